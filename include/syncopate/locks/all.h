@@ -1,0 +1,60 @@
+// all.h -- L2: every lock of the library. A lock that is not here does not exist: the pthread
+// library, the conformance tests, the benchmarks, `syncopate list` and the README's table iterate
+// over this list.
+#pragma once
+
+#include <syncopate/locks/auto_lock.h>
+#include <syncopate/locks/clh_lock.h>
+#include <syncopate/locks/futex_lock.h>
+#include <syncopate/locks/mcs_lock.h>
+#include <syncopate/locks/null_lock.h>
+#include <syncopate/locks/tatas_lock.h>
+#include <syncopate/locks/ticket_lock.h>
+#include <syncopate/locks/traits.h>
+#include <syncopate/wait/all.h>
+
+#include <string_view>
+#include <type_traits>
+
+namespace syncopate {
+
+// One (algorithm, waiting strategy) pair. `wait` is "" where the algorithm brings its own waiting.
+template <class Lock>
+struct lock_entry {
+  using type = Lock;
+  std::string_view name;    // as in SYNCOPATE_LOCK=name:wait
+  std::string_view header;  // the file that is the algorithm
+  std::string_view wait;
+  bool is_default;          // the strategy that `name` alone stands for
+};
+
+// Calls visit(lock_entry<Lock>) for every pair, in the order that listings show.
+template <class Visit>
+constexpr void for_each_lock(Visit&& visit) {
+  const auto own = [&]<class Lock>(std::type_identity<Lock>, std::string_view name,
+                                   std::string_view header) {
+    visit(lock_entry<Lock>{name, header, "", true});
+  };
+  const auto with_waits = [&]<template <class> class Lock>(std::string_view name,
+                                                           std::string_view header,
+                                                           auto&& one) {
+    one.template operator()<Lock, waits::spin_then_park>(name, header, true);
+    one.template operator()<Lock, waits::park>(name, header, false);
+    one.template operator()<Lock, waits::yield>(name, header, false);
+    one.template operator()<Lock, waits::spin>(name, header, false);
+  };
+  const auto one = [&]<template <class> class Lock, class Wait>(std::string_view name,
+                                                                std::string_view header,
+                                                                bool is_default) {
+    visit(lock_entry<Lock<Wait>>{name, header, Wait::name, is_default});
+  };
+  own(std::type_identity<auto_lock>{}, "auto", "auto_lock.h");
+  own(std::type_identity<futex_lock>{}, "futex", "futex_lock.h");
+  with_waits.template operator()<tatas_lock>("tatas", "tatas_lock.h", one);
+  with_waits.template operator()<ticket_lock>("ticket", "ticket_lock.h", one);
+  with_waits.template operator()<mcs_lock>("mcs", "mcs_lock.h", one);
+  with_waits.template operator()<clh_lock>("clh", "clh_lock.h", one);
+  own(std::type_identity<null_lock>{}, "null", "null_lock.h");
+}
+
+}  // namespace syncopate

@@ -1,0 +1,352 @@
+// auto_lock.h -- the lock for those who choose nothing: learns when to spin, sleeps otherwise, and
+// lets nobody starve.
+//
+// Source        The word protocol is glibc's (Drepper, "Futexes Are Tricky", 2011, "mutex2"), with
+//               one more value. Spin budget per lock: after glibc's adaptive mutex and Mozilla's;
+//               designated waker: abseil Mutex; eventual fairness: WTF::Lock and parking_lot.
+// Fairness      eventual: a running thread may overtake, until a waiter that was woken has waited
+//               for one hand_over_period since the last hand-over; then the lock is handed to it.
+// Space         32 B per lock, laid out as the first 32 bytes of glibc's pthread_mutex_t; 0 B per
+//               waiter.
+// Uncontended   lock 1 RMW + 3 stores; unlock 1 load + 1 RMW + 2 stores; one cache line.
+// Contended     at most one waiter polls, with growing pauses; the others sleep in FIFO order.
+//
+// State of word_                                            who wakes a sleeper
+//   0 free
+//   1 held                                                  nobody sleeps, or somebody awake
+//                                                           remembers the sleepers
+//   2 held_sleepers   held; threads may sleep on word_      unlock() wakes one
+//   3 held_spinner    as 2, and the announced spinner is    the spinner takes the lock as 2
+//                     awake and remembers the sleepers
+// glibc's own code (its condition variables, C11 threads) treats 3 like 2 and may run on the same
+// mutex at any time: it wakes one sleeper too many at worst.
+//
+// State of heir_: 0 no heir; 1 due: the next unlock() must hand over; 2 due_asleep: as 1, and the
+// heir sleeps on heir_; 3 granted: the heir holds the lock (word_ stays 2).
+//
+// Invariants
+//   I1  word_ != 0 exactly while a thread holds the lock or a grant is under way.
+//   I2  While a thread sleeps on word_: word_ is 2, or 3 and the announced spinner is awake, or a
+//       thread woken from word_ is awake. Whoever is awake in this sense either acquires with 2 or
+//       exchanges word_ to 2 before it sleeps.
+//   I3  At most one thread has the announced bit of spin_; only it changes word_ from 2 to 3.
+//   I4  heir_ leaves 0 only by the heir, goes to granted only by the holder in unlock(), and returns
+//       to 0 only by the heir. granted implies word_ != 0.
+//   I5  An heir that sleeps has set word_ to 2 after heir_: the holder it saw, or a later one, finds
+//       heir_ in unlock(). A holder that read heir_ just before finds word_ == 2 and wakes a
+//       sleeper; if the heir is the only waiter it looks again within heir_patience.
+//
+// Memory order (each tag stands at its site below)
+//   [R]  release RMW of word_ to free -- synchronizes with [A].
+//   [A]  acquire RMW of word_ that finds it free: the previous critical section happens-before ours.
+//   [G]  release exchange of heir_ to granted -- synchronizes with [T].
+//   [T]  acquire load (or failed RMW) of heir_ that finds granted.
+//   [H]  relaxed load of heir_ in unlock(): a late sight costs one period of fairness only (I5).
+//   [X]  relaxed: hints (processor_, spin_, handed_), polls that decide only when to try [A], and
+//        changes among 1, 2 and 3, which publish nothing but themselves.
+//
+// Checked by    tests/conformance (exclusion, hand-over under barging, every entry), tests/posix
+//               under SYNCOPATE_LOCK=auto, with glibc's condition variables on it among others.
+#pragma once
+
+#include <syncopate/locks/traits.h>
+#include <syncopate/machine.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace syncopate {
+
+class auto_lock {
+ public:
+  static constexpr lock_traits traits{
+      .fair = fairness::eventual,
+      .timed = true,
+      .summary = "learns when to spin, sleeps otherwise, hands over to waiters that waited long",
+      .source = "glibc's word protocol; abseil, WTF::Lock, parking_lot for the policies"};
+
+  // Ticks between two hand-overs to waiters while others keep overtaking: bounds the wait to about
+  // (waiters * period) and costs one cache-line transfer a period. 2^19 ticks are 0.25 ms at 2 GHz.
+  static constexpr std::uint64_t hand_over_period = 1u << 19;
+
+  // Blocks until the lock is held.
+  void lock() noexcept {
+    if (__builtin_expect(!take_free(held), 0)) lock_slow(nullptr);
+    note_holder();
+  }
+
+  // Blocks until the lock is held (true) or the deadline has passed (false).
+  [[nodiscard]] bool lock_until(const machine::deadline& until) noexcept {
+    if (!take_free(held) && !lock_slow(&until)) return false;
+    note_holder();
+    return true;
+  }
+
+  // Returns whether the lock was free and is now held. Wait-free.
+  [[nodiscard]] bool try_lock() noexcept {
+    if (!take_free(held)) return false;
+    note_holder();
+    return true;
+  }
+
+  // Requires: the calling thread holds the lock (any thread, where the holder is gone for good).
+  void unlock() noexcept {
+    owner_ = 0;
+    --users_;
+    if (__builtin_expect(heir_.load(std::memory_order_relaxed) != no_heir, 0))          // [H]
+      return hand_over();
+    const void* const address = &word_;
+    if (__builtin_expect(
+            word_.exchange(free, std::memory_order_release) == held_sleepers, 0))       // [R]
+      machine::wake(address, 1);
+  }
+
+  // Whether somebody sleeps; a hint.
+  [[nodiscard]] bool contended() const noexcept {
+    return word_.load(std::memory_order_relaxed) > held ||                              // [X]
+           heir_.load(std::memory_order_relaxed) != no_heir;                            // [X]
+  }
+
+  // Kernel thread id of the holder, 0 if free or unknown; a hint unless the caller is the holder.
+  [[nodiscard]] int owner() const noexcept { return owner_; }
+
+ private:
+  friend struct auto_lock_layout;
+
+  enum : std::uint32_t { free = 0, held = 1, held_sleepers = 2, held_spinner = 3 };
+  enum : std::uint32_t { no_heir = 0, due = 1, due_asleep = 2, granted = 3 };
+  enum class outcome { acquired, woken, gave_up, timed_out };
+
+  // Spin budgets are kept in units of 64 ticks in 15 bits; the top bit announces a spinner.
+  static constexpr std::uint16_t announced = 0x8000;
+  static constexpr std::uint32_t budget_unit = 64;
+  static constexpr std::uint32_t min_budget = 8;        // 512 ticks: a cheap probe
+  static constexpr std::uint32_t first_budget = 64;     // 4,096 ticks, until something was learned
+  static constexpr std::uint32_t max_budget = 640;      // 40,960 ticks: two sleeps and wake-ups
+  static constexpr std::uint32_t explore_one_in = 16;   // slow paths that spin to max_budget
+  static constexpr std::uint32_t max_pauses = 16;       // between two polls
+  static constexpr std::uint64_t yield_every = 1u << 15;  // ticks a long spin keeps the processor
+  static constexpr std::uint64_t old_age = 1u << 21;    // ticks; 1 ms at 2 GHz
+  static constexpr std::uint64_t heir_polls = 1u << 13; // ticks an heir polls before it sleeps
+  static constexpr std::int64_t heir_patience = 1'000'000;  // ns between its looks at word_ (I5)
+
+  // One waiter's way through lock_slow().
+  struct attempt {
+    const machine::deadline* until;
+    std::uint64_t arrival;
+    std::uint32_t take_as = held;  // held_sleepers once this thread remembers sleepers (I2)
+  };
+
+  bool take_free(std::uint32_t as) noexcept {
+    std::uint32_t expected = free;
+    return word_.compare_exchange_strong(expected, as, std::memory_order_acquire,       // [A]
+                                         std::memory_order_relaxed);                    // [X]
+  }
+
+  void note_holder() noexcept {
+    processor_.store(static_cast<std::uint16_t>(machine::processor()),
+                     std::memory_order_relaxed);                                        // [X]
+    owner_ = machine::self();
+    ++users_;
+  }
+
+  // The holder took the lock on this very processor: while we run, it does not.
+  [[nodiscard]] bool holder_cannot_run() const noexcept {
+    return processor_.load(std::memory_order_relaxed) ==                                // [X]
+           static_cast<std::uint16_t>(machine::processor());
+  }
+
+  [[gnu::noinline, gnu::cold]] bool lock_slow(const machine::deadline* until) noexcept {
+    attempt my{until, machine::ticks()};
+    if (machine::may_spin() && spin_as_newcomer(my) == outcome::acquired) return true;
+    for (;;) {
+      outcome end = sleep(my);
+      if (end == outcome::gave_up) continue;  // interrupted, or the word changed: sleep again
+      if (end == outcome::woken && machine::may_spin()) end = spin_until_due(my);
+      if (end == outcome::gave_up || end == outcome::woken)
+        if (machine::ticks() - my.arrival >= old_age || hand_over_is_due()) end = become_heir(my);
+      if (end == outcome::acquired) return true;
+      if (end == outcome::timed_out) return false;
+    }
+  }
+
+  // ---- spinning -------------------------------------------------------------------------------
+
+  bool announce_spinner(std::uint16_t& seen) noexcept {
+    seen = spin_.load(std::memory_order_relaxed);                                       // [X]
+    return (seen & announced) == 0 &&
+           spin_.compare_exchange_strong(seen, seen | announced,
+                                         std::memory_order_relaxed,                     // [X]
+                                         std::memory_order_relaxed);                    // [X]
+  }
+
+  void withdraw_spinner(std::uint32_t budget) noexcept {
+    spin_.store(static_cast<std::uint16_t>(budget), std::memory_order_relaxed);         // [X]
+  }
+
+  outcome spin_as_newcomer(attempt& my) noexcept {
+    std::uint16_t learned;
+    if (holder_cannot_run() || !announce_spinner(learned)) return outcome::gave_up;
+    std::uint32_t budget = learned != 0 ? learned : first_budget;
+    const bool explore = (my.arrival / budget_unit) % explore_one_in == 0;
+    const std::uint64_t limit = (explore ? max_budget : budget) * std::uint64_t{budget_unit};
+    const outcome end = spin(my, my.arrival + limit, false);
+    if (end == outcome::acquired) {
+      // Twice the wait that paid, approached quickly from below and slowly from above.
+      const std::uint64_t waited = (machine::ticks() - my.arrival) / budget_unit;
+      const auto target = static_cast<std::uint32_t>(waited < max_budget / 2 ? 2 * waited
+                                                                             : max_budget);
+      budget = target > budget ? budget + (target - budget + 3) / 4
+                               : budget - (budget - target) / 16;
+    } else if (!explore) {
+      budget -= budget / 8;
+    }
+    withdraw_spinner(budget < min_budget ? min_budget : budget);
+    return end;
+  }
+
+  // A woken waiter stays awake, so that unlock() need not wake anyone, until it gets the lock or
+  // may ask for it to be handed over.
+  outcome spin_until_due(attempt& my) noexcept {
+    std::uint16_t learned;
+    if (holder_cannot_run() || !announce_spinner(learned)) return outcome::gave_up;
+    const outcome end = spin(my, last_hand_over() + hand_over_period, true);
+    withdraw_spinner(learned);
+    return end;
+  }
+
+  outcome spin(attempt& my, std::uint64_t limit, bool polite) noexcept {
+    std::uint64_t next_yield = machine::ticks() + yield_every;
+    for (std::uint32_t pauses = 1;; pauses = pauses < max_pauses ? 2 * pauses : max_pauses) {
+      std::uint32_t value = word_.load(std::memory_order_relaxed);                      // [X]
+      if (value == free) {
+        if (take_free(my.take_as)) return outcome::acquired;
+      } else {
+        if (value == held_sleepers &&
+            word_.compare_exchange_strong(value, held_spinner, std::memory_order_relaxed,  // [X]
+                                          std::memory_order_relaxed))                   // [X]
+          my.take_as = held_sleepers;
+        if (holder_cannot_run()) return outcome::gave_up;
+      }
+      const std::uint64_t time = machine::ticks();
+      if (static_cast<std::int64_t>(time - limit) >= 0) return outcome::gave_up;
+      if (polite && static_cast<std::int64_t>(time - next_yield) >= 0) {
+        machine::yield();
+        next_yield = machine::ticks() + yield_every;
+      } else {
+        machine::spin(pauses);
+      }
+    }
+  }
+
+  // ---- sleeping -------------------------------------------------------------------------------
+
+  outcome sleep(attempt& my) noexcept {
+    std::uint32_t value = word_.load(std::memory_order_relaxed);                        // [X]
+    // Under held_spinner the spinner remembers us (I2), unless it is us who must remember others.
+    if (value != held_spinner || my.take_as == held_sleepers) {
+      if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A]
+        return outcome::acquired;
+      value = held_sleepers;
+    }
+    switch (machine::park(word_, value, my.until)) {
+      case machine::park_result::woken: my.take_as = held_sleepers; return outcome::woken;
+      case machine::park_result::timed_out: return outcome::timed_out;
+      default: return outcome::gave_up;
+    }
+  }
+
+  // ---- handing over ---------------------------------------------------------------------------
+
+  // Stamps are kept in units of 1,024 ticks and compared modulo 2^32 units (over 20 minutes).
+  static constexpr unsigned stamp_shift = 10;
+  static std::uint32_t stamp(std::uint64_t time) noexcept {
+    return static_cast<std::uint32_t>(time >> stamp_shift);
+  }
+  [[nodiscard]] std::uint64_t last_hand_over() const noexcept {
+    const std::uint64_t time = machine::ticks();
+    const std::uint32_t since =
+        stamp(time) - handed_.load(std::memory_order_relaxed);                          // [X]
+    return time - (std::uint64_t{since} << stamp_shift);
+  }
+  [[nodiscard]] bool hand_over_is_due() const noexcept {
+    return machine::ticks() - last_hand_over() >= hand_over_period;
+  }
+
+  // Asks for the lock and waits for the grant. gave_up: another thread is the heir.
+  outcome become_heir(attempt& my) noexcept {
+    std::uint32_t state = no_heir;
+    if (!heir_.compare_exchange_strong(state, due, std::memory_order_relaxed,           // [X]
+                                       std::memory_order_relaxed))                      // [X]
+      return outcome::gave_up;
+    outcome end = outcome::acquired;
+    if (word_.exchange(held_sleepers, std::memory_order_acquire) != free &&             // [A]
+        !granted_soon())
+      end = sleep_as_heir(my);
+    // Only a holder writes heir_ meanwhile; that is us now, unless we timed out and left already.
+    if (end == outcome::acquired) heir_.store(no_heir, std::memory_order_relaxed);      // [X]
+    return end;
+  }
+
+  [[nodiscard]] bool granted_soon() const noexcept {
+    return machine::may_spin() && !holder_cannot_run() &&
+           machine::wait_until(
+               heir_, std::memory_order_acquire,                                        // [T]
+               [](std::uint32_t state) { return state == granted; },
+               machine::ticks() + heir_polls);
+  }
+
+  outcome sleep_as_heir(attempt& my) noexcept {
+    std::uint32_t state = due;
+    if (!heir_.compare_exchange_strong(state, due_asleep, std::memory_order_acquire,    // [T]
+                                       std::memory_order_acquire))                      // [T]
+      return outcome::acquired;
+    for (;;) {
+      const bool expires = my.until != nullptr && machine::remaining(*my.until) < heir_patience;
+      const machine::deadline look = machine::after(heir_patience);
+      const auto result = machine::park(heir_, due_asleep, expires ? my.until : &look);
+      if (heir_.load(std::memory_order_acquire) == granted) return outcome::acquired;   // [T]
+      if (result != machine::park_result::timed_out) continue;
+      // The holder may have released through code that knows no heirs (I5).
+      if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A]
+        return outcome::acquired;
+      state = due_asleep;
+      if (expires && heir_.compare_exchange_strong(state, no_heir,
+                                                   std::memory_order_acquire,           // [T]
+                                                   std::memory_order_acquire))          // [T]
+        return outcome::timed_out;
+    }
+  }
+
+  // Requires: the calling thread holds the lock; heir_ is due or due_asleep.
+  [[gnu::noinline, gnu::cold]] void hand_over() noexcept {
+    const void* const address = &heir_;
+    handed_.store(stamp(machine::ticks()), std::memory_order_relaxed);                  // [X]
+    word_.store(held_sleepers, std::memory_order_relaxed);                              // [X]
+    if (heir_.exchange(granted, std::memory_order_release) == due_asleep)               // [G]
+      machine::wake(address, 1);
+  }
+
+  std::atomic<std::uint32_t> word_{free};
+  std::uint32_t count_{0};  // glibc's recursion count; not ours
+  int owner_{0};
+  std::uint32_t users_{0};
+  int kind_{0};  // glibc's mutex kind; not ours
+  std::atomic<std::uint16_t> spin_{0};
+  std::atomic<std::uint16_t> processor_{0};
+  std::atomic<std::uint32_t> heir_{no_heir};
+  std::atomic<std::uint32_t> handed_{0};
+};
+
+// The offsets that glibc's struct __pthread_mutex_s shares with auto_lock; asserted by the pthread
+// library, which places one inside the other.
+struct auto_lock_layout {
+  static constexpr std::size_t word = offsetof(auto_lock, word_);
+  static constexpr std::size_t count = offsetof(auto_lock, count_);
+  static constexpr std::size_t owner = offsetof(auto_lock, owner_);
+  static constexpr std::size_t users = offsetof(auto_lock, users_);
+  static constexpr std::size_t kind = offsetof(auto_lock, kind_);
+};
+
+}  // namespace syncopate

@@ -1,0 +1,143 @@
+// mcs_lock.h -- FIFO queue lock: each waiter waits on a word of its own.
+//
+// Source        Mellor-Crummey & Scott, ACM TOCS 9(1), 1991, section 2.4, in the form with the
+//               standard interface of IBM's K42 (Scott, "Shared-Memory Synchronization", 2013,
+//               section 4.3.1): a waiter's node lives on its stack for the time of lock() only, and
+//               the lock itself is the holder's node.
+// Fairness      FIFO; bypass bound 0 (among threads that found the lock held).
+// Space         16 B per lock, one node on the waiter's stack.
+// Uncontended   lock 1 load + 1 RMW; unlock 1 load + 1 RMW; one cache line.
+// Contended     O(1) misses per hand-off.
+//
+// State
+//   tail_ == null         free
+//   tail_ == this         held, nobody waits
+//   tail_ == a node       held, that node is the last in line
+//   next (of this)        the holder's successor, or null while it is not linked yet
+//
+// Invariants
+//   I1  From tail_ (a node) backwards to this, every element is linked, or about to be linked by
+//       its owner, through `next` of its predecessor.
+//   I2  A node is reachable only while its owner is inside lock().
+//   I3  Only the holder writes next of this, except the one waiter whose predecessor is this.
+//
+// Memory order (each tag stands at its site below)
+//   [A]  acquire RMW of tail_ that finds it null -- synchronizes with [R].
+//   [R]  release RMW of tail_ to null when nobody waits.
+//   [P]  the baton: pass() releases, await() acquires (wait/baton.h).
+//   [E]  acq_rel RMW of tail_ that appends our node: publishes the node's initial state to the
+//        successor, which reaches it through tail_.
+//   [L]  release store of the predecessor's next, and the acquire load that follows the link.
+//   [F]  release RMW of tail_ from our node to this: the next one that appends ([E]) must see
+//        next of this as null.
+//   [X]  relaxed: written before publication by [E] or [F], or read as a hint.
+//
+// Checked by    tests/conformance (exclusion, FIFO order, every strategy), tests/posix under
+//               SYNCOPATE_LOCK=mcs:park.
+#pragma once
+
+#include <syncopate/locks/traits.h>
+#include <syncopate/machine.h>
+#include <syncopate/wait/all.h>
+#include <syncopate/wait/baton.h>
+
+#include <atomic>
+
+namespace syncopate {
+
+template <class Wait = waits::spin>
+class mcs_lock {
+  struct link {
+    std::atomic<link*> next{nullptr};
+  };
+  struct node : link {
+    waits::baton<Wait> turn;
+  };
+
+ public:
+  static constexpr lock_traits traits{
+      .fair = fairness::fifo,
+      .collapses = true,
+      .summary = "FIFO queue: each waiter waits on a word of its own",
+      .source = "Mellor-Crummey & Scott 1991, section 2.4; K42 interface"};
+
+  // Blocks until the lock is held.
+  void lock() noexcept {
+    if (__builtin_expect(!try_lock(), 0)) lock_slow();
+  }
+
+  // Returns whether the lock was free and is now held. Wait-free.
+  [[nodiscard]] bool try_lock() noexcept {
+    link* expected = nullptr;
+    return tail_.compare_exchange_strong(expected, &self_, std::memory_order_acquire,   // [A]
+                                         std::memory_order_relaxed);                    // [X]
+  }
+
+  // Requires: the calling thread holds the lock.
+  void unlock() noexcept {
+    link* successor = self_.next.load(std::memory_order_acquire);                       // [L]
+    if (successor == nullptr) {
+      link* expected = &self_;
+      if (tail_.compare_exchange_strong(expected, nullptr, std::memory_order_release,   // [R]
+                                        std::memory_order_relaxed))                     // [X]
+        return;
+      successor = linked(self_);
+    }
+    static_cast<node*>(successor)->turn.pass();                                         // [P]
+  }
+
+  // Whether somebody waits; a hint. Requires: the calling thread holds the lock.
+  [[nodiscard]] bool contended() const noexcept {
+    return tail_.load(std::memory_order_relaxed) != &self_;                             // [X]
+  }
+
+ private:
+  // Waits for the successor that has appended itself to link itself. A few instructions of another
+  // thread; that thread may be preempted between the two, so yield.
+  static link* linked(link& predecessor) noexcept {
+    for (int poll = 0;; ++poll) {
+      link* const next = predecessor.next.load(std::memory_order_acquire);              // [L]
+      if (next != nullptr) return next;
+      if (poll < waits::yield::polite_polls)
+        machine::relax();
+      else
+        machine::yield();
+    }
+  }
+
+  [[gnu::noinline, gnu::cold]] void lock_slow() noexcept {
+    node mine;
+    for (;;) {
+      link* predecessor = tail_.load(std::memory_order_relaxed);                        // [X]
+      if (predecessor == nullptr) {
+        if (try_lock()) return;
+        continue;
+      }
+      if (tail_.compare_exchange_weak(predecessor, &mine, std::memory_order_acq_rel,    // [E]
+                                      std::memory_order_relaxed)) {                     // [X]
+        predecessor->next.store(&mine, std::memory_order_release);                      // [L]
+        break;
+      }
+    }
+    mine.turn.await();                                                                  // [P]
+    move_into_lock(mine);
+  }
+
+  // The holder's place in the queue moves from its stack node into the lock, so that the node may
+  // die with lock()'s frame (I2).
+  void move_into_lock(node& mine) noexcept {
+    link* successor = mine.next.load(std::memory_order_acquire);                        // [L]
+    self_.next.store(successor, std::memory_order_relaxed);                             // [X]
+    if (successor != nullptr) return;
+    link* expected = &mine;
+    if (tail_.compare_exchange_strong(expected, &self_, std::memory_order_release,      // [F]
+                                      std::memory_order_relaxed))                       // [X]
+      return;
+    self_.next.store(linked(mine), std::memory_order_relaxed);                          // [X]
+  }
+
+  std::atomic<link*> tail_{nullptr};
+  link self_;
+};
+
+}  // namespace syncopate

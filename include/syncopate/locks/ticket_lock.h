@@ -1,0 +1,126 @@
+// ticket_lock.h -- FIFO lock: draw a number, wait until it is called.
+//
+// Source        Mellor-Crummey & Scott, ACM TOCS 9(1), 1991, section 2.2, with its proportional
+//               back-off. How we deviate: numbers advance by 2, which leaves bit 0 of serving_ for
+//               "somebody sleeps"; strategies that park use it.
+// Fairness      FIFO; bypass bound 0.
+// Space         8 B per lock, 0 B per waiter.
+// Uncontended   lock 1 RMW + 1 load; unlock 1 load + 1 store (parking: 2 loads + 1 RMW); one line.
+// Contended     each unlock invalidates every spinning waiter: O(n) misses per hand-off. A sleeping
+//               waiter is woken through a futex bit of its own number (mod 32).
+//
+// Invariants
+//   I1  next_ - serving_ (bit 0 aside) == 2 * (holders + waiters), mod 2^32: below 2^31 threads.
+//   I2  Each number is drawn once; the owner of the number in serving_ is the holder.
+//   I3  Only the holder advances serving_. Waiters only set its bit 0.
+//   I4  If a waiter sleeps, bit 0 is set, or serving_ has reached its number and a wake for it is
+//       under way. (A waiter sleeps only on a value with bit 0 set; unlock() keeps the bit while
+//       anyone but the next in line may sleep.)
+//
+// Memory order (each tag stands at its site below)
+//   [R]  release store (or RMW) of serving_ in unlock -- synchronizes with [A].
+//   [A]  acquire load of serving_ in lock and try_lock: the previous critical section
+//        happens-before ours.
+//   [X]  relaxed RMW of next_: needs atomicity only (I2); a number publishes no data.
+//   [O]  relaxed load of serving_ by its only advancer (I3), or of next_ as a hint.
+//   [W]  acquire load of serving_ in unlock before next_ is read: whoever set bit 0 had drawn its
+//        number before, so next_ counts it (I4).
+//
+// Checked by    tests/conformance (exclusion, FIFO order, every strategy), tests/posix under
+//               SYNCOPATE_LOCK=ticket:park.
+#pragma once
+
+#include <syncopate/locks/traits.h>
+#include <syncopate/machine.h>
+#include <syncopate/wait/all.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace syncopate {
+
+template <class Wait = waits::spin>
+class ticket_lock {
+ public:
+  static constexpr lock_traits traits{
+      .fair = fairness::fifo,
+      .collapses = true,
+      .summary = "FIFO: draw a number, wait until it is called; proportional back-off",
+      .source = "Mellor-Crummey & Scott 1991, section 2.2"};
+
+  // Blocks until the lock is held.
+  void lock() noexcept {
+    const std::uint32_t mine = next_.fetch_add(step, std::memory_order_relaxed);        // [X]
+    const std::uint32_t value = serving_.load(std::memory_order_acquire);               // [A]
+    if (__builtin_expect(number(value) != mine, 0)) lock_slow(mine);
+  }
+
+  // Returns whether the lock was free and is now held. Wait-free.
+  [[nodiscard]] bool try_lock() noexcept {
+    // next_ == s implies serving_ == s at that moment: serving_ cannot have passed next_ (I1).
+    std::uint32_t s = number(serving_.load(std::memory_order_acquire));                 // [A]
+    return next_.compare_exchange_strong(s, s + step, std::memory_order_relaxed,        // [X]
+                                         std::memory_order_relaxed);                    // [X]
+  }
+
+  // Requires: the calling thread holds the lock.
+  void unlock() noexcept {
+    if constexpr (!Wait::parks) {
+      const std::uint32_t mine = serving_.load(std::memory_order_relaxed);              // [O]
+      serving_.store(mine + step, std::memory_order_release);                           // [R]
+    } else {
+      unlock_and_wake();
+    }
+  }
+
+  // Whether somebody waits; a hint. Requires: the calling thread holds the lock.
+  [[nodiscard]] bool contended() const noexcept {
+    return next_.load(std::memory_order_relaxed) -                                      // [O]
+               number(serving_.load(std::memory_order_relaxed)) > step;                 // [O]
+  }
+
+ private:
+  static constexpr std::uint32_t asleep = 1, step = 2;
+  // PAUSE steps per waiter ahead of us: a fraction of a short critical section plus its hand-off
+  // (TOCS paper, section 2.2: "a lock-holding time"; bench/locks_bench, ticket_slice).
+  static constexpr std::uint32_t slice = 4;
+
+  static std::uint32_t number(std::uint32_t value) noexcept { return value & ~asleep; }
+  static std::uint32_t futex_bit(std::uint32_t ticket) noexcept {
+    return 1u << ((ticket / step) % 32);
+  }
+
+  [[gnu::noinline, gnu::cold]] void lock_slow(std::uint32_t mine) noexcept {
+    if constexpr (!Wait::parks) {
+      for (;;) {
+        const std::uint32_t ahead =
+            (mine - number(serving_.load(std::memory_order_relaxed))) / step;           // [O]
+        if (ahead <= 1) break;
+        Wait::delay(ahead * slice);
+      }
+    }
+    Wait::until(
+        serving_, std::memory_order_acquire,                                            // [A]
+        [mine](std::uint32_t value) { return number(value) == mine; }, asleep, futex_bit(mine));
+  }
+
+  void unlock_and_wake() noexcept {
+    const void* const address = &serving_;
+    std::uint32_t value = serving_.load(std::memory_order_acquire);                     // [W]
+    std::uint32_t next;
+    bool others;
+    do {
+      next = number(value) + step;
+      // Waiters behind the next in line keep the bit; the next in line itself is served now.
+      others = next_.load(std::memory_order_relaxed) - next > step;                     // [O]
+    } while (!serving_.compare_exchange_weak(value, next | (others ? value & asleep : 0),
+                                             std::memory_order_release,                 // [R]
+                                             std::memory_order_acquire));               // [W]
+    if ((value & asleep) != 0) machine::wake(address, INT32_MAX, futex_bit(next));
+  }
+
+  std::atomic<std::uint32_t> next_{0};
+  std::atomic<std::uint32_t> serving_{0};
+};
+
+}  // namespace syncopate

@@ -1,0 +1,26 @@
+// traits.h -- L2: what is worth knowing of a lock before choosing it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace syncopate {
+
+enum class fairness {
+  none,      // whoever comes at the right moment; a waiter can starve
+  eventual,  // barging, but a waiter gets the lock handed over after a bounded time
+  fifo,      // first come, first served
+};
+
+struct lock_traits {
+  fairness fair = fairness::none;
+  bool timed = false;         // lock_until() waits in line; else timed locking polls try_lock()
+  bool collapses = false;     // with a strategy that never sleeps: throughput falls by orders of
+                              // magnitude when threads outnumber processors
+  bool excludes = true;       // false: measures the harness only
+  std::string_view summary;
+  std::string_view source;
+};
+
+}  // namespace syncopate

@@ -1,0 +1,24 @@
+// machine.h -- L0: what an algorithm may ask of the machine it runs on. The whole contract.
+//
+// Algorithms are plain C++20 over std::atomic. What the language has no word for -- politeness
+// while spinning, waiting for a word to change, sleeping in the kernel, time, the identity of the
+// thread and of its memory node -- they ask for here and nowhere else. Another machine is another
+// implementation of these names, chosen by include path; no algorithm changes.
+//
+//   relax()                                    one polite spin step
+//   spin(n)                                    n polite spin steps (back-off)
+//   yield()                                    let another runnable thread have this processor
+//   wait_until(word, order, predicate)         spin until predicate(value); returns that value
+//   wait_until(word, order, predicate, until)  the same, false when the clock passes `until`
+//   park(word, expected[, deadline])           sleep while the word holds `expected`
+//   wake(address, count)                       wake up to `count` threads parked on the address
+//   ticks(), ticks_per_second()                the cheap clock (time stamp counter)
+//   now()                                      CLOCK_MONOTONIC in nanoseconds
+//   processor(), may_spin()                    where this thread runs; whether spinning can help
+//   self()                                     the kernel's id of this thread
+//   thread_index(), node()                     dense reused thread number; NUMA node (libsyncopate)
+//
+// The capability probe (RTM, WAITPKG, MONITORX, each with its reason) is machine/probe.h.
+#pragma once
+
+#include <syncopate/machine/native.h>

@@ -1,0 +1,262 @@
+// native.h -- L0: the contract of machine.h on real Linux hardware. The only place, with
+// src/machine/native, where instructions and system calls of one architecture may stand.
+#pragma once
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
+#include <type_traits>
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace syncopate::machine {
+
+// One polite spin step: tells the processor that this is a spin loop. Never blocks.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#else
+  asm volatile("" ::: "memory");
+#endif
+}
+
+// `steps` polite spin steps; the back-off delay of tatas and ticket locks.
+inline void spin(std::uint32_t steps) noexcept {
+  for (; steps != 0; --steps) relax();
+}
+
+// Lets another runnable thread have this processor. Never fails.
+inline void yield() noexcept { ::sched_yield(); }
+
+// The cheap clock: monotonic ticks, comparable between processors where the kernel says that the
+// time stamp counter is invariant. Unit: 1 / ticks_per_second() seconds.
+[[nodiscard]] inline std::uint64_t ticks() noexcept {
+#if defined(__x86_64__)
+  return __rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t value;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+#else
+  timespec t;
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(t.tv_nsec);
+#endif
+}
+
+// CLOCK_MONOTONIC in nanoseconds. Async-signal-safe.
+[[nodiscard]] inline std::uint64_t now() noexcept {
+  timespec t;
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+namespace detail {
+// Measures the tick rate against CLOCK_MONOTONIC; takes about 0.2 ms.
+inline std::uint64_t measure_ticks_per_second() noexcept {
+  const std::uint64_t t0 = now(), c0 = ticks();
+  std::uint64_t t1 = t0;
+  while (t1 - t0 < 200'000) t1 = now();
+  const std::uint64_t c1 = ticks();
+  return (c1 - c0) * 1'000'000'000u / (t1 - t0);
+}
+inline constinit std::atomic<std::uint64_t> tick_rate{0};
+}  // namespace detail
+
+// Ticks in one second. The first call measures (0.2 ms); later calls read. Async-signal-safe.
+[[nodiscard]] inline std::uint64_t ticks_per_second() noexcept {
+  std::uint64_t rate = detail::tick_rate.load(std::memory_order_relaxed);
+  if (rate == 0) {
+    rate = detail::measure_ticks_per_second();
+    detail::tick_rate.store(rate, std::memory_order_relaxed);
+  }
+  return rate;
+}
+
+// The number of the processor this thread runs on now (a hint: it may move at once).
+// One load where the C library has registered a restartable-sequence area, else a system call.
+[[nodiscard]] inline unsigned processor() noexcept {
+#if defined(__x86_64__) && defined(RSEQ_SIG)
+  if (__builtin_expect(__rseq_size != 0, 1)) {
+    const char* self;
+    asm("mov %%fs:0, %0" : "=r"(self));
+    const int cpu =
+        reinterpret_cast<const volatile struct rseq*>(self + __rseq_offset)->cpu_id;
+    if (__builtin_expect(cpu >= 0, 1)) return static_cast<unsigned>(cpu);
+  }
+#endif
+  const int cpu = ::sched_getcpu();
+  return cpu < 0 ? 0u : static_cast<unsigned>(cpu);
+}
+
+namespace detail {
+inline int count_processors() noexcept {
+  // The raw call: CPU_COUNT on a fixed set is wrong above 1,024 processors, and the C library's
+  // sysconf() opens files.
+  unsigned long mask[1024 / sizeof(unsigned long)];
+  const long bytes = ::syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+  if (bytes <= 0) return 1;
+  int count = 0;
+  for (long i = 0; i < bytes / static_cast<long>(sizeof mask[0]); ++i)
+    count += __builtin_popcountl(mask[i]);
+  return count;
+}
+inline constinit std::atomic<int> usable_processors{0};
+}  // namespace detail
+
+// Whether a thread that spins can be overtaken by a running holder at all: false on one usable
+// processor (affinity mask at the first call). Async-signal-safe.
+[[nodiscard]] inline bool may_spin() noexcept {
+  int n = detail::usable_processors.load(std::memory_order_relaxed);
+  if (n == 0) {
+    n = detail::count_processors();
+    detail::usable_processors.store(n, std::memory_order_relaxed);
+  }
+  return n > 1;
+}
+
+// Spins until predicate(value) holds for a value read with `order`; returns that value.
+// Blocking; never sleeps. Requires: another thread makes the predicate true.
+template <class T, class Predicate>
+T wait_until(const std::atomic<T>& word, std::memory_order order, Predicate predicate) noexcept {
+  for (;;) {
+    const T value = word.load(order);
+    if (predicate(value)) return value;
+    relax();
+  }
+}
+
+// The same with a limit: returns false when ticks() passes `until` first.
+template <class T, class Predicate>
+bool wait_until(const std::atomic<T>& word, std::memory_order order, Predicate predicate,
+                std::uint64_t until) noexcept {
+  for (;;) {
+    if (predicate(word.load(order))) return true;
+    if (static_cast<std::int64_t>(ticks() - until) >= 0) return false;
+    relax();
+  }
+}
+
+// An absolute time on one of the two clocks that POSIX lets a waiter name.
+struct deadline {
+  timespec at;
+  clockid_t clock = CLOCK_MONOTONIC;
+};
+
+// The time `nanoseconds` from now.
+[[nodiscard]] inline deadline after(std::int64_t nanoseconds) noexcept {
+  const std::uint64_t t = now() + static_cast<std::uint64_t>(nanoseconds);
+  return {{static_cast<time_t>(t / 1'000'000'000u), static_cast<long>(t % 1'000'000'000u)},
+          CLOCK_MONOTONIC};
+}
+
+// Nanoseconds until the deadline on its own clock; negative when it has passed. Saturates.
+[[nodiscard]] inline std::int64_t remaining(const deadline& until) noexcept {
+  timespec t;
+  ::clock_gettime(until.clock, &t);
+  const std::int64_t seconds = static_cast<std::int64_t>(until.at.tv_sec) - t.tv_sec;
+  if (seconds > 4'000'000'000) return INT64_MAX;
+  if (seconds < -4'000'000'000) return INT64_MIN;
+  return seconds * 1'000'000'000 + (until.at.tv_nsec - t.tv_nsec);
+}
+
+enum class park_result { woken, value_changed, timed_out, interrupted };
+
+// Raw futex call without touching errno of the caller's thread: the syscall() wrapper would.
+inline long futex(const void* address, int operation, std::uint32_t value, const timespec* timeout,
+                  const void* address2, std::uint32_t value3) noexcept {
+#if defined(__x86_64__)
+  long result;
+  register long r10 asm("r10") = reinterpret_cast<long>(timeout);
+  register long r8 asm("r8") = reinterpret_cast<long>(address2);
+  register long r9 asm("r9") = static_cast<long>(value3);
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(static_cast<long>(SYS_futex)), "D"(address), "S"(static_cast<long>(operation)),
+                 "d"(static_cast<long>(value)), "r"(r10), "r"(r8), "r"(r9)
+               : "rcx", "r11", "memory");
+  return result;
+#else
+  const int saved = errno;
+  long result = ::syscall(SYS_futex, address, operation, value, timeout, address2, value3);
+  if (result < 0) result = -errno;
+  errno = saved;
+  return result;
+#endif
+}
+
+// Sleeps while the 32-bit word holds `expected`, at most until the deadline. May return early
+// (woken without cause); the caller re-reads. A cancellation point: no. Async-signal-safe.
+inline park_result park(const void* word, std::uint32_t expected, const deadline* until = nullptr,
+                        std::uint32_t bitset = FUTEX_BITSET_MATCH_ANY,
+                        bool process_shared = false) noexcept {
+  int operation = FUTEX_WAIT_BITSET | (process_shared ? 0 : FUTEX_PRIVATE_FLAG);
+  if (until != nullptr && until->clock == CLOCK_REALTIME) operation |= FUTEX_CLOCK_REALTIME;
+  const long result =
+      futex(word, operation, expected, until != nullptr ? &until->at : nullptr, nullptr, bitset);
+  switch (result) {
+    case 0: return park_result::woken;
+    case -ETIMEDOUT: return park_result::timed_out;
+    case -EINTR: return park_result::interrupted;
+    default: return park_result::value_changed;
+  }
+}
+template <class T>
+  requires(sizeof(T) == 4)
+park_result park(const std::atomic<T>& word, std::type_identity_t<T> expected,
+                 const deadline* until = nullptr) noexcept {
+  return park(static_cast<const void*>(&word), static_cast<std::uint32_t>(expected), until);
+}
+
+// Wakes up to `count` threads parked on the address, the longest-parked first. Uses the address
+// only, never what is there: the object may already be destroyed. Returns how many it woke.
+inline int wake(const void* address, int count,
+                std::uint32_t bitset = FUTEX_BITSET_MATCH_ANY, bool process_shared = false) noexcept {
+  const int operation = FUTEX_WAKE_BITSET | (process_shared ? 0 : FUTEX_PRIVATE_FLAG);
+  const long result =
+      futex(address, operation, static_cast<std::uint32_t>(count), nullptr, nullptr, bitset);
+  return result < 0 ? 0 : static_cast<int>(result);
+}
+
+namespace detail {
+inline thread_local constinit int self_id [[gnu::tls_model("initial-exec")]] = 0;
+inline constinit std::atomic<bool> fork_handled{false};
+
+[[gnu::noinline, gnu::cold]] inline int learn_self() noexcept {
+  // The child of a fork is another thread; its first use asks again.
+  if (!fork_handled.exchange(true, std::memory_order_relaxed))
+    ::pthread_atfork(nullptr, nullptr, [] { self_id = 0; });
+  return self_id = static_cast<int>(::syscall(SYS_gettid));
+}
+}  // namespace detail
+
+// The kernel's id of the calling thread. One load after the first call.
+[[nodiscard]] inline int self() noexcept {
+  const int id = detail::self_id;
+  return __builtin_expect(id != 0, 1) ? id : detail::learn_self();
+}
+
+// Dense number of the calling thread: 0, 1, 2, ...; the lowest free one, given back when the thread
+// ends. In libsyncopate (src/machine/native/thread_index.cpp).
+[[nodiscard]] unsigned thread_index() noexcept;
+
+// Memory node of the processor this thread runs on: 0 <= node < node_count(), in hwloc's logical
+// order; 0 where the topology is unknown. In libsyncopate (src/machine/native/topology.cpp).
+[[nodiscard]] unsigned node() noexcept;
+[[nodiscard]] unsigned node_count() noexcept;
+
+}  // namespace syncopate::machine

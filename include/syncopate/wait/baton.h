@@ -1,0 +1,46 @@
+// baton.h -- L1: the word on which exactly one waiter waits for its predecessor to let it go on.
+//
+// States     0 waiting -> [1 waiting, parked] -> 2 passed
+// Memory     pass() releases, await() acquires: what the passer did happens-before what follows
+//            the await. pass() touches the baton once; afterwards it uses the address only, since
+//            the waiter may already have returned and its stack frame may be gone.
+#pragma once
+
+#include <syncopate/machine.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace syncopate::waits {
+
+template <class Wait>
+class baton {
+ public:
+  void reset() noexcept { state_.store(waiting, std::memory_order_relaxed); }
+
+  // Blocks until passed.
+  void await() noexcept {
+    Wait::until(
+        state_, std::memory_order_acquire,
+        [](std::uint32_t state) { return (state & passed) != 0; }, parked);
+  }
+
+  [[nodiscard]] bool is_passed() const noexcept {
+    return (state_.load(std::memory_order_acquire) & passed) != 0;
+  }
+
+  void pass() noexcept {
+    if constexpr (Wait::parks) {
+      const void* const address = &state_;
+      if (state_.exchange(passed, std::memory_order_release) == parked) machine::wake(address, 1);
+    } else {
+      state_.store(passed, std::memory_order_release);
+    }
+  }
+
+ private:
+  enum : std::uint32_t { waiting = 0, parked = 1, passed = 2 };
+  std::atomic<std::uint32_t> state_{waiting};
+};
+
+}  // namespace syncopate::waits

@@ -1,0 +1,37 @@
+// park.h -- L1 waiting strategy: sleep in the kernel at once.
+//
+// The waiter announces itself with `parked_bit` before it sleeps; a releaser that finds the bit
+// wakes by address. Least power, longest hand-off. See spin.h for the contract.
+#pragma once
+
+#include <syncopate/machine.h>
+
+#include <cstdint>
+
+namespace syncopate::waits {
+
+struct park {
+  static constexpr const char* name = "park";
+  static constexpr bool parks = true;
+
+  template <class Predicate>
+  static std::uint32_t until(std::atomic<std::uint32_t>& word, std::memory_order order,
+                             Predicate done, std::uint32_t parked_bit,
+                             std::uint32_t bitset = ~0u) noexcept {
+    for (;;) {
+      std::uint32_t value = word.load(order);
+      if (done(value)) return value;
+      // Announce, then look again: a release between the load and here changed the value, so the
+      // exchange fails and the wake that did not see the bit is not needed.
+      if ((value & parked_bit) == 0 &&
+          !word.compare_exchange_strong(value, value | parked_bit, std::memory_order_relaxed,
+                                        std::memory_order_relaxed))
+        continue;
+      machine::park(&word, value | parked_bit, nullptr, bitset);
+    }
+  }
+
+  static void delay(std::uint32_t steps) noexcept { machine::spin(steps); }
+};
+
+}  // namespace syncopate::waits

@@ -1,0 +1,17 @@
+// maps.h -- snapshots of /proc/self/maps, so that a reader can turn addresses into symbols.
+#pragma once
+
+#include "record/internal.h"
+
+namespace syncopate::record {
+
+// Takes a snapshot, unless another thread is taking one.
+void snapshot_maps() noexcept;
+
+// A stack with these addresses is new in the record: takes a snapshot when one of them lies in
+// code that the last snapshot did not show. Rate-limited.
+void note_code(const std::uint64_t* pc, unsigned depth) noexcept;
+
+void forget_maps() noexcept;
+
+}  // namespace syncopate::record

@@ -1,0 +1,23 @@
+// objects.h -- the table of locks, conditions, barriers and futex words.
+#pragma once
+
+#include "record/file.h"
+
+namespace syncopate::record {
+
+// The entry of this id; entry 0 (locks beyond the table) for ids that are not in the table.
+lock_entry* lock_of(std::uint32_t id) noexcept;
+
+// `id` if it is in the table, else 0.
+std::uint32_t known_id(std::uint32_t id) noexcept;
+
+// Adds one hold of `ticks` to the lock's sums and histogram. Other threads do so too.
+void add_hold(std::uint32_t id, std::uint64_t ticks) noexcept;
+
+// Adds the acquisitions that live objects have counted since their last multiple of count_period.
+void add_remainders() noexcept;
+
+bool prepare_objects() noexcept;
+void forget_objects() noexcept;
+
+}  // namespace syncopate::record

@@ -1,0 +1,89 @@
+// recorder.h -- L3: what a shim tells the recorder. The recorder knows nothing of any ABI.
+//
+// Life of one recorded wait on a lock:
+//
+//     wait w = wait_begin(kind, id, holder_tid);   before waiting (a sampled call stack is captured
+//                                                  here, where the thread has time)
+//     ... wait, acquire ...
+//     wait_end(w);                                 a few stores into thread-local memory
+//     ... critical section, release ...
+//     released(id, contended, held_since);         after the release: pending waits are written out,
+//                                                  and a contended holder's stack is sampled
+//
+// Nothing here allocates, locks, throws, touches errno, or writes to a standard stream. All calls
+// are safe before start() and after the recorder stopped (they do nothing).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "record/format.h"
+
+namespace syncopate::record {
+
+// Set once by start(); read by every shim's fast path.
+extern constinit bool enabled;
+
+// Begins recording into `path` (created with O_EXCL; if it exists, path.PID, path.PID.1, ...).
+// Returns false, and says why in one line on standard error, when the file cannot be made.
+bool start(const char* path, const char* lock_name, const char* wait_name) noexcept;
+
+// Writes what live objects still hold back and marks the file finished. At exit.
+void finish() noexcept;
+
+// In the child of a fork: leaves the parent's file alone and starts one of its own.
+void after_fork_in_child() noexcept;
+
+// A thread begins (in the new thread; `creator_stack` as returned by capture_creator() in the
+// parent) and ends. Threads never announced are registered at their first event.
+std::uint32_t capture_creator() noexcept;
+void thread_begin(std::uint32_t creator_stack) noexcept;
+void thread_end() noexcept;
+
+// Identity. `slot` is 32 bits inside the object, zero at first, that belong to the recorder (an id,
+// or what an init call left for the first use); nullptr for objects without room, which are then
+// found by address. object_created() and object_destroyed() set it anew, recording or not.
+// `caller`: return address of the init call, used when the budget for whole stacks is used up.
+void object_created(object_kind, int type, const void* object, std::uint32_t* slot,
+                    const void* caller = nullptr) noexcept;
+void object_destroyed(object_kind, const void* object, std::uint32_t* slot,
+                      std::uint32_t acquisitions) noexcept;
+std::uint32_t identify(object_kind, int type, const void* object, std::uint32_t* slot) noexcept;
+
+// Uncontended acquisitions are counted in the object, by its holder, without a shared line:
+//     if ((++count & (count_period - 1)) == 1) counted(...);
+// so that `counted` sees acquisitions 1, 65, 129, ...: it registers the object and adds 1 at the
+// first, adds count_period at each later one, and starts one sampled hold-time measurement.
+// `count_at` is where the count lives, read again at finish() for the remainder; slot and count must
+// lie within 256 bytes of the object's address for that.
+inline constexpr std::uint32_t count_period = 64;
+void counted(object_kind, int type, const void* object, std::uint32_t* slot,
+             const std::uint32_t* count_at) noexcept;
+
+// The hold-time sample in flight of this thread: set by counted() (and by wait_end()), taken back
+// by released() when `object` is what it samples: a release must call that then. The fast path's test
+// is one load and compare.
+struct hold_sample {
+  const void* object = nullptr;
+  std::uint64_t since = 0;
+  std::uint32_t id = 0;
+};
+extern thread_local constinit hold_sample current_hold __attribute__((tls_model("initial-exec")));
+
+struct wait {
+  std::uint64_t start = 0, end = 0;
+  std::uint32_t id = 0, holder = 0, stack = 0;
+  std::uint16_t weight = 0;  // 0: not sampled as an event (its row is still exact)
+  wait_kind kind = wait_kind::mutex;
+};
+wait wait_begin(wait_kind, std::uint32_t id, std::uint32_t holder) noexcept;
+// For locks: keeps `w` in thread-local memory until released() or the next wait_begin().
+void wait_end(wait& w, const void* object) noexcept;
+// For waits that end without holding anything (conditions, barriers, futexes, timeouts): writes now.
+void wait_end_now(wait& w) noexcept;
+
+// After a release by this thread. Requires: the caller no longer holds the lock. Uses `object` as a
+// number only.
+void released(const void* object, std::uint32_t id, bool contended) noexcept;
+
+}  // namespace syncopate::record

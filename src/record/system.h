@@ -1,0 +1,101 @@
+// system.h -- system calls without errno, and memory without an allocator.
+//
+// The recorder runs inside other people's lock calls: errno belongs to them, and the C library's
+// wrappers set it, are cancellation points, and may be interposed. Results are the kernel's:
+// a value, or -errno.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace syncopate::record::sys {
+
+template <class... Arguments>
+inline long call(long number, Arguments... arguments) noexcept {
+  static_assert(sizeof...(Arguments) <= 6);
+  const long a[6] = {(long)arguments...};
+#if defined(__x86_64__)
+  long result;
+  register long r10 asm("r10") = a[3];
+  register long r8 asm("r8") = a[4];
+  register long r9 asm("r9") = a[5];
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+               : "rcx", "r11", "memory");
+  return result;
+#else
+  const int saved = errno;
+  long result = ::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if (result < 0) result = -errno;
+  errno = saved;
+  return result;
+#endif
+}
+
+inline int open(const char* path, int flags, unsigned mode = 0) noexcept {
+  return static_cast<int>(call(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode));
+}
+inline void close(int fd) noexcept { call(SYS_close, fd); }
+inline long read(int fd, void* to, std::size_t bytes) noexcept {
+  return call(SYS_read, fd, to, bytes);
+}
+inline long fstat(int fd, struct stat* to) noexcept { return call(SYS_fstat, fd, to); }
+inline std::uint32_t process_id() noexcept { return static_cast<std::uint32_t>(call(SYS_getpid)); }
+inline std::uint32_t thread_id() noexcept { return static_cast<std::uint32_t>(call(SYS_gettid)); }
+
+// The soft limit of one resource; RLIM_INFINITY when it cannot be read.
+inline rlim_t limit(int resource) noexcept {
+  rlimit64 value{};
+  if (call(SYS_prlimit64, 0, resource, nullptr, &value) < 0) return RLIM_INFINITY;
+  return value.rlim_cur;
+}
+
+// Whole file into `to`, at most `bytes`; returns how many were read, 0 when it cannot be opened.
+inline std::size_t read_file(const char* path, char* to, std::size_t bytes) noexcept {
+  const int fd = open(path, O_RDONLY);
+  if (fd < 0) return 0;
+  std::size_t done = 0;
+  while (done < bytes) {
+    const long n = read(fd, to + done, bytes - done);
+    if (n == -EINTR) continue;
+    if (n <= 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  close(fd);
+  return done;
+}
+
+// Anonymous zeroed pages, private to this process; nullptr when there are none.
+inline void* pages(std::size_t bytes) noexcept {
+  const long result = call(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return result < 0 && result > -4096 ? nullptr : reinterpret_cast<void*>(result);
+}
+inline void free_pages(void* at, std::size_t bytes) noexcept {
+  if (at != nullptr) call(SYS_munmap, at, bytes);
+}
+
+// Decimal digits of `value` and a terminating zero at `to`; returns the end of the digits.
+inline char* put_number(char* to, std::uint32_t value) noexcept {
+  char digits[10];
+  int n = 0;
+  do {
+    digits[n++] = static_cast<char>('0' + value % 10);
+    value /= 10;
+  } while (value != 0);
+  while (n != 0) *to++ = digits[--n];
+  *to = 0;
+  return to;
+}
+
+}  // namespace syncopate::record::sys

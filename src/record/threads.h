@@ -1,0 +1,94 @@
+// threads.h -- what the recorder keeps per thread, and the budgets that bound its cost.
+#pragma once
+
+#include "record/file.h"
+#include "record/unwind.h"
+
+namespace syncopate::record {
+
+// Time that a thread may spend on call stacks: an initial credit, then a share of its elapsed time.
+class capture_budget {
+ public:
+  void start(std::uint64_t now, std::uint64_t credit) noexcept;
+  [[nodiscard]] bool allows(std::uint64_t now) noexcept;
+  void spend(std::uint64_t ticks) noexcept { credit_ -= static_cast<std::int64_t>(ticks); }
+
+ private:
+  std::uint64_t refilled_ = 0;
+  std::int64_t credit_ = 0, most_ = 0;
+};
+
+// How many events a thread may write: a burst, then a rate, and ever fewer as the record grows.
+class event_budget {
+ public:
+  [[nodiscard]] bool allows(std::uint64_t now) noexcept;
+
+ private:
+  std::uint64_t paid_until_ = 0;
+  std::uint32_t written_ = 0, candidates_ = 0;
+};
+
+// Where a thread's waits on one (lock, kind) are counted. kind 0: this thread's holds of the lock,
+// which have no row in the file but skipped events all the same.
+struct row_slot {
+  std::uint32_t lock = 0, kind = 0;
+  std::uint32_t used = 0;
+  std::uint32_t skipped = 0;  // events left out since the last one written
+  wait_row* row = nullptr;
+};
+
+// A chunk that one thread fills, item by item.
+struct own_chunk {
+  chunk_header* chunk = nullptr;
+  std::uint32_t capacity = 0;
+  std::size_t next_bytes = 4096;  // of the next chunk: quadruples up to 64 KiB
+};
+
+inline constexpr unsigned most_pending = 4;
+inline constexpr std::uint32_t first_row_slots = 16;
+
+struct thread_state {
+  std::uint32_t index;  // of `entry`
+  thread_entry* entry;
+  thread_state* next_idle;  // list of ended threads' states
+  stack_bounds stack;
+  capture_budget captures[3];  // by capture_reason
+  event_budget wait_events, hold_events;
+  wait pending[most_pending];
+  std::uint32_t pending_count;
+  std::uint32_t rows_used, rows_size;  // size: a power of two
+  row_slot* rows;
+  row_slot first_rows[first_row_slots];
+  own_chunk row_chunk, event_chunk;
+};
+
+// This thread's state, made at its first use; nullptr when the record cannot hold another thread.
+// Requires: inside an `entry`.
+thread_state* this_thread() noexcept;
+
+// The slot for (lock, kind); nullptr when the record cannot grow or the thread has too many.
+row_slot* find_row(thread_state&, std::uint32_t lock, std::uint32_t kind) noexcept;
+
+// Memory for one item in the thread's chunk, not yet published; nullptr when there is none.
+template <class Item>
+Item* next_item(own_chunk& own, chunk_kind kind, std::uint32_t owner) noexcept {
+  if (own.chunk == nullptr || own.chunk->used == own.capacity) {
+    chunk_header* fresh = grow(kind, own.next_bytes, owner);
+    if (fresh == nullptr) return nullptr;
+    own.chunk = fresh;
+    own.capacity = static_cast<std::uint32_t>((fresh->bytes - sizeof *fresh) / sizeof(Item));
+    if (own.next_bytes < (std::size_t{64} << 10)) own.next_bytes *= 4;
+  }
+  return reinterpret_cast<Item*>(own.chunk + 1) + own.chunk->used;
+}
+inline void publish_item(own_chunk& own) noexcept {
+  publish(own.chunk->used, own.chunk->used + 1);
+}
+
+void refresh_thread_names() noexcept;
+void forget_threads() noexcept;
+
+// Writes the pending waits of this thread out (waits.cpp).
+void flush(thread_state&) noexcept;
+
+}  // namespace syncopate::record

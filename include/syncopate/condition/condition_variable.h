@@ -1,0 +1,185 @@
+// condition_variable.h -- condition variable: a FIFO list of waiters, each with a word of its own.
+//
+// Source        Birrell, "An Introduction to Programming with Threads", 1989, for the semantics; the
+//               per-waiter words follow nsync and musl. No sequence counter, hence no wrap-around,
+//               and no later waiter can take an earlier one's signal.
+// Fairness      FIFO among waiters; the mutex decides afterwards.
+// Space         24 B; one list element on each waiter's stack.
+// Uncontended   signal and broadcast without waiters: 1 load.
+// Contended     wait: 2 short locked sections; signal: 1 locked section + 1 wake.
+//
+// Invariants
+//   I1  The list and its links are read and written with lock_ held; empty lists are also noticed
+//       without it (a signal that races with an enqueue may see either).
+//   I2  An element is in the list exactly while its waiter has neither been chosen by a signaler nor
+//       removed itself. Whoever takes it out of the list decides; the other finds it gone.
+//   I3  A signaler touches an element last by storing `signaled`; it wakes by address. It does not
+//       touch the condition variable after that, so a woken thread may destroy it.
+//
+// Memory order (each tag stands at its site below)
+//   [S]  release store of signaled -- synchronizes with [W].
+//   [W]  acquire load of the element's state by its waiter.
+//   [E]  relaxed load of head_: emptiness as a hint. A waiter that enqueued before its mutex was
+//        locked by the signaler is seen, because the mutex orders the two.
+//   [X]  relaxed store under lock_, atomic only because of [E].
+//
+// Checked by    tests/conformance (no lost wake-up, FIFO, time-outs), tests/posix (cancellation,
+//               destroy after broadcast).
+#pragma once
+
+#include <syncopate/locks/futex_lock.h>
+#include <syncopate/machine.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace syncopate {
+
+enum class cv_status { signaled, timed_out };
+
+class condition_variable {
+ public:
+  // One wait of one thread; lives on its stack from enlist() until it has left the list.
+  class waiter {
+   public:
+    // Sleeps until signaled or the deadline; may return early.
+    machine::park_result sleep(const machine::deadline* until) noexcept {
+      return machine::park(state_, waiting, until);
+    }
+    [[nodiscard]] bool is_signaled() const noexcept {
+      return state_.load(std::memory_order_acquire) == signaled;                        // [W]
+    }
+
+   private:
+    friend class condition_variable;
+    enum : std::uint32_t { waiting = 0, signaled = 1 };
+    waiter* next_{nullptr};
+    waiter* previous_{nullptr};
+    bool listed_{false};
+    std::atomic<std::uint32_t> state_{waiting};
+  };
+
+  // Requires: the calling thread holds `lock` (anything with lock() and unlock()), the same one as
+  // every concurrent waiter. Releases it, waits for a signal, takes it again. No spurious wake-ups.
+  template <class Lock>
+  void wait(Lock& lock) noexcept {
+    wait_with(lock, nullptr);
+  }
+  template <class Lock, class Predicate>
+  void wait(Lock& lock, Predicate done) {
+    while (!done()) wait(lock);
+  }
+
+  // The same until an absolute time on the deadline's clock.
+  template <class Lock>
+  cv_status wait_until(Lock& lock, const machine::deadline& until) noexcept {
+    return wait_with(lock, &until);
+  }
+  template <class Lock, class Rep, class Period>
+  cv_status wait_for(Lock& lock, std::chrono::duration<Rep, Period> time) noexcept {
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+    return wait_until(lock, machine::after(ns > 0 ? ns : 0));
+  }
+
+  // Wakes the longest waiter, if any. The caller may or may not hold the mutex.
+  void notify_one() noexcept {
+    if (empty()) return;
+    lock_.lock();
+    waiter* const first = head();
+    if (first != nullptr) remove_locked(*first);
+    lock_.unlock();
+    if (first != nullptr) signal(*first);
+  }
+
+  // Wakes every waiter.
+  void notify_all() noexcept {
+    if (empty()) return;
+    lock_.lock();
+    waiter* first = head();
+    for (waiter* w = first; w != nullptr; w = w->next_) w->listed_ = false;
+    head_.store(nullptr, std::memory_order_relaxed);                                    // [X]
+    tail_ = nullptr;
+    lock_.unlock();
+    while (first != nullptr) {
+      waiter* const next = first->next_;  // read before the signal: then the element may be gone
+      signal(*first);
+      first = next;
+    }
+  }
+
+  [[nodiscard]] bool empty() const noexcept {
+    return head_.load(std::memory_order_relaxed) == nullptr;                            // [E]
+  }
+
+  // ---- the parts of wait(), for callers that sleep in their own way (cancellation points) -------
+
+  void enlist(waiter& w) noexcept {
+    lock_.lock();
+    w.listed_ = true;
+    w.previous_ = tail_;
+    if (tail_ != nullptr)
+      tail_->next_ = &w;
+    else
+      head_.store(&w, std::memory_order_relaxed);                                       // [X]
+    tail_ = &w;
+    lock_.unlock();
+  }
+
+  // Takes the waiter out of the list. Returns false when a signaler has been faster: the signal is
+  // this waiter's. The element may be destroyed after either.
+  [[nodiscard]] bool withdraw(waiter& w) noexcept {
+    lock_.lock();
+    const bool withdrawn = w.listed_;
+    if (withdrawn) remove_locked(w);
+    lock_.unlock();
+    if (!withdrawn)
+      machine::wait_until(w.state_, std::memory_order_acquire,                          // [W]
+                          [](std::uint32_t state) { return state == waiter::signaled; });
+    return withdrawn;
+  }
+
+ private:
+  template <class Lock>
+  cv_status wait_with(Lock& lock, const machine::deadline* until) noexcept {
+    waiter me;
+    enlist(me);
+    lock.unlock();
+    cv_status result = cv_status::signaled;
+    while (!me.is_signaled())
+      if (me.sleep(until) == machine::park_result::timed_out) {
+        if (withdraw(me)) result = cv_status::timed_out;
+        break;
+      }
+    lock.lock();
+    return result;
+  }
+
+  [[nodiscard]] waiter* head() const noexcept {
+    return head_.load(std::memory_order_relaxed);                                       // [E]
+  }
+
+  void remove_locked(waiter& w) noexcept {
+    w.listed_ = false;
+    if (w.previous_ != nullptr)
+      w.previous_->next_ = w.next_;
+    else
+      head_.store(w.next_, std::memory_order_relaxed);                                  // [X]
+    if (w.next_ != nullptr)
+      w.next_->previous_ = w.previous_;
+    else
+      tail_ = w.previous_;
+  }
+
+  static void signal(waiter& w) noexcept {
+    const void* const address = &w.state_;
+    w.state_.store(waiter::signaled, std::memory_order_release);                        // [S]
+    machine::wake(address, 1);
+  }
+
+  std::atomic<waiter*> head_{nullptr};
+  waiter* tail_{nullptr};
+  futex_lock lock_;
+};
+
+}  // namespace syncopate

@@ -1,0 +1,313 @@
+// auto_rwlock.h -- reader-writer lock: one word for the uncontended case, a FIFO queue of sleepers.
+//
+// Source        Word and queue after nsync's mu and parking_lot's RwLock; preferences after POSIX
+//               and glibc. How we deviate: a waiter that was woken in vain goes back to the front,
+//               and is handed the lock once it is old.
+// Fairness      prefer readers (default; a reader may take the lock while writers wait, so that
+//               recursive read locking cannot deadlock) or prefer writers. Among writers, and for
+//               both against overtaking: eventual.
+// Space         32 B; one element on each waiter's stack.
+// Uncontended   lock and unlock 1 load + 1 RMW each, shared or exclusive; one cache line.
+// Contended     a short locked section on guard_ per sleep and per wake.
+//
+// State of word_: bit 31 writer (held exclusively); bit 30 waiters (the queue is not empty);
+// bits 0-29 number of readers.
+//
+// Invariants
+//   I1  writer excludes readers: never both in word_.
+//   I2  waiters is set and cleared with guard_ held, and tells whether the queue is empty.
+//   I3  An element is in the queue until a releaser takes it out (then `turn` will be set) or its
+//       waiter removes itself; both with guard_ held.
+//   I4  The last holder to leave while waiters is set takes guard_ before it releases, takes out who
+//       is to go on, and touches only those waiters' elements after the release. Nobody destroys
+//       the lock while a call on it has not returned, so guard_ is still there.
+//   I5  A granted waiter owns the lock when its turn comes (word_ was set for it); a waiter that was
+//       merely woken competes again, and if it loses it enters the queue at the front.
+//
+// Memory order (each tag stands at its site below)
+//   [A]  acquire RMW of word_ that takes the lock -- synchronizes with every earlier [R].
+//   [R]  release RMW of word_ by a leaving holder; readers' decrements form a release sequence.
+//   [G]  a grant: release store of turn by a releaser, acquire load by the waiter.
+//   [X]  relaxed load or failed RMW: decides only what to try next; writer_ is a hint that is exact
+//        for the thread itself.
+//   [Q]  acq_rel RMW of word_ with guard_ held, that sets or clears waiters.
+//
+// Checked by    tests/conformance (exclusion, sharing, preferences), tests/posix.
+#pragma once
+
+#include <syncopate/locks/futex_lock.h>
+#include <syncopate/machine.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace syncopate {
+
+enum class rw_preference { readers, writers };
+
+class auto_rwlock {
+ public:
+  static constexpr std::uint32_t max_readers = (1u << 30) - 2;
+
+  // Exclusive. Blocks; with a deadline returns whether the lock is held.
+  void lock() noexcept {
+    if (__builtin_expect(!try_lock(), 0)) wait_for(role::writer, rw_preference::readers, nullptr);
+  }
+  [[nodiscard]] bool lock_until(const machine::deadline* until) noexcept {
+    return try_lock() || wait_for(role::writer, rw_preference::readers, until);
+  }
+  [[nodiscard]] bool try_lock() noexcept {
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);                         // [X]
+    while ((seen & ~waiters) == 0)
+      if (word_.compare_exchange_weak(seen, seen | writer, std::memory_order_acquire,   // [A]
+                                      std::memory_order_relaxed)) {                     // [X]
+        writer_.store(machine::self(), std::memory_order_relaxed);                      // [X]
+        return true;
+      }
+    return false;
+  }
+  // Requires: the calling thread holds the lock exclusively.
+  void unlock() noexcept {
+    writer_.store(0, std::memory_order_relaxed);                                        // [X]
+    std::uint32_t seen = writer;
+    if (__builtin_expect(!word_.compare_exchange_strong(seen, 0,
+                                                        std::memory_order_release,      // [R]
+                                                        std::memory_order_relaxed), 0)) // [X]
+      release_slow(writer);
+  }
+
+  // Shared.
+  void lock_shared() noexcept { (void)lock_shared_until(rw_preference::readers, nullptr); }
+  [[nodiscard]] bool lock_shared_until(rw_preference preference,
+                                       const machine::deadline* until) noexcept {
+    return try_lock_shared(preference) || wait_for(role::reader, preference, until);
+  }
+  [[nodiscard]] bool try_lock_shared(rw_preference preference = rw_preference::readers) noexcept {
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);                         // [X]
+    while (readers_may_enter(seen, preference))
+      if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,        // [A]
+                                      std::memory_order_relaxed))                       // [X]
+        return true;
+    return false;
+  }
+  // Requires: the calling thread holds the lock shared.
+  void unlock_shared() noexcept {
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);                         // [X]
+    do {
+      if (__builtin_expect(seen == (waiters | 1), 0)) return release_slow(1);
+    } while (!word_.compare_exchange_weak(seen, seen - 1, std::memory_order_release,    // [R]
+                                          std::memory_order_relaxed));                  // [X]
+  }
+
+  // Kernel thread id of the exclusive holder, 0 if none; exact when it is the caller.
+  [[nodiscard]] int exclusive_owner() const noexcept {
+    return writer_.load(std::memory_order_relaxed);                                     // [X]
+  }
+  [[nodiscard]] bool is_locked() const noexcept {
+    return (word_.load(std::memory_order_relaxed) & ~waiters) != 0;                     // [X]
+  }
+  [[nodiscard]] bool contended() const noexcept {
+    return (word_.load(std::memory_order_relaxed) & waiters) != 0;                      // [X]
+  }
+  [[nodiscard]] std::uint32_t reader_count() const noexcept {
+    return word_.load(std::memory_order_relaxed) & count_mask;                          // [X]
+  }
+
+ private:
+  enum : std::uint32_t { writer = 1u << 31, waiters = 1u << 30, count_mask = waiters - 1 };
+  enum class role : std::uint8_t { reader, writer };
+  // Ticks: how long a waiter polls before it sleeps (as waits::spin_then_park, halved because both
+  // sides of a rwlock poll), and after how long it is handed the lock (0.5 ms at 2 GHz).
+  static constexpr std::uint64_t spin_ticks = 10'000, old_age = 1u << 20;
+  static constexpr std::uint32_t max_pauses = 16;
+
+  struct waiter {
+    waiter* next = nullptr;
+    waiter* previous = nullptr;
+    std::uint64_t arrival = 0;
+    role as = role::reader;
+    bool queued = false;
+    enum : std::uint32_t { waiting = 0, woken = 1, granted = 2 };
+    std::atomic<std::uint32_t> turn{waiting};
+  };
+
+  static bool readers_may_enter(std::uint32_t seen, rw_preference preference) noexcept {
+    return (seen & writer) == 0 && (seen & count_mask) < max_readers &&
+           (preference == rw_preference::readers || (seen & waiters) == 0);
+  }
+  static bool free_for(std::uint32_t seen, role as) noexcept {
+    return as == role::writer ? (seen & ~waiters) == 0 : (seen & writer) == 0;
+  }
+
+  // ---- waiting --------------------------------------------------------------------------------
+
+  bool take(role as, rw_preference preference) noexcept {
+    return as == role::writer ? try_lock() : try_lock_shared(preference);
+  }
+
+  bool spin(role as, rw_preference preference) noexcept {
+    const std::uint64_t limit = machine::ticks() + spin_ticks;
+    for (std::uint32_t pauses = 1;; pauses = pauses < max_pauses ? 2 * pauses : max_pauses) {
+      if (free_for(word_.load(std::memory_order_relaxed), as) && take(as, preference))  // [X]
+        return true;
+      if (static_cast<std::int64_t>(machine::ticks() - limit) >= 0) return false;
+      machine::spin(pauses);
+    }
+  }
+
+  [[gnu::noinline, gnu::cold]] bool wait_for(role as, rw_preference preference,
+                                             const machine::deadline* until) noexcept {
+    waiter me;
+    me.arrival = machine::ticks();
+    me.as = as;
+    const bool may_spin = machine::may_spin();
+    if (may_spin && spin(as, preference)) return true;
+    for (bool again = false;; again = true) {
+      if (!enqueue_unless_free(me, again)) return true;
+      while (me.turn.load(std::memory_order_acquire) == waiter::waiting) {              // [G]
+        if (machine::park(me.turn, waiter::waiting, until) !=
+            machine::park_result::timed_out)
+          continue;
+        if (withdraw(me)) return false;
+        // Chosen at the last moment: the releaser is about to say how.
+        machine::wait_until(me.turn, std::memory_order_acquire,                         // [G]
+                            [](std::uint32_t turn) { return turn != waiter::waiting; });
+      }
+      if (me.turn.load(std::memory_order_relaxed) == waiter::granted) {                 // [X]
+        if (as == role::writer) writer_.store(machine::self(), std::memory_order_relaxed);  // [X]
+        return true;
+      }
+      // Woken, not granted. A woken waiter does not defer to others that wait: it was their turn.
+      if (take(as, rw_preference::readers) || (may_spin && spin(as, rw_preference::readers)))
+        return true;
+    }
+  }
+
+  // Returns false with the lock held if it was free after all; else the waiter is in the queue.
+  bool enqueue_unless_free(waiter& me, bool front) noexcept {
+    guard_.lock();
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);                         // [X]
+    for (;;) {
+      // Not `take`: with guard_ held nobody else sets waiters, and a reader that prefers writers
+      // must queue behind those that wait.
+      const bool enter = me.as == role::writer
+                             ? (seen & ~waiters) == 0
+                             : readers_may_enter(seen, front || head_ == nullptr
+                                                           ? rw_preference::readers
+                                                           : rw_preference::writers);
+      const std::uint32_t next =
+          enter ? (me.as == role::writer ? seen | writer : seen + 1) : seen | waiters;
+      if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,            // [Q]
+                                      std::memory_order_relaxed)) {                     // [X]
+        if (!enter) insert_locked(me, front);
+        guard_.unlock();
+        if (enter && me.as == role::writer)
+          writer_.store(machine::self(), std::memory_order_relaxed);                    // [X]
+        return !enter;
+      }
+    }
+  }
+
+  // Takes a waiter whose deadline has passed out of the queue; false if it was chosen before.
+  bool withdraw(waiter& me) noexcept {
+    guard_.lock();
+    const bool queued = me.queued;
+    if (queued) {
+      remove_locked(me);
+      if (head_ == nullptr) word_.fetch_and(~waiters, std::memory_order_acq_rel);       // [Q]
+    }
+    guard_.unlock();
+    return queued;
+  }
+
+  // ---- releasing ------------------------------------------------------------------------------
+
+  // Gives up `mine` (writer, or one reader) and sets going whoever is next. Requires: held.
+  [[gnu::noinline, gnu::cold]] void release_slow(std::uint32_t mine) noexcept {
+    guard_.lock();
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);                         // [X]
+    for (;;) {
+      if (seen - mine != waiters) {
+        // Other readers are inside (the last of them will do this), or nobody waits any more.
+        guard_.unlock();
+        if (word_.compare_exchange_strong(seen, seen - mine, std::memory_order_release, // [R]
+                                          std::memory_order_relaxed))                   // [X]
+          return;
+        guard_.lock();
+        seen = word_.load(std::memory_order_relaxed);                                   // [X]
+        continue;
+      }
+      const choice next = choose_locked();
+      if (word_.compare_exchange_strong(seen, next.word, std::memory_order_acq_rel,     // [Q] [R]
+                                        std::memory_order_relaxed)) {                   // [X]
+        waiter* const first = take_out_locked(next.last);
+        guard_.unlock();
+        set_going(first, next.grant ? waiter::granted : waiter::woken);
+        return;
+      }
+    }
+  }
+
+  struct choice {
+    waiter* last;        // the queue up to here goes on: one writer, or readers up to a writer
+    bool grant;          // with the lock in hand (old waiters), or to compete for it
+    std::uint32_t word;  // what word_ has to become
+  };
+
+  // Requires: the queue is not empty.
+  choice choose_locked() const noexcept {
+    waiter* last = head_;
+    std::uint32_t held = head_->as == role::writer ? std::uint32_t{writer} : 1;
+    if (head_->as == role::reader)
+      while (last->next != nullptr && last->next->as == role::reader) {
+        last = last->next;
+        ++held;
+      }
+    const bool grant = machine::ticks() - head_->arrival >= old_age;
+    return {last, grant,
+            (grant ? held : 0) | (last->next != nullptr ? std::uint32_t{waiters} : 0)};
+  }
+
+  // Takes the queue up to `last` out; it stays linked through `next`. Returns its first element.
+  waiter* take_out_locked(waiter* last) noexcept {
+    waiter* const first = head_;
+    head_ = last->next;
+    (head_ != nullptr ? head_->previous : tail_) = nullptr;
+    last->next = nullptr;
+    for (waiter* w = first; w != nullptr; w = w->next) w->queued = false;
+    return first;
+  }
+
+  static void set_going(waiter* w, std::uint32_t turn) noexcept {
+    while (w != nullptr) {
+      waiter* const next = w->next;
+      const void* const address = &w->turn;
+      w->turn.store(turn, std::memory_order_release);                                   // [G]
+      machine::wake(address, 1);
+      w = next;
+    }
+  }
+
+  void insert_locked(waiter& me, bool front) noexcept {
+    me.turn.store(waiter::waiting, std::memory_order_relaxed);                          // [X]
+    me.queued = true;
+    me.previous = front ? nullptr : tail_;
+    me.next = front ? head_ : nullptr;
+    (me.previous != nullptr ? me.previous->next : head_) = &me;
+    (me.next != nullptr ? me.next->previous : tail_) = &me;
+  }
+
+  void remove_locked(waiter& me) noexcept {
+    me.queued = false;
+    (me.previous != nullptr ? me.previous->next : head_) = me.next;
+    (me.next != nullptr ? me.next->previous : tail_) = me.previous;
+  }
+
+  std::atomic<std::uint32_t> word_{0};
+  futex_lock guard_;
+  waiter* head_{nullptr};
+  waiter* tail_{nullptr};
+  std::atomic<int> writer_{0};
+};
+
+}  // namespace syncopate

@@ -1,0 +1,27 @@
+// algorithms.h -- L4: the locks of locks/all.h as functions on the bytes inside a pthread_mutex_t.
+#pragma once
+
+#include <syncopate/machine.h>
+
+#include <cstdint>
+
+namespace syncopate::shim {
+
+// An all-zero object is a free lock; `object` points at algorithm::offset inside the mutex.
+struct algorithm {
+  const char* name;
+  const char* wait;    // "" where the algorithm brings its own waiting
+  bool is_default;     // what `name` alone stands for
+  bool glibc_word;     // keeps glibc's representation (word at offset 0)
+  void (*lock)(void* object);
+  bool (*try_lock)(void* object);
+  void (*unlock)(void* object);
+  bool (*contended)(const void* object);
+  // Waits in line until the deadline; null where timed locking has to poll try_lock.
+  bool (*lock_until)(void* object, const machine::deadline& until);
+};
+
+// Returns the algorithm for "name" or "name:wait", or null.
+const algorithm* find_algorithm(const char* specification) noexcept;
+
+}  // namespace syncopate::shim

@@ -1,0 +1,102 @@
+// config.cpp -- L4: reads the environment; the library's constructor and destructor.
+
+#include "pthread/config.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "record/recorder.h"
+
+namespace syncopate::shim {
+
+constinit configuration config;
+
+namespace {
+
+constinit bool unknown_lock = false;
+
+bool is_set(const char* name) noexcept {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
+mode fast_path_of(const algorithm& lock, bool recording) noexcept {
+  if (recording) return lock.glibc_word ? mode::recorded : mode::general;
+  if (std::strcmp(lock.name, "auto") == 0) return mode::automatic;
+  if (std::strcmp(lock.name, "tatas") == 0 && std::strcmp(lock.wait, "spin") == 0)
+    return mode::tatas;
+  return mode::general;
+}
+
+// One line on standard error by raw write: standard streams may be closed or not there yet.
+void say(const char* const* parts, int count) noexcept {
+  char line[512];
+  std::size_t n = 0;
+  for (int i = 0; i < count; ++i)
+    for (const char* p = parts[i]; *p != '\0' && n < sizeof line - 1; ++p) line[n++] = *p;
+  line[n++] = '\n';
+  if (::write(STDERR_FILENO, line, n) < 0) return;
+}
+
+}  // namespace
+
+// Two threads may come here at once: both compute the same, and `how` is stored last.
+void ensure_configured() noexcept {
+  if (__builtin_expect(__atomic_load_n(&config.how, __ATOMIC_ACQUIRE) != mode::unknown, 1)) return;
+  mode how = mode::pass;
+  const char* const on = std::getenv("SYNCOPATE");
+  const char* name = std::getenv("SYNCOPATE_LOCK");
+  const bool recording = is_set("SYNCOPATE_RECORD");
+  const bool off = on != nullptr && std::strcmp(on, "off") == 0;
+  // A program with more rights than its caller is left alone.
+  if (!off && ::getauxval(AT_SECURE) == 0) {
+    const bool pass = name != nullptr && std::strcmp(name, "glibc") == 0;
+    // What glibc does, in our code: it can be counted and timed.
+    if (pass && recording) name = "futex";
+    if (!pass || recording) {
+      const algorithm* lock =
+          find_algorithm(name != nullptr && *name != '\0' ? name : recording ? "futex" : "auto");
+      if (lock == nullptr) {
+        unknown_lock = true;
+        lock = find_algorithm("auto");
+      }
+      config.lock = lock;
+      config.wait_name = lock->wait;
+      config.glibc_word = lock->glibc_word;
+      how = fast_path_of(*lock, recording);
+    }
+  }
+  __atomic_store_n(&config.how, how, __ATOMIC_RELEASE);
+}
+
+namespace {
+
+[[gnu::constructor]] void begin() {
+  ensure_configured();
+  const char* const name = std::getenv("SYNCOPATE_LOCK");
+  if (unknown_lock) {
+    const char* parts[] = {"syncopate: no lock is called '", name,
+                           "'; using auto (`syncopate list` shows the names)"};
+    say(parts, 3);
+  }
+  if (config.how == mode::pass) return;
+  if (is_set("SYNCOPATE_RECORD") &&
+      record::start(std::getenv("SYNCOPATE_RECORD"), config.lock->name, config.wait_name))
+    ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
+  if (is_set("SYNCOPATE_VERBOSE")) {
+    const bool waits = *config.wait_name != '\0';
+    const char* parts[] = {"syncopate: locks of this program: ", config.lock->name,
+                           waits ? ":" : "", config.wait_name,
+                           record::enabled ? "; recording" : ""};
+    say(parts, 5);
+  }
+}
+
+[[gnu::destructor]] void end() { record::finish(); }
+
+}  // namespace
+}  // namespace syncopate::shim

@@ -1,0 +1,40 @@
+// config.h -- L4: what the environment asks of the preload library.
+//
+//   SYNCOPATE=off                  everything is passed to the C library
+//   SYNCOPATE_LOCK=name[:wait]     which lock algorithm stands behind normal mutexes
+//   SYNCOPATE_RECORD=file          record waits into that file
+//   SYNCOPATE_VERBOSE=1            one line on standard error at the start
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "pthread/algorithms.h"
+
+namespace syncopate::shim {
+
+enum class mode : std::uint8_t {
+  automatic,   // auto_lock, not recording: the inline fast path
+  tatas,       // tatas_lock<spin>, not recording: the other inline fast path
+  recorded,    // recording with an algorithm on glibc's word: counted inline
+  unknown,     // nothing was read yet: a lock call before our constructor finds this
+  general,     // any other algorithm, or recording: through the table of algorithms
+  pass,        // everything goes to the C library
+};
+
+struct configuration {
+  mode how = mode::unknown;
+  bool glibc_word = true;              // the algorithm keeps glibc's representation
+  const algorithm* lock = nullptr;     // the algorithm; null in mode::pass
+  const char* wait_name = "";
+};
+
+// Read once, by the constructor or by the first call that needs it, whichever comes first; then
+// constant. Hot paths read only `config.how`.
+extern constinit configuration config;
+
+// Makes sure that the environment was read. Safe at any time in any thread, inside malloc, before
+// relocation of other libraries is complete; allocates nothing.
+void ensure_configured() noexcept;
+
+}  // namespace syncopate::shim

@@ -1,0 +1,20 @@
+// export.h -- L4: marks the functions that stand in for the C library's.
+//
+// Symbol versions are given in exports.map and, where glibc has two, by
+// SYNCOPATE_ALSO_AS beside the definition: a program linked against any glibc from
+// 2.2.5 on finds us, whichever version of the name it asks for.
+#pragma once
+
+#define SYNCOPATE_EXPORT extern "C" __attribute__((visibility("default")))
+
+// Exports `function` under another name or an older version as well. The helper symbol that
+// .symver needs is dropped again.
+#define SYNCOPATE_ALSO_AS(function, name, version)                                          \
+  asm(".globl syncopate_old_" #name "\n"                                                    \
+      ".set syncopate_old_" #name ", " #function "\n"                                       \
+      ".symver syncopate_old_" #name ", " #name "@" version ", remove");
+
+// The same for a name that glibc has twice: `older`, and the default `newer` of exports.map.
+#define SYNCOPATE_ALSO_OLDER(function, older, newer) \
+  SYNCOPATE_ALSO_AS(function, function, older)       \
+  asm(".symver " #function ", " #function "@@@" newer);

@@ -1,0 +1,282 @@
+// mutex.cpp -- L4: pthread_mutex_*: inline fast paths, then everything else.
+
+#include "pthread/mutex.h"
+
+#include <syncopate/locks/tatas_lock.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "pthread/config.h"
+#include "pthread/export.h"
+#include "pthread/mutex_object.h"
+#include "pthread/real.h"
+
+namespace syncopate::shim {
+namespace {
+
+using record::object_kind;
+using record::wait_kind;
+
+bool is_recursive(const mutex_object& o) { return o.type() == PTHREAD_MUTEX_RECURSIVE_NP; }
+bool is_errorcheck(const mutex_object& o) { return o.type() == PTHREAD_MUTEX_ERRORCHECK_NP; }
+
+void* state_of(mutex_object& o) { return o.state(config.glibc_word); }
+
+// auto_lock keeps owner and user count itself; for the others they are kept here.
+bool keeps_owner() { return config.lock->name[0] == 'a'; }
+
+void note_holder(mutex_object& o) {
+  if (!keeps_owner()) {
+    o.owner = machine::self();
+    o.users = 1;
+  }
+  if (is_recursive(o)) o.depth = 1;
+}
+
+// ---- timed waiting for algorithms that cannot leave their queue ---------------------------------
+
+bool poll_until(void* state, const machine::deadline& until) {
+  constexpr std::int64_t first_nap = 20'000, longest_nap = 1'000'000;  // ns
+  static const std::uint32_t nobody_wakes = 0;
+  for (std::int64_t nap = first_nap;; nap = nap < longest_nap ? 2 * nap : longest_nap) {
+    if (config.lock->try_lock(state)) return true;
+    const std::int64_t left = machine::remaining(until);
+    if (left <= 0) return false;
+    const machine::deadline next = machine::after(nap < left ? nap : left);
+    machine::park(&nobody_wakes, 0, &next);
+  }
+}
+
+bool acquire(void* state, const machine::deadline* until) {
+  if (until == nullptr) return config.lock->lock(state), true;
+  if (config.lock->lock_until != nullptr) return config.lock->lock_until(state, *until);
+  return poll_until(state, *until);
+}
+
+// ---- recording ----------------------------------------------------------------------------------
+
+std::uint32_t identify(pthread_mutex_t* m, mutex_object& o) {
+  return record::identify(object_kind::mutex, o.type(), m, o.record_slot(config.glibc_word));
+}
+
+void count_acquisition(pthread_mutex_t* m, mutex_object& o) {
+  std::uint32_t* const count = o.record_count(config.glibc_word);
+  if (__builtin_expect((++*count & (record::count_period - 1)) == 1, 0))
+    record::counted(object_kind::mutex, o.type(), m, o.record_slot(config.glibc_word), count);
+}
+
+bool acquire_recorded(pthread_mutex_t* m, mutex_object& o, const machine::deadline* until,
+                      wait_kind why) {
+  if (!config.lock->try_lock(state_of(o))) {
+    record::wait w =
+        record::wait_begin(why, identify(m, o), static_cast<std::uint32_t>(o.owner));
+    if (!acquire(state_of(o), until)) {
+      record::wait_end_now(w);
+      return false;
+    }
+    record::wait_end(w, m);
+  }
+  count_acquisition(m, o);
+  return true;
+}
+
+void release(pthread_mutex_t* m, mutex_object& o) {
+  if (!keeps_owner()) {
+    o.owner = 0;
+    o.users = 0;
+  }
+  if (__builtin_expect(!record::enabled, 1)) return config.lock->unlock(state_of(o));
+  const bool contended = config.lock->contended(state_of(o));
+  const std::uint32_t id = *o.record_slot(config.glibc_word);
+  config.lock->unlock(state_of(o));
+  if (contended || record::current_hold.object == m) record::released(m, id, contended);
+}
+
+// A mutex that stays with the C library; its waits are still recorded.
+int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why) {
+  const auto lock = [&] {
+    if (until == nullptr) return real::pthread_mutex_lock(m);
+    return until->clock == CLOCK_REALTIME
+               ? real::pthread_mutex_timedlock(m, &until->at)
+               : real::pthread_mutex_clocklock(m, until->clock, &until->at);
+  };
+  if (!record::enabled) return lock();
+  if (const int result = real::pthread_mutex_trylock(m); result != EBUSY && result != EDEADLK)
+    return result;
+  mutex_object& o = mutex_object::of(m);
+  record::wait w =
+      record::wait_begin(why, record::identify(object_kind::mutex, o.type(), m, nullptr),
+                         static_cast<std::uint32_t>(o.owner));
+  const int result = lock();
+  record::wait_end_now(w);
+  return result;
+}
+
+// ---- every kind ---------------------------------------------------------------------------------
+
+int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind why) {
+  ensure_configured();
+  mutex_object& o = mutex_object::of(m);
+  if (config.how == mode::pass || o.belongs_to_glibc()) return lock_real(m, until, why);
+  if (is_recursive(o) && o.owner == machine::self()) {
+    if (o.depth + 1 == 0) return EAGAIN;
+    ++o.depth;
+    return 0;
+  }
+  if (is_errorcheck(o) && o.owner == machine::self()) return EDEADLK;
+  if (until != nullptr && !valid(until->at)) {
+    // POSIX: invalid only matters when the call would block.
+    if (!config.lock->try_lock(state_of(o))) return EINVAL;
+    if (record::enabled) count_acquisition(m, o);
+  } else if (__builtin_expect(record::enabled, 0)) {
+    if (!acquire_recorded(m, o, until, why)) return ETIMEDOUT;
+  } else if (!acquire(state_of(o), until)) {
+    return ETIMEDOUT;
+  }
+  note_holder(o);
+  return 0;
+}
+
+int trylock_general(pthread_mutex_t* m) {
+  ensure_configured();
+  mutex_object& o = mutex_object::of(m);
+  if (config.how == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_trylock(m);
+  if (is_recursive(o) && o.owner == machine::self()) {
+    if (o.depth + 1 == 0) return EAGAIN;
+    ++o.depth;
+    return 0;
+  }
+  if (!config.lock->try_lock(state_of(o))) return EBUSY;
+  if (record::enabled) count_acquisition(m, o);
+  note_holder(o);
+  return 0;
+}
+
+int unlock_general(pthread_mutex_t* m) {
+  ensure_configured();
+  mutex_object& o = mutex_object::of(m);
+  if (config.how == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_unlock(m);
+  if (is_recursive(o) || is_errorcheck(o)) {
+    if (o.owner != machine::self()) return EPERM;
+    if (is_recursive(o) && --o.depth != 0) return 0;
+  }
+  release(m, o);
+  return 0;
+}
+
+bool plain(const mutex_object& o, mode how) {
+  return __builtin_expect(
+      (o.kind_flags() | (static_cast<unsigned>(config.how) ^ static_cast<unsigned>(how))) == 0, 1);
+}
+
+using tatas = tatas_lock<waits::spin>;
+tatas& as_tatas(mutex_object& o) { return *reinterpret_cast<tatas*>(o.own); }
+
+}  // namespace
+
+int lock_mutex(pthread_mutex_t* m, const machine::deadline* until, record::wait_kind why) noexcept {
+  return lock_general(m, until, why);
+}
+int try_lock_mutex(pthread_mutex_t* m) noexcept { return trylock_general(m); }
+int unlock_mutex(pthread_mutex_t* m) noexcept { return unlock_general(m); }
+
+}  // namespace syncopate::shim
+
+using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
+using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
+
+SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
+  mutex_object& o = mutex_object::of(m);
+  if (plain(o, mode::automatic)) {
+    o.as_auto().lock();
+    return 0;
+  }
+  if (plain(o, mode::tatas)) {
+    as_tatas(o).lock();
+    o.owner = machine::self();
+    o.users = 1;
+    return 0;
+  }
+  // Recording on a mutex with glibc's word: counted without a call; contention goes the long way.
+  if (plain(o, mode::recorded) && o.as_auto().try_lock()) {
+    count_acquisition(m, o);
+    return 0;
+  }
+  return lock_general(m, nullptr, record::wait_kind::mutex);
+}
+
+SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
+  mutex_object& o = mutex_object::of(m);
+  if (plain(o, mode::automatic)) {
+    o.as_auto().unlock();
+    return 0;
+  }
+  if (plain(o, mode::tatas)) {
+    o.owner = 0;
+    o.users = 0;
+    as_tatas(o).unlock();
+    return 0;
+  }
+  if (plain(o, mode::recorded) && !o.as_auto().contended() && record::current_hold.object != m) {
+    o.as_auto().unlock();
+    return 0;
+  }
+  return unlock_general(m);
+}
+
+SYNCOPATE_EXPORT int pthread_mutex_trylock(pthread_mutex_t* m) {
+  mutex_object& o = mutex_object::of(m);
+  if (plain(o, mode::automatic)) return o.as_auto().try_lock() ? 0 : EBUSY;
+  return trylock_general(m);
+}
+
+SYNCOPATE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* at) {
+  const machine::deadline until = to_deadline(CLOCK_REALTIME, *at);
+  return lock_general(m, &until, record::wait_kind::mutex);
+}
+
+SYNCOPATE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
+                                             const timespec* at) {
+  if (!supported(clock)) return EINVAL;
+  const machine::deadline until = to_deadline(clock, *at);
+  return lock_general(m, &until, record::wait_kind::mutex);
+}
+
+SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) {
+  ensure_configured();
+  // Without attributes the object is all zero; no call to the C library, which may not be found yet
+  // when the first allocator initializes its locks.
+  if (attributes == nullptr && config.how != mode::pass) {
+    std::memset(m, 0, sizeof *m);
+  } else if (const int result = real::pthread_mutex_init(m, attributes); result != 0) {
+    return result;
+  }
+  if (record::enabled) {
+    mutex_object& o = mutex_object::of(m);
+    if (!o.belongs_to_glibc())
+      record::object_created(object_kind::mutex, o.type(), m, o.record_slot(config.glibc_word));
+  }
+  return 0;
+}
+
+SYNCOPATE_EXPORT int pthread_mutex_destroy(pthread_mutex_t* m) {
+  ensure_configured();
+  mutex_object& o = mutex_object::of(m);
+  if (config.how == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_destroy(m);
+  if (o.users != 0) return EBUSY;
+  if (record::enabled)
+    record::object_destroyed(object_kind::mutex, m, o.record_slot(config.glibc_word),
+                             *o.record_count(config.glibc_word));
+  o.kind = -1;  // as glibc does: a use after this is EINVAL, not a hang
+  return 0;
+}
+
+SYNCOPATE_ALSO_OLDER(pthread_mutex_clocklock, "GLIBC_2.30", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_mutex_timedlock, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_mutex_trylock, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_AS(pthread_mutex_destroy, __pthread_mutex_destroy, "GLIBC_2.2.5")
+SYNCOPATE_ALSO_AS(pthread_mutex_init, __pthread_mutex_init, "GLIBC_2.2.5")
+SYNCOPATE_ALSO_AS(pthread_mutex_lock, __pthread_mutex_lock, "GLIBC_2.2.5")
+SYNCOPATE_ALSO_AS(pthread_mutex_trylock, __pthread_mutex_trylock, "GLIBC_2.2.5")
+SYNCOPATE_ALSO_AS(pthread_mutex_unlock, __pthread_mutex_unlock, "GLIBC_2.2.5")

@@ -1,0 +1,39 @@
+// real.cpp -- look-ups behind real.h.
+
+#include "pthread/real.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+
+namespace syncopate::shim::real {
+namespace {
+
+// Two threads may look the same name up at once; they store the same value.
+template <class Function>
+Function* find(std::atomic<void*>& slot, const char* name, const char* version) noexcept {
+  void* found = slot.load(std::memory_order_relaxed);
+  if (__builtin_expect(found == nullptr, 0)) {
+    found = dlvsym(RTLD_NEXT, name, version);
+    if (found == nullptr) found = dlsym(RTLD_NEXT, name);
+    // A C library without the function cannot have given anyone the object we are called with.
+    if (found == nullptr) std::abort();
+    slot.store(found, std::memory_order_relaxed);
+  }
+  return reinterpret_cast<Function*>(found);
+}
+
+}  // namespace
+
+// A cancellation inside a C library call unwinds through these frames, so they are not noexcept in
+// effect: built without exceptions, they have no cleanups and no handlers.
+#define SYNCOPATE_DEFINE_REAL(result, name, version, parameters, arguments)  \
+  result name parameters noexcept {                                         \
+    static constinit std::atomic<void*> slot{nullptr};                      \
+    return find<result parameters>(slot, #name, version) arguments;         \
+  }
+SYNCOPATE_REAL_FUNCTIONS(SYNCOPATE_DEFINE_REAL)
+#undef SYNCOPATE_DEFINE_REAL
+
+}  // namespace syncopate::shim::real

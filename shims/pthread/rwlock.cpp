@@ -1,0 +1,200 @@
+// rwlock.cpp -- L4: pthread_rwlock_*: auto_rwlock.h inside glibc's 56-byte pthread_rwlock_t.
+//
+//   offset   0  auto_rwlock: word, guard, queue (24 bytes), and the writer's thread id at 24, where
+//               glibc keeps __cur_writer
+//           28  __shared     process-shared: then everything is glibc's
+//           32  record id    36  acquisitions (recording)
+//           48  __flags      the kind, as glibc's init leaves it
+
+#include <syncopate/rwlocks/auto_rwlock.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include <pthread.h>
+
+#include "pthread/config.h"
+#include "pthread/export.h"
+#include "pthread/mutex.h"
+#include "pthread/real.h"
+#include "record/recorder.h"
+
+namespace syncopate::shim {
+namespace {
+
+using record::object_kind;
+using record::wait_kind;
+
+struct rwlock_object {
+  static rwlock_object& of(pthread_rwlock_t* l) noexcept {
+    return *reinterpret_cast<rwlock_object*>(l);
+  }
+  [[nodiscard]] rw_preference preference() const noexcept {
+    return kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP ? rw_preference::writers
+                                                               : rw_preference::readers;
+  }
+  auto_rwlock& ours() noexcept { return *reinterpret_cast<auto_rwlock*>(this); }
+
+  unsigned char lock[28];
+  int shared;
+  std::uint32_t slot;
+  std::uint32_t count;
+  std::uint64_t reserved;
+  unsigned kind;
+};
+static_assert(offsetof(rwlock_object, shared) == offsetof(pthread_rwlock_t, __data.__shared));
+static_assert(offsetof(rwlock_object, kind) == offsetof(pthread_rwlock_t, __data.__flags));
+static_assert(sizeof(auto_rwlock) == 32, "its last 4 bytes are padding that it never touches");
+
+bool is_real(rwlock_object& o) {
+  ensure_configured();
+  return config.how == mode::pass || o.shared != 0;
+}
+
+void count(pthread_rwlock_t* l, rwlock_object& o) {
+  // Readers count at the same time; the line is theirs anyway.
+  const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);
+  if ((n & (record::count_period - 1)) == 1)
+    record::counted(object_kind::rwlock, 0, l, &o.slot, &o.count);
+}
+
+enum class side { read, write };
+
+bool take(rwlock_object& o, side which, const machine::deadline* until) {
+  return which == side::write ? o.ours().lock_until(until)
+                              : o.ours().lock_shared_until(o.preference(), until);
+}
+bool try_take(rwlock_object& o, side which) {
+  return which == side::write ? o.ours().try_lock() : o.ours().try_lock_shared(o.preference());
+}
+
+int acquire(pthread_rwlock_t* l, side which, const machine::deadline* until) {
+  rwlock_object& o = rwlock_object::of(l);
+  if (!try_take(o, which)) {
+    if (o.ours().exclusive_owner() == machine::self()) return EDEADLK;
+    if (which == side::read && o.ours().reader_count() >= auto_rwlock::max_readers) return EAGAIN;
+    if (until != nullptr && !valid(until->at)) return EINVAL;
+    if (!record::enabled) return take(o, which, until) ? 0 : ETIMEDOUT;
+    record::wait w = record::wait_begin(
+        which == side::write ? wait_kind::write : wait_kind::read,
+        record::identify(object_kind::rwlock, 0, l, &o.slot),
+        static_cast<std::uint32_t>(o.ours().exclusive_owner()));
+    if (!take(o, which, until)) {
+      record::wait_end_now(w);
+      return ETIMEDOUT;
+    }
+    record::wait_end(w, l);
+  }
+  if (record::enabled) count(l, o);
+  return 0;
+}
+
+int try_acquire(pthread_rwlock_t* l, side which) {
+  rwlock_object& o = rwlock_object::of(l);
+  if (!try_take(o, which)) return EBUSY;
+  if (record::enabled) count(l, o);
+  return 0;
+}
+
+int acquire_until(pthread_rwlock_t* l, side which, clockid_t clock, const timespec* at) {
+  if (!supported(clock)) return EINVAL;
+  const machine::deadline until = to_deadline(clock, *at);
+  return acquire(l, which, &until);
+}
+
+}  // namespace
+}  // namespace syncopate::shim
+
+using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
+using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
+
+SYNCOPATE_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* l) {
+  if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_rdlock(l);
+  return acquire(l, side::read, nullptr);
+}
+SYNCOPATE_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* l) {
+  if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_wrlock(l);
+  return acquire(l, side::write, nullptr);
+}
+SYNCOPATE_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* l) {
+  if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_tryrdlock(l);
+  return try_acquire(l, side::read);
+}
+SYNCOPATE_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* l) {
+  if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_trywrlock(l);
+  return try_acquire(l, side::write);
+}
+SYNCOPATE_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* l, const timespec* at) {
+  if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_timedrdlock(l, at);
+  return acquire_until(l, side::read, CLOCK_REALTIME, at);
+}
+SYNCOPATE_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* l, const timespec* at) {
+  if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_timedwrlock(l, at);
+  return acquire_until(l, side::write, CLOCK_REALTIME, at);
+}
+SYNCOPATE_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* l, clockid_t clock,
+                                                const timespec* at) {
+  if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_clockrdlock(l, clock, at);
+  return acquire_until(l, side::read, clock, at);
+}
+SYNCOPATE_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* l, clockid_t clock,
+                                                const timespec* at) {
+  if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_clockwrlock(l, clock, at);
+  return acquire_until(l, side::write, clock, at);
+}
+
+SYNCOPATE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* l) {
+  rwlock_object& o = rwlock_object::of(l);
+  if (is_real(o)) return real::pthread_rwlock_unlock(l);
+  const bool recording = record::enabled;
+  const bool contended = recording && o.ours().contended();
+  const std::uint32_t id = recording ? o.slot : 0;
+  if (o.ours().exclusive_owner() == machine::self())
+    o.ours().unlock();
+  else
+    o.ours().unlock_shared();
+  if (recording && (contended || record::current_hold.object == l))
+    record::released(l, id, contended);
+  return 0;
+}
+
+SYNCOPATE_EXPORT int pthread_rwlock_init(pthread_rwlock_t* l,
+                                         const pthread_rwlockattr_t* attributes) {
+  ensure_configured();
+  if (attributes == nullptr && config.how != mode::pass) {
+    std::memset(l, 0, sizeof *l);
+  } else if (const int result = real::pthread_rwlock_init(l, attributes); result != 0) {
+    return result;
+  }
+  rwlock_object& o = rwlock_object::of(l);
+  if (record::enabled && o.shared == 0)
+    record::object_created(object_kind::rwlock, 0, l, &o.slot);
+  return 0;
+}
+
+SYNCOPATE_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* l) {
+  rwlock_object& o = rwlock_object::of(l);
+  if (is_real(o)) return real::pthread_rwlock_destroy(l);
+  if (record::enabled) record::object_destroyed(object_kind::rwlock, l, &o.slot, o.count);
+  return 0;
+}
+
+SYNCOPATE_ALSO_OLDER(pthread_rwlock_clockrdlock, "GLIBC_2.30", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_rwlock_clockwrlock, "GLIBC_2.30", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_rwlock_destroy, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_rwlock_init, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_rwlock_rdlock, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_rwlock_timedrdlock, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_rwlock_timedwrlock, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_rwlock_tryrdlock, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_rwlock_trywrlock, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_rwlock_unlock, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_rwlock_wrlock, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_AS(pthread_rwlock_destroy, __pthread_rwlock_destroy, "GLIBC_2.2.5")
+SYNCOPATE_ALSO_AS(pthread_rwlock_init, __pthread_rwlock_init, "GLIBC_2.2.5")
+SYNCOPATE_ALSO_AS(pthread_rwlock_rdlock, __pthread_rwlock_rdlock, "GLIBC_2.2.5")
+SYNCOPATE_ALSO_AS(pthread_rwlock_tryrdlock, __pthread_rwlock_tryrdlock, "GLIBC_2.2.5")
+SYNCOPATE_ALSO_AS(pthread_rwlock_trywrlock, __pthread_rwlock_trywrlock, "GLIBC_2.2.5")
+SYNCOPATE_ALSO_AS(pthread_rwlock_unlock, __pthread_rwlock_unlock, "GLIBC_2.2.5")
+SYNCOPATE_ALSO_AS(pthread_rwlock_wrlock, __pthread_rwlock_wrlock, "GLIBC_2.2.5")

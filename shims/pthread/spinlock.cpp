@@ -1,0 +1,96 @@
+// spinlock.cpp -- L4: pthread_spin_*: glibc's word (1 free, 0 or less held), waited for politely.
+//
+// glibc spins for as long as it takes. We spin for a while and then offer the processor between two
+// polls, so that a preempted holder can run: with more threads than processors this decides.
+// Process-shared spin locks need no distinction, since the representation is glibc's.
+
+#include <syncopate/machine.h>
+#include <syncopate/wait/yield.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include <pthread.h>
+
+#include "pthread/config.h"
+#include "pthread/export.h"
+#include "record/recorder.h"
+
+namespace syncopate::shim {
+namespace {
+
+constexpr int free_word = 1, held_word = 0;
+constexpr std::uint64_t patience_ticks = 4'096;  // before the first yield; about one sched_yield()
+
+std::atomic_ref<int> word_of(pthread_spinlock_t* l) {
+  return std::atomic_ref<int>(*const_cast<int*>(l));
+}
+
+bool try_take(std::atomic_ref<int> word) {
+  int expected = free_word;
+  return word.compare_exchange_strong(expected, held_word, std::memory_order_acquire,
+                                      std::memory_order_relaxed);
+}
+
+void take(std::atomic_ref<int> word) {
+  const std::uint64_t impatient = machine::ticks() + patience_ticks;
+  for (std::uint32_t pauses = 1;; pauses = pauses < 16 ? 2 * pauses : 16) {
+    if (word.load(std::memory_order_relaxed) == free_word && try_take(word)) return;
+    if (static_cast<std::int64_t>(machine::ticks() - impatient) >= 0)
+      machine::yield();
+    else
+      machine::spin(pauses);
+  }
+}
+
+[[gnu::noinline, gnu::cold]] int take_slow(pthread_spinlock_t* l) {
+  if (!record::enabled) return take(word_of(l)), 0;
+  const void* const object = const_cast<const int*>(l);
+  record::wait w =
+      record::wait_begin(record::wait_kind::spinlock,
+                         record::identify(record::object_kind::spinlock, 0, object, nullptr), 0);
+  take(word_of(l));
+  record::wait_end(w, object);
+  return 0;
+}
+
+}  // namespace
+}  // namespace syncopate::shim
+
+using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
+using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
+
+SYNCOPATE_EXPORT int pthread_spin_init(pthread_spinlock_t* l, int) {
+  word_of(l).store(free_word, std::memory_order_relaxed);
+  return 0;
+}
+
+SYNCOPATE_EXPORT int pthread_spin_destroy(pthread_spinlock_t* l) {
+  if (record::enabled)
+    record::object_destroyed(record::object_kind::spinlock, const_cast<const int*>(l), nullptr, 0);
+  return 0;
+}
+
+SYNCOPATE_EXPORT int pthread_spin_lock(pthread_spinlock_t* l) {
+  if (__builtin_expect(try_take(word_of(l)), 1)) return 0;
+  return take_slow(l);
+}
+
+SYNCOPATE_EXPORT int pthread_spin_trylock(pthread_spinlock_t* l) {
+  return try_take(word_of(l)) ? 0 : EBUSY;
+}
+
+SYNCOPATE_EXPORT int pthread_spin_unlock(pthread_spinlock_t* l) {
+  word_of(l).store(free_word, std::memory_order_release);
+  const void* const object = const_cast<const int*>(l);
+  if (__builtin_expect(record::enabled, 0) && record::current_hold.object == object)
+    record::released(object,
+                     record::identify(record::object_kind::spinlock, 0, object, nullptr), true);
+  return 0;
+}
+
+SYNCOPATE_ALSO_OLDER(pthread_spin_destroy, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_spin_init, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_spin_lock, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_spin_trylock, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(pthread_spin_unlock, "GLIBC_2.2.5", "GLIBC_2.34")

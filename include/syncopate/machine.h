@@ -16,6 +16,7 @@
 //   now()                                      CLOCK_MONOTONIC in nanoseconds
 //   processor(), may_spin()                    where this thread runs; whether spinning can help
 //   self()                                     the kernel's id of this thread
+//   fork_generation(), forked_from()           tell a forked child from its parent
 //   thread_index(), node()                     dense reused thread number; NUMA node (libsyncopate)
 //
 // The capability probe (RTM, WAITPKG, MONITORX, each with its reason) is machine/probe.h.

@@ -84,6 +84,9 @@ namespace {
     say(parts, 3);
   }
   if (config.how == mode::pass) return;
+  // System calls that a sandbox entered later may refuse are made now.
+  (void)machine::may_spin();
+  (void)machine::self();
   if (is_set("SYNCOPATE_RECORD") &&
       record::start(std::getenv("SYNCOPATE_RECORD"), config.lock->name, config.wait_name))
     ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);

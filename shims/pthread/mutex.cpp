@@ -161,7 +161,11 @@ int unlock_general(pthread_mutex_t* m) {
     if (o.owner != machine::self()) return EPERM;
     if (is_recursive(o) && --o.depth != 0) return 0;
   }
-  release(m, o);
+  // Held across a fork: the waiters of a queue lock stayed behind in the parent.
+  if (!config.glibc_word && machine::forked_from() != 0 && o.owner == machine::forked_from())
+    std::memset(o.own, 0, mutex_object::room);
+  else
+    release(m, o);
   return 0;
 }
 

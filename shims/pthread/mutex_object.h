@@ -64,9 +64,14 @@ struct mutex_object {
   std::uint32_t users;
   int kind;
   std::uint32_t slot_a;
-  alignas(8) unsigned char own[8];
-  std::uint32_t slot_b;
-  std::uint32_t count_b;
+  union {
+    alignas(8) unsigned char own[room];
+    struct {
+      unsigned char heir_and_stamp[8];
+      std::uint32_t slot_b;
+      std::uint32_t count_b;
+    };
+  };
 };
 
 static_assert(sizeof(mutex_object) == sizeof(pthread_mutex_t));

@@ -3,7 +3,8 @@
 //   offset   0  auto_rwlock: word, guard, queue (24 bytes), and the writer's thread id at 24, where
 //               glibc keeps __cur_writer
 //           28  __shared     process-shared: then everything is glibc's
-//           32  record id    36  acquisitions (recording)
+//           32  auto_rwlock: fork generation
+//           40  record id    44  acquisitions (recording)
 //           48  __flags      the kind, as glibc's init leaves it
 
 #include <syncopate/rwlocks/auto_rwlock.h>
@@ -36,16 +37,16 @@ struct rwlock_object {
   }
   auto_rwlock& ours() noexcept { return *reinterpret_cast<auto_rwlock*>(this); }
 
-  unsigned char lock[28];
+  alignas(8) unsigned char lock[28];
   int shared;
+  std::uint64_t generation;  // the lock's, with its padding
   std::uint32_t slot;
   std::uint32_t count;
-  std::uint64_t reserved;
   unsigned kind;
 };
 static_assert(offsetof(rwlock_object, shared) == offsetof(pthread_rwlock_t, __data.__shared));
 static_assert(offsetof(rwlock_object, kind) == offsetof(pthread_rwlock_t, __data.__flags));
-static_assert(sizeof(auto_rwlock) == 32, "its last 4 bytes are padding that it never touches");
+static_assert(sizeof(auto_rwlock) <= offsetof(rwlock_object, slot));
 
 bool is_real(rwlock_object& o) {
   ensure_configured();

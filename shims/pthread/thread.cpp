@@ -24,10 +24,25 @@ struct start {
 };
 using starts = node_pool<start>;
 
+// A key whose destructor tells the recorder that a thread ends, whichever way it does.
+constinit std::atomic<int> end_key{-1};
+
+void watch_for_end() {
+  const int key = end_key.load(std::memory_order_acquire);
+  if (key >= 0) pthread_setspecific(static_cast<pthread_key_t>(key), "");
+}
+
+[[gnu::constructor]] void make_end_key() {
+  pthread_key_t key;
+  if (pthread_key_create(&key, [](void*) { record::thread_end(); }) == 0)
+    end_key.store(static_cast<int>(key), std::memory_order_release);
+}
+
 void* begin(void* index_as_pointer) {
   const auto index = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(index_as_pointer));
   const start s = starts::at(index);
   starts::give_back(index);
+  watch_for_end();
   record::thread_begin(s.creator_stack);
   return s.function(s.argument);
 }

@@ -24,8 +24,8 @@ inline constexpr std::size_t longest_path = 4096;
 // `path` from the root, so that a chdir() of the program does not lose it; false when too long.
 bool make_absolute(const char* path, char (&to)[longest_path]) noexcept;
 
-// Creates the record at the absolute `path` or, if that exists, at path.PID, path.PID.1, ...; maps it and
-// fills in the header. Returns 0 or an errno value.
+// Creates the record at the absolute `path` or, if that exists, at path.PID, path.PID.1, ...; maps
+// it and fills in the header. Returns 0 or an errno value.
 int open_record(const char* path) noexcept;
 
 // A new zeroed chunk of `bytes` (rounded up to 4,096) at the end of the file; nullptr when the file

@@ -30,30 +30,30 @@ enum file_flag : std::uint32_t {
 struct file_header {  // 4,096 bytes
   char magic[8];
   std::uint32_t version;
-  std::uint32_t header_bytes;      // 4,096
-  std::uint64_t bytes_used;        // end of the last chunk
+  std::uint32_t header_bytes;  // 4,096
+  std::uint64_t bytes_used;    // end of the last chunk
   std::uint32_t process_id, parent_id;
   std::uint64_t start_ticks, start_monotonic_ns, start_realtime_ns;
   std::uint64_t last_ticks, last_monotonic_ns;  // written now and then, and at the end
-  std::uint32_t flags;             // file_flag
-  std::uint32_t processors;        // usable ones at the start
-  char lock[32];                   // algorithm the program ran with, for example "auto"
-  char wait[32];                   // waiting strategy, for example "spin_then_park"
-  char executable[512];            // /proc/self/exe
-  char command[2048];              // /proc/self/cmdline, NUL-separated
-  std::uint64_t capture_ticks;     // time spent capturing call stacks, all threads (approximate)
+  std::uint32_t flags;                          // file_flag
+  std::uint32_t processors;                     // usable ones at the start
+  char lock[32];                // algorithm the program ran with, for example "auto"
+  char wait[32];                // waiting strategy, for example "spin_then_park"
+  char executable[512];         // /proc/self/exe
+  char command[2048];           // /proc/self/cmdline, NUL-separated
+  std::uint64_t capture_ticks;  // time spent capturing call stacks, all threads (approximate)
   char reserved[4096 - 2712];
 };
 
 enum class chunk_kind : std::uint32_t { locks = 1, threads, rows, events, stacks, maps };
 
-struct chunk_header {  // 64 bytes
-  std::uint32_t kind;    // chunk_kind
-  std::uint32_t bytes;   // whole chunk, header included; a multiple of 4,096
-  std::uint32_t first;   // id of the first item (locks, threads, stacks); owner's thread id (rows,
-                         // events: the index of the thread_entry)
-  std::uint32_t used;    // valid items; for maps: valid bytes of text
-  std::uint64_t ticks;   // when the chunk was made
+struct chunk_header {   // 64 bytes
+  std::uint32_t kind;   // chunk_kind
+  std::uint32_t bytes;  // whole chunk, header included; a multiple of 4,096
+  std::uint32_t first;  // id of the first item (locks, threads, stacks); owner's thread id (rows,
+                        // events: the index of the thread_entry)
+  std::uint32_t used;   // valid items; for maps: valid bytes of text
+  std::uint64_t ticks;  // when the chunk was made
   char reserved[40];
 };
 
@@ -66,23 +66,23 @@ enum lock_flag : std::uint16_t {
 
 // Ticks to histogram bucket: two buckets per octave from 2^6 ticks; the last one is open.
 //   bucket(t) = clamp(2 * floor(log2 t) + (bit below the leading one) - 12, 0, n - 1)
-struct lock_entry {  // 256 bytes; id = chunk.first + index; id 0 stands for "locks beyond the table"
+struct lock_entry {  // 256 bytes; id = chunk.first + index; id 0: "locks beyond the table"
   std::uint64_t address;
-  std::uint8_t object;        // object_kind
-  std::uint8_t type;          // pthread type (normal 0, recursive 1, errorcheck 2, adaptive 3)
-  std::uint16_t flags;        // lock_flag
-  std::uint32_t create_stack; // stack id of the init call, 0 when none was seen
-  std::uint32_t first_stack;  // stack id of the first use seen, 0 when not captured
+  std::uint8_t object;         // object_kind
+  std::uint8_t type;           // pthread type (normal 0, recursive 1, errorcheck 2, adaptive 3)
+  std::uint16_t flags;         // lock_flag
+  std::uint32_t create_stack;  // stack id of the init call, 0 when none was seen
+  std::uint32_t first_stack;   // stack id of the first use seen, 0 when not captured
   std::uint32_t reserved;
   std::uint64_t created_ticks, destroyed_ticks;
-  std::uint64_t acquisitions; // may lag by fewer than 64 when the process was killed
+  std::uint64_t acquisitions;  // may lag by fewer than 64 when the process was killed
   std::uint64_t hold_samples, hold_sum, hold_max;  // ticks; sampled holds
   std::uint32_t hold_histogram[46];
 };
 
-struct thread_entry {  // 64 bytes; id = chunk.first + index
-  std::uint32_t thread_id;    // kernel's
-  std::uint32_t start_stack;  // stack id of pthread_create's caller, 0 when unknown
+struct thread_entry {                    // 64 bytes; id = chunk.first + index
+  std::uint32_t thread_id;               // kernel's
+  std::uint32_t start_stack;             // stack id of pthread_create's caller, 0 when unknown
   std::uint64_t start_ticks, end_ticks;  // end 0: still running when the record ended
   char name[16];
   std::uint64_t reserved[3];
@@ -94,27 +94,27 @@ enum class wait_kind : std::uint32_t {
   read = 3,          // rwlock, shared
   write = 4,         // rwlock, exclusive
   spinlock = 5,
-  condition = 6,     // waiting for a condition variable (not lost to a lock)
+  condition = 6,  // waiting for a condition variable (not lost to a lock)
   barrier = 7,
-  futex = 8,         // the program's own FUTEX_WAIT
+  futex = 8,  // the program's own FUTEX_WAIT
 };
 
-struct wait_row {  // 288 bytes; one per (thread, lock, wait_kind) that ever waited
-  std::uint32_t lock, kind;    // lock id, wait_kind
+struct wait_row {            // 288 bytes; one per (thread, lock, wait_kind) that ever waited
+  std::uint32_t lock, kind;  // lock id, wait_kind
   std::uint64_t waits, wait_sum, wait_max;  // ticks
   std::uint32_t histogram[64];
 };
 
 enum class event_kind : std::uint8_t { wait = 1, hold = 2 };
 
-struct event {  // 48 bytes
-  std::uint64_t start, end;   // ticks; a hold whose start is unknown has start 0
-  std::uint32_t lock;         // lock id
-  std::uint32_t stack;        // stack id of the waiter, or of the holder at its release; 0: none
-  std::uint32_t holder;       // wait: kernel thread id that held the lock when the wait began, or 0
-  std::uint16_t weight;       // how many such events this one stands for (>= 1)
-  std::uint8_t kind;          // event_kind
-  std::uint8_t wait;          // wait_kind (waits), 0 (holds)
+struct event {               // 48 bytes
+  std::uint64_t start, end;  // ticks; a hold whose start is unknown has start 0
+  std::uint32_t lock;        // lock id
+  std::uint32_t stack;       // stack id of the waiter, or of the holder at its release; 0: none
+  std::uint32_t holder;      // wait: kernel thread id that held the lock when the wait began, or 0
+  std::uint16_t weight;      // how many such events this one stands for (>= 1)
+  std::uint8_t kind;         // event_kind
+  std::uint8_t wait;         // wait_kind (waits), 0 (holds)
   std::uint64_t reserved[2];
 };
 
@@ -132,7 +132,7 @@ static_assert(sizeof(wait_row) == 288 && sizeof(event) == 48 && sizeof(stack_ent
 inline unsigned bucket(std::uint64_t ticks, unsigned buckets) {
   if (ticks < 64) return 0;
   const unsigned log = 63u - static_cast<unsigned>(__builtin_clzll(ticks));
-  const unsigned index = 2 * log + ((ticks >> (log - 1)) & 1) - 12;
+  const unsigned index = 2 * log + (static_cast<unsigned>(ticks >> (log - 1)) & 1) - 12;
   return index < buckets ? index : buckets - 1;
 }
 

@@ -2,8 +2,9 @@
 //
 // Parts (each one header and one source, lower ones first):
 //   system    system calls, pages          file      the mapped file and its growth
-//   unwind    walking a call stack         stacks    interning of stacks       maps  /proc/self/maps
-//   threads   per-thread state, budgets    objects   identities and counts     waits rows and events
+//   unwind    walking a call stack         maps      snapshots of /proc/self/maps
+//   stacks    interning of stacks          threads   per-thread state, budgets
+//   objects   identities and counts        waits     rows and events
 //   recorder  start, finish, fork
 #pragma once
 
@@ -76,8 +77,7 @@ struct thread_local_data {
   bool inside = false;  // this thread executes recorder code: nested calls do nothing
   bool ended = false;   // thread_end() has run; later events of this thread are not recorded
 };
-extern thread_local constinit thread_local_data local
-    __attribute__((tls_model("initial-exec")));
+extern thread_local constinit thread_local_data local __attribute__((tls_model("initial-exec")));
 
 // Guards one entry into the recorder. False when recording is off, when this thread is inside the
 // recorder already (an interposed call made by our own code, or a signal handler that interrupted

@@ -7,8 +7,8 @@
 //     ... wait, acquire ...
 //     wait_end(w);                                 a few stores into thread-local memory
 //     ... critical section, release ...
-//     released(id, contended, held_since);         after the release: pending waits are written out,
-//                                                  and a contended holder's stack is sampled
+//     released(object, id, contended);             after the release: pending waits are written
+//                                                  out, and a contended holder's stack is sampled
 //
 // Nothing here allocates, locks, throws, touches errno, or writes to a standard stream. All calls
 // are safe before start() and after the recorder stopped (they do nothing).
@@ -54,15 +54,15 @@ std::uint32_t identify(object_kind, int type, const void* object, std::uint32_t*
 //     if ((++count & (count_period - 1)) == 1) counted(...);
 // so that `counted` sees acquisitions 1, 65, 129, ...: it registers the object and adds 1 at the
 // first, adds count_period at each later one, and starts one sampled hold-time measurement.
-// `count_at` is where the count lives, read again at finish() for the remainder; slot and count must
-// lie within 256 bytes of the object's address for that.
+// `count_at` is where the count lives, read again at finish() for the remainder; slot and count
+// must lie within 256 bytes of the object's address for that.
 inline constexpr std::uint32_t count_period = 64;
 void counted(object_kind, int type, const void* object, std::uint32_t* slot,
              const std::uint32_t* count_at) noexcept;
 
 // The hold-time sample in flight of this thread: set by counted() (and by wait_end()), taken back
-// by released() when `object` is what it samples: a release must call that then. The fast path's test
-// is one load and compare.
+// by released() when `object` is what it samples: a release must call that then. The fast path's
+// test is one load and compare.
 struct hold_sample {
   const void* object = nullptr;
   std::uint64_t since = 0;
@@ -79,7 +79,8 @@ struct wait {
 wait wait_begin(wait_kind, std::uint32_t id, std::uint32_t holder) noexcept;
 // For locks: keeps `w` in thread-local memory until released() or the next wait_begin().
 void wait_end(wait& w, const void* object) noexcept;
-// For waits that end without holding anything (conditions, barriers, futexes, timeouts): writes now.
+// For waits that end without holding anything (conditions, barriers, futexes, timeouts): writes
+// now.
 void wait_end_now(wait& w) noexcept;
 
 // After a release by this thread. Requires: the caller no longer holds the lock. Uses `object` as a

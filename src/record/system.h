@@ -77,12 +77,25 @@ inline std::size_t read_file(const char* path, char* to, std::size_t bytes) noex
 
 // Anonymous zeroed pages, private to this process; nullptr when there are none.
 inline void* pages(std::size_t bytes) noexcept {
-  const long result = call(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  constexpr int access = PROT_READ | PROT_WRITE;
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+#if defined(__SANITIZE_THREAD__)
+  // The thread sanitizer must see it, or takes reused addresses for the memory that was there.
+  void* const at = ::mmap(nullptr, bytes, access, flags, -1, 0);
+  return at == MAP_FAILED ? nullptr : at;
+#else
+  const long result = call(SYS_mmap, nullptr, bytes, access, flags, -1, 0);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel and registers give numbers
   return result < 0 && result > -4096 ? nullptr : reinterpret_cast<void*>(result);
+#endif
 }
 inline void free_pages(void* at, std::size_t bytes) noexcept {
-  if (at != nullptr) call(SYS_munmap, at, bytes);
+  if (at == nullptr) return;
+#if defined(__SANITIZE_THREAD__)
+  ::munmap(at, bytes);
+#else
+  call(SYS_munmap, at, bytes);
+#endif
 }
 
 // Decimal digits of `value` and a terminating zero at `to`; returns the end of the digits.

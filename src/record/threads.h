@@ -81,9 +81,7 @@ Item* next_item(own_chunk& own, chunk_kind kind, std::uint32_t owner) noexcept {
   }
   return reinterpret_cast<Item*>(own.chunk + 1) + own.chunk->used;
 }
-inline void publish_item(own_chunk& own) noexcept {
-  publish(own.chunk->used, own.chunk->used + 1);
-}
+inline void publish_item(own_chunk& own) noexcept { publish(own.chunk->used, own.chunk->used + 1); }
 
 void refresh_thread_names() noexcept;
 void forget_threads() noexcept;

@@ -15,6 +15,8 @@
 //       removed itself. Whoever takes it out of the list decides; the other finds it gone.
 //   I3  A signaler touches an element last by storing `signaled`; it wakes by address. It does not
 //       touch the condition variable after that, so a woken thread may destroy it.
+//   I4  After a fork the child's first use empties the list: its elements belong to threads that the
+//       child does not have.
 //
 // Memory order (each tag stands at its site below)
 //   [S]  release store of signaled -- synchronizes with [W].
@@ -22,6 +24,7 @@
 //   [E]  relaxed load of head_: emptiness as a hint. A waiter that enqueued before its mutex was
 //        locked by the signaler is seen, because the mutex orders the two.
 //   [X]  relaxed store under lock_, atomic only because of [E].
+//   [F]  release store and acquire load of generation_ around the reset of I4.
 //
 // Checked by    tests/conformance (no lost wake-up, FIFO, time-outs), tests/posix (cancellation,
 //               destroy after broadcast).
@@ -85,6 +88,7 @@ class condition_variable {
   // Wakes the longest waiter, if any. The caller may or may not hold the mutex.
   void notify_one() noexcept {
     if (empty()) return;
+    forget_parent();
     lock_.lock();
     waiter* const first = head();
     if (first != nullptr) remove_locked(*first);
@@ -95,6 +99,7 @@ class condition_variable {
   // Wakes every waiter.
   void notify_all() noexcept {
     if (empty()) return;
+    forget_parent();
     lock_.lock();
     waiter* first = head();
     for (waiter* w = first; w != nullptr; w = w->next_) w->listed_ = false;
@@ -115,6 +120,7 @@ class condition_variable {
   // ---- the parts of wait(), for callers that sleep in their own way (cancellation points) -------
 
   void enlist(waiter& w) noexcept {
+    forget_parent();
     lock_.lock();
     w.listed_ = true;
     w.previous_ = tail_;
@@ -155,6 +161,26 @@ class condition_variable {
     return result;
   }
 
+  void forget_parent() noexcept {
+    const std::uint32_t now = machine::fork_generation();
+    if (__builtin_expect(generation_.load(std::memory_order_acquire) != now, 0))        // [F]
+      forget_parent_slow(now);
+  }
+
+  [[gnu::noinline, gnu::cold]] void forget_parent_slow(std::uint32_t now) noexcept {
+    static constinit futex_lock resetting;  // lock_ itself may be held by a thread left behind
+    resetting.lock();
+    if (generation_.load(std::memory_order_acquire) != now) {                           // [F]
+      if (generation_.load(std::memory_order_relaxed) != 0) {                           // [X]
+        head_.store(nullptr, std::memory_order_relaxed);                                // [X]
+        tail_ = nullptr;
+        lock_.reset();
+      }
+      generation_.store(now, std::memory_order_release);                                // [F]
+    }
+    resetting.unlock();
+  }
+
   [[nodiscard]] waiter* head() const noexcept {
     return head_.load(std::memory_order_relaxed);                                       // [E]
   }
@@ -180,6 +206,7 @@ class condition_variable {
   std::atomic<waiter*> head_{nullptr};
   waiter* tail_{nullptr};
   futex_lock lock_;
+  std::atomic<std::uint32_t> generation_{0};  // 0: never used, nothing to forget
 };
 
 }  // namespace syncopate

@@ -21,8 +21,11 @@
 // glibc's own code (its condition variables, C11 threads) treats 3 like 2 and may run on the same
 // mutex at any time: it wakes one sleeper too many at worst.
 //
-// State of heir_: 0 no heir; 1 due: the next unlock() must hand over; 2 due_asleep: as 1, and the
-// heir sleeps on heir_; 3 granted: the heir holds the lock (word_ stays 2).
+// State of heir_: 0 no heir; else the low two bits say 1 due: the next unlock() must hand over;
+// 2 due_asleep: as 1, and the heir sleeps on heir_; 3 granted: the heir holds the lock (word_ stays
+// 2); the other bits are the heir's fork generation. State of spin_: bit 15 a spinner is announced,
+// bits 10-14 its fork generation, bits 0-9 the learned budget. After a fork, what a spinner or heir
+// of the parent left behind is recognized by its generation and ignored.
 //
 // Invariants
 //   I1  word_ != 0 exactly while a thread holds the lock or a grant is under way.
@@ -118,8 +121,9 @@ class auto_lock {
   enum : std::uint32_t { no_heir = 0, due = 1, due_asleep = 2, granted = 3 };
   enum class outcome { acquired, woken, gave_up, timed_out };
 
-  // Spin budgets are kept in units of 64 ticks in 15 bits; the top bit announces a spinner.
-  static constexpr std::uint16_t announced = 0x8000;
+  static constexpr std::uint32_t role_mask = 3;        // of heir_; the rest is the generation
+  static constexpr std::uint16_t announced = 0x8000;   // of spin_
+  static constexpr std::uint16_t budget_mask = 0x03ff;
   static constexpr std::uint32_t budget_unit = 64;
   static constexpr std::uint32_t min_budget = 8;        // 512 ticks: a cheap probe
   static constexpr std::uint32_t first_budget = 64;     // 4,096 ticks, until something was learned
@@ -173,12 +177,22 @@ class auto_lock {
 
   // ---- spinning -------------------------------------------------------------------------------
 
-  bool announce_spinner(std::uint16_t& seen) noexcept {
-    seen = spin_.load(std::memory_order_relaxed);                                       // [X]
-    return (seen & announced) == 0 &&
-           spin_.compare_exchange_strong(seen, seen | announced,
-                                         std::memory_order_relaxed,                     // [X]
-                                         std::memory_order_relaxed);                    // [X]
+  // What spin_ holds while a thread of this process image spins; without the budget.
+  static std::uint16_t announcement() noexcept {
+    return static_cast<std::uint16_t>(announced | (machine::fork_generation() % 32) << 10);
+  }
+  [[nodiscard]] bool spinner_is_announced(std::uint16_t seen) const noexcept {
+    return (seen & ~budget_mask) == announcement();
+  }
+
+  // Returns false if another thread spins; else its learned budget.
+  bool announce_spinner(std::uint32_t& budget) noexcept {
+    std::uint16_t seen = spin_.load(std::memory_order_relaxed);                         // [X]
+    budget = seen & budget_mask;
+    return !spinner_is_announced(seen) &&
+           spin_.compare_exchange_strong(
+               seen, static_cast<std::uint16_t>(announcement() | budget),
+               std::memory_order_relaxed, std::memory_order_relaxed);                   // [X]
   }
 
   void withdraw_spinner(std::uint32_t budget) noexcept {
@@ -186,9 +200,9 @@ class auto_lock {
   }
 
   outcome spin_as_newcomer(attempt& my) noexcept {
-    std::uint16_t learned;
-    if (holder_cannot_run() || !announce_spinner(learned)) return outcome::gave_up;
-    std::uint32_t budget = learned != 0 ? learned : first_budget;
+    std::uint32_t budget;
+    if (holder_cannot_run() || !announce_spinner(budget)) return outcome::gave_up;
+    if (budget == 0) budget = first_budget;
     const bool explore = (my.arrival / budget_unit) % explore_one_in == 0;
     const std::uint64_t limit = (explore ? max_budget : budget) * std::uint64_t{budget_unit};
     const outcome end = spin(my, my.arrival + limit, false);
@@ -209,7 +223,7 @@ class auto_lock {
   // A woken waiter stays awake, so that unlock() need not wake anyone, until it gets the lock or
   // may ask for it to be handed over.
   outcome spin_until_due(attempt& my) noexcept {
-    std::uint16_t learned;
+    std::uint32_t learned;
     if (holder_cannot_run() || !announce_spinner(learned)) return outcome::gave_up;
     const outcome end = spin(my, last_hand_over() + hand_over_period, true);
     withdraw_spinner(learned);
@@ -244,8 +258,10 @@ class auto_lock {
 
   outcome sleep(attempt& my) noexcept {
     std::uint32_t value = word_.load(std::memory_order_relaxed);                        // [X]
-    // Under held_spinner the spinner remembers us (I2), unless it is us who must remember others.
-    if (value != held_spinner || my.take_as == held_sleepers) {
+    // Under held_spinner the spinner remembers us (I2), unless it is us who must remember others, or
+    // the spinner withdraws just now (it exchanges word_ next) or stayed behind in a parent process.
+    if (value != held_spinner || my.take_as == held_sleepers ||
+        !spinner_is_announced(spin_.load(std::memory_order_relaxed))) {                 // [X]
       if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A]
         return outcome::acquired;
       value = held_sleepers;
@@ -274,10 +290,18 @@ class auto_lock {
     return machine::ticks() - last_hand_over() >= hand_over_period;
   }
 
+  static std::uint32_t as_heir(std::uint32_t role) noexcept {
+    return machine::fork_generation() << 2 | role;
+  }
+  static bool of_this_process(std::uint32_t heir) noexcept {
+    return (heir & ~role_mask) == as_heir(no_heir);
+  }
+
   // Asks for the lock and waits for the grant. gave_up: another thread is the heir.
   outcome become_heir(attempt& my) noexcept {
-    std::uint32_t state = no_heir;
-    if (!heir_.compare_exchange_strong(state, due, std::memory_order_relaxed,           // [X]
+    std::uint32_t seen = heir_.load(std::memory_order_relaxed);                         // [X]
+    if ((seen != no_heir && of_this_process(seen)) ||
+        !heir_.compare_exchange_strong(seen, as_heir(due), std::memory_order_relaxed,   // [X]
                                        std::memory_order_relaxed))                      // [X]
       return outcome::gave_up;
     outcome end = outcome::acquired;
@@ -293,25 +317,27 @@ class auto_lock {
     return machine::may_spin() && !holder_cannot_run() &&
            machine::wait_until(
                heir_, std::memory_order_acquire,                                        // [T]
-               [](std::uint32_t state) { return state == granted; },
+               [](std::uint32_t state) { return (state & role_mask) == granted; },
                machine::ticks() + heir_polls);
   }
 
   outcome sleep_as_heir(attempt& my) noexcept {
-    std::uint32_t state = due;
-    if (!heir_.compare_exchange_strong(state, due_asleep, std::memory_order_acquire,    // [T]
+    const std::uint32_t asleep = as_heir(due_asleep);
+    std::uint32_t state = as_heir(due);
+    if (!heir_.compare_exchange_strong(state, asleep, std::memory_order_acquire,    // [T]
                                        std::memory_order_acquire))                      // [T]
       return outcome::acquired;
     for (;;) {
       const bool expires = my.until != nullptr && machine::remaining(*my.until) < heir_patience;
       const machine::deadline look = machine::after(heir_patience);
-      const auto result = machine::park(heir_, due_asleep, expires ? my.until : &look);
-      if (heir_.load(std::memory_order_acquire) == granted) return outcome::acquired;   // [T]
+      const auto result = machine::park(heir_, asleep, expires ? my.until : &look);
+      if ((heir_.load(std::memory_order_acquire) & role_mask) == granted)               // [T]
+        return outcome::acquired;
       if (result != machine::park_result::timed_out) continue;
       // The holder may have released through code that knows no heirs (I5).
       if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A]
         return outcome::acquired;
-      state = due_asleep;
+      state = asleep;
       if (expires && heir_.compare_exchange_strong(state, no_heir,
                                                    std::memory_order_acquire,           // [T]
                                                    std::memory_order_acquire))          // [T]
@@ -319,13 +345,22 @@ class auto_lock {
     }
   }
 
-  // Requires: the calling thread holds the lock; heir_ is due or due_asleep.
+  // Requires: the calling thread holds the lock; heir_ was seen not to be no_heir.
   [[gnu::noinline, gnu::cold]] void hand_over() noexcept {
-    const void* const address = &heir_;
+    const void* const address = &word_;
+    const void* const heir_address = &heir_;
+    if (!of_this_process(heir_.load(std::memory_order_relaxed))) {                      // [H]
+      // A child inherited the lock while a thread of its parent was the heir.
+      heir_.store(no_heir, std::memory_order_relaxed);                                  // [X]
+      if (word_.exchange(free, std::memory_order_release) == held_sleepers)             // [R]
+        machine::wake(address, 1);
+      return;
+    }
     handed_.store(stamp(machine::ticks()), std::memory_order_relaxed);                  // [X]
     word_.store(held_sleepers, std::memory_order_relaxed);                              // [X]
-    if (heir_.exchange(granted, std::memory_order_release) == due_asleep)               // [G]
-      machine::wake(address, 1);
+    if ((heir_.exchange(as_heir(granted), std::memory_order_release) & role_mask) ==    // [G]
+        due_asleep)
+      machine::wake(heir_address, 1);
   }
 
   std::atomic<std::uint32_t> word_{free};

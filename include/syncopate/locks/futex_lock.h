@@ -14,7 +14,7 @@
 // Memory order (each tag stands at its site below)
 //   [R]  release exchange to free -- synchronizes with [A].
 //   [A]  acquire RMW that finds the lock free: the previous critical section happens-before ours.
-//   [X]  relaxed: a failed attempt, or a hint.
+//   [X]  relaxed: a failed attempt, a hint, or a reset that nobody can race with.
 //
 // Checked by    tests/conformance, tests/posix under SYNCOPATE_LOCK=futex.
 #pragma once
@@ -59,6 +59,9 @@ class futex_lock {
             word_.exchange(free, std::memory_order_release) == held_waiters, 0))        // [R]
       machine::wake(address, 1);
   }
+
+  // Makes the lock free, whoever holds it. Requires: no other thread uses it (a forked child).
+  void reset() noexcept { word_.store(free, std::memory_order_relaxed); }               // [X]
 
   // Whether somebody sleeps; a hint.
   [[nodiscard]] bool contended() const noexcept {

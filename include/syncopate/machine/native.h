@@ -6,11 +6,13 @@
 #include <cerrno>
 #include <cstdint>
 #include <ctime>
+#include <new>
 #include <type_traits>
 
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -236,10 +238,58 @@ namespace detail {
 inline thread_local constinit int self_id [[gnu::tls_model("initial-exec")]] = 0;
 inline constinit std::atomic<bool> fork_handled{false};
 
+// A word in a page that the kernel clears in the child of a fork: tells a child from its parent
+// without depending on the order of fork handlers, and behind any way to fork.
+inline constinit std::atomic<std::atomic<std::uint32_t>*> fork_word{nullptr};
+inline constinit std::atomic<std::uint32_t> unwiped_word{1};  // where the kernel cannot do it
+inline constinit std::atomic<std::uint32_t> last_generation{1};
+inline constinit std::atomic<int> forked_from{0};
+
+[[gnu::noinline, gnu::cold]] inline std::uint32_t new_generation() noexcept {
+  std::atomic<std::uint32_t>* word = fork_word.load(std::memory_order_acquire);
+  if (word == nullptr) {
+    void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                              -1, 0);
+    std::atomic<std::uint32_t>* fresh = &unwiped_word;
+    if (page != MAP_FAILED && ::madvise(page, 4096, MADV_WIPEONFORK) == 0)
+      fresh = new (page) std::atomic<std::uint32_t>(last_generation.load());
+    if (fork_word.compare_exchange_strong(word, fresh, std::memory_order_acq_rel))
+      word = fresh;
+    else if (page != MAP_FAILED)
+      ::munmap(page, 4096);
+    return word->load(std::memory_order_relaxed);
+  }
+  // Wiped: this is a child. The first to notice is the thread that forked.
+  std::uint32_t wiped = 0;
+  const std::uint32_t next = last_generation.load(std::memory_order_relaxed) + 1;
+  if (!word->compare_exchange_strong(wiped, next, std::memory_order_relaxed)) return wiped;
+  last_generation.store(next, std::memory_order_relaxed);
+  forked_from.store(self_id, std::memory_order_relaxed);
+  self_id = 0;
+  return next;
+}
+}  // namespace detail
+
+// A number that differs between a process and the children it forks (1 and up): state that names
+// other threads of the process is stale when it carries another generation. Async-signal-safe.
+[[nodiscard]] inline std::uint32_t fork_generation() noexcept {
+  const std::atomic<std::uint32_t>* const word = detail::fork_word.load(std::memory_order_acquire);
+  const std::uint32_t generation =
+      word != nullptr ? word->load(std::memory_order_relaxed) : 0;
+  return __builtin_expect(generation != 0, 1) ? generation : detail::new_generation();
+}
+
+// The id that the thread which forked this process had in its parent; 0 if this process's image was
+// not forked. What that thread held at the fork is held by its successor here.
+[[nodiscard]] inline int forked_from() noexcept {
+  return fork_generation() > 1 ? detail::forked_from.load(std::memory_order_relaxed) : 0;
+}
+
+namespace detail {
 [[gnu::noinline, gnu::cold]] inline int learn_self() noexcept {
-  // The child of a fork is another thread; its first use asks again.
+  (void)fork_generation();
   if (!fork_handled.exchange(true, std::memory_order_relaxed))
-    ::pthread_atfork(nullptr, nullptr, [] { self_id = 0; });
+    ::pthread_atfork(nullptr, nullptr, [] { (void)fork_generation(); });
   return self_id = static_cast<int>(::syscall(SYS_gettid));
 }
 }  // namespace detail

@@ -6,7 +6,7 @@
 // Fairness      prefer readers (default; a reader may take the lock while writers wait, so that
 //               recursive read locking cannot deadlock) or prefer writers. Among writers, and for
 //               both against overtaking: eventual.
-// Space         32 B; one element on each waiter's stack.
+// Space         40 B; one element on each waiter's stack.
 // Uncontended   lock and unlock 1 load + 1 RMW each, shared or exclusive; one cache line.
 // Contended     a short locked section on guard_ per sleep and per wake.
 //
@@ -23,6 +23,8 @@
 //       the lock while a call on it has not returned, so guard_ is still there.
 //   I5  A granted waiter owns the lock when its turn comes (word_ was set for it); a waiter that was
 //       merely woken competes again, and if it loses it enters the queue at the front.
+//   I6  After a fork the child's first use of the queue empties it: its elements belong to threads
+//       that the child does not have.
 //
 // Memory order (each tag stands at its site below)
 //   [A]  acquire RMW of word_ that takes the lock -- synchronizes with every earlier [R].
@@ -30,6 +32,7 @@
 //   [G]  a grant: release store of turn by a releaser, acquire load by the waiter.
 //   [X]  relaxed load or failed RMW: decides only what to try next; writer_ is a hint that is exact
 //        for the thread itself.
+//   [F]  release store and acquire load of generation_ around the reset of I6.
 //   [Q]  acq_rel RMW of word_ with guard_ held, that sets or clears waiters.
 //
 // Checked by    tests/conformance (exclusion, sharing, preferences), tests/posix.
@@ -183,9 +186,31 @@ class auto_rwlock {
     }
   }
 
+  // Takes guard_, and makes sure that the queue is this process's own (I6).
+  void lock_guard() noexcept {
+    const std::uint32_t now = machine::fork_generation();
+    if (__builtin_expect(generation_.load(std::memory_order_acquire) != now, 0))        // [F]
+      forget_parent(now);
+    guard_.lock();
+  }
+
+  [[gnu::noinline, gnu::cold]] void forget_parent(std::uint32_t now) noexcept {
+    static constinit futex_lock resetting;  // guard_ itself may be held by a thread left behind
+    resetting.lock();
+    if (generation_.load(std::memory_order_acquire) != now) {                           // [F]
+      if (generation_.load(std::memory_order_relaxed) != 0) {                           // [X]
+        word_.fetch_and(~waiters, std::memory_order_relaxed);                           // [X]
+        head_ = tail_ = nullptr;
+        guard_.reset();
+      }
+      generation_.store(now, std::memory_order_release);                                // [F]
+    }
+    resetting.unlock();
+  }
+
   // Returns false with the lock held if it was free after all; else the waiter is in the queue.
   bool enqueue_unless_free(waiter& me, bool front) noexcept {
-    guard_.lock();
+    lock_guard();
     std::uint32_t seen = word_.load(std::memory_order_relaxed);                         // [X]
     for (;;) {
       // Not `take`: with guard_ held nobody else sets waiters, and a reader that prefers writers
@@ -210,13 +235,20 @@ class auto_rwlock {
 
   // Takes a waiter whose deadline has passed out of the queue; false if it was chosen before.
   bool withdraw(waiter& me) noexcept {
+    waiter* going = nullptr;
     guard_.lock();
     const bool queued = me.queued;
     if (queued) {
       remove_locked(me);
+      // Readers may have waited behind this writer only: they share the lock with its holders.
+      const bool readers_next = me.as == role::writer && head_ != nullptr &&
+                                head_->as == role::reader &&
+                                (word_.load(std::memory_order_relaxed) & writer) == 0;  // [X]
+      if (readers_next) going = take_out_locked(choose_locked().last);
       if (head_ == nullptr) word_.fetch_and(~waiters, std::memory_order_acq_rel);       // [Q]
     }
     guard_.unlock();
+    set_going(going, waiter::woken);
     return queued;
   }
 
@@ -224,7 +256,7 @@ class auto_rwlock {
 
   // Gives up `mine` (writer, or one reader) and sets going whoever is next. Requires: held.
   [[gnu::noinline, gnu::cold]] void release_slow(std::uint32_t mine) noexcept {
-    guard_.lock();
+    lock_guard();
     std::uint32_t seen = word_.load(std::memory_order_relaxed);                         // [X]
     for (;;) {
       if (seen - mine != waiters) {
@@ -308,6 +340,8 @@ class auto_rwlock {
   waiter* head_{nullptr};
   waiter* tail_{nullptr};
   std::atomic<int> writer_{0};
+  int shared_{0};  // glibc's process-shared mark, where one lies inside the other; not ours
+  std::atomic<std::uint32_t> generation_{0};  // 0: never used, nothing to forget
 };
 
 }  // namespace syncopate

@@ -1,0 +1,88 @@
+# Thin: every target is one or two commands that also work by themselves. See `make help`.
+PRESET ?= release
+BUILD := build/$(PRESET)
+PYTHON := build/venv/bin/python
+PREFIX ?= /usr/local
+DESTDIR ?=
+# Tests at a time.
+JOBS ?= $(shell nproc)
+# Passed to ctest, e.g. `make check TESTS='-R posix.auto'`.
+TESTS ?=
+
+CXX_FILES = $(shell git ls-files -co --exclude-standard '*.h' '*.cpp')
+TIDY_FILES = $(shell git ls-files -co --exclude-standard 'src/*.cpp' 'shims/*.cpp' 'bench/*.cpp')
+PYTHON_DIRS = syncopate scripts tests bench
+
+.PHONY: all help setup build check check-all demo bench format lint lint-scripts readme install clean
+
+all: build
+
+help:
+	@echo 'make            build everything into build/ (installs what is missing first)'
+	@echo 'make setup      only install what is missing'
+	@echo 'make demo       the main job on real programs'
+	@echo 'make check      the tests;  make check-all: the long ones too'
+	@echo 'make bench      the benchmarks'
+	@echo 'make format     format the sources;  make lint: check them'
+	@echo 'make readme     write the table of locks into README.md'
+	@echo 'make install    install into PREFIX (now $(PREFIX))'
+	@echo 'make clean      remove build/'
+
+# Setup looks for missing packages only when what it is made of has changed.
+build/.setup-build: scripts/setup.sh scripts/requirements.txt
+	@scripts/setup.sh build
+
+build/.setup-test: scripts/setup.sh scripts/requirements.txt
+	@scripts/setup.sh test
+
+setup: build/.setup-build build/.setup-test
+
+$(BUILD)/build.ninja: build/.setup-build CMakePresets.json
+	@cmake --preset $(PRESET) $(if $(CI),-DSYNCOPATE_WERROR=ON)
+
+build: $(BUILD)/build.ninja
+	@cmake --build $(BUILD)
+
+# The lint scripts are tests too (label lint).
+check: build/.setup-test build
+	ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error -LE long $(TESTS)
+
+check-all: build/.setup-test build
+	ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error $(TESTS)
+
+demo: build/.setup-test build
+	@$(PYTHON) scripts/demo.py
+
+bench: build/.setup-test build
+	$(BUILD)/bench/locks_bench
+	$(PYTHON) bench/compare.py --configs glibc,pass,auto,tatas -- uncontended
+	$(PYTHON) bench/compare.py --configs glibc,pass,auto -- uncontended --mutexes 20000
+	$(PYTHON) bench/compare.py --configs glibc,auto -- contended --threads 2
+	$(PYTHON) bench/compare.py --configs glibc,auto -- contended --threads 8 --waits
+	$(PYTHON) bench/programs.py
+
+lint-scripts: build/.setup-build
+	@$(PYTHON) scripts/check_layers.py .
+	@$(PYTHON) scripts/check_memory_orders.py .
+
+format: setup
+	clang-format -i $(CXX_FILES)
+	$(PYTHON) -m ruff format $(PYTHON_DIRS)
+	$(PYTHON) -m ruff check --fix $(PYTHON_DIRS)
+
+lint: build/.setup-test $(BUILD)/build.ninja lint-scripts
+	clang-format --dry-run -Werror $(CXX_FILES)
+	@! grep -nE '^.{101,}' $(CXX_FILES)
+	$(PYTHON) -m ruff check $(PYTHON_DIRS)
+	$(PYTHON) -m ruff format --check $(PYTHON_DIRS)
+	clang-tidy --quiet -p $(BUILD) $(TIDY_FILES)
+
+# Puts the code's own list of locks into the README.
+readme: build
+	@$(PYTHON) scripts/readme_locks.py build/share/syncopate/locks.json README.md
+
+install: build
+	cmake --install $(BUILD) --prefix $(PREFIX)
+
+clean:
+	rm -rf build

@@ -1,0 +1,30 @@
+# cmake --install: headers, libraries, syncopate-native, pkg-config file, find_package() files.
+# Two components: `runtime` is what running programs needs (and what the Python wheel holds),
+# `development` what compiling against the library needs.
+install(TARGETS syncopate syncopate-pthread syncopate-native syncopate_headers
+  EXPORT syncopateTargets
+  RUNTIME COMPONENT runtime
+  LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
+  FILE_SET HEADERS COMPONENT development)
+install(FILES "${SYNCOPATE_PRODUCTS_DIR}/share/syncopate/locks.json"
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/syncopate COMPONENT runtime)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/syncopate")
+install(EXPORT syncopateTargets NAMESPACE syncopate:: DESTINATION "${package_dir}"
+  COMPONENT development)
+configure_package_config_file(cmake/syncopateConfig.cmake.in
+  "${CMAKE_CURRENT_BINARY_DIR}/syncopateConfig.cmake"
+  INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/syncopateConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${CMAKE_CURRENT_BINARY_DIR}/syncopateConfig.cmake"
+  "${CMAKE_CURRENT_BINARY_DIR}/syncopateConfigVersion.cmake"
+  DESTINATION "${package_dir}" COMPONENT development)
+
+# The file finds its prefix from where it lies, so that an installation can be moved.
+file(RELATIVE_PATH SYNCOPATE_PC_TO_PREFIX
+  "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+configure_file(cmake/syncopate.pc.in syncopate.pc @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/syncopate.pc"
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

@@ -1,0 +1,64 @@
+# How tests are found: by folder. A new source file is a new test; no list needs an entry.
+
+# Adds one GoogleTest program of all *.cpp files of the calling folder, one ctest per test case.
+function(syncopate_gtest_folder name)
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  add_executable(test_${name} ${sources})
+  target_include_directories(test_${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(test_${name} PRIVATE syncopate syncopate_record GTest::gtest GTest::gtest_main)
+  syncopate_compile_options(test_${name})
+  gtest_discover_tests(test_${name}
+    TEST_PREFIX ${name}.
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    # The option matters under the thread sanitizer alone: children of fork start threads.
+    PROPERTIES LABELS ${name} TIMEOUT 120 ENVIRONMENT TSAN_OPTIONS=die_after_fork=0)
+endfunction()
+
+# The Python interpreter that runs the tests: the build folder's virtual environment where setup
+# has made one.
+function(syncopate_find_python result)
+  set(venv_python "${PROJECT_SOURCE_DIR}/build/venv/bin/python")
+  if(EXISTS "${venv_python}")
+    set(${result} "${venv_python}" PARENT_SCOPE)
+  else()
+    find_package(Python3 REQUIRED COMPONENTS Interpreter)
+    set(${result} "${Python3_EXECUTABLE}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Adds the calling folder's pytest files as one ctest, and those marked `long` as another one.
+function(syncopate_pytest_folder name)
+  file(GLOB sources CONFIGURE_DEPENDS test_*.py)
+  if(NOT sources)
+    return()
+  endif()
+  syncopate_find_python(python)
+  set(command "${python}" -m pytest -q -c "${PROJECT_SOURCE_DIR}/pyproject.toml"
+      --rootdir "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  set(environment
+    "SYNCOPATE_NATIVE=${SYNCOPATE_PRODUCTS_DIR}" "PYTHONPATH=${PROJECT_SOURCE_DIR}"
+    "PYTHONDONTWRITEBYTECODE=1" "SYNCOPATE_BUILD_DIR=${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${command} -m "not long")
+  set_tests_properties(${name} PROPERTIES
+    LABELS ${name} ENVIRONMENT "${environment}" TIMEOUT 900)
+
+  set(any_long FALSE)
+  foreach(source IN LISTS sources)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+    file(STRINGS "${source}" marks REGEX "pytest\\.mark\\.long")
+    if(marks)
+      set(any_long TRUE)
+    endif()
+  endforeach()
+  if(any_long)
+    add_test(NAME ${name}.long COMMAND ${command} -m long)
+    set_tests_properties(${name}.long PROPERTIES
+      LABELS "${name};long" ENVIRONMENT "${environment}" TIMEOUT 3600)
+  endif()
+endfunction()

@@ -1,0 +1,28 @@
+#!/bin/sh
+# Checks that a preload library can be loaded into any program: it needs nothing but libc, and its
+# thread-locals fit the surplus that the dynamic linker keeps for libraries loaded at run time.
+# Usage: check_preload_library.sh LIBRARY
+set -eu
+library=$1
+tls_limit=1024
+
+needed=$(readelf -dW "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+for name in $needed; do
+  case $name in
+    libc.so.6 | ld-linux*) ;;
+    *) echo "$library needs $name; it may need libc only" >&2; exit 1 ;;
+  esac
+done
+
+tls=$(readelf -lW "$library" | awk '$1 == "TLS" { print $6 }')
+tls=$((${tls:-0}))
+if [ "$tls" -ge "$tls_limit" ]; then
+  echo "$library has $tls bytes of thread-locals; the limit is $tls_limit" >&2
+  exit 1
+fi
+
+if ! readelf -dW "$library" | grep -q 'SONAME.*\.so\.[0-9]'; then
+  echo "$library has no versioned SONAME" >&2
+  exit 1
+fi
+echo "needs: $(echo $needed); thread-locals: $tls bytes"

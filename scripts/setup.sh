@@ -1,0 +1,90 @@
+#!/bin/sh
+# Installs what a fresh Debian lacks: system packages with apt where allowed, Python packages in
+# build/venv. Asks nothing, does nothing when all is there, leaves no service running.
+# Usage: setup.sh build | test      (test: also what the tests and the demo run)
+set -eu
+cd "$(dirname "$0")/.."
+
+build_packages="g++ binutils cmake ninja-build pkg-config python3-venv
+  libhwloc-dev libgtest-dev libbenchmark-dev"
+test_packages="clang-format clang-tidy elfutils memcached libmemcached-tools kyotocabinet-utils
+  xz-utils pigz zstd sqlite3 stress-ng redis-server redis-tools"
+
+missing_of() {
+  for package in "$@"; do
+    dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed ||
+      printf '%s ' "$package"
+  done
+}
+
+# Packages of servers start them when installed, unless a policy file says no.
+forbid_services() {
+  policy=/usr/sbin/policy-rc.d
+  [ -e "$policy" ] && return
+  printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
+  $as_root chmod +x "$policy"
+  trap '$as_root rm -f /usr/sbin/policy-rc.d' EXIT
+  trap 'exit 1' INT TERM HUP
+}
+
+apt() {
+  $as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get -y -qq -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@" </dev/null
+}
+
+install_packages() {
+  ask_for="setup: please install: apt-get install $*"
+  if [ "$(id -u)" = 0 ]; then
+    as_root=
+  elif sudo -n true 2>/dev/null; then
+    as_root="sudo -n"
+  else
+    echo "$ask_for" >&2
+    exit 1
+  fi
+  command -v apt-get >/dev/null || { echo "$ask_for" >&2; exit 1; }
+
+  echo "setup: installing $*"
+  forbid_services
+  # Package lists may be absent (a fresh container) or too old to name files that still exist.
+  if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1 ||
+    ! apt install --no-install-recommends "$@" >/dev/null 2>&1; then
+    apt update >/dev/null || true
+    apt install --no-install-recommends "$@" >/dev/null || { echo "$ask_for" >&2; exit 1; }
+  fi
+  if [ -d /run/systemd/system ]; then
+    for service in memcached redis-server; do
+      case " $* " in
+        *" $service "*) $as_root systemctl --quiet disable --now "$service" || true ;;
+      esac
+    done
+  fi
+}
+
+make_venv() {
+  requirements=scripts/requirements.txt
+  if [ ! -x build/venv/bin/python ]; then
+    echo "setup: making the Python environment build/venv"
+    python3 -m venv build/venv
+  fi
+  if ! cmp -s "$requirements" build/venv/requirements.txt; then
+    build/venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$requirements" \
+      </dev/null
+    cp "$requirements" build/venv/requirements.txt
+  fi
+}
+
+case ${1:-} in
+  build) packages=$build_packages ;;
+  test) packages="$build_packages $test_packages" ;;
+  *) echo "usage: setup.sh build | test" >&2; exit 2 ;;
+esac
+
+# Word splitting is wanted from here on: these are lists of names.
+# shellcheck disable=SC2086
+missing=$(missing_of $packages)
+# shellcheck disable=SC2086
+[ -z "$missing" ] || install_packages $missing
+mkdir -p build
+make_venv
+touch "build/.setup-$1"

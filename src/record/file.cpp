@@ -1,0 +1,237 @@
+// file.cpp -- making, mapping and growing the record file.
+#include "record/file.h"
+
+#include <cstring>
+
+namespace syncopate::record {
+
+constinit std::atomic<file_header*> header{nullptr};
+
+namespace {
+
+struct {
+  tiny_lock growth;
+  int fd = -1;
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::size_t mapped = 0;
+  bool stopped = false;  // no growth any more; under `growth`, read without it as a hint
+} constinit file;
+constinit char file_path[longest_path + 32] = {};
+
+constexpr char zeros[4096] = {};
+
+bool is_ours(int fd) noexcept {
+  struct stat now {};
+  return fd >= 0 && sys::fstat(fd, &now) == 0 && now.st_dev == file.device &&
+         now.st_ino == file.inode;
+}
+
+// Moves a descriptor out of the way of programs that expect theirs to be numbered 3, 4, ...
+// Below 1,024 because tables of descriptors grow with the highest one.
+int move_high(int fd) noexcept {
+  const rlim_t limit = sys::limit(RLIMIT_NOFILE);
+  const int top = limit < 1024 ? static_cast<int>(limit) : 1024;
+  for (int lowest = top - 8; lowest > 16; lowest /= 2) {
+    const long high = sys::call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest);
+    if (high < 0) continue;
+    sys::close(fd);
+    return static_cast<int>(high);
+  }
+  return fd;
+}
+
+// I3. Our descriptor, opened anew by path if the program has closed it.
+bool have_descriptor() noexcept {
+  if (is_ours(file.fd)) return true;
+  const int fd = sys::open(file_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return false;
+  if (!is_ours(fd)) {
+    sys::close(fd);
+    return false;
+  }
+  file.fd = move_high(fd);
+  return true;
+}
+
+long write_zeros(std::size_t offset, std::size_t bytes) noexcept {
+  while (bytes != 0) {
+    const std::size_t part = bytes < sizeof zeros ? bytes : sizeof zeros;
+    const long n = sys::call(SYS_pwrite64, file.fd, zeros, part, offset);
+    if (n == -EINTR) continue;
+    if (n <= 0) return n < 0 ? n : -ENOSPC;
+    offset += static_cast<std::size_t>(n);
+    bytes -= static_cast<std::size_t>(n);
+  }
+  return 0;
+}
+
+// I1. Requires: file.fd is ours. Returns 0 or -errno.
+long reserve_space(std::size_t offset, std::size_t bytes) noexcept {
+  // Growing beyond the limit would raise SIGXFSZ in the program, so the limit is asked first.
+  if (offset + bytes > sys::limit(RLIMIT_FSIZE)) return -EFBIG;
+  long result;
+  do {
+    result = sys::call(SYS_fallocate, file.fd, 0, offset, bytes);
+  } while (result == -EINTR);
+  if (result == -EOPNOTSUPP || result == -ENOSYS) result = write_zeros(offset, bytes);
+  return result;
+}
+
+void stop_growing(file_flag why) noexcept {
+  file.stopped = true;
+  set_flag(why);
+}
+
+void append_number(char* path, char separator, std::uint32_t number) noexcept {
+  char* end = path + std::strlen(path);
+  *end++ = separator;
+  sys::put_number(end, number);
+}
+
+// Returns a descriptor of a file that did not exist before, or -errno.
+int create_file(const char* path) noexcept {
+  std::strcpy(file_path, path);
+  constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
+  int fd = sys::open(file_path, flags, 0644);
+  if (fd != -EEXIST) return fd;
+  append_number(file_path, '.', sys::process_id());
+  const std::size_t length = std::strlen(file_path);
+  fd = sys::open(file_path, flags, 0644);
+  for (std::uint32_t n = 1; fd == -EEXIST && n < 1000; ++n) {
+    file_path[length] = 0;
+    append_number(file_path, '.', n);
+    fd = sys::open(file_path, flags, 0644);
+  }
+  return fd;
+}
+
+// Maps the largest range that this process may have; nullptr when none.
+file_header* map_file() noexcept {
+  std::size_t bytes = std::size_t{16} << 30;
+  bool limited = sys::limit(RLIMIT_AS) != RLIM_INFINITY;
+  for (; bytes >= (std::size_t{1} << 20); bytes /= 2) {
+    const long at = sys::call(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_NORESERVE, file.fd, 0);
+    if (at < 0 && at > -4096) continue;
+    if (limited) {  // this is all that the program could have: take at most a quarter of it
+      sys::call(SYS_munmap, at, bytes);
+      bytes /= 2;
+      limited = false;
+      continue;
+    }
+    file.mapped = bytes;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel and registers give numbers
+    return reinterpret_cast<file_header*>(at);
+  }
+  return nullptr;
+}
+
+void fill_header(file_header& h) noexcept {
+  timespec wall{};
+  ::clock_gettime(CLOCK_REALTIME, &wall);
+  h.version = version;
+  h.header_bytes = sizeof h;
+  h.process_id = sys::process_id();
+  h.parent_id = static_cast<std::uint32_t>(sys::call(SYS_getppid));
+  h.start_ticks = h.last_ticks = machine::ticks();
+  h.start_monotonic_ns = h.last_monotonic_ns = machine::now();
+  h.start_realtime_ns = static_cast<std::uint64_t>(wall.tv_sec) * 1'000'000'000u +
+                        static_cast<std::uint64_t>(wall.tv_nsec);
+  h.processors = static_cast<std::uint32_t>(machine::detail::count_processors());
+  sys::call(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", h.executable, sizeof h.executable - 1);
+  sys::read_file("/proc/self/cmdline", h.command, sizeof h.command - 1);
+  publish(h.bytes_used, sizeof h);
+  std::memcpy(h.magic, magic, sizeof h.magic);
+}
+
+}  // namespace
+
+bool make_absolute(const char* path, char (&to)[longest_path]) noexcept {
+  std::size_t used = 0;
+  if (path[0] != '/') {
+    const long n = sys::call(SYS_getcwd, to, sizeof to);
+    if (n <= 1 || to[0] != '/') return false;
+    used = static_cast<std::size_t>(n) - 1;
+    if (used > 1) to[used++] = '/';
+  }
+  const std::size_t length = std::strlen(path);
+  if (used + length >= sizeof to) return false;
+  std::memcpy(to + used, path, length + 1);
+  return true;
+}
+
+int open_record(const char* path) noexcept {
+  const int fd = create_file(path);
+  if (fd < 0) return -fd;
+  file.fd = move_high(fd);
+  file.stopped = false;
+  struct stat made {};
+  long result = sys::fstat(file.fd, &made);
+  if (result == 0) {
+    file.device = made.st_dev;
+    file.inode = made.st_ino;
+    result = reserve_space(0, sizeof(file_header));
+  }
+  file_header* mapped = result == 0 ? map_file() : nullptr;
+  if (mapped == nullptr) {
+    discard_record();
+    return result < 0 ? static_cast<int>(-result) : ENOMEM;
+  }
+  fill_header(*mapped);
+  header.store(mapped, std::memory_order_release);
+  return 0;
+}
+
+void discard_record() noexcept {
+  sys::call(SYS_unlinkat, AT_FDCWD, file_path, 0);
+  leave_file();
+}
+
+void set_flag(file_flag flag) noexcept {
+  file_header* h = header.load(std::memory_order_acquire);
+  if (h != nullptr && (load(h->flags) & flag) == 0)
+    __atomic_fetch_or(&h->flags, flag, __ATOMIC_RELAXED);
+}
+
+chunk_header* grow(chunk_kind kind, std::size_t bytes, std::uint32_t first) noexcept {
+  bytes = round_up(bytes, 4096);
+  if (load(file.stopped)) return nullptr;
+  holding lock(file.growth);
+  if (!lock) {
+    enabled = false;
+    return nullptr;
+  }
+  file_header* h = header.load(std::memory_order_acquire);
+  if (h == nullptr || file.stopped) return nullptr;
+  const std::size_t offset = h->bytes_used;
+  if (offset + bytes > file.mapped) {
+    stop_growing(disk_full);
+    return nullptr;
+  }
+  if (!have_descriptor()) {
+    stop_growing(descriptor_lost);
+    return nullptr;
+  }
+  if (const long result = reserve_space(offset, bytes); result != 0) {
+    stop_growing(result == -EBADF ? descriptor_lost : disk_full);
+    return nullptr;
+  }
+  auto* chunk = reinterpret_cast<chunk_header*>(reinterpret_cast<char*>(h) + offset);
+  chunk->kind = static_cast<std::uint32_t>(kind);
+  chunk->bytes = static_cast<std::uint32_t>(bytes);
+  chunk->first = first;
+  chunk->ticks = machine::ticks();
+  publish(h->bytes_used, offset + bytes);  // I2
+  return chunk;
+}
+
+void leave_file() noexcept {
+  file_header* h = header.exchange(nullptr, std::memory_order_acq_rel);
+  file.growth.reset();
+  if (h != nullptr) sys::call(SYS_munmap, h, file.mapped);
+  if (is_ours(file.fd)) sys::close(file.fd);
+  file.fd = -1;
+}
+
+}  // namespace syncopate::record

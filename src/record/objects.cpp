@@ -1,0 +1,339 @@
+// objects.cpp -- who is who: object and slot to id, and the counts kept per id.
+//
+// A slot (32 bits in the object) holds 0, an id, or - between the init call and the first use - the
+// stack of the init call, marked by the top bit: objects that are never used cost no entry.
+//
+// Ids are used again, so that programs which make objects by the million do not fill the table:
+//   - an object at the address and of the kind of a known one, whose slot lost the id, goes on in
+//     its entry when both come from the same creation stack (or none is known for either);
+//   - a destroyed entry with a known creation stack waits in a list of that stack for the next
+//     object from there. Its counts, rows and events go on: they stand for "the objects created
+//     here", which is how a report names them anyway.
+//
+// Invariants
+//   I1  A slot's id is believed only if the entry has the object's address and is not destroyed:
+//       memory is copied, and used again.
+//   I2  Under `objects.lock`: the address index holds every entry but those in a list of I3 and
+//       those whose (address, kind) a later entry has taken over.
+//   I3  Under `objects.lock`: an entry is in at most one list; then it is destroyed, and
+//       lock_entry::reserved is the next one's id.
+//   I4  Outside of lists, lock_entry::reserved says where in the object the slot and count are.
+#include "record/objects.h"
+
+#include "record/address_index.h"
+#include "record/stacks.h"
+#include "record/threads.h"
+
+namespace syncopate::record {
+
+namespace {
+
+constexpr std::uint32_t most_locks = 1'000'000;
+constexpr std::size_t lists_bytes = most_stacks * sizeof(std::uint32_t);
+
+table<lock_entry, chunk_kind::locks, 256, most_locks> constinit locks;
+
+struct {
+  tiny_lock lock;
+  address_index index;
+  std::uint32_t* lists = nullptr;  // by creation stack: first destroyed id
+} constinit objects;
+
+// The mark of a slot that holds a creation stack: 17 bits of stack id under 14 bits of generation,
+// since stack ids of a fork's parent mean nothing in the child.
+constexpr std::uint32_t creation_mark = 0x8000'0000u, generation_shift = 17;
+constinit std::uint32_t generation = 0;
+
+std::uint32_t creation_tag(std::uint32_t stack) noexcept {
+  return creation_mark | (generation & 0x3fff) << generation_shift | stack;
+}
+bool is_creation_tag(std::uint32_t slot) noexcept {
+  return (slot ^ creation_tag(0)) >> generation_shift == 0;
+}
+
+std::uint64_t address_of(const void* object) noexcept {
+  return reinterpret_cast<std::uintptr_t>(object);
+}
+
+// I1
+bool stands_for(const lock_entry* e, const void* object) noexcept {
+  return e != nullptr && load(e->address) == address_of(object) &&
+         (load(e->flags) & destroyed) == 0;
+}
+
+void retire_locked(std::uint32_t id, lock_entry& e) noexcept {
+  store(e.flags, e.flags | destroyed);
+  e.destroyed_ticks = machine::ticks();
+  // Without a known creation stack it stays in the index, for the next object at its address.
+  if (e.create_stack == 0) {
+    store(e.reserved, 0u);
+    return;
+  }
+  objects.index.erase(id, locks);
+  store(e.reserved, objects.lists[e.create_stack]);  // I3
+  objects.lists[e.create_stack] = id;
+}
+
+// An id to use again for this object, 0 when there is none. Leaves the index without an entry for
+// (object, kind) unless it returns that entry.
+std::uint32_t reuse_locked(object_kind kind, const void* object, std::uint32_t create) noexcept {
+  if (const std::uint32_t id = objects.index.find(address_of(object), kind, locks)) {
+    lock_entry& e = *locks.at(id);
+    if (e.create_stack == create) return id;
+    if ((e.flags & destroyed) == 0) retire_locked(id, e);
+    if (e.create_stack == 0) objects.index.erase(id, locks);
+  }
+  const std::uint32_t id = create != 0 ? objects.lists[create] : 0;
+  if (id == 0) return 0;
+  lock_entry& e = *locks.at(id);
+  objects.lists[create] = e.reserved;
+  store(e.address, address_of(object));
+  e.object = static_cast<std::uint8_t>(kind);
+  objects.index.insert(id, locks);
+  return id;
+}
+
+struct identity {
+  object_kind kind;
+  int type;
+  const void* object;
+  bool seen_created;
+  std::uint32_t create, first;  // stacks
+};
+
+std::uint32_t register_locked(const identity& who) noexcept {
+  std::uint32_t id = reuse_locked(who.kind, who.object, who.create);
+  lock_entry* e = id != 0 ? locks.at(id) : locks.reserve();
+  if (e == nullptr || (id == 0 && !objects.index.make_room(locks))) {
+    if (e == nullptr && locks.count() >= most_locks) set_flag(table_full);
+    return 0;
+  }
+  store(e->reserved, 0u);
+  e->type = static_cast<std::uint8_t>(who.type);
+  e->destroyed_ticks = 0;
+  if (id == 0) {
+    store(e->address, address_of(who.object));
+    e->object = static_cast<std::uint8_t>(who.kind);
+    e->create_stack = who.create;
+    e->first_stack = who.first;
+    e->created_ticks = machine::ticks();
+  }
+  store(e->flags, who.seen_created ? created : 0);
+  if (id != 0) return id;
+  id = locks.append();
+  objects.index.insert(id, locks);
+  return id;
+}
+
+std::uint32_t register_object(const identity& who) noexcept {
+  holding lock(objects.lock);
+  if (!lock) {
+    enabled = false;
+    return 0;
+  }
+  return register_locked(who);
+}
+
+// Id of an object without a slot that is known already, else 0.
+std::uint32_t find_by_address(object_kind kind, const void* object) noexcept {
+  holding lock(objects.lock);
+  if (!lock) {
+    enabled = false;
+    return 0;
+  }
+  const std::uint32_t id = objects.index.find(address_of(object), kind, locks);
+  return id != 0 && (locks.at(id)->flags & destroyed) == 0 ? id : 0;
+}
+
+// Whether no entry is to be had for an object from this creation stack. Asked without the lock,
+// since a program that has more objects than the record holds comes here at each use of them.
+bool is_full(std::uint32_t create) noexcept {
+  const file_header* h = header.load(std::memory_order_relaxed);
+  constexpr std::uint32_t any = table_full | disk_full | descriptor_lost;
+  return (load(h->flags) & any) != 0 && (create == 0 || load(objects.lists[create]) == 0);
+}
+
+[[gnu::noinline]] std::uint32_t identify_slow(object_kind kind, int type, const void* object,
+                                              std::uint32_t* slot) noexcept {
+  if (!enabled) return 0;
+  entry inside;
+  if (!inside) return 0;
+  if (slot == nullptr)
+    if (const std::uint32_t id = find_by_address(kind, object)) return id;
+  const std::uint32_t tag = slot != nullptr ? load(*slot) : 0;
+  identity who{kind, type, object, is_creation_tag(tag), 0, 0};
+  if (who.seen_created) who.create = tag & ((1u << generation_shift) - 1);
+  if (is_full(who.create)) return 0;
+  if (!who.seen_created)
+    if (thread_state* t = this_thread())
+      who.first = capture_stack(*t, capture_reason::creation, machine::ticks());
+  const std::uint32_t id = register_object(who);
+  if (slot != nullptr && id != 0) store(*slot, id);
+  return id;
+}
+
+// I4. Offsets below 256 only: an object's slot and count lie within the object.
+void note_places(lock_entry& e, const void* object, const std::uint32_t* slot,
+                 const std::uint32_t* count_at) noexcept {
+  const std::uint64_t to_slot = address_of(slot) - address_of(object);
+  const std::uint64_t to_count = address_of(count_at) - address_of(object);
+  if (slot == nullptr || to_slot > 255 || to_count > 255) return;
+  store(e.reserved, std::uint32_t{1} << 16 | static_cast<std::uint32_t>(to_slot << 8 | to_count));
+}
+
+}  // namespace
+
+std::uint32_t identify(object_kind kind, int type, const void* object,
+                       std::uint32_t* slot) noexcept {
+  if (slot != nullptr) {
+    const std::uint32_t id = load(*slot);
+    if (id != 0 && stands_for(locks.at(id), object)) return id;
+  }
+  return identify_slow(kind, type, object, slot);
+}
+
+void counted(object_kind kind, int type, const void* object, std::uint32_t* slot,
+             const std::uint32_t* count_at) noexcept {
+  if (!enabled || local.inside) return;
+  const std::uint32_t id = identify(kind, type, object, slot);
+  lock_entry* e = lock_of(id);
+  if (e == nullptr) return;
+  if (id != 0 && load(e->reserved) == 0) note_places(*e, object, slot, count_at);
+  add(e->acquisitions, load(*count_at) == 1 ? 1 : count_period);
+  const std::uint64_t now = machine::ticks();
+  hold_sample& sample = current_hold;
+  // A sample in flight goes on: were it replaced by an inner lock's, long holds would be the ones
+  // missing. One that never ends (released by another thread) is given up after a second.
+  if (sample.object == nullptr || sample.object == object || now - sample.since > ticks_per_second)
+    sample = {object, now, id};
+}
+
+void object_created(object_kind kind, int type, const void* object, std::uint32_t* slot,
+                    const void* caller) noexcept {
+  if (slot != nullptr) store(*slot, 0u);
+  if (!enabled) return;
+  entry inside;
+  if (!inside) return;
+  std::uint32_t stack = 0;
+  if (thread_state* t = this_thread())
+    stack = capture_stack(*t, capture_reason::creation, machine::ticks());
+  if (stack == 0 && caller != nullptr) {
+    const std::uint64_t pc[1] = {address_of(caller)};
+    stack = intern_stack(pc, 1);
+  }
+  if (slot != nullptr) {
+    store(*slot, creation_tag(stack));
+  } else {
+    register_object({kind, type, object, true, stack, 0});
+  }
+}
+
+void object_destroyed(object_kind kind, const void* object, std::uint32_t* slot,
+                      std::uint32_t acquisitions) noexcept {
+  const std::uint32_t known = slot != nullptr ? load(*slot) : 0;
+  if (slot != nullptr) store(*slot, 0u);
+  if (!enabled || (slot != nullptr && !stands_for(locks.at(known), object))) return;
+  entry inside;
+  if (!inside) return;
+  holding lock(objects.lock);
+  if (!lock) {
+    enabled = false;
+    return;
+  }
+  const std::uint32_t id =
+      slot != nullptr ? known : objects.index.find(address_of(object), kind, locks);
+  lock_entry* e = id != 0 ? locks.at(id) : nullptr;
+  if (!stands_for(e, object)) return;
+  if (acquisitions != 0) add(e->acquisitions, (acquisitions - 1) % count_period);
+  retire_locked(id, *e);
+}
+
+lock_entry* lock_of(std::uint32_t id) noexcept {
+  lock_entry* e = locks.at(id);
+  return e != nullptr ? e : locks.at(0);
+}
+
+std::uint32_t known_id(std::uint32_t id) noexcept { return id < locks.count() ? id : 0; }
+
+void add_hold(std::uint32_t id, std::uint64_t ticks) noexcept {
+  lock_entry* e = lock_of(id);
+  if (e == nullptr) return;
+  add(e->hold_samples, 1);
+  add(e->hold_sum, ticks);
+  add(e->hold_histogram[bucket(ticks, 46)], 1);
+  std::uint64_t most = load(e->hold_max);
+  while (ticks > most && !__atomic_compare_exchange_n(&e->hold_max, &most, ticks, true,
+                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
+// One live object whose count is to be read: the bytes of the object from its start to behind the
+// farther one of slot and count.
+struct remainder {
+  std::uint32_t id;
+  std::uint8_t to_slot, to_count;
+  unsigned char bytes[260];
+};
+
+static void add_batch(remainder* batch, unsigned n) noexcept {
+  iovec to[16], from[16];
+  for (unsigned i = 0; i < n; ++i) {
+    remainder& r = batch[i];
+    const std::size_t length = (r.to_slot > r.to_count ? r.to_slot : r.to_count) + 4u;
+    to[i] = {r.bytes, length};
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel and registers give numbers
+    from[i] = {reinterpret_cast<void*>(load(locks.at(r.id)->address)), length};
+  }
+  // The kernel reads for us: an object's memory may be gone. It stops at the first one that is.
+  for (unsigned first = 0; first < n;) {
+    const long got = sys::call(SYS_process_vm_readv, sys::process_id(), to + first, n - first,
+                               from + first, n - first, 0);
+    std::size_t left = got > 0 ? static_cast<std::size_t>(got) : 0;
+    for (; first < n && left >= to[first].iov_len; ++first) {
+      left -= to[first].iov_len;
+      std::uint32_t slot, count;
+      __builtin_memcpy(&slot, batch[first].bytes + batch[first].to_slot, 4);
+      __builtin_memcpy(&count, batch[first].bytes + batch[first].to_count, 4);
+      if (slot == batch[first].id && count != 0)
+        add(locks.at(slot)->acquisitions, (count - 1) % count_period);
+    }
+    ++first;  // unreadable (or one past the end)
+  }
+}
+
+void add_remainders() noexcept {
+  remainder batch[16];
+  unsigned n = 0;
+  const std::uint32_t count = locks.count();
+  for (std::uint32_t id = 1; id < count; ++id) {
+    const lock_entry& e = *locks.at(id);
+    const std::uint32_t places = load(e.reserved);
+    if ((load(e.flags) & destroyed) != 0 || (places & 0x10000) == 0) continue;
+    batch[n].id = id;
+    batch[n].to_slot = static_cast<std::uint8_t>(places >> 8);
+    batch[n].to_count = static_cast<std::uint8_t>(places);
+    if (++n == 16) {
+      add_batch(batch, n);
+      n = 0;
+    }
+  }
+  if (n != 0) add_batch(batch, n);
+}
+
+bool prepare_objects() noexcept {
+  objects.lists = static_cast<std::uint32_t*>(sys::pages(lists_bytes));
+  if (objects.lists == nullptr || locks.reserve() == nullptr) return false;
+  locks.append();  // id 0: locks beyond the table
+  return true;
+}
+
+void forget_objects() noexcept {
+  sys::free_pages(objects.lists, lists_bytes);
+  objects.lists = nullptr;
+  objects.index.forget();
+  objects.lock.reset();
+  locks.reset();
+  ++generation;
+}
+
+}  // namespace syncopate::record

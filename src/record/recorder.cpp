@@ -1,0 +1,138 @@
+// recorder.cpp -- the life of a recording: start, finish, fork; and entering it.
+#include "record/recorder.h"
+
+#include <cstring>
+
+#include "record/file.h"
+#include "record/maps.h"
+#include "record/objects.h"
+#include "record/stacks.h"
+#include "record/threads.h"
+#include "record/unwind.h"
+
+namespace syncopate::record {
+
+constinit bool enabled = false;
+constinit std::uint64_t ticks_per_second = 1;
+
+namespace {
+
+struct {
+  tiny_lock opening;
+  bool child_waits = false;  // a fork's child that has no file yet
+  char path[longest_path] = {};
+  char lock[32] = {}, wait[32] = {};
+} constinit recording;
+
+void copy_name(char (&to)[32], const char* from) noexcept {
+  std::strncpy(to, from != nullptr ? from : "", sizeof to - 1);
+}
+
+// Opens the record and everything that lives in it. Returns 0 or an errno value.
+int open_all() noexcept {
+  if (const int error = open_record(recording.path)) return error;
+  file_header* h = header.load(std::memory_order_relaxed);
+  std::memcpy(h->lock, recording.lock, sizeof h->lock);
+  std::memcpy(h->wait, recording.wait, sizeof h->wait);
+  if (!prepare_stacks() || !prepare_objects()) {
+    const bool full = (load(h->flags) & disk_full) != 0;
+    discard_record();
+    return full ? ENOSPC : ENOMEM;
+  }
+  snapshot_maps();
+  return 0;
+}
+
+// A fork's child gets its file at its first event: most children call exec at once, and a file for
+// each of those would say nothing.
+[[gnu::cold]] bool open_in_child() noexcept {
+  holding lock(recording.opening);
+  if (!lock) return false;
+  if (!recording.child_waits) return header.load(std::memory_order_acquire) != nullptr;
+  recording.child_waits = false;
+  if (open_all() == 0) return true;
+  enabled = false;
+  return false;
+}
+
+void complain(const char* path, int error) noexcept {
+  const char* why = ::strerrordesc_np(error);
+  const char* parts[] = {"syncopate: cannot record into ", path, ": ",
+                         why != nullptr ? why : "unknown error", "\n"};
+  iovec line[5];
+  for (int i = 0; i < 5; ++i) line[i] = {const_cast<char*>(parts[i]), std::strlen(parts[i])};
+  sys::call(SYS_writev, 2, line, 5);
+}
+
+}  // namespace
+
+bool tiny_lock::lock_slow() noexcept {
+  const std::uint64_t give_up = machine::now() + 1'000'000'000u;
+  const machine::deadline until{
+      {static_cast<time_t>(give_up / 1'000'000'000u), static_cast<long>(give_up % 1'000'000'000u)},
+      CLOCK_MONOTONIC};
+  while (word_.exchange(2, std::memory_order_acquire) != 0) {
+    if (machine::now() >= give_up) return false;
+    machine::park(&word_, 2, &until);
+  }
+  return true;
+}
+
+entry::entry() noexcept : entered_(!local.inside) {
+  if (!entered_) return;
+  local.inside = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  usable_ = enabled && (header.load(std::memory_order_acquire) != nullptr || open_in_child());
+}
+
+bool start(const char* path, const char* lock_name, const char* wait_name) noexcept {
+  if (enabled || header.load(std::memory_order_relaxed) != nullptr) return false;
+  local.inside = true;
+  int error = ENAMETOOLONG;
+  if (make_absolute(path, recording.path)) {
+    copy_name(recording.lock, lock_name);
+    copy_name(recording.wait, wait_name);
+    ticks_per_second = machine::ticks_per_second();
+    prepare_unwinding();
+    error = open_all();
+  }
+  if (error != 0) complain(path, error);
+  enabled = error == 0;
+  local.inside = false;
+  if (enabled) thread_begin(0);
+  return enabled;
+}
+
+void finish() noexcept {
+  if (!enabled || header.load(std::memory_order_relaxed) == nullptr) return;
+  entry inside;
+  if (!inside) return;
+  enabled = false;  // first: no thread may count on while the remainders are added
+  if (local.state != nullptr) flush(*local.state);
+  add_remainders();
+  refresh_thread_names();
+  snapshot_maps();
+  file_header* h = header.load(std::memory_order_relaxed);
+  store(h->last_ticks, machine::ticks());
+  store(h->last_monotonic_ns, machine::now());
+  __atomic_fetch_or(&h->flags, record::finished, __ATOMIC_RELEASE);
+}
+
+void after_fork_in_child() noexcept {
+  if (!enabled) return;
+  if (local.inside) {
+    // A signal handler has forked in the middle of the recorder, to which it returns: that code
+    // still uses the parent's file.
+    enabled = false;
+    return;
+  }
+  leave_file();
+  forget_stacks();
+  forget_maps();
+  forget_objects();
+  forget_threads();
+  recording.opening.reset();
+  recording.child_waits = true;
+}
+
+}  // namespace syncopate::record

@@ -1,0 +1,108 @@
+// stacks.cpp -- the index from a stack's hash to its id, and the capture within a budget.
+//
+// Invariants
+//   I1  A non-zero index slot holds the upper 32 bits of a hash and the id of a complete entry.
+//   I2  Slots never go back to zero: a search that meets zero has seen every equal stack there was.
+#include "record/stacks.h"
+
+#include <cstring>
+
+#include "record/maps.h"
+#include "record/threads.h"
+#include "record/unwind.h"
+
+namespace syncopate::record {
+
+namespace {
+
+constexpr std::uint32_t index_slots = 2 * most_stacks;
+constexpr std::size_t index_bytes = index_slots * sizeof(std::uint64_t);
+
+table<stack_entry, chunk_kind::stacks, 256, most_stacks> constinit stacks;
+constinit tiny_lock insertion;
+constinit std::uint64_t* index = nullptr;
+
+std::uint64_t hash_of(const std::uint64_t* pc, unsigned depth) noexcept {
+  std::uint64_t h = 0x9e3779b97f4a7c15u ^ depth;
+  for (unsigned i = 0; i < depth; ++i) {
+    h = (h ^ pc[i]) * 0xbf58476d1ce4e5b9u;
+    h ^= h >> 29;
+  }
+  return h != 0 ? h : 1;
+}
+
+struct found {
+  std::uint32_t id;    // 0: not there
+  std::uint32_t slot;  // where it is or would go
+};
+
+found find(std::uint64_t hash, const std::uint64_t* pc, unsigned depth) noexcept {
+  std::uint32_t slot = static_cast<std::uint32_t>(hash) & (index_slots - 1);
+  for (;; slot = (slot + 1) & (index_slots - 1)) {
+    const std::uint64_t word = __atomic_load_n(&index[slot], __ATOMIC_ACQUIRE);
+    if (word == 0) return {0, slot};
+    if ((word ^ hash) >> 32 != 0) continue;
+    const stack_entry* e = stacks.at(static_cast<std::uint32_t>(word));
+    if (e != nullptr && e->hash == hash && e->depth == depth &&
+        std::memcmp(e->pc, pc, depth * sizeof *pc) == 0)
+      return {static_cast<std::uint32_t>(word), slot};
+  }
+}
+
+}  // namespace
+
+std::uint32_t intern_stack(const std::uint64_t* pc, unsigned depth) noexcept {
+  if (depth == 0 || index == nullptr) return 0;
+  const std::uint64_t hash = hash_of(pc, depth);
+  if (const found known = find(hash, pc, depth); known.id != 0) return known.id;
+  std::uint32_t id;
+  {
+    holding lock(insertion);
+    if (!lock) {
+      enabled = false;
+      return 0;
+    }
+    const found again = find(hash, pc, depth);
+    if (again.id != 0) return again.id;
+    stack_entry* e = stacks.reserve();
+    if (e == nullptr) return 0;
+    e->hash = hash;
+    e->depth = depth;
+    std::memcpy(e->pc, pc, depth * sizeof *pc);
+    id = stacks.append();
+    __atomic_store_n(&index[again.slot], (hash & ~std::uint64_t{0xffffffff}) | id,
+                     __ATOMIC_RELEASE);  // I1
+  }
+  note_code(pc, depth);
+  return id;
+}
+
+std::uint32_t capture_stack(thread_state& t, capture_reason why, std::uint64_t now) noexcept {
+  capture_budget& budget = t.captures[static_cast<int>(why)];
+  if (!budget.allows(now)) return 0;
+  std::uint64_t pc[stack_depth];
+  const unsigned depth = walk_stack(t.stack, pc);
+  const std::uint32_t id = intern_stack(pc, depth);
+  const std::uint64_t cost = machine::ticks() - now;
+  // What goes beyond is no work of ours: preemption, or the first touch of unwind tables.
+  const std::uint64_t most = ticks_per_second / 10'000;
+  budget.spend(cost < most ? cost : most);
+  if (file_header* h = header.load(std::memory_order_relaxed)) add(h->capture_ticks, cost);
+  return id;
+}
+
+bool prepare_stacks() noexcept {
+  index = static_cast<std::uint64_t*>(sys::pages(index_bytes));
+  if (index == nullptr || stacks.reserve() == nullptr) return false;
+  stacks.append();  // id 0: no stack
+  return true;
+}
+
+void forget_stacks() noexcept {
+  sys::free_pages(index, index_bytes);
+  index = nullptr;
+  insertion.reset();
+  stacks.reset();
+}
+
+}  // namespace syncopate::record

@@ -1,0 +1,255 @@
+// threads.cpp -- registering threads, finding their rows, and their budgets.
+#include "record/threads.h"
+
+#include <cstring>
+
+#include <sys/prctl.h>
+
+#include "record/stacks.h"
+
+namespace syncopate::record {
+
+constinit thread_local thread_local_data local;
+constinit thread_local hold_sample current_hold;
+
+namespace {
+
+// Beyond so many threads, a new one goes on in the entry of one that ended (so that a program which
+// makes a thread per request does not fill the disk). Its entry then covers several threads: the
+// last one's name and id, and a start time moved up by the pause, so that end - start is the time
+// that they lived, all together.
+constexpr std::uint32_t separate_threads = 2048;
+constexpr std::uint32_t most_threads = 1u << 20;
+
+// Rows beyond this many go to the thread's rows of lock 0.
+constexpr std::uint32_t most_rows = 16'384;
+
+constexpr std::size_t slab_bytes = std::size_t{64} << 10;
+constexpr std::size_t state_bytes = (sizeof(thread_state) + 63) / 64 * 64;
+
+table<thread_entry, chunk_kind::threads, 64, most_threads> constinit entries;
+
+struct {
+  tiny_lock lock;
+  thread_state* idle = nullptr;
+  char* slab = nullptr;  // unused rest of the last slab
+  std::size_t slab_left = 0;
+  std::atomic<std::uint32_t> running{0};
+} constinit threads;
+
+thread_state* new_state_locked() noexcept {
+  if (threads.slab_left < state_bytes) {
+    threads.slab = static_cast<char*>(sys::pages(slab_bytes));
+    threads.slab_left = threads.slab != nullptr ? slab_bytes : 0;
+    if (threads.slab == nullptr) return nullptr;
+  }
+  char* at = threads.slab;
+  threads.slab += state_bytes;
+  threads.slab_left -= state_bytes;
+  return reinterpret_cast<thread_state*>(at);  // zeroed pages
+}
+
+thread_state* new_thread_locked(std::uint64_t now) noexcept {
+  thread_entry* e = entries.reserve();
+  if (e == nullptr) return nullptr;
+  thread_state* t = new_state_locked();
+  if (t == nullptr) return nullptr;
+  e->start_ticks = now;
+  t->entry = e;
+  t->rows = t->first_rows;
+  t->rows_size = first_row_slots;
+  t->row_chunk.next_bytes = t->event_chunk.next_bytes = 4096;
+  t->index = entries.append();
+  return t;
+}
+
+thread_state* adopt_idle_locked(std::uint64_t now) noexcept {
+  thread_state* t = threads.idle;
+  if (t == nullptr) return nullptr;
+  threads.idle = t->next_idle;
+  thread_entry& e = *t->entry;
+  e.start_ticks += now - e.end_ticks;
+  e.end_ticks = 0;
+  t->pending_count = 0;
+  return t;
+}
+
+thread_state* register_thread() noexcept {
+  const std::uint64_t now = machine::ticks();
+  thread_state* t = nullptr;
+  {
+    holding lock(threads.lock);
+    if (!lock) {
+      enabled = false;
+      return nullptr;
+    }
+    if (entries.count() >= separate_threads) t = adopt_idle_locked(now);
+    if (t == nullptr) t = new_thread_locked(now);
+    if (t == nullptr) t = adopt_idle_locked(now);
+  }
+  if (t == nullptr) return nullptr;
+  threads.running.fetch_add(1, std::memory_order_relaxed);
+  t->entry->thread_id = sys::thread_id();
+  sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
+  t->stack = find_stack_bounds();
+  // The first threads may spend 5 ms at once, so that short programs show stacks too.
+  const std::uint64_t credit = ticks_per_second / (t->index < 16 ? 600 : 6000);
+  for (capture_budget& budget : t->captures) budget.start(now, credit);
+  local.state = t;
+  return t;
+}
+
+std::uint32_t hash_row(std::uint32_t lock, std::uint32_t kind) noexcept {
+  return (lock * 0x9e3779b1u) ^ (kind * 0x85ebca6bu);
+}
+
+row_slot* probe(const thread_state& t, std::uint32_t lock, std::uint32_t kind) noexcept {
+  const std::uint32_t mask = t.rows_size - 1;
+  for (std::uint32_t i = hash_row(lock, kind) >> 4 & mask;; i = (i + 1) & mask) {
+    row_slot& s = t.rows[i];
+    if (!s.used || (s.lock == lock && s.kind == kind)) return &s;
+  }
+}
+
+bool enlarge_rows(thread_state& t) noexcept {
+  row_slot* const old = t.rows;
+  const std::uint32_t old_size = t.rows_size;
+  auto* fresh = static_cast<row_slot*>(sys::pages(std::size_t{2} * old_size * sizeof(row_slot)));
+  if (fresh == nullptr) return false;
+  t.rows = fresh;
+  t.rows_size = 2 * old_size;
+  for (std::uint32_t i = 0; i < old_size; ++i)
+    if (old[i].used) *probe(t, old[i].lock, old[i].kind) = old[i];
+  if (old != t.first_rows) sys::free_pages(old, old_size * sizeof(row_slot));
+  return true;
+}
+
+}  // namespace
+
+// Share of elapsed time for each of the three reasons: 0.5 %, so 1.5 % in all. With more threads
+// than processors their elapsed times add up to more than the machine has, so that the share
+// shrinks accordingly.
+void capture_budget::start(std::uint64_t now, std::uint64_t credit) noexcept {
+  refilled_ = now;
+  credit_ = static_cast<std::int64_t>(credit);
+  most_ = static_cast<std::int64_t>(ticks_per_second / 600);
+}
+
+bool capture_budget::allows(std::uint64_t now) noexcept {
+  if (credit_ > 0) return true;
+  const std::uint64_t elapsed = now - refilled_;
+  if (elapsed < milliseconds(1)) return false;  // no division at every wait
+  refilled_ = now;
+  const file_header* h = header.load(std::memory_order_relaxed);
+  const std::uint64_t processors = h != nullptr && h->processors != 0 ? h->processors : 1;
+  const std::uint64_t running = threads.running.load(std::memory_order_relaxed);
+  std::uint64_t share = elapsed / 200;
+  if (running > processors) share = share * processors / running;
+  credit_ += static_cast<std::int64_t>(share);
+  if (credit_ > most_) credit_ = most_;
+  return credit_ > 0;
+}
+
+bool event_budget::allows(std::uint64_t now) noexcept {
+  constexpr std::uint32_t burst = 256, per_second = 2000, halve_after = 4096;
+  const std::uint32_t halvings = written_ / halve_after;
+  if ((++candidates_ & ((1u << (halvings < 31 ? halvings : 31)) - 1)) != 0) return false;
+  const std::uint64_t price = ticks_per_second / per_second;
+  if (paid_until_ > now + burst * price) return false;
+  paid_until_ = (paid_until_ > now ? paid_until_ : now) + price;
+  ++written_;
+  return true;
+}
+
+thread_state* this_thread() noexcept {
+  if (local.state != nullptr) return local.state;
+  return local.ended ? nullptr : register_thread();
+}
+
+row_slot* find_row(thread_state& t, std::uint32_t lock, std::uint32_t kind) noexcept {
+  row_slot* s = probe(t, lock, kind);
+  if (s->used) return s;
+  if (t.rows_used >= most_rows && lock != 0) return find_row(t, 0, kind);
+  if (2 * (t.rows_used + 1) > t.rows_size) {
+    if (!enlarge_rows(t)) return nullptr;
+    s = probe(t, lock, kind);
+  }
+  if (kind != 0) {
+    auto* row = next_item<wait_row>(t.row_chunk, chunk_kind::rows, t.index);
+    if (row == nullptr) return nullptr;
+    row->lock = lock;
+    row->kind = kind;
+    publish_item(t.row_chunk);
+    s->row = row;
+  }
+  s->lock = lock;
+  s->kind = kind;
+  s->used = 1;
+  ++t.rows_used;
+  return s;
+}
+
+void thread_begin(std::uint32_t creator_stack) noexcept {
+  if (!enabled) return;
+  entry inside;
+  if (!inside) return;
+  thread_state* t = this_thread();
+  if (t != nullptr) t->entry->start_stack = creator_stack;
+}
+
+void thread_end() noexcept {
+  thread_state* t = local.state;
+  if (!enabled || t == nullptr) return;
+  entry inside;
+  if (!inside) return;
+  flush(*t);
+  current_hold.object = nullptr;
+  sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
+  t->entry->end_ticks = machine::ticks();
+  threads.running.fetch_sub(1, std::memory_order_relaxed);
+  local.state = nullptr;
+  local.ended = true;
+  holding lock(threads.lock);
+  if (!lock) return;
+  t->next_idle = threads.idle;
+  threads.idle = t;
+}
+
+std::uint32_t capture_creator() noexcept {
+  if (!enabled) return 0;
+  entry inside;
+  if (!inside) return 0;
+  thread_state* t = this_thread();
+  return t != nullptr ? capture_stack(*t, capture_reason::creation, machine::ticks()) : 0;
+}
+
+// Threads often get their names after they began: asks for those of the threads still running.
+void refresh_thread_names() noexcept {
+  const std::uint32_t count =
+      entries.count() < separate_threads ? entries.count() : separate_threads;
+  for (std::uint32_t id = 0; id < count; ++id) {
+    thread_entry& e = *entries.at(id);
+    if (load(e.end_ticks) != 0) continue;
+    char path[64] = "/proc/self/task/";
+    std::memcpy(sys::put_number(path + 16, e.thread_id), "/comm", 6);
+    char name[17];
+    const std::size_t n = sys::read_file(path, name, sizeof name - 1);
+    if (n < 2) continue;
+    std::memset(e.name, 0, sizeof e.name);
+    std::memcpy(e.name, name, n - 1);  // without the newline
+  }
+}
+
+// The states' own memory is left behind: a few kilobytes in the child of a fork.
+void forget_threads() noexcept {
+  entries.reset();
+  threads.lock.reset();
+  threads.idle = nullptr;
+  threads.slab = nullptr;
+  threads.slab_left = 0;
+  threads.running.store(0, std::memory_order_relaxed);
+  local = {.state = nullptr, .inside = local.inside, .ended = false};
+  current_hold = {};
+}
+
+}  // namespace syncopate::record

@@ -1,0 +1,165 @@
+// waits.cpp -- rows (every wait, exactly) and events (some waits and holds, with weights).
+#include <cstring>
+
+#include "record/objects.h"
+#include "record/stacks.h"
+#include "record/threads.h"
+
+namespace syncopate::record {
+
+namespace {
+
+// A wait this long is always worth an event: it has paid for it.
+std::uint64_t long_wait() noexcept { return milliseconds(1); }
+
+std::uint16_t take_weight(row_slot& row) noexcept {
+  const std::uint32_t stood_for = row.skipped < 65'534 ? row.skipped : 65'534;
+  row.skipped -= stood_for;
+  return static_cast<std::uint16_t>(stood_for + 1);
+}
+
+void skip_event(row_slot& row) noexcept {
+  if (row.skipped++ == 0) set_flag(sampled);
+}
+
+// Fills all but the weight; writes it, or counts it as skipped where the record is full.
+void write_event(thread_state& t, row_slot& row, event e) noexcept {
+  event* to = next_item<event>(t.event_chunk, chunk_kind::events, t.index);
+  if (to == nullptr) {
+    skip_event(row);
+    return;
+  }
+  e.weight = take_weight(row);
+  *to = e;
+  publish_item(t.event_chunk);
+}
+
+void write_wait(thread_state& t, const wait& w) noexcept {
+  const std::uint64_t ticks = w.end > w.start ? w.end - w.start : 0;
+  row_slot* slot = find_row(t, w.id, static_cast<std::uint32_t>(w.kind));
+  if (slot == nullptr) return;
+  wait_row& row = *slot->row;
+  ++row.waits;
+  row.wait_sum += ticks;
+  if (ticks > row.wait_max) row.wait_max = ticks;
+  ++row.histogram[bucket(ticks, 64)];
+  if (w.weight == 0 && (ticks < long_wait() || !t.wait_events.allows(w.end))) {
+    skip_event(*slot);
+    return;
+  }
+  write_event(t, *slot,
+              {.start = w.start,
+               .end = w.end,
+               .lock = w.id,
+               .stack = w.stack,
+               .holder = w.holder,
+               .weight = 0,
+               .kind = static_cast<std::uint8_t>(event_kind::wait),
+               .wait = static_cast<std::uint8_t>(w.kind),
+               .reserved = {}});
+}
+
+// Now and then, so that the record of a killed program says when it ended.
+void touch_header(std::uint64_t now) noexcept {
+  file_header* h = header.load(std::memory_order_relaxed);
+  const std::uint64_t last = load(h->last_ticks);
+  if (now < last || now - last < milliseconds(100)) return;
+  store(h->last_ticks, now);
+  store(h->last_monotonic_ns, machine::now());
+}
+
+void write_hold(thread_state& t, std::uint32_t id, std::uint64_t since,
+                std::uint64_t now) noexcept {
+  row_slot* slot = find_row(t, id, 0);
+  if (slot == nullptr) return;
+  if (!t.hold_events.allows(now)) {
+    skip_event(*slot);
+    return;
+  }
+  write_event(t, *slot,
+              {.start = since,
+               .end = now,
+               .lock = id,
+               .stack = capture_stack(t, capture_reason::hold, now),
+               .holder = 0,
+               .weight = 0,
+               .kind = static_cast<std::uint8_t>(event_kind::hold),
+               .wait = 0,
+               .reserved = {}});
+}
+
+}  // namespace
+
+void flush(thread_state& t) noexcept {
+  const std::uint32_t count = t.pending_count;
+  if (count == 0) return;
+  for (std::uint32_t i = 0; i < count; ++i) write_wait(t, t.pending[i]);
+  t.pending_count = 0;
+  touch_header(t.pending[count - 1].end);
+}
+
+wait wait_begin(wait_kind kind, std::uint32_t id, std::uint32_t holder) noexcept {
+  wait w;
+  if (!enabled) return w;
+  entry inside;
+  if (!inside) return w;
+  thread_state* t = this_thread();
+  if (t == nullptr) return w;
+  flush(*t);
+  w.id = known_id(id);
+  w.holder = holder;
+  w.kind = kind;
+  w.start = machine::ticks();
+  if (t->wait_events.allows(w.start)) {
+    w.weight = 1;
+    w.stack = capture_stack(*t, capture_reason::wait, w.start);
+    // The capture overlaps with the wait; what it took is our cost, not blamed on the lock.
+    if (w.stack != 0) w.start = machine::ticks();
+  }
+  return w;
+}
+
+void wait_end(wait& w, const void* object) noexcept {
+  if (w.start == 0) return;
+  w.end = machine::ticks();
+  thread_state* t = local.state;
+  if (t == nullptr || local.inside) return;
+  if (t->pending_count < most_pending) t->pending[t->pending_count++] = w;
+  hold_sample& sample = current_hold;
+  if (sample.object == nullptr || sample.object == object ||
+      w.end - sample.since > ticks_per_second)
+    sample = {object, w.end, w.id};
+}
+
+void wait_end_now(wait& w) noexcept {
+  if (w.start == 0 || !enabled) return;
+  w.end = machine::ticks();
+  entry inside;
+  thread_state* t = local.state;
+  if (!inside || t == nullptr) return;
+  write_wait(*t, w);
+  touch_header(w.end);
+}
+
+void released(const void* object, std::uint32_t id, bool contended) noexcept {
+  if (!enabled) return;
+  entry inside;
+  if (!inside) return;
+  const std::uint64_t now = machine::ticks();
+  std::uint64_t since = 0;
+  id = known_id(id);
+  hold_sample& sample = current_hold;
+  if (sample.object == object) {
+    since = sample.since;
+    if (id == 0) id = sample.id;
+    sample.object = nullptr;
+    add_hold(id, now - since);
+  }
+  if (!contended && (local.state == nullptr || local.state->pending_count == 0)) return;
+  thread_state* t = this_thread();
+  if (t == nullptr) return;
+  flush(*t);
+  if (contended) write_hold(*t, id, since, now);
+}
+
+}  // namespace syncopate::record

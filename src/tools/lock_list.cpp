@@ -1,0 +1,98 @@
+// lock_list.cpp -- one JSON object per algorithm, its waiting strategies folded into it.
+#include "lock_list.h"
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pthread.h>
+
+#include <syncopate/locks/all.h>
+
+#include "json.h"
+
+namespace syncopate::tools {
+namespace {
+
+struct algorithm {
+  std::string_view name;
+  std::string_view header;
+  lock_traits traits;
+  std::size_t size = 0;
+  std::vector<std::string_view> waits;
+  std::string_view default_wait;
+  std::vector<std::string_view> collapsing;  // waits under which oversubscription is ruinous
+};
+
+// Whether waiters of a lock type never sleep: told by its strategy; locks without one all sleep.
+template <class Lock>
+inline constexpr bool never_sleeps = false;
+template <template <class> class Lock, class Wait>
+inline constexpr bool never_sleeps<Lock<Wait>> = !Wait::parks;
+
+std::string_view name_of(fairness fair) {
+  switch (fair) {
+    case fairness::fifo: return "FIFO";
+    case fairness::eventual: return "eventual";
+    case fairness::none: break;
+  }
+  return "none";
+}
+
+std::vector<algorithm> collect() {
+  std::vector<algorithm> result;
+  for_each_lock([&]<class Lock>(const lock_entry<Lock>& entry) {
+    if (result.empty() || result.back().name != entry.name) {
+      result.emplace_back();
+    }
+    algorithm& a = result.back();
+    a.name = entry.name;
+    a.header = entry.header;
+    if (entry.is_default) {
+      a.traits = Lock::traits;
+      a.size = sizeof(Lock);
+      a.default_wait = entry.wait;
+    }
+    if (entry.wait.empty()) return;
+    a.waits.push_back(entry.wait);
+    if (Lock::traits.collapses && never_sleeps<Lock>) a.collapsing.push_back(entry.wait);
+  });
+  return result;
+}
+
+void write_names(json_writer& json, std::string_view key,
+                 const std::vector<std::string_view>& names) {
+  json.key(key);
+  json.begin_array();
+  for (const std::string_view name : names) json.value(name);
+  json.end_array();
+}
+
+}  // namespace
+
+std::string lock_list_json() {
+  json_writer json;
+  json.begin_array();
+  for (const algorithm& a : collect()) {
+    json.begin_object();
+    json.member("name", a.name);
+    json.member("header", "syncopate/locks/" + std::string(a.header));
+    json.member("summary", a.traits.summary);
+    json.member("source", a.traits.source);
+    json.member("fair", name_of(a.traits.fair));
+    json.member("size", a.size);
+    write_names(json, "waits", a.waits);
+    json.member("default_wait", a.default_wait);
+    json.member("timed", a.traits.timed ? "native" : "polled");
+    // The preload library keeps a lock's state inside the program's mutex objects.
+    json.member("preload", a.traits.excludes && a.size <= sizeof(pthread_mutex_t));
+    write_names(json, "collapses_when_oversubscribed", a.collapsing);
+    json.member("excludes", a.traits.excludes);
+    json.end_object();
+  }
+  json.end_array();
+  return json.text();
+}
+
+}  // namespace syncopate::tools

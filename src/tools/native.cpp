@@ -1,0 +1,66 @@
+// native.cpp -- syncopate-native: prints, as JSON, what the Python side cannot know by itself.
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include <syncopate/machine.h>
+#include <syncopate/machine/probe.h>
+
+#include "json.h"
+#include "lock_list.h"
+
+namespace {
+
+constexpr std::string_view help_text =
+    "usage: syncopate-native {list | probe}\n"
+    "\n"
+    "  list       print every lock of the library with its traits\n"
+    "  probe      print what this machine can do, each answer with its reason\n"
+    "  --help     print this text\n"
+    "  --version  print the version\n"
+    "\n"
+    "The output is JSON. Exit status: 0, 1 when the output cannot be written, 2 for a wrong "
+    "call.\n";
+
+std::string probe_json() {
+  namespace machine = syncopate::machine;
+  syncopate::tools::json_writer json;
+  json.begin_object();
+  json.member("version", SYNCOPATE_VERSION);
+  json.member("node_count", machine::node_count());
+  json.member("ticks_per_second", machine::ticks_per_second());
+  json.member("may_spin", machine::may_spin());
+  json.key("capabilities");
+  json.begin_array();
+  for (const machine::capability& c : machine::probe()) {
+    json.begin_object();
+    json.member("name", c.name);
+    json.member("usable", c.usable);
+    json.member("reason", c.reason);
+    json.member("meaning", c.meaning);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return json.text();
+}
+
+int print(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (written && std::fflush(stdout) == 0) return 0;
+  std::fprintf(stderr, "syncopate-native: cannot write: %s\n", std::strerror(errno));
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view command = argc == 2 ? argv[1] : "";
+  if (command == "list") return print(syncopate::tools::lock_list_json() + "\n");
+  if (command == "probe") return print(probe_json() + "\n");
+  if (command == "--version") return print("syncopate-native " SYNCOPATE_VERSION "\n");
+  if (command == "--help" || command == "-h") return print(help_text);
+  std::fwrite(help_text.data(), 1, help_text.size(), stderr);
+  return 2;
+}

@@ -1,0 +1,83 @@
+"""The `syncopate` command: finds the subcommand and turns failures into one line and a status."""
+
+import os
+import sys
+
+from syncopate import __version__
+from syncopate.errors import BAD_USE, Failure, near
+
+COMMANDS = {
+    "run": "run a program with better locks",
+    "record": "run a program and record where it waits",
+    "report": "show what a record says: which locks, who waits, who holds them",
+    "list": "show the locks and their traits",
+    "doctor": "show what this machine offers, and what that means",
+}
+
+
+def usage() -> str:
+    lines = [
+        "usage: syncopate COMMAND ...",
+        "",
+        "Makes multi-threaded programs wait less. Programs run unmodified.",
+        "",
+    ]
+    lines += [f"  {name:8} {summary}" for name, summary in COMMANDS.items()]
+    lines += ["", "More: syncopate COMMAND --help. The version: syncopate --version.", ""]
+    return "\n".join(lines)
+
+
+def dispatch(arguments: list[str]) -> int:
+    """Runs one command; only that command's modules are imported, since starting must be quick."""
+    if not arguments:
+        sys.stderr.write(usage())
+        return BAD_USE
+    name, rest = arguments[0], arguments[1:]
+    if name in ("-h", "--help", "help"):
+        sys.stdout.write(usage())
+        return 0
+    if name in ("-V", "--version"):
+        print(f"syncopate {__version__}")
+        return 0
+    if name not in COMMANDS:
+        what = "option" if name.startswith("-") else "command"
+        raise Failure(f"no {what} '{name}'{near(name, list(COMMANDS))}; see --help", BAD_USE)
+    if name == "run":
+        from syncopate.run import main as command
+    elif name == "record":
+        from syncopate.record import main as command
+    else:
+        command = _with_packages(name)
+    return command(rest)
+
+
+def _with_packages(name: str):
+    """A command that prints tables: it needs `site`, which the launcher leaves out for speed."""
+    if "site" not in sys.modules:
+        import site
+
+        site.main()
+    import importlib
+
+    module = "listing" if name == "list" else name
+    return importlib.import_module(f"syncopate.{module}").main
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The entry point. Returns the exit status; never leaves a traceback for a user's mistake."""
+    try:
+        status = dispatch(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+        return status
+    except Failure as failure:
+        print(f"syncopate: {failure}", file=sys.stderr)
+        return failure.status
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter flushes once more at exit
+        return 141
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""Reads a record and adds it up: locks into groups of one name, waits into who blocked whom.
+
+Rows (exact sums and histograms per thread, lock and kind) give every number about waits; sampled
+events give stacks and holders, scaled so that they add up to the rows. All times here are ticks.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+
+from syncopate import histogram, recordfile
+from syncopate.blame import Holds
+from syncopate.naming import BEYOND, Name, is_ours, name_locks
+from syncopate.recordfile import KIND_NAMES, LOST_KINDS, Event, Record
+from syncopate.symbols import Frame, Symbolizer
+
+PROGRESS_EVERY = 65536  # events
+
+
+class Kind:
+    """Waits of one kind on a group of locks, in ticks."""
+
+    def __init__(self):
+        self.waits = self.total = self.largest = 0
+        self.histogram = [0] * 64
+
+
+class Group:
+    """Locks of one name: one line of the report."""
+
+    def __init__(self, name: Name, kind: int):
+        self.name = name
+        self.object = kind
+        self.locks: list[recordfile.Lock] = []
+        self.kinds: dict[str, Kind] = defaultdict(Kind)
+        self.threads: set[int] = set()
+        self.waiters: Counter[int] = Counter()  # stack id to ticks
+        self.holders: Counter[int] = Counter()
+
+    def lost(self) -> int:
+        return sum(kind.total for name, kind in self.kinds.items() if name in LOST_KINDS)
+
+
+class Analysis:
+    """One record, added up. Construction reads everything."""
+
+    def __init__(self, record: Record, progress: Callable[[str], None] = lambda text: None):
+        self.record = record
+        header = record.header
+        self.symbolizer = Symbolizer(record.maps(), header.start_realtime_ns)
+        self.stacks = record.stacks()
+        self._frames: dict[int, list[Frame]] = {}  # by stack id, as frames_of() answered
+        self.threads = {thread.id: thread for thread in record.threads()}
+        self.thread_ids = {thread.id: thread.thread_id for thread in self.threads.values()}
+        self.waits: dict[int, list[Event]] = defaultdict(list)  # by lock id
+        self.holds: dict[int, list[Event]] = defaultdict(list)
+        self.end_ticks = max(header.last_ticks, header.start_ticks)
+        self._read_events(progress)
+        self.ns_per_tick = self._rate()
+        progress("naming locks")
+        self.groups, self.group_of = self._make_groups()
+        self._exact: Counter[tuple[int, int]] = Counter()  # (lock, kind) to ticks
+        self.thread_lost: Counter[int] = Counter()
+        self._read_rows()
+        progress("joining waits and holders")
+        self.blocks: Counter[tuple[int, int, str]] = Counter()  # (waiter, holder id, lock name)
+        self._join()
+
+    def ns(self, ticks: float) -> int:
+        return round(ticks * self.ns_per_tick)
+
+    def since_start(self, ticks: int) -> int:
+        return self.ns(max(0, ticks - self.record.header.start_ticks))
+
+    def frames_of(self, stack: int) -> list[Frame]:
+        """The frames of a stack id, innermost first, without those of the preload library."""
+        if stack not in self._frames:
+            addresses = self.stacks.get(stack, ())
+            frames = [frame for address in addresses for frame in self.symbolizer.frames(address)]
+            self._frames[stack] = [frame for frame in frames if not is_ours(frame)]
+        return self._frames[stack]
+
+    def label(self, thread: int) -> str:
+        """What to call a thread: its name and kernel id."""
+        entry = self.threads.get(thread)
+        if entry is None:
+            return f"thread #{thread}"
+        return f"{entry.name or 'thread'}/{entry.thread_id}"
+
+    def holder_label(self, thread_id: int) -> str:
+        for thread, known in self.thread_ids.items():
+            if known == thread_id:
+                return self.label(thread)
+        return f"thread/{thread_id}" if thread_id else "unknown"
+
+    def _read_events(self, progress: Callable[[str], None]) -> None:
+        for count, event in enumerate(self.record.events()):
+            if count % PROGRESS_EVERY == PROGRESS_EVERY - 1:
+                progress(f"read {count + 1:,} events")
+            into = self.waits if event.kind == recordfile.WAIT else self.holds
+            into[event.lock].append(event)
+            self.end_ticks = max(self.end_ticks, event.end)
+
+    def _rate(self) -> float:
+        """Nanoseconds a tick, from the two stamps of both clocks; 1 when no time has passed."""
+        header = self.record.header
+        ticks = header.last_ticks - header.start_ticks
+        passed = header.last_monotonic_ns - header.start_monotonic_ns
+        return passed / ticks if ticks > 0 and passed > 0 else 1.0
+
+    def _make_groups(self) -> tuple[list[Group], dict[int, Group]]:
+        locks = list(self.record.locks())
+        addresses = (address for stack in self.stacks.values() for address in stack)
+        self.symbolizer.resolve(addresses)  # at once: one eu-addr2line per module
+        names = name_locks(locks, self.symbolizer, self.frames_of)
+        groups: dict[tuple[str, str, int], Group] = {}
+        group_of: dict[int, Group] = {}
+        for lock in locks:
+            name = names[lock.id]
+            key = (name.text, name.place, lock.object)
+            group = groups.setdefault(key, Group(name, lock.object))
+            group.locks.append(lock)
+            group_of[lock.id] = group
+        return list(groups.values()), group_of
+
+    def _group(self, lock: int) -> Group:
+        """The group of a lock id; an id that the record does not describe gets one of its own."""
+        if lock not in self.group_of:
+            by, text = ("address", f"lock #{lock}") if lock else ("overflow", BEYOND)
+            group = Group(Name(text, by, ""), 0)
+            self.groups.append(group)
+            self.group_of[lock] = group
+        return self.group_of[lock]
+
+    def _read_rows(self) -> None:
+        for row in self.record.rows():
+            group = self._group(row.lock)
+            kind = group.kinds[KIND_NAMES[row.kind]]
+            kind.waits += row.waits
+            kind.total += row.wait_sum
+            kind.largest = max(kind.largest, row.wait_max)
+            histogram.add(kind.histogram, row.histogram)
+            self._exact[row.lock, row.kind] += row.wait_sum
+            if row.waits:
+                group.threads.add(row.thread)
+            if KIND_NAMES[row.kind] in LOST_KINDS:
+                self.thread_lost[row.thread] += row.wait_sum
+
+    def _join(self) -> None:
+        for lock, waits in self.waits.items():
+            group = self._group(lock)
+            sampled: Counter[int] = Counter()
+            for wait in waits:
+                sampled[wait.wait] += (wait.end - wait.start) * wait.weight
+            holds = Holds(self.holds.get(lock, ()), self.thread_ids)
+            for wait in waits:
+                if not sampled[wait.wait]:
+                    continue
+                exact = self._exact[lock, wait.wait]
+                scale = wait.weight * (exact / sampled[wait.wait] if exact else 1)
+                group.waiters[wait.stack] += (wait.end - wait.start) * scale
+                if KIND_NAMES.get(wait.wait) not in LOST_KINDS:
+                    continue
+                for part in holds.blame(wait):
+                    group.holders[part.stack] += part.ticks * scale
+                    key = (part.waiter, part.holder, group.name.text)
+                    self.blocks[key] += part.ticks * scale

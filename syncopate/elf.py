@@ -1,0 +1,93 @@
+"""What the loader would see in an ELF file: for which machine, who interprets it, its segments.
+
+Reads with `struct` alone and imports nothing heavy, because `syncopate run` waits for it.
+"""
+
+import struct
+
+MACHINES = {
+    3: "x86",
+    8: "MIPS",
+    20: "PowerPC",
+    21: "PowerPC64",
+    22: "s390",
+    40: "Arm",
+    62: "x86-64",
+    183: "AArch64",
+    243: "RISC-V",
+}
+PT_LOAD, PT_INTERP = 1, 3
+PF_X, PF_W = 1, 2
+PAGE = 4096
+
+
+class Header:
+    """The identity of a program or library."""
+
+    __slots__ = ("bits", "interpreter", "loads", "machine", "order")
+
+    def __init__(self, bits: int, order: str, machine: int):
+        self.bits = bits
+        self.order = order  # struct's sign for the byte order
+        self.machine = machine
+        self.interpreter: str | None = None  # None: statically linked, or a shared library
+        self.loads: list[tuple[int, int, int, int]] = []  # (file offset, address, bytes, flags)
+
+    def describe(self) -> str:
+        return f"{self.bits}-bit {MACHINES.get(self.machine, f'machine {self.machine}')}"
+
+    def address_of(self, offset: int, flag: int) -> int | None:
+        """The link-time address of a mapped file offset; None when no segment loads it.
+
+        Segments are mapped in whole pages, so that two may hold one offset, and the last page goes
+        on past the file's part into zeroed variables: `flag` (PF_X, PF_W) says which is preferred.
+        """
+        best = None
+        for start, address, size, flags in self.loads:
+            if start & -PAGE <= offset < (start + size + PAGE - 1) & -PAGE:
+                if flags & flag:
+                    return address + (offset - start)
+                best = address + (offset - start) if best is None else best
+        return best
+
+
+def read_header(path: str) -> Header | None:
+    """Reads the ELF header and program headers of `path`; None when it is no (whole) ELF file."""
+    try:
+        with open(path, "rb") as file:
+            return _read(file)
+    except (OSError, struct.error):
+        return None
+
+
+def _read(file) -> Header | None:
+    start = file.read(64)
+    if len(start) < 52 or start[:4] != b"\x7fELF" or start[4] not in (1, 2):
+        return None
+    wide = start[4] == 2
+    order = ">" if start[5] == 2 else "<"
+    header = Header(64 if wide else 32, order, struct.unpack_from(order + "H", start, 18)[0])
+    if wide:
+        (table,) = struct.unpack_from(order + "Q", start, 32)
+        size, count = struct.unpack_from(order + "HH", start, 54)
+    else:
+        (table,) = struct.unpack_from(order + "I", start, 28)
+        size, count = struct.unpack_from(order + "HH", start, 42)
+    file.seek(table)
+    segments = file.read(size * count)
+    for index in range(count):
+        if wide:
+            kind, flags, offset, address, _, length = struct.unpack_from(
+                order + "IIQQQQ", segments, index * size
+            )
+        else:
+            kind, offset, address, _, length, _, flags = struct.unpack_from(
+                order + "7I", segments, index * size
+            )
+        if kind == PT_LOAD:
+            header.loads.append((offset, address, length, flags))
+        elif kind == PT_INTERP:
+            file.seek(offset)
+            name = file.read(min(length, 4096)).rstrip(b"\0")
+            header.interpreter = name.decode("utf-8", "replace")
+    return header

@@ -1,0 +1,36 @@
+"""Histograms of ticks as the recorder keeps them: two buckets an octave, from 64 ticks on."""
+
+from collections.abc import Sequence
+
+
+def lower_edge(bucket: int) -> int:
+    """The least value of a bucket, in ticks; bucket 0 also takes everything below 64."""
+    return (2 + (bucket & 1)) << (bucket // 2 + 5) if bucket else 0
+
+
+def add(into: list[int], histogram: Sequence[int]) -> None:
+    """Adds `histogram` to `into`, which must be as long."""
+    for index, count in enumerate(histogram):
+        if count:
+            into[index] += count
+
+
+def percentile(histogram: Sequence[int], share: float, largest: int) -> float | None:
+    """The value below which `share` (0 to 1) of the values lie, in ticks.
+
+    Interpolates linearly inside the bucket that holds it; no value exceeds `largest`, which also
+    closes the last, open bucket. Returns None when there are no values.
+    """
+    total = sum(histogram)
+    if not total:
+        return None
+    rank = share * total
+    below = 0
+    for bucket, count in enumerate(histogram):
+        if count and below + count >= rank:
+            low = lower_edge(bucket)
+            high = largest if bucket == len(histogram) - 1 else lower_edge(bucket + 1)
+            high = max(low, min(high, largest))
+            return min(low + (high - low) * (rank - below) / count, float(largest))
+        below += count
+    return float(largest)

@@ -1,0 +1,53 @@
+"""The table of locks (locks.json, generated from the library itself) and choices made from it."""
+
+from syncopate import paths
+from syncopate.errors import BAD_USE, FAILED, Failure, near
+
+GLIBC = {
+    "name": "glibc",
+    "header": "",
+    "summary": "the C library's own lock, untouched",
+    "source": "glibc nptl",
+    "fair": "none",
+    "size": 40,
+    "waits": [],
+    "default_wait": "",
+    "timed": "native",
+    "preload": True,
+    "collapses_when_oversubscribed": [],
+    "excludes": True,
+}
+
+
+def load() -> list[dict]:
+    """Every lock the library has, as locks.json describes it; `glibc` is added as pass-through."""
+    import json  # not for --help and --version
+
+    path = paths.require(paths.LOCKS)
+    try:
+        with open(path, "rb") as file:
+            locks = json.load(file)
+        names = [lock["name"] for lock in locks]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise Failure(f"cannot read {path}: {error}; build it again with `make`", FAILED) from None
+    return locks if "glibc" in names else [*locks, GLIBC]
+
+
+def check_choice(choice: str) -> str:
+    """Checks NAME or NAME:WAIT against the table and returns it; a Failure names what would do."""
+    name, colon, wait = choice.partition(":")
+    usable = {lock["name"]: lock for lock in load() if lock["preload"]}
+    lock = usable.get(name)
+    if lock is None:
+        raise Failure(
+            f"no lock is named '{name}'{near(name, list(usable))};"
+            f" there are {', '.join(usable)} (see `syncopate list`)",
+            BAD_USE,
+        )
+    if colon and wait not in lock["waits"]:
+        waits = ", ".join(lock["waits"]) or "none of its own"
+        raise Failure(
+            f"lock {name} does not wait by '{wait}'{near(wait, lock['waits'])}; it has: {waits}",
+            BAD_USE,
+        )
+    return choice

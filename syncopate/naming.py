@@ -1,0 +1,91 @@
+"""What to call a lock: the variable it is, or the place that made it or first used it."""
+
+import itertools
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from syncopate.recordfile import CREATED, Lock
+from syncopate.symbols import Frame, Symbolizer
+
+# Functions that only pass a call on to pthreads; the frame behind them is the one a reader knows.
+_WRAPPER = re.compile(
+    r"_*pthread_|_*gthread_|mtx_|cnd_|call_once|std::(__1::)?(__)?"
+    r"(mutex|recursive_mutex|timed_mutex|recursive_timed_mutex|shared_mutex|shared_timed_mutex|"
+    r"shared_mutex_pthread|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable|lock)\b"
+)
+_RUNTIME = re.compile(r"(libsyncopate-|libc\.so|libc-|libpthread|libstdc\+\+|libc\+\+)")
+BEYOND = "(locks beyond the table)"
+ARRAY_MEMBERS = 4  # as many evenly spaced locks in one variable are an array, not fields
+
+
+def is_ours(frame: Frame) -> bool:
+    """Whether the frame lies in the preload library: never of interest to a reader."""
+    return os.path.basename(frame.module).startswith("libsyncopate-")
+
+
+def wrapper_frames(frames: Sequence[Frame]) -> int:
+    """How many of the innermost frames only lead to the lock; 0 when all of them seem to."""
+    for index, frame in enumerate(frames):
+        runtime = _RUNTIME.match(os.path.basename(frame.module))
+        if not runtime and not _WRAPPER.match(frame.function):
+            return index
+    return 0
+
+
+def telling(frames: Sequence[Frame]) -> Frame | None:
+    """The innermost frame that is the program's own; else the innermost at all; None when empty."""
+    return frames[wrapper_frames(frames)] if frames else None
+
+
+class Name:
+    """A lock's name, equal for locks that a report shows as one line."""
+
+    __slots__ = ("by", "place", "text")
+
+    def __init__(self, text: str, by: str, place: str):
+        self.text = text
+        self.by = by  # "symbol", "creation", "first use", "address" or "overflow"
+        self.place = place  # file:line, or the module's name
+
+
+def name_locks(
+    locks: Sequence[Lock], symbolizer: Symbolizer, frames_of: Callable[[int], list[Frame]]
+) -> dict[int, Name]:
+    """Names every lock, by its id. `frames_of` gives the frames of a stack id."""
+    names: dict[int, Name] = {}
+    inside: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for lock in locks:
+        variable = symbolizer.variable(lock.address) if lock.id else None
+        if lock.id == 0:
+            names[0] = Name(BEYOND, "overflow", "")
+        elif variable:
+            inside[variable[0], variable[2]].append((variable[1], lock.id))
+        else:
+            names[lock.id] = _by_stack(lock, frames_of)
+    for (symbol, module), members in inside.items():
+        place = os.path.basename(module)
+        offsets = sorted({offset for offset, _ in members})
+        array = _is_array(offsets)
+        for offset, lock_id in members:
+            text = f"{symbol}[]" if array else symbol + (f"+{offset:#x}" if offset else "")
+            names[lock_id] = Name(text, "symbol", place)
+    return names
+
+
+def _by_stack(lock: Lock, frames_of: Callable[[int], list[Frame]]) -> Name:
+    made = lock.create_stack if lock.flags & CREATED else 0
+    frame = telling(frames_of(made or lock.first_stack))
+    if frame is None:
+        return Name(f"{lock.address:#x}", "address", "")
+    by = "creation" if made else "first use"
+    text = f"{frame.function} at {frame.place()}" if frame.file else frame.function
+    return Name(text, by, frame.place())
+
+
+def _is_array(offsets: list[int]) -> bool:
+    if len(offsets) < ARRAY_MEMBERS:
+        return False
+    stride = min(after - before for before, after in itertools.pairwise(offsets))
+    return all((offset - offsets[0]) % stride == 0 for offset in offsets)

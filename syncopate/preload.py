@@ -1,0 +1,43 @@
+"""The environment that puts the preload library into a program."""
+
+import os
+
+from syncopate import locktable, paths
+from syncopate.errors import FAILED, Failure
+
+
+def library() -> str:
+    """The preload library's path. A Failure when it is missing, or LD_PRELOAD cannot name it."""
+    path = paths.require(paths.PRELOAD)
+    if " " in path or ":" in path:
+        raise Failure(
+            f"{path} has a space or a colon in it, and LD_PRELOAD cannot name such a path;"
+            " install Syncopate somewhere else, or set SYNCOPATE_NATIVE to a link without them",
+            FAILED,
+        )
+    return path
+
+
+def environment(path: str, lock: str | None, default: str, verbose: bool) -> dict[str, str]:
+    """Our environment, with the library first in LD_PRELOAD and the lock chosen.
+
+    The lock is `lock`, else what the user's own SYNCOPATE_LOCK says, else `default`; it is checked.
+    """
+    environ = dict(os.environ)
+    before = environ.get("LD_PRELOAD", "").replace(":", " ").split(" ")
+    others = [entry for entry in before if entry and entry != path]
+    environ["LD_PRELOAD"] = ":".join([path, *others])
+    environ["SYNCOPATE_LOCK"] = locktable.check_choice(
+        lock or environ.get("SYNCOPATE_LOCK") or default
+    )
+    if verbose:
+        environ["SYNCOPATE_VERBOSE"] = "1"
+    return environ
+
+
+def restore_signals() -> None:
+    """Gives the program the dispositions it would have had: Python ignores SIGPIPE and SIGXFSZ."""
+    import _signal  # `signal` would build enumerations first, a third of this command's time
+
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(number, _signal.SIG_DFL)

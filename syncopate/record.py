@@ -1,0 +1,168 @@
+"""`syncopate record`: run a program and keep where it waited."""
+
+import os
+import re
+import signal
+import sys
+
+from syncopate import preload, program
+from syncopate.errors import BAD_USE, FAILED, Failure
+from syncopate.options import FLAG, VALUE, read_options
+from syncopate.run import start
+
+HELP = """\
+usage: syncopate record [-o FILE] [--lock NAME[:WAIT]] [--quiet] [--] PROGRAM [ARGUMENT...]
+
+Runs PROGRAM unmodified and records which locks it waits for, who held them, and from where.
+Its exit status, signals and standard streams stay its own. Child processes are recorded too,
+each in FILE.PID. An older FILE becomes FILE.old.
+
+  -o, --output FILE       the record (default: syncopate.rec)
+  -l, --lock NAME[:WAIT]  record with this lock in place
+                          (default: $SYNCOPATE_LOCK, else futex, which is what glibc does)
+  -q, --quiet             say nothing at the end
+  -v, --verbose           the library says on standard error what it does
+      --force             start PROGRAM although the library cannot act on it
+  -h, --help              this page
+
+Then: syncopate report FILE
+
+Exit status: PROGRAM's own; 1 the record cannot be written, 2 bad use, 126 PROGRAM not executable,
+127 PROGRAM not found.
+"""
+OPTIONS = {
+    "--output": VALUE,
+    "--lock": VALUE,
+    "--quiet": FLAG,
+    "--verbose": FLAG,
+    "--force": FLAG,
+    "--help": FLAG,
+}
+ALIASES = {"-o": "--output", "-l": "--lock", "-q": "--quiet", "-v": "--verbose", "-h": "--help"}
+
+# A terminal sends the first two to the whole foreground group, hence to the program as well.
+FORWARDED = {
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGALRM,
+    signal.SIGWINCH,
+}
+
+
+def main(arguments: list[str]) -> int:
+    options, command = read_options(arguments, OPTIONS, ALIASES)
+    if "--help" in options:
+        sys.stdout.write(HELP)
+        return 0
+    if not command:
+        raise Failure(
+            "record: no program named; try `syncopate record -- PROGRAM ARGUMENTS`", BAD_USE
+        )
+    library = preload.library()
+    environ = preload.environment(library, options.get("--lock"), "futex", "--verbose" in options)
+    path = program.find_program(command[0])
+    if "--force" not in options:
+        program.check_preloadable(path, library)
+    shown = options.get("--output", "syncopate.rec")
+    record = os.path.abspath(shown)
+    make_room(record, shown)
+    environ["SYNCOPATE_RECORD"] = record
+    status = run_and_wait(path, command, environ)
+    if "--quiet" not in options:
+        say_where(record, shown)
+    return leave_as(status)
+
+
+def make_room(record: str, shown: str) -> None:
+    """Moves an older record and its children's aside, and proves that a file can be made there."""
+    if os.path.isdir(record):
+        raise Failure(f"{shown} is a directory; name a file for the record with -o", BAD_USE)
+    try:
+        for stale in children_of(record + ".old"):
+            os.unlink(stale)
+        for child in children_of(record):
+            os.rename(child, f"{record}.old{child[len(record) :]}")
+        if os.path.lexists(record):
+            os.rename(record, record + ".old")
+        os.close(os.open(record, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        os.unlink(record)
+    except OSError as error:
+        raise Failure(
+            f"cannot write the record {shown}: {error.strerror}; choose another place with -o FILE",
+            FAILED,
+        ) from None
+
+
+def children_of(record: str) -> list[str]:
+    """The records that child processes left beside `record`: FILE.PID and FILE.PID.N."""
+    folder, base = os.path.split(record)
+    pattern = re.compile(re.escape(base) + r"\.\d+(\.\d+)?")
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return sorted(os.path.join(folder, name) for name in names if pattern.fullmatch(name))
+
+
+def run_and_wait(path: str, command: list[str], environ: dict[str, str]) -> int:
+    """Runs the program to its end and passes signals on. Returns what waitpid says."""
+    watched = FORWARDED | {signal.SIGCHLD}
+    inherited = signal.getsignal(signal.SIGCHLD)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would leave no status to wait for
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.signal(signal.SIGCHLD, inherited)
+            preload.restore_signals()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            start(path, command, environ)
+        except Failure as failure:
+            os.write(2, f"syncopate: {failure}\n".encode(errors="replace"))
+            os._exit(failure.status)
+    while True:
+        event = signal.sigwaitinfo(watched)
+        if event.si_signo == signal.SIGCHLD:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before - FORWARDED)
+                return status
+        elif event.si_code <= 0:  # from a process; what the terminal sends reached the child itself
+            os.kill(child, event.si_signo)
+
+
+def say_where(record: str, shown: str) -> None:
+    if not os.path.exists(record):
+        print(
+            f"syncopate: no record was written to {shown}: the program ended before the library"
+            " started, or replaced its environment",
+            file=sys.stderr,
+        )
+        return
+    children = len(children_of(record))
+    also = f" (and {children} of child processes in {shown}.*)" if children else ""
+    every = f" {shown}.[0-9]*" if children else ""
+    print(
+        f"syncopate: recorded in {shown}{also}; to read it: syncopate report {shown}{every}",
+        file=sys.stderr,
+    )
+
+
+def leave_as(status: int) -> int:
+    """The exit status of the program; when a signal ended it, ends this process by the same one."""
+    if not os.WIFSIGNALED(status):
+        return os.WEXITSTATUS(status)
+    import resource
+
+    number = os.WTERMSIG(status)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has dumped core if it was to
+    sys.stderr.flush()
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    return 128 + number

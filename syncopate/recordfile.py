@@ -1,0 +1,238 @@
+"""Reads record files: src/record/format.h in Python.
+
+The layouts below mirror that header; a test compiles it and compares every size and offset.
+Nothing in a file is believed: a damaged one is a Failure, never another exception.
+"""
+
+import mmap
+import os
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from syncopate.errors import FAILED, Failure
+
+MAGIC = b"SYNCREC1"
+VERSION = 1
+HEADER_BYTES = 4096
+CHUNK_BYTES = 64
+LOCKS, THREADS, ROWS, EVENTS, STACKS, MAPS = range(1, 7)
+MUTEX, RWLOCK, SPINLOCK, CONDITION, BARRIER, FUTEX = range(1, 7)
+WAIT, HOLD = 1, 2
+FINISHED, DISK_FULL, DESCRIPTOR_LOST, TABLE_FULL, SAMPLED = 1, 2, 4, 8, 16
+CREATED, DESTROYED = 1, 2
+
+KIND_NAMES = {
+    1: "mutex",
+    2: "mutex_relock",
+    3: "read",
+    4: "write",
+    5: "spinlock",
+    6: "condition",
+    7: "barrier",
+    8: "futex",
+}
+OBJECT_NAMES = {1: "mutex", 2: "rwlock", 3: "spinlock", 4: "condition", 5: "barrier", 6: "futex"}
+LOST_KINDS = {"mutex", "mutex_relock", "read", "write", "spinlock"}  # time lost to locks
+
+FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ")
+CHUNK_HEADER = struct.Struct("<IIIIQ")
+LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
+THREAD_ENTRY = struct.Struct("<IIQQ16s24x")
+WAIT_ROW = struct.Struct("<IIQQQ64I")
+EVENT = struct.Struct("<QQIIIHBB16x")
+STACK_ENTRY = struct.Struct("<QII30Q")
+ITEM_BYTES = {LOCKS: 256, THREADS: 64, ROWS: 288, EVENTS: 48, STACKS: 256, MAPS: 1}
+
+
+class Header(NamedTuple):
+    """file_header, its texts decoded."""
+
+    bytes_used: int
+    process_id: int
+    parent_id: int
+    start_ticks: int
+    start_monotonic_ns: int
+    start_realtime_ns: int
+    last_ticks: int
+    last_monotonic_ns: int
+    flags: int
+    processors: int
+    lock: str
+    wait: str
+    executable: str
+    command: list[str]
+    capture_ticks: int
+
+
+class Lock(NamedTuple):
+    """lock_entry."""
+
+    id: int
+    address: int
+    object: int
+    type: int
+    flags: int
+    create_stack: int
+    first_stack: int
+    acquisitions: int
+    hold_samples: int
+    hold_sum: int
+    hold_max: int
+    hold_histogram: tuple[int, ...]
+
+
+class Thread(NamedTuple):
+    """thread_entry; end_ticks 0: it ran when the record ended."""
+
+    id: int
+    thread_id: int
+    start_stack: int
+    start_ticks: int
+    end_ticks: int
+    name: str
+
+
+class Row(NamedTuple):
+    """wait_row, and the thread (its index) that waited."""
+
+    thread: int
+    lock: int
+    kind: int
+    waits: int
+    wait_sum: int
+    wait_max: int
+    histogram: tuple[int, ...]
+
+
+class Event(NamedTuple):
+    """event, and the thread (its index) it happened to."""
+
+    thread: int
+    start: int
+    end: int
+    lock: int
+    stack: int
+    holder: int
+    weight: int
+    kind: int
+    wait: int
+
+
+def _text(raw: bytes) -> str:
+    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+class Record:
+    """One open record. Items come chunk by chunk; nothing is read before it is asked for."""
+
+    def __init__(self, path: str):
+        """Opens and checks `path`. A Failure says what is wrong with it."""
+        self.path = path
+        try:
+            with open(path, "rb") as file:
+                self.size = os.fstat(file.fileno()).st_size
+                if self.size < HEADER_BYTES:
+                    self._refuse_short(file.read(8))
+                self._data = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise Failure(f"cannot read {path}: {reason}", FAILED) from None
+        self.header = self._read_header()
+        self._chunks = list(self._walk())
+
+    def _refuse_short(self, start: bytes) -> None:
+        if start == MAGIC or (MAGIC.startswith(start) and start):
+            raise self._damaged(f"it ends after {self.size} bytes, inside its header")
+        raise self._foreign()
+
+    def _foreign(self) -> Failure:
+        return Failure(
+            f"{self.path} is not a Syncopate record; make one with `syncopate record`", FAILED
+        )
+
+    def _damaged(self, what: str) -> Failure:
+        return Failure(f"{self.path} is damaged: {what}; record again", FAILED)
+
+    def _read_header(self) -> Header:
+        fields = FILE_HEADER.unpack_from(self._data, 0)
+        if fields[0] != MAGIC:
+            raise self._foreign()
+        if fields[1] != VERSION or fields[2] != HEADER_BYTES:
+            raise Failure(
+                f"{self.path} has record format {fields[1]} and this Syncopate reads {VERSION};"
+                " read it with the version that wrote it",
+                FAILED,
+            )
+        numbers, texts = fields[3:13], fields[13:17]
+        command = texts[3].rstrip(b"\0").decode("utf-8", "replace").split("\0")
+        header = Header(
+            *numbers, _text(texts[0]), _text(texts[1]), _text(texts[2]), command, fields[17]
+        )
+        if header.bytes_used > self.size:
+            raise self._damaged(
+                f"it is cut off at {self.size} of {header.bytes_used} bytes, as by a partial copy"
+            )
+        return header
+
+    def _walk(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yields (kind, first, used, offset of the items) of every chunk, checked to be inside."""
+        offset, end = HEADER_BYTES, self.header.bytes_used
+        while offset + CHUNK_BYTES <= end:
+            kind, size, first, used, _ = CHUNK_HEADER.unpack_from(self._data, offset)
+            if kind == 0 and size == 0:
+                return  # reserved by a process that was killed before it filled the header
+            if kind not in ITEM_BYTES or size < 4096 or size % 4096 or offset + size > end:
+                raise self._damaged(f"no sound chunk at byte {offset}")
+            if used * ITEM_BYTES[kind] + CHUNK_BYTES > size:
+                raise self._damaged(f"the chunk at byte {offset} claims {used} items")
+            yield kind, first, used, offset + CHUNK_BYTES
+            offset += size
+
+    def _items(self, kind: int, layout: struct.Struct) -> Iterator[tuple[int, int, tuple]]:
+        """Yields (chunk.first, index, fields) of every valid item of one kind."""
+        for chunk_kind, first, used, offset in self._chunks:
+            if chunk_kind == kind:
+                view = memoryview(self._data)[offset : offset + used * layout.size]
+                for index, fields in enumerate(layout.iter_unpack(view)):
+                    yield first, index, fields
+
+    def locks(self) -> Iterator[Lock]:
+        for first, index, f in self._items(LOCKS, LOCK_ENTRY):
+            if f[1]:  # object 0: an entry reserved but not yet filled when the process was killed
+                yield Lock(
+                    first + index, f[0], f[1], f[2], f[3], f[4], f[5], f[9], *f[10:13], f[13:]
+                )
+
+    def threads(self) -> Iterator[Thread]:
+        for first, index, f in self._items(THREADS, THREAD_ENTRY):
+            yield Thread(first + index, f[0], f[1], f[2], f[3], _text(f[4]))
+
+    def rows(self) -> Iterator[Row]:
+        for thread, _, f in self._items(ROWS, WAIT_ROW):
+            if f[1] in KIND_NAMES:
+                yield Row(thread, f[0], f[1], f[2], f[3], f[4], f[5:])
+
+    def events(self) -> Iterator[Event]:
+        for thread, _, f in self._items(EVENTS, EVENT):
+            if f[6] in (WAIT, HOLD) and f[1] >= f[0]:
+                yield Event(thread, *f)
+
+    def event_count(self) -> int:
+        return sum(used for kind, _, used, _ in self._chunks if kind == EVENTS)
+
+    def stacks(self) -> dict[int, tuple[int, ...]]:
+        """Stack id to return addresses, innermost first."""
+        return {
+            first + index: f[3 : 3 + min(f[1], 30)]
+            for first, index, f in self._items(STACKS, STACK_ENTRY)
+        }
+
+    def maps(self) -> str:
+        """What /proc/self/maps said, later additions after earlier ones."""
+        parts = [
+            bytes(self._data[offset : offset + used])
+            for kind, _, used, offset in self._chunks
+            if kind == MAPS
+        ]
+        return b"".join(parts).decode("utf-8", "surrogateescape")

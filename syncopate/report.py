@@ -1,0 +1,116 @@
+"""`syncopate report`: what a record says."""
+
+import json
+import os
+import sys
+import time
+
+from syncopate import folded, htmlpage, perfetto, textreport
+from syncopate.analysis import Analysis
+from syncopate.arguments import Parser
+from syncopate.errors import FAILED, Failure
+from syncopate.recordfile import Record
+from syncopate.results import Results
+from syncopate.selection import SORTS, select
+
+SCHEMA, SCHEMA_VERSION = "syncopate-report", 1
+PATIENCE = 2.0  # seconds of silence before progress is shown
+DEFAULT_TOP = 10
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "report",
+        description="Shows what records say: which locks a program waited for, who waited, and\n"
+        "who held them meanwhile. Prints text unless another form is asked for.",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a record; one per process")
+    forms = parser.add_argument_group("forms")
+    forms.add_argument("--json", action="store_true", help="everything, as docs/report-schema.md")
+    forms.add_argument("--html", metavar="FILE", help="write one self-contained page")
+    forms.add_argument("--folded", action="store_true", help="stacks of waiters, for a flame graph")
+    forms.add_argument("--holders", action="store_true", help="with --folded: the holders' stacks")
+    forms.add_argument("--perfetto", metavar="FILE", help="write a trace for ui.perfetto.dev")
+    choice = parser.add_argument_group("what to show")
+    choice.add_argument("--top", type=int, metavar="N", help="locks of each kind (default: 10)")
+    choice.add_argument("--sort", choices=SORTS, default="lost", help="by what (default: lost)")
+    choice.add_argument("--lock", metavar="REGEX", help="only locks whose name matches")
+    return parser
+
+
+class Progress:
+    """One line on a terminal's standard error, rewritten in place; nothing when quick."""
+
+    def __init__(self):
+        self._begun = time.monotonic()
+        self._shown = False
+
+    def __call__(self, text: str) -> None:
+        if time.monotonic() - self._begun > PATIENCE and sys.stderr.isatty():
+            sys.stderr.write(f"\r\x1b[Ksyncopate: {text} ...")
+            sys.stderr.flush()
+            self._shown = True
+
+    def done(self) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+
+
+def main(arguments: list[str]) -> int:
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.top is not None and options.top < 1:
+        parser.error(f"--top {options.top}: at least one lock must be shown")
+    if options.holders and not options.folded:
+        parser.error("--holders changes --folded; name both")
+    if options.json and options.folded:
+        parser.error("--json and --folded both write to standard output; choose one")
+    progress = Progress()
+    analyses = []
+    for path in options.files:
+        analyses.append(Analysis(Record(path), progress))
+    progress("adding up")
+    whole = [Results(analysis).as_data() for analysis in analyses]
+    progress.done()
+    _write(options, analyses, whole)
+    return 0
+
+
+def _write(options, analyses: list[Analysis], whole: list[dict]) -> None:
+    def chosen(top: int | None) -> list[dict]:
+        return [select(results, options.sort, options.lock, top) for results in whole]
+
+    if options.html:
+        _to_file(options.html, htmlpage.pieces(analyses, document(chosen(options.top))))
+    if options.perfetto:
+        _to_file(options.perfetto, perfetto.pieces(analyses, options.lock))
+    if options.json:
+        json.dump(document(chosen(options.top)), sys.stdout, indent=1)
+        print()
+    elif options.folded:
+        folded.show(chosen(None), "holders" if options.holders else "waiters")
+    elif not (options.html or options.perfetto):
+        textreport.show(chosen(options.top or DEFAULT_TOP))
+
+
+def document(records: list[dict]) -> dict:
+    """The whole of --json."""
+    return {"schema": SCHEMA, "version": SCHEMA_VERSION, "records": records}
+
+
+def _to_file(path: str, pieces) -> None:
+    """Writes a report beside its place and moves it there, so that none is left half-written."""
+    partial = f"{path}.{os.getpid()}.part"
+    try:
+        try:
+            with open(partial, "w", encoding="utf-8", errors="replace") as file:
+                file.writelines(pieces)
+            os.replace(partial, path)
+        finally:
+            if os.path.exists(partial):
+                os.unlink(partial)
+    except OSError as error:
+        raise Failure(
+            f"cannot write {path}: {error.strerror}; choose another place", FAILED
+        ) from None
+    print(f"syncopate: wrote {path}", file=sys.stderr)

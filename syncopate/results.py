@@ -1,0 +1,189 @@
+"""What a report says about one record, as plain data: docs/report-schema.md describes it.
+
+All times here are nanoseconds.
+"""
+
+import datetime
+import os
+from collections import Counter
+
+from syncopate import histogram, recordfile
+from syncopate.analysis import Analysis, Group, Kind
+from syncopate.naming import telling, wrapper_frames
+from syncopate.recordfile import LOST_KINDS, OBJECT_NAMES
+from syncopate.symbols import Frame
+
+STACKS_KEPT = 5  # waiter and holder stacks told per lock
+ADDRESSES_KEPT = 8
+
+
+class Results:
+    """What a report says about one record."""
+
+    def __init__(self, analysis: Analysis):
+        self.of = analysis
+
+    def thread_time(self) -> int:
+        """The sum of all threads' lives, in ticks."""
+        return sum(
+            max(0, (thread.end_ticks or self.of.end_ticks) - thread.start_ticks)
+            for thread in self.of.threads.values()
+        )
+
+    def as_data(self) -> dict:
+        """The report on this record as docs/report-schema.md describes it."""
+        total = self.thread_time()
+        lost = sum(group.lost() for group in self.of.groups)
+        locks = [self._lock(group, total) for group in self.of.groups if group.kinds or group.locks]
+        locks.sort(key=lambda lock: (-lock["lost_ns"], -lock["waited_ns"], lock["name"]))
+        return {
+            "file": self.of.record.path,
+            "process": self._process(),
+            "notes": [*self._notes(), *self.of.symbolizer.notes],
+            "threads": [self._thread(thread.id) for thread in self.of.threads.values()],
+            "thread_time_ns": self.of.ns(total),
+            "lost_ns": self.of.ns(lost),
+            "lost_share": lost / total if total else 0.0,
+            "locks": locks,
+            "blocks": self._blocks(),
+        }
+
+    def _process(self) -> dict:
+        header = self.of.record.header
+        started = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+        if header.start_realtime_ns < 1 << 62:  # a damaged time is not worth failing for
+            started += datetime.timedelta(seconds=header.start_realtime_ns // 10**9)
+        return {
+            "id": header.process_id,
+            "parent_id": header.parent_id,
+            "executable": header.executable,
+            "command": header.command,
+            "lock": header.lock,
+            "wait": header.wait,
+            "processors": header.processors,
+            "started": started.isoformat(),
+            "duration_ns": self.of.since_start(self.of.end_ticks),
+            "finished": bool(header.flags & recordfile.FINISHED),
+            "capture_ns": self.of.ns(header.capture_ticks),
+        }
+
+    def _notes(self) -> list[str]:
+        flags = self.of.record.header.flags
+        notes = []
+        if not flags & recordfile.FINISHED:
+            state = "still runs" if self._runs() else "was killed"
+            notes.append(f"the program {state}; counts may lag by up to 63 per lock")
+        if flags & recordfile.DISK_FULL:
+            notes.append("the disk was full: what happened afterwards is missing")
+        if flags & recordfile.DESCRIPTOR_LOST:
+            notes.append("the program closed the record's descriptor: later events are missing")
+        if flags & recordfile.TABLE_FULL:
+            notes.append("more locks than the record's table holds: the rest is counted together")
+        if flags & recordfile.SAMPLED:
+            notes.append("some events were thinned out: sums are exact, stacks weighted samples")
+        return notes
+
+    def _runs(self) -> bool:
+        """Whether the recorded process is there still: its id, with its program."""
+        header = self.of.record.header
+        try:
+            return os.readlink(f"/proc/{header.process_id}/exe") == header.executable
+        except OSError:
+            return False
+
+    def _thread(self, index: int) -> dict:
+        thread = self.of.threads[index]
+        creator = telling(self.of.frames_of(thread.start_stack))
+        return {
+            "index": index,
+            "id": thread.thread_id,
+            "name": thread.name,
+            "label": self.of.label(index),
+            "created_in": f"{creator.function} ({creator.place()})" if creator else None,
+            "start_ns": self.of.since_start(thread.start_ticks),
+            "end_ns": self.of.since_start(thread.end_ticks) if thread.end_ticks else None,
+            "lost_ns": self.of.ns(self.of.thread_lost[index]),
+        }
+
+    def _lock(self, group: Group, total: int) -> dict:
+        acquisitions = sum(lock.acquisitions for lock in group.locks)
+        contended = sum(k.waits for name, k in group.kinds.items() if name in LOST_KINDS)
+        acquisitions = max(acquisitions, contended)
+        lost = group.lost()
+        return {
+            "name": group.name.text,
+            "named_by": group.name.by,
+            "place": group.name.place,
+            "object": OBJECT_NAMES.get(group.object, "unknown"),
+            "members": max(1, len(group.locks)),
+            "addresses": [f"{lock.address:#x}" for lock in group.locks[:ADDRESSES_KEPT]],
+            "acquisitions": acquisitions,
+            "contended": contended,
+            "contended_share": contended / acquisitions if acquisitions else 0.0,
+            "lost_ns": self.of.ns(lost),
+            "lost_share": lost / total if total else 0.0,
+            "waited_ns": self.of.ns(sum(kind.total for kind in group.kinds.values())),
+            "threads_waited": len(group.threads),
+            "waits": {name: self._waits(kind) for name, kind in sorted(group.kinds.items())},
+            "hold": self._hold(group),
+            "waiters": self._weighted(group.waiters),
+            "holders": self._weighted(group.holders),
+        }
+
+    def _waits(self, kind: Kind) -> dict:
+        def at(share: float) -> int | None:
+            ticks = histogram.percentile(kind.histogram, share, kind.largest)
+            return None if ticks is None else self.of.ns(ticks)
+
+        return {
+            "count": kind.waits,
+            "total_ns": self.of.ns(kind.total),
+            "mean_ns": self.of.ns(kind.total / kind.waits) if kind.waits else None,
+            "p50_ns": at(0.5),
+            "p99_ns": at(0.99),
+            "max_ns": self.of.ns(kind.largest),
+        }
+
+    def _hold(self, group: Group) -> dict | None:
+        samples = sum(lock.hold_samples for lock in group.locks)
+        if not samples:
+            return None
+        merged = [0] * 46
+        for lock in group.locks:
+            histogram.add(merged, lock.hold_histogram)
+        largest = max(lock.hold_max for lock in group.locks)
+        p99 = histogram.percentile(merged, 0.99, largest)
+        return {
+            "samples": samples,
+            "mean_ns": self.of.ns(sum(lock.hold_sum for lock in group.locks) / samples),
+            "p99_ns": None if p99 is None else self.of.ns(p99),
+            "max_ns": self.of.ns(largest),
+        }
+
+    def _weighted(self, stacks: Counter[int]) -> list[dict]:
+        """The heaviest stacks; those that read alike are one."""
+        total = sum(stacks.values())
+        alike: Counter[tuple[Frame, ...]] = Counter()
+        for stack, ticks in stacks.items():
+            alike[tuple(self.of.frames_of(stack))] += ticks
+        return [
+            {
+                "ns": self.of.ns(ticks),
+                "share": ticks / total if total else 0.0,
+                "wrapper_frames": wrapper_frames(frames),
+                "frames": [frame._asdict() for frame in frames],
+            }
+            for frames, ticks in alike.most_common(STACKS_KEPT)
+        ]
+
+    def _blocks(self) -> list[dict]:
+        return [
+            {
+                "waiter": self.of.label(waiter),
+                "holder": self.of.holder_label(holder),
+                "lock": lock,
+                "ns": self.of.ns(ticks),
+            }
+            for (waiter, holder, lock), ticks in self.of.blocks.most_common()
+            if ticks > 0
+        ]

@@ -1,0 +1,50 @@
+"""`syncopate run`: start a program with better locks, and become it."""
+
+import os
+import sys
+
+from syncopate import preload, program
+from syncopate.errors import BAD_USE, NOT_EXECUTABLE, Failure
+from syncopate.options import FLAG, VALUE, read_options
+
+HELP = """\
+usage: syncopate run [--lock NAME[:WAIT]] [--verbose] [--force] [--] PROGRAM [ARGUMENT...]
+
+Runs PROGRAM unmodified with the chosen lock behind every pthread mutex, condition variable,
+reader-writer lock and spin lock. The process becomes PROGRAM: its exit status, signals and streams
+are its own.
+
+  -l, --lock NAME[:WAIT]  which lock, and how it waits; `syncopate list` shows them
+                          (default: $SYNCOPATE_LOCK, else auto)
+  -v, --verbose           the library says on standard error what it does
+      --force             start PROGRAM although the library cannot act on it
+  -h, --help              this page
+
+Exit status: PROGRAM's own; 2 bad use, 126 PROGRAM not executable, 127 PROGRAM not found.
+"""
+OPTIONS = {"--lock": VALUE, "--verbose": FLAG, "--force": FLAG, "--help": FLAG}
+ALIASES = {"-l": "--lock", "-v": "--verbose", "-h": "--help"}
+
+
+def main(arguments: list[str]) -> int:
+    options, command = read_options(arguments, OPTIONS, ALIASES)
+    if "--help" in options:
+        sys.stdout.write(HELP)
+        return 0
+    if not command:
+        raise Failure("run: no program named; try `syncopate run -- PROGRAM ARGUMENTS`", BAD_USE)
+    library = preload.library()
+    environ = preload.environment(library, options.get("--lock"), "auto", "--verbose" in options)
+    path = program.find_program(command[0])
+    if "--force" not in options:
+        program.check_preloadable(path, library)
+    preload.restore_signals()
+    start(path, command, environ)
+
+
+def start(path: str, command: list[str], environ: dict[str, str]):
+    """Becomes the program. Returns never; raises a Failure with status 126 when it cannot be."""
+    try:
+        os.execve(path, command, environ)
+    except OSError as error:
+        raise Failure(f"{path}: cannot be started: {error.strerror}", NOT_EXECUTABLE) from None

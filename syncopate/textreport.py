@@ -1,0 +1,268 @@
+"""The report for a terminal."""
+
+import shlex
+
+from syncopate import terminal
+from syncopate.units import count, duration, percent
+
+STARTERS = {
+    "_start",
+    "__libc_start_main",
+    "__libc_start_main_impl",
+    "__libc_start_call_main",
+    "start_thread",
+    "clone",
+    "clone3",
+    "__clone",
+    "__clone3",
+}
+DETAILED = 5  # locks whose stacks are shown
+FRAMES = 8  # of a stack
+BLOCK_ROWS = 10
+MANY_THREADS = 12  # from here on who-blocks-whom tells threads apart by name only
+SECTIONS = {
+    "mutex": "Mutexes",
+    "rwlock": "Reader-writer locks",
+    "spinlock": "Spin locks",
+    "condition": "Condition variables (waiting for something to do: not lost to locks)",
+    "barrier": "Barriers (waiting for the slowest: not lost to locks)",
+    "futex": "The program's own futex waits (not lost to locks)",
+    "unknown": "Locks that the record does not describe",
+}
+LOST = ("mutex", "rwlock", "spinlock")
+TEXTS = ("lock", "for", "waiter", "holder")
+LOST_COLUMNS = ("lock", "for", "lost", "of all", "taken", "contended", "mean", "p50", "p99", "max",
+                "hold", "hold p99", "hold max", "threads")  # fmt: skip
+OPTIONAL = ("p99", "max", "hold", "threads", "taken", "mean", "p50", "hold p99", "hold max")
+
+
+def show(records: list[dict]) -> None:
+    console = terminal.console()
+    busy = [results for results in records if results["locks"]]
+    for number, results in enumerate(busy):
+        if number:
+            console.print()
+            console.rule()
+        _show_one(console, results)
+    for results in records:
+        if not results["locks"]:
+            console.print(f"{results['file']}: {_command(results)}: no lock to show", style="dim")
+
+
+def _show_one(console, results: dict) -> None:
+    _heading(console, results)
+    for kind, title in SECTIONS.items():
+        locks = [lock for lock in results["locks"] if lock["object"] == kind]
+        waited = [lock for lock in locks if lock["waited_ns"]]
+        if not locks:
+            continue
+        console.print(f"\n{title}", style="bold cyan")
+        if waited:
+            (_lost_table if kind in LOST else _wait_table)(console, waited)
+        idle = len(locks) - len(waited)
+        if idle:
+            taken = sum(lock["acquisitions"] for lock in locks if not lock["waited_ns"])
+            uses = f", taken {count(taken)} times" if kind in LOST else ""
+            console.print(f"  {idle} more that nobody waited for{uses}", style="dim")
+    if results["hidden"]:
+        console.print(f"\n{results['hidden']} more locks: use --top", style="dim")
+    _details(console, results)
+    _blocks(console, results)
+
+
+def _command(results: dict) -> str:
+    """The command line as a shell would take it, on one line."""
+    return shlex.join(results["process"]["command"]).replace("\n", "\\n")
+
+
+def _heading(console, results: dict) -> None:
+    process = results["process"]
+    console.print(_command(results), style="bold", overflow="ellipsis", no_wrap=True)
+    wait = f":{process['wait']}" if process["wait"] else ""
+    console.print(
+        f"process {process['id']}, lock {process['lock']}{wait}, ran"
+        f" {duration(process['duration_ns'])}, {len(results['threads'])} threads on"
+        f" {process['processors']} processors",
+        style="dim",
+    )
+    console.print(
+        f"Lost to locks: {percent(results['lost_share'])} of all thread time"
+        f" ({duration(results['lost_ns'])} of {duration(results['thread_time_ns'])})",
+        style="bold",
+    )
+    for note in results["notes"]:
+        console.print(f"note: {note}", style="yellow")
+
+
+def _table(console, columns: dict[str, list[str]], optional: tuple[str, ...] = ()):
+    """A table of equally long columns by title. Those in `optional` go, last first, to make room.
+
+    The first column takes what is left over; numbers are never cut.
+    """
+    from rich.table import Table
+
+    def widths() -> list[int]:
+        return [max(len(title), *map(len, cells)) for title, cells in columns.items()]
+
+    for title in reversed(optional):
+        if sum(widths()) + 2 * len(columns) <= console.width:
+            break
+        del columns[title]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for title, width in zip(columns, widths(), strict=True):
+        if title in TEXTS:
+            table.add_column(title, overflow="ellipsis", no_wrap=True)
+        else:
+            table.add_column(title, justify="right", no_wrap=True, min_width=width)
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*row)
+    return table
+
+
+def name_of(lock: dict) -> str:
+    return lock["name"] + (f" x{lock['members']}" if lock["members"] > 1 else "")
+
+
+def _lost_table(console, locks: list[dict]) -> None:
+    """One row for each lock and kind of wait; narrow terminals do without the last columns."""
+    rows = []
+    for lock in locks:
+        hold = lock["hold"] or {"mean_ns": None, "p99_ns": None, "max_ns": None}
+        for number, (kind, waits) in enumerate(lock["waits"].items()):
+            whole = {
+                "lock": name_of(lock),
+                "of all": percent(lock["lost_share"]),
+                "taken": count(lock["acquisitions"]),
+                "contended": percent(lock["contended_share"]),
+                "threads": str(lock["threads_waited"]),
+                "hold": duration(hold["mean_ns"]),
+                "hold p99": duration(hold["p99_ns"]),
+                "hold max": duration(hold["max_ns"]),
+            }
+            if number:
+                whole = dict.fromkeys(whole, "")
+            rows.append(
+                whole
+                | {"for": {"mutex_relock": "relock", "spinlock": "mutex"}.get(kind, kind)}
+                | {"lost": duration(waits["total_ns"]), "mean": duration(waits["mean_ns"])}
+                | {"p50": duration(waits["p50_ns"]), "p99": duration(waits["p99_ns"])}
+                | {"max": duration(waits["max_ns"])}
+            )
+    titles = [title for title in LOST_COLUMNS if title != "for" or _several_kinds(rows)]
+    columns = {title: [row[title] for row in rows] for title in titles}
+    console.print(_table(console, columns, OPTIONAL))
+
+
+def _several_kinds(rows: list[dict]) -> bool:
+    return any(row["for"] != "mutex" for row in rows)
+
+
+def _wait_table(console, locks: list[dict]) -> None:
+    waits = [(lock, waits) for lock in locks for waits in lock["waits"].values()]
+    columns = {
+        "lock": [name_of(lock) for lock, _ in waits],
+        "waited": [duration(each["total_ns"]) for _, each in waits],
+        "times": [count(each["count"]) for _, each in waits],
+        "mean": [duration(each["mean_ns"]) for _, each in waits],
+        "p50": [duration(each["p50_ns"]) for _, each in waits],
+        "p99": [duration(each["p99_ns"]) for _, each in waits],
+        "max": [duration(each["max_ns"]) for _, each in waits],
+        "threads": [str(lock["threads_waited"]) for lock, _ in waits],
+    }
+    console.print(_table(console, columns))
+
+
+def _details(console, results: dict) -> None:
+    """The two stacks of the heaviest locks, side by side where there is room."""
+    from rich.padding import Padding
+    from rich.table import Table
+
+    heavy = [lock for lock in results["locks"] if lock["lost_ns"]][:DETAILED]
+    if not heavy:
+        console.print("\nNo thread waited for a lock.", style="bold green")
+        return
+    console.print("\nWho waited, and who held it meanwhile", style="bold cyan")
+    for lock in heavy:
+        made = {"symbol": "in", "creation": "created at", "first use": "first used at"}
+        where = f"{made[lock['named_by']]} {lock['place']}" if lock["named_by"] in made else ""
+        console.print(f"\n{name_of(lock)}", style="bold", end="")
+        console.print(f"  {where}" if where else "", style="dim")
+        waiters, holders = _stacks("waited", lock["waiters"]), _stacks("held by", lock["holders"])
+        if console.width >= 100:
+            grid = Table.grid(padding=(0, 2), expand=True)
+            grid.add_column(ratio=1)
+            grid.add_column(ratio=1)
+            grid.add_row(waiters, holders)
+            console.print(Padding(grid, (0, 0, 0, 2)))
+        else:
+            console.print(Padding(waiters, (0, 0, 0, 2)))
+            console.print(Padding(holders, (0, 0, 0, 2)))
+
+
+def _own_frames(stack: dict) -> list[dict]:
+    """A stack without what lies between program and lock, and between kernel and program."""
+    frames = stack["frames"][stack["wrapper_frames"] :]
+    while len(frames) > 1 and frames[-1]["function"].partition("+")[0] in STARTERS:
+        frames = frames[:-1]
+    return frames
+
+
+def _stacks(title: str, stacks: list[dict]):
+    from rich.text import Text
+
+    text = Text(overflow="ellipsis", no_wrap=True)
+    if not stacks:
+        text.append(f"{title}: not sampled", style="dim")
+    for number, stack in enumerate(stacks[:2]):
+        text.append("\n" * (number > 0) + f"{title} {percent(stack['share'])}", style="italic")
+        if not stack["frames"]:
+            text.append("\n  (no stack)", style="dim")
+        own = _own_frames(stack)
+        for frame in own[:FRAMES]:
+            text.append(f"\n  {frame['function']}")
+            place = frame["file"].rsplit("/", 1)[-1] if frame["file"] else ""
+            if place:
+                text.append(f" {place}:{frame['line']}", style="dim")
+        if len(own) > FRAMES:
+            text.append(f"\n  ... {len(own) - FRAMES} more", style="dim")
+    return text
+
+
+def _blocks(console, results: dict) -> None:
+    blocks = results["blocks"]
+    if not blocks:
+        return
+    if len(results["threads"]) > MANY_THREADS:
+        blocks = _by_name(blocks)
+    console.print("\nWho blocks whom", style="bold cyan")
+    total = sum(block["ns"] for block in blocks)
+    shown = blocks[:BLOCK_ROWS]
+    columns = {
+        "waiter": [block["waiter"] for block in shown],
+        "holder": [block["holder"] for block in shown],
+        "lock": [block["lock"] for block in shown],
+        "time": [duration(block["ns"]) for block in shown],
+        "share": [percent(block["ns"] / total if total else 0) for block in shown],
+    }
+    console.print(_table(console, columns))
+    if len(blocks) > BLOCK_ROWS:
+        console.print(f"  {len(blocks) - BLOCK_ROWS} more pairs in --json", style="dim")
+
+
+def _by_name(blocks: list[dict]) -> list[dict]:
+    """Pairs of pools: with many threads, which one of a pool it was says little."""
+    sums: dict[tuple[str, str, str], int] = {}
+    for block in blocks:
+        key = (_pool(block["waiter"]), _pool(block["holder"]), block["lock"])
+        sums[key] = sums.get(key, 0) + block["ns"]
+    ranked = sorted(sums.items(), key=lambda item: -item[1])
+    return [
+        {"waiter": waiter, "holder": holder, "lock": lock, "ns": ns}
+        for (waiter, holder, lock), ns in ranked
+    ]
+
+
+def _pool(label: str) -> str:
+    """A thread's label without its id and number: "worker-3/1234" is one of "worker-"."""
+    name = label.rpartition("/")[0] or label
+    return name.rstrip("0123456789") or name

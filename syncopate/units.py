@@ -1,0 +1,25 @@
+"""Numbers as people read them."""
+
+
+def duration(ns: float | None) -> str:
+    """Nanoseconds with three significant digits and a unit; "-" for None."""
+    if ns is None:
+        return "-"
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if ns >= size * 0.9995:
+            value = ns / size
+            digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
+            return f"{value:.{digits}f} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage that shows a small one as small, never as nothing."""
+    value = share * 100
+    if value and value < 0.1:
+        return "<0.1 %"
+    return f"{value:.1f} %"
+
+
+def count(number: int) -> str:
+    return f"{number:,}"

@@ -1,0 +1,97 @@
+"""Starts the command line as its launcher does, and stands in for the native parts."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(ROOT)]
+
+START = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from syncopate.__main__ import main;"
+    " sys.exit(main())"
+)
+COMMAND = [sys.executable, "-I", "-S", "-c", START, str(ROOT)]
+SECONDS = 60  # no command of these tests takes a tenth of it
+
+LOCKS = [
+    {
+        "name": name,
+        "header": f"syncopate/locks/{name}_lock.h",
+        "summary": f"the {name} lock",
+        "source": "a paper",
+        "fair": fair,
+        "size": 8,
+        "waits": ["spin", "park"],
+        "default_wait": "park",
+        "timed": "native",
+        "preload": preload,
+        "collapses_when_oversubscribed": collapses,
+        "excludes": True,
+    }
+    for name, fair, preload, collapses in (
+        ("auto", "eventual", True, []),
+        ("futex", "none", True, []),
+        ("ticket", "FIFO", True, ["spin", "park"]),
+        ("mcs", "FIFO", True, ["spin"]),
+        ("elided", "none", False, []),
+    )
+]
+
+
+def run_cli(*arguments, environ=None, **others) -> subprocess.CompletedProcess:
+    """Runs `syncopate ARGUMENTS`; `environ` is added to ours."""
+    others.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        env={**os.environ, **(environ or {})},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        **others,
+    )
+
+
+def compile_c(source: str, target: Path, *options: str) -> Path:
+    """Compiles C text to `target`."""
+    subprocess.run(
+        ["gcc", "-x", "c", "-", "-o", target, *options], input=source, text=True, check=True
+    )
+    return target
+
+
+@pytest.fixture(scope="session")
+def native(tmp_path_factory) -> Path:
+    """A prefix with a preload library that does nothing and a table of locks."""
+    prefix = tmp_path_factory.mktemp("native")
+    (prefix / "lib").mkdir()
+    (prefix / "share/syncopate").mkdir(parents=True)
+    library = prefix / "lib/libsyncopate-pthread.so.0"
+    compile_c("int syncopate_stand_in;\n", library, "-shared", "-fPIC")
+    (prefix / "share/syncopate/locks.json").write_text(json.dumps(LOCKS))
+    return prefix
+
+
+@pytest.fixture
+def cli(native):
+    """run_cli with the stand-in native parts."""
+
+    def run(*arguments, environ=None, **others):
+        environ = {"SYNCOPATE_NATIVE": str(native), "SYNCOPATE_LOCK": "", **(environ or {})}
+        return run_cli(*arguments, environ=environ, **others)
+
+    return run
+
+
+def one_line(done: subprocess.CompletedProcess) -> str:
+    """The one line that a failing command may say; fails for tracebacks and for chatter."""
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("syncopate: ")
+    return lines[0]

@@ -1,0 +1,163 @@
+"""`syncopate list` and `syncopate doctor`, and the command itself."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import LOCKS, ROOT, compile_c, one_line, run_cli
+
+from syncopate import machine
+
+
+def test_list_shows_every_lock(cli):
+    done = cli("list")
+    assert done.returncode == 0
+    for lock in LOCKS:
+        assert re.search(rf"^{lock['name']} +{lock['fair']} +8 ", done.stdout, re.MULTILINE)
+    assert "spin, park*" in done.stdout
+
+
+def test_list_says_which_collapse(cli):
+    lines = cli("list", environ={"COLUMNS": "160"}).stdout.splitlines()
+    at = {lock["name"]: index for index, line in enumerate(lines) for lock in LOCKS
+          if line.startswith(lock["name"] + " ")}  # fmt: skip
+    collapse = "when more threads run than there are processors"
+    assert f"collapses {collapse}" in lines[at["ticket"] + 1]
+    assert f"collapses with spin {collapse}" in lines[at["mcs"] + 1]
+    assert "collapses" not in lines[at["auto"] + 1]
+    assert "not for `syncopate run`" in lines[at["elided"] + 1]
+
+
+def test_list_json(cli):
+    listed = json.loads(cli("list", "--json").stdout)
+    assert listed[: len(LOCKS)] == LOCKS
+    assert [lock["name"] for lock in listed[len(LOCKS) :]] == ["glibc"]
+
+
+def test_damaged_table_of_locks(cli, tmp_path):
+    (tmp_path / "share/syncopate").mkdir(parents=True)
+    (tmp_path / "share/syncopate/locks.json").write_text('{"name": ')
+    done = cli("list", environ={"SYNCOPATE_NATIVE": str(tmp_path)})
+    assert done.returncode == 1
+    assert "cannot read" in one_line(done)
+
+
+def with_probe(native, tmp_path, output: str):
+    """A prefix like `native` with a syncopate-native that prints `output`."""
+    prefix = tmp_path / "prefix"
+    prefix.mkdir()
+    for part in ("lib", "share"):
+        (prefix / part).symlink_to(native / part)
+    (prefix / "bin").mkdir()
+    tool = prefix / "bin/syncopate-native"
+    tool.write_text(f"#!/bin/sh\ncat <<'END'\n{output}\nEND\n")
+    tool.chmod(0o755)
+    return {"SYNCOPATE_NATIVE": str(prefix)}
+
+
+PROBED = {
+    "capabilities": [
+        {"name": "rtm", "usable": False, "reason": "transactions abort", "meaning": "no elision"},
+        {"name": "pause", "usable": True, "reason": "", "meaning": "polite spinning"},
+    ]
+}
+
+
+def test_doctor(cli, native, tmp_path):
+    done = cli("doctor", environ=with_probe(native, tmp_path, json.dumps(PROBED)))
+    text = re.sub(r"\s+", " ", done.stdout)
+    assert done.returncode == 0, done.stdout
+    assert "rtm not usable: transactions abort no elision" in text
+    assert "ok pause usable polite spinning" in text
+    assert "programs can be run and recorded" in text
+    for title in ("processors", "CPU quota", "kernel", "C library", "open files", "memory nodes"):
+        assert title in text
+
+
+def test_doctor_json(cli, native, tmp_path):
+    done = cli("doctor", "--json", environ=with_probe(native, tmp_path, json.dumps(PROBED)))
+    document = json.loads(done.stdout)
+    assert (document["schema"], document["version"]) == ("syncopate-doctor", 1)
+    findings = [finding for found in document["sections"].values() for finding in found]
+    assert {"name", "value", "state", "meaning"} == set(findings[0])
+    assert {finding["state"] for finding in findings} <= {"good", "info", "warn", "bad"}
+    assert all(finding["meaning"] and finding["value"] for finding in findings)
+
+
+@pytest.mark.parametrize("output", ["not JSON", "{}", '{"capabilities": [{}]}', "[]"])
+def test_doctor_with_a_broken_probe(cli, native, tmp_path, output):
+    done = cli("doctor", environ=with_probe(native, tmp_path, output))
+    assert done.returncode == 1
+    assert "CPU features are unknown" in re.sub(r"\s+", " ", done.stdout)
+
+
+def test_doctor_sees_a_library_that_does_not_load(cli, native, tmp_path):
+    environ = with_probe(native, tmp_path, json.dumps(PROBED))
+    prefix = tmp_path / "prefix"
+    (prefix / "lib").unlink()
+    (prefix / "lib").mkdir()
+    library = prefix / "lib/libsyncopate-pthread.so.0"
+    compile_c("int needed(void); int f(void) { return needed(); }\n", library, "-shared", "-fPIC")
+    assert cli("doctor", environ=environ).returncode == 0  # bound lazily: it loads
+    library.write_bytes(b"not a library")
+    done = cli("doctor", environ=environ)
+    assert done.returncode == 1
+    assert "does not load" in re.sub(r"\s+", " ", done.stdout)
+
+
+def test_cpu_quota_is_the_least_on_the_way_up(monkeypatch):
+    files = {
+        "/proc/self/cgroup": "0::/a/b",
+        "/sys/fs/cgroup/a/b/cpu.max": "max 100000",
+        "/sys/fs/cgroup/a/cpu.max": "150000 100000",
+        "/sys/fs/cgroup/cpu.max": "400000 100000",
+    }
+    monkeypatch.setattr(machine, "read", files.get)
+    quota = next(found for found in machine.hardware() if found.name == "CPU quota")
+    assert (quota.value, quota.state) == ("1.50 processors", "warn")
+
+
+def test_help_and_version(cli):
+    for arguments in (["--help"], ["help"], ["-h"]):
+        done = cli(*arguments)
+        assert done.returncode == 0
+        assert done.stdout.startswith("usage: syncopate COMMAND")
+    for command in ("run", "record", "report", "list", "doctor"):
+        assert f"  {command} " in done.stdout
+        page = cli(command, "--help")
+        assert page.returncode == 0
+        assert page.stdout.startswith(f"usage: syncopate {command}")
+    assert re.fullmatch(r"syncopate \d+\.\d+\.\d+\n", cli("--version").stdout)
+
+
+def test_unknown_command():
+    done = run_cli("reprot")
+    assert done.returncode == 2
+    assert "no command 'reprot' (did you mean report" in one_line(done)
+    assert run_cli().returncode == 2
+
+
+def test_interrupt_leaves_no_traceback(monkeypatch, capsys):
+    from syncopate import __main__ as command
+
+    def interrupted(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "dispatch", interrupted)
+    assert command.main(["report", "x"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_launcher_starts_the_command(tmp_path):
+    text = (ROOT / "syncopate/launcher.in").read_text()
+    for name, value in (("PYTHON", sys.executable), ("SOURCE_DIR", str(ROOT))):
+        text = text.replace(f"@SYNCOPATE_{name}@", value)
+    assert "@" not in text.replace('"$@"', "")
+    launcher = tmp_path / "syncopate"
+    launcher.write_text(text)
+    launcher.chmod(0o755)
+    done = subprocess.run([launcher, "report", "--lock", "a b"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "arguments are required: FILE" in one_line(done)

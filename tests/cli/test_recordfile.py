@@ -1,0 +1,195 @@
+"""The reader agrees with format.h, and no damage to a file makes it fail in any other way than one
+clear line."""
+
+import random
+import re
+import subprocess
+
+import pytest
+from conftest import ROOT, one_line, run_cli
+from make_record import LOCKS, RecordBuilder
+
+from syncopate import histogram, recordfile
+from syncopate.errors import Failure
+from syncopate.recordfile import Record
+
+# Our field names in the order of each struct, and where format.h calls them otherwise.
+STRUCTS = {
+    "file_header": (
+        recordfile.FILE_HEADER,
+        "magic version header_bytes bytes_used process_id parent_id start_ticks start_monotonic_ns"
+        " start_realtime_ns last_ticks last_monotonic_ns flags processors lock wait executable"
+        " command capture_ticks",
+    ),
+    "chunk_header": (recordfile.CHUNK_HEADER, "kind bytes first used ticks"),
+    "lock_entry": (
+        recordfile.LOCK_ENTRY,
+        "address object type flags create_stack first_stack reserved created_ticks destroyed_ticks"
+        " acquisitions hold_samples hold_sum hold_max hold_histogram",
+    ),
+    "thread_entry": (recordfile.THREAD_ENTRY, "thread_id start_stack start_ticks end_ticks name"),
+    "wait_row": (recordfile.WAIT_ROW, "lock kind waits wait_sum wait_max histogram"),
+    "event": (recordfile.EVENT, "start end lock stack holder weight kind wait"),
+    "stack_entry": (recordfile.STACK_ENTRY, "hash depth reserved pc"),
+}
+WIDTHS = {"Q": 8, "I": 4, "H": 2, "B": 1}
+
+
+def offsets(layout: str) -> list[int]:
+    """The offset of each field of a struct format; repeated numbers are one field (an array)."""
+    found, offset = [], 0
+    for number, code in re.findall(r"(\d*)([a-zA-Z])", layout):
+        width = int(number or 1) * (1 if code in "sx" else WIDTHS[code])
+        if code == "x":
+            offset += width
+        elif number and code != "s":
+            found.append(offset)
+            offset += width
+        else:
+            found.append(offset)
+            offset += width
+    return found
+
+
+def test_layouts_match_the_header(tmp_path):
+    lines = ['#include "record/format.h"', "#include <cstddef>", "#include <cstdio>",
+             "using namespace syncopate::record;", "int main() {"]  # fmt: skip
+    for struct, (_, names) in STRUCTS.items():
+        lines.append(f'  std::printf("{struct} size %zu\\n", sizeof({struct}));')
+        lines += [
+            f'  std::printf("{struct} {name} %zu\\n", offsetof({struct}, {name}));'
+            for name in names.split()
+        ]
+    lines += [
+        '  for (unsigned t = 0; t < 100000; t += 7) std::printf("%u,", bucket(t, 64));',
+        '  std::printf("\\n%.8s %u\\n", magic, version);',
+        "}",
+    ]
+    program = tmp_path / "layout"
+    subprocess.run(
+        ["g++", "-std=c++20", "-w", "-x", "c++", "-", f"-I{ROOT}/src", "-o", program],
+        input="\n".join(lines), text=True, check=True,
+    )  # fmt: skip
+    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
+    theirs = {tuple(line.split()[:2]): int(line.split()[2]) for line in said[:-2]}
+    sizes = {1: "lock_entry", 2: "thread_entry", 3: "wait_row", 4: "event", 5: "stack_entry"}
+    for kind, struct in sizes.items():
+        assert theirs[struct, "size"] == recordfile.ITEM_BYTES[kind] == STRUCTS[struct][0].size
+    assert theirs["file_header", "size"] == recordfile.HEADER_BYTES
+    assert theirs["chunk_header", "size"] == recordfile.CHUNK_BYTES
+    for struct, (layout, names) in STRUCTS.items():
+        ours = dict(zip(names.split(), offsets(layout.format), strict=True))
+        assert ours == {name: theirs[struct, name] for name in names.split()}
+    buckets = [int(number) for number in said[-2].rstrip(",").split(",")]
+    for ticks, bucket in zip(range(0, 100000, 7), buckets, strict=True):
+        assert histogram.lower_edge(bucket) <= ticks < histogram.lower_edge(bucket + 1)
+    assert said[-1] == f"{recordfile.MAGIC.decode()} {recordfile.VERSION}"
+
+
+def sample() -> RecordBuilder:
+    builder = RecordBuilder()
+    stack = builder.stack(0x5000, 0x6000)
+    threads = [builder.thread(100 + number) for number in range(3)]
+    locks = [builder.lock(0x9000 + 64 * n, acquisitions=10, first=stack) for n in range(20)]
+    for thread in threads:
+        builder.row(thread, locks[0], 1, [1000, 2000])
+        builder.wait(thread, locks[0], 1_100_000, 1_101_000, stack, 101)
+        builder.hold(thread, locks[0], 1_100_000, 1_100_500, stack)
+    builder.maps = "00400000-00401000 r-xp 00000000 08:01 1 /no/such/program\n"
+    return builder
+
+
+def test_what_was_written_is_read(tmp_path):
+    record = Record(str(sample().write(tmp_path / "r")))
+    assert [lock.address for lock in record.locks()] == [0x9000 + 64 * n for n in range(20)]
+    assert [lock.id for lock in record.locks()] == list(range(1, 21))
+    assert [thread.thread_id for thread in record.threads()] == [100, 101, 102]
+    assert record.stacks() == {1: (0x5000, 0x6000)}
+    assert [(row.thread, row.waits, row.wait_sum, row.wait_max) for row in record.rows()] == [
+        (thread, 2, 3000, 2000) for thread in range(3)
+    ]
+    assert [(event.thread, event.kind) for event in record.events()] == [
+        (0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2),
+    ]  # fmt: skip
+    assert record.header.command == ["/usr/bin/server", "--threads", "2"]
+    assert record.maps().endswith("/no/such/program\n")
+
+
+def test_truncated_at_any_offset_is_one_clear_line(tmp_path):
+    whole = sample().build()
+    cut = tmp_path / "cut"
+    lengths = [*range(0, 200, 7), *range(200, len(whole), 997), 4095, 4096, len(whole) - 1]
+    for length in lengths:
+        cut.write_bytes(whole[:length])
+        with pytest.raises(Failure, match="cut") as refused:
+            Record(str(cut))
+        assert refused.value.status == 1
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("length", [0, 5, 3000, 4096, 9000])
+def test_truncated_record_by_command(tmp_path, length):
+    cut = tmp_path / "cut"
+    cut.write_bytes(sample().build()[:length])
+    done = run_cli("report", cut)
+    assert done.returncode == 1
+    assert str(cut) in one_line(done)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"#!/bin/sh\n" * 1000, "is not a Syncopate record"),
+        (b"", "is not a Syncopate record"),
+        (b"SYNCREC1", "is damaged: it ends after 8 bytes"),
+    ],
+)
+def test_foreign_file(tmp_path, content, said):
+    path = tmp_path / "foreign"
+    path.write_bytes(content)
+    done = run_cli("report", path)
+    assert done.returncode == 1
+    assert said in one_line(done)
+
+
+def test_other_version(tmp_path):
+    builder = sample()
+    builder.version = 9
+    done = run_cli("report", builder.write(tmp_path / "r"))
+    assert done.returncode == 1
+    assert "record format 9 and this Syncopate reads 1" in one_line(done)
+
+
+@pytest.mark.parametrize("name", ["missing", "folder"])
+def test_unreadable_file(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    done = run_cli("report", tmp_path / name)
+    assert done.returncode == 1
+    assert "cannot read" in one_line(done)
+
+
+def test_chunk_that_claims_too_many_items(tmp_path):
+    builder = sample()
+    builder.chunks.append(builder.chunk(LOCKS, 500, [b"\0" * 256], used=99))
+    with pytest.raises(Failure, match="claims 99 items"):
+        Record(str(builder.write(tmp_path / "r")))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_bytes_never_make_a_traceback(tmp_path, seed):
+    """Flips bytes behind the magic; any answer will do but an exception of another kind."""
+    from syncopate.analysis import Analysis
+    from syncopate.results import Results
+
+    dice = random.Random(seed)
+    image = bytearray(sample().build())
+    for _ in range(dice.choice([1, 10, 200])):
+        image[dice.randrange(12, len(image))] = dice.choice([0, 1, 255, dice.randrange(256)])
+    path = tmp_path / "damaged"
+    path.write_bytes(image)
+    try:
+        results = Results(Analysis(Record(str(path)))).as_data()
+    except Failure as failure:
+        assert failure.status == 1, f"seed {seed}"
+    else:
+        assert results["file"] == str(path), f"seed {seed}"

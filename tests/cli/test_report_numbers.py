@@ -1,0 +1,230 @@
+"""The numbers of a report, from records whose every event is known."""
+
+import json
+
+import pytest
+from conftest import ROOT, run_cli
+from make_record import RecordBuilder, bucket
+
+from syncopate import histogram
+from syncopate.analysis import Analysis
+from syncopate.recordfile import Record
+from syncopate.results import Results
+
+BEGIN = 1_000_000  # a builder's start; its end is one million ticks later
+CODE_A, CODE_B, CODE_C, CODE_D = 0xA000, 0xB000, 0xC000, 0xD000  # in no module
+
+
+def results_of(builder: RecordBuilder, tmp_path) -> dict:
+    return Results(Analysis(Record(str(builder.write(tmp_path / "r"))))).as_data()
+
+
+def names(stacks: list[dict]) -> list[list[str]]:
+    return [[frame["function"] for frame in stack["frames"]] for stack in stacks]
+
+
+def test_buckets_are_half_octaves():
+    edges = [histogram.lower_edge(index) for index in range(6)]
+    assert edges == [0, 96, 128, 192, 256, 384]
+    for ticks in (0, 63, 64, 95, 96, 127, 128, 1000, 10**6, 10**9):
+        index = bucket(ticks)
+        assert histogram.lower_edge(index) <= ticks < histogram.lower_edge(index + 1)
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [(0.25, 144.0), (0.5, 160.0), (1.0, 192.0)],
+)
+def test_percentile_interpolates_inside_a_bucket(share, expected):
+    counts = [0] * 64
+    counts[2] = 4  # [128, 192)
+    assert histogram.percentile(counts, share, 500) == expected
+
+
+def test_percentile_across_buckets_and_in_the_last():
+    counts = [0] * 64
+    counts[2], counts[4] = 1, 3  # [128, 192) and [256, 384)
+    assert histogram.percentile(counts, 0.25, 300) == 192.0
+    assert histogram.percentile(counts, 1.0, 300) == 300.0  # the largest closes its bucket
+    open_end = [0] * 63 + [2]
+    low = histogram.lower_edge(63)
+    assert histogram.percentile(open_end, 0.5, low * 3) == low * 2
+    assert histogram.percentile([0] * 64, 0.5, 0) is None
+
+
+def test_one_contended_mutex(tmp_path):
+    builder = RecordBuilder()
+    builder.ns_per_tick = 2
+    made = builder.stack(CODE_C)
+    waiter, holder = builder.thread(11, "reader"), builder.thread(12, "writer")
+    lock = builder.lock(0x9000, acquisitions=200, create=made, holds=[400, 400, 1000])
+    builder.row(waiter, lock, 1, [1000, 3000])
+    builder.row(waiter, lock, 2, [6000])
+    results = results_of(builder, tmp_path)
+    (found,) = results["locks"]
+    assert results["thread_time_ns"] == 2 * 2 * 10**6
+    assert results["lost_ns"] == found["lost_ns"] == 2 * 10_000
+    assert results["lost_share"] == found["lost_share"] == 10_000 / 2_000_000
+    assert (found["acquisitions"], found["contended"]) == (200, 3)
+    assert found["contended_share"] == 3 / 200
+    assert found["threads_waited"] == 1
+    mutex, relock = found["waits"]["mutex"], found["waits"]["mutex_relock"]
+    assert mutex == {
+        "count": 2, "total_ns": 8000, "mean_ns": 4000,
+        "p50_ns": 2048,  # all of the bucket [768, 1024)
+        "p99_ns": round(2 * (2048 + (3000 - 2048) * 0.98)), "max_ns": 6000,
+    }  # fmt: skip
+    assert (relock["count"], relock["total_ns"], relock["max_ns"]) == (1, 12000, 12000)
+    assert found["hold"]["samples"] == 3
+    assert (found["hold"]["mean_ns"], found["hold"]["max_ns"]) == (1200, 2000)
+    assert found["named_by"] == "creation"
+    lost = {thread["name"]: thread["lost_ns"] for thread in results["threads"]}
+    assert lost == {"reader": 20_000, "writer": 0}
+    assert results["threads"][holder]["label"] == "writer/12"
+
+
+def test_only_waits_for_locks_count_as_lost(tmp_path):
+    builder = RecordBuilder()
+    thread = builder.thread(11)
+    kinds = {1: 1, 3: 2, 4: 2, 5: 3, 6: 4, 7: 5, 8: 6}  # wait kind to object kind
+    for kind, object_kind in kinds.items():
+        lock = builder.lock(0x9000 + 0x100 * kind, object_kind)
+        builder.row(thread, lock, kind, [1000])
+    results = results_of(builder, tmp_path)
+    assert results["lost_ns"] == 4000
+    lost = {next(iter(lock["waits"])): lock["lost_ns"] for lock in results["locks"]}
+    assert lost == {"mutex": 1000, "read": 1000, "write": 1000, "spinlock": 1000,
+                    "condition": 0, "barrier": 0, "futex": 0}  # fmt: skip
+
+
+def test_locks_made_at_one_place_are_one_line(tmp_path):
+    builder = RecordBuilder()
+    made, elsewhere = builder.stack(CODE_A, CODE_D), builder.stack(CODE_B, CODE_D)
+    threads = [builder.thread(10 + number) for number in range(2)]
+    locks = [builder.lock(0x9000 + 64 * n, acquisitions=5, create=made) for n in range(3)]
+    builder.lock(0xF000, acquisitions=7, create=elsewhere)
+    builder.lock(0xF100, 2, acquisitions=9, create=made)  # another kind of object
+    builder.row(threads[0], locks[0], 1, [1000])
+    builder.row(threads[1], locks[2], 1, [3000])
+    found = results_of(builder, tmp_path)["locks"]
+    heavy = found[0]
+    assert (heavy["members"], heavy["acquisitions"]) == (3, 15)
+    assert (heavy["threads_waited"], heavy["waits"]["mutex"]["max_ns"]) == (2, 3000)
+    assert heavy["addresses"] == ["0x9000", "0x9040", "0x9080"]
+    assert sorted(lock["members"] for lock in found) == [1, 1, 3]
+
+
+def test_holders_are_found_by_overlap(tmp_path):
+    """One wait of 1000; a held it for its first 250, b for the remaining 750."""
+    builder = RecordBuilder()
+    waiting, by_a, by_b = builder.stack(CODE_A), builder.stack(CODE_B), builder.stack(CODE_C)
+    w, a, b = (builder.thread(10 + n, name) for n, name in enumerate("wab"))
+    lock, other = builder.lock(0x9000), builder.lock(0x9100)
+    builder.row(w, lock, 1, [1000])
+    builder.wait(w, lock, BEGIN + 5000, BEGIN + 6000, waiting, holder=11)
+    builder.hold(a, lock, BEGIN + 4000, BEGIN + 5250, by_a)
+    builder.hold(b, lock, BEGIN + 5250, BEGIN + 6000, by_b)
+    builder.hold(b, lock, BEGIN + 7000, BEGIN + 9000, waiting)  # afterwards
+    builder.hold(a, other, BEGIN + 5000, BEGIN + 6000, waiting)  # another lock
+    results = results_of(builder, tmp_path)
+    found = next(lock for lock in results["locks"] if lock["addresses"] == ["0x9000"])
+    assert names(found["waiters"]) == [["0xa000"]]
+    assert names(found["holders"]) == [["0xc000"], ["0xb000"]]
+    assert [stack["ns"] for stack in found["holders"]] == [750, 250]
+    blocks = [(row["waiter"], row["holder"], row["ns"]) for row in results["blocks"]]
+    assert blocks == [("w/10", "b/12", 750), ("w/10", "a/11", 250)]
+
+
+def test_known_holder_without_a_sampled_hold_gets_its_usual_stack(tmp_path):
+    builder = RecordBuilder()
+    waiting, usual, rare = builder.stack(CODE_A), builder.stack(CODE_B), builder.stack(CODE_C)
+    w, a = builder.thread(10, "w"), builder.thread(11, "a")
+    lock = builder.lock(0x9000)
+    builder.row(w, lock, 1, [1000])
+    builder.wait(w, lock, BEGIN + 5000, BEGIN + 6000, waiting, holder=11)
+    for at in (10_000, 20_000):
+        builder.hold(a, lock, BEGIN + at, BEGIN + at + 100, usual)
+    builder.hold(a, lock, BEGIN + 30_000, BEGIN + 30_100, rare)
+    found = results_of(builder, tmp_path)
+    assert names(found["locks"][0]["holders"]) == [["0xb000"]]
+    assert found["blocks"][0]["holder"] == "a/11"
+
+
+def test_hold_of_unknown_start_and_wait_without_holder(tmp_path):
+    builder = RecordBuilder()
+    stack = builder.stack(CODE_B)
+    w, a = builder.thread(10, "w"), builder.thread(11, "a")
+    first, second = builder.lock(0x9000), builder.lock(0x9100)
+    for lock in (first, second):
+        builder.row(w, lock, 1, [1000])
+        builder.wait(w, lock, BEGIN + 5000, BEGIN + 6000, stack)
+    builder.hold(a, first, 0, BEGIN + 6000, stack)
+    blocks = {row["lock"]: row["holder"] for row in results_of(builder, tmp_path)["blocks"]}
+    assert blocks == {"0x9000": "a/11", "0x9100": "unknown"}
+
+
+def test_samples_are_scaled_to_the_exact_sums(tmp_path):
+    """The rows know of 10,000 ticks; the events show 1,000 of them with weights 3 and 1."""
+    builder = RecordBuilder()
+    one, two = builder.stack(CODE_A), builder.stack(CODE_B)
+    thread = builder.thread(10)
+    lock = builder.lock(0x9000)
+    builder.row(thread, lock, 1, [1000] * 10)
+    builder.wait(thread, lock, BEGIN, BEGIN + 500, one, weight=3)
+    builder.wait(thread, lock, BEGIN + 900, BEGIN + 1400, two, weight=1)
+    found = results_of(builder, tmp_path)["locks"][0]
+    assert [(s["ns"], s["share"]) for s in found["waiters"]] == [(7500, 0.75), (2500, 0.25)]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (0, "the program was killed; counts may lag by up to 63 per lock"),
+        (1 | 2, "the disk was full"),
+        (1 | 4, "closed the record's descriptor"),
+        (1 | 8, "more locks than the record's table holds"),
+        (1 | 16, "thinned out"),
+    ],
+)
+def test_flags_become_notes(tmp_path, flags, said):
+    builder = RecordBuilder()
+    builder.flags = flags
+    results = results_of(builder, tmp_path)
+    assert len(results["notes"]) == 1
+    assert said in results["notes"][0]
+    assert results["process"]["finished"] == bool(flags & 1)
+
+
+def test_json_has_the_documented_shape(tmp_path):
+    builder = RecordBuilder()
+    stack = builder.stack(CODE_A)
+    thread = builder.thread(10, "w", stack=stack)
+    lock = builder.lock(0x9000, acquisitions=3, first=stack, holds=[100])
+    builder.row(thread, lock, 1, [1000])
+    builder.wait(thread, lock, BEGIN, BEGIN + 1000, stack, holder=99)
+    done = run_cli("report", "--json", builder.write(tmp_path / "r"))
+    document = json.loads(done.stdout)
+    assert (document["schema"], document["version"]) == ("syncopate-report", 1)
+    (record,) = document["records"]
+    assert set(record) == {"file", "process", "notes", "threads", "thread_time_ns", "lost_ns",
+                           "lost_share", "locks", "blocks", "hidden"}  # fmt: skip
+    assert set(record["process"]) == {"id", "parent_id", "executable", "command", "lock", "wait",
+                                      "processors", "started", "duration_ns", "finished",
+                                      "capture_ns"}  # fmt: skip
+    assert set(record["threads"][0]) == {"index", "id", "name", "label", "created_in", "start_ns",
+                                         "end_ns", "lost_ns"}  # fmt: skip
+    assert set(record["locks"][0]) == {
+        "name", "named_by", "place", "object", "members", "addresses", "acquisitions", "contended",
+        "contended_share", "lost_ns", "lost_share", "waited_ns", "threads_waited", "waits", "hold",
+        "waiters", "holders",
+    }  # fmt: skip
+    assert set(record["locks"][0]["waiters"][0]) == {"ns", "share", "wrapper_frames", "frames"}
+    frame = record["locks"][0]["waiters"][0]["frames"][0]
+    assert frame == {"function": "0xa000", "file": "", "line": 0, "module": "", "inlined": False}
+    assert record["blocks"] == [
+        {"waiter": "w/10", "holder": "thread/99", "lock": "0xa000", "ns": 1000}
+    ]
+    assert record["process"]["started"] == "2026-09-21T14:13:20+00:00"
+    schema = (ROOT / "docs/report-schema.md").read_text()
+    for field in [*record, *record["process"], *record["threads"][0], *record["locks"][0]]:
+        assert f"`{field}`" in schema, field

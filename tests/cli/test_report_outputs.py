@@ -1,0 +1,256 @@
+"""The forms of a report: text, page, folded stacks, trace; and what the options change."""
+
+import json
+import os
+import re
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+from conftest import COMMAND, ROOT, one_line, run_cli
+from make_record import RecordBuilder
+
+BEGIN = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory):
+    """Two mutexes, an rwlock and a condition variable; three threads; holds that do not nest."""
+    builder = RecordBuilder()
+    waiting, other, holding = (builder.stack(0xA000 + n, 0xF000) for n in range(3))
+    t = [builder.thread(10 + number, name) for number, name in enumerate(("a", "b<>", "c"))]
+    hot = builder.lock(0x9000, acquisitions=1000, first=waiting, holds=[100] * 10)
+    warm = builder.lock(0x9100, acquisitions=500, first=other)
+    shared = builder.lock(0x9200, 2, acquisitions=50, first=holding)
+    ready = builder.lock(0x9300, 4, first=0)
+    builder.lock(0x9400, acquisitions=77, first=builder.stack(0xB000))
+    builder.row(t[0], hot, 1, [50_000, 70_000])
+    builder.row(t[1], warm, 1, [20_000])
+    builder.row(t[1], shared, 3, [3000])
+    builder.row(t[1], shared, 4, [4000])
+    builder.row(t[2], ready, 6, [500_000])
+    builder.wait(t[0], hot, BEGIN, BEGIN + 50_000, waiting, 11)
+    builder.wait(t[0], hot, BEGIN + 100_000, BEGIN + 170_000, waiting, 11)
+    builder.wait(t[1], warm, BEGIN + 200_000, BEGIN + 220_000, other, 12)
+    builder.wait(t[2], ready, BEGIN, BEGIN + 500_000, other, kind=6)
+    builder.hold(t[1], hot, BEGIN, BEGIN + 60_000, holding)
+    builder.hold(t[1], warm, BEGIN + 30_000, BEGIN + 90_000, holding)
+    return builder.write(tmp_path_factory.mktemp("record") / "r")
+
+
+def test_text(record):
+    text = run_cli("report", record).stdout
+    assert "Lost to locks: 4.9 % of all thread time (147 us of 3.00 ms)" in text
+    assert "\x1b" not in text
+    mutexes = section(text, "Mutexes")
+    assert re.search(r"0xa000 +120 us +4.0 % +1,000 +0.2 %", mutexes)
+    assert re.search(r"0xa001 +20.0 us +0.7 % +500 +0.2 %", mutexes)
+    assert "1 more that nobody waited for, taken 77 times" in mutexes
+    rwlocks = section(text, "Reader-writer locks")
+    assert re.search(r"0xa002 +read +3.00 us", rwlocks)
+    assert re.search(r"write +4.00 us", rwlocks)
+    assert re.search(r"0x9300 +500 us +1 ", section(text, "Condition variables"))
+    assert re.search(r"waited 100.0 % +held by 100.0 %", text)
+    assert re.search(r"a/10 +b<>/11 +0xa000 +120 us +85.7 %", section(text, "Who blocks whom"))
+
+
+def section(text: str, title: str) -> str:
+    """The lines of a section, up to the next title (a line that is not indented after a blank)."""
+    start = text.index(f"\n{title}")
+    return text[start : (text + "\n\n").index("\n\n", start + 2)]
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "200"])
+def test_text_fits_the_width(record, columns):
+    text = run_cli("report", record, environ={"COLUMNS": columns}).stdout
+    assert max(map(len, text.splitlines())) <= int(columns)
+    assert "0xa000" in text
+    assert "120 us" in text
+
+
+def test_ascii_terminals_get_text_too(record):
+    done = run_cli("report", record, environ={"LC_ALL": "C", "PYTHONUTF8": "0"})
+    assert done.returncode == 0
+    assert "0xa000" in done.stdout
+
+
+def documents(*arguments) -> dict:
+    done = run_cli("report", "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["records"][0]
+
+
+def test_top_sort_and_lock(record):
+    def names(*arguments):
+        return [lock["name"] for lock in documents(*arguments, record)["locks"]]
+
+    assert names()[:3] == ["0xa000", "0xa001", "0xa002"]
+    assert names("--sort", "max")[0] == "0x9300"
+    assert names("--sort", "acquisitions")[:2] == ["0xa000", "0xa001"]
+    assert names("--lock", "^0xa00[12]$") == ["0xa001", "0xa002"]
+    one = documents("--top", "1", record)
+    assert sorted(lock["object"] for lock in one["locks"]) == ["condition", "mutex", "rwlock"]
+    assert one["hidden"] == 2
+    assert one["lost_ns"] == 147_000
+
+
+def test_blocks_follow_the_choice_of_locks(record):
+    assert [b["lock"] for b in documents("--lock", "0xa001", record)["blocks"]] == ["0xa001"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "arguments are required: FILE"),
+        (["--top", "0", "x"], "--top 0"),
+        (["--top", "many", "x"], "invalid int value"),
+        (["--sort", "color", "x"], "invalid choice"),
+        (["--holders", "x"], "--holders changes --folded"),
+        (["--json", "--folded", "x"], "choose one"),
+        (["--frobnicate", "x"], "unrecognized arguments"),
+    ],
+)
+def test_bad_use(arguments, said):
+    done = run_cli("report", *arguments)
+    assert done.returncode == 2
+    assert said in one_line(done)
+
+
+def test_lock_must_be_a_regular_expression(record):
+    done = run_cli("report", "--lock", "*(", record)
+    assert done.returncode == 2
+    assert "is no regular expression" in one_line(done)
+
+
+def test_several_records(record, tmp_path):
+    idle = RecordBuilder()
+    idle.command = ["/bin/idle", "a b"]
+    text = run_cli("report", record, idle.write(tmp_path / "idle")).stdout
+    assert "/usr/bin/server --threads 2" in text
+    assert f"{tmp_path}/idle: /bin/idle 'a b': no lock to show" in text
+
+
+def test_folded_stacks_of_waiters_and_holders(record):
+    waiters = run_cli("report", "--folded", record).stdout.splitlines()
+    assert "0xf000;0xa000;[0xa000] 120" in waiters
+    assert "0xf000;0xa001;[0xa001] 20" in waiters
+    assert all(re.fullmatch(r"\S.*;\[.*\] \d+", line) for line in waiters)
+    holders = run_cli("report", "--folded", "--holders", record).stdout.splitlines()
+    assert "0xf000;0xa002;[0xa000] 120" in holders
+
+
+def test_perfetto_trace(record, tmp_path):
+    target = tmp_path / "trace.json"
+    done = run_cli("report", "--perfetto", target, record)
+    assert done.stderr == f"syncopate: wrote {target}\n"
+    events = json.loads(target.read_text())["traceEvents"]
+    names = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M"}
+    slices = [event for event in events if event["ph"] == "X"]
+    waits = [(e["tid"], e["ts"], e["dur"], e["name"]) for e in slices if e["cat"] == "mutex"]
+    assert (10, 0.0, 50.0, "wait 0xa000") in waits
+    assert (10, 100.0, 70.0, "wait 0xa000") in waits
+    holds = [event for event in slices if event["cat"] == "hold"]
+    assert {names[hold["tid"]] for hold in holds} == {"b<>/11 holds"}
+    assert len({hold["tid"] for hold in holds}) == 2  # they overlap without nesting
+    assert holds[0]["args"]["stack"] == ["0xa002", "0xf000"]
+
+
+class Page(HTMLParser):
+    """Checks that tags are balanced, and keeps what matters."""
+
+    VOID = frozenset({"meta", "input", "br"})
+
+    def __init__(self):
+        super().__init__()
+        self.open: list[str] = []
+        self.references: list[str] = []
+        self.ids: set[str] = set()
+        self.scripts: dict[str | None, str] = {}
+        self._script: str | None = None
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.references += [attributes[key] for key in ("src", "href") if key in attributes]
+        self.ids |= {attributes["id"]} if "id" in attributes else set()
+        self._script = attributes.get("type", "script")
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.scripts[self._script] = self.scripts.get(self._script, "") + data
+
+
+def test_page_is_self_contained_and_holds_the_data(record, tmp_path):
+    target = tmp_path / "page.html"
+    assert run_cli("report", "--html", target, record).returncode == 0
+    text = target.read_text()
+    page = Page()
+    page.feed(text)
+    page.close()
+    assert page.open == []
+    assert page.references == []
+    assert not re.search(r"https?://|@import|url\(", text)
+    assert {"locks", "timeline", "legend", "blocks", "theme"} <= page.ids
+    data = json.loads(page.scripts["application/json"])
+    assert data["records"][0]["lost_ns"] == 147_000
+    (line,) = data["timelines"]
+    assert line["total"] == 4
+    assert [0, 100.0, 70.0, line["names"].index("0xa000"), "mutex"] in line["rows"]
+    script = page.scripts["script"]
+    assert set(re.findall(r'\bat\("(\w+)"\)', script)) <= page.ids
+
+
+def test_page_survives_hostile_names(tmp_path):
+    builder = RecordBuilder()
+    builder.command = ["</script><script>alert(1)</script>", "@SYNCOPATE_DATA@"]
+    target = tmp_path / "page.html"
+    run_cli("report", "--html", target, builder.write(tmp_path / "r"))
+    page = Page()
+    page.feed(target.read_text())
+    data = json.loads(page.scripts["application/json"])
+    assert data["records"][0]["process"]["command"] == builder.command
+    assert page.open == []
+
+
+def test_template_keeps_its_one_mark():
+    template = (ROOT / "syncopate/report_page.html").read_text()
+    assert template.count("@SYNCOPATE_DATA@") == 1
+
+
+@pytest.mark.parametrize("form", ["--html", "--perfetto"])
+def test_unwritable_output(record, form):
+    done = run_cli("report", form, "/no/such/folder/out", record)
+    assert done.returncode == 1
+    assert "cannot write /no/such/folder/out" in one_line(done)
+
+
+def test_full_disk_leaves_nothing_behind(record):
+    done = run_cli("report", "--json", record, preexec_fn=small_files)
+    assert done.returncode == 0  # standard output is a pipe: the limit is for files
+    done = run_cli(
+        "report", "--html", "page.html", record, preexec_fn=small_files, cwd=record.parent
+    )
+    assert done.returncode == 1
+    assert "cannot write page.html: File too large" in one_line(done)
+    assert [path.name for path in record.parent.iterdir()] == ["r"]
+
+
+def small_files():
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+
+def test_reader_that_leaves_early(record):
+    read, write = os.pipe()
+    os.close(read)
+    process = subprocess.Popen(
+        [*COMMAND, "report", "--json", record], stdout=write, stderr=subprocess.PIPE, text=True
+    )
+    os.close(write)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (141, "")

@@ -1,0 +1,198 @@
+"""`syncopate run`: what the program gets, and what is refused."""
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, compile_c, one_line
+
+
+def test_program_gets_library_and_lock(cli, native):
+    done = cli("run", "--lock", "mcs:spin", "--", "env", environ={"LD_PRELOAD": "libm.so.6"})
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0
+    assert f"LD_PRELOAD={native}/lib/libsyncopate-pthread.so.0:libm.so.6" in lines
+    assert "SYNCOPATE_LOCK=mcs:spin" in lines
+
+
+def test_default_lock_is_auto_unless_the_user_has_one(cli):
+    assert "SYNCOPATE_LOCK=auto" in cli("run", "env").stdout.splitlines()
+    mine = cli("run", "env", environ={"SYNCOPATE_LOCK": "ticket"})
+    assert "SYNCOPATE_LOCK=ticket" in mine.stdout.splitlines()
+
+
+def test_library_is_not_listed_twice(cli, native):
+    library = f"{native}/lib/libsyncopate-pthread.so.0"
+    done = cli("run", "env", environ={"LD_PRELOAD": f"libm.so.6 {library}"})
+    assert f"LD_PRELOAD={library}:libm.so.6" in done.stdout.splitlines()
+
+
+def test_verbose_reaches_the_library(cli):
+    assert "SYNCOPATE_VERBOSE=1" in cli("run", "-v", "env").stdout.splitlines()
+
+
+def test_options_after_the_program_are_its_own(cli):
+    done = cli("run", "echo", "--lock", "nonsense", "--help")
+    assert done.stdout == "--lock nonsense --help\n"
+
+
+def test_it_becomes_the_program(native):
+    process = subprocess.Popen(
+        [*COMMAND, "run", "sh", "-c", "echo $$"],
+        env={**os.environ, "SYNCOPATE_NATIVE": str(native)},
+        stdout=subprocess.PIPE,
+    )
+    out, _ = process.communicate(timeout=60)
+    assert int(out) == process.pid
+
+
+@pytest.mark.parametrize(("script", "status"), [("exit 7", 7), ("kill -TERM $$", -15)])
+def test_status_is_the_programs(cli, script, status):
+    assert cli("run", "sh", "-c", script).returncode == status
+
+
+def test_broken_pipes_kill_as_they_would_without_us(cli):
+    done = cli("run", "grep", "SigIgn", "/proc/self/status")
+    ignored = int(done.stdout.split()[1], 16)
+    assert not ignored & (1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1)
+
+
+def test_unknown_lock_names_the_near_ones(cli):
+    done = cli("run", "--lock", "tiket", "true")
+    assert done.returncode == 2
+    assert "no lock is named 'tiket' (did you mean ticket?)" in one_line(done)
+
+
+def test_lock_for_the_library_only_is_refused(cli):
+    done = cli("run", "--lock", "elided", "true")
+    assert done.returncode == 2
+    assert "no lock is named 'elided'" in one_line(done)
+
+
+def test_unknown_wait_names_the_locks_own(cli):
+    done = cli("run", "--lock", "mcs:yield", "true")
+    assert done.returncode == 2
+    assert "mcs does not wait by 'yield'" in one_line(done)
+    assert "it has: spin, park" in done.stderr
+
+
+def test_glibc_is_always_there(cli):
+    assert "SYNCOPATE_LOCK=glibc" in cli("run", "-l", "glibc", "env").stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        ([], 2, "no program named"),
+        (["--lcok", "mcs", "true"], 2, "did you mean --lock"),
+        (["--lock"], 2, "--lock needs a value"),
+        (["--verbose=yes", "true"], 2, "--verbose takes no value"),
+        (["no-such-program-here"], 127, "not found in PATH"),
+        (["./no/such/program"], 127, "no such file"),
+        (["/"], 126, "is a directory"),
+        (["/etc/passwd"], 126, "not executable"),
+    ],
+)
+def test_bad_use(cli, arguments, status, said):
+    done = cli("run", *arguments)
+    assert done.returncode == status
+    assert said in one_line(done)
+
+
+def test_static_program_is_refused_and_forced(cli, tmp_path):
+    program = compile_c("int main(void) { return 5; }\n", tmp_path / "still", "-static")
+    done = cli("run", program)
+    assert done.returncode == 2
+    assert "cannot act on a statically linked program" in one_line(done)
+    assert cli("run", "--force", program).returncode == 5
+
+
+def test_script_is_judged_by_its_interpreter(cli, tmp_path):
+    interpreter = compile_c("int main(void) { return 5; }\n", tmp_path / "still", "-static")
+    script = executable(tmp_path / "script", f"#!{interpreter} -x\n")
+    done = cli("run", script)
+    assert done.returncode == 2
+    assert "still is statically linked" in one_line(done)
+    good = executable(tmp_path / "good", "#!/usr/bin/env sh\nexit 3\n")
+    assert cli("run", good).returncode == 3
+
+
+def test_script_without_interpreter(cli, tmp_path):
+    done = cli("run", executable(tmp_path / "script", "#!/no/such/sh\n"))
+    assert done.returncode == 127
+    assert "#! line names /no/such/sh" in one_line(done)
+    done = cli("run", executable(tmp_path / "text", "exit 0\n"))
+    assert done.returncode == 126
+    assert "neither an ELF program nor a script" in one_line(done)
+
+
+def test_program_of_another_machine(cli, tmp_path):
+    image = bytearray(Path(shutil.which("true")).read_bytes())
+    image[18:20] = (243).to_bytes(2, "little")
+    program = tmp_path / "foreign"
+    program.write_bytes(image)
+    program.chmod(0o755)
+    done = cli("run", program)
+    assert done.returncode == 2
+    assert "is a 64-bit RISC-V program and our library is" in one_line(done)
+
+
+def test_program_for_musl(cli, tmp_path):
+    source = "int main(void) { return 0; }\n"
+    program = compile_c(source, tmp_path / "musl", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1")
+    done = cli("run", program)
+    assert done.returncode == 2
+    assert "linked with musl" in one_line(done)
+
+
+def test_setuid_program_is_refused_to_others(native, tmp_path, monkeypatch):
+    from syncopate import program
+    from syncopate.errors import Failure
+
+    target = tmp_path / "setuid"
+    shutil.copy(shutil.which("true"), target)
+    target.chmod(0o755 | stat.S_ISUID)
+    library = str(native / "lib/libsyncopate-pthread.so.0")
+    program.check_preloadable(str(target), library)  # its owner: the loader does not mind
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    with pytest.raises(Failure, match="is setuid: the loader ignores LD_PRELOAD") as refused:
+        program.check_preloadable(str(target), library)
+    assert refused.value.status == 2
+
+
+def test_missing_library_says_where_it_looked(cli, tmp_path):
+    done = cli("run", "true", environ={"SYNCOPATE_NATIVE": str(tmp_path)})
+    assert done.returncode == 1
+    assert f"libsyncopate-pthread.so.0 is not in {tmp_path}" in one_line(done)
+
+
+def test_path_that_ld_preload_cannot_name(cli, native, tmp_path):
+    other = tmp_path / "with space"
+    shutil.copytree(native, other)
+    done = cli("run", "true", environ={"SYNCOPATE_NATIVE": str(other)})
+    assert done.returncode == 1
+    assert "LD_PRELOAD cannot name such a path" in one_line(done)
+
+
+def test_run_imports_nothing_heavy(native):
+    done = subprocess.run(
+        [*COMMAND[:1], "-I", "-S", "-X", "importtime", *COMMAND[3:], "run", "true"],
+        capture_output=True,
+        env={**os.environ, "SYNCOPATE_NATIVE": str(native)},
+        text=True,
+        check=True,
+    )
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    heavy = {"argparse", "signal", "subprocess", "typing", "dataclasses", "site", "rich"}
+    assert "syncopate.run" in imported
+    assert not imported & heavy
+
+
+def executable(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+    return path

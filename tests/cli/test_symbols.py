@@ -1,0 +1,171 @@
+"""Names for addresses, checked on programs compiled here with known functions and variables."""
+
+import subprocess
+
+import pytest
+from conftest import compile_c
+
+from syncopate import elf, symbols
+from syncopate.elfsymbols import SymbolTable, demangle
+from syncopate.naming import name_locks, telling
+from syncopate.recordfile import CREATED, Lock
+from syncopate.symbols import Frame, Symbolizer
+
+SOURCE = """
+#include <pthread.h>
+static pthread_mutex_t hot_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t warm_lock = {{0, 0, 0, 1}};
+pthread_mutex_t stripes[8];
+struct { pthread_mutex_t first, second; } pair;
+static inline __attribute__((always_inline)) void inner(void) {
+  pthread_mutex_lock(&hot_lock);
+}
+__attribute__((noinline)) void outer(void) {
+  inner();
+  pthread_mutex_unlock(&hot_lock);
+}
+int main(void) { outer(); return 0; }
+"""
+BASE = 0x5555_0000_0000
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return compile_c(SOURCE, tmp_path_factory.mktemp("program") / "prog", "-g", "-O2", "-pie")
+
+
+def maps_of(path) -> str:
+    """/proc/self/maps lines as the loader would make them, with the program at BASE."""
+    lines = []
+    for offset, address, size, flags in elf.read_header(str(path)).loads:
+        start = (address & -elf.PAGE) + BASE
+        end = (address + size + elf.PAGE - 1 & -elf.PAGE) + BASE
+        rights = "r" + "-w"[bool(flags & elf.PF_W)] + "-x"[bool(flags & elf.PF_X)] + "p"
+        lines.append(f"{start:x}-{end:x} {rights} {offset & -elf.PAGE:08x} 08:01 7   {path}\n")
+        lines.append(f"{end:x}-{end + elf.PAGE:x} rw-p 00000000 00:00 0 \n")
+    return "".join(lines)
+
+
+def symbol(path, name) -> int:
+    listed = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
+    (line,) = [line for line in listed.splitlines() if line.endswith(f" {name}")]
+    return int(line.split()[0], 16)
+
+
+def call_in(path, function: str) -> int:
+    """The return address of the first call in a function, at run time."""
+    listed = subprocess.run(
+        ["objdump", "-d", f"--disassemble={function}", path], capture_output=True, text=True
+    ).stdout.splitlines()
+    at = next(index for index, line in enumerate(listed) if "call" in line)
+    return BASE + int(listed[at + 1].partition(":")[0], 16)
+
+
+def test_inlined_frames(program):
+    frames = Symbolizer(maps_of(program)).frames(call_in(program, "outer"))
+    assert [(frame.function, frame.inlined) for frame in frames] == [
+        ("inner", True),
+        ("outer", False),
+    ]
+    assert [frame.line for frame in frames] == [8, 11]
+    assert frames[0].module == str(program)
+
+
+def test_return_addresses_name_the_call_before_them(program):
+    (frame,) = Symbolizer(maps_of(program)).frames(call_in(program, "main"))
+    assert (frame.function, frame.line) == ("main", 14)
+
+
+@pytest.mark.parametrize("name", ["hot_lock", "warm_lock", "stripes", "pair"])
+def test_variables_in_data_and_bss(program, name):
+    address = BASE + symbol(program, name)
+    named = Symbolizer(maps_of(program)).variable(address + 8)
+    assert named == (name, 8, str(program))
+
+
+def test_addresses_outside(program):
+    symbolizer = Symbolizer(maps_of(program))
+    assert symbolizer.variable(0x1000) is None
+    assert symbolizer.variable(0x7FFF_0000_0000) is None
+    assert symbolizer.frames(0x1234) == [Frame("0x1234", "", 0, "", False)]
+
+
+def test_without_debug_information(program, tmp_path):
+    bare = tmp_path / "bare"
+    subprocess.run(["strip", "-g", "-o", bare, program], check=True)
+    call = call_in(program, "outer")
+    (frame,) = Symbolizer(maps_of(bare)).frames(call)
+    offset = call - 1 - BASE - symbol(program, "outer")
+    assert (frame.function, frame.file) == (f"outer+{offset:#x}", "")
+    assert frame.place() == "bare"
+
+
+def test_without_any_symbol(program, tmp_path):
+    bare = tmp_path / "bare"
+    subprocess.run(["strip", "-o", bare, program], check=True)
+    symbolizer = Symbolizer(maps_of(bare))
+    call = call_in(program, "outer")
+    assert symbolizer.frames(call)[0].function == f"bare+{call - 1 - BASE:#x}"
+    hot = symbol(program, "warm_lock")
+    assert symbolizer.variable(BASE + hot) == (f"bare+{hot:#x}", 0, str(bare))
+
+
+def test_without_elfutils_it_says_so_once(program, monkeypatch):
+    monkeypatch.setattr(symbols.shutil, "which", lambda name: None)
+    symbolizer = Symbolizer(maps_of(program))
+    symbolizer.resolve([call_in(program, "outer")])
+    symbolizer.resolve([call_in(program, "main")])
+    assert symbolizer.frames(call_in(program, "main"))[0].function.startswith("main+0x")
+    assert len(symbolizer.notes) == 1
+    assert "eu-addr2line is missing" in symbolizer.notes[0]
+
+
+def test_changed_and_missing_modules_are_noted(program):
+    changed = Symbolizer(maps_of(program), recorded_at_ns=1)
+    changed.frames(call_in(program, "main"))
+    assert changed.notes == [f"{program} changed after the recording: its names may be wrong"]
+    gone = Symbolizer("1000-2000 r-xp 00000000 08:01 7 /no/such/lib.so\n")
+    assert gone.frames(0x1234)[0].function.startswith("lib.so+0x")
+    assert gone.notes == ["/no/such/lib.so cannot be read: no names from it"]
+
+
+def test_cplusplus_names():
+    assert demangle("_ZN3app5tableE") == "app::table"
+    assert demangle("plain") == "plain"
+    assert demangle("_Zbroken") == "_Zbroken"
+
+
+def test_files_that_are_no_elf_have_no_symbols(tmp_path):
+    text = tmp_path / "text"
+    text.write_text("not an ELF file, though long enough to be taken for one" * 10)
+    table = SymbolTable(str(text))
+    assert (table.function(0), table.variable(0)) == (None, None)
+
+
+def lock(number: int, address: int, flags=0, create=0, first=0) -> Lock:
+    return Lock(number, address, 1, 0, flags, create, first, 0, 0, 0, 0, (0,) * 46)
+
+
+def test_locks_are_named_by_variable_array_and_place(program):
+    stripes, pair = (BASE + symbol(program, name) for name in ("stripes", "pair"))
+    frames = {
+        1: [Frame("std::mutex::lock()", "std_mutex.h", 100, "prog", True),
+            Frame("Cache::find", "/src/cache.cpp", 12, "prog", False)],
+        2: [Frame("___pthread_mutex_init", "", 0, "/lib/libc.so.6", False),
+            Frame("Pool::Pool", "/src/pool.cpp", 3, "prog", False)],
+    }  # fmt: skip
+    locks = [lock(1 + n, stripes + 40 * n) for n in range(5)]
+    locks += [lock(6, pair), lock(7, pair + 40), lock(8, 0x10, first=1),
+              lock(9, 0x20, CREATED, create=2, first=1), lock(10, 0x30)]  # fmt: skip
+    names = name_locks(locks, Symbolizer(maps_of(program)), lambda stack: frames.get(stack, []))
+    assert {names[number].text for number in range(1, 6)} == {"stripes[]"}
+    assert [names[6].text, names[7].text] == ["pair", "pair+0x28"]
+    assert (names[8].text, names[8].by) == ("Cache::find at cache.cpp:12", "first use")
+    assert (names[9].text, names[9].by) == ("Pool::Pool at pool.cpp:3", "creation")
+    assert (names[10].text, names[10].by) == ("0x30", "address")
+
+
+def test_telling_frame_of_wrappers_only():
+    only = [Frame("pthread_mutex_lock", "", 0, "libc.so.6", False)]
+    assert telling(only) == only[0]
+    assert telling([]) is None

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Installs a build into a fresh prefix and builds the consumer program against it both ways.
+# Usage: test_consumer.sh CMAKE BUILD_DIR CXX LIBDIR
+set -eu
+cmake=$1 build=$2 cxx=$3 libdir=$4
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+
+DESTDIR='' "$cmake" --install "$build" --prefix "$prefix" >"$work/install.log"
+
+# Moved after installing: nothing in it may name the place where it was made.
+mv "$prefix" "$work/moved"
+prefix=$work/moved
+
+"$cmake" -S "$here/consumer" -B "$work/build" -G Ninja \
+  -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" >"$work/configure.log"
+"$cmake" --build "$work/build" >"$work/build.log" || { cat "$work/build.log"; exit 1; }
+"$work/build/consumer"
+
+export PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig"
+# Word splitting is wanted: pkg-config prints several options.
+# shellcheck disable=SC2046
+"$cxx" "$here/consumer/consumer.cpp" -o "$work/consumer" $(pkg-config --cflags --libs syncopate)
+LD_LIBRARY_PATH="$prefix/$libdir" "$work/consumer"
+
+"$prefix/bin/syncopate-native" list >"$work/locks.json"
+cmp "$work/locks.json" "$prefix/share/syncopate/locks.json"

@@ -1,0 +1,172 @@
+"""The scripts that check layers, memory-order tags and the README, on good and bad samples."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+HEADER = """\
+// sample_lock.h -- a sample.
+//
+// Source        none
+// Fairness      none
+// Space         4 B
+// Uncontended   1 RMW
+// Contended     1 RMW
+//
+// Invariants
+//   I1  none
+// Memory order
+//   [A]  acquire: the previous section happens-before ours.
+//   [R]  release: synchronizes with [A].
+//
+// Checked by    nothing
+#pragma once
+"""
+BODY = """\
+void lock() { while (word.exchange(1, std::memory_order_acquire)) {} }  // [A]
+void unlock() { word.store(0, std::memory_order_release); }             // [R]
+"""
+
+
+def run(script: str, root: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, SCRIPTS / script, root], capture_output=True, text=True, timeout=60
+    )
+
+
+def write(root: Path, path: str, text: str) -> None:
+    target = root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def layered(tmp_path: Path) -> Path:
+    write(tmp_path, "include/syncopate/machine.h", "#include <atomic>\n")
+    write(tmp_path, "include/syncopate/wait/spin.h", "#include <syncopate/machine.h>\n")
+    write(tmp_path, "include/syncopate/locks/one.h", "#include <syncopate/wait/spin.h>\n")
+    write(tmp_path, "shims/pthread/a.h", "#include <syncopate/locks/one.h>\n")
+    write(tmp_path, "shims/pthread/a.cpp", '#include "a.h"\n#include "src/record/r.h"\n')
+    write(tmp_path, "src/record/r.h", "#include <syncopate/machine.h>\n")
+    return tmp_path
+
+
+def test_layers_accept_lower_and_equal(layered: Path) -> None:
+    result = run("check_layers.py", layered)
+    assert result.returncode == 0, result.stdout
+    assert "6 files" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "message"),
+    [
+        (
+            "include/syncopate/wait/bad.h",
+            "#include <syncopate/locks/one.h>",
+            "include/syncopate/wait/bad.h:1: level 1 includes "
+            "include/syncopate/locks/one.h of level 2",
+        ),
+        ("src/record/bad.cpp", '#include "shims/pthread/a.h"', "level 3 includes"),
+        ("src/machine/native/bad.cpp", '#  include "../../record/r.h"', "level 0 includes"),
+        ("src/record/bad.cpp", "#include <syncopate/locks/gone.h>", "no such file"),
+        ("src/elsewhere/bad.cpp", "", "has no level"),
+    ],
+)
+def test_layers_refuse(layered: Path, path: str, line: str, message: str) -> None:
+    write(layered, path, line + "\n")
+    result = run("check_layers.py", layered)
+    assert result.returncode == 1
+    assert message in result.stdout
+    assert result.stdout.count("\n") == 1
+
+
+def test_layers_refuse_an_empty_tree(tmp_path: Path) -> None:
+    assert run("check_layers.py", tmp_path).returncode == 1
+
+
+def check_orders(root: Path, text: str, name: str = "sample_lock.h") -> subprocess.CompletedProcess:
+    write(root, f"include/syncopate/locks/{name}", text)
+    return run("check_memory_orders.py", root)
+
+
+def test_orders_accept_tagged(tmp_path: Path) -> None:
+    result = check_orders(tmp_path, HEADER + BODY)
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("  // [A]", "", "17: memory order without a [tag]"),
+        ("// [R]", "// [Q]", "[Q] is used but not argued"),
+        ("// [R]", "// [A]", "[R] is argued but stands nowhere"),
+        ("// Fairness      none\n", "", "lacks 'Fairness'"),
+        ("// Checked by    nothing\n", "", "lacks 'Checked by'"),
+        ("#pragma once", "", "no #pragma once"),
+    ],
+)
+def test_orders_refuse(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = HEADER + BODY
+    assert old in text
+    result = check_orders(tmp_path, text.replace(old, new))
+    assert result.returncode == 1
+    assert message in result.stdout
+
+
+def test_orders_accept_a_tag_where_the_expression_ends(tmp_path: Path) -> None:
+    text = HEADER + BODY.replace("release); }  ", "release)\n); }  ")
+    assert text.count("\n") == (HEADER + BODY).count("\n") + 1
+    result = check_orders(tmp_path, text)
+    assert result.returncode == 0, result.stdout
+
+
+def test_orders_leave_files_without_atomics_alone(tmp_path: Path) -> None:
+    result = check_orders(tmp_path, "#pragma once\nstruct null_lock {};\n", "null_lock.h")
+    assert result.returncode == 0, result.stdout
+
+
+LOCK = {
+    "name": "one",
+    "header": "syncopate/locks/one_lock.h",
+    "summary": "a | b",
+    "fair": "FIFO",
+    "size": 8,
+    "waits": ["park", "spin"],
+    "default_wait": "park",
+    "collapses_when_oversubscribed": ["spin"],
+}
+README = "before\n<!-- locks: begin -->\nold\n<!-- locks: end -->\nafter\n"
+
+
+def readme(root: Path, *options: str) -> subprocess.CompletedProcess:
+    write(root, "locks.json", json.dumps([LOCK]))
+    return subprocess.run(
+        [sys.executable, SCRIPTS / "readme_locks.py", *options, "locks.json", "README.md"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_readme_is_checked_then_written(tmp_path: Path) -> None:
+    write(tmp_path, "README.md", README)
+    assert readme(tmp_path, "--check").returncode == 1
+    assert (tmp_path / "README.md").read_text() == README
+    assert readme(tmp_path).returncode == 0
+    text = (tmp_path / "README.md").read_text()
+    assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
+    assert "| a \\| b | FIFO | 8 B | **park**, spin | spin |" in text
+    assert readme(tmp_path, "--check").returncode == 0
+
+
+def test_readme_without_the_markers_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, "README.md", "nothing\n")
+    result = readme(tmp_path)
+    assert result.returncode == 1
+    assert "no lines" in result.stderr

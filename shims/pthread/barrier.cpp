@@ -18,7 +18,8 @@ SYNCOPATE_EXPORT int pthread_barrier_init(pthread_barrier_t* b,
                                           unsigned count) {
   const int result = real::pthread_barrier_init(b, attributes, count);
   if (result == 0 && record::enabled)
-    record::object_created(record::object_kind::barrier, 0, b, nullptr);
+    record::object_created(record::object_kind::barrier, 0, b, nullptr,
+                           __builtin_return_address(0));
   return result;
 }
 

@@ -166,7 +166,8 @@ SYNCOPATE_EXPORT int pthread_cond_init(pthread_cond_t* c, const pthread_condattr
     return result;
   }
   if (record::enabled && !o.belongs_to_glibc())
-    record::object_created(record::object_kind::condition, 0, c, &o.slot);
+    record::object_created(record::object_kind::condition, 0, c, &o.slot,
+                           __builtin_return_address(0));
   return 0;
 }
 

@@ -83,6 +83,9 @@ bool acquire_recorded(pthread_mutex_t* m, mutex_object& o, const machine::deadli
 
 void release(pthread_mutex_t* m, mutex_object& o) {
   if (!keeps_owner()) {
+    // Unlocking a free normal mutex is undefined, but glibc tolerates it and programs do it; a queue
+    // lock would wait for a successor that does not exist.
+    if (!config.glibc_word && o.users == 0) return;
     o.owner = 0;
     o.users = 0;
   }
@@ -196,9 +199,9 @@ SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
     o.as_auto().lock();
     return 0;
   }
-  if (plain(o, mode::tatas)) {
-    as_tatas(o).lock();
-    o.owner = machine::self();
+  if (const int me = machine::known_self();
+      plain(o, mode::tatas) && me != 0 && as_tatas(o).try_lock()) {
+    o.owner = me;
     o.users = 1;
     return 0;
   }
@@ -259,7 +262,8 @@ SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexa
   if (record::enabled) {
     mutex_object& o = mutex_object::of(m);
     if (!o.belongs_to_glibc())
-      record::object_created(object_kind::mutex, o.type(), m, o.record_slot(config.glibc_word));
+      record::object_created(object_kind::mutex, o.type(), m, o.record_slot(config.glibc_word),
+                             __builtin_return_address(0));
   }
   return 0;
 }

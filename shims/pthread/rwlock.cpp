@@ -170,7 +170,8 @@ SYNCOPATE_EXPORT int pthread_rwlock_init(pthread_rwlock_t* l,
   }
   rwlock_object& o = rwlock_object::of(l);
   if (record::enabled && o.shared == 0)
-    record::object_created(object_kind::rwlock, 0, l, &o.slot);
+    record::object_created(object_kind::rwlock, 0, l, &o.slot,
+                           __builtin_return_address(0));
   return 0;
 }
 

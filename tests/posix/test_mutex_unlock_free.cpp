@@ -1,6 +1,5 @@
 // test_mutex_unlock_free.cpp -- unlocking a normal mutex that nobody holds: POSIX leaves it
-// undefined,
-// glibc returns 0 and the mutex stays usable, and error paths of real programs do it.
+// undefined, glibc returns 0 and the mutex stays usable, and error paths of real programs do it.
 #include "mutex_kinds.h"
 #include "thread.h"
 

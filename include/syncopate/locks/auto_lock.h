@@ -75,8 +75,10 @@ class auto_lock {
 
   // Blocks until the lock is held.
   void lock() noexcept {
-    if (__builtin_expect(!take_free(held), 0)) lock_slow(nullptr);
-    note_holder();
+    if (__builtin_expect(take_free(held), 1))
+      note_holder();
+    else
+      lock_contended();
   }
 
   // Blocks until the lock is held (true) or the deadline has passed (false).
@@ -148,11 +150,24 @@ class auto_lock {
                                          std::memory_order_relaxed);                    // [X]
   }
 
+  // The hot path has no call in it whose result it needs: the first time in a thread goes out of
+  // line as a whole.
   void note_holder() noexcept {
-    processor_.store(static_cast<std::uint16_t>(machine::processor()),
+    const int me = machine::known_self();
+    if (__builtin_expect(me == 0, 0)) return note_new_holder();
+    processor_.store(static_cast<std::uint16_t>(machine::processor_hint()),
                      std::memory_order_relaxed);                                        // [X]
-    owner_ = machine::self();
+    owner_ = me;
     ++users_;
+  }
+  [[gnu::noinline, gnu::cold]] void note_new_holder() noexcept {
+    (void)machine::self();
+    note_holder();
+  }
+
+  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
+    (void)lock_slow(nullptr);
+    note_holder();
   }
 
   // The holder took the lock on this very processor: while we run, it does not.
@@ -161,7 +176,7 @@ class auto_lock {
            static_cast<std::uint16_t>(machine::processor());
   }
 
-  [[gnu::noinline, gnu::cold]] bool lock_slow(const machine::deadline* until) noexcept {
+  [[gnu::noinline]] bool lock_slow(const machine::deadline* until) noexcept {
     attempt my{until, machine::ticks()};
     if (machine::may_spin() && spin_as_newcomer(my) == outcome::acquired) return true;
     for (;;) {

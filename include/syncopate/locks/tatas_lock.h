@@ -45,6 +45,9 @@ class tatas_lock {
 
   // Returns whether the lock was free and is now held. Wait-free.
   [[nodiscard]] bool try_lock() noexcept {
+    // An exchange is the cheaper instruction, but would overwrite held_parked.
+    if constexpr (!Wait::parks)
+      return word_.exchange(held, std::memory_order_acquire) == free;                   // [A]
     std::uint32_t expected = free;
     return word_.compare_exchange_strong(expected, held, std::memory_order_acquire,     // [A]
                                          std::memory_order_relaxed);                    // [T]

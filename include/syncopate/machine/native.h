@@ -89,15 +89,22 @@ inline constinit std::atomic<std::uint64_t> tick_rate{0};
   return rate;
 }
 
+#if defined(__x86_64__) && defined(RSEQ_SIG)
+namespace detail {
+inline const volatile struct rseq* rseq_area() noexcept {
+  const char* self;
+  asm("mov %%fs:0, %0" : "=r"(self));
+  return reinterpret_cast<const volatile struct rseq*>(self + __rseq_offset);
+}
+}  // namespace detail
+#endif
+
 // The number of the processor this thread runs on now (a hint: it may move at once).
-// One load where the C library has registered a restartable-sequence area, else a system call.
+// A load where the C library has registered a restartable-sequence area, else a system call.
 [[nodiscard]] inline unsigned processor() noexcept {
 #if defined(__x86_64__) && defined(RSEQ_SIG)
   if (__builtin_expect(__rseq_size != 0, 1)) {
-    const char* self;
-    asm("mov %%fs:0, %0" : "=r"(self));
-    const int cpu =
-        reinterpret_cast<const volatile struct rseq*>(self + __rseq_offset)->cpu_id;
+    const int cpu = static_cast<int>(detail::rseq_area()->cpu_id);
     if (__builtin_expect(cpu >= 0, 1)) return static_cast<unsigned>(cpu);
   }
 #endif
@@ -235,7 +242,12 @@ inline int wake(const void* address, int count,
 }
 
 namespace detail {
-inline thread_local constinit int self_id [[gnu::tls_model("initial-exec")]] = 0;
+inline constexpr std::uint32_t unknown_processor = 0xffff;
+struct thread_identity {
+  int id = 0;
+  const volatile std::uint32_t* processor = &unknown_processor;
+};
+inline thread_local constinit thread_identity me [[gnu::tls_model("initial-exec")]];
 inline constinit std::atomic<bool> fork_handled{false};
 
 // A word in a page that the kernel clears in the child of a fork: tells a child from its parent
@@ -264,8 +276,8 @@ inline constinit std::atomic<int> forked_from{0};
   const std::uint32_t next = last_generation.load(std::memory_order_relaxed) + 1;
   if (!word->compare_exchange_strong(wiped, next, std::memory_order_relaxed)) return wiped;
   last_generation.store(next, std::memory_order_relaxed);
-  forked_from.store(self_id, std::memory_order_relaxed);
-  self_id = 0;
+  forked_from.store(me.id, std::memory_order_relaxed);
+  me.id = 0;
   return next;
 }
 }  // namespace detail
@@ -290,15 +302,26 @@ namespace detail {
   (void)fork_generation();
   if (!fork_handled.exchange(true, std::memory_order_relaxed))
     ::pthread_atfork(nullptr, nullptr, [] { (void)fork_generation(); });
-  return self_id = static_cast<int>(::syscall(SYS_gettid));
+#if defined(__x86_64__) && defined(RSEQ_SIG)
+  if (__rseq_size != 0) me.processor = &rseq_area()->cpu_id;
+#endif
+  return me.id = static_cast<int>(::syscall(SYS_gettid));
 }
 }  // namespace detail
 
 // The kernel's id of the calling thread. One load after the first call.
 [[nodiscard]] inline int self() noexcept {
-  const int id = detail::self_id;
+  const int id = detail::me.id;
   return __builtin_expect(id != 0, 1) ? id : detail::learn_self();
 }
+
+// The same without asking the kernel: 0 until this thread has called self() once.
+[[nodiscard]] inline int known_self() noexcept { return detail::me.id; }
+
+// processor() in two loads, for threads whose known_self() is not 0; no_processor where the C
+// library registered no restartable-sequence area.
+inline constexpr std::uint32_t no_processor = 0xffff;
+[[nodiscard]] inline std::uint32_t processor_hint() noexcept { return *detail::me.processor; }
 
 // Dense number of the calling thread: 0, 1, 2, ...; the lowest free one, given back when the thread
 // ends. In libsyncopate (src/machine/native/thread_index.cpp).

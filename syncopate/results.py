@@ -72,7 +72,7 @@ class Results:
         notes = []
         if not flags & recordfile.FINISHED:
             state = "still runs" if self._runs() else "was killed"
-            notes.append(f"the program {state}; counts may lag by up to 63 per lock")
+            notes.append(f"the program {state}; counts may lag by up to 255 per lock")
         if flags & recordfile.DISK_FULL:
             notes.append("the disk was full: what happened afterwards is missing")
         if flags & recordfile.DESCRIPTOR_LOST:

@@ -44,13 +44,13 @@ static_assert(offsetof(condition_object, flags) == offsetof(pthread_cond_t, __da
 
 bool is_real(condition_object& o) {
   ensure_configured();
-  return config.how == mode::pass || o.belongs_to_glibc();
+  return current_mode() == mode::pass || o.belongs_to_glibc();
 }
 
 // Whether glibc's wait can release and take this mutex: a process-shared condition variable with a
 // private mutex whose algorithm does not keep glibc's word cannot be served (docs/limits.md).
 bool fits_real(pthread_mutex_t* m) {
-  return config.how == mode::pass || config.glibc_word || mutex_object::of(m).belongs_to_glibc();
+  return current_mode() == mode::pass || config.glibc_word || mutex_object::of(m).belongs_to_glibc();
 }
 
 // What a canceled or ended wait has to put in order; also pthread's cleanup argument.
@@ -160,7 +160,7 @@ SYNCOPATE_EXPORT int pthread_cond_broadcast(pthread_cond_t* c) {
 SYNCOPATE_EXPORT int pthread_cond_init(pthread_cond_t* c, const pthread_condattr_t* attributes) {
   condition_object& o = condition_object::of(c);
   ensure_configured();
-  if (attributes == nullptr && config.how != mode::pass) {
+  if (attributes == nullptr && current_mode() != mode::pass) {
     std::memset(c, 0, sizeof *c);
   } else if (const int result = real::pthread_cond_init(c, attributes); result != 0) {
     return result;

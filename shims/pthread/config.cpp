@@ -46,7 +46,7 @@ void say(const char* const* parts, int count) noexcept {
 
 // Two threads may come here at once: both compute the same, and `how` is stored last.
 void ensure_configured() noexcept {
-  if (__builtin_expect(__atomic_load_n(&config.how, __ATOMIC_ACQUIRE) != mode::unknown, 1)) return;
+  if (__builtin_expect(config.how.load(std::memory_order_acquire) != mode::unknown, 1)) return;
   mode how = mode::pass;
   const char* const on = std::getenv("SYNCOPATE");
   const char* name = std::getenv("SYNCOPATE_LOCK");
@@ -70,7 +70,7 @@ void ensure_configured() noexcept {
       how = fast_path_of(*lock, recording);
     }
   }
-  __atomic_store_n(&config.how, how, __ATOMIC_RELEASE);
+  config.how.store(how, std::memory_order_release);
 }
 
 namespace {
@@ -83,7 +83,7 @@ namespace {
                            "'; using auto (`syncopate list` shows the names)"};
     say(parts, 3);
   }
-  if (config.how == mode::pass) return;
+  if (current_mode() == mode::pass) return;
   // System calls that a sandbox entered later may refuse are made now.
   (void)machine::may_spin();
   (void)machine::self();

@@ -13,25 +13,29 @@
 
 namespace syncopate::shim {
 
+// The order matters: up to `recorded` the lock word is glibc's and auto_lock's fast path may act.
 enum class mode : std::uint8_t {
   automatic,   // auto_lock, not recording: the inline fast path
+  recorded,    // recording with an algorithm on glibc's word: the same, counted
   tatas,       // tatas_lock<spin>, not recording: the other inline fast path
-  recorded,    // recording with an algorithm on glibc's word: counted inline
   unknown,     // nothing was read yet: a lock call before our constructor finds this
   general,     // any other algorithm, or recording: through the table of algorithms
   pass,        // everything goes to the C library
 };
 
 struct configuration {
-  mode how = mode::unknown;
+  std::atomic<mode> how{mode::unknown};
   bool glibc_word = true;              // the algorithm keeps glibc's representation
   const algorithm* lock = nullptr;     // the algorithm; null in mode::pass
   const char* wait_name = "";
 };
 
 // Read once, by the constructor or by the first call that needs it, whichever comes first; then
-// constant. Hot paths read only `config.how`.
+// constant: `how` is stored last, with release order. Hot paths read only `how`, relaxed; a reader
+// that sees anything but `unknown` went through ensure_configured() or needs no other field.
 extern constinit configuration config;
+
+inline mode current_mode() noexcept { return config.how.load(std::memory_order_relaxed); }
 
 // Makes sure that the environment was read. Safe at any time in any thread, inside malloc, before
 // relocation of other libraries is complete; allocates nothing.

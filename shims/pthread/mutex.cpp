@@ -121,7 +121,7 @@ int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why)
 int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind why) {
   ensure_configured();
   mutex_object& o = mutex_object::of(m);
-  if (config.how == mode::pass || o.belongs_to_glibc()) return lock_real(m, until, why);
+  if (current_mode() == mode::pass || o.belongs_to_glibc()) return lock_real(m, until, why);
   if (is_recursive(o) && o.owner == machine::self()) {
     if (o.depth + 1 == 0) return EAGAIN;
     ++o.depth;
@@ -144,7 +144,7 @@ int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind w
 int trylock_general(pthread_mutex_t* m) {
   ensure_configured();
   mutex_object& o = mutex_object::of(m);
-  if (config.how == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_trylock(m);
+  if (current_mode() == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_trylock(m);
   if (is_recursive(o) && o.owner == machine::self()) {
     if (o.depth + 1 == 0) return EAGAIN;
     ++o.depth;
@@ -159,7 +159,7 @@ int trylock_general(pthread_mutex_t* m) {
 int unlock_general(pthread_mutex_t* m) {
   ensure_configured();
   mutex_object& o = mutex_object::of(m);
-  if (config.how == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_unlock(m);
+  if (current_mode() == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_unlock(m);
   if (is_recursive(o) || is_errorcheck(o)) {
     if (o.owner != machine::self()) return EPERM;
     if (is_recursive(o) && --o.depth != 0) return 0;
@@ -172,9 +172,8 @@ int unlock_general(pthread_mutex_t* m) {
   return 0;
 }
 
-bool plain(const mutex_object& o, mode how) {
-  return __builtin_expect(
-      (o.kind_flags() | (static_cast<unsigned>(config.how) ^ static_cast<unsigned>(how))) == 0, 1);
+bool is_automatic(const mutex_object& o) {
+  return o.kind_flags() == 0 && current_mode() == mode::automatic;
 }
 
 using tatas = tatas_lock<waits::spin>;
@@ -193,48 +192,67 @@ int unlock_mutex(pthread_mutex_t* m) noexcept { return unlock_general(m); }
 using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
 using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 
+namespace {
+
+[[gnu::noinline, gnu::cold]] int counted(pthread_mutex_t* m) {
+  mutex_object& o = mutex_object::of(m);
+  record::counted(object_kind::mutex, o.type(), m, o.record_slot(true), o.record_count(true));
+  return 0;
+}
+
+[[gnu::noinline]] int lock_otherwise(pthread_mutex_t* m) {
+  return lock_general(m, nullptr, record::wait_kind::mutex);
+}
+
+}  // namespace
+
+// Without a stack frame: every way that is not one of the fast ones is a tail call.
 SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
   mutex_object& o = mutex_object::of(m);
-  if (plain(o, mode::automatic)) {
-    o.as_auto().lock();
-    return 0;
+  if (o.kind_flags() == 0) [[likely]] {
+    const mode how = current_mode();
+    if (how == mode::tatas) {
+      if (!as_tatas(o).try_lock()) return lock_otherwise(m);
+      o.users = 1;  // no owner: nothing asks for a normal mutex's here
+      return 0;
+    }
+    const int me = machine::known_self();
+    if (how <= mode::recorded && me != 0 && o.as_auto().try_lock_as(me)) [[likely]] {
+      if (how == mode::automatic) [[likely]]
+        return 0;
+      // Counted here; contention is recorded on the long way.
+      if ((++*o.record_count(true) & (record::count_period - 1)) == 1) [[unlikely]]
+        return counted(m);
+      return 0;
+    }
   }
-  if (const int me = machine::known_self();
-      plain(o, mode::tatas) && me != 0 && as_tatas(o).try_lock()) {
-    o.owner = me;
-    o.users = 1;
-    return 0;
-  }
-  // Recording on a mutex with glibc's word: counted without a call; contention goes the long way.
-  if (plain(o, mode::recorded) && o.as_auto().try_lock()) {
-    count_acquisition(m, o);
-    return 0;
-  }
-  return lock_general(m, nullptr, record::wait_kind::mutex);
+  return lock_otherwise(m);
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
   mutex_object& o = mutex_object::of(m);
-  if (plain(o, mode::automatic)) {
-    o.as_auto().unlock();
-    return 0;
-  }
-  if (plain(o, mode::tatas)) {
-    o.owner = 0;
-    o.users = 0;
-    as_tatas(o).unlock();
-    return 0;
-  }
-  if (plain(o, mode::recorded) && !o.as_auto().contended() && record::current_hold.object != m) {
-    o.as_auto().unlock();
-    return 0;
+  if (o.kind_flags() == 0) [[likely]] {
+    const mode how = current_mode();
+    if (how == mode::automatic) [[likely]] {
+      o.as_auto().unlock();
+      return 0;
+    }
+    if (how == mode::tatas) {
+      o.owner = 0;
+      o.users = 0;
+      as_tatas(o).unlock();
+      return 0;
+    }
+    if (how == mode::recorded && record::current_hold.object != m &&
+        o.as_auto().unlock_uncontended()) [[likely]]
+      return 0;
   }
   return unlock_general(m);
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_trylock(pthread_mutex_t* m) {
   mutex_object& o = mutex_object::of(m);
-  if (plain(o, mode::automatic)) return o.as_auto().try_lock() ? 0 : EBUSY;
+  if (is_automatic(o)) return o.as_auto().try_lock() ? 0 : EBUSY;
   return trylock_general(m);
 }
 
@@ -254,7 +272,7 @@ SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexa
   ensure_configured();
   // Without attributes the object is all zero; no call to the C library, which may not be found yet
   // when the first allocator initializes its locks.
-  if (attributes == nullptr && config.how != mode::pass) {
+  if (attributes == nullptr && current_mode() != mode::pass) {
     std::memset(m, 0, sizeof *m);
   } else if (const int result = real::pthread_mutex_init(m, attributes); result != 0) {
     return result;
@@ -271,7 +289,7 @@ SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexa
 SYNCOPATE_EXPORT int pthread_mutex_destroy(pthread_mutex_t* m) {
   ensure_configured();
   mutex_object& o = mutex_object::of(m);
-  if (config.how == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_destroy(m);
+  if (current_mode() == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_destroy(m);
   if (o.users != 0) return EBUSY;
   if (record::enabled)
     record::object_destroyed(object_kind::mutex, m, o.record_slot(config.glibc_word),

@@ -50,7 +50,7 @@ static_assert(sizeof(auto_rwlock) <= offsetof(rwlock_object, slot));
 
 bool is_real(rwlock_object& o) {
   ensure_configured();
-  return config.how == mode::pass || o.shared != 0;
+  return current_mode() == mode::pass || o.shared != 0;
 }
 
 void count(pthread_rwlock_t* l, rwlock_object& o) {
@@ -163,7 +163,7 @@ SYNCOPATE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* l) {
 SYNCOPATE_EXPORT int pthread_rwlock_init(pthread_rwlock_t* l,
                                          const pthread_rwlockattr_t* attributes) {
   ensure_configured();
-  if (attributes == nullptr && config.how != mode::pass) {
+  if (attributes == nullptr && current_mode() != mode::pass) {
     std::memset(l, 0, sizeof *l);
   } else if (const int result = real::pthread_rwlock_init(l, attributes); result != 0) {
     return result;

@@ -75,7 +75,7 @@ struct lock_entry {  // 256 bytes; id = chunk.first + index; id 0: "locks beyond
   std::uint32_t first_stack;   // stack id of the first use seen, 0 when not captured
   std::uint32_t reserved;
   std::uint64_t created_ticks, destroyed_ticks;
-  std::uint64_t acquisitions;  // may lag by fewer than 64 when the process was killed
+  std::uint64_t acquisitions;  // may lag by fewer than 256 when the process was killed
   std::uint64_t hold_samples, hold_sum, hold_max;  // ticks; sampled holds
   std::uint32_t hold_histogram[46];
 };

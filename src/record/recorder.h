@@ -52,11 +52,11 @@ std::uint32_t identify(object_kind, int type, const void* object, std::uint32_t*
 
 // Uncontended acquisitions are counted in the object, by its holder, without a shared line:
 //     if ((++count & (count_period - 1)) == 1) counted(...);
-// so that `counted` sees acquisitions 1, 65, 129, ...: it registers the object and adds 1 at the
+// so that `counted` sees acquisitions 1, 257, 513, ...: it registers the object and adds 1 at the
 // first, adds count_period at each later one, and starts one sampled hold-time measurement.
 // `count_at` is where the count lives, read again at finish() for the remainder; slot and count
 // must lie within 256 bytes of the object's address for that.
-inline constexpr std::uint32_t count_period = 64;
+inline constexpr std::uint32_t count_period = 256;
 void counted(object_kind, int type, const void* object, std::uint32_t* slot,
              const std::uint32_t* count_at) noexcept;
 

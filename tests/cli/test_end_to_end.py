@@ -191,13 +191,13 @@ def test_killed_program_leaves_a_readable_record(tmp_path):
     )
     assert process.stdout.readline() == "ready\n"
     alive = report(tmp_path / "syncopate.rec")
-    assert alive["notes"][0] == "the program still runs; counts may lag by up to 63 per lock"
+    assert alive["notes"][0] == "the program still runs; counts may lag by up to 255 per lock"
     with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
         os.kill(int(file.read()), signal.SIGKILL)
     assert process.wait(timeout=60) == -signal.SIGKILL
     process.stdout.close()
     record = report(tmp_path / "syncopate.rec")
-    assert record["notes"][0] == "the program was killed; counts may lag by up to 63 per lock"
+    assert record["notes"][0] == "the program was killed; counts may lag by up to 255 per lock"
     assert lock_named(record, "hot_lock")["lost_ns"] > 0
 
 

@@ -179,7 +179,7 @@ def test_samples_are_scaled_to_the_exact_sums(tmp_path):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (0, "the program was killed; counts may lag by up to 63 per lock"),
+        (0, "the program was killed; counts may lag by up to 255 per lock"),
         (1 | 2, "the disk was full"),
         (1 | 4, "closed the record's descriptor"),
         (1 | 8, "more locks than the record's table holds"),

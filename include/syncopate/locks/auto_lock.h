@@ -95,16 +95,36 @@ class auto_lock {
     return true;
   }
 
+  // The same for a caller that has machine::known_self() at hand. Requires: me is it, and not 0.
+  [[nodiscard]] bool try_lock_as(int me) noexcept {
+    if (!take_free(held)) return false;
+    note_holder(me);
+    return true;
+  }
+
   // Requires: the calling thread holds the lock (any thread, where the holder is gone for good).
   void unlock() noexcept {
     owner_ = 0;
-    --users_;
+    users_ = 0;
     if (__builtin_expect(heir_.load(std::memory_order_relaxed) != no_heir, 0))          // [H]
       return hand_over();
     const void* const address = &word_;
     if (__builtin_expect(
             word_.exchange(free, std::memory_order_release) == held_sleepers, 0))       // [R]
       machine::wake(address, 1);
+  }
+
+  // The same for an observer: returns false, with the lock still held, where a waiter would have to
+  // be seen to; then unlock() is next.
+  [[nodiscard]] bool unlock_uncontended() noexcept {
+    if (__builtin_expect(heir_.load(std::memory_order_relaxed) != no_heir, 0))          // [H]
+      return false;
+    owner_ = 0;
+    users_ = 0;
+    std::uint32_t expected = held;
+    return __builtin_expect(
+        word_.compare_exchange_strong(expected, free, std::memory_order_release,        // [R]
+                                      std::memory_order_relaxed), 1);                   // [X]
   }
 
   // Whether somebody sleeps; a hint.
@@ -155,10 +175,13 @@ class auto_lock {
   void note_holder() noexcept {
     const int me = machine::known_self();
     if (__builtin_expect(me == 0, 0)) return note_new_holder();
+    note_holder(me);
+  }
+  void note_holder(int me) noexcept {
     processor_.store(static_cast<std::uint16_t>(machine::processor_hint()),
                      std::memory_order_relaxed);                                        // [X]
     owner_ = me;
-    ++users_;
+    users_ = 1;
   }
   [[gnu::noinline, gnu::cold]] void note_new_holder() noexcept {
     (void)machine::self();

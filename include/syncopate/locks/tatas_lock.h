@@ -27,6 +27,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
 namespace syncopate {
 
@@ -79,7 +80,7 @@ class tatas_lock {
     if constexpr (!Wait::parks) {
       back_off_until([](std::uint32_t) { return false; });
     } else {
-      if constexpr (Wait::name == waits::spin_then_park::name) {
+      if constexpr (std::is_same_v<Wait, waits::spin_then_park>) {
         const std::uint64_t until = machine::ticks() + waits::spin_then_park::spin_ticks;
         const auto enough = [until](std::uint32_t) {
           return static_cast<std::int64_t>(machine::ticks() - until) >= 0;

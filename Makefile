@@ -24,7 +24,7 @@ help:
 	@echo 'make check      the tests;  make check-all: the long ones too'
 	@echo 'make bench      the benchmarks'
 	@echo 'make format     format the sources;  make lint: check them'
-	@echo 'make readme     write the table of locks into README.md'
+	@echo 'make readme     write README.md from the code, the last demo and docs/figures'
 	@echo 'make install    install into PREFIX (now $(PREFIX))'
 	@echo 'make clean      remove build/'
 
@@ -77,9 +77,9 @@ lint: build/.setup-test $(BUILD)/build.ninja lint-scripts
 	$(PYTHON) -m ruff format --check $(PYTHON_DIRS)
 	clang-tidy --quiet -p $(BUILD) $(TIDY_FILES)
 
-# Puts the code's own list of locks into the README.
+# README.md from README.md.in, the code's list of locks, the last demo and docs/figures.
 readme: build
-	@$(PYTHON) scripts/readme_locks.py build/share/syncopate/locks.json README.md
+	@$(PYTHON) scripts/make_readme.py --demo build/demo/demo.txt build/share/syncopate/locks.json
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)

@@ -33,10 +33,7 @@ from interleaved import Ratio, Summary, number, ratio_of_medians  # noqa: E402
 FIGURES = {
     "programs.json": ("Real programs", "bench/programs.py --json docs/figures/programs.json"),
     "locks.json": ("The cost of a lock", "bench/compare.py --json docs/figures/locks.json"),
-    "recording.json": (
-        "The cost of recording",
-        "bench/compare.py --json docs/figures/recording.json ...",
-    ),
+    "recording.json": ("The cost of recording", ""),  # docs/figures/README.md says how
 }
 METRIC_NAMES = {
     "cycles": "cycles per lock and unlock",
@@ -113,14 +110,12 @@ def programs_table(report: dict) -> str:
     """What bench/programs.py measured: a row for each program and lock beside the first."""
     rows = []
     for workload in report["workloads"]:
-        (base, theirs), *_ = workload["speeds"].items()
+        speeds, base = workload["speeds"], next(iter(workload["speeds"]))
         for name, ratio in workload["ratios"].items():
-            against = "" if (name, base) == ("auto", "glibc") else f" ({name} / {base})"
-            speeds = [spread(theirs), spread(workload["speeds"][name])]
-            goal = f"{workload['at_least']:g}"
             title = f"{workload['workload']}, {workload['unit']}"
-            rows.append([title, *speeds, str(Ratio(**ratio)) + against, goal])
-    titles = ["program", "glibc", "auto", "auto / glibc (95 % interval)", "goal"]
+            sides = [spread(speeds[base]), f"`{name}`", spread(speeds[name])]
+            rows.append([title, *sides, str(Ratio(**ratio)), f"{workload['at_least']:g}"])
+    titles = ["program", base, "lock", "with it", f"ratio to {base} (95 %)", "goal"]
     return markdown(rows, titles)
 
 
@@ -161,17 +156,17 @@ def comparison_table(program: str | None, comparison: dict) -> str:
 
 def provenance(report: dict) -> str:
     how = report["measured"]
-    rounds = f", medians of {how['rounds']} rounds (smallest .. largest)" if "rounds" in how else ""
+    rounds = f"{how['rounds']} interleaved" if "rounds" in how else "interleaved"
     return (
         f"Measured {how['date']} at commit {how['commit']} on {how['processors']} x"
-        f" {how['processor']},\nLinux {how['kernel']}{rounds}. All sides of a comparison ran"
-        " interleaved.\n"
+        f" {how['processor']},\nLinux {how['kernel']}. Medians of {rounds} rounds (smallest .."
+        " largest).\n"
     )
 
 
 def figure(path: Path) -> str:
     """One file of docs/figures as Markdown."""
-    title, command = FIGURES.get(path.name, (path.stem, ""))
+    title, command = FIGURES.get(path.name, (path.stem.replace("-", " ").capitalize(), ""))
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
         head = f"### {title}\n\n{provenance(report)}"

@@ -147,11 +147,12 @@ class alignas(64) any_lock {
     std::vector<std::pair<std::size_t, std::string>> candidates;
     const std::string_view algorithm = name.substr(0, name.find(':'));
     for (const kind& k : detail::lock_kinds) {
-      if (k.is_default) candidates.emplace_back(edit_distance(name, k.name), k.name);
-      if (k.wait.empty()) continue;
-      std::string full = std::string(k.name) + ':' + std::string(k.wait);
-      const std::size_t distance = k.name == algorithm ? 0 : edit_distance(name, full);
-      candidates.emplace_back(distance, std::move(full));
+      const auto add = [&](std::string text) {
+        const std::size_t distance = k.name == algorithm ? 0 : edit_distance(name, text);
+        candidates.emplace_back(distance, std::move(text));
+      };
+      if (k.is_default) add(std::string(k.name));
+      if (!k.wait.empty()) add(std::string(k.name) + ':' + std::string(k.wait));
     }
     std::size_t least = candidates.front().first;
     for (const auto& [distance, _] : candidates) least = std::min(least, distance);

@@ -21,30 +21,34 @@
 // glibc's own code (its condition variables, C11 threads) treats 3 like 2 and may run on the same
 // mutex at any time: it wakes one sleeper too many at worst.
 //
-// State of heir_: 0 no heir; else the low two bits say 1 due: the next unlock() must hand over;
-// 2 due_asleep: as 1, and the heir sleeps on heir_; 3 granted: the heir holds the lock (word_ stays
-// 2); the other bits are the heir's fork generation. State of spin_: bit 15 a spinner is announced,
+// State of heir_, the seat of the waiter that was woken last and found the lock taken again:
+//   0 no_heir
+//   1 seated      awake or napping: unlock() need not wake anyone; the heir remembers the sleepers
+//   2 due         it has waited long enough: the next unlock() must hand the lock over
+//   3 due_asleep  as 2, and it sleeps on heir_
+//   4 granted     the lock is the heir's (word_ stays 2)
+// The other bits of heir_ are the heir's fork generation. State of spin_: bit 15 a newcomer spins,
 // bits 10-14 its fork generation, bits 0-9 the learned budget. After a fork, what a spinner or heir
 // of the parent left behind is recognized by its generation and ignored.
 //
 // Invariants
 //   I1  word_ != 0 exactly while a thread holds the lock or a grant is under way.
-//   I2  While a thread sleeps on word_: word_ is 2, or 3 and the announced spinner is awake, or a
-//       thread woken from word_ is awake. Whoever is awake in this sense either acquires with 2 or
-//       exchanges word_ to 2 before it sleeps.
+//   I2  While a thread sleeps on word_: word_ is 2; or it is 3 and the announced spinner is awake; or
+//       a thread woken from word_ is awake or seated. Whoever remembers sleepers in this sense
+//       acquires with 2, or exchanges word_ to 2 before it sleeps or gives up.
 //   I3  At most one thread has the announced bit of spin_; only it changes word_ from 2 to 3.
-//   I4  heir_ leaves 0 only by the heir, goes to granted only by the holder in unlock(), and returns
-//       to 0 only by the heir. granted implies word_ != 0.
-//   I5  An heir that sleeps has set word_ to 2 after heir_: the holder it saw, or a later one, finds
-//       heir_ in unlock(). A holder that read heir_ just before finds word_ == 2 and wakes a
-//       sleeper; if the heir is the only waiter it looks again within heir_patience.
+//   I4  heir_ leaves no_heir and returns to it only by the heir; it goes to granted only by the
+//       holder in unlock(), from due or due_asleep. granted implies word_ != 0.
+//   I5  A due heir has exchanged word_ to 2 after it became due: the holder it saw, or a later one,
+//       finds heir_ in unlock(). A holder that read heir_ just before leaves the lock free; if
+//       nobody takes and releases it, the heir looks again within heir_patience.
 //
 // Memory order (each tag stands at its site below)
 //   [R]  release RMW of word_ to free -- synchronizes with [A].
 //   [A]  acquire RMW of word_ that finds it free: the previous critical section happens-before ours.
-//   [G]  release exchange of heir_ to granted -- synchronizes with [T].
+//   [G]  release RMW of heir_ to granted -- synchronizes with [T].
 //   [T]  acquire load (or failed RMW) of heir_ that finds granted.
-//   [H]  relaxed load of heir_ in unlock(): a late sight costs one period of fairness only (I5).
+//   [H]  relaxed load of heir_ in unlock(): a late sight costs a little time only (I5).
 //   [X]  relaxed: hints (processor_, spin_, handed_), polls that decide only when to try [A], and
 //        changes among 1, 2 and 3, which publish nothing but themselves.
 //
@@ -70,8 +74,8 @@ class auto_lock {
       .source = "glibc's word protocol; abseil, WTF::Lock, parking_lot for the policies"};
 
   // Ticks between two hand-overs to waiters while others keep overtaking: bounds the wait to about
-  // (waiters * period) and costs one cache-line transfer a period. 2^19 ticks are 0.25 ms at 2 GHz.
-  static constexpr std::uint64_t hand_over_period = 1u << 19;
+  // (waiters * period) and costs two context switches a period. 2^18 ticks are 0.13 ms at 2 GHz.
+  static constexpr std::uint64_t hand_over_period = 1u << 18;
 
   // Blocks until the lock is held.
   void lock() noexcept {
@@ -107,7 +111,7 @@ class auto_lock {
     owner_ = 0;
     users_ = 0;
     if (__builtin_expect(heir_.load(std::memory_order_relaxed) != no_heir, 0))          // [H]
-      return hand_over();
+      return unlock_for_heir();
     const void* const address = &word_;
     if (__builtin_expect(
             word_.exchange(free, std::memory_order_release) == held_sleepers, 0))       // [R]
@@ -140,22 +144,25 @@ class auto_lock {
   friend struct auto_lock_layout;
 
   enum : std::uint32_t { free = 0, held = 1, held_sleepers = 2, held_spinner = 3 };
-  enum : std::uint32_t { no_heir = 0, due = 1, due_asleep = 2, granted = 3 };
+  enum : std::uint32_t { no_heir = 0, seated = 1, due = 2, due_asleep = 3, granted = 4 };
   enum class outcome { acquired, woken, gave_up, timed_out };
 
-  static constexpr std::uint32_t role_mask = 3;        // of heir_; the rest is the generation
+  static constexpr std::uint32_t role_mask = 7;        // of heir_; the rest is the generation
   static constexpr std::uint16_t announced = 0x8000;   // of spin_
   static constexpr std::uint16_t budget_mask = 0x03ff;
-  static constexpr std::uint32_t budget_unit = 64;
+  static constexpr std::uint32_t budget_unit = 64;      // ticks
   static constexpr std::uint32_t min_budget = 8;        // 512 ticks: a cheap probe
-  static constexpr std::uint32_t first_budget = 64;     // 4,096 ticks, until something was learned
+  static constexpr std::uint32_t first_budget = 128;    // 8,192 ticks, until something was learned
   static constexpr std::uint32_t max_budget = 640;      // 40,960 ticks: two sleeps and wake-ups
   static constexpr std::uint32_t explore_one_in = 16;   // slow paths that spin to max_budget
-  static constexpr std::uint32_t max_pauses = 16;       // between two polls
-  static constexpr std::uint64_t yield_every = 1u << 15;  // ticks a long spin keeps the processor
-  static constexpr std::uint64_t old_age = 1u << 21;    // ticks; 1 ms at 2 GHz
-  static constexpr std::uint64_t heir_polls = 1u << 13; // ticks an heir polls before it sleeps
-  static constexpr std::int64_t heir_patience = 1'000'000;  // ns between its looks at word_ (I5)
+  // Pauses between two polls double up to here. Each poll takes the line from the holder, so rare
+  // polls are what lets the holder run at full speed (bench/pthread_load contended, 2 threads).
+  static constexpr std::uint32_t newcomer_pauses = 128, heir_pauses = 256;
+  static constexpr std::uint64_t preempted = 1u << 18;    // ticks between two looks of a spinner
+  static constexpr std::uint64_t yield_every = 1u << 15;  // ticks an heir keeps the processor
+  static constexpr std::uint64_t due_polls = 1u << 13;  // ticks a due heir polls before it sleeps
+  static constexpr std::int64_t nap = 50'000;           // ns between an heir's looks from its sleep
+  static constexpr std::int64_t heir_patience = 1'000'000;  // ns, the same once it is due (I5)
 
   // One waiter's way through lock_slow().
   struct attempt {
@@ -201,13 +208,13 @@ class auto_lock {
 
   [[gnu::noinline]] bool lock_slow(const machine::deadline* until) noexcept {
     attempt my{until, machine::ticks()};
-    if (machine::may_spin() && spin_as_newcomer(my) == outcome::acquired) return true;
+    if (machine::may_spin() && !has_queue() && spin_as_newcomer(my) == outcome::acquired)
+      return true;
     for (;;) {
       outcome end = sleep(my);
-      if (end == outcome::gave_up) continue;  // interrupted, or the word changed: sleep again
-      if (end == outcome::woken && machine::may_spin()) end = spin_until_due(my);
-      if (end == outcome::gave_up || end == outcome::woken)
-        if (machine::ticks() - my.arrival >= old_age || hand_over_is_due()) end = become_heir(my);
+      // Woken, it is our turn: take the lock, or the heir's seat if somebody overtook us. Else
+      // (interrupted, or the word changed, or the seat is taken) sleep again.
+      if (end == outcome::woken) end = take_free(held_sleepers) ? outcome::acquired : inherit(my);
       if (end == outcome::acquired) return true;
       if (end == outcome::timed_out) return false;
     }
@@ -237,13 +244,20 @@ class auto_lock {
     spin_.store(static_cast<std::uint16_t>(budget), std::memory_order_relaxed);         // [X]
   }
 
+  // Others wait already. Then a newcomer sleeps at once: with more threads than processors, spinners
+  // only fill the run queues, and being preempted in the middle of a spin is the longest wait.
+  [[nodiscard]] bool has_queue() const noexcept {
+    return word_.load(std::memory_order_relaxed) > held ||                              // [X]
+           heir_.load(std::memory_order_relaxed) != no_heir;                            // [X]
+  }
+
   outcome spin_as_newcomer(attempt& my) noexcept {
     std::uint32_t budget;
     if (holder_cannot_run() || !announce_spinner(budget)) return outcome::gave_up;
     if (budget == 0) budget = first_budget;
     const bool explore = (my.arrival / budget_unit) % explore_one_in == 0;
     const std::uint64_t limit = (explore ? max_budget : budget) * std::uint64_t{budget_unit};
-    const outcome end = spin(my, my.arrival + limit, false);
+    const outcome end = spin(my, my.arrival + limit);
     if (end == outcome::acquired) {
       // Twice the wait that paid, approached quickly from below and slowly from above.
       const std::uint64_t waited = (machine::ticks() - my.arrival) / budget_unit;
@@ -258,19 +272,9 @@ class auto_lock {
     return end;
   }
 
-  // A woken waiter stays awake, so that unlock() need not wake anyone, until it gets the lock or
-  // may ask for it to be handed over.
-  outcome spin_until_due(attempt& my) noexcept {
-    std::uint32_t learned;
-    if (holder_cannot_run() || !announce_spinner(learned)) return outcome::gave_up;
-    const outcome end = spin(my, last_hand_over() + hand_over_period, true);
-    withdraw_spinner(learned);
-    return end;
-  }
-
-  outcome spin(attempt& my, std::uint64_t limit, bool polite) noexcept {
-    std::uint64_t next_yield = machine::ticks() + yield_every;
-    for (std::uint32_t pauses = 1;; pauses = pauses < max_pauses ? 2 * pauses : max_pauses) {
+  outcome spin(attempt& my, std::uint64_t limit) noexcept {
+    std::uint64_t last = my.arrival;
+    for (std::uint32_t pauses = 1;; pauses = pauses < newcomer_pauses ? 2 * pauses : pauses) {
       std::uint32_t value = word_.load(std::memory_order_relaxed);                      // [X]
       if (value == free) {
         if (take_free(my.take_as)) return outcome::acquired;
@@ -281,25 +285,35 @@ class auto_lock {
           my.take_as = held_sleepers;
         if (holder_cannot_run()) return outcome::gave_up;
       }
+      // A gap between two looks: we were preempted, so more threads want to run than can. Going to
+      // sleep starts a queue, and with a queue newcomers leave the processors to others.
       const std::uint64_t time = machine::ticks();
-      if (static_cast<std::int64_t>(time - limit) >= 0) return outcome::gave_up;
-      if (polite && static_cast<std::int64_t>(time - next_yield) >= 0) {
-        machine::yield();
-        next_yield = machine::ticks() + yield_every;
-      } else {
-        machine::spin(pauses);
-      }
+      if (time - last > preempted || static_cast<std::int64_t>(time - limit) >= 0)
+        return outcome::gave_up;
+      last = time;
+      machine::spin(pauses);
     }
+  }
+
+  static bool has_passed(std::uint64_t time) noexcept {
+    return static_cast<std::int64_t>(machine::ticks() - time) >= 0;
   }
 
   // ---- sleeping -------------------------------------------------------------------------------
 
+  // Whether somebody else remembers a thread that sleeps while word_ holds `value` (I2). If that
+  // somebody stops doing so, word_ changes first, and the sleep does not begin.
+  [[nodiscard]] bool is_remembered(const attempt& my, std::uint32_t value) const noexcept {
+    if (value == held_sleepers) return true;
+    const std::uint32_t heir = heir_.load(std::memory_order_relaxed);                   // [X]
+    if (value == held && of_this_process(heir) && (heir & role_mask) == seated) return true;
+    return value == held_spinner && my.take_as != held_sleepers &&
+           spinner_is_announced(spin_.load(std::memory_order_relaxed));                 // [X]
+  }
+
   outcome sleep(attempt& my) noexcept {
     std::uint32_t value = word_.load(std::memory_order_relaxed);                        // [X]
-    // Under held_spinner the spinner remembers us (I2), unless it is us who must remember others, or
-    // the spinner withdraws just now (it exchanges word_ next) or stayed behind in a parent process.
-    if (value != held_spinner || my.take_as == held_sleepers ||
-        !spinner_is_announced(spin_.load(std::memory_order_relaxed))) {                 // [X]
+    if (!is_remembered(my, value)) {
       if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A]
         return outcome::acquired;
       value = held_sleepers;
@@ -311,7 +325,7 @@ class auto_lock {
     }
   }
 
-  // ---- handing over ---------------------------------------------------------------------------
+  // ---- inheriting -----------------------------------------------------------------------------
 
   // Stamps are kept in units of 1,024 ticks and compared modulo 2^32 units (over 20 minutes).
   static constexpr unsigned stamp_shift = 10;
@@ -324,45 +338,75 @@ class auto_lock {
         stamp(time) - handed_.load(std::memory_order_relaxed);                          // [X]
     return time - (std::uint64_t{since} << stamp_shift);
   }
-  [[nodiscard]] bool hand_over_is_due() const noexcept {
-    return machine::ticks() - last_hand_over() >= hand_over_period;
-  }
-
   static std::uint32_t as_heir(std::uint32_t role) noexcept {
-    return machine::fork_generation() << 2 | role;
+    return machine::fork_generation() << 3 | role;
   }
   static bool of_this_process(std::uint32_t heir) noexcept {
     return (heir & ~role_mask) == as_heir(no_heir);
   }
 
-  // Asks for the lock and waits for the grant. gave_up: another thread is the heir.
-  outcome become_heir(attempt& my) noexcept {
+  // Takes the seat and waits in it: first for the lock to be free, then, due, for the grant.
+  // gave_up: another thread has the seat. Requires: this thread remembers sleepers.
+  outcome inherit(attempt& my) noexcept {
     std::uint32_t seen = heir_.load(std::memory_order_relaxed);                         // [X]
     if ((seen != no_heir && of_this_process(seen)) ||
-        !heir_.compare_exchange_strong(seen, as_heir(due), std::memory_order_relaxed,   // [X]
+        !heir_.compare_exchange_strong(seen, as_heir(seated), std::memory_order_relaxed,  // [X]
                                        std::memory_order_relaxed))                      // [X]
       return outcome::gave_up;
-    outcome end = outcome::acquired;
-    if (word_.exchange(held_sleepers, std::memory_order_acquire) != free &&             // [A]
-        !granted_soon())
-      end = sleep_as_heir(my);
-    // Only a holder writes heir_ meanwhile; that is us now, unless we timed out and left already.
-    if (end == outcome::acquired) heir_.store(no_heir, std::memory_order_relaxed);      // [X]
+    outcome end = wait_until_due(my);
+    if (end == outcome::gave_up) {
+      heir_.store(as_heir(due), std::memory_order_relaxed);                             // [X]
+      end = wait_for_grant(my);  // a grant may race with a time-out: that one clears the seat
+    } else if (end == outcome::timed_out) {
+      heir_.store(no_heir, std::memory_order_relaxed);                                  // [X]
+    }
+    if (end == outcome::timed_out) {
+      // From here on nobody remembers the sleepers (I2). One may sleep on `held`, so that only a
+      // wake reaches it; the others are woken one by one, since word_ is 2.
+      if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A]
+        return outcome::acquired;
+      machine::wake(&word_, 1);
+      return outcome::timed_out;
+    }
+    heir_.store(no_heir, std::memory_order_relaxed);                                    // [X]
     return end;
   }
 
-  [[nodiscard]] bool granted_soon() const noexcept {
-    return machine::may_spin() && !holder_cannot_run() &&
-           machine::wait_until(
-               heir_, std::memory_order_acquire,                                        // [T]
-               [](std::uint32_t state) { return (state & role_mask) == granted; },
-               machine::ticks() + heir_polls);
+  // gave_up: due.
+  outcome wait_until_due(attempt& my) noexcept {
+    const std::uint64_t due_time = last_hand_over() + hand_over_period;
+    std::uint64_t next_yield = machine::ticks() + yield_every;
+    for (std::uint32_t pauses = 1; !has_passed(due_time);
+         pauses = pauses < heir_pauses ? 2 * pauses : pauses) {
+      if (word_.load(std::memory_order_relaxed) == free && take_free(held_sleepers))    // [X]
+        return outcome::acquired;
+      if (!machine::may_spin() || holder_cannot_run()) {
+        // The holder needs this processor.
+        const machine::deadline look = machine::after(nap);
+        machine::park(heir_, as_heir(seated), &look);
+      } else if (has_passed(next_yield)) {
+        machine::yield();
+        next_yield = machine::ticks() + yield_every;
+      } else {
+        machine::spin(pauses);
+      }
+      if (my.until != nullptr && machine::remaining(*my.until) <= 0) return outcome::timed_out;
+    }
+    return outcome::gave_up;
   }
 
-  outcome sleep_as_heir(attempt& my) noexcept {
+  outcome wait_for_grant(attempt& my) noexcept {
+    if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)               // [A]
+      return outcome::acquired;
+    if (machine::may_spin() && !holder_cannot_run() &&
+        machine::wait_until(
+            heir_, std::memory_order_acquire,                                           // [T]
+            [](std::uint32_t state) { return (state & role_mask) == granted; },
+            machine::ticks() + due_polls))
+      return outcome::acquired;
     const std::uint32_t asleep = as_heir(due_asleep);
     std::uint32_t state = as_heir(due);
-    if (!heir_.compare_exchange_strong(state, asleep, std::memory_order_acquire,    // [T]
+    if (!heir_.compare_exchange_strong(state, asleep, std::memory_order_acquire,        // [T]
                                        std::memory_order_acquire))                      // [T]
       return outcome::acquired;
     for (;;) {
@@ -372,7 +416,7 @@ class auto_lock {
       if ((heir_.load(std::memory_order_acquire) & role_mask) == granted)               // [T]
         return outcome::acquired;
       if (result != machine::park_result::timed_out) continue;
-      // The holder may have released through code that knows no heirs (I5).
+      // The holder may have released without seeing us (I5).
       if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A]
         return outcome::acquired;
       state = asleep;
@@ -383,22 +427,26 @@ class auto_lock {
     }
   }
 
-  // Requires: the calling thread holds the lock; heir_ was seen not to be no_heir.
-  [[gnu::noinline, gnu::cold]] void hand_over() noexcept {
+  // unlock() that found somebody in the seat. Requires: the calling thread holds the lock.
+  [[gnu::noinline]] void unlock_for_heir() noexcept {
     const void* const address = &word_;
     const void* const heir_address = &heir_;
-    if (!of_this_process(heir_.load(std::memory_order_relaxed))) {                      // [H]
-      // A child inherited the lock while a thread of its parent was the heir.
-      heir_.store(no_heir, std::memory_order_relaxed);                                  // [X]
-      if (word_.exchange(free, std::memory_order_release) == held_sleepers)             // [R]
-        machine::wake(address, 1);
-      return;
+    std::uint32_t seen = heir_.load(std::memory_order_relaxed);                         // [H]
+    while (of_this_process(seen) && (seen & role_mask) >= due) {
+      handed_.store(stamp(machine::ticks()), std::memory_order_relaxed);                // [X]
+      word_.store(held_sleepers, std::memory_order_relaxed);                            // [X]
+      if (heir_.compare_exchange_weak(seen, as_heir(granted), std::memory_order_release,  // [G]
+                                      std::memory_order_relaxed)) {                     // [X]
+        if ((seen & role_mask) == due_asleep) machine::wake(heir_address, 1);
+        return;
+      }
     }
-    handed_.store(stamp(machine::ticks()), std::memory_order_relaxed);                  // [X]
-    word_.store(held_sleepers, std::memory_order_relaxed);                              // [X]
-    if ((heir_.exchange(as_heir(granted), std::memory_order_release) & role_mask) ==    // [G]
-        due_asleep)
-      machine::wake(heir_address, 1);
+    // A seated heir remembers the sleepers, except those that came before it sat down or after it
+    // left: they have set word_ to 2. One that a parent process left behind does not exist.
+    if (seen != no_heir && !of_this_process(seen))
+      heir_.store(no_heir, std::memory_order_relaxed);                                  // [X]
+    if (word_.exchange(free, std::memory_order_release) == held_sleepers)               // [R]
+      machine::wake(address, 1);
   }
 
   std::atomic<std::uint32_t> word_{free};

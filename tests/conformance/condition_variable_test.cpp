@@ -1,0 +1,235 @@
+// condition_variable: no signal is lost, none goes to the wrong waiter, and it may be destroyed as
+// soon as everybody has been woken.
+#include <barrier>
+#include <memory>
+#include <mutex>
+
+#include <syncopate/condition/condition_variable.h>
+#include <syncopate/locks/all.h>
+
+#include "support.h"
+
+namespace {
+
+using namespace conformance;
+using syncopate::condition_variable;
+using syncopate::cv_status;
+
+template <class Lock>
+class ConditionVariable : public ::testing::Test {};
+using mutexes =
+    ::testing::Types<syncopate::auto_lock, syncopate::futex_lock,
+                     syncopate::ticket_lock<syncopate::waits::park>,
+                     syncopate::mcs_lock<syncopate::waits::spin_then_park>,
+                     syncopate::clh_lock<syncopate::waits::yield>, std::mutex>;
+TYPED_TEST_SUITE(ConditionVariable, mutexes);
+
+TYPED_TEST(ConditionVariable, PingPongLosesNoWakeUp) {
+  constexpr int rounds = 3000 / sanitizer_divisor;
+  TypeParam mutex;
+  condition_variable changed[2];
+  int turn = 0, count = 0;
+  on_threads(2, [&](int me) {
+    for (int i = 0; i < rounds; ++i) {
+      mutex.lock();
+      changed[me].wait(mutex, [&] { return turn == me; });
+      ++count;
+      turn = 1 - me;
+      if (i % 2 == 0) changed[turn].notify_one();  // with the mutex held, and without
+      mutex.unlock();
+      if (i % 2 != 0) changed[1 - me].notify_one();
+    }
+  });
+  EXPECT_EQ(count, 2 * rounds);
+  EXPECT_TRUE(changed[0].empty() && changed[1].empty());
+}
+
+// Threads that wait on one condition variable, each enlisted before the next one starts.
+template <class Lock>
+struct waiting_threads {
+  explicit waiting_threads(int count) {
+    for (int i = 0; i < count; ++i) {
+      threads.emplace_back([this, i] {
+        std::scoped_lock guard(mutex);
+        ++enlisted;
+        condition.wait(mutex);
+        order.push_back(i);
+      });
+      // The waiter gives the mutex away once it stands in the list.
+      await([this, i] {
+        std::scoped_lock guard(mutex);
+        return enlisted == i + 1;
+      });
+    }
+  }
+  std::size_t woken() {
+    std::scoped_lock guard(mutex);
+    return order.size();
+  }
+
+  Lock mutex;
+  condition_variable condition;
+  int enlisted = 0;
+  std::vector<int> order;
+  std::vector<std::jthread> threads;
+};
+
+TYPED_TEST(ConditionVariable, SignalsInOrderOfArrival) {
+  waiting_threads<TypeParam> waiters(4);
+  EXPECT_FALSE(waiters.condition.empty());
+  for (std::size_t i = 1; i <= 4; ++i) {
+    waiters.condition.notify_one();
+    await([&] { return waiters.woken() == i; });
+  }
+  EXPECT_TRUE(waiters.condition.empty());
+  EXPECT_EQ(waiters.order, (std::vector<int>{0, 1, 2, 3}));
+}
+
+TYPED_TEST(ConditionVariable, NotifyOneWakesOne) {
+  waiting_threads<TypeParam> waiters(3);
+  waiters.condition.notify_one();
+  await([&] { return waiters.woken() == 1; });
+  sleep_ms(5);
+  EXPECT_EQ(waiters.woken(), 1u);
+  waiters.condition.notify_all();
+}
+
+TYPED_TEST(ConditionVariable, NotifyAllWakesAll) {
+  waiting_threads<TypeParam> waiters(6);
+  waiters.condition.notify_all();
+  EXPECT_TRUE(waiters.condition.empty());
+  waiters.threads.clear();  // joins
+  EXPECT_EQ(waiters.order.size(), 6u);
+}
+
+TYPED_TEST(ConditionVariable, TimesOutNotEarly) {
+  TypeParam mutex;
+  condition_variable condition;
+  std::scoped_lock guard(mutex);
+  for (const clockid_t clock : both_clocks) {
+    const machine::deadline until = in(10 * millisecond, clock);
+    EXPECT_EQ(condition.wait_until(mutex, until), cv_status::timed_out);
+    EXPECT_LE(machine::remaining(until), 0);
+    EXPECT_EQ(condition.wait_until(mutex, in(-millisecond, clock)), cv_status::timed_out);
+  }
+  EXPECT_EQ(condition.wait_for(mutex, std::chrono::milliseconds(2)), cv_status::timed_out);
+  EXPECT_EQ(condition.wait_for(mutex, std::chrono::seconds(-1)), cv_status::timed_out);
+  EXPECT_TRUE(condition.empty());
+}
+
+TYPED_TEST(ConditionVariable, IsSignaledBeforeItsDeadline) {
+  TypeParam mutex;
+  condition_variable condition;
+  bool ready = false;
+  cv_status result = cv_status::timed_out;
+  {
+    observed_thread waiter([&] {
+      std::scoped_lock guard(mutex);
+      while (!ready) result = condition.wait_until(mutex, in(60'000 * millisecond));
+    });
+    waiter.await_sleep();
+    std::scoped_lock guard(mutex);
+    ready = true;
+    condition.notify_one();
+  }
+  EXPECT_EQ(result, cv_status::signaled);
+}
+
+// A waiter that times out just when it is signaled must report the signal, or leave it to others:
+// tokens are handed out one signal each, so each signal that vanished would leave a token behind.
+TYPED_TEST(ConditionVariable, TimeOutsTakeNoSignalAway) {
+  const std::uint32_t seed = test_seed();
+  constexpr int tokens = 2000 / sanitizer_divisor, consumers = 3;
+  TypeParam mutex;
+  condition_variable condition;
+  int available = 0, taken = 0;
+  on_threads(consumers + 1, [&](int me) {
+    random_source random = random_of(seed, me);
+    if (me == consumers) {
+      for (int i = 0; i < tokens; ++i) {
+        mutex.lock();
+        ++available;
+        mutex.unlock();
+        condition.notify_one();
+        machine::spin(below(random, 300));
+      }
+      mutex.lock();
+      available += consumers;  // one to end each consumer
+      mutex.unlock();
+      condition.notify_all();
+      return;
+    }
+    for (bool last = false; !last;) {
+      std::scoped_lock guard(mutex);
+      while (available == 0) {
+        // The last consumer has no deadline: it depends on the signals alone.
+        if (me == 0)
+          condition.wait(mutex);
+        else
+          (void)condition.wait_until(mutex, in(below(random, 100'000)));
+      }
+      --available;
+      last = ++taken > tokens;
+    }
+  });
+  EXPECT_EQ(taken, tokens + consumers);
+}
+
+// The notifier frees the condition variable right after it has woken everybody, while those woken
+// are still on their way out of wait().
+template <class Lock>
+void destroy_after_broadcast(bool with_deadlines) {
+  const std::uint32_t seed = test_seed();
+  const int rounds = 4000 / sanitizer_divisor;
+  constexpr int waiters = 2;
+  Lock mutex;
+  std::unique_ptr<condition_variable> condition;
+  int waiting = 0;
+  bool over = false;  // as `waiting` guarded by mutex
+  std::barrier meet(waiters + 1);
+  const auto wait = [&](random_source& random) {
+    std::scoped_lock guard(mutex);
+    ++waiting;
+    while (!over)
+      if (with_deadlines)
+        (void)condition->wait_until(mutex, in(below(random, 60'000)));
+      else
+        condition->wait(mutex);
+  };
+  const auto wake = [&](random_source& random) {
+    await([&] {
+      std::scoped_lock guard(mutex);
+      return waiting == waiters;
+    });
+    if (with_deadlines) machine::spin(below(random, 400));
+    mutex.lock();
+    over = true;
+    condition->notify_all();
+    mutex.unlock();
+    condition.reset();
+  };
+  on_threads(waiters + 1, [&](int me) {
+    random_source random = random_of(seed, me);
+    for (int i = 0; i < rounds; ++i) {
+      if (me == waiters) {
+        condition = std::make_unique<condition_variable>();
+        waiting = 0;
+        over = false;
+      }
+      meet.arrive_and_wait();
+      me == waiters ? wake(random) : wait(random);
+      meet.arrive_and_wait();
+    }
+  });
+  EXPECT_EQ(condition, nullptr);
+}
+
+TYPED_TEST(ConditionVariable, MayBeDestroyedRightAfterBroadcast) {
+  destroy_after_broadcast<TypeParam>(false);
+}
+
+TYPED_TEST(ConditionVariable, MayBeDestroyedWhileDeadlinesPass) {
+  destroy_after_broadcast<TypeParam>(true);
+}
+
+}  // namespace

@@ -1,0 +1,85 @@
+// every_lock.h -- registers a test for every lock of locks/all.h with every waiting strategy.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <syncopate/locks/all.h>
+
+#include "checks.h"
+#include "support.h"
+
+namespace conformance {
+
+// Whether waiters of a lock may sleep: told by its strategy; locks without one all sleep.
+template <class Lock>
+inline constexpr bool sleeps = true;
+template <template <class> class Lock, class Wait>
+inline constexpr bool sleeps<Lock<Wait>> = Wait::parks;
+
+// Whether threads in numbers above the processors' bring the lock almost to a standstill.
+template <class Lock>
+inline constexpr bool collapses = Lock::traits.collapses && !sleeps<Lock>;
+
+// Operations of each thread for a load of that many threads: few where each hand-over may take as
+// long as the scheduler lets others run.
+template <class Lock>
+constexpr int operations_for(int threads) {
+  if (collapses<Lock>) return (threads > 2 ? 200 : 2000) / threads;
+  return 40'000 / threads / sanitizer_divisor;
+}
+
+// Filters for for_every_lock(): which locks a test is about.
+inline constexpr auto excluding = []<class Lock>(const syncopate::lock_entry<Lock>&) {
+  return Lock::traits.excludes;
+};
+inline constexpr auto fifo = []<class Lock>(const syncopate::lock_entry<Lock>&) {
+  return Lock::traits.fair == syncopate::fairness::fifo;
+};
+inline constexpr auto timed = []<class Lock>(const syncopate::lock_entry<Lock>&) {
+  return Lock::traits.timed;
+};
+inline constexpr auto sleeping = []<class Lock>(const syncopate::lock_entry<Lock>&) {
+  return Lock::traits.excludes && sleeps<Lock>;
+};
+
+// Registers the test `name` for every lock for which which(entry) is true, in a suite of the lock's
+// own (`ticket_spin.name`). body is called as body.template operator()<Lock>(). For initializers.
+template <class Which, class Body>
+int for_every_lock(const char* name, Which, Body body) {
+  struct test : ::testing::Test {
+    explicit test(Body b) : body_(std::move(b)) {}
+    Body body_;
+  };
+  int registered = 0;
+  syncopate::for_each_lock([&]<class Lock>(const syncopate::lock_entry<Lock>& entry) {
+    if constexpr (Which{}(syncopate::lock_entry<Lock>{})) {
+      struct typed : test {
+        using test::test;
+        void TestBody() override { this->body_.template operator()<Lock>(); }
+      };
+      std::string suite(entry.name);
+      if (!entry.wait.empty()) suite += '_' + std::string(entry.wait);
+      ::testing::RegisterTest(suite.c_str(), name, nullptr, nullptr, __FILE__, __LINE__,
+                              [body]() -> ::testing::Test* { return new typed(body); });
+      ++registered;
+    }
+  });
+  return registered;
+}
+
+// Memory of zeros that is used as a lock without a constructor, as programs do that call memset().
+template <class Lock>
+class zeroed {
+ public:
+  Lock& operator*() { return *std::launder(reinterpret_cast<Lock*>(bytes_)); }
+  Lock* operator->() { return &**this; }
+
+ private:
+  alignas(Lock) std::byte bytes_[sizeof(Lock)]{};
+};
+
+}  // namespace conformance

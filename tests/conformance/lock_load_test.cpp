@@ -1,0 +1,162 @@
+// Locks under load: exclusion, progress, the order of FIFO locks, counters that wrap around, and
+// destroying a lock as soon as the last unlock lets go of it.
+#include <array>
+#include <barrier>
+#include <cstring>
+#include <memory>
+
+#include "every_lock.h"
+
+namespace {
+
+using namespace conformance;
+
+// The state of a lock as 32-bit words, read while others may change it.
+template <class Lock>
+auto words_of(const Lock& lock) {
+  using word [[gnu::may_alias]] = std::uint32_t;
+  static_assert(alignof(Lock) % alignof(std::uint32_t) == 0);
+  std::array<std::uint32_t, sizeof(Lock) / sizeof(std::uint32_t)> result;
+  const auto* const words = reinterpret_cast<const word*>(&lock);
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = __atomic_load_n(words + i, __ATOMIC_RELAXED);
+  return result;
+}
+
+// Queues threads one after another on a held lock, releases it, and expects them in that order.
+// A waiter stands in line once it has changed the lock; one that sleeps changes it before it sleeps.
+template <class Lock>
+void expect_fifo(Lock& lock) {
+  constexpr int waiters = 4;
+  std::vector<int> order;
+  lock.lock();
+  std::vector<std::unique_ptr<observed_thread>> threads;
+  for (int i = 0; i < waiters; ++i) {
+    const auto before = words_of(lock);
+    threads.push_back(std::make_unique<observed_thread>([&lock, &order, i] {
+      lock.lock();
+      order.push_back(i);
+      lock.unlock();
+    }));
+    await([&] { return words_of(lock) != before; });
+    if constexpr (sleeps<Lock>) threads.back()->await_sleep();
+  }
+  EXPECT_TRUE(lock.contended());
+  lock.unlock();
+  for (auto& thread : threads) thread->join();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
+}
+
+// Two counters of a ticket lock close to their largest value; other bytes of it as they start.
+template <class Lock>
+void start_near_wrap_around(Lock& lock) {
+  static_assert(sizeof(Lock) == 2 * sizeof(std::uint32_t));
+  const std::uint32_t counters[2] = {0xffff'fffe, 0xffff'fffe};
+  std::memcpy(static_cast<void*>(&lock), counters, sizeof counters);
+}
+
+template <class Lock>
+inline constexpr bool is_ticket = false;
+template <class Wait>
+inline constexpr bool is_ticket<syncopate::ticket_lock<Wait>> = true;
+
+constexpr auto with_tickets = []<class Lock>(const syncopate::lock_entry<Lock>&) {
+  return is_ticket<Lock>;
+};
+
+template <class Lock>
+void expect_exclusion(int threads) {
+  Lock lock;
+  const load how{.threads = threads,
+                 .operations = operations_for<Lock>(threads),
+                 .seed = test_seed()};
+  EXPECT_EQ(check_exclusion(lock, how), verdict::holds);
+  EXPECT_TRUE(lock.try_lock());
+  EXPECT_FALSE(lock.contended());
+  lock.unlock();
+}
+
+// A lock in an object of two owners: the last to leave destroys it, perhaps while the other is on
+// its way out of unlock().
+template <class Lock>
+struct shared_object {
+  Lock lock;
+  int owners = 2;
+};
+
+// Whether the caller was the last owner.
+template <class Lock>
+bool leave(shared_object<Lock>& object) {
+  object.lock.lock();
+  const bool last = --object.owners == 0;
+  object.lock.unlock();
+  return last;
+}
+
+constexpr unsigned char poison = 0xa5;
+
+template <class Lock>
+void destroy_right_after_unlock() {
+  using object = shared_object<Lock>;
+  const int rounds = 2000 / sanitizer_divisor;
+  object* current = nullptr;
+  std::barrier meet(2);
+  int spoiled = 0;
+  const auto round = [&](int i) {
+    meet.arrive_and_wait();
+    object* const mine = current;
+    const bool poisoned = i % 2 != 0;
+    if (leave(*mine)) {
+      // Freed at once, for address sanitizers; or overwritten, to see a late write of the other.
+      if (poisoned)
+        std::memset(static_cast<void*>(mine), poison, sizeof(object));
+      else
+        delete mine;
+    }
+    meet.arrive_and_wait();
+  };
+  on_threads(2, [&](int thread) {
+    for (int i = 0; i < rounds; ++i) {
+      if (thread == 0) current = new object;
+      round(i);
+      if (thread != 0 || i % 2 == 0) continue;
+      unsigned char bytes[sizeof(object)];
+      std::memcpy(bytes, static_cast<const void*>(current), sizeof bytes);
+      for (const unsigned char byte : bytes) spoiled += byte != poison ? 1 : 0;
+      delete current;
+    }
+  });
+  EXPECT_EQ(spoiled, 0);
+}
+
+[[maybe_unused]] const int registered[] = {
+    for_every_lock("ExcludesTwoThreads", excluding, []<class Lock>() { expect_exclusion<Lock>(2); }),
+    for_every_lock("ExcludesFourThreads", excluding,
+                   []<class Lock>() { expect_exclusion<Lock>(4); }),
+    for_every_lock("ExcludesManyThreads", sleeping,
+                   []<class Lock>() { expect_exclusion<Lock>(16); }),
+    for_every_lock("ServesInOrderOfArrival", fifo,
+                   []<class Lock>() {
+                     Lock lock;
+                     for (int i = 0; i < 3; ++i) expect_fifo(lock);
+                   }),
+    for_every_lock("CountersWrapAround", with_tickets,
+                   []<class Lock>() {
+                     Lock lock;
+                     start_near_wrap_around(lock);
+                     EXPECT_TRUE(lock.try_lock());
+                     EXPECT_FALSE(lock.try_lock());
+                     EXPECT_FALSE(lock.contended());
+                     lock.unlock();
+                     EXPECT_TRUE(lock.try_lock());
+                     lock.unlock();
+                     start_near_wrap_around(lock);
+                     expect_fifo(lock);
+                     start_near_wrap_around(lock);
+                     EXPECT_EQ(check_exclusion(lock, {.operations = 500}), verdict::holds);
+                   }),
+    for_every_lock("MayBeDestroyedRightAfterUnlock", excluding,
+                   []<class Lock>() { destroy_right_after_unlock<Lock>(); }),
+};
+
+}  // namespace

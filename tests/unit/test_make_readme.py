@@ -1,0 +1,185 @@
+"""README.md: that it is what its inputs say, and how the script treats good and bad inputs."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCKS = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build") / "share/syncopate/locks.json"
+MEASURED = {
+    "processor": "Some CPU",
+    "processors": 2,
+    "kernel": "6.1",
+    "date": "2026-01-02",
+    "commit": "abc",
+}
+TEMPLATE = """\
+before
+%% section demo
+## Demo
+%% insert demo
+%% end
+%% insert locks
+%% section figures
+## Figures
+%% insert figures
+%% end
+[a link](docs)
+"""
+DEMO = """\
+$ syncopate report it
+Lost to locks: 9 %
+
+Mutexes
+lock  lost
+a     1 s
+
+Condition variables (waiting for something to do: not lost to locks)
+c     9 s
+
+Who waited, and who held it meanwhile
+
+first
+  waited
+
+second
+  waited
+
+Who blocks whom
+one  two
+
+kccachetest wicked
+threads  auto / glibc
+"""
+
+
+def run(root: Path, locks: Path, *options: str) -> subprocess.CompletedProcess:
+    script = ROOT / "scripts" / "make_readme.py"
+    return subprocess.run(
+        [sys.executable, script, *options, locks, root], capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "docs" / "figures").mkdir(parents=True)
+    (tmp_path / "README.md.in").write_text(TEMPLATE)
+    (tmp_path / "include").symlink_to(ROOT / "include")  # where the table of locks links to
+    return tmp_path
+
+
+def made(root: Path) -> str:
+    result = run(root, LOCKS)
+    assert result.returncode == 0, result.stderr
+    return (root / "README.md").read_text()
+
+
+def test_readme_is_what_its_inputs_say() -> None:
+    result = run(ROOT, LOCKS, "--check")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_missing_inputs_are_left_out_and_named(root: Path) -> None:
+    text = made(root)
+    assert "Demo" not in text and "Figures" not in text
+    assert "[`auto`](include/syncopate/locks/auto_lock.h)" in text
+    said = run(root, LOCKS, "--check").stderr
+    assert "section 'demo': left out" in said and "no programs.json" in said
+
+
+def test_demo_is_taken_over_and_shortened(root: Path) -> None:
+    (root / "new.txt").write_text(DEMO)
+    assert run(root, LOCKS, "--demo", str(root / "new.txt")).returncode == 0
+    assert (root / "docs/demo.txt").read_text() == DEMO
+    text = (root / "README.md").read_text()
+    for kept in ("Lost to locks: 9 %", "Mutexes", "first", "Who blocks whom", "auto / glibc"):
+        assert kept in text
+    for left_out in ("Condition variables", "second"):
+        assert left_out not in text
+
+
+def test_check_writes_nothing_and_sees_a_difference(root: Path) -> None:
+    made(root)
+    with open(root / "README.md", "a") as file:
+        file.write("typed by hand\n")
+    result = run(root, LOCKS, "--check", "--demo", str(root / "README.md"))
+    assert result.returncode == 1 and "make readme" in result.stdout
+    assert not (root / "docs/demo.txt").exists()
+    assert "typed by hand" in (root / "README.md").read_text()
+
+
+def test_figures_of_programs(root: Path) -> None:
+    row = {
+        "workload": "memcached, one key",
+        "unit": "op/s",
+        "at_least": 1.4,
+        "speeds": {"glibc": [100, 110, 120], "auto": [200, 220, 240]},
+        "ratios": {"auto": {"value": 2.0, "low": 1.9, "high": 2.1}},
+    }
+    report = {"measured": {**MEASURED, "rounds": 3}, "workloads": [row]}
+    (root / "docs/figures/programs.json").write_text(json.dumps(report))
+    text = made(root)
+    assert "Measured 2026-01-02 at commit abc on 2 x Some CPU" in text
+    assert (
+        "| memcached, one key, op/s | 110.0 (100.0 .. 120.0) | `auto` | 220.0 (200.0 .. 240.0)"
+        " | 2.000 [1.900, 2.100] | 1.4 |"
+    ) in text
+
+
+def test_figures_of_comparisons(root: Path) -> None:
+    rounds = {
+        "glibc": [{"wall": 1.0, "cycles": 40.0}] * 3,
+        "auto": [{"wall": 1.0, "cycles": 30.0}] * 3,
+    }
+    comparison = {"arguments": ["uncontended"], "rounds": rounds}
+    report = {"measured": MEASURED, "program": None, "comparisons": [comparison]}
+    (root / "docs/figures/locks.json").write_text(json.dumps(report))
+    text = made(root)
+    assert "`pthread_load uncontended`, 3 rounds" in text
+    assert "cycles per lock and unlock" in text
+    assert "| `auto` | 30.00 | 0.750 [0.750, 0.750] |" in text
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "said"),
+    [
+        ("docs/figures/locks.json", "{}", "not written by our benchmarks"),
+        ("README.md.in", "%% insert nothing\n", "what is '%% insert nothing'?"),
+        ("README.md.in", "[gone](docs/gone.md)\n", "docs/gone.md"),
+    ],
+)
+def test_bad_inputs_are_one_line(root: Path, path: str, content: str, said: str) -> None:
+    (root / path).write_text(content)
+    result = run(root, LOCKS)
+    assert result.returncode == 1
+    assert said in result.stderr.splitlines()[-1]
+    assert "Traceback" not in result.stderr
+
+
+def test_links_of_the_pages_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
+        for target in re.findall(r"\]\((?!https?://|#)([^)#\s]+)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_files_that_the_pages_name_exist() -> None:
+    named = re.compile(r"(?<![\w/<.])((?:tests|scripts|bench|shims|src|include)/[\w./*-]*\w)")
+    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
+        for path in named.findall(page.read_text("utf-8")):
+            assert list(ROOT.glob(path)), f"{page.name}: {path}"
+
+
+def test_example_of_the_readme_compiles_and_runs(tmp_path: Path) -> None:
+    compiler = os.environ.get("CXX") or shutil.which("c++")
+    assert compiler, "no C++ compiler"
+    (example,) = re.findall(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
+    (tmp_path / "example.cpp").write_text(example)
+    command = [compiler, "-std=c++20", "-pthread", "-I", ROOT / "include", "example.cpp"]
+    subprocess.run([*command, "-o", "example"], cwd=tmp_path, check=True, timeout=120)
+    subprocess.run(["./example"], cwd=tmp_path, check=True, timeout=60)

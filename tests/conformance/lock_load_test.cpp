@@ -1,5 +1,6 @@
 // Locks under load: exclusion, progress, the order of FIFO locks, counters that wrap around, and
 // destroying a lock as soon as the last unlock lets go of it.
+#include <algorithm>
 #include <array>
 #include <barrier>
 #include <cstring>
@@ -11,20 +12,17 @@ namespace {
 
 using namespace conformance;
 
-// The state of a lock as 32-bit words, read while others may change it.
 template <class Lock>
-auto words_of(const Lock& lock) {
-  using word [[gnu::may_alias]] = std::uint32_t;
-  static_assert(alignof(Lock) % alignof(std::uint32_t) == 0);
-  std::array<std::uint32_t, sizeof(Lock) / sizeof(std::uint32_t)> result;
-  const auto* const words = reinterpret_cast<const word*>(&lock);
-  for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = __atomic_load_n(words + i, __ATOMIC_RELAXED);
-  return result;
+auto end_of_line(const Lock& lock) {
+  const auto words = words_of(lock);
+  std::array<std::uint32_t, alignof(Lock) / sizeof(std::uint32_t)> first;
+  std::copy_n(words.begin(), first.size(), first.begin());
+  return first;
 }
 
 // Queues threads one after another on a held lock, releases it, and expects them in that order.
-// A waiter stands in line once it has changed the lock; one that sleeps changes it before it sleeps.
+// A waiter stands in line once it has changed the lock's first member: the number to draw next, or
+// the end of the queue.
 template <class Lock>
 void expect_fifo(Lock& lock) {
   constexpr int waiters = 4;
@@ -32,13 +30,13 @@ void expect_fifo(Lock& lock) {
   lock.lock();
   std::vector<std::unique_ptr<observed_thread>> threads;
   for (int i = 0; i < waiters; ++i) {
-    const auto before = words_of(lock);
+    const auto before = end_of_line(lock);
     threads.push_back(std::make_unique<observed_thread>([&lock, &order, i] {
       lock.lock();
       order.push_back(i);
       lock.unlock();
     }));
-    await([&] { return words_of(lock) != before; });
+    await([&] { return end_of_line(lock) != before; });
     if constexpr (sleeps<Lock>) threads.back()->await_sleep();
   }
   EXPECT_TRUE(lock.contended());

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -96,6 +97,9 @@ class observed_thread {
   }
   [[nodiscard]] bool is_done() const { return done_.load(std::memory_order_acquire); }
   void join() { thread_.join(); }
+  ~observed_thread() {
+    if (thread_.joinable()) thread_.join();
+  }
 
  private:
   // The kernel's letter for the state of the thread: R running, S sleeping.
@@ -109,8 +113,20 @@ class observed_thread {
 
   std::atomic<int> id_{0};
   std::atomic<bool> done_{false};
-  std::jthread thread_;  // last: the thread uses the members above
+  std::thread thread_;  // last: the thread uses the members above
 };
+
+// The state of an object as 32-bit words, read while others may change it.
+template <class T>
+auto words_of(const T& object) {
+  using word [[gnu::may_alias]] = std::uint32_t;
+  static_assert(alignof(T) % alignof(std::uint32_t) == 0);
+  std::array<std::uint32_t, sizeof(T) / sizeof(std::uint32_t)> result;
+  const auto* const words = reinterpret_cast<const word*>(&object);
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = __atomic_load_n(words + i, __ATOMIC_RELAXED);
+  return result;
+}
 
 // `nanoseconds` from now on the given clock.
 inline machine::deadline in(std::int64_t nanoseconds, clockid_t clock = CLOCK_MONOTONIC) {

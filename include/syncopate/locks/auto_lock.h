@@ -11,46 +11,49 @@
 // Uncontended   lock 1 RMW + 3 stores; unlock 1 load + 1 RMW + 2 stores; one cache line.
 // Contended     at most one waiter polls, with growing pauses; the others sleep in FIFO order.
 //
-// State of word_                                            who wakes a sleeper
-//   0 free
-//   1 held                                                  nobody sleeps, or somebody awake
-//                                                           remembers the sleepers
-//   2 held_sleepers   held; threads may sleep on word_      unlock() wakes one
-//   3 held_spinner    as 2, and the announced spinner is    the spinner takes the lock as 2
-//                     awake and remembers the sleepers
-// glibc's own code (its condition variables, C11 threads) treats 3 like 2 and may run on the same
-// mutex at any time: it wakes one sleeper too many at worst.
-//
-// State of heir_, the seat of the waiter that was woken last and found the lock taken again:
-//   0 no_heir
-//   1 seated      awake or napping: unlock() need not wake anyone; the heir remembers the sleepers
-//   2 due         it has waited long enough: the next unlock() must hand the lock over
-//   3 due_asleep  as 2, and it sleeps on heir_
-//   4 granted     the lock is the heir's (word_ stays 2)
-// The other bits of heir_ are the heir's fork generation. State of spin_: bit 15 a newcomer spins,
-// bits 10-14 its fork generation, bits 0-9 the learned budget. After a fork, what a spinner or heir
-// of the parent left behind is recognized by its generation and ignored.
+// State
+//   word_   0 free; 1 held; 2 held, and unlock() has to wake somebody. glibc's own code (its condition
+//           variables, C11 threads) may run on the same word at any time.
+//   heir_   the seat of the waiter whose turn it is. Bits 0-2:
+//             no_heir
+//             called      unlock() has woken a sleeper that is on its way to the seat
+//             seated      it waits for the lock, awake or napping
+//             due         it has waited long enough: the next unlock() hands the lock over
+//             due_asleep  as due, and it sleeps on heir_
+//             granted     the lock is the heir's (word_ stays 2)
+//           bits 3-15 fork generation; bits 16-31 when the lock last changed hands under contention.
+//   queue_  the futex on which waiters sleep, in FIFO order. Bits 0-15 how many there are; bits 16-25
+//           number of wakes; bits 26-31 fork generation. Unlike word_ it does not change while the
+//           lock is released and taken again, so that a waiter can fall asleep.
+//   spin_   bit 15 a newcomer spins; bits 12-14 its fork generation; bits 9-11 the learned pace;
+//           bits 0-8 the learned budget.
+// After a fork, roles and counts that threads of the parent left are told by their generation and
+// ignored.
 //
 // Invariants
 //   I1  word_ != 0 exactly while a thread holds the lock or a grant is under way.
-//   I2  While a thread sleeps on word_: word_ is 2; or it is 3 and the announced spinner is awake; or
-//       a thread woken from word_ is awake or seated. Whoever remembers sleepers in this sense
-//       acquires with 2, or exchanges word_ to 2 before it sleeps or gives up.
-//   I3  At most one thread has the announced bit of spin_; only it changes word_ from 2 to 3.
-//   I4  heir_ leaves no_heir and returns to it only by the heir; it goes to granted only by the
-//       holder in unlock(), from due or due_asleep. granted implies word_ != 0.
+//   I2  Every sleeper has counted itself in queue_ and then found word_ == 2 (having set it), or
+//       the seat occupied. So the wake it needs comes after its count: by the holder that finds
+//       word_ == 2, or by the occupant, who takes the lock as 2 or passes the wake on (give_up).
+//   I3  unlock() changes queue_ before it releases a lock whose word_ is 2, and wakes afterwards: a
+//       waiter that counted itself before and does not sleep yet will not.
+//   I4  heir_ goes to called and granted only by the holder in unlock(), and to every other state by
+//       the heir (called to no_heir: by a waiter that gives up). granted implies word_ != 0.
 //   I5  A due heir has exchanged word_ to 2 after it became due: the holder it saw, or a later one,
-//       finds heir_ in unlock(). A holder that read heir_ just before leaves the lock free; if
-//       nobody takes and releases it, the heir looks again within heir_patience.
+//       finds heir_ in unlock(). A holder that read heir_ just before leaves the lock free; then the
+//       heir looks again within heir_patience. So does the first sleeper, because a holder may
+//       release through glibc's code, which knows neither heir_ nor queue_.
 //
 // Memory order (each tag stands at its site below)
 //   [R]  release RMW of word_ to free -- synchronizes with [A].
 //   [A]  acquire RMW of word_ that finds it free: the previous critical section happens-before ours.
 //   [G]  release RMW of heir_ to granted -- synchronizes with [T].
 //   [T]  acquire load (or failed RMW) of heir_ that finds granted.
+//   [Q]  acq_rel RMW of queue_ by a sleeper or by unlock(): a sleeper that counts itself after a wake
+//        sees what the waker did to heir_ before it (I2).
 //   [H]  relaxed load of heir_ in unlock(): a late sight costs a little time only (I5).
-//   [X]  relaxed: hints (processor_, spin_, handed_), polls that decide only when to try [A], and
-//        changes among 1, 2 and 3, which publish nothing but themselves.
+//   [X]  relaxed: hints (processor_, spin_, stamps), polls that decide only when to try [A], and
+//        roles, which publish nothing but themselves.
 //
 // Checked by    tests/conformance (exclusion, hand-over under barging, every entry), tests/posix
 //               under SYNCOPATE_LOCK=auto, with glibc's condition variables on it among others.
@@ -108,33 +111,26 @@ class auto_lock {
 
   // Requires: the calling thread holds the lock (any thread, where the holder is gone for good).
   void unlock() noexcept {
-    owner_ = 0;
-    users_ = 0;
-    if (__builtin_expect(heir_.load(std::memory_order_relaxed) != no_heir, 0))          // [H]
-      return unlock_for_heir();
-    const void* const address = &word_;
-    if (__builtin_expect(
-            word_.exchange(free, std::memory_order_release) == held_sleepers, 0))       // [R]
-      machine::wake(address, 1);
+    if (__builtin_expect(!unlock_uncontended(), 0)) unlock_contended();
   }
 
-  // The same for an observer: returns false, with the lock still held, where a waiter would have to
-  // be seen to; then unlock() is next.
+  // The first half of unlock(): returns false, with the lock still held, where a waiter has to be
+  // seen to; then unlock() is next.
   [[nodiscard]] bool unlock_uncontended() noexcept {
-    if (__builtin_expect(heir_.load(std::memory_order_relaxed) != no_heir, 0))          // [H]
-      return false;
     owner_ = 0;
     users_ = 0;
+    if (__builtin_expect((heir_.load(std::memory_order_relaxed) & role_mask) != no_heir,  // [H]
+                         0))
+      return false;
     std::uint32_t expected = held;
-    return __builtin_expect(
-        word_.compare_exchange_strong(expected, free, std::memory_order_release,        // [R]
-                                      std::memory_order_relaxed), 1);                   // [X]
+    return word_.compare_exchange_strong(expected, free, std::memory_order_release,     // [R]
+                                         std::memory_order_relaxed);                    // [X]
   }
 
   // Whether somebody sleeps; a hint.
   [[nodiscard]] bool contended() const noexcept {
     return word_.load(std::memory_order_relaxed) > held ||                              // [X]
-           heir_.load(std::memory_order_relaxed) != no_heir;                            // [X]
+           (heir_.load(std::memory_order_relaxed) & role_mask) != no_heir;              // [X]
   }
 
   // Kernel thread id of the holder, 0 if free or unknown; a hint unless the caller is the holder.
@@ -143,32 +139,54 @@ class auto_lock {
  private:
   friend struct auto_lock_layout;
 
-  enum : std::uint32_t { free = 0, held = 1, held_sleepers = 2, held_spinner = 3 };
-  enum : std::uint32_t { no_heir = 0, seated = 1, due = 2, due_asleep = 3, granted = 4 };
+  enum : std::uint32_t { free = 0, held = 1, held_sleepers = 2 };
+  enum : std::uint32_t { no_heir, called, seated, due, due_asleep, granted };
   enum class outcome { acquired, woken, gave_up, timed_out };
 
-  static constexpr std::uint32_t role_mask = 7;        // of heir_; the rest is the generation
-  static constexpr std::uint16_t announced = 0x8000;   // of spin_
-  static constexpr std::uint16_t budget_mask = 0x03ff;
-  static constexpr std::uint32_t budget_unit = 64;      // ticks
-  static constexpr std::uint32_t min_budget = 8;        // 512 ticks: a cheap probe
-  static constexpr std::uint32_t first_budget = 128;    // 8,192 ticks, until something was learned
-  static constexpr std::uint32_t max_budget = 640;      // 40,960 ticks: two sleeps and wake-ups
+  // Parts of heir_ and queue_.
+  static constexpr std::uint32_t role_mask = 7, heir_generation_mask = 0xfff8;
+  static constexpr unsigned heir_generation_shift = 3, stamp_position = 16;
+  static constexpr std::uint32_t sleeper = 1, sleepers_mask = 0xffff, one_wake = 1u << 16;
+  static constexpr unsigned queue_generation_shift = 26;
+
+  // What a lock learns. The budget is how long a newcomer polls before it sleeps; the pace is how
+  // long it pauses before its second poll (2^pace PAUSEs): each poll takes the line from the holder,
+  // so on a busy lock rare polls let the holder do many sections at full speed.
+  struct lesson {
+    std::uint32_t budget, pace;
+  };
+  static constexpr std::uint16_t announced = 0x8000;
+  static constexpr unsigned generation_shift = 12, pace_shift = 9;
+  static constexpr std::uint32_t max_pace = 7, budget_mask = 0x1ff;
+  static constexpr std::uint32_t budget_unit = 128;     // ticks
+  static constexpr std::uint32_t min_budget = 4;        // 512 ticks: a cheap probe
+  static constexpr std::uint32_t first_budget = 64;     // 8,192 ticks, until something was learned
+  static constexpr std::uint32_t max_budget = 320;      // 40,960 ticks: two sleeps and wake-ups
   static constexpr std::uint32_t explore_one_in = 16;   // slow paths that spin to max_budget
-  // Pauses between two polls double up to here. Each poll takes the line from the holder, so rare
-  // polls are what lets the holder run at full speed (bench/pthread_load contended, 2 threads).
-  static constexpr std::uint32_t newcomer_pauses = 128, heir_pauses = 256;
+  // Contended changes of holder that follow each other faster than this slow the pace down: a change
+  // costs about 500 ticks of cache misses (bench/pthread_load contended, 2 threads), in units of
+  // 1,024 ticks as the stamps.
+  static constexpr std::uint32_t hectic = 4, calm = 16;
+  static constexpr std::uint32_t max_pauses = 128;        // between two polls of a newcomer
   static constexpr std::uint64_t preempted = 1u << 18;    // ticks between two looks of a spinner
+
+  // An heir takes a lock only if it is free at several looks in a row: a busy lock is left to the
+  // thread that runs with it, until the heir is due; an idle one is taken in about a microsecond.
+  static constexpr int heir_looks = 4;
+  static constexpr std::uint32_t look_pauses = 6, heir_pauses = 128;
   static constexpr std::uint64_t yield_every = 1u << 15;  // ticks an heir keeps the processor
-  static constexpr std::uint64_t due_polls = 1u << 13;  // ticks a due heir polls before it sleeps
+  static constexpr std::uint64_t due_polls = 1u << 13;    // ticks a due heir polls, then it sleeps
   static constexpr std::int64_t nap = 50'000;           // ns between an heir's looks from its sleep
   static constexpr std::int64_t heir_patience = 1'000'000;  // ns, the same once it is due (I5)
+  static constexpr std::int64_t first_patience = 2'000'000;  // ns, the same for the first sleeper
+  static constexpr std::uint32_t late_one_in = 16;  // contended unlocks that look at the clock
+  // One wake in so many also goes to word_, where waiters inside glibc's code sleep.
+  static constexpr std::uint32_t glibc_share = 16;
 
   // One waiter's way through lock_slow().
   struct attempt {
     const machine::deadline* until;
     std::uint64_t arrival;
-    std::uint32_t take_as = held;  // held_sleepers once this thread remembers sleepers (I2)
   };
 
   bool take_free(std::uint32_t as) noexcept {
@@ -212,9 +230,7 @@ class auto_lock {
       return true;
     for (;;) {
       outcome end = sleep(my);
-      // Woken, it is our turn: take the lock, or the heir's seat if somebody overtook us. Else
-      // (interrupted, or the word changed, or the seat is taken) sleep again.
-      if (end == outcome::woken) end = take_free(held_sleepers) ? outcome::acquired : inherit(my);
+      if (end == outcome::woken) end = inherit(my);  // gave_up: another has the seat; sleep again
       if (end == outcome::acquired) return true;
       if (end == outcome::timed_out) return false;
     }
@@ -222,68 +238,81 @@ class auto_lock {
 
   // ---- spinning -------------------------------------------------------------------------------
 
-  // What spin_ holds while a thread of this process image spins; without the budget.
+  // What spin_ holds while a thread of this process image spins; without the lesson.
   static std::uint16_t announcement() noexcept {
-    return static_cast<std::uint16_t>(announced | (machine::fork_generation() % 32) << 10);
+    return static_cast<std::uint16_t>(announced | (machine::fork_generation() % 8)
+                                                      << generation_shift);
   }
   [[nodiscard]] bool spinner_is_announced(std::uint16_t seen) const noexcept {
-    return (seen & ~budget_mask) == announcement();
+    return seen >> generation_shift == announcement() >> generation_shift;
+  }
+  static lesson learned(std::uint16_t seen) noexcept {
+    return {seen & budget_mask, seen >> pace_shift & max_pace};
   }
 
-  // Returns false if another thread spins; else its learned budget.
-  bool announce_spinner(std::uint32_t& budget) noexcept {
+  // Returns false if another newcomer spins; else what was learned.
+  bool announce_spinner(lesson& so_far) noexcept {
     std::uint16_t seen = spin_.load(std::memory_order_relaxed);                         // [X]
-    budget = seen & budget_mask;
+    so_far = learned(seen);
     return !spinner_is_announced(seen) &&
            spin_.compare_exchange_strong(
-               seen, static_cast<std::uint16_t>(announcement() | budget),
+               seen,
+               static_cast<std::uint16_t>(announcement() | so_far.pace << pace_shift |
+                                          so_far.budget),
                std::memory_order_relaxed, std::memory_order_relaxed);                   // [X]
   }
 
-  void withdraw_spinner(std::uint32_t budget) noexcept {
-    spin_.store(static_cast<std::uint16_t>(budget), std::memory_order_relaxed);         // [X]
+  void withdraw_spinner(const lesson& next) noexcept {
+    spin_.store(static_cast<std::uint16_t>(next.pace << pace_shift | next.budget),
+                std::memory_order_relaxed);                                             // [X]
   }
 
   // Others wait already. Then a newcomer sleeps at once: with more threads than processors, spinners
   // only fill the run queues, and being preempted in the middle of a spin is the longest wait.
   [[nodiscard]] bool has_queue() const noexcept {
     return word_.load(std::memory_order_relaxed) > held ||                              // [X]
-           heir_.load(std::memory_order_relaxed) != no_heir;                            // [X]
+           role_of(heir_.load(std::memory_order_relaxed)) != no_heir;                   // [X]
   }
 
   outcome spin_as_newcomer(attempt& my) noexcept {
-    std::uint32_t budget;
-    if (holder_cannot_run() || !announce_spinner(budget)) return outcome::gave_up;
-    if (budget == 0) budget = first_budget;
+    lesson now;
+    if (holder_cannot_run() || !announce_spinner(now)) return outcome::gave_up;
+    if (now.budget == 0) now.budget = first_budget;
     const bool explore = (my.arrival / budget_unit) % explore_one_in == 0;
-    const std::uint64_t limit = (explore ? max_budget : budget) * std::uint64_t{budget_unit};
-    const outcome end = spin(my, my.arrival + limit);
-    if (end == outcome::acquired) {
-      // Twice the wait that paid, approached quickly from below and slowly from above.
-      const std::uint64_t waited = (machine::ticks() - my.arrival) / budget_unit;
-      const auto target = static_cast<std::uint32_t>(waited < max_budget / 2 ? 2 * waited
-                                                                             : max_budget);
-      budget = target > budget ? budget + (target - budget + 3) / 4
-                               : budget - (budget - target) / 16;
-    } else if (!explore) {
-      budget -= budget / 8;
-    }
-    withdraw_spinner(budget < min_budget ? min_budget : budget);
+    const std::uint64_t limit = (explore ? max_budget : now.budget) * std::uint64_t{budget_unit};
+    const outcome end = spin(my, my.arrival + limit, now.pace);
+    if (end == outcome::acquired)
+      learn_from_success(now, machine::ticks() - my.arrival);
+    else if (!explore)
+      now.budget = now.budget - now.budget / 8 > min_budget ? now.budget - now.budget / 8
+                                                            : min_budget;
+    withdraw_spinner(now);
     return end;
   }
 
-  outcome spin(attempt& my, std::uint64_t limit) noexcept {
+  void learn_from_success(lesson& now, std::uint64_t waited) noexcept {
+    // Twice the wait that paid, approached quickly from below and slowly from above.
+    const std::uint64_t units = 2 * waited / budget_unit + min_budget;
+    const auto target = static_cast<std::uint32_t>(units < max_budget ? units : max_budget);
+    now.budget = target > now.budget ? now.budget + (target - now.budget + 3) / 4
+                                     : now.budget - (now.budget - target) / 16;
+    const std::uint64_t time = machine::ticks();
+    const std::uint64_t since = units_since_change(time);
+    std::uint32_t seen = heir_.load(std::memory_order_relaxed);                         // [X]
+    if (role_of(seen) == no_heir)
+      heir_.compare_exchange_strong(seen, as_heir(no_heir, time), std::memory_order_relaxed,  // [X]
+                                    std::memory_order_relaxed);                         // [X]
+    if (since < hectic && now.pace < max_pace) ++now.pace;
+    if (since > calm && now.pace > 0) --now.pace;
+  }
+
+  outcome spin(attempt& my, std::uint64_t limit, std::uint32_t pace) noexcept {
     std::uint64_t last = my.arrival;
-    for (std::uint32_t pauses = 1;; pauses = pauses < newcomer_pauses ? 2 * pauses : pauses) {
-      std::uint32_t value = word_.load(std::memory_order_relaxed);                      // [X]
-      if (value == free) {
-        if (take_free(my.take_as)) return outcome::acquired;
-      } else {
-        if (value == held_sleepers &&
-            word_.compare_exchange_strong(value, held_spinner, std::memory_order_relaxed,  // [X]
-                                          std::memory_order_relaxed))                   // [X]
-          my.take_as = held_sleepers;
-        if (holder_cannot_run()) return outcome::gave_up;
+    for (std::uint32_t pauses = 1u << pace;; pauses = pauses < max_pauses ? 2 * pauses : pauses) {
+      if (word_.load(std::memory_order_relaxed) == free) {                              // [X]
+        if (take_free(held)) return outcome::acquired;
+      } else if (holder_cannot_run()) {
+        return outcome::gave_up;
       }
       // A gap between two looks: we were preempted, so more threads want to run than can. Going to
       // sleep starts a queue, and with a queue newcomers leave the processors to others.
@@ -301,89 +330,142 @@ class auto_lock {
 
   // ---- sleeping -------------------------------------------------------------------------------
 
-  // Whether somebody else remembers a thread that sleeps while word_ holds `value` (I2). If that
-  // somebody stops doing so, word_ changes first, and the sleep does not begin.
-  [[nodiscard]] bool is_remembered(const attempt& my, std::uint32_t value) const noexcept {
-    if (value == held_sleepers) return true;
-    const std::uint32_t heir = heir_.load(std::memory_order_relaxed);                   // [X]
-    if (value == held && of_this_process(heir) && (heir & role_mask) == seated) return true;
-    return value == held_spinner && my.take_as != held_sleepers &&
-           spinner_is_announced(spin_.load(std::memory_order_relaxed));                 // [X]
+  static std::uint32_t queue_generation() noexcept {
+    return machine::fork_generation() << queue_generation_shift;
+  }
+  // What a thread of a parent process counted is forgotten.
+  static std::uint32_t current(std::uint32_t queue) noexcept {
+    const std::uint32_t generation = queue_generation();
+    return queue >> queue_generation_shift == generation >> queue_generation_shift ? queue
+                                                                                  : generation;
+  }
+  // Adds a sleeper, or a wake; the number of wakes wraps within its bits. Returns the new value.
+  std::uint32_t change_queue(std::uint32_t added) noexcept {
+    std::uint32_t seen = queue_.load(std::memory_order_relaxed), next;                  // [X]
+    do {
+      const std::uint32_t now = current(seen);
+      next = queue_generation() |
+             ((now + added) & ((1u << queue_generation_shift) - 1));
+    } while (!queue_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,       // [Q]
+                                           std::memory_order_relaxed));                 // [X]
+    return next;
   }
 
   outcome sleep(attempt& my) noexcept {
-    std::uint32_t value = word_.load(std::memory_order_relaxed);                        // [X]
-    if (!is_remembered(my, value)) {
-      if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A]
+    const std::uint32_t queue = change_queue(sleeper);
+    outcome end = outcome::acquired;
+    if (role_of(heir_.load(std::memory_order_relaxed)) != no_heir ||                    // [X]
+        word_.exchange(held_sleepers, std::memory_order_acquire) != free)               // [A]
+      end = sleep_counted(my, queue);
+    change_queue(0u - sleeper);
+    if (end == outcome::acquired) nobody_called();
+    return end == outcome::timed_out ? give_up() : end;
+  }
+
+  // Returns woken also without cause: the seat, if free, is then ours as well as another's.
+  outcome sleep_counted(attempt& my, std::uint32_t queue) noexcept {
+    for (;;) {
+      const bool first = (queue & sleepers_mask) == sleeper;
+      const bool expires = my.until != nullptr &&
+                           (!first || machine::remaining(*my.until) < first_patience);
+      const machine::deadline look = machine::after(first_patience);
+      const machine::deadline* const until = expires ? my.until : first ? &look : nullptr;
+      if (machine::park(queue_, queue, until) != machine::park_result::timed_out)
+        return outcome::woken;
+      if (expires) return outcome::timed_out;
+      if (role_of(heir_.load(std::memory_order_relaxed)) <= called &&                   // [X]
+          word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A]
         return outcome::acquired;
-      value = held_sleepers;
     }
-    switch (machine::park(word_, value, my.until)) {
-      case machine::park_result::woken: my.take_as = held_sleepers; return outcome::woken;
-      case machine::park_result::timed_out: return outcome::timed_out;
-      default: return outcome::gave_up;
-    }
+  }
+
+  // `called` may have meant a sleeper that is none any more: this one. Requires: this thread holds
+  // the lock as 2, or is about to exchange word_ to 2 (I2 for those that relied on the call).
+  void nobody_called() noexcept {
+    std::uint32_t seen = heir_.load(std::memory_order_relaxed);                         // [X]
+    if (role_of(seen) == called)
+      heir_.compare_exchange_strong(seen, as_heir(no_heir, seen), std::memory_order_relaxed,  // [X]
+                                    std::memory_order_relaxed);                         // [X]
+  }
+
+  // A waiter whose time is up may have been called, or may be the heir that others rely on (I2): it
+  // clears the way, makes the next unlock() wake somebody, and passes on a wake it may have got.
+  outcome give_up() noexcept {
+    nobody_called();
+    if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)               // [A]
+      return outcome::acquired;
+    change_queue(one_wake);
+    machine::wake(&queue_, 1);
+    return outcome::timed_out;
   }
 
   // ---- inheriting -----------------------------------------------------------------------------
 
-  // Stamps are kept in units of 1,024 ticks and compared modulo 2^32 units (over 20 minutes).
+  // Stamps are in units of 1,024 ticks modulo 2^16 units (32 ms at 2 GHz): an old stamp may look
+  // young, which costs one period at worst.
   static constexpr unsigned stamp_shift = 10;
-  static std::uint32_t stamp(std::uint64_t time) noexcept {
-    return static_cast<std::uint32_t>(time >> stamp_shift);
+  [[nodiscard]] std::uint64_t units_since_change(std::uint64_t time) const noexcept {
+    const std::uint32_t stamp =
+        heir_.load(std::memory_order_relaxed) >> stamp_position;                        // [X]
+    return static_cast<std::uint16_t>((time >> stamp_shift) - stamp);
   }
-  [[nodiscard]] std::uint64_t last_hand_over() const noexcept {
-    const std::uint64_t time = machine::ticks();
-    const std::uint32_t since =
-        stamp(time) - handed_.load(std::memory_order_relaxed);                          // [X]
-    return time - (std::uint64_t{since} << stamp_shift);
+
+  static std::uint32_t with_generation(std::uint32_t role) noexcept {
+    return (machine::fork_generation() << heir_generation_shift & heir_generation_mask) | role;
   }
-  static std::uint32_t as_heir(std::uint32_t role) noexcept {
-    return machine::fork_generation() << 3 | role;
+  // heir_ with this role; the stamp taken from another value of heir_, or from a time.
+  static std::uint32_t as_heir(std::uint32_t role, std::uint32_t stamped) noexcept {
+    return with_generation(role) | (stamped & ~(role_mask | heir_generation_mask));
   }
-  static bool of_this_process(std::uint32_t heir) noexcept {
-    return (heir & ~role_mask) == as_heir(no_heir);
+  static std::uint32_t as_heir(std::uint32_t role, std::uint64_t time) noexcept {
+    return with_generation(role) |
+           static_cast<std::uint32_t>(time >> stamp_shift) << stamp_position;
+  }
+  // no_heir also for what a thread of a parent process left.
+  static std::uint32_t role_of(std::uint32_t heir) noexcept {
+    return (heir & heir_generation_mask) == with_generation(no_heir) ? heir & role_mask
+                                                                     : std::uint32_t{no_heir};
   }
 
   // Takes the seat and waits in it: first for the lock to be free, then, due, for the grant.
-  // gave_up: another thread has the seat. Requires: this thread remembers sleepers.
+  // gave_up: another thread has the seat.
   outcome inherit(attempt& my) noexcept {
     std::uint32_t seen = heir_.load(std::memory_order_relaxed);                         // [X]
-    if ((seen != no_heir && of_this_process(seen)) ||
-        !heir_.compare_exchange_strong(seen, as_heir(seated), std::memory_order_relaxed,  // [X]
+    if (role_of(seen) > called ||
+        !heir_.compare_exchange_strong(seen, as_heir(seated, seen), std::memory_order_relaxed,  // [X]
                                        std::memory_order_relaxed))                      // [X]
       return outcome::gave_up;
     outcome end = wait_until_due(my);
     if (end == outcome::gave_up) {
-      heir_.store(as_heir(due), std::memory_order_relaxed);                             // [X]
-      end = wait_for_grant(my);  // a grant may race with a time-out: that one clears the seat
-    } else if (end == outcome::timed_out) {
-      heir_.store(no_heir, std::memory_order_relaxed);                                  // [X]
+      heir_.store(as_heir(due, seen), std::memory_order_relaxed);                       // [X]
+      end = wait_for_grant(my);  // a grant may race with a time-out: that one has left the seat
+      if (end == outcome::timed_out) return give_up();
     }
-    if (end == outcome::timed_out) {
-      // From here on nobody remembers the sleepers (I2). One may sleep on `held`, so that only a
-      // wake reaches it; the others are woken one by one, since word_ is 2.
-      if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A]
-        return outcome::acquired;
-      machine::wake(&word_, 1);
-      return outcome::timed_out;
+    heir_.store(as_heir(no_heir, machine::ticks()), std::memory_order_relaxed);         // [X]
+    return end == outcome::timed_out ? give_up() : end;
+  }
+
+  [[nodiscard]] bool is_idle() const noexcept {
+    for (std::uint32_t look = 1;; ++look) {
+      if (word_.load(std::memory_order_relaxed) != free) return false;                  // [X]
+      if (look == heir_looks) return true;
+      machine::spin(look * look_pauses);  // unequal, so as not to keep step with the lock's users
     }
-    heir_.store(no_heir, std::memory_order_relaxed);                                    // [X]
-    return end;
   }
 
   // gave_up: due.
   outcome wait_until_due(attempt& my) noexcept {
-    const std::uint64_t due_time = last_hand_over() + hand_over_period;
-    std::uint64_t next_yield = machine::ticks() + yield_every;
-    for (std::uint32_t pauses = 1; !has_passed(due_time);
-         pauses = pauses < heir_pauses ? 2 * pauses : pauses) {
-      if (word_.load(std::memory_order_relaxed) == free && take_free(held_sleepers))    // [X]
-        return outcome::acquired;
+    const std::uint64_t start = machine::ticks();
+    const std::uint64_t due_time =
+        start - (units_since_change(start) << stamp_shift) + hand_over_period;
+    std::uint64_t next_yield = start + yield_every;
+    for (std::uint32_t pauses = 1;; pauses = pauses < heir_pauses ? 2 * pauses : pauses) {
+      if (is_idle() && take_free(held_sleepers)) return outcome::acquired;
+      if (has_passed(due_time)) return outcome::gave_up;
       if (!machine::may_spin() || holder_cannot_run()) {
         // The holder needs this processor.
         const machine::deadline look = machine::after(nap);
-        machine::park(heir_, as_heir(seated), &look);
+        machine::park(heir_, heir_.load(std::memory_order_relaxed), &look);             // [X]
       } else if (has_passed(next_yield)) {
         machine::yield();
         next_yield = machine::ticks() + yield_every;
@@ -392,61 +474,89 @@ class auto_lock {
       }
       if (my.until != nullptr && machine::remaining(*my.until) <= 0) return outcome::timed_out;
     }
-    return outcome::gave_up;
+  }
+
+  [[nodiscard]] bool is_granted() const noexcept {
+    return role_of(heir_.load(std::memory_order_acquire)) == granted;                   // [T]
   }
 
   outcome wait_for_grant(attempt& my) noexcept {
     if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)               // [A]
       return outcome::acquired;
-    if (machine::may_spin() && !holder_cannot_run() &&
-        machine::wait_until(
-            heir_, std::memory_order_acquire,                                           // [T]
-            [](std::uint32_t state) { return (state & role_mask) == granted; },
-            machine::ticks() + due_polls))
-      return outcome::acquired;
-    const std::uint32_t asleep = as_heir(due_asleep);
-    std::uint32_t state = as_heir(due);
-    if (!heir_.compare_exchange_strong(state, asleep, std::memory_order_acquire,        // [T]
+    const std::uint64_t limit = machine::ticks() + due_polls;
+    while (machine::may_spin() && !holder_cannot_run() && !has_passed(limit)) {
+      if (is_granted()) return outcome::acquired;
+      machine::relax();
+    }
+    std::uint32_t state = heir_.load(std::memory_order_relaxed);                        // [X]
+    const std::uint32_t asleep = as_heir(due_asleep, state);
+    if (role_of(state) == granted ||
+        !heir_.compare_exchange_strong(state, asleep, std::memory_order_acquire,        // [T]
                                        std::memory_order_acquire))                      // [T]
-      return outcome::acquired;
+      return is_granted() ? outcome::acquired : outcome::gave_up;
     for (;;) {
       const bool expires = my.until != nullptr && machine::remaining(*my.until) < heir_patience;
       const machine::deadline look = machine::after(heir_patience);
       const auto result = machine::park(heir_, asleep, expires ? my.until : &look);
-      if ((heir_.load(std::memory_order_acquire) & role_mask) == granted)               // [T]
-        return outcome::acquired;
+      if (is_granted()) return outcome::acquired;
       if (result != machine::park_result::timed_out) continue;
-      // The holder may have released without seeing us (I5).
-      if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A]
+      if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A] I5
         return outcome::acquired;
       state = asleep;
-      if (expires && heir_.compare_exchange_strong(state, no_heir,
+      if (expires && heir_.compare_exchange_strong(state, as_heir(no_heir, asleep),
                                                    std::memory_order_acquire,           // [T]
                                                    std::memory_order_acquire))          // [T]
         return outcome::timed_out;
     }
   }
 
-  // unlock() that found somebody in the seat. Requires: the calling thread holds the lock.
-  [[gnu::noinline]] void unlock_for_heir() noexcept {
-    const void* const address = &word_;
-    const void* const heir_address = &heir_;
+  // ---- releasing ------------------------------------------------------------------------------
+
+  [[gnu::noinline]] void unlock_contended() noexcept {
+    const void* const word_address = &word_;
+    const void* const queue_address = &queue_;
     std::uint32_t seen = heir_.load(std::memory_order_relaxed);                         // [H]
-    while (of_this_process(seen) && (seen & role_mask) >= due) {
-      handed_.store(stamp(machine::ticks()), std::memory_order_relaxed);                // [X]
-      word_.store(held_sleepers, std::memory_order_relaxed);                            // [X]
-      if (heir_.compare_exchange_weak(seen, as_heir(granted), std::memory_order_release,  // [G]
-                                      std::memory_order_relaxed)) {                     // [X]
-        if ((seen & role_mask) == due_asleep) machine::wake(heir_address, 1);
-        return;
+    while (role_of(seen) >= due)
+      if (grant(seen)) return;
+    const bool late = role_of(seen) != no_heir && machine::now_and_then(late_one_in) &&
+                      heir_is_late();
+    std::uint32_t queue = 0;  // its new value, once a wake was announced (I3)
+    std::uint32_t value = word_.load(std::memory_order_relaxed);                        // [X]
+    do {
+      if (value == held_sleepers && queue == 0) {
+        if (role_of(seen) == no_heir && (current(queue_.load(std::memory_order_relaxed)) &  // [X]
+                                         sleepers_mask) != 0)
+          heir_.compare_exchange_strong(seen, as_heir(called, machine::ticks()),
+                                        std::memory_order_relaxed,                      // [X]
+                                        std::memory_order_relaxed);                     // [X]
+        queue = change_queue(one_wake);
       }
+    } while (!word_.compare_exchange_weak(value, free, std::memory_order_release,       // [R]
+                                          std::memory_order_relaxed));                  // [X]
+    if (value == held_sleepers) {
+      const bool ours = (queue & sleepers_mask) != 0;
+      if (ours) machine::wake(queue_address, 1);
+      if (!ours || queue / one_wake % glibc_share == 0) machine::wake(word_address, 1);
     }
-    // A seated heir remembers the sleepers, except those that came before it sat down or after it
-    // left: they have set word_ to 2. One that a parent process left behind does not exist.
-    if (seen != no_heir && !of_this_process(seen))
-      heir_.store(no_heir, std::memory_order_relaxed);                                  // [X]
-    if (word_.exchange(free, std::memory_order_release) == held_sleepers)               // [R]
-      machine::wake(address, 1);
+    if (late) machine::yield();
+  }
+
+  // The heir should have sat down, or become due, long ago: it wants to run and cannot, perhaps
+  // because of us, though another processor may be idle (kernels balance after milliseconds only).
+  [[nodiscard]] bool heir_is_late() const noexcept {
+    return units_since_change(machine::ticks()) > 2 * hand_over_period >> stamp_shift;
+  }
+
+  // Returns false when the heir has left meanwhile; `seen` is then new.
+  bool grant(std::uint32_t& seen) noexcept {
+    const void* const heir_address = &heir_;
+    word_.store(held_sleepers, std::memory_order_relaxed);                              // [X]
+    if (!heir_.compare_exchange_strong(seen, as_heir(granted, machine::ticks()),
+                                       std::memory_order_release,                       // [G]
+                                       std::memory_order_relaxed))                      // [X]
+      return false;
+    if (role_of(seen) == due_asleep) machine::wake(heir_address, 1);
+    return true;
   }
 
   std::atomic<std::uint32_t> word_{free};
@@ -457,7 +567,7 @@ class auto_lock {
   std::atomic<std::uint16_t> spin_{0};
   std::atomic<std::uint16_t> processor_{0};
   std::atomic<std::uint32_t> heir_{no_heir};
-  std::atomic<std::uint32_t> handed_{0};
+  std::atomic<std::uint32_t> queue_{0};
 };
 
 // The offsets that glibc's struct __pthread_mutex_s shares with auto_lock; asserted by the pthread

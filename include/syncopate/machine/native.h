@@ -246,6 +246,7 @@ inline constexpr std::uint32_t unknown_processor = 0xffff;
 struct thread_identity {
   int id = 0;
   const volatile std::uint32_t* processor = &unknown_processor;
+  std::uint32_t tally = 0;
 };
 inline thread_local constinit thread_identity me [[gnu::tls_model("initial-exec")]];
 inline constinit std::atomic<bool> fork_handled{false};
@@ -317,6 +318,11 @@ namespace detail {
 
 // The same without asking the kernel: 0 until this thread has called self() once.
 [[nodiscard]] inline int known_self() noexcept { return detail::me.id; }
+
+// True once in `period` calls of this thread: for what is worth doing now and then only.
+[[nodiscard]] inline bool now_and_then(std::uint32_t period) noexcept {
+  return ++detail::me.tally % period == 0;
+}
 
 // processor() in two loads, for threads whose known_self() is not 0; no_processor where the C
 // library registered no restartable-sequence area.

@@ -163,10 +163,10 @@ class auto_lock {
   static constexpr std::uint32_t first_budget = 64;     // 8,192 ticks, until something was learned
   static constexpr std::uint32_t max_budget = 320;      // 40,960 ticks: two sleeps and wake-ups
   static constexpr std::uint32_t explore_one_in = 16;   // slow paths that spin to max_budget
-  // Contended changes of holder that follow each other faster than this slow the pace down: a change
-  // costs about 500 ticks of cache misses (bench/pthread_load contended, 2 threads), in units of
-  // 1,024 ticks as the stamps.
-  static constexpr std::uint32_t hectic = 4, calm = 16;
+  // Contended changes of holder that follow each other within so many units of 1,024 ticks slow the
+  // pace down, others speed it up: a change costs about 500 ticks of cache misses
+  // (bench/pthread_load contended, 2 threads).
+  static constexpr std::uint64_t hectic = 1;
   static constexpr std::uint32_t max_pauses = 128;        // between two polls of a newcomer
   static constexpr std::uint64_t preempted = 1u << 18;    // ticks between two looks of a spinner
 
@@ -302,8 +302,10 @@ class auto_lock {
     if (role_of(seen) == no_heir)
       heir_.compare_exchange_strong(seen, as_heir(no_heir, time), std::memory_order_relaxed,  // [X]
                                     std::memory_order_relaxed);                         // [X]
-    if (since < hectic && now.pace < max_pace) ++now.pace;
-    if (since > calm && now.pace > 0) --now.pace;
+    if (since < hectic)
+      now.pace += now.pace < max_pace ? 1 : 0;
+    else
+      now.pace -= now.pace > 0 ? 1 : 0;
   }
 
   outcome spin(attempt& my, std::uint64_t limit, std::uint32_t pace) noexcept {

@@ -83,8 +83,8 @@ bool acquire_recorded(pthread_mutex_t* m, mutex_object& o, const machine::deadli
 
 void release(pthread_mutex_t* m, mutex_object& o) {
   if (!keeps_owner()) {
-    // Unlocking a free normal mutex is undefined, but glibc tolerates it and programs do it; a queue
-    // lock would wait for a successor that does not exist.
+    // Unlocking a free normal mutex is undefined, but glibc tolerates it and programs do it; a
+    // queue lock would wait for a successor that does not exist.
     if (!config.glibc_word && o.users == 0) return;
     o.owner = 0;
     o.users = 0;

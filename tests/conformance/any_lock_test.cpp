@@ -64,7 +64,7 @@ TEST(AnyLock, Excludes) {
   syncopate::for_each_lock([]<class Lock>(const syncopate::lock_entry<Lock>& entry) {
     if (!Lock::traits.excludes) return;
     any_lock lock(full_name(entry.name, entry.wait));
-    EXPECT_EQ(check_exclusion(lock, {.operations = 300}), verdict::holds) << entry.name;
+    EXPECT_EQ(check_exclusion(lock, {.operations = 100}), verdict::holds) << entry.name;
   });
 }
 

@@ -17,9 +17,7 @@ enum class verdict {
 };
 
 inline void PrintTo(verdict v, std::ostream* out) {
-  *out << (v == verdict::holds          ? "holds"
-           : v == verdict::excludes_not ? "excludes not"
-                                        : "stuck");
+  *out << (v == verdict::holds ? "holds" : v == verdict::excludes_not ? "excludes not" : "stuck");
 }
 
 // What critical sections share. Plain data, so that a sanitizer sees a lock that does not order it.
@@ -31,9 +29,7 @@ struct plain_data {
 
 // The same for locks that are broken on purpose: loses updates, but is no undefined behavior.
 struct racy_data {
-  void add() {
-    value.store(value.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
+  void add() { value.store(value.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
   [[nodiscard]] long get() const { return value.load(); }
   std::atomic<long> value{0};
 };
@@ -51,17 +47,16 @@ namespace detail {
 // two sections as well.
 inline void dawdle(random_source& random) {
   const std::uint32_t choice = below(random, 64);
-  if (choice == 0)
-    machine::yield();
-  else if (choice < 16)
-    machine::spin(choice);
+  if (choice == 0) machine::yield();
+  else if (choice < 16) machine::spin(choice);
 }
 
 }  // namespace detail
 
 // Threads acquire by acquire(lock, random), which returns whether they hold the lock, do something
-// inside and release. Returns whether nobody ever met another thread inside, no update was lost, and
-// somebody made progress all the time; rescue() is called once nobody does, and has to free them.
+// inside and release. Returns whether nobody ever met another thread inside, no update was lost,
+// and somebody made progress all the time; rescue() is called once nobody does, and has to free
+// them.
 template <class Data, class Lock, class Acquire, class Rescue>
 verdict check_with(Lock& lock, const load& how, Acquire acquire, Rescue rescue) {
   Data data;

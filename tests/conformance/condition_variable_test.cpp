@@ -17,11 +17,10 @@ using syncopate::cv_status;
 
 template <class Lock>
 class ConditionVariable : public ::testing::Test {};
-using mutexes =
-    ::testing::Types<syncopate::auto_lock, syncopate::futex_lock,
-                     syncopate::ticket_lock<syncopate::waits::park>,
-                     syncopate::mcs_lock<syncopate::waits::spin_then_park>,
-                     syncopate::clh_lock<syncopate::waits::yield>, std::mutex>;
+using mutexes = ::testing::Types<syncopate::auto_lock, syncopate::futex_lock,
+                                 syncopate::ticket_lock<syncopate::waits::park>,
+                                 syncopate::mcs_lock<syncopate::waits::spin_then_park>,
+                                 syncopate::clh_lock<syncopate::waits::yield>, std::mutex>;
 TYPED_TEST_SUITE(ConditionVariable, mutexes);
 
 TYPED_TEST(ConditionVariable, PingPongLosesNoWakeUp) {
@@ -163,10 +162,8 @@ TYPED_TEST(ConditionVariable, TimeOutsTakeNoSignalAway) {
       std::scoped_lock guard(mutex);
       while (available == 0) {
         // The last consumer has no deadline: it depends on the signals alone.
-        if (me == 0)
-          condition.wait(mutex);
-        else
-          (void)condition.wait_until(mutex, in(below(random, 100'000)));
+        if (me == 0) condition.wait(mutex);
+        else (void)condition.wait_until(mutex, in(below(random, 100'000)));
       }
       --available;
       last = ++taken > tokens;
@@ -175,8 +172,8 @@ TYPED_TEST(ConditionVariable, TimeOutsTakeNoSignalAway) {
   EXPECT_EQ(taken, tokens + consumers);
 }
 
-// A condition variable of many lives in one place. A dead one holds a pattern, so that a late use of
-// it shows; in between the memory is not the test's alone, so it is written by atomics only.
+// A condition variable of many lives in one place. A dead one holds a pattern, so that a late use
+// of it shows; in between the memory is not the test's alone, so it is written by atomics only.
 class mortal {
  public:
   condition_variable* operator->() { return &use_.condition; }
@@ -201,8 +198,9 @@ class mortal {
   } use_;
 };
 
-// The notifier destroys the condition variable right after it has woken everybody, while those woken
-// are still on their way out of wait() -- or out of a wait that times out at just that moment.
+// The notifier destroys the condition variable right after it has woken everybody, while those
+// woken are still on their way out of wait() -- or out of a wait that times out at just that
+// moment.
 template <class Lock>
 void destroy_after_broadcast(bool with_deadlines) {
   const std::uint32_t seed = test_seed();
@@ -220,10 +218,8 @@ void destroy_after_broadcast(bool with_deadlines) {
     ++waiting;
     if (with_deadlines) (void)condition->wait_until(mutex, until);
     while (!over)
-      if (with_deadlines)
-        (void)condition->wait_until(mutex, in(below(random, 60'000)));
-      else
-        condition->wait(mutex);
+      if (with_deadlines) (void)condition->wait_until(mutex, in(below(random, 60'000)));
+      else condition->wait(mutex);
     mutex.unlock();
     left.fetch_add(1);
   };

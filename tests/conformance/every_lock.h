@@ -29,6 +29,7 @@ inline constexpr bool collapses = Lock::traits.collapses && !sleeps<Lock>;
 template <class Lock>
 constexpr int operations_for(int threads) {
   if (collapses<Lock>) return (threads > 2 ? 200 : 2000) / threads;
+  if (!sleeps<Lock> && threads > 2) return 4000 / threads;
   return 40'000 / threads / sanitizer_divisor;
 }
 

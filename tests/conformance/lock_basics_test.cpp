@@ -1,4 +1,5 @@
-// What Lockable promises, for every lock: free at first, exclusive, usable with the standard's tools.
+// What Lockable promises, for every lock: free at first, exclusive, usable with the standard's
+// tools.
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -21,124 +22,134 @@ bool free_for_others(Lock& lock) {
 }
 
 const int registered[] = {
-    for_every_lock("StartsFree", excluding, []<class Lock>() {
-      Lock lock;
-      EXPECT_TRUE(lock.try_lock());
-      EXPECT_FALSE(lock.contended());
-      lock.unlock();
-    }),
+    for_every_lock("StartsFree", excluding,
+                   []<class Lock>() {
+                     Lock lock;
+                     EXPECT_TRUE(lock.try_lock());
+                     EXPECT_FALSE(lock.contended());
+                     lock.unlock();
+                   }),
 
-    for_every_lock("ZerosAreAFreeLock", excluding, []<class Lock>() {
-      static_assert(std::is_trivially_destructible_v<Lock>);
-      alignas(Lock) std::byte bytes[sizeof(Lock)]{};
-      ::new (static_cast<void*>(bytes)) Lock;
-      const std::byte zeros[sizeof(Lock)]{};
-      EXPECT_EQ(std::memcmp(bytes, zeros, sizeof(Lock)), 0);
-      zeroed<Lock> lock;
-      EXPECT_EQ(check_exclusion(*lock, {.operations = 200}), verdict::holds);
-    }),
+    for_every_lock("ZerosAreAFreeLock", excluding,
+                   []<class Lock>() {
+                     static_assert(std::is_trivially_destructible_v<Lock>);
+                     alignas(Lock) std::byte bytes[sizeof(Lock)]{};
+                     ::new (static_cast<void*>(bytes)) Lock;
+                     const std::byte zeros[sizeof(Lock)]{};
+                     EXPECT_EQ(std::memcmp(bytes, zeros, sizeof(Lock)), 0);
+                     zeroed<Lock> lock;
+                     EXPECT_EQ(check_exclusion(*lock, {.operations = 200}), verdict::holds);
+                   }),
 
-    for_every_lock("IsHeldBetweenLockAndUnlock", excluding, []<class Lock>() {
-      Lock lock;
-      for (int i = 0; i < 3; ++i) {
-        lock.lock();
-        EXPECT_FALSE(lock.try_lock());
-        EXPECT_FALSE(free_for_others(lock));
-        lock.unlock();
-        EXPECT_TRUE(free_for_others(lock));
-        ASSERT_TRUE(lock.try_lock());
-        EXPECT_FALSE(lock.try_lock());
-        EXPECT_FALSE(free_for_others(lock));
-        lock.unlock();
-        EXPECT_TRUE(free_for_others(lock));
-      }
-    }),
+    for_every_lock("IsHeldBetweenLockAndUnlock", excluding,
+                   []<class Lock>() {
+                     Lock lock;
+                     for (int i = 0; i < 3; ++i) {
+                       lock.lock();
+                       EXPECT_FALSE(lock.try_lock());
+                       EXPECT_FALSE(free_for_others(lock));
+                       lock.unlock();
+                       EXPECT_TRUE(free_for_others(lock));
+                       ASSERT_TRUE(lock.try_lock());
+                       EXPECT_FALSE(lock.try_lock());
+                       EXPECT_FALSE(free_for_others(lock));
+                       lock.unlock();
+                       EXPECT_TRUE(free_for_others(lock));
+                     }
+                   }),
 
-    for_every_lock("IsIndependentOfItsNeighbors", excluding, []<class Lock>() {
-      Lock locks[3];
-      locks[1].lock();
-      EXPECT_TRUE(free_for_others(locks[0]));
-      EXPECT_TRUE(free_for_others(locks[2]));
-      locks[0].lock();
-      locks[1].unlock();
-      EXPECT_TRUE(free_for_others(locks[1]));
-      EXPECT_FALSE(free_for_others(locks[0]));
-      locks[0].unlock();
-    }),
+    for_every_lock("IsIndependentOfItsNeighbors", excluding,
+                   []<class Lock>() {
+                     Lock locks[3];
+                     locks[1].lock();
+                     EXPECT_TRUE(free_for_others(locks[0]));
+                     EXPECT_TRUE(free_for_others(locks[2]));
+                     locks[0].lock();
+                     locks[1].unlock();
+                     EXPECT_TRUE(free_for_others(locks[1]));
+                     EXPECT_FALSE(free_for_others(locks[0]));
+                     locks[0].unlock();
+                   }),
 
-    for_every_lock("IsLockable", excluding, []<class Lock>() {
-      Lock first, second;
-      {
-        std::scoped_lock both(first, second);
-        EXPECT_FALSE(free_for_others(first));
-        EXPECT_FALSE(free_for_others(second));
-      }
-      {
-        std::unique_lock guard(first, std::try_to_lock);
-        EXPECT_TRUE(guard.owns_lock());
-        std::unique_lock later(second, std::defer_lock);
-        EXPECT_EQ(std::try_lock(later, first), 1);  // index of the one that was held
-        EXPECT_TRUE(free_for_others(second));
-      }
-      EXPECT_TRUE(free_for_others(first));
-    }),
+    for_every_lock("IsLockable", excluding,
+                   []<class Lock>() {
+                     Lock first, second;
+                     {
+                       std::scoped_lock both(first, second);
+                       EXPECT_FALSE(free_for_others(first));
+                       EXPECT_FALSE(free_for_others(second));
+                     }
+                     {
+                       std::unique_lock guard(first, std::try_to_lock);
+                       EXPECT_TRUE(guard.owns_lock());
+                       std::unique_lock later(second, std::defer_lock);
+                       EXPECT_EQ(std::try_lock(later, first), 1);  // index of the one that was held
+                       EXPECT_TRUE(free_for_others(second));
+                     }
+                     EXPECT_TRUE(free_for_others(first));
+                   }),
 
-    for_every_lock("StandardLockAvoidsDeadlock", excluding, []<class Lock>() {
-      Lock first, second;
-      long count = 0;
-      const int rounds = operations_for<Lock>(2) / 4;
-      on_threads(2, [&](int thread) {
-        for (int i = 0; i < rounds; ++i) {
-          Lock& a = thread == 0 ? first : second;
-          Lock& b = thread == 0 ? second : first;
-          std::lock(a, b);
-          ++count;
-          a.unlock();
-          b.unlock();
-        }
-      });
-      EXPECT_EQ(count, 2L * rounds);
-    }),
+    for_every_lock("StandardLockAvoidsDeadlock", excluding,
+                   []<class Lock>() {
+                     Lock first, second;
+                     long count = 0;
+                     const int rounds = operations_for<Lock>(2) / 4;
+                     on_threads(2, [&](int thread) {
+                       for (int i = 0; i < rounds; ++i) {
+                         Lock& a = thread == 0 ? first : second;
+                         Lock& b = thread == 0 ? second : first;
+                         std::lock(a, b);
+                         ++count;
+                         a.unlock();
+                         b.unlock();
+                       }
+                     });
+                     EXPECT_EQ(count, 2L * rounds);
+                   }),
 
-    for_every_lock("OrdersWhatTryLockGuards", excluding, []<class Lock>() {
-      Lock lock;
-      load how{.operations = operations_for<Lock>(2)};
-      const auto attempt = [](Lock& l, random_source&) { return l.try_lock(); };
-      EXPECT_EQ(check_with<plain_data>(lock, how, attempt, [] { std::abort(); }), verdict::holds);
-    }),
+    for_every_lock("OrdersWhatTryLockGuards", excluding,
+                   []<class Lock>() {
+                     Lock lock;
+                     load how{.operations = operations_for<Lock>(2)};
+                     const auto attempt = [](Lock& l, random_source&) { return l.try_lock(); };
+                     EXPECT_EQ(check_with<plain_data>(lock, how, attempt, [] { std::abort(); }),
+                               verdict::holds);
+                   }),
 
-    for_every_lock("TellsOfASleepingWaiter", sleeping, []<class Lock>() {
-      Lock lock;
-      lock.lock();
-      observed_thread waiter([&] {
-        lock.lock();
-        lock.unlock();
-      });
-      waiter.await_sleep();
-      EXPECT_FALSE(waiter.is_done());
-      EXPECT_TRUE(lock.contended());
-      lock.unlock();
-      waiter.join();
-      lock.lock();
-      EXPECT_FALSE(lock.contended());
-      lock.unlock();
-    }),
+    for_every_lock("TellsOfASleepingWaiter", sleeping,
+                   []<class Lock>() {
+                     Lock lock;
+                     lock.lock();
+                     observed_thread waiter([&] {
+                       lock.lock();
+                       lock.unlock();
+                     });
+                     waiter.await_sleep();
+                     EXPECT_FALSE(waiter.is_done());
+                     EXPECT_TRUE(lock.contended());
+                     lock.unlock();
+                     waiter.join();
+                     lock.lock();
+                     EXPECT_FALSE(lock.contended());
+                     lock.unlock();
+                   }),
 
-    // The holder may pass the duty to unlock on. No lock of ours keeps it with a thread: queue nodes
-    // are found through the lock.
-    for_every_lock("MayBeUnlockedByAnotherThread", excluding, []<class Lock>() {
-      Lock lock;
-      for (int i = 0; i < 20; ++i) {
-        lock.lock();
-        std::jthread waiter([&] {
-          lock.lock();
-          lock.unlock();
-        });
-        std::jthread([&] { lock.unlock(); }).join();
-      }
-      EXPECT_TRUE(lock.try_lock());
-      lock.unlock();
-    }),
+    // The holder may pass the duty to unlock on. No lock of ours keeps it with a thread: queue
+    // nodes are found through the lock.
+    for_every_lock("MayBeUnlockedByAnotherThread", excluding,
+                   []<class Lock>() {
+                     Lock lock;
+                     for (int i = 0; i < 20; ++i) {
+                       lock.lock();
+                       std::jthread waiter([&] {
+                         lock.lock();
+                         lock.unlock();
+                       });
+                       std::jthread([&] { lock.unlock(); }).join();
+                     }
+                     EXPECT_TRUE(lock.try_lock());
+                     lock.unlock();
+                   }),
 };
 
 TEST(EveryLock, IsInTheSuite) {

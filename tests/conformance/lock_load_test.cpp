@@ -65,9 +65,8 @@ constexpr auto with_tickets = []<class Lock>(const syncopate::lock_entry<Lock>&)
 template <class Lock>
 void expect_exclusion(int threads) {
   Lock lock;
-  const load how{.threads = threads,
-                 .operations = operations_for<Lock>(threads),
-                 .seed = test_seed()};
+  const load how{
+      .threads = threads, .operations = operations_for<Lock>(threads), .seed = test_seed()};
   EXPECT_EQ(check_exclusion(lock, how), verdict::holds);
   EXPECT_TRUE(lock.try_lock());
   EXPECT_FALSE(lock.contended());
@@ -106,10 +105,8 @@ void destroy_right_after_unlock() {
     const bool poisoned = i % 2 != 0;
     if (leave(*mine)) {
       // Freed at once, for address sanitizers; or overwritten, to see a late write of the other.
-      if (poisoned)
-        std::memset(static_cast<void*>(mine), poison, sizeof(object));
-      else
-        delete mine;
+      if (poisoned) std::memset(static_cast<void*>(mine), poison, sizeof(object));
+      else delete mine;
     }
     meet.arrive_and_wait();
   };
@@ -128,7 +125,8 @@ void destroy_right_after_unlock() {
 }
 
 [[maybe_unused]] const int registered[] = {
-    for_every_lock("ExcludesTwoThreads", excluding, []<class Lock>() { expect_exclusion<Lock>(2); }),
+    for_every_lock("ExcludesTwoThreads", excluding,
+                   []<class Lock>() { expect_exclusion<Lock>(2); }),
     for_every_lock("ExcludesFourThreads", excluding,
                    []<class Lock>() { expect_exclusion<Lock>(4); }),
     for_every_lock("ExcludesManyThreads", sleeping,

@@ -1,5 +1,5 @@
-// Can the suite fail? Three locks with a classic defect each; the checks that every real lock passes
-// have to tell.
+// Can the suite fail? Three locks with a classic defect each; the checks that every real lock
+// passes have to tell.
 #include "checks.h"
 
 namespace {
@@ -75,10 +75,8 @@ TEST(Mutant, NonAtomicTestAndSetIsCaught) {
 
 TEST(Mutant, LostWakeUpIsCaught) {
   silent_futex_lock lock;
-  const load how{.threads = 3,
-                 .operations = 1'000'000,
-                 .seed = test_seed(),
-                 .stuck_after = 300 * millisecond};
+  const load how{
+      .threads = 3, .operations = 1'000'000, .seed = test_seed(), .stuck_after = 300 * millisecond};
   EXPECT_EQ(check_mutant(lock, how, [&lock] { lock.rescue(); }), verdict::stuck);
 }
 

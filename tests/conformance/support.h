@@ -48,8 +48,9 @@ inline std::uint32_t test_seed() {
                                  ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 0))
                                  : std::random_device{}();
   const auto* const info = ::testing::UnitTest::GetInstance()->current_test_info();
-  std::cout << "replay: SEED=" << seed << " test_conformance --gtest_filter="
-            << info->test_suite_name() << '.' << info->name() << std::endl;
+  std::cout << "replay: SEED=" << seed
+            << " test_conformance --gtest_filter=" << info->test_suite_name() << '.' << info->name()
+            << std::endl;
   return seed;
 }
 
@@ -133,7 +134,8 @@ inline machine::deadline in(std::int64_t nanoseconds, clockid_t clock = CLOCK_MO
   timespec t;
   ::clock_gettime(clock, &t);
   const std::int64_t sum = t.tv_sec * 1'000'000'000LL + t.tv_nsec + nanoseconds;
-  return {{static_cast<time_t>(sum / 1'000'000'000), static_cast<long>(sum % 1'000'000'000)}, clock};
+  return {{static_cast<time_t>(sum / 1'000'000'000), static_cast<long>(sum % 1'000'000'000)},
+          clock};
 }
 
 inline constexpr clockid_t both_clocks[] = {CLOCK_MONOTONIC, CLOCK_REALTIME};

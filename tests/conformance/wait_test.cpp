@@ -15,8 +15,7 @@ namespace waits = syncopate::waits;
 
 template <class Wait>
 class Strategy : public ::testing::Test {};
-using strategies =
-    ::testing::Types<waits::spin, waits::yield, waits::spin_then_park, waits::park>;
+using strategies = ::testing::Types<waits::spin, waits::yield, waits::spin_then_park, waits::park>;
 struct strategy_name {
   template <class Wait>
   static std::string GetName(int) {
@@ -24,6 +23,10 @@ struct strategy_name {
   }
 };
 TYPED_TEST_SUITE(Strategy, strategies, strategy_name);
+
+// Where nobody sleeps, a busy machine may let a whole time slice pass at each change of turns.
+template <class Wait>
+constexpr int turns = Wait::parks ? 2000 : 100;
 
 constexpr std::uint32_t parked = 1, go = 2;
 constexpr auto may_go = [](std::uint32_t value) { return (value & ~parked) == go; };
@@ -35,7 +38,7 @@ TYPED_TEST(Strategy, ReturnsAtOnceWithTheValueThatSatisfies) {
 }
 
 TYPED_TEST(Strategy, WaitsUntilTheWordSatisfies) {
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < 20; ++round) {
     std::atomic<std::uint32_t> word{0};
     std::atomic<bool> released{false};
     int data = 0;
@@ -69,13 +72,8 @@ TYPED_TEST(Strategy, AnnouncesASleeperExactlyIfItSleeps) {
   machine::wake(&word, 1);
 }
 
-TYPED_TEST(Strategy, DelaysEnd) {
-  for (const std::uint32_t steps : {0u, 1u, 64u, 1000u}) TypeParam::delay(steps);
-  SUCCEED();
-}
-
 TYPED_TEST(Strategy, ABatonGoesBackAndForth) {
-  constexpr int rounds = 2000;
+  constexpr int rounds = turns<TypeParam>;
   waits::baton<TypeParam> ping, pong;
   int count = 0;  // guarded by whoever has the baton
   on_threads(2, [&](int me) {
@@ -109,7 +107,7 @@ TYPED_TEST(Strategy, ABatonMayBePassedBeforeItIsAwaited) {
 // The waiter's frame, and the baton in it, may be gone before pass() returns.
 TYPED_TEST(Strategy, ABatonMayDieOnceItIsPassed) {
   std::atomic<waits::baton<TypeParam>*> published{nullptr};
-  constexpr int rounds = 1000;
+  constexpr int rounds = turns<TypeParam>;
   on_threads(2, [&](int me) {
     for (int i = 0; i < rounds; ++i) {
       if (me == 0) {

@@ -1,5 +1,6 @@
 // test_cond_shared_private.cpp -- a process-shared condition variable with a private mutex, and the
 // reverse, within one process: POSIX lets the attributes differ.
+// Needs: glibc_word
 #include "thread.h"
 
 namespace {

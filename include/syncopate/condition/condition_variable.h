@@ -1,8 +1,8 @@
 // condition_variable.h -- condition variable: a FIFO list of waiters, each with a word of its own.
 //
-// Source        Birrell, "An Introduction to Programming with Threads", 1989, for the semantics; the
-//               per-waiter words follow nsync and musl. No sequence counter, hence no wrap-around,
-//               and no later waiter can take an earlier one's signal.
+// Source        Birrell, "An Introduction to Programming with Threads", 1989, for the semantics;
+//               the per-waiter words follow nsync and musl. No sequence counter, hence no
+//               wrap-around, and no later waiter can take an earlier one's signal.
 // Fairness      FIFO among waiters; the mutex decides afterwards.
 // Space         24 B; one list element on each waiter's stack.
 // Uncontended   signal and broadcast without waiters: 1 load.
@@ -11,12 +11,12 @@
 // Invariants
 //   I1  The list and its links are read and written with lock_ held; empty lists are also noticed
 //       without it (a signal that races with an enqueue may see either).
-//   I2  An element is in the list exactly while its waiter has neither been chosen by a signaler nor
-//       removed itself. Whoever takes it out of the list decides; the other finds it gone.
+//   I2  An element is in the list exactly while its waiter has neither been chosen by a signaler
+//       nor removed itself. Whoever takes it out of the list decides; the other finds it gone.
 //   I3  A signaler touches an element last by storing `signaled`; it wakes by address. It does not
 //       touch the condition variable after that, so a woken thread may destroy it.
-//   I4  After a fork the child's first use empties the list: its elements belong to threads that the
-//       child does not have.
+//   I4  After a fork the child's first use empties the list: its elements belong to threads that
+//       the child does not have.
 //
 // Memory order (each tag stands at its site below)
 //   [S]  release store of signaled -- synchronizes with [W].

@@ -137,8 +137,8 @@ class alignas(64) any_lock {
 
   static const kind& find_or_throw(std::string_view name) {
     if (const kind* const found = find(name)) return *found;
-    throw std::invalid_argument("no lock is called '" + std::string(name) + "'; near names: " +
-                                near_names(name));
+    throw std::invalid_argument("no lock is called '" + std::string(name) +
+                                "'; near names: " + near_names(name));
   }
 
   // The listed names nearest to `name` by edit distance: all those at the least distance, and those

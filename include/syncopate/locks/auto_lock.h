@@ -12,8 +12,8 @@
 // Contended     at most one waiter polls, with growing pauses; the others sleep in FIFO order.
 //
 // State
-//   word_   0 free; 1 held; 2 held, and unlock() has to wake somebody. glibc's own code (its condition
-//           variables, C11 threads) may run on the same word at any time.
+//   word_   0 free; 1 held; 2 held, and unlock() has to wake somebody. glibc's own code (its
+//           condition variables, C11 threads) may run on the same word at any time.
 //   heir_   the seat of the waiter whose turn it is. Bits 0-2:
 //             no_heir
 //             called      unlock() has woken a sleeper that is on its way to the seat
@@ -21,10 +21,11 @@
 //             due         it has waited long enough: the next unlock() hands the lock over
 //             due_asleep  as due, and it sleeps on heir_
 //             granted     the lock is the heir's (word_ stays 2)
-//           bits 3-15 fork generation; bits 16-31 when the lock last changed hands under contention.
-//   queue_  the futex on which waiters sleep, in FIFO order. Bits 0-15 how many there are; bits 16-25
-//           number of wakes; bits 26-31 fork generation. Unlike word_ it does not change while the
-//           lock is released and taken again, so that a waiter can fall asleep.
+//           bits 3-15 fork generation; bits 16-31 when the lock last changed hands under
+//           contention.
+//   queue_  the futex on which waiters sleep, in FIFO order. Bits 0-15 how many there are; bits
+//           16-25 number of wakes; bits 26-31 fork generation. Unlike word_ it does not change
+//           while the lock is released and taken again, so that a waiter can fall asleep.
 //   spin_   bit 15 a newcomer spins; bits 12-14 its fork generation; bits 9-11 the learned pace;
 //           bits 0-8 the learned budget.
 // After a fork, roles and counts that threads of the parent left are told by their generation and
@@ -37,20 +38,21 @@
 //       word_ == 2, or by the occupant, who takes the lock as 2 or passes the wake on (give_up).
 //   I3  unlock() changes queue_ before it releases a lock whose word_ is 2, and wakes afterwards: a
 //       waiter that counted itself before and does not sleep yet will not.
-//   I4  heir_ goes to called and granted only by the holder in unlock(), and to every other state by
-//       the heir (called to no_heir: by a waiter that gives up). granted implies word_ != 0.
+//   I4  heir_ goes to called and granted only by the holder in unlock(), and to every other state
+//       by the heir (called to no_heir: by a waiter that gives up). granted implies word_ != 0.
 //   I5  A due heir has exchanged word_ to 2 after it became due: the holder it saw, or a later one,
-//       finds heir_ in unlock(). A holder that read heir_ just before leaves the lock free; then the
-//       heir looks again within heir_patience. So does the first sleeper, because a holder may
+//       finds heir_ in unlock(). A holder that read heir_ just before leaves the lock free; then
+//       the heir looks again within heir_patience. So does the first sleeper, because a holder may
 //       release through glibc's code, which knows neither heir_ nor queue_.
 //
 // Memory order (each tag stands at its site below)
 //   [R]  release RMW of word_ to free -- synchronizes with [A].
-//   [A]  acquire RMW of word_ that finds it free: the previous critical section happens-before ours.
+//   [A]  acquire RMW of word_ that finds it free: the previous critical section happens-before
+//        ours.
 //   [G]  release RMW of heir_ to granted -- synchronizes with [T].
 //   [T]  acquire load (or failed RMW) of heir_ that finds granted.
-//   [Q]  acq_rel RMW of queue_ by a sleeper or by unlock(): a sleeper that counts itself after a wake
-//        sees what the waker did to heir_ before it (I2).
+//   [Q]  acq_rel RMW of queue_ by a sleeper or by unlock(): a sleeper that counts itself after a
+//        wake sees what the waker did to heir_ before it (I2).
 //   [H]  relaxed load of heir_ in unlock(): a late sight costs a little time only (I5).
 //   [X]  relaxed: hints (processor_, spin_, stamps), polls that decide only when to try [A], and
 //        roles, which publish nothing but themselves.
@@ -150,8 +152,8 @@ class auto_lock {
   static constexpr unsigned queue_generation_shift = 26;
 
   // What a lock learns. The budget is how long a newcomer polls before it sleeps; the pace is how
-  // long it pauses before its second poll (2^pace PAUSEs): each poll takes the line from the holder,
-  // so on a busy lock rare polls let the holder do many sections at full speed.
+  // long it pauses before its second poll (2^pace PAUSEs): each poll takes the line from the
+  // holder, so on a busy lock rare polls let the holder do many sections at full speed.
   struct lesson {
     std::uint32_t budget, pace;
   };
@@ -267,8 +269,9 @@ class auto_lock {
                 std::memory_order_relaxed);                                             // [X]
   }
 
-  // Others wait already. Then a newcomer sleeps at once: with more threads than processors, spinners
-  // only fill the run queues, and being preempted in the middle of a spin is the longest wait.
+  // Others wait already. Then a newcomer sleeps at once: with more threads than processors,
+  // spinners only fill the run queues, and being preempted in the middle of a spin is the longest
+  // wait.
   [[nodiscard]] bool has_queue() const noexcept {
     return word_.load(std::memory_order_relaxed) > held ||                              // [X]
            role_of(heir_.load(std::memory_order_relaxed)) != no_heir;                   // [X]
@@ -434,7 +437,8 @@ class auto_lock {
   outcome inherit(attempt& my) noexcept {
     std::uint32_t seen = heir_.load(std::memory_order_relaxed);                         // [X]
     if (role_of(seen) > called ||
-        !heir_.compare_exchange_strong(seen, as_heir(seated, seen), std::memory_order_relaxed,  // [X]
+        !heir_.compare_exchange_strong(seen, as_heir(seated, seen),
+                                       std::memory_order_relaxed,                       // [X]
                                        std::memory_order_relaxed))                      // [X]
       return outcome::gave_up;
     outcome end = wait_until_due(my);

@@ -8,6 +8,13 @@
 // Space         64 B per node in circulation: at most one per thread that holds or awaits a lock of
 //               this kind, times the locks it holds.
 // Progress      lock-free. Async-signal-safe. Works in the child of a fork.
+//
+// Memory order (each tag stands at its site below)
+//   [M]  acq_rel publication of the mapping, acquire load of its address.
+//   [P]  release RMW of a stripe's head by give_back -- synchronizes with [T].
+//   [T]  acquire RMW (or load before it) of the head by take: the node's next, and what its last
+//        user wrote, happen-before its reuse.
+//   [X]  relaxed: needs atomicity only, or is read again by the RMW that decides.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -23,13 +30,13 @@ namespace syncopate {
 template <class Node>
 class node_pool {
  public:
-  // Returns the index (>= 2) of a node nobody else has. Ends the process only when 2^20 nodes are in circulation or
-  // the address space is used up.
+  // Returns the index (>= 2) of a node nobody else has. Ends the process only when 2^20 nodes are
+  // in circulation or the address space is used up.
   static std::uint32_t take() noexcept {
     const unsigned home = machine::processor() % stripes;
     for (unsigned i = 0; i < stripes; ++i)
       if (const std::uint32_t index = pop(free_[(home + i) % stripes].head)) return index;
-    const std::uint32_t fresh = used_.fetch_add(1, std::memory_order_relaxed);
+    const std::uint32_t fresh = used_.fetch_add(1, std::memory_order_relaxed);          // [X]
     if (fresh >= capacity) std::abort();
     return fresh;
   }
@@ -55,7 +62,7 @@ class node_pool {
   static constexpr unsigned stripes = 16;
 
   static cell* base() noexcept {
-    cell* cells = base_.load(std::memory_order_acquire);
+    cell* cells = base_.load(std::memory_order_acquire);                                // [M]
     return __builtin_expect(cells != nullptr, 1) ? cells : map();
   }
 
@@ -65,7 +72,7 @@ class node_pool {
     if (fresh == MAP_FAILED) std::abort();
     cell* expected = nullptr;
     if (base_.compare_exchange_strong(expected, static_cast<cell*>(fresh),
-                                      std::memory_order_acq_rel, std::memory_order_acquire))
+                                      std::memory_order_acq_rel, std::memory_order_acquire))// [M]
       return static_cast<cell*>(fresh);
     ::munmap(fresh, sizeof(cell) * capacity);
     return expected;
@@ -74,23 +81,24 @@ class node_pool {
   // The change count in the high half defeats the ABA problem: a head that was popped and pushed
   // again in between differs.
   static std::uint32_t pop(std::atomic<std::uint64_t>& head) noexcept {
-    std::uint64_t old = head.load(std::memory_order_acquire);
+    std::uint64_t old = head.load(std::memory_order_acquire);                           // [T]
     for (;;) {
       const auto index = static_cast<std::uint32_t>(old);
       if (index == 0) return 0;
-      const std::uint64_t next = base()[index].next.load(std::memory_order_relaxed);
+      const std::uint64_t next = base()[index].next.load(std::memory_order_relaxed);    // [X]
       if (head.compare_exchange_weak(old, ((old >> 32) + 1) << 32 | next,
-                                     std::memory_order_acquire, std::memory_order_acquire))
+                                     std::memory_order_acquire, std::memory_order_acquire))// [T]
         return index;
     }
   }
 
   static void push(std::atomic<std::uint64_t>& head, std::uint32_t index) noexcept {
-    std::uint64_t old = head.load(std::memory_order_relaxed);
+    std::uint64_t old = head.load(std::memory_order_relaxed);                           // [X]
     do {
-      base()[index].next.store(static_cast<std::uint32_t>(old), std::memory_order_relaxed);
+      base()[index].next.store(static_cast<std::uint32_t>(old), std::memory_order_relaxed);// [X]
     } while (!head.compare_exchange_weak(old, ((old >> 32) + 1) << 32 | index,
-                                         std::memory_order_release, std::memory_order_relaxed));
+                                         std::memory_order_release,                   // [P]
+                                         std::memory_order_relaxed));                 // [X]
   }
 
   static inline constinit std::atomic<cell*> base_{nullptr};

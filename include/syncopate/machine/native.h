@@ -234,7 +234,8 @@ park_result park(const std::atomic<T>& word, std::type_identity_t<T> expected,
 // Wakes up to `count` threads parked on the address, the longest-parked first. Uses the address
 // only, never what is there: the object may already be destroyed. Returns how many it woke.
 inline int wake(const void* address, int count,
-                std::uint32_t bitset = FUTEX_BITSET_MATCH_ANY, bool process_shared = false) noexcept {
+                std::uint32_t bitset = FUTEX_BITSET_MATCH_ANY,
+                bool process_shared = false) noexcept {
   const int operation = FUTEX_WAKE_BITSET | (process_shared ? 0 : FUTEX_PRIVATE_FLAG);
   const long result =
       futex(address, operation, static_cast<std::uint32_t>(count), nullptr, nullptr, bitset);

@@ -18,11 +18,11 @@
 //   I2  waiters is set and cleared with guard_ held, and tells whether the queue is empty.
 //   I3  An element is in the queue until a releaser takes it out (then `turn` will be set) or its
 //       waiter removes itself; both with guard_ held.
-//   I4  The last holder to leave while waiters is set takes guard_ before it releases, takes out who
-//       is to go on, and touches only those waiters' elements after the release. Nobody destroys
-//       the lock while a call on it has not returned, so guard_ is still there.
-//   I5  A granted waiter owns the lock when its turn comes (word_ was set for it); a waiter that was
-//       merely woken competes again, and if it loses it enters the queue at the front.
+//   I4  The last holder to leave while waiters is set takes guard_ before it releases, takes out
+//       who is to go on, and touches only those waiters' elements after the release. Nobody
+//       destroys the lock while a call on it has not returned, so guard_ is still there.
+//   I5  A granted waiter owns the lock when its turn comes (word_ was set for it); a waiter that
+//       was merely woken competes again, and if it loses it enters the queue at the front.
 //   I6  After a fork the child's first use of the queue empties it: its elements belong to threads
 //       that the child does not have.
 //

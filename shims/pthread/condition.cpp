@@ -174,6 +174,7 @@ SYNCOPATE_EXPORT int pthread_cond_init(pthread_cond_t* c, const pthread_condattr
 SYNCOPATE_EXPORT int pthread_cond_destroy(pthread_cond_t* c) {
   condition_object& o = condition_object::of(c);
   if (is_real(o)) return real::pthread_cond_destroy(c);
+  o.ours.drain();
   if (record::enabled) record::object_destroyed(record::object_kind::condition, c, &o.slot, 0);
   return 0;
 }

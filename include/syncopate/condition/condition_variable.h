@@ -8,11 +8,16 @@
 // Uncontended   signal and broadcast without waiters: 1 load.
 // Contended     wait: 2 short locked sections; signal: 1 locked section + 1 wake.
 //
+// State of a waiter's element: waiting -> chosen -> signaled, by a signaler; or waiting -> leaving,
+// by the waiter itself when its time is up.
+//
 // Invariants
 //   I1  The list and its links are read and written with lock_ held; empty lists are also noticed
-//       without it (a signal that races with an enqueue may see either).
-//   I2  An element is in the list exactly while its waiter has neither been chosen by a signaler
-//       nor removed itself. Whoever takes it out of the list decides; the other finds it gone.
+//       without it (a signal that races with an enlist may see either).
+//   I2  Whoever takes an element from waiting takes it out of the list: a signaler at once, a
+//       leaving waiter when it gets lock_. So a waiter that was chosen does not touch the condition
+//       variable any more, and one that leaves is in the list until it is done with it; the
+//       destructor waits for those.
 //   I3  A signaler touches an element last by storing `signaled`; it wakes by address. It does not
 //       touch the condition variable after that, so a woken thread may destroy it.
 //   I4  After a fork the child's first use empties the list: its elements belong to threads that
@@ -21,6 +26,7 @@
 // Memory order (each tag stands at its site below)
 //   [S]  release store of signaled -- synchronizes with [W].
 //   [W]  acquire load of the element's state by its waiter.
+//   [C]  relaxed RMW that takes an element from waiting: decides only who goes on.
 //   [E]  relaxed load of head_: emptiness as a hint. A waiter that enqueued before its mutex was
 //        locked by the signaler is seen, because the mutex orders the two.
 //   [X]  relaxed store under lock_, atomic only because of [E].
@@ -48,7 +54,9 @@ class condition_variable {
    public:
     // Sleeps until signaled or the deadline; may return early.
     machine::park_result sleep(const machine::deadline* until) noexcept {
-      return machine::park(state_, waiting, until);
+      const std::uint32_t seen = state_.load(std::memory_order_relaxed);                // [C]
+      return seen == signaled ? machine::park_result::value_changed
+                              : machine::park(state_, seen, until);
     }
     [[nodiscard]] bool is_signaled() const noexcept {
       return state_.load(std::memory_order_acquire) == signaled;                        // [W]
@@ -56,10 +64,14 @@ class condition_variable {
 
    private:
     friend class condition_variable;
-    enum : std::uint32_t { waiting = 0, signaled = 1 };
+    enum : std::uint32_t { waiting, chosen, signaled, leaving };
+    bool take(std::uint32_t as) noexcept {
+      std::uint32_t expected = waiting;
+      return state_.compare_exchange_strong(expected, as, std::memory_order_relaxed,    // [C]
+                                            std::memory_order_relaxed);                 // [C]
+    }
     waiter* next_{nullptr};
     waiter* previous_{nullptr};
-    bool listed_{false};
     std::atomic<std::uint32_t> state_{waiting};
   };
 
@@ -90,7 +102,8 @@ class condition_variable {
     if (empty()) return;
     forget_parent();
     lock_.lock();
-    waiter* const first = head();
+    waiter* first = head();
+    while (first != nullptr && !first->take(waiter::chosen)) first = first->next_;
     if (first != nullptr) remove_locked(*first);
     lock_.unlock();
     if (first != nullptr) signal(*first);
@@ -101,10 +114,16 @@ class condition_variable {
     if (empty()) return;
     forget_parent();
     lock_.lock();
-    waiter* first = head();
-    for (waiter* w = first; w != nullptr; w = w->next_) w->listed_ = false;
-    head_.store(nullptr, std::memory_order_relaxed);                                    // [X]
-    tail_ = nullptr;
+    waiter* first = nullptr;
+    waiter** end = &first;
+    for (waiter *w = head(), *next; w != nullptr; w = next) {
+      next = w->next_;
+      if (!w->take(waiter::chosen)) continue;
+      remove_locked(*w);
+      w->next_ = nullptr;
+      *end = w;
+      end = &w->next_;
+    }
     lock_.unlock();
     while (first != nullptr) {
       waiter* const next = first->next_;  // read before the signal: then the element may be gone
@@ -112,6 +131,24 @@ class condition_variable {
       first = next;
     }
   }
+
+  // Waits until no waiter whose time was up still touches the condition variable. Requires: nobody
+  // is blocked on it any more, as for its destruction.
+  void drain() noexcept {
+    if (generation_.load(std::memory_order_relaxed) == 0) return;                       // [X]
+    forget_parent();
+    for (;;) {
+      lock_.lock();
+      const bool done = head() == nullptr;
+      lock_.unlock();
+      if (done) return;
+      machine::yield();
+    }
+  }
+  condition_variable() noexcept = default;
+  condition_variable(const condition_variable&) = delete;
+  condition_variable& operator=(const condition_variable&) = delete;
+  ~condition_variable() { drain(); }
 
   [[nodiscard]] bool empty() const noexcept {
     return head_.load(std::memory_order_relaxed) == nullptr;                            // [E]
@@ -122,7 +159,6 @@ class condition_variable {
   void enlist(waiter& w) noexcept {
     forget_parent();
     lock_.lock();
-    w.listed_ = true;
     w.previous_ = tail_;
     if (tail_ != nullptr)
       tail_->next_ = &w;
@@ -135,14 +171,15 @@ class condition_variable {
   // Takes the waiter out of the list. Returns false when a signaler has been faster: the signal is
   // this waiter's. The element may be destroyed after either.
   [[nodiscard]] bool withdraw(waiter& w) noexcept {
-    lock_.lock();
-    const bool withdrawn = w.listed_;
-    if (withdrawn) remove_locked(w);
-    lock_.unlock();
-    if (!withdrawn)
-      machine::wait_until(w.state_, std::memory_order_acquire,                          // [W]
-                          [](std::uint32_t state) { return state == waiter::signaled; });
-    return withdrawn;
+    if (w.take(waiter::leaving)) {
+      lock_.lock();
+      remove_locked(w);
+      lock_.unlock();
+      return true;
+    }
+    machine::wait_until(w.state_, std::memory_order_acquire,                            // [W]
+                        [](std::uint32_t state) { return state == waiter::signaled; });
+    return false;
   }
 
  private:
@@ -186,7 +223,6 @@ class condition_variable {
   }
 
   void remove_locked(waiter& w) noexcept {
-    w.listed_ = false;
     if (w.previous_ != nullptr)
       w.previous_->next_ = w.next_;
     else

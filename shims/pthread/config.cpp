@@ -25,8 +25,8 @@ bool is_set(const char* name) noexcept {
 }
 
 mode fast_path_of(const algorithm& lock, bool recording) noexcept {
-  if (recording) return lock.glibc_word ? mode::recorded : mode::general;
-  if (std::strcmp(lock.name, "auto") == 0) return mode::automatic;
+  if (lock.glibc_word) return recording ? mode::recorded : mode::automatic;
+  if (recording) return mode::general;
   if (std::strcmp(lock.name, "tatas") == 0 && std::strcmp(lock.wait, "spin") == 0)
     return mode::tatas;
   return mode::general;

@@ -15,8 +15,8 @@ namespace syncopate::shim {
 
 // The order matters: up to `recorded` the lock word is glibc's and auto_lock's fast path may act.
 enum class mode : std::uint8_t {
-  automatic,   // auto_lock, not recording: the inline fast path
-  recorded,    // recording with an algorithm on glibc's word: the same, counted
+  automatic,   // an algorithm on glibc's word, not recording: auto_lock's inline fast path
+  recorded,    // the same, recording: counted
   tatas,       // tatas_lock<spin>, not recording: the other inline fast path
   unknown,     // nothing was read yet: a lock call before our constructor finds this
   general,     // any other algorithm, or recording: through the table of algorithms

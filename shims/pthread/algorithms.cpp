@@ -61,8 +61,8 @@ constexpr table all = [] {
 
 const algorithm* find_algorithm(const char* specification) noexcept {
   const char* const colon = std::strchr(specification, ':');
-  const std::size_t length =
-      colon != nullptr ? static_cast<std::size_t>(colon - specification) : std::strlen(specification);
+  const std::size_t length = colon != nullptr ? static_cast<std::size_t>(colon - specification)
+                                              : std::strlen(specification);
   for (const algorithm& a : all.entries)
     if (std::strlen(a.name) == length && std::memcmp(a.name, specification, length) == 0 &&
         (colon == nullptr ? a.is_default : std::strcmp(a.wait, colon + 1) == 0))

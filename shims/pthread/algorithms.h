@@ -10,9 +10,9 @@ namespace syncopate::shim {
 // An all-zero object is a free lock; `object` points at algorithm::offset inside the mutex.
 struct algorithm {
   const char* name;
-  const char* wait;    // "" where the algorithm brings its own waiting
-  bool is_default;     // what `name` alone stands for
-  bool glibc_word;     // keeps glibc's representation (word at offset 0)
+  const char* wait;  // "" where the algorithm brings its own waiting
+  bool is_default;   // what `name` alone stands for
+  bool glibc_word;   // keeps glibc's representation (word at offset 0)
   void (*lock)(void* object);
   bool (*try_lock)(void* object);
   void (*unlock)(void* object);

@@ -14,8 +14,7 @@ using namespace syncopate;        // NOLINT(google-build-using-namespace): this 
 using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 
 SYNCOPATE_EXPORT int pthread_barrier_init(pthread_barrier_t* b,
-                                          const pthread_barrierattr_t* attributes,
-                                          unsigned count) {
+                                          const pthread_barrierattr_t* attributes, unsigned count) {
   const int result = real::pthread_barrier_init(b, attributes, count);
   if (result == 0 && record::enabled)
     record::object_created(record::object_kind::barrier, 0, b, nullptr,
@@ -25,9 +24,8 @@ SYNCOPATE_EXPORT int pthread_barrier_init(pthread_barrier_t* b,
 
 SYNCOPATE_EXPORT int pthread_barrier_wait(pthread_barrier_t* b) {
   if (!record::enabled) return real::pthread_barrier_wait(b);
-  record::wait w =
-      record::wait_begin(record::wait_kind::barrier,
-                         record::identify(record::object_kind::barrier, 0, b, nullptr), 0);
+  record::wait w = record::wait_begin(
+      record::wait_kind::barrier, record::identify(record::object_kind::barrier, 0, b, nullptr), 0);
   const int result = real::pthread_barrier_wait(b);
   record::wait_end_now(w);
   return result;

@@ -50,7 +50,8 @@ bool is_real(condition_object& o) {
 // Whether glibc's wait can release and take this mutex: a process-shared condition variable with a
 // private mutex whose algorithm does not keep glibc's word cannot be served (docs/limits.md).
 bool fits_real(pthread_mutex_t* m) {
-  return current_mode() == mode::pass || config.glibc_word || mutex_object::of(m).belongs_to_glibc();
+  return current_mode() == mode::pass || config.glibc_word ||
+         mutex_object::of(m).belongs_to_glibc();
 }
 
 // What a canceled or ended wait has to put in order; also pthread's cleanup argument.
@@ -97,9 +98,9 @@ int wait(pthread_cond_t* c, pthread_mutex_t* m, const machine::deadline* until) 
   wait_in_progress w{o, m, {}};
   record::wait recorded;
   if (record::enabled)
-    recorded = record::wait_begin(
-        record::wait_kind::condition,
-        record::identify(record::object_kind::condition, 0, c, &o.slot), 0);
+    recorded =
+        record::wait_begin(record::wait_kind::condition,
+                           record::identify(record::object_kind::condition, 0, c, &o.slot), 0);
   o.ours.enlist(w.element);
   if (const int error = unlock_mutex(m); error != 0) {
     // Not ours to wait with (an errorcheck mutex that is not held): as if never called.

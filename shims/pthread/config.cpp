@@ -58,8 +58,9 @@ void ensure_configured() noexcept {
     // What glibc does, in our code: it can be counted and timed.
     if (pass && recording) name = "futex";
     if (!pass || recording) {
-      const algorithm* lock =
-          find_algorithm(name != nullptr && *name != '\0' ? name : recording ? "futex" : "auto");
+      const algorithm* lock = find_algorithm(name != nullptr && *name != '\0' ? name
+                                             : recording                      ? "futex"
+                                                                              : "auto");
       if (lock == nullptr) {
         unknown_lock = true;
         lock = find_algorithm("auto");

@@ -15,18 +15,18 @@ namespace syncopate::shim {
 
 // The order matters: up to `recorded` the lock word is glibc's and auto_lock's fast path may act.
 enum class mode : std::uint8_t {
-  automatic,   // an algorithm on glibc's word, not recording: auto_lock's inline fast path
-  recorded,    // the same, recording: counted
-  tatas,       // tatas_lock<spin>, not recording: the other inline fast path
-  unknown,     // nothing was read yet: a lock call before our constructor finds this
-  general,     // any other algorithm, or recording: through the table of algorithms
-  pass,        // everything goes to the C library
+  automatic,  // an algorithm on glibc's word, not recording: auto_lock's inline fast path
+  recorded,   // the same, recording: counted
+  tatas,      // tatas_lock<spin>, not recording: the other inline fast path
+  unknown,    // nothing was read yet: a lock call before our constructor finds this
+  general,    // any other algorithm, or recording: through the table of algorithms
+  pass,       // everything goes to the C library
 };
 
 struct configuration {
   std::atomic<mode> how{mode::unknown};
-  bool glibc_word = true;              // the algorithm keeps glibc's representation
-  const algorithm* lock = nullptr;     // the algorithm; null in mode::pass
+  bool glibc_word = true;           // the algorithm keeps glibc's representation
+  const algorithm* lock = nullptr;  // the algorithm; null in mode::pass
   const char* wait_name = "";
 };
 

@@ -9,9 +9,11 @@
 
 // Exports `function` under another name or an older version as well. The helper symbol that
 // .symver needs is dropped again.
-#define SYNCOPATE_ALSO_AS(function, name, version)                                          \
-  asm(".globl syncopate_old_" #name "\n"                                                    \
-      ".set syncopate_old_" #name ", " #function "\n"                                       \
+#define SYNCOPATE_ALSO_AS(function, name, version) \
+  asm(".globl syncopate_old_" #name                \
+      "\n"                                         \
+      ".set syncopate_old_" #name ", " #function   \
+      "\n"                                         \
       ".symver syncopate_old_" #name ", " #name "@" version ", remove");
 
 // The same for a name that glibc has twice: `older`, and the default `newer` of exports.map.

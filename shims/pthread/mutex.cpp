@@ -69,8 +69,7 @@ void count_acquisition(pthread_mutex_t* m, mutex_object& o) {
 bool acquire_recorded(pthread_mutex_t* m, mutex_object& o, const machine::deadline* until,
                       wait_kind why) {
   if (!config.lock->try_lock(state_of(o))) {
-    record::wait w =
-        record::wait_begin(why, identify(m, o), static_cast<std::uint32_t>(o.owner));
+    record::wait w = record::wait_begin(why, identify(m, o), static_cast<std::uint32_t>(o.owner));
     if (!acquire(state_of(o), until)) {
       record::wait_end_now(w);
       return false;
@@ -167,8 +166,7 @@ int unlock_general(pthread_mutex_t* m) {
   // Held across a fork: the waiters of a queue lock stayed behind in the parent.
   if (!config.glibc_word && machine::forked_from() != 0 && o.owner == machine::forked_from())
     std::memset(o.own, 0, mutex_object::room);
-  else
-    release(m, o);
+  else release(m, o);
   return 0;
 }
 

@@ -28,7 +28,7 @@ Function* find(std::atomic<void*>& slot, const char* name, const char* version) 
 
 // A cancellation inside a C library call unwinds through these frames, so they are not noexcept in
 // effect: built without exceptions, they have no cleanups and no handlers.
-#define SYNCOPATE_DEFINE_REAL(result, name, version, parameters, arguments)  \
+#define SYNCOPATE_DEFINE_REAL(result, name, version, parameters, arguments) \
   result name parameters noexcept {                                         \
     static constinit std::atomic<void*> slot{nullptr};                      \
     return find<result parameters>(slot, #name, version) arguments;         \

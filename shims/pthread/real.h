@@ -10,49 +10,48 @@
 namespace syncopate::shim::real {
 
 // X(result, name, version, parameters, arguments)
-#define SYNCOPATE_REAL_FUNCTIONS(X)                                                               \
-  X(int, pthread_mutex_init, "GLIBC_2.2.5",                                                       \
-    (pthread_mutex_t * m, const pthread_mutexattr_t* a), (m, a))                                  \
-  X(int, pthread_mutex_destroy, "GLIBC_2.2.5", (pthread_mutex_t * m), (m))                        \
-  X(int, pthread_mutex_lock, "GLIBC_2.2.5", (pthread_mutex_t * m), (m))                           \
-  X(int, pthread_mutex_trylock, "GLIBC_2.2.5", (pthread_mutex_t * m), (m))                        \
-  X(int, pthread_mutex_unlock, "GLIBC_2.2.5", (pthread_mutex_t * m), (m))                         \
-  X(int, pthread_mutex_timedlock, "GLIBC_2.2.5", (pthread_mutex_t * m, const timespec* t),        \
-    (m, t))                                                                                       \
-  X(int, pthread_mutex_clocklock, "GLIBC_2.30",                                                   \
-    (pthread_mutex_t * m, clockid_t c, const timespec* t), (m, c, t))                             \
-  X(int, pthread_cond_init, "GLIBC_2.3.2", (pthread_cond_t * c, const pthread_condattr_t* a),     \
-    (c, a))                                                                                       \
-  X(int, pthread_cond_destroy, "GLIBC_2.3.2", (pthread_cond_t * c), (c))                          \
-  X(int, pthread_cond_wait, "GLIBC_2.3.2", (pthread_cond_t * c, pthread_mutex_t * m), (c, m))     \
-  X(int, pthread_cond_timedwait, "GLIBC_2.3.2",                                                   \
-    (pthread_cond_t * c, pthread_mutex_t * m, const timespec* t), (c, m, t))                      \
-  X(int, pthread_cond_clockwait, "GLIBC_2.30",                                                    \
-    (pthread_cond_t * c, pthread_mutex_t * m, clockid_t k, const timespec* t), (c, m, k, t))      \
-  X(int, pthread_cond_signal, "GLIBC_2.3.2", (pthread_cond_t * c), (c))                           \
-  X(int, pthread_cond_broadcast, "GLIBC_2.3.2", (pthread_cond_t * c), (c))                        \
-  X(int, pthread_rwlock_init, "GLIBC_2.2.5",                                                      \
-    (pthread_rwlock_t * l, const pthread_rwlockattr_t* a), (l, a))                                \
-  X(int, pthread_rwlock_destroy, "GLIBC_2.2.5", (pthread_rwlock_t * l), (l))                      \
-  X(int, pthread_rwlock_rdlock, "GLIBC_2.2.5", (pthread_rwlock_t * l), (l))                       \
-  X(int, pthread_rwlock_tryrdlock, "GLIBC_2.2.5", (pthread_rwlock_t * l), (l))                    \
-  X(int, pthread_rwlock_timedrdlock, "GLIBC_2.2.5", (pthread_rwlock_t * l, const timespec* t),    \
-    (l, t))                                                                                       \
-  X(int, pthread_rwlock_clockrdlock, "GLIBC_2.30",                                                \
-    (pthread_rwlock_t * l, clockid_t k, const timespec* t), (l, k, t))                            \
-  X(int, pthread_rwlock_wrlock, "GLIBC_2.2.5", (pthread_rwlock_t * l), (l))                       \
-  X(int, pthread_rwlock_trywrlock, "GLIBC_2.2.5", (pthread_rwlock_t * l), (l))                    \
-  X(int, pthread_rwlock_timedwrlock, "GLIBC_2.2.5", (pthread_rwlock_t * l, const timespec* t),    \
-    (l, t))                                                                                       \
-  X(int, pthread_rwlock_clockwrlock, "GLIBC_2.30",                                                \
-    (pthread_rwlock_t * l, clockid_t k, const timespec* t), (l, k, t))                            \
-  X(int, pthread_rwlock_unlock, "GLIBC_2.2.5", (pthread_rwlock_t * l), (l))                       \
-  X(int, pthread_barrier_init, "GLIBC_2.2.5",                                                     \
-    (pthread_barrier_t * b, const pthread_barrierattr_t* a, unsigned n), (b, a, n))               \
-  X(int, pthread_barrier_destroy, "GLIBC_2.2.5", (pthread_barrier_t * b), (b))                    \
-  X(int, pthread_barrier_wait, "GLIBC_2.2.5", (pthread_barrier_t * b), (b))                       \
-  X(int, pthread_create, "GLIBC_2.2.5",                                                           \
-    (pthread_t * t, const pthread_attr_t* a, void* (*f)(void*), void* p), (t, a, f, p))           \
+#define SYNCOPATE_REAL_FUNCTIONS(X)                                                                \
+  X(int, pthread_mutex_init, "GLIBC_2.2.5", (pthread_mutex_t * m, const pthread_mutexattr_t* a),   \
+    (m, a))                                                                                        \
+  X(int, pthread_mutex_destroy, "GLIBC_2.2.5", (pthread_mutex_t * m), (m))                         \
+  X(int, pthread_mutex_lock, "GLIBC_2.2.5", (pthread_mutex_t * m), (m))                            \
+  X(int, pthread_mutex_trylock, "GLIBC_2.2.5", (pthread_mutex_t * m), (m))                         \
+  X(int, pthread_mutex_unlock, "GLIBC_2.2.5", (pthread_mutex_t * m), (m))                          \
+  X(int, pthread_mutex_timedlock, "GLIBC_2.2.5", (pthread_mutex_t * m, const timespec* t), (m, t)) \
+  X(int, pthread_mutex_clocklock, "GLIBC_2.30",                                                    \
+    (pthread_mutex_t * m, clockid_t c, const timespec* t), (m, c, t))                              \
+  X(int, pthread_cond_init, "GLIBC_2.3.2", (pthread_cond_t * c, const pthread_condattr_t* a),      \
+    (c, a))                                                                                        \
+  X(int, pthread_cond_destroy, "GLIBC_2.3.2", (pthread_cond_t * c), (c))                           \
+  X(int, pthread_cond_wait, "GLIBC_2.3.2", (pthread_cond_t * c, pthread_mutex_t * m), (c, m))      \
+  X(int, pthread_cond_timedwait, "GLIBC_2.3.2",                                                    \
+    (pthread_cond_t * c, pthread_mutex_t * m, const timespec* t), (c, m, t))                       \
+  X(int, pthread_cond_clockwait, "GLIBC_2.30",                                                     \
+    (pthread_cond_t * c, pthread_mutex_t * m, clockid_t k, const timespec* t), (c, m, k, t))       \
+  X(int, pthread_cond_signal, "GLIBC_2.3.2", (pthread_cond_t * c), (c))                            \
+  X(int, pthread_cond_broadcast, "GLIBC_2.3.2", (pthread_cond_t * c), (c))                         \
+  X(int, pthread_rwlock_init, "GLIBC_2.2.5",                                                       \
+    (pthread_rwlock_t * l, const pthread_rwlockattr_t* a), (l, a))                                 \
+  X(int, pthread_rwlock_destroy, "GLIBC_2.2.5", (pthread_rwlock_t * l), (l))                       \
+  X(int, pthread_rwlock_rdlock, "GLIBC_2.2.5", (pthread_rwlock_t * l), (l))                        \
+  X(int, pthread_rwlock_tryrdlock, "GLIBC_2.2.5", (pthread_rwlock_t * l), (l))                     \
+  X(int, pthread_rwlock_timedrdlock, "GLIBC_2.2.5", (pthread_rwlock_t * l, const timespec* t),     \
+    (l, t))                                                                                        \
+  X(int, pthread_rwlock_clockrdlock, "GLIBC_2.30",                                                 \
+    (pthread_rwlock_t * l, clockid_t k, const timespec* t), (l, k, t))                             \
+  X(int, pthread_rwlock_wrlock, "GLIBC_2.2.5", (pthread_rwlock_t * l), (l))                        \
+  X(int, pthread_rwlock_trywrlock, "GLIBC_2.2.5", (pthread_rwlock_t * l), (l))                     \
+  X(int, pthread_rwlock_timedwrlock, "GLIBC_2.2.5", (pthread_rwlock_t * l, const timespec* t),     \
+    (l, t))                                                                                        \
+  X(int, pthread_rwlock_clockwrlock, "GLIBC_2.30",                                                 \
+    (pthread_rwlock_t * l, clockid_t k, const timespec* t), (l, k, t))                             \
+  X(int, pthread_rwlock_unlock, "GLIBC_2.2.5", (pthread_rwlock_t * l), (l))                        \
+  X(int, pthread_barrier_init, "GLIBC_2.2.5",                                                      \
+    (pthread_barrier_t * b, const pthread_barrierattr_t* a, unsigned n), (b, a, n))                \
+  X(int, pthread_barrier_destroy, "GLIBC_2.2.5", (pthread_barrier_t * b), (b))                     \
+  X(int, pthread_barrier_wait, "GLIBC_2.2.5", (pthread_barrier_t * b), (b))                        \
+  X(int, pthread_create, "GLIBC_2.2.5",                                                            \
+    (pthread_t * t, const pthread_attr_t* a, void* (*f)(void*), void* p), (t, a, f, p))            \
   X(int, mtx_init, "GLIBC_2.28", (mtx_t * m, int type), (m, type))
 
 #define SYNCOPATE_DECLARE_REAL(result, name, version, parameters, arguments) \

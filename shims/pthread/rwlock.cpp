@@ -33,7 +33,7 @@ struct rwlock_object {
   }
   [[nodiscard]] rw_preference preference() const noexcept {
     return kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP ? rw_preference::writers
-                                                               : rw_preference::readers;
+                                                                : rw_preference::readers;
   }
   auto_rwlock& ours() noexcept { return *reinterpret_cast<auto_rwlock*>(this); }
 
@@ -77,10 +77,9 @@ int acquire(pthread_rwlock_t* l, side which, const machine::deadline* until) {
     if (which == side::read && o.ours().reader_count() >= auto_rwlock::max_readers) return EAGAIN;
     if (until != nullptr && !valid(until->at)) return EINVAL;
     if (!record::enabled) return take(o, which, until) ? 0 : ETIMEDOUT;
-    record::wait w = record::wait_begin(
-        which == side::write ? wait_kind::write : wait_kind::read,
-        record::identify(object_kind::rwlock, 0, l, &o.slot),
-        static_cast<std::uint32_t>(o.ours().exclusive_owner()));
+    record::wait w = record::wait_begin(which == side::write ? wait_kind::write : wait_kind::read,
+                                        record::identify(object_kind::rwlock, 0, l, &o.slot),
+                                        static_cast<std::uint32_t>(o.ours().exclusive_owner()));
     if (!take(o, which, until)) {
       record::wait_end_now(w);
       return ETIMEDOUT;
@@ -151,10 +150,8 @@ SYNCOPATE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* l) {
   const bool recording = record::enabled;
   const bool contended = recording && o.ours().contended();
   const std::uint32_t id = recording ? o.slot : 0;
-  if (o.ours().exclusive_owner() == machine::self())
-    o.ours().unlock();
-  else
-    o.ours().unlock_shared();
+  if (o.ours().exclusive_owner() == machine::self()) o.ours().unlock();
+  else o.ours().unlock_shared();
   if (recording && (contended || record::current_hold.object == l))
     record::released(l, id, contended);
   return 0;
@@ -170,8 +167,7 @@ SYNCOPATE_EXPORT int pthread_rwlock_init(pthread_rwlock_t* l,
   }
   rwlock_object& o = rwlock_object::of(l);
   if (record::enabled && o.shared == 0)
-    record::object_created(object_kind::rwlock, 0, l, &o.slot,
-                           __builtin_return_address(0));
+    record::object_created(object_kind::rwlock, 0, l, &o.slot, __builtin_return_address(0));
   return 0;
 }
 

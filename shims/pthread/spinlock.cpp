@@ -36,10 +36,8 @@ void take(std::atomic_ref<int> word) {
   const std::uint64_t impatient = machine::ticks() + patience_ticks;
   for (std::uint32_t pauses = 1;; pauses = pauses < 16 ? 2 * pauses : 16) {
     if (word.load(std::memory_order_relaxed) == free_word && try_take(word)) return;
-    if (static_cast<std::int64_t>(machine::ticks() - impatient) >= 0)
-      machine::yield();
-    else
-      machine::spin(pauses);
+    if (static_cast<std::int64_t>(machine::ticks() - impatient) >= 0) machine::yield();
+    else machine::spin(pauses);
   }
 }
 
@@ -84,8 +82,8 @@ SYNCOPATE_EXPORT int pthread_spin_unlock(pthread_spinlock_t* l) {
   word_of(l).store(free_word, std::memory_order_release);
   const void* const object = const_cast<const int*>(l);
   if (__builtin_expect(record::enabled, 0) && record::current_hold.object == object)
-    record::released(object,
-                     record::identify(record::object_kind::spinlock, 0, object, nullptr), true);
+    record::released(object, record::identify(record::object_kind::spinlock, 0, object, nullptr),
+                     true);
   return 0;
 }
 

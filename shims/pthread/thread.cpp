@@ -67,8 +67,8 @@ long raw_syscall(long number, long a, long b, long c, long d, long e, long f) {
 
 bool is_futex_wait(long number, long operation) {
   const long command = operation & FUTEX_CMD_MASK;
-  return number == SYS_futex && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET ||
-                                 command == FUTEX_LOCK_PI);
+  return number == SYS_futex &&
+         (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI);
 }
 
 }  // namespace

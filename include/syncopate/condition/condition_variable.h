@@ -54,12 +54,12 @@ class condition_variable {
    public:
     // Sleeps until signaled or the deadline; may return early.
     machine::park_result sleep(const machine::deadline* until) noexcept {
-      const std::uint32_t seen = state_.load(std::memory_order_relaxed);                // [C]
+      const std::uint32_t seen = state_.load(std::memory_order_relaxed);  // [C]
       return seen == signaled ? machine::park_result::value_changed
                               : machine::park(state_, seen, until);
     }
     [[nodiscard]] bool is_signaled() const noexcept {
-      return state_.load(std::memory_order_acquire) == signaled;                        // [W]
+      return state_.load(std::memory_order_acquire) == signaled;  // [W]
     }
 
    private:
@@ -67,8 +67,8 @@ class condition_variable {
     enum : std::uint32_t { waiting, chosen, signaled, leaving };
     bool take(std::uint32_t as) noexcept {
       std::uint32_t expected = waiting;
-      return state_.compare_exchange_strong(expected, as, std::memory_order_relaxed,    // [C]
-                                            std::memory_order_relaxed);                 // [C]
+      return state_.compare_exchange_strong(expected, as, std::memory_order_relaxed,  // [C]
+                                            std::memory_order_relaxed);               // [C]
     }
     waiter* next_{nullptr};
     waiter* previous_{nullptr};
@@ -135,7 +135,7 @@ class condition_variable {
   // Waits until no waiter whose time was up still touches the condition variable. Requires: nobody
   // is blocked on it any more, as for its destruction.
   void drain() noexcept {
-    if (generation_.load(std::memory_order_relaxed) == 0) return;                       // [X]
+    if (generation_.load(std::memory_order_relaxed) == 0) return;  // [X]
     forget_parent();
     for (;;) {
       lock_.lock();
@@ -151,7 +151,7 @@ class condition_variable {
   ~condition_variable() { drain(); }
 
   [[nodiscard]] bool empty() const noexcept {
-    return head_.load(std::memory_order_relaxed) == nullptr;                            // [E]
+    return head_.load(std::memory_order_relaxed) == nullptr;  // [E]
   }
 
   // ---- the parts of wait(), for callers that sleep in their own way (cancellation points) -------
@@ -160,10 +160,8 @@ class condition_variable {
     forget_parent();
     lock_.lock();
     w.previous_ = tail_;
-    if (tail_ != nullptr)
-      tail_->next_ = &w;
-    else
-      head_.store(&w, std::memory_order_relaxed);                                       // [X]
+    if (tail_ != nullptr) tail_->next_ = &w;
+    else head_.store(&w, std::memory_order_relaxed);  // [X]
     tail_ = &w;
     lock_.unlock();
   }
@@ -177,7 +175,7 @@ class condition_variable {
       lock_.unlock();
       return true;
     }
-    machine::wait_until(w.state_, std::memory_order_acquire,                            // [W]
+    machine::wait_until(w.state_, std::memory_order_acquire,  // [W]
                         [](std::uint32_t state) { return state == waiter::signaled; });
     return false;
   }
@@ -200,42 +198,38 @@ class condition_variable {
 
   void forget_parent() noexcept {
     const std::uint32_t now = machine::fork_generation();
-    if (__builtin_expect(generation_.load(std::memory_order_acquire) != now, 0))        // [F]
+    if (__builtin_expect(generation_.load(std::memory_order_acquire) != now, 0))  // [F]
       forget_parent_slow(now);
   }
 
   [[gnu::noinline, gnu::cold]] void forget_parent_slow(std::uint32_t now) noexcept {
     static constinit futex_lock resetting;  // lock_ itself may be held by a thread left behind
     resetting.lock();
-    if (generation_.load(std::memory_order_acquire) != now) {                           // [F]
-      if (generation_.load(std::memory_order_relaxed) != 0) {                           // [X]
-        head_.store(nullptr, std::memory_order_relaxed);                                // [X]
+    if (generation_.load(std::memory_order_acquire) != now) {  // [F]
+      if (generation_.load(std::memory_order_relaxed) != 0) {  // [X]
+        head_.store(nullptr, std::memory_order_relaxed);       // [X]
         tail_ = nullptr;
         lock_.reset();
       }
-      generation_.store(now, std::memory_order_release);                                // [F]
+      generation_.store(now, std::memory_order_release);  // [F]
     }
     resetting.unlock();
   }
 
   [[nodiscard]] waiter* head() const noexcept {
-    return head_.load(std::memory_order_relaxed);                                       // [E]
+    return head_.load(std::memory_order_relaxed);  // [E]
   }
 
   void remove_locked(waiter& w) noexcept {
-    if (w.previous_ != nullptr)
-      w.previous_->next_ = w.next_;
-    else
-      head_.store(w.next_, std::memory_order_relaxed);                                  // [X]
-    if (w.next_ != nullptr)
-      w.next_->previous_ = w.previous_;
-    else
-      tail_ = w.previous_;
+    if (w.previous_ != nullptr) w.previous_->next_ = w.next_;
+    else head_.store(w.next_, std::memory_order_relaxed);  // [X]
+    if (w.next_ != nullptr) w.next_->previous_ = w.previous_;
+    else tail_ = w.previous_;
   }
 
   static void signal(waiter& w) noexcept {
     const void* const address = &w.state_;
-    w.state_.store(waiter::signaled, std::memory_order_release);                        // [S]
+    w.state_.store(waiter::signaled, std::memory_order_release);  // [S]
     machine::wake(address, 1);
   }
 

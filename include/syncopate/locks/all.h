@@ -25,7 +25,7 @@ struct lock_entry {
   std::string_view name;    // as in SYNCOPATE_LOCK=name:wait
   std::string_view header;  // the file that is the algorithm
   std::string_view wait;
-  bool is_default;          // the strategy that `name` alone stands for
+  bool is_default;  // the strategy that `name` alone stands for
 };
 
 // Calls visit(lock_entry<Lock>) for every pair, in the order that listings show.
@@ -36,16 +36,14 @@ constexpr void for_each_lock(Visit&& visit) {
     visit(lock_entry<Lock>{name, header, "", true});
   };
   const auto with_waits = [&]<template <class> class Lock>(std::string_view name,
-                                                           std::string_view header,
-                                                           auto&& one) {
+                                                           std::string_view header, auto&& one) {
     one.template operator()<Lock, waits::spin_then_park>(name, header, true);
     one.template operator()<Lock, waits::park>(name, header, false);
     one.template operator()<Lock, waits::yield>(name, header, false);
     one.template operator()<Lock, waits::spin>(name, header, false);
   };
-  const auto one = [&]<template <class> class Lock, class Wait>(std::string_view name,
-                                                                std::string_view header,
-                                                                bool is_default) {
+  const auto one = [&]<template <class> class Lock, class Wait>(
+                       std::string_view name, std::string_view header, bool is_default) {
     visit(lock_entry<Lock<Wait>>{name, header, Wait::name, is_default});
   };
   own(std::type_identity<auto_lock>{}, "auto", "auto_lock.h");

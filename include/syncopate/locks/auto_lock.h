@@ -84,10 +84,8 @@ class auto_lock {
 
   // Blocks until the lock is held.
   void lock() noexcept {
-    if (__builtin_expect(take_free(held), 1))
-      note_holder();
-    else
-      lock_contended();
+    if (__builtin_expect(take_free(held), 1)) note_holder();
+    else lock_contended();
   }
 
   // Blocks until the lock is held (true) or the deadline has passed (false).
@@ -125,14 +123,14 @@ class auto_lock {
                          0))
       return false;
     std::uint32_t expected = held;
-    return word_.compare_exchange_strong(expected, free, std::memory_order_release,     // [R]
-                                         std::memory_order_relaxed);                    // [X]
+    return word_.compare_exchange_strong(expected, free, std::memory_order_release,  // [R]
+                                         std::memory_order_relaxed);                 // [X]
   }
 
   // Whether somebody sleeps; a hint.
   [[nodiscard]] bool contended() const noexcept {
-    return word_.load(std::memory_order_relaxed) > held ||                              // [X]
-           (heir_.load(std::memory_order_relaxed) & role_mask) != no_heir;              // [X]
+    return word_.load(std::memory_order_relaxed) > held ||                  // [X]
+           (heir_.load(std::memory_order_relaxed) & role_mask) != no_heir;  // [X]
   }
 
   // Kernel thread id of the holder, 0 if free or unknown; a hint unless the caller is the holder.
@@ -160,17 +158,17 @@ class auto_lock {
   static constexpr std::uint16_t announced = 0x8000;
   static constexpr unsigned generation_shift = 12, pace_shift = 9;
   static constexpr std::uint32_t max_pace = 7, budget_mask = 0x1ff;
-  static constexpr std::uint32_t budget_unit = 128;     // ticks
-  static constexpr std::uint32_t min_budget = 4;        // 512 ticks: a cheap probe
-  static constexpr std::uint32_t first_budget = 64;     // 8,192 ticks, until something was learned
-  static constexpr std::uint32_t max_budget = 320;      // 40,960 ticks: two sleeps and wake-ups
-  static constexpr std::uint32_t explore_one_in = 16;   // slow paths that spin to max_budget
+  static constexpr std::uint32_t budget_unit = 128;    // ticks
+  static constexpr std::uint32_t min_budget = 4;       // 512 ticks: a cheap probe
+  static constexpr std::uint32_t first_budget = 64;    // 8,192 ticks, until something was learned
+  static constexpr std::uint32_t max_budget = 320;     // 40,960 ticks: two sleeps and wake-ups
+  static constexpr std::uint32_t explore_one_in = 16;  // slow paths that spin to max_budget
   // Contended changes of holder that follow each other within so many units of 1,024 ticks slow the
   // pace down, others speed it up: a change costs about 500 ticks of cache misses
   // (bench/pthread_load contended, 2 threads).
   static constexpr std::uint64_t hectic = 1;
-  static constexpr std::uint32_t max_pauses = 128;        // between two polls of a newcomer
-  static constexpr std::uint64_t preempted = 1u << 18;    // ticks between two looks of a spinner
+  static constexpr std::uint32_t max_pauses = 128;      // between two polls of a newcomer
+  static constexpr std::uint64_t preempted = 1u << 18;  // ticks between two looks of a spinner
 
   // An heir takes a lock only if it is free at several looks in a row: a busy lock is left to the
   // thread that runs with it, until the heir is due; an idle one is taken in about a microsecond.
@@ -178,8 +176,8 @@ class auto_lock {
   static constexpr std::uint32_t look_pauses = 6, heir_pauses = 128;
   static constexpr std::uint64_t yield_every = 1u << 15;  // ticks an heir keeps the processor
   static constexpr std::uint64_t due_polls = 1u << 13;    // ticks a due heir polls, then it sleeps
-  static constexpr std::int64_t nap = 50'000;           // ns between an heir's looks from its sleep
-  static constexpr std::int64_t heir_patience = 1'000'000;  // ns, the same once it is due (I5)
+  static constexpr std::int64_t nap = 50'000;  // ns between an heir's looks from its sleep
+  static constexpr std::int64_t heir_patience = 1'000'000;   // ns, the same once it is due (I5)
   static constexpr std::int64_t first_patience = 2'000'000;  // ns, the same for the first sleeper
   static constexpr std::uint32_t late_one_in = 16;  // contended unlocks that look at the clock
   // One wake in so many also goes to word_, where waiters inside glibc's code sleep.
@@ -193,8 +191,8 @@ class auto_lock {
 
   bool take_free(std::uint32_t as) noexcept {
     std::uint32_t expected = free;
-    return word_.compare_exchange_strong(expected, as, std::memory_order_acquire,       // [A]
-                                         std::memory_order_relaxed);                    // [X]
+    return word_.compare_exchange_strong(expected, as, std::memory_order_acquire,  // [A]
+                                         std::memory_order_relaxed);               // [X]
   }
 
   // The hot path has no call in it whose result it needs: the first time in a thread goes out of
@@ -206,7 +204,7 @@ class auto_lock {
   }
   void note_holder(int me) noexcept {
     processor_.store(static_cast<std::uint16_t>(machine::processor_hint()),
-                     std::memory_order_relaxed);                                        // [X]
+                     std::memory_order_relaxed);  // [X]
     owner_ = me;
     users_ = 1;
   }
@@ -222,7 +220,7 @@ class auto_lock {
 
   // The holder took the lock on this very processor: while we run, it does not.
   [[nodiscard]] bool holder_cannot_run() const noexcept {
-    return processor_.load(std::memory_order_relaxed) ==                                // [X]
+    return processor_.load(std::memory_order_relaxed) ==  // [X]
            static_cast<std::uint16_t>(machine::processor());
   }
 
@@ -254,27 +252,27 @@ class auto_lock {
 
   // Returns false if another newcomer spins; else what was learned.
   bool announce_spinner(lesson& so_far) noexcept {
-    std::uint16_t seen = spin_.load(std::memory_order_relaxed);                         // [X]
+    std::uint16_t seen = spin_.load(std::memory_order_relaxed);  // [X]
     so_far = learned(seen);
     return !spinner_is_announced(seen) &&
            spin_.compare_exchange_strong(
                seen,
                static_cast<std::uint16_t>(announcement() | so_far.pace << pace_shift |
                                           so_far.budget),
-               std::memory_order_relaxed, std::memory_order_relaxed);                   // [X]
+               std::memory_order_relaxed, std::memory_order_relaxed);  // [X]
   }
 
   void withdraw_spinner(const lesson& next) noexcept {
     spin_.store(static_cast<std::uint16_t>(next.pace << pace_shift | next.budget),
-                std::memory_order_relaxed);                                             // [X]
+                std::memory_order_relaxed);  // [X]
   }
 
   // Others wait already. Then a newcomer sleeps at once: with more threads than processors,
   // spinners only fill the run queues, and being preempted in the middle of a spin is the longest
   // wait.
   [[nodiscard]] bool has_queue() const noexcept {
-    return word_.load(std::memory_order_relaxed) > held ||                              // [X]
-           role_of(heir_.load(std::memory_order_relaxed)) != no_heir;                   // [X]
+    return word_.load(std::memory_order_relaxed) > held ||             // [X]
+           role_of(heir_.load(std::memory_order_relaxed)) != no_heir;  // [X]
   }
 
   outcome spin_as_newcomer(attempt& my) noexcept {
@@ -284,11 +282,10 @@ class auto_lock {
     const bool explore = (my.arrival / budget_unit) % explore_one_in == 0;
     const std::uint64_t limit = (explore ? max_budget : now.budget) * std::uint64_t{budget_unit};
     const outcome end = spin(my, my.arrival + limit, now.pace);
-    if (end == outcome::acquired)
-      learn_from_success(now, machine::ticks() - my.arrival);
+    if (end == outcome::acquired) learn_from_success(now, machine::ticks() - my.arrival);
     else if (!explore)
-      now.budget = now.budget - now.budget / 8 > min_budget ? now.budget - now.budget / 8
-                                                            : min_budget;
+      now.budget =
+          now.budget - now.budget / 8 > min_budget ? now.budget - now.budget / 8 : min_budget;
     withdraw_spinner(now);
     return end;
   }
@@ -301,20 +298,18 @@ class auto_lock {
                                      : now.budget - (now.budget - target) / 16;
     const std::uint64_t time = machine::ticks();
     const std::uint64_t since = units_since_change(time);
-    std::uint32_t seen = heir_.load(std::memory_order_relaxed);                         // [X]
+    std::uint32_t seen = heir_.load(std::memory_order_relaxed);  // [X]
     if (role_of(seen) == no_heir)
       heir_.compare_exchange_strong(seen, as_heir(no_heir, time), std::memory_order_relaxed,  // [X]
-                                    std::memory_order_relaxed);                         // [X]
-    if (since < hectic)
-      now.pace += now.pace < max_pace ? 1 : 0;
-    else
-      now.pace -= now.pace > 0 ? 1 : 0;
+                                    std::memory_order_relaxed);                               // [X]
+    if (since < hectic) now.pace += now.pace < max_pace ? 1 : 0;
+    else now.pace -= now.pace > 0 ? 1 : 0;
   }
 
   outcome spin(attempt& my, std::uint64_t limit, std::uint32_t pace) noexcept {
     std::uint64_t last = my.arrival;
     for (std::uint32_t pauses = 1u << pace;; pauses = pauses < max_pauses ? 2 * pauses : pauses) {
-      if (word_.load(std::memory_order_relaxed) == free) {                              // [X]
+      if (word_.load(std::memory_order_relaxed) == free) {  // [X]
         if (take_free(held)) return outcome::acquired;
       } else if (holder_cannot_run()) {
         return outcome::gave_up;
@@ -342,25 +337,24 @@ class auto_lock {
   static std::uint32_t current(std::uint32_t queue) noexcept {
     const std::uint32_t generation = queue_generation();
     return queue >> queue_generation_shift == generation >> queue_generation_shift ? queue
-                                                                                  : generation;
+                                                                                   : generation;
   }
   // Adds a sleeper, or a wake; the number of wakes wraps within its bits. Returns the new value.
   std::uint32_t change_queue(std::uint32_t added) noexcept {
-    std::uint32_t seen = queue_.load(std::memory_order_relaxed), next;                  // [X]
+    std::uint32_t seen = queue_.load(std::memory_order_relaxed), next;  // [X]
     do {
       const std::uint32_t now = current(seen);
-      next = queue_generation() |
-             ((now + added) & ((1u << queue_generation_shift) - 1));
-    } while (!queue_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,       // [Q]
-                                           std::memory_order_relaxed));                 // [X]
+      next = queue_generation() | ((now + added) & ((1u << queue_generation_shift) - 1));
+    } while (!queue_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,  // [Q]
+                                           std::memory_order_relaxed));            // [X]
     return next;
   }
 
   outcome sleep(attempt& my) noexcept {
     const std::uint32_t queue = change_queue(sleeper);
     outcome end = outcome::acquired;
-    if (role_of(heir_.load(std::memory_order_relaxed)) != no_heir ||                    // [X]
-        word_.exchange(held_sleepers, std::memory_order_acquire) != free)               // [A]
+    if (role_of(heir_.load(std::memory_order_relaxed)) != no_heir ||       // [X]
+        word_.exchange(held_sleepers, std::memory_order_acquire) != free)  // [A]
       end = sleep_counted(my, queue);
     change_queue(0u - sleeper);
     if (end == outcome::acquired) nobody_called();
@@ -371,15 +365,15 @@ class auto_lock {
   outcome sleep_counted(attempt& my, std::uint32_t queue) noexcept {
     for (;;) {
       const bool first = (queue & sleepers_mask) == sleeper;
-      const bool expires = my.until != nullptr &&
-                           (!first || machine::remaining(*my.until) < first_patience);
+      const bool expires =
+          my.until != nullptr && (!first || machine::remaining(*my.until) < first_patience);
       const machine::deadline look = machine::after(first_patience);
       const machine::deadline* const until = expires ? my.until : first ? &look : nullptr;
       if (machine::park(queue_, queue, until) != machine::park_result::timed_out)
         return outcome::woken;
       if (expires) return outcome::timed_out;
-      if (role_of(heir_.load(std::memory_order_relaxed)) <= called &&                   // [X]
-          word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A]
+      if (role_of(heir_.load(std::memory_order_relaxed)) <= called &&        // [X]
+          word_.exchange(held_sleepers, std::memory_order_acquire) == free)  // [A]
         return outcome::acquired;
     }
   }
@@ -387,17 +381,17 @@ class auto_lock {
   // `called` may have meant a sleeper that is none any more: this one. Requires: this thread holds
   // the lock as 2, or is about to exchange word_ to 2 (I2 for those that relied on the call).
   void nobody_called() noexcept {
-    std::uint32_t seen = heir_.load(std::memory_order_relaxed);                         // [X]
+    std::uint32_t seen = heir_.load(std::memory_order_relaxed);  // [X]
     if (role_of(seen) == called)
       heir_.compare_exchange_strong(seen, as_heir(no_heir, seen), std::memory_order_relaxed,  // [X]
-                                    std::memory_order_relaxed);                         // [X]
+                                    std::memory_order_relaxed);                               // [X]
   }
 
   // A waiter whose time is up may have been called, or may be the heir that others rely on (I2): it
   // clears the way, makes the next unlock() wake somebody, and passes on a wake it may have got.
   outcome give_up() noexcept {
     nobody_called();
-    if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)               // [A]
+    if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)  // [A]
       return outcome::acquired;
     change_queue(one_wake);
     machine::wake(&queue_, 1);
@@ -410,8 +404,7 @@ class auto_lock {
   // young, which costs one period at worst.
   static constexpr unsigned stamp_shift = 10;
   [[nodiscard]] std::uint64_t units_since_change(std::uint64_t time) const noexcept {
-    const std::uint32_t stamp =
-        heir_.load(std::memory_order_relaxed) >> stamp_position;                        // [X]
+    const std::uint32_t stamp = heir_.load(std::memory_order_relaxed) >> stamp_position;  // [X]
     return static_cast<std::uint16_t>((time >> stamp_shift) - stamp);
   }
 
@@ -423,8 +416,8 @@ class auto_lock {
     return with_generation(role) | (stamped & ~(role_mask | heir_generation_mask));
   }
   static std::uint32_t as_heir(std::uint32_t role, std::uint64_t time) noexcept {
-    return with_generation(role) |
-           static_cast<std::uint32_t>(time >> stamp_shift) << stamp_position;
+    return with_generation(role) | static_cast<std::uint32_t>(time >> stamp_shift)
+                                       << stamp_position;
   }
   // no_heir also for what a thread of a parent process left.
   static std::uint32_t role_of(std::uint32_t heir) noexcept {
@@ -435,25 +428,24 @@ class auto_lock {
   // Takes the seat and waits in it: first for the lock to be free, then, due, for the grant.
   // gave_up: another thread has the seat.
   outcome inherit(attempt& my) noexcept {
-    std::uint32_t seen = heir_.load(std::memory_order_relaxed);                         // [X]
-    if (role_of(seen) > called ||
-        !heir_.compare_exchange_strong(seen, as_heir(seated, seen),
-                                       std::memory_order_relaxed,                       // [X]
-                                       std::memory_order_relaxed))                      // [X]
+    std::uint32_t seen = heir_.load(std::memory_order_relaxed);  // [X]
+    if (role_of(seen) > called || !heir_.compare_exchange_strong(seen, as_heir(seated, seen),
+                                                                 std::memory_order_relaxed,   // [X]
+                                                                 std::memory_order_relaxed))  // [X]
       return outcome::gave_up;
     outcome end = wait_until_due(my);
     if (end == outcome::gave_up) {
-      heir_.store(as_heir(due, seen), std::memory_order_relaxed);                       // [X]
+      heir_.store(as_heir(due, seen), std::memory_order_relaxed);  // [X]
       end = wait_for_grant(my);  // a grant may race with a time-out: that one has left the seat
       if (end == outcome::timed_out) return give_up();
     }
-    heir_.store(as_heir(no_heir, machine::ticks()), std::memory_order_relaxed);         // [X]
+    heir_.store(as_heir(no_heir, machine::ticks()), std::memory_order_relaxed);  // [X]
     return end == outcome::timed_out ? give_up() : end;
   }
 
   [[nodiscard]] bool is_idle() const noexcept {
     for (std::uint32_t look = 1;; ++look) {
-      if (word_.load(std::memory_order_relaxed) != free) return false;                  // [X]
+      if (word_.load(std::memory_order_relaxed) != free) return false;  // [X]
       if (look == heir_looks) return true;
       machine::spin(look * look_pauses);  // unequal, so as not to keep step with the lock's users
     }
@@ -471,7 +463,7 @@ class auto_lock {
       if (!machine::may_spin() || holder_cannot_run()) {
         // The holder needs this processor.
         const machine::deadline look = machine::after(nap);
-        machine::park(heir_, heir_.load(std::memory_order_relaxed), &look);             // [X]
+        machine::park(heir_, heir_.load(std::memory_order_relaxed), &look);  // [X]
       } else if (has_passed(next_yield)) {
         machine::yield();
         next_yield = machine::ticks() + yield_every;
@@ -483,22 +475,22 @@ class auto_lock {
   }
 
   [[nodiscard]] bool is_granted() const noexcept {
-    return role_of(heir_.load(std::memory_order_acquire)) == granted;                   // [T]
+    return role_of(heir_.load(std::memory_order_acquire)) == granted;  // [T]
   }
 
   outcome wait_for_grant(attempt& my) noexcept {
-    if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)               // [A]
+    if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)  // [A]
       return outcome::acquired;
     const std::uint64_t limit = machine::ticks() + due_polls;
     while (machine::may_spin() && !holder_cannot_run() && !has_passed(limit)) {
       if (is_granted()) return outcome::acquired;
       machine::relax();
     }
-    std::uint32_t state = heir_.load(std::memory_order_relaxed);                        // [X]
+    std::uint32_t state = heir_.load(std::memory_order_relaxed);  // [X]
     const std::uint32_t asleep = as_heir(due_asleep, state);
     if (role_of(state) == granted ||
-        !heir_.compare_exchange_strong(state, asleep, std::memory_order_acquire,        // [T]
-                                       std::memory_order_acquire))                      // [T]
+        !heir_.compare_exchange_strong(state, asleep, std::memory_order_acquire,  // [T]
+                                       std::memory_order_acquire))                // [T]
       return is_granted() ? outcome::acquired : outcome::gave_up;
     for (;;) {
       const bool expires = my.until != nullptr && machine::remaining(*my.until) < heir_patience;
@@ -506,12 +498,12 @@ class auto_lock {
       const auto result = machine::park(heir_, asleep, expires ? my.until : &look);
       if (is_granted()) return outcome::acquired;
       if (result != machine::park_result::timed_out) continue;
-      if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)             // [A] I5
+      if (word_.exchange(held_sleepers, std::memory_order_acquire) == free)  // [A] I5
         return outcome::acquired;
       state = asleep;
       if (expires && heir_.compare_exchange_strong(state, as_heir(no_heir, asleep),
-                                                   std::memory_order_acquire,           // [T]
-                                                   std::memory_order_acquire))          // [T]
+                                                   std::memory_order_acquire,   // [T]
+                                                   std::memory_order_acquire))  // [T]
         return outcome::timed_out;
     }
   }
@@ -521,24 +513,24 @@ class auto_lock {
   [[gnu::noinline]] void unlock_contended() noexcept {
     const void* const word_address = &word_;
     const void* const queue_address = &queue_;
-    std::uint32_t seen = heir_.load(std::memory_order_relaxed);                         // [H]
+    std::uint32_t seen = heir_.load(std::memory_order_relaxed);  // [H]
     while (role_of(seen) >= due)
       if (grant(seen)) return;
-    const bool late = role_of(seen) != no_heir && machine::now_and_then(late_one_in) &&
-                      heir_is_late();
+    const bool late =
+        role_of(seen) != no_heir && machine::now_and_then(late_one_in) && heir_is_late();
     std::uint32_t queue = 0;  // its new value, once a wake was announced (I3)
-    std::uint32_t value = word_.load(std::memory_order_relaxed);                        // [X]
+    std::uint32_t value = word_.load(std::memory_order_relaxed);  // [X]
     do {
       if (value == held_sleepers && queue == 0) {
         if (role_of(seen) == no_heir && (current(queue_.load(std::memory_order_relaxed)) &  // [X]
                                          sleepers_mask) != 0)
           heir_.compare_exchange_strong(seen, as_heir(called, machine::ticks()),
-                                        std::memory_order_relaxed,                      // [X]
-                                        std::memory_order_relaxed);                     // [X]
+                                        std::memory_order_relaxed,   // [X]
+                                        std::memory_order_relaxed);  // [X]
         queue = change_queue(one_wake);
       }
-    } while (!word_.compare_exchange_weak(value, free, std::memory_order_release,       // [R]
-                                          std::memory_order_relaxed));                  // [X]
+    } while (!word_.compare_exchange_weak(value, free, std::memory_order_release,  // [R]
+                                          std::memory_order_relaxed));             // [X]
     if (value == held_sleepers) {
       const bool ours = (queue & sleepers_mask) != 0;
       if (ours) machine::wake(queue_address, 1);
@@ -556,10 +548,10 @@ class auto_lock {
   // Returns false when the heir has left meanwhile; `seen` is then new.
   bool grant(std::uint32_t& seen) noexcept {
     const void* const heir_address = &heir_;
-    word_.store(held_sleepers, std::memory_order_relaxed);                              // [X]
+    word_.store(held_sleepers, std::memory_order_relaxed);  // [X]
     if (!heir_.compare_exchange_strong(seen, as_heir(granted, machine::ticks()),
-                                       std::memory_order_release,                       // [G]
-                                       std::memory_order_relaxed))                      // [X]
+                                       std::memory_order_release,   // [G]
+                                       std::memory_order_relaxed))  // [X]
       return false;
     if (role_of(seen) == due_asleep) machine::wake(heir_address, 1);
     return true;

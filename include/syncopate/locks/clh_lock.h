@@ -66,8 +66,8 @@ class clh_lock {
   // Returns whether the lock was free and is now held. Wait-free.
   [[nodiscard]] bool try_lock() noexcept {
     std::uint32_t expected = none;
-    return tail_.compare_exchange_strong(expected, own, std::memory_order_acquire,      // [A]
-                                         std::memory_order_relaxed);                    // [X]
+    return tail_.compare_exchange_strong(expected, own, std::memory_order_acquire,  // [A]
+                                         std::memory_order_relaxed);                // [X]
   }
 
   // Requires: the calling thread holds the lock.
@@ -76,18 +76,18 @@ class clh_lock {
     holder_ = none;
     std::uint32_t expected = mine;
     if (__builtin_expect(
-            tail_.compare_exchange_strong(expected, none, std::memory_order_release,    // [R]
-                                          std::memory_order_relaxed),                   // [X]
+            tail_.compare_exchange_strong(expected, none, std::memory_order_release,  // [R]
+                                          std::memory_order_relaxed),                 // [X]
             1)) {
       if (mine != own) pool::give_back(mine);
     } else {
-      baton_of(mine).pass();                                                            // [P]
+      baton_of(mine).pass();  // [P]
     }
   }
 
   // Whether somebody waits; a hint. Requires: the calling thread holds the lock.
   [[nodiscard]] bool contended() const noexcept {
-    return tail_.load(std::memory_order_relaxed) != holder();                           // [X]
+    return tail_.load(std::memory_order_relaxed) != holder();  // [X]
   }
 
  private:
@@ -95,20 +95,17 @@ class clh_lock {
   enum : std::uint32_t { none = 0, own = 1 };
 
   [[nodiscard]] std::uint32_t holder() const noexcept { return holder_ != none ? holder_ : own; }
-  baton& baton_of(std::uint32_t number) noexcept {
-    return number == own ? own_ : pool::at(number);
-  }
+  baton& baton_of(std::uint32_t number) noexcept { return number == own ? own_ : pool::at(number); }
 
   [[gnu::noinline, gnu::cold]] void lock_slow() noexcept {
     const std::uint32_t mine = pool::take();
     pool::at(mine).reset();
     const std::uint32_t predecessor = tail_.exchange(mine, std::memory_order_acq_rel);  // [E]
     if (predecessor != none) {
-      baton_of(predecessor).await();                                                    // [P]
+      baton_of(predecessor).await();  // [P]
       if (predecessor == own)
         own_.reset();  // I2: nobody else looks at it before tail_ is none again
-      else
-        pool::give_back(predecessor);
+      else pool::give_back(predecessor);
     }
     holder_ = mine;
   }

@@ -48,31 +48,31 @@ class futex_lock {
   // Returns whether the lock was free and is now held. Wait-free.
   [[nodiscard]] bool try_lock() noexcept {
     std::uint32_t expected = free;
-    return word_.compare_exchange_strong(expected, held, std::memory_order_acquire,     // [A]
-                                         std::memory_order_relaxed);                    // [X]
+    return word_.compare_exchange_strong(expected, held, std::memory_order_acquire,  // [A]
+                                         std::memory_order_relaxed);                 // [X]
   }
 
   // Requires: the calling thread holds the lock.
   void unlock() noexcept {
     const void* const address = &word_;
-    if (__builtin_expect(
-            word_.exchange(free, std::memory_order_release) == held_waiters, 0))        // [R]
+    if (__builtin_expect(word_.exchange(free, std::memory_order_release) == held_waiters,
+                         0))  // [R]
       machine::wake(address, 1);
   }
 
   // Makes the lock free, whoever holds it. Requires: no other thread uses it (a forked child).
-  void reset() noexcept { word_.store(free, std::memory_order_relaxed); }               // [X]
+  void reset() noexcept { word_.store(free, std::memory_order_relaxed); }  // [X]
 
   // Whether somebody sleeps; a hint.
   [[nodiscard]] bool contended() const noexcept {
-    return word_.load(std::memory_order_relaxed) == held_waiters;                       // [X]
+    return word_.load(std::memory_order_relaxed) == held_waiters;  // [X]
   }
 
  private:
   enum : std::uint32_t { free = 0, held = 1, held_waiters = 2 };
 
   [[gnu::noinline, gnu::cold]] bool lock_slow(const machine::deadline* until) noexcept {
-    while (word_.exchange(held_waiters, std::memory_order_acquire) != free)             // [A]
+    while (word_.exchange(held_waiters, std::memory_order_acquire) != free)  // [A]
       if (machine::park(word_, held_waiters, until) == machine::park_result::timed_out)
         return false;
     return true;

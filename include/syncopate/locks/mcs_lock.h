@@ -69,26 +69,26 @@ class mcs_lock {
   // Returns whether the lock was free and is now held. Wait-free.
   [[nodiscard]] bool try_lock() noexcept {
     link* expected = nullptr;
-    return tail_.compare_exchange_strong(expected, &self_, std::memory_order_acquire,   // [A]
-                                         std::memory_order_relaxed);                    // [X]
+    return tail_.compare_exchange_strong(expected, &self_, std::memory_order_acquire,  // [A]
+                                         std::memory_order_relaxed);                   // [X]
   }
 
   // Requires: the calling thread holds the lock.
   void unlock() noexcept {
-    link* successor = self_.next.load(std::memory_order_acquire);                       // [L]
+    link* successor = self_.next.load(std::memory_order_acquire);  // [L]
     if (successor == nullptr) {
       link* expected = &self_;
-      if (tail_.compare_exchange_strong(expected, nullptr, std::memory_order_release,   // [R]
-                                        std::memory_order_relaxed))                     // [X]
+      if (tail_.compare_exchange_strong(expected, nullptr, std::memory_order_release,  // [R]
+                                        std::memory_order_relaxed))                    // [X]
         return;
       successor = linked(self_);
     }
-    static_cast<node*>(successor)->turn.pass();                                         // [P]
+    static_cast<node*>(successor)->turn.pass();  // [P]
   }
 
   // Whether somebody waits; a hint. Requires: the calling thread holds the lock.
   [[nodiscard]] bool contended() const noexcept {
-    return tail_.load(std::memory_order_relaxed) != &self_;                             // [X]
+    return tail_.load(std::memory_order_relaxed) != &self_;  // [X]
   }
 
  private:
@@ -96,44 +96,42 @@ class mcs_lock {
   // thread; that thread may be preempted between the two, so yield.
   static link* linked(link& predecessor) noexcept {
     for (int poll = 0;; ++poll) {
-      link* const next = predecessor.next.load(std::memory_order_acquire);              // [L]
+      link* const next = predecessor.next.load(std::memory_order_acquire);  // [L]
       if (next != nullptr) return next;
-      if (poll < waits::yield::polite_polls)
-        machine::relax();
-      else
-        machine::yield();
+      if (poll < waits::yield::polite_polls) machine::relax();
+      else machine::yield();
     }
   }
 
   [[gnu::noinline, gnu::cold]] void lock_slow() noexcept {
     node mine;
     for (;;) {
-      link* predecessor = tail_.load(std::memory_order_relaxed);                        // [X]
+      link* predecessor = tail_.load(std::memory_order_relaxed);  // [X]
       if (predecessor == nullptr) {
         if (try_lock()) return;
         continue;
       }
-      if (tail_.compare_exchange_weak(predecessor, &mine, std::memory_order_acq_rel,    // [E]
-                                      std::memory_order_relaxed)) {                     // [X]
-        predecessor->next.store(&mine, std::memory_order_release);                      // [L]
+      if (tail_.compare_exchange_weak(predecessor, &mine, std::memory_order_acq_rel,  // [E]
+                                      std::memory_order_relaxed)) {                   // [X]
+        predecessor->next.store(&mine, std::memory_order_release);                    // [L]
         break;
       }
     }
-    mine.turn.await();                                                                  // [P]
+    mine.turn.await();  // [P]
     move_into_lock(mine);
   }
 
   // The holder's place in the queue moves from its stack node into the lock, so that the node may
   // die with lock()'s frame (I2).
   void move_into_lock(node& mine) noexcept {
-    link* successor = mine.next.load(std::memory_order_acquire);                        // [L]
-    self_.next.store(successor, std::memory_order_relaxed);                             // [X]
+    link* successor = mine.next.load(std::memory_order_acquire);  // [L]
+    self_.next.store(successor, std::memory_order_relaxed);       // [X]
     if (successor != nullptr) return;
     link* expected = &mine;
-    if (tail_.compare_exchange_strong(expected, &self_, std::memory_order_release,      // [F]
-                                      std::memory_order_relaxed))                       // [X]
+    if (tail_.compare_exchange_strong(expected, &self_, std::memory_order_release,  // [F]
+                                      std::memory_order_relaxed))                   // [X]
       return;
-    self_.next.store(linked(mine), std::memory_order_relaxed);                          // [X]
+    self_.next.store(linked(mine), std::memory_order_relaxed);  // [X]
   }
 
   std::atomic<link*> tail_{nullptr};

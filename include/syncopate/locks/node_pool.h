@@ -36,7 +36,7 @@ class node_pool {
     const unsigned home = machine::processor() % stripes;
     for (unsigned i = 0; i < stripes; ++i)
       if (const std::uint32_t index = pop(free_[(home + i) % stripes].head)) return index;
-    const std::uint32_t fresh = used_.fetch_add(1, std::memory_order_relaxed);          // [X]
+    const std::uint32_t fresh = used_.fetch_add(1, std::memory_order_relaxed);  // [X]
     if (fresh >= capacity) std::abort();
     return fresh;
   }
@@ -62,7 +62,7 @@ class node_pool {
   static constexpr unsigned stripes = 16;
 
   static cell* base() noexcept {
-    cell* cells = base_.load(std::memory_order_acquire);                                // [M]
+    cell* cells = base_.load(std::memory_order_acquire);  // [M]
     return __builtin_expect(cells != nullptr, 1) ? cells : map();
   }
 
@@ -72,7 +72,7 @@ class node_pool {
     if (fresh == MAP_FAILED) std::abort();
     cell* expected = nullptr;
     if (base_.compare_exchange_strong(expected, static_cast<cell*>(fresh),
-                                      std::memory_order_acq_rel, std::memory_order_acquire))// [M]
+                                      std::memory_order_acq_rel, std::memory_order_acquire))  // [M]
       return static_cast<cell*>(fresh);
     ::munmap(fresh, sizeof(cell) * capacity);
     return expected;
@@ -81,24 +81,24 @@ class node_pool {
   // The change count in the high half defeats the ABA problem: a head that was popped and pushed
   // again in between differs.
   static std::uint32_t pop(std::atomic<std::uint64_t>& head) noexcept {
-    std::uint64_t old = head.load(std::memory_order_acquire);                           // [T]
+    std::uint64_t old = head.load(std::memory_order_acquire);  // [T]
     for (;;) {
       const auto index = static_cast<std::uint32_t>(old);
       if (index == 0) return 0;
-      const std::uint64_t next = base()[index].next.load(std::memory_order_relaxed);    // [X]
-      if (head.compare_exchange_weak(old, ((old >> 32) + 1) << 32 | next,
-                                     std::memory_order_acquire, std::memory_order_acquire))// [T]
+      const std::uint64_t next = base()[index].next.load(std::memory_order_relaxed);  // [X]
+      if (head.compare_exchange_weak(old, ((old >> 32) + 1) << 32 | next, std::memory_order_acquire,
+                                     std::memory_order_acquire))  // [T]
         return index;
     }
   }
 
   static void push(std::atomic<std::uint64_t>& head, std::uint32_t index) noexcept {
-    std::uint64_t old = head.load(std::memory_order_relaxed);                           // [X]
+    std::uint64_t old = head.load(std::memory_order_relaxed);  // [X]
     do {
-      base()[index].next.store(static_cast<std::uint32_t>(old), std::memory_order_relaxed);// [X]
+      base()[index].next.store(static_cast<std::uint32_t>(old), std::memory_order_relaxed);  // [X]
     } while (!head.compare_exchange_weak(old, ((old >> 32) + 1) << 32 | index,
-                                         std::memory_order_release,                   // [P]
-                                         std::memory_order_relaxed));                 // [X]
+                                         std::memory_order_release,    // [P]
+                                         std::memory_order_relaxed));  // [X]
   }
 
   static inline constinit std::atomic<cell*> base_{nullptr};

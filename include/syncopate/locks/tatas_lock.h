@@ -34,10 +34,9 @@ namespace syncopate {
 template <class Wait = waits::spin>
 class tatas_lock {
  public:
-  static constexpr lock_traits traits{
-      .fair = fairness::none,
-      .summary = "test-and-test-and-set with exponential back-off",
-      .source = "Rudolph & Segall 1984; Anderson 1990"};
+  static constexpr lock_traits traits{.fair = fairness::none,
+                                      .summary = "test-and-test-and-set with exponential back-off",
+                                      .source = "Rudolph & Segall 1984; Anderson 1990"};
 
   // Blocks until the lock is held.
   void lock() noexcept {
@@ -48,26 +47,26 @@ class tatas_lock {
   [[nodiscard]] bool try_lock() noexcept {
     // An exchange is the cheaper instruction, but would overwrite held_parked.
     if constexpr (!Wait::parks)
-      return word_.exchange(held, std::memory_order_acquire) == free;                   // [A]
+      return word_.exchange(held, std::memory_order_acquire) == free;  // [A]
     std::uint32_t expected = free;
-    return word_.compare_exchange_strong(expected, held, std::memory_order_acquire,     // [A]
-                                         std::memory_order_relaxed);                    // [T]
+    return word_.compare_exchange_strong(expected, held, std::memory_order_acquire,  // [A]
+                                         std::memory_order_relaxed);                 // [T]
   }
 
   // Requires: the calling thread holds the lock.
   void unlock() noexcept {
     if constexpr (!Wait::parks) {
-      word_.store(free, std::memory_order_release);                                     // [R]
+      word_.store(free, std::memory_order_release);  // [R]
     } else {
       const void* const address = &word_;
-      if (word_.exchange(free, std::memory_order_release) == held_parked)               // [R]
+      if (word_.exchange(free, std::memory_order_release) == held_parked)  // [R]
         machine::wake(address, 1);
     }
   }
 
   // Whether somebody sleeps; a hint, always false for strategies that never sleep.
   [[nodiscard]] bool contended() const noexcept {
-    return word_.load(std::memory_order_relaxed) == held_parked;                        // [T]
+    return word_.load(std::memory_order_relaxed) == held_parked;  // [T]
   }
 
  private:
@@ -87,7 +86,7 @@ class tatas_lock {
         };
         if (machine::may_spin() && back_off_until(enough)) return;
       }
-      while (word_.exchange(held_parked, std::memory_order_acquire) != free)            // [A]
+      while (word_.exchange(held_parked, std::memory_order_acquire) != free)  // [A]
         machine::park(word_, held_parked);
     }
   }
@@ -96,7 +95,7 @@ class tatas_lock {
   template <class Enough>
   bool back_off_until(Enough enough) noexcept {
     for (std::uint32_t delay = min_delay;; delay = delay < max_delay ? 2 * delay : max_delay) {
-      if (word_.load(std::memory_order_relaxed) == free && try_lock()) return true;     // [T]
+      if (word_.load(std::memory_order_relaxed) == free && try_lock()) return true;  // [T]
       if (enough(delay)) return false;
       Wait::delay(delay);
     }

@@ -50,24 +50,24 @@ class ticket_lock {
 
   // Blocks until the lock is held.
   void lock() noexcept {
-    const std::uint32_t mine = next_.fetch_add(step, std::memory_order_relaxed);        // [X]
-    const std::uint32_t value = serving_.load(std::memory_order_acquire);               // [A]
+    const std::uint32_t mine = next_.fetch_add(step, std::memory_order_relaxed);  // [X]
+    const std::uint32_t value = serving_.load(std::memory_order_acquire);         // [A]
     if (__builtin_expect(number(value) != mine, 0)) lock_slow(mine);
   }
 
   // Returns whether the lock was free and is now held. Wait-free.
   [[nodiscard]] bool try_lock() noexcept {
     // next_ == s implies serving_ == s at that moment: serving_ cannot have passed next_ (I1).
-    std::uint32_t s = number(serving_.load(std::memory_order_acquire));                 // [A]
-    return next_.compare_exchange_strong(s, s + step, std::memory_order_relaxed,        // [X]
-                                         std::memory_order_relaxed);                    // [X]
+    std::uint32_t s = number(serving_.load(std::memory_order_acquire));           // [A]
+    return next_.compare_exchange_strong(s, s + step, std::memory_order_relaxed,  // [X]
+                                         std::memory_order_relaxed);              // [X]
   }
 
   // Requires: the calling thread holds the lock.
   void unlock() noexcept {
     if constexpr (!Wait::parks) {
-      const std::uint32_t mine = serving_.load(std::memory_order_relaxed);              // [O]
-      serving_.store(mine + step, std::memory_order_release);                           // [R]
+      const std::uint32_t mine = serving_.load(std::memory_order_relaxed);  // [O]
+      serving_.store(mine + step, std::memory_order_release);               // [R]
     } else {
       unlock_and_wake();
     }
@@ -75,8 +75,9 @@ class ticket_lock {
 
   // Whether somebody waits; a hint. Requires: the calling thread holds the lock.
   [[nodiscard]] bool contended() const noexcept {
-    return next_.load(std::memory_order_relaxed) -                                      // [O]
-               number(serving_.load(std::memory_order_relaxed)) > step;                 // [O]
+    return next_.load(std::memory_order_relaxed) -  // [O]
+               number(serving_.load(std::memory_order_relaxed)) >
+           step;  // [O]
   }
 
  private:
@@ -94,28 +95,28 @@ class ticket_lock {
     if constexpr (!Wait::parks) {
       for (;;) {
         const std::uint32_t ahead =
-            (mine - number(serving_.load(std::memory_order_relaxed))) / step;           // [O]
+            (mine - number(serving_.load(std::memory_order_relaxed))) / step;  // [O]
         if (ahead <= 1) break;
         Wait::delay(ahead * slice);
       }
     }
     Wait::until(
-        serving_, std::memory_order_acquire,                                            // [A]
+        serving_, std::memory_order_acquire,  // [A]
         [mine](std::uint32_t value) { return number(value) == mine; }, asleep, futex_bit(mine));
   }
 
   void unlock_and_wake() noexcept {
     const void* const address = &serving_;
-    std::uint32_t value = serving_.load(std::memory_order_acquire);                     // [W]
+    std::uint32_t value = serving_.load(std::memory_order_acquire);  // [W]
     std::uint32_t next;
     bool others;
     do {
       next = number(value) + step;
       // Waiters behind the next in line keep the bit; the next in line itself is served now.
-      others = next_.load(std::memory_order_relaxed) - next > step;                     // [O]
+      others = next_.load(std::memory_order_relaxed) - next > step;  // [O]
     } while (!serving_.compare_exchange_weak(value, next | (others ? value & asleep : 0),
-                                             std::memory_order_release,                 // [R]
-                                             std::memory_order_acquire));               // [W]
+                                             std::memory_order_release,    // [R]
+                                             std::memory_order_acquire));  // [W]
     if ((value & asleep) != 0) machine::wake(address, INT32_MAX, futex_bit(next));
   }
 

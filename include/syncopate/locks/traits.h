@@ -15,10 +15,10 @@ enum class fairness {
 
 struct lock_traits {
   fairness fair = fairness::none;
-  bool timed = false;         // lock_until() waits in line; else timed locking polls try_lock()
-  bool collapses = false;     // with a strategy that never sleeps: throughput falls by orders of
-                              // magnitude when threads outnumber processors
-  bool excludes = true;       // false: measures the harness only
+  bool timed = false;      // lock_until() waits in line; else timed locking polls try_lock()
+  bool collapses = false;  // with a strategy that never sleeps: throughput falls by orders of
+                           // magnitude when threads outnumber processors
+  bool excludes = true;    // false: measures the harness only
   std::string_view summary;
   std::string_view source;
 };

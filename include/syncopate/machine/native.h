@@ -225,16 +225,16 @@ inline park_result park(const void* word, std::uint32_t expected, const deadline
   }
 }
 template <class T>
-  requires(sizeof(T) == 4)
-park_result park(const std::atomic<T>& word, std::type_identity_t<T> expected,
-                 const deadline* until = nullptr) noexcept {
+requires(sizeof(T) == 4) park_result
+    park(const std::atomic<T>& word, std::type_identity_t<T> expected,
+         const deadline* until = nullptr)
+noexcept {
   return park(static_cast<const void*>(&word), static_cast<std::uint32_t>(expected), until);
 }
 
 // Wakes up to `count` threads parked on the address, the longest-parked first. Uses the address
 // only, never what is there: the object may already be destroyed. Returns how many it woke.
-inline int wake(const void* address, int count,
-                std::uint32_t bitset = FUTEX_BITSET_MATCH_ANY,
+inline int wake(const void* address, int count, std::uint32_t bitset = FUTEX_BITSET_MATCH_ANY,
                 bool process_shared = false) noexcept {
   const int operation = FUTEX_WAKE_BITSET | (process_shared ? 0 : FUTEX_PRIVATE_FLAG);
   const long result =
@@ -262,15 +262,13 @@ inline constinit std::atomic<int> forked_from{0};
 [[gnu::noinline, gnu::cold]] inline std::uint32_t new_generation() noexcept {
   std::atomic<std::uint32_t>* word = fork_word.load(std::memory_order_acquire);
   if (word == nullptr) {
-    void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                              -1, 0);
+    void* const page =
+        ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     std::atomic<std::uint32_t>* fresh = &unwiped_word;
     if (page != MAP_FAILED && ::madvise(page, 4096, MADV_WIPEONFORK) == 0)
       fresh = new (page) std::atomic<std::uint32_t>(last_generation.load());
-    if (fork_word.compare_exchange_strong(word, fresh, std::memory_order_acq_rel))
-      word = fresh;
-    else if (page != MAP_FAILED)
-      ::munmap(page, 4096);
+    if (fork_word.compare_exchange_strong(word, fresh, std::memory_order_acq_rel)) word = fresh;
+    else if (page != MAP_FAILED) ::munmap(page, 4096);
     return word->load(std::memory_order_relaxed);
   }
   // Wiped: this is a child. The first to notice is the thread that forked.
@@ -288,8 +286,7 @@ inline constinit std::atomic<int> forked_from{0};
 // other threads of the process is stale when it carries another generation. Async-signal-safe.
 [[nodiscard]] inline std::uint32_t fork_generation() noexcept {
   const std::atomic<std::uint32_t>* const word = detail::fork_word.load(std::memory_order_acquire);
-  const std::uint32_t generation =
-      word != nullptr ? word->load(std::memory_order_relaxed) : 0;
+  const std::uint32_t generation = word != nullptr ? word->load(std::memory_order_relaxed) : 0;
   return __builtin_expect(generation != 0, 1) ? generation : detail::new_generation();
 }
 

@@ -60,22 +60,23 @@ class auto_rwlock {
     return try_lock() || wait_for(role::writer, rw_preference::readers, until);
   }
   [[nodiscard]] bool try_lock() noexcept {
-    std::uint32_t seen = word_.load(std::memory_order_relaxed);                         // [X]
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);  // [X]
     while ((seen & ~waiters) == 0)
-      if (word_.compare_exchange_weak(seen, seen | writer, std::memory_order_acquire,   // [A]
-                                      std::memory_order_relaxed)) {                     // [X]
-        writer_.store(machine::self(), std::memory_order_relaxed);                      // [X]
+      if (word_.compare_exchange_weak(seen, seen | writer, std::memory_order_acquire,  // [A]
+                                      std::memory_order_relaxed)) {                    // [X]
+        writer_.store(machine::self(), std::memory_order_relaxed);                     // [X]
         return true;
       }
     return false;
   }
   // Requires: the calling thread holds the lock exclusively.
   void unlock() noexcept {
-    writer_.store(0, std::memory_order_relaxed);                                        // [X]
+    writer_.store(0, std::memory_order_relaxed);  // [X]
     std::uint32_t seen = writer;
     if (__builtin_expect(!word_.compare_exchange_strong(seen, 0,
-                                                        std::memory_order_release,      // [R]
-                                                        std::memory_order_relaxed), 0)) // [X]
+                                                        std::memory_order_release,  // [R]
+                                                        std::memory_order_relaxed),
+                         0))  // [X]
       release_slow(writer);
   }
 
@@ -86,34 +87,34 @@ class auto_rwlock {
     return try_lock_shared(preference) || wait_for(role::reader, preference, until);
   }
   [[nodiscard]] bool try_lock_shared(rw_preference preference = rw_preference::readers) noexcept {
-    std::uint32_t seen = word_.load(std::memory_order_relaxed);                         // [X]
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);  // [X]
     while (readers_may_enter(seen, preference))
-      if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,        // [A]
-                                      std::memory_order_relaxed))                       // [X]
+      if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,  // [A]
+                                      std::memory_order_relaxed))                 // [X]
         return true;
     return false;
   }
   // Requires: the calling thread holds the lock shared.
   void unlock_shared() noexcept {
-    std::uint32_t seen = word_.load(std::memory_order_relaxed);                         // [X]
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);  // [X]
     do {
       if (__builtin_expect(seen == (waiters | 1), 0)) return release_slow(1);
-    } while (!word_.compare_exchange_weak(seen, seen - 1, std::memory_order_release,    // [R]
-                                          std::memory_order_relaxed));                  // [X]
+    } while (!word_.compare_exchange_weak(seen, seen - 1, std::memory_order_release,  // [R]
+                                          std::memory_order_relaxed));                // [X]
   }
 
   // Kernel thread id of the exclusive holder, 0 if none; exact when it is the caller.
   [[nodiscard]] int exclusive_owner() const noexcept {
-    return writer_.load(std::memory_order_relaxed);                                     // [X]
+    return writer_.load(std::memory_order_relaxed);  // [X]
   }
   [[nodiscard]] bool is_locked() const noexcept {
-    return (word_.load(std::memory_order_relaxed) & ~waiters) != 0;                     // [X]
+    return (word_.load(std::memory_order_relaxed) & ~waiters) != 0;  // [X]
   }
   [[nodiscard]] bool contended() const noexcept {
-    return (word_.load(std::memory_order_relaxed) & waiters) != 0;                      // [X]
+    return (word_.load(std::memory_order_relaxed) & waiters) != 0;  // [X]
   }
   [[nodiscard]] std::uint32_t reader_count() const noexcept {
-    return word_.load(std::memory_order_relaxed) & count_mask;                          // [X]
+    return word_.load(std::memory_order_relaxed) & count_mask;  // [X]
   }
 
  private:
@@ -167,16 +168,15 @@ class auto_rwlock {
     if (may_spin && spin(as, preference)) return true;
     for (bool again = false;; again = true) {
       if (!enqueue_unless_free(me, again)) return true;
-      while (me.turn.load(std::memory_order_acquire) == waiter::waiting) {              // [G]
-        if (machine::park(me.turn, waiter::waiting, until) !=
-            machine::park_result::timed_out)
+      while (me.turn.load(std::memory_order_acquire) == waiter::waiting) {  // [G]
+        if (machine::park(me.turn, waiter::waiting, until) != machine::park_result::timed_out)
           continue;
         if (withdraw(me)) return false;
         // Chosen at the last moment: the releaser is about to say how.
-        machine::wait_until(me.turn, std::memory_order_acquire,                         // [G]
+        machine::wait_until(me.turn, std::memory_order_acquire,  // [G]
                             [](std::uint32_t turn) { return turn != waiter::waiting; });
       }
-      if (me.turn.load(std::memory_order_relaxed) == waiter::granted) {                 // [X]
+      if (me.turn.load(std::memory_order_relaxed) == waiter::granted) {                     // [X]
         if (as == role::writer) writer_.store(machine::self(), std::memory_order_relaxed);  // [X]
         return true;
       }
@@ -189,7 +189,7 @@ class auto_rwlock {
   // Takes guard_, and makes sure that the queue is this process's own (I6).
   void lock_guard() noexcept {
     const std::uint32_t now = machine::fork_generation();
-    if (__builtin_expect(generation_.load(std::memory_order_acquire) != now, 0))        // [F]
+    if (__builtin_expect(generation_.load(std::memory_order_acquire) != now, 0))  // [F]
       forget_parent(now);
     guard_.lock();
   }
@@ -197,13 +197,13 @@ class auto_rwlock {
   [[gnu::noinline, gnu::cold]] void forget_parent(std::uint32_t now) noexcept {
     static constinit futex_lock resetting;  // guard_ itself may be held by a thread left behind
     resetting.lock();
-    if (generation_.load(std::memory_order_acquire) != now) {                           // [F]
-      if (generation_.load(std::memory_order_relaxed) != 0) {                           // [X]
-        word_.fetch_and(~waiters, std::memory_order_relaxed);                           // [X]
+    if (generation_.load(std::memory_order_acquire) != now) {  // [F]
+      if (generation_.load(std::memory_order_relaxed) != 0) {  // [X]
+        word_.fetch_and(~waiters, std::memory_order_relaxed);  // [X]
         head_ = tail_ = nullptr;
         guard_.reset();
       }
-      generation_.store(now, std::memory_order_release);                                // [F]
+      generation_.store(now, std::memory_order_release);  // [F]
     }
     resetting.unlock();
   }
@@ -211,23 +211,23 @@ class auto_rwlock {
   // Returns false with the lock held if it was free after all; else the waiter is in the queue.
   bool enqueue_unless_free(waiter& me, bool front) noexcept {
     lock_guard();
-    std::uint32_t seen = word_.load(std::memory_order_relaxed);                         // [X]
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);  // [X]
     for (;;) {
       // Not `take`: with guard_ held nobody else sets waiters, and a reader that prefers writers
       // must queue behind those that wait.
-      const bool enter = me.as == role::writer
-                             ? (seen & ~waiters) == 0
-                             : readers_may_enter(seen, front || head_ == nullptr
-                                                           ? rw_preference::readers
-                                                           : rw_preference::writers);
+      const bool enter =
+          me.as == role::writer
+              ? (seen & ~waiters) == 0
+              : readers_may_enter(seen, front || head_ == nullptr ? rw_preference::readers
+                                                                  : rw_preference::writers);
       const std::uint32_t next =
           enter ? (me.as == role::writer ? seen | writer : seen + 1) : seen | waiters;
-      if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,            // [Q]
-                                      std::memory_order_relaxed)) {                     // [X]
+      if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,  // [Q]
+                                      std::memory_order_relaxed)) {           // [X]
         if (!enter) insert_locked(me, front);
         guard_.unlock();
         if (enter && me.as == role::writer)
-          writer_.store(machine::self(), std::memory_order_relaxed);                    // [X]
+          writer_.store(machine::self(), std::memory_order_relaxed);  // [X]
         return !enter;
       }
     }
@@ -245,7 +245,7 @@ class auto_rwlock {
                                 head_->as == role::reader &&
                                 (word_.load(std::memory_order_relaxed) & writer) == 0;  // [X]
       if (readers_next) going = take_out_locked(choose_locked().last);
-      if (head_ == nullptr) word_.fetch_and(~waiters, std::memory_order_acq_rel);       // [Q]
+      if (head_ == nullptr) word_.fetch_and(~waiters, std::memory_order_acq_rel);  // [Q]
     }
     guard_.unlock();
     set_going(going, waiter::woken);
@@ -257,21 +257,21 @@ class auto_rwlock {
   // Gives up `mine` (writer, or one reader) and sets going whoever is next. Requires: held.
   [[gnu::noinline, gnu::cold]] void release_slow(std::uint32_t mine) noexcept {
     lock_guard();
-    std::uint32_t seen = word_.load(std::memory_order_relaxed);                         // [X]
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);  // [X]
     for (;;) {
       if (seen - mine != waiters) {
         // Other readers are inside (the last of them will do this), or nobody waits any more.
         guard_.unlock();
-        if (word_.compare_exchange_strong(seen, seen - mine, std::memory_order_release, // [R]
-                                          std::memory_order_relaxed))                   // [X]
+        if (word_.compare_exchange_strong(seen, seen - mine, std::memory_order_release,  // [R]
+                                          std::memory_order_relaxed))                    // [X]
           return;
         guard_.lock();
-        seen = word_.load(std::memory_order_relaxed);                                   // [X]
+        seen = word_.load(std::memory_order_relaxed);  // [X]
         continue;
       }
       const choice next = choose_locked();
-      if (word_.compare_exchange_strong(seen, next.word, std::memory_order_acq_rel,     // [Q] [R]
-                                        std::memory_order_relaxed)) {                   // [X]
+      if (word_.compare_exchange_strong(seen, next.word, std::memory_order_acq_rel,  // [Q] [R]
+                                        std::memory_order_relaxed)) {                // [X]
         waiter* const first = take_out_locked(next.last);
         guard_.unlock();
         set_going(first, next.grant ? waiter::granted : waiter::woken);
@@ -296,8 +296,7 @@ class auto_rwlock {
         ++held;
       }
     const bool grant = machine::ticks() - head_->arrival >= old_age;
-    return {last, grant,
-            (grant ? held : 0) | (last->next != nullptr ? std::uint32_t{waiters} : 0)};
+    return {last, grant, (grant ? held : 0) | (last->next != nullptr ? std::uint32_t{waiters} : 0)};
   }
 
   // Takes the queue up to `last` out; it stays linked through `next`. Returns its first element.
@@ -314,14 +313,14 @@ class auto_rwlock {
     while (w != nullptr) {
       waiter* const next = w->next;
       const void* const address = &w->turn;
-      w->turn.store(turn, std::memory_order_release);                                   // [G]
+      w->turn.store(turn, std::memory_order_release);  // [G]
       machine::wake(address, 1);
       w = next;
     }
   }
 
   void insert_locked(waiter& me, bool front) noexcept {
-    me.turn.store(waiter::waiting, std::memory_order_relaxed);                          // [X]
+    me.turn.store(waiter::waiting, std::memory_order_relaxed);  // [X]
     me.queued = true;
     me.previous = front ? nullptr : tail_;
     me.next = front ? head_ : nullptr;

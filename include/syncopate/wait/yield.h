@@ -24,18 +24,14 @@ struct yield {
     for (int poll = 0;; ++poll) {
       const std::uint32_t value = word.load(order);
       if (done(value)) return value;
-      if (poll < polite_polls)
-        machine::relax();
-      else
-        machine::yield();
+      if (poll < polite_polls) machine::relax();
+      else machine::yield();
     }
   }
 
   static void delay(std::uint32_t steps) noexcept {
-    if (steps <= polite_polls)
-      machine::spin(steps);
-    else
-      machine::yield();
+    if (steps <= polite_polls) machine::spin(steps);
+    else machine::yield();
   }
 };
 

@@ -5,14 +5,14 @@
 //               "somebody sleeps"; strategies that park use it.
 // Fairness      FIFO; bypass bound 0.
 // Space         8 B per lock, 0 B per waiter.
-// Uncontended   lock 1 RMW + 1 load; unlock 1 load + 1 store (parking: 2 loads + 1 RMW); one line.
+// Uncontended   lock 1 RMW + 1 load; unlock 1 load + 1 store (parking: 1 load + 1 RMW); one line.
 // Contended     each unlock invalidates every spinning waiter: O(n) misses per hand-off. A sleeping
 //               waiter is woken through a futex bit of its own number (mod 32).
 //
 // Invariants
 //   I1  next_ - serving_ (bit 0 aside) == 2 * (holders + waiters), mod 2^32: below 2^31 threads.
 //   I2  Each number is drawn once; the owner of the number in serving_ is the holder.
-//   I3  Only the holder advances serving_. Waiters only set its bit 0.
+//   I3  Only the holder advances serving_ or clears its bit 0. Waiters only set the bit.
 //   I4  If a waiter sleeps, bit 0 is set, or serving_ has reached its number and a wake for it is
 //       under way. (A waiter sleeps only on a value with bit 0 set; unlock() keeps the bit while
 //       anyone but the next in line may sleep.)
@@ -21,10 +21,10 @@
 //   [R]  release store (or RMW) of serving_ in unlock -- synchronizes with [A].
 //   [A]  acquire load of serving_ in lock and try_lock: the previous critical section
 //        happens-before ours.
-//   [X]  relaxed RMW of next_: needs atomicity only (I2); a number publishes no data.
+//   [X]  relaxed RMW of next_, or of bit 0 by the holder: needs atomicity only (I2, I3).
 //   [O]  relaxed load of serving_ by its only advancer (I3), or of next_ as a hint.
-//   [W]  acquire load of serving_ in unlock before next_ is read: whoever set bit 0 had drawn its
-//        number before, so next_ counts it (I4).
+//   [D]  seq_cst, parking only: a waiter draws, then looks at bit 0; unlock() clears bit 0, then
+//        looks at next_. One of the two sees the other (I4).
 //
 // Checked by    tests/conformance (exclusion, FIFO order, every strategy), tests/posix under
 //               SYNCOPATE_LOCK=ticket:park.
@@ -50,8 +50,8 @@ class ticket_lock {
 
   // Blocks until the lock is held.
   void lock() noexcept {
-    const std::uint32_t mine = next_.fetch_add(step, std::memory_order_relaxed);  // [X]
-    const std::uint32_t value = serving_.load(std::memory_order_acquire);         // [A]
+    const std::uint32_t mine = next_.fetch_add(step, draw_order);  // [X] [D]
+    const std::uint32_t value = serving_.load(look_order);         // [A] [D]
     if (__builtin_expect(number(value) != mine, 0)) lock_slow(mine);
   }
 
@@ -82,6 +82,10 @@ class ticket_lock {
 
  private:
   static constexpr std::uint32_t asleep = 1, step = 2;
+  static constexpr std::memory_order draw_order =
+      Wait::parks ? std::memory_order_seq_cst : std::memory_order_relaxed;  // [X] [D]
+  static constexpr std::memory_order look_order =
+      Wait::parks ? std::memory_order_seq_cst : std::memory_order_acquire;  // [A] [D]
   // PAUSE steps per waiter ahead of us: a fraction of a short critical section plus its hand-off
   // (TOCS paper, section 2.2: "a lock-holding time"; bench/locks_bench, ticket_slice).
   static constexpr std::uint32_t slice = 4;
@@ -107,17 +111,23 @@ class ticket_lock {
 
   void unlock_and_wake() noexcept {
     const void* const address = &serving_;
-    std::uint32_t value = serving_.load(std::memory_order_acquire);  // [W]
-    std::uint32_t next;
-    bool others;
-    do {
-      next = number(value) + step;
-      // Waiters behind the next in line keep the bit; the next in line itself is served now.
-      others = next_.load(std::memory_order_relaxed) - next > step;  // [O]
-    } while (!serving_.compare_exchange_weak(value, next | (others ? value & asleep : 0),
-                                             std::memory_order_release,    // [R]
-                                             std::memory_order_acquire));  // [W]
-    if ((value & asleep) != 0) machine::wake(address, INT32_MAX, futex_bit(next));
+    const std::uint32_t before = serving_.load(std::memory_order_relaxed);  // [O]
+    const std::uint32_t mine = number(before);
+    // The bit is cleared while the lock is still held, and only for certain (I4): a waiter that
+    // draws its number after the look finds the bit cleared and sets it again.
+    if ((before & asleep) != 0 && !others_wait(mine)) {
+      serving_.fetch_and(~asleep, std::memory_order_seq_cst);                        // [D]
+      if (others_wait(mine)) serving_.fetch_or(asleep, std::memory_order_relaxed);  // [X]
+    }
+    // fetch_add, so that a bit set meanwhile is not lost.
+    const std::uint32_t after = serving_.fetch_add(step, std::memory_order_release);  // [R]
+    if (((before | after) & asleep) != 0)
+      machine::wake(address, INT32_MAX, futex_bit(mine + step));
+  }
+
+  // Whether somebody waits behind the next in line.
+  [[nodiscard]] bool others_wait(std::uint32_t mine) const noexcept {
+    return next_.load(std::memory_order_seq_cst) - mine > 2 * step;  // [D]
   }
 
   std::atomic<std::uint32_t> next_{0};

@@ -4,7 +4,7 @@
 //   memcached_load --port P [--host 127.0.0.1] [--connections 16] [--depth 64]
 //                  [--noreply N] [--seconds 2]
 //
-// With --noreply N every increment that is answered comes after N that ask for no answer: the client
+// With --noreply N every answered increment comes after N that ask for no answer: the client
 // and the kernel's network then cost little, and what is left is the server's own work.
 // One thread and poll: the client must leave the processors to the server. Every reply is read and
 // must be a number; at the end the key must hold exactly as much as was acknowledged. Prints one

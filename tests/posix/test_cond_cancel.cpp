@@ -156,7 +156,7 @@ void cancel_does_not_swallow_a_signal(Form form) {
     if (round % 3 == 1) CHECK_OK(pthread_cancel(first));
     CHECK_OK(pthread_mutex_unlock(&scene.mutex));
     if (round % 3 == 2) CHECK_OK(pthread_cancel(first));
-    // Not by what join says: a late SIGCANCEL makes glibc report a thread that returned as canceled.
+    // Not by what join says: after a late SIGCANCEL glibc calls a thread canceled that returned.
     (void)canceled(first);
     if (scene.handlers == 0) {  // it had its permit already: the second waits for another
       CHECK_OK(pthread_mutex_lock(&scene.mutex));

@@ -116,13 +116,12 @@ class ticket_lock {
     // The bit is cleared while the lock is still held, and only for certain (I4): a waiter that
     // draws its number after the look finds the bit cleared and sets it again.
     if ((before & asleep) != 0 && !others_wait(mine)) {
-      serving_.fetch_and(~asleep, std::memory_order_seq_cst);                        // [D]
+      serving_.fetch_and(~asleep, std::memory_order_seq_cst);                       // [D]
       if (others_wait(mine)) serving_.fetch_or(asleep, std::memory_order_relaxed);  // [X]
     }
     // fetch_add, so that a bit set meanwhile is not lost.
     const std::uint32_t after = serving_.fetch_add(step, std::memory_order_release);  // [R]
-    if (((before | after) & asleep) != 0)
-      machine::wake(address, INT32_MAX, futex_bit(mine + step));
+    if (((before | after) & asleep) != 0) machine::wake(address, INT32_MAX, futex_bit(mine + step));
   }
 
   // Whether somebody waits behind the next in line.

@@ -209,18 +209,18 @@ SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
   mutex_object& o = mutex_object::of(m);
   if (o.kind_flags() == 0) [[likely]] {
     const mode how = current_mode();
-    if (how == mode::tatas) {
-      if (!as_tatas(o).try_lock()) return lock_otherwise(m);
-      o.users = 1;  // no owner: nothing asks for a normal mutex's here
-      return 0;
-    }
     const int me = machine::known_self();
-    if (how <= mode::recorded && me != 0 && o.as_auto().try_lock_as(me)) [[likely]] {
-      if (how == mode::automatic) [[likely]]
+    if (how == mode::automatic) [[likely]] {
+      if (me != 0 && o.as_auto().try_lock_as(me)) [[likely]]
         return 0;
+    } else if (how == mode::recorded) {
       // Counted here; contention is recorded on the long way.
-      if ((++*o.record_count(true) & (record::count_period - 1)) == 1) [[unlikely]]
-        return counted(m);
+      if (me == 0 || !o.as_auto().try_lock_as(me)) return lock_otherwise(m);
+      if ((++*o.record_count(true) & (record::count_period - 1)) != 1) [[likely]]
+        return 0;
+      return counted(m);
+    } else if (how == mode::tatas && as_tatas(o).try_lock()) {
+      o.users = 1;  // no owner: nothing asks for a normal mutex's here
       return 0;
     }
   }

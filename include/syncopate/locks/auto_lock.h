@@ -65,6 +65,7 @@
 #include <syncopate/machine.h>
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -117,8 +118,7 @@ class auto_lock {
   // The first half of unlock(): returns false, with the lock still held, where a waiter has to be
   // seen to; then unlock() is next.
   [[nodiscard]] bool unlock_uncontended() noexcept {
-    owner_ = 0;
-    users_ = 0;
+    holder_ = {0, 0};
     if (__builtin_expect((heir_.load(std::memory_order_relaxed) & role_mask) != no_heir,  // [H]
                          0))
       return false;
@@ -134,7 +134,7 @@ class auto_lock {
   }
 
   // Kernel thread id of the holder, 0 if free or unknown; a hint unless the caller is the holder.
-  [[nodiscard]] int owner() const noexcept { return owner_; }
+  [[nodiscard]] int owner() const noexcept { return holder_.owner; }
 
  private:
   friend struct auto_lock_layout;
@@ -205,8 +205,9 @@ class auto_lock {
   void note_holder(int me) noexcept {
     processor_.store(static_cast<std::uint16_t>(machine::processor_hint()),
                      std::memory_order_relaxed);  // [X]
-    owner_ = me;
-    users_ = 1;
+    // One store instead of two: the next locked instruction waits for every earlier store.
+    holder_ = std::bit_cast<holder>(std::uint64_t{static_cast<std::uint32_t>(me)} | std::uint64_t{1}
+                                                                                        << 32);
   }
   [[gnu::noinline, gnu::cold]] void note_new_holder() noexcept {
     (void)machine::self();
@@ -559,8 +560,11 @@ class auto_lock {
 
   std::atomic<std::uint32_t> word_{free};
   std::uint32_t count_{0};  // glibc's recursion count; not ours
-  int owner_{0};
-  std::uint32_t users_{0};
+  struct holder {
+    int owner;            // kernel thread id, 0 if free
+    std::uint32_t users;  // 1 while held
+  };
+  alignas(8) holder holder_{0, 0};
   int kind_{0};  // glibc's mutex kind; not ours
   std::atomic<std::uint16_t> spin_{0};
   std::atomic<std::uint16_t> processor_{0};
@@ -573,8 +577,8 @@ class auto_lock {
 struct auto_lock_layout {
   static constexpr std::size_t word = offsetof(auto_lock, word_);
   static constexpr std::size_t count = offsetof(auto_lock, count_);
-  static constexpr std::size_t owner = offsetof(auto_lock, owner_);
-  static constexpr std::size_t users = offsetof(auto_lock, users_);
+  static constexpr std::size_t owner = offsetof(auto_lock, holder_.owner);
+  static constexpr std::size_t users = offsetof(auto_lock, holder_.users);
   static constexpr std::size_t kind = offsetof(auto_lock, kind_);
 };
 

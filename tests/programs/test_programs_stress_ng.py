@@ -21,7 +21,7 @@ def check(lock, folder, stressor, operations, *options):
 
 @under_every_lock()
 @pytest.mark.parametrize(
-    ("stressor", "operations"), [("mutex", 50000), ("pthread", 2000), ("futex", 2000)]
+    ("stressor", "operations"), [("mutex", 400000), ("pthread", 2000), ("futex", 2000)]
 )
 def test_stress_ng(lock, stressor, operations, tmp_path):
     # The mutex stressor reports "could not create any pthreads" when so few operations are asked

@@ -211,12 +211,17 @@ def _stacks(title: str, stacks: list[dict]):
     from rich.text import Text
 
     text = Text(overflow="ellipsis", no_wrap=True)
-    if not stacks:
-        text.append(f"{title}: not sampled", style="dim")
-    for number, stack in enumerate(stacks[:2]):
-        text.append("\n" * (number > 0) + f"{title} {percent(stack['share'])}", style="italic")
-        if not stack["frames"]:
-            text.append("\n  (no stack)", style="dim")
+    # Stacks are sampled: shares are of the time whose stacks were seen, and say so if not all was.
+    seen = [stack for stack in stacks if stack["frames"]]
+    known = 1 - sum(stack["share"] for stack in stacks if not stack["frames"])
+    if not seen:
+        text.append(f"{title}: no stack sampled", style="dim")
+        return text
+    for number, stack in enumerate(seen[:2]):
+        share = percent(stack["share"] / known)
+        text.append("\n" * (number > 0) + f"{title} {share}", style="italic")
+        if number == 0 and known < 0.995:
+            text.append(f"  (stacks seen for {percent(known)})", style="dim")
         own = _own_frames(stack)
         for frame in own[:FRAMES]:
             text.append(f"\n  {frame['function']}")

@@ -103,10 +103,10 @@ int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why)
                ? real::pthread_mutex_timedlock(m, &until->at)
                : real::pthread_mutex_clocklock(m, until->clock, &until->at);
   };
-  if (!record::enabled) return lock();
-  if (const int result = real::pthread_mutex_trylock(m); result != EBUSY && result != EDEADLK)
-    return result;
+  // The lock word tells whether there is anything to wait for. A trylock first would not do: on a
+  // robust mutex that is not recoverable glibc's changes the mutex.
   mutex_object& o = mutex_object::of(m);
+  if (!record::enabled || o.word == 0) return lock();
   record::wait w =
       record::wait_begin(why, record::identify(object_kind::mutex, o.type(), m, nullptr),
                          static_cast<std::uint32_t>(o.owner));

@@ -67,23 +67,38 @@ verdict check_mutant(Lock& lock, const load& how, Rescue rescue) {
       rescue);
 }
 
+// Threads meet by chance: in one run on a busy machine even a broken lock may behave. It must not in
+// all of many. Returns the first verdict against it.
+template <class Lock, class Check>
+verdict verdict_of_many(Check check) {
+  constexpr int runs = 500;
+  for (int run = 0; run < runs; ++run) {
+    Lock lock;
+    if (const verdict found = check(lock); found != verdict::holds) return found;
+  }
+  return verdict::holds;
+}
+
 TEST(Mutant, NonAtomicTestAndSetIsCaught) {
-  non_atomic_lock lock;
   const load how{.threads = 4, .operations = 5000, .seed = test_seed()};
-  EXPECT_EQ(check_mutant(lock, how, [] {}), verdict::excludes_not);
+  EXPECT_EQ(
+      verdict_of_many<non_atomic_lock>([&](auto& lock) { return check_mutant(lock, how, [] {}); }),
+      verdict::excludes_not);
 }
 
 TEST(Mutant, LostWakeUpIsCaught) {
-  silent_futex_lock lock;
   const load how{
       .threads = 3, .operations = 1'000'000, .seed = test_seed(), .stuck_after = 300 * millisecond};
-  EXPECT_EQ(check_mutant(lock, how, [&lock] { lock.rescue(); }), verdict::stuck);
+  EXPECT_EQ(verdict_of_many<silent_futex_lock>(
+                [&](auto& lock) { return check_mutant(lock, how, [&lock] { lock.rescue(); }); }),
+            verdict::stuck);
 }
 
 TEST(Mutant, ServingTwiceIsCaught) {
-  double_serving_lock lock;
   const load how{.threads = 4, .operations = 5000, .seed = test_seed()};
-  EXPECT_EQ(check_mutant(lock, how, [] {}), verdict::excludes_not);
+  EXPECT_EQ(verdict_of_many<double_serving_lock>(
+                [&](auto& lock) { return check_mutant(lock, how, [] {}); }),
+            verdict::excludes_not);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ class tatas_lock {
  private:
   enum : std::uint32_t { free = 0, held = 1, held_parked = 2 };
   // Back-off in PAUSE steps: from one to about the length of a short critical section times a
-  // handful of waiters (bench/locks_bench, tatas_back_off).
+  // handful of waiters (an estimate; no benchmark has tuned it yet).
   static constexpr std::uint32_t min_delay = 1, max_delay = 64;
 
   [[gnu::noinline, gnu::cold]] void lock_slow() noexcept {

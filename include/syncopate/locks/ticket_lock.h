@@ -87,7 +87,7 @@ class ticket_lock {
   static constexpr std::memory_order look_order =
       Wait::parks ? std::memory_order_seq_cst : std::memory_order_acquire;  // [A] [D]
   // PAUSE steps per waiter ahead of us: a fraction of a short critical section plus its hand-off
-  // (TOCS paper, section 2.2: "a lock-holding time"; bench/locks_bench, ticket_slice).
+  // (TOCS paper, section 2.2: "a lock-holding time"). No benchmark has tuned it yet.
   static constexpr std::uint32_t slice = 4;
 
   static std::uint32_t number(std::uint32_t value) noexcept { return value & ~asleep; }

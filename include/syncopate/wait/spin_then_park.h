@@ -16,7 +16,7 @@ struct spin_then_park {
   static constexpr const char* name = "spin_then_park";
   static constexpr bool parks = true;
   // Ticks of spinning before sleeping: a futex sleep and wake-up between two processors takes
-  // 5 to 10 microseconds (bench/locks_bench, park_round_trip), 20,000 ticks at 2-3 GHz.
+  // some 10 microseconds, 20,000 ticks at 2 GHz. An estimate; no benchmark has tuned it yet.
   static constexpr std::uint64_t spin_ticks = 20'000;
 
   template <class Predicate>

@@ -16,10 +16,16 @@
 //   now()                                      CLOCK_MONOTONIC in nanoseconds
 //   processor(), may_spin()                    where this thread runs; whether spinning can help
 //   self()                                     the kernel's id of this thread
+//   monitor_wait(word, order, predicate, depth)  as wait_until, but the processor may sleep until
+//                                              the word's cache line is written
+//   htm::begin(mode) -> status, htm::commit(), htm::abort(code), htm::active(), htm::usable()
 //   fork_generation(), forked_from()           tell a forked child from its parent
 //   thread_index(), node()                     dense reused thread number; NUMA node (libsyncopate)
 //
-// The capability probe (RTM, WAITPKG, MONITORX, each with its reason) is machine/probe.h.
+// One way in: machine/current.h includes the machine that the include path chooses: native.h, or
+// instrumented.h (src/instrument/include) for code that will run on the emulated, simulated or
+// explored machine. The capability probe (RTM, WAITPKG, MONITORX, each with its reason) is
+// machine/probe.h.
 #pragma once
 
-#include <syncopate/machine/native.h>
+#include <syncopate/machine/current.h>

@@ -2,6 +2,9 @@
 // src/machine/native, where instructions and system calls of one architecture may stand.
 #pragma once
 
+#include <syncopate/machine/htm.h>
+#include <syncopate/machine/types.h>
+
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -160,11 +163,13 @@ bool wait_until(const std::atomic<T>& word, std::memory_order order, Predicate p
   }
 }
 
-// An absolute time on one of the two clocks that POSIX lets a waiter name.
-struct deadline {
-  timespec at;
-  clockid_t clock = CLOCK_MONOTONIC;
-};
+// As the first, for a waiter that may let the processor sleep until the line is written. Without
+// an instruction for it this is polling: where UMWAIT or MONITORX can be had is for probe.h to say.
+template <class T, class Predicate>
+T monitor_wait(const std::atomic<T>& word, std::memory_order order, Predicate predicate,
+               sleep_depth /*depth*/) noexcept {
+  return wait_until(word, order, predicate);
+}
 
 // The time `nanoseconds` from now.
 [[nodiscard]] inline deadline after(std::int64_t nanoseconds) noexcept {
@@ -182,8 +187,6 @@ struct deadline {
   if (seconds < -4'000'000'000) return INT64_MIN;
   return seconds * 1'000'000'000 + (until.at.tv_nsec - t.tv_nsec);
 }
-
-enum class park_result { woken, value_changed, timed_out, interrupted };
 
 // Raw futex call without touching errno of the caller's thread: the syscall() wrapper would.
 inline long futex(const void* address, int operation, std::uint32_t value, const timespec* timeout,

@@ -1,0 +1,93 @@
+// htm.h -- L0: hardware transactions of the native machine (Intel RTM). Included by native.h.
+//
+// begin() returns a second time, with the reason, when the transaction aborts: memory, registers
+// and stack are then as they were at the first return. Everything between may run in a caller of
+// begin's caller: lock() may begin, unlock() commit.
+#pragma once
+
+#include <syncopate/machine/types.h>
+
+#include <atomic>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace syncopate::machine::htm {
+
+namespace detail {
+// -1 not asked yet, 0 no, 1 yes.
+inline constinit std::atomic<int> instructions{-1};
+
+[[gnu::noinline, gnu::cold]] inline bool ask_for_instructions() noexcept {
+  bool there = false;
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  there = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b >> 11 & 1) != 0;
+#endif
+  instructions.store(there ? 1 : 0, std::memory_order_relaxed);
+  return there;
+}
+
+inline status decode(std::uint32_t bits) noexcept {
+  status s;
+  s.may_retry = (bits & 2) != 0;
+  s.nested = (bits & 32) != 0;
+  s.code = static_cast<unsigned char>(bits >> 24);
+  if (bits & 1) s.why = cause::explicit_;
+  else if (bits & 4) s.why = cause::conflict;
+  else if (bits & 8) s.why = cause::capacity;
+  return s;
+}
+}  // namespace detail
+
+// Whether the processor executes the instructions. That transactions commit is another question,
+// which machine/probe.h answers by trying. Async-signal-safe.
+[[nodiscard]] inline bool usable() noexcept {
+  const int known = detail::instructions.load(std::memory_order_relaxed);
+  return known >= 0 ? known != 0 : detail::ask_for_instructions();
+}
+
+// Starts a transaction; see above for the second return. A machine without transactions returns
+// cause::other. Native hardware has no always_abort mode: the caller ends it by abort().
+[[nodiscard, gnu::always_inline]] inline status begin(mode = mode::normal) noexcept {
+#if defined(__x86_64__)
+  if (!usable()) return {};
+  std::uint32_t bits = ~0u;
+  asm volatile(".byte 0xc7, 0xf8\n\t.long 0" : "+a"(bits) : : "memory");  // XBEGIN
+  if (bits == ~0u) return {cause::started, 0, false, false};
+  return detail::decode(bits);
+#else
+  return {};
+#endif
+}
+
+// Whether the calling thread runs inside a transaction.
+[[nodiscard]] inline bool active() noexcept {
+#if defined(__x86_64__)
+  if (!usable()) return false;
+  bool inside;
+  asm volatile(".byte 0x0f, 0x01, 0xd6" : "=@ccnz"(inside));  // XTEST
+  return inside;
+#else
+  return false;
+#endif
+}
+
+// Commits. Requires: active(); a fault otherwise.
+inline void commit() noexcept {
+#if defined(__x86_64__)
+  asm volatile(".byte 0x0f, 0x01, 0xd5" : : : "memory");  // XEND
+#endif
+}
+
+// Aborts with status{explicit_, Code}; nothing outside a transaction.
+template <unsigned char Code>
+void abort() noexcept {
+#if defined(__x86_64__)
+  if (usable()) asm volatile(".byte 0xc6, 0xf8, %c0" : : "i"(Code) : "memory");  // XABORT
+#endif
+}
+
+}  // namespace syncopate::machine::htm

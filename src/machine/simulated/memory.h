@@ -1,0 +1,36 @@
+// memory.h -- L0: the memory system of the simulated machine, as the rest of the engine sees it.
+//
+// Knows caches, the coherence directory, interconnect, DRAM and their costs. Knows nothing of
+// threads, fibers, locks, transactions or time beyond the cycle numbers it is given. Processors are
+// hardware threads: 0 <= processor < description.processors(); SMT siblings share a core's caches.
+#pragma once
+
+#include "description.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace syncopate::simulated {
+
+using cycles = std::uint64_t;
+using line = std::uint64_t;  // address / line size
+
+enum class use : unsigned char { read, write, modify };  // modify: an atomic read-modify-write
+
+// What the memory system tells the engine while an access is under way.
+class memory_listener {
+ public:
+  virtual ~memory_listener() = default;
+  // `core` no longer has the line because processor `by` took it for writing.
+  virtual void invalidated(unsigned core, line what, unsigned by) = 0;
+  // `core` lost its exclusive copy to a reader; it keeps a shared one.
+  virtual void downgraded(unsigned core, line what, unsigned by) = 0;
+  // `core` dropped the line from its L1 (level 1) or its last private level (level 2), for want
+  // of room.
+  virtual void evicted(unsigned core, line what, int level) = 0;
+};
+
+class memory_system;  // memory_system.h
+
+}  // namespace syncopate::simulated

@@ -1,0 +1,60 @@
+// lock_check.cpp -- every lock of locks/all.h under every interleaving of each scenario.
+// Usage: lock_check NAME[:WAIT] SCENARIO; without arguments lists "NAME:WAIT SCENARIO" pairs.
+#include <syncopate/locks/all.h>
+
+#include "lock_scenarios.h"
+
+namespace {
+
+template <class Lock>
+inline constexpr check::scenario untimed[] = {
+    {"two_threads", check::two_threads<Lock>},
+    {"three_threads", check::three_threads<Lock>},
+    {"try_lock", check::try_lock<Lock>},
+    {"destroy_after_unlock", check::destroy_after_unlock<Lock>},
+};
+
+template <class Lock>
+concept has_deadline = requires(Lock& lock, const syncopate::machine::deadline& until) {
+  lock.lock_until(until);
+};
+
+template <class Lock, class Visit>
+void for_each_scenario(Visit visit) {
+  for (const check::scenario& s : untimed<Lock>) visit(s);
+  if constexpr (has_deadline<Lock>) visit(check::scenario{"timed", check::timed<Lock>});
+}
+
+// Whether "name:wait", or "name" for its default, is what the user wrote.
+bool is_called(std::string_view written, std::string_view name, std::string_view wait,
+               bool is_default) {
+  if (written == name) return is_default;
+  return written.size() == name.size() + 1 + wait.size() && written.starts_with(name) &&
+         written[name.size()] == ':' && written.ends_with(wait);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  void (*chosen)() = nullptr;
+  syncopate::for_each_lock([&]<class Entry>(const Entry& entry) {
+    using lock = typename Entry::type;
+    if constexpr (lock::traits.excludes) {
+      for_each_scenario<lock>([&](const check::scenario& s) {
+        if (argc < 3)
+          std::printf("%.*s%s%.*s %.*s\n", static_cast<int>(entry.name.size()), entry.name.data(),
+                      entry.wait.empty() ? "" : ":", static_cast<int>(entry.wait.size()),
+                      entry.wait.data(), static_cast<int>(s.name.size()), s.name.data());
+        else if (is_called(argv[1], entry.name, entry.wait, entry.is_default) && s.name == argv[2])
+          chosen = s.run;
+      });
+    }
+  });
+  if (argc < 3) return 0;
+  if (chosen == nullptr) {
+    std::fprintf(stderr, "lock_check: no lock and scenario called '%s %s'\n", argv[1], argv[2]);
+    return 2;
+  }
+  chosen();
+  return 0;
+}

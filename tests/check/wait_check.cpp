@@ -1,0 +1,60 @@
+// wait_check.cpp -- the parking protocols by themselves: each waiting strategy on a word that
+// another thread sets, and the baton.
+#include <syncopate/machine.h>
+#include <syncopate/wait/all.h>
+#include <syncopate/wait/baton.h>
+
+#include <atomic>
+
+#include "check.h"
+
+namespace {
+
+using namespace syncopate;
+
+// One waits, the other publishes and passes.
+template <class Wait>
+void baton() {
+  struct shared {
+    waits::baton<Wait> turn;
+    int data = 0;
+  };
+  auto* const s = new shared;
+  auto waiter = [s] {
+    s->turn.await();
+    assert(s->data == 1);
+    delete s;  // pass() may not touch it any more
+  };
+  auto passer = [s] {
+    s->data = 1;
+    s->turn.pass();
+  };
+  check::together(waiter, passer);
+}
+
+// Two threads park on one word; one wake for each.
+void park_two() {
+  auto* const word = new std::atomic<std::uint32_t>(0);
+  auto waiter = [word] {
+    while (word->load(std::memory_order_acquire) == 0) machine::park(*word, 0);
+  };
+  auto also = waiter;
+  auto waker = [word] {
+    word->store(1, std::memory_order_release);
+    machine::wake(word, 2);
+  };
+  check::together(waiter, also, waker);
+  delete word;
+}
+
+constexpr check::scenario scenarios[] = {
+    {"baton_spin", baton<waits::spin>},
+    {"baton_yield", baton<waits::yield>},
+    {"baton_park", baton<waits::park>},
+    {"baton_spin_then_park", baton<waits::spin_then_park>},
+    {"park_two", park_two},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return check::main(argc, argv, scenarios); }

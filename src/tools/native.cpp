@@ -1,5 +1,7 @@
 // native.cpp -- syncopate-native: prints, as JSON, what the Python side cannot know by itself.
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -7,16 +9,20 @@
 #include <syncopate/machine.h>
 #include <syncopate/machine/probe.h>
 
+#include "calibrate.h"
 #include "json.h"
 #include "lock_list.h"
+
+using std::string_view_literals::operator""sv;
 
 namespace {
 
 constexpr std::string_view help_text =
-    "usage: syncopate-native {list | probe}\n"
+    "usage: syncopate-native {list | probe | calibrate [SECONDS]}\n"
     "\n"
     "  list       print every lock of the library with its traits\n"
     "  probe      print what this machine can do, each answer with its reason\n"
+    "  calibrate  measure caches, atomics and the kernel, for about SECONDS (5)\n"
     "  --help     print this text\n"
     "  --version  print the version\n"
     "\n"
@@ -56,9 +62,18 @@ int print(std::string_view text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string_view command = argc == 2 ? argv[1] : "";
+  const std::string_view command =
+      argc == 2 || (argc == 3 && argv[1] == "calibrate"sv) ? argv[1] : "";
   if (command == "list") return print(syncopate::tools::lock_list_json() + "\n");
   if (command == "probe") return print(probe_json() + "\n");
+  if (command == "calibrate") {
+    char* end = nullptr;
+    const double seconds = argc == 3 ? std::strtod(argv[2], &end) : 5.0;
+    if (seconds > 0 && seconds <= 3600 && (end == nullptr || *end == '\0'))
+      return print(syncopate::tools::calibrate_json(seconds) + "\n");
+    std::fprintf(stderr, "syncopate-native: not a number of seconds up to 3600: %s\n", argv[2]);
+    return 2;
+  }
   if (command == "--version") return print("syncopate-native " SYNCOPATE_VERSION "\n");
   if (command == "--help" || command == "-h") return print(help_text);
   std::fwrite(help_text.data(), 1, help_text.size(), stderr);

@@ -11,6 +11,7 @@ COMMANDS = {
     "record": "run a program and record where it waits",
     "report": "show what a record says: which locks, who waits, who holds them",
     "list": "show the locks and their traits",
+    "calibrate": "measure this machine for the simulator",
     "doctor": "show what this machine offers, and what that means",
 }
 
@@ -22,7 +23,7 @@ def usage() -> str:
         "Makes multi-threaded programs wait less. Programs run unmodified.",
         "",
     ]
-    lines += [f"  {name:8} {summary}" for name, summary in COMMANDS.items()]
+    lines += [f"  {name:9} {summary}" for name, summary in COMMANDS.items()]
     lines += ["", "More: syncopate COMMAND --help. The version: syncopate --version.", ""]
     return "\n".join(lines)
 

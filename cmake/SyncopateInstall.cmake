@@ -1,6 +1,7 @@
 # cmake --install: headers, libraries, syncopate-native, pkg-config file, find_package() files.
-# Two components: `runtime` is what running programs needs (and what the Python wheel holds),
-# `development` what compiling against the library needs.
+# Three components: `runtime` is what running programs needs, `machines` what compiling and running
+# them for modeled machines needs (the Python wheel holds both), `development` what compiling against
+# the library needs.
 install(TARGETS syncopate syncopate-pthread syncopate-native syncopate_headers
   EXPORT syncopateTargets
   RUNTIME COMPONENT runtime
@@ -9,17 +10,36 @@ install(TARGETS syncopate syncopate-pthread syncopate-native syncopate_headers
 install(FILES "${SYNCOPATE_PRODUCTS_DIR}/share/syncopate/locks.json"
   DESTINATION ${CMAKE_INSTALL_DATADIR}/syncopate COMPONENT runtime)
 
+set(SYNCOPATE_INSTRUMENTED_DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/syncopate-instrumented")
+if(SYNCOPATE_MODELED_MACHINES)
+  install(TARGETS syncopate-simulated syncopate-explored EXPORT syncopateTargets
+    LIBRARY COMPONENT machines)
+  install(DIRECTORY "${SYNCOPATE_INSTRUMENT_INCLUDE}/"
+    DESTINATION "${SYNCOPATE_INSTRUMENTED_DESTINATION}" COMPONENT machines)
+  # Again, for those who install this component alone.
+  install(DIRECTORY "${SYNCOPATE_PUBLIC_INCLUDE}/"
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT machines)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/machines"
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/syncopate COMPONENT machines
+    FILES_MATCHING PATTERN "*.toml")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/check"
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/syncopate COMPONENT machines
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "*.toml")
+endif()
+
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/syncopate")
 install(EXPORT syncopateTargets NAMESPACE syncopate:: DESTINATION "${package_dir}"
   COMPONENT development)
 configure_package_config_file(cmake/syncopateConfig.cmake.in
   "${CMAKE_CURRENT_BINARY_DIR}/syncopateConfig.cmake"
-  INSTALL_DESTINATION "${package_dir}")
+  INSTALL_DESTINATION "${package_dir}"
+  PATH_VARS SYNCOPATE_INSTRUMENTED_DESTINATION CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/syncopateConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/syncopateConfig.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/syncopateConfigVersion.cmake"
+  cmake/SyncopateInstrument.cmake
   DESTINATION "${package_dir}" COMPONENT development)
 
 # The file finds its prefix from where it lies, so that an installation can be moved.

@@ -14,6 +14,8 @@ from pathlib import Path
 LEVELS = [
     ("include/syncopate/machine", 0),
     ("src/machine", 0),
+    ("src/instrument/pthread/algorithm", 4),
+    ("src/instrument", 0),
     ("include/syncopate/wait", 1),
     ("include/syncopate/locks", 2),
     ("include/syncopate/rwlocks", 2),
@@ -27,8 +29,9 @@ LEVELS = [
     ("src/tools", 5),
     ("tests", 5),
     ("bench", 5),
+    ("workloads", 5),
 ]
-SOURCE_DIRS = ("include", "src", "shims", "tests", "bench")
+SOURCE_DIRS = ("include", "src", "shims", "workloads", "tests", "bench")
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 
 

@@ -6,8 +6,8 @@ set -eu
 cd "$(dirname "$0")/.."
 
 build_packages="g++ binutils cmake ninja-build pkg-config python3-venv
-  libhwloc-dev libgtest-dev libbenchmark-dev"
-test_packages="clang-format clang-tidy elfutils memcached libmemcached-tools kyotocabinet-utils
+  libhwloc-dev libgtest-dev libbenchmark-dev libboost-context-dev libtomlplusplus-dev libdw-dev"
+test_packages="clang clang-format clang-tidy elfutils memcached libmemcached-tools kyotocabinet-utils
   xz-utils pigz zstd sqlite3 stress-ng redis-server redis-tools"
 
 missing_of() {

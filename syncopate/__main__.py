@@ -10,6 +10,9 @@ COMMANDS = {
     "run": "run a program with better locks",
     "record": "run a program and record where it waits",
     "report": "show what a record says: which locks, who waits, who holds them",
+    "c++": "compile a C++ program for a machine you do not have; cc: a C program",
+    "simulate": "run such a program on a modeled machine",
+    "check": "run a program, or our own locks, under every interleaving",
     "list": "show the locks and their traits",
     "calibrate": "measure this machine for the simulator",
     "doctor": "show what this machine offers, and what that means",
@@ -40,13 +43,17 @@ def dispatch(arguments: list[str]) -> int:
     if name in ("-V", "--version"):
         print(f"syncopate {__version__}")
         return 0
-    if name not in COMMANDS:
+    if name not in COMMANDS and name != "cc":
         what = "option" if name.startswith("-") else "command"
         raise Failure(f"no {what} '{name}'{near(name, list(COMMANDS))}; see --help", BAD_USE)
     if name == "run":
         from syncopate.run import main as command
     elif name == "record":
         from syncopate.record import main as command
+    elif name == "c++":
+        from syncopate.cxx import main_cxx as command
+    elif name == "cc":
+        from syncopate.cxx import main_cc as command
     else:
         command = _with_packages(name)
     return command(rest)

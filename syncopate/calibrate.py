@@ -145,6 +145,7 @@ def describe(found: dict) -> str:
     for key in ("transfer_cluster", "transfer_node", "transfer_socket"):
         transfer = writer.measured(key, "line_transfer", otherwise=100)
     writer.put("transfer_remote", 2 * transfer, "estimate: twice the nearest")
+    writer.put("hops", "[]", "every other socket is one hop away")
     writer.put("extra_hop", transfer, "estimate: as the nearest")
     writer.estimate("invalidate_per_sharer")
     writer.put("occupancy", max(1, transfer // 4), "estimate: a quarter of a transfer")
@@ -187,20 +188,8 @@ def hardware(writer: Writer) -> None:
     guess = "estimate: typical server core"
     writer.section("htm")
     writer.put("present", False, "not calibrated: `syncopate doctor` tells whether it commits here")
-    writer.put("always_abort", False, guess)
-    writer.put("write_in_l1", True, guess)
-    for key, value in (("write_lines", 0), ("read_lines", 65536), ("begin_cycles", 40)):
-        writer.put(key, value, guess)
-    for key, value in (("commit_cycles", 30), ("abort_cycles", 150)):
-        writer.put(key, value, guess)
-    writer.put("interrupts_per_second", 250.0, "estimate: the kernel's tick")
-    writer.put("learning", False, guess)
     writer.section("monitor")
     writer.put("present", False, "not calibrated")
-    for depth, entry, wake in (("light", 100, 300), ("deep", 300, 1500)):
-        writer.section(f"monitor.{depth}")
-        writer.put("entry_cycles", entry, guess)
-        writer.put("wake_cycles", wake, guess)
     writer.section("energy")
     watts = {"running": 5.0, "spinning": 4.0, "monitor_light": 2.0, "monitor_deep": 1.0}
     for key, value in {**watts, "idle": 0.5, "off": 0.1, "base": 40.0}.items():

@@ -18,6 +18,12 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+# machine/native.h: monitor_wait() uses no instruction yet, whatever the processor has.
+MONITOR_NOTE = (
+    "monitor: on this machine it polls, as spin does; on a modeled machine the processor sleeps"
+)
+
+
 def show(locks: list[dict]) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -41,6 +47,8 @@ def show(locks: list[dict]) -> None:
     console = terminal.console()
     console.print(table)
     console.print("\n* unless you name another: --lock NAME:WAIT", style="dim")
+    if any("monitor" in lock["waits"] for lock in locks):
+        console.print(MONITOR_NOTE, style="dim")
 
 
 def waits(lock: dict) -> str:

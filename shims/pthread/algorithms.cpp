@@ -38,9 +38,13 @@ constexpr algorithm make(const lock_entry<Lock>& entry) {
   return a;
 }
 
+// Whether unmodified programs may have the lock.
+template <class Lock>
+inline constexpr bool offered = Lock::traits.excludes && Lock::traits.preload;
+
 constexpr std::size_t count = [] {
   std::size_t n = 0;
-  for_each_lock([&]<class Lock>(lock_entry<Lock>) { n += Lock::traits.excludes ? 1 : 0; });
+  for_each_lock([&]<class Lock>(lock_entry<Lock>) { n += offered<Lock> ? 1 : 0; });
   return n;
 }();
 
@@ -52,7 +56,7 @@ constexpr table all = [] {
   table t{};
   std::size_t n = 0;
   for_each_lock([&]<class Lock>(lock_entry<Lock> entry) {
-    if constexpr (Lock::traits.excludes) t.entries[n++] = make(entry);
+    if constexpr (offered<Lock>) t.entries[n++] = make(entry);
   });
   return t;
 }();

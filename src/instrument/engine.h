@@ -24,8 +24,8 @@
 namespace syncopate::engine {
 
 using address = std::uintptr_t;
-using place = const void*;        // a code address
-using word = unsigned __int128;   // a value of 1, 2, 4, 8 or 16 bytes, zero-extended
+using place = const void*;       // a code address
+using word = unsigned __int128;  // a value of 1, 2, 4, 8 or 16 bytes, zero-extended
 
 // ---- the program ------------------------------------------------------------------------------
 
@@ -35,7 +35,8 @@ using word = unsigned __int128;   // a value of 1, 2, 4, 8 or 16 bytes, zero-ext
 int run(int (*program)());
 
 // exit(), abort(), a failed assertion or an uncaught exception of the program. Does not return to
-// the caller; whether the process ends is the machine's decision.
+// the caller; whether the process ends is the machine's decision. `message`, unless null, is a line
+// for standard error that nobody has written yet. status: as a shell shows it (abort: 134).
 enum class end { exit, abort, failed_check };
 [[noreturn]] void finish(end how, int status, const char* message, place where);
 
@@ -48,14 +49,15 @@ unsigned spawn(void (*entry)(void*), void* argument, std::size_t stack_bytes, pl
 // Ends the calling thread, once its entry has returned and its destructors have run.
 [[noreturn]] void thread_exit();
 
-unsigned current();                    // index of the calling thread
+unsigned current();  // index of the calling thread
 void set_affinity(unsigned thread, const unsigned char* mask, std::size_t bytes);
 
 // ---- memory -----------------------------------------------------------------------------------
 
 enum class kind : unsigned char { read, write };
 
-// A plain access, about to be made by the caller right after the return.
+// A plain access, about to be made by the caller right after the return. `bytes` is any number but
+// 0: memcpy and the like announce whole ranges.
 void access(address at, std::size_t bytes, kind what, place where);
 
 // Atomic operations: the engine makes them. bytes: 1, 2, 4, 8, 16.
@@ -65,12 +67,13 @@ void store(address at, unsigned bytes, word value, std::memory_order, place wher
 word modify(address at, unsigned bytes, operation, word operand, std::memory_order, place where);
 // On failure `expected` is what was found.
 bool compare_exchange(address at, unsigned bytes, word& expected, word desired,
-                      std::memory_order success, std::memory_order failure, bool weak,
-                      place where);
+                      std::memory_order success, std::memory_order failure, bool weak, place where);
 void fence(std::memory_order, place where);
 
 // The program's heap got or lost a block (after it was handed out; before it is reused). Engines
-// use it for names of lines and to find use after free. `where` is the allocation's call site.
+// use it for names of lines and to find use after free. `where` is the call's site;
+// null in calls from inside the C library, which may hold its locks: the engine must not switch
+// fibers then. freed() tells how much the block could hold, at least what was asked for.
 void allocated(address at, std::size_t bytes, place where);
 void freed(address at, std::size_t bytes, place where);
 
@@ -97,6 +100,7 @@ int requeue(address from, address to, int count, int limit, place where);
 void sleep_until(const machine::deadline& until, place where);
 
 // ---- time and place ---------------------------------------------------------------------------
+// The program's static constructors ask these, too, before run(); no time has passed then.
 
 std::uint64_t ticks();
 std::uint64_t ticks_per_second();

@@ -1,91 +1,10 @@
-// json.h -- writes JSON text: objects, arrays, strings, numbers, booleans.
+// json.h -- the JSON writer that the tools share with the machines.
 #pragma once
 
-#include <concepts>
-#include <cstdio>
-#include <string>
-#include <string_view>
+#include "../machine/json.h"
 
 namespace syncopate::tools {
 
-// Requires: calls nest as JSON does; a member inside an object, a value inside an array.
-class json_writer {
- public:
-  void begin_object() { open('{'); }
-  void end_object() { close('}'); }
-  void begin_array() { open('['); }
-  void end_array() { close(']'); }
-
-  void key(std::string_view name) {
-    separate();
-    append_string(name);
-    text_ += ": ";
-    after_key_ = true;
-  }
-
-  void value(std::string_view s) {
-    separate();
-    append_string(s);
-  }
-  void value(const std::string& s) { value(std::string_view(s)); }
-  void value(const char* s) { value(std::string_view(s)); }
-  void value(bool b) {
-    separate();
-    text_ += b ? "true" : "false";
-  }
-  template <std::integral T>
-  requires(!std::same_as<T, bool>) void value(T number) {
-    separate();
-    text_ += std::to_string(number);
-  }
-
-  template <class T>
-  void member(std::string_view name, const T& v) {
-    key(name);
-    value(v);
-  }
-
-  [[nodiscard]] const std::string& text() const { return text_; }
-
- private:
-  void open(char bracket) {
-    separate();
-    text_ += bracket;
-    first_ = true;
-  }
-
-  void close(char bracket) {
-    text_ += bracket;
-    first_ = false;
-  }
-
-  // A comma before every element but the first; nothing between a key and its value.
-  void separate() {
-    if (!first_ && !after_key_) text_ += ", ";
-    first_ = false;
-    after_key_ = false;
-  }
-
-  void append_string(std::string_view s) {
-    text_ += '"';
-    for (const char c : s) {
-      if (c == '"' || c == '\\') {
-        text_ += '\\';
-        text_ += c;
-      } else if (static_cast<unsigned char>(c) < 0x20) {
-        char escape[8];
-        std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned char>(c));
-        text_ += escape;
-      } else {
-        text_ += c;
-      }
-    }
-    text_ += '"';
-  }
-
-  std::string text_;
-  bool first_ = true;
-  bool after_key_ = false;
-};
+using syncopate::json_writer;
 
 }  // namespace syncopate::tools

@@ -25,9 +25,10 @@ struct algorithm {
   std::vector<std::string_view> collapsing;  // waits under which oversubscription is ruinous
 };
 
-// Whether waiters of a lock type never sleep: told by its strategy; locks without one all sleep.
+// Whether waiters of a lock type never sleep: told by its strategy; locks without one say so
+// themselves.
 template <class Lock>
-inline constexpr bool never_sleeps = false;
+inline constexpr bool never_sleeps = Lock::traits.spins;
 template <template <class> class Lock, class Wait>
 inline constexpr bool never_sleeps<Lock<Wait>> = !Wait::parks;
 
@@ -54,9 +55,9 @@ std::vector<algorithm> collect() {
       a.size = sizeof(Lock);
       a.default_wait = entry.wait;
     }
-    if (entry.wait.empty()) return;
-    a.waits.push_back(entry.wait);
-    if (Lock::traits.collapses && never_sleeps<Lock>) a.collapsing.push_back(entry.wait);
+    const bool collapses = Lock::traits.collapses && never_sleeps<Lock>;
+    if (collapses) a.collapsing.push_back(entry.wait.empty() ? "its own way" : entry.wait);
+    if (!entry.wait.empty()) a.waits.push_back(entry.wait);
   });
   return result;
 }
@@ -86,7 +87,8 @@ std::string lock_list_json() {
     json.member("default_wait", a.default_wait);
     json.member("timed", a.traits.timed ? "native" : "polled");
     // The preload library keeps a lock's state inside the program's mutex objects.
-    json.member("preload", a.traits.excludes && a.size <= sizeof(pthread_mutex_t));
+    json.member("preload",
+                a.traits.excludes && a.traits.preload && a.size <= sizeof(pthread_mutex_t));
     write_names(json, "collapses_when_oversubscribed", a.collapsing);
     json.member("excludes", a.traits.excludes);
     json.end_object();

@@ -14,9 +14,9 @@
 
 namespace conformance {
 
-// Whether waiters of a lock may sleep: told by its strategy; locks without one all sleep.
+// Whether waiters of a lock may sleep: told by its strategy; locks without one say so themselves.
 template <class Lock>
-inline constexpr bool sleeps = true;
+inline constexpr bool sleeps = !Lock::traits.spins;
 template <template <class> class Lock, class Wait>
 inline constexpr bool sleeps<Lock<Wait>> = Wait::parks;
 

@@ -18,6 +18,12 @@ prefix=$work/moved
   -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" >"$work/configure.log"
 "$cmake" --build "$work/build" >"$work/build.log" || { cat "$work/build.log"; exit 1; }
 "$work/build/consumer"
+if [ -e "$prefix/lib/libsyncopate-simulated.so" ]; then
+  SYNCOPATE_MACHINES="$prefix/share/syncopate/machines" SYNCOPATE_MACHINE=small-2c \
+    "$work/build/consumer_simulated" 2>"$work/simulated.txt" ||
+    { cat "$work/simulated.txt"; exit 1; }
+  grep -q 'simulated time: .*small-2c' "$work/simulated.txt"
+fi
 
 export PKG_CONFIG_PATH="$prefix/$libdir/pkgconfig"
 # Word splitting is wanted: pkg-config prints several options.

@@ -61,6 +61,8 @@ class condition_variable {
     [[nodiscard]] bool is_signaled() const noexcept {
       return state_.load(std::memory_order_acquire) == signaled;  // [W]
     }
+    // The address that sleep() parks on: waking it ends a sleep early.
+    [[nodiscard]] const void* parked_on() const noexcept { return &state_; }
 
    private:
     friend class condition_variable;

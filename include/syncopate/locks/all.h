@@ -6,8 +6,13 @@
 #include <syncopate/locks/auto_lock.h>
 #include <syncopate/locks/clh_lock.h>
 #include <syncopate/locks/futex_lock.h>
+#include <syncopate/locks/htm_lock.h>
 #include <syncopate/locks/mcs_lock.h>
 #include <syncopate/locks/null_lock.h>
+#include <syncopate/locks/one_spinner_lock.h>
+#include <syncopate/locks/priority_lock.h>
+#include <syncopate/locks/speculative_tatas_lock.h>
+#include <syncopate/locks/speculative_ticket_lock.h>
 #include <syncopate/locks/tatas_lock.h>
 #include <syncopate/locks/ticket_lock.h>
 #include <syncopate/locks/traits.h>
@@ -50,8 +55,24 @@ constexpr void for_each_lock(Visit&& visit) {
   own(std::type_identity<futex_lock>{}, "futex", "futex_lock.h");
   with_waits.template operator()<tatas_lock>("tatas", "tatas_lock.h", one);
   with_waits.template operator()<ticket_lock>("ticket", "ticket_lock.h", one);
+  // Waiting by a monitor is for waiters that watch a word of their own.
   with_waits.template operator()<mcs_lock>("mcs", "mcs_lock.h", one);
+  one.template operator()<mcs_lock, waits::monitor>("mcs", "mcs_lock.h", false);
   with_waits.template operator()<clh_lock>("clh", "clh_lock.h", one);
+  one.template operator()<clh_lock, waits::monitor>("clh", "clh_lock.h", false);
+  one.template operator()<one_spinner_lock, waits::monitor>("one_spinner", "one_spinner_lock.h",
+                                                            true);
+  one.template operator()<one_spinner_lock, waits::yield>("one_spinner", "one_spinner_lock.h",
+                                                          false);
+  one.template operator()<one_spinner_lock, waits::spin>("one_spinner", "one_spinner_lock.h",
+                                                         false);
+  own(std::type_identity<speculative_tatas_lock>{}, "speculative_tatas",
+      "speculative_tatas_lock.h");
+  own(std::type_identity<speculative_ticket_lock>{}, "speculative_ticket",
+      "speculative_ticket_lock.h");
+  own(std::type_identity<priority_lock>{}, "priority", "priority_lock.h");
+  own(std::type_identity<htm_lock<1>>{}, "htm_1", "htm_lock.h");
+  own(std::type_identity<htm_lock<10>>{}, "htm_10", "htm_lock.h");
   own(std::type_identity<null_lock>{}, "null", "null_lock.h");
 }
 

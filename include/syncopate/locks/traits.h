@@ -19,6 +19,8 @@ struct lock_traits {
   bool collapses = false;  // with a strategy that never sleeps: throughput falls by orders of
                            // magnitude when threads outnumber processors
   bool excludes = true;    // false: measures the harness only
+  bool spins = false;      // waiters never sleep; for locks that take no waiting strategy
+  bool preload = true;     // false: for programs that use the library only, not for unmodified ones
   std::string_view summary;
   std::string_view source;
 };

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Always-abort HTM, figure 8: MapBench, one std::map under one lock."""
+
+import sys
+
+from always_abort import AHEAD, HTM, LOCKS, MACHINE, PAPER, PLAIN, per_second, threads
+from common import Claim, Figure, Point, Results, best, main, times
+
+SMALL_KEYS, LARGE_KEYS, QUICK_LARGE_KEYS = 10_000, 1_000_000, 100_000
+# Panel -> (keys, percent of operations that insert or erase), in the paper's order.
+PANELS = {
+    "10K keys, 10 % writes": (SMALL_KEYS, 20),
+    "10K keys, 50 % writes": (SMALL_KEYS, 100),
+    "large map, 10 % writes": (LARGE_KEYS, 20),
+    "large map, 50 % writes": (LARGE_KEYS, 100),
+}
+HARDEST = "large map, 50 % writes"
+
+
+def points(quick: bool) -> list[Point]:
+    return [
+        Point(panel, name, n, "map_bench",
+              {"lock": lock, "keys": QUICK_LARGE_KEYS if quick and keys == LARGE_KEYS else keys,
+               "changes": changes, "threads": n, "shuffled": 0,
+               "microseconds": 500 if quick else 2000,
+               "pin": "compact"})
+        for panel, (keys, changes) in PANELS.items()
+        for name, lock in LOCKS.items()
+        for n in threads(quick)
+    ]  # fmt: skip
+
+
+def claims(results: Results) -> list[Claim]:
+    most = results.xs(HARDEST)[-1]
+    rows = []
+    for panel in PANELS:
+        winner, value = best(results, panel, list(LOCKS), most)
+        other, second = best(results, panel, [*PLAIN, *AHEAD], most)
+        text = f"at {most} threads {winner} is best: {value:.3g} M/s"
+        if panel != HARDEST:
+            text += f", {times(value / second)} the best lock ({other})" if winner in HTM else ""
+            rows.append(
+                Claim(f"{panel}: traditional HTM works well", text, winner in HTM, WHY[panel])
+            )
+    plain = results.ratio(HARDEST, "ticket-aahtm", "ticket", most)
+    htm = results.ratio(HARDEST, "ticket-aahtm", "htm-10", most)
+    rows.append(
+        Claim(
+            "10M keys, 50 % writes: the AAHTM ticket lock dominates",
+            f"at {most} threads: ticket-aahtm is {times(plain)} ticket, {times(htm)} htm-10",
+            plain > 1 and htm > 1,
+            WHY[HARDEST],
+        )
+    )
+    return rows
+
+
+WHY = dict.fromkeys(PANELS, "")
+
+FIGURE = Figure(
+    name="always_abort_fig8",
+    title="MapBench (always-abort, figure 8)",
+    paper=f"{PAPER}, figure 8",
+    machine=MACHINE,
+    x_label="threads",
+    y_label="million operations per second",
+    points=points,
+    value=per_second,
+    claims=claims,
+    notes="The standard library's own std::map, half full at first. The paper's large map has 10M"
+    " keys and does not fit the last-level cache; here it has 1M (100,000 with --quick), larger"
+    " than the L2, since filling it is simulated, too. It is filled in the order of keys.",
+)
+
+if __name__ == "__main__":
+    sys.exit(main(FIGURE))

@@ -1,0 +1,10 @@
+#!/usr/bin/env python3
+"""Akkan, Lang & Ionkov, figure 6: barriers after 250 microseconds of work."""
+
+import sys
+
+from barriers import figure
+from common import main
+
+if __name__ == "__main__":
+    sys.exit(main(figure(6, work=250_000, rounds=40)))

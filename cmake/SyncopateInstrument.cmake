@@ -1,0 +1,44 @@
+# Code for modeled machines. Installed with the library: find_package(syncopate) defines
+#   syncopate_target_machine(TARGET simulated|explored)
+# Needs: SYNCOPATE_INSTRUMENT_INCLUDE, SYNCOPATE_PUBLIC_INCLUDE, the folders of our headers.
+
+# What makes a compiler show every access to a machine. The same list is in the compiler wrapper
+# (syncopate c++).
+set(SYNCOPATE_INSTRUMENT_OPTIONS
+  -fsanitize=thread
+  # Copies and comparisons as calls, which the machine's library announces.
+  -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset -fno-builtin-memcmp
+  -fno-builtin-strlen -fno-builtin-strcpy -fno-builtin-strcmp
+  -U_FORTIFY_SOURCE
+  -D_GLIBCXX_EXTERN_TEMPLATE=0  # strings are instantiated, and so instrumented, in the program
+  "SHELL:-include ${SYNCOPATE_INSTRUMENT_INCLUDE}/syncopate/instrument/builtins.h"
+  -fno-omit-frame-pointer
+  -g)
+set(SYNCOPATE_INSTRUMENT_OPTIONS_GNU
+  "SHELL:--param tsan-instrument-func-entry-exit=0"
+  "SHELL:--param tsan-distinguish-volatile=1"
+  -Wno-tsan)
+set(SYNCOPATE_INSTRUMENT_OPTIONS_CLANG
+  "SHELL:-mllvm -tsan-instrument-func-entry-exit=0"
+  "SHELL:-mllvm -tsan-distinguish-volatile=1"
+  "SHELL:-mllvm -tsan-instrument-read-before-write=1"
+  -mcx16)  # else 16-byte atomics are calls of libatomic, which no machine sees
+function(syncopate_instrument target)
+  target_compile_options(${target} PRIVATE ${SYNCOPATE_INSTRUMENT_OPTIONS}
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:${SYNCOPATE_INSTRUMENT_OPTIONS_GNU}>
+    $<$<COMPILE_LANG_AND_ID:C,GNU>:${SYNCOPATE_INSTRUMENT_OPTIONS_GNU}>
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:${SYNCOPATE_INSTRUMENT_OPTIONS_CLANG}>
+    $<$<COMPILE_LANG_AND_ID:C,Clang>:${SYNCOPATE_INSTRUMENT_OPTIONS_CLANG}>)
+  # machine.h then asks the machine's library.
+  target_include_directories(${target} BEFORE PRIVATE "${SYNCOPATE_INSTRUMENT_INCLUDE}")
+  target_include_directories(${target} PRIVATE "${SYNCOPATE_PUBLIC_INCLUDE}")
+endfunction()
+
+# Compiles and links an executable for a machine: syncopate_target_machine(program simulated).
+function(syncopate_target_machine target machine)
+  syncopate_instrument(${target})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fno-pie)
+  target_link_options(${target} PRIVATE -no-pie)
+  target_link_libraries(${target} PRIVATE syncopate::${machine})
+endfunction()

@@ -1,0 +1,57 @@
+// speculate.h -- L1: run ahead of a lock that somebody else holds, for what it brings into the
+// caches.
+//
+// Source        Izraelevitz, Xiang & Scott, "Performance Improvement via Always-Abort HTM", PACT
+//               2017, section III-A, figure 3 (enter_aahtm, AAHTM_TEST). How we deviate: it
+//               runs on past unlock() until something else aborts it; here the unlock() of the lock
+//               that it waits for ends it. The listing's XTEST would take an ordinary transaction
+//               around the lock for speculation; a thread-local word tells them apart.
+//
+// lock() of a waiter begins a transaction that can never commit, and returns as if it held the
+// lock. The critical section runs on what it finds, perhaps on another holder's half-made changes;
+// nothing of it becomes visible. When the transaction aborts, lock() is back where it began it.
+//
+// Natively, machine::htm has ordinary transactions only. A wild jump of a thread that runs on
+// inconsistent data could hit a commit instruction (the paper, section I, figure 1). So
+// locks that speculate are not offered to programs that do not ask for them (traits.preload).
+#pragma once
+
+#include <syncopate/machine.h>
+
+namespace syncopate::waits {
+
+class speculation {
+ public:
+  // Whether the calling thread runs ahead of some lock; all that it does will be undone. A program
+  // may ask, and leave out what would only disturb the holder.
+  [[nodiscard]] static bool active() noexcept { return ahead_of != nullptr; }
+
+  // Returns true when the caller now runs ahead of `lock`: let lock() return. Returns false when it
+  // has been and is back, or when the machine cannot.
+  [[nodiscard, gnu::always_inline]] static bool begin(const void* lock) noexcept {
+    if (!machine::htm::usable()) return false;
+    if (!machine::htm::begin(machine::htm::mode::always_abort).started()) return false;
+    ahead_of = lock;  // undone by the abort
+    return true;
+  }
+
+  // For unlock(). Ends the speculation if it is about `lock`, and does not return then. Returns
+  // whether the thread runs ahead of another lock, and holds this one in appearance only.
+  [[nodiscard]] static bool end(const void* lock) noexcept {
+    if (__builtin_expect(ahead_of == nullptr, 1)) return false;
+    if (ahead_of == lock) abandon();
+    return true;
+  }
+
+  // Ends the speculation of the calling thread; it is back in the lock() that began it. Returns
+  // when there is none.
+  static void abandon() noexcept {
+    if (active()) machine::htm::abort<finished>();
+  }
+
+ private:
+  static constexpr unsigned char finished = 0xfe;  // the code tells profilers why it aborted
+  static inline thread_local constinit const void* ahead_of = nullptr;
+};
+
+}  // namespace syncopate::waits

@@ -1,0 +1,34 @@
+// arch.h -- L0: what the front end needs of the processor and cannot say in C++. One file for each
+// architecture: arch_x86_64.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace syncopate::instrument {
+
+// A system call past the C library: no errno, no interposed name. Returns -errno on errors.
+long raw_system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
+                     long f = 0) noexcept;
+
+// The thread pointer: what thread_local variables are addressed by.
+std::uintptr_t thread_pointer() noexcept;
+void set_thread_pointer(std::uintptr_t) noexcept;
+
+// Where a function that saves a stack was called: what it has to preserve for its caller. The order
+// of the members is known to the assembly.
+struct registers {
+  std::uintptr_t stack_pointer;  // after the return
+  std::uintptr_t resume;         // the return address
+  std::uintptr_t preserved[6];
+  std::uint32_t vector_control;
+  std::uint16_t float_control;
+};
+
+// Calls function(argument) on another stack, whose end (high address) is given, for good.
+[[noreturn]] void call_on_stack(void* stack_end, void (*function)(void*), void* argument) noexcept;
+
+// Returns `code` from the function whose registers were saved.
+[[noreturn]] void resume(const registers&, std::uint32_t code) noexcept;
+
+}  // namespace syncopate::instrument

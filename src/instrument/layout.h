@@ -1,0 +1,23 @@
+// layout.h -- L0: where the program's memory lies: at the same addresses in every run, since cache
+// sets, and so results, depend on them. Far from where Linux puts executables, libraries and mmap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace syncopate::instrument::layout {
+
+// malloc.
+inline constexpr std::uintptr_t heap = 0x1000'0000'0000;
+inline constexpr std::size_t heap_bytes = std::size_t{1} << 40;
+
+// A copy of main's arguments: where the system puts them depends on the environment's length.
+inline constexpr std::uintptr_t arguments = 0x1800'0000'0000;
+
+// Stacks, one slot each. A page beyond the power of two, so that the stacks' hot ends do not all
+// fall into the same sets of the caches: as with the C library's stacks and their guard pages.
+inline constexpr std::uintptr_t stacks = 0x2000'0000'0000;
+inline constexpr std::size_t stack_slot = (std::size_t{256} << 20) + 4096;
+inline constexpr unsigned stack_slots = 4096;
+
+}  // namespace syncopate::instrument::layout

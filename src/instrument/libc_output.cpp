@@ -1,0 +1,65 @@
+// libc_output.cpp -- L0: input and output inside hardware transactions: they end there, as no
+// machine rolls back what the C library's streams or the system have taken. Otherwise nothing is
+// changed.
+
+// The C library's headers define some of these inline.
+#if !defined(__NO_INLINE__)
+#define __NO_INLINE__ 1
+#endif
+#include <cstdarg>
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "instrument/libc_range.h"
+#include "instrument/transaction_memory.h"
+
+namespace syncopate::instrument {
+namespace {
+
+void end_transaction(engine::place where) {
+  if (!by_program(where) || !in_transaction()) return;
+  const engine_scope inside;
+  engine::htm_unfriendly(where);
+}
+
+}  // namespace
+}  // namespace syncopate::instrument
+
+using namespace syncopate::instrument;
+
+#define PASS(type, name, parameters, ...)     \
+  SYNCOPATE_EXPORT type name parameters {     \
+    end_transaction(SYNCOPATE_CALLER);        \
+    return SYNCOPATE_REAL(name)(__VA_ARGS__); \
+  }
+// Functions with `...`, by those of theirs that take the list.
+#define PASS_LIST(name, list_name, parameters, last, ...)            \
+  SYNCOPATE_EXPORT int name parameters {                             \
+    end_transaction(SYNCOPATE_CALLER);                               \
+    std::va_list list;                                               \
+    va_start(list, last);                                            \
+    const int result = SYNCOPATE_REAL(list_name)(__VA_ARGS__, list); \
+    va_end(list);                                                    \
+    return result;                                                   \
+  }
+
+PASS(ssize_t, read, (int file, void* to, std::size_t n), file, to, n)
+PASS(ssize_t, write, (int file, const void* from, std::size_t n), file, from, n)
+PASS(int, close, (int file), file)
+PASS(int, fputs, (const char* text, std::FILE* stream), text, stream)
+PASS(int, puts, (const char* text), text)
+PASS(int, putchar, (int c), c)
+PASS(int, putc, (int c, std::FILE* stream), c, stream)
+PASS(int, fputc, (int c, std::FILE* stream), c, stream)
+PASS(int, fflush, (std::FILE * stream), stream)
+PASS(std::size_t, fwrite, (const void* from, std::size_t n, std::size_t count, std::FILE* stream),
+     from, n, count, stream)
+PASS(std::size_t, fread, (void* to, std::size_t n, std::size_t count, std::FILE* stream), to, n,
+     count, stream)
+PASS(char*, fgets, (char* to, int n, std::FILE* stream), to, n, stream)
+PASS(int, vprintf, (const char* format, std::va_list list), format, list)
+PASS(int, vfprintf, (std::FILE * stream, const char* format, std::va_list list), stream, format,
+     list)
+PASS_LIST(printf, vprintf, (const char* format, ...), format, format)
+PASS_LIST(fprintf, vfprintf, (std::FILE * stream, const char* format, ...), format, stream, format)

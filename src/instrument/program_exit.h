@@ -1,0 +1,22 @@
+// program_exit.h -- L0: how the program ends: its exit handlers are its own code and run on its own
+// fiber, with its other threads alive; a static object's destructor may join them.
+#pragma once
+
+#include <vector>
+
+namespace syncopate::instrument {
+
+struct exit_handler {
+  void (*function)(void*);
+  void* argument;
+  void* library;  // that registered it; gone when the library is unloaded
+};
+
+// Runs what exit() runs in the calling thread: its thread_local destructors, then the handlers of
+// atexit and static destructors, the latest first. Call as the program.
+void run_exit_handlers();
+
+// For program_image.h.
+std::vector<exit_handler>& exit_handlers();
+
+}  // namespace syncopate::instrument

@@ -1,0 +1,47 @@
+// rwlock.cpp -- L4: reader-writer locks, by auto_rwlock.h. Instrumented.
+
+#include <syncopate/rwlocks/auto_rwlock.h>
+
+#include <cerrno>
+
+#include "instrument/pthread/objects.h"
+
+namespace syncopate::instrument::objects {
+namespace {
+
+static_assert(sizeof(auto_rwlock) <= offsetof(pthread_rwlock_t, __data.__flags));
+
+auto_rwlock& of(pthread_rwlock_t& l) { return *reinterpret_cast<auto_rwlock*>(&l); }
+
+rw_preference preference_of(const pthread_rwlock_t& l) {
+  return l.__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP ? rw_preference::writers
+                                                                          : rw_preference::readers;
+}
+
+}  // namespace
+
+int rwlock_trylock(pthread_rwlock_t& l, side which, place /*where*/) {
+  const bool held =
+      which == side::write ? of(l).try_lock() : of(l).try_lock_shared(preference_of(l));
+  return held ? 0 : EBUSY;
+}
+
+int rwlock_lock(pthread_rwlock_t& l, side which, limit until, place where) {
+  if (rwlock_trylock(l, which, where) == 0) return 0;
+  if (of(l).exclusive_owner() == machine::self()) return EDEADLK;
+  if (which == side::read && of(l).reader_count() >= auto_rwlock::max_readers) return EAGAIN;
+  if (!valid(until)) return EINVAL;
+  const bool held = which == side::write ? of(l).lock_until(until)
+                                         : of(l).lock_shared_until(preference_of(l), until);
+  return held ? 0 : ETIMEDOUT;
+}
+
+int rwlock_unlock(pthread_rwlock_t& l, place /*where*/) {
+  if (of(l).exclusive_owner() == machine::self()) of(l).unlock();
+  else of(l).unlock_shared();
+  return 0;
+}
+
+int rwlock_destroy(pthread_rwlock_t& /*lock*/, place /*where*/) { return 0; }
+
+}  // namespace syncopate::instrument::objects

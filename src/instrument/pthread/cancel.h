@@ -1,0 +1,23 @@
+// cancel.h -- L0: deferred cancellation, as the waiting functions of this folder see it.
+//
+// A thread that was canceled leaves at its next cancellation point by unwinding its stack: handlers
+// of pthread_cleanup_push and destructors run, as with the C library. Cancellation points are
+// pthread_testcancel, pthread_join and its relatives, pthread_cond_wait and its relatives, and
+// sem_wait and its relatives; not the C library's input and output, and not sleeping.
+//
+// A request is no event of the machine: an exploration does not try every moment for it. On the
+// explored machine it wakes threads in pthread_cond_wait; a thread that already waits in sem_wait or
+// pthread_join acts on it when that wait is over.
+#pragma once
+
+namespace syncopate::instrument {
+
+// Leaves the thread if it was canceled and has not disabled that.
+void test_cancel();
+
+// Around one sleep (machine::park) on `address`. begin and end are cancellation points; between
+// them pthread_cancel wakes the address, so that the sleeper comes to end.
+void cancelable_sleep_begin(const void* address);
+void cancelable_sleep_end();
+
+}  // namespace syncopate::instrument

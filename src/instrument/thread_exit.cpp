@@ -1,0 +1,89 @@
+#include "instrument/thread_exit.h"
+
+#include <climits>
+
+#include <pthread.h>
+
+#include "instrument/fiber_state.h"
+#include "instrument/pthread/real.h"
+#include "instrument/scope.h"
+
+namespace syncopate::instrument {
+
+namespace {
+
+// The C library has the keys and their values; it has no function that tells the destructors.
+struct key_record {
+  bool exists;
+  void (*destructor)(void*);
+};
+constinit key_record keys[PTHREAD_KEYS_MAX] = {};
+
+bool run_key_destructors_once() {
+  bool any = false;
+  for (unsigned i = 0; i < PTHREAD_KEYS_MAX; ++i) {
+    const pthread_key_t key = i;
+    if (!keys[i].exists || keys[i].destructor == nullptr) continue;
+    void* value = pthread_getspecific(key);
+    if (value == nullptr) continue;
+    pthread_setspecific(key, nullptr);
+    keys[i].destructor(value);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
+void run_local_destructors() {
+  // A destructor may register further ones.
+  for (;;) {
+    exit_duty next;
+    {
+      const engine_scope inside;
+      auto& duties = running_fiber()->duties;
+      if (duties.empty()) return;
+      next = duties.back();
+      duties.pop_back();
+    }
+    next.function(next.object);
+  }
+}
+
+void run_thread_exit_duties() {
+  run_local_destructors();
+  for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS; ++round) {
+    if (!run_key_destructors_once()) return;
+  }
+}
+
+void forget_thread_keys() {
+  for (unsigned i = 0; i < PTHREAD_KEYS_MAX; ++i) {
+    if (!keys[i].exists) continue;
+    if (pthread_getspecific(i) != nullptr) pthread_setspecific(i, nullptr);
+  }
+}
+
+}  // namespace syncopate::instrument
+
+using namespace syncopate::instrument;
+
+// libstdc++'s __cxa_thread_atexit calls this. The library that a destructor lies in is not held
+// loaded by it: a modeled program does not unload libraries that its threads still use.
+SYNCOPATE_EXPORT int __cxa_thread_atexit_impl(void (*function)(void*), void* object,
+                                              void* /*dso*/) noexcept {
+  const engine_scope inside;
+  running_fiber()->duties.push_back({function, object});
+  return 0;
+}
+
+SYNCOPATE_EXPORT int pthread_key_create(pthread_key_t* key, void (*destructor)(void*)) noexcept {
+  const int error = SYNCOPATE_REAL_VERSION(pthread_key_create, "GLIBC_2.34")(key, destructor);
+  if (error == 0 && *key < PTHREAD_KEYS_MAX) keys[*key] = {true, destructor};
+  return error;
+}
+
+SYNCOPATE_EXPORT int pthread_key_delete(pthread_key_t key) noexcept {
+  if (key < PTHREAD_KEYS_MAX) keys[key] = {};
+  return SYNCOPATE_REAL_VERSION(pthread_key_delete, "GLIBC_2.34")(key);
+}

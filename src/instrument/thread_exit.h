@@ -1,0 +1,18 @@
+// thread_exit.h -- L0: what a thread of the program does when it ends, on its own fiber.
+#pragma once
+
+namespace syncopate::instrument {
+
+// Runs the destructors of the calling thread's thread_local objects, the latest first, then those
+// of its pthread keys (up to PTHREAD_DESTRUCTOR_ITERATIONS rounds). Call as the program: the
+// destructors are its code. Must not be called on a thread that leaves by exit(): see
+// run_local_destructors.
+void run_thread_exit_duties();
+
+// The thread_local objects' part alone: what exit() does for the thread that calls it.
+void run_local_destructors();
+
+// Empties the pthread keys of the running fiber: its thread-control block served another thread.
+void forget_thread_keys();
+
+}  // namespace syncopate::instrument

@@ -1,0 +1,215 @@
+// machine.h -- L0: the explored machine: threads on fibers that take turns as the search says, and
+// the execution of their operations.
+//
+// What is explored: every interleaving of the atomic accesses, seq_cst fences, futex operations and
+// waits, with every message that a load may read and every place that a store may take (memory.h),
+// up to equivalence (search.h); time and the end of timed waits as far as the options say
+// (waiting.cpp). What is not: docs/decisions/0012-explored-machine.md.
+//
+// A thread runs until its next visible operation (an atomic access, a fence, a futex operation, a
+// poll), announces it and asks whose turn it is. Plain accesses are checked for races where they
+// are; since programs without races cannot tell their order, they are no steps of the search.
+#pragma once
+
+#include "options.h"
+#include "search.h"
+#include "shadow.h"
+#include "sites.h"
+#include "trace.h"
+#include "verdict.h"
+
+#include "instrument/fiber.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace syncopate::explored {
+
+// What explore() does around each execution; may be empty.
+struct surroundings {
+  std::function<void()> before;            // put the program's memory back
+  std::function<void(bool shown)> output;  // show the program's output, or drop it
+  bool all_must_end = false;    // a thread that waits when main has ended is a deadlock, too
+  std::function<void()> after;  // the execution ran to its end
+};
+
+class machine {
+ public:
+  machine(const options& o);
+
+  [[nodiscard]] const sites& ordered_sites() const noexcept { return sites_; }
+
+  // Clocks begin here, in nanoseconds.
+  static constexpr std::uint64_t start_of_time = 1'000'000'000'000;
+  static constexpr std::uint64_t start_of_calendar = 1'700'000'000'000'000'000;
+
+  using surroundings = explored::surroundings;
+
+  // Runs `program` as long as there is something to try. Called on the first OS thread's context.
+  verdict explore(int (*program)(), const surroundings& around = {});
+
+  // ---- the program's operations, as in engine.h -----------------------------------------------
+  word load(address, unsigned bytes, std::memory_order, place);
+  void store(address, unsigned bytes, word value, std::memory_order, place);
+  word modify(address, unsigned bytes, engine::operation, word operand, std::memory_order, place);
+  bool compare_exchange(address, unsigned bytes, word& expected, word desired,
+                        std::memory_order success, std::memory_order failure, bool weak, place);
+  void fence(std::memory_order, place);
+  void access(address, std::size_t bytes, engine::kind, place);
+  void allocated(address, std::size_t bytes, place);
+  void freed(address, std::size_t bytes, place);
+
+  bool await(address, unsigned bytes, std::memory_order, engine::predicate, void* context,
+             std::uint64_t until, std::uint64_t& value, place);
+  syncopate::machine::park_result park(address, std::uint32_t expected,
+                                       const syncopate::machine::deadline* until,
+                                       std::uint32_t bitset, place);
+  int wake(address, int count, std::uint32_t bitset, place);
+  int requeue(address from, address to, int count, int limit, place);
+  void relax(place);
+  void sleep_until(const syncopate::machine::deadline&, place);
+  std::uint64_t ticks();
+  std::uint64_t nanoseconds(int clock);
+
+  unsigned spawn(void (*entry)(void*), void* argument, std::size_t stack_bytes, place);
+  [[noreturn]] void thread_exit();
+  [[noreturn]] void finish(engine::end how, int status, const char* message, place where);
+  [[nodiscard]] unsigned current() const noexcept { return current_; }
+  [[nodiscard]] const options& limits() const noexcept { return options_; }
+
+  // The program crashed (a signal).
+  [[noreturn]] void crashed(const char* how, place where);
+
+ private:
+  enum class state : std::uint8_t { none, ready, announced, ended };
+  struct polled {
+    location_id where;
+    message_id seen;
+  };
+  struct thread {
+    instrument::fiber* fiber = nullptr;
+    std::size_t stack_bytes = 0;
+    state now = state::none;
+    void (*entry)(void*) = nullptr;
+    void* argument = nullptr;
+    operation next;
+    // Parked: next is expire. woken: by a wake.
+    bool parked = false, woken = false;
+    std::uint32_t parked_bitset = 0;
+    std::uint64_t parked_order = 0;
+    location_id parked_word = memory::none;
+    // The locations read since the last relax(), with what was read.
+    std::vector<polled> polls;
+    // A loop that has given up waiting: it reads the same again until it does something else.
+    unsigned patience_lost = 0;
+    bool forced = false;  // since nothing else could run
+    bool spins = false;   // and it never ended
+    std::vector<polled> ignores;
+    engine::place impatient_at = nullptr;
+    std::uint32_t priority = 0;
+  };
+  struct futex {  // the last steps of each thread at an address
+    address at = 0;
+    std::array<std::uint32_t, max_threads> any{}, park{};
+  };
+  enum class outcome : std::uint8_t { running, complete, redundant, cut, failed };
+
+  thread& me() noexcept { return threads_[current_]; }
+  void regain_patience() noexcept {
+    me().patience_lost = 0;
+    me().forced = false;
+  }
+
+  // schedule.cpp
+  void run_once(int (*program)());
+  static void fiber_main(void* self);
+  void announce(const operation&);
+  step& turn();
+  step& take_turn(const operation&);
+  void take_forced();
+  void end_turn(step&);
+  void check_recorded(step&, const operation&);
+  thread_index pick();
+  void inherit_sleep(step&);
+  void prepare(step&);
+  [[nodiscard]] bool all_idle() const noexcept;
+  void choose_thread(step&);
+  void settle(step&);
+  choices available(thread_index);
+  [[nodiscard]] bool is_asleep(thread_index, const step&, choices);
+  [[nodiscard]] bool order_matters(thread_index, const step& done);
+  bool force(step&);
+  void switch_to(thread_index);
+  [[noreturn]] void end_execution(outcome);
+  [[noreturn]] void fail(failure_kind, std::string text, place where = nullptr,
+                         place other = nullptr);
+  [[noreturn]] void stuck();
+  bool much_time_passes();
+  void begin_threads();
+  void note_failure(failure_kind, std::string text, place where, place other);
+  bool limit_reached(double seconds);
+  void show_progress(double seconds) const;
+  void collect_symmetric(const step&);
+  void add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads);
+  futex& futex_at(address);
+  std::uint64_t deadline_ns(const syncopate::machine::deadline&) const noexcept;
+
+  // operations.cpp
+  location_id location_of(address, unsigned bytes, place);
+  void touch_atomic(const operation&, bool writes);
+  void note_poll(location_id, message_id);
+  bool stays_impatient(address, unsigned bytes, std::memory_order, message_id& seen);
+  word finish_read(step&, const operation&, std::memory_order);
+  void finish_write(step&, const operation&, word value, choice behind, std::memory_order,
+                    message_id rmw_of);
+  void record_reading(step&);
+  void record_claims(const step&, const operation&);
+  void check_freed(address, std::size_t bytes, const char* what, place);
+
+  // waiting.cpp
+  choices relax_choices(thread_index);
+  void unpark(thread_index);
+  choices waiters(address, std::uint32_t bitset) const;
+
+  const options options_;
+  memory memory_;
+  shadow shadow_;
+  search search_;
+  sites sites_;
+  std::array<thread, max_threads> threads_;
+  unsigned count_ = 0;  // threads of this execution
+  thread_index current_ = 0;
+  instrument::fiber* engine_ = nullptr;
+  int (*program_)() = nullptr;
+  std::vector<futex> futexes_;
+  std::size_t futexes_used_ = 0;
+  std::uint64_t parks_ = 0;
+  unsigned timeouts_ = 0, jumps_ = 0, spurious_ = 0;
+  std::array<std::uint32_t, 4 * max_threads> symmetric_{};
+  std::size_t symmetric_count_ = 0;
+  std::array<std::uint32_t, max_threads> fence_step_{}, sc_step_{};
+  std::vector<engine::place> endless_;  // relax() sites of loops that never give up
+  std::vector<std::uint32_t> priority_changes_;
+  std::vector<schedule_token> forced_;  // of a schedule to replay
+  std::size_t forced_at_ = 0;
+  std::uint32_t forced_left_ = 0;
+  bool in_step_ = false;
+  outcome outcome_ = outcome::running;
+  int main_status_ = 0;
+  bool all_must_end_ = false;
+  // The heap of this execution, for names in a report.
+  struct heap_event {
+    address at;
+    std::size_t bytes;
+    place where;
+    bool given;
+  };
+  std::vector<heap_event> heap_;
+  void tell_names() const;
+  verdict verdict_;
+};
+
+}  // namespace syncopate::explored

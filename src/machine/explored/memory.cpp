@@ -1,0 +1,300 @@
+// memory.cpp -- L0: see memory.h.
+#include "memory.h"
+
+#include <cstring>
+#include <new>
+
+namespace syncopate::explored {
+
+namespace {
+constexpr unsigned granule_bits = 4;  // no atomic access crosses 16 aligned bytes
+constexpr std::size_t block_bytes = std::size_t{1} << 20;
+}  // namespace
+
+memory::memory() : slots_(1024) {
+  messages_.reserve(4096);
+  locations_.emplace_back();
+  next_.push_back(none);
+  messages_.push_back({});
+}
+
+void memory::reset() {
+  ++execution_;
+  used_ = 1;
+  slots_used_ = 0;
+  messages_.resize(1);
+  block_ = block_used_ = 0;
+}
+
+std::byte* memory::take(std::size_t bytes) {
+  bytes = (bytes + 15) & ~std::size_t{15};
+  if (block_ < blocks_.size() && block_used_ + bytes > block_bytes) {
+    ++block_;
+    block_used_ = 0;
+  }
+  if (block_ == blocks_.size()) blocks_.push_back(std::make_unique<std::byte[]>(block_bytes));
+  std::byte* const result = blocks_[block_].get() + block_used_;
+  block_used_ += bytes;
+  return result;
+}
+
+// ---- locations --------------------------------------------------------------------------------
+
+memory::slot& memory::slot_of(address granule) {
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t i = (granule * 0x9e3779b97f4a7c15u) >> 32;; ++i) {
+    slot& s = slots_[i & mask];
+    if (s.execution != execution_ || s.granule == granule) return s;
+  }
+}
+
+void memory::grow_slots() {
+  std::vector<slot> old(slots_.size() * 2);
+  old.swap(slots_);
+  for (const slot& s : old)
+    if (s.execution == execution_) slot_of(s.granule) = s;
+}
+
+location_id memory::find(address at, unsigned bytes) {
+  slot* s = &slot_of(at >> granule_bits);
+  if (s->execution != execution_) {
+    if (++slots_used_ * 2 > slots_.size()) {
+      grow_slots();
+      s = &slot_of(at >> granule_bits);
+    }
+    *s = {at >> granule_bits, execution_, none};
+  }
+  bool overlaps = false;
+  for (location_id id = s->first; id != none; id = next_[id]) {
+    const location& l = locations_[id];
+    if (l.at == at && l.bytes == bytes) {
+      if (!overlaps) refresh(id);
+      return overlaps ? none : id;
+    }
+    overlaps |= !l.fresh && l.at < at + bytes && at < l.at + l.bytes;
+  }
+  if (overlaps) return none;
+  const auto id = static_cast<location_id>(used_++);
+  if (id == locations_.size()) {
+    locations_.emplace_back();
+    next_.push_back(none);
+  }
+  location& l = locations_[id];
+  l.at = at;
+  l.bytes = static_cast<std::uint8_t>(bytes);
+  l.fresh = true;
+  l.first_position = 0;
+  l.order.clear();
+  l.readings.clear();
+  l.sc_floor = 0;
+  l.sc_step.fill(0);
+  l.sc_change_step.fill(0);
+  l.write_step.fill(0);
+  next_[id] = s->first;
+  s->first = id;
+  refresh(id);
+  return id;
+}
+
+void memory::overwrite(address at, std::size_t bytes) {
+  if (used_ == 1 || bytes == 0) return;
+  const address first = at >> granule_bits, last = (at + bytes - 1) >> granule_bits;
+  const auto renew = [&](location_id id) {
+    location& l = locations_[id];
+    if (l.at < at + bytes && at < l.at + l.bytes) l.fresh = true;
+  };
+  if (last - first > used_) {
+    for (location_id id = 1; id < used_; ++id) renew(id);
+    return;
+  }
+  for (address granule = first; granule <= last; ++granule) {
+    const slot& s = slot_of(granule);
+    if (s.execution != execution_) continue;
+    for (location_id id = s.first; id != none; id = next_[id]) renew(id);
+  }
+}
+
+void memory::refresh(location_id id) {
+  location& l = locations_[id];
+  const word now = peek(l.at, l.bytes);
+  if (!l.fresh && messages_[l.order.back()].value == now) return;
+  l.fresh = false;
+  l.first_position += static_cast<std::uint32_t>(l.order.size()) + 1;
+  l.order.assign(1, static_cast<message_id>(messages_.size()));
+  l.readings.clear();
+  messages_.push_back({now, id, l.first_position, 0, 0, false, nullptr, 0});
+}
+
+word memory::peek(address at, unsigned bytes) noexcept {
+  word value = 0;
+  std::memcpy(&value, reinterpret_cast<const void*>(at), bytes);  // little-endian
+  return value;
+}
+
+void memory::poke(address at, unsigned bytes, word value) noexcept {
+  std::memcpy(reinterpret_cast<void*>(at), &value, bytes);
+}
+
+// ---- threads ----------------------------------------------------------------------------------
+
+void memory::begin_thread(thread_index t, const thread* parent, thread_index parent_index) {
+  thread& me = threads_[t];
+  if (parent != nullptr) {
+    me.happened = parent->happened;
+    me.newest = parent->newest;
+    me.time = parent->time;
+    tick(parent_index);
+  } else {
+    me.happened = {};
+    me.newest.clear();
+    me.time = 0;
+  }
+  me.happened.at[t] = 1;
+  me.has_acquirable = false;
+  me.acquirable = {};
+  me.acquirable_newest.clear();
+  me.fenced = nullptr;
+}
+
+message_id memory::seen(const thread& t, location_id id) const noexcept {
+  return id < t.newest.size() ? t.newest[id] : 0;
+}
+
+void memory::join(std::vector<message_id>& newest, const message_id* other,
+                  std::size_t size) const {
+  if (newest.size() < size) newest.resize(size, 0);
+  for (std::size_t i = 0; i < size; ++i)
+    if (other[i] != 0) raise(newest[i], other[i]);
+}
+
+const frozen_view* memory::freeze(const clock& happened, const std::vector<message_id>& newest) {
+  const std::size_t bytes = newest.size() * sizeof(message_id);
+  auto* const ids = reinterpret_cast<message_id*>(take(bytes));
+  if (bytes != 0) std::memcpy(ids, newest.data(), bytes);
+  return new (take(sizeof(frozen_view)))
+      frozen_view{happened, static_cast<std::uint32_t>(newest.size()), ids};
+}
+
+// ---- accesses ---------------------------------------------------------------------------------
+
+std::size_t memory::reach(const location& l, message_id floor) const noexcept {
+  const std::uint32_t at = position(floor);
+  return at <= l.first_position ? l.order.size() : l.order.size() - (at - l.first_position);
+}
+
+choices memory::readable(thread_index t, location_id id, bool seq_cst) {
+  const location& l = locations_[id];
+  std::size_t many = reach(l, seen(threads_[t], id));
+  if (seq_cst) many = std::min(many, reach(l, l.sc_floor));
+  if (many > max_choices) many = max_choices;
+  return (choices{1} << many) - 1;
+}
+
+choices memory::writable(thread_index t, location_id id, bool seq_cst) {
+  const location& l = locations_[id];
+  choices result = readable(t, id, seq_cst);
+  // Directly behind choice c, and so in front of choice c - 1.
+  for (choice c = 1; c < max_choices && result >> c != 0; ++c)
+    if (messages_[named(l, c - 1)].by_rmw) result &= ~(choices{1} << c);
+  return result;
+}
+
+bool memory::unclaimed(const location& l, choice c) const noexcept {
+  return c == 0 || !messages_[named(l, c - 1)].by_rmw;
+}
+
+choices memory::newer(const location& l, choices all, message_id since) const noexcept {
+  choices result = 0;
+  for (choice c = 0; c < l.order.size() && all >> c != 0; ++c) {
+    const message_id m = named(l, c);
+    if ((all >> c & 1) != 0 && m > since && messages_[m].step != 0) result |= choices{1} << c;
+  }
+  return result;
+}
+
+message_id memory::read(thread_index t, location_id id, choice c, std::memory_order order,
+                        bool& raised) {
+  thread& me = threads_[t];
+  location& l = locations_[id];
+  const message_id m = named(l, c);
+  const message& from = messages_[m];
+  if (me.newest.size() <= id) me.newest.resize(used_, 0);
+  raise(me.newest[id], m);
+  me.time = std::max(me.time, from.time);
+  if (from.released != nullptr) {
+    if (acquires(order)) {
+      me.happened.join(from.released->happened);
+      join(me.newest, from.released->newest, from.released->size);
+    } else {
+      me.has_acquirable = true;
+      me.acquirable.join(from.released->happened);
+      join(me.acquirable_newest, from.released->newest, from.released->size);
+    }
+  }
+  raised = false;
+  if (order == std::memory_order_seq_cst && position(m) > position(l.sc_floor)) {
+    // The first message is known to all: reading it tells nothing unless there is another.
+    raised = position(m) > l.first_position;
+    l.sc_floor = m;
+  }
+  return m;
+}
+
+message_id memory::write(thread_index t, location_id id, choice behind, word value,
+                         std::memory_order order, std::uint32_t step, bool& raised,
+                         message_id rmw_of) {
+  thread& me = threads_[t];
+  location& l = locations_[id];
+  const auto m = static_cast<message_id>(messages_.size());
+  const std::size_t index = l.order.size() - behind;
+  const auto position_of_new = l.first_position + static_cast<std::uint32_t>(index);
+  l.order.insert(l.order.begin() + static_cast<std::ptrdiff_t>(index), m);
+  for (std::size_t i = index + 1; i < l.order.size(); ++i) ++messages_[l.order[i]].position;
+  messages_.push_back({value, id, position_of_new, step + 1, t, rmw_of != 0, nullptr, me.time});
+  if (me.newest.size() <= id) me.newest.resize(used_, 0);
+  me.newest[id] = m;
+
+  const frozen_view* released = releases(order) ? freeze(me.happened, me.newest) : me.fenced;
+  const frozen_view* const inherited = rmw_of != 0 ? messages_[rmw_of].released : nullptr;
+  if (inherited != nullptr && released == nullptr) released = inherited;
+  else if (inherited != nullptr && !(acquires(order) && releases(order))) {
+    // (Otherwise this thread has just acquired it, and releases it with its own view.)
+    clock happened = released->happened;
+    happened.join(inherited->happened);
+    both_.assign(released->newest, released->newest + released->size);
+    join(both_, inherited->newest, inherited->size);
+    released = freeze(happened, both_);
+  }
+  messages_[m].released = released;
+  raised = order == std::memory_order_seq_cst;
+  if (raised) raise(l.sc_floor, m);
+  if (behind == 0) poke(l.at, l.bytes, value);
+  return m;
+}
+
+void memory::fence(thread_index t, std::memory_order order) {
+  thread& me = threads_[t];
+  if (acquires(order) && me.has_acquirable) {
+    me.happened.join(me.acquirable);
+    join(me.newest, me.acquirable_newest.data(), me.acquirable_newest.size());
+    me.has_acquirable = false;
+    me.acquirable = {};
+    me.acquirable_newest.clear();
+  }
+  if (order == std::memory_order_seq_cst) {
+    me.newest.resize(used_, 0);
+    for (location_id id = 1; id < used_; ++id) {
+      raise(me.newest[id], locations_[id].sc_floor);
+      raise(locations_[id].sc_floor, me.newest[id]);
+    }
+  }
+  if (releases(order)) me.fenced = freeze(me.happened, me.newest);
+}
+
+void memory::learn(thread_index t, location_id id, message_id of) {
+  thread& me = threads_[t];
+  if (me.newest.size() <= id) me.newest.resize(used_, 0);
+  raise(me.newest[id], of);
+}
+
+}  // namespace syncopate::explored

@@ -1,0 +1,48 @@
+// options.h -- L0: how far the explored machine searches, and what it says.
+//
+// SYNCOPATE_EXPLORE holds them, separated by commas: "executions=10000,preemptions=2,progress".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace syncopate::explored {
+
+struct options {
+  // Limits: reaching one makes the verdict `bounded`. 0: none.
+  std::uint64_t executions = 0;
+  double seconds = 0;
+  std::uint32_t steps = 5'000;  // of one execution
+  int preemptions = -1;         // of one execution; -1: no limit
+  // Random scheduling (PCT: Burckhardt, Kothari, Musuvathi & Nagarakatte, ASPLOS 2010) instead of
+  // systematic search, `executions` times (10,000 unless told), with `depth` - 1 priority changes.
+  bool random = false;
+  std::uint64_t seed = 0;
+  unsigned depth = 3;
+  bool every_order = false;  // no reduction at all: every interleaving. For tests of the reduction.
+
+  // What the environment may do to an execution, beyond scheduling; part of what "passed" means.
+  unsigned timeouts = 2;    // timed waits that expire although another thread could run
+  unsigned jumps = 1;       // calls of a clock that find much time gone, or spin loops that give up
+  unsigned spurious = 0;    // wake-ups without a wake, and weak compare-exchanges that fail
+  bool any_waiter = false;  // wake() chooses; else the longest-parked
+  unsigned processors = 4;
+  unsigned nodes = 2;
+
+  bool progress = false;   // a line every 2 seconds, also when standard error is no terminal
+  unsigned weaken = 0;     // SYNCOPATE_WEAKEN: the ordered access site to make relaxed; 0: none
+  std::string sites;       // SYNCOPATE_SITES: the file for the list of sites; empty: none
+  std::string schedule;    // SYNCOPATE_SCHEDULE: run this one execution
+  std::string statistics;  // SYNCOPATE_STATS: "json", a file, or empty
+  bool quiet = false;      // SYNCOPATE_QUIET=1: no final line
+};
+
+// Reads SYNCOPATE_EXPLORE's syntax. Returns an empty string, or what is wrong with it.
+std::string parse(const char* text, options& into);
+
+// The options of this process's environment. Ends the process with status 2 and one line if they
+// cannot be understood.
+options options_from_environment();
+
+}  // namespace syncopate::explored

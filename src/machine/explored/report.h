@@ -1,0 +1,21 @@
+// report.h -- L0: an exploration's verdict in words: one line, the failing execution as a table, JSON.
+#pragma once
+
+#include "options.h"
+#include "verdict.h"
+
+#include <string>
+
+namespace syncopate::explored {
+
+// "syncopate: explored: passed: 1,234 executions, ..." and its reason if it is bounded. One line.
+std::string summary(const verdict&);
+
+// The failure, every step of the execution that led to it, what each thread was about to do, and
+// the environment variable that repeats it.
+std::string describe(const failure&, std::size_t most_steps = 400);
+
+// One JSON object. weakened: the site that SYNCOPATE_WEAKEN made relaxed, or empty.
+std::string as_json(const verdict&, const options&, const std::string& weakened);
+
+}  // namespace syncopate::explored

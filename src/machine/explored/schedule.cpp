@@ -1,0 +1,366 @@
+// schedule.cpp -- L0: whose turn it is.
+#include "machine.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace syncopate::explored {
+
+namespace {
+constexpr thread_set bit(unsigned t) noexcept { return static_cast<thread_set>(1u << t); }
+constexpr choices one(choice c) noexcept { return choices{1} << c; }
+
+// Random choices of messages: the newest one this often, out of 8.
+constexpr unsigned newest_of_8 = 6;
+}  // namespace
+
+// ---- turns ------------------------------------------------------------------------------------
+
+// Returns when the thread is to run again.
+void machine::announce(const operation& op) {
+  me().next = op;
+  me().now = state::announced;
+  const thread_index next = pick();
+  if (next != current_) switch_to(next);
+}
+
+step& machine::take_turn(const operation& op) {
+  announce(op);
+  return turn();
+}
+
+// The calling thread's step begins.
+step& machine::turn() {
+  step& s = search_.now();
+  check_recorded(s, me().next);
+  if (!s.settled) settle(s);
+  in_step_ = true;
+  symmetric_count_ = 0;
+  return s;
+}
+
+void machine::end_turn(step& s) {
+  if (search_.is_new()) {
+    collect_symmetric(s);
+    ++verdict_.steps;
+  }
+  search_.made(symmetric_.data(), symmetric_count_);
+  in_step_ = false;
+  const std::uint32_t made = search_.depth();
+  if (s.is_sc) {
+    sc_step_[s.thread] = made;
+    if (s.what == action::fence) fence_step_[s.thread] = made;
+    else if (s.where != memory::none) {
+      location& l = memory_.at(s.where);
+      l.sc_step[s.thread] = made;
+      if (s.wrote || s.raised_sc) l.sc_change_step[s.thread] = made;
+    }
+  }
+  if (s.wrote) memory_.at(s.where).write_step[s.thread] = made;
+  if (is_futex(s.what)) {
+    futex& f = futex_at(s.at);
+    f.any[s.thread] = made;
+    if (s.what == action::park) f.park[s.thread] = made;
+    if (s.what == action::requeue) futex_at(s.other).any[s.thread] = made;
+  }
+}
+
+// A step that was made before must be the same again.
+void machine::check_recorded(step& s, const operation& op) {
+  if (!search_.is_new() && (s.what != op.what || (s.at != op.at && op.what != action::relax)))
+    fail(failure_kind::divergence,
+         "the program did something else when the same choices were made again", op.from);
+  s.what = op.what;
+  s.bytes = op.bytes;
+  s.order = op.order;
+  s.where = op.where;
+  s.at = op.at;
+  s.other = op.other;
+  s.from = op.from;
+  s.wrote = s.raised_sc = s.is_sc = false;
+  s.before = s.after = 0;
+  s.source = 0;
+  s.stale = 0;
+  s.result = 0;
+}
+
+void machine::add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads) {
+  for (unsigned t = 0; t < count_; ++t)
+    if (t != current_ && of_threads[t] != 0) symmetric_[symmetric_count_++] = of_threads[t];
+}
+
+// The earlier steps of others whose order with this one matters (search.h).
+void machine::collect_symmetric(const step& s) {
+  if (s.is_sc && s.what == action::fence) add_symmetric(sc_step_);
+  else if (s.is_sc) add_symmetric(fence_step_);
+  if (s.is_sc && s.where != memory::none) {
+    const location& l = memory_.at(s.where);
+    add_symmetric(s.wrote || s.raised_sc ? l.sc_step : l.sc_change_step);
+  }
+  if (is_futex(s.what)) {
+    add_symmetric(futex_at(s.at).any);
+    if (s.what == action::park && s.where != memory::none)
+      add_symmetric(memory_.at(s.where).write_step);
+    if (s.what == action::requeue) add_symmetric(futex_at(s.other).any);
+  }
+  if (s.wrote && futexes_used_ != 0)
+    for (std::size_t i = 0; i < futexes_used_; ++i)
+      if (futexes_[i].at == s.at) add_symmetric(futexes_[i].park);
+}
+
+// The same question for a thread's next operation: does it, after this step, still do what it
+// would have done before?
+bool machine::order_matters(thread_index t, const step& done) {
+  const operation& next = threads_[t].next;
+  const bool next_sc =
+      next.order == std::memory_order_seq_cst ||
+      (next.what == action::compare_exchange && next.failure == std::memory_order_seq_cst);
+  if (done.is_sc && next_sc && (next.what == action::fence || is_access(next.what))) {
+    if (done.what == action::fence || next.what == action::fence) return true;
+    if (done.where == next.where) {
+      const location& l = memory_.at(done.where);
+      if (done.wrote || done.raised_sc || (next.what != action::load && next.what != action::await))
+        return true;
+      if (l.order.size() > 1 &&
+          memory_.get(l.order.back()).position > memory_.get(l.sc_floor).position)
+        return true;
+    }
+  }
+  // Whether a seq_cst read may read a new message depends on the order of others, too: it counts as
+  // changed although it may not read this one now.
+  if (next_sc && done.wrote && done.where == next.where && is_access(next.what)) return true;
+  if (is_futex(next.what) && is_futex(done.what)) {
+    const auto at = [&](address a) { return a == next.at || (next.other != 0 && a == next.other); };
+    if (at(done.at) || (done.other != 0 && at(done.other))) return true;
+  }
+  if (next.what == action::park && done.wrote && done.at == next.at) return true;
+  if (done.what == action::park && done.at == next.at &&
+      (next.what == action::store || next.what == action::modify ||
+       next.what == action::compare_exchange))
+    return true;
+  if (next.what == action::relax && done.wrote)
+    for (const polled& p : threads_[t].polls)
+      if (p.where == done.where) return true;
+  return false;
+}
+
+// ---- what is possible -------------------------------------------------------------------------
+
+choices machine::available(thread_index t) {
+  thread& who = threads_[t];
+  const operation& op = who.next;
+  const bool sc = op.order == std::memory_order_seq_cst;
+  switch (op.what) {
+    case action::load: return memory_.readable(t, op.where, sc);
+    case action::store: return memory_.writable(t, op.where, sc);
+    case action::modify: {
+      const location& l = memory_.at(op.where);
+      choices all = memory_.readable(t, op.where, sc);
+      for (choices rest = all; rest != 0; rest &= rest - 1) {
+        const auto c = static_cast<choice>(std::countr_zero(rest));
+        if (!memory_.unclaimed(l, c)) all &= ~one(c);
+      }
+      return all;
+    }
+    case action::compare_exchange: {
+      const location& l = memory_.at(op.where);
+      const choices success = memory_.readable(t, op.where, sc);
+      const choices failure =
+          memory_.readable(t, op.where, op.failure == std::memory_order_seq_cst);
+      choices all = success | failure;
+      for (choices rest = all; rest != 0; rest &= rest - 1) {
+        const auto c = static_cast<choice>(std::countr_zero(rest));
+        const bool equal = memory_.get(memory_.named(l, c)).value == op.expected;
+        const bool possible =
+            equal ? (success >> c & 1) != 0 && memory_.unclaimed(l, c) : (failure >> c & 1) != 0;
+        if (!possible) all &= ~one(c);
+      }
+      if (op.weak && spurious_ < options_.spurious) all |= one(without_cause);
+      return all;
+    }
+    case action::await: {
+      const location& l = memory_.at(op.where);
+      choices all = memory_.readable(t, op.where, sc);
+      for (choices rest = all; rest != 0; rest &= rest - 1) {
+        const auto c = static_cast<choice>(std::countr_zero(rest));
+        const word value = memory_.get(memory_.named(l, c)).value;
+        if (!op.satisfied(op.context, static_cast<std::uint64_t>(value))) all &= ~one(c);
+      }
+      if (op.timed && timeouts_ < options_.timeouts) all |= one(time_out);
+      return all;
+    }
+    case action::expire:
+      return (op.timed && timeouts_ < options_.timeouts ? one(time_out) : 0) |
+             (spurious_ < options_.spurious ? one(without_cause) : 0);
+    case action::relax: return relax_choices(t);
+    case action::wake:
+      return options_.any_waiter && op.count == 1 ? waiters(op.at, op.bitset) : one(only);
+    default: return one(only);
+  }
+}
+
+void machine::inherit_sleep(step& s) {
+  if (search_.depth() == 0 || options_.every_order || options_.random) return;
+  const step& before = search_.at(search_.depth() - 1);
+  for (unsigned t = 0; t < count_; ++t)
+    if (before.asleep[t] != 0 && t != before.thread && threads_[t].now == state::announced &&
+        !order_matters(static_cast<thread_index>(t), before))
+      s.asleep[t] = before.asleep[t];
+}
+
+void machine::prepare(step& s) {
+  s.messages = memory_.last_message();
+  if (search_.depth() != 0) {
+    const step& before = search_.at(search_.depth() - 1);
+    s.previous = before.thread;
+    const bool preempted = before.previous != max_threads && before.previous != before.thread &&
+                           (before.enabled & bit(before.previous)) != 0;
+    s.preemptions = static_cast<std::uint16_t>(before.preemptions + (preempted ? 1 : 0));
+  }
+  inherit_sleep(s);
+  for (unsigned t = 0; t < count_; ++t) {
+    const thread& who = threads_[t];
+    if (who.now != state::announced || who.spins) continue;
+    const bool may_block = who.next.what == action::await || who.next.what == action::expire ||
+                           who.next.what == action::relax;
+    choices all = one(only);
+    if (may_block || s.asleep[t] != 0) all = available(static_cast<thread_index>(t));
+    if (all == 0) continue;
+    s.enabled |= bit(t);
+    if (s.asleep[t] != 0) {
+      if (!is_access(who.next.what) || who.next.what == action::store) continue;
+      all &= one(max_choices) - 1;
+      if (memory_.newer(memory_.at(who.next.where), all, s.asleep[t] - 1) == 0) continue;
+    }
+    s.awake |= bit(t);
+  }
+}
+
+void machine::settle(step& s) {
+  choices all = available(s.thread);
+  if (s.asleep[s.thread] != 0)
+    all = memory_.newer(memory_.at(s.where), all & (one(max_choices) - 1), s.asleep[s.thread] - 1);
+  if (all == 0) end_execution(outcome::redundant);
+  s.settled = true;
+  s.chosen = static_cast<choice>(std::countr_zero(all));
+  s.rest = all & (all - 1);
+  if (!forced_.empty()) {
+    s.chosen = forced_[forced_at_].chosen;
+    if (s.chosen == 0 && all == one(only)) s.chosen = only;
+    s.rest = 0;
+    if ((all >> s.chosen & 1) == 0)
+      fail(failure_kind::divergence, "the schedule does not fit the program", s.from);
+  } else if (options_.random) {
+    if (s.rest != 0 && search_.random()() % 8 >= newest_of_8) {
+      for (auto skip = search_.random()() % static_cast<unsigned>(std::popcount(all)); skip != 0;
+           --skip)
+        all &= all - 1;
+      s.chosen = static_cast<choice>(std::countr_zero(all));
+    }
+    s.rest = 0;
+  }
+}
+
+// ---- whose turn -------------------------------------------------------------------------------
+
+bool machine::all_idle() const noexcept {
+  for (unsigned t = 0; t < count_; ++t)
+    if (threads_[t].now != state::ended) return false;
+  return true;
+}
+
+thread_index machine::pick() {
+  // New and woken threads first run up to their next operation: that is no step.
+  for (unsigned t = 0; t < count_; ++t)
+    if (threads_[t].now == state::ready) return static_cast<thread_index>(t);
+  if (all_idle()) end_execution(outcome::complete);
+  if (search_.depth() >= options_.steps) end_execution(outcome::cut);
+  if (search_.is_known()) {
+    const thread_index t = search_.now().thread;
+    if (t >= count_ || threads_[t].now != state::announced)
+      fail(failure_kind::divergence,
+           "the program did something else when the same choices were made again");
+    return t;
+  }
+  step& s = search_.add();
+  prepare(s);
+  if (s.enabled == 0 && !force(s)) stuck();
+  choose_thread(s);
+  return s.thread;
+}
+
+void machine::take_forced() {
+  if (forced_left_ == 0 && ++forced_at_ < forced_.size()) forced_left_ = forced_[forced_at_].count;
+  if (forced_at_ >= forced_.size()) end_execution(outcome::complete);
+  --forced_left_;
+}
+
+void machine::choose_thread(step& s) {
+  if (!forced_.empty()) {
+    take_forced();
+    s.thread = forced_[forced_at_].thread;
+    if ((s.enabled & bit(s.thread)) == 0)
+      fail(failure_kind::divergence, "the schedule does not fit the program");
+    return;
+  }
+  if (options_.random) {
+    // The enabled thread with the highest priority, which drops at the points of change.
+    const auto highest = [&] {
+      unsigned best = max_threads;
+      for (unsigned t = 0; t < count_; ++t)
+        if ((s.enabled & bit(t)) != 0 &&
+            (best == max_threads || threads_[t].priority > threads_[best].priority))
+          best = t;
+      return best;
+    };
+    for (unsigned i = 0; i < priority_changes_.size(); ++i)
+      if (priority_changes_[i] == search_.depth()) threads_[highest()].priority = i;
+    s.thread = static_cast<thread_index>(highest());
+    s.to_try = bit(s.thread);
+    return;
+  }
+  if (s.awake == 0) end_execution(outcome::redundant);
+  const bool stay = s.previous != max_threads && (s.awake & bit(s.previous)) != 0;
+  s.thread = stay ? s.previous : static_cast<thread_index>(std::countr_zero(s.awake));
+  s.to_try = options_.every_order ? s.enabled : bit(s.thread);
+}
+
+// Nothing can run: time passes, or a spinning thread spins on. Returns whether that is possible.
+bool machine::force(step& s) {
+  for (unsigned round = 0; round < 2; ++round)
+    for (unsigned t = 0; t < count_; ++t) {
+      thread& who = threads_[t];
+      if (who.now != state::announced || who.spins) continue;
+      const bool waits = who.next.what == action::await || who.next.what == action::expire;
+      if (round == 0 ? !(waits && who.next.timed) : who.next.what != action::relax) continue;
+      s.enabled = s.awake = bit(t);
+      s.asleep[t] = 0;
+      s.settled = true;
+      s.chosen = round == 0 ? time_out : impatient;
+      who.forced = round == 1;
+      for (unsigned other = 0; other < count_; ++other)
+        search_.past_of(static_cast<thread_index>(t))
+            .join(search_.past_of(static_cast<thread_index>(other)));
+      return true;
+    }
+  return false;
+}
+
+void machine::stuck() {
+  bool spins = false;
+  for (unsigned t = 0; t < count_; ++t) spins |= threads_[t].spins;
+  if (threads_[0].now == state::ended && !spins && !all_must_end_) end_execution(outcome::complete);
+  if (spins) fail(failure_kind::livelock, "threads spin on what nobody will change");
+  fail(failure_kind::deadlock, "every thread waits");
+}
+
+void machine::switch_to(thread_index next) {
+  thread& to = threads_[next];
+  if (to.now == state::ready) to.now = state::announced;
+  current_ = next;
+  if (to.fiber == nullptr)
+    to.fiber = instrument::create_fiber(&machine::fiber_main, this, to.stack_bytes);
+  instrument::switch_to(to.fiber);
+}
+
+}  // namespace syncopate::explored

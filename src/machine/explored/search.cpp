@@ -1,0 +1,172 @@
+// search.cpp -- L0: see search.h.
+#include "search.h"
+
+#include <bit>
+
+namespace syncopate::explored {
+
+namespace {
+constexpr thread_set bit(thread_index t) noexcept { return static_cast<thread_set>(1u << t); }
+}  // namespace
+
+void search::begin() {
+  depth_ = 0;
+  known_ = static_cast<std::uint32_t>(steps_.size());
+  past_.fill({});
+}
+
+step& search::add() {
+  steps_.emplace_back();
+  return steps_.back();
+}
+
+void search::made(const std::uint32_t* symmetric, std::size_t count) {
+  step& s = steps_[depth_];
+  clock& past = past_[s.thread];
+  if (!is_new()) {
+    claims_.clear();
+    past = s.past;
+    ++depth_;
+    return;
+  }
+  const bool reduce = !options_.random && !options_.every_order;
+  if (reduce) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t e = symmetric[i];
+      const thread_index by = steps_[e - 1].thread;
+      // Only steps between which there is no third in the order: the others follow from these.
+      // (What this step read from is no reason: it could read something else.)
+      bool direct = !past.covers(by, e);
+      for (std::size_t j = 0; j < count && direct; ++j)
+        direct = j == i || !steps_[symmetric[j] - 1].past.covers(by, e);
+      if (direct) reverse(e - 1, past, symmetric, count);
+    }
+    if (s.wrote || !claims_.empty()) reverse_readings(past, symmetric, count);
+    claims_.clear();
+  }
+  if (s.source != 0) past.join(steps_[s.source - 1].past);
+  for (std::size_t i = 0; i < count; ++i) past.join(steps_[symmetric[i] - 1].past);
+  past.at[s.thread] = depth_ + 1;
+  s.past = past;
+  ++depth_;
+}
+
+// Steps of others that read the location before this write, and could have read from it; or that
+// made this compare-exchange fail.
+void search::reverse_readings(const clock& own, const std::uint32_t* symmetric, std::size_t count) {
+  const step& s = steps_[depth_];
+  clock before = own;
+  for (std::size_t i = 0; i < count; ++i) before.join(steps_[symmetric[i] - 1].past);
+  for (const std::uint32_t claimer : claims_)
+    if (steps_[claimer].thread != s.thread && !before.covers(steps_[claimer].thread, claimer + 1))
+      reverse(claimer, own, symmetric, count);
+  if (!s.wrote) return;
+  const message_id written = memory_.of(s.thread).newest[s.where];
+  for (const location::reading& r : memory_.at(s.where).readings) {
+    const step& reader = steps_[r.step];
+    if (reader.thread == s.thread || before.covers(reader.thread, r.step + 1)) continue;
+    if (r.floor != 0 && memory_.get(r.floor).position > memory_.get(written).position) continue;
+    reverse(r.step, own, symmetric, count);
+  }
+}
+
+// Makes sure that the search will try, in the state before the earlier step, a thread with which
+// now() can come without the earlier one before it. own: the past of now()'s thread before it.
+void search::reverse(std::uint32_t earlier, const clock& own, const std::uint32_t* symmetric,
+                     std::size_t count) {
+  step& before = steps_[earlier];
+  const std::uint32_t later = depth_;
+  const auto follows = [&](const clock& past) { return past.covers(before.thread, earlier + 1); };
+  // What now() will depend on when the earlier step and all that depends on it are gone.
+  clock past = own;
+  const auto join = [&](std::uint32_t step_plus_one) {
+    if (const clock& other = steps_[step_plus_one - 1].past; !follows(other)) past.join(other);
+  };
+  if (steps_[later].source != 0) join(steps_[later].source);
+  for (std::size_t i = 0; i < count; ++i) join(symmetric[i]);
+  const thread_set first = initials(earlier, past);
+  if ((first & before.to_try) != 0) return;
+  const thread_set asleep = first & before.enabled & ~before.awake;
+  if (asleep == 0) {
+    try_one(before, first);
+    return;
+  }
+  // Explored in an earlier branch: unless that is because this thread's read sleeps, and what wakes
+  // it, a write that it can read from, also comes without the earlier step.
+  if (asleep != bit(steps_[later].thread) || steps_[later].where == memory::none) return;
+  for (std::uint32_t k = earlier + 1; k < later; ++k) {
+    const step& write = steps_[k];
+    if (!write.wrote || write.where != steps_[later].where || follows(write.past)) continue;
+    clock after_write = past;
+    after_write.join(write.past);
+    const thread_set others = initials(earlier, after_write);
+    if ((others & (before.to_try | (before.enabled & ~before.awake))) == 0) try_one(before, others);
+  }
+}
+
+// Of the steps that do not depend on the earlier one, then now() with this past: which threads can
+// be first?
+thread_set search::initials(std::uint32_t earlier, const clock& past) const {
+  const step& before = steps_[earlier];
+  thread_set first = 0, present = 0;
+  std::array<std::uint32_t, max_threads> at{};
+  for (std::uint32_t k = earlier + 1; k <= depth_; ++k) {
+    const step& s = steps_[k];
+    const clock& its_past = k == depth_ ? past : s.past;
+    if (k != depth_ && its_past.covers(before.thread, earlier + 1)) continue;
+    if ((present & bit(s.thread)) != 0) continue;
+    bool initial = true;
+    for (thread_set rest = present; rest != 0 && initial; rest &= rest - 1) {
+      const auto q = static_cast<thread_index>(std::countr_zero(rest));
+      initial = !its_past.covers(q, at[q] + 1);
+    }
+    present |= bit(s.thread);
+    at[s.thread] = k;
+    if (initial) first |= bit(s.thread);
+  }
+  return first;
+}
+
+void search::try_one(step& before, thread_set first) {
+  const thread_set possible = first & before.awake;
+  if ((possible & bit(steps_[depth_].thread)) != 0) before.to_try |= bit(steps_[depth_].thread);
+  else if (possible != 0) before.to_try |= possible & -possible;
+  else before.to_try |= before.awake;
+}
+
+bool search::next() {
+  if (options_.random) {
+    steps_.clear();
+    return true;
+  }
+  while (!steps_.empty()) {
+    step& s = steps_.back();
+    if (s.rest != 0) {
+      s.chosen = static_cast<choice>(std::countr_zero(s.rest));
+      s.rest &= s.rest - 1;
+      return true;
+    }
+    if (!s.local) {
+      s.tried |= bit(s.thread);
+      if (!options_.every_order) {
+        s.asleep[s.thread] = s.messages + 1;
+        s.awake &= ~bit(s.thread);
+      }
+      thread_set left = s.to_try & s.awake & ~s.tried;
+      if (left != 0 && options_.preemptions >= 0 && s.previous != max_threads &&
+          s.preemptions >= options_.preemptions && (s.enabled & bit(s.previous)) != 0) {
+        left &= bit(s.previous);
+        dropped_ |= left == 0;
+      }
+      if (left != 0) {
+        s.thread = static_cast<thread_index>(std::countr_zero(left));
+        s.settled = false;
+        return true;
+      }
+    }
+    steps_.pop_back();
+  }
+  return false;
+}
+
+}  // namespace syncopate::explored

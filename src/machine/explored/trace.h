@@ -1,0 +1,102 @@
+// trace.h -- L0: what threads do, step by step: the operation that a thread is about to make, and
+// the record of a step that was made.
+#pragma once
+
+#include "clock.h"
+#include "memory.h"
+
+#include "instrument/engine.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace syncopate::explored {
+
+enum class action : std::uint8_t {
+  none,
+  load,
+  store,
+  modify,
+  compare_exchange,
+  fence,
+  await,   // a load that waits for a value
+  park,    // the comparison and, if it holds, falling asleep
+  expire,  // of a parked thread: its time is over, or it wakes for no reason
+  wake,
+  requeue,
+  relax,  // waits until a location that the thread polls changes
+  time,   // a clock is read, and how much time has passed is to be chosen
+};
+
+[[nodiscard]] constexpr bool is_access(action a) noexcept {
+  return a >= action::load && a <= action::await && a != action::fence;
+}
+[[nodiscard]] constexpr bool is_futex(action a) noexcept {
+  return a >= action::park && a <= action::requeue;
+}
+
+// Alternatives that are no messages, in a set of choices.
+inline constexpr choice impatient = 56;      // relax: the loop gives up, or much time passes
+inline constexpr choice time_out = 57;       // await, expire: the deadline has passed
+inline constexpr choice without_cause = 58;  // expire: a spurious wake-up; weak CAS: it fails so
+inline constexpr choice only = 59;           // there is nothing to choose
+static_assert(max_choices <= impatient);
+
+struct operation {
+  action what = action::none;
+  std::uint8_t bytes = 0;
+  bool weak = false;
+  bool timed = false;
+  engine::operation rmw{};
+  std::memory_order order = std::memory_order_relaxed;
+  std::memory_order failure = std::memory_order_relaxed;
+  location_id where = memory::none;  // not for fences and futex operations on other than atomics
+  address at = 0;
+  address other = 0;     // requeue
+  place from = nullptr;  // position in the program
+  word operand = 0;      // value to write; await: until
+  word expected = 0;     // compare_exchange, park
+  int count = 0, limit = 0;
+  std::uint32_t bitset = 0;
+  engine::predicate satisfied = nullptr;
+  void* context = nullptr;
+};
+
+// One step of the execution, and what the search knows of the state before it.
+struct step {
+  // The search.
+  thread_index thread = 0;
+  choice chosen = only;
+  choices rest = 0;        // alternatives of this thread that are still to be tried
+  bool settled = false;    // `chosen` and `rest` are known
+  bool local = false;      // only this thread's choice: no other could be scheduled here
+  thread_set enabled = 0;  // able to make a step
+  thread_set awake = 0;    // of these, not asleep in the sense of sleep sets
+  thread_set to_try = 0;   // backtrack set
+  thread_set tried = 0;
+  std::uint16_t preemptions = 0;        // before this step
+  thread_index previous = max_threads;  // the thread of the step before
+  message_id messages = 0;              // that existed before
+  // Sleep sets: 0 awake; else the thread's next step was explored in an earlier branch, but for
+  // reads of messages newer than (this - 1).
+  std::array<std::uint32_t, max_threads> asleep{};
+  clock past;  // per thread: 1 + its last step that this one depends on, itself included
+
+  // The step.
+  action what = action::none;
+  std::uint8_t bytes = 0;
+  bool wrote = false;
+  bool raised_sc = false;  // moved the seq_cst view of its location
+  bool is_sc = false;
+  std::memory_order order = std::memory_order_relaxed;
+  location_id where = memory::none;
+  address at = 0, other = 0;
+  place from = nullptr;
+  word before = 0, after = 0;  // value read, value written
+  std::uint32_t source = 0;    // 1 + the step whose message it read
+  choice stale = 0;            // how many messages stood behind the one that it read
+  std::int64_t result = 0;     // wake: woken; park: park_result
+};
+
+}  // namespace syncopate::explored

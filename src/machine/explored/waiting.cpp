@@ -1,0 +1,360 @@
+// waiting.cpp -- L0: threads that wait: for a value, for a change of what they poll, asleep, for
+// time to pass.
+//
+// relax() and yield(): a thread that has polled (loaded, or failed to change) locations since its
+// last relax() waits until one of them has a newer message with another value, and then does not
+// read the old one again: each turn of a spin loop reads something new, so loops are finite. Or the
+// loop gives up waiting (`jumps` times in an execution): it reads the same again and time flies
+// until it does something else, as loops with a count or a deadline do. A loop that never does is
+// known to be endless from then on, and is not tried that way again. When nothing else can run, a
+// waiting loop is made to give up; if it is endless, that is a livelock.
+#include "machine.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace syncopate::explored {
+
+namespace {
+
+constexpr unsigned longest_impatience = 200;  // polls
+constexpr std::uint64_t little = 20;          // nanoseconds between two looks at a clock
+constexpr std::uint64_t much = 10'000'000'000;
+
+constexpr choices one(choice c) noexcept { return choices{1} << c; }
+constexpr thread_set bit(unsigned t) noexcept { return static_cast<thread_set>(1u << t); }
+
+}  // namespace
+
+// ---- polling ----------------------------------------------------------------------------------
+
+// Which of the polled locations has news for the thread.
+choices machine::relax_choices(thread_index t) {
+  const thread& who = threads_[t];
+  choices all = 0;
+  for (std::size_t i = 0; i < who.polls.size(); ++i) {
+    const polled& p = who.polls[i];
+    const location& l = memory_.at(p.where);
+    const message& seen = memory_.get(p.seen);
+    for (std::size_t k = l.order.size(); k-- > 0;) {
+      const message& m = memory_.get(l.order[k]);
+      if (m.position <= seen.position) break;
+      if (m.value == seen.value) continue;
+      all |= one(static_cast<choice>(i));
+      break;
+    }
+  }
+  if (jumps_ < options_.jumps &&
+      std::find(endless_.begin(), endless_.end(), who.next.from) == endless_.end())
+    all |= one(impatient);
+  return all;
+}
+
+void machine::relax(place from) {
+  thread& t = me();
+  auto& time = memory_.of(current_).time;
+  time += little;
+  if (t.patience_lost != 0) {
+    time += std::uint64_t{1000} << std::min(t.patience_lost, 32u);
+    if (++t.patience_lost <= longest_impatience) return;
+    if (std::find(endless_.begin(), endless_.end(), t.impatient_at) == endless_.end())
+      endless_.push_back(t.impatient_at);
+    t.spins = t.forced;  // until somebody changes something
+    regain_patience();
+  }
+  if (t.polls.empty()) return;
+  operation op;
+  op.what = action::relax;
+  op.from = from;
+  step& s = take_turn(op);
+  if (s.chosen == impatient) {
+    if (!t.forced) ++jumps_;
+    t.patience_lost = 1;
+    t.impatient_at = from;
+    t.ignores = t.polls;
+  } else {
+    const polled p = t.polls[s.chosen];
+    s.where = p.where;
+    s.at = memory_.at(p.where).at;
+    // The oldest message that is news makes this step possible, and is the least that the thread
+    // reads from now on. (The next message would not do: two spinning exchanges could go on writing
+    // the same value in front of the news forever.)
+    const message& seen = memory_.get(p.seen);
+    for (const message_id m : memory_.at(p.where).order) {
+      const message& news = memory_.get(m);
+      if (news.position <= seen.position || news.value == seen.value) continue;
+      s.source = news.step;
+      memory_.learn(current_, p.where, m);
+      break;
+    }
+  }
+  // A later write to a location that had no news yet would have been another choice.
+  for (const polled& p : t.polls)
+    if (p.where != s.where) memory_.at(p.where).readings.push_back({search_.depth(), p.seen});
+  end_turn(s);
+  t.polls.clear();
+}
+
+// ---- waiting for a value ----------------------------------------------------------------------
+
+bool machine::await(address at, unsigned bytes, std::memory_order order,
+                    engine::predicate satisfied, void* context, std::uint64_t until,
+                    std::uint64_t& value, place from) {
+  order = sites_.order(from, "await", order);
+  regain_patience();
+  operation op;
+  op.what = action::await;
+  op.at = at;
+  op.bytes = static_cast<std::uint8_t>(bytes);
+  op.order = order;
+  op.from = from;
+  op.timed = until != 0;
+  op.satisfied = satisfied;
+  op.context = context;
+  op.where = location_of(at, bytes, from);
+  step& s = take_turn(op);
+  const bool expired = s.chosen == time_out;
+  if (expired) {
+    // Whatever it reads, it is too late; it reads the oldest message that it may.
+    ++timeouts_;
+    auto& time = memory_.of(current_).time;
+    time = std::max(time, until - start_of_time + 1);
+    const choices all = memory_.readable(current_, s.where, order == std::memory_order_seq_cst);
+    s.chosen = static_cast<choice>(std::bit_width(all) - 1);
+    value = static_cast<std::uint64_t>(finish_read(s, op, std::memory_order_relaxed));
+    s.chosen = time_out;
+    s.result = 1;
+  } else {
+    value = static_cast<std::uint64_t>(finish_read(s, op, order));
+  }
+  end_turn(s);
+  memory_.tick(current_);
+  return !expired;
+}
+
+// ---- sleeping ---------------------------------------------------------------------------------
+
+machine::futex& machine::futex_at(address at) {
+  for (std::size_t i = 0; i < futexes_used_; ++i)
+    if (futexes_[i].at == at) return futexes_[i];
+  if (futexes_used_ == futexes_.size()) futexes_.emplace_back();
+  futexes_[futexes_used_] = {};
+  futexes_[futexes_used_].at = at;
+  return futexes_[futexes_used_++];
+}
+
+std::uint64_t machine::deadline_ns(const syncopate::machine::deadline& d) const noexcept {
+  const auto ns = static_cast<std::uint64_t>(d.at.tv_sec) * 1'000'000'000u +
+                  static_cast<std::uint64_t>(d.at.tv_nsec);
+  return ns - (d.clock == CLOCK_REALTIME ? start_of_calendar : start_of_time);
+}
+
+syncopate::machine::park_result machine::park(address at, std::uint32_t expected,
+                                              const syncopate::machine::deadline* until,
+                                              std::uint32_t bitset, place from) {
+  using syncopate::machine::park_result;
+  thread& t = me();
+  regain_patience();
+  operation op;
+  op.what = action::park;
+  op.at = at;
+  op.bytes = 4;
+  op.from = from;
+  op.expected = expected;
+  op.bitset = bitset;
+  op.where = location_of(at, 4, from);
+  {
+    // The kernel compares with the newest value. That gives the thread no more than a relaxed load.
+    step& s = take_turn(op);
+    s.chosen = 0;
+    const word value = finish_read(s, op, std::memory_order_relaxed);
+    s.chosen = only;
+    const bool sleeps = value == expected;
+    s.result = sleeps ? 0 : 1;
+    end_turn(s);
+    memory_.tick(current_);
+    if (!sleeps) return park_result::value_changed;
+  }
+  t.parked = true;
+  t.woken = false;
+  t.parked_bitset = bitset;
+  t.parked_order = ++parks_;
+  t.parked_word = op.where;
+  op.what = action::expire;
+  op.timed = until != nullptr;
+  op.where = memory::none;
+  announce(op);
+  t.parked = false;
+  if (t.woken) return park_result::woken;
+  step& s = turn();
+  const bool expired = s.chosen == time_out;
+  if (expired) {
+    ++timeouts_;
+    auto& time = memory_.of(current_).time;
+    time = std::max(time, deadline_ns(*until) + 1);
+  } else {
+    ++spurious_;
+  }
+  s.result = expired ? 1 : 0;
+  end_turn(s);
+  return expired ? park_result::timed_out : park_result::woken;
+}
+
+// As choices: the n-th thread parked at the address.
+choices machine::waiters(address at, std::uint32_t bitset) const {
+  choices all = 0;
+  for (unsigned t = 0; t < count_; ++t) {
+    const thread& w = threads_[t];
+    if (w.parked && !w.woken && w.next.at == at && (w.parked_bitset & bitset) != 0)
+      all |= one(static_cast<choice>(t));
+  }
+  return all != 0 ? all : one(only);
+}
+
+void machine::unpark(thread_index t) {
+  thread& w = threads_[t];
+  // Could it have woken by itself instead?
+  if (search_.is_new() && (search_.now().awake & bit(t)) != 0) search_.also_try(t);
+  w.woken = true;
+  w.now = state::ready;
+  // No synchronization in the sense of the language; but on every machine the sleeper then sees at
+  // least what its waker has seen of the word.
+  if (w.parked_word != memory::none) {
+    const auto& newest = memory_.of(current_).newest;
+    if (w.parked_word < newest.size() && newest[w.parked_word] != 0)
+      memory_.learn(t, w.parked_word, newest[w.parked_word]);
+  }
+  w.next = {};
+  auto& time = memory_.of(t).time;
+  time = std::max(time, memory_.of(current_).time);
+}
+
+int machine::wake(address at, int count, std::uint32_t bitset, place from) {
+  regain_patience();
+  operation op;
+  op.what = action::wake;
+  op.at = at;
+  op.from = from;
+  op.count = count;
+  op.bitset = bitset;
+  step& s = take_turn(op);
+  thread_set woken = 0;
+  while (std::popcount(woken) < count) {
+    const choices all = waiters(at, bitset);
+    if (all == one(only)) break;
+    auto best = static_cast<thread_index>(std::countr_zero(all));
+    if (s.chosen != only && (all >> s.chosen & 1) != 0) best = static_cast<thread_index>(s.chosen);
+    else
+      for (unsigned t = 0; t < count_; ++t)
+        if ((all >> t & 1) != 0 && threads_[t].parked_order < threads_[best].parked_order)
+          best = static_cast<thread_index>(t);
+    unpark(best);
+    woken |= bit(best);
+  }
+  s.result = std::popcount(woken);
+  end_turn(s);
+  for (unsigned t = 0; t < count_; ++t)
+    if ((woken & bit(t)) != 0)
+      search_.past_of(static_cast<thread_index>(t)).join(search_.past_of(current_));
+  return std::popcount(woken);
+}
+
+int machine::requeue(address from, address to, int count, int limit, place where) {
+  regain_patience();
+  operation op;
+  op.what = action::requeue;
+  op.at = from;
+  op.other = to;
+  op.from = where;
+  step& s = take_turn(op);
+  thread_set woken = 0;
+  int moved = 0;
+  for (;;) {
+    thread* first = nullptr;
+    unsigned index = 0;
+    for (unsigned t = 0; t < count_; ++t) {
+      thread& w = threads_[t];
+      if (!w.parked || w.woken || w.next.at != from) continue;
+      if (first == nullptr || w.parked_order < first->parked_order) first = &w, index = t;
+    }
+    if (first == nullptr) break;
+    if (std::popcount(woken) < count) {
+      unpark(static_cast<thread_index>(index));
+      woken |= bit(index);
+    } else if (moved < limit) {
+      first->next.at = to;
+      first->parked_order = ++parks_;
+      ++moved;
+    } else {
+      break;
+    }
+  }
+  s.result = std::popcount(woken) + moved;
+  end_turn(s);
+  for (unsigned t = 0; t < count_; ++t)
+    if ((woken & bit(t)) != 0)
+      search_.past_of(static_cast<thread_index>(t)).join(search_.past_of(current_));
+  return std::popcount(woken) + moved;
+}
+
+// ---- time -------------------------------------------------------------------------------------
+
+void machine::sleep_until(const syncopate::machine::deadline& until, place from) {
+  auto& time = memory_.of(current_).time;
+  time = std::max(time, deadline_ns(until));
+  relax(from);
+}
+
+// Looking at a clock: whether much time has passed since the last look is a choice.
+bool machine::much_time_passes() {
+  thread& t = me();
+  if (t.patience_lost != 0 || jumps_ >= options_.jumps) return false;
+  const bool known = search_.is_known();
+  if (!known && search_.depth() >= options_.steps) end_execution(outcome::cut);
+  step& s = known ? search_.now() : search_.add();
+  if (!known) {
+    s.messages = memory_.last_message();
+    inherit_sleep(s);
+    if (search_.depth() != 0) {
+      // Transparent for preemptions: as the thread's step before it.
+      const step& before = search_.at(search_.depth() - 1);
+      s.previous = before.previous;
+      s.preemptions = before.preemptions;
+      s.enabled = before.enabled;
+    }
+    s.local = s.settled = true;
+    s.thread = current_;
+    s.awake = s.to_try = bit(current_);
+    s.enabled |= bit(current_);
+    s.what = action::time;
+    s.chosen = 0;
+    if (!forced_.empty()) {
+      take_forced();
+      s.chosen = forced_[forced_at_].chosen;
+    } else if (options_.random) {
+      s.chosen = search_.random()() % 16 == 0 ? impatient : 0;
+    } else {
+      s.rest = one(impatient);
+    }
+  }
+  in_step_ = true;
+  symmetric_count_ = 0;
+  const bool jumps = s.chosen == impatient;
+  if (jumps) ++jumps_;
+  end_turn(s);
+  return jumps;
+}
+
+std::uint64_t machine::ticks() {
+  auto& time = memory_.of(current_).time;
+  time += little;
+  if (much_time_passes()) time += much;
+  return start_of_time + time;
+}
+
+std::uint64_t machine::nanoseconds(int clock) {
+  const std::uint64_t time = ticks() - start_of_time;
+  return time + (clock == CLOCK_REALTIME ? start_of_calendar : start_of_time);
+}
+
+}  // namespace syncopate::explored

@@ -1,0 +1,73 @@
+#include "interconnect.h"
+
+#include <algorithm>
+
+namespace syncopate::simulated {
+
+interconnect::interconnect(const description& machine)
+    : machine_(machine),
+      groups_per_cluster_(machine.topology.cluster / machine.l2.shared_by),
+      groups_per_node_(machine.topology.cores / machine.topology.nodes / machine.l2.shared_by),
+      groups_per_socket_(machine.topology.cores / machine.topology.sockets / machine.l2.shared_by),
+      groups_per_llc_(machine.llc.shared_by / machine.l2.shared_by) {}
+
+cycles interconnect::extra_hops(unsigned from_socket, unsigned to_socket) const {
+  const auto& hops = machine_.coherence.hops;
+  if (hops.empty() || from_socket == to_socket) return 0;
+  return cycles{hops[from_socket][to_socket] - 1} * machine_.coherence.extra_hop;
+}
+
+route interconnect::between(group from, group to) const {
+  const coherence_description& costs = machine_.coherence;
+  if (from / groups_per_cluster_ == to / groups_per_cluster_)
+    return {costs.transfer_cluster, distance::cluster};
+  if (node_of(from) == node_of(to)) return {costs.transfer_node, distance::node};
+  if (socket_of(from) == socket_of(to)) return {costs.transfer_socket, distance::socket};
+  return {costs.transfer_remote + extra_hops(socket_of(from), socket_of(to)), distance::remote};
+}
+
+route interconnect::nearest(const group_set& holders, group to) const {
+  const coherence_description& costs = machine_.coherence;
+  // Whether someone else is in the aligned block of `size` groups around `to`.
+  const auto near = [&](unsigned size) {
+    const group begin = to / size * size;
+    return holders.any_in(begin, to) || holders.any_in(to + 1, begin + size);
+  };
+  if (near(groups_per_cluster_)) return {costs.transfer_cluster, distance::cluster};
+  if (near(groups_per_node_)) return {costs.transfer_node, distance::node};
+  if (near(groups_per_socket_)) return {costs.transfer_socket, distance::socket};
+  route best{~cycles{0}, distance::remote};
+  for (unsigned socket = 0; socket < machine_.topology.sockets; ++socket) {
+    const group begin = socket * groups_per_socket_;
+    if (socket != socket_of(to) && holders.any_in(begin, begin + groups_per_socket_))
+      best.latency =
+          std::min(best.latency, costs.transfer_remote + extra_hops(socket, socket_of(to)));
+  }
+  return best;
+}
+
+route interconnect::nearest_llc(std::uint64_t llcs, group to) const {
+  route best{~cycles{0}, distance::remote};
+  for (; llcs; llcs &= llcs - 1) {
+    const auto llc = static_cast<unsigned>(std::countr_zero(llcs));
+    const route from = between(llc * groups_per_llc_, to);
+    if (from.latency < best.latency) best = from;
+  }
+  return best;
+}
+
+cycles interconnect::dram(unsigned node, group to) const {
+  if (node == node_of(to)) return machine_.dram.local;
+  const unsigned nodes_per_socket = machine_.topology.nodes / machine_.topology.sockets;
+  return machine_.dram.remote + extra_hops(node / nodes_per_socket, socket_of(to));
+}
+
+dram_channel::dram_channel(const description& machine) {
+  const double lines_per_second =
+      static_cast<double>(machine.dram.bytes_per_second) / machine.l1.line;
+  const double cycles_per_line =
+      static_cast<double>(machine.topology.frequency_hz) / lines_per_second;
+  per_line_ = static_cast<std::uint64_t>(cycles_per_line * (1u << fraction_bits) + 0.5);
+}
+
+}  // namespace syncopate::simulated

@@ -1,0 +1,48 @@
+#include "loops.h"
+
+#include "world.h"
+
+namespace syncopate::simulated {
+
+// The loop did something else although its word was as before.
+void loops::left(loop_state& l) {
+  places_[l.where].bounded = true;
+  l.had_chance = false;
+}
+
+void loops::repeated(thread& me, std::size_t bytes) {
+  loop_state& l = me.loop;
+  if (bytes > 8 || me.in_transaction) return;
+  const std::uint64_t value = read_word(l.at, bytes);
+  const bool nothing_between = me.accesses == l.accesses + 1;
+  const cycles period = me.clock - l.last;
+  l.accesses = me.accesses;
+  l.last = me.clock;
+  if (l.polls == 0 || !nothing_between || value != l.value) {
+    if (!nothing_between && l.polls >= in_a_row) left(l);
+    l.polls = 1;
+    l.value = value;
+    l.had_chance = false;
+    l.honest = 0;
+    return;
+  }
+  if (++l.polls < in_a_row || period == 0) return;
+  if (l.honest != 0) {
+    --l.honest;
+    return;
+  }
+  if (l.place == nullptr) l.place = &places_[l.where];
+  if (l.place->bounded || ++l.place->polls < honest_polls) return;
+  me.poll = {.at = l.at, .bytes = static_cast<unsigned>(bytes), .seen = value, .period = period};
+  world_.watching.wait(me, l.where);
+  l.last = me.clock;
+}
+
+bool loops::give_chance(thread& t) {
+  if (t.loop.had_chance) return false;
+  t.loop.had_chance = true;
+  t.loop.honest = honest_polls;
+  return true;
+}
+
+}  // namespace syncopate::simulated

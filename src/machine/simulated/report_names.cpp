@@ -1,0 +1,47 @@
+#include "report_names.h"
+
+#include "../../instrument/names.h"
+
+#include <string_view>
+
+namespace syncopate::simulated {
+
+std::string line_name(std::uintptr_t address, std::uint64_t line_bytes) {
+  // Programs' addresses end there; futexes.cpp puts the kernel's own lines behind.
+  if (address >> 47 != 0) return "the kernel's queue for a futex";
+  return instrument::range_name(address, line_bytes);
+}
+
+std::string wait_name(std::uintptr_t address) {
+  std::string name = instrument::data_name(address);
+  // pthread_join() parks on the thread's entry (src/instrument/pthread/threads.cpp).
+  constexpr std::string_view entry = "syncopate::instrument::table[";
+  constexpr std::string_view ended = "].ended";
+  if (name.starts_with(entry) && name.ends_with(ended)) {
+    name.erase(name.size() - ended.size());
+    return "end of thread " + name.substr(entry.size());
+  }
+  return name;
+}
+
+std::string thread_name(const thread_statistics& thread) {
+  if (thread.index == 0) return "main";
+  if (thread.entry != nullptr) {
+    const std::string function = instrument::function_name(thread.entry);
+    if (!function.starts_with("syncopate::instrument::")) return function;
+  }
+  // pthread_create's caller; std::thread calls it from the compiled part of libstdc++.
+  if (thread.made_at != nullptr) {
+    const instrument::source_position made = instrument::position_of(thread.made_at);
+    if (!made.file.empty()) return "thread made in " + made.text();
+  }
+  return "thread";
+}
+
+std::string shortened(const std::string& name, std::size_t most) {
+  if (name.size() <= most) return name;
+  const std::size_t end = most / 3;
+  return name.substr(0, most - end - 3) + "..." + name.substr(name.size() - end);
+}
+
+}  // namespace syncopate::simulated

@@ -1,0 +1,57 @@
+// toml_fields.h -- L0: reads a TOML table into variables, strictly.
+//
+// A table is read with the list of all its keys; a key that is not in the list, is missing, has the
+// wrong type or a value out of range is an error that names file, line and key.
+#pragma once
+
+#include "description.h"
+
+#include <toml++/toml.h>
+#include <functional>
+#include <limits>
+#include <map>
+
+namespace syncopate::simulated {
+
+class toml_document {
+ public:
+  // Throws description_error.
+  toml_document(std::string_view text, std::string file);
+
+  [[noreturn]] void fail(std::size_t line, const std::string& key, const std::string& what) const;
+  // At the line of a key that was read, "section.key".
+  [[noreturn]] void fail(const std::string& key, const std::string& what) const;
+
+  struct field {
+    std::string key;
+    // Stores the value. Returns: what is wrong with it, or nothing.
+    std::function<std::string(const toml::node&)> store;
+  };
+  // Reads [section]; an empty name is the top level. Names with dots are sub-tables.
+  void read(const std::string& section, const std::vector<field>& fields);
+  // Whether the flag [section] key is there and true; read() checks its type later.
+  bool is_set(const std::string& section, const std::string& key) const;
+
+ private:
+  const toml::table* table_at(const std::string& section) const;
+
+  std::string file_;
+  toml::table root_;
+  std::map<std::string, std::size_t> lines_;
+};
+
+// Kinds of fields. Limits are inclusive.
+toml_document::field integer(std::string key, unsigned& to, std::int64_t least,
+                             std::int64_t most = std::numeric_limits<std::int32_t>::max());
+toml_document::field integer(std::string key, std::uint64_t& to, std::int64_t least,
+                             std::int64_t most = std::numeric_limits<std::int64_t>::max());
+toml_document::field real(std::string key, double& to, double least, double most);
+toml_document::field flag(std::string key, bool& to);
+toml_document::field text(std::string key, std::string& to);
+toml_document::field matrix(std::string key, std::vector<std::vector<unsigned>>& to);
+toml_document::field subtable(std::string key);  // its own read() looks into it
+
+// The names a misspelt one may mean, nearest first; those too different are left out.
+std::vector<std::string> near_names(const std::string& name, const std::vector<std::string>& all);
+
+}  // namespace syncopate::simulated

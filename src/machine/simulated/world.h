@@ -1,0 +1,45 @@
+// world.h -- L0: one simulated machine with the program that runs on it.
+#pragma once
+
+#include "description.h"
+#include "futexes.h"
+#include "gather.h"
+#include "loops.h"
+#include "memory_system.h"
+#include "scheduler.h"
+#include "transactions.h"
+#include "watchers.h"
+
+namespace syncopate::simulated {
+
+struct world {
+  explicit world(description);
+
+  const description machine;
+  gatherer gather;
+  transactions htm;
+  memory_system memory;
+  watchers watching;
+  futexes kernel;
+  loops polled_loops;
+  scheduler schedule;
+
+  // How the run ended.
+  bool finished = false;  // the program ended by itself
+  int exit_status = 0;
+  cycles ended_at = 0;
+};
+
+// Made by engine::run() and never destroyed; null before.
+extern world* the_world;
+
+// The description that SYNCOPATE_MACHINE chooses. Also before the_world is made.
+const description& the_machine();
+
+// The program cannot go on: ends the run. For those who have said why.
+[[noreturn]] void stop_run(world&, int status);
+
+// Nothing can happen any more: says who waits for what, and ends the run with status 1.
+[[noreturn]] void report_deadlock(world&);
+
+}  // namespace syncopate::simulated

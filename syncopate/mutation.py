@@ -1,0 +1,161 @@
+"""Order mutation: is every memory order that a program asks for needed, and tested?
+
+The explored machine lists the ordered accesses of a scenario (SYNCOPATE_SITES=FILE) and weakens
+the n-th to relaxed (SYNCOPATE_WEAKEN=n). A mutant that no scenario fails with has survived: the
+order is stronger than needed, or the scenarios do not show why it is.
+"""
+
+import json
+import os
+import tempfile
+import tomllib
+
+from syncopate import check, checkset
+from syncopate.errors import FAILED, Failure
+
+SURVIVORS = "survivors.toml"
+_FIELDS = {"target", "operation", "order", "function", "reason"}
+
+
+class Mutant:
+    """One ordered access, made relaxed, and what the scenarios that reach it made of it."""
+
+    def __init__(self, target: str, site: dict):
+        self.target = target
+        self.operation = site["operation"]
+        self.order = site["order"]
+        self.position = site["position"]
+        self.caught_by: str | None = None
+        self.bounded = False
+        self.runs = 0
+
+    @property
+    def function(self) -> str:
+        return self.position.partition(" at ")[0]
+
+
+def main(scenarios: list[checkset.Scenario], environ: dict[str, str], as_json: bool) -> int:
+    known = read_survivors(os.path.join(checkset.folder(), SURVIVORS))
+    mutants = explore(scenarios, environ)
+    rows = [_row(mutant, known) for mutant in mutants]
+    if as_json:
+        print(json.dumps({"schema": "syncopate-mutation", "version": 1, "mutants": rows}, indent=1))
+    else:
+        _show(rows)
+    return FAILED if any(row["verdict"] == "survived" for row in rows) else 0
+
+
+def explore(scenarios: list[checkset.Scenario], environ: dict[str, str]) -> list[Mutant]:
+    """Weakens every site of every scenario, until each mutant is caught or nothing is left to try.
+
+    The same access met in several scenarios of a target is one mutant.
+    """
+    mutants: dict[tuple[str, str, str, str], Mutant] = {}
+    for scenario in scenarios:
+        target = scenario.target()
+        for site in _sites(scenario, environ):
+            key = (target, site["operation"], site["order"], site["position"])
+            mutant = mutants.setdefault(key, Mutant(target, site))
+            if mutant.caught_by is not None:
+                continue
+            result = check.run(scenario, {**environ, "SYNCOPATE_WEAKEN": str(site["site"])})
+            mutant.runs += 1
+            if result["verdict"] == "failed":
+                mutant.caught_by = scenario.name
+            elif result["verdict"] == "bounded":
+                mutant.bounded = True
+    return list(mutants.values())
+
+
+def _sites(scenario: checkset.Scenario, environ: dict[str, str]) -> list[dict]:
+    """The scenario's ordered accesses. A Failure when it fails as it is."""
+    with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
+        path = os.path.join(folder, "sites.json")
+        result = check.run(scenario, {**environ, "SYNCOPATE_SITES": path})
+        if result["verdict"] == "failed":
+            raise Failure(
+                f"{scenario.name} fails without any mutation; run"
+                f" `syncopate check {scenario.target()}` first"
+            )
+        try:
+            with open(path, encoding="utf-8") as file:
+                sites = json.load(file)
+        except (OSError, json.JSONDecodeError) as error:
+            raise Failure(f"{scenario.name}: no list of its accesses: {error}") from None
+    return [site for site in sites if site["position"] != "?"]  # the others are the runtime's own
+
+
+def read_survivors(path: str) -> list[dict]:
+    """The mutants that are known to survive, each with its reason. None when there is no file."""
+    if not os.path.exists(path):
+        return []
+    try:
+        with open(path, "rb") as file:
+            entries = tomllib.load(file).get("survivor", [])
+    except tomllib.TOMLDecodeError as error:
+        raise Failure(f"{path}: {error}") from None
+    for number, entry in enumerate(entries, 1):
+        wrong = sorted(set(entry) ^ _FIELDS)
+        if wrong or not entry["reason"].strip():
+            raise Failure(
+                f"{path}: survivor {number}: {wrong[0] if wrong else 'reason'}: each has exactly"
+                f" {', '.join(sorted(_FIELDS))}"
+            )
+    return entries
+
+
+def reason_of(mutant: Mutant, known: list[dict]) -> str | None:
+    """Why this mutant may survive; None when nobody has said. A target "ticket" means all waits of
+    it, and "*" all targets."""
+    for entry in known:
+        targets = ("*", mutant.target, mutant.target.partition(":")[0])
+        if (
+            entry["target"] in targets
+            and entry["operation"] == mutant.operation
+            and entry["order"] == mutant.order
+            and entry["function"] == mutant.function
+        ):
+            return entry["reason"]
+    return None
+
+
+def _row(mutant: Mutant, known: list[dict]) -> dict:
+    reason = None if mutant.caught_by else reason_of(mutant, known)
+    verdict = "caught" if mutant.caught_by else "known" if reason else "survived"
+    return {
+        "target": mutant.target,
+        "operation": mutant.operation,
+        "order": mutant.order,
+        "position": mutant.position,
+        "verdict": verdict,
+        "bounded": mutant.bounded,
+        "by": mutant.caught_by,
+        "reason": reason,
+    }
+
+
+def _show(rows: list[dict]) -> None:
+    from rich.table import Table
+
+    from syncopate import terminal
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("target", "access made relaxed", "where", "verdict", "by, or why it may"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        verdict = row["verdict"] + (" (bounded)" if row["bounded"] and not row["by"] else "")
+        table.add_row(
+            row["target"],
+            f"{row['operation']} {row['order']}",
+            row["position"],
+            verdict,
+            row["by"] or row["reason"] or "",
+        )
+    console = terminal.console()
+    console.print(table)
+    count = {name: sum(row["verdict"] == name for row in rows) for name in ("caught", "known")}
+    survived = len(rows) - sum(count.values())
+    console.print(
+        f"\n{len(rows)} mutants: {count['caught']} caught, {count['known']} survived for known"
+        f" reasons, {survived} survived"
+    )

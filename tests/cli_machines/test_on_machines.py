@@ -1,0 +1,215 @@
+"""`syncopate c++`, `simulate` and `check` with the modeled machines of the build."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = Path(os.environ.get("SYNCOPATE_NATIVE", ROOT / "build"))
+SECONDS = 300
+
+COUNTER = """\
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+extern "C" void syncopate_mark(const char*, unsigned long);
+
+struct spin_lock {
+  std::atomic<int> word{0};
+  void lock() {
+    while (word.exchange(1, std::memory_order_acquire) != 0) {}
+  }
+  void unlock() { word.store(0, std::memory_order_release); }
+};
+alignas(64) spin_lock the_lock;
+alignas(64) long the_counter;
+
+int main(int argc, char** argv) {
+  const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t) {
+    all.emplace_back([] {
+      for (int i = 0; i < 1000; ++i) {
+        the_lock.lock();
+        ++the_counter;
+        the_lock.unlock();
+        syncopate_mark("sections", 1);
+      }
+    });
+  }
+  for (auto& thread : all) thread.join();
+  std::printf("%ld\\n", the_counter);
+}
+"""
+RACE = """\
+#include <cassert>
+#include <atomic>
+#include <pthread.h>
+
+std::atomic<bool> ready{false};
+int data = 0;
+
+int main() {
+  pthread_t thread;
+  pthread_create(&thread, nullptr, [](void*) -> void* {
+    data = 1;
+    ready.store(true, std::memory_order_release);
+    return nullptr;
+  }, nullptr);
+  if (ready.load(std::memory_order_ORDER)) assert(data == 1);
+  pthread_join(thread, nullptr);
+}
+"""
+
+
+def on_machines(*arguments) -> subprocess.CompletedProcess:
+    """Runs `syncopate ARGUMENTS`."""
+    return subprocess.run(
+        [sys.executable, "-m", "syncopate", *map(str, arguments)],
+        env={**os.environ, "SYNCOPATE_NATIVE": str(BUILD), "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+
+
+def source(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture(scope="module", params=["g++", "clang++"])
+def counter(request, tmp_path_factory):
+    """A program for the simulated machine, by both compilers."""
+    folder = tmp_path_factory.mktemp("counter")
+    path = source(folder, "counter.cpp", COUNTER)
+    program = folder / "counter"
+    done = on_machines(
+        "c++", "--machine=simulated", f"--compiler={request.param}", "-std=c++20", "-O2",
+        path, "-o", program, "-pthread",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def test_program_is_an_ordinary_executable(counter):
+    done = subprocess.run([counter, "3"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "3000\n"
+    assert "simulated time: " in done.stderr
+
+
+def test_report_names_variables_and_is_the_same_every_time(counter, tmp_path):
+    reports = []
+    for name in ("first.json", "second.json"):
+        path = tmp_path / name
+        done = on_machines("simulate", "-m", "opteron-6272", "--json", path, counter, "4")
+        assert done.returncode == 0, done.stderr
+        reports.append(path.read_text())
+    assert reports[0] == reports[1]
+    report = json.loads(reports[0])
+    assert report["machine"] == "opteron-6272"
+    assert len(report["threads"]) == 5
+    assert report["marks"][0]["total"] == 4000
+    assert any(line["name"].startswith("the_lock") for line in report["lines"])
+    assert any(line["name"].startswith("the_counter") for line in report["lines"])
+    assert report["energy"]["joules"] > 0
+
+
+def test_stats_are_tables_on_standard_error(counter):
+    done = on_machines("simulate", "-m", "opteron-6272", "--stats", "-q", counter, "4")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "4000\n"
+    for part in ("simulated on opteron-6272 (64 processors", "energy:", "threads (", "the_lock"):
+        assert part in done.stderr
+    assert "simulated time:" not in done.stderr
+
+
+def test_timeline_is_trace_events(counter, tmp_path):
+    path = tmp_path / "timeline.json"
+    done = on_machines("simulate", "-m", "opteron-6272", "--timeline", path, counter)
+    assert done.returncode == 0, done.stderr
+    events = json.loads(path.read_text())["traceEvents"]
+    assert {event["ph"] for event in events} == {"M", "X"}
+    assert {"running", "switching"} <= {event["name"] for event in events}
+
+
+def test_sweep_prints_a_row_for_each_value(counter):
+    done = on_machines(
+        "simulate", "-m", "opteron-6272", "--sweep", "threads=1,4", "--plot", counter, "{threads}"
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line.split()[:1] in (["1"], ["4"])]
+    assert len(rows) == 4
+    assert "█" in rows[2][1]
+
+
+def test_source_is_compiled_first(tmp_path):
+    path = source(tmp_path, "status.cpp", "int main() { return 7; }\n")
+    done = on_machines("simulate", "-q", path)
+    assert done.returncode == 7
+    assert os.listdir(tmp_path) == ["status.cpp"]
+
+
+def test_c_programs_run_too(tmp_path):
+    path = source(tmp_path, "a.c", "int main(void) { return 3; }\n")
+    assert on_machines("simulate", "-q", path).returncode == 3
+
+
+def test_program_for_the_other_machine_is_refused(counter):
+    done = on_machines("check", counter)
+    assert done.returncode == 2
+    assert "was compiled for the simulated machine, not the explored" in done.stderr
+
+
+@pytest.mark.parametrize(("order", "status"), [("acquire", 0), ("relaxed", 1)])
+def test_check_of_a_program(tmp_path, order, status):
+    path = source(tmp_path, "message.cpp", RACE.replace("ORDER", order))
+    done = on_machines("check", path)
+    assert done.returncode == status, done.stderr
+    if status == 1:
+        assert "message.cpp" in done.stderr
+
+
+def test_check_as_json(tmp_path):
+    path = source(tmp_path, "message.cpp", RACE.replace("ORDER", "relaxed"))
+    done = on_machines("check", "--json", path)
+    assert done.returncode == 1
+    (result,) = json.loads(done.stdout)["results"]
+    assert result["verdict"] == "failed"
+
+
+def test_mutation_of_a_program(tmp_path):
+    path = source(tmp_path, "message.cpp", RACE.replace("ORDER", "acquire"))
+    done = on_machines("check", "--mutate", "--json", path)
+    mutants = json.loads(done.stdout)["mutants"]
+    found = {mutant["operation"]: mutant for mutant in mutants}
+    for operation, order in (("store", "release"), ("load", "acquire")):
+        assert found[operation]["order"] == order
+        assert found[operation]["verdict"] == "caught"
+        assert found[operation]["by"] == "message.cpp"
+    survived = any(mutant["verdict"] == "survived" for mutant in mutants)
+    assert done.returncode == (1 if survived else 0)
+
+
+def test_check_of_a_shipped_test():
+    done = on_machines("check", "--seconds", "5", "condition")
+    assert done.returncode in (0, 3), done.stdout + done.stderr
+    verdicts = {line.split()[0] for line in done.stdout.splitlines()[:-1]}
+    assert verdicts <= {"passed", "bounded"}
+    assert verdicts
+
+
+def test_check_of_nothing_known():
+    done = on_machines("check", "conditoin")
+    assert done.returncode == 2
+    assert "did you mean condition" in done.stderr

@@ -1,0 +1,133 @@
+// The reports of a simulated run, from statistics made by hand.
+#include "machine/simulated/report_figures.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace syncopate::simulated {
+namespace {
+
+alignas(64) int watched_word[16];
+
+statistics small_run() {
+  statistics run;
+  run.machine = "test-4c";
+  run.hertz = 1e9;
+  run.cycles = 2'000'000;
+  run.finished = true;
+  run.energy = {0.25, 0.125, 0.0625, 0.0625};
+  run.threads.resize(2);
+  run.threads[1].index = 1;
+  run.threads[0].end = 2'000'000;
+  run.threads[1].begin = 1'000'000;
+  run.threads[1].end = 2'000'000;
+  run.threads[0].cycles[static_cast<std::size_t>(activity::running)] = 2'000'000;
+  run.threads[1].cycles[static_cast<std::size_t>(activity::spinning)] = 750'000;
+  run.threads[1].cycles[static_cast<std::size_t>(activity::parked)] = 250'000;
+  run.processors.resize(4);
+  run.processors[0].memory.accesses = 1000;
+  run.processors[0].memory.l1_misses = 10;
+
+  wait_statistics wait;
+  wait.address = reinterpret_cast<std::uintptr_t>(&watched_word[2]);
+  wait.kind = wait_kind::await;
+  wait.waits = 100;
+  for (int i = 0; i < 100; ++i) wait.waited.add(1000);
+  wait.most_waiters = 3;
+  run.waits.push_back(wait);
+
+  line_statistics line;
+  line.what = reinterpret_cast<std::uintptr_t>(&watched_word) / 64;
+  line.misses = 12345;
+  run.lines.push_back(line);
+
+  abort_statistics abort;
+  abort.cause = abort_cause::write_capacity;
+  abort.line = reinterpret_cast<std::uintptr_t>(&watched_word);
+  abort.count = 7;
+  run.aborts.push_back(abort);
+
+  mark_statistics mark;
+  mark.name = "sections \"a\"";
+  mark.by_thread = {300, 100};
+  mark.last = 1'000'000;
+  run.marks.push_back(mark);
+  run.timeline.push_back({1, 2, activity::spinning, 1'000'000, 1'500'000, wait.address});
+  return run;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(ReportFigures, QuantilesStayWithinTheirPowerOfTwo) {
+  histogram waited;
+  EXPECT_EQ(quantile(waited, 0.5), 0u);
+  for (int i = 0; i < 99; ++i) waited.add(100);
+  waited.add(5000);
+  EXPECT_GE(quantile(waited, 0.5), 64u);
+  EXPECT_LT(quantile(waited, 0.5), 128u);
+  EXPECT_LE(quantile(waited, 0.99), 128u);
+  EXPECT_EQ(quantile(waited, 1.0), 5000u);
+}
+
+TEST(ReportFigures, ThreeDigits) {
+  EXPECT_EQ(duration(0), "0 ns");
+  EXPECT_EQ(duration(1.5e-9), "1.50 ns");
+  EXPECT_EQ(duration(812e-9), "812 ns");
+  EXPECT_EQ(duration(0.0401), "40.1 ms");
+  EXPECT_EQ(duration(999.96e-6), "1.00 ms");
+  EXPECT_EQ(quantity(812), "812");
+  EXPECT_EQ(quantity(1'250'000), "1.25 M");
+  EXPECT_EQ(share(1, 4), "25.0 %");
+  EXPECT_EQ(share(1, 100'000), "<0.1 %");
+  EXPECT_EQ(share(0, 4), "-");
+}
+
+TEST(TextReport, NamesVariablesAndSharesOfTime) {
+  const std::string text = text_report(small_run());
+  EXPECT_TRUE(has(text, "simulated on test-4c (4 processors, 1.00 GHz): 2.00 ms")) << text;
+  EXPECT_TRUE(has(text, "energy: 0.25 J, 125 W on average")) << text;
+  EXPECT_TRUE(has(text, "syncopate::simulated::watched_word[2]")) << text;
+  EXPECT_TRUE(has(text, "75.0 %")) << text;  // spinning of thread 1
+  EXPECT_TRUE(has(text, "12.3 k")) << text;
+  EXPECT_TRUE(has(text, "write capacity")) << text;
+  EXPECT_TRUE(has(text, "0.750")) << text;  // fairness factor
+  EXPECT_FALSE(has(text, "transactions")) << "there were none";
+}
+
+TEST(TextReport, ManyThreadsOfOneFunctionShareARow) {
+  statistics run = small_run();
+  run.threads.resize(65);
+  for (unsigned i = 0; i < 65; ++i) run.threads[i].index = i;
+  const std::string text = text_report(run);
+  EXPECT_TRUE(has(text, "  64 x")) << text;
+  EXPECT_TRUE(has(text, "  0 main")) << text;
+}
+
+TEST(JsonReport, HasEverythingAndEscapes) {
+  const std::string text = json_report(small_run());
+  EXPECT_TRUE(has(text, "\"schema\": \"syncopate-machine-report\", \"version\": 1")) << text;
+  EXPECT_TRUE(has(text, "\"average_watts\": 125")) << text;
+  EXPECT_TRUE(has(text, "\"name\": \"sections \\\"a\\\"\", \"total\": 400, \"fairness\": 0.75"));
+  EXPECT_TRUE(has(text, "\"cause\": \"write_capacity\"")) << text;
+  EXPECT_TRUE(has(text, "\"spinning\": 750000, \"parked\": 250000")) << text;
+}
+
+TEST(JsonReport, SameBytesEveryTime) {
+  EXPECT_EQ(json_report(small_run()), json_report(small_run()));
+}
+
+TEST(TraceReport, StretchesOfThreadsAndProcessors) {
+  const std::string text = trace_report(small_run());
+  EXPECT_TRUE(has(text,
+                  "\"ph\": \"X\", \"name\": \"spinning\", \"cat\": \"spinning\", \"pid\": 1, "
+                  "\"tid\": 1, \"ts\": 1000, \"dur\": 500"))
+      << text;
+  EXPECT_TRUE(has(text, "\"name\": \"thread 1\", \"cat\": \"spinning\", \"pid\": 2, \"tid\": 2"));
+  EXPECT_TRUE(has(text, "\"for\": \"syncopate::simulated::watched_word[2]\"")) << text;
+}
+
+}  // namespace
+}  // namespace syncopate::simulated

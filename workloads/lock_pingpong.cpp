@@ -1,0 +1,38 @@
+// lock_pingpong.cpp -- lock and unlock as often as one can, with the same work inside and outside.
+//
+// Source: Akkan, Lang & Ionkov, LA-UR-13-26575, section IV-A, figure 1: "equal amount of work
+// inside and outside of a critical section". The paper does not say how much.
+#include "common.h"
+
+namespace {
+using namespace workloads;
+
+struct shared_data {
+  alignas(128) std::uint64_t count = 0;
+};
+}  // namespace
+
+int main(int argc, char** argv) {
+  const options o(argc, argv, "Threads lock and unlock one lock.",
+                  {{"lock", "auto", "a lock of `syncopate list`, or pthread"},
+                   threads_option,
+                   {"pairs", "1000", "lock/unlock pairs of each thread"},
+                   {"work", "100", "nanoseconds of work inside, and again outside"},
+                   pin_option,
+                   seed_option});
+  const std::uint64_t pairs = o.number("pairs"), work = o.number("work");
+  const auto lock = make_lock(o);
+  shared_data data;
+  const outcome result = run_threads(o, [&](std::uint32_t) {
+    for (std::uint64_t i = 0; i < pairs; ++i) {
+      lock->lock();
+      ++data.count;
+      compute(work);
+      lock->unlock();
+      compute(work);
+    }
+    return pairs;
+  });
+  return report("lock_pingpong", o, result, data.count == result.operations(),
+                member("lock", o.text("lock")) + member("work_ns", work));
+}

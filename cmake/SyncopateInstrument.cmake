@@ -13,6 +13,8 @@ set(SYNCOPATE_INSTRUMENT_OPTIONS
   -D_GLIBCXX_EXTERN_TEMPLATE=0  # strings are instantiated, and so instrumented, in the program
   "SHELL:-include ${SYNCOPATE_INSTRUMENT_INCLUDE}/syncopate/instrument/builtins.h"
   -fno-omit-frame-pointer
+  # A jump to the machine's function would give the access its caller's place in reports.
+  -fno-optimize-sibling-calls
   -g)
 set(SYNCOPATE_INSTRUMENT_OPTIONS_GNU
   "SHELL:--param tsan-instrument-func-entry-exit=0"

@@ -55,7 +55,7 @@ def compile_flags(is_clang: bool, given: list[str]) -> tuple[list[str], list[str
         before.append("-g")
     if not any(word.endswith("omit-frame-pointer") for word in given):
         before.append("-fno-omit-frame-pointer")
-    after = ["-fsanitize=thread", "-U_FORTIFY_SOURCE"]
+    after = ["-fsanitize=thread", "-U_FORTIFY_SOURCE", "-fno-optimize-sibling-calls"]
     after += [f"-fno-builtin-{function}" for function in _FUNCTIONS]
     choices = ["instrument-func-entry-exit=0", "distinguish-volatile=1"]
     if is_clang:

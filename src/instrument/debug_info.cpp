@@ -1,4 +1,4 @@
-// debug_info.cpp -- L0: names of code and variables from symbol tables and DWARF (elfutils libdwfl).
+// debug_info.cpp -- L0: names of code and variables from symbol tables and DWARF (libdwfl).
 #include "debug_info.h"
 
 #include "debug_dies.h"
@@ -124,8 +124,8 @@ struct unit_at {
   Dwarf_Addr bias = 0;
 };
 
-// clang writes no .debug_aranges, the index that dwfl_module_addrdie() looks into, and elfutils 0.188
-// misreads its DWARF 5 range lists, so the functions decide, not the unit's own ranges.
+// clang writes no .debug_aranges, the index that dwfl_module_addrdie() looks into, and elfutils
+// 0.188 misreads its DWARF 5 range lists, so the functions decide, not the unit's own ranges.
 unit_at find_unit(Dwfl_Module* module, std::uintptr_t pc) {
   unit_at unit;
   unit.die = dwfl_module_addrdie(module, pc, &unit.bias);

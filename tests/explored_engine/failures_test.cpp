@@ -92,7 +92,7 @@ TEST(Deadlock, waiting_that_ends_is_none) {
   EXPECT_TRUE(f.has({7}));
 }
 TEST(LostWakeUp, is_a_deadlock_with_a_parked_thread) {
-  // The waker looks for waiters before it changes the word: the sleeper may announce itself between.
+  // The waker looks for waiters before it changes the word: the sleeper may come in between.
   const found f = explore({[] {
                              const bool waits = y.load(sc) != 0;
                              x.store(1, sc);

@@ -131,8 +131,7 @@ TEST(DataNames, ManyBlocks) {
 TEST(DataNames, LineWithSeveralObjects) {
   const std::uintptr_t line = address_of(&subject::the_whole.parts[0].slots[1].word);
   EXPECT_EQ(range_name(line, 64), "subject::the_whole.parts[0].slots[1].word");
-  EXPECT_EQ(range_name(address_of(library::numbers()), 32, 2),
-            "library::variable[0], [1], ...");
+  EXPECT_EQ(range_name(address_of(library::numbers()), 32, 2), "library::variable[0], [1], ...");
   EXPECT_EQ(range_name(address_of(&bare_numbers[0]), 24), "bare_numbers");
 }
 

@@ -2,9 +2,9 @@
 //
 // Source        Akkan, Lang & Ionkov, LA-UR-13-26575, section III-B. How we deviate: the paper's
 //               runtime knows where its pinned threads are; here the first episode has one level
-//               and learns it. A participant that moves later keeps the node of its first arrival: that
-//               costs time, and is never wrong. An episode number takes the place of resetting the
-//               monitored word.
+//               and learns it. A participant that moves later keeps the node of its first arrival:
+//               that costs time, and is never wrong. An episode number takes the place of
+//               resetting the monitored word.
 // Fairness      all go on together.
 // Space         64 B * (nodes + 2), 4 B per participant.
 // Uncontended   the last to arrive: 2 RMWs.

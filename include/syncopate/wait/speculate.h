@@ -2,10 +2,10 @@
 // caches.
 //
 // Source        Izraelevitz, Xiang & Scott, "Performance Improvement via Always-Abort HTM", PACT
-//               2017, section III-A, figure 3 (enter_aahtm, AAHTM_TEST). How we deviate: it
-//               runs on past unlock() until something else aborts it; here the unlock() of the lock
-//               that it waits for ends it. The listing's XTEST would take an ordinary transaction
-//               around the lock for speculation; a thread-local word tells them apart.
+//               2017, section III-A, figure 3 (enter_aahtm, AAHTM_TEST). How we deviate: the
+//               paper's runs on past unlock() until something else aborts it; here the unlock() of
+//               the lock that it waits for ends it. The listing's XTEST would take an ordinary
+//               transaction around the lock for speculation; a thread-local word tells them apart.
 //
 // lock() of a waiter begins a transaction that can never commit, and returns as if it held the
 // lock. The critical section runs on what it finds, perhaps on another holder's half-made changes;

@@ -1,7 +1,7 @@
 // engine.cpp -- L0: engine.h on the explored machine.
 //
-// Hardware transactions are not explored: htm_usable() is false and htm_begin() returns cause::other,
-// so a program takes its fallback paths.
+// Hardware transactions are not explored: htm_usable() is false and htm_begin() returns
+// cause::other, so a program takes its fallback paths.
 #include "machine.h"
 #include "program.h"
 

@@ -1,4 +1,4 @@
-// report.h -- L0: an exploration's verdict in words: one line, the failing execution as a table, JSON.
+// report.h -- L0: a verdict in words: one line, the failing execution as a table, JSON.
 #pragma once
 
 #include "options.h"
@@ -8,7 +8,7 @@
 
 namespace syncopate::explored {
 
-// "syncopate: explored: passed: 1,234 executions, ..." and its reason if it is bounded. One line.
+// One line: "syncopate: explored: passed: 1,234 executions ..." and the limit if it is bounded.
 std::string summary(const verdict&);
 
 // The failure, every step of the execution that led to it, what each thread was about to do, and

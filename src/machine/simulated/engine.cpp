@@ -125,11 +125,11 @@ void store(address at, unsigned bytes, word value, std::memory_order order, plac
   w.schedule.settle(me);
   ++me.atomics;
   const cycles begun = me.clock;
-  // A sequentially consistent store waits for its own completion (x86: XCHG or MFENCE).
   charge(w, me, at, bytes, use::write, where);
   announce_write(w, me, at, bytes, begun);
   w.gather.atomic_write(me, at, false);
   write(at, bytes, value);
+  // It waits for its own completion (x86: XCHG or MFENCE).
   if (order == std::memory_order_seq_cst) me.clock = w.memory.fence(me.processor, me.clock);
 }
 

@@ -36,7 +36,7 @@ void relax(std::uint32_t steps, place where) {
   thread& me = w.schedule.running();
   // As Intel's PAUSE does.
   leave_transaction(w, me, where);
-  const cycles spent = cycles{steps} * w.machine.core.relax_cycles;
+  const cycles spent = me.vary(cycles{steps} * w.machine.core.relax_cycles);
   me.clock += spent;
   me.relaxed += spent;
   w.schedule.settle(me);

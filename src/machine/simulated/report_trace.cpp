@@ -1,4 +1,4 @@
-// report_trace.cpp -- L0: the timeline of a simulated run as Chrome trace events: one track for each
+// report_trace.cpp -- L0: a simulated run as Chrome trace events: one track for each
 // thread (what it did) and one for each processor (whom it served).
 //
 // Format: "Trace Event Format", complete events ("X") and metadata ("M"); times are microseconds.

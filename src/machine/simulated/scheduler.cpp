@@ -9,7 +9,7 @@ namespace syncopate::simulated {
 
 namespace {
 
-constexpr std::uint64_t default_limit_seconds = 60;
+constexpr std::uint64_t default_limit_seconds = 600;
 
 // What a fiber calls first; the thread pointer is the fiber's own.
 void start_of_fiber(void* argument) {
@@ -42,6 +42,7 @@ thread& scheduler::add_thread(void (*entry)(void*), void* argument, std::size_t 
   reap();
   thread& t = threads_.emplace_back();
   t.index = static_cast<unsigned>(threads_.size() - 1);
+  t.drift = t.index;
   t.entry = entry;
   t.argument = argument;
   t.body = instrument::create_fiber(&start_of_fiber, &t, stack_bytes);

@@ -83,6 +83,8 @@ struct thread {
   cycles stalled = 0;
   loop_state loop;
 
+  std::uint32_t drift = 1;
+
   phase state = phase::queued;
   activity doing = activity::ready;
   cycles since = 0;         // of `doing`
@@ -110,6 +112,13 @@ struct thread {
   transaction htm;
   thread_statistics counted;
 
+  // About `spent`, within a sixteenth. Were pauses exact, two loops could run in step for ever, one
+  // of them always looking while the other has the lock; real ones drift.
+  cycles vary(cycles spent) noexcept {
+    drift = drift * 1664525 + 1013904223;  // Numerical Recipes' generator
+    spent -= spent >> 4;
+    return spent + (spent * (drift >> 27) >> 8);
+  }
   // `spent` cycles that siblings compete for were just charged.
   void slow_down(cycles spent) noexcept {
     owed += spent * slowed;

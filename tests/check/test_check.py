@@ -1,0 +1,90 @@
+"""Every primitive under every interleaving: passed, or bounded where that is known; every mutant
+caught."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "tests" / "check"
+
+# More executions than any scenario needs that can be explored in seconds.
+ENOUGH = 150_000
+
+# Too many executions to explore all of them: how many are, every time. The search is
+# deterministic, so these are always the same ones.
+BOUNDED = {
+    ("lock_check", "auto two_threads"): 20_000,
+    ("lock_check", "auto three_threads"): 20_000,
+    ("lock_check", "ticket:park three_threads"): 20_000,
+    ("lock_check", "ticket:spin_then_park three_threads"): 20_000,
+    ("condition_check", "two_waiters_notify_all"): 20_000,
+    ("condition_check", "two_waiters_two_signals"): 20_000,
+    ("rwlock_check", "writer_and_two_readers"): 20_000,
+}
+
+
+def scenarios(program: str) -> list[str]:
+    environment = {**os.environ, "SYNCOPATE_QUIET": "1"}
+    command = [str(PROGRAMS / program)]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, env=environment, text=True, check=True, timeout=60
+    )
+    return done.stdout.splitlines()
+
+
+def explore(program: str, scenario: str, executions: int, **variables: str) -> dict:
+    """Runs one scenario; returns the explored machine's verdict, with its output beside it."""
+    environment = {
+        **os.environ,
+        "SYNCOPATE_EXPLORE": f"executions={executions}",
+        "SYNCOPATE_STATS": "json",
+        **variables,
+    }
+    done = subprocess.run(
+        [str(PROGRAMS / program), *scenario.split()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    verdicts = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    assert verdicts, done.stdout
+    return {"output": done.stdout, "status": done.returncode, **json.loads(verdicts[-1])}
+
+
+def of(*programs: str) -> list[tuple[str, str]]:
+    return [(program, scenario) for program in programs for scenario in scenarios(program)]
+
+
+def every_check() -> list[str]:
+    names = sorted(path.name.removesuffix(".cpp") for path in Path(__file__).parent.glob("*.cpp"))
+    return [name for name in names if name != "mutants_check"]
+
+
+@pytest.mark.parametrize(("program", "scenario"), of(*every_check()))
+def test_primitive(program: str, scenario: str) -> None:
+    limit = BOUNDED.get((program, scenario))
+    result = explore(program, scenario, limit or ENOUGH)
+    assert result["verdict"] == ("bounded" if limit else "passed"), result["output"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("program", "scenario"), sorted(BOUNDED))
+def test_primitive_deeper(program: str, scenario: str) -> None:
+    result = explore(program, scenario, 1_000_000)
+    assert result["verdict"] in ("passed", "bounded"), result["output"]
+
+
+@pytest.mark.parametrize(("program", "scenario"), of("mutants_check"))
+def test_mutant_is_caught(program: str, scenario: str) -> None:
+    result = explore(program, scenario, ENOUGH)
+    assert result["verdict"] == "failed", result["output"]
+    assert result["failure"]["schedule"], result["output"]
+    replayed = explore(program, scenario, ENOUGH, SYNCOPATE_SCHEDULE=result["failure"]["schedule"])
+    assert replayed["verdict"] == "failed", replayed["output"]
+    assert replayed["failure"]["kind"] == result["failure"]["kind"]

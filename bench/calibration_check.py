@@ -27,6 +27,7 @@ from syncopate import calibrate  # noqa: E402
 LOCKS = ["pthread", "futex", "tatas:spin", "tatas", "ticket:spin", "mcs:spin", "mcs", "auto"]
 THREADS = [1, 2, 4, 8]
 WORK = 100  # nanoseconds inside, and again outside
+FEW = 40  # pairs of a thread where each hand-over waits for the scheduler
 
 
 def progress(text: str) -> None:
@@ -92,13 +93,13 @@ def main() -> int:
     for number in range(o.rounds):
         progress(f"round {number + 1} of {o.rounds}")
         for lock, threads in cases:
-            pairs = o.pairs // 100 if collapses(lock, threads) else o.pairs
+            pairs = FEW if collapses(lock, threads) else o.pairs
             rate = run(o.build / "lock_pingpong", lock, threads, pairs, dict(os.environ))
             measured[lock, threads].append(rate)
     rows = []
     for lock, threads in cases:
         progress(f"predicting {lock} x {threads}")
-        pairs = max(100, o.pairs // 100)
+        pairs = FEW if collapses(lock, threads) else max(FEW, o.pairs // 100)
         guess = predicted(o.build, o.machine, lock, threads, pairs)
         real = sorted(measured[lock, threads])
         middle = statistics.median(real)

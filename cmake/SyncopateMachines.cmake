@@ -32,6 +32,16 @@ function(syncopate_simulated_code_options target)
     $<$<CONFIG:Debug>:-O1>)
 endfunction()
 
+# A machine's library holds memory of the program's: locks' nodes, the records of threads. The loader
+# maps it where it is linked for if nothing is there, also under address randomization; so results do
+# not depend on that (src/instrument/layout.h has the program's other memory).
+include(CheckLinkerFlag)
+set(SYNCOPATE_MACHINE_ADDRESS "LINKER:-Ttext-segment=0x1c0000000000")
+check_linker_flag(CXX "${SYNCOPATE_MACHINE_ADDRESS}" SYNCOPATE_LINKER_HAS_TEXT_SEGMENT)
+if(NOT SYNCOPATE_LINKER_HAS_TEXT_SEGMENT)
+  set(SYNCOPATE_MACHINE_ADDRESS "")
+endif()
+
 # lib/libsyncopate-NAME.so out of the front end and one engine.
 #   syncopate_machine_library(NAME [PTHREAD algorithm|model] SOURCES ... [LIBRARIES ...])
 # PTHREAD says what stands behind pthread's objects (src/instrument/pthread/objects.h); unless given,
@@ -55,6 +65,7 @@ function(syncopate_machine_library name)
     ${arg_LIBRARIES} "${SYNCOPATE_BOOST_CONTEXT}" PkgConfig::LIBDW ${CMAKE_DL_LIBS})
   # now: binding a name at its first use would need more stack than some have here.
   target_link_options(${target} PRIVATE
+    ${SYNCOPATE_MACHINE_ADDRESS}
     "LINKER:--version-script=${SYNCOPATE_INSTRUMENT_DIR}/exports.map"
     LINKER:--exclude-libs,ALL LINKER:-Bsymbolic LINKER:-z,now LINKER:-z,nodelete
     LINKER:--no-undefined)

@@ -48,26 +48,40 @@ def main(scenarios: list[checkset.Scenario], environ: dict[str, str], as_json: b
 def explore(scenarios: list[checkset.Scenario], environ: dict[str, str]) -> list[Mutant]:
     """Weakens every site of every scenario, until each mutant is caught or nothing is left to try.
 
-    The same access met in several scenarios of a target is one mutant.
+    The same access met in several scenarios of a target is one mutant. Where a limit has ended the
+    systematic search, executions at random come next: they reach deeper.
     """
-    mutants: dict[tuple[str, str, str, str], Mutant] = {}
-    for scenario in scenarios:
-        target = scenario.target()
-        for site in _sites(scenario, environ):
-            key = (target, site["operation"], site["order"], site["position"])
-            mutant = mutants.setdefault(key, Mutant(target, site))
-            if mutant.caught_by is not None:
-                continue
-            result = check.run(scenario, {**environ, "SYNCOPATE_WEAKEN": str(site["site"])})
-            mutant.runs += 1
-            if result["verdict"] == "failed":
-                mutant.caught_by = scenario.name
-            elif result["verdict"] == "bounded":
-                mutant.bounded = True
+    mutants: dict[tuple[str, ...], Mutant] = {}
+    bounded = [each for each in scenarios if _attack(each, environ, mutants)]
+    searched = ",".join([*filter(None, [environ.get("SYNCOPATE_EXPLORE")]), "random=1"])
+    for scenario in bounded:
+        targets = (each for each in mutants.values() if each.target == scenario.target())
+        if any(each.bounded and each.caught_by is None for each in targets):
+            _attack(scenario, {**environ, "SYNCOPATE_EXPLORE": searched}, mutants)
     return list(mutants.values())
 
 
-def _sites(scenario: checkset.Scenario, environ: dict[str, str]) -> list[dict]:
+def _attack(
+    scenario: checkset.Scenario, environ: dict[str, str], mutants: dict[tuple[str, ...], Mutant]
+) -> bool:
+    """Tries each site of one scenario. Returns whether a limit has saved a mutant."""
+    target = scenario.target()
+    bounded = False
+    for site in sites_of(scenario, environ):
+        key = (target, site["operation"], site["order"], site["position"])
+        mutant = mutants.setdefault(key, Mutant(target, site))
+        if mutant.caught_by is not None:
+            continue
+        result = check.run(scenario, {**environ, "SYNCOPATE_WEAKEN": str(site["site"])})
+        mutant.runs += 1
+        if result["verdict"] == "failed":
+            mutant.caught_by = scenario.name
+        elif result["verdict"] == "bounded":
+            mutant.bounded = bounded = True
+    return bounded
+
+
+def sites_of(scenario: checkset.Scenario, environ: dict[str, str]) -> list[dict]:
     """The scenario's ordered accesses. A Failure when it fails as it is."""
     with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
         path = os.path.join(folder, "sites.json")
@@ -79,10 +93,9 @@ def _sites(scenario: checkset.Scenario, environ: dict[str, str]) -> list[dict]:
             )
         try:
             with open(path, encoding="utf-8") as file:
-                sites = json.load(file)
+                return json.load(file)
         except (OSError, json.JSONDecodeError) as error:
             raise Failure(f"{scenario.name}: no list of its accesses: {error}") from None
-    return [site for site in sites if site["position"] != "?"]  # the others are the runtime's own
 
 
 def read_survivors(path: str) -> list[dict]:

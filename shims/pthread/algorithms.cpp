@@ -27,6 +27,7 @@ constexpr algorithm make(const lock_entry<Lock>& entry) {
   a.wait = entry.wait.data();
   a.is_default = entry.is_default;
   a.glibc_word = glibc_word;
+  a.preload = Lock::traits.preload;
   a.lock = [](void* object) { as<Lock>(object).lock(); };
   a.try_lock = [](void* object) { return as<Lock>(object).try_lock(); };
   a.unlock = [](void* object) { as<Lock>(object).unlock(); };
@@ -38,9 +39,14 @@ constexpr algorithm make(const lock_entry<Lock>& entry) {
   return a;
 }
 
-// Whether unmodified programs may have the lock.
+// Whether unmodified programs may have the lock; on a modeled machine, they may have every one.
+#if defined(SYNCOPATE_EVERY_LOCK)
 template <class Lock>
-inline constexpr bool offered = Lock::traits.excludes && Lock::traits.preload;
+inline constexpr bool offered = Lock::traits.excludes;
+#else
+template <class Lock>
+inline constexpr bool offered = Lock::traits.excludes&& Lock::traits.preload;
+#endif
 
 constexpr std::size_t count = [] {
   std::size_t n = 0;

@@ -12,6 +12,7 @@ struct algorithm {
   const char* name;
   const char* wait;  // "" where the algorithm brings its own waiting
   bool is_default;   // what `name` alone stands for
+  bool preload;      // as in locks/traits.h; true in the preload library itself
   bool glibc_word;   // keeps glibc's representation (word at offset 0)
   void (*lock)(void* object);
   bool (*try_lock)(void* object);

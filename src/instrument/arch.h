@@ -15,6 +15,9 @@ long raw_system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0
 std::uintptr_t thread_pointer() noexcept;
 void set_thread_pointer(std::uintptr_t) noexcept;
 
+// Where a signal interrupted the program; `context` is the third argument of its handler.
+std::uintptr_t interrupted_pc(const void* context) noexcept;
+
 // Where a function that saves a stack was called: what it has to preserve for its caller. The order
 // of the members is known to the assembly.
 struct registers {

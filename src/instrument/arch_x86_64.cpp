@@ -7,6 +7,7 @@
 #include <immintrin.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 
 #include <cstddef>
 
@@ -53,6 +54,11 @@ void set_thread_pointer(std::uintptr_t base) noexcept {
   if (has_fsgsbase) [[likely]]
     write_fs_base(base);
   else raw_system_call(SYS_arch_prctl, ARCH_SET_FS, static_cast<long>(base));
+}
+
+std::uintptr_t interrupted_pc(const void* context) noexcept {
+  return static_cast<std::uintptr_t>(
+      static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
 }
 
 void call_on_stack(void* stack_end, void (*function)(void*), void* argument) noexcept {

@@ -277,6 +277,18 @@ std::vector<source_position> frames_at(std::uintptr_t pc) {
   return frames;
 }
 
+std::string function_symbol(std::uintptr_t entry) {
+  Dwfl_Module* module = module_at(entry);
+  GElf_Off offset = 0;
+  GElf_Sym symbol{};
+  const char* name = module == nullptr ? nullptr
+                                       : dwfl_module_addrinfo(module, entry, &offset, &symbol,
+                                                              nullptr, nullptr, nullptr);
+  return name == nullptr || offset != 0 || GELF_ST_TYPE(symbol.st_info) != STT_FUNC
+             ? std::string()
+             : demangled(name);
+}
+
 variable variable_at(std::uintptr_t address) {
   Dwfl_Module* module = module_at(address);
   return module == nullptr ? variable{} : find_variable(module, address, false);

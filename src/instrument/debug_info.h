@@ -14,6 +14,9 @@ namespace syncopate::instrument {
 // the symbol's or the module's name; empty where no module is.
 std::vector<source_position> frames_at(std::uintptr_t pc);
 
+// The demangled symbol of the function that begins at `entry`; empty where none does.
+std::string function_symbol(std::uintptr_t entry);
+
 struct variable {
   std::string name;  // empty: none
   std::uintptr_t start = 0;

@@ -20,4 +20,9 @@ inline constexpr std::uintptr_t stacks = 0x2000'0000'0000;
 inline constexpr std::size_t stack_slot = (std::size_t{256} << 20) + 4096;
 inline constexpr unsigned stack_slots = 4096;
 
+// What the program maps by itself, one after the other; never used twice in a run.
+inline constexpr std::uintptr_t mappings = 0x2800'0000'0000;
+
+// This library itself lies at 0x1c00'0000'0000 (cmake/SyncopateMachines.cmake).
+
 }  // namespace syncopate::instrument::layout

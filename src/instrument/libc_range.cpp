@@ -17,6 +17,8 @@ int look_at(dl_phdr_info* module, std::size_t, void*) {
     range = &libc_code;
   } else if (std::strncmp(name, "ld-linux", 8) == 0 || std::strncmp(name, "ld-2", 4) == 0) {
     range = &linker_code;
+  } else if (std::strncmp(name, "libstdc++.so", 12) == 0) {
+    range = &cpp_library_code;
   }
   if (range == nullptr) return 0;
   std::uintptr_t low = UINTPTR_MAX, high = 0;

@@ -10,14 +10,15 @@
 
 namespace syncopate::instrument {
 
-// Where the C library and the dynamic linker have their code; found by find_libc() at start-up.
+// Where the C library, the dynamic linker and the C++ library have their code; found by find_libc()
+// at start-up.
 struct code_range {
   std::uintptr_t low = 0, bytes = 0;
   bool has(const void* place) const noexcept {
     return reinterpret_cast<std::uintptr_t>(place) - low < bytes;
   }
 };
-inline constinit code_range libc_code{}, linker_code{};
+inline constinit code_range libc_code{}, linker_code{}, cpp_library_code{};
 void find_libc();
 
 // Whether a call came from inside the C library. It may hold its own locks then (a stream's, the

@@ -89,6 +89,7 @@ SYNCOPATE_EXPORT bool syncopate_await(const volatile void* word, unsigned size, 
     instrument::fail("a static constructor waits, and there is no other thread yet");
   }
   const engine_scope inside;
+  instrument::order_is_programs = true;
   return engine::await(address(word), size, static_cast<std::memory_order>(order), depth, done,
                        context, until, *value, PLACE);
 }

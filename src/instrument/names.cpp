@@ -121,6 +121,7 @@ std::string place_name(const void* place) {
 }
 
 std::string function_name(const void* entry) {
+  if (std::string callable = callable_name(entry); !callable.empty()) return callable;
   return code_name(static_cast<const char*>(entry) + 1);
 }
 

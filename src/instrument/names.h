@@ -38,7 +38,8 @@ std::string code_name(const void* place);
 // "queue.cpp:123", or the function's name when the file is not known.
 std::string place_name(const void* place);
 
-// A function by its entry address (a thread's start routine): "worker at main.cpp:12".
+// A function by its entry address (a thread's start routine): "worker at main.cpp:12"; for what
+// std::thread makes of a function object, that: "main::{lambda()#1}".
 std::string function_name(const void* entry);
 
 // ---- data -------------------------------------------------------------------------------------
@@ -89,6 +90,12 @@ heap_block block_of(std::uintptr_t address);
 // pointer. Bounds as fiber.h's stack_of() and tls_of() give them.
 void note_thread(unsigned thread, std::uintptr_t stack_low, std::uintptr_t stack_high,
                  std::uintptr_t tls_low, std::uintptr_t tls_high);
+
+// What a thread runs: its start routine and the argument of that, before it runs. Remembers enough to
+// tell what std::thread's own routine will call.
+void note_thread_routine(unsigned thread, const void* routine, const void* argument);
+// The entry of the function that names the thread best; null when unknown.
+const void* thread_routine(unsigned thread);
 
 // Forgets blocks and threads: the program starts anew (the explored machine's next execution).
 void forget_blocks_and_threads();

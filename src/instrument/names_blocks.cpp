@@ -84,6 +84,11 @@ void note_free(std::uintptr_t address, const void* place) {
   block->live = false;
 }
 
+heap_block block_at(std::uintptr_t start) {
+  const heap_block* block = blocks().known(start);
+  return block == nullptr ? heap_block{} : *block;
+}
+
 heap_block block_of(std::uintptr_t address) {
   heap_block best;
   for (const heap_block& block : blocks().slots()) {
@@ -114,6 +119,7 @@ const thread_memory* thread_with(std::uintptr_t address) {
 void forget_blocks_and_threads() {
   blocks().clear();
   all_threads().clear();
+  forget_thread_routines();
 }
 
 }  // namespace syncopate::instrument

@@ -11,6 +11,15 @@ inline thread_local constinit int machine_depth [[gnu::tls_model("initial-exec")
 inline constinit int machine_depth = 1;  // 1 until the program starts
 #endif
 
+// Whether the atomic operation that the engine is about to be given is one that the program wrote,
+// with an order that the program chose; not one that this library makes on the program's behalf.
+// The front end sets it right before it calls the engine; whoever asks takes it.
+#if defined(SYNCOPATE_REAL_THREADS)
+inline thread_local constinit bool order_is_programs [[gnu::tls_model("initial-exec")]] = false;
+#else
+inline constinit bool order_is_programs = false;
+#endif
+
 // Files that are themselves instrumented (pthread/, stl/) read the depth unseen by the machine.
 #if defined(__SANITIZE_THREAD__)
 #define SYNCOPATE_UNSEEN __attribute__((no_sanitize("thread")))

@@ -18,10 +18,13 @@ struct key_record {
   void (*destructor)(void*);
 };
 constinit key_record keys[PTHREAD_KEYS_MAX] = {};
+// Keys from here on were never made. The C library hands out the lowest free one, so that most
+// programs have a handful, and every thread's end looks at those only.
+constinit unsigned keys_end = 0;
 
 bool run_key_destructors_once() {
   bool any = false;
-  for (unsigned i = 0; i < PTHREAD_KEYS_MAX; ++i) {
+  for (unsigned i = 0; i < keys_end; ++i) {
     const pthread_key_t key = i;
     if (!keys[i].exists || keys[i].destructor == nullptr) continue;
     void* value = pthread_getspecific(key);
@@ -58,7 +61,7 @@ void run_thread_exit_duties() {
 }
 
 void forget_thread_keys() {
-  for (unsigned i = 0; i < PTHREAD_KEYS_MAX; ++i) {
+  for (unsigned i = 0; i < keys_end; ++i) {
     if (!keys[i].exists) continue;
     if (pthread_getspecific(i) != nullptr) pthread_setspecific(i, nullptr);
   }
@@ -79,7 +82,10 @@ SYNCOPATE_EXPORT int __cxa_thread_atexit_impl(void (*function)(void*), void* obj
 
 SYNCOPATE_EXPORT int pthread_key_create(pthread_key_t* key, void (*destructor)(void*)) noexcept {
   const int error = SYNCOPATE_REAL_VERSION(pthread_key_create, "GLIBC_2.34")(key, destructor);
-  if (error == 0 && *key < PTHREAD_KEYS_MAX) keys[*key] = {true, destructor};
+  if (error == 0 && *key < PTHREAD_KEYS_MAX) {
+    keys[*key] = {true, destructor};
+    if (*key >= keys_end) keys_end = *key + 1;
+  }
   return error;
 }
 

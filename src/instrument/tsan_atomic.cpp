@@ -14,8 +14,9 @@ using engine::operation;
 using engine::word;
 using u128 = unsigned __int128;
 
-// Bits above the lowest 15 are hints (hardware lock elision).
+// For the engine call that follows. Bits above the lowest 15 are hints (hardware lock elision).
 std::memory_order order(int given) noexcept {
+  order_is_programs = true;
   return static_cast<std::memory_order>(given & 0x7fff);
 }
 

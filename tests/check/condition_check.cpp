@@ -96,12 +96,28 @@ void timed_waiter() {
   delete s;
 }
 
+// A wait begins where the one before it has just ended, with its element in the same place: the
+// signaler must have let go of that by then.
+void timed_waits_again() {
+  auto* const s = new shared;
+  auto waiter = [s] {
+    s->lock.lock();
+    for (int i = 0; i < 2; ++i)
+      (void)s->changed.wait_until(s->lock, syncopate::machine::after(1000));
+    s->lock.unlock();
+  };
+  auto giver = [s] { s->changed.notify_all(); };
+  check::together(waiter, giver);
+  delete s;
+}
+
 constexpr check::scenario scenarios[] = {
     {"one_waiter", one_waiter},
     {"two_waiters_notify_all", two_waiters_notify_all},
     {"two_waiters_two_signals", two_waiters_two_signals},
     {"destroy_after_signal", destroy_after_signal},
     {"timed_waiter", timed_waiter},
+    {"timed_waits_again", timed_waits_again},
 };
 
 }  // namespace

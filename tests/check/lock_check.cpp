@@ -11,6 +11,7 @@ inline constexpr check::scenario untimed[] = {
     {"two_threads", check::two_threads<Lock>},
     {"three_threads", check::three_threads<Lock>},
     {"try_lock", check::try_lock<Lock>},
+    {"try_lock_again", check::try_lock_again<Lock>},
     {"destroy_after_unlock", check::destroy_after_unlock<Lock>},
 };
 

@@ -81,12 +81,65 @@ void timed_writer_and_reader() {
   delete s;
 }
 
+// A newcomer overtakes a writer that has been woken.
+void try_beside_two_writers() {
+  auto* const s = new shared;
+  int writes = 2;
+  auto a = [s] { write(*s); };
+  auto b = a;
+  auto trier = [s, &writes] {
+    if (!s->lock.try_lock()) return;
+    ++s->left;
+    ++s->right;
+    ++writes;
+    s->lock.unlock();
+  };
+  check::together(a, b, trier);
+  assert(s->left == writes);
+  delete s;
+}
+
+// A writer whose time was up comes back at once: all that its first wait left behind is in order.
+void timed_writer_comes_back() {
+  auto* const s = new shared;
+  auto w = [s] {
+    const auto until = syncopate::machine::after(1000);
+    if (!s->lock.lock_until(&until)) s->lock.lock();
+    ++s->left;
+    ++s->right;
+    s->lock.unlock();
+  };
+  auto r = [s] { read(*s); };
+  check::together(w, r);
+  assert(s->left == 1);
+  delete s;
+}
+
+// A writer that is chosen when its time is up, and then overtaken, waits again with the element that
+// the releaser has just let go of.
+void timed_writer_is_overtaken() {
+  auto* const s = new shared;
+  auto w = [s] {
+    const auto until = syncopate::machine::after(1000);
+    if (!s->lock.lock_until(&until)) return;
+    ++s->left;
+    ++s->right;
+    s->lock.unlock();
+  };
+  auto other = [s] { write(*s), write(*s); };
+  check::together(w, other);
+  delete s;
+}
+
 constexpr check::scenario scenarios[] = {
     {"writer_and_reader", writer_and_reader},
     {"two_writers", two_writers},
     {"writer_and_two_readers", writer_and_two_readers},
     {"try_locks", try_locks},
     {"timed_writer_and_reader", timed_writer_and_reader},
+    {"try_beside_two_writers", try_beside_two_writers},
+    {"timed_writer_comes_back", timed_writer_comes_back},
+    {"timed_writer_is_overtaken", timed_writer_is_overtaken},
 };
 
 }  // namespace

@@ -18,11 +18,14 @@ ENOUGH = 150_000
 BOUNDED = {
     ("lock_check", "auto two_threads"): 20_000,
     ("lock_check", "auto three_threads"): 20_000,
+    ("lock_check", "auto try_lock_again"): 20_000,
     ("lock_check", "ticket:park three_threads"): 20_000,
     ("lock_check", "ticket:spin_then_park three_threads"): 20_000,
     ("condition_check", "two_waiters_notify_all"): 20_000,
     ("condition_check", "two_waiters_two_signals"): 20_000,
     ("rwlock_check", "writer_and_two_readers"): 20_000,
+    ("rwlock_check", "try_beside_two_writers"): 20_000,
+    ("barrier_check", "central_barrier:spin_then_park three"): 20_000,
 }
 
 

@@ -32,19 +32,25 @@ void baton() {
   check::together(waiter, passer);
 }
 
-// Two threads park on one word; one wake for each.
+// Two threads park on one word, for what is published with it; one wake for each.
 void park_two() {
-  auto* const word = new std::atomic<std::uint32_t>(0);
-  auto waiter = [word] {
-    while (word->load(std::memory_order_acquire) == 0) machine::park(*word, 0);
+  struct shared {
+    std::atomic<std::uint32_t> word{0};
+    int data = 0;
+  };
+  auto* const s = new shared;
+  auto waiter = [s] {
+    while (s->word.load(std::memory_order_acquire) == 0) machine::park(s->word, 0);
+    assert(s->data == 1);
   };
   auto also = waiter;
-  auto waker = [word] {
-    word->store(1, std::memory_order_release);
-    machine::wake(word, 2);
+  auto waker = [s] {
+    s->data = 1;
+    s->word.store(1, std::memory_order_release);
+    machine::wake(&s->word, 2);
   };
   check::together(waiter, also, waker);
-  delete word;
+  delete s;
 }
 
 constexpr check::scenario scenarios[] = {

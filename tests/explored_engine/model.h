@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "instrument/scope.h"
 #include "machine/explored/machine.h"
 
 namespace model {
@@ -33,8 +34,10 @@ inline constexpr auto sc = memory_order_seq_cst;
 
 inline machine* on = nullptr;
 
-// A place that differs between operations: the number stands for a source line.
+// A place that differs between operations: the number stands for a source line. As the front end
+// does right before each operation, it says that the order is the program's own.
 inline const void* line(int n) {
+  syncopate::instrument::order_is_programs = true;
   return reinterpret_cast<const void*>(static_cast<std::uintptr_t>(n));
 }
 

@@ -135,5 +135,16 @@ TEST(DataNames, LineWithSeveralObjects) {
   EXPECT_EQ(range_name(address_of(&bare_numbers[0]), 24), "bare_numbers");
 }
 
+// Those that std::thread starts: tests/machine_report/programs.
+TEST(ThreadNames, RoutineOfAThread) {
+  const auto* const routine = reinterpret_cast<const void*>(&subject::place_of_call);
+  EXPECT_EQ(thread_routine(2), nullptr);
+  note_thread_routine(2, routine, nullptr);
+  EXPECT_EQ(thread_routine(2), routine);
+  EXPECT_EQ(thread_routine(1), nullptr);
+  forget_blocks_and_threads();
+  EXPECT_EQ(thread_routine(2), nullptr);
+}
+
 }  // namespace
 }  // namespace syncopate::instrument

@@ -129,5 +129,60 @@ TEST(TraceReport, StretchesOfThreadsAndProcessors) {
   EXPECT_TRUE(has(text, "\"for\": \"syncopate::simulated::watched_word[2]\"")) << text;
 }
 
+statistics run_with_native_time() {
+  statistics run = small_run();
+  run.native.seconds = 2;
+  run.native.samples = 2000;
+  run.native.program = 0.5;
+  run.native.machine = 1;
+  run.native.libraries = {{"libz.so.1", 0.375}, {"libc.so.6", 0.125}};
+  return run;
+}
+
+TEST(TextReport, TellsTheTimeThatTheMachineCouldNotSee) {
+  const std::string text = text_report(run_with_native_time());
+  EXPECT_TRUE(has(text,
+                  "not simulated (native time): 500 ms in code that the machine cannot see, "
+                  "of 2.00 s of CPU time"))
+      << text;
+  EXPECT_TRUE(has(text, "  not seen: libz.so.1  375 ms  18.8 %")) << text;
+  EXPECT_TRUE(has(text, "  seen: the program    500 ms  25.0 %")) << text;
+  EXPECT_FALSE(has(text_report(small_run()), "native")) << "nothing was measured";
+}
+
+TEST(TextReport, RunsTooShortForSamples) {
+  statistics run = small_run();
+  run.native.seconds = 0.002;
+  EXPECT_TRUE(has(text_report(run), "too short to tell, 2.00 ms of CPU time in all"));
+}
+
+TEST(JsonReport, NativeTimeIsTheLastMember) {
+  const std::string text = json_report(run_with_native_time());
+  EXPECT_TRUE(has(text,
+                  "\n\"native\": {\"cpu_seconds\": 2, \"samples\": 2000, "
+                  "\"program_seconds\": 0.5, \"machine_seconds\": 1, "
+                  "\"not_seen_seconds\": 0.5, \"not_seen\": [{\"library\": \"libz.so.1\", "
+                  "\"seconds\": 0.375}, {\"library\": \"libc.so.6\", \"seconds\": 0.125}]}}\n"))
+      << text;
+  EXPECT_FALSE(has(json_report(small_run()), "native")) << "nothing was measured";
+}
+
+TEST(TraceReport, WhatWasHeldAndTransactionsHaveTracksOfTheirOwn) {
+  statistics run = small_run();
+  EXPECT_FALSE(has(trace_report(run), "transactions"));
+  const std::uintptr_t word = run.waits[0].address;
+  run.spans.push_back({1, span_kind::held, {}, 1'500'000, 1'600'000, word, nullptr});
+  run.spans.push_back({1, span_kind::committed, {}, 1'600'000, 1'700'000, 0, nullptr});
+  run.spans.push_back(
+      {0, span_kind::aborted, abort_cause::write_capacity, 100'000, 200'000, 0, nullptr});
+  const std::string text = trace_report(run);
+  EXPECT_TRUE(has(text,
+                  "\"name\": \"syncopate::simulated::watched_word[2]\", \"cat\": \"held\", "
+                  "\"pid\": 3, \"tid\": 1, \"ts\": 1500, \"dur\": 100"))
+      << text;
+  EXPECT_TRUE(has(text, "\"name\": \"committed\", \"cat\": \"committed\", \"pid\": 4, \"tid\": 1"));
+  EXPECT_TRUE(has(text, "\"name\": \"aborted: write capacity\", \"cat\": \"aborted\", \"pid\": 4"));
+}
+
 }  // namespace
 }  // namespace syncopate::simulated

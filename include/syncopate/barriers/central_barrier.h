@@ -20,7 +20,7 @@
 //   [A]  acquire load of episode_: what all did before happens-before what we do after.
 //   [X]  relaxed: episode_ before our arrival (I2), missing_ while nobody can be there (I1).
 //
-// Checked by    tests/conformance/barrier_test.cpp.
+// Checked by    tests/conformance/barrier_test.cpp, tests/check/barrier_check.cpp.
 #pragma once
 
 #include <syncopate/barriers/traits.h>

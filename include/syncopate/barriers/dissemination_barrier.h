@@ -19,7 +19,7 @@
 //   [A]  acquire load of our flag: through the rounds, what all did before they arrived
 //        happens-before what we do after.
 //
-// Checked by    tests/conformance/barrier_test.cpp.
+// Checked by    tests/conformance/barrier_test.cpp, tests/check/barrier_check.cpp.
 #pragma once
 
 #include <syncopate/barriers/traits.h>

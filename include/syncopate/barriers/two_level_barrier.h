@@ -24,7 +24,7 @@
 //   [A]  acquire load of episode_: what all did before happens-before what we do after.
 //   [X]  relaxed: ordered by [N] and [A], or before our arrival (I2).
 //
-// Checked by    tests/conformance/barrier_test.cpp.
+// Checked by    tests/conformance/barrier_test.cpp, tests/check/barrier_check.cpp.
 #pragma once
 
 #include <syncopate/barriers/traits.h>

@@ -29,7 +29,7 @@
 //   [C]  relaxed RMW that takes an element from waiting: decides only who goes on.
 //   [E]  relaxed load of head_: emptiness as a hint. A waiter that enqueued before its mutex was
 //        locked by the signaler is seen, because the mutex orders the two.
-//   [X]  relaxed store under lock_, atomic only because of [E].
+//   [X]  relaxed store under lock_, atomic only because of [E]; or generation_ under `resetting`.
 //   [F]  release store and acquire load of generation_ around the reset of I4.
 //
 // Checked by    tests/conformance (no lost wake-up, FIFO, time-outs), tests/posix (cancellation,
@@ -207,7 +207,7 @@ class condition_variable {
   [[gnu::noinline, gnu::cold]] void forget_parent_slow(std::uint32_t now) noexcept {
     static constinit futex_lock resetting;  // lock_ itself may be held by a thread left behind
     resetting.lock();
-    if (generation_.load(std::memory_order_acquire) != now) {  // [F]
+    if (generation_.load(std::memory_order_relaxed) != now) {  // [X]
       if (generation_.load(std::memory_order_relaxed) != 0) {  // [X]
         head_.store(nullptr, std::memory_order_relaxed);       // [X]
         tail_ = nullptr;

@@ -490,8 +490,8 @@ class auto_lock {
     std::uint32_t state = heir_.load(std::memory_order_relaxed);  // [X]
     const std::uint32_t asleep = as_heir(due_asleep, state);
     if (role_of(state) == granted ||
-        !heir_.compare_exchange_strong(state, asleep, std::memory_order_acquire,  // [T]
-                                       std::memory_order_acquire))                // [T]
+        !heir_.compare_exchange_strong(state, asleep, std::memory_order_relaxed,  // [X]
+                                       std::memory_order_relaxed))                // [X]
       return is_granted() ? outcome::acquired : outcome::gave_up;
     for (;;) {
       const bool expires = my.until != nullptr && machine::remaining(*my.until) < heir_patience;

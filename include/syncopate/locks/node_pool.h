@@ -12,9 +12,10 @@
 // Memory order (each tag stands at its site below)
 //   [M]  acq_rel publication of the mapping, acquire load of its address.
 //   [P]  release RMW of a stripe's head by give_back -- synchronizes with [T].
-//   [T]  acquire RMW (or load before it) of the head by take: the node's next, and what its last
-//        user wrote, happen-before its reuse.
-//   [X]  relaxed: needs atomicity only, or is read again by the RMW that decides.
+//   [T]  acquire load of the head by take: the node's next, and what its last user wrote,
+//        happen-before its reuse.
+//   [X]  relaxed: needs atomicity only, or is read again by the RMW that decides. The RMW of take
+//        finds the very value that [T] read: the change count makes each unique.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -81,13 +82,14 @@ class node_pool {
   // The change count in the high half defeats the ABA problem: a head that was popped and pushed
   // again in between differs.
   static std::uint32_t pop(std::atomic<std::uint64_t>& head) noexcept {
-    std::uint64_t old = head.load(std::memory_order_acquire);  // [T]
     for (;;) {
+      std::uint64_t old = head.load(std::memory_order_acquire);  // [T]
       const auto index = static_cast<std::uint32_t>(old);
       if (index == 0) return 0;
       const std::uint64_t next = base()[index].next.load(std::memory_order_relaxed);  // [X]
-      if (head.compare_exchange_weak(old, ((old >> 32) + 1) << 32 | next, std::memory_order_acquire,
-                                     std::memory_order_acquire))  // [T]
+      if (head.compare_exchange_weak(old, ((old >> 32) + 1) << 32 | next,
+                                     std::memory_order_relaxed,   // [X]
+                                     std::memory_order_relaxed))  // [X]
         return index;
     }
   }

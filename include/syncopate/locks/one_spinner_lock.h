@@ -30,7 +30,8 @@
 //   [A]  acquire load of head_ that finds the predecessor gone: the previous critical section
 //        happens-before ours.
 //   [E]  acq_rel exchange of tail_: what the predecessor did before it came (its monitor's
-//        generation) is seen by us; ours by the successor.
+//        generation) is seen by us; ours by the successor. try_lock() acquires by its load: values
+//        of tail_ are unique (I1), so its RMW finds the same one.
 //   [G]  release store of our generation -- synchronizes with [W]: the successor then finds our
 //        number in head_, or the 0 that we left there, never an older value.
 //   [W]  acquire load of the predecessor's generation.
@@ -91,7 +92,7 @@ class one_spinner_lock {
     const std::uint32_t generation = now_of(me).load(std::memory_order_relaxed);  // [X]
     // The one that came last has acquired and released; if it still is the last, the lock is free.
     if (!tail_.compare_exchange_strong(before, pack(me, generation),
-                                       std::memory_order_acq_rel,   // [E]
+                                       std::memory_order_release,   // [E]
                                        std::memory_order_relaxed))  // [X]
       return false;
     take(me, generation);

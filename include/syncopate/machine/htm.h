@@ -50,15 +50,17 @@ inline status decode(std::uint32_t bits) noexcept {
 }
 
 // Starts a transaction; see above for the second return. A machine without transactions returns
-// cause::other. Native hardware has no always_abort mode: the caller ends it by abort().
-[[nodiscard, gnu::always_inline]] inline status begin(mode = mode::normal) noexcept {
+// cause::other. So does always_abort: no hardware has that mode, and an ordinary transaction in its
+// place might commit.
+[[nodiscard, gnu::always_inline]] inline status begin(mode how = mode::normal) noexcept {
 #if defined(__x86_64__)
-  if (!usable()) return {};
+  if (how == mode::always_abort || !usable()) return {};
   std::uint32_t bits = ~0u;
   asm volatile(".byte 0xc7, 0xf8\n\t.long 0" : "+a"(bits) : : "memory");  // XBEGIN
   if (bits == ~0u) return {cause::started, 0, false, false};
   return detail::decode(bits);
 #else
+  (void)how;
   return {};
 #endif
 }

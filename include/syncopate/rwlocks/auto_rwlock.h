@@ -27,13 +27,17 @@
 //       that the child does not have.
 //
 // Memory order (each tag stands at its site below)
-//   [A]  acquire RMW of word_ that takes the lock -- synchronizes with every earlier [R].
+//   [A]  acquire RMW of word_ that takes the lock -- synchronizes with every earlier [R]. (When it
+//        sets waiters instead, nothing but guard_ is needed.)
 //   [R]  release RMW of word_ by a leaving holder; readers' decrements form a release sequence.
 //   [G]  a grant: release store of turn by a releaser, acquire load by the waiter.
 //   [X]  relaxed load or failed RMW: decides only what to try next; writer_ is a hint that is exact
 //        for the thread itself.
 //   [F]  release store and acquire load of generation_ around the reset of I6.
-//   [Q]  acq_rel RMW of word_ with guard_ held, that sets or clears waiters.
+//   [Q]  acq_rel RMW of word_ by the last holder to leave: releases as [R], and acquires what
+//        earlier readers released, since it may hand the lock to others by [G].
+//   [W]  relaxed RMW of word_ with guard_ held: sets or clears waiters only; guard_ orders the
+//        queue, and as an RMW it continues the release sequence of [R].
 //
 // Checked by    tests/conformance (exclusion, sharing, preferences), tests/posix.
 #pragma once
@@ -173,7 +177,7 @@ class auto_rwlock {
           continue;
         if (withdraw(me)) return false;
         // Chosen at the last moment: the releaser is about to say how.
-        machine::wait_until(me.turn, std::memory_order_acquire,  // [G]
+        machine::wait_until(me.turn, std::memory_order_relaxed,  // [X] the loop looks again
                             [](std::uint32_t turn) { return turn != waiter::waiting; });
       }
       if (me.turn.load(std::memory_order_relaxed) == waiter::granted) {                     // [X]
@@ -197,7 +201,7 @@ class auto_rwlock {
   [[gnu::noinline, gnu::cold]] void forget_parent(std::uint32_t now) noexcept {
     static constinit futex_lock resetting;  // guard_ itself may be held by a thread left behind
     resetting.lock();
-    if (generation_.load(std::memory_order_acquire) != now) {  // [F]
+    if (generation_.load(std::memory_order_relaxed) != now) {  // [X] `resetting` orders it
       if (generation_.load(std::memory_order_relaxed) != 0) {  // [X]
         word_.fetch_and(~waiters, std::memory_order_relaxed);  // [X]
         head_ = tail_ = nullptr;
@@ -222,7 +226,7 @@ class auto_rwlock {
                                                                   : rw_preference::writers);
       const std::uint32_t next =
           enter ? (me.as == role::writer ? seen | writer : seen + 1) : seen | waiters;
-      if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,  // [Q]
+      if (word_.compare_exchange_weak(seen, next, std::memory_order_acquire,  // [A]
                                       std::memory_order_relaxed)) {           // [X]
         if (!enter) insert_locked(me, front);
         guard_.unlock();
@@ -245,7 +249,7 @@ class auto_rwlock {
                                 head_->as == role::reader &&
                                 (word_.load(std::memory_order_relaxed) & writer) == 0;  // [X]
       if (readers_next) going = take_out_locked(choose_locked().last);
-      if (head_ == nullptr) word_.fetch_and(~waiters, std::memory_order_acq_rel);  // [Q]
+      if (head_ == nullptr) word_.fetch_and(~waiters, std::memory_order_relaxed);  // [W]
     }
     guard_.unlock();
     set_going(going, waiter::woken);

@@ -23,8 +23,10 @@ struct spin_then_park {
   static std::uint32_t until(std::atomic<std::uint32_t>& word, std::memory_order order,
                              Predicate done, std::uint32_t parked_bit,
                              std::uint32_t bitset = ~0u) noexcept {
+    // Relaxed: the load behind it has the order. It reads what the poll found, or something newer,
+    // and `done`, once it holds, holds until the waiter acts.
     if (machine::may_spin() &&
-        machine::wait_until(word, order, done, machine::ticks() + spin_ticks))
+        machine::wait_until(word, std::memory_order_relaxed, done, machine::ticks() + spin_ticks))
       return word.load(order);
     return park::until(word, order, done, parked_bit, bitset);
   }

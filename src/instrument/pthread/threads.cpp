@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "instrument/identity.h"
+#include "instrument/names.h"
+#include "instrument/pthread/callers.h"
 #include "instrument/pthread/cancel.h"
 #include "instrument/pthread/objects.h"
 #include "instrument/pthread/real.h"
@@ -19,8 +21,8 @@ constexpr std::size_t most_threads = 16'384;  // alive or not yet joined, at one
 constexpr std::size_t default_stack = std::size_t{8}
                                       << 20;  // Linux' default; only touched pages count
 
-constinit thread_record table[most_threads] = {};    // the first is main's
-constinit std::atomic<std::size_t> highest{1};  // records from here on were never used
+constinit thread_record table[most_threads] = {};  // the first is main's
+constinit std::atomic<std::size_t> highest{1};     // records from here on were never used
 thread_local constinit thread_record* self [[gnu::tls_model("initial-exec")]] = nullptr;
 
 std::uint32_t owner_of(const thread_record& r) {
@@ -55,6 +57,11 @@ void free_record(thread_record& r) {
   r.status.store(thread_record::unused, std::memory_order_release);
 }
 
+const void* entry_of(const thread_record& r) {
+  return r.routine != nullptr ? reinterpret_cast<const void*>(r.routine)
+                              : reinterpret_cast<const void*>(r.c11_routine);
+}
+
 void adopt_fiber(thread_record& r) {
   self = &r;
   r.index = on_engine([] { return engine::current(); });
@@ -65,6 +72,7 @@ void thread_entry(void* argument) {
   thread_record& r = *static_cast<thread_record*>(argument);
   const program_scope program;
   adopt_fiber(r);
+  on_engine([&] { note_thread_routine(r.index, entry_of(r), r.argument); });
   if (r.has_affinity)
     on_engine([&] { engine::set_affinity(r.index, r.affinity, thread_record::affinity_bytes); });
   call_with_root(r);
@@ -161,7 +169,8 @@ int start_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*ro
     engine::access(at(handle), sizeof *handle, engine::kind::write, where);
   });
   *handle = handle_of(*r);  // before the thread runs: it may read it
-  on_engine([&] { engine::spawn(thread_entry, r, conditions.stack, where); });
+  const engine::place maker = program_caller(where);
+  on_engine([&] { engine::spawn(thread_entry, r, conditions.stack, maker); });
   return 0;
 }
 
@@ -173,7 +182,7 @@ int join_thread(pthread_t thread, void** result, const machine::deadline* until,
   std::uint32_t before;
   if (!change_owner(*r, thread_record::joinable, thread_record::joining, before)) return EINVAL;
   join_claim claim(*r);
-  if (!objects::wait_posted(r->ended, until, where)) return ETIMEDOUT;
+  if (!objects::wait_posted(r->ended, until, program_caller(where))) return ETIMEDOUT;
   void* const value = r->result;
   claim.joined();
   if (result != nullptr) {
@@ -186,8 +195,9 @@ int join_thread(pthread_t thread, void** result, const machine::deadline* until,
 void end_thread(thread_record& r) {
   run_thread_exit_duties();
   const std::uint32_t before = r.status.fetch_or(thread_record::leaving);
-  // From here on the record belongs to whoever joins, unless nobody will.
-  objects::post(r.ended, nullptr);
+  // From here on the record belongs to whoever joins, unless nobody will. The place names what the
+  // thread ran: inside of its routine, as a return address.
+  objects::post(r.ended, static_cast<const char*>(entry_of(r)) + 1);
   if ((before & thread_record::owner_mask) == thread_record::detached) free_record(r);
   const engine_scope inside;
   engine::thread_exit();

@@ -26,7 +26,8 @@ int run_main_thread(int (*program)());
 // The place on a thread's stack that leaving it unwinds to.
 struct thread_root;
 
-struct thread_record {
+// A line of its own: what one thread writes into its record is no business of the next.
+struct alignas(64) thread_record {
   // owner says who will free the record; `leaving` is set by the thread once it counts as ended.
   enum owner : std::uint32_t { unused = 0, joinable = 1, joining = 2, detached = 3 };
   static constexpr std::uint32_t owner_mask = 3, leaving = 4;

@@ -212,8 +212,7 @@ word machine::modify(address at, unsigned bytes, engine::operation how, word ope
 bool machine::compare_exchange(address at, unsigned bytes, word& expected, word desired,
                                std::memory_order success, std::memory_order failure, bool weak,
                                place from) {
-  success = sites_.order(from, "compare_exchange", success);
-  failure = sites_.order(from, "compare_exchange failure", failure);
+  sites_.orders(from, success, failure);
   expected &= mask_of(bytes);
   if (me().patience_lost != 0) {
     // As a load, if it would fail again.

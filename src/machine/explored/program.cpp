@@ -7,10 +7,10 @@
 // more for it if it is not the first; in between descriptors 1 and 2 lead to /dev/null.
 #include "program.h"
 
-#include "mappings.h"
 #include "report.h"
 
 #include "instrument/engine.h"
+#include "instrument/mappings.h"
 #include "instrument/options.h"
 #include "instrument/program_image.h"
 
@@ -139,7 +139,7 @@ int syncopate::engine::run(int (*program)()) {
   explored::machine::surroundings around;
   around.before = [&] {
     if (!first) {
-      forget_mappings();
+      instrument::forget_mappings();
       instrument::restore_program_image();
     }
     first = false;

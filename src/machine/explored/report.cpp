@@ -34,21 +34,6 @@ std::string value_of(word v) {
   return text;
 }
 
-// "lock<A, B>::lock" without what stands in angle brackets.
-std::string without_arguments(const std::string& name) {
-  std::string text;
-  int depth = 0;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const char c = name[i];
-    const bool is_operator = text.ends_with("operator") || text.ends_with("operator<") ||
-                             (c == '>' && i != 0 && name[i - 1] == '-');
-    if (c == '<' && !is_operator) ++depth;
-    if (depth == 0) text += c;
-    if (c == '>' && !is_operator && depth > 0) --depth;
-  }
-  return text;
-}
-
 // Names take milliseconds each. Blocks of the heap get letters, explained below the table.
 class names {
  public:
@@ -177,6 +162,20 @@ std::string state_of(const failure::thread_end& t, names& known) {
 }
 
 }  // namespace
+
+std::string without_arguments(const std::string& name) {
+  std::string text;
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const bool is_operator = text.ends_with("operator") || text.ends_with("operator<") ||
+                             (c == '>' && i != 0 && name[i - 1] == '-');
+    if (c == '<' && !is_operator) ++depth;
+    if (depth == 0) text += c;
+    if (c == '>' && !is_operator && depth > 0) --depth;
+  }
+  return text;
+}
 
 std::string summary(const verdict& v) {
   std::string text = "syncopate: explored: ";

@@ -8,6 +8,9 @@
 
 namespace syncopate::explored {
 
+// "lock<A, B>::lock" without what stands in angle brackets.
+std::string without_arguments(const std::string& name);
+
 // One line: "syncopate: explored: passed: 1,234 executions ..." and the limit if it is bounded.
 std::string summary(const verdict&);
 

@@ -1,9 +1,13 @@
 // sites.cpp -- L0: see sites.h.
 #include "sites.h"
 
+#include "report.h"
+
 #include "instrument/names.h"
 
 #include <cstdio>
+
+#include <dlfcn.h>
 
 namespace syncopate::explored {
 
@@ -19,11 +23,33 @@ const char* name(std::memory_order order) noexcept {
   return "?";
 }
 
-std::memory_order sites::look_up(engine::place where, const char* what, std::memory_order asked) {
+namespace {
+
+// The runtime's own algorithms (src/instrument/pthread/algorithm) are instrumented code, too.
+bool is_of_runtime(engine::place where) {
+  static const char anchor = 0;
+  Dl_info here{}, there{};
+  return ::dladdr(&anchor, &here) != 0 && ::dladdr(where, &there) != 0 &&
+         here.dli_fbase == there.dli_fbase;
+}
+
+}  // namespace
+
+std::size_t sites::number(engine::place where, const char* what, std::memory_order asked) {
+  for (const copy& c : copies_)
+    if (c.where == where && c.what == what) return c.number;
+  if (is_of_runtime(where)) {
+    copies_.push_back({where, what, 0});
+    return 0;
+  }
+  site met{what, asked, without_arguments(instrument::code_name(where))};
   std::size_t i = 0;
-  while (i < all_.size() && (all_[i].where != where || all_[i].what != what)) ++i;
-  if (i == all_.size()) all_.push_back({where, what, asked});
-  return i + 1 == weaken_ ? std::memory_order_relaxed : asked;
+  while (i < all_.size() &&
+         (all_[i].what != what || all_[i].order != asked || all_[i].position != met.position))
+    ++i;
+  if (i == all_.size()) all_.push_back(std::move(met));
+  copies_.push_back({where, what, i + 1});
+  return i + 1;
 }
 
 bool sites::write(const std::string& file) const {
@@ -35,7 +61,7 @@ bool sites::write(const std::string& file) const {
                  "%s\n {\"site\": %zu, \"operation\": \"%s\", \"order\": \"%s\", "
                  "\"position\": \"%s\"}",
                  i == 0 ? "" : ",", i + 1, all_[i].what, name(all_[i].order),
-                 instrument::code_name(all_[i].where).c_str());
+                 all_[i].position.c_str());
   std::fputs("\n]\n", out);
   return std::fclose(out) == 0;
 }
@@ -43,7 +69,7 @@ bool sites::write(const std::string& file) const {
 std::string sites::weakened() const {
   if (weaken_ == 0 || weaken_ > all_.size()) return {};
   const site& s = all_[weaken_ - 1];
-  return std::string(s.what) + " " + name(s.order) + ", " + instrument::code_name(s.where);
+  return std::string(s.what) + " " + name(s.order) + ", " + s.position;
 }
 
 }  // namespace syncopate::explored

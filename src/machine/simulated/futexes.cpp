@@ -52,11 +52,17 @@ cycles cycles_until(const description& machine, const machine::deadline& until) 
 void futexes::enter_kernel(thread& me) {
   world_.schedule.set_activity(me, activity::kernel);
   ++me.counted.system_calls;
-  me.clock += world_.machine.os.syscall_cycles;
+  me.clock += way_in();
   world_.schedule.settle(me);
 }
 
-void futexes::leave_kernel(thread& me) { world_.schedule.set_activity(me, activity::running); }
+void futexes::leave_kernel(thread& me) {
+  me.clock += world_.machine.os.syscall_cycles - way_in();
+  world_.schedule.set_activity(me, activity::running);
+}
+
+// The kernel looks at the word in the middle of a call: half of its time comes before.
+cycles futexes::way_in() const { return world_.machine.os.syscall_cycles / 2; }
 
 void futexes::take_bucket(thread& me, engine::address at) {
   const std::uintptr_t bucket = (at >> 2 ^ at >> 10 ^ at >> 20) % buckets;
@@ -97,6 +103,7 @@ machine::park_result futexes::park(thread& me, engine::address at, std::uint32_t
   world_.schedule.leave_processor(me, phase::parked, activity::parked);
   world_.schedule.cancel_timer(me);
   world_.gather.park_ended(me);
+  me.clock += world_.machine.os.syscall_cycles - way_in();
   return me.park.result;
 }
 

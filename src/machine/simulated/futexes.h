@@ -37,6 +37,7 @@ class futexes {
  private:
   void enter_kernel(thread& me);
   void leave_kernel(thread& me);
+  cycles way_in() const;
   void take_bucket(thread& me, engine::address);
   int wake_in_kernel(thread& me, engine::address, int count, std::uint32_t bitset);
 

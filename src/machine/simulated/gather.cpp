@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "instrument/names.h"
 #include "instrument/options.h"
 
 namespace syncopate::simulated {
@@ -30,7 +31,10 @@ wait_kind kind_of(const poll_state& poll) {
 gatherer::gatherer(world& w)
     : world_(w),
       hit_(w.machine.l1.latency + w.machine.atomic.rmw_cycles),
-      timeline_(instrument::option("TIMELINE") != nullptr) {}
+      timeline_(instrument::option("TIMELINE") != nullptr),
+      native_time_(simulated::shows_native_time != nullptr && simulated::shows_native_time()) {
+  if (native_time_) instrument::begin_native_time();
+}
 
 // ---- waiting ----------------------------------------------------------------------------------
 
@@ -99,6 +103,7 @@ void gatherer::holder_writes(thread& t, bool read_too) {
     return;
   }
   wait_of(t, t.held, t.held_kind).held.add(t.clock - t.held_since);
+  add_span({t.index, span_kind::held, {}, t.held_since, t.clock, t.held, nullptr});
   t.held = 0;
 }
 
@@ -119,6 +124,12 @@ void gatherer::stretch_ended(const thread& t, cycles at) {
   if (t.doing == activity::parked) address = t.park.at;
   if (t.state == phase::polling || t.state == phase::looking) address = t.poll.at;
   kept_.timeline.push_back({t.index, t.processor, t.doing, t.since, at, address});
+}
+
+void gatherer::add_span(const span& what) {
+  if (!timeline_) return;
+  if (kept_.spans.size() >= timeline_limit) kept_.timeline_cut = true;
+  else kept_.spans.push_back(what);
 }
 
 void gatherer::thread_ended(thread& t) { t.counted.end = t.clock; }
@@ -150,6 +161,7 @@ void gatherer::transaction_committed(const thread& t) {
   transaction_statistics& s = transaction_of(tx.began_at);
   ++s.commits;
   s.committed_cycles += t.clock - tx.began;
+  add_span({t.index, span_kind::committed, {}, tx.began, t.clock, 0, tx.began_at});
   s.most_read_lines = std::max(s.most_read_lines, tx.read_lines);
   s.most_written_lines = std::max(s.most_written_lines, tx.written_lines);
 }
@@ -160,6 +172,8 @@ void gatherer::transaction_aborted(const thread& t, const abort_reason& reason) 
   transaction_statistics& s = transaction_of(tx.began_at);
   ++s.aborts[static_cast<std::size_t>(reason.cause)];
   s.wasted_cycles += wasted;
+  add_span({t.index, span_kind::aborted, reason.cause, tx.began, tx.began + wasted, reason.line,
+            tx.began_at});
   const abort_key key{reason.cause, reason.code, tx.began_at, reason.by, reason.line};
   const auto [found, is_new] = abort_index_.try_emplace(key, kept_.aborts.size());
   if (is_new)
@@ -173,6 +187,7 @@ void gatherer::transaction_aborted(const thread& t, const abort_reason& reason) 
 
 statistics gatherer::results(cycles at) {
   statistics all = std::move(kept_);
+  if (native_time_) all.native = instrument::end_native_time();
   const description& machine = world_.machine;
   all.machine = machine.name;
   all.hertz = static_cast<double>(machine.topology.frequency_hz);
@@ -183,6 +198,7 @@ statistics gatherer::results(cycles at) {
   for (thread& t : world_.schedule.threads()) {
     thread_statistics& s = all.threads.emplace_back(t.counted);
     if (t.state != phase::ended) s.end = at;
+    if (const void* routine = instrument::thread_routine(t.index)) s.entry = routine;
     s.accesses = t.accesses;
     s.atomics = t.atomics;
     s.slow = t.slow;

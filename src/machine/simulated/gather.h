@@ -56,10 +56,12 @@ class gatherer {
   void holder_writes(thread&, bool read_too);
   void waits_for(thread&, engine::address);
   transaction_statistics& transaction_of(engine::place);
+  void add_span(const span&);
 
   world& world_;
   const cycles hit_;
   const bool timeline_;
+  const bool native_time_;
   statistics kept_;  // waits, transactions, aborts, marks, timeline
   std::unordered_map<std::uint64_t, std::size_t> wait_index_;
   std::unordered_map<std::uint64_t, std::size_t> waiting_now_;

@@ -34,10 +34,12 @@ void write_file(const char* path, std::string_view text) {
   if (file >= 0) ::close(file);
 }
 
+bool is_json(std::string_view wanted) { return wanted == "json" || wanted.ends_with(".json"); }
+
 void write_statistics(const statistics& of, std::string_view wanted) {
   if (wanted == "json") {
     write_all(STDERR_FILENO, json_report(of));
-  } else if (wanted.ends_with(".json")) {
+  } else if (is_json(wanted)) {
     write_file(wanted.data(), json_report(of));
   } else if (wanted.find('/') != std::string_view::npos || wanted.ends_with(".txt")) {
     write_file(wanted.data(), text_report(of));
@@ -50,6 +52,11 @@ void write_statistics(const statistics& of, std::string_view wanted) {
 }
 
 }  // namespace
+
+bool shows_native_time() {
+  if (!instrument::option_enabled("STATS")) return false;
+  return !is_json(option("STATS")) || instrument::option_enabled("NATIVE_TIME");
+}
 
 void report(const statistics& of) {
   const instrument::engine_scope inside;

@@ -36,6 +36,7 @@ class report_writer {
     list("lines", of_.lines, [this](const auto& each) { line(each); });
     list("transactions", of_.transactions, [this](const auto& each) { transaction(each); });
     list("aborts", of_.aborts, [this](const auto& each) { abort(each); });
+    if (of_.native.seconds > 0) native(of_.native);
     json_.end_object();
     return json_.text() + "\n";
   }
@@ -207,6 +208,28 @@ class report_writer {
     }
     json_.member("count", each.count);
     json_.member("wasted_cycles", each.wasted);
+  }
+
+  // The only part that is not simulated, and not the same in every run.
+  void native(const instrument::native_time& time) {
+    json_.line_break();
+    json_.key("native");
+    json_.begin_object();
+    json_.member("cpu_seconds", time.seconds);
+    json_.member("samples", time.samples);
+    json_.member("program_seconds", time.program);
+    json_.member("machine_seconds", time.machine);
+    json_.member("not_seen_seconds", time.not_seen());
+    json_.key("not_seen");
+    json_.begin_array();
+    for (const instrument::native_time::library& each : time.libraries) {
+      json_.begin_object();
+      json_.member("library", each.name);
+      json_.member("seconds", each.seconds);
+      json_.end_object();
+    }
+    json_.end_array();
+    json_.end_object();
   }
 
   const statistics& of_;

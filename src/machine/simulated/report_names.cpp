@@ -6,20 +6,28 @@
 
 namespace syncopate::simulated {
 
+namespace {
+
+// The records of threads: `table` of src/instrument/pthread/threads.cpp, by the thread.
+constexpr std::string_view records = "syncopate::instrument::table[";
+
+}  // namespace
+
 std::string line_name(std::uintptr_t address, std::uint64_t line_bytes) {
   // Programs' addresses end there; futexes.cpp puts the kernel's own lines behind.
   if (address >> 47 != 0) return "the kernel's queue for a futex";
-  return instrument::range_name(address, line_bytes);
+  const std::string name = instrument::range_name(address, line_bytes);
+  if (!name.starts_with(records)) return name;
+  return "record of thread " + name.substr(records.size(), name.find(']') - records.size());
 }
 
 std::string wait_name(std::uintptr_t address) {
   std::string name = instrument::data_name(address);
   // pthread_join() parks on the thread's entry (src/instrument/pthread/threads.cpp).
-  constexpr std::string_view entry = "syncopate::instrument::table[";
   constexpr std::string_view ended = "].ended";
-  if (name.starts_with(entry) && name.ends_with(ended)) {
+  if (name.starts_with(records) && name.ends_with(ended)) {
     name.erase(name.size() - ended.size());
-    return "end of thread " + name.substr(entry.size());
+    return "end of thread " + name.substr(records.size());
   }
   return name;
 }

@@ -30,6 +30,7 @@ class text_writer {
     memory();
     transactions();
     aborts();
+    native();
     return std::move(text_);
   }
 
@@ -47,6 +48,7 @@ class text_writer {
   void memory();
   void transactions();
   void aborts();
+  void native();
 
   void section(const char* title, const text_table& table, std::size_t rows) {
     text_ += std::string("\n") + title + "\n" + table.text();
@@ -267,6 +269,28 @@ void text_writer::aborts() {
                each.line == 0 ? "" : shortened(line_name(each.line, of_.line_bytes))});
   }
   if (!table.empty()) section("aborts", table, of_.aborts.size());
+}
+
+void text_writer::native() {
+  const instrument::native_time& time = of_.native;
+  if (time.seconds <= 0) return;
+  text_ += "\nnot simulated (native time): ";
+  if (time.samples == 0) {
+    text_ += "the run was too short to tell, " + duration(time.seconds) + " of CPU time in all\n";
+    return;
+  }
+  text_ += duration(time.not_seen()) + " in code that the machine cannot see, of " +
+           duration(time.seconds) + " of CPU time\n";
+  text_table table({"<code", "time", "share"});
+  const auto add = [&](const std::string& code, double seconds) {
+    table.add({code, duration(seconds), share(seconds, time.seconds)});
+  };
+  const std::size_t rows = std::min(time.libraries.size(), most_rows);
+  for (std::size_t i = 0; i < rows; ++i)
+    add("not seen: " + time.libraries[i].name, time.libraries[i].seconds);
+  add("seen: the program", time.program);
+  add("the machine itself", time.machine);
+  text_ += table.text();
 }
 
 }  // namespace

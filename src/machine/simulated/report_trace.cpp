@@ -1,5 +1,6 @@
 // report_trace.cpp -- L0: a simulated run as Chrome trace events: one track for each
-// thread (what it did) and one for each processor (whom it served).
+// thread (what it did) and one for each processor (whom it served);
+// and by thread what it held after it had waited for it, and its transactions.
 //
 // Format: "Trace Event Format", complete events ("X") and metadata ("M"); times are microseconds.
 #include "../../instrument/names.h"
@@ -7,6 +8,7 @@
 #include "report_figures.h"
 #include "report_names.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -16,6 +18,8 @@ namespace {
 
 constexpr int threads_group = 1;  // "processes" of the trace
 constexpr int processors_group = 2;
+constexpr int held_group = 3;
+constexpr int transactions_group = 4;
 
 class trace_writer {
  public:
@@ -34,6 +38,7 @@ class trace_writer {
     json_.begin_array();
     tracks();
     for (const stretch& each : of_.timeline) events(each);
+    for (const span& each : of_.spans) event(each);
     json_.end_array();
     json_.end_object();
     return json_.text() + "\n";
@@ -67,6 +72,23 @@ class trace_writer {
       metadata("thread_name", processors_group, static_cast<unsigned>(i),
                "processor " + std::to_string(i));
     }
+    span_tracks();
+  }
+
+  // Tracks by thread of their own: a span does not nest in the stretches of a thread's life.
+  void span_tracks() {
+    for (const int group : {held_group, transactions_group}) {
+      const auto belongs = [group](const span& each) { return group_of(each) == group; };
+      if (std::none_of(of_.spans.begin(), of_.spans.end(), belongs)) continue;
+      metadata("process_name", group, 0,
+               group == held_group ? "held after a wait" : "transactions");
+      for (const thread_statistics& thread : of_.threads)
+        metadata("thread_name", group, thread.index, "thread " + std::to_string(thread.index));
+    }
+  }
+
+  static int group_of(const span& each) {
+    return each.kind == span_kind::held ? held_group : transactions_group;
   }
 
   static bool on_processor(activity what) {
@@ -106,6 +128,33 @@ class trace_writer {
     if (each.address != 0) json_.member("for", address_name(each.address));
     json_.end_object();
     json_.end_object();
+  }
+
+  void event(const span& each) {
+    constexpr const char* category[] = {"held", "committed", "aborted"};
+    json_.line_break();
+    json_.begin_object();
+    json_.member("ph", "X");
+    json_.member("name", title_of(each));
+    json_.member("cat", category[static_cast<std::size_t>(each.kind)]);
+    json_.member("pid", group_of(each));
+    json_.member("tid", each.thread);
+    json_.member("ts", microseconds(each.from));
+    json_.member("dur", microseconds(each.to - each.from));
+    json_.key("args");
+    json_.begin_object();
+    if (each.place != nullptr) json_.member("begun_at", instrument::code_name(each.place));
+    json_.end_object();
+    json_.end_object();
+  }
+
+  std::string title_of(const span& each) {
+    switch (each.kind) {
+      case span_kind::held: return address_name(each.address);
+      case span_kind::committed: return "committed";
+      case span_kind::aborted: break;
+    }
+    return std::string("aborted: ") + name(each.cause);
   }
 
   [[nodiscard]] double microseconds(std::uint64_t cycles) const {

@@ -5,6 +5,7 @@
 // time; places are return addresses (src/instrument/names.h names them and the addresses).
 #pragma once
 
+#include "../../instrument/native_time.h"
 #include "memory_statistics.h"
 
 #include <array>
@@ -143,6 +144,21 @@ struct stretch {
   std::uintptr_t address = 0;  // what it waited for
 };
 
+// A stretch of a thread's life beside those, which it was in something.
+enum class span_kind : unsigned char {
+  held,       // from the end of a wait for `address` to the thread's next write of it
+  committed,  // a transaction that began at `place`
+  aborted,    // the same; `cause` says why
+};
+struct span {
+  unsigned thread = 0;
+  span_kind kind{};
+  abort_cause cause{};
+  std::uint64_t from = 0, to = 0;
+  std::uintptr_t address = 0;
+  const void* place = nullptr;
+};
+
 struct processor_statistics {
   std::array<std::uint64_t, activities> cycles{};
   access_totals memory;
@@ -171,8 +187,10 @@ struct statistics {
   std::vector<line_statistics> lines;                // most waited first
   std::vector<mark_statistics> marks;                // in the order of their first use
   std::vector<stretch> timeline;
+  std::vector<span> spans;    // of the timeline
   bool timeline_cut = false;  // it reached its limit
   energy_statistics energy;
+  instrument::native_time native;  // of this run, not simulated; only if it is going to be shown
 
   [[nodiscard]] double seconds() const noexcept {
     return hertz > 0 ? static_cast<double>(cycles) / hertz : 0;
@@ -182,5 +200,9 @@ struct statistics {
 // Writes the report that SYNCOPATE_STATS asks for (report.cpp). Called once, at the end, also after
 // a deadlock or Ctrl-C. Weak: without it a run ends with its one line.
 [[gnu::weak]] void report(const statistics&);
+
+// Whether the report will have native times. They need a profiling timer, and differ from run to
+// run: so tables have them, JSON only with SYNCOPATE_NATIVE_TIME=yes.
+[[gnu::weak]] bool shows_native_time();
 
 }  // namespace syncopate::simulated

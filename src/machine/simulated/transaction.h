@@ -23,8 +23,10 @@ class undo_log {
   };
 
   void note(std::uintptr_t at, std::size_t bytes);
-  // Puts back what is not in [skip_low, skip_high), and forgets everything.
+  // Puts back what is not in [skip_low, skip_high), and forgets all but the rest.
   void apply(std::uintptr_t skip_low, std::uintptr_t skip_high);
+  // Puts back the rest's part of [at, at + bytes) in a copy of these bytes.
+  void apply_to_copy(std::uintptr_t at, std::size_t bytes, unsigned char* copy) const;
   void clear() noexcept {
     entries_.clear();
     old_.clear();

@@ -50,10 +50,17 @@ void undo_log::note(std::uintptr_t at, std::size_t bytes) {
 }
 
 void undo_log::apply(std::uintptr_t skip_low, std::uintptr_t skip_high) {
+  const auto skipped = [=](const entry& e) { return e.at >= skip_low && e.at < skip_high; };
   for (auto e = entries_.rbegin(); e != entries_.rend(); ++e)
-    if (e->at < skip_low || e->at >= skip_high)
-      std::memcpy(reinterpret_cast<void*>(e->at), &old_[e->offset], e->bytes);
-  clear();
+    if (!skipped(*e)) std::memcpy(reinterpret_cast<void*>(e->at), &old_[e->offset], e->bytes);
+  std::erase_if(entries_, [&](const entry& e) { return !skipped(e); });
+}
+
+void undo_log::apply_to_copy(std::uintptr_t at, std::size_t bytes, unsigned char* copy) const {
+  for (auto e = entries_.rbegin(); e != entries_.rend(); ++e) {
+    const std::uintptr_t low = std::max(at, e->at), high = std::min(at + bytes, e->at + e->bytes);
+    if (low < high) std::memcpy(copy + (low - at), &old_[e->offset + (low - e->at)], high - low);
+  }
 }
 
 transactions::transactions(world& w)
@@ -164,8 +171,13 @@ void transactions::roll_back(thread& me) {
   tx.foreign_bytes.clear();
   for (const auto& write : tx.foreign) {
     const auto* from = reinterpret_cast<const unsigned char*>(write.at);
+    const std::size_t offset = tx.foreign_bytes.size();
     tx.foreign_bytes.insert(tx.foreign_bytes.end(), from, from + write.bytes);
+    // What the transaction itself wrote there since then has not been undone if it is this thread's
+    // own abort, on the very stack.
+    tx.undo.apply_to_copy(write.at, write.bytes, &tx.foreign_bytes[offset]);
   }
+  tx.undo.clear();
   me.loop = {};
   world_.schedule.refresh_limit();
   instrument::restore(tx.copy, 1);

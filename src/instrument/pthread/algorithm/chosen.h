@@ -12,7 +12,9 @@ namespace syncopate::instrument::chosen {
 // does without us. A name that does not exist ends the process with a message, before main.
 bool glibc_word() noexcept;   // the lock's word lies where glibc has it
 bool keeps_owner() noexcept;  // the algorithm itself notes owner and user count
-bool is_timed() noexcept;     // has lock_until; else timed locking polls
+// Nobody may note them for a normal mutex: threads in transactions would conflict there.
+bool shuns_owner() noexcept;
+bool is_timed() noexcept;  // has lock_until; else timed locking polls
 
 void lock(void* state) noexcept;
 bool try_lock(void* state) noexcept;

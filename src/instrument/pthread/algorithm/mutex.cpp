@@ -25,8 +25,13 @@ bool is_errorcheck(int kind) {
 
 void* state_of(mutex_object& o) { return o.state(chosen::glibc_word()); }
 
+bool notes_owner(int kind) {
+  if (chosen::keeps_owner()) return false;
+  return !chosen::shuns_owner() || is_recursive(kind) || is_errorcheck(kind);
+}
+
 void note_holder(mutex_object& o, int kind) {
-  if (!chosen::keeps_owner()) {
+  if (notes_owner(kind)) {
     o.owner = machine::self();
     o.users = 1;
   }
@@ -96,7 +101,7 @@ int mutex_unlock(pthread_mutex_t& m, place /*where*/) {
     if (o.owner != machine::self()) return EPERM;
     if (is_recursive(kind) && --o.depth != 0) return 0;
   }
-  if (!chosen::keeps_owner()) {
+  if (notes_owner(kind)) {
     // glibc tolerates the unlock of a free mutex; a queue lock would wait for a successor that does
     // not exist.
     if (!chosen::glibc_word() && o.users == 0) return 0;

@@ -7,6 +7,7 @@
 
 #include "instrument/pthread/cancel.h"
 #include "instrument/pthread/objects.h"
+#include "instrument/pthread/on_engine.h"
 
 namespace syncopate::instrument::objects {
 namespace {
@@ -39,11 +40,13 @@ void once_end(std::uint32_t& control, bool done, place /*where*/) {
   machine::wake(&control, INT_MAX);
 }
 
-bool wait_posted(std::uint32_t& posted, limit until, place /*where*/) {
+bool wait_posted(std::uint32_t& posted, limit until, place where) {
   std::atomic<std::uint32_t>& word = as_atomic(posted);
   while (word.load(std::memory_order_acquire) == 0) {
     cancelable_sleep_begin(&word);
-    const machine::park_result woken = machine::park(word, 0, until);
+    // machine::park(), in the name of the program's call.
+    const machine::park_result woken =
+        on_engine([&] { return engine::park(at(&posted), 0, until, ~0u, where); });
     cancelable_sleep_end();
     if (woken == machine::park_result::timed_out) return word.load(std::memory_order_acquire) != 0;
   }

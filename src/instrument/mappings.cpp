@@ -1,8 +1,5 @@
 // mappings.cpp -- L0: see mappings.h; mmap and mmap64 of the program.
-#include "mappings.h"
-
-#include "instrument/pthread/real.h"
-#include "instrument/scope.h"
+#include "instrument/mappings.h"
 
 #include <cerrno>
 #include <vector>
@@ -11,13 +8,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace syncopate::explored {
+#include "instrument/layout.h"
+#include "instrument/pthread/real.h"
+#include "instrument/scope.h"
+
+namespace syncopate::instrument {
 
 namespace {
 
-// Far from the heap and the stacks (instrument/layout.h). Addresses are not used twice in an
-// execution.
-constexpr std::uintptr_t first_address = 0x2800'0000'0000;
 constexpr std::size_t page = 4096;
 
 struct mapping {
@@ -28,16 +26,16 @@ std::vector<mapping>& mappings() {
   static auto& all = *new std::vector<mapping>;
   return all;
 }
-std::uintptr_t next_address = first_address;
+constinit std::uintptr_t next_address = layout::mappings;
 
 void* map(void* where, std::size_t bytes, int protection, int flags, int file, off_t offset) {
   const auto system = [&](void* at, int how) {
     return reinterpret_cast<void*>(::syscall(SYS_mmap, at, bytes, protection, how, file, offset));
   };
-  if (!instrument::in_program() || where != nullptr) return system(where, flags);
-  const instrument::engine_scope inside;
+  if (!in_program() || where != nullptr) return system(where, flags);
+  const engine_scope inside;
   void* const at = system(reinterpret_cast<void*>(next_address), flags | MAP_FIXED_NOREPLACE);
-  if (at == MAP_FAILED) return at;
+  if (at == MAP_FAILED) return errno == EEXIST ? system(nullptr, flags) : at;
   mappings().push_back({next_address, bytes});
   next_address += (bytes + 2 * page - 1) & ~(page - 1);
   return at;
@@ -48,16 +46,18 @@ void* map(void* where, std::size_t bytes, int protection, int flags, int file, o
 void forget_mappings() {
   for (const mapping& m : mappings()) ::syscall(SYS_munmap, m.start, m.bytes);
   mappings().clear();
-  next_address = first_address;
+  next_address = layout::mappings;
 }
 
-}  // namespace syncopate::explored
+}  // namespace syncopate::instrument
+
+using namespace syncopate;  // NOLINT(google-build-using-namespace): this file is the ABI
 
 SYNCOPATE_EXPORT void* mmap(void* where, std::size_t bytes, int protection, int flags, int file,
                             off_t offset) noexcept {
-  return syncopate::explored::map(where, bytes, protection, flags, file, offset);
+  return instrument::map(where, bytes, protection, flags, file, offset);
 }
 SYNCOPATE_EXPORT void* mmap64(void* where, std::size_t bytes, int protection, int flags, int file,
                               off64_t offset) noexcept {
-  return syncopate::explored::map(where, bytes, protection, flags, file, offset);
+  return instrument::map(where, bytes, protection, flags, file, offset);
 }

@@ -1,0 +1,105 @@
+// barrier_check.cpp -- every barrier of barriers/all.h under every interleaving: what is done before
+// a wait is seen after it, in both directions, and the next episode may begin at once.
+// Usage: barrier_check NAME_barrier[:WAIT] SCENARIO; without arguments lists the pairs.
+#include <syncopate/barriers/all.h>
+
+#include <atomic>
+#include <string>
+
+#include "check.h"
+
+namespace {
+
+constexpr unsigned most = 3;
+
+template <class Barrier>
+struct shared {
+  explicit shared(unsigned count) : barrier(count), count(count), inside(count) {}
+  Barrier barrier;
+  const unsigned count;
+  int slots[most]{};             // each written by one participant, read by the others
+  std::atomic<unsigned> inside;  // who has still to leave
+};
+
+// Two episodes: what all wrote before the first is read after it, and may be written again after
+// the second.
+template <class Barrier>
+void two_phases(shared<Barrier>& s, unsigned participant) {
+  s.slots[participant] = 1;
+  s.barrier.arrive_and_wait(participant);
+  for (unsigned other = 0; other < s.count; ++other) assert(s.slots[other] == 1);
+  s.barrier.arrive_and_wait(participant);
+  s.slots[participant] = 2;
+}
+
+template <class Barrier>
+void two() {
+  auto* const s = new shared<Barrier>(2);
+  auto a = [s] { two_phases(*s, 0); };
+  auto b = [s] { two_phases(*s, 1); };
+  check::together(a, b);
+  delete s;
+}
+
+template <class Barrier>
+void three() {
+  auto* const s = new shared<Barrier>(3);
+  auto a = [s] { two_phases(*s, 0); };
+  auto b = [s] { two_phases(*s, 1); };
+  auto c = [s] { two_phases(*s, 2); };
+  check::together(a, b, c);
+  delete s;
+}
+
+// One participant never blocks, whatever the episode.
+template <class Barrier>
+void alone() {
+  auto* const s = new shared<Barrier>(1);
+  two_phases(*s, 0);
+  delete s;
+}
+
+// Whoever leaves last frees the barrier, at once: no wait may touch it after it has returned.
+template <class Barrier>
+void destroy_after_wait() {
+  auto* const s = new shared<Barrier>(2);
+  const auto leave = [s](unsigned participant) {
+    s->barrier.arrive_and_wait(participant);
+    if (s->inside.fetch_sub(1, std::memory_order_acq_rel) == 1) delete s;
+  };
+  auto a = [leave] { leave(0); };
+  auto b = [leave] { leave(1); };
+  check::together(a, b);
+}
+
+template <class Barrier>
+inline constexpr check::scenario scenarios[] = {
+    {"two", two<Barrier>},
+    {"three", three<Barrier>},
+    {"alone", alone<Barrier>},
+    {"destroy_after_wait", destroy_after_wait<Barrier>},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  void (*chosen)() = nullptr;
+  syncopate::for_each_barrier([&]<class Entry>(const Entry& entry) {
+    // Locks have some of these names, too.
+    const std::string plain = std::string(entry.name) + "_barrier";
+    const std::string full = entry.wait.empty() ? plain : plain + ":" + std::string(entry.wait);
+    for (const check::scenario& s : scenarios<typename Entry::type>) {
+      if (argc < 3) std::printf("%s %s\n", full.c_str(), std::string(s.name).c_str());
+      else if ((argv[1] == full || (entry.is_default && argv[1] == plain)) && s.name == argv[2])
+        chosen = s.run;
+    }
+  });
+  if (argc < 3) return 0;
+  if (chosen == nullptr) {
+    std::fprintf(stderr, "barrier_check: no barrier and scenario called '%s %s'\n", argv[1],
+                 argv[2]);
+    return 2;
+  }
+  chosen();
+  return 0;
+}

@@ -1,0 +1,82 @@
+"""Order mutation: each ordered access of a primitive, made relaxed, makes one of its scenarios
+fail; or it stands in survivors.toml with the reason why it does not."""
+
+from pathlib import Path
+
+import pytest
+from test_check import PROGRAMS, scenarios
+
+from syncopate import checkset, mutation
+
+HERE = Path(__file__).parent
+KNOWN = mutation.read_survivors(str(HERE / mutation.SURVIVORS))
+
+# Executions of a scenario with one mutant, in the systematic search and again at random.
+EXECUTIONS = 5_000
+
+QUICK = (
+    "tatas:spin",
+    "ticket:spin",
+    "mcs:spin",
+    "clh:spin",
+    "futex",
+    "wait",
+    "pool",
+    "central_barrier:spin",
+)
+
+
+def by_target() -> dict[str, list[checkset.Scenario]]:
+    found: dict[str, list[checkset.Scenario]] = {}
+    for source in sorted(HERE.glob("*_check.cpp")):
+        test = source.name.removesuffix("_check.cpp")
+        for line in scenarios(source.stem):
+            scenario = checkset.Scenario(test, str(PROGRAMS / source.stem), line.split())
+            if not scenario.must_fail:
+                found.setdefault(scenario.target(), []).append(scenario)
+    return found
+
+
+SCENARIOS = by_target()
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param(name, marks=[] if name in QUICK else [pytest.mark.long])
+        for name in sorted(SCENARIOS)
+    ],
+)
+def test_every_order_is_needed(target: str) -> None:
+    environ = {"SYNCOPATE_EXPLORE": f"executions={EXECUTIONS}"}
+    mutants = mutation.explore(SCENARIOS[target], environ)
+    assert mutants, "its scenarios reach no ordered access"
+    unexplained = [
+        f"{mutant.operation} {mutant.order}, {mutant.position}"
+        for mutant in mutants
+        if mutant.caught_by is None and mutation.reason_of(mutant, KNOWN) is None
+    ]
+    assert not unexplained, f"survived, and {mutation.SURVIVORS} does not say why"
+    caught_after_all = [
+        f"{entry['operation']} {entry['order']}, {entry['function']}"
+        for entry in KNOWN
+        if (about := [each for each in mutants if mutation.reason_of(each, [entry])])
+        and all(each.caught_by is not None for each in about)
+    ]
+    assert not caught_after_all, f"stands in {mutation.SURVIVORS}, but is caught"
+
+
+def test_what_the_runtime_does_is_no_site() -> None:
+    """Each scenario starts and joins threads (check.h): those orders are not the program's."""
+    positions = [site["position"] for site in mutation.sites_of(SCENARIOS["wait"][0], {})]
+    assert positions
+    assert not [each for each in positions if " at check.h:" in each or each == "?"]
+
+
+def test_quick_targets_exist() -> None:
+    assert set(QUICK) <= set(SCENARIOS)
+
+
+def test_survivors_name_targets() -> None:
+    names = {"*", *SCENARIOS, *(name.partition(":")[0] for name in SCENARIOS)}
+    assert {entry["target"] for entry in KNOWN} <= names

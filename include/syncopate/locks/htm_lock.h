@@ -61,13 +61,11 @@ class htm_lock {
           if (__builtin_expect(word_.load(std::memory_order_relaxed) == free, 1)) return;  // [S]
           machine::htm::abort<lock_held>();
         }
-        if (!worth_retrying(s)) break;
-        if (s.why == machine::htm::cause::explicit_) {
-          await_free();
-        } else if (attempt + 1 < Attempts) {
-          machine::spin(delay);
-          delay *= 2;
-        }
+        if (!worth_retrying(s) || attempt + 1 == Attempts) break;
+        if (s.why == machine::htm::cause::explicit_) await_free();
+        // Also after a wait: all that waited here would begin at once, and abort each other.
+        machine::spin(delay);
+        delay *= 2;
       }
     }
     take();

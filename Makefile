@@ -13,7 +13,7 @@ CXX_FILES = $(shell git ls-files -co --exclude-standard '*.h' '*.cpp')
 TIDY_FILES = $(shell git ls-files -co --exclude-standard 'src/*.cpp' 'shims/*.cpp' 'bench/*.cpp')
 PYTHON_DIRS = syncopate scripts tests bench
 
-.PHONY: all help setup build check check-all demo bench format lint lint-scripts readme install clean
+.PHONY: all help setup build check check-all demo bench figures format lint lint-scripts readme install clean
 
 all: build
 
@@ -23,6 +23,7 @@ help:
 	@echo 'make demo       the main job on real programs'
 	@echo 'make check      the tests;  make check-all: the long ones too'
 	@echo 'make bench      the benchmarks'
+	@echo 'make figures    the papers'"'"' figures on simulated machines (QUICK=1: fewer points)'
 	@echo 'make format     format the sources;  make lint: check them'
 	@echo 'make readme     write README.md from the code, the last demo and docs/figures'
 	@echo 'make install    install into PREFIX (now $(PREFIX))'
@@ -60,6 +61,11 @@ bench: build/.setup-test build
 	$(PYTHON) bench/compare.py --configs glibc,auto -- contended --threads 2
 	$(PYTHON) bench/compare.py --configs glibc,auto -- contended --threads 8 --waits
 	$(PYTHON) bench/programs.py
+
+# Goes on where a stopped run was: finished points are kept in build/figures.
+figures: build/.setup-build build
+	@$(PYTHON) bench/figures/all.py --programs $(BUILD)/workloads \
+	  $(if $(filter-out 0,$(QUICK)),--quick)
 
 lint-scripts: build/.setup-build
 	@$(PYTHON) scripts/check_layers.py .

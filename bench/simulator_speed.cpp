@@ -1,4 +1,5 @@
-// simulator_speed.cpp -- how fast the simulated machine simulates: accesses per second of real time.
+// simulator_speed.cpp -- how fast the simulated machine simulates: accesses per second of real
+// time.
 //
 // Runs on the simulated machine (SYNCOPATE_MACHINE; one with 64 processors or more, such as
 // opteron-6272). Real time is this process's processor time: getrusage is not simulated.
@@ -75,8 +76,8 @@ void convoy(const char* what, unsigned threads, unsigned rounds, unsigned access
 int main() {
   plain("one thread, array of 16 KiB (hits)", 16 << 10, 40'000'000);
   plain("one thread, array of 4 MiB (misses)", 4 << 20, 10'000'000);
-  convoy<syncopate::tatas_lock<>>("64 threads, tatas, 10 accesses in each critical section", 64, 500,
-                                  10);
+  convoy<syncopate::tatas_lock<>>("64 threads, tatas, 10 accesses in each critical section", 64,
+                                  500, 10);
   convoy<syncopate::tatas_lock<>>("64 threads, tatas, 100 accesses in each critical section", 64,
                                   500, 100);
   convoy<syncopate::mcs_lock<>>("64 threads, mcs, 10 accesses in each critical section", 64, 500,

@@ -94,8 +94,8 @@ WHY = {
     **dict.fromkeys(PANELS, ""),
     "ticket": "runs ahead begin by writing element 0, as the holder does; the `opt` variant, which"
     " leaves it alone, reaches the paper's factor",
-    "unfair": "likely: a thread draws its next addresses after each section, which in the model"
-    " takes longer than a hand-off, so that it seldom takes the lock twice in a row",
+    "unfair": "a thread draws its next addresses after each section, which in the model takes about"
+    " as long as a hand-off, so that it seldom takes the lock twice in a row",
     "htm-1": "",
 }
 

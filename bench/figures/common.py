@@ -1,35 +1,21 @@
-"""What the figures' scripts share: running a workload on a simulated machine for every point of a
-sweep, and writing docs/figures/simulated/NAME.{json,svg,md}.
+"""What the figures' scripts share: a figure, its results, and docs/figures/simulated/NAME.{json,
+svg,md} of them.
 
-A script declares a Figure and calls main(). Simulated results are exact: the same point gives the
-same numbers on every run, so each is run once. One point's failure is reported in its place and
-makes the exit status 1; nothing is made up for it.
+A script declares a Figure and calls main(). One point's failure is reported in its place and makes
+the exit status 1; nothing is made up for it.
 """
 
 import argparse
 import json
 import os
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from sweep import CHECKPOINTS, ROOT, Checkpoint, Point, Refusal, Setting, sweep
+
 PLACE = ROOT / "docs" / "figures" / "simulated"
-
-
-@dataclass(frozen=True)
-class Point:
-    """One run: where it stands in the figure, and the workload's program and options."""
-
-    panel: str
-    series: str
-    x: int
-    program: str
-    options: dict
 
 
 @dataclass(frozen=True)
@@ -39,7 +25,14 @@ class Claim:
     paper: str
     ours: str
     holds: bool
-    why: str = ""  # why they differ, or what the agreement rests on
+    why: str = ""  # why they differ; shown where they do
+    note: str = ""  # what the comparison rests on; always shown
+
+    def row(self) -> str:
+        why = "" if self.holds else self.why or "not known"
+        remarks = "; ".join(part for part in (self.note, why) if part)
+        agrees = "yes" if self.holds else "**no**"
+        return f"| {self.paper} | {self.ours} | {agrees} | {remarks} |"
 
 
 @dataclass
@@ -99,55 +92,6 @@ class Results:
         return first / second if first is not None and second else float("nan")
 
 
-def run_point(point: Point, machine: str, programs: Path, limit: float) -> dict:
-    """Runs one point; the result holds the workload's line, the machine's report, or `error`."""
-    result = {"panel": point.panel, "series": point.series, "x": point.x}
-    program = programs / f"{point.program}.simulated"
-    command = [str(program)]
-    command += [word for name, value in point.options.items() for word in (f"--{name}", str(value))]
-    with tempfile.TemporaryDirectory() as folder:
-        stats = Path(folder) / "stats.json"
-        environment = os.environ | {
-            "SYNCOPATE_MACHINE": machine,
-            "SYNCOPATE_STATS": str(stats),
-            "SYNCOPATE_QUIET": "1",
-        }
-        began = time.monotonic()
-        try:
-            done = subprocess.run(
-                command, env=environment, capture_output=True, text=True, timeout=limit, check=False
-            )
-            if done.returncode != 0:
-                text = (done.stderr or done.stdout).strip().splitlines()
-                return result | {"error": text[-1] if text else f"status {done.returncode}"}
-            measured = json.loads(done.stdout.splitlines()[-1])
-            report = json.loads(stats.read_text(encoding="utf-8"))
-        except subprocess.TimeoutExpired:
-            return result | {"error": f"not done after {limit:.0f} s"}
-        except (OSError, ValueError, IndexError) as error:
-            return result | {"error": f"{program.name}: {error}"}
-    measured.pop("per_thread", None)
-    return result | measured | of_report(report) | {"took": round(time.monotonic() - began, 1)}
-
-
-def of_report(report: dict) -> dict:
-    """What the figures use of the machine's report (docs/machine-report-schema.md)."""
-    begins = sum(t["begins"] for t in report.get("transactions", []))
-    commits = sum(t["commits"] for t in report.get("transactions", []))
-    aborts: dict[str, int] = {}
-    for transaction in report.get("transactions", []):
-        for cause, count in transaction["aborts"].items():
-            if count:
-                aborts[cause] = aborts.get(cause, 0) + count
-    return {
-        "machine": report["machine"],
-        "machine_seconds": report["seconds"],
-        "joules": report["energy"]["joules"],
-        "watts": report["energy"]["average_watts"],
-        "transactions": {"begins": begins, "commits": commits, "aborts": aborts},
-    }
-
-
 def markdown(figure: Figure, results: Results, command: str) -> str:
     """The page: what was run, what the paper says against what we get, and the numbers."""
     lines = [
@@ -162,9 +106,7 @@ def markdown(figure: Figure, results: Results, command: str) -> str:
         "| paper says | we get | agrees | why they differ, or what it rests on |",
         "|---|---|---|---|",
     ]
-    for claim in figure.claims(results):
-        agrees = "yes" if claim.holds else "**no**"
-        lines.append(f"| {claim.paper} | {claim.ours} | {agrees} | {claim.why} |")
+    lines += [claim.row() for claim in figure.claims(results)]
     values = {figure.y_label: figure.value} | figure.more
     for label, value in values.items():
         for panel in results.panels():
@@ -183,10 +125,21 @@ def markdown(figure: Figure, results: Results, command: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def need_matplotlib():
+    """The module. Throws Refusal where there is none."""
+    os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "build" / ".matplotlib"))
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise Refusal(
+            "the plots need matplotlib; `make setup` installs it in build/venv"
+        ) from error
+    return matplotlib
+
+
 def plot(figure: Figure, results: Results, path: Path) -> None:
     """One row of plots a value, one column a panel."""
-    import matplotlib
-
+    matplotlib = need_matplotlib()
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = figure.name  # the same bytes on every run
     from matplotlib import pyplot
@@ -229,57 +182,78 @@ def best(results: Results, panel: str, names: list[str], x: int) -> tuple[str, f
     return max(found, key=lambda pair: pair[1], default=("no result", float("nan")))
 
 
-def sweep(figure: Figure, quick: bool, machine: str, programs: Path, limit: float) -> list[dict]:
-    points = figure.points(quick)
-    runs = []
-    for index, point in enumerate(points, 1):
-        where = " ".join(part for part in (point.panel, point.series, str(point.x)) if part)
-        print(f"[{index}/{len(points)}] {where}", end="", file=sys.stderr, flush=True)
-        run = run_point(point, machine, programs, limit)
-        runs.append(run)
-        said = run.get("error") or f"{run['took']} s"
-        print(f": {said}", file=sys.stderr, flush=True)
-    return runs
+# ---- the program ----
 
 
-def main(figure: Figure) -> int:
-    parser = argparse.ArgumentParser(description=f"{figure.title}, on a simulated machine.")
-    parser.add_argument("--quick", action="store_true", help="fewer points, shorter runs")
-    parser.add_argument("--machine", default=figure.machine, help="default: %(default)s")
-    parser.add_argument(
-        "--programs", type=Path, default=ROOT / "build/workloads", help="where NAME.simulated are"
-    )
-    parser.add_argument("--out", type=Path, default=PLACE, help="default: docs/figures/simulated")
-    parser.add_argument("--limit", type=float, default=600, help="seconds for one run")
-    parser.add_argument("--redraw", action="store_true", help="from the JSON file, run nothing")
-    options = parser.parse_args()
+def draw(figure: Figure, document: dict, out: Path) -> Path:
+    """Writes the page and the plot of a document's results. Returns the page's path."""
+    runs = [dict(run) for run in document["runs"]]
+    figure.machine = document["machine"]
+    figure.prepare(runs)
+    results = Results(figure, runs)
+    command = f"bench/figures/{figure.name}.py" + (" --quick" if document["quick"] else "")
+    page = out / f"{figure.name}.md"
+    page.write_text(markdown(figure, results, command), encoding="utf-8")
+    plot(figure, results, out / f"{figure.name}.svg")
+    return page
 
+
+def make_figure(figure: Figure, options: argparse.Namespace) -> int:
+    """Runs the sweep and writes the three files. Returns 1 when a point has no result."""
+    need_matplotlib()
     data = options.out / f"{figure.name}.json"
     if options.redraw:
-        runs = json.loads(data.read_text(encoding="utf-8"))["runs"]
+        document = json.loads(data.read_text(encoding="utf-8"))
     else:
-        runs = sweep(figure, options.quick, options.machine, options.programs, options.limit)
+        machine = options.machine or figure.machine
+        setting = Setting(machine, options.programs, options.limit)
+        points = figure.points(options.quick)
+        setting.check(points)
+        kept = Checkpoint(options.checkpoints / f"{figure.name}.jsonl")
+        runs = sweep(points, setting, kept)
         if all("error" in run for run in runs):
-            print(f"{figure.name}: no run succeeded; nothing written", file=sys.stderr)
-            return 1
-        options.out.mkdir(parents=True, exist_ok=True)
+            raise Refusal(f"{figure.name}: no run succeeded; nothing is written")
         document = {
             "figure": figure.name,
             "kind": "simulated",
-            "machine": options.machine,
+            "machine": machine,
             "quick": options.quick,
             "runs": runs,
         }
+        options.out.mkdir(parents=True, exist_ok=True)
         data.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    figure.machine = options.machine
-    figure.prepare(runs)
-    results = Results(figure, runs)
-    command = f"bench/figures/{figure.name}.py" + (" --quick" if options.quick else "")
-    page = options.out / f"{figure.name}.md"
-    page.write_text(markdown(figure, results, command), encoding="utf-8")
+    print(draw(figure, document, options.out), file=sys.stderr)
+    return 1 if any("error" in run for run in document["runs"]) else 0
+
+
+def arguments(description: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="fewer points, shorter runs")
+    parser.add_argument("--machine", help="a name in machines/ or a file; default: the paper's")
+    parser.add_argument(
+        "--programs", type=Path, default=ROOT / "build/release/workloads", help="NAME.simulated"
+    )
+    parser.add_argument("--out", type=Path, default=PLACE, help="default: docs/figures/simulated")
+    parser.add_argument(
+        "--checkpoints", type=Path, default=CHECKPOINTS, help="finished points; build/figures"
+    )
+    parser.add_argument("--limit", type=float, default=600, help="seconds for one run")
+    parser.add_argument("--redraw", action="store_true", help="from the JSON file, run nothing")
+    return parser
+
+
+def guarded(action: Callable[[], int], name: str) -> int:
+    """action's status; 2 with one line for what a user can mend, 130 when interrupted."""
     try:
-        plot(figure, results, options.out / f"{figure.name}.svg")
-    except ImportError:
-        print("no matplotlib: the plot is left out", file=sys.stderr)
-    print(f"{page}", file=sys.stderr)
-    return 1 if any("error" in run for run in runs) else 0
+        return action()
+    except (Refusal, OSError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{name}: stopped; run again to go on", file=sys.stderr)
+        return 130
+
+
+def main(figure: Figure) -> int:
+    options = arguments(f"{figure.title}, on a simulated machine.").parse_args()
+    return guarded(lambda: make_figure(figure, options), figure.name)

@@ -6,5 +6,7 @@ import sys
 from barriers import figure
 from common import main
 
+FIGURE = figure(5, work=1000, rounds=1000)
+
 if __name__ == "__main__":
-    sys.exit(main(figure(5, work=1000, rounds=1000)))
+    sys.exit(main(FIGURE))

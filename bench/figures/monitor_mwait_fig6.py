@@ -6,5 +6,7 @@ import sys
 from barriers import figure
 from common import main
 
+FIGURE = figure(6, work=250_000, rounds=40)
+
 if __name__ == "__main__":
-    sys.exit(main(figure(6, work=250_000, rounds=40)))
+    sys.exit(main(FIGURE))

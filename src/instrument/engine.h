@@ -8,10 +8,10 @@
 // Rules
 //   * Every function is called on the stack and with the thread pointer of the thread that acts.
 //     It may switch to other fibers and return much later.
-//   * The engine allocates with its own allocator (instrument::internal, never the program's arena),
-//     and keeps nothing in thread_local variables.
-//   * A predicate given to await() is instrumented code: the front end ignores the accesses it makes
-//     while the engine calls it (engine_scope).
+//   * The engine allocates with its own allocator (instrument::internal, never the program's
+//     arena), and keeps nothing in thread_local variables.
+//   * A predicate given to await() is instrumented code: the front end ignores the accesses it
+//     makes while the engine calls it (engine_scope).
 //   * `where` is the return address of the compiler's call: the program's source position.
 #pragma once
 

@@ -91,8 +91,8 @@ heap_block block_of(std::uintptr_t address);
 void note_thread(unsigned thread, std::uintptr_t stack_low, std::uintptr_t stack_high,
                  std::uintptr_t tls_low, std::uintptr_t tls_high);
 
-// What a thread runs: its start routine and the argument of that, before it runs. Remembers enough to
-// tell what std::thread's own routine will call.
+// What a thread runs: its start routine and the argument of that, before it runs. Remembers enough
+// to tell what std::thread's own routine will call.
 void note_thread_routine(unsigned thread, const void* routine, const void* argument);
 // The entry of the function that names the thread best; null when unknown.
 const void* thread_routine(unsigned thread);

@@ -1,6 +1,7 @@
 // names_blocks.cpp -- L0: the heap blocks and threads that names are made from.
 #include "names_blocks.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -62,6 +63,45 @@ block_table& blocks() {
   return table;
 }
 
+std::uintptr_t end_of(const heap_block& block) {
+  // A block of 0 bytes still is what an access to its address is about.
+  return block.start + (block.bytes == 0 ? 1 : block.bytes);
+}
+
+// The blocks by their start, made anew when it is asked for after the heap has changed: a report
+// asks for the names of thousands of lines, among a million blocks.
+class block_index {
+ public:
+  struct entry {
+    heap_block block;
+    std::uintptr_t latest_end;  // of this block and all that start before it
+  };
+
+  void heap_changed() { valid_ = false; }
+
+  const std::vector<entry>& entries() {
+    if (valid_) return entries_;
+    entries_.clear();
+    for (const heap_block& block : blocks().slots())
+      if (block.start != 0) entries_.push_back({block, 0});
+    std::sort(entries_.begin(), entries_.end(),
+              [](const entry& a, const entry& b) { return a.block.start < b.block.start; });
+    std::uintptr_t latest = 0;
+    for (entry& e : entries_) e.latest_end = latest = std::max(latest, end_of(e.block));
+    valid_ = true;
+    return entries_;
+  }
+
+ private:
+  std::vector<entry> entries_;
+  bool valid_ = false;
+};
+
+block_index& index_of_blocks() {
+  static block_index& index = *new block_index;
+  return index;
+}
+
 std::vector<thread_memory>& all_threads() {
   static auto& threads = *new std::vector<thread_memory>;
   return threads;
@@ -75,6 +115,7 @@ void note_allocation(std::uintptr_t address, std::size_t bytes, const void* plac
   block.allocated = place;
   block.freed = nullptr;
   block.live = true;
+  index_of_blocks().heap_changed();
 }
 
 void note_free(std::uintptr_t address, const void* place) {
@@ -82,6 +123,7 @@ void note_free(std::uintptr_t address, const void* place) {
   if (block == nullptr) return;  // from before the program: the loader's, for one
   block->freed = place;
   block->live = false;
+  index_of_blocks().heap_changed();
 }
 
 heap_block block_at(std::uintptr_t start) {
@@ -91,13 +133,14 @@ heap_block block_at(std::uintptr_t start) {
 
 heap_block block_of(std::uintptr_t address) {
   heap_block best;
-  for (const heap_block& block : blocks().slots()) {
-    // A block of 0 bytes still is what an access to its address is about.
-    const std::size_t bytes = block.bytes == 0 ? 1 : block.bytes;
-    if (block.start == 0 || address - block.start >= bytes) continue;
-    if (block.live) return block;
+  const std::vector<block_index::entry>& entries = index_of_blocks().entries();
+  auto at = std::upper_bound(entries.begin(), entries.end(), address,
+                             [](std::uintptr_t a, const auto& e) { return a < e.block.start; });
+  while (at != entries.begin() && (--at)->latest_end > address) {
+    if (end_of(at->block) <= address) continue;
+    if (at->block.live) return at->block;
     // Of dead blocks that overlap, the one that starts last tells most.
-    if (block.start > best.start) best = block;
+    if (best.start == 0) best = at->block;
   }
   return best;
 }
@@ -118,6 +161,7 @@ const thread_memory* thread_with(std::uintptr_t address) {
 
 void forget_blocks_and_threads() {
   blocks().clear();
+  index_of_blocks().heap_changed();
   all_threads().clear();
   forget_thread_routines();
 }

@@ -1,4 +1,5 @@
-// names_blocks.h -- L0: what names.cpp asks of names_blocks.cpp and names_threads.cpp beyond names.h.
+// names_blocks.h -- L0: what names.cpp asks of names_blocks.cpp and names_threads.cpp beyond
+// names.h.
 #pragma once
 
 #include "names.h"

@@ -44,9 +44,9 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Runs on a stack of its own, with the thread pointer of whichever fiber was interrupted: it touches
-// no thread-local variable. Inside the machine's own scope it counts for the machine, even in the C
-// library, but for the program's predicates that the machine calls.
+// Runs on a stack of its own, with the thread pointer of whichever fiber was interrupted: it
+// touches no thread-local variable. Inside the machine's own scope it counts for the machine, even
+// in the C library, but for the program's predicates that the machine calls.
 void take_sample(int, siginfo_t*, void* context) {
   const std::uintptr_t pc = interrupted_pc(context);
   code_segment* at = first;

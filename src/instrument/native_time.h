@@ -1,8 +1,8 @@
-// native_time.h -- L0: where the process's own CPU time goes while a program runs on a machine: what
-// the machine sees, the machine itself, and libraries that it cannot see.
+// native_time.h -- L0: where the process's own CPU time goes while a program runs on a machine:
+// what the machine sees, the machine itself, and libraries that it cannot see.
 //
-// A profiling timer samples the code address; so figures differ from run to run, and a simulation is
-// the same with and without it. The program must not use SIGPROF itself meanwhile.
+// A profiling timer samples the code address; so figures differ from run to run, and a simulation
+// is the same with and without it. The program must not use SIGPROF itself meanwhile.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// barrier_check.cpp -- every barrier of barriers/all.h under every interleaving: what is done before
-// a wait is seen after it, in both directions, and the next episode may begin at once.
+// barrier_check.cpp -- every barrier of barriers/all.h under every interleaving: what is done
+// before a wait is seen after it, in both directions, and the next episode may begin at once.
 // Usage: barrier_check NAME_barrier[:WAIT] SCENARIO; without arguments lists the pairs.
 #include <syncopate/barriers/all.h>
 

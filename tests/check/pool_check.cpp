@@ -1,5 +1,5 @@
-// pool_check.cpp -- node_pool under every interleaving: nobody has a node that another has, and what
-// its last user wrote in it happens-before its next use.
+// pool_check.cpp -- node_pool under every interleaving: nobody has a node that another has, and
+// what its last user wrote in it happens-before its next use.
 #include <syncopate/locks/node_pool.h>
 
 #include "check.h"

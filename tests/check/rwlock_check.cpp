@@ -115,8 +115,8 @@ void timed_writer_comes_back() {
   delete s;
 }
 
-// A writer that is chosen when its time is up, and then overtaken, waits again with the element that
-// the releaser has just let go of.
+// A writer that is chosen when its time is up, and then overtaken, waits again with the element
+// that the releaser has just let go of.
 void timed_writer_is_overtaken() {
   auto* const s = new shared;
   auto w = [s] {

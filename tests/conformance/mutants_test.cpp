@@ -67,8 +67,8 @@ verdict check_mutant(Lock& lock, const load& how, Rescue rescue) {
       rescue);
 }
 
-// Threads meet by chance: in one run on a busy machine even a broken lock may behave. It must not in
-// all of many. Returns the first verdict against it.
+// Threads meet by chance: in one run on a busy machine even a broken lock may behave. It must not
+// in all of many. Returns the first verdict against it.
 template <class Lock, class Check>
 verdict verdict_of_many(Check check) {
   constexpr int runs = 500;

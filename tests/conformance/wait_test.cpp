@@ -15,8 +15,8 @@ namespace waits = syncopate::waits;
 
 template <class Wait>
 class Strategy : public ::testing::Test {};
-using strategies = ::testing::Types<waits::spin, waits::yield, waits::monitor,
-                                    waits::spin_then_park, waits::park>;
+using strategies =
+    ::testing::Types<waits::spin, waits::yield, waits::monitor, waits::spin_then_park, waits::park>;
 struct strategy_name {
   template <class Wait>
   static std::string GetName(int) {

@@ -128,6 +128,25 @@ TEST(DataNames, ManyBlocks) {
   forget_blocks_and_threads();
 }
 
+TEST(names, the_live_block_of_overlapping_ones_or_the_last_dead_one) {
+  forget_blocks_and_threads();
+  note_allocation(1000, 1000, bare_place());
+  note_free(1000, bare_place());
+  note_allocation(1200, 100, bare_place());
+  note_allocation(1250, 300, bare_place());
+  note_free(1250, bare_place());
+  EXPECT_EQ(block_of(1100).start, 1000u);
+  EXPECT_EQ(block_of(1210).start, 1200u);
+  EXPECT_EQ(block_of(1260).start, 1200u) << "live, before the dead one that starts last";
+  EXPECT_EQ(block_of(1310).start, 1250u);
+  EXPECT_EQ(block_of(1600).start, 1000u) << "larger than all that start behind it";
+  EXPECT_EQ(block_of(2000).start, 0u);
+  note_free(1200, bare_place());
+  EXPECT_EQ(block_of(1260).start, 1250u) << "also after a change";
+  forget_blocks_and_threads();
+  EXPECT_EQ(block_of(1260).start, 0u);
+}
+
 TEST(DataNames, LineWithSeveralObjects) {
   const std::uintptr_t line = address_of(&subject::the_whole.parts[0].slots[1].word);
   EXPECT_EQ(range_name(line, 64), "subject::the_whole.parts[0].slots[1].word");

@@ -1,4 +1,5 @@
-// stop_tokens.cpp -- std::jthread: stops and joins by itself; stop callbacks; waits that a stop ends.
+// stop_tokens.cpp -- std::jthread: stops and joins by itself; stop callbacks; waits that a stop
+// ends.
 
 #include <atomic>
 #include <condition_variable>

@@ -1,6 +1,6 @@
-// timed_waits.cpp -- waits that end by time, on both clocks: not early, and on a modeled machine not
-// late either. SYNCOPATE_TEST_LATENESS_US is how late they may be (default: real machines may be
-// busy).
+// timed_waits.cpp -- waits that end by time, on both clocks: not early, and on a modeled machine
+// not late either. SYNCOPATE_TEST_LATENESS_US is how late they may be (default: real machines may
+// be busy).
 
 #include <cerrno>
 #include <chrono>

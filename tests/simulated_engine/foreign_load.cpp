@@ -1,5 +1,6 @@
 // Other programs' load takes processors away: as much time as it is given, the same on every run.
-// run: SYNCOPATE_MACHINE=test-4c SYNCOPATE_FOREIGN_LOAD=4 SYNCOPATE_FOREIGN_BUSY=100 SYNCOPATE_FOREIGN_REST=100
+// run: SYNCOPATE_MACHINE=test-4c SYNCOPATE_FOREIGN_LOAD=4 SYNCOPATE_FOREIGN_BUSY=100
+// run: SYNCOPATE_FOREIGN_REST=100
 #include <syncopate/machine.h>
 
 #include <cstdio>

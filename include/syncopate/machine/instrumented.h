@@ -69,7 +69,9 @@ std::uint64_t to_bits(T value) noexcept {
   else return static_cast<std::uint64_t>(static_cast<std::make_unsigned_t<T>>(value));
 }
 template <>
-inline std::uint64_t to_bits(bool value) noexcept { return value ? 1 : 0; }
+inline std::uint64_t to_bits(bool value) noexcept {
+  return value ? 1 : 0;
+}
 template <class T>
 T from_bits(std::uint64_t bits) noexcept {
   if constexpr (std::is_pointer_v<T>) return reinterpret_cast<T>(bits);

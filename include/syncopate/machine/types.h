@@ -26,11 +26,11 @@ namespace syncopate::machine::htm {
 enum class mode { normal, always_abort };
 
 enum class cause : unsigned char {
-  started,   // begin() returned into the transaction
-  conflict,  // another thread touched what this one had
-  capacity,  // the footprint did not fit
-  explicit_, // abort(code)
-  other,     // interrupt, system call, always_abort at its end, not supported, ...
+  started,    // begin() returned into the transaction
+  conflict,   // another thread touched what this one had
+  capacity,   // the footprint did not fit
+  explicit_,  // abort(code)
+  other,      // interrupt, system call, always_abort at its end, not supported, ...
 };
 
 struct status {

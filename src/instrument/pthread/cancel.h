@@ -6,8 +6,8 @@
 // sem_wait and its relatives; not the C library's input and output, and not sleeping.
 //
 // A request is no event of the machine: an exploration does not try every moment for it. On the
-// explored machine it wakes threads in pthread_cond_wait; a thread that already waits in sem_wait or
-// pthread_join acts on it when that wait is over.
+// explored machine it wakes threads in pthread_cond_wait; a thread that already waits in sem_wait
+// or pthread_join acts on it when that wait is over.
 #pragma once
 
 namespace syncopate::instrument {

@@ -1,18 +1,20 @@
-// objects.h -- L0: the pthread objects of instrumented programs: the seam between pthread's names and
-// what stands behind them.
+// objects.h -- L0: the pthread objects of instrumented programs: the seam between pthread's names
+// and what stands behind them.
 //
 // The names (abi_*.cpp, c11.cpp) check arguments that POSIX says are checked, pass calls of the
 // machine itself on to the C library, and call the functions below. There are two implementations;
 // a machine's library is linked with one of them:
 //   algorithm/   the project's own locks, compiled with -fsanitize=thread, so that the machine sees
 //                every access they make: what a program costs (simulated, emulated)
-//   model/       the least state that is right, in few engine calls: each is a branching point of an
+//   model/       the least state that is right, in few engine calls: each is a branching point of
+//   an
 //                exploration (explored). Misuse ends the run with a message.
 // The state lies inside the program's own objects; all-zero bytes are a free object.
 //
 // `where` is the return address of the program's call. Results are pthread's errno values.
 // Nothing here is process-shared, robust or priority-inheriting in effect: a modeled program is one
-// process whose threads do not die, and machines have no priorities. Such objects work as plain ones.
+// process whose threads do not die, and machines have no priorities. Such objects work as plain
+// ones.
 #pragma once
 
 #include <syncopate/machine/types.h>

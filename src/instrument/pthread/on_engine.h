@@ -1,4 +1,5 @@
-// on_engine.h -- L0: calls of the engine from this folder's code, which runs as part of the program.
+// on_engine.h -- L0: calls of the engine from this folder's code, which runs as part of the
+// program.
 #pragma once
 
 #include "instrument/engine.h"

@@ -1,8 +1,8 @@
 // threads.h -- L0: the threads of a program on a modeled machine, as pthread shows them.
 //
-// A pthread_t is the address of a record here, from a fixed table: handles are the same in every run,
-// stay valid until the thread was joined (the C library's thread-control blocks are reused as soon
-// as a fiber ends), and what is no handle is recognized (ESRCH).
+// A pthread_t is the address of a record here, from a fixed table: handles are the same in every
+// run, stay valid until the thread was joined (the C library's thread-control blocks are reused as
+// soon as a fiber ends), and what is no handle is recognized (ESRCH).
 #pragma once
 
 #include <syncopate/machine/types.h>
@@ -18,8 +18,8 @@
 
 namespace syncopate::instrument {
 
-// Runs the program's main on the calling fiber as thread 0, with no other threads known: whatever an
-// earlier execution of the program left is forgotten. Returns its status; if main leaves by
+// Runs the program's main on the calling fiber as thread 0, with no other threads known: whatever
+// an earlier execution of the program left is forgotten. Returns its status; if main leaves by
 // pthread_exit, 0 when all other threads have ended.
 int run_main_thread(int (*program)());
 

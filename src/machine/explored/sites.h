@@ -1,9 +1,10 @@
 // sites.h -- L0: the places where the program asks for a memory order, and making one relaxed.
 //
 // A site is an operation with an order on a line of a function, however often the compiler has
-// copied it, and for whatever template arguments. What the runtime library does on the program's behalf (joining a thread, locking a
-// pthread mutex) is none. Sites are numbered from 1 in the order in which the exploration first
-// meets them, which is the same on every run, and with site n weakened the same up to its first use.
+// copied it, and for whatever template arguments. What the runtime library does on the program's
+// behalf (joining a thread, locking a pthread mutex) is none. Sites are numbered from 1 in the
+// order in which the exploration first meets them, which is the same on every run, and with site n
+// weakened the same up to its first use.
 #pragma once
 
 #include "instrument/engine.h"

@@ -3,10 +3,10 @@
 //
 // A thread that reads the same word at the same place several times in a row, with the same result
 // and with no other access to memory in between (relax() is none), polls; it would go on at the
-// same pace until the word changes. But the loop may also count: while it sleeps, its counter stands
-// still. So each place first polls honestly for a while; a place whose loop was seen to end although
-// the word had not changed is never put to sleep; and when nothing else in the machine can happen any
-// more, sleeping loops poll honestly once more.
+// same pace until the word changes. But the loop may also count: while it sleeps, its counter
+// stands still. So each place first polls honestly for a while; a place whose loop was seen to end
+// although the word had not changed is never put to sleep; and when nothing else in the machine can
+// happen any more, sleeping loops poll honestly once more.
 #pragma once
 
 #include "thread.h"

@@ -1,18 +1,18 @@
 // transactions.h -- L0: hardware transactions.
 //
 // The memory system marks the lines that a transaction reads and writes, and tells when another
-// processor's access conflicts with a mark (requester wins) or a written line overflows. The rest is
-// here: counting lines against the description's limits, memory as it was (undo log), registers and
-// stack as they were (fiber.h), interrupts, the predictor.
+// processor's access conflicts with a mark (requester wins) or a written line overflows. The rest
+// is here: counting lines against the description's limits, memory as it was (undo log), registers
+// and stack as they were (fiber.h), interrupts, the predictor.
 //
-// A transaction that another thread dooms gives its writes back at once, since the other is about to
-// read them; its own registers and stack follow when it next runs, before any of its code does.
+// A transaction that another thread dooms gives its writes back at once, since the other is about
+// to read them; its own registers and stack follow when it next runs, before any of its code does.
 //
 // The learning predictor: a Haswell aborts eagerly what has overflowed often, and takes about 5,000
 // transactions to unlearn it (Odaira, Castanos & Tomari, PPoPP 2014, section 5.4 and figure 6a).
 // Ours: a score for each begin and core, raised by each overflow, lowered by one by each other
-// outcome; a transaction is aborted at its begin with probability score / 5,000. The figure gives the
-// shape and length of the curve, not Intel's mechanism.
+// outcome; a transaction is aborted at its begin with probability score / 5,000. The figure gives
+// the shape and length of the curve, not Intel's mechanism.
 #pragma once
 
 #include "flat_map.h"

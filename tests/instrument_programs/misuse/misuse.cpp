@@ -1,5 +1,5 @@
-// misuse.cpp -- one misuse of a pthread object, named by the argument. The explored machine's objects
-// must say what is wrong with it; nothing else does.
+// misuse.cpp -- one misuse of a pthread object, named by the argument. The explored machine's
+// objects must say what is wrong with it; nothing else does.
 
 #include <cstdio>
 #include <cstring>

@@ -1,5 +1,5 @@
-// A program whose report is looked at (report_of_program.sh): threads made in every way, a lock that
-// they wait for, memory that it maps itself, and a library that takes its time.
+// A program whose report is looked at (report_of_program.sh): threads made in every way, a lock
+// that they wait for, memory that it maps itself, and a library that takes its time.
 #include <pthread.h>
 #include <sys/mman.h>
 

@@ -8,8 +8,8 @@
 
 namespace syncopate::instrument::chosen {
 
-// `futex` when nothing was chosen: the algorithm of glibc's mutexes, so that a program behaves as it
-// does without us. A name that does not exist ends the process with a message, before main.
+// `futex` when nothing was chosen: the algorithm of glibc's mutexes, so that a program behaves as
+// it does without us. A name that does not exist ends the process with a message, before main.
 bool glibc_word() noexcept;   // the lock's word lies where glibc has it
 bool keeps_owner() noexcept;  // the algorithm itself notes owner and user count
 // Nobody may note them for a normal mutex: threads in transactions would conflict there.

@@ -1,4 +1,5 @@
-// mutex.cpp -- L4: mutexes of a program on a modeled machine, by the chosen algorithm. Instrumented.
+// mutex.cpp -- L4: mutexes of a program on a modeled machine, by the chosen algorithm.
+// Instrumented.
 //
 // The object is laid out as in the preload library (mutex_object.h), and touched as glibc touches
 // its own: kind, word, owner, user count, all in one cache line.

@@ -1,7 +1,7 @@
 // barrier.cpp -- L0: barriers for the explored machine: one event to arrive, one to wait.
 //
-// Misuse ends the run: destruction while threads wait for others that have not arrived. Threads that
-// are on their way out are waited for, as in the C library.
+// Misuse ends the run: destruction while threads wait for others that have not arrived. Threads
+// that are on their way out are waited for, as in the C library.
 
 #include "instrument/pthread/barrier_object.h"
 #include "instrument/pthread/model/words.h"
@@ -10,7 +10,8 @@
 namespace syncopate::instrument::objects {
 namespace {
 
-// The number of departures, of which destroy waits for the last: the object must not be gone before.
+// The number of departures, of which destroy waits for the last: the object must not be gone
+// before.
 std::uint32_t& left_word(barrier_object& o) { return reinterpret_cast<std::uint32_t&>(o.left); }
 std::uint64_t& state_word(barrier_object& o) { return reinterpret_cast<std::uint64_t&>(o.state); }
 

@@ -1,9 +1,9 @@
 // condition.cpp -- L0: condition variables for the explored machine: a sequence word.
 //
 // A waiter reads the word with the mutex held, releases the mutex and sleeps while the word is what
-// it read; a signaler changes it and wakes one. A signal that comes between the release and the sleep
-// is thus not lost. A waiter may also return though the signal was another's: POSIX allows such
-// wake-ups, and a program that cannot stand them is wrong.
+// it read; a signaler changes it and wakes one. A signal that comes between the release and the
+// sleep is thus not lost. A waiter may also return though the signal was another's: POSIX allows
+// such wake-ups, and a program that cannot stand them is wrong.
 
 #include <cerrno>
 #include <climits>

@@ -1,5 +1,5 @@
-// words.h -- L0: engine operations on 32- and 64-bit words, for the model objects. Not instrumented:
-// each call here is one event of the machine.
+// words.h -- L0: engine operations on 32- and 64-bit words, for the model objects. Not
+// instrumented: each call here is one event of the machine.
 #pragma once
 
 #include <cstdint>

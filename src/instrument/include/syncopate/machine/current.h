@@ -1,5 +1,5 @@
-// current.h -- L0: code that is compiled with this folder first in its include path asks the runtime
-// it is linked with: the emulated, the simulated or the explored machine.
+// current.h -- L0: code that is compiled with this folder first in its include path asks the
+// runtime it is linked with: the emulated, the simulated or the explored machine.
 #pragma once
 
 #include <syncopate/machine/instrumented.h>

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""Makes every figure of this folder: `make figures`."""
+
+import importlib
+import sys
+from pathlib import Path
+
+from common import Figure, arguments, guarded, make_figure, need_matplotlib
+from sweep import Setting
+
+
+def figures() -> list[Figure]:
+    """What the folder's *_figN.py declare."""
+    names = sorted(path.stem for path in Path(__file__).parent.glob("*_fig[0-9]*.py"))
+    return [importlib.import_module(name).FIGURE for name in names]
+
+
+def make_all() -> int:
+    options = arguments("Every figure of the papers, on simulated machines.").parse_args()
+    todo = figures()
+    need_matplotlib()
+    if not options.redraw:
+        # Everything is looked for before the first sweep, which may take minutes.
+        for figure in todo:
+            machine = options.machine or figure.machine
+            Setting(machine, options.programs).check(figure.points(options.quick))
+    status = 0
+    for number, figure in enumerate(todo, 1):
+        print(f"== figure {number} of {len(todo)}: {figure.title}", file=sys.stderr)
+        status = max(status, make_figure(figure, options))
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(make_all, "figures"))

@@ -52,7 +52,7 @@ def claims(results: Results) -> list[Claim]:
 
 WHY_PROTECTED = (
     "each of up to four runs ahead still begins and aborts a transaction, some 180 cycles"
-    " on this machine file, before the waiter polls; with more threads nobody waits for that"
+    " on this machine file, before the waiter polls"
 )
 
 FIGURE = Figure(

@@ -78,8 +78,8 @@ CROSSING_WHY = (
     " free"
 )
 CROSSING_NOTE = (
-    "by the machine file, begin and commit take 45 cycles together and an atomic addition on a line"
-    " held 18, all estimates; without the code around them they meet at 2.5"
+    "by the machine file, begin and commit take 45 cycles together, as much as 2.5 atomic additions"
+    " on a line held, all estimates"
 )
 
 FIGURE = Figure(

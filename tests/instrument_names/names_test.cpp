@@ -128,7 +128,7 @@ TEST(DataNames, ManyBlocks) {
   forget_blocks_and_threads();
 }
 
-TEST(names, the_live_block_of_overlapping_ones_or_the_last_dead_one) {
+TEST(DataNames, OverlappingBlocks) {
   forget_blocks_and_threads();
   note_allocation(1000, 1000, bare_place());
   note_free(1000, bare_place());

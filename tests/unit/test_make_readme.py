@@ -48,7 +48,7 @@ Who waited, and who held it meanwhile
 first
   waited
 
-second
+second_lock
   waited
 
 Who blocks whom
@@ -100,7 +100,7 @@ def test_demo_is_taken_over_and_shortened(root: Path) -> None:
     text = (root / "README.md").read_text()
     for kept in ("Lost to locks: 9 %", "Mutexes", "first", "Who blocks whom", "auto / glibc"):
         assert kept in text
-    for left_out in ("Condition variables", "second"):
+    for left_out in ("Condition variables", "second_lock"):
         assert left_out not in text
 
 

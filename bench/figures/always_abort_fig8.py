@@ -47,6 +47,8 @@ def claims(results: Results) -> list[Claim]:
                 f" ({share:.0f} % of htm-10's transactions abort)"
             )
             winners.append(winner)
+        where_htm = [x for x in results.xs(panel) if best(results, panel, list(LOCKS), x)[0] in HTM]
+        texts.append(f"HTM is best up to {max(where_htm, default=0)} threads")
         holds = all(winner in HTM for winner in winners)
         rows.append(
             Claim(f"{panel}: traditional HTM works well", "; ".join(texts), holds, LEMMINGS)

@@ -29,3 +29,29 @@
 #pragma once
 
 #include <syncopate/machine/current.h>
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <type_traits>
+
+// What follows from the contract, the same on every machine.
+namespace syncopate::machine {
+
+// The time `nanoseconds` from now.
+[[nodiscard]] inline deadline after(std::int64_t nanoseconds) noexcept {
+  const std::uint64_t t = now() + static_cast<std::uint64_t>(nanoseconds);
+  return {{static_cast<time_t>(t / 1'000'000'000u), static_cast<long>(t % 1'000'000'000u)},
+          CLOCK_MONOTONIC};
+}
+
+// park() on a word of the program's.
+template <class T>
+requires(sizeof(T) == 4) park_result
+    park(const std::atomic<T>& word, std::type_identity_t<T> expected,
+         const deadline* until = nullptr)
+noexcept {
+  return park(static_cast<const void*>(&word), static_cast<std::uint32_t>(expected), until);
+}
+
+}  // namespace syncopate::machine

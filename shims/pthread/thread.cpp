@@ -1,6 +1,7 @@
 // thread.cpp -- L4: pthread_create and syscall(SYS_futex), seen by the recorder only.
 
 #include <syncopate/locks/node_pool.h>
+#include <syncopate/machine/system_call.h>
 
 #include <cerrno>
 
@@ -53,18 +54,6 @@ long failed(long result) {
   return -1;
 }
 
-long raw_syscall(long number, long a, long b, long c, long d, long e, long f) {
-  long result;
-  register long r10 asm("r10") = d;
-  register long r8 asm("r8") = e;
-  register long r9 asm("r9") = f;
-  asm volatile("syscall"
-               : "=a"(result)
-               : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-               : "rcx", "r11", "memory");
-  return result;
-}
-
 bool is_futex_wait(long number, long operation) {
   const long command = operation & FUTEX_CMD_MASK;
   return number == SYS_futex &&
@@ -94,12 +83,12 @@ SYNCOPATE_EXPORT long syncopate_syscall(long number, long a, long b, long c, lon
                                         long f) __asm__("syscall");
 long syncopate_syscall(long number, long a, long b, long c, long d, long e, long f) {
   if (__builtin_expect(!record::enabled, 1) || !is_futex_wait(number, b))
-    return failed(raw_syscall(number, a, b, c, d, e, f));
+    return failed(machine::system_call(number, a, b, c, d, e, f));
   record::wait w = record::wait_begin(
       record::wait_kind::futex,
       record::identify(record::object_kind::futex, 0, reinterpret_cast<const void*>(a), nullptr),
       0);
-  const long result = raw_syscall(number, a, b, c, d, e, f);
+  const long result = machine::system_call(number, a, b, c, d, e, f);
   record::wait_end_now(w);
   return failed(result);
 }

@@ -7,10 +7,6 @@
 
 namespace syncopate::instrument {
 
-// A system call past the C library: no errno, no interposed name. Returns -errno on errors.
-long raw_system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
-                     long f = 0) noexcept;
-
 // The thread pointer: what thread_local variables are addressed by.
 std::uintptr_t thread_pointer() noexcept;
 void set_thread_pointer(std::uintptr_t) noexcept;

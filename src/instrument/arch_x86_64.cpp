@@ -1,5 +1,7 @@
 #include "instrument/arch.h"
 
+#include <syncopate/machine/system_call.h>
+
 #if !defined(__x86_64__)
 #error "The modeled machines run on x86-64 only: write arch_<architecture>.cpp for another one."
 #endif
@@ -18,18 +20,6 @@ namespace syncopate::instrument {
 static_assert(offsetof(registers, stack_pointer) == 0 && offsetof(registers, resume) == 8 &&
               offsetof(registers, preserved) == 16 && offsetof(registers, vector_control) == 64 &&
               offsetof(registers, float_control) == 68);
-
-long raw_system_call(long number, long a, long b, long c, long d, long e, long f) noexcept {
-  long result;
-  register long r10 asm("r10") = d;
-  register long r8 asm("r8") = e;
-  register long r9 asm("r9") = f;
-  asm volatile("syscall"
-               : "=a"(result)
-               : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-               : "rcx", "r11", "memory");
-  return result;
-}
 
 namespace {
 
@@ -53,7 +43,7 @@ std::uintptr_t thread_pointer() noexcept {
 void set_thread_pointer(std::uintptr_t base) noexcept {
   if (has_fsgsbase) [[likely]]
     write_fs_base(base);
-  else raw_system_call(SYS_arch_prctl, ARCH_SET_FS, static_cast<long>(base));
+  else machine::system_call(SYS_arch_prctl, ARCH_SET_FS, static_cast<long>(base));
 }
 
 std::uintptr_t interrupted_pc(const void* context) noexcept {

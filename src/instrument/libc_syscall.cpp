@@ -1,6 +1,8 @@
 // libc_syscall.cpp -- L0: syscall(): the futex call and questions about the thread go to the
 // machine.
 #include <cerrno>
+
+#include <syncopate/machine/system_call.h>
 #include <cstdarg>
 #include <ctime>
 
@@ -110,7 +112,8 @@ SYNCOPATE_EXPORT long syscall(long number, ...) noexcept {
     }
     answered = answer(number, a, where, result);
   }
-  if (!answered) result = raw_system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if (!answered)
+    result = syncopate::machine::system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   if (result >= 0 || result < -4095) return result;
   errno = static_cast<int>(-result);
   return -1;

@@ -1,5 +1,7 @@
 #include "instrument/options.h"
 
+#include <syncopate/machine/system_call.h>
+
 #include <cerrno>
 #include <charconv>
 #include <cstdarg>
@@ -25,7 +27,7 @@ void write_line(const char* format, std::va_list arguments) noexcept {
   if (more > 0) length = std::strlen(text);
   text[length++] = '\n';
   // The system call itself: write() may be the program's own, or a buffer be held.
-  raw_system_call(SYS_write, 2, reinterpret_cast<long>(text), static_cast<long>(length));
+  machine::system_call(SYS_write, 2, reinterpret_cast<long>(text), static_cast<long>(length));
 }
 
 }  // namespace
@@ -70,7 +72,7 @@ void fail(const char* format, ...) noexcept {
   va_start(arguments, format);
   write_line(format, arguments);
   va_end(arguments);
-  for (;;) raw_system_call(SYS_exit_group, 2);
+  for (;;) machine::system_call(SYS_exit_group, 2);
 }
 
 }  // namespace syncopate::instrument

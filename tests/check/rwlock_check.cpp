@@ -11,11 +11,15 @@ struct shared {
   int left = 0, right = 0;  // equal outside of a writer's section
 };
 
-void write(shared& s) {
-  s.lock.lock();
+// Requires: the lock is held exclusively. Releases it.
+void update_and_leave(shared& s) {
   ++s.left;
   ++s.right;
   s.lock.unlock();
+}
+void write(shared& s) {
+  s.lock.lock();
+  update_and_leave(s);
 }
 void read(shared& s) {
   s.lock.lock_shared();
@@ -55,10 +59,8 @@ void try_locks() {
   int writes = 1;
   auto trier = [s, &writes] {
     if (!s->lock.try_lock()) return;
-    ++s->left;
-    ++s->right;
     ++writes;
-    s->lock.unlock();
+    update_and_leave(*s);
   };
   auto w = [s] { write(*s); };
   check::together(trier, w);
@@ -71,9 +73,7 @@ void timed_writer_and_reader() {
   auto w = [s] {
     const auto until = syncopate::machine::after(1000);
     if (!s->lock.lock_until(&until)) return;
-    ++s->left;
-    ++s->right;
-    s->lock.unlock();
+    update_and_leave(*s);
   };
   auto r = [s] { read(*s); };
   check::together(w, r);
@@ -89,10 +89,8 @@ void try_beside_two_writers() {
   auto b = a;
   auto trier = [s, &writes] {
     if (!s->lock.try_lock()) return;
-    ++s->left;
-    ++s->right;
     ++writes;
-    s->lock.unlock();
+    update_and_leave(*s);
   };
   check::together(a, b, trier);
   assert(s->left == writes);
@@ -105,9 +103,7 @@ void timed_writer_comes_back() {
   auto w = [s] {
     const auto until = syncopate::machine::after(1000);
     if (!s->lock.lock_until(&until)) s->lock.lock();
-    ++s->left;
-    ++s->right;
-    s->lock.unlock();
+    update_and_leave(*s);
   };
   auto r = [s] { read(*s); };
   check::together(w, r);
@@ -122,9 +118,7 @@ void timed_writer_is_overtaken() {
   auto w = [s] {
     const auto until = syncopate::machine::after(1000);
     if (!s->lock.lock_until(&until)) return;
-    ++s->left;
-    ++s->right;
-    s->lock.unlock();
+    update_and_leave(*s);
   };
   auto other = [s] { write(*s), write(*s); };
   check::together(w, other);

@@ -115,12 +115,6 @@ T monitor_wait(const std::atomic<T>& word, std::memory_order order, Predicate pr
   return value;
 }
 
-[[nodiscard]] inline deadline after(std::int64_t nanoseconds) noexcept {
-  const std::uint64_t t = now() + static_cast<std::uint64_t>(nanoseconds);
-  return {{static_cast<time_t>(t / 1'000'000'000u), static_cast<long>(t % 1'000'000'000u)},
-          CLOCK_MONOTONIC};
-}
-
 [[nodiscard]] inline std::int64_t remaining(const deadline& until) noexcept {
   const std::uint64_t t = ::syncopate_now(until.clock);
   const std::int64_t seconds =
@@ -135,13 +129,6 @@ inline park_result park(const void* word, std::uint32_t expected, const deadline
                         std::uint32_t bitset = FUTEX_BITSET_MATCH_ANY,
                         bool /*process_shared*/ = false) noexcept {
   return static_cast<park_result>(::syncopate_park(word, expected, until, bitset));
-}
-template <class T>
-requires(sizeof(T) == 4) park_result
-    park(const std::atomic<T>& word, std::type_identity_t<T> expected,
-         const deadline* until = nullptr)
-noexcept {
-  return park(static_cast<const void*>(&word), static_cast<std::uint32_t>(expected), until);
 }
 inline int wake(const void* address, int count, std::uint32_t bitset = FUTEX_BITSET_MATCH_ANY,
                 bool /*process_shared*/ = false) noexcept {

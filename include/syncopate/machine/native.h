@@ -3,6 +3,7 @@
 #pragma once
 
 #include <syncopate/machine/htm.h>
+#include <syncopate/machine/system_call.h>
 #include <syncopate/machine/types.h>
 
 #include <atomic>
@@ -171,13 +172,6 @@ T monitor_wait(const std::atomic<T>& word, std::memory_order order, Predicate pr
   return wait_until(word, order, predicate);
 }
 
-// The time `nanoseconds` from now.
-[[nodiscard]] inline deadline after(std::int64_t nanoseconds) noexcept {
-  const std::uint64_t t = now() + static_cast<std::uint64_t>(nanoseconds);
-  return {{static_cast<time_t>(t / 1'000'000'000u), static_cast<long>(t % 1'000'000'000u)},
-          CLOCK_MONOTONIC};
-}
-
 // Nanoseconds until the deadline on its own clock; negative when it has passed. Saturates.
 [[nodiscard]] inline std::int64_t remaining(const deadline& until) noexcept {
   timespec t;
@@ -188,27 +182,12 @@ T monitor_wait(const std::atomic<T>& word, std::memory_order order, Predicate pr
   return seconds * 1'000'000'000 + (until.at.tv_nsec - t.tv_nsec);
 }
 
-// Raw futex call without touching errno of the caller's thread: the syscall() wrapper would.
+// The futex call, past the C library. Returns -errno on errors.
 inline long futex(const void* address, int operation, std::uint32_t value, const timespec* timeout,
                   const void* address2, std::uint32_t value3) noexcept {
-#if defined(__x86_64__)
-  long result;
-  register long r10 asm("r10") = reinterpret_cast<long>(timeout);
-  register long r8 asm("r8") = reinterpret_cast<long>(address2);
-  register long r9 asm("r9") = static_cast<long>(value3);
-  asm volatile("syscall"
-               : "=a"(result)
-               : "a"(static_cast<long>(SYS_futex)), "D"(address), "S"(static_cast<long>(operation)),
-                 "d"(static_cast<long>(value)), "r"(r10), "r"(r8), "r"(r9)
-               : "rcx", "r11", "memory");
-  return result;
-#else
-  const int saved = errno;
-  long result = ::syscall(SYS_futex, address, operation, value, timeout, address2, value3);
-  if (result < 0) result = -errno;
-  errno = saved;
-  return result;
-#endif
+  return system_call(SYS_futex, reinterpret_cast<long>(address), operation,
+                     static_cast<long>(value), reinterpret_cast<long>(timeout),
+                     reinterpret_cast<long>(address2), static_cast<long>(value3));
 }
 
 // Sleeps while the 32-bit word holds `expected`, at most until the deadline. May return early
@@ -226,13 +205,6 @@ inline park_result park(const void* word, std::uint32_t expected, const deadline
     case -EINTR: return park_result::interrupted;
     default: return park_result::value_changed;
   }
-}
-template <class T>
-requires(sizeof(T) == 4) park_result
-    park(const std::atomic<T>& word, std::type_identity_t<T> expected,
-         const deadline* until = nullptr)
-noexcept {
-  return park(static_cast<const void*>(&word), static_cast<std::uint32_t>(expected), until);
 }
 
 // Wakes up to `count` threads parked on the address, the longest-parked first. Uses the address

@@ -11,9 +11,10 @@
 // lock. The critical section runs on what it finds, perhaps on another holder's half-made changes;
 // nothing of it becomes visible. When the transaction aborts, lock() is back where it began it.
 //
-// Natively, machine::htm has ordinary transactions only. A wild jump of a thread that runs on
-// inconsistent data could hit a commit instruction (the paper, section I, figure 1). So
-// locks that speculate are not offered to programs that do not ask for them (traits.preload).
+// No processor has such transactions: natively begin() fails, and the waiter waits as without. An
+// ordinary transaction in its place might commit, when a thread that runs on inconsistent data
+// jumps wildly to a commit instruction (the paper, section I, figure 1). For the same reason locks
+// that speculate are not offered to programs that do not ask for them (traits.preload).
 #pragma once
 
 #include <syncopate/machine.h>

@@ -33,8 +33,7 @@ inline void charge(world& w, thread& me, address at, std::size_t bytes, use what
     // Siblings share the core's execution, not the latency of what is further away.
     me.slow_down(work + std::min<cycles>(done - begun, w.machine.l1.latency));
   }
-  // Doomed: by this very access, which pushed a written line out.
-  if (me.in_transaction || me.htm.doomed) [[unlikely]]
+  if (me.in_transaction) [[unlikely]]
     w.htm.accessed(me, at, bytes, what);
 }
 

@@ -25,7 +25,7 @@ std::uint64_t first_look(world& w, thread& me, address at, unsigned bytes, place
   me.clock = w.memory.access(me.processor, at, bytes, use::read, begun);
   w.gather.accessed(me, begun);
   me.clock += w.machine.core.access_cycles;
-  if (me.in_transaction || me.htm.doomed) w.htm.accessed(me, at, bytes, use::read);
+  if (me.in_transaction) w.htm.accessed(me, at, bytes, use::read);
   return read_word(at, bytes);
 }
 

@@ -19,6 +19,7 @@
 //   monitor_wait(word, order, predicate, depth)  as wait_until, but the processor may sleep until
 //                                              the word's cache line is written
 //   htm::begin(mode) -> status, htm::commit(), htm::abort(code), htm::active(), htm::usable()
+//   htm::fell_back()                           a section runs without a transaction after aborts
 //   fork_generation(), forked_from()           tell a forked child from its parent
 //   thread_index(), node()                     dense reused thread number; NUMA node (libsyncopate)
 //

@@ -119,5 +119,7 @@ void htm_abort(unsigned char code, place where);
 bool htm_active();
 // The program is about to do what no transaction survives (a system call).
 void htm_unfriendly(place where);
+// A section whose transactions aborted now runs without one. For statistics.
+void htm_fell_back(place where);
 
 }  // namespace syncopate::engine

@@ -143,6 +143,12 @@ SYNCOPATE_EXPORT bool syncopate_htm_usable() noexcept {
   return engine::htm_usable();
 }
 
+SYNCOPATE_EXPORT void syncopate_htm_fell_back() noexcept {
+  if (!in_program()) return;
+  const engine_scope inside;
+  engine::htm_fell_back(PLACE);
+}
+
 // For programs: computation that touches no memory.
 SYNCOPATE_EXPORT void syncopate_work(std::uint64_t cycles) noexcept {
   if (!in_program()) return;

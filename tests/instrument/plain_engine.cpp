@@ -336,6 +336,7 @@ void htm_abort(unsigned char code, place) {
 }
 bool htm_active() { return all().copy != nullptr && all().transaction_thread == all().now; }
 void htm_unfriendly(place where) { htm_abort(255, where); }
+void htm_fell_back(place) {}
 
 }  // namespace syncopate::engine
 

@@ -92,4 +92,8 @@ void abort() noexcept {
 #endif
 }
 
+// Tells the machine that a section whose transactions aborted now runs without one: for the
+// statistics of machines that keep some.
+inline void fell_back() noexcept {}
+
 }  // namespace syncopate::machine::htm

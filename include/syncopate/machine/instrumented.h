@@ -45,6 +45,7 @@ void syncopate_htm_commit() noexcept;
 void syncopate_htm_abort(unsigned char code) noexcept;
 bool syncopate_htm_active() noexcept;
 bool syncopate_htm_usable() noexcept;
+void syncopate_htm_fell_back() noexcept;
 }
 
 namespace syncopate::machine {
@@ -163,6 +164,7 @@ template <unsigned char Code>
 void abort() noexcept {
   ::syncopate_htm_abort(Code);
 }
+inline void fell_back() noexcept { ::syncopate_htm_fell_back(); }
 }  // namespace htm
 
 }  // namespace syncopate::machine

@@ -88,5 +88,6 @@ void htm_commit(place) {}
 void htm_abort(unsigned char, place) {}
 bool htm_active() { return false; }
 void htm_unfriendly(place) {}
+void htm_fell_back(place) {}
 
 }  // namespace syncopate::engine

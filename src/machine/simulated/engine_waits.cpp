@@ -173,5 +173,6 @@ void htm_unfriendly(place where) {
   world& w = *the_world;
   leave_transaction(w, w.schedule.running(), where);
 }
+void htm_fell_back(place) {}
 
 }  // namespace syncopate::engine

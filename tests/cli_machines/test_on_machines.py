@@ -153,6 +153,33 @@ def test_sweep_prints_a_row_for_each_value(counter):
     assert "█" in rows[2][1]
 
 
+def test_sweep_draws_a_figure(counter, tmp_path):
+    path = tmp_path / "counter.svg"
+    sweep = ("--sweep", "threads=1,2,4", "--figure", path, counter, "{threads}")
+    done = on_machines("simulate", "-m", "opteron-6272", *sweep)
+    assert done.returncode == 0, done.stderr
+    drawn = path.read_text()
+    assert "<svg" in drawn
+    assert drawn.count("<!-- ") >= 3  # the texts that matplotlib turned into outlines
+    assert "<!-- threads -->" in drawn
+    assert "opteron-6272" in drawn
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--figure", "x.svg"), "--figure needs --sweep"),
+        (("--sweep", "n=1", "--figure", "x.txt"), "give the file a name in .svg, .png, .pdf"),
+        (("--sweep", "n=1", "--figure", "no/folder/x.svg"), "there is no such folder"),
+    ],
+)
+def test_bad_figures_are_one_line(counter, given, said):
+    done = on_machines("simulate", *given, counter)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_source_is_compiled_first(tmp_path):
     path = source(tmp_path, "status.cpp", "int main() { return 7; }\n")
     done = on_machines("simulate", "-q", path)

@@ -50,6 +50,9 @@ unsigned spawn(void (*entry)(void*), void* argument, std::size_t stack_bytes, pl
 [[noreturn]] void thread_exit();
 
 unsigned current();  // index of the calling thread
+
+// Whether the process may fork: the child then has a machine of its own, in the state of this one.
+bool may_fork();
 void set_affinity(unsigned thread, const unsigned char* mask, std::size_t bytes);
 
 // ---- memory -----------------------------------------------------------------------------------

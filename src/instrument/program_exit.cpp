@@ -24,11 +24,11 @@ std::vector<exit_handler>& exit_handlers() {
 namespace {
 
 // The latest handler of the library (null: of all), taken out of the list.
-bool take_latest(void* library, exit_handler& taken) {
+bool take_latest(void* library, bool quick, exit_handler& taken) {
   const engine_scope inside;
   auto& all = exit_handlers();
   for (std::size_t i = all.size(); i-- != 0;) {
-    if (library != nullptr && all[i].library != library) continue;
+    if (all[i].quick != quick || (library != nullptr && all[i].library != library)) continue;
     taken = all[i];
     all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
     return true;
@@ -36,9 +36,9 @@ bool take_latest(void* library, exit_handler& taken) {
   return false;
 }
 
-void run_handlers_of(void* library) {
+void run_handlers_of(void* library, bool quick = false) {
   exit_handler next;
-  while (take_latest(library, next)) next.function(next.argument);
+  while (take_latest(library, quick, next)) next.function(next.argument);
 }
 
 [[noreturn]] void end_program(engine::end how, int status, const char* message,
@@ -85,7 +85,19 @@ SYNCOPATE_EXPORT int __cxa_atexit(void (*function)(void*), void* argument, void*
     return real(function, argument, library);
   }
   const engine_scope inside;
-  exit_handlers().push_back({function, argument, library});
+  exit_handlers().push_back({function, argument, library, false});
+  return 0;
+}
+
+// at_quick_exit() comes here; its handlers take no argument, which does no harm.
+SYNCOPATE_EXPORT int __cxa_at_quick_exit(void (*function)(void*), void* library) noexcept {
+  if (!asks_machine()) {
+    static auto* const real =
+        reinterpret_cast<decltype(&__cxa_at_quick_exit)>(dlsym(RTLD_NEXT, "__cxa_at_quick_exit"));
+    return real(function, library);
+  }
+  const engine_scope inside;
+  exit_handlers().push_back({function, nullptr, library, true});
   return 0;
 }
 
@@ -101,6 +113,13 @@ SYNCOPATE_EXPORT void exit(int status) noexcept {
     REAL_NORETURN(exit, status);
   }
   run_exit_handlers();
+  end_program(engine::end::exit, status & 0xff, nullptr, SYNCOPATE_CALLER);
+}
+SYNCOPATE_EXPORT void quick_exit(int status) noexcept {
+  if (!in_program()) {
+    REAL_NORETURN(quick_exit, status);
+  }
+  run_handlers_of(nullptr, true);
   end_program(engine::end::exit, status & 0xff, nullptr, SYNCOPATE_CALLER);
 }
 SYNCOPATE_EXPORT void _exit(int status) {

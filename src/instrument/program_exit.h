@@ -10,6 +10,7 @@ struct exit_handler {
   void (*function)(void*);
   void* argument;
   void* library;  // that registered it; gone when the library is unloaded
+  bool quick;     // of at_quick_exit
 };
 
 // Runs what exit() runs in the calling thread: its thread_local destructors, then the handlers of

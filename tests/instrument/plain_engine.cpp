@@ -337,6 +337,7 @@ void htm_abort(unsigned char code, place) {
 bool htm_active() { return all().copy != nullptr && all().transaction_thread == all().now; }
 void htm_unfriendly(place where) { htm_abort(255, where); }
 void htm_fell_back(place) {}
+bool may_fork() { return true; }
 
 }  // namespace syncopate::engine
 

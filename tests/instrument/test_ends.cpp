@@ -28,6 +28,11 @@ struct background {
 background thread_of_static;
 
 void at_the_end() { std::puts("atexit"); }
+void say_first() { std::puts("first at_quick_exit"); }
+void say_second() {
+  std::puts("second at_quick_exit");
+  std::fflush(stdout);  // nobody else does
+}
 thread_local struct says_so {
   bool on = false;
   ~says_so() {
@@ -51,6 +56,11 @@ int end_by(const std::string& how) {
     std::thread([] { std::exit(5); }).join();
   }
   if (how == "_exit") _exit(6);
+  if (how == "quick_exit") {
+    std::at_quick_exit(say_second);  // runs last
+    std::at_quick_exit(say_first);
+    std::quick_exit(7);
+  }
   if (how == "abort") std::abort();
   if (how == "assert") assert(how.empty());
   if (how == "throw") throw std::runtime_error("thrown by main");
@@ -91,6 +101,8 @@ int main(int argc, char** argv) {
   CHECK(o.status == 5 && o.output == "atexit\nstatic destructor\n");
   o = run(argv[0], "_exit");
   CHECK(o.status == 6 && o.output.empty());
+  o = run(argv[0], "quick_exit");
+  CHECK(o.status == 7 && o.output == "first at_quick_exit\nsecond at_quick_exit\n");
   o = run(argv[0], "abort");
   CHECK(o.status == 134 && has(o, "abort") && !has(o, "destructor"));
   o = run(argv[0], "assert");

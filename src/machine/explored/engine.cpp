@@ -82,6 +82,9 @@ unsigned processors() { return explored::program_options().processors; }
 unsigned node() { return processor() % nodes(); }
 unsigned nodes() { return explored::program_options().nodes; }
 
+// The exploration would go on in both.
+bool may_fork() { return false; }
+
 bool htm_usable() { return false; }
 machine::htm::status htm_begin(machine::htm::mode, place) { return {}; }
 void htm_commit(place) {}

@@ -174,5 +174,6 @@ void htm_unfriendly(place where) {
   leave_transaction(w, w.schedule.running(), where);
 }
 void htm_fell_back(place) {}
+bool may_fork() { return true; }
 
 }  // namespace syncopate::engine

@@ -2,6 +2,7 @@
 // the explored machine tries every interleaving.
 
 #include <cassert>
+#include <cerrno>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -9,6 +10,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <unistd.h>
 
 namespace {
 
@@ -144,13 +146,27 @@ void local_static() {
   both(use, use);
 }
 
+// The machine cannot be in two processes.
+void fork_fails() {
+  errno = 0;
+  assert(fork() == -1 && errno == ENOSYS);
+  assert(vfork() == -1);
+}
+
 struct {
   const char* name;
   void (*run)();
 } const cases[] = {
-    {"mutex", mutex},   {"condition", condition}, {"lost_wakeup", lost_wakeup},
-    {"rwlock", rwlock}, {"barrier", barrier},     {"spin", spin},
-    {"once", once},     {"semaphore", semaphore}, {"local_static", local_static},
+    {"mutex", mutex},
+    {"condition", condition},
+    {"lost_wakeup", lost_wakeup},
+    {"rwlock", rwlock},
+    {"barrier", barrier},
+    {"spin", spin},
+    {"once", once},
+    {"semaphore", semaphore},
+    {"local_static", local_static},
+    {"fork_fails", fork_fails},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ COMMANDS = {
     "run": "run a program with better locks",
     "record": "run a program and record where it waits",
     "report": "show what a record says: which locks, who waits, who holds them",
+    "elide": "turn lock elision of a running program on or off",
     "c++": "compile a C++ program for a machine you do not have; cc: a C program",
     "simulate": "run such a program on a modeled machine",
     "check": "run a program, or our own locks, under every interleaving",

@@ -33,6 +33,7 @@ class Group:
         self.locks: list[recordfile.Lock] = []
         self.kinds: dict[str, Kind] = defaultdict(Kind)
         self.threads: set[int] = set()
+        self.elision: Counter[str] = Counter()  # by recordfile.ELISION_COUNTS
         self.waiters: Counter[int] = Counter()  # stack id to ticks
         self.holders: Counter[int] = Counter()
 
@@ -144,6 +145,9 @@ class Analysis:
                 group.threads.add(row.thread)
             if KIND_NAMES[row.kind] in LOST_KINDS:
                 self.thread_lost[row.thread] += row.wait_sum
+
+        for lock, counts in self.record.elisions():
+            self._group(lock).elision.update(counts)
 
     def _join(self) -> None:
         for lock, waits in self.waits.items():

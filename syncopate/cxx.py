@@ -1,4 +1,4 @@
-"""`syncopate c++` and `syncopate cc`: the compiler, for programs that run on a modeled machine."""
+"""`syncopate c++` and `syncopate cc`: the compiler, for programs on machines one does not have."""
 
 import os
 import shutil
@@ -9,13 +9,14 @@ from syncopate.compilerline import CompilerLine, Source
 from syncopate.errors import BAD_USE, NOT_FOUND, Failure, near
 
 HELP = """\
-usage: syncopate {command} --machine=simulated|explored [--compiler=NAME] COMPILER-ARGUMENTS...
+usage: syncopate {command} --machine=MACHINE [--compiler=NAME] COMPILER-ARGUMENTS...
 
 Runs the compiler so that the program shows the chosen machine every access to memory:
 
   simulated  runs on a deterministic model of a machine you name (SYNCOPATE_MACHINE,
              or `syncopate simulate --machine NAME PROGRAM`)
   explored   runs under every interleaving of its threads (`syncopate check PROGRAM`)
+  emulated   runs natively, with hardware transactions in software (just run PROGRAM)
 
 The other arguments are the compiler's own, and mean what they always mean. Objects of the program
 that are compiled by another command run too; the machine does not see what they do.
@@ -53,10 +54,8 @@ def main(command: str, arguments: list[str]) -> int:
         )
         return 0
     if "--machine" not in options:
-        raise Failure(
-            f"{command}: for which machine? --machine=simulated or --machine=explored; see --help",
-            BAD_USE,
-        )
+        known = "|".join(instrumented.MACHINES)
+        raise Failure(f"{command}: for which machine? --machine={known}; see --help", BAD_USE)
     machine = instrumented.check_machine(options["--machine"])
     compiler = options.get("--compiler") or os.environ.get(variable) or default
     steps = Steps(command, machine, compiler, words)
@@ -108,7 +107,7 @@ class Steps:
         line = self.line
         if line.has("-static", "-static-pie"):
             raise Failure(
-                f"{self.command}: a statically linked program cannot run on a modeled machine;"
+                f"{self.command}: a statically linked program cannot run on such a machine;"
                 " leave -static out",
                 BAD_USE,
             )

@@ -39,6 +39,10 @@ class SymbolTable:
         """(name, offset) of the variable at a link-time address."""
         return _covering(self._objects, address)
 
+    def address_of_variable(self, name: str) -> int | None:
+        """The link-time address of the variable of that (mangled) name."""
+        return next((start for start, _, text in self._objects if text == name), None)
+
     def _load(self, path: str) -> str | None:
         """Adds the symbols of `path`. Returns its build id in hex, when it has one."""
         header = elf.read_header(path)

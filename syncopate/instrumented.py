@@ -1,11 +1,11 @@
-"""What makes a program run on a modeled machine: the compiler's and the linker's options for it."""
+"""What the compiler and the linker are told to make a program for one of our machines."""
 
 import os
 
 from syncopate import paths
 from syncopate.errors import BAD_USE, FAILED, Failure, near
 
-MACHINES = ("simulated", "explored")
+MACHINES = ("simulated", "explored", "emulated")
 
 # Copies and comparisons as calls, which the machine's library announces.
 _FUNCTIONS = ("memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "strcmp")
@@ -76,5 +76,7 @@ def link_flags(machine: str, shared: bool) -> list[str]:
     path = library(machine)
     flags = ["-Wl,--push-state,--no-as-needed", path, "-Wl,--pop-state"]
     flags.append(f"-Wl,-rpath,{os.path.dirname(path)}")
+    if machine == "emulated":
+        flags.append("-Wl,-z,now")  # it redirects calls before main
     # At a fixed address: where its variables lie decides cache sets, and so results.
     return flags if shared else [*flags, "-no-pie"]

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 
-from syncopate import cxx, program
+from syncopate import cxx, instrumented, program
 from syncopate.errors import BAD_USE, FAILED, Failure
 
 SOURCES = {".c": "cc", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++"}
@@ -42,7 +42,7 @@ def find(name: str, machine: str) -> str:
         contents = file.read()
     if f"libsyncopate-{machine}.so".encode() in contents:
         return path
-    for other in ("simulated", "explored"):
+    for other in instrumented.MACHINES:
         if f"libsyncopate-{other}.so".encode() in contents:
             raise Failure(
                 f"{name} was compiled for the {other} machine, not the {machine}", BAD_USE

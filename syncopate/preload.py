@@ -3,7 +3,7 @@
 import os
 
 from syncopate import locktable, paths
-from syncopate.errors import FAILED, Failure
+from syncopate.errors import BAD_USE, FAILED, Failure, near
 
 
 def library() -> str:
@@ -33,6 +33,34 @@ def environment(path: str, lock: str | None, default: str, verbose: bool) -> dic
     if verbose:
         environ["SYNCOPATE_VERBOSE"] = "1"
     return environ
+
+
+ELIDE_MODES = ("auto", "always", "off")
+ELIDE_POLICIES = ("auto", "standard", "htm_1", "htm_10", "htm_10_fb_aahtm")  # elide/retry_policy.h
+
+
+def choose_elision(environ: dict[str, str], choice: str) -> None:
+    """Puts MODE[:POLICY] into a program's environment, checked."""
+    mode, colon, policy = choice.partition(":")
+    if mode not in ELIDE_MODES:
+        known = ", ".join(ELIDE_MODES)
+        raise Failure(
+            f"--elide {choice}: no such mode{near(mode, ELIDE_MODES)}; {known} are", BAD_USE
+        )
+    if colon and mode == "off":
+        raise Failure(f"--elide {choice}: off needs no policy", BAD_USE)
+    if colon and policy not in ELIDE_POLICIES:
+        known = ", ".join(ELIDE_POLICIES)
+        hint = near(policy, ELIDE_POLICIES)
+        raise Failure(f"--elide {choice}: no such policy{hint}; {known} are", BAD_USE)
+    if mode == "always" and environ.get("SYNCOPATE_LOCK") == "glibc":
+        raise Failure(
+            "--elide always with --lock glibc: the C library's locks do not elide", BAD_USE
+        )
+    environ["SYNCOPATE_ELIDE"] = mode
+    environ.pop("SYNCOPATE_ELIDE_POLICY", None)
+    if colon:
+        environ["SYNCOPATE_ELIDE_POLICY"] = policy
 
 
 def restore_signals() -> None:

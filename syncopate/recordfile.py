@@ -32,6 +32,16 @@ KIND_NAMES = {
     7: "barrier",
     8: "futex",
 }
+ELISION = 9  # of wait_kind: no wait, but counts in the places of the histogram
+ELISION_COUNTS = (
+    "committed",
+    "fell_back",
+    "conflict",
+    "capacity",
+    "lock_held",
+    "explicit",
+    "other",
+)
 OBJECT_NAMES = {1: "mutex", 2: "rwlock", 3: "spinlock", 4: "condition", 5: "barrier", 6: "futex"}
 LOST_KINDS = {"mutex", "mutex_relock", "read", "write", "spinlock"}  # time lost to locks
 
@@ -212,6 +222,12 @@ class Record:
         for thread, _, f in self._items(ROWS, WAIT_ROW):
             if f[1] in KIND_NAMES:
                 yield Row(thread, f[0], f[1], f[2], f[3], f[4], f[5:])
+
+    def elisions(self) -> Iterator[tuple[int, dict[str, int]]]:
+        """Lock id, and what became of its elided sections in one thread."""
+        for _, _, f in self._items(ROWS, WAIT_ROW):
+            if f[1] == ELISION:
+                yield f[0], dict(zip(ELISION_COUNTS, f[5:], strict=False))
 
     def events(self) -> Iterator[Event]:
         for thread, _, f in self._items(EVENTS, EVENT):

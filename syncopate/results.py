@@ -107,6 +107,7 @@ class Results:
 
     def _lock(self, group: Group, total: int) -> dict:
         acquisitions = sum(lock.acquisitions for lock in group.locks)
+        acquisitions += group.elision["committed"]
         contended = sum(k.waits for name, k in group.kinds.items() if name in LOST_KINDS)
         acquisitions = max(acquisitions, contended)
         lost = group.lost()
@@ -126,6 +127,7 @@ class Results:
             "threads_waited": len(group.threads),
             "waits": {name: self._waits(kind) for name, kind in sorted(group.kinds.items())},
             "hold": self._hold(group),
+            "elision": self._elision(group.elision),
             "waiters": self._weighted(group.waiters),
             "holders": self._weighted(group.holders),
         }
@@ -143,6 +145,15 @@ class Results:
             "p99_ns": at(0.99),
             "max_ns": self.of.ns(kind.largest),
         }
+
+    @staticmethod
+    def _elision(counts: Counter[str]) -> dict | None:
+        sections = {name: counts[name] for name in ("committed", "fell_back")}
+        if not any(sections.values()):
+            return None
+        aborts = {name: counts[name] for name in recordfile.ELISION_COUNTS if name not in sections}
+        attempts = sections["committed"] + sum(aborts.values())
+        return {"attempts": attempts, **sections, "aborts": aborts}
 
     def _hold(self, group: Group) -> dict | None:
         samples = sum(lock.hold_samples for lock in group.locks)

@@ -8,7 +8,7 @@ from syncopate.errors import BAD_USE, NOT_EXECUTABLE, Failure
 from syncopate.options import FLAG, VALUE, read_options
 
 HELP = """\
-usage: syncopate run [--lock NAME[:WAIT]] [--verbose] [--force] [--] PROGRAM [ARGUMENT...]
+usage: syncopate run [--lock NAME[:WAIT]] [--elide MODE] [--verbose] [--force] [--] PROGRAM [ARG...]
 
 Runs PROGRAM unmodified with the chosen lock behind every pthread mutex, condition variable,
 reader-writer lock and spin lock. The process becomes PROGRAM: its exit status, signals and streams
@@ -16,13 +16,17 @@ are its own.
 
   -l, --lock NAME[:WAIT]  which lock, and how it waits; `syncopate list` shows them
                           (default: $SYNCOPATE_LOCK, else auto)
+      --elide MODE[:POLICY]
+                          run critical sections as hardware transactions: auto (where they commit
+                          and pay), always, off; how often to try: auto, standard, htm_1, htm_10
+                          (default: $SYNCOPATE_ELIDE, else auto)
   -v, --verbose           the library says on standard error what it does
       --force             start PROGRAM although the library cannot act on it
   -h, --help              this page
 
 Exit status: PROGRAM's own; 2 bad use, 126 PROGRAM not executable, 127 PROGRAM not found.
 """
-OPTIONS = {"--lock": VALUE, "--verbose": FLAG, "--force": FLAG, "--help": FLAG}
+OPTIONS = {"--lock": VALUE, "--elide": VALUE, "--verbose": FLAG, "--force": FLAG, "--help": FLAG}
 ALIASES = {"-l": "--lock", "-v": "--verbose", "-h": "--help"}
 
 
@@ -35,6 +39,8 @@ def main(arguments: list[str]) -> int:
         raise Failure("run: no program named; try `syncopate run -- PROGRAM ARGUMENTS`", BAD_USE)
     library = preload.library()
     environ = preload.environment(library, options.get("--lock"), "auto", "--verbose" in options)
+    if "--elide" in options:
+        preload.choose_elision(environ, options["--elide"])
     path = program.find_program(command[0])
     if "--force" not in options:
         program.check_preloadable(path, library)

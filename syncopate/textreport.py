@@ -66,6 +66,7 @@ def _show_one(console, results: dict) -> None:
             console.print(f"  {idle} more that nobody waited for{uses}", style="dim")
     if results["hidden"]:
         console.print(f"\n{results['hidden']} more locks: use --top", style="dim")
+    _elision(console, results)
     _details(console, results)
     _blocks(console, results)
 
@@ -169,6 +170,24 @@ def _wait_table(console, locks: list[dict]) -> None:
         "max": [duration(each["max_ns"]) for _, each in waits],
         "threads": [str(lock["threads_waited"]) for lock, _ in waits],
     }
+    console.print(_table(console, columns))
+
+
+def _elision(console, results: dict) -> None:
+    """What became of sections that ran as transactions, one line a lock."""
+    elided = [lock for lock in results["locks"] if lock["elision"]]
+    if not elided:
+        return
+    console.print("\nElided sections (aborted transactions by cause)", style="bold cyan")
+    of = [lock["elision"] for lock in elided]
+    columns = {
+        "lock": [name_of(lock) for lock in elided],
+        "attempts": [count(each["attempts"]) for each in of],
+        "committed": [count(each["committed"]) for each in of],
+        "fell back": [count(each["fell_back"]) for each in of],
+    }
+    for cause in of[0]["aborts"]:
+        columns[cause.replace("_", " ")] = [count(each["aborts"][cause]) for each in of]
     console.print(_table(console, columns))
 
 

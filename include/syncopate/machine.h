@@ -19,8 +19,10 @@
 //   monitor_wait(word, order, predicate, depth)  as wait_until, but the processor may sleep until
 //                                              the word's cache line is written
 //   htm::begin(mode) -> status, htm::commit(), htm::abort(code), htm::active(), htm::usable()
+//   htm::commits()                             whether transactions ever commit here: was tried
 //   htm::fell_back()                           a section runs without a transaction after aborts
 //   fork_generation(), forked_from()           tell a forked child from its parent
+//   is_modeled                                 whether the machine is a program (a constant)
 //   thread_index(), node()                     dense reused thread number; NUMA node (libsyncopate)
 //
 // One way in: machine/current.h includes the machine that the include path chooses: native.h, or

@@ -32,6 +32,7 @@ constexpr algorithm make(const lock_entry<Lock>& entry) {
   a.try_lock = [](void* object) { return as<Lock>(object).try_lock(); };
   a.unlock = [](void* object) { as<Lock>(object).unlock(); };
   a.contended = [](const void* object) { return static_cast<const Lock*>(object)->contended(); };
+  a.is_locked = [](const void* object) { return static_cast<const Lock*>(object)->is_locked(); };
   if constexpr (Lock::traits.timed)
     a.lock_until = [](void* object, const machine::deadline& until) {
       return as<Lock>(object).lock_until(until);
@@ -39,10 +40,13 @@ constexpr algorithm make(const lock_entry<Lock>& entry) {
   return a;
 }
 
-// Whether unmodified programs may have the lock; on a modeled machine, they may have every one.
+// Whether unmodified programs may have the lock; on a modeled machine, they may have every one that
+// fits into their objects.
 #if defined(SYNCOPATE_EVERY_LOCK)
 template <class Lock>
-inline constexpr bool offered = Lock::traits.excludes;
+inline constexpr bool offered = Lock::traits.excludes && (sizeof(Lock) <= mutex_object::room ||
+                                                          std::is_same_v<Lock, auto_lock> ||
+                                                          std::is_same_v<Lock, futex_lock>);
 #else
 template <class Lock>
 inline constexpr bool offered = Lock::traits.excludes&& Lock::traits.preload;

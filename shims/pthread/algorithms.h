@@ -18,6 +18,7 @@ struct algorithm {
   bool (*try_lock)(void* object);
   void (*unlock)(void* object);
   bool (*contended)(const void* object);
+  bool (*is_locked)(const void* object);  // also the subscription of a transaction
   // Waits in line until the deadline; null where timed locking has to poll try_lock.
   bool (*lock_until)(void* object, const machine::deadline& until);
 };

@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "pthread/config.h"
+#include "pthread/elision.h"
 #include "pthread/export.h"
 #include "pthread/mutex.h"
 #include "pthread/mutex_object.h"
@@ -93,6 +94,11 @@ void sleep_cancelable(wait_in_progress& w, const machine::deadline* until, int* 
   pthread_cleanup_pop(0);
 }
 
+// In an elided section, once that has committed: a system call would abort it.
+void wake_later(const void* address) noexcept {
+  elide::on_commit([address] { machine::wake(address, 1); });
+}
+
 int wait(pthread_cond_t* c, pthread_mutex_t* m, const machine::deadline* until) {
   condition_object& o = condition_object::of(c);
   wait_in_progress w{o, m, {}};
@@ -107,6 +113,9 @@ int wait(pthread_cond_t* c, pthread_mutex_t* m, const machine::deadline* until) 
     if (!o.ours.withdraw(w.element)) o.ours.notify_one();
     return error;
   }
+  // The first half of an elided section has committed; unless another one encloses it, whose lock is
+  // kept while waiting.
+  if (config.elides) stop_eliding();
   int result;
   sleep_cancelable(w, until, &result);
   if (record::enabled) record::wait_end_now(recorded);
@@ -147,14 +156,14 @@ SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* 
 SYNCOPATE_EXPORT int pthread_cond_signal(pthread_cond_t* c) {
   condition_object& o = condition_object::of(c);
   if (is_real(o)) return real::pthread_cond_signal(c);
-  o.ours.notify_one();
+  o.ours.notify_one_by(wake_later);
   return 0;
 }
 
 SYNCOPATE_EXPORT int pthread_cond_broadcast(pthread_cond_t* c) {
   condition_object& o = condition_object::of(c);
   if (is_real(o)) return real::pthread_cond_broadcast(c);
-  o.ours.notify_all();
+  o.ours.notify_all_by(wake_later);
   return 0;
 }
 
@@ -175,6 +184,7 @@ SYNCOPATE_EXPORT int pthread_cond_init(pthread_cond_t* c, const pthread_condattr
 SYNCOPATE_EXPORT int pthread_cond_destroy(pthread_cond_t* c) {
   condition_object& o = condition_object::of(c);
   if (is_real(o)) return real::pthread_cond_destroy(c);
+  if (config.elides) stop_eliding();
   o.ours.drain();
   if (record::enabled) record::object_destroyed(record::object_kind::condition, c, &o.slot, 0);
   return 0;

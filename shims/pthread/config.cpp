@@ -9,6 +9,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "pthread/elision.h"
+#include "pthread/say.h"
 #include "record/recorder.h"
 
 namespace syncopate::shim {
@@ -24,22 +26,13 @@ bool is_set(const char* name) noexcept {
   return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
 }
 
-mode fast_path_of(const algorithm& lock, bool recording) noexcept {
+mode fast_path_of(const algorithm& lock, bool recording, bool elides) noexcept {
+  if (elides) return mode::general;
   if (lock.glibc_word) return recording ? mode::recorded : mode::automatic;
   if (recording) return mode::general;
   if (std::strcmp(lock.name, "tatas") == 0 && std::strcmp(lock.wait, "spin") == 0)
     return mode::tatas;
   return mode::general;
-}
-
-// One line on standard error by raw write: standard streams may be closed or not there yet.
-void say(const char* const* parts, int count) noexcept {
-  char line[512];
-  std::size_t n = 0;
-  for (int i = 0; i < count; ++i)
-    for (const char* p = parts[i]; *p != '\0' && n < sizeof line - 1; ++p) line[n++] = *p;
-  line[n++] = '\n';
-  if (::write(STDERR_FILENO, line, n) < 0) return;
 }
 
 }  // namespace
@@ -68,7 +61,8 @@ void ensure_configured() noexcept {
       config.lock = lock;
       config.wait_name = lock->wait;
       config.glibc_word = lock->glibc_word;
-      how = fast_path_of(*lock, recording);
+      config.elides = configure_elision();
+      how = fast_path_of(*lock, recording, config.elides);
     }
   }
   config.how.store(how, std::memory_order_release);
@@ -79,11 +73,10 @@ namespace {
 [[gnu::constructor]] void begin() {
   ensure_configured();
   const char* const name = std::getenv("SYNCOPATE_LOCK");
-  if (unknown_lock) {
-    const char* parts[] = {"syncopate: no lock is called '", name,
-                           "'; using auto (`syncopate list` shows the names)"};
-    say(parts, 3);
-  }
+  if (unknown_lock)
+    say({"syncopate: no lock is called '", name,
+         "'; using auto (`syncopate list` shows the names)"});
+  report_elision(current_mode() == mode::pass);
   if (current_mode() == mode::pass) return;
   // System calls that a sandbox entered later may refuse are made now.
   (void)machine::may_spin();
@@ -93,10 +86,8 @@ namespace {
     ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
   if (is_set("SYNCOPATE_VERBOSE")) {
     const bool waits = *config.wait_name != '\0';
-    const char* parts[] = {"syncopate: locks of this program: ", config.lock->name,
-                           waits ? ":" : "", config.wait_name,
-                           record::enabled ? "; recording" : ""};
-    say(parts, 5);
+    say({"syncopate: locks of this program: ", config.lock->name, waits ? ":" : "",
+         config.wait_name, config.elides ? "; eliding" : "", record::enabled ? "; recording" : ""});
   }
 }
 

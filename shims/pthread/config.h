@@ -2,6 +2,8 @@
 //
 //   SYNCOPATE=off                  everything is passed to the C library
 //   SYNCOPATE_LOCK=name[:wait]     which lock algorithm stands behind normal mutexes
+//   SYNCOPATE_ELIDE=auto|always|off          run critical sections as transactions where those commit
+//   SYNCOPATE_ELIDE_POLICY=name    how often to try (elide/retry_policy.h)
 //   SYNCOPATE_RECORD=file          record waits into that file
 //   SYNCOPATE_VERBOSE=1            one line on standard error at the start
 #pragma once
@@ -19,13 +21,14 @@ enum class mode : std::uint8_t {
   recorded,   // the same, recording: counted
   tatas,      // tatas_lock<spin>, not recording: the other inline fast path
   unknown,    // nothing was read yet: a lock call before our constructor finds this
-  general,    // any other algorithm, or recording: through the table of algorithms
+  general,    // any other algorithm, or recording, or elision: through the table of algorithms
   pass,       // everything goes to the C library
 };
 
 struct configuration {
   std::atomic<mode> how{mode::unknown};
   bool glibc_word = true;           // the algorithm keeps glibc's representation
+  bool elides = false;              // sections are run as transactions (elision.h)
   const algorithm* lock = nullptr;  // the algorithm; null in mode::pass
   const char* wait_name = "";
 };

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "pthread/config.h"
+#include "pthread/elision.h"
 #include "pthread/export.h"
 #include "pthread/mutex_object.h"
 #include "pthread/real.h"
@@ -115,6 +116,19 @@ int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why)
   return result;
 }
 
+// ---- elision ------------------------------------------------------------------------------------
+
+// Requires: the calling thread does not hold the mutex.
+elide::entry elide_section(pthread_mutex_t* m, mutex_object& o, patience how) {
+  return enter_section(
+      {m, is_recursive(o)}, how, o.lesson(), [&o] { return !config.lock->is_locked(state_of(o)); },
+      [m, &o] { return identify(m, o); });
+}
+
+bool elides(pthread_mutex_t* m, mutex_object& o, patience how) {
+  return __builtin_expect(config.elides, 0) && elide_section(m, o, how) == elide::entry::elided;
+}
+
 // ---- every kind ---------------------------------------------------------------------------------
 
 int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind why) {
@@ -127,6 +141,7 @@ int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind w
     return 0;
   }
   if (is_errorcheck(o) && o.owner == machine::self()) return EDEADLK;
+  if (elides(m, o, until == nullptr ? patience::full : patience::none)) return 0;
   if (until != nullptr && !valid(until->at)) {
     // POSIX: invalid only matters when the call would block.
     if (!config.lock->try_lock(state_of(o))) return EINVAL;
@@ -149,6 +164,9 @@ int trylock_general(pthread_mutex_t* m) {
     ++o.depth;
     return 0;
   }
+  // Not by a transaction that would then wait for the mutex, or abort.
+  if (config.elides && config.lock->is_locked(state_of(o))) return EBUSY;
+  if (elides(m, o, patience::none)) return 0;
   if (!config.lock->try_lock(state_of(o))) return EBUSY;
   if (record::enabled) count_acquisition(m, o);
   note_holder(o);
@@ -159,6 +177,7 @@ int unlock_general(pthread_mutex_t* m) {
   ensure_configured();
   mutex_object& o = mutex_object::of(m);
   if (current_mode() == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_unlock(m);
+  if (__builtin_expect(config.elides, 0) && leave_section(m)) return 0;
   if (is_recursive(o) || is_errorcheck(o)) {
     if (o.owner != machine::self()) return EPERM;
     if (is_recursive(o) && --o.depth != 0) return 0;
@@ -288,6 +307,7 @@ SYNCOPATE_EXPORT int pthread_mutex_destroy(pthread_mutex_t* m) {
   ensure_configured();
   mutex_object& o = mutex_object::of(m);
   if (current_mode() == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_destroy(m);
+  if (config.elides) stop_eliding();
   if (o.users != 0) return EBUSY;
   if (record::enabled)
     record::object_destroyed(object_kind::mutex, m, o.record_slot(config.glibc_word),

@@ -5,7 +5,8 @@
 //    4      __count      recursion depth                              recursion depth
 //    8      __owner      holder's kernel thread id                    the same
 //   12      __nusers     1 while held                                 the same
-//   16      __kind       kind, as glibc keeps it                      the same
+//   16      __kind       kind, as glibc keeps it; in its upper half   the same
+//                        what elision has learned of the mutex
 //   20      __spins ...  auto's budget and processor                  record id
 //   24      __list       auto's heir and stamp                        the algorithm's own 16 bytes
 //   32      __list       record id
@@ -15,6 +16,7 @@
 // process-shared mutexes use none of this: every call on them goes to glibc.
 #pragma once
 
+#include <syncopate/elide/learning.h>
 #include <syncopate/locks/auto_lock.h>
 
 #include <atomic>
@@ -51,6 +53,11 @@ struct mutex_object {
   }
   [[nodiscard]] int type() const noexcept {
     return static_cast<int>(static_cast<unsigned>(kind) & type_mask);
+  }
+
+  // Bits that glibc leaves alone; little-endian, as every machine that has transactions.
+  elide::learning& lesson() noexcept {
+    return *reinterpret_cast<elide::learning*>(reinterpret_cast<char*>(&kind) + 2);
   }
 
   auto_lock& as_auto() noexcept { return *reinterpret_cast<auto_lock*>(this); }

@@ -6,6 +6,7 @@
 //           32  auto_rwlock: fork generation
 //           40  record id    44  acquisitions (recording)
 //           48  __flags      the kind, as glibc's init leaves it
+//           52  what elision has learned of the lock
 
 #include <syncopate/rwlocks/auto_rwlock.h>
 
@@ -16,6 +17,7 @@
 #include <pthread.h>
 
 #include "pthread/config.h"
+#include "pthread/elision.h"
 #include "pthread/export.h"
 #include "pthread/mutex.h"
 #include "pthread/real.h"
@@ -43,7 +45,9 @@ struct rwlock_object {
   std::uint32_t slot;
   std::uint32_t count;
   unsigned kind;
+  elide::learning lesson;
 };
+static_assert(sizeof(rwlock_object) <= sizeof(pthread_rwlock_t));
 static_assert(offsetof(rwlock_object, shared) == offsetof(pthread_rwlock_t, __data.__shared));
 static_assert(offsetof(rwlock_object, kind) == offsetof(pthread_rwlock_t, __data.__flags));
 static_assert(sizeof(auto_rwlock) <= offsetof(rwlock_object, slot));
@@ -70,8 +74,36 @@ bool try_take(rwlock_object& o, side which) {
   return which == side::write ? o.ours().try_lock() : o.ours().try_lock_shared(o.preference());
 }
 
+// ---- elision ------------------------------------------------------------------------------------
+
+// The name of a section among those that the thread has elided: each side has one.
+const void* section_of(pthread_rwlock_t* l, side which) {
+  return reinterpret_cast<const char*>(l) + (which == side::write ? 0 : 1);
+}
+
+// Readers run beside readers; a writer beside whoever touches other lines.
+bool is_free_for(rwlock_object& o, side which) {
+  return which == side::write ? !o.ours().is_locked() : !o.ours().is_write_locked();
+}
+
+bool elides(pthread_rwlock_t* l, rwlock_object& o, side which, patience how) {
+  if (__builtin_expect(!config.elides, 1)) return false;
+  const side other = which == side::write ? side::read : side::write;
+  // What excludes the one that this thread runs already, only the lock itself can answer.
+  if (elide::section::active() && elide::open_sections::contains(section_of(l, other)))
+    stop_eliding();
+  // It would wait for itself.
+  if (o.ours().exclusive_owner() == machine::self()) return false;
+  return enter_section(
+             {section_of(l, which), which == side::read}, how, o.lesson,
+             [&o, which] { return is_free_for(o, which); },
+             [l, &o] { return record::identify(object_kind::rwlock, 0, l, &o.slot); }) ==
+         elide::entry::elided;
+}
+
 int acquire(pthread_rwlock_t* l, side which, const machine::deadline* until) {
   rwlock_object& o = rwlock_object::of(l);
+  if (elides(l, o, which, until == nullptr ? patience::full : patience::none)) return 0;
   if (!try_take(o, which)) {
     if (o.ours().exclusive_owner() == machine::self()) return EDEADLK;
     if (which == side::read && o.ours().reader_count() >= auto_rwlock::max_readers) return EAGAIN;
@@ -92,6 +124,8 @@ int acquire(pthread_rwlock_t* l, side which, const machine::deadline* until) {
 
 int try_acquire(pthread_rwlock_t* l, side which) {
   rwlock_object& o = rwlock_object::of(l);
+  if (config.elides && !is_free_for(o, which)) return EBUSY;
+  if (elides(l, o, which, patience::none)) return 0;
   if (!try_take(o, which)) return EBUSY;
   if (record::enabled) count(l, o);
   return 0;
@@ -147,6 +181,9 @@ SYNCOPATE_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* l, clockid_t c
 SYNCOPATE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* l) {
   rwlock_object& o = rwlock_object::of(l);
   if (is_real(o)) return real::pthread_rwlock_unlock(l);
+  if (__builtin_expect(config.elides, 0) &&
+      (leave_section(section_of(l, side::read)) || leave_section(section_of(l, side::write))))
+    return 0;
   const bool recording = record::enabled;
   const bool contended = recording && o.ours().contended();
   const std::uint32_t id = recording ? o.slot : 0;
@@ -174,6 +211,7 @@ SYNCOPATE_EXPORT int pthread_rwlock_init(pthread_rwlock_t* l,
 SYNCOPATE_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* l) {
   rwlock_object& o = rwlock_object::of(l);
   if (is_real(o)) return real::pthread_rwlock_destroy(l);
+  if (config.elides) stop_eliding();
   if (record::enabled) record::object_destroyed(object_kind::rwlock, l, &o.slot, o.count);
   return 0;
 }

@@ -96,7 +96,20 @@ enum class wait_kind : std::uint32_t {
   spinlock = 5,
   condition = 6,  // waiting for a condition variable (not lost to a lock)
   barrier = 7,
-  futex = 8,  // the program's own FUTEX_WAIT
+  futex = 8,    // the program's own FUTEX_WAIT
+  elision = 9,  // no wait: counts of elided sections, in a row of their own (elision_count)
+};
+
+// Where a row of kind `elision` has its counts, by index of the histogram; wait_row::waits is how
+// many sections were tried.
+enum elision_count : std::uint32_t {
+  committed,
+  fell_back,  // sections that took the lock after their transactions had aborted
+  conflicts,
+  capacities,
+  lock_helds,
+  explicits,
+  others,  // aborted transactions by cause
 };
 
 struct wait_row {            // 288 bytes; one per (thread, lock, wait_kind) that ever waited

@@ -83,6 +83,14 @@ void wait_end(wait& w, const void* object) noexcept;
 // now.
 void wait_end_now(wait& w) noexcept;
 
+// A section that was tried as a transaction has ended, or has fallen back on its lock: what became
+// of its transactions. Requires: the calling thread is in no transaction.
+struct elision_counts {
+  std::uint32_t committed, fell_back;                             // sections
+  std::uint32_t conflict, capacity, lock_held, explicit_, other;  // transactions that aborted
+};
+void elided(std::uint32_t id, const elision_counts&) noexcept;
+
 // After a release by this thread. Requires: the caller no longer holds the lock. Uses `object` as a
 // number only.
 void released(const void* object, std::uint32_t id, bool contended) noexcept;

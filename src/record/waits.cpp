@@ -162,4 +162,23 @@ void released(const void* object, std::uint32_t id, bool contended) noexcept {
   if (contended) write_hold(*t, id, since, now);
 }
 
+void elided(std::uint32_t id, const elision_counts& of) noexcept {
+  if (!enabled) return;
+  entry inside;
+  if (!inside) return;
+  thread_state* const t = this_thread();
+  if (t == nullptr) return;
+  row_slot* const slot = find_row(*t, known_id(id), static_cast<std::uint32_t>(wait_kind::elision));
+  if (slot == nullptr) return;
+  wait_row& row = *slot->row;
+  ++row.waits;
+  row.histogram[committed] += of.committed;
+  row.histogram[fell_back] += of.fell_back;
+  row.histogram[conflicts] += of.conflict;
+  row.histogram[capacities] += of.capacity;
+  row.histogram[lock_helds] += of.lock_held;
+  row.histogram[explicits] += of.explicit_;
+  row.histogram[others] += of.other;
+}
+
 }  // namespace syncopate::record

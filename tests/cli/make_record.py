@@ -73,6 +73,12 @@ class RecordBuilder:
         )
         self.rows.setdefault(thread, []).append(packed)
 
+    def elision(self, thread: int, lock: int, counts: list[int]) -> None:
+        """What became of a thread's elided sections of a lock, by format.h's elision_count."""
+        padded = [*counts, *[0] * (64 - len(counts))]
+        packed = struct.pack("<IIQQQ64I", lock, 9, counts[0] + counts[1], 0, 0, *padded)
+        self.rows.setdefault(thread, []).append(packed)
+
     def event(self, thread, kind, lock, start, end, stack=0, holder=0, weight=1, wait=0) -> None:
         packed = struct.pack("<QQIIIHBB16x", start, end, lock, stack, holder, weight, kind, wait)
         self.events.setdefault(thread, []).append(packed)

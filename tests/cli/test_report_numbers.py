@@ -114,6 +114,25 @@ def test_locks_made_at_one_place_are_one_line(tmp_path):
     assert sorted(lock["members"] for lock in found) == [1, 1, 3]
 
 
+def test_elided_sections_are_added_up_over_threads(tmp_path):
+    builder = RecordBuilder()
+    threads = [builder.thread(10 + number) for number in range(2)]
+    lock, plain = builder.lock(0x9000, acquisitions=5), builder.lock(0x9100, acquisitions=7)
+    builder.elision(threads[0], lock, [100, 2, 3, 4, 5, 6, 7])
+    builder.elision(threads[1], lock, [10, 1, 0, 0, 0, 0, 1])
+    found = {lock["addresses"][0]: lock for lock in results_of(builder, tmp_path)["locks"]}
+    assert found["0x9000"]["elision"] == {
+        "attempts": 110 + 3 + 4 + 5 + 6 + 8,
+        "committed": 110,
+        "fell_back": 3,
+        "aborts": {"conflict": 3, "capacity": 4, "lock_held": 5, "explicit": 6, "other": 8},
+    }
+    assert found["0x9000"]["acquisitions"] == 5 + 110
+    assert found["0x9000"]["waits"] == {}
+    assert (found["0x9100"]["elision"], found["0x9100"]["acquisitions"]) == (None, 7)
+    assert plain != lock
+
+
 def test_holders_are_found_by_overlap(tmp_path):
     """One wait of 1000; a held it for its first 250, b for the remaining 750."""
     builder = RecordBuilder()
@@ -216,7 +235,7 @@ def test_json_has_the_documented_shape(tmp_path):
     assert set(record["locks"][0]) == {
         "name", "named_by", "place", "object", "members", "addresses", "acquisitions", "contended",
         "contended_share", "lost_ns", "lost_share", "waited_ns", "threads_waited", "waits", "hold",
-        "waiters", "holders",
+        "elision", "waiters", "holders",
     }  # fmt: skip
     assert set(record["locks"][0]["waiters"][0]) == {"ns", "share", "wrapper_frames", "frames"}
     frame = record["locks"][0]["waiters"][0]["frames"][0]

@@ -31,6 +31,33 @@ def test_library_is_not_listed_twice(cli, native):
     assert f"LD_PRELOAD={library}:libm.so.6" in done.stdout.splitlines()
 
 
+def test_elision_is_chosen(cli):
+    lines = cli("run", "--elide", "always:htm_10", "env").stdout.splitlines()
+    assert {"SYNCOPATE_ELIDE=always", "SYNCOPATE_ELIDE_POLICY=htm_10"} <= set(lines)
+    lines = cli("run", "--elide=auto", "env", environ={"SYNCOPATE_ELIDE_POLICY": "htm_1"}).stdout
+    assert "SYNCOPATE_ELIDE=auto" in lines and "POLICY" not in lines
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--elide", "allways"], "no such mode (did you mean always?); auto, always, off are"),
+        (["--elide", "auto:htm_2"], "no such policy (did you mean htm_"),
+        (["--elide", "off:htm_1"], "off needs no policy"),
+        (["--lock", "glibc", "--elide", "always"], "the C library's locks do not elide"),
+    ],
+)
+def test_bad_elision_is_one_line(cli, options, said):
+    done = cli("run", *options, "true")
+    assert done.returncode == 2
+    assert said in one_line(done)
+
+
+def test_switch_of_other_processes_is_one_line(cli):
+    assert "does not run with Syncopate" in one_line(cli("elide", str(os.getpid()), "off"))
+    assert "there is no process" in one_line(cli("elide", "4194304", "off"))
+
+
 def test_verbose_reaches_the_library(cli):
     assert "SYNCOPATE_VERBOSE=1" in cli("run", "-v", "env").stdout.splitlines()
 

@@ -16,6 +16,7 @@ PREFIX = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build")
 LIBRARY = PREFIX / "lib" / "libsyncopate-pthread.so.0"
 LOCK_TABLE = PREFIX / "share" / "syncopate" / "locks.json"
 PASS_THROUGH = "glibc"
+ELIDED = "auto+elide"  # where transactions do not commit, this is auto
 WITHOUT_TABLE = ["auto", "futex", "tatas", "ticket:park", "mcs:park", "clh:park"]
 
 
@@ -44,11 +45,14 @@ def lock_choices():
     return ["auto", *choices, PASS_THROUGH]
 
 
-def under_every_lock(quick=False):
-    """Parametrizes a test by lock. Unless `quick`, all but `auto` are long."""
+def under_every_lock(quick=False, elided=False):
+    """Parametrizes a test by lock; `elided`: by ELIDED, too. Unless `quick`, all but `auto` and
+    ELIDED are long."""
+    short = ["auto", *[ELIDED] * elided]
+    choices = [*short, *(choice for choice in lock_choices() if choice not in short)]
     parameters = [
-        pytest.param(choice, marks=[] if quick or choice == "auto" else [pytest.mark.long])
-        for choice in lock_choices()
+        pytest.param(choice, marks=[] if quick or choice in short else [pytest.mark.long])
+        for choice in choices
     ]
     return pytest.mark.parametrize("lock", parameters)
 
@@ -57,7 +61,10 @@ def environment(lock):
     """Returns the environment that runs a program under `lock`."""
     if not LIBRARY.is_file():
         pytest.fail(f"no {LIBRARY}; build it with `make`")
-    ours = {"LD_PRELOAD": str(LIBRARY), "SYNCOPATE_LOCK": lock}
+    name, _, elide = lock.partition("+")
+    ours = {"LD_PRELOAD": str(LIBRARY), "SYNCOPATE_LOCK": name}
+    if elide:
+        ours["SYNCOPATE_ELIDE"] = "always"
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("SYNCOPATE")}
     return {**inherited, **ours}
 
@@ -72,7 +79,9 @@ def installed(program, package):
 
 @functools.lru_cache
 def _described(lock):
-    return f"LD_PRELOAD={LIBRARY} SYNCOPATE_LOCK={lock}"
+    name, _, elide = lock.partition("+")
+    always = " SYNCOPATE_ELIDE=always" if elide else ""
+    return f"LD_PRELOAD={LIBRARY} SYNCOPATE_LOCK={name}{always}"
 
 
 def run(lock, command, stdin=b"", timeout=60.0, status=0):

@@ -33,7 +33,7 @@ def test_kccachetest_others(lock, test):
     check("kccachetest", lock, test, "-th", 4, "-it", 2, "-bnum", 50000, 5000)
 
 
-@under_every_lock()
+@under_every_lock(elided=True)
 @pytest.mark.parametrize("test", ["order", "wicked", "queue", "tran"])
 def test_kcgrasstest(lock, test):
     repeat = [] if test == "order" else ["-it", 2]

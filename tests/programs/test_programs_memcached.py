@@ -77,7 +77,7 @@ def check_values(lock, server_threads):
     assert server.status == 0, "memcached did not end cleanly on SIGTERM"
 
 
-@under_every_lock(quick=True)
+@under_every_lock(quick=True, elided=True)
 def test_no_increment_is_lost_and_every_value_is_right(lock):
     check_values(lock, server_threads=4)
 

@@ -100,7 +100,15 @@ class condition_variable {
   }
 
   // Wakes the longest waiter, if any. The caller may or may not hold the mutex.
-  void notify_one() noexcept {
+  void notify_one() noexcept { notify_one_by(wake); }
+
+  // Wakes every waiter.
+  void notify_all() noexcept { notify_all_by(wake); }
+
+  // The same; the system call that ends the sleep of a chosen waiter is the caller's to make, by
+  // machine::wake(address, 1), now or later. wake_later(address) is called once for each.
+  template <class WakeLater>
+  void notify_one_by(WakeLater wake_later) noexcept {
     if (empty()) return;
     forget_parent();
     lock_.lock();
@@ -108,11 +116,10 @@ class condition_variable {
     while (first != nullptr && !first->take(waiter::chosen)) first = first->next_;
     if (first != nullptr) remove_locked(*first);
     lock_.unlock();
-    if (first != nullptr) signal(*first);
+    if (first != nullptr) signal(*first, wake_later);
   }
-
-  // Wakes every waiter.
-  void notify_all() noexcept {
+  template <class WakeLater>
+  void notify_all_by(WakeLater wake_later) noexcept {
     if (empty()) return;
     forget_parent();
     lock_.lock();
@@ -129,7 +136,7 @@ class condition_variable {
     lock_.unlock();
     while (first != nullptr) {
       waiter* const next = first->next_;  // read before the signal: then the element may be gone
-      signal(*first);
+      signal(*first, wake_later);
       first = next;
     }
   }
@@ -229,10 +236,13 @@ class condition_variable {
     else tail_ = w.previous_;
   }
 
-  static void signal(waiter& w) noexcept {
+  static void wake(const void* address) noexcept { machine::wake(address, 1); }
+
+  template <class WakeLater>
+  static void signal(waiter& w, WakeLater wake_later) noexcept {
     const void* const address = &w.state_;
     w.state_.store(waiter::signaled, std::memory_order_release);  // [S]
-    machine::wake(address, 1);
+    wake_later(address);
   }
 
   std::atomic<waiter*> head_{nullptr};

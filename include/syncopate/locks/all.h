@@ -1,16 +1,17 @@
-// all.h -- L2: every lock of the library. A lock that is not here does not exist: the pthread
+// all.h -- L3: every lock of the library. A lock that is not here does not exist: the pthread
 // library, the conformance tests, the benchmarks, `syncopate list` and the README's table iterate
-// over this list.
+// over this list. The locks are L2, those that elide are L3; what is L2 includes none but its own.
 #pragma once
 
+#include <syncopate/elide/elided_lock.h>
 #include <syncopate/locks/auto_lock.h>
 #include <syncopate/locks/clh_lock.h>
 #include <syncopate/locks/futex_lock.h>
-#include <syncopate/locks/htm_lock.h>
 #include <syncopate/locks/mcs_lock.h>
 #include <syncopate/locks/null_lock.h>
 #include <syncopate/locks/one_spinner_lock.h>
 #include <syncopate/locks/priority_lock.h>
+#include <syncopate/locks/speculating_lock.h>
 #include <syncopate/locks/speculative_tatas_lock.h>
 #include <syncopate/locks/speculative_ticket_lock.h>
 #include <syncopate/locks/tatas_lock.h>
@@ -28,10 +29,20 @@ template <class Lock>
 struct lock_entry {
   using type = Lock;
   std::string_view name;    // as in SYNCOPATE_LOCK=name:wait
-  std::string_view header;  // the file that is the algorithm
+  std::string_view header;  // the file that is the algorithm, in locks/ unless it says otherwise
   std::string_view wait;
   bool is_default;  // the strategy that `name` alone stands for
 };
+
+// What the papers call some of them: any_lock and the workloads take these names, too.
+struct lock_alias {
+  std::string_view name, stands_for;
+};
+inline constexpr lock_alias paper_names[] = {{"tatas-aahtm", "speculative_tatas"},
+                                             {"tatas-pri-aahtm", "priority"},
+                                             {"ticket-aahtm", "speculative_ticket"},
+                                             {"htm-1", "htm_1"},
+                                             {"htm-10", "htm_10"}};
 
 // Calls visit(lock_entry<Lock>) for every pair, in the order that listings show.
 template <class Visit>
@@ -66,13 +77,28 @@ constexpr void for_each_lock(Visit&& visit) {
                                                           false);
   one.template operator()<one_spinner_lock, waits::spin>("one_spinner", "one_spinner_lock.h",
                                                          false);
+  const auto ahead = [&]<template <class> class Lock>(std::string_view name,
+                                                      std::string_view header) {
+    visit(lock_entry<speculating_lock<Lock<waits::spin_then_park>>>{name, header, "speculate",
+                                                                    false});
+  };
+  ahead.template operator()<tatas_lock>("tatas", "tatas_lock.h");
+  ahead.template operator()<ticket_lock>("ticket", "ticket_lock.h");
+  ahead.template operator()<mcs_lock>("mcs", "mcs_lock.h");
   own(std::type_identity<speculative_tatas_lock>{}, "speculative_tatas",
       "speculative_tatas_lock.h");
   own(std::type_identity<speculative_ticket_lock>{}, "speculative_ticket",
       "speculative_ticket_lock.h");
   own(std::type_identity<priority_lock>{}, "priority", "priority_lock.h");
-  own(std::type_identity<htm_lock<1>>{}, "htm_1", "htm_lock.h");
-  own(std::type_identity<htm_lock<10>>{}, "htm_10", "htm_lock.h");
+  const auto elided = [&]<class Lock, elide::retry_policy Policy>(std::string_view name) {
+    own(std::type_identity<elide::elided_lock<Lock, Policy>>{}, name, "elide/elided_lock.h");
+  };
+  using fall_back = tatas_lock<waits::spin>;
+  elided.template operator()<auto_lock, elide::policies::adaptive>("elided_auto");
+  elided.template operator()<fall_back, elide::policies::htm_1>("htm_1");
+  elided.template operator()<fall_back, elide::policies::htm_10>("htm_10");
+  elided.template operator()<speculative_tatas_lock, elide::policies::htm_10_fb_aahtm>(
+      "htm_10_fb_aahtm");
   own(std::type_identity<null_lock>{}, "null", "null_lock.h");
 }
 

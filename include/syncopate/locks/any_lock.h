@@ -1,4 +1,4 @@
-// any_lock.h -- L2: a lock whose algorithm is chosen at run time, by the names of locks/all.h.
+// any_lock.h -- L3: a lock whose algorithm is chosen at run time, by the names of locks/all.h.
 //
 // For programs that read the choice from their own configuration. The lock itself lies inside (no
 // allocation, one cache line); each call costs one indirect jump through a static table on top of
@@ -34,6 +34,7 @@ struct lock_kind {
   bool (*try_lock)(void*) noexcept;
   void (*unlock)(void*) noexcept;
   bool (*contended)(const void*) noexcept;
+  bool (*is_locked)(const void*) noexcept;
 };
 
 template <class Lock>
@@ -54,6 +55,7 @@ constexpr lock_kind kind_of(const lock_entry<Lock>& entry) noexcept {
       [](void* p) noexcept { return lock_at<Lock>(p).try_lock(); },
       [](void* p) noexcept { lock_at<Lock>(p).unlock(); },
       [](const void* p) noexcept { return lock_at<const Lock>(const_cast<void*>(p)).contended(); },
+      [](const void* p) noexcept { return lock_at<const Lock>(const_cast<void*>(p)).is_locked(); },
   };
 }
 
@@ -87,7 +89,7 @@ inline constexpr auto lock_kinds = [] {
 class alignas(64) any_lock {
  public:
   // A free lock of the algorithm that "name" or "name:wait" stands for, as in SYNCOPATE_LOCK; the
-  // name alone means its default strategy. Throws std::invalid_argument, with the near names in its
+  // name alone means its default strategy; a paper's name also does (paper_names). Throws std::invalid_argument, with the near names in its
   // text, when there is no such lock.
   explicit any_lock(std::string_view name) : kind_(&find_or_throw(name)) {
     kind_->construct(storage_);
@@ -104,6 +106,9 @@ class alignas(64) any_lock {
 
   // Requires: the calling thread holds the lock.
   void unlock() noexcept { kind_->unlock(storage_); }
+
+  // Whether some thread holds the lock; a hint, and the subscription of a transaction.
+  [[nodiscard]] bool is_locked() const noexcept { return kind_->is_locked(storage_); }
 
   // Whether somebody waits; a hint. Requires: the calling thread holds the lock.
   [[nodiscard]] bool contended() const noexcept { return kind_->contended(storage_); }
@@ -129,6 +134,8 @@ class alignas(64) any_lock {
   }
 
   static const kind* find(std::string_view name) noexcept {
+    for (const lock_alias& alias : paper_names)
+      if (name == alias.name) name = alias.stands_for;
     const auto& all = detail::lock_kinds;
     const auto found =
         std::find_if(all.begin(), all.end(), [name](const kind& k) { return matches(k, name); });

@@ -85,6 +85,12 @@ class clh_lock {
     }
   }
 
+  // Whether some thread holds the lock; a hint. A transaction that reads false has subscribed:
+  // whoever takes the lock writes tail_ by an atomic instruction, which aborts it.
+  [[nodiscard]] bool is_locked() const noexcept {
+    return tail_.load(std::memory_order_relaxed) != none;  // [X]
+  }
+
   // Whether somebody waits; a hint. Requires: the calling thread holds the lock.
   [[nodiscard]] bool contended() const noexcept {
     return tail_.load(std::memory_order_relaxed) != holder();  // [X]

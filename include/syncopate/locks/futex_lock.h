@@ -63,6 +63,12 @@ class futex_lock {
   // Makes the lock free, whoever holds it. Requires: no other thread uses it (a forked child).
   void reset() noexcept { word_.store(free, std::memory_order_relaxed); }  // [X]
 
+  // Whether some thread holds the lock; a hint. A transaction that reads false has subscribed:
+  // whoever takes the lock writes word_ by an atomic instruction, which aborts it.
+  [[nodiscard]] bool is_locked() const noexcept {
+    return word_.load(std::memory_order_relaxed) != free;  // [X]
+  }
+
   // Whether somebody sleeps; a hint.
   [[nodiscard]] bool contended() const noexcept {
     return word_.load(std::memory_order_relaxed) == held_waiters;  // [X]

@@ -28,6 +28,7 @@ class null_lock {
     return true;
   }
   void unlock() noexcept { asm volatile("" ::: "memory"); }
+  [[nodiscard]] bool is_locked() const noexcept { return false; }
   [[nodiscard]] bool contended() const noexcept { return false; }
 };
 

@@ -102,6 +102,16 @@ class one_spinner_lock {
   // Requires: the calling thread holds the lock.
   void unlock() noexcept { head_.store(0, std::memory_order_release); }  // [R]
 
+  // Whether some thread holds the lock or is about to; a hint. A transaction that reads false has
+  // subscribed: whoever comes next exchanges tail_, which aborts it. (head_ alone would not do: it
+  // is set by a plain store, which may become visible after the holder's first reads.)
+  [[nodiscard]] bool is_locked() const noexcept {
+    const std::uint64_t last = tail_.load(std::memory_order_relaxed);  // [X]
+    if (last == 0) return false;
+    return now_of(number_of(last)).load(std::memory_order_relaxed) == generation_of(last) ||  // [X]
+           head_.load(std::memory_order_relaxed) != 0;                                        // [X]
+  }
+
   // Whether somebody waits; a hint. Requires: the calling thread holds the lock.
   [[nodiscard]] bool contended() const noexcept {
     return number_of(tail_.load(std::memory_order_relaxed)) !=  // [X]

@@ -62,6 +62,12 @@ class priority_lock {
     held_.store(0, std::memory_order_release);  // [R]
   }
 
+  // Whether some thread holds the lock; a hint. A transaction that reads false has subscribed:
+  // whoever takes the lock writes held_ by an atomic instruction, which aborts it.
+  [[nodiscard]] bool is_locked() const noexcept {
+    return held_.load(std::memory_order_relaxed) != 0;  // [T]
+  }
+
   // Whether a warm waiter is there; a hint.
   [[nodiscard]] bool contended() const noexcept {
     return warm_.load(std::memory_order_relaxed) != 0;  // [P]

@@ -57,6 +57,12 @@ class speculative_tatas_lock {
     word_.store(free, std::memory_order_release);  // [R]
   }
 
+  // Whether some thread holds the lock; a hint. A transaction that reads false has subscribed:
+  // whoever takes the lock writes word_ by an atomic instruction, which aborts it.
+  [[nodiscard]] bool is_locked() const noexcept {
+    return word_.load(std::memory_order_relaxed) != free;  // [T]
+  }
+
   // Always false: nobody sleeps.
   [[nodiscard]] bool contended() const noexcept { return false; }
 

@@ -71,6 +71,13 @@ class speculative_ticket_lock {
     serving_.store(mine + 1, std::memory_order_release);                  // [R]
   }
 
+  // Whether some thread holds the lock; a hint. A transaction that reads false has subscribed:
+  // whoever takes the lock writes next_ by an atomic instruction, which aborts it.
+  [[nodiscard]] bool is_locked() const noexcept {
+    const std::uint32_t drawn = next_.load(std::memory_order_relaxed);  // [O]
+    return drawn != serving_.load(std::memory_order_relaxed);           // [O]
+  }
+
   // Whether somebody waits; a hint. Requires: the calling thread holds the lock.
   [[nodiscard]] bool contended() const noexcept {
     return next_.load(std::memory_order_relaxed) -  // [O]

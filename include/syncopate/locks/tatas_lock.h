@@ -64,6 +64,12 @@ class tatas_lock {
     }
   }
 
+  // Whether some thread holds the lock; a hint. A transaction that reads false has subscribed:
+  // whoever takes the lock writes word_ by an atomic instruction, which aborts it.
+  [[nodiscard]] bool is_locked() const noexcept {
+    return word_.load(std::memory_order_relaxed) != free;  // [T]
+  }
+
   // Whether somebody sleeps; a hint, always false for strategies that never sleep.
   [[nodiscard]] bool contended() const noexcept {
     return word_.load(std::memory_order_relaxed) == held_parked;  // [T]

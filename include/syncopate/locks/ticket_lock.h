@@ -50,8 +50,8 @@ class ticket_lock {
 
   // Blocks until the lock is held.
   void lock() noexcept {
-    const std::uint32_t mine = next_.fetch_add(step, draw_order);  // [X] [D]
-    const std::uint32_t value = serving_.load(look_order);         // [A] [D]
+    const std::uint32_t mine = draw();
+    const std::uint32_t value = serving_.load(look_order);  // [A] [D]
     if (__builtin_expect(number(value) != mine, 0)) lock_slow(mine);
   }
 
@@ -71,6 +71,26 @@ class ticket_lock {
     } else {
       unlock_and_wake();
     }
+  }
+
+  // lock() in two halves, for callers with something to do while they are in line: draw() joins the
+  // line for good, ahead() says how many are before the drawer, await() blocks until it is zero
+  // and the lock is held. Requires: what draw() returned is passed to await() once.
+  [[nodiscard]] std::uint32_t draw() noexcept {
+    return next_.fetch_add(step, draw_order);  // [X] [D]
+  }
+  [[nodiscard]] std::uint32_t ahead(std::uint32_t mine) const noexcept {
+    return (mine - number(serving_.load(std::memory_order_relaxed))) / step;  // [O]
+  }
+  void await(std::uint32_t mine) noexcept {
+    if (number(serving_.load(look_order)) != mine) lock_slow(mine);  // [A] [D]
+  }
+
+  // Whether some thread holds the lock; a hint. A transaction that reads false has subscribed:
+  // whoever takes the lock writes next_ by an atomic instruction, which aborts it.
+  [[nodiscard]] bool is_locked() const noexcept {
+    const std::uint32_t drawn = next_.load(std::memory_order_relaxed);  // [O]
+    return drawn != number(serving_.load(std::memory_order_relaxed));   // [O]
   }
 
   // Whether somebody waits; a hint. Requires: the calling thread holds the lock.
@@ -98,10 +118,9 @@ class ticket_lock {
   [[gnu::noinline, gnu::cold]] void lock_slow(std::uint32_t mine) noexcept {
     if constexpr (!Wait::parks) {
       for (;;) {
-        const std::uint32_t ahead =
-            (mine - number(serving_.load(std::memory_order_relaxed))) / step;  // [O]
-        if (ahead <= 1) break;
-        Wait::delay(ahead * slice);
+        const std::uint32_t before_us = ahead(mine);
+        if (before_us <= 1) break;
+        Wait::delay(before_us * slice);
       }
     }
     Wait::until(

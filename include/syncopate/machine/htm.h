@@ -92,6 +92,30 @@ void abort() noexcept {
 #endif
 }
 
+namespace detail {
+// -1 not tried yet, 0 no, 1 yes.
+inline constinit std::atomic<int> ever_commits{-1};
+
+// An interrupt ends one attempt, not all of them.
+[[gnu::noinline, gnu::cold]] inline bool try_to_commit() noexcept {
+  bool committed = false;
+  for (int attempt = 0; attempt < 32 && !committed && usable(); ++attempt) {
+    if (!begin().started()) continue;
+    commit();
+    committed = true;
+  }
+  ever_commits.store(committed ? 1 : 0, std::memory_order_relaxed);
+  return committed;
+}
+}  // namespace detail
+
+// Whether transactions commit here: tried at the first call (some microseconds), remembered after.
+// Processors, microcode and hypervisors exist on which usable() holds and every transaction aborts.
+[[nodiscard]] inline bool commits() noexcept {
+  const int known = detail::ever_commits.load(std::memory_order_relaxed);
+  return known >= 0 ? known != 0 : detail::try_to_commit();
+}
+
 // Tells the machine that a section whose transactions aborted now runs without one: for the
 // statistics of machines that keep some.
 inline void fell_back() noexcept {}

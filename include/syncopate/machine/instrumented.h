@@ -50,6 +50,8 @@ void syncopate_htm_fell_back() noexcept;
 
 namespace syncopate::machine {
 
+inline constexpr bool is_modeled = true;
+
 inline void relax() noexcept { ::syncopate_relax(1); }
 inline void spin(std::uint32_t steps) noexcept {
   if (steps != 0) ::syncopate_relax(steps);
@@ -61,7 +63,8 @@ inline void yield() noexcept { ::syncopate_yield(); }
   return ::syncopate_ticks_per_second();
 }
 [[nodiscard]] inline unsigned processor() noexcept { return ::syncopate_processor(); }
-[[nodiscard]] inline bool may_spin() noexcept { return ::syncopate_processors() > 1; }
+[[nodiscard]] inline unsigned processors() noexcept { return ::syncopate_processors(); }
+[[nodiscard]] inline bool may_spin() noexcept { return processors() > 1; }
 
 namespace detail {
 template <class T>
@@ -116,6 +119,28 @@ T monitor_wait(const std::atomic<T>& word, std::memory_order order, Predicate pr
   return value;
 }
 
+template <class T, class Predicate>
+bool monitor_wait(const std::atomic<T>& word, std::memory_order order, Predicate predicate,
+                  sleep_depth depth, std::uint64_t until) noexcept {
+  T value;
+  return detail::await(word, order, depth == sleep_depth::light ? 0 : 1, predicate, until, value);
+}
+
+// The machine polls where it has no monitor.
+[[nodiscard]] inline bool monitor_usable() noexcept { return true; }
+inline void doze(std::uint64_t duration) noexcept {
+  constexpr std::uint64_t ticks_per_step = 40;  // of relax(), about
+  spin(static_cast<std::uint32_t>(duration / ticks_per_step) + 1);
+}
+
+// An estimate: ten microseconds.
+[[nodiscard]] inline std::uint64_t wake_latency() noexcept { return ticks_per_second() / 100'000; }
+inline void measure_wake_latency() noexcept {}
+
+inline void prepare_asymmetric_fences() noexcept {}
+inline void light_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
+[[nodiscard]] inline bool heavy_fence() noexcept { return light_fence(), true; }
+
 [[nodiscard]] inline std::int64_t remaining(const deadline& until) noexcept {
   const std::uint64_t t = ::syncopate_now(until.clock);
   const std::int64_t seconds =
@@ -153,6 +178,7 @@ inline constexpr std::uint32_t no_processor = 0xffff;
 
 namespace htm {
 [[nodiscard]] inline bool usable() noexcept { return ::syncopate_htm_usable(); }
+[[nodiscard]] inline bool commits() noexcept { return usable(); }  // else it is not a machine's HTM
 [[nodiscard, gnu::always_inline]] inline status begin(mode how = mode::normal) noexcept {
   const std::uint32_t bits = ::syncopate_htm_begin(static_cast<int>(how));
   return {static_cast<cause>(bits & 0xff), static_cast<unsigned char>(bits >> 8 & 0xff),

@@ -111,6 +111,11 @@ class auto_rwlock {
   [[nodiscard]] int exclusive_owner() const noexcept {
     return writer_.load(std::memory_order_relaxed);  // [X]
   }
+  // Whether anybody holds the lock, or a writer does; hints. A transaction that reads false has
+  // subscribed: whoever takes the lock writes word_.
+  [[nodiscard]] bool is_write_locked() const noexcept {
+    return (word_.load(std::memory_order_relaxed) & writer) != 0;  // [X]
+  }
   [[nodiscard]] bool is_locked() const noexcept {
     return (word_.load(std::memory_order_relaxed) & ~waiters) != 0;  // [X]
   }

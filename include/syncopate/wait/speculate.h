@@ -11,13 +11,19 @@
 // lock. The critical section runs on what it finds, perhaps on another holder's half-made changes;
 // nothing of it becomes visible. When the transaction aborts, lock() is back where it began it.
 //
-// No processor has such transactions: natively begin() fails, and the waiter waits as without. An
-// ordinary transaction in its place might commit, when a thread that runs on inconsistent data
-// jumps wildly to a commit instruction (the paper, section I, figure 1). For the same reason locks
-// that speculate are not offered to programs that do not ask for them (traits.preload).
+// No processor has such transactions: natively begin() fails, and the waiter waits as without. A
+// program may ask for ordinary ones in their place (use_ordinary_transactions), as the paper's own
+// measurements did. Nothing of ours commits them: unlock() aborts, and elided sections inside only
+// count. But nothing prevents a *stray XEND*: the speculating thread runs on what another holder
+// has half changed, may follow a wild pointer to a function, and land on a commit instruction
+// anywhere in the program. Then its writes become visible in the middle of somebody's critical
+// section (the paper, section I, figure 1). Hence off by default, and locks that speculate are not
+// offered to programs that do not ask for them (traits.preload).
 #pragma once
 
 #include <syncopate/machine.h>
+
+#include <atomic>
 
 namespace syncopate::waits {
 
@@ -31,7 +37,7 @@ class speculation {
   // has been and is back, or when the machine cannot.
   [[nodiscard, gnu::always_inline]] static bool begin(const void* lock) noexcept {
     if (!machine::htm::usable()) return false;
-    if (!machine::htm::begin(machine::htm::mode::always_abort).started()) return false;
+    if (!machine::htm::begin(mode_.load(std::memory_order_relaxed)).started()) return false;
     ahead_of = lock;  // undone by the abort
     return true;
   }
@@ -44,6 +50,13 @@ class speculation {
     return true;
   }
 
+  // For the whole process: speculate in ordinary transactions where the machine has no others. Read
+  // about the stray XEND above first.
+  static void use_ordinary_transactions(bool yes) noexcept {
+    using machine::htm::mode;
+    mode_.store(yes ? mode::normal : mode::always_abort, std::memory_order_relaxed);
+  }
+
   // Ends the speculation of the calling thread; it is back in the lock() that began it. Returns
   // when there is none.
   static void abandon() noexcept {
@@ -53,6 +66,7 @@ class speculation {
  private:
   static constexpr unsigned char finished = 0xfe;  // the code tells profilers why it aborted
   static inline thread_local constinit const void* ahead_of = nullptr;
+  static inline constinit std::atomic<machine::htm::mode> mode_{machine::htm::mode::always_abort};
 };
 
 }  // namespace syncopate::waits

@@ -1,0 +1,191 @@
+// engine.h -- L3: entering and leaving a critical section by transaction, for anything that has a
+// lock word: elided_lock.h, elided_rwlock.h, the preload library.
+//
+//   lock()    if (control::is_off() || !try_enter(...)) take the lock;
+//   unlock()  if (control::is_off() || !try_leave(...)) release the lock;
+//
+// Invariants
+//   I1  A section that try_enter() began has read, in its transaction, that the switch is on and
+//       that its lock is free. So a thread that takes the lock aborts it, and so does set_mode().
+//   I2  open_sections lists the locks whose sections the calling thread runs in its transaction. It
+//       is written inside the transaction only, so an abort takes it back to empty.
+//   I3  try_leave() returns false exactly when the section did not begin in the running
+//       transaction. Then the lock is released as without elision: also one that is free, whatever
+//       that does.
+#pragma once
+
+#include <syncopate/elide/control.h>
+#include <syncopate/elide/learning.h>
+#include <syncopate/elide/retry_policy.h>
+#include <syncopate/elide/section.h>
+#include <syncopate/machine.h>
+#include <syncopate/wait/speculate.h>
+
+#include <cstdint>
+
+namespace syncopate::elide {
+
+// The locks that the calling thread has elided, in no order (I2).
+class open_sections {
+ public:
+  static constexpr unsigned room = 7;  // further locks are really taken, inside the transaction
+
+  [[nodiscard]] static bool contains(const void* lock) noexcept {
+    for (unsigned i = 0; i < mine.count; ++i)
+      if (mine.locks[i] == lock) return true;
+    return false;
+  }
+  [[nodiscard]] static bool full() noexcept { return mine.count == room; }
+  static void add(const void* lock) noexcept { mine.locks[mine.count++] = lock; }
+
+  // Takes the lock out: sections may end in any order. Returns false if it is not there.
+  static bool remove(const void* lock) noexcept {
+    for (unsigned i = mine.count; i-- > 0;) {
+      if (mine.locks[i] != lock) continue;
+      mine.locks[i] = mine.locks[--mine.count];
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  struct list {
+    unsigned count;
+    const void* locks[room];
+  };
+  static inline thread_local constinit list mine{};
+};
+
+// A lock as the engine sees it.
+struct subject {
+  const void* lock;        // what tells it from others
+  bool recursive = false;  // whether a thread may enter again while inside
+};
+
+enum class entry : unsigned char {
+  elided,     // the calling thread is in a transaction
+  not_tried,  // elision is off, has not paid lately, or cannot be had here
+  aborted,    // it was tried in vain
+};
+
+namespace detail {
+
+// How to go on before the first attempt.
+enum class start : unsigned char { begin, nested, no };
+
+// Counts acquisitions that what was learned leaves out.
+[[gnu::noinline]] inline start prepare(learning* lesson) noexcept {
+  if (section::active()) return start::nested;
+  const mode now = control::now();
+  if (now == mode::off || waits::speculation::active()) return start::no;
+  if (lesson == nullptr || now == mode::always || lesson->pays()) return start::begin;
+  lesson->skipped();
+  return start::no;
+}
+
+// Inside a transaction there is nothing to retry: an abort goes back to the outermost section.
+template <class IsFree>
+[[gnu::noinline]] entry enter_nested(const subject& what, IsFree is_free) noexcept {
+  // Taken again by the thread that has elided it: what that means, only the real lock can tell.
+  if (!what.recursive && open_sections::contains(what.lock))
+    section::abort<abort_code::nested_try>();
+  if (!is_free()) section::abort<abort_code::inner_held>();
+  if (open_sections::full()) return entry::not_tried;
+  if (!section::begin().started()) return entry::not_tried;
+  open_sections::add(what.lock);
+  return entry::elided;
+}
+
+// Polls until the lock is free. Returns false when that takes longer than a thread should keep its
+// processor: then it had better queue for the lock.
+template <class IsFree>
+bool await_free(const retry_policy& policy, IsFree is_free) noexcept {
+  constexpr std::uint32_t longest = 64;  // PAUSE steps between two looks
+  if (is_free()) return true;
+  if (!machine::may_spin()) return false;
+  const std::uint64_t until = machine::ticks() + policy.patience;
+  for (std::uint32_t pauses = 1; !is_free(); pauses = pauses < longest ? 2 * pauses : longest) {
+    if (policy.patience != 0 && static_cast<std::int64_t>(machine::ticks() - until) >= 0)
+      return false;
+    machine::spin(pauses);
+  }
+  return true;
+}
+
+// Decides after an abort, waits as decided. Returns whether to begin again.
+template <class IsFree, class AwaitFree>
+[[gnu::noinline]] bool retries(const retry_policy& policy, tally& used, learning* lesson,
+                               const machine::htm::status& why, IsFree is_free,
+                               AwaitFree await_free) noexcept {
+  const bool held = policy.protects && !is_free();
+  const decision next = decide(policy, used, why, held);
+  used = next.used;
+  if (next.what == next_step::take_lock_and_learn && lesson != nullptr) lesson->failed();
+  if (next.what == next_step::take_lock || next.what == next_step::take_lock_and_learn)
+    return false;
+  if (next.what == next_step::wait_then_retry && !await_free()) return false;
+  machine::spin(next.pause);
+  return true;
+}
+
+}  // namespace detail
+
+// Tries to run the critical section that begins here as a transaction; an abort returns here again.
+// is_free() tells whether the lock is free, by atomic loads of what every holder writes with an
+// atomic read-modify-write when it takes the lock. await_free() waits for that, outside of
+// transactions, and returns false when the caller should take the lock instead. `lesson` may be
+// null. Blocks only in await_free().
+template <class IsFree, class AwaitFree>
+[[nodiscard, gnu::always_inline]] inline entry enter(const subject& what,
+                                                     const retry_policy& policy, learning* lesson,
+                                                     IsFree is_free,
+                                                     AwaitFree await_free) noexcept {
+  if (const detail::start how = detail::prepare(lesson); how != detail::start::begin)
+    return how == detail::start::nested ? detail::enter_nested(what, is_free) : entry::not_tried;
+  tally used;
+  for (;;) {
+    // Here, not in a function: reports name transactions by the place that begins them.
+    const machine::htm::status s = section::begin();
+    if (s.started()) {
+      if (control::now() == mode::off) section::abort<abort_code::switched_off>();  // I1
+      if (__builtin_expect(is_free(), 1)) {
+        open_sections::add(what.lock);
+        return entry::elided;
+      }
+      if (policy.on_held == when_held::wait_inside)
+        while (!is_free()) asm volatile("" ::: "memory");  // no PAUSE: retry_policy.h
+      section::abort<abort_code::lock_held>();
+    }
+    if (!detail::retries(policy, used, lesson, s, is_free, await_free)) return entry::aborted;
+  }
+}
+
+// The same for lock(): returns whether the calling thread is in a transaction; else the lock is to
+// be taken. Tells the machine's statistics when that is after aborts.
+template <class IsFree, class AwaitFree>
+[[nodiscard, gnu::always_inline]] inline bool try_enter(const subject& what,
+                                                        const retry_policy& policy,
+                                                        learning* lesson, IsFree is_free,
+                                                        AwaitFree await_free) noexcept {
+  const entry end = enter(what, policy, lesson, is_free, await_free);
+  if (end == entry::aborted) machine::htm::fell_back();
+  return end == entry::elided;
+}
+template <class IsFree>
+[[nodiscard, gnu::always_inline]] inline bool try_enter(const subject& what,
+                                                        const retry_policy& policy,
+                                                        learning* lesson, IsFree is_free) noexcept {
+  return try_enter(what, policy, lesson, is_free,
+                   [&] { return detail::await_free(policy, is_free); });
+}
+
+// Ends the section of the lock if the calling thread runs it in a transaction; commits when it was
+// the outermost. Returns whether it did; else the lock is to be released as without elision.
+[[nodiscard, gnu::noinline]] inline bool try_leave(const void* lock, learning* lesson) noexcept {
+  if (!section::active() || !open_sections::remove(lock)) return false;
+  section::commit();
+  if (lesson != nullptr && !section::active()) lesson->committed();
+  return true;
+}
+
+}  // namespace syncopate::elide

@@ -1,0 +1,193 @@
+// section.h -- L3: elided sections: critical sections that run as one hardware transaction, or
+// under their lock when that fails; and what a program wants done after the one or the other.
+//
+// Who elides a lock begins here and commits here, so that sections of several locks nest flat and
+// the program's actions are kept in one place:
+//
+//   lock()    s = section::begin(); if it started and the lock is free, the section is elided;
+//             if the lock is held: section::abort<abort_code::lock_held>()
+//   unlock()  section::commit() if the section is elided
+//
+//   on_commit(f)           f() runs once, as soon as it cannot be undone any more: after the commit
+//                          of the running transaction; where none runs, at once.
+//   on_abort handler(f)    f(status) runs after each abort while `handler` is in scope.
+//   section::needs_lock()  what follows cannot be undone: be under the lock.
+//
+// Nesting is flat: an abort goes back to the outermost begin(), and the outermost commit() commits.
+// A section that runs under its lock is unknown here, so that taking a lock costs nothing more.
+//
+// Invariants
+//   I1  depth counts the begin()s of the running transaction that are not yet committed. It is
+//       written inside the transaction, so an abort takes it back to 0.
+//   I2  An action registered in a transaction exists only if the transaction commits, for the same
+//       reason.
+//   I3  Actions are pending only while depth is not 0.
+#pragma once
+
+#include <syncopate/machine.h>
+#include <syncopate/wait/speculate.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace syncopate::elide {
+
+// The codes of explicit aborts; profilers show them. Programs may use those below 0x80.
+enum class abort_code : unsigned char {
+  lock_held = 0xff,     // subscribed to a lock that is held: wait for it, then retry (as glibc)
+  ran_ahead = 0xfe,     // a speculation came to its unlock() (wait/speculate.h)
+  nested_try = 0xfd,    // try_lock() of a lock that the transaction itself elides (as glibc)
+  needs_lock = 0xfc,    // the section asked for its lock: retrying is useless
+  actions_full = 0xfb,  // more actions than a transaction can register: likewise
+  inner_held = 0xfa,    // a lock taken inside the section is held by another thread
+  switched_off = 0xf9,  // elision was turned off (control.h)
+};
+
+class section;
+class on_abort_base;
+
+namespace detail {
+
+// A callable of the program, by value: trivially copyable, so that an abort can forget it.
+struct action {
+  static constexpr std::size_t bytes = 32;
+  void (*run)(void*) noexcept;
+  alignas(std::max_align_t) std::byte callable[bytes];
+};
+
+struct section_context {
+  static constexpr std::uint32_t room = 8;  // actions that one transaction can register
+  std::uint32_t depth = 0;                  // I1
+  std::uint32_t pending = 0;                // of `actions` (I3)
+  on_abort_base* handlers = nullptr;
+  action actions[room];
+};
+
+inline thread_local constinit section_context context{};
+
+}  // namespace detail
+
+// Runs `f(machine::htm::status)` after each abort of the calling thread's elided sections, before
+// the retry or the fall-back, while the object is in scope; the newest handler first. Handlers run
+// outside of transactions and must not throw. One that is made inside a transaction vanishes when
+// that aborts, as all else does, without having run.
+class on_abort_base {
+ public:
+  on_abort_base(const on_abort_base&) = delete;
+  on_abort_base& operator=(const on_abort_base&) = delete;
+
+ protected:
+  using function = void (*)(on_abort_base&, const machine::htm::status&) noexcept;
+  explicit on_abort_base(function run) noexcept : run_(run), outer_(detail::context.handlers) {
+    detail::context.handlers = this;
+  }
+  ~on_abort_base() { detail::context.handlers = outer_; }
+
+ private:
+  friend class section;
+  function run_;
+  on_abort_base* outer_;
+};
+
+template <class Callable>
+class on_abort : on_abort_base {
+ public:
+  explicit on_abort(Callable f) noexcept
+      : on_abort_base([](on_abort_base& self, const machine::htm::status& why) noexcept {
+          static_cast<on_abort&>(self).callable_(why);
+        }),
+        callable_(std::move(f)) {}
+
+ private:
+  Callable callable_;
+};
+
+class section {
+ public:
+  using status = machine::htm::status;
+
+  // Begins a transaction, or nests in the running one. Returns again, with the cause, after an
+  // abort. The caller must now subscribe to its lock: read in the transaction that it is free.
+  [[nodiscard, gnu::always_inline]] static status begin() noexcept {
+    detail::section_context& me = detail::context;
+    if (me.depth != 0 || waits::speculation::active()) {
+      ++me.depth;
+      return {machine::htm::cause::started, 0, false, false};
+    }
+    if (!machine::htm::usable()) return {};
+    const status s = machine::htm::begin();
+    if (s.started()) me.depth = 1;
+    else if (__builtin_expect(me.handlers != nullptr, 0)) tell_aborted(s);
+    return s;
+  }
+
+  // Ends the innermost begin(); the outermost commits, then runs the actions. Requires: active().
+  static void commit() noexcept {
+    detail::section_context& me = detail::context;
+    if (--me.depth != 0 || waits::speculation::active()) return;
+    if (machine::htm::active()) machine::htm::commit();  // committing outside one is a fault
+    if (__builtin_expect(me.pending != 0, 0)) run_actions();
+  }
+
+  // Whether the calling thread is in an elided section that runs as a transaction.
+  [[nodiscard]] static bool active() noexcept { return detail::context.depth != 0; }
+  [[nodiscard]] static std::uint32_t depth() noexcept { return detail::context.depth; }
+
+  // Aborts the transaction: back in the outermost begin(). Nothing outside of transactions.
+  template <abort_code Code>
+  static void abort() noexcept {
+    if (active()) machine::htm::abort<static_cast<unsigned char>(Code)>();
+  }
+
+  // Returns under the lock, or outside of any section: what follows cannot be undone (input and
+  // output, system calls). A transaction starts over to that end.
+  static void needs_lock() noexcept { abort<abort_code::needs_lock>(); }
+
+  // See on_commit() below. Requires: active(). More than there is room for make the section start
+  // over under its lock.
+  static void defer(const detail::action& what) noexcept {
+    detail::section_context& me = detail::context;
+    if (me.pending == me.room) abort<abort_code::actions_full>();
+    me.actions[me.pending++] = what;
+  }
+
+ private:
+  [[gnu::noinline, gnu::cold]] static void tell_aborted(const status& why) noexcept {
+    for (on_abort_base* h = detail::context.handlers; h != nullptr; h = h->outer_) h->run_(*h, why);
+  }
+
+  // Takes all actions out, then runs them: each may have sections, and actions, of its own.
+  [[gnu::noinline]] static void run_actions() noexcept {
+    detail::section_context& me = detail::context;
+    detail::action taken[detail::section_context::room];
+    const std::uint32_t count = std::exchange(me.pending, 0u);
+    std::memcpy(taken, me.actions, count * sizeof taken[0]);
+    for (std::uint32_t i = 0; i < count; ++i) taken[i].run(taken[i].callable);
+  }
+};
+
+// Runs `f()` once, as soon as what the calling thread's section has done cannot be undone any more:
+// after the commit of its transaction, in the order of registration; at once where no transaction
+// runs, so under the lock if the section has one: f must not wait for that lock. An abort forgets
+// what the transaction has registered. f must not throw, is copied bit by bit (a lambda that
+// captures pointers or numbers by value), and must not refer to what the section's end takes with
+// it. More than 8 in one transaction make the section run under its lock.
+template <class Callable>
+void on_commit(Callable f) {
+  static_assert(sizeof(Callable) <= detail::action::bytes, "capture less, or a pointer to it");
+  static_assert(std::is_trivially_copyable_v<Callable>, "an abort could not undo the capture");
+  if (!section::active()) {
+    f();
+    return;
+  }
+  detail::action what;
+  what.run = [](void* callable) noexcept { (*static_cast<Callable*>(callable))(); };
+  ::new (static_cast<void*>(what.callable)) Callable(f);
+  section::defer(what);
+}
+
+}  // namespace syncopate::elide

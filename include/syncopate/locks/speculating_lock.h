@@ -1,0 +1,155 @@
+// speculating_lock.h -- any lock, whose waiters run ahead of it: `speculate` as a waiting strategy.
+//
+// Source        Izraelevitz, Xiang & Scott, "Performance Improvement via Always-Abort HTM", PACT
+//               2017, section III-A, figure 3 (for any lock with a try-lock), and the two limits
+//               of sections III-B and III-C. How we deviate: see wait/speculate.h; the number of
+//               threads that run ahead is counted, not estimated by those that have; a control
+//               that measures whether it pays (wait/profit_control.h) is new.
+// Fairness      the lock's. A waiter that runs ahead first is not in line meanwhile, unless the
+//               lock can tell places (draw, ahead, await).
+// Space         the lock's + 40 B, 0 B per waiter.
+// Uncontended   the lock's; at unlock 1 load more, and 1 RMW in 7 of thread-local memory.
+// Contended     up to `runs` runs ahead per waiter, then as the lock.
+//
+// Invariants
+//   I1  A thread that runs ahead neither takes nor releases a lock of this kind, and counts
+//       nothing; what it writes is never seen by others.
+//   I2  running_ahead_ counts the threads between their decision to run ahead and their return; it
+//       is changed outside of transactions only.
+//   I3  profit_, samples_ and since_ are touched by the holder only; allowed_ is what waiters may
+//       know of them.
+//
+// Memory order (each tag stands at its site below)
+//   [H]  relaxed: a limit or a hint; exclusion is the lock's business.
+//
+// Checked by    tests/conformance, tests/check (as mcs:speculate and others of locks/all.h);
+//               tests/elide on the simulated machine, where threads do run ahead.
+#pragma once
+
+#include <syncopate/locks/traits.h>
+#include <syncopate/machine.h>
+#include <syncopate/wait/profit_control.h>
+#include <syncopate/wait/speculate.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace syncopate {
+
+// When a waiter may run ahead. The numbers are the paper's, section IV-A.
+struct speculation_limits {
+  unsigned runs = 4;                   // per waiter (NUM_TRIES)
+  unsigned at_once = 1;                // threads per lock (MAX_SPECS)
+  unsigned nearest = 2, farthest = 3;  // places in line (MIN_DIST <= place < MAX_DIST = 4)
+  bool measure_profit = true;
+};
+
+// A lock whose waiters know how far from its head they are.
+template <class Lock>
+concept tells_places = requires(Lock& lock, std::uint32_t mine) {
+  mine = lock.draw();
+  mine = lock.ahead(mine);
+  lock.await(mine);
+};
+
+template <class Lock, speculation_limits Limits = speculation_limits{}>
+class speculating_lock {
+ public:
+  static constexpr lock_traits traits{
+      .fair = Lock::traits.fair,
+      .collapses = Lock::traits.collapses,
+      .preload = false,  // wait/speculate.h says why
+      .summary = "any lock, whose waiters run ahead in transactions that never commit",
+      .source = "Izraelevitz, Xiang & Scott 2017, section III-A"};
+
+  // Blocks until the lock is held, or until the calling thread runs ahead as if it were.
+  void lock() noexcept {
+    if (__builtin_expect(!try_lock(), 0)) lock_slow();
+  }
+
+  // Returns whether the lock was free and is now held, or the thread runs ahead. Wait-free.
+  [[nodiscard]] bool try_lock() noexcept {
+    return waits::speculation::active() || lock_.try_lock();
+  }
+
+  // Requires: the calling thread holds the lock, or runs ahead as if it did.
+  void unlock() noexcept {
+    if (waits::speculation::end(this)) return;
+    if (Limits.measure_profit && machine::now_and_then(sample_period)) sample();
+    lock_.unlock();
+  }
+
+  // Whether somebody waits, and whether some thread holds the lock, as the lock tells; hints.
+  [[nodiscard]] bool contended() const noexcept { return lock_.contended(); }
+  [[nodiscard]] bool is_locked() const noexcept { return lock_.is_locked(); }
+
+  // Whether waiters may run ahead now, as far as profit goes; a hint.
+  [[nodiscard]] bool speculates() const noexcept {
+    return !Limits.measure_profit || allowed_.load(std::memory_order_relaxed) != 0;  // [H]
+  }
+
+ private:
+  // One unlock in 7 of a thread is counted (a prime, so that loops over several locks meet all):
+  // the words of I3 then move between processors that seldom. A window is some 220 sections: long
+  // against the misses of one, short against the life of a lock that is worth the trouble.
+  static constexpr std::uint32_t sample_period = 7, samples_per_window = 32;
+  static constexpr std::uint32_t slice = 4;  // PAUSE steps per place, as ticket_lock.h
+
+  [[gnu::noinline, gnu::cold]] void lock_slow() noexcept {
+    if constexpr (tells_places<Lock>) {
+      lock_in_line();
+    } else {
+      for (unsigned run = 0; run < Limits.runs && speculates(); ++run) {
+        if (!run_ahead()) break;
+        if (waits::speculation::active()) return;
+        if (lock_.try_lock()) return;
+      }
+      lock_.lock();
+    }
+  }
+
+  void lock_in_line() noexcept {
+    const std::uint32_t mine = lock_.draw();
+    for (unsigned run = 0; run < Limits.runs && speculates();) {
+      const std::uint32_t place = lock_.ahead(mine);
+      if (place < Limits.nearest) break;
+      if (place <= Limits.farthest) {
+        ++run;
+        if (!run_ahead()) machine::spin(place * slice);
+        else if (waits::speculation::active()) return;
+      } else {
+        machine::spin(place * slice);
+      }
+    }
+    lock_.await(mine);
+  }
+
+  // Returns false when enough others run ahead; else true: the caller now runs ahead, which it must
+  // ask, or has.
+  [[nodiscard]] bool run_ahead() noexcept {
+    if (running_ahead_.load(std::memory_order_relaxed) >= Limits.at_once) return false;  // [H]
+    const bool room =
+        running_ahead_.fetch_add(1, std::memory_order_relaxed) < Limits.at_once;  // [H]
+    if (room && waits::speculation::begin(this)) return true;
+    running_ahead_.fetch_sub(1, std::memory_order_relaxed);  // [H] after the abort, or at once
+    return room;
+  }
+
+  [[gnu::noinline]] void sample() noexcept {
+    if (++samples_ < samples_per_window) return;
+    samples_ = 0;
+    const std::uint64_t now = machine::ticks();
+    if (since_ != 0) profit_.window_ended(now - since_);
+    since_ = now;
+    allowed_.store(profit_.speculate() ? 1 : 0, std::memory_order_relaxed);  // [H]
+  }
+
+  Lock lock_;
+  std::atomic<std::uint32_t> running_ahead_{0};
+  std::atomic<std::uint16_t> allowed_{1};
+  std::uint16_t samples_ = 0;
+  std::uint64_t since_ = 0;  // when the window began; 0: the first, which has no beginning
+  waits::profit_control profit_;
+};
+
+}  // namespace syncopate

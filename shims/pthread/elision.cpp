@@ -1,0 +1,81 @@
+// elision.cpp -- L4: SYNCOPATE_ELIDE, SYNCOPATE_ELIDE_POLICY, and the switch of a running program.
+
+#include "pthread/elision.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "pthread/say.h"
+
+// Where the mode lies, one byte of elide::mode's values, for whoever changes it from outside
+// (`syncopate elide PID off`); null where nothing is elided.
+extern "C" __attribute__((visibility("default"))) std::atomic<unsigned char>*
+    syncopate_elision_mode;
+constinit std::atomic<unsigned char>* syncopate_elision_mode = nullptr;
+
+namespace syncopate::shim {
+
+constinit elide::retry_policy elision_policy = elide::policies::adaptive;
+thread_local constinit counted_section current_section{};
+
+namespace {
+
+const char* setting(const char* name) noexcept {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+bool is(const char* value, const char* what) noexcept {
+  return value != nullptr && std::strcmp(value, what) == 0;
+}
+
+}  // namespace
+
+bool configure_elision() noexcept {
+  if (const char* const name = setting("SYNCOPATE_ELIDE_POLICY"))
+    if (const elide::retry_policy* const known = elide::find_policy(name)) elision_policy = *known;
+  if (elide::control::now() == elide::mode::off) return false;
+  syncopate_elision_mode = &elide::control::detail::state.now;
+  return true;
+}
+
+// What is wrong with the mode itself, elide/control.h says.
+void report_elision(bool locks_pass) noexcept {
+  const char* const mode = setting("SYNCOPATE_ELIDE");
+  if (locks_pass && is(mode, "always"))
+    say(
+        {"syncopate: SYNCOPATE_ELIDE=always, but the locks stay with the C library; nothing is "
+         "elided"});
+  const char* const name = setting("SYNCOPATE_ELIDE_POLICY");
+  if (name == nullptr) return;
+  if (elide::find_policy(name) == nullptr)
+    say({"syncopate: no elision policy is called '", name,
+         "'; using auto (auto, standard, htm_1, htm_10, htm_10_fb_aahtm)"});
+  else if (is(mode, "off"))
+    say({"syncopate: SYNCOPATE_ELIDE_POLICY is set, but SYNCOPATE_ELIDE=off; nothing is elided"});
+}
+
+void count_abort(const machine::htm::status& why) noexcept {
+  record::elision_counts& counts = current_section.counts;
+  switch (why.why) {
+    case machine::htm::cause::conflict: ++counts.conflict; break;
+    case machine::htm::cause::capacity: ++counts.capacity; break;
+    case machine::htm::cause::explicit_:
+      ++(why.code == static_cast<unsigned char>(elide::abort_code::lock_held) ? counts.lock_held
+                                                                              : counts.explicit_);
+      break;
+    default: ++counts.other;
+  }
+}
+
+bool leave_section(const void* lock) noexcept {
+  if (!elide::try_leave(lock, nullptr)) return false;
+  if (__builtin_expect(record::enabled, 0) && !elide::section::active()) {
+    ++current_section.counts.committed;
+    record::elided(current_section.lock, current_section.counts);
+  }
+  return true;
+}
+
+}  // namespace syncopate::shim

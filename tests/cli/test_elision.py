@@ -1,0 +1,45 @@
+"""Elision of unmodified programs: its settings, and the switch of a running one."""
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, one_line, run_cli
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({"SYNCOPATE_ELIDE": "yes"}, "no such mode"),
+        ({"SYNCOPATE_ELIDE_POLICY": "htm_2"}, "no elision policy is called 'htm_2'"),
+        ({"SYNCOPATE_ELIDE": "always", "SYNCOPATE": "off"}, "nothing is elided"),
+        ({"SYNCOPATE_ELIDE": "off", "SYNCOPATE_ELIDE_POLICY": "htm_1"}, "nothing is elided"),
+    ],
+)
+def test_bad_elision_in_the_environment_is_one_line(environ, said):
+    done = run_cli("run", "true", environ=environ)
+    assert done.returncode == 0
+    assert said in one_line(done)
+
+
+def test_switch_of_a_process_without_elision_is_one_line():
+    """Where transactions commit, the switch works; the emulated machine's tests show that."""
+    with subprocess.Popen(
+        [*COMMAND, "run", "--elide", "off", "sleep", "60"],
+    ) as process:
+        try:
+            wait_for_program(process.pid, "sleep")
+            done = run_cli("elide", str(process.pid), "off")
+        finally:
+            process.kill()
+    assert done.returncode == 1
+    assert "was started without elision" in one_line(done)
+
+
+def wait_for_program(pid: int, name: str) -> None:
+    for _ in range(1000):
+        if Path(f"/proc/{pid}/comm").read_text().strip() == name:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{name} did not start")

@@ -100,6 +100,15 @@ class cell {
   syncopate::engine::address at() { return reinterpret_cast<syncopate::engine::address>(&value); }
 };
 
+namespace htm = syncopate::machine::htm;
+
+// A transaction; see machine.h.
+[[nodiscard]] inline htm::status begin(htm::mode how = htm::mode::normal) {
+  return on->begin_transaction(how, line(20));
+}
+inline void commit() { on->commit_transaction(line(21)); }
+inline void abort(unsigned char code) { on->abort_by_program(code); }
+
 inline void fence(std::memory_order o) { on->fence(o, line(11)); }
 inline void relax() { on->relax(line(12)); }
 inline void check(bool ok) {

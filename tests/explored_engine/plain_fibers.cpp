@@ -1,11 +1,13 @@
 // plain_fibers.cpp -- the fibers and names that the explored machine needs, without the front end:
 // stacks that share the thread-local storage of the one OS thread.
 #include <boost/context/detail/fcontext.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <vector>
 
 #include "instrument/fiber.h"
 #include "instrument/names.h"
+#include "instrument/options.h"
 
 namespace syncopate::instrument {
 
@@ -59,8 +61,16 @@ void switch_to(fiber* to) {
 }
 
 fiber* running_fiber() { return now; }
-stack_bounds stack_of(const fiber*) { return {0, 0}; }
+stack_bounds stack_of(const fiber* f) {
+  const auto low = reinterpret_cast<std::uintptr_t>(f->stack);
+  return {low, low + stack_bytes_of_all};
+}
 stack_bounds tls_of(const fiber*) { return {0, 0}; }
+
+void fail(const char* format, ...) noexcept {
+  std::fputs(format, stderr);
+  std::abort();
+}
 
 std::string code_name(const void* place) {
   return "place " + std::to_string(reinterpret_cast<std::uintptr_t>(place));

@@ -1,7 +1,4 @@
 // engine.cpp -- L0: engine.h on the explored machine.
-//
-// Hardware transactions are not explored: htm_usable() is false and htm_begin() returns
-// cause::other, so a program takes its fallback paths.
 #include "machine.h"
 #include "program.h"
 
@@ -85,12 +82,14 @@ unsigned nodes() { return explored::program_options().nodes; }
 // The exploration would go on in both.
 bool may_fork() { return false; }
 
-bool htm_usable() { return false; }
-machine::htm::status htm_begin(machine::htm::mode, place) { return {}; }
-void htm_commit(place) {}
-void htm_abort(unsigned char, place) {}
-bool htm_active() { return false; }
-void htm_unfriendly(place) {}
+bool htm_usable() { return explored::program_options().htm; }
+machine::htm::status htm_begin(machine::htm::mode how, place where) {
+  return on().begin_transaction(how, where);
+}
+void htm_commit(place where) { on().commit_transaction(where); }
+void htm_abort(unsigned char code, place) { on().abort_by_program(code); }
+bool htm_active() { return on().in_transaction(); }
+void htm_unfriendly(place) { on().abort_unfriendly(); }
 void htm_fell_back(place) {}
 
 }  // namespace syncopate::engine

@@ -46,9 +46,12 @@ void machine::begin_threads() {
   futexes_used_ = 0;
   heap_.clear();
   parks_ = 0;
-  timeouts_ = jumps_ = spurious_ = 0;
+  timeouts_ = jumps_ = spurious_ = aborts_ = 0;
+  tx_.depth = 0;
   fence_step_.fill(0);
   sc_step_.fill(0);
+  transaction_step_.fill(0);
+  commit_step_.fill(0);
   in_step_ = false;
   forced_at_ = 0;
   forced_left_ = forced_.empty() ? 0 : forced_[0].count;
@@ -94,6 +97,7 @@ void machine::fiber_main(void* self) {
 }
 
 unsigned machine::spawn(void (*entry)(void*), void* argument, std::size_t stack_bytes, place from) {
+  abort_unfriendly();
   if (count_ == max_threads)
     fail(failure_kind::unsupported,
          "more than " + std::to_string(max_threads) + " threads in one execution", from);
@@ -112,6 +116,7 @@ unsigned machine::spawn(void (*entry)(void*), void* argument, std::size_t stack_
 }
 
 void machine::thread_exit() {
+  abort_unfriendly();
   me().now = state::ended;
   const thread_index next = pick();
   switch_to(next);
@@ -123,6 +128,7 @@ void machine::finish(engine::end how, int status, const char* message, place whe
   while (!text.empty() && text.back() == '\n') text.pop_back();
   if (how != engine::end::exit)
     fail(failure_kind::check, text.empty() ? "the program aborted" : text, where);
+  abort_unfriendly();
   if (status != 0)
     fail(failure_kind::check, "the program exited with status " + std::to_string(status), where);
   // The others run to their ends: what they would do is of interest, too.
@@ -138,6 +144,10 @@ void machine::end_execution(outcome how) {
 }
 
 void machine::fail(failure_kind kind, std::string text, place where, place other) {
+  if (tx_.runs() && tx_.never_commits()) {
+    text = {};  // nobody comes back to destroy it
+    abort_transaction({});
+  }
   note_failure(kind, std::move(text), where, other);
   end_execution(outcome::failed);
 }

@@ -4,7 +4,7 @@
 // What is explored: every interleaving of the atomic accesses, seq_cst fences, futex operations and
 // waits, with every message that a load may read and every place that a store may take (memory.h),
 // up to equivalence (search.h); time and the end of timed waits as far as the options say
-// (waiting.cpp). What is not: docs/decisions/0012-explored-machine.md.
+// (waiting.cpp); transactions (transactions.cpp). What is not: docs/decisions/0012-explored-machine.md.
 //
 // A thread runs until its next visible operation (an atomic access, a fence, a futex operation, a
 // poll), announces it and asks whose turn it is. Plain accesses are checked for races where they
@@ -23,6 +23,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,9 @@ struct surroundings {
 class machine {
  public:
   machine(const options& o);
+  ~machine();
+  machine(const machine&) = delete;
+  machine& operator=(const machine&) = delete;
 
   [[nodiscard]] const sites& ordered_sites() const noexcept { return sites_; }
 
@@ -73,6 +77,12 @@ class machine {
   void sleep_until(const syncopate::machine::deadline&, place);
   std::uint64_t ticks();
   std::uint64_t nanoseconds(int clock);
+
+  syncopate::machine::htm::status begin_transaction(syncopate::machine::htm::mode, place);
+  void commit_transaction(place);
+  void abort_by_program(unsigned char code);
+  void abort_unfriendly();
+  [[nodiscard]] bool in_transaction() const noexcept { return tx_.runs(); }
 
   unsigned spawn(void (*entry)(void*), void* argument, std::size_t stack_bytes, place);
   [[noreturn]] void thread_exit();
@@ -141,6 +151,8 @@ class machine {
   choices available(thread_index);
   [[nodiscard]] bool is_asleep(thread_index, const step&, choices);
   [[nodiscard]] bool order_matters(thread_index, const step& done);
+  [[nodiscard]] bool matters_to_transaction(const footprint& sleeper, const step& done) const;
+  [[nodiscard]] bool matters_after_transaction(const footprint& done, thread_index) const;
   bool force(step&);
   void switch_to(thread_index);
   [[noreturn]] void end_execution(outcome);
@@ -153,6 +165,8 @@ class machine {
   bool limit_reached(double seconds);
   void show_progress(double seconds) const;
   void collect_symmetric(const step&);
+  void collect_of_transaction(const step&);
+  void note_transaction_made(const step&, std::uint32_t made);
   void add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads);
   futex& futex_at(address);
   std::uint64_t deadline_ns(const syncopate::machine::deadline&) const noexcept;
@@ -168,6 +182,18 @@ class machine {
   void record_reading(step&);
   void record_claims(const step&, const operation&);
   void check_freed(address, std::size_t bytes, const char* what, place);
+
+  // transactions.cpp
+  [[noreturn]] void abort_transaction(const syncopate::machine::htm::status& why);
+  [[nodiscard]] std::shared_ptr<const footprint> footprint_of(bool committed) const;
+  void note_words_polled(const transaction::word&);
+  void note_access(address, std::size_t bytes, touch, place);
+  void record_transactional(const transaction::touched&);
+  void keep_old(address, std::size_t bytes);
+  void access_inside(address, std::size_t bytes, bool writes, place);
+  transaction::word& word_inside(address, unsigned bytes, place);
+  word read_inside(address, unsigned bytes, place);
+  void write_inside(address, unsigned bytes, word value, place);
 
   // waiting.cpp
   choices relax_choices(thread_index);
@@ -187,10 +213,13 @@ class machine {
   std::vector<futex> futexes_;
   std::size_t futexes_used_ = 0;
   std::uint64_t parks_ = 0;
-  unsigned timeouts_ = 0, jumps_ = 0, spurious_ = 0;
-  std::array<std::uint32_t, 4 * max_threads> symmetric_{};
+  unsigned timeouts_ = 0, jumps_ = 0, spurious_ = 0, aborts_ = 0;
+  transaction tx_;
+  std::array<std::uint32_t, 5 * max_threads> symmetric_{};
   std::size_t symmetric_count_ = 0;
   std::array<std::uint32_t, max_threads> fence_step_{}, sc_step_{};
+  // 1 + the last transaction of each thread that ran; that committed.
+  std::array<std::uint32_t, max_threads> transaction_step_{}, commit_step_{};
   std::vector<engine::place> endless_;  // relax() sites of loops that never give up
   std::vector<std::uint32_t> priority_changes_;
   std::vector<schedule_token> forced_;  // of a schedule to replay

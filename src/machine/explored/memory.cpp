@@ -1,6 +1,7 @@
 // memory.cpp -- L0: see memory.h.
 #include "memory.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -24,6 +25,8 @@ void memory::reset() {
   slots_used_ = 0;
   messages_.resize(1);
   block_ = block_used_ = 0;
+  in_transaction_ = false;
+  last_commit_ = nullptr;
 }
 
 std::byte* memory::take(std::size_t bytes) {
@@ -86,6 +89,8 @@ location_id memory::find(address at, unsigned bytes) {
   l.first_position = 0;
   l.order.clear();
   l.readings.clear();
+  l.transactions.clear();
+  l.transaction_step.fill(0);
   l.sc_floor = 0;
   l.sc_step.fill(0);
   l.sc_change_step.fill(0);
@@ -101,7 +106,11 @@ void memory::overwrite(address at, std::size_t bytes) {
   const address first = at >> granule_bits, last = (at + bytes - 1) >> granule_bits;
   const auto renew = [&](location_id id) {
     location& l = locations_[id];
-    if (l.at < at + bytes && at < l.at + l.bytes) l.fresh = true;
+    if (l.at >= at + bytes || at >= l.at + l.bytes) return;
+    const auto is_kept = [id](const kept_location& k) { return k.id == id; };
+    if (in_transaction_ && std::none_of(kept_.begin(), kept_.end(), is_kept))
+      kept_.push_back({id, l});
+    l.fresh = true;
   };
   if (last - first > used_) {
     for (location_id id = 1; id < used_; ++id) renew(id);
@@ -122,6 +131,7 @@ void memory::refresh(location_id id) {
   l.first_position += static_cast<std::uint32_t>(l.order.size()) + 1;
   l.order.assign(1, static_cast<message_id>(messages_.size()));
   l.readings.clear();
+  l.transactions.clear();
   messages_.push_back({now, id, l.first_position, 0, 0, false, nullptr, 0});
 }
 
@@ -289,6 +299,74 @@ void memory::fence(thread_index t, std::memory_order order) {
     }
   }
   if (releases(order)) me.fenced = freeze(me.happened, me.newest);
+}
+
+// ---- transactions -----------------------------------------------------------------------------
+
+void memory::begin_transaction(thread_index t) {
+  in_transaction_ = true;
+  before_ = threads_[t];
+  kept_.clear();
+  written_.clear();
+  if (last_commit_ == nullptr) return;
+  thread& me = threads_[t];
+  me.happened.join(last_commit_->happened);
+  join(me.newest, last_commit_->newest, last_commit_->size);
+}
+
+void memory::roll_back(thread_index t) {
+  in_transaction_ = false;
+  threads_[t] = std::move(before_);
+  for (kept_location& k : kept_) locations_[k.id] = std::move(k.was);
+}
+
+message_id memory::read_newest(thread_index t, location_id id) {
+  thread& me = threads_[t];
+  const message_id m = locations_[id].order.back();
+  const message& from = messages_[m];
+  learn(t, id, m);
+  me.time = std::max(me.time, from.time);
+  if (from.released != nullptr) {
+    me.happened.join(from.released->happened);
+    join(me.newest, from.released->newest, from.released->size);
+  }
+  return m;
+}
+
+void memory::write_newest(thread_index t, location_id id, word value, std::uint32_t step) {
+  thread& me = threads_[t];
+  location& l = locations_[id];
+  const auto m = static_cast<message_id>(messages_.size());
+  const auto position = l.first_position + static_cast<std::uint32_t>(l.order.size());
+  l.order.push_back(m);
+  messages_.push_back({value, id, position, step + 1, t, true, nullptr, me.time});
+  if (me.newest.size() <= id) me.newest.resize(used_, 0);
+  me.newest[id] = m;
+  written_.push_back(m);
+}
+
+const frozen_view* memory::commit(thread_index t) {
+  in_transaction_ = false;
+  fence(t, std::memory_order_seq_cst);
+  last_commit_ = threads_[t].fenced;
+  for (const message_id m : written_) messages_[m].released = last_commit_;
+  return last_commit_;
+}
+
+void memory::note_transaction(location_id id, message_id read, const frozen_view* ended) {
+  auto& all = locations_[id].transactions;
+  // Transactions follow each other: the last one's view has the others' in it.
+  if (!all.empty() && all.back().read == read) all.back().ended = ended;
+  else all.push_back({read, ended});
+}
+
+void memory::follow_transactions(thread_index t, location_id id, message_id behind) {
+  thread& me = threads_[t];
+  for (const location::transactional& each : locations_[id].transactions) {
+    if (position(each.read) > position(behind)) continue;
+    me.happened.join(each.ended->happened);
+    join(me.newest, each.ended->newest, each.ended->size);
+  }
 }
 
 void memory::learn(thread_index t, location_id id, message_id of) {

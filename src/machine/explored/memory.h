@@ -85,10 +85,18 @@ struct location {
     message_id floor;  // the oldest message that its thread could have read
   };
   std::vector<reading> readings;  // all steps that read, for the search
+  // Committed transactions read this message, without writing: whoever comes later in the
+  // modification order by a locked instruction comes after them (memory::follow_transactions).
+  struct transactional {
+    message_id read;
+    const frozen_view* ended;
+  };
+  std::vector<transactional> transactions;
   // 1 + the last step of each thread that ..., for the search.
   std::array<std::uint32_t, max_threads> sc_step{};         // was seq_cst
   std::array<std::uint32_t, max_threads> sc_change_step{};  // and moved S
   std::array<std::uint32_t, max_threads> write_step{};
+  std::array<std::uint32_t, max_threads> transaction_step{};  // a transaction that depends on it
 };
 
 class memory {
@@ -148,6 +156,19 @@ class memory {
   // The thread knows of the message, without having read it.
   void learn(thread_index, location_id, message_id of);
 
+  // ---- transactions ---------------------------------------------------------------------------
+  // Between begin_transaction() and one of the other two only this thread acts.
+  void begin_transaction(thread_index);
+  void roll_back(thread_index);  // locations and the thread's view are as they were
+  // Inside: the newest message is read, and acquired.
+  message_id read_newest(thread_index, location_id);
+  // At the end, for each location that was written, then for all. Messages appear together.
+  void write_newest(thread_index, location_id, word value, std::uint32_t step);
+  const frozen_view* commit(thread_index);
+  void note_transaction(location_id, message_id read, const frozen_view* ended);
+  // A locked instruction has written directly behind the message.
+  void follow_transactions(thread_index, location_id, message_id behind);
+
   [[nodiscard]] static word peek(address at, unsigned bytes) noexcept;
   static void poke(address at, unsigned bytes, word value) noexcept;
 
@@ -170,6 +191,17 @@ class memory {
   std::vector<message> messages_;
   std::array<thread, max_threads> threads_;
   std::vector<message_id> both_;  // scratch
+
+  // The transaction that runs: what is to be put back, and what it has written.
+  struct kept_location {
+    location_id id;
+    location was;
+  };
+  bool in_transaction_ = false;
+  thread before_;
+  std::vector<kept_location> kept_;
+  std::vector<message_id> written_;
+  const frozen_view* last_commit_ = nullptr;  // of any thread
 
   // Locations by their 16 bytes of memory: chains through next_.
   struct slot {

@@ -168,6 +168,7 @@ void machine::finish_write(step& s, const operation& op, word value, choice behi
 
 word machine::load(address at, unsigned bytes, std::memory_order order, place from) {
   order = sites_.order(from, "load", order);
+  if (tx_.runs()) return read_inside(at, bytes, from);
   message_id seen = 0;
   if (stays_impatient(at, bytes, order, seen)) return memory_.get(seen).value;
   operation op = make(action::load, at, bytes, order, from);
@@ -181,12 +182,15 @@ word machine::load(address at, unsigned bytes, std::memory_order order, place fr
 
 void machine::store(address at, unsigned bytes, word value, std::memory_order order, place from) {
   order = sites_.order(from, "store", order);
+  if (tx_.runs()) return write_inside(at, bytes, value & mask_of(bytes), from);
   regain_patience();
   operation op = make(action::store, at, bytes, order, from);
   op.operand = value & mask_of(bytes);
   op.where = location_of(at, bytes, from);
   step& s = take_turn(op);
   s.stale = s.chosen;
+  if (order == std::memory_order_seq_cst)
+    memory_.follow_transactions(current_, s.where, memory_.named(memory_.at(s.where), s.chosen));
   finish_write(s, op, op.operand, s.chosen, order, 0);
   end_turn(s);
   memory_.tick(current_);
@@ -195,6 +199,11 @@ void machine::store(address at, unsigned bytes, word value, std::memory_order or
 word machine::modify(address at, unsigned bytes, engine::operation how, word operand,
                      std::memory_order order, place from) {
   order = sites_.order(from, "read-modify-write", order);
+  if (tx_.runs()) {
+    const word old = read_inside(at, bytes, from);
+    write_inside(at, bytes, apply(how, old, operand, bytes), from);
+    return old;
+  }
   regain_patience();
   operation op = make(action::modify, at, bytes, order, from);
   op.rmw = how;
@@ -203,6 +212,7 @@ word machine::modify(address at, unsigned bytes, engine::operation how, word ope
   step& s = take_turn(op);
   const message_id source = memory_.named(memory_.at(s.where), s.chosen);
   const word old = finish_read(s, op, order);
+  memory_.follow_transactions(current_, s.where, source);
   finish_write(s, op, apply(how, old, operand, bytes), s.chosen, order, source);
   end_turn(s);
   memory_.tick(current_);
@@ -214,6 +224,13 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
                                place from) {
   sites_.orders(from, success, failure);
   expected &= mask_of(bytes);
+  if (tx_.runs()) {
+    const word found = read_inside(at, bytes, from);
+    const bool equal = found == expected;
+    if (equal) write_inside(at, bytes, desired & mask_of(bytes), from);
+    expected = found;
+    return equal;
+  }
   if (me().patience_lost != 0) {
     // As a load, if it would fail again.
     message_id seen = 0;
@@ -241,7 +258,10 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   const bool exchanged = !without_reason && memory_.get(source).value == expected;
   if (!exchanged) record_claims(s, op);
   const word found = finish_read(s, op, exchanged ? success : failure);
-  if (exchanged) finish_write(s, op, op.operand, s.chosen, success, source);
+  if (exchanged) {
+    memory_.follow_transactions(current_, s.where, source);
+    finish_write(s, op, op.operand, s.chosen, success, source);
+  }
   if (without_reason) s.chosen = without_cause;
   end_turn(s);
   memory_.tick(current_);
@@ -251,7 +271,7 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
 
 void machine::fence(std::memory_order order, place from) {
   order = sites_.order(from, "fence", order);
-  if (order == std::memory_order_relaxed) return;
+  if (order == std::memory_order_relaxed || tx_.runs()) return;
   if (order != std::memory_order_seq_cst) {
     // Changes what this thread knows only.
     memory_.fence(current_, order);
@@ -270,6 +290,7 @@ void machine::fence(std::memory_order order, place from) {
 
 void machine::access(address at, std::size_t bytes, engine::kind what, place from) {
   const bool writes = what == engine::kind::write;
+  if (tx_.runs()) return access_inside(at, bytes, writes, from);
   check_freed(at, bytes, writes ? "a write" : "a read", from);
   const access_record* const other = shadow_.access(at, bytes, writes ? touch::write : touch::read,
                                                     current_, memory_.of(current_).happened, from);

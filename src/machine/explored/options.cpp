@@ -36,6 +36,8 @@ std::string set(const std::string& name, const std::string& text, options& into)
   else if (name == "timeouts") into.timeouts = static_cast<unsigned>(whole);
   else if (name == "jumps") into.jumps = static_cast<unsigned>(whole);
   else if (name == "spurious") into.spurious = static_cast<unsigned>(whole);
+  else if (name == "aborts") into.aborts = static_cast<unsigned>(whole);
+  else if (name == "htm") into.htm = whole != 0;
   else if (name == "any_waiter") into.any_waiter = whole != 0;
   else if (name == "processors") into.processors = static_cast<unsigned>(whole);
   else if (name == "nodes") into.nodes = static_cast<unsigned>(whole);

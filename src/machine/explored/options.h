@@ -26,9 +26,11 @@ struct options {
   unsigned timeouts = 2;    // timed waits that expire although another thread could run
   unsigned jumps = 1;       // calls of a clock that find much time gone, or spin loops that give up
   unsigned spurious = 0;    // wake-ups without a wake, and weak compare-exchanges that fail
+  unsigned aborts = 2;      // transactions that abort though the program has not asked for it
   bool any_waiter = false;  // wake() chooses; else the longest-parked
   unsigned processors = 4;
   unsigned nodes = 2;
+  bool htm = true;  // hardware transactions
 
   bool progress = false;   // a line every 2 seconds, also when standard error is no terminal
   unsigned weaken = 0;     // SYNCOPATE_WEAKEN: the ordered access site to make relaxed; 0: none

@@ -96,7 +96,7 @@ void let_crash() {
 
 void report(const verdict& v, const options& o, const sites& ordered) {
   if (v.how == result::failed && !o.quiet) write_all(STDERR_FILENO, describe(v.what));
-  if (!o.quiet) write_all(STDERR_FILENO, summary(v));
+  if (!o.quiet) write_all(STDERR_FILENO, summary(v, o));
   if (!o.statistics.empty()) {
     const std::string json = as_json(v, o, ordered.weakened());
     if (o.statistics == "json" || o.statistics == "1") {

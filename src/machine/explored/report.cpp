@@ -96,6 +96,7 @@ const char* verb(action a) {
     case action::requeue: return "requeue";
     case action::relax: return "poll";
     case action::time: return "clock";
+    case action::transaction: return "transaction";
   }
   return "?";
 }
@@ -107,6 +108,21 @@ std::string old_message(const step& s) {
          (s.source == 0 ? "from the start" : "by step " + std::to_string(s.source)) + ")";
 }
 
+// What it did, and to which atomic variables.
+std::string transaction_text(const step& s, names& known) {
+  using syncopate::machine::htm::cause;
+  static const char* const causes[] = {"commits", "aborts: conflict", "aborts: capacity",
+                                       "aborts: ", "aborts"};
+  if (s.chosen == tx_runs && s.touched == nullptr) return " runs";
+  std::string text = std::string(" ") + causes[s.result];
+  if (s.result == static_cast<int>(cause::explicit_)) text += std::to_string(s.code);
+  if (s.chosen != tx_runs) return text + " (at once)";
+  for (const footprint::word& w : s.touched->words)
+    text += (&w == &s.touched->words[0] ? "; " : ", ") +
+            std::string(w.wrote ? "writes " : "reads ") + known.data(w.at);
+  return text;
+}
+
 std::string text_of(const step& s, names& known) {
   std::string text = verb(s.what);
   if (s.what == action::fence) return text + " " + name(s.order);
@@ -114,6 +130,7 @@ std::string text_of(const step& s, names& known) {
   if (s.what == action::relax)
     return text +
            (s.chosen == impatient ? ": gives up waiting" : " " + known.data(s.at) + ": news");
+  if (s.what == action::transaction) return text + transaction_text(s, known);
   text += " " + known.data(s.at);
   switch (s.what) {
     case action::load: text += std::string(" ") + name(s.order) + ": " + value_of(s.before); break;
@@ -177,13 +194,14 @@ std::string without_arguments(const std::string& name) {
   return text;
 }
 
-std::string summary(const verdict& v) {
+std::string summary(const verdict& v, const options& o) {
   std::string text = "syncopate: explored: ";
   text += name(v.how);
   if (v.how == result::failed) text += std::string(": ") + name(v.what.kind);
   text += ": " + grouped(v.executions) + " executions";
   text += " (" + grouped(v.redundant) + " redundant, " + grouped(v.cut) + " cut), ";
   text += grouped(v.steps) + " steps, " + std::to_string(v.threads) + " threads";
+  if (v.transactions) text += ", aborts at most " + std::to_string(o.aborts);
   if (!v.bound.empty()) text += "; limit: " + v.bound;
   return text + "\n";
 }
@@ -240,6 +258,7 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
   json.member("timeouts", o.timeouts);
   json.member("jumps", o.jumps);
   json.member("spurious", o.spurious);
+  if (v.transactions) json.member("aborts", o.aborts);
   json.member("steps", o.steps);
   json.member("preemptions", o.preemptions);
   json.member("random", o.random);

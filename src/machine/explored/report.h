@@ -12,7 +12,7 @@ namespace syncopate::explored {
 std::string without_arguments(const std::string& name);
 
 // One line: "syncopate: explored: passed: 1,234 executions ..." and the limit if it is bounded.
-std::string summary(const verdict&);
+std::string summary(const verdict&, const options&);
 
 // The failure, every step of the execution that led to it, what each thread was about to do, and
 // the environment variable that repeats it.

@@ -49,7 +49,7 @@ void machine::end_turn(step& s) {
   const std::uint32_t made = search_.depth();
   if (s.is_sc) {
     sc_step_[s.thread] = made;
-    if (s.what == action::fence) fence_step_[s.thread] = made;
+    if (s.what == action::fence || s.what == action::transaction) fence_step_[s.thread] = made;
     else if (s.where != memory::none) {
       location& l = memory_.at(s.where);
       l.sc_step[s.thread] = made;
@@ -57,11 +57,22 @@ void machine::end_turn(step& s) {
     }
   }
   if (s.wrote) memory_.at(s.where).write_step[s.thread] = made;
+  if (s.ran_transaction()) note_transaction_made(s, made);
   if (is_futex(s.what)) {
     futex& f = futex_at(s.at);
     f.any[s.thread] = made;
     if (s.what == action::park) f.park[s.thread] = made;
     if (s.what == action::requeue) futex_at(s.other).any[s.thread] = made;
+  }
+}
+
+void machine::note_transaction_made(const step& s, std::uint32_t made) {
+  transaction_step_[s.thread] = made;
+  if (s.touched->committed) commit_step_[s.thread] = made;
+  for (const footprint::word& w : s.touched->words) {
+    location& l = memory_.at(w.where);
+    if (w.read || w.wrote) l.transaction_step[s.thread] = made;
+    if (w.wrote) l.write_step[s.thread] = made;
   }
 }
 
@@ -82,15 +93,45 @@ void machine::check_recorded(step& s, const operation& op) {
   s.source = 0;
   s.stale = 0;
   s.result = 0;
+  s.code = 0;
 }
 
 void machine::add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads) {
-  for (unsigned t = 0; t < count_; ++t)
-    if (t != current_ && of_threads[t] != 0) symmetric_[symmetric_count_++] = of_threads[t];
+  auto* const first = symmetric_.data();
+  for (unsigned t = 0; t < count_; ++t) {
+    if (t == current_ || of_threads[t] == 0) continue;
+    // Each once: for two reasons is no other order.
+    auto* const last = first + symmetric_count_;
+    if (std::find(first, last, of_threads[t]) == last) symmetric_[symmetric_count_++] = of_threads[t];
+  }
+}
+
+// Of a transaction that ran: other transactions, unless both aborted; seq_cst operations, since its
+// end is a fence; writes of what it read, since it reads the newest; and of what it wrote, since
+// that stands last; parks on that.
+void machine::collect_of_transaction(const step& s) {
+  std::array<std::uint32_t, max_threads> last{};
+  const auto add = [&](const std::array<std::uint32_t, max_threads>& steps) {
+    for (unsigned t = 0; t < count_; ++t) last[t] = std::max(last[t], steps[t]);
+  };
+  add(s.touched->committed ? transaction_step_ : commit_step_);
+  if (s.touched->committed) add(sc_step_);
+  for (const footprint::word& w : s.touched->words) {
+    if (w.read || w.wrote) add(memory_.at(w.where).write_step);
+    if (!w.wrote) continue;
+    for (std::size_t i = 0; i < futexes_used_; ++i)
+      if (futexes_[i].at == w.at) add(futexes_[i].park);
+  }
+  add_symmetric(last);
 }
 
 // The earlier steps of others whose order with this one matters (search.h).
 void machine::collect_symmetric(const step& s) {
+  if (s.what == action::transaction) {
+    if (s.ran_transaction()) collect_of_transaction(s);
+    return;
+  }
+  if (s.wrote) add_symmetric(memory_.at(s.where).transaction_step);
   if (s.is_sc && s.what == action::fence) add_symmetric(sc_step_);
   else if (s.is_sc) add_symmetric(fence_step_);
   if (s.is_sc && s.where != memory::none) {
@@ -108,10 +149,46 @@ void machine::collect_symmetric(const step& s) {
       if (futexes_[i].at == s.at) add_symmetric(futexes_[i].park);
 }
 
+// A transaction that sleeps, and a step of another thread.
+bool machine::matters_to_transaction(const footprint& sleeper, const step& done) const {
+  if (done.ran_transaction()) return sleeper.committed || done.touched->committed;
+  if (done.is_sc && sleeper.committed) return true;
+  const footprint::word* const w = sleeper.find(done.at);
+  return w != nullptr && ((done.wrote && (w->read || w->wrote)) ||
+                          (done.what == action::park && w->wrote));
+}
+
+// A transaction, and a thread that sleeps before something else.
+bool machine::matters_after_transaction(const footprint& done, thread_index t) const {
+  const operation& next = threads_[t].next;
+  const bool is_sc =
+      next.order == std::memory_order_seq_cst ||
+      (next.what == action::compare_exchange && next.failure == std::memory_order_seq_cst);
+  if (done.committed && is_sc && (next.what == action::fence || is_access(next.what))) return true;
+  const bool may_write = next.what == action::store || next.what == action::modify ||
+                         next.what == action::compare_exchange;
+  for (const footprint::word& w : done.words) {
+    if (may_write && w.where == next.where && (w.read || w.wrote)) return true;
+    if (!w.wrote) continue;
+    if (next.what == action::park && w.at == next.at) return true;
+    if (next.what == action::relax)
+      for (const polled& p : threads_[t].polls)
+        if (p.where == w.where) return true;
+  }
+  return false;
+}
+
 // The same question for a thread's next operation: does it, after this step, still do what it
 // would have done before?
 bool machine::order_matters(thread_index t, const step& done) {
   const operation& next = threads_[t].next;
+  if (next.what == action::transaction) {
+    for (const auto& [sleeper, touched] : search_.at(search_.depth() - 1).sleepers)
+      if (sleeper == t && touched != nullptr) return matters_to_transaction(*touched, done);
+    return true;
+  }
+  if (done.what == action::transaction)
+    return done.ran_transaction() && matters_after_transaction(*done.touched, t);
   const bool next_sc =
       next.order == std::memory_order_seq_cst ||
       (next.what == action::compare_exchange && next.failure == std::memory_order_seq_cst);
@@ -193,6 +270,10 @@ choices machine::available(thread_index t) {
       return (op.timed && timeouts_ < options_.timeouts ? one(time_out) : 0) |
              (spurious_ < options_.spurious ? one(without_cause) : 0);
     case action::relax: return relax_choices(t);
+    case action::transaction: {
+      const bool normal = op.count == static_cast<int>(syncopate::machine::htm::mode::normal);
+      return normal && aborts_ < options_.aborts ? tx_all : one(tx_runs);
+    }
     case action::wake:
       return options_.any_waiter && op.count == 1 ? waiters(op.at, op.bitset) : one(only);
     default: return one(only);
@@ -204,8 +285,11 @@ void machine::inherit_sleep(step& s) {
   const step& before = search_.at(search_.depth() - 1);
   for (unsigned t = 0; t < count_; ++t)
     if (before.asleep[t] != 0 && t != before.thread && threads_[t].now == state::announced &&
-        !order_matters(static_cast<thread_index>(t), before))
+        !order_matters(static_cast<thread_index>(t), before)) {
       s.asleep[t] = before.asleep[t];
+      for (const auto& [sleeper, touched] : before.sleepers)
+        if (sleeper == t) s.sleepers.emplace_back(sleeper, touched);
+    }
 }
 
 void machine::prepare(step& s) {

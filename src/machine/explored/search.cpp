@@ -41,7 +41,8 @@ void search::made(const std::uint32_t* symmetric, std::size_t count) {
         direct = j == i || !steps_[symmetric[j] - 1].past.covers(by, e);
       if (direct) reverse(e - 1, past, symmetric, count);
     }
-    if (s.wrote || !claims_.empty()) reverse_readings(past, symmetric, count);
+    if (s.wrote || s.ran_transaction() || !claims_.empty())
+      reverse_readings(past, symmetric, count);
     claims_.clear();
   }
   if (s.source != 0) past.join(steps_[s.source - 1].past);
@@ -60,14 +61,19 @@ void search::reverse_readings(const clock& own, const std::uint32_t* symmetric, 
   for (const std::uint32_t claimer : claims_)
     if (steps_[claimer].thread != s.thread && !before.covers(steps_[claimer].thread, claimer + 1))
       reverse(claimer, own, symmetric, count);
-  if (!s.wrote) return;
-  const message_id written = memory_.of(s.thread).newest[s.where];
-  for (const location::reading& r : memory_.at(s.where).readings) {
-    const step& reader = steps_[r.step];
-    if (reader.thread == s.thread || before.covers(reader.thread, r.step + 1)) continue;
-    if (r.floor != 0 && memory_.get(r.floor).position > memory_.get(written).position) continue;
-    reverse(r.step, own, symmetric, count);
-  }
+  const auto readers_of = [&](location_id where) {
+    const message_id written = memory_.of(s.thread).newest[where];
+    for (const location::reading& r : memory_.at(where).readings) {
+      const step& reader = steps_[r.step];
+      if (reader.thread == s.thread || before.covers(reader.thread, r.step + 1)) continue;
+      if (r.floor != 0 && memory_.get(r.floor).position > memory_.get(written).position) continue;
+      reverse(r.step, own, symmetric, count);
+    }
+  };
+  if (s.wrote) readers_of(s.where);
+  if (s.ran_transaction())
+    for (const footprint::word& w : s.touched->words)
+      if (w.wrote) readers_of(w.where);
 }
 
 // Makes sure that the search will try, in the state before the earlier step, a thread with which
@@ -96,7 +102,7 @@ void search::reverse(std::uint32_t earlier, const clock& own, const std::uint32_
   if (asleep != bit(steps_[later].thread) || steps_[later].where == memory::none) return;
   for (std::uint32_t k = earlier + 1; k < later; ++k) {
     const step& write = steps_[k];
-    if (!write.wrote || write.where != steps_[later].where || follows(write.past)) continue;
+    if (!write.writes(steps_[later].where) || follows(write.past)) continue;
     clock after_write = past;
     after_write.join(write.past);
     const thread_set others = initials(earlier, after_write);
@@ -150,6 +156,7 @@ bool search::next() {
       s.tried |= bit(s.thread);
       if (!options_.every_order) {
         s.asleep[s.thread] = s.messages + 1;
+        if (s.what == action::transaction) s.sleepers.emplace_back(s.thread, std::move(s.touched));
         s.awake &= ~bit(s.thread);
       }
       thread_set left = s.to_try & s.awake & ~s.tried;
@@ -161,6 +168,7 @@ bool search::next() {
       if (left != 0) {
         s.thread = static_cast<thread_index>(std::countr_zero(left));
         s.settled = false;
+        s.touched.reset();
         return true;
       }
     }

@@ -108,6 +108,26 @@ const access_record* shadow::access(engine::address at, std::size_t bytes, touch
   return nullptr;
 }
 
+const access_record* shadow::races_with(engine::address at, std::size_t bytes, touch how,
+                                      std::uint8_t thread, const clock& happened) {
+  const auto races = [&](const access_record& old, unsigned mask) {
+    return (old.bytes & mask) != 0 && old.thread != thread && conflict(old.how, how) &&
+           !happened.covers(old.thread, old.time);
+  };
+  for (const engine::address end = at + bytes; at < end;) {
+    const engine::address low = at >> granule_bits << granule_bits;
+    const engine::address high = std::min<engine::address>(end, low + 8);
+    const unsigned mask = (0xffu >> (8 - (high - at))) << (at - low);
+    const cell& c = cell_of(at >> granule_bits);
+    for (unsigned i = 0; i < c.count; ++i)
+      if (races(c.records[i], mask)) return &c.records[i];
+    for (const access_record& old : c.more)
+      if (races(old, mask)) return &old;
+    at = high;
+  }
+  return nullptr;
+}
+
 const shadow::freed_block* shadow::freed_at(engine::address at, std::size_t bytes) const noexcept {
   for (const freed_block& b : freed_)
     if (at < b.start + b.bytes && b.start < at + bytes) return &b;

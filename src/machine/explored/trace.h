@@ -4,12 +4,16 @@
 
 #include "clock.h"
 #include "memory.h"
+#include "transaction.h"
 
 #include "instrument/engine.h"
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
 namespace syncopate::explored {
 
@@ -27,6 +31,7 @@ enum class action : std::uint8_t {
   requeue,
   relax,  // waits until a location that the thread polls changes
   time,   // a clock is read, and how much time has passed is to be chosen
+  transaction,  // all of it
 };
 
 [[nodiscard]] constexpr bool is_access(action a) noexcept {
@@ -57,7 +62,7 @@ struct operation {
   place from = nullptr;  // position in the program
   word operand = 0;      // value to write; await: until
   word expected = 0;     // compare_exchange, park
-  int count = 0, limit = 0;
+  int count = 0, limit = 0;  // transaction: count is htm::mode
   std::uint32_t bitset = 0;
   engine::predicate satisfied = nullptr;
   void* context = nullptr;
@@ -96,7 +101,22 @@ struct step {
   word before = 0, after = 0;  // value read, value written
   std::uint32_t source = 0;    // 1 + the step whose message it read
   choice stale = 0;            // how many messages stood behind the one that it read
-  std::int64_t result = 0;     // wake: woken; park: park_result
+  std::int64_t result = 0;     // wake: woken; park: park_result; transaction: htm::cause
+  unsigned char code = 0;      // transaction: of the program's abort
+  // transaction: what it did when it last ran from here.
+  std::shared_ptr<const footprint> touched;
+  // The same for threads that are asleep before a transaction.
+  std::vector<std::pair<thread_index, std::shared_ptr<const footprint>>> sleepers;
+
+  [[nodiscard]] bool ran_transaction() const noexcept {
+    return what == action::transaction && chosen == tx_runs && touched != nullptr;
+  }
+  [[nodiscard]] bool writes(location_id id) const noexcept {
+    if (!ran_transaction()) return wrote && where == id;
+    for (const footprint::word& w : touched->words)
+      if (w.wrote && w.where == id) return true;
+    return false;
+  }
 };
 
 }  // namespace syncopate::explored

@@ -51,6 +51,7 @@ choices machine::relax_choices(thread_index t) {
 }
 
 void machine::relax(place from) {
+  abort_unfriendly();
   thread& t = me();
   auto& time = memory_.of(current_).time;
   time += little;
@@ -101,6 +102,11 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
                     engine::predicate satisfied, void* context, std::uint64_t until,
                     std::uint64_t& value, place from) {
   order = sites_.order(from, "await", order);
+  if (tx_.runs()) {
+    value = static_cast<std::uint64_t>(read_inside(at, bytes, from));
+    if (!satisfied(context, value)) abort_unfriendly();  // nobody else can change it
+    return true;
+  }
   regain_patience();
   operation op;
   op.what = action::await;
@@ -153,6 +159,7 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
                                               const syncopate::machine::deadline* until,
                                               std::uint32_t bitset, place from) {
   using syncopate::machine::park_result;
+  abort_unfriendly();
   thread& t = me();
   regain_patience();
   operation op;
@@ -230,6 +237,7 @@ void machine::unpark(thread_index t) {
 }
 
 int machine::wake(address at, int count, std::uint32_t bitset, place from) {
+  abort_unfriendly();
   regain_patience();
   operation op;
   op.what = action::wake;
@@ -260,6 +268,7 @@ int machine::wake(address at, int count, std::uint32_t bitset, place from) {
 }
 
 int machine::requeue(address from, address to, int count, int limit, place where) {
+  abort_unfriendly();
   regain_patience();
   operation op;
   op.what = action::requeue;
@@ -300,6 +309,7 @@ int machine::requeue(address from, address to, int count, int limit, place where
 // ---- time -------------------------------------------------------------------------------------
 
 void machine::sleep_until(const syncopate::machine::deadline& until, place from) {
+  abort_unfriendly();
   auto& time = memory_.of(current_).time;
   time = std::max(time, deadline_ns(until));
   relax(from);
@@ -308,7 +318,7 @@ void machine::sleep_until(const syncopate::machine::deadline& until, place from)
 // Looking at a clock: whether much time has passed since the last look is a choice.
 bool machine::much_time_passes() {
   thread& t = me();
-  if (t.patience_lost != 0 || jumps_ >= options_.jumps) return false;
+  if (tx_.runs() || t.patience_lost != 0 || jumps_ >= options_.jumps) return false;
   const bool known = search_.is_known();
   if (!known && search_.depth() >= options_.steps) end_execution(outcome::cut);
   step& s = known ? search_.now() : search_.add();

@@ -12,7 +12,7 @@
 #include <syncopate/machine.h>
 #include <syncopate/machine/probe.h>
 
-#include "machine/native/trial.h"
+#include <syncopate/machine/trial.h>
 
 namespace {
 

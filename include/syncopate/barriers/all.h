@@ -1,9 +1,12 @@
 // all.h -- L2: every barrier of the library. Tests and benchmarks iterate over this list.
 #pragma once
 
+#include <syncopate/barriers/auto_barrier.h>
 #include <syncopate/barriers/central_barrier.h>
+#include <syncopate/barriers/combining_tree_barrier.h>
 #include <syncopate/barriers/dissemination_barrier.h>
 #include <syncopate/barriers/futex_barrier.h>
+#include <syncopate/barriers/speculating_barrier.h>
 #include <syncopate/barriers/traits.h>
 #include <syncopate/barriers/two_level_barrier.h>
 #include <syncopate/wait/all.h>
@@ -23,6 +26,18 @@ struct barrier_entry {
   bool is_default;  // the strategy that `name` alone stands for
 };
 
+// The barriers without a completion function, as templates of one parameter.
+namespace detail {
+template <class Wait>
+using central = central_barrier<Wait>;
+template <class Wait>
+using combining_tree = combining_tree_barrier<Wait>;
+template <class Wait>
+using two_level = two_level_barrier<Wait>;
+template <class Wait>
+using speculating = speculating_barrier<Wait>;
+}  // namespace detail
+
 // Calls visit(barrier_entry<Barrier>) for every pair, in the order that listings show.
 template <class Visit>
 constexpr void for_each_barrier(Visit&& visit) {
@@ -30,27 +45,32 @@ constexpr void for_each_barrier(Visit&& visit) {
                                       std::string_view header) {
     visit(barrier_entry<Barrier>{name, header, "", true});
   };
-  const auto one = [&]<template <class> class Barrier, class Wait>(
-                       std::string_view name, std::string_view header, bool is_default) {
-    visit(barrier_entry<Barrier<Wait>>{name, header, Wait::name, is_default});
+  const auto one = [&]<class Barrier>(std::type_identity<Barrier>, std::string_view name,
+                                      std::string_view header, bool is_default) {
+    visit(barrier_entry<Barrier>{name, header, Barrier::wait_strategy::name, is_default});
   };
+  // The first strategy is the default.
+  const auto with_waits = [&]<template <class> class Barrier, class First, class... Others>(
+                              std::string_view name, std::string_view header) {
+    one(std::type_identity<Barrier<First>>{}, name, header, true);
+    (one(std::type_identity<Barrier<Others>>{}, name, header, false), ...);
+  };
+  using namespace waits;
+  own(std::type_identity<auto_barrier>{}, "auto", "auto_barrier.h");
   own(std::type_identity<futex_barrier<0>>{}, "futex", "futex_barrier.h");
   own(std::type_identity<futex_barrier<1000>>{}, "poll_then_futex", "futex_barrier.h");
-  one.template operator()<central_barrier, waits::spin_then_park>("central", "central_barrier.h",
-                                                                  true);
-  one.template operator()<central_barrier, waits::yield>("central", "central_barrier.h", false);
-  one.template operator()<central_barrier, waits::spin>("central", "central_barrier.h", false);
-  one.template operator()<central_barrier, waits::monitor>("central", "central_barrier.h", false);
-  one.template operator()<dissemination_barrier, waits::yield>("dissemination",
-                                                               "dissemination_barrier.h", true);
-  one.template operator()<dissemination_barrier, waits::spin>("dissemination",
-                                                              "dissemination_barrier.h", false);
-  one.template operator()<two_level_barrier, waits::monitor>("two_level", "two_level_barrier.h",
-                                                             true);
-  one.template operator()<two_level_barrier, waits::yield>("two_level", "two_level_barrier.h",
-                                                           false);
-  one.template operator()<two_level_barrier, waits::spin>("two_level", "two_level_barrier.h",
-                                                          false);
+  with_waits
+      .template operator()<detail::central, spin_then_park, adaptive, park, yield, monitor, spin>(
+          "central", "central_barrier.h");
+  with_waits.template operator()<detail::combining_tree, adaptive, spin_then_park, park, yield,
+                                 monitor, spin>("combining_tree", "combining_tree_barrier.h");
+  with_waits.template operator()<dissemination_barrier, yield, adaptive, spin_then_park, park,
+                                 monitor, spin>("dissemination", "dissemination_barrier.h");
+  with_waits
+      .template operator()<detail::two_level, monitor, adaptive, spin_then_park, park, yield, spin>(
+          "two_level", "two_level_barrier.h");
+  with_waits.template operator()<detail::speculating, adaptive, spin_then_park, park, yield,
+                                 monitor, spin>("speculating", "speculating_barrier.h");
 }
 
 }  // namespace syncopate

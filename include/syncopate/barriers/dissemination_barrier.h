@@ -2,7 +2,8 @@
 //
 // Source        Hensgen, Finkel & Manber, IJPP 17(1), 1988; Mellor-Crummey & Scott, ACM TOCS 9(1),
 //               1991, algorithm 9. How we deviate: flags count episodes, which takes the place of
-//               parity and sense.
+//               parity and sense. There is no last to arrive, so there is no completion function,
+//               and arriving is waiting: no arrive(), no drop.
 // Fairness      all go on together.
 // Space         192 B per participant.
 // Uncontended   rounds = ceil(log2 n): 1 store + 1 awaited load each.
@@ -15,7 +16,7 @@
 //       ahead of who watches it.
 //
 // Memory order (each tag stands at its site below)
-//   [S]  release store of the partner's flag -- synchronizes with [A].
+//   [S]  release store (or exchange) of the partner's flag -- synchronizes with [A].
 //   [A]  acquire load of our flag: through the rounds, what all did before they arrived
 //        happens-before what we do after.
 //
@@ -35,11 +36,11 @@ namespace syncopate {
 
 template <class Wait = waits::spin>
 class dissemination_barrier {
-  static_assert(!Wait::parks, "nobody would wake the sleeper");
-
  public:
+  using wait_strategy = Wait;
   static constexpr barrier_traits traits{
       .numbered = true,
+      .allocates = true,
       .summary = "log2(n) rounds, in each of which everybody signals one other",
       .source = "Mellor-Crummey & Scott 1991, algorithm 9"};
 
@@ -47,26 +48,45 @@ class dissemination_barrier {
   explicit dissemination_barrier(std::uint32_t count)
       : count_(count),
         rounds_(static_cast<std::uint32_t>(std::bit_width(count - 1))),
-        rows_(std::make_unique<row[]>(count)) {}
+        rows_(std::make_unique<row[]>(count)) {
+    if constexpr (requires(Wait w) { w.set_team(count); })
+      for (std::uint32_t i = 0; i < count; ++i) rows_[i].wait.set_team(count);
+  }
 
   // Blocks until all have arrived. Requires: one call of each participant per episode.
   void arrive_and_wait(std::uint32_t participant) noexcept {
     row& mine = rows_[participant];
-    const std::uint32_t episode = ++mine.episode;
+    const std::uint32_t episode = mine.episode += step;
     for (std::uint32_t r = 0; r < rounds_; ++r) {
       const std::uint64_t partner = (participant + (std::uint64_t{1} << r)) % count_;
-      rows_[partner].flags[r].store(episode, std::memory_order_release);  // [S]
-      Wait::until(
+      signal(rows_[partner].flags[r], episode);
+      mine.wait.until(
           mine.flags[r], std::memory_order_acquire,  // [A]
-          [episode](std::uint32_t now) { return static_cast<std::int32_t>(now - episode) >= 0; },
-          0);
+          [episode](std::uint32_t now) {
+            return static_cast<std::int32_t>((now & ~parked) - episode) >= 0;
+          },
+          parked);
     }
   }
 
  private:
+  static constexpr std::uint32_t parked = 1, step = 2;
+
+  // Only its owner sets a flag's bit `parked`; the signal clears it and wakes the owner (I1).
+  static void signal(std::atomic<std::uint32_t>& flag, std::uint32_t episode) noexcept {
+    if constexpr (Wait::parks) {
+      const void* const address = &flag;
+      if ((flag.exchange(episode, std::memory_order_release) & parked) != 0)  // [S]
+        machine::wake(address, 1);
+    } else {
+      flag.store(episode, std::memory_order_release);  // [S]
+    }
+  }
+
   struct alignas(64) row {
     std::uint32_t episode = 0;
     std::atomic<std::uint32_t> flags[32]{};
+    [[no_unique_address]] Wait wait;
   };
 
   const std::uint32_t count_, rounds_;

@@ -14,19 +14,20 @@
 // Invariants
 //   I1  A counter is the number of arrivals that it lacks in this episode; only the last to arrive
 //       at it sets it again, before it goes on to the next level.
-//   I2  episode_ changes only when all have arrived; so it stands still between a participant's
+//   I2  The episode changes only when all have arrived; so it stands still between a participant's
 //       look and its own arrival.
-//   I3  members and home_ are written in episode 0 only; occupied_ at its end.
+//   I3  members_ and home_ are written in the first episode only; placed_ and the nodes' counters
+//       at its end, by the last to arrive.
+//   I4  A node at which nobody will arrive any more has left the common counter.
 //
-// Memory order (each tag stands at its site below)
-//   [N]  acq_rel RMW of a counter: what each did before it arrived happens-before the last arrival.
-//   [R]  release store of episode_ by the last -- synchronizes with [A].
-//   [A]  acquire load of episode_: what all did before happens-before what we do after.
-//   [X]  relaxed: ordered by [N] and [A], or before our arrival (I2).
+// Memory order (parts.h has the others)
+//   [X]  relaxed RMW of members_: the arrival behind it publishes it.
 //
-// Checked by    tests/conformance/barrier_test.cpp, tests/check/barrier_check.cpp.
+// Checked by    tests/conformance/barrier_test.cpp, tests/check/barrier_check.cpp; several nodes by
+//               tests/unit/test_barrier_nodes.cpp.
 #pragma once
 
+#include <syncopate/barriers/parts.h>
 #include <syncopate/barriers/traits.h>
 #include <syncopate/machine.h>
 #include <syncopate/wait/all.h>
@@ -34,74 +35,97 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace syncopate {
 
-template <class Wait = waits::monitor>
+template <class Wait = waits::monitor, class Completion = no_completion>
 class two_level_barrier {
-  static_assert(!Wait::parks, "nobody would wake the sleeper");
-
  public:
+  using wait_strategy = Wait;
+  using arrival_token = typename episode<Wait>::token;
   static constexpr barrier_traits traits{
       .numbered = true,
+      .split = true,
+      .drop = true,
+      .completion = true,
+      .allocates = true,
       .summary = "a counter per memory node, one for the nodes, one word that all watch",
       .source = "Akkan, Lang & Ionkov 2013, section III-B"};
 
-  // For `count` participants (1 and up).
-  explicit two_level_barrier(std::uint32_t count)
-      : nodes_(machine::node_count()),
+  // For `count` participants (1 and up); `completion` as in central_barrier.h.
+  explicit two_level_barrier(std::uint32_t count, Completion completion = {})
+      : node_count_(machine::node_count()),
         home_(std::make_unique<std::uint32_t[]>(count)),
-        node_(std::make_unique<node[]>(nodes_)),
-        missing_(count) {}
+        nodes_(std::make_unique<arrival_counter[]>(node_count_)),
+        members_(std::make_unique<std::atomic<std::uint32_t>[]>(node_count_)),
+        episode_(count),
+        completion_(std::move(completion)) {
+    common_.expect(count);
+  }
 
   // Blocks until all have arrived. Requires: one call of each participant per episode.
   void arrive_and_wait(std::uint32_t participant) noexcept {
-    const std::uint32_t episode = episode_.load(std::memory_order_relaxed);  // [X]
-    if (episode == 0 ? arrive_first(participant) : arrive(node_[home_[participant]]))
-      episode_.store(episode + 1 != 0 ? episode + 1 : 1, std::memory_order_release);  // [R]
-    else
-      Wait::until(
-          episode_, std::memory_order_acquire,  // [A]
-          [episode](std::uint32_t now) { return now != episode; }, 0);
+    wait(arrive(participant), participant);
   }
+
+  // Arrives without waiting. Returns what wait() takes.
+  [[nodiscard]] arrival_token arrive(std::uint32_t participant) noexcept {
+    const arrival_token token = episode_.current();  // I2
+    arrive(participant, false);
+    return token;
+  }
+
+  // Blocks until the episode has ended in which arrive() returned the token.
+  void wait(arrival_token token, std::uint32_t /*participant*/ = 0) noexcept {
+    episode_.wait_past(token);
+  }
+
+  // Arrives for the last time: later episodes are one participant smaller. Does not wait.
+  void arrive_and_drop(std::uint32_t participant) noexcept { arrive(participant, true); }
+
+  // Nodes that participants were found on; 0 before the first episode has ended. For tests.
+  [[nodiscard]] std::uint32_t nodes_in_use() const noexcept { return in_use_; }
 
  private:
-  struct alignas(64) node {
-    std::atomic<std::uint32_t> missing{0};
-    std::atomic<std::uint32_t> members{0};
-  };
-
-  // Returns whether the caller is the last of all.
-  bool arrive(node& mine) noexcept {
-    if (mine.missing.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;  // [N]
-    mine.missing.store(mine.members.load(std::memory_order_relaxed),              // [X]
-                       std::memory_order_relaxed);                                // [X]
-    if (missing_.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;      // [N]
-    missing_.store(occupied_, std::memory_order_relaxed);                         // [X]
-    return true;
+  void arrive(std::uint32_t participant, bool leaves) noexcept {
+    if (!placed_) return arrive_first(participant, leaves);
+    arrival_counter& mine = nodes_[home_[participant]];
+    if (mine.arrive(leaves) && common_.arrive(mine.is_deserted())) end();  // I4
   }
 
-  // Episode 0: everybody arrives at the common counter, and says where it lives.
-  bool arrive_first(std::uint32_t participant) noexcept {
-    const std::uint32_t here = machine::node() % nodes_;
-    home_[participant] = here;
-    node_[here].members.fetch_add(1, std::memory_order_relaxed);              // [X]
-    if (missing_.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;  // [N]
-    for (std::uint32_t i = 0; i < nodes_; ++i) {
-      const std::uint32_t members = node_[i].members.load(std::memory_order_relaxed);  // [X]
-      node_[i].missing.store(members, std::memory_order_relaxed);                      // [X]
-      if (members != 0) ++occupied_;
+  // Everybody arrives at the common counter, and says where it lives, unless it leaves at once.
+  void arrive_first(std::uint32_t participant, bool leaves) noexcept {
+    if (!leaves) {
+      const std::uint32_t here = machine::node() % node_count_;
+      home_[participant] = here;
+      members_[here].fetch_add(1, std::memory_order_relaxed);  // [X]
     }
-    missing_.store(occupied_, std::memory_order_relaxed);  // [X]
-    return true;
+    if (!common_.arrive()) return;
+    for (std::uint32_t i = 0; i < node_count_; ++i) {
+      const std::uint32_t members = members_[i].load(std::memory_order_relaxed);  // [X]
+      nodes_[i].expect(members);
+      if (members != 0) ++in_use_;
+    }
+    common_.expect(in_use_);
+    placed_ = true;
+    end();
   }
 
-  const std::uint32_t nodes_;
-  std::uint32_t occupied_ = 0;  // nodes with participants
+  void end() noexcept {
+    completion_();
+    episode_.end();
+  }
+
+  const std::uint32_t node_count_;
+  std::uint32_t in_use_ = 0;
+  bool placed_ = false;
   const std::unique_ptr<std::uint32_t[]> home_;
-  const std::unique_ptr<node[]> node_;
-  alignas(64) std::atomic<std::uint32_t> missing_;
-  alignas(64) std::atomic<std::uint32_t> episode_{0};
+  const std::unique_ptr<arrival_counter[]> nodes_;
+  const std::unique_ptr<std::atomic<std::uint32_t>[]> members_;  // of the first episode
+  arrival_counter common_;
+  episode<Wait> episode_;
+  [[no_unique_address]] Completion completion_;
 };
 
 }  // namespace syncopate

@@ -27,6 +27,8 @@
 
 namespace syncopate::machine {
 
+inline constexpr bool is_modeled = false;
+
 // One polite spin step: tells the processor that this is a spin loop. Never blocks.
 inline void relax() noexcept {
 #if defined(__x86_64__)
@@ -131,16 +133,19 @@ inline int count_processors() noexcept {
 inline constinit std::atomic<int> usable_processors{0};
 }  // namespace detail
 
-// Whether a thread that spins can be overtaken by a running holder at all: false on one usable
-// processor (affinity mask at the first call). Async-signal-safe.
-[[nodiscard]] inline bool may_spin() noexcept {
+// How many processors this process may use (affinity mask at the first call). Async-signal-safe.
+[[nodiscard]] inline unsigned processors() noexcept {
   int n = detail::usable_processors.load(std::memory_order_relaxed);
   if (n == 0) {
     n = detail::count_processors();
     detail::usable_processors.store(n, std::memory_order_relaxed);
   }
-  return n > 1;
+  return static_cast<unsigned>(n);
 }
+
+// Whether a thread that spins can be overtaken by a running holder at all: false on one usable
+// processor. Async-signal-safe.
+[[nodiscard]] inline bool may_spin() noexcept { return processors() > 1; }
 
 // Spins until predicate(value) holds for a value read with `order`; returns that value.
 // Blocking; never sleeps. Requires: another thread makes the predicate true.
@@ -162,14 +167,6 @@ bool wait_until(const std::atomic<T>& word, std::memory_order order, Predicate p
     if (static_cast<std::int64_t>(ticks() - until) >= 0) return false;
     relax();
   }
-}
-
-// As the first, for a waiter that may let the processor sleep until the line is written. Without
-// an instruction for it this is polling: where UMWAIT or MONITORX can be had is for probe.h to say.
-template <class T, class Predicate>
-T monitor_wait(const std::atomic<T>& word, std::memory_order order, Predicate predicate,
-               sleep_depth /*depth*/) noexcept {
-  return wait_until(word, order, predicate);
 }
 
 // Nanoseconds until the deadline on its own clock; negative when it has passed. Saturates.
@@ -312,3 +309,8 @@ inline constexpr std::uint32_t no_processor = 0xffff;
 [[nodiscard]] unsigned node_count() noexcept;
 
 }  // namespace syncopate::machine
+
+// What needs the contract's words itself: monitor waits, asymmetric fences, the price of a sleep.
+#include <syncopate/machine/asymmetric_fence.h>
+#include <syncopate/machine/monitor.h>
+#include <syncopate/machine/wake_latency.h>

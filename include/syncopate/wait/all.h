@@ -2,6 +2,7 @@
 // lock's help at unlock().
 #pragma once
 
+#include <syncopate/wait/adaptive.h>
 #include <syncopate/wait/monitor.h>
 #include <syncopate/wait/park.h>
 #include <syncopate/wait/spin.h>

@@ -11,8 +11,7 @@
 #include <sys/auxv.h>
 
 #include <syncopate/machine.h>
-
-#include "trial.h"
+#include <syncopate/machine/trial.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -1,0 +1,193 @@
+// auto_barrier.h -- for teams whose user chooses nothing: few misses, waits as long as waits are.
+//
+// Source        Two participants: Hensgen, Finkel & Manber, IJPP 17(1), 1988 (a flag each, read by
+//               the other); more: one counter (Mellor-Crummey & Scott, ACM TOCS 9(1), 1991,
+//               algorithm 7, with growing numbers in place of the sense). How we deviate: waiting
+//               is chosen anew each time (wait/plan.h); who sleeps is found by asymmetric fences,
+//               so that nobody pays for sleepers that are not there.
+// Fairness      all go on together.
+// Space         768 B, no allocation, 0 B per participant.
+// Uncontended   two participants: 1 store + 2 loads each. More: 1 RMW each, 1 store by the last.
+// Contended     one miss of each of two; else n RMWs on one line, n - 1 waiters invalidated.
+//
+// Invariants
+//   I1  Two participants: flag p is written by p only, and counts p's arrivals.
+//   I2  arrived_ counts all arrivals; an arrival that finds v belongs to episode v / count_, which
+//       ends when the counter reaches the next multiple of count_. released_ follows arrived_ from
+//       one such multiple to the next. Counters do not wrap (64 bits).
+//   I3  Who sleeps has counted itself in sleepers_, executed a fence, and then found its episode
+//       unfinished; who ends an episode executes a fence, then reads sleepers_. So one of the two
+//       sees the other. (Two participants: an asymmetric pair of fences, machine.h.)
+//   I4  Nobody sleeps on a sequence_ that was read after the end of its episode's announcement.
+//
+// Memory order (each tag stands at its site below)
+//   [N]  acq_rel RMW of arrived_: what each did before it arrived happens-before the last arrival,
+//        and before whoever waits on arrived_ itself.
+//   [R]  release store of a flag or of released_ -- synchronizes with [A].
+//   [A]  acquire load of the word that ends the episode.
+//   [S]  sleepers_ and sequence_: release RMW of sequence_ after the episode's end -- synchronizes
+//        with the acquire load before going to sleep (I4).
+//   [F]  the two fences of I3.
+//   [X]  relaxed: our own flag, hints, sleepers_ (the fences order it, I3).
+//
+// Checked by    tests/conformance/barrier_test.cpp, tests/check/barrier_check.cpp.
+#pragma once
+
+#include <syncopate/barriers/traits.h>
+#include <syncopate/machine.h>
+#include <syncopate/wait/adaptive.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace syncopate {
+
+class auto_barrier {
+ public:
+  static constexpr barrier_traits traits{
+      .numbered = true,
+      .split = true,
+      .summary = "flags for two, a counter for more; spins, yields or sleeps by experience",
+      .source = "Mellor-Crummey & Scott 1991; Karlin et al. 1991"};
+
+  // What arrive() returns: the word that ends the episode will reach this value.
+  using arrival_token = std::uint64_t;
+
+  // For `count` participants (1 and up).
+  explicit auto_barrier(std::uint32_t count) noexcept : count_(count) {
+    machine::prepare_asymmetric_fences();
+  }
+
+  // Blocks until all have arrived. Requires: one call of each participant per episode.
+  void arrive_and_wait(std::uint32_t participant) noexcept {
+    wait(arrive(participant), participant);
+  }
+
+  // Arrives without waiting. Requires: wait() of the same participant follows.
+  [[nodiscard]] arrival_token arrive(std::uint32_t participant) noexcept {
+    if (count_ == 2) return arrive_at_flag(flags_[participant]);
+    const std::uint64_t before = arrived_.value.fetch_add(1, std::memory_order_acq_rel);  // [N]
+    const arrival_token end = (before / count_ + 1) * count_;
+    if (before + 1 == end) {
+      if (count_ > few) released_.value.store(end, std::memory_order_release);  // [R]
+      wake_sleepers();
+    }
+    return end;
+  }
+
+  // Blocks until the episode has ended in which arrive() returned `token` to the participant.
+  void wait(arrival_token token, std::uint32_t participant) noexcept {
+    wait(token, participant, [] { return false; });
+  }
+
+  // The same for a participant that can be called away: returns as well when called_away() holds.
+  // It has arrived all the same, and may not arrive again before the others have. Whoever makes
+  // that true calls wake_called() next.
+  template <class CalledAway>
+  void wait(arrival_token token, std::uint32_t participant, CalledAway called_away) noexcept {
+    const counter& word = count_ == 2    ? flags_[1 - participant]
+                          : count_ > few ? released_
+                                         : arrived_;
+    const auto ended = [&](std::uint64_t now) { return now >= token || called_away(); };
+    if (ended(word.value.load(std::memory_order_acquire))) return;  // [A]
+    const bool crowded = is_crowded(word);
+    if (!crowded) {
+      for (int poll = 0; poll < quick_polls; ++poll) {
+        machine::relax();
+        if (ended(word.value.load(std::memory_order_acquire))) return;  // [A]
+      }
+    }
+    wait_slow(word.value, ended, crowded);
+  }
+
+  // Lets sleepers look whether they are called away.
+  void wake_called() noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // [F]
+    wake_sleepers();
+  }
+
+ private:
+  // Up to so many participants watch the counter itself: the last arrival then is the signal, which
+  // saves a miss, and the others' arrivals disturb few. A prototype's best bound on two cores.
+  static constexpr std::uint32_t few = 4;
+  // Polls before the clock is asked: about a cache-line round trip between sockets.
+  static constexpr int quick_polls = 16;
+
+  struct alignas(128) counter {
+    std::atomic<std::uint64_t> value{0};
+    std::atomic<std::uint32_t> processor{machine::no_processor};  // of a flag's owner
+  };
+
+  arrival_token arrive_at_flag(counter& mine) noexcept {
+    const std::uint64_t next = mine.value.load(std::memory_order_relaxed) + 1;  // [X]
+    mine.processor.store(machine::processor(), std::memory_order_relaxed);      // [X]
+    mine.value.store(next, std::memory_order_release);                          // [R]
+    wake_sleepers();
+    return next;
+  }
+
+  // Whether whom we wait for cannot run while we do.
+  [[nodiscard]] bool is_crowded(const counter& word) const noexcept {
+    if (count_ == 2)
+      return word.processor.load(std::memory_order_relaxed) == machine::processor();  // [X]
+    return count_ > machine::processors();
+  }
+
+  void wake_sleepers() noexcept {
+    if (count_ == 2) machine::light_fence();
+    else std::atomic_thread_fence(std::memory_order_seq_cst);                         // [F]
+    if (__builtin_expect(sleepers_.load(std::memory_order_relaxed) == 0, 1)) return;  // [X]
+    sequence_.fetch_add(1, std::memory_order_release);                                // [S]
+    machine::wake(&sequence_, INT32_MAX);
+  }
+
+  template <class Ended>
+  [[gnu::noinline, gnu::cold]] void wait_slow(const std::atomic<std::uint64_t>& word, Ended ended,
+                                              bool crowded) noexcept {
+    const std::uint64_t start = machine::ticks(), wake_latency = machine::wake_latency();
+    const std::uint64_t expected = past_.expected();
+    const waits::plan how = waits::choose({.expected = expected,
+                                           .wake_latency = wake_latency,
+                                           .alone = !machine::may_spin(),
+                                           .crowded = crowded,
+                                           .may_yield = past_.may_yield(),
+                                           .monitor = machine::monitor_usable(),
+                                           .probe = expected > wake_latency && past_.probe()});
+    const bool polled = waits::poll_by(how, word, ended, past_);
+    if (!polled) sleep_until(word, ended);
+    (void)word.load(std::memory_order_acquire);  // [A]
+    const std::uint64_t took = machine::ticks() - start;
+    const std::uint64_t length = polled ? took : took - (took < wake_latency ? took : wake_latency);
+    past_.note(length, wake_latency);
+  }
+
+  template <class Ended>
+  void sleep_until(const std::atomic<std::uint64_t>& word, Ended ended) noexcept {
+    sleepers_.fetch_add(1, std::memory_order_relaxed);  // [X]
+    for (;;) {
+      const std::uint32_t seen = sequence_.load(std::memory_order_acquire);  // [S]
+      const bool sees_us = fence_before_sleep();
+      if (ended(word.load(std::memory_order_acquire))) break;  // [A]
+      if (sees_us) machine::park(sequence_, seen);
+      else machine::yield();
+    }
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);  // [X]
+  }
+
+  // Only flags need the asymmetric pair: there each participant ends the others' wait. Else only the
+  // last to arrive pays for the fence, and a heavy one by each sleeper would cost far more.
+  bool fence_before_sleep() noexcept {
+    if (count_ == 2) return machine::heavy_fence();
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // [F]
+    return true;
+  }
+
+  const std::uint32_t count_;
+  std::atomic<std::uint32_t> sleepers_{0};
+  counter flags_[2];
+  counter arrived_, released_;
+  alignas(128) waits::history past_;
+  std::atomic<std::uint32_t> sequence_{0};
+};
+
+}  // namespace syncopate

@@ -12,7 +12,7 @@ install(FILES "${SYNCOPATE_PRODUCTS_DIR}/share/syncopate/locks.json"
 
 set(SYNCOPATE_INSTRUMENTED_DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/syncopate-instrumented")
 if(SYNCOPATE_MODELED_MACHINES)
-  install(TARGETS syncopate-simulated syncopate-explored EXPORT syncopateTargets
+  install(TARGETS syncopate-simulated syncopate-explored syncopate-emulated EXPORT syncopateTargets
     LIBRARY COMPONENT machines)
   install(DIRECTORY "${SYNCOPATE_INSTRUMENT_INCLUDE}/"
     DESTINATION "${SYNCOPATE_INSTRUMENTED_DESTINATION}" COMPONENT machines)

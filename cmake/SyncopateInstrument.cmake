@@ -1,5 +1,5 @@
 # Code for modeled machines. Installed with the library: find_package(syncopate) defines
-#   syncopate_target_machine(TARGET simulated|explored)
+#   syncopate_target_machine(TARGET simulated|explored|emulated)
 # Needs: SYNCOPATE_INSTRUMENT_INCLUDE, SYNCOPATE_PUBLIC_INCLUDE, the folders of our headers.
 
 # What makes a compiler show every access to a machine. The same list is in the compiler wrapper
@@ -42,5 +42,8 @@ function(syncopate_target_machine target machine)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${target} PRIVATE -fno-pie)
   target_link_options(${target} PRIVATE -no-pie)
+  if(machine STREQUAL emulated)
+    target_link_options(${target} PRIVATE LINKER:-z,now)  # it redirects calls before main
+  endif()
   target_link_libraries(${target} PRIVATE syncopate::${machine})
 endfunction()

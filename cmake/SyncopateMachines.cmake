@@ -1,4 +1,5 @@
-# Libraries of modeled machines (simulated, explored), and programs that run on them.
+# Libraries of modeled machines (simulated, explored) and of the emulated one, and programs that run
+# on them.
 
 # The front end knows one processor architecture (src/instrument/arch.h).
 set(SYNCOPATE_MODELED_MACHINES OFF)
@@ -13,14 +14,21 @@ set(SYNCOPATE_INSTRUMENT_INCLUDE "${SYNCOPATE_INSTRUMENT_DIR}/include")
 set(SYNCOPATE_PUBLIC_INCLUDE "${PROJECT_SOURCE_DIR}/include")
 include(SyncopateInstrument)
 
-# Code of a machine: not instrumented, seen from outside only where it says so. All its fibers share
-# one OS thread, so that statics need no guards. Sanitizers cannot follow fibers and are not used.
-function(syncopate_machine_options target)
+# Code of a machine: not instrumented, seen from outside only where it says so. Sanitizers are not
+# used: they cannot follow fibers, and the emulated machine is one itself.
+function(syncopate_machine_code_options target)
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
   target_compile_options(${target} PRIVATE
     -Wall -Wextra $<$<BOOL:${SYNCOPATE_WERROR}>:-Werror> $<$<CONFIG:Debug>:-O1>
-    -fvisibility=hidden -fno-threadsafe-statics -mcx16 -fno-omit-frame-pointer)
+    -fvisibility=hidden -mcx16 -fno-omit-frame-pointer)
+endfunction()
+
+# A machine with an engine: all its fibers share one OS thread, so that statics need no guards.
+function(syncopate_machine_options target)
+  syncopate_machine_code_options(${target})
+  target_include_directories(${target} PRIVATE "${SYNCOPATE_INSTRUMENT_DIR}/fibers")
+  target_compile_options(${target} PRIVATE -fno-threadsafe-statics)
 endfunction()
 
 # Code of a machine's library that is the program's to the machine: it sees its accesses.
@@ -59,17 +67,38 @@ function(syncopate_machine_library name)
     $<TARGET_OBJECTS:syncopate_pthread_names>
     $<TARGET_OBJECTS:syncopate_pthread_${arg_PTHREAD}>)
   add_library(syncopate::${name} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   syncopate_machine_options(${target})
   target_link_libraries(${target} PRIVATE
     ${arg_LIBRARIES} "${SYNCOPATE_BOOST_CONTEXT}" PkgConfig::LIBDW ${CMAKE_DL_LIBS})
+  target_link_options(${target} PRIVATE ${SYNCOPATE_MACHINE_ADDRESS})
+  syncopate_machine_product(${target} ${name})
+endfunction()
+
+# lib/libsyncopate-NAME.so of a machine with real threads: it has no engine, but its own version of
+# the front end's seams (SEAM: the folder with access_seam.h and atomic_seam.h).
+function(syncopate_real_machine_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SEAM" "SOURCES;LIBRARIES")
+  set(target syncopate-${name})
+  add_library(${target} SHARED ${arg_SOURCES} $<TARGET_OBJECTS:syncopate_instrument_stl>)
+  add_library(syncopate::${name} ALIAS ${target})
+  syncopate_machine_code_options(${target})
+  target_include_directories(${target} PRIVATE "${arg_SEAM}")
+  target_compile_definitions(${target} PRIVATE SYNCOPATE_REAL_THREADS)
+  # A copy must not become a call of the function that it is in.
+  target_compile_options(${target} PRIVATE -fno-builtin)
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} PkgConfig::LIBDW ${CMAKE_DL_LIBS})
+  syncopate_machine_product(${target} ${name})
+endfunction()
+
+# What the libraries of all machines have in common.
+function(syncopate_machine_product target name)
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${name}
+    LINK_DEPENDS "${SYNCOPATE_INSTRUMENT_DIR}/exports.map")
   # now: binding a name at its first use would need more stack than some have here.
   target_link_options(${target} PRIVATE
-    ${SYNCOPATE_MACHINE_ADDRESS}
     "LINKER:--version-script=${SYNCOPATE_INSTRUMENT_DIR}/exports.map"
     LINKER:--exclude-libs,ALL LINKER:-Bsymbolic LINKER:-z,now LINKER:-z,nodelete
     LINKER:--no-undefined)
-  set_target_properties(${target} PROPERTIES
-    LINK_DEPENDS "${SYNCOPATE_INSTRUMENT_DIR}/exports.map")
   syncopate_product(${target})
 endfunction()

@@ -1,13 +1,13 @@
 // libc_strings.cpp -- L0: the C library's functions on memory and strings. Its code is not
 // instrumented: what a call reads and writes is announced as ranges, then the C library does the
 // work.
-//
-// The machine's own calls come here as well, and the loader's before anything is set up, so the
-// copy functions have versions of their own until the C library's are found.
+// What is announced depends on the strings' length, and the announcement may make others roll back
+// what they wrote: so what was found out before is found out again after.
 #include <cstring>
 
 #include <strings.h>
 
+#include "instrument/libc_copy.h"
 #include "instrument/libc_range.h"
 
 namespace syncopate::instrument {
@@ -16,41 +16,24 @@ namespace {
 using engine::kind;
 using engine::place;
 
-void* first_memcpy(void* to, const void* from, std::size_t n) {
-  void* at = to;
-  asm volatile("rep movsb" : "+D"(at), "+S"(from), "+c"(n) : : "memory");
-  return to;
-}
-void* first_memmove(void* to, const void* from, std::size_t n) {
-  auto* t = static_cast<volatile char*>(to);
-  auto* f = static_cast<const volatile char*>(from);
-  if (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from) >= n) {
-    return first_memcpy(to, from, n);
-  }
-  while (n-- != 0) t[n] = f[n];
-  return to;
-}
-void* first_memset(void* to, int byte, std::size_t n) {
-  void* at = to;
-  asm volatile("rep stosb" : "+D"(at), "+c"(n) : "a"(byte) : "memory");
-  return to;
-}
-
-constinit decltype(&first_memcpy) real_memcpy = first_memcpy;
-constinit decltype(&first_memmove) real_memmove = first_memmove;
-constinit decltype(&first_memset) real_memset = first_memset;
-
-[[gnu::constructor(101)]] void find_real_functions() {
-  real_memcpy = SYNCOPATE_REAL(memcpy);
-  real_memmove = SYNCOPATE_REAL(memmove);
-  real_memset = SYNCOPATE_REAL(memset);
-}
-
 void reads(const void* p, std::size_t n, place where) { announce(p, n, kind::read, where); }
 void writes(void* p, std::size_t n, place where) { announce(p, n, kind::write, where); }
 void copies(void* to, const void* from, std::size_t n, place where) {
   reads(from, n, where);
   writes(to, n, where);
+}
+
+// Announces what `measure` says will be looked at, until that stays the same.
+template <class Measure, class Announce>
+std::size_t settled(bool seen, Measure measure, Announce announce) {
+  std::size_t n = measure();
+  if (!seen) return n;
+  for (;;) {
+    announce(n);
+    const std::size_t now = measure();
+    if (now == n) return n;
+    n = now;
+  }
 }
 
 // How much of two strings a comparison looks at.
@@ -140,12 +123,16 @@ SYNCOPATE_EXPORT void explicit_bzero(void* to, std::size_t n) noexcept {
 static int compare_memory(const void* a, const void* b, std::size_t n, const void* where) {
   const auto* x = static_cast<const unsigned char*>(a);
   const auto* y = static_cast<const unsigned char*>(b);
-  std::size_t same = 0;
-  if (by_program(where) && n != 0) {
+  const auto looked_at = [=] {
+    std::size_t same = 0;
     while (same < n && x[same] == y[same]) ++same;
-    const std::size_t looked_at = same < n ? same + 1 : n;
-    reads(a, looked_at, where);
-    reads(b, looked_at, where);
+    return same < n ? same + 1 : n;
+  };
+  if (by_program(where)) {
+    settled(true, looked_at, [=](std::size_t bytes) {
+      reads(a, bytes, where);
+      reads(b, bytes, where);
+    });
   }
   return SYNCOPATE_REAL(memcmp)(a, b, n);
 }
@@ -158,11 +145,13 @@ SYNCOPATE_EXPORT int bcmp(const void* a, const void* b, std::size_t n) noexcept 
 
 using find_byte = const void*(const void*, int, std::size_t);
 static void* find_in(find_byte* real, const void* s, int byte, std::size_t n, const void* where) {
-  const void* found = real(s, byte, n);
-  if (by_program(where)) {
+  const void* found = nullptr;
+  const auto looked_at = [&] {
+    found = real(s, byte, n);
     const auto distance = static_cast<const char*>(found) - static_cast<const char*>(s);
-    reads(s, found != nullptr ? static_cast<std::size_t>(distance) + 1 : n, where);
-  }
+    return found != nullptr ? static_cast<std::size_t>(distance) + 1 : n;
+  };
+  settled(by_program(where), looked_at, [=](std::size_t bytes) { reads(s, bytes, where); });
   return const_cast<void*>(found);
 }
 // The C++ headers give memchr and its like two C++ names each; the symbols are C's.
@@ -174,20 +163,22 @@ void* syncopate_memchr(const void* s, int byte, std::size_t n) {
 
 // ---- strings -----------------------------------------------------------------------------------
 
+// The length of a string that is read up to there.
+static std::size_t read_length(const char* s, std::size_t limit, const void* where) {
+  return settled(
+      by_program(where), [=] { return length(s, limit); },
+      [=](std::size_t n) { reads(s, with_end(n, limit), where); });
+}
 SYNCOPATE_EXPORT std::size_t strlen(const char* s) noexcept {
-  const std::size_t n = SYNCOPATE_REAL(strlen)(s);
-  if (SEEN) reads(s, n + 1, PLACE);
-  return n;
+  return read_length(s, SIZE_MAX, PLACE);
 }
 SYNCOPATE_EXPORT std::size_t strnlen(const char* s, std::size_t limit) noexcept {
-  const std::size_t n = SYNCOPATE_REAL(strnlen)(s, limit);
-  if (SEEN) reads(s, with_end(n, limit), PLACE);
-  return n;
+  return read_length(s, limit, PLACE);
 }
 
 static char* copy_string(char* to, const char* from, const void* where) {
-  const std::size_t n = length(from);
-  if (by_program(where)) copies(to, from, n + 1, where);
+  const std::size_t n = read_length(from, SIZE_MAX, where);
+  if (by_program(where)) writes(to, n + 1, where);
   real_memmove(to, from, n + 1);
   return to + n;
 }
@@ -209,11 +200,8 @@ SYNCOPATE_EXPORT char* __stpcpy_chk(char* to, const char* from, std::size_t room
 }
 
 static char* copy_at_most(char* to, const char* from, std::size_t n, const void* where) {
-  const std::size_t got = length(from, n);
-  if (by_program(where)) {
-    reads(from, with_end(got, n), where);
-    writes(to, n, where);
-  }
+  const std::size_t got = read_length(from, n, where);
+  if (by_program(where)) writes(to, n, where);
   real_memmove(to, from, got);
   real_memset(to + got, 0, n - got);
   return to;
@@ -227,12 +215,9 @@ SYNCOPATE_EXPORT char* __strncpy_chk(char* to, const char* from, std::size_t n, 
 }
 
 static char* append(char* to, const char* from, std::size_t n, const void* where) {
-  const std::size_t had = length(to), more = length(from, n);
-  if (by_program(where)) {
-    reads(to, had + 1, where);
-    reads(from, with_end(more, n), where);
-    writes(to + had, more + 1, where);
-  }
+  const std::size_t had = read_length(to, SIZE_MAX, where);
+  const std::size_t more = read_length(from, n, where);
+  if (by_program(where)) writes(to + had, more + 1, where);
   real_memmove(to + had, from, more);
   to[had + more] = '\0';
   return to;
@@ -252,31 +237,34 @@ SYNCOPATE_EXPORT char* __strncat_chk(char* to, const char* from, std::size_t n, 
   return append(to, from, n, PLACE);
 }
 
+static void read_common(const char* a, const char* b, std::size_t limit, const void* where) {
+  if (!by_program(where)) return;
+  settled(
+      true, [=] { return common(a, b, limit); },
+      [=](std::size_t n) {
+        reads(a, n, where);
+        reads(b, n, where);
+      });
+}
 SYNCOPATE_EXPORT int strcmp(const char* a, const char* b) noexcept {
-  if (SEEN) {
-    const std::size_t n = common(a, b, SIZE_MAX);
-    reads(a, n, PLACE);
-    reads(b, n, PLACE);
-  }
+  read_common(a, b, SIZE_MAX, PLACE);
   return SYNCOPATE_REAL(strcmp)(a, b);
 }
 SYNCOPATE_EXPORT int strncmp(const char* a, const char* b, std::size_t limit) noexcept {
-  if (SEEN) {
-    const std::size_t n = common(a, b, limit);
-    reads(a, n, PLACE);
-    reads(b, n, PLACE);
-  }
+  read_common(a, b, limit, PLACE);
   return SYNCOPATE_REAL(strncmp)(a, b, limit);
 }
 
 using find_char = char*(const char*, int);
 static char* find_in_string(find_char* real, const char* s, int c, bool from_end,
                             const void* where) {
-  char* found = real(s, c);
-  if (by_program(where)) {
+  char* found = nullptr;
+  const auto looked_at = [&] {
+    found = real(s, c);
     const bool whole = from_end || found == nullptr;
-    reads(s, whole ? length(s) + 1 : static_cast<std::size_t>(found - s) + 1, where);
-  }
+    return whole ? length(s) + 1 : static_cast<std::size_t>(found - s) + 1;
+  };
+  settled(by_program(where), looked_at, [=](std::size_t n) { reads(s, n, where); });
   return found;
 }
 #define FIND_IN_STRING(name, from_end)                                               \
@@ -290,17 +278,17 @@ FIND_IN_STRING(strchrnul, false)
 FIND_IN_STRING(strrchr, true)
 
 SYNCOPATE_EXPORT char* strdup(const char* s) noexcept {
-  const std::size_t n = length(s) + 1;
+  const std::size_t n = read_length(s, SIZE_MAX, PLACE) + 1;
   auto* copy = static_cast<char*>(malloc(n));
   if (copy == nullptr) return nullptr;
-  if (SEEN) copies(copy, s, n, PLACE);
+  if (SEEN) writes(copy, n, PLACE);
   return static_cast<char*>(real_memcpy(copy, s, n));
 }
 SYNCOPATE_EXPORT char* strndup(const char* s, std::size_t limit) noexcept {
-  const std::size_t n = length(s, limit);
+  const std::size_t n = read_length(s, limit, PLACE);
   auto* copy = static_cast<char*>(malloc(n + 1));
   if (copy == nullptr) return nullptr;
-  if (SEEN) copies(copy, s, n, PLACE);
+  if (SEEN) writes(copy, n, PLACE);
   real_memcpy(copy, s, n);
   copy[n] = '\0';
   return copy;

@@ -1,8 +1,8 @@
-// malloc.cpp -- L0: malloc and its relatives, operator new and delete: the program's blocks come
-// from its own heap (heap.h), the machine's from the C library. A block is freed by where it lies.
+// malloc.cpp -- L0: what malloc and its relatives do on the machines with an engine: the program's
+// blocks come from its own heap (heap.h), the machine's from the C library. A block is freed by where
+// it lies.
 #include <cerrno>
 #include <cstring>
-#include <new>
 
 #include <malloc.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include "instrument/heap.h"
 #include "instrument/identity.h"
 #include "instrument/libc_range.h"
+#include "instrument/malloc_seam.h"
 #include "instrument/transaction_memory.h"
 
 extern "C" {
@@ -98,7 +99,7 @@ void* reallocate(void* block, std::size_t bytes, engine::place where) {
   return moved;
 }
 
-void* allocate_zeroed(std::size_t bytes, engine::place where) {
+void* allocate_zeroed_here(std::size_t bytes, engine::place where) {
   bool zeroed = false;
   void* block = allocate(bytes, 16, where, &zeroed);
   if (block == nullptr || zeroed) return block;
@@ -106,57 +107,6 @@ void* allocate_zeroed(std::size_t bytes, engine::place where) {
   const engine_scope inside;
   return std::memset(block, 0, bytes);
 }
-
-// 0 or an errno value. Alignments that are no power of two are rounded up, as memalign does.
-int allocate_aligned(void*& block, std::size_t alignment, std::size_t bytes, engine::place where) {
-  if (alignment > layout::heap_bytes) return EINVAL;
-  if (for_program()) {
-    std::size_t power = 16;
-    while (power < alignment) power *= 2;
-    block = allocate(bytes, power, where);
-  } else {
-    block = __libc_memalign(alignment, bytes);
-  }
-  return block != nullptr ? 0 : ENOMEM;
-}
-
-void* aligned_or_null(std::size_t alignment, std::size_t bytes, engine::place where) {
-  void* block = nullptr;
-  const int error = allocate_aligned(block, alignment, bytes, where);
-  if (error != 0) errno = error;
-  return block;
-}
-
-void* allocate_any(std::size_t bytes, engine::place where) {
-  return for_program() ? allocate(bytes, 16, where) : __libc_malloc(bytes);
-}
-
-void free_any(void* block, engine::place where) {
-  if (!in_heap(block)) __libc_free(block);
-  else release(block, where);
-}
-
-// operator new: asks the program's new-handler for room, as the standard says.
-void* new_or_throw(std::size_t bytes, std::size_t alignment, engine::place where) {
-  for (;;) {
-    void* block =
-        alignment <= 16 ? allocate_any(bytes, where) : aligned_or_null(alignment, bytes, where);
-    if (block != nullptr) return block;
-    const std::new_handler handler = std::get_new_handler();
-    if (handler == nullptr) throw std::bad_alloc();
-    handler();
-  }
-}
-
-void* new_or_null(std::size_t bytes, std::size_t alignment, engine::place where) noexcept {
-  try {
-    return new_or_throw(bytes, alignment, where);
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-}
-
-bool is_power_of_two(std::size_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
 }  // namespace
 
@@ -170,103 +120,42 @@ void release_now(void* block, engine::place where) {
   heap_release(running->heap, block);
 }
 
-}  // namespace syncopate::instrument
+// ---- malloc_seam.h ------------------------------------------------------------------------------
 
-using namespace syncopate::instrument;
+void* allocate_any(std::size_t bytes, engine::place where) {
+  return for_program() ? allocate(bytes, 16, where) : __libc_malloc(bytes);
+}
 
-SYNCOPATE_EXPORT void* malloc(std::size_t bytes) { return allocate_any(bytes, SYNCOPATE_CALLER); }
+void* allocate_zeroed(std::size_t bytes, engine::place where) {
+  return for_program() ? allocate_zeroed_here(bytes, where) : __libc_calloc(1, bytes);
+}
 
-SYNCOPATE_EXPORT void* calloc(std::size_t count, std::size_t each) {
-  if (!for_program()) return __libc_calloc(count, each);
-  std::size_t bytes;
-  if (__builtin_mul_overflow(count, each, &bytes)) {
-    errno = ENOMEM;
-    return nullptr;
+int allocate_aligned(void*& block, std::size_t alignment, std::size_t bytes, engine::place where) {
+  if (alignment > layout::heap_bytes) return EINVAL;
+  if (for_program()) {
+    std::size_t power = 16;
+    while (power < alignment) power *= 2;
+    block = allocate(bytes, power, where);
+  } else {
+    block = __libc_memalign(alignment, bytes);
   }
-  return allocate_zeroed(bytes, SYNCOPATE_CALLER);
+  return block != nullptr ? 0 : ENOMEM;
 }
 
-SYNCOPATE_EXPORT void free(void* block) {
-  if (block != nullptr) free_any(block, SYNCOPATE_CALLER);
-}
-
-SYNCOPATE_EXPORT void* realloc(void* block, std::size_t bytes) {
-  if (block == nullptr) return allocate_any(bytes, SYNCOPATE_CALLER);
+void* reallocate_any(void* block, std::size_t bytes, engine::place where) {
   if (!in_heap(block)) return __libc_realloc(block, bytes);
-  if (bytes == 0) {
-    free_any(block, SYNCOPATE_CALLER);
-    return nullptr;
-  }
-  return reallocate(block, bytes, SYNCOPATE_CALLER);
+  if (bytes != 0) return reallocate(block, bytes, where);
+  free_any(block, where);
+  return nullptr;
 }
 
-SYNCOPATE_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t each) {
-  std::size_t bytes;
-  if (__builtin_mul_overflow(count, each, &bytes)) {
-    errno = ENOMEM;
-    return nullptr;
-  }
-  return realloc(block, bytes);
+void free_any(void* block, engine::place where) {
+  if (!in_heap(block)) __libc_free(block);
+  else release(block, where);
 }
 
-SYNCOPATE_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
-  return aligned_or_null(alignment, bytes, SYNCOPATE_CALLER);
-}
-SYNCOPATE_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  return aligned_or_null(alignment, bytes, SYNCOPATE_CALLER);
-}
-SYNCOPATE_EXPORT int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
-  if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
-  void* got = nullptr;
-  const int error = allocate_aligned(got, alignment, bytes, SYNCOPATE_CALLER);
-  if (error == 0) *block = got;
-  return error;
-}
-SYNCOPATE_EXPORT void* valloc(std::size_t bytes) {
-  return aligned_or_null(4096, bytes, SYNCOPATE_CALLER);
-}
-
-SYNCOPATE_EXPORT std::size_t malloc_usable_size(void* block) {
-  if (block == nullptr) return 0;
+std::size_t usable_bytes(void* block) {
   return in_heap(block) ? heap_usable(block) : SYNCOPATE_REAL(malloc_usable_size)(block);
 }
 
-#define EXPORT __attribute__((visibility("default")))
-using std::align_val_t;
-using std::nothrow_t;
-using std::size_t;
-
-EXPORT void* operator new(size_t n) { return new_or_throw(n, 16, SYNCOPATE_CALLER); }
-EXPORT void* operator new[](size_t n) { return new_or_throw(n, 16, SYNCOPATE_CALLER); }
-EXPORT void* operator new(size_t n, align_val_t a) {
-  return new_or_throw(n, static_cast<size_t>(a), SYNCOPATE_CALLER);
-}
-EXPORT void* operator new[](size_t n, align_val_t a) {
-  return new_or_throw(n, static_cast<size_t>(a), SYNCOPATE_CALLER);
-}
-EXPORT void* operator new(size_t n, const nothrow_t&) noexcept {
-  return new_or_null(n, 16, SYNCOPATE_CALLER);
-}
-EXPORT void* operator new[](size_t n, const nothrow_t&) noexcept {
-  return new_or_null(n, 16, SYNCOPATE_CALLER);
-}
-EXPORT void* operator new(size_t n, align_val_t a, const nothrow_t&) noexcept {
-  return new_or_null(n, static_cast<size_t>(a), SYNCOPATE_CALLER);
-}
-EXPORT void* operator new[](size_t n, align_val_t a, const nothrow_t&) noexcept {
-  return new_or_null(n, static_cast<size_t>(a), SYNCOPATE_CALLER);
-}
-
-#define DELETE(...)                                     \
-  EXPORT void operator delete(__VA_ARGS__) noexcept {   \
-    if (p != nullptr) free_any(p, SYNCOPATE_CALLER);    \
-  }                                                     \
-  EXPORT void operator delete[](__VA_ARGS__) noexcept { \
-    if (p != nullptr) free_any(p, SYNCOPATE_CALLER);    \
-  }
-DELETE(void* p)
-DELETE(void* p, size_t)
-DELETE(void* p, align_val_t)
-DELETE(void* p, size_t, align_val_t)
-DELETE(void* p, const nothrow_t&)
-DELETE(void* p, align_val_t, const nothrow_t&)
+}  // namespace syncopate::instrument

@@ -34,8 +34,8 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
 // Frames that only lead to what the program meant.
 bool is_plumbing(const source_position& frame) {
   return starts_with_any(frame.function,
-                         {"std::", "__gnu_cxx::", "syncopate::machine::", "syncopate::instrument::",
-                          "operator new", "__gthread"}) ||
+                         {"std::", "__gnu_cxx::", "syncopate::machine::", "syncopate::elide::",
+                          "syncopate::instrument::", "operator new", "__gthread"}) ||
          starts_with_any(frame.file, {"/usr/include/", "/usr/lib/"});
 }
 

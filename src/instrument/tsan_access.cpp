@@ -1,33 +1,19 @@
 // tsan_access.cpp -- L0: what gcc and clang call under -fsanitize=thread before each plain access.
-#include "instrument/engine.h"
+#include <access_seam.h>
+
 #include "instrument/pthread/real.h"
-#include "instrument/scope.h"
-
-namespace syncopate::instrument {
-namespace {
-
-[[gnu::always_inline]] inline void access(const void* at, std::size_t bytes, engine::kind what,
-                                          engine::place where) {
-  if (!in_program()) [[unlikely]]
-    return;
-  const engine_scope inside;
-  engine::access(reinterpret_cast<engine::address>(at), bytes, what, where);
-}
-
-}  // namespace
-}  // namespace syncopate::instrument
 
 using syncopate::engine::kind;
-using syncopate::instrument::access;
+using namespace syncopate::instrument;
 
 #define ACCESS(name, bytes, what) \
   SYNCOPATE_EXPORT void name(void* at) { access(at, bytes, kind::what, SYNCOPATE_CALLER); }
-// A read followed by a write of the same place: one call where the compiler joined them.
-#define READ_WRITE(name, bytes)                       \
-  SYNCOPATE_EXPORT void name(void* at) {              \
-    access(at, bytes, kind::read, SYNCOPATE_CALLER);  \
-    access(at, bytes, kind::write, SYNCOPATE_CALLER); \
+#define UNALIGNED(name, bytes, what) \
+  SYNCOPATE_EXPORT void name(void* at) { \
+    access_unaligned(at, bytes, kind::what, SYNCOPATE_CALLER); \
   }
+#define READ_WRITE(name, bytes) \
+  SYNCOPATE_EXPORT void name(void* at) { access_update(at, bytes, SYNCOPATE_CALLER); }
 #define ACCESS_AT(name, bytes, what) \
   SYNCOPATE_EXPORT void name(void* at, void* place) { access(at, bytes, kind::what, place); }
 
@@ -40,10 +26,10 @@ using syncopate::instrument::access;
   ACCESS_AT(__tsan_read##bytes##_pc, bytes, read)    \
   ACCESS_AT(__tsan_write##bytes##_pc, bytes, write)
 #define UNALIGNED_ACCESSES(bytes)                              \
-  ACCESS(__tsan_unaligned_read##bytes, bytes, read)            \
-  ACCESS(__tsan_unaligned_write##bytes, bytes, write)          \
-  ACCESS(__tsan_unaligned_volatile_read##bytes, bytes, read)   \
-  ACCESS(__tsan_unaligned_volatile_write##bytes, bytes, write) \
+  UNALIGNED(__tsan_unaligned_read##bytes, bytes, read)            \
+  UNALIGNED(__tsan_unaligned_write##bytes, bytes, write)          \
+  UNALIGNED(__tsan_unaligned_volatile_read##bytes, bytes, read)   \
+  UNALIGNED(__tsan_unaligned_volatile_write##bytes, bytes, write) \
   READ_WRITE(__tsan_unaligned_read_write##bytes, bytes)
 
 ACCESSES(1)
@@ -57,16 +43,16 @@ UNALIGNED_ACCESSES(8)
 UNALIGNED_ACCESSES(16)
 
 SYNCOPATE_EXPORT void __tsan_read_range(void* at, std::size_t bytes) {
-  if (bytes != 0) access(at, bytes, kind::read, SYNCOPATE_CALLER);
+  access_range(at, bytes, kind::read, SYNCOPATE_CALLER);
 }
 SYNCOPATE_EXPORT void __tsan_write_range(void* at, std::size_t bytes) {
-  if (bytes != 0) access(at, bytes, kind::write, SYNCOPATE_CALLER);
+  access_range(at, bytes, kind::write, SYNCOPATE_CALLER);
 }
 SYNCOPATE_EXPORT void __tsan_read_range_pc(void* at, std::size_t bytes, void* place) {
-  if (bytes != 0) access(at, bytes, kind::read, place);
+  access_range(at, bytes, kind::read, place);
 }
 SYNCOPATE_EXPORT void __tsan_write_range_pc(void* at, std::size_t bytes, void* place) {
-  if (bytes != 0) access(at, bytes, kind::write, place);
+  access_range(at, bytes, kind::write, place);
 }
 
 SYNCOPATE_EXPORT void __tsan_vptr_read(void** at) {

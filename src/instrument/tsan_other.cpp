@@ -12,7 +12,6 @@ using namespace syncopate;
 #define NOTHING(name, ...) \
   SYNCOPATE_EXPORT void name(__VA_ARGS__) {}
 
-NOTHING(__tsan_init)
 NOTHING(__tsan_func_entry, void*)
 NOTHING(__tsan_func_exit)
 NOTHING(__tsan_ignore_thread_begin)

@@ -1,0 +1,129 @@
+// atomic_seam.h -- L0: what the compiler's calls for atomic operations come to on the machines with
+// an engine: it makes the operation; code that runs outside the program makes it itself. The
+// emulated machine has its own file of this name (src/machine/emulated/seam).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "instrument/engine.h"
+#include "instrument/scope.h"
+
+namespace syncopate::instrument {
+using engine::operation;
+using engine::word;
+using u128 = unsigned __int128;
+
+// For the engine call that follows. Bits above the lowest 15 are hints (hardware lock elision).
+inline std::memory_order order(int given) noexcept {
+  order_is_programs = true;
+  return static_cast<std::memory_order>(given & 0x7fff);
+}
+
+template <class T>
+engine::address address(const volatile T* at) noexcept {
+  return reinterpret_cast<engine::address>(at);
+}
+
+// ---- outside the program: sequentially consistent, whatever was asked for -----------------------
+
+template <class T>
+T own_load(const volatile T* at) noexcept {
+  if constexpr (sizeof(T) == 16) {
+    // There is no 16-byte load but the compare-exchange, which writes what it found.
+    return __sync_val_compare_and_swap(const_cast<volatile T*>(at), T{0}, T{0});
+  } else {
+    return __atomic_load_n(at, __ATOMIC_SEQ_CST);
+  }
+}
+template <class T>
+T own_compare_exchange(volatile T* at, T expected, T desired) noexcept {
+  return __sync_val_compare_and_swap(at, expected, desired);
+}
+template <class T>
+T apply(operation what, T old, T operand) noexcept {
+  switch (what) {
+    case operation::exchange: return operand;
+    case operation::add: return static_cast<T>(old + operand);
+    case operation::sub: return static_cast<T>(old - operand);
+    case operation::and_: return static_cast<T>(old & operand);
+    case operation::or_: return static_cast<T>(old | operand);
+    case operation::xor_: return static_cast<T>(old ^ operand);
+    case operation::nand: return static_cast<T>(~(old & operand));
+  }
+  __builtin_unreachable();
+}
+template <class T>
+T own_modify(volatile T* at, operation what, T operand) noexcept {
+  T old = own_load(at);
+  for (;;) {
+    const T found = own_compare_exchange(at, old, apply(what, old, operand));
+    if (found == old) return old;
+    old = found;
+  }
+}
+
+// ---- either ------------------------------------------------------------------------------------
+
+template <class T>
+T load(const volatile T* at, int how, engine::place where) {
+  if (!in_program()) [[unlikely]]
+    return own_load(at);
+  const engine_scope inside;
+  return static_cast<T>(engine::load(address(at), sizeof(T), order(how), where));
+}
+
+template <class T>
+void store(volatile T* at, T value, int how, engine::place where) {
+  if (!in_program()) [[unlikely]] {
+    own_modify(at, operation::exchange, value);
+    return;
+  }
+  const engine_scope inside;
+  engine::store(address(at), sizeof(T), value, order(how), where);
+}
+
+template <class T>
+T modify(volatile T* at, operation what, T operand, int how, engine::place where) {
+  if (!in_program()) [[unlikely]]
+    return own_modify(at, what, operand);
+  const engine_scope inside;
+  return static_cast<T>(engine::modify(address(at), sizeof(T), what, operand, order(how), where));
+}
+
+// Returns what was found.
+template <class T>
+T compare_exchange(volatile T* at, T expected, T desired, int how, int how_failed, bool weak,
+                   bool& exchanged, engine::place where) {
+  if (!in_program()) [[unlikely]] {
+    const T found = own_compare_exchange(at, expected, desired);
+    exchanged = found == expected;
+    return found;
+  }
+  const engine_scope inside;
+  word found = expected;
+  exchanged = engine::compare_exchange(address(at), sizeof(T), found, desired, order(how),
+                                       order(how_failed), weak, where);
+  return exchanged ? expected : static_cast<T>(found);
+}
+
+template <class T>
+int compare_exchange_at(volatile T* at, T* expected, T desired, int how, int how_failed, bool weak,
+                        engine::place where) {
+  bool exchanged;
+  const T found = compare_exchange(at, *expected, desired, how, how_failed, weak, exchanged, where);
+  if (!exchanged) *expected = found;
+  return exchanged;
+}
+
+inline void fence(int how, engine::place where) {
+  if (!in_program()) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return;
+  }
+  const engine_scope inside;
+  engine::fence(order(how), where);
+}
+
+}  // namespace syncopate::instrument
+

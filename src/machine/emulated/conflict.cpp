@@ -1,0 +1,157 @@
+#include "conflict.h"
+
+#include <syncopate/machine/system_call.h>
+
+#include <algorithm>
+
+#include <sys/syscall.h>
+
+#include "observer.h"
+#include "options.h"
+#include "transaction.h"
+
+namespace syncopate::emulated {
+
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto acquire = std::memory_order_acquire;
+constexpr auto acq_rel = std::memory_order_acq_rel;
+
+void give_up_if_doomed() noexcept {
+  thread* const me = here.current;
+  if (me != nullptr && is_doomed(*me)) abort_transaction(*me, reason::conflict, nullptr);
+}
+
+bool doom(thread& victim, std::uint64_t seen, line l, place where) noexcept {
+  if (!victim.status.compare_exchange_strong(seen, status_word::doomed(seen, l))) return false;
+  if (observing) victim.requester.store(where, std::memory_order_release);
+  return true;
+}
+
+std::uint64_t holders(std::uint64_t word, use what) noexcept {
+  return writer_slot_bit(word) | (what == use::write ? word & mark::readers : 0);
+}
+
+void doom_holder(unsigned slot, line l, place where) noexcept {
+  thread* const victim = slot_owner[slot].load(acquire);
+  if (victim == nullptr) return;
+  const std::uint64_t status = victim->status.load();
+  if (status_word::state_of(status) != state::active) return;
+  // Still that transaction's, not a later one's in the slot: the status was read before.
+  const std::uint64_t word = shadow(l).load();
+  if (((word & mark::readers) | writer_slot_bit(word)) >> slot & 1) doom(*victim, status, l, where);
+}
+
+void note_line(thread& t, line l, place where) noexcept { t.lines.push({l, where}); }
+
+// Waits until the line can be taken. Returns: its word.
+std::uint64_t await_takeable(thread& t, line l, place where) noexcept {
+  backoff wait;
+  for (;;) {
+    const std::uint64_t word = shadow(l).load(acquire);
+    if ((word & mark::locked) != 0) {
+      give_up_if_doomed();
+      wait.once();
+    } else if ((writer_slot_bit(word) & ~t.bit) != 0) {
+      expel_holders(l, use::read, where);
+    } else {
+      return word;
+    }
+  }
+}
+
+}  // namespace
+
+void backoff::once() noexcept {
+  constexpr unsigned short_wait = 64;
+  if (++turns_ < short_wait) __builtin_ia32_pause();
+  else machine::system_call(SYS_sched_yield);
+}
+
+void expel_holders(line l, use what, place where) noexcept {
+  backoff wait;
+  for (;;) {
+    const thread* const me = here.current;
+    std::uint64_t others = holders(shadow(l).load(acquire), what);
+    if (me != nullptr) others &= ~me->bit;
+    if (others == 0) return;
+    give_up_if_doomed();
+    for (; others != 0; others &= others - 1) {
+      doom_holder(static_cast<unsigned>(std::countr_zero(others)), l, where);
+    }
+    wait.once();
+  }
+}
+
+void expel_stack_owner(line l, place where) noexcept {
+  const std::uintptr_t at = l * line_bytes;
+  for (thread* t = all_threads.load(acquire); t != nullptr; t = t->next_thread) {
+    if (t == here.self || !on_own_stack(*t, at + line_bytes - 1)) continue;
+    backoff wait;
+    for (;;) {
+      const std::uint64_t status = t->status.load();
+      if (status_word::state_of(status) == state::idle) break;
+      if (at + line_bytes <= t->live_from.load(relaxed)) break;
+      give_up_if_doomed();
+      if (status_word::state_of(status) == state::active) doom(*t, status, l, where);
+      wait.once();
+    }
+  }
+}
+
+void acquire_for_read(thread& t, line l, place where) noexcept {
+  for (;;) {
+    std::uint64_t word = await_takeable(t, l, where);
+    if (shadow(l).compare_exchange_weak(word, word | t.bit, acq_rel, relaxed)) break;
+  }
+  note_line(t, l, where);
+  if (++t.read_lines > options.read_lines) {
+    abort_transaction(t, reason::read_capacity, where);
+  }
+}
+
+void acquire_for_write(thread& t, line l, place where) noexcept {
+  std::uint64_t word;
+  for (;;) {
+    word = await_takeable(t, l, where);
+    const std::uint64_t taken = ((word & ~mark::writer) | t.bit | t.writer) + mark::one_version;
+    if (shadow(l).compare_exchange_weak(word, taken, acq_rel, relaxed)) break;
+  }
+  if ((word & t.bit) == 0) note_line(t, l, where);
+  if ((word & mark::readers & ~t.bit) != 0) expel_holders(l, use::write, where);
+  if ((word & mark::stack) != 0) expel_stack_owner(l, where);
+  ++t.written_lines;
+  if (++t.set_use[l % options.sets] > options.ways) {
+    abort_transaction(t, reason::write_capacity, where);
+  }
+}
+
+void release_lines(thread& t) noexcept {
+  for (const touched_line* each = t.lines.next; each-- != t.lines.first;) {
+    shadow_word& word = shadow(each->at);
+    const bool written = (word.load(relaxed) & mark::writer) == t.writer;
+    word.fetch_and(~(t.bit | (written ? mark::writer : 0)), std::memory_order_release);
+  }
+  t.lines.clear();
+}
+
+line_lock::line_lock(std::uintptr_t at, use what, place where) noexcept
+    : word_(shadow(line_of(at))) {
+  backoff wait;
+  std::uint64_t word = word_.load(relaxed);
+  while ((word & mark::locked) != 0 ||
+         !word_.compare_exchange_weak(word, word | mark::locked, std::memory_order_acquire,
+                                      relaxed)) {
+    if ((word & mark::locked) != 0) {
+      wait.once();
+      word = word_.load(relaxed);
+    }
+  }
+  if (holders(word, what) != 0) expel_holders(line_of(at), what, where);
+  if (what == use::write && (word & mark::stack) != 0) expel_stack_owner(line_of(at), where);
+}
+
+line_lock::~line_lock() { word_.fetch_and(~mark::locked, std::memory_order_release); }
+
+}  // namespace syncopate::emulated

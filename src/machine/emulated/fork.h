@@ -1,0 +1,8 @@
+// fork.h -- L0: a child of fork has one thread: no other one's transaction may be half done in it.
+#pragma once
+
+namespace syncopate::emulated {
+
+void watch_forks() noexcept;
+
+}  // namespace syncopate::emulated

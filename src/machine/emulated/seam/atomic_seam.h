@@ -1,0 +1,147 @@
+// atomic_seam.h -- L0: what the compiler's calls for atomic operations come to on the emulated
+// machine. The machines with an engine have src/instrument/fibers/atomic_seam.h in its place.
+//
+// In a transaction: a plain access of a line that is the transaction's own. Outside: the processor's
+// operation, with the line locked against transactions; so the operation is exact also where
+// transactions run on the line. Orders are those of the processor's locked operations, the strongest:
+// code that needs them weaker does not exist.
+#pragma once
+
+#include <cstdint>
+
+#include "instrument/engine.h"
+#include "machine/emulated/access.h"
+
+namespace syncopate::instrument {
+
+using engine::operation;
+using u128 = unsigned __int128;
+
+template <class T>
+inline constexpr bool is_wide = sizeof(T) == 16;
+
+inline bool in_transaction() noexcept { return emulated::here.current != nullptr; }
+template <class T>
+std::uintptr_t address(const volatile T* at) noexcept {
+  return reinterpret_cast<std::uintptr_t>(at);
+}
+
+template <class T>
+T processors_load(const volatile T* at) noexcept {
+  if constexpr (is_wide<T>)
+    return __sync_val_compare_and_swap(const_cast<volatile T*>(at), T{0}, T{0});
+  else return __atomic_load_n(at, __ATOMIC_SEQ_CST);
+}
+
+template <class T>
+T apply(operation what, T old, T operand) noexcept {
+  switch (what) {
+    case operation::exchange: return operand;
+    case operation::add: return static_cast<T>(old + operand);
+    case operation::sub: return static_cast<T>(old - operand);
+    case operation::and_: return static_cast<T>(old & operand);
+    case operation::or_: return static_cast<T>(old | operand);
+    case operation::xor_: return static_cast<T>(old ^ operand);
+    case operation::nand: return static_cast<T>(~(old & operand));
+  }
+  __builtin_unreachable();
+}
+
+// A loop of compare-exchanges also for what has an instruction of its own: uninstrumented code may
+// change the word at the same time.
+template <class T>
+T processors_modify(volatile T* at, operation what, T operand) noexcept {
+  if constexpr (!is_wide<T>) {
+    if (what == operation::exchange) return __atomic_exchange_n(at, operand, __ATOMIC_SEQ_CST);
+    if (what == operation::add) return __atomic_fetch_add(at, operand, __ATOMIC_SEQ_CST);
+  }
+  T old = processors_load(at);
+  for (;;) {
+    const T found = __sync_val_compare_and_swap(at, old, apply(what, old, operand));
+    if (found == old) return old;
+    old = found;
+  }
+}
+
+template <class T>
+[[gnu::noinline]] T load_locked(const volatile T* at, engine::place where) noexcept {
+  const emulated::line_lock lock(address(at), emulated::use::read, where);
+  return processors_load(at);
+}
+
+// No transaction has written the line before, none after, and the version tells that none came and
+// went in between: then the value is nobody's in between.
+template <class T>
+T load(const volatile T* at, int, engine::place where) noexcept {
+  if (in_transaction()) {
+    emulated::read(at, sizeof(T), where);
+    return *at;
+  }
+  if constexpr (!is_wide<T>) {
+    constexpr std::uint64_t no_owner = emulated::mark::writer | emulated::mark::locked;
+    emulated::shadow_word& word = emulated::shadow(emulated::line_of(at));
+    const std::uint64_t before = word.load(std::memory_order_acquire);
+    const T value = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+    const std::uint64_t after = word.load(std::memory_order_acquire);
+    const std::uint64_t changed = (before ^ after) & emulated::mark::version;
+    if (((before | after) & no_owner) == 0 && changed == 0) [[likely]]
+      return value;
+  }
+  return load_locked(at, where);
+}
+
+template <class T>
+void store(volatile T* at, T value, int, engine::place where) noexcept {
+  if (in_transaction()) {
+    emulated::write(at, sizeof(T), where);
+    *at = value;
+    return;
+  }
+  const emulated::line_lock lock(address(at), emulated::use::write, where);
+  if constexpr (is_wide<T>) processors_modify(at, operation::exchange, value);
+  else __atomic_store_n(at, value, __ATOMIC_RELEASE);  // the unlocking is a full barrier
+}
+
+template <class T>
+T modify(volatile T* at, operation what, T operand, int, engine::place where) noexcept {
+  if (in_transaction()) {
+    emulated::write(at, sizeof(T), where);
+    const T old = *at;
+    *at = apply(what, old, operand);
+    return old;
+  }
+  const emulated::line_lock lock(address(at), emulated::use::write, where);
+  return processors_modify(at, what, operand);
+}
+
+// Returns what was found.
+template <class T>
+T compare_exchange(volatile T* at, T expected, T desired, int, int, bool, bool& exchanged,
+                   engine::place where) noexcept {
+  T found;
+  if (in_transaction()) {
+    emulated::write(at, sizeof(T), where);
+    found = *at;
+    if (found == expected) *at = desired;
+  } else {
+    const emulated::line_lock lock(address(at), emulated::use::write, where);
+    found = __sync_val_compare_and_swap(at, expected, desired);
+  }
+  exchanged = found == expected;
+  return found;
+}
+
+template <class T>
+int compare_exchange_at(volatile T* at, T* expected, T desired, int how, int how_failed, bool weak,
+                        engine::place where) noexcept {
+  bool exchanged;
+  const T found = compare_exchange(at, *expected, desired, how, how_failed, weak, exchanged, where);
+  if (exchanged) return 1;
+  if (in_transaction()) emulated::write_range(address(expected), sizeof(T), where);
+  *expected = found;
+  return 0;
+}
+
+inline void fence(int, engine::place) noexcept { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+}  // namespace syncopate::instrument

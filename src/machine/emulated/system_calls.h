@@ -1,0 +1,13 @@
+// system_calls.h -- L0: system calls in transactions end them. The kernel tells of each one by a
+// signal (Syscall User Dispatch, Linux 5.11) while the thread's byte says so.
+#pragma once
+
+#include "thread.h"
+
+namespace syncopate::emulated {
+
+// For the calling thread, once. Kernels that refuse are told of once when SYNCOPATE_VERBOSE is set;
+// library calls end transactions even so (library_calls.h).
+void dispatch_calls(thread&) noexcept;
+
+}  // namespace syncopate::emulated

@@ -1,0 +1,196 @@
+// thread.h -- L0: what the emulated machine keeps of a thread, its transaction above all.
+//
+// Records are made once and used again, never given back: others may look at the record of a thread
+// that ends. A transaction needs a slot, its bit in the marks of lines; a thread keeps the slot it
+// had until another one takes it over in between.
+//
+// Invariants
+//   T1  here.current is set from begin to commit or roll-back, and null while memory is being
+//       rolled back.
+//   T2  slot_owner[i] == t while t's transaction runs in slot i; it is taken from an idle t only.
+//   T3  The status is `active` before the stack is copied, `idle` after the last mark is cleared.
+#pragma once
+
+#include <syncopate/machine/types.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include <signal.h>
+
+#include "buffer.h"
+#include "instrument/engine.h"
+#include "shadow.h"
+
+namespace syncopate::emulated {
+
+using place = engine::place;
+
+// What the assembly saves and restores (switch_x86_64.cpp knows the order).
+struct registers {
+  std::uintptr_t preserved[6];   // rbx rbp r12 r13 r14 r15
+  std::uintptr_t stack_pointer;  // after begin's return
+  std::uintptr_t resume;         // begin's return address
+  std::uint32_t vector_control;
+  std::uint16_t float_control;
+};
+
+// A transaction's life in one word, so that a doom hits no later transaction of the thread:
+// bits 0..2 state, 3..22 number of the transaction, 23..63 the line that it was doomed for.
+enum class state : std::uint64_t { idle = 0, active = 1, doomed = 2, committed = 4 };
+namespace status_word {
+constexpr state state_of(std::uint64_t word) noexcept { return static_cast<state>(word & 7); }
+constexpr bool is_doomed(std::uint64_t word) noexcept { return (word & 2) != 0; }
+constexpr std::uint64_t make(state s, std::uint64_t number) noexcept {
+  return static_cast<std::uint64_t>(s) | (number & 0xfffff) << 3;
+}
+constexpr std::uint64_t doomed(std::uint64_t active, line by) noexcept {
+  return (active & ~std::uint64_t{7}) | static_cast<std::uint64_t>(state::doomed) | by << 23;
+}
+constexpr line line_of(std::uint64_t word) noexcept { return word >> 23; }
+}  // namespace status_word
+
+// Why a transaction ended; finer than machine::htm::cause.
+enum class reason : std::uint8_t {
+  none,
+  conflict,
+  write_capacity,
+  read_capacity,
+  explicit_,
+  nesting,
+  time_limit,
+  injected,
+  spurious,
+  system_call,
+  library_call,
+  waiting,
+  signal,
+  fault,
+  always_abort,
+  refused,  // begin() found no slot, or a stack that is not the thread's
+  count
+};
+
+struct undo_entry {
+  std::uint64_t where;  // the address; its length, at most 8, from bit 48
+  std::uint64_t old;
+};
+
+struct touched_line {
+  line at;
+  place first;  // the first access
+};
+
+struct thread {
+  registers saved;
+
+  // What each access looks at.
+  std::uint64_t bit = 0;     // of the slot; 0 without one
+  std::uint64_t writer = 0;  // the slot's number in place in a shadow word
+  std::uint8_t writer_byte = 0;
+  std::uint8_t slot = 0;
+  std::int64_t countdown = 0;  // accesses until something is due (events.cpp)
+  buffer<undo_entry> undo;
+  std::uintptr_t stack_low = 0, stack_top = 0;  // [low, top): what begin copies ends at top
+  std::atomic<std::uintptr_t> live_from{0};     // begin's stack pointer
+
+  unsigned depth = 0;
+  machine::htm::mode mode{};
+  std::uint64_t number = 0;
+  buffer<touched_line> lines;
+  std::uint32_t read_lines = 0, written_lines = 0;
+  std::uint8_t set_use[1024];
+  buffer<unsigned char> stack_copy;
+  std::uint64_t armed = 0;  // the access at which countdown runs out
+  std::uint64_t spurious_at = 0, yield_at = 0;
+  bool inject = true;  // the next transaction is to be aborted by injection
+  std::uint64_t random_state = 0;
+
+  buffer<void*> allocated, freed;
+  int saved_errno = 0;
+  void* exceptions[2] = {};  // a copy of __cxa_eh_globals
+  void** exceptions_at = nullptr;
+
+  // Why it is being aborted.
+  reason why = reason::none;
+  std::uint8_t code = 0;
+  const char* called = nullptr;  // library_call
+  place where = nullptr;
+
+  // The kernel reads this byte at each system call of the thread (system_calls.cpp).
+  volatile char block_calls = 0;
+  bool dispatches_calls = false;
+  bool has_signal = false;  // one that came at a bad moment, with the mask to return to
+  siginfo_t signal_info;
+  sigset_t signal_mask;
+
+  unsigned index = 0;  // dense, used again
+  std::uintptr_t marked_from = 0;
+  bool in_use = false;
+  int end_rounds = 0;
+  int id = 0;  // the system's
+  std::uintptr_t thread_pointer = 0;
+  thread* next_thread = nullptr;
+  void* statistics = nullptr;  // observer.cpp
+
+  alignas(64) std::atomic<std::uint64_t> status{0};
+  std::atomic<place> requester{nullptr};  // of the conflict; while statistics are kept
+};
+
+struct local_state {
+  thread* current = nullptr;  // while the thread is in a transaction
+  thread* self = nullptr;     // once it is known
+  int inside = 0;             // the machine's code runs that must not be left halfway
+};
+inline thread_local constinit local_state here [[gnu::tls_model("initial-exec")]];
+
+inline constinit std::atomic<thread*> slot_owner[slots] = {};
+inline constinit std::atomic<thread*> all_threads{nullptr};
+
+// The calling thread's record, made at the first call. A thread that did not say where its stack
+// ends (enter_thread) cannot begin transactions.
+thread& self() noexcept;
+// At the start of a thread: its stack ends at `top`.
+void enter_thread(std::uintptr_t top) noexcept;
+
+// Gives the thread a slot of its own. Returns: whether there was one.
+bool take_slot(thread&) noexcept;
+
+// Marks the lines of the stack from `low` up as stack.
+void mark_stack(thread&, std::uintptr_t low) noexcept;
+
+inline bool on_own_stack(const thread& t, std::uintptr_t at) noexcept {
+  return at - t.stack_low < t.stack_top - t.stack_low;
+}
+
+// While one exists, signals wait and system calls pass: the machine's own work.
+class runtime_scope {
+ public:
+  runtime_scope() noexcept;
+  ~runtime_scope();
+  runtime_scope(const runtime_scope&) = delete;
+  runtime_scope& operator=(const runtime_scope&) = delete;
+};
+
+// Only what follows here is for other files' own use.
+void deliver_signal(thread&) noexcept;  // signals.cpp
+
+// The byte and the count change in this order so that a signal never finds calls blocked by one who
+// may not be left: its own return is a call, too.
+inline runtime_scope::runtime_scope() noexcept {
+  if (here.current != nullptr) here.current->block_calls = 0;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  here.inside = here.inside + 1;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+inline runtime_scope::~runtime_scope() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  here.inside = here.inside - 1;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (here.inside != 0 || here.self == nullptr) return;
+  if (here.current != nullptr && here.current->dispatches_calls) here.current->block_calls = 1;
+  if (here.self->has_signal) [[unlikely]]
+    deliver_signal(*here.self);
+}
+
+}  // namespace syncopate::emulated

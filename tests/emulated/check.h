@@ -1,0 +1,71 @@
+// check.h -- what the programs of this folder share.
+#pragma once
+
+#include <syncopate/machine.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include <sched.h>
+
+#define CHECK(condition)                                                           \
+  do {                                                                             \
+    if (!(condition)) {                                                            \
+      std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      std::_Exit(1);                                                               \
+    }                                                                              \
+  } while (false)
+
+namespace htm = syncopate::machine::htm;
+
+// Runs work() in a transaction. Returns: how that ended; cause::started when it committed.
+template <class Work>
+htm::status attempt(Work work, htm::mode mode = htm::mode::normal) {
+  const htm::status status = htm::begin(mode);
+  if (!status.started()) return status;
+  work();
+  htm::commit();
+  return status;
+}
+
+// The same, until it commits or 1000 attempts have failed. Returns: whether it has.
+template <class Work>
+bool retry(Work work) {
+  for (int i = 0; i < 1000; ++i)
+    if (attempt(work).started()) return true;
+  return false;
+}
+
+// Runs work(index) in `count` threads.
+template <class Work>
+void run_threads(unsigned count, Work work) {
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < count; ++i) threads.emplace_back([&work, i] { work(i); });
+  for (std::thread& t : threads) t.join();
+}
+
+// A word that the machine does not see: what a transaction tells the other threads through it is
+// not rolled back.
+struct unseen {
+  int value = 0;
+
+  [[gnu::noinline]] __attribute__((no_sanitize("thread"))) void set(int v) {
+    __atomic_store_n(&value, v, __ATOMIC_SEQ_CST);
+  }
+  [[gnu::noinline]] __attribute__((no_sanitize("thread"))) int get() const {
+    return __atomic_load_n(&value, __ATOMIC_SEQ_CST);
+  }
+  [[gnu::noinline]] __attribute__((no_sanitize("thread"))) void add(int v) {
+    __atomic_fetch_add(&value, v, __ATOMIC_SEQ_CST);
+  }
+  // Outside transactions.
+  void await(int v) const {
+    while (get() < v) sched_yield();
+  }
+  // In transactions, which may not yield.
+  [[gnu::noinline]] __attribute__((no_sanitize("thread"))) void await_spinning(int v) const {
+    while (__atomic_load_n(&value, __ATOMIC_SEQ_CST) < v) __builtin_ia32_pause();
+  }
+};

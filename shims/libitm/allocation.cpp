@@ -1,0 +1,63 @@
+// allocation.cpp -- malloc, calloc, free, new and delete in transactions.
+#include "abi.h"
+
+#include <cstdlib>
+
+using namespace syncopate::tm;
+
+// The program's operators, where it is C++; the names are the compiler's.
+extern "C" {
+[[gnu::weak]] void* _Znwm(std::size_t);
+[[gnu::weak]] void* _Znam(std::size_t);
+[[gnu::weak]] void* _ZnwmRKSt9nothrow_t(std::size_t, const void*) noexcept;
+[[gnu::weak]] void* _ZnamRKSt9nothrow_t(std::size_t, const void*) noexcept;
+[[gnu::weak]] void _ZdlPv(void*) noexcept;
+[[gnu::weak]] void _ZdaPv(void*) noexcept;
+}
+
+namespace {
+
+// Enters the block among those to be freed on roll-back.
+void* note(void* at, std::size_t size, free_function release) noexcept {
+  transaction* const tx = current;
+  if (at == nullptr || tx == nullptr || tx->depth == 0 || tx->how == mode::alone) return at;
+  if (!tx->allocated.add(at, size, release)) {
+    release(at);
+    restart(tx, cause::memory);
+  }
+  if (tx->checkpoints.empty()) {
+    tx->captured = reinterpret_cast<address>(at);
+    tx->captured_size = size;
+  }
+  return at;
+}
+
+void free_later(void* at, free_function release) noexcept {
+  transaction* const tx = current;
+  if (at == nullptr) return;
+  if (tx == nullptr || tx->depth == 0 || tx->how == mode::alone) return release(at);
+  if (!tx->freed.add(at, 0, release)) restart(tx, cause::memory);
+}
+
+}  // namespace
+
+SYNCOPATE_ITM void* _ITM_malloc(std::size_t size) { return note(std::malloc(size), size, std::free); }
+SYNCOPATE_ITM void* _ITM_calloc(std::size_t count, std::size_t size) {
+  return note(std::calloc(count, size), count * size, std::free);
+}
+SYNCOPATE_ITM void _ITM_free(void* at) { free_later(at, std::free); }
+
+SYNCOPATE_ITM void* _ZGTtnwm(std::size_t size) { return note(_Znwm(size), size, _ZdlPv); }
+SYNCOPATE_ITM void* _ZGTtnam(std::size_t size) { return note(_Znam(size), size, _ZdaPv); }
+SYNCOPATE_ITM void* _ZGTtnwmRKSt9nothrow_t(std::size_t size, const void* tag) {
+  return note(_ZnwmRKSt9nothrow_t(size, tag), size, _ZdlPv);
+}
+SYNCOPATE_ITM void* _ZGTtnamRKSt9nothrow_t(std::size_t size, const void* tag) {
+  return note(_ZnamRKSt9nothrow_t(size, tag), size, _ZdaPv);
+}
+SYNCOPATE_ITM void _ZGTtdlPv(void* at) { free_later(at, _ZdlPv); }
+SYNCOPATE_ITM void _ZGTtdlPvm(void* at, std::size_t) { free_later(at, _ZdlPv); }
+SYNCOPATE_ITM void _ZGTtdlPvRKSt9nothrow_t(void* at, const void*) { free_later(at, _ZdlPv); }
+SYNCOPATE_ITM void _ZGTtdlPvmRKSt9nothrow_t(void* at, std::size_t, const void*) { free_later(at, _ZdlPv); }
+SYNCOPATE_ITM void _ZGTtdaPv(void* at) { free_later(at, _ZdaPv); }
+SYNCOPATE_ITM void _ZGTtdaPvRKSt9nothrow_t(void* at, const void*) { free_later(at, _ZdaPv); }

@@ -1,0 +1,140 @@
+// clones.cpp -- the transactional clones of functions: registered by each loaded object, looked up
+// wherever a transaction calls through a pointer.
+//
+// A look-up is one probe or two in a hash table that is never changed once it is published:
+// registering makes a new one. Old tables may be in use by running transactions and are kept; after
+// many changes, all transactions are stopped for a moment and the old tables freed.
+#include "abi.h"
+
+#include "tm/regime.h"
+
+#include <cstdlib>
+#include <cstdio>
+
+#include <pthread.h>
+
+using namespace syncopate::tm;
+
+namespace {
+
+struct pair {
+  void* original;
+  void* clone;
+};
+struct registration {
+  const pair* first;
+  std::size_t count;
+  registration* next;
+};
+struct hash_table {
+  std::size_t mask;
+  hash_table* older;
+  pair slots[];
+};
+
+std::atomic<hash_table*> published{nullptr};
+registration* registrations = nullptr;
+std::size_t old_tables = 0;
+constexpr std::size_t many_tables = 64;
+pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+
+std::size_t slot_of(const void* function, std::size_t mask) noexcept {
+  return (reinterpret_cast<address>(function) >> 4) * 0x9e3779b97f4a7c15u >> 20 & mask;
+}
+
+void* find(const void* function) noexcept {
+  const hash_table* const table = published.load(std::memory_order_acquire);
+  if (table == nullptr) return nullptr;
+  for (std::size_t i = slot_of(function, table->mask);; i = (i + 1) & table->mask) {
+    if (table->slots[i].original == function) return table->slots[i].clone;
+    if (table->slots[i].original == nullptr) return nullptr;
+  }
+}
+
+void insert(hash_table* table, const pair& p) noexcept {
+  std::size_t i = slot_of(p.original, table->mask);
+  while (table->slots[i].original != nullptr) {
+    if (table->slots[i].original == p.original) return;
+    i = (i + 1) & table->mask;
+  }
+  table->slots[i] = p;
+}
+
+[[noreturn]] void no_memory() noexcept {
+  std::fputs("libitm (syncopate): no memory for the table of transactional functions\n", stderr);
+  std::abort();
+}
+
+// Requires: guard.
+void publish() noexcept {
+  std::size_t count = 0, size = 64;
+  for (const registration* r = registrations; r != nullptr; r = r->next) count += r->count;
+  while (size < 2 * count) size *= 2;
+  auto* const table = static_cast<hash_table*>(
+      std::calloc(1, sizeof(hash_table) + size * sizeof(pair)));
+  if (table == nullptr) no_memory();
+  table->mask = size - 1;
+  for (const registration* r = registrations; r != nullptr; r = r->next)
+    for (std::size_t i = 0; i < r->count; ++i)
+      if (r->first[i].original != nullptr) insert(table, r->first[i]);
+  table->older = published.load(std::memory_order_relaxed);
+  ++old_tables;
+  published.store(table, std::memory_order_release);
+}
+
+// Frees the tables that were published before the present one. Requires: guard, no transaction runs.
+void free_older() noexcept {
+  hash_table* const table = published.load(std::memory_order_relaxed);
+  for (hash_table* t = table->older; t != nullptr;) {
+    hash_table* const older = t->older;
+    std::free(t);
+    t = older;
+  }
+  table->older = nullptr;
+  old_tables = 0;
+}
+
+}  // namespace
+
+SYNCOPATE_ITM void _ITM_registerTMCloneTable(void* table, std::size_t count) {
+  auto* const r = static_cast<registration*>(std::malloc(sizeof(registration)));
+  if (r == nullptr) no_memory();
+  pthread_mutex_lock(&guard);
+  *r = {static_cast<const pair*>(table), count, registrations};
+  registrations = r;
+  publish();
+  pthread_mutex_unlock(&guard);
+}
+
+SYNCOPATE_ITM void _ITM_deregisterTMCloneTable(void* table) {
+  pthread_mutex_lock(&guard);
+  for (registration** r = &registrations; *r != nullptr; r = &(*r)->next) {
+    if ((*r)->first != table) continue;
+    registration* const gone = *r;
+    *r = gone->next;
+    std::free(gone);
+    publish();
+    break;
+  }
+  const bool many = old_tables > many_tables;
+  pthread_mutex_unlock(&guard);
+  transaction* const tx = current;
+  if (!many || tx == nullptr || tx->depth != 0) return;
+  now.acquire(tx);
+  pthread_mutex_lock(&guard);
+  free_older();
+  pthread_mutex_unlock(&guard);
+  now.release(tx);
+}
+
+SYNCOPATE_ITM void* _ITM_getTMCloneOrIrrevocable(void* function) {
+  if (void* const clone = find(function)) return clone;
+  become_irrevocable(self());
+  return function;
+}
+
+SYNCOPATE_ITM void* _ITM_getTMCloneSafe(void* function) {
+  if (void* const clone = find(function)) return clone;
+  std::fprintf(stderr, "libitm (syncopate): the function at %p has no transactional clone\n", function);
+  std::abort();
+}

@@ -1,0 +1,91 @@
+// transactions.cpp -- begin, commit, cancel, and questions about the running transaction.
+#include "abi.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace syncopate;
+using namespace syncopate::tm;
+
+namespace {
+
+enum abort_reason : int { user_abort = 1, user_retry = 2, outer_abort = 16 };
+enum how_executing : int { outside, in_retryable, in_irrevocable };
+constexpr int interface_version = 90;  // _ITM_VERSION_NO
+constexpr u64 no_transaction = 1;
+
+struct source_location {
+  std::int32_t reserved, flags, reserved2, reserved3;
+  const char* where;
+};
+
+}  // namespace
+
+extern "C" [[gnu::visibility("hidden")]] u32 syncopate_itm_begin(u32 properties,
+                                                                 const registers* where) {
+  return begin(properties, *where);
+}
+
+SYNCOPATE_ITM void _ITM_commitTransaction() { commit(); }
+
+SYNCOPATE_ITM void _ITM_commitTransactionEH(void* exception) {
+  transaction* const tx = current;
+  tx->eh.in_flight = exception;
+  commit();
+  tx->eh.in_flight = nullptr;
+}
+
+SYNCOPATE_ITM void _ITM_abortTransaction(int reason) {
+  transaction* const tx = self();
+  if (tx->depth == 0) {
+    std::fputs("libitm (syncopate): cancel outside of a transaction\n", stderr);
+    std::abort();
+  }
+  if (reason & user_retry) retry(tx);
+  cancel(tx, (reason & outer_abort) != 0);
+}
+
+SYNCOPATE_ITM void _ITM_changeTransactionMode(int /*serial irrevocable, the only one*/) {
+  become_irrevocable(self());
+}
+
+SYNCOPATE_ITM u32 _ITM_inTransaction() {
+  const transaction* const tx = current;
+  if (tx == nullptr || tx->depth == 0) return outside;
+  return tx->how == mode::alone ? in_irrevocable : in_retryable;
+}
+
+SYNCOPATE_ITM u64 _ITM_getTransactionId() {
+  transaction* const tx = current;
+  return tx == nullptr || tx->depth == 0 ? no_transaction : identity(tx);
+}
+
+SYNCOPATE_ITM int _ITM_versionCompatible(int version) { return version == interface_version; }
+
+SYNCOPATE_ITM const char* _ITM_libraryVersion() { return "Syncopate TM " SYNCOPATE_VERSION; }
+
+SYNCOPATE_ITM [[noreturn]] void _ITM_error(const source_location* at, int code) {
+  std::fprintf(stderr, "libitm (syncopate): the compiler reports error %d%s%s\n", code,
+               at != nullptr && at->where != nullptr ? " at " : "",
+               at != nullptr && at->where != nullptr ? at->where : "");
+  std::abort();
+}
+
+// What was logged for memory that the program gives up, or lets out of the transaction for good.
+SYNCOPATE_ITM void _ITM_dropReferences(void* at, std::size_t size) {
+  transaction* const tx = self();
+  tx->undo.drop(reinterpret_cast<address>(at), size);
+  tx->writes.flush(reinterpret_cast<address>(at), size);
+  tx->allocated.forget(at);
+}
+
+SYNCOPATE_ITM void _ITM_addUserCommitAction(void (*function)(void*), u64 /*resuming*/,
+                                            void* argument) {
+  transaction* const tx = self();
+  if (!tx->on_commit.add(function, argument)) restart(tx, cause::memory);
+}
+
+SYNCOPATE_ITM void _ITM_addUserUndoAction(void (*function)(void*), void* argument) {
+  transaction* const tx = self();
+  if (tx->how != mode::alone && !tx->on_undo.add(function, argument)) restart(tx, cause::memory);
+}

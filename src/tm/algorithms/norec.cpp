@@ -1,0 +1,159 @@
+// norec.cpp -- NOrec: no ownership records; one sequence lock for all that commit, and reads
+// validated by value.
+//
+// Source        Dalessandro, Spear & Scott, "NOrec: streamlining STM by abolishing ownership
+//               records", PPoPP 2010. How we deviate: reads of what the transaction has written are
+//               found by a 64-bit filter before the redo log is searched; reads that the compiler
+//               knows to be repeated are not logged again.
+// Reads         invisible; 1 load of the sequence word and 16 B of log each.
+// Writes        redo log. Commit: 1 RMW + 1 store on the sequence word, whatever was written.
+// Conflicts     found at the next read after another's commit, by value: no false ones.
+// Privatization safe without waiting: those that commit write back one after the other, and a
+//               transaction that is doomed finds the sequence word changed at its next read,
+//               before it uses the value.
+//
+// Invariants
+//   I1  sequence is odd exactly while one transaction, the one that made it odd, writes back.
+//   I2  All that a transaction has read was in memory together at a moment when sequence was its
+//       snapshot, an even number.
+// Memory order (each tag stands at its site below)
+//   [S]  acquire load of sequence -- synchronizes with [W]: memory is at least as new as that commit.
+//   [V]  acquire fence between reading a value and reading sequence again: if the value came from a
+//        write-back, the odd number before it, or a later one, is seen.
+//   [L]  acquire RMW that makes sequence odd; the release fence behind it keeps the write-back from
+//        being seen before the odd number (pairs with [V]).
+//   [W]  release store that makes it even again.
+#include "tm/engine.h"
+#include "tm/parts/patience.h"
+
+namespace syncopate::tm {
+namespace {
+
+alignas(64) constinit std::atomic<u64> sequence{0};
+
+// What the transaction read from its own stack or its own blocks may have changed by its own hand.
+bool may_change(const transaction* tx, address a) noexcept {
+  return on_own_stack(tx, a) || tx->allocated.covers(a);
+}
+
+u64 even_sequence() noexcept {
+  u64 now = sequence.load(std::memory_order_acquire);  // [S]
+  for (patience p; now & 1; now = sequence.load(std::memory_order_acquire)) p.wait();  // [S]
+  return now;
+}
+
+// Returns a snapshot at which all that was read is still what it was; restarts if there is none.
+[[gnu::noinline]] u64 validate(transaction* tx, cause why) noexcept {
+  for (;;) {
+    const u64 now = even_sequence();
+    for (const logged_value& entry : tx->reads)
+      if (entry.at.value() != entry.value && !may_change(tx, entry.at.where())) restart(tx, why);
+    std::atomic_thread_fence(std::memory_order_acquire);                    // [V]
+    if (sequence.load(std::memory_order_relaxed) == now) return now;  // [V]
+  }
+}
+
+struct norec : algorithm<norec> {
+  template <class T>
+  [[gnu::always_inline]] static T read(const T* at, transaction* tx, bool keep) {
+    const address a = reinterpret_cast<address>(at);
+    if (__builtin_expect((tx->filter >> (a >> 3 & 63) & 1) != 0 || !is_aligned(at), 0))
+      return load_slow(at, tx);
+    T value = peek(at);
+    std::atomic_thread_fence(std::memory_order_acquire);  // [V]
+    if (__builtin_expect(sequence.load(std::memory_order_relaxed) != tx->snapshot, 0))  // [V]
+      value = load_moved(at, tx);
+    if (keep && __builtin_expect(!tx->reads.add(at, value), 0)) restart(tx, cause::memory);
+    return value;
+  }
+  template <class T>
+  static T load(const T* at, transaction* tx) { return read(at, tx, true); }
+  template <class T>
+  static T load_again(const T* at, transaction* tx) { return read(at, tx, false); }
+
+  // Memory has a newer state than the transaction's snapshot.
+  template <class T>
+  [[gnu::noinline]] static T load_moved(const T* at, transaction* tx) {
+    for (;;) {
+      tx->snapshot = validate(tx, cause::read_conflict);
+      const T value = peek(at);
+      std::atomic_thread_fence(std::memory_order_acquire);                           // [V]
+      if (sequence.load(std::memory_order_relaxed) == tx->snapshot) return value;  // [V]
+    }
+  }
+
+  template <class T>
+  static T load_memory(const T* at, transaction* tx) {
+    const T value = load_moved(at, tx);
+    if (!tx->reads.add(at, value)) restart(tx, cause::memory);
+    return value;
+  }
+
+  // Bytes that the transaction may have written, or that lie in two words.
+  template <class T>
+  [[gnu::noinline]] static T load_slow(const T* at, transaction* tx) {
+    const address a = reinterpret_cast<address>(at);
+    if (is_captured(tx, a)) return peek(at);
+    if (!is_aligned(at)) {
+      T value;
+      algorithm::load_block(&value, at, sizeof value, tx);
+      return value;
+    }
+    const redo_entry* const entry = tx->writes.find(a & ~address{7});
+    if (entry == nullptr) return load_memory(at, tx);
+    const unsigned shift = 8 * (a & 7);
+    const T mask = static_cast<T>(entry->mask >> shift);
+    const T written = static_cast<T>(entry->value >> shift);
+    if (mask == static_cast<T>(~T{0})) return written;
+    if (mask == 0) return load_memory(at, tx);
+    return static_cast<T>((load_memory(at, tx) & static_cast<T>(~mask)) | (written & mask));
+  }
+
+  template <class T>
+  static void store(T* at, T value, transaction* tx) {
+    const address a = reinterpret_cast<address>(at);
+    tx->filter |= filter_bit(a);
+    if (__builtin_expect(is_captured(tx, a), 0)) return store_captured(at, value, tx);
+    if (__builtin_expect(!is_aligned(at), 0))
+      return algorithm::store_block(at, &value, sizeof value, tx);
+    const unsigned shift = 8 * (a & 7);
+    const u64 mask = (~u64{0} >> (64 - 8 * sizeof(T))) << shift;
+    if (__builtin_expect(
+            !tx->writes.put(a & ~address{7}, u64{value} << shift, mask, !tx->checkpoints.empty()), 0))
+      restart(tx, cause::memory);
+  }
+
+  template <class T>
+  [[gnu::noinline]] static void store_captured(T* at, T value, transaction* tx) {
+    tx->filter |= filter_bit(reinterpret_cast<address>(at) + sizeof(T) - 1);
+    if (!tx->checkpoints.empty() && !tx->undo.add_block(at, sizeof(T))) restart(tx, cause::memory);
+    poke(at, value);
+  }
+
+  static void begin(transaction* tx) {
+    tx->filter = 0;
+    tx->reads.clear();
+    tx->writes.clear();
+    tx->snapshot = even_sequence();
+  }
+
+  static bool commit(transaction* tx) {
+    if (tx->writes.empty()) return true;
+    while (!sequence.compare_exchange_strong(tx->snapshot, tx->snapshot + 1,
+                                             std::memory_order_acquire,    // [L]
+                                             std::memory_order_relaxed))   // validated next
+      tx->snapshot = validate(tx, cause::commit_conflict);
+    std::atomic_thread_fence(std::memory_order_release);  // [L]
+    tx->writes.write_back();
+    sequence.store(tx->snapshot + 2, std::memory_order_release);  // [W]
+    return true;
+  }
+
+  static void roll_back(transaction*) {}
+};
+
+}  // namespace
+
+extern const operations norec_operations = make_operations<norec>("norec");
+
+}  // namespace syncopate::tm

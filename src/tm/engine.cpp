@@ -1,0 +1,293 @@
+#include "tm/engine.h"
+
+#include "tm/adaptive.h"
+#include "tm/parts/contention.h"
+#include "tm/regime.h"
+#include "tm/threads.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace syncopate::tm {
+namespace {
+
+[[noreturn]] void fail(const char* what) noexcept {
+  std::fprintf(stderr, "libitm (syncopate): %s\n", what);
+  std::abort();
+}
+
+// ---- running alone --------------------------------------------------------------------------
+
+void find_own_stack(transaction* tx) noexcept {
+  const address top = tx->where.stack;
+  constexpr std::size_t guess = 64 * 1024;  // on a stack that is not the thread's first
+  tx->stack_begin = top;
+  tx->stack_extent = top - tx->stack_low < tx->stack_high - tx->stack_low ? top - tx->stack_low : guess;
+}
+
+// Requires: no other transaction runs, and none can begin.
+[[gnu::always_inline]] inline u32 start_alone(transaction* tx) noexcept {
+  const u32 may_run = tx->properties;
+  if (__builtin_expect((may_run & has_no_abort) != 0 || (may_run & instrumented_code) == 0, 1)) {
+    tx->how = mode::alone;
+    tx->ops = &alone_operations;
+    return (may_run & uninstrumented_code ? run_uninstrumented : run_instrumented) |
+           save_live_variables;
+  }
+  tx->how = mode::alone_undo;
+  tx->ops = &alone_undo_operations;
+  find_own_stack(tx);
+  return run_instrumented | save_live_variables;
+}
+
+[[gnu::always_inline]] inline u32 start_optimistic(transaction* tx) noexcept {
+  tx->how = mode::optimistic;
+  tx->ops = now.optimistic;
+  find_own_stack(tx);
+  tx->ops->begin(tx);
+  return run_instrumented | save_live_variables;
+}
+
+[[gnu::noinline]] u32 start_with_mutex(transaction* tx) noexcept {
+  now.acquire(tx);
+  ++tx->counts.alone;
+  return start_alone(tx);
+}
+
+bool needs_to_be_alone(u32 properties) noexcept {
+  return (properties & goes_irrevocable) != 0 || (properties & instrumented_code) == 0;
+}
+
+// Requires: tx->where holds where to begin again.
+[[gnu::noinline]] u32 start_slowly(transaction* tx, bool want_alone) noexcept {
+  for (;;) {
+    const address regime_word = now.enter(tx);
+    if (regime_word == regime::solo_of(tx)) return start_alone(tx);
+    const bool invited = regime_word == regime::open ||
+                         (regime_word == regime::narrow && tx->attempts != 0);
+    if (invited && !want_alone) return start_optimistic(tx);
+    now.leave(tx, regime::open);
+    if (regime_word == regime::narrow && !want_alone) now.wait_while_narrow();
+    else if (want_alone || !now.is_optimistic()) return start_with_mutex(tx);
+    else now.mutex.lock(), now.mutex.unlock();  // sleeps until it may be open again
+  }
+}
+
+// ---- the end -----------------------------------------------------------------------------
+
+void forget(transaction* tx) noexcept {
+  tx->undo.clear();
+  tx->allocated.clear();
+  tx->freed.clear();
+  tx->checkpoints.clear();
+  tx->captured_size = 0;
+  tx->id = 0;
+  tx->how = mode::idle;
+}
+
+void give_up_regime(transaction* tx) noexcept {
+  if (tx->holds_mutex) now.release(tx);
+  else now.leave(tx, tx->how == mode::optimistic ? address{regime::open} : regime::solo_of(tx));
+}
+
+// Everything that most transactions do not have. Requires: the regime is given up.
+[[gnu::noinline, gnu::cold]] void finish_rest(transaction* tx, bool was_optimistic) {
+  if (was_optimistic) tx->deferred.take(tx->freed);
+  else tx->freed.release(0);
+  // A commit action may begin a transaction, which has actions of its own.
+  actions run = tx->on_commit;
+  tx->on_commit = {};
+  tx->on_undo.clear();
+  forget(tx);
+  for (const action& a : run) a.function(a.argument);
+  std::free(run.begin());
+}
+
+[[gnu::always_inline]] inline void finish(transaction* tx) {
+  const bool was_optimistic = tx->how == mode::optimistic;
+  ++tx->counts.commits;
+  give_up_regime(tx);
+  now.tell_waiters();
+  if (__builtin_expect(tx->attempts != 0, 0)) contention::after_success(tx);
+  tx->eh = {};
+  if (__builtin_expect(!tx->freed.empty() || !tx->on_commit.empty() || !tx->on_undo.empty(), 0))
+    return finish_rest(tx, was_optimistic);
+  forget(tx);
+}
+
+void roll_back_all(transaction* tx) noexcept {
+  tx->ops->roll_back(tx);
+  tx->undo.undo(0, tx->stack_begin - tx->stack_extent, tx->stack_begin);
+  tx->on_undo.run_backwards(0);
+  tx->on_commit.clear();
+  revert_exceptions(tx->eh, tx->eh_before);
+  tx->allocated.release(0);
+  tx->freed.clear();
+  // An inner transaction may have been running with another table.
+}
+
+// ---- inner transactions -------------------------------------------------------------------
+
+u32 path_inside(const transaction* tx, u32 properties) noexcept {
+  const bool plain = tx->how == mode::alone && (properties & uninstrumented_code) != 0;
+  return (plain ? run_uninstrumented : run_instrumented) | save_live_variables;
+}
+
+void push_checkpoint(transaction* tx, const registers& where) noexcept {
+  checkpoint* const c = tx->checkpoints.push();
+  if (c == nullptr) restart(tx, cause::memory);
+  *c = {where, tx->depth, tx->ops, tx->how, tx->eh, tx->undo.size(), tx->allocated.size(),
+        tx->freed.size(), tx->on_commit.size(), tx->on_undo.size(), tx->writes.position()};
+}
+
+u32 begin_inside(transaction* tx, u32 properties, const registers& where) noexcept {
+  if ((properties & instrumented_code) == 0) become_irrevocable(tx);
+  if ((properties & has_no_abort) != 0 || (properties & instrumented_code) == 0) {
+    ++tx->depth;
+    return path_inside(tx, properties);
+  }
+  push_checkpoint(tx, where);
+  if (tx->how == mode::alone) {
+    tx->how = mode::alone_undo;
+    tx->ops = &alone_undo_operations;
+    tx->stack_begin = where.stack, tx->stack_extent = 0;
+  }
+  ++tx->depth;
+  return run_instrumented | save_live_variables;
+}
+
+void leave_inner(transaction* tx) noexcept {
+  if (tx->checkpoints.empty() || tx->checkpoints.back().depth != tx->depth) return;
+  const checkpoint c = tx->checkpoints.back();
+  tx->checkpoints.pop();
+  if (c.how != mode::alone) return;
+  // The outer one cannot roll back.
+  tx->how = c.how;
+  tx->ops = c.ops;
+  tx->undo.shrink(c.undo);
+}
+
+[[noreturn]] void cancel_inner(transaction* tx) noexcept {
+  const checkpoint c = tx->checkpoints.back();
+  const address dead_from = tx->stack_low < c.where.stack ? tx->stack_low : c.where.stack;
+  tx->undo.undo(c.undo, dead_from, c.where.stack);
+  if (tx->how == mode::optimistic) tx->writes.restore(c.writes);
+  tx->on_undo.run_backwards(c.on_undo);
+  tx->on_commit.shrink(c.on_commit);
+  revert_exceptions(tx->eh, c.eh);
+  tx->allocated.release(c.allocated);
+  tx->freed.shrink(c.freed);
+  tx->captured_size = 0;
+  tx->depth = c.depth;
+  tx->ops = c.ops;
+  tx->how = c.how;
+  tx->checkpoints.pop();
+  syncopate_tm_resume(&c.where, abort_transaction | restore_live_variables);
+}
+
+}  // namespace
+
+u32 begin(u32 properties, const registers& where) noexcept {
+  transaction* const tx = self();
+  if (__builtin_expect(tx->depth != 0, 0)) return begin_inside(tx, properties, where);
+  tx->depth = 1;
+  tx->properties = properties;
+  const address regime_word = now.enter(tx);
+  if (__builtin_expect(regime_word == regime::solo_of(tx), 1)) {
+    if ((properties & has_no_abort) == 0) tx->where = where, note_exceptions(tx->eh_before);
+    return start_alone(tx);
+  }
+  tx->where = where;
+  note_exceptions(tx->eh_before);
+  if (__builtin_expect(regime_word == regime::open && !needs_to_be_alone(properties), 1))
+    return start_optimistic(tx);
+  now.leave(tx, regime::open);
+  if (!now.is_optimistic()) return start_with_mutex(tx);
+  return start_slowly(tx, needs_to_be_alone(properties));
+}
+
+void commit() noexcept {
+  transaction* const tx = current;
+  if (__builtin_expect(--tx->depth != 0, 0)) return leave_inner(tx);
+  if (tx->how == mode::optimistic && __builtin_expect(!tx->ops->commit(tx), 0))
+    restart(tx, cause::commit_conflict);
+  finish(tx);
+}
+
+void restart(transaction* tx, cause why) noexcept {
+  if (tx->how != mode::optimistic) {
+    if (why == cause::memory) fail("no memory for the log of a transaction");
+    fail("a transaction that runs alone cannot begin again");
+  }
+  tx->ops = now.optimistic;
+  ++tx->counts.restarts[static_cast<unsigned>(why)];
+  ++tx->attempts;
+  roll_back_all(tx);
+  give_up_regime(tx);
+  forget(tx);
+  tx->depth = 1;
+  const bool alone = why == cause::memory || why == cause::unsafe_call ||
+                     contention::after_failure(tx) == contention::verdict::alone;
+  const u32 actions = start_slowly(tx, alone || needs_to_be_alone(tx->properties));
+  syncopate_tm_resume(&tx->where, (actions & ~save_live_variables) | restore_live_variables);
+}
+
+void retry(transaction* tx) noexcept {
+  if (tx->how == mode::alone || (!tx->checkpoints.empty() && tx->checkpoints[0].how == mode::alone))
+    fail("retry in a transaction that cannot roll back");
+  ++tx->counts.restarts[static_cast<unsigned>(cause::retry)];
+  if (tx->how == mode::optimistic) tx->ops = now.optimistic;
+  roll_back_all(tx);
+  give_up_regime(tx);
+  forget(tx);
+  tx->depth = 1;
+  now.wait_for_commit();
+  const u32 actions = start_slowly(tx, needs_to_be_alone(tx->properties));
+  syncopate_tm_resume(&tx->where, (actions & ~save_live_variables) | restore_live_variables);
+}
+
+void cancel(transaction* tx, bool outermost) noexcept {
+  if (!outermost && !tx->checkpoints.empty() && tx->checkpoints.back().depth + 1 == tx->depth)
+    cancel_inner(tx);
+  if (tx->how == mode::alone || (!tx->checkpoints.empty() && tx->checkpoints[0].how == mode::alone))
+    fail("a transaction that cannot roll back was canceled");
+  roll_back_all(tx);
+  give_up_regime(tx);
+  if (tx->attempts != 0) contention::after_success(tx);
+  forget(tx);
+  tx->depth = 0;
+  const registers where = tx->where;
+  syncopate_tm_resume(&where, abort_transaction | restore_live_variables);
+}
+
+void become_irrevocable(transaction* tx) noexcept {
+  switch (tx->how) {
+    case mode::idle:
+    case mode::alone: return;
+    case mode::alone_undo:
+      // Inner transactions that can be canceled keep their checkpoints: what they log is harmless.
+      return;
+    case mode::optimistic: restart(tx, cause::unsafe_call);
+  }
+}
+
+u64 identity(transaction* tx) noexcept {
+  static constinit std::atomic<u64> blocks{1};
+  constexpr u64 block_size = 1 << 16;
+  if (tx->id != 0) return tx->id;
+  if (tx->next_id % block_size == 0)
+    tx->next_id = blocks.fetch_add(1, std::memory_order_relaxed) * block_size;
+  return tx->id = tx->next_id++;
+}
+
+statistics add_statistics() noexcept {
+  statistics sum;
+  for (transaction* tx = all_threads(); tx != nullptr; tx = tx->next) {
+    sum.commits += tx->counts.commits;
+    sum.alone += tx->counts.alone;
+    for (unsigned i = 0; i < causes; ++i) sum.restarts[i] += tx->counts.restarts[i];
+  }
+  return sum;
+}
+
+}  // namespace syncopate::tm

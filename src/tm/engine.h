@@ -1,0 +1,44 @@
+// engine.h -- L3: what happens to a transaction from its beginning to its end, under any algorithm.
+//
+// Whoever implements a language's interface calls these; algorithms call restart() alone.
+#pragma once
+
+#include "tm/transaction.h"
+
+namespace syncopate::tm {
+
+// Every algorithm that a name can choose (algorithms/*.cpp); ends with a null pointer.
+extern const operations* const algorithms[];
+
+// Not chosen by name: the two ways to run while no other transaction does.
+extern const operations alone_operations, alone_undo_operations;
+
+// Begins a transaction, or one inside of the running one. Returns action_bits. Where the
+// transaction does not come to its end, resume() returns from the same place again.
+u32 begin(u32 properties, const registers& where) noexcept;
+
+// Ends the innermost transaction. Does not return where it has to begin again.
+void commit() noexcept;
+
+// Rolls everything back and begins again.
+[[noreturn]] void restart(transaction* tx, cause why) noexcept;
+
+// Rolls the innermost transaction back (or all, if `outermost`) and continues behind it.
+[[noreturn]] void cancel(transaction* tx, bool outermost) noexcept;
+
+// Rolls everything back and begins again once something that the transaction read has changed.
+[[noreturn]] void retry(transaction* tx) noexcept;
+
+// When this returns, the transaction runs alone and cannot roll back.
+void become_irrevocable(transaction* tx) noexcept;
+
+// A number that no other transaction has. Requires: one runs.
+u64 identity(transaction* tx) noexcept;
+
+// Returns from the beginning a second time (begin_x86_64.S).
+extern "C" [[noreturn]] void syncopate_tm_resume(const registers* where, u32 actions) noexcept;
+
+// Adds up the numbers of all threads.
+statistics add_statistics() noexcept;
+
+}  // namespace syncopate::tm

@@ -1,0 +1,33 @@
+#include "tm/parts/exceptions.h"
+
+// The C++ library is there only in C++ programs.
+extern "C" {
+struct syncopate_eh_globals {
+  void* caught;
+  unsigned int uncaught;
+};
+[[gnu::weak]] syncopate_eh_globals* __cxa_get_globals() noexcept;
+[[gnu::weak]] void __cxa_tm_cleanup(void* unthrown, void* in_cleanup, unsigned int caught) noexcept;
+[[gnu::weak]] void _Unwind_DeleteException(void*);
+}
+
+namespace syncopate::tm {
+
+void note_exceptions(exceptions& now) noexcept {
+  now = {};
+  if (__cxa_get_globals != nullptr) now.uncaught_before = __cxa_get_globals()->uncaught;
+}
+
+void revert_exceptions(exceptions& now, const exceptions& before) noexcept {
+  if (now.in_flight != nullptr) {
+    if (_Unwind_DeleteException != nullptr) _Unwind_DeleteException(now.in_flight);
+    now.in_flight = nullptr;
+  }
+  if (__cxa_tm_cleanup != nullptr && (now.unthrown != before.unthrown || now.caught > before.caught))
+    __cxa_tm_cleanup(now.unthrown != before.unthrown ? now.unthrown : nullptr, nullptr,
+                     now.caught > before.caught ? now.caught - before.caught : 0);
+  if (__cxa_get_globals != nullptr) __cxa_get_globals()->uncaught = before.uncaught_before;
+  now = before;
+}
+
+}  // namespace syncopate::tm

@@ -1,0 +1,22 @@
+// exceptions.h -- L3: exceptions in transactions that roll back: those allocated and not thrown,
+// thrown and not caught, caught and not yet left.
+#pragma once
+
+#include "tm/parts/memory.h"
+
+namespace syncopate::tm {
+
+struct exceptions {
+  void* in_flight = nullptr;   // leaves the transaction, which commits (commitTransactionEH)
+  void* unthrown = nullptr;    // allocated; being constructed
+  u32 caught = 0;              // handlers entered and not left
+  u32 uncaught_before = 0;     // the C++ library's count at the beginning
+};
+
+// To be called at the beginning of an outermost transaction that may roll back.
+void note_exceptions(exceptions& now) noexcept;
+
+// Brings the C++ library's lists back to where they were at `before`.
+void revert_exceptions(exceptions& now, const exceptions& before) noexcept;
+
+}  // namespace syncopate::tm

@@ -1,0 +1,89 @@
+#include "tm/regime.h"
+
+#include "tm/parts/patience.h"
+#include "tm/threads.h"
+
+namespace syncopate::tm {
+
+constinit regime now;
+
+void regime::wait_for_others(const transaction* tx) noexcept {
+  barrier.heavy();  // [C]
+  for (transaction* other = all_threads(); other != nullptr; other = other->next) {
+    if (other == tx) continue;
+    u32 seen = other->active.load(std::memory_order_acquire);  // [C]
+    for (patience p; seen != 0; seen = other->active.load(std::memory_order_acquire)) {  // [C]
+      if (!p.is_over()) {
+        p.wait();
+      } else if (!closer_sleeps.load(std::memory_order_relaxed)) {
+        closer_sleeps.store(true, std::memory_order_relaxed);
+        barrier.heavy();  // [C]
+      } else {
+        machine::park(other->active, seen);
+      }
+    }
+  }
+  closer_sleeps.store(false, std::memory_order_relaxed);
+}
+
+void regime::acquire(transaction* tx) noexcept {
+  mutex.lock();
+  const address before = word.load(std::memory_order_relaxed);
+  if (before != closed) {
+    // A thread that was alone is no longer; it has to be so for longer to be trusted again.
+    if ((before & solo) != 0 && before != solo_of(tx)) needed_ = needed_ < 1u << 16 ? 4 * needed_ : needed_;
+    word.store(closed, std::memory_order_relaxed);  // [C]
+    wait_for_others(tx);
+  }
+  streak_ = last_ == tx ? streak_ + 1 : 0;
+  last_ = tx;
+  tx->holds_mutex = true;
+}
+
+void regime::release(transaction* tx) noexcept {
+  tx->holds_mutex = false;
+  if (optimistic != nullptr) word.store(open, std::memory_order_release);  // [O]
+  else if (may_be_solo && streak_ >= needed_) streak_ = 0, word.store(solo_of(tx), std::memory_order_release);  // [O]
+  mutex.unlock();
+}
+
+bool regime::try_narrow() noexcept {
+  mutex.lock();
+  const bool was_open = word.load(std::memory_order_relaxed) == open;
+  if (was_open) word.store(narrow, std::memory_order_relaxed);
+  mutex.unlock();
+  return was_open;
+}
+
+void regime::widen() noexcept {
+  mutex.lock();
+  if (word.load(std::memory_order_relaxed) == narrow) word.store(open, std::memory_order_release);  // [O]
+  mutex.unlock();
+  machine::wake(&word, INT32_MAX);
+}
+
+void regime::wait_while_narrow() const noexcept {
+  const machine::deadline limit = machine::after(1'000'000);
+  machine::park(static_cast<const void*>(&word), narrow, &limit);
+}
+
+void regime::wait_for_commit() noexcept {
+  const u32 before = commits_.load(std::memory_order_acquire);
+  waiters.fetch_add(1, std::memory_order_seq_cst);
+  const machine::deadline limit = machine::after(2'000'000);
+  machine::park(commits_, before, &limit);
+  waiters.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void regime::wake_waiters() noexcept {
+  commits_.fetch_add(1, std::memory_order_release);
+  machine::wake(&commits_, INT32_MAX);
+}
+
+void regime::choose(const operations* algorithm) noexcept {
+  optimistic = algorithm;
+  if (mutex.is_locked()) return;  // release() does the rest
+  word.store(algorithm != nullptr ? open : closed, std::memory_order_release);  // [O]
+}
+
+}  // namespace syncopate::tm

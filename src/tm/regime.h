@@ -1,0 +1,105 @@
+// regime.h -- L3: who may run now: all transactions side by side, or one alone.
+//
+// Beginning and ending touch no shared word that others write: a transaction shows in a word of its
+// own that it is active, and reads `word`, which changes only when a transaction has to run alone.
+//
+// State of word
+//   open         optimistic transactions run side by side
+//   closed       nobody may begin; who needs to, takes the mutex
+//   tx | solo    the thread of this descriptor runs without taking the mutex, and nobody else does:
+//                it was the only one for a while
+//   narrow       a transaction that failed often runs; others finish, and do not begin (hourglass)
+//
+// Invariants
+//   I1  A transaction runs alone only while word is closed and it has the mutex, and has seen every
+//       other thread inactive since; or while word was tx | solo after it showed itself active.
+//   I2  word is written only by the holder of the mutex.
+// Memory order (each tag stands at its site)
+//   [A]  relaxed store of active, light barrier, acquire load of word -- against [C]: either the
+//        beginner sees the closed word, or the closer sees it active.
+//   [C]  store of word, heavy barrier, loads of all threads' active. The same again with
+//        closer_sleeps, before the closer sleeps: whoever leaves later wakes it.
+//   [E]  release store of active = 0 -- synchronizes with [C]'s acquire load: what the transaction
+//        did happens-before the one that runs alone.
+//   [O]  release store of word -- synchronizes with [A]: what ran alone happens-before who begins.
+#pragma once
+
+#include "tm/parts/asymmetric_barrier.h"
+#include "tm/transaction.h"
+
+#include <syncopate/locks/auto_lock.h>
+
+namespace syncopate::tm {
+
+class regime {
+ public:
+  enum : address { open = 0, closed = 1, solo = 2, narrow = 4 };
+
+  // Shows the thread active. Returns word.
+  [[gnu::always_inline]] address enter(transaction* tx) const noexcept {
+    tx->active.store(epoch.load(std::memory_order_relaxed), std::memory_order_relaxed);  // [A]
+    barrier.light();
+    return word.load(std::memory_order_acquire);  // [A]
+  }
+
+  // Shows the thread inactive, and wakes who waits for that.
+  [[gnu::always_inline]] void leave(transaction* tx, address expected) const noexcept {
+    tx->active.store(0, std::memory_order_release);  // [E]
+    barrier.light();
+    if (__builtin_expect(word.load(std::memory_order_relaxed) != expected, 0) &&
+        closer_sleeps.load(std::memory_order_relaxed))
+      machine::wake(&tx->active, 1);
+  }
+
+  static address solo_of(const transaction* tx) noexcept {
+    return reinterpret_cast<address>(tx) | solo;
+  }
+
+  // Waits until no other transaction runs. Requires: the thread is not active.
+  void acquire(transaction* tx) noexcept;
+  // Lets others run again. Requires: acquire().
+  void release(transaction* tx) noexcept;
+
+  // Hourglass: nobody begins until widen(); those that run go on. Requires: not active. Returns
+  // false if another transaction has done it.
+  bool try_narrow() noexcept;
+  void widen() noexcept;
+  // Sleeps until the regime is not narrow, or for a millisecond.
+  void wait_while_narrow() const noexcept;
+
+  // For transactions that retry: sleeps until some transaction has committed since the caller rolled
+  // back, or for a few milliseconds (what it waits for may have been committed just before).
+  void wait_for_commit() noexcept;
+  // To be called after each commit.
+  [[gnu::always_inline]] void tell_waiters() noexcept {
+    if (__builtin_expect(waiters.load(std::memory_order_relaxed) != 0, 0)) wake_waiters();
+  }
+
+  // Chooses what release() leaves behind: open with this algorithm, or, if null, one at a time.
+  // Requires: acquire(), or that no transaction has run yet.
+  void choose(const operations* algorithm) noexcept;
+
+  [[nodiscard]] bool is_optimistic() const noexcept { return optimistic != nullptr; }
+
+  alignas(64) std::atomic<address> word{closed};
+  const operations* optimistic = nullptr;
+  asymmetric_barrier barrier;
+  bool may_be_solo = true;
+  std::atomic<bool> closer_sleeps{false};
+  std::atomic<u32> waiters{0};  // transactions that retry, and sleep
+
+  alignas(64) auto_lock mutex;
+
+ private:
+  void wake_waiters() noexcept;
+  void wait_for_others(const transaction* tx) noexcept;
+
+  transaction* last_ = nullptr;  // who had the mutex last, and how often in a row
+  u32 streak_ = 0;
+  std::atomic<u32> commits_{0};  // while there are waiters
+  u32 needed_ = 16;  // this many in a row before a thread is left alone
+};
+
+extern constinit regime now;
+
+}  // namespace syncopate::tm

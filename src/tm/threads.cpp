@@ -1,0 +1,118 @@
+#include "tm/threads.h"
+
+#include "tm/configuration.h"
+#include "tm/regime.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include <pthread.h>
+
+namespace syncopate::tm {
+
+thread_local constinit transaction* current [[gnu::tls_model("initial-exec")]] = nullptr;
+
+namespace {
+
+constinit std::atomic<transaction*> first{nullptr};
+constinit u32 descriptors = 0;
+pthread_mutex_t list_guard = PTHREAD_MUTEX_INITIALIZER;
+pthread_once_t once = PTHREAD_ONCE_INIT;
+pthread_key_t key;
+
+// At the end of a thread.
+void detach(void* descriptor) {
+  auto* const tx = static_cast<transaction*>(descriptor);
+  pthread_mutex_lock(&list_guard);
+  tx->in_use = false;
+  pthread_mutex_unlock(&list_guard);
+  current = nullptr;
+}
+
+// No transaction is in the middle of anything while the process forks, except the one that forks.
+void before_fork() {
+  transaction* const tx = self();
+  if (tx->depth == 0) now.acquire(tx);
+  pthread_mutex_lock(&list_guard);
+}
+void after_fork_in_parent() {
+  pthread_mutex_unlock(&list_guard);
+  if (current->depth == 0) now.release(current);
+}
+void after_fork_in_child() {
+  for (transaction* tx = all_threads(); tx != nullptr; tx = tx->next) {
+    if (tx == current) continue;
+    tx->in_use = false;
+    tx->active.store(0, std::memory_order_relaxed);
+  }
+  now.barrier.prepare();
+  after_fork_in_parent();
+}
+
+void prepare() {
+  now.barrier.prepare();
+  configure();
+  pthread_key_create(&key, detach);
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+void learn_stack(transaction* tx) {
+  pthread_attr_t attributes;
+  void* low = nullptr;
+  std::size_t size = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    pthread_attr_getstack(&attributes, &low, &size);
+    pthread_attr_destroy(&attributes);
+  }
+  tx->stack_low = reinterpret_cast<address>(low);
+  tx->stack_high = tx->stack_low + size;
+}
+
+transaction* take_unused() {
+  for (transaction* tx = all_threads(); tx != nullptr; tx = tx->next)
+    if (!tx->in_use) return tx;
+  return nullptr;
+}
+
+transaction* make() {
+  void* const room = std::aligned_alloc(alignof(transaction), sizeof(transaction));
+  if (room == nullptr) {
+    std::fputs("libitm (syncopate): no memory for a thread's first transaction\n", stderr);
+    std::abort();
+  }
+  auto* const tx = new (room) transaction;
+  tx->slot = descriptors++;
+  tx->next = first.load(std::memory_order_relaxed);
+  first.store(tx, std::memory_order_release);
+  return tx;
+}
+
+}  // namespace
+
+transaction* all_threads() noexcept { return first.load(std::memory_order_acquire); }
+
+transaction* attach() noexcept {
+  pthread_once(&once, prepare);
+  pthread_mutex_lock(&list_guard);
+  transaction* tx = take_unused();
+  if (tx == nullptr) tx = make();
+  tx->in_use = true;
+  pthread_mutex_unlock(&list_guard);
+  learn_stack(tx);
+  pthread_setspecific(key, tx);
+  return current = tx;
+}
+
+u32 oldest_epoch() noexcept {
+  const u32 present = epoch.load(std::memory_order_relaxed);
+  now.barrier.heavy();
+  u32 oldest = present;
+  for (transaction* tx = all_threads(); tx != nullptr; tx = tx->next) {
+    const u32 active = tx->active.load(std::memory_order_acquire);
+    if (active != 0 && static_cast<std::int32_t>(active - oldest) < 0) oldest = active;
+  }
+  return oldest;
+}
+
+}  // namespace syncopate::tm

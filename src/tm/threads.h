@@ -1,0 +1,20 @@
+// threads.h -- L3: the descriptors of all threads that have run a transaction.
+#pragma once
+
+#include "tm/transaction.h"
+
+namespace syncopate::tm {
+
+// The first descriptor; the others follow by `next`. Descriptors are reused, never freed.
+transaction* all_threads() noexcept;
+
+// Gives the calling thread a descriptor, which it keeps until it ends. Reads the configuration the
+// first time. Does not return when there is no memory: one line, and abort().
+transaction* attach() noexcept;
+
+[[gnu::always_inline]] inline transaction* self() noexcept {
+  transaction* const tx = current;
+  return __builtin_expect(tx != nullptr, 1) ? tx : attach();
+}
+
+}  // namespace syncopate::tm

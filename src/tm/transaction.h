@@ -1,0 +1,125 @@
+// transaction.h -- L3: all that a thread knows about its running transaction.
+#pragma once
+
+#include "tm/operations.h"
+#include "tm/parts/actions.h"
+#include "tm/parts/allocations.h"
+#include "tm/parts/exceptions.h"
+#include "tm/parts/limbo.h"
+#include "tm/parts/value_log.h"
+#include "tm/parts/write_set.h"
+
+#include <atomic>
+
+namespace syncopate::tm {
+
+// What a transaction's beginning has to have back for its second return (begin_x86_64.S).
+struct registers {
+  void* callee_saved[6];
+  address stack;  // of the caller, as if the beginning had returned
+  void* resume_at;
+};
+
+// How the program may be continued: the bits are those of the compilers' interface.
+enum action_bits : u32 {
+  run_instrumented = 0x01,
+  run_uninstrumented = 0x02,
+  save_live_variables = 0x04,
+  restore_live_variables = 0x08,
+  abort_transaction = 0x10,
+};
+enum property_bits : u32 {
+  instrumented_code = 0x0001,
+  uninstrumented_code = 0x0002,
+  has_no_abort = 0x0008,
+  goes_irrevocable = 0x0040,
+  read_only = 0x4000,
+};
+
+enum class mode : unsigned char {
+  idle,
+  optimistic,  // an algorithm watches over it
+  alone_undo,  // no other transaction runs; can be canceled
+  alone,       // no other transaction runs; cannot roll back
+};
+
+enum class cause : unsigned char { read_conflict, write_conflict, commit_conflict, memory, unsafe_call, retry };
+inline constexpr unsigned causes = 6;
+
+// Numbers that the owner alone writes; read by others as they are.
+struct statistics {
+  u64 commits = 0, alone = 0, reads = 0, writes = 0;
+  u64 restarts[causes] = {};
+};
+
+// Where an inner transaction that can be canceled alone began.
+struct checkpoint {
+  registers where;
+  u32 depth;
+  const operations* ops;
+  mode how;
+  exceptions eh;
+  std::size_t undo, allocated, freed, on_commit, on_undo;
+  write_set::mark writes;
+};
+
+struct alignas(64) transaction {
+  // ---- what every access needs ------------------------------------------------------------
+  const operations* ops = nullptr;
+  u64 snapshot = 0;
+  u64 filter = 0;  // bit (address / 8) % 64 of each word written, whether to the redo log or directly
+  address stack_begin = 0;        // [stack_low, stack_begin) is stack that the transaction made
+  std::size_t stack_extent = 0;   // stack_begin - stack_low
+  address captured = 0;           // the block allocated last
+  std::size_t captured_size = 0;
+  value_log reads;
+  write_set writes;
+
+  // ---- what the beginning and the end need ---------------------------------------------------
+  u32 depth = 0;
+  u32 properties = 0;
+  mode how = mode::idle;
+  bool holds_mutex = false;
+  u32 attempts = 0;  // of this transaction that failed
+  registers where;
+  value_log undo;
+  allocations allocated, freed;
+  buffer<checkpoint> checkpoints;
+  actions on_commit, on_undo;
+  exceptions eh, eh_before;
+  u64 id = 0;       // 0: nobody has asked yet
+  u64 next_id = 0;
+  u64 random = 0;
+  limbo deferred;
+  statistics counts;
+
+  // ---- what other threads look at --------------------------------------------------------------
+  // The epoch in which the running transaction began; 0: none runs, or it has the mutex.
+  alignas(64) std::atomic<u32> active{0};
+  std::atomic<u64> seen{0};  // for algorithms that wait for others: how far it is known to be valid
+  u32 slot = 0;              // dense number, reused
+  bool in_use = false;
+  transaction* next = nullptr;  // in the list of all
+
+  address stack_low = 0, stack_high = 0;  // the thread's stack
+};
+
+// The calling thread's; null before its first transaction.
+extern thread_local constinit transaction* current [[gnu::tls_model("initial-exec")]];
+
+// Whether the bytes are stack that the transaction itself made: nobody else can know of it, and it
+// is gone when the transaction rolls back.
+[[nodiscard]] inline bool on_own_stack(const transaction* tx, address a) noexcept {
+  return tx->stack_begin - 1 - a < tx->stack_extent;
+}
+// Whether the bytes lie in the block that the transaction allocated last.
+[[nodiscard]] inline bool in_captured_block(const transaction* tx, address a) noexcept {
+  return a - tx->captured < tx->captured_size;
+}
+[[nodiscard]] inline bool is_captured(const transaction* tx, address a) noexcept {
+  return on_own_stack(tx, a) || in_captured_block(tx, a);
+}
+
+[[nodiscard]] inline u64 filter_bit(address a) noexcept { return u64{1} << (a >> 3 & 63); }
+
+}  // namespace syncopate::tm

@@ -23,6 +23,7 @@
 #include <sched.h>
 
 #include "options.h"
+#include "random_numbers.h"
 
 // Given by a machine's runtime; absent natively. The first adds `count` to what the machine reports
 // under `name` for the calling thread; the second lets processor time pass.
@@ -41,27 +42,6 @@ inline void compute(std::uint64_t nanoseconds) {
   const std::uint64_t until = machine::ticks() + cycles;
   while (static_cast<std::int64_t>(machine::ticks() - until) < 0) machine::relax();
 }
-
-// Marsaglia's xorshift64*: small, and the same on every machine.
-class random_numbers {
- public:
-  random_numbers(std::uint64_t seed, std::uint64_t thread)
-      : state_((seed * 0x9e3779b97f4a7c15u) ^ ((thread + 1) * 0xbf58476d1ce4e5b9u)) {
-    if (state_ == 0) state_ = 1;
-    for (int i = 0; i < 8; ++i) (void)below(2);
-  }
-  // A number in [0, bound).
-  std::uint64_t below(std::uint64_t bound) {
-    state_ ^= state_ >> 12;
-    state_ ^= state_ << 25;
-    state_ ^= state_ >> 27;
-    return static_cast<std::uint64_t>(
-        (static_cast<unsigned __int128>(state_ * 0x2545f4914f6cdd1du) * bound) >> 64);
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 // A lock by its name in locks/all.h, or `pthread`: the platform's own mutex.
 class named_lock {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace workloads {
@@ -20,11 +20,12 @@ class options {
  public:
   // Reads the command line. Ends the program for --help (status 0) and for what it cannot
   // understand (status 2, one line on standard error).
-  options(int argc, char** argv, std::string_view about, std::initializer_list<option> known)
-      : program_(argv[0]), known_(known) {
+  options(int argc, char** argv, std::string_view about, std::vector<option> known,
+          std::string_view prints = "one line of JSON")
+      : program_(argv[0]), known_(std::move(known)) {
     for (int i = 1; i < argc; ++i) {
       const std::string_view word = argv[i];
-      if (word == "--help" || word == "-h") show_help(about);
+      if (word == "--help" || word == "-h") show_help(about, prints);
       if (!word.starts_with("--"))
         refuse("expected --name value, found '" + std::string(word) + "'");
       option* const found = find(word.substr(2));
@@ -66,12 +67,12 @@ class options {
     return nullptr;
   }
 
-  [[noreturn]] void show_help(std::string_view about) const {
+  [[noreturn]] void show_help(std::string_view about, std::string_view prints) const {
     std::printf("%.*s\n\n", static_cast<int>(about.size()), about.data());
     for (const option& o : known_)
       std::printf("  --%-14s %s (default: %s)\n", o.name.c_str(), o.help.c_str(), o.value.c_str());
-    std::printf(
-        "\nPrints one line of JSON. Times are CLOCK_MONOTONIC's, on the machine it runs on.\n");
+    std::printf("\nPrints %.*s. Times are CLOCK_MONOTONIC's, on the machine it runs on.\n",
+                static_cast<int>(prints.size()), prints.data());
     std::exit(0);
   }
 

@@ -1,0 +1,166 @@
+// program.cpp -- see program.h.
+#include "program.h"
+
+#include "../common.h"
+
+#include <cstring>
+#include <string_view>
+
+namespace workloads::stamp {
+
+namespace {
+
+std::unique_ptr<named_lock> global_lock;
+
+// The value after `--preset`; the first preset where there is none.
+std::string preset_of(const std::vector<std::string>& words, const parameters& all) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i)
+    if (words[i] == "--preset") return words[i + 1];
+  return all.presets.front();
+}
+
+std::string joined(const std::vector<const char*>& words) {
+  std::string result;
+  for (const char* word : words) result += (result.empty() ? "" : ", ") + std::string(word);
+  return result;
+}
+
+std::vector<option> option_list(const parameters& all, std::size_t preset, bool gnu_tm) {
+  std::vector<option> result{
+      {"preset", all.presets[preset], "defaults of the parameters: " + joined(all.presets)}};
+  for (const parameter& p : all.list) result.push_back({p.name, p.values[preset], p.help});
+  if (gnu_tm)
+    result.push_back({"variant", "tm", "tm: transactions of the compiler's run-time library"});
+  else
+    result.push_back({"variant", "lock",
+                      "sequential (no lock, one thread), lock (one global lock), elided"});
+  result.push_back({"lock", "", "the lock by its name (default: pthread, or htm_10 to elide)"});
+  result.push_back({"threads", "1", threads_option.help});
+  result.push_back(pin_option);
+  result.push_back(seed_option);
+  result.push_back({"format", "text", "text or json (--json is short for that)"});
+  result.push_back({"inject-error", "0", "1: spoils the result, so that the check must fail"});
+  return result;
+}
+
+}  // namespace
+
+bool has_global_lock = false;
+void lock_globally() { global_lock->lock(); }
+void unlock_globally() { global_lock->unlock(); }
+
+struct program::team {
+  explicit team(std::uint32_t threads) : meeting(threads) {}
+  syncopate::central_barrier<syncopate::waits::spin_then_park> meeting;
+  outcome ran;
+};
+
+program::program(int argc, char** argv, const char* name, const char* about, const parameters& all,
+                 bool gnu_tm)
+    : name_(name) {
+  std::vector<std::string> words;
+  for (int i = 0; i < argc; ++i) {
+    const bool json = std::strcmp(argv[i], "--json") == 0;
+    words.emplace_back(json ? "--format" : argv[i]);
+    if (json) words.emplace_back("json");
+  }
+  const std::string chosen = preset_of(words, all);
+  std::size_t preset = 0;
+  while (preset < all.presets.size() && chosen != all.presets[preset]) ++preset;
+  const bool known = preset < all.presets.size();
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  options_ = std::make_unique<options>(static_cast<int>(pointers.size()), pointers.data(), about,
+                                       option_list(all, known ? preset : 0, gnu_tm), "its result");
+  if (!known)
+    refuse("there is no preset '" + chosen + "'; there are " + joined(all.presets));
+  for (const parameter& p : all.list) parameters_.emplace_back(p.name);
+  threads_ = static_cast<std::uint32_t>(options_->number("threads", 1));
+  if (const std::string& format = options_->text("format"); format != "text" && format != "json")
+    refuse("--format is text or json, not '" + format + "'");
+  (void)options_->number("seed");
+  (void)inject_error();
+  choose_variant(gnu_tm);
+  team_ = std::make_unique<team>(threads_);
+}
+
+program::~program() = default;
+
+void program::choose_variant(bool gnu_tm) {
+  const std::string& variant = options_->text("variant");
+  const std::string& lock = options_->text("lock");
+  if (gnu_tm) {
+    if (variant != "tm") refuse("this build has the variant tm alone, not '" + variant + "'");
+    if (!lock.empty()) refuse("the variant tm has no --lock");
+    return;
+  }
+  if (variant == "sequential") {
+    if (threads_ != 1) refuse("sequential needs --threads 1");
+    if (!lock.empty()) refuse("the variant sequential has no --lock");
+    return;
+  }
+  if (variant != "lock" && variant != "elided")
+    refuse("no variant is called '" + variant + "' here");
+  const std::string name = !lock.empty() ? lock : variant == "elided" ? "htm_10" : "pthread";
+  if (!named_lock::is_name(name)) refuse("no lock is called '" + name + "'");
+  global_lock = std::make_unique<named_lock>(name);
+  has_global_lock = true;
+}
+
+std::uint64_t program::number(const char* parameter, std::uint64_t least) const {
+  return options_->number(parameter, least);
+}
+
+double program::real(const char* parameter) const {
+  const std::string& value = options_->text(parameter);
+  char* end = nullptr;
+  const double result = std::strtod(value.c_str(), &end);
+  if (value.empty() || *end != '\0' || !(result >= 0 && result < 1e18))
+    refuse("--" + std::string(parameter) + " needs a number of at least 0, not '" + value + "'");
+  return result;
+}
+
+random_numbers program::random(std::int64_t thread) const {
+  return {options_->number("seed"), static_cast<std::uint64_t>(thread)};
+}
+
+void program::run(const std::function<std::uint64_t(std::uint32_t)>& work) {
+  team_->ran = run_threads(*options_, [&](std::uint32_t thread) { return work(thread); });
+}
+
+void program::barrier() { team_->meeting.arrive_and_wait(); }
+
+int program::finish(bool check_passed) const {
+  if (options_->text("format") == "json") return print_json(check_passed);
+  const auto row = [](const std::string& name, const std::string& value) {
+    std::printf("%-22s %s\n", name.c_str(), value.c_str());
+  };
+  row("program", name_);
+  row("variant", options_->text("variant"));
+  row("threads", std::to_string(threads_));
+  row("seed", options_->text("seed"));
+  for (const std::string& parameter : parameters_) row(parameter, options_->text(parameter));
+  for (const auto* list : {&results_, &varying_})
+    for (const named_number& n : *list) row(n.name, std::to_string(n.value));
+  row("operations", std::to_string(team_->ran.operations()));
+  row("seconds", std::to_string(team_->ran.seconds()));
+  row("check", check_passed ? "passed" : "FAILED");
+  return check_passed ? 0 : 1;
+}
+
+int program::print_json(bool check_passed) const {
+  std::string extra;
+  for (const char* name : {"preset", "variant", "lock"}) extra += member(name, options_->text(name));
+  for (const std::string& p : parameters_) extra += '"' + p + "\": " + options_->text(p) + ", ";
+  const auto object = [&extra](const char* name, const std::vector<named_number>& list) {
+    extra += '"' + std::string(name) + "\": {";
+    for (const named_number& n : list)
+      extra += (&n == list.data() ? "\"" : ", \"") + n.name + "\": " + std::to_string(n.value);
+    extra += "}, ";
+  };
+  object("results", results_);
+  object("varying", varying_);
+  return report(name_, *options_, team_->ran, check_passed, extra);
+}
+
+}  // namespace workloads::stamp

@@ -54,29 +54,26 @@ struct work {
   void (*run)(cell&);
   cell* on;
   double nanoseconds;
+  long count = 0;
 };
 
 // The best of a few rounds for one thread: what disturbs only adds.
-void* measure(void* argument) {
-  auto& w = *static_cast<work*>(argument);
+void measure(work& w) {
   const double end = now() + static_cast<double>(milliseconds) * 1e6;
-  double best = 1e18, all = 0;
-  long rounds = 0;
+  double best = 1e18;
   do {
     constexpr int batch = 2000;
     const double t = now();
     for (int i = 0; i < batch; ++i) w.run(*w.on);
     const double each = (now() - t) / batch;
     if (each < best) best = each;
-    all += each, ++rounds;
   } while (now() < end);
   w.nanoseconds = best;
-  return reinterpret_cast<void*>(1);
 }
 
 void one(const char* name, void (*run)(cell&)) {
   work w{run, &cells[0], 0};
-  measure(&w);
+  measure(w);
   std::printf("%s %.1f\n", name, w.nanoseconds);
 }
 
@@ -89,7 +86,8 @@ void* count_until_stop(void* argument) {
     for (int i = 0; i < 100; ++i) w.run(*w.on);
     n += 100;
   }
-  w.nanoseconds = (now() - t) / static_cast<double>(n);
+  w.nanoseconds = now() - t;
+  w.count = n;
   return nullptr;
 }
 
@@ -102,7 +100,8 @@ void two(const char* name, void (*run)(cell&), cell& second) {
   nanosleep(&pause, nullptr);
   stop = true;
   for (pthread_t t : threads) pthread_join(t, nullptr);
-  std::printf("%s %.1f\n", name, (w[0].nanoseconds + w[1].nanoseconds) / 2);
+  std::printf("%s %.1f\n", name, (w[0].nanoseconds + w[1].nanoseconds) /
+                                    static_cast<double>(w[0].count + w[1].count));
 }
 
 }  // namespace

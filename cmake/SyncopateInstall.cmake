@@ -7,6 +7,9 @@ install(TARGETS syncopate syncopate-pthread syncopate-native syncopate_headers
   RUNTIME COMPONENT runtime
   LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
   FILE_SET HEADERS COMPONENT development)
+if(TARGET syncopate-openmp)
+  install(TARGETS syncopate-openmp LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
+endif()
 install(FILES "${SYNCOPATE_PRODUCTS_DIR}/share/syncopate/locks.json"
   DESTINATION ${CMAKE_INSTALL_DATADIR}/syncopate COMPONENT runtime)
 

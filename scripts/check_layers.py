@@ -17,6 +17,8 @@ LEVELS = [
     ("src/instrument/pthread/algorithm", 4),
     ("src/instrument", 0),
     ("include/syncopate/wait", 1),
+    ("include/syncopate/locks/all", 3),
+    ("include/syncopate/locks/any_lock", 3),
     ("include/syncopate/locks", 2),
     ("include/syncopate/rwlocks", 2),
     ("include/syncopate/barriers", 2),

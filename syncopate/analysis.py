@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from syncopate import histogram, recordfile
 from syncopate.blame import Holds
-from syncopate.naming import BEYOND, Name, is_ours, name_locks
+from syncopate.naming import BEYOND, Name, is_ours, is_place, name_locks
 from syncopate.recordfile import KIND_NAMES, LOST_KINDS, Event, Record
 from syncopate.symbols import Frame, Symbolizer
 
@@ -110,7 +110,8 @@ class Analysis:
 
     def _make_groups(self) -> tuple[list[Group], dict[int, Group]]:
         locks = list(self.record.locks())
-        addresses = (address for stack in self.stacks.values() for address in stack)
+        addresses = [address for stack in self.stacks.values() for address in stack]
+        addresses += [lock.address for lock in locks if is_place(lock)]
         self.symbolizer.resolve(addresses)  # at once: one eu-addr2line per module
         names = name_locks(locks, self.symbolizer, self.frames_of)
         groups: dict[tuple[str, str, int], Group] = {}

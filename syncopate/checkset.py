@@ -63,6 +63,7 @@ def tests() -> dict[str, str]:
 def scenarios(target: str, compiler: str | None, work: str) -> list[Scenario]:
     """The scenarios that `target` means: all, a test's name, or a primitive's, with or without how
     it waits. Compiles the tests they are in into the folder `work`."""
+    target = target.replace("-", "_")  # the papers write htm-10
     known = tests()
     found: list[Scenario] = []
     seen: set[str] = set()

@@ -17,6 +17,7 @@ _WRAPPER = re.compile(
 )
 _RUNTIME = re.compile(r"(libsyncopate-|libc\.so|libc-|libpthread|libstdc\+\+|libc\+\+)")
 BEYOND = "(locks beyond the table)"
+BARRIER, PLACE = 5, 1  # a barrier that is no object but a place in the program: where it is called
 ARRAY_MEMBERS = 4  # as many evenly spaced locks in one variable are an array, not fields
 
 
@@ -57,6 +58,9 @@ def name_locks(
     names: dict[int, Name] = {}
     inside: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for lock in locks:
+        if is_place(lock):
+            names[lock.id] = _by_place(lock, symbolizer)
+            continue
         variable = symbolizer.variable(lock.address) if lock.id else None
         if lock.id == 0:
             names[0] = Name(BEYOND, "overflow", "")
@@ -72,6 +76,19 @@ def name_locks(
             text = f"{symbol}[]" if array else symbol + (f"+{offset:#x}" if offset else "")
             names[lock_id] = Name(text, "symbol", place)
     return names
+
+
+def is_place(lock: Lock) -> bool:
+    """Whether the lock's address is a return address: a barrier of OpenMP."""
+    return lock.object == BARRIER and lock.type == PLACE
+
+
+def _by_place(lock: Lock, symbolizer: Symbolizer) -> Name:
+    frame = telling(symbolizer.frames(lock.address))
+    if frame is None:
+        return Name(f"{lock.address:#x}", "address", "")
+    text = f"{frame.function} at {frame.place()}" if frame.file else frame.function
+    return Name(text, "address", frame.place())
 
 
 def _by_stack(lock: Lock, frames_of: Callable[[int], list[Frame]]) -> Name:

@@ -5,6 +5,7 @@ import os
 from syncopate.errors import FAILED, Failure
 
 PRELOAD = "lib/libsyncopate-pthread.so.0"
+PRELOAD_OPENMP = "lib/libsyncopate-openmp.so.0"
 LOCKS = "share/syncopate/locks.json"
 NATIVE_TOOL = "bin/syncopate-native"
 

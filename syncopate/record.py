@@ -5,13 +5,13 @@ import re
 import signal
 import sys
 
-from syncopate import preload, program
+from syncopate import openmp, paths, preload, program
 from syncopate.errors import BAD_USE, FAILED, Failure
 from syncopate.options import FLAG, VALUE, read_options
 from syncopate.run import start
 
 HELP = """\
-usage: syncopate record [-o FILE] [--lock NAME[:WAIT]] [--quiet] [--] PROGRAM [ARGUMENT...]
+usage: syncopate record [-o FILE] [--lock NAME[:WAIT] | --omp] [--quiet] [--] PROGRAM [ARG...]
 
 Runs PROGRAM unmodified and records which locks it waits for, who held them, and from where.
 Its exit status, signals and standard streams stay its own. Child processes are recorded too,
@@ -20,6 +20,8 @@ each in FILE.PID. An older FILE becomes FILE.old.
   -o, --output FILE       the record (default: syncopate.rec)
   -l, --lock NAME[:WAIT]  record with this lock in place
                           (default: $SYNCOPATE_LOCK, else futex, which is what glibc does)
+      --omp               record the barriers, locks and critical sections of an OpenMP program
+                          instead; --omp-barrier, --omp-lock, --wait as in `syncopate run`
   -q, --quiet             say nothing at the end
   -v, --verbose           the library says on standard error what it does
       --force             start PROGRAM although the library cannot act on it
@@ -33,6 +35,7 @@ Exit status: PROGRAM's own; 1 the record cannot be written, 2 bad use, 126 PROGR
 OPTIONS = {
     "--output": VALUE,
     "--lock": VALUE,
+    **openmp.OPTIONS,
     "--quiet": FLAG,
     "--verbose": FLAG,
     "--force": FLAG,
@@ -62,8 +65,7 @@ def main(arguments: list[str]) -> int:
         raise Failure(
             "record: no program named; try `syncopate record -- PROGRAM ARGUMENTS`", BAD_USE
         )
-    library = preload.library()
-    environ = preload.environment(library, options.get("--lock"), "futex", "--verbose" in options)
+    library, environ = prepare(options)
     path = program.find_program(command[0])
     if "--force" not in options:
         program.check_preloadable(path, library)
@@ -75,6 +77,21 @@ def main(arguments: list[str]) -> int:
     if "--quiet" not in options:
         say_where(record, shown)
     return leave_as(status)
+
+
+def prepare(options: dict) -> tuple[str, dict[str, str]]:
+    """The library that records, and the environment with it. One only: each writes a file."""
+    if not openmp.wanted(options):
+        library = preload.library()
+        verbose = "--verbose" in options
+        return library, preload.environment(library, options.get("--lock"), "futex", verbose)
+    if "--lock" in options:
+        raise Failure("record: --lock is for pthread's locks; with --omp say --omp-lock", BAD_USE)
+    environ = dict(os.environ)
+    openmp.choose(environ, options)
+    if "--verbose" in options:
+        environ["SYNCOPATE_VERBOSE"] = "1"
+    return paths.require(paths.PRELOAD_OPENMP), environ
 
 
 def make_room(record: str, shown: str) -> None:

@@ -3,12 +3,13 @@
 import os
 import sys
 
-from syncopate import preload, program
+from syncopate import openmp, preload, program, transactions
 from syncopate.errors import BAD_USE, NOT_EXECUTABLE, Failure
 from syncopate.options import FLAG, VALUE, read_options
 
 HELP = """\
-usage: syncopate run [--lock NAME[:WAIT]] [--elide MODE] [--verbose] [--force] [--] PROGRAM [ARG...]
+usage: syncopate run [--lock NAME[:WAIT]] [--elide MODE] [--omp] [--tm ALGORITHM]
+                     [--verbose] [--force] [--] PROGRAM [ARG...]
 
 Runs PROGRAM unmodified with the chosen lock behind every pthread mutex, condition variable,
 reader-writer lock and spin lock. The process becomes PROGRAM: its exit status, signals and streams
@@ -20,27 +21,49 @@ are its own.
                           run critical sections as hardware transactions: auto (where they commit
                           and pay), always, off; how often to try: auto, standard, htm_1, htm_10
                           (default: $SYNCOPATE_ELIDE, else auto)
+"""
+HELP_REST = """\
+      --tm ALGORITHM      for programs compiled with -fgnu-tm: our libitm.so.1 in place of GCC's, and
+                          which algorithm runs the transactions (docs/tm.md); locks stay as they are
+                          unless --lock is given, too
   -v, --verbose           the library says on standard error what it does
       --force             start PROGRAM although the library cannot act on it
   -h, --help              this page
 
 Exit status: PROGRAM's own; 2 bad use, 126 PROGRAM not executable, 127 PROGRAM not found.
 """
-OPTIONS = {"--lock": VALUE, "--elide": VALUE, "--verbose": FLAG, "--force": FLAG, "--help": FLAG}
+OPTIONS = {
+    "--lock": VALUE,
+    "--elide": VALUE,
+    **openmp.OPTIONS,
+    "--tm": VALUE,
+    "--verbose": FLAG,
+    "--force": FLAG,
+    "--help": FLAG,
+}
 ALIASES = {"-l": "--lock", "-v": "--verbose", "-h": "--help"}
 
 
 def main(arguments: list[str]) -> int:
     options, command = read_options(arguments, OPTIONS, ALIASES)
     if "--help" in options:
-        sys.stdout.write(HELP)
+        sys.stdout.write(HELP + openmp.HELP + HELP_REST)
         return 0
     if not command:
         raise Failure("run: no program named; try `syncopate run -- PROGRAM ARGUMENTS`", BAD_USE)
+    if "--tm" in options and "--lock" not in options:
+        path = program.find_program(command[0])
+        environ = transactions.environment(dict(os.environ), options["--tm"])
+        preload.restore_signals()
+        start(path, command, environ)
     library = preload.library()
     environ = preload.environment(library, options.get("--lock"), "auto", "--verbose" in options)
     if "--elide" in options:
         preload.choose_elision(environ, options["--elide"])
+    if openmp.wanted(options):
+        openmp.choose(environ, options)
+    if "--tm" in options:
+        environ = transactions.environment(environ, options["--tm"])
     path = program.find_program(command[0])
     if "--force" not in options:
         program.check_preloadable(path, library)

@@ -7,6 +7,7 @@
 //
 //   relax()                                    one polite spin step
 //   spin(n)                                    n polite spin steps (back-off)
+//   prefetch(address), prefetch_to_write(...)  ask for a cache line; harmless for any address
 //   yield()                                    let another runnable thread have this processor
 //   wait_until(word, order, predicate)         spin until predicate(value); returns that value
 //   wait_until(word, order, predicate, until)  the same, false when the clock passes `until`
@@ -16,8 +17,13 @@
 //   now()                                      CLOCK_MONOTONIC in nanoseconds
 //   processor(), may_spin()                    where this thread runs; whether spinning can help
 //   self()                                     the kernel's id of this thread
-//   monitor_wait(word, order, predicate, depth)  as wait_until, but the processor may sleep until
-//                                              the word's cache line is written
+//   monitor_wait(word, order, predicate, depth[, until])  as wait_until, but the processor may
+//                                              sleep until the word's cache line is written
+//   monitor_usable(), doze(ticks)              whether it can sleep so; let it pass some time
+//   processors()                               how many this process may use
+//   wake_latency(), measure_wake_latency()     what a sleep in the kernel costs a waiter, in ticks
+//   light_fence(), heavy_fence()               a pair of fences of which the frequent one is free;
+//   prepare_asymmetric_fences()                to be called before
 //   htm::begin(mode) -> status, htm::commit(), htm::abort(code), htm::active(), htm::usable()
 //   htm::commits()                             whether transactions ever commit here: was tried
 //   htm::fell_back()                           a section runs without a transaction after aborts

@@ -20,7 +20,6 @@ Lock& as(void* object) noexcept {
 template <class Lock>
 constexpr algorithm make(const lock_entry<Lock>& entry) {
   constexpr bool glibc_word = std::is_same_v<Lock, auto_lock> || std::is_same_v<Lock, futex_lock>;
-  static_assert(glibc_word || sizeof(Lock) <= mutex_object::room);
   static_assert(alignof(Lock) <= 8);
   algorithm a{};
   a.name = entry.name.data();
@@ -40,16 +39,18 @@ constexpr algorithm make(const lock_entry<Lock>& entry) {
   return a;
 }
 
-// Whether unmodified programs may have the lock; on a modeled machine, they may have every one that
-// fits into their objects.
+// Whether a lock has room inside the program's mutex.
+template <class Lock>
+inline constexpr bool fits = sizeof(Lock) <= mutex_object::room
+                             || std::is_same_v<Lock, auto_lock> || std::is_same_v<Lock, futex_lock>;
+
+// Whether unmodified programs may have it; on a modeled machine they may have every one that fits.
 #if defined(SYNCOPATE_EVERY_LOCK)
 template <class Lock>
-inline constexpr bool offered = Lock::traits.excludes && (sizeof(Lock) <= mutex_object::room ||
-                                                          std::is_same_v<Lock, auto_lock> ||
-                                                          std::is_same_v<Lock, futex_lock>);
+inline constexpr bool offered = Lock::traits.excludes&& fits<Lock>;
 #else
 template <class Lock>
-inline constexpr bool offered = Lock::traits.excludes&& Lock::traits.preload;
+inline constexpr bool offered = Lock::traits.excludes&& Lock::traits.preload&& fits<Lock>;
 #endif
 
 constexpr std::size_t count = [] {

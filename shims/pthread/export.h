@@ -2,11 +2,16 @@
 //
 // Symbol versions are given in exports.map and, where glibc has two, by
 // SYNCOPATE_ALSO_AS beside the definition: a program linked against any glibc from
-// 2.2.5 on finds us, whichever version of the name it asks for.
+// 2.2.5 on finds us, whichever version of the name it asks for. Compiled into a machine's library
+// (SYNCOPATE_ONE_VERSION), which programs are linked with, the names need no versions.
 #pragma once
 
 #define SYNCOPATE_EXPORT extern "C" __attribute__((visibility("default")))
 
+#if defined(SYNCOPATE_ONE_VERSION)
+#define SYNCOPATE_ALSO_AS(function, name, version)
+#define SYNCOPATE_ALSO_OLDER(function, older, newer)
+#else
 // Exports `function` under another name or an older version as well. The helper symbol that
 // .symver needs is dropped again.
 #define SYNCOPATE_ALSO_AS(function, name, version) \
@@ -20,3 +25,4 @@
 #define SYNCOPATE_ALSO_OLDER(function, older, newer) \
   SYNCOPATE_ALSO_AS(function, function, older)       \
   asm(".symver " #function ", " #function "@@@" newer);
+#endif

@@ -159,7 +159,9 @@ std::string die_name(Dwarf_Die* die) {
   return name == nullptr ? "" : name;
 }
 
-std::string qualified_name(Dwarf_Die* die) {
+namespace {
+
+std::string find_qualified_name(Dwarf_Die* die) {
   Dwarf_Die declared = declaration_of(*die);
   Dwarf_Die* scopes = nullptr;
   const int count = dwarf_getscopes_die(&declared, &scopes);
@@ -187,6 +189,15 @@ std::string qualified_name(Dwarf_Die* die) {
   }
   std::free(scopes);
   return name.empty() ? "?" : name;
+}
+
+}  // namespace
+
+std::string qualified_name(Dwarf_Die* die) {
+  // The scopes of a DIE are found by walking its unit: milliseconds in a large one.
+  static auto& known = *new std::map<const void*, std::string>;
+  if (const auto at = known.find(die->addr); at != known.end()) return at->second;
+  return known[die->addr] = find_qualified_name(die);
 }
 
 std::optional<static_variable> variable_below(Dwfl_Module* module, std::uintptr_t address,

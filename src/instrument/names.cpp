@@ -112,6 +112,18 @@ source_position position_of(const void* place) {
   return known[place] = telling_frame(code_frames(place));
 }
 
+std::vector<source_position> known_frames(const void* const* places, std::size_t count,
+                                          std::size_t most) {
+  std::vector<source_position> known;
+  for (std::size_t i = 0; i < count && known.size() < most; ++i) {
+    for (source_position& frame : code_frames(places[i])) {
+      if (!is_plumbing(frame) && known.size() < most) known.push_back(std::move(frame));
+    }
+  }
+  if (known.empty() && count != 0) known.push_back(position_of(places[0]));
+  return known;
+}
+
 std::string code_name(const void* place) { return position_of(place).text(); }
 
 std::string place_name(const void* place) {

@@ -1,8 +1,8 @@
 // names.h -- L0: what to call an address of the program, in reports and messages.
 //
 // note_*() are cheap and called while the program runs; all others read debug information, take
-// milliseconds, and are for reports and failures only. Everything is called inside an engine_scope
-// and allocates with malloc. The same run gives the same names: no name holds an address, except
+// milliseconds, and are for reports and failures only. Everything is called inside an engine_scope,
+// by one thread at a time, and allocates with malloc. The same run gives the same names: no name holds an address, except
 // where nothing else is known.
 #pragma once
 
@@ -32,6 +32,10 @@ std::vector<source_position> code_frames(const void* place);
 // The frame a reader knows: the innermost one that is not of the standard library, libc or
 // machine.h, else the innermost.
 source_position position_of(const void* place);
+
+// All frames at the places, the callers' after the callees', that a reader knows; at most `most`.
+std::vector<source_position> known_frames(const void* const* places, std::size_t count,
+                                          std::size_t most);
 
 // position_of(place).text(): "push at queue.cpp:123".
 std::string code_name(const void* place);

@@ -5,8 +5,26 @@
 
 namespace syncopate::tm {
 
+// Source        the idea of trying both and keeping the faster: Wang, Kulkarni, Cavazos & Spear, "A
+//               transactional memory with automatic performance tuning", TACO 8(4), 2012. Ours
+//               compares measured commits per second, so that it needs no model of the workload.
+//
+// While one thread runs, it runs alone without taking a lock (regime.h). When threads wait for each
+// other, all transactions for a few milliseconds run under the optimistic algorithm; whichever way
+// committed more in a second stays. The next trial comes later each time, so that a
+// program for which optimism does not pay loses little.
 namespace adaptive {
+
 extern constinit bool on;
+
+// A thread looks at the clock after so many of its commits.
+inline constexpr u64 look_every = 16;
+
+// To be called by a thread that has waited for the mutex and has it.
+void consider_optimism() noexcept;
+// To be called after a commit of the optimistic algorithm. Requires: the thread is not active.
+void consider_lock(transaction* tx) noexcept;
+
 }  // namespace adaptive
 
 // Writes one line of counts to standard error.

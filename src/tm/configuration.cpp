@@ -12,12 +12,16 @@
 
 namespace syncopate::tm {
 
-extern const operations global_lock_operations, irrevocable_operations, norec_operations;
+extern const operations encounter_time_operations, global_lock_operations, irrevocable_operations,
+    lazy_operations, norec_operations, tl2_operations, two_phase_operations;
 
 namespace {
 
 // Adaptive: no algorithm of its own; which others it moves between is in adaptive.cpp.
 constexpr const char* adaptive_name = "auto";
+// Hardware transactions first: alone, or before the algorithm that is the fall-back ("htm+lazy").
+constexpr char hardware_name[] = "htm";
+constexpr std::size_t hardware_length = sizeof hardware_name - 1;
 const char* chosen = adaptive_name;
 
 const operations* find(const char* name, std::size_t length) noexcept {
@@ -26,12 +30,24 @@ const operations* find(const char* name, std::size_t length) noexcept {
   return nullptr;
 }
 
+// The same, with "htm" and "htm+" understood.
+const operations* find_with_hardware(const char* name, std::size_t length) noexcept {
+  if (length < hardware_length || std::strncmp(name, hardware_name, hardware_length) != 0)
+    return find(name, length);
+  const operations* fallback = nullptr;
+  if (length == hardware_length) fallback = &norec_operations;
+  else if (name[hardware_length] == '+')
+    fallback = find(name + hardware_length + 1, length - hardware_length - 1);
+  now.hardware = fallback != nullptr;
+  return fallback;
+}
+
 void complain(const char* what, const char* value) noexcept {
   std::fprintf(stderr, "syncopate: SYNCOPATE_TM: no %s is called '%s'; there are:", what, value);
 }
 
 void list_algorithms() noexcept {
-  std::fprintf(stderr, " %s", adaptive_name);
+  std::fprintf(stderr, " %s %s", adaptive_name, hardware_name);
   for (const operations* const* a = algorithms; *a != nullptr; ++a)
     std::fprintf(stderr, " %s", (*a)->name);
   std::fputs(" (using auto)\n", stderr);
@@ -53,8 +69,10 @@ void choose_manager(const char* name) noexcept {
 
 }  // namespace
 
-const operations* const algorithms[] = {&global_lock_operations, &norec_operations,
-                                        &irrevocable_operations, nullptr};
+const operations* const algorithms[] = {
+    &global_lock_operations, &norec_operations,     &lazy_operations,
+    &tl2_operations,         &encounter_time_operations, &two_phase_operations,
+    &irrevocable_operations, nullptr};
 
 const char* algorithm_name() noexcept { return chosen; }
 
@@ -64,7 +82,7 @@ void configure() noexcept {
   adaptive::on = true;
   if (value == nullptr || *value == '\0') return;
   const std::size_t length = std::strcspn(value, ":");
-  if (const operations* const algorithm = find(value, length)) {
+  if (const operations* const algorithm = find_with_hardware(value, length)) {
     adaptive::on = false;
     choose(algorithm);
   } else if (std::strlen(adaptive_name) != length || std::strncmp(value, adaptive_name, length) != 0) {

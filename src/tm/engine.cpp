@@ -1,6 +1,7 @@
 #include "tm/engine.h"
 
 #include "tm/adaptive.h"
+#include "tm/hardware.h"
 #include "tm/parts/contention.h"
 #include "tm/regime.h"
 #include "tm/threads.h"
@@ -41,15 +42,19 @@ void find_own_stack(transaction* tx) noexcept {
 }
 
 [[gnu::always_inline]] inline u32 start_optimistic(transaction* tx) noexcept {
+  if (__builtin_expect(now.hardware, 0)) {
+    if (start_in_hardware(tx)) return run_uninstrumented | save_live_variables;
+    now.software.fetch_add(1, std::memory_order_seq_cst);
+  }
   tx->how = mode::optimistic;
-  tx->ops = now.optimistic;
+  tx->ops = now.optimistic.load(std::memory_order_relaxed);
   find_own_stack(tx);
   tx->ops->begin(tx);
   return run_instrumented | save_live_variables;
 }
 
 [[gnu::noinline]] u32 start_with_mutex(transaction* tx) noexcept {
-  now.acquire(tx);
+  now.acquire(tx, true);
   ++tx->counts.alone;
   return start_alone(tx);
 }
@@ -86,8 +91,11 @@ void forget(transaction* tx) noexcept {
 }
 
 void give_up_regime(transaction* tx) noexcept {
-  if (tx->holds_mutex) now.release(tx);
-  else now.leave(tx, tx->how == mode::optimistic ? address{regime::open} : regime::solo_of(tx));
+  if (tx->holds_mutex) return now.release(tx);
+  if (__builtin_expect(now.hardware, 0) && tx->how == mode::optimistic)
+    now.software.fetch_sub(1, std::memory_order_release);
+  const bool side_by_side = tx->how == mode::optimistic || tx->how == mode::hardware;
+  now.leave(tx, side_by_side ? address{regime::open} : regime::solo_of(tx));
 }
 
 // Everything that most transactions do not have. Requires: the regime is given up.
@@ -111,8 +119,10 @@ void give_up_regime(transaction* tx) noexcept {
   if (__builtin_expect(tx->attempts != 0, 0)) contention::after_success(tx);
   tx->eh = {};
   if (__builtin_expect(!tx->freed.empty() || !tx->on_commit.empty() || !tx->on_undo.empty(), 0))
-    return finish_rest(tx, was_optimistic);
-  forget(tx);
+    finish_rest(tx, was_optimistic);
+  else forget(tx);
+  if (was_optimistic && adaptive::on && tx->counts.commits % adaptive::look_every == 0)
+    adaptive::consider_lock(tx);
 }
 
 void roll_back_all(transaction* tx) noexcept {
@@ -123,7 +133,6 @@ void roll_back_all(transaction* tx) noexcept {
   revert_exceptions(tx->eh, tx->eh_before);
   tx->allocated.release(0);
   tx->freed.clear();
-  // An inner transaction may have been running with another table.
 }
 
 // ---- inner transactions -------------------------------------------------------------------
@@ -141,6 +150,11 @@ void push_checkpoint(transaction* tx, const registers& where) noexcept {
 }
 
 u32 begin_inside(transaction* tx, u32 properties, const registers& where) noexcept {
+  if (tx->how == mode::hardware) {
+    if ((properties & has_no_abort) == 0) leave_hardware(false);
+    ++tx->depth;
+    return run_uninstrumented | save_live_variables;
+  }
   if ((properties & instrumented_code) == 0) become_irrevocable(tx);
   if ((properties & has_no_abort) != 0 || (properties & instrumented_code) == 0) {
     ++tx->depth;
@@ -211,6 +225,7 @@ void commit() noexcept {
   if (__builtin_expect(--tx->depth != 0, 0)) return leave_inner(tx);
   if (tx->how == mode::optimistic && __builtin_expect(!tx->ops->commit(tx), 0))
     restart(tx, cause::commit_conflict);
+  if (__builtin_expect(tx->how == mode::hardware, 0)) commit_in_hardware(tx);
   finish(tx);
 }
 
@@ -219,7 +234,7 @@ void restart(transaction* tx, cause why) noexcept {
     if (why == cause::memory) fail("no memory for the log of a transaction");
     fail("a transaction that runs alone cannot begin again");
   }
-  tx->ops = now.optimistic;
+  tx->ops = now.optimistic.load(std::memory_order_relaxed);
   ++tx->counts.restarts[static_cast<unsigned>(why)];
   ++tx->attempts;
   roll_back_all(tx);
@@ -236,7 +251,7 @@ void retry(transaction* tx) noexcept {
   if (tx->how == mode::alone || (!tx->checkpoints.empty() && tx->checkpoints[0].how == mode::alone))
     fail("retry in a transaction that cannot roll back");
   ++tx->counts.restarts[static_cast<unsigned>(cause::retry)];
-  if (tx->how == mode::optimistic) tx->ops = now.optimistic;
+  if (tx->how == mode::optimistic) tx->ops = now.optimistic.load(std::memory_order_relaxed);
   roll_back_all(tx);
   give_up_regime(tx);
   forget(tx);
@@ -267,8 +282,18 @@ void become_irrevocable(transaction* tx) noexcept {
     case mode::alone_undo:
       // Inner transactions that can be canceled keep their checkpoints: what they log is harmless.
       return;
+    case mode::hardware: leave_hardware(true);
     case mode::optimistic: restart(tx, cause::unsafe_call);
   }
+}
+
+void abandon(transaction* tx) noexcept {
+  tx->on_commit.clear();
+  tx->on_undo.clear();
+  forget(tx);
+  tx->depth = tx->attempts = 0;
+  tx->holds_mutex = false;
+  tx->active.store(0, std::memory_order_relaxed);
 }
 
 u64 identity(transaction* tx) noexcept {
@@ -285,6 +310,7 @@ statistics add_statistics() noexcept {
   for (transaction* tx = all_threads(); tx != nullptr; tx = tx->next) {
     sum.commits += tx->counts.commits;
     sum.alone += tx->counts.alone;
+    sum.hardware += tx->counts.hardware;
     for (unsigned i = 0; i < causes; ++i) sum.restarts[i] += tx->counts.restarts[i];
   }
   return sum;

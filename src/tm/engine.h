@@ -38,6 +38,9 @@ u64 identity(transaction* tx) noexcept;
 // Returns from the beginning a second time (begin_x86_64.S).
 extern "C" [[noreturn]] void syncopate_tm_resume(const registers* where, u32 actions) noexcept;
 
+// Forgets whatever the descriptor's thread was doing: for threads that a fork left behind.
+void abandon(transaction* tx) noexcept;
+
 // Adds up the numbers of all threads.
 statistics add_statistics() noexcept;
 

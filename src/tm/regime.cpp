@@ -1,5 +1,6 @@
 #include "tm/regime.h"
 
+#include "tm/adaptive.h"
 #include "tm/parts/patience.h"
 #include "tm/threads.h"
 
@@ -26,8 +27,9 @@ void regime::wait_for_others(const transaction* tx) noexcept {
   closer_sleeps.store(false, std::memory_order_relaxed);
 }
 
-void regime::acquire(transaction* tx) noexcept {
-  mutex.lock();
+void regime::acquire(transaction* tx, bool in_turn) noexcept {
+  const bool waited = !mutex.try_lock();
+  if (waited) mutex.lock();
   const address before = word.load(std::memory_order_relaxed);
   if (before != closed) {
     // A thread that was alone is no longer; it has to be so for longer to be trusted again.
@@ -38,11 +40,12 @@ void regime::acquire(transaction* tx) noexcept {
   streak_ = last_ == tx ? streak_ + 1 : 0;
   last_ = tx;
   tx->holds_mutex = true;
+  if (waited && in_turn && adaptive::on && !is_optimistic()) adaptive::consider_optimism();
 }
 
 void regime::release(transaction* tx) noexcept {
   tx->holds_mutex = false;
-  if (optimistic != nullptr) word.store(open, std::memory_order_release);  // [O]
+  if (is_optimistic()) word.store(open, std::memory_order_release);  // [O]
   else if (may_be_solo && streak_ >= needed_) streak_ = 0, word.store(solo_of(tx), std::memory_order_release);  // [O]
   mutex.unlock();
 }
@@ -81,7 +84,7 @@ void regime::wake_waiters() noexcept {
 }
 
 void regime::choose(const operations* algorithm) noexcept {
-  optimistic = algorithm;
+  optimistic.store(algorithm, std::memory_order_relaxed);
   if (mutex.is_locked()) return;  // release() does the rest
   word.store(algorithm != nullptr ? open : closed, std::memory_order_release);  // [O]
 }

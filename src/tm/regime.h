@@ -56,7 +56,8 @@ class regime {
   }
 
   // Waits until no other transaction runs. Requires: the thread is not active.
-  void acquire(transaction* tx) noexcept;
+  // `in_turn`: the transaction came to take its turn, not to stop others (adaptive.h).
+  void acquire(transaction* tx, bool in_turn = false) noexcept;
   // Lets others run again. Requires: acquire().
   void release(transaction* tx) noexcept;
 
@@ -79,14 +80,20 @@ class regime {
   // Requires: acquire(), or that no transaction has run yet.
   void choose(const operations* algorithm) noexcept;
 
-  [[nodiscard]] bool is_optimistic() const noexcept { return optimistic != nullptr; }
+  [[nodiscard]] bool is_optimistic() const noexcept {
+    return optimistic.load(std::memory_order_relaxed) != nullptr;
+  }
 
   alignas(64) std::atomic<address> word{closed};
-  const operations* optimistic = nullptr;
+  std::atomic<const operations*> optimistic{nullptr};  // written while nothing optimistic runs
+  bool hardware = false;  // try hardware transactions first
   asymmetric_barrier barrier;
   bool may_be_solo = true;
   std::atomic<bool> closer_sleeps{false};
   std::atomic<u32> waiters{0};  // transactions that retry, and sleep
+
+  // Software transactions that run where `hardware` is set; hardware ones run only while there is none.
+  alignas(64) std::atomic<u32> software{0};
 
   alignas(64) auto_lock mutex;
 

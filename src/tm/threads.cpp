@@ -1,6 +1,7 @@
 #include "tm/threads.h"
 
 #include "tm/configuration.h"
+#include "tm/engine.h"
 #include "tm/regime.h"
 
 #include <cstdio>
@@ -17,6 +18,8 @@ namespace {
 
 constinit std::atomic<transaction*> first{nullptr};
 constinit u32 descriptors = 0;
+constexpr u32 numbered = 64;
+constinit std::atomic<transaction*> in_slot[numbered];
 pthread_mutex_t list_guard = PTHREAD_MUTEX_INITIALIZER;
 pthread_once_t once = PTHREAD_ONCE_INIT;
 pthread_key_t key;
@@ -43,8 +46,8 @@ void after_fork_in_parent() {
 void after_fork_in_child() {
   for (transaction* tx = all_threads(); tx != nullptr; tx = tx->next) {
     if (tx == current) continue;
+    abandon(tx);
     tx->in_use = false;
-    tx->active.store(0, std::memory_order_relaxed);
   }
   now.barrier.prepare();
   after_fork_in_parent();
@@ -83,6 +86,7 @@ transaction* make() {
   }
   auto* const tx = new (room) transaction;
   tx->slot = descriptors++;
+  if (tx->slot < numbered) in_slot[tx->slot].store(tx, std::memory_order_release);
   tx->next = first.load(std::memory_order_relaxed);
   first.store(tx, std::memory_order_release);
   return tx;
@@ -91,6 +95,10 @@ transaction* make() {
 }  // namespace
 
 transaction* all_threads() noexcept { return first.load(std::memory_order_acquire); }
+
+transaction* thread_in_slot(u32 slot) noexcept {
+  return slot < numbered ? in_slot[slot].load(std::memory_order_acquire) : nullptr;
+}
 
 transaction* attach() noexcept {
   pthread_once(&once, prepare);

@@ -8,6 +8,9 @@ namespace syncopate::tm {
 // The first descriptor; the others follow by `next`. Descriptors are reused, never freed.
 transaction* all_threads() noexcept;
 
+// The descriptor with this number, or null. O(1).
+transaction* thread_in_slot(u32 slot) noexcept;
+
 // Gives the calling thread a descriptor, which it keeps until it ends. Reads the configuration the
 // first time. Does not return when there is no memory: one line, and abort().
 transaction* attach() noexcept;

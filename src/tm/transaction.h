@@ -40,6 +40,7 @@ enum class mode : unsigned char {
   idle,
   optimistic,  // an algorithm watches over it
   alone_undo,  // no other transaction runs; can be canceled
+  hardware,    // in a hardware transaction, uninstrumented
   alone,       // no other transaction runs; cannot roll back
 };
 
@@ -48,8 +49,14 @@ inline constexpr unsigned causes = 6;
 
 // Numbers that the owner alone writes; read by others as they are.
 struct statistics {
-  u64 commits = 0, alone = 0, reads = 0, writes = 0;
+  u64 commits = 0, alone = 0, hardware = 0;
   u64 restarts[causes] = {};
+};
+
+// A record that the transaction owns (orecs.h), and what was in it.
+struct owned_orec {
+  std::atomic<u64>* record;
+  u64 before;
 };
 
 // Where an inner transaction that can be canceled alone began.
@@ -72,8 +79,10 @@ struct alignas(64) transaction {
   std::size_t stack_extent = 0;   // stack_begin - stack_low
   address captured = 0;           // the block allocated last
   std::size_t captured_size = 0;
-  value_log reads;
+  value_log reads;                           // by value
+  buffer<std::atomic<u64>*> read_orecs;      // by ownership record (orecs.h)
   write_set writes;
+  buffer<owned_orec> owned;
 
   // ---- what the beginning and the end need ---------------------------------------------------
   u32 depth = 0;
@@ -90,13 +99,16 @@ struct alignas(64) transaction {
   u64 id = 0;       // 0: nobody has asked yet
   u64 next_id = 0;
   u64 random = 0;
+  u32 hardware_failures = 0;  // in a row
   limbo deferred;
   statistics counts;
 
   // ---- what other threads look at --------------------------------------------------------------
   // The epoch in which the running transaction began; 0: none runs, or it has the mutex.
   alignas(64) std::atomic<u32> active{0};
-  std::atomic<u64> seen{0};  // for algorithms that wait for others: how far it is known to be valid
+  std::atomic<u64> seen{0};  // for algorithms that wait for others: the snapshot
+  std::atomic<bool> writing{false};   // the same: it may have written in place
+  std::atomic<u64> priority{0};       // two_phase: its turn; 0: it has met no conflict
   u32 slot = 0;              // dense number, reused
   bool in_use = false;
   transaction* next = nullptr;  // in the list of all

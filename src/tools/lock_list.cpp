@@ -78,7 +78,9 @@ std::string lock_list_json() {
   for (const algorithm& a : collect()) {
     json.begin_object();
     json.member("name", a.name);
-    json.member("header", "syncopate/locks/" + std::string(a.header));
+    const bool in_locks = a.header.find('/') == std::string_view::npos;
+    json.member("header",
+                "syncopate/" + std::string(in_locks ? "locks/" : "") + std::string(a.header));
     json.member("summary", a.traits.summary);
     json.member("source", a.traits.source);
     json.member("fair", name_of(a.traits.fair));

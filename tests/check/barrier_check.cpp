@@ -72,12 +72,48 @@ void destroy_after_wait() {
   check::together(a, b);
 }
 
+// One of two leaves at its first arrival; the other goes on alone.
+template <class Barrier>
+void drop() {
+  if constexpr (Barrier::traits.drop) {
+    auto* const s = new shared<Barrier>(2);
+    auto leaver = [s] {
+      s->slots[1] = 1;
+      s->barrier.arrive_and_drop(1);
+    };
+    auto stayer = [s] {
+      s->barrier.arrive_and_wait(0);
+      assert(s->slots[1] == 1);
+      s->barrier.arrive_and_wait(0);
+    };
+    check::together(leaver, stayer);
+    delete s;
+  }
+}
+
+// Arriving and waiting as two steps.
+template <class Barrier>
+void split() {
+  if constexpr (Barrier::traits.split) {
+    auto* const s = new shared<Barrier>(2);
+    const auto phase = [s](unsigned participant) {
+      s->slots[participant] = 1;
+      auto token = s->barrier.arrive(participant);
+      s->barrier.wait(token, participant);
+      assert(s->slots[1 - participant] == 1);
+    };
+    auto a = [phase] { phase(0); };
+    auto b = [phase] { phase(1); };
+    check::together(a, b);
+    delete s;
+  }
+}
+
 template <class Barrier>
 inline constexpr check::scenario scenarios[] = {
-    {"two", two<Barrier>},
-    {"three", three<Barrier>},
-    {"alone", alone<Barrier>},
-    {"destroy_after_wait", destroy_after_wait<Barrier>},
+    {"two", two<Barrier>},     {"three", three<Barrier>},
+    {"alone", alone<Barrier>}, {"destroy_after_wait", destroy_after_wait<Barrier>},
+    {"drop", drop<Barrier>},   {"split", split<Barrier>},
 };
 
 }  // namespace

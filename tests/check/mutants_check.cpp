@@ -2,9 +2,12 @@
 // machine has to find every one; the scenario's name says what is wrong.
 #include <syncopate/machine.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 
+#include "htm_mutants.h"
 #include "lock_scenarios.h"
 
 namespace {
@@ -269,4 +272,11 @@ constexpr check::scenario scenarios[] = {
 
 }  // namespace
 
-int main(int argc, char** argv) { return check::main(argc, argv, scenarios); }
+int main(int argc, char** argv) {
+  constexpr std::size_t own = std::size(scenarios),
+                        elided = std::size(check::htm_mutants::scenarios);
+  check::scenario all[own + elided];
+  std::copy(std::begin(scenarios), std::end(scenarios), all);
+  std::copy_n(check::htm_mutants::scenarios, elided, all + own);
+  return check::main(argc, argv, all);
+}

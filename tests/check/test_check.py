@@ -3,6 +3,7 @@ caught."""
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -21,12 +22,35 @@ BOUNDED = {
     ("lock_check", "auto try_lock_again"): 20_000,
     ("lock_check", "ticket:park three_threads"): 20_000,
     ("lock_check", "ticket:spin_then_park three_threads"): 20_000,
+    ("lock_check", "tatas:speculate three_threads"): 20_000,
+    ("lock_check", "ticket:speculate three_threads"): 20_000,
+    ("lock_check", "mcs:speculate three_threads"): 20_000,
+    ("lock_check", "mcs:speculate try_lock_again"): 20_000,
+    ("lock_check", "htm_1 three_threads"): 20_000,
+    ("lock_check", "htm_10 three_threads"): 20_000,
+    ("lock_check", "htm_10_fb_aahtm three_threads"): 20_000,
+    ("lock_check", "elided_auto two_threads"): 20_000,
+    ("lock_check", "elided_auto three_threads"): 20_000,
+    ("lock_check", "elided_auto try_lock"): 20_000,
+    ("lock_check", "elided_auto try_lock_again"): 20_000,
+    ("lock_check", "elided_auto timed"): 20_000,
     ("condition_check", "two_waiters_notify_all"): 20_000,
     ("condition_check", "two_waiters_two_signals"): 20_000,
+    ("elided_condition_check", "two_waiters_notify_all"): 20_000,
+    ("elided_condition_check", "two_waiters_two_signals"): 20_000,
     ("rwlock_check", "writer_and_two_readers"): 20_000,
     ("rwlock_check", "try_beside_two_writers"): 20_000,
-    ("barrier_check", "central_barrier:spin_then_park three"): 20_000,
 }
+
+# Sleepers that choose how to wait, and three participants of barriers that sleep or speculate: each
+# combination has more executions than are worth their time every day, since the parts (strategies,
+# counters) are explored by themselves. The first of each; whether they are all may change.
+FIRST = 1_500
+FIRST_ONLY = re.compile(
+    r"\S+:adaptive .*|(combined|one_spinner)\S* .*"
+    r"|\w+_barrier:(park|spin_then_park) (two|three)"
+    r"|(auto_barrier|futex_barrier|speculating_barrier:\w+|dissemination_barrier:yield) (two|three)"
+)
 
 
 def scenarios(program: str) -> list[str]:
@@ -72,6 +96,10 @@ def every_check() -> list[str]:
 @pytest.mark.parametrize(("program", "scenario"), of(*every_check()))
 def test_primitive(program: str, scenario: str) -> None:
     limit = BOUNDED.get((program, scenario))
+    if limit is None and FIRST_ONLY.fullmatch(scenario):
+        result = explore(program, scenario, FIRST)
+        assert result["verdict"] in ("passed", "bounded"), result["output"]
+        return
     result = explore(program, scenario, limit or ENOUGH)
     assert result["verdict"] == ("bounded" if limit else "passed"), result["output"]
 

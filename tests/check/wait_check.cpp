@@ -58,6 +58,8 @@ constexpr check::scenario scenarios[] = {
     {"baton_yield", baton<waits::yield>},
     {"baton_park", baton<waits::park>},
     {"baton_spin_then_park", baton<waits::spin_then_park>},
+    {"baton_monitor", baton<waits::monitor>},
+    {"baton_adaptive", baton<waits::adaptive>},
     {"park_two", park_two},
 };
 

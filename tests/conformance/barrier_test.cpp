@@ -2,15 +2,19 @@
 // have arrived, and what all did before is seen by all after.
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <syncopate/barriers/all.h>
+#include <syncopate/barriers/barrier.h>
 
 #include "support.h"
 
 namespace {
 
 using namespace conformance;
+namespace waits = syncopate::waits;
 
 // Where nobody sleeps or yields, each change of turns may take a time slice on a busy machine.
 int episodes_for(std::string_view wait, int threads) {
@@ -91,11 +95,134 @@ const int registered[] = {
                       }),
 };
 
+// Everybody arrives, does something else, and waits: nobody gets through before all have arrived.
+template <class Barrier>
+void check_split(int threads, int episodes) {
+  Barrier barrier(static_cast<std::uint32_t>(threads));
+  std::atomic<int> arrived{0}, early{0};
+  on_threads(threads, [&](int me) {
+    const auto participant = static_cast<std::uint32_t>(me);
+    for (int episode = 1; episode <= episodes; ++episode) {
+      arrived.fetch_add(1);
+      auto token = barrier.arrive(participant);
+      machine::spin(8);
+      barrier.wait(token, participant);
+      if (arrived.load() < threads * episode) early.fetch_add(1);
+    }
+  });
+  EXPECT_EQ(early.load(), 0);
+}
+
+// Participant p takes part in p + 1 episodes, then leaves. Those who stay are as many as expected,
+// whoever comes last.
+template <class Barrier>
+void check_drop(int threads) {
+  Barrier barrier(static_cast<std::uint32_t>(threads));
+  std::vector<std::atomic<int>> arrived(static_cast<std::size_t>(threads));
+  std::atomic<int> early{0};
+  on_threads(threads, [&](int me) {
+    for (int episode = 0; episode < me; ++episode) {
+      arrived[static_cast<std::size_t>(episode)].fetch_add(1);
+      barrier.arrive_and_wait(static_cast<std::uint32_t>(me));
+      // In episode e the participants e and up arrive; the first of them for the last time.
+      if (arrived[static_cast<std::size_t>(episode)].load() != threads - episode)
+        early.fetch_add(1);
+    }
+    arrived[static_cast<std::size_t>(me)].fetch_add(1);
+    barrier.arrive_and_drop(static_cast<std::uint32_t>(me));
+  });
+  EXPECT_EQ(early.load(), 0);
+}
+
+const int capabilities[] = {
+    for_every_barrier("ArrivingAndWaitingCanBeSplit",
+                      []<class Barrier>(std::string_view wait) {
+                        if constexpr (Barrier::traits.split) {
+                          for (const int threads : {1, 2, 3, 5})
+                            check_split<Barrier>(threads, episodes_for(wait, threads) / 4 + 1);
+                        } else {
+                          EXPECT_FALSE(Barrier::traits.drop);
+                        }
+                      }),
+    for_every_barrier("WhoDropsIsNotWaitedFor",
+                      []<class Barrier>(std::string_view) {
+                        if constexpr (Barrier::traits.drop) {
+                          for (const int threads : {1, 2, 3, 9}) check_drop<Barrier>(threads);
+                        } else {
+                          EXPECT_FALSE(Barrier::traits.completion);
+                        }
+                      }),
+};
+
+// The completion function runs once an episode, alone, after all have arrived.
+template <template <class, class> class Barrier>
+void check_completion() {
+  constexpr int threads = 3, episodes = 50;
+  int completed = 0;  // plain: the barrier orders it
+  std::atomic<int> arrived{0}, wrong{0};
+  const auto complete = [&]() noexcept {
+    if (arrived.load() < threads * ++completed) wrong.fetch_add(1);
+  };
+  Barrier<waits::team_adaptive, decltype(complete)> barrier(threads, complete);
+  on_threads(threads, [&](int me) {
+    for (int episode = 1; episode <= episodes; ++episode) {
+      arrived.fetch_add(1);
+      barrier.arrive_and_wait(static_cast<std::uint32_t>(me));
+      if (completed < episode) wrong.fetch_add(1);
+      const int seen = completed;
+      machine::spin(4);
+      if (completed != seen) wrong.fetch_add(1);  // we have not arrived again
+    }
+  });
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_EQ(completed, episodes);
+}
+
+TEST(BarrierCompletion, RunsOnceAnEpisodeBeforeAnybodyGoesOn) {
+  check_completion<syncopate::central_barrier>();
+  check_completion<syncopate::combining_tree_barrier>();
+  check_completion<syncopate::two_level_barrier>();
+  check_completion<syncopate::speculating_barrier>();
+}
+
+TEST(CombiningTree, HasTheRightShapeForEveryCount) {
+  for (std::uint32_t count = 1; count <= 70; ++count) {
+    syncopate::combining_tree_barrier<waits::spin> barrier(count);
+    auto token = barrier.arrive(0);
+    for (std::uint32_t p = 1; p < count; ++p) token = barrier.arrive(p);
+    barrier.wait(token);  // returns: nobody is missing
+    for (std::uint32_t p = 0; p + 1 < count; ++p) barrier.arrive_and_drop(p);
+    barrier.arrive_and_wait(count - 1);
+    barrier.arrive_and_wait(count - 1);  // alone now
+  }
+}
+
+// Used as std::barrier is.
+TEST(Barrier, HasTheStandardInterface) {
+  static_assert(!std::is_copy_constructible_v<syncopate::barrier<>>);
+  static_assert(syncopate::barrier<>::max() > 1000);
+  int completed = 0;
+  const auto complete = [&completed]() noexcept { ++completed; };
+  syncopate::barrier barrier(3, complete);
+  auto token = barrier.arrive(2);
+  barrier.arrive_and_wait();
+  barrier.wait(std::move(token));
+  EXPECT_EQ(completed, 1);
+  barrier.arrive_and_drop();
+  (void)barrier.arrive();
+  barrier.arrive_and_wait();
+  EXPECT_EQ(completed, 2);
+  (void)barrier.arrive();
+  barrier.arrive_and_wait();  // two are expected from now on
+  EXPECT_EQ(completed, 3);
+}
+
 TEST(EveryBarrier, IsInTheSuite) {
   int barriers = 0;
   syncopate::for_each_barrier(
       [&]<class Barrier>(const syncopate::barrier_entry<Barrier>&) { ++barriers; });
   EXPECT_EQ(registered[0], barriers);
+  EXPECT_EQ(capabilities[0], barriers);
   EXPECT_GT(barriers, 6);
 }
 

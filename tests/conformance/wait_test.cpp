@@ -16,11 +16,12 @@ namespace waits = syncopate::waits;
 template <class Wait>
 class Strategy : public ::testing::Test {};
 using strategies =
-    ::testing::Types<waits::spin, waits::yield, waits::monitor, waits::spin_then_park, waits::park>;
+    ::testing::Types<waits::spin, waits::yield, waits::monitor, waits::spin_then_park, waits::park,
+                     waits::adaptive, waits::team_adaptive>;
 struct strategy_name {
   template <class Wait>
   static std::string GetName(int) {
-    return Wait::name;
+    return std::is_same_v<Wait, waits::team_adaptive> ? "team_adaptive" : Wait::name;
   }
 };
 TYPED_TEST_SUITE(Strategy, strategies, strategy_name);
@@ -34,7 +35,7 @@ constexpr auto may_go = [](std::uint32_t value) { return (value & ~parked) == go
 
 TYPED_TEST(Strategy, ReturnsAtOnceWithTheValueThatSatisfies) {
   std::atomic<std::uint32_t> word{go | parked};
-  EXPECT_EQ(TypeParam::until(word, std::memory_order_acquire, may_go, parked), go | parked);
+  EXPECT_EQ(TypeParam{}.until(word, std::memory_order_acquire, may_go, parked), go | parked);
   EXPECT_EQ(word.load(), go | parked);
 }
 
@@ -44,7 +45,7 @@ TYPED_TEST(Strategy, WaitsUntilTheWordSatisfies) {
     std::atomic<bool> released{false};
     int data = 0;
     std::jthread waiter([&] {
-      TypeParam::until(word, std::memory_order_acquire, may_go, parked);
+      TypeParam{}.until(word, std::memory_order_acquire, may_go, parked);
       EXPECT_TRUE(released.load(std::memory_order_relaxed));
       EXPECT_EQ(data, 42);
     });
@@ -58,7 +59,7 @@ TYPED_TEST(Strategy, WaitsUntilTheWordSatisfies) {
 TYPED_TEST(Strategy, AnnouncesASleeperExactlyIfItSleeps) {
   std::atomic<std::uint32_t> word{0};
   observed_thread waiter(
-      [&] { TypeParam::until(word, std::memory_order_acquire, may_go, parked); });
+      [&] { TypeParam{}.until(word, std::memory_order_acquire, may_go, parked); });
   if (TypeParam::parks) {
     waiter.await_sleep();
     EXPECT_EQ(word.load(), parked);

@@ -1,9 +1,7 @@
-// Hardware transactions: what others see of them, how they abort, what they are ordered with, and
-// that a search that takes them for one step finds what every interleaving finds.
+// Hardware transactions: what others see of them, how they abort, what they are ordered with.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 
 #include "machine/explored/report.h"
 #include "model.h"
@@ -31,9 +29,7 @@ void atomically(What what) {
 
 TEST(Transaction, commits_as_one_step) {
   const found f = explore({[] { atomically([] { x.store(1, rlx), y.store(1, rlx); }); },
-                           [] {
-                             atomically([] { r[0] = x.load(rlx), r[1] = y.load(rlx); });
-                           }});
+                           [] { atomically([] { r[0] = x.load(rlx), r[1] = y.load(rlx); }); }});
   ASSERT_EQ(f.how.how, result::passed);
   EXPECT_TRUE(f.has({0, 0}));
   EXPECT_TRUE(f.has({1, 1}));
@@ -49,8 +45,7 @@ TEST(Transaction, an_observer_outside_sees_all_of_it_or_nothing) {
 TEST(Transaction, reads_the_newest_value) {
   const found f = explore({[] { x.store(1, rlx), y.store(1, rlx); },
                            [] {
-                             if (y.load(rlx) == 1)
-                               atomically([] { r[0] = 1 + x.load(rlx); });
+                             if (y.load(rlx) == 1) atomically([] { r[0] = 1 + x.load(rlx); });
                            }},
                           no_aborts);
   EXPECT_TRUE(f.has({2}));
@@ -58,21 +53,21 @@ TEST(Transaction, reads_the_newest_value) {
 }
 TEST(Transaction, leaves_nothing_behind_when_it_aborts) {
   const found f = explore({[] {
-    volatile int on_stack = 1;
-    x.store(1, rlx);
-    const htm::status s = begin();
-    if (s.started()) {
-      x.store(2, rlx);
-      a.write(2);
-      on_stack = 2;
-      abort(7);
-    }
-    r[0] = static_cast<int>(s.why);
-    r[1] = s.code;
-    r[2] = x.load(rlx);
-    r[3] = a.read();
-    r[4] = on_stack;
-  }},
+                            volatile int on_stack = 1;
+                            x.store(1, rlx);
+                            const htm::status s = begin();
+                            if (s.started()) {
+                              x.store(2, rlx);
+                              a.write(2);
+                              on_stack = 2;
+                              abort(7);
+                            }
+                            r[0] = static_cast<int>(s.why);
+                            r[1] = s.code;
+                            r[2] = x.load(rlx);
+                            r[3] = a.read();
+                            r[4] = on_stack;
+                          }},
                           no_aborts);
   ASSERT_EQ(f.how.how, result::passed);
   EXPECT_EQ(f.outcomes.size(), 1u);
@@ -98,19 +93,19 @@ TEST(Transaction, aborts_for_every_cause_as_often_as_allowed) {
 }
 TEST(Transaction, nested_ones_are_part_of_the_outermost) {
   const found f = explore({[] {
-    const htm::status s = begin();
-    if (s.started()) {
-      x.store(1, rlx);
-      if (begin().started()) {
-        y.store(1, rlx);
-        commit();
-        check(on->in_transaction());
-      }
-      if (begin().started()) abort(3);
-    }
-    r[1] = s.nested;
-    r[2] = s.code;
-  }},
+                            const htm::status s = begin();
+                            if (s.started()) {
+                              x.store(1, rlx);
+                              if (begin().started()) {
+                                y.store(1, rlx);
+                                commit();
+                                check(on->in_transaction());
+                              }
+                              if (begin().started()) abort(3);
+                            }
+                            r[1] = s.nested;
+                            r[2] = s.code;
+                          }},
                           no_aborts);
   EXPECT_EQ(f.outcomes.size(), 1u);
   EXPECT_TRUE(f.has({0, 1, 3}));
@@ -172,7 +167,8 @@ TEST(AlwaysAbort, never_commits) {
 }
 TEST(AlwaysAbort, what_it_finds_is_no_failure) {
   const auto ahead = [](const body& what) {
-    return kind({[] { a.write(1); }, [&] {
+    return kind({[] { a.write(1); },
+                 [&] {
                    if (begin(mode::always_abort).started()) {
                      what();
                      commit();
@@ -328,134 +324,6 @@ TEST(TransactionReport, schedule_and_text) {
   o.schedule = f.how.what.schedule;
   EXPECT_EQ(explore(threads, o).how.what.kind, failure_kind::check);
 }
-
-// ---- the search -------------------------------------------------------------------------------
-
-struct access {
-  int what, variable, target;
-  std::memory_order order;
-};
-struct part {  // of a thread: one access, or a transaction
-  bool transaction, aborts;
-  std::vector<access> all;
-};
-
-// In a transaction that never commits.
-void speculate(var& v, int n) {
-  if (!begin(mode::always_abort).started()) return;
-  v.store(n, rlx);
-  if (n % 2 == 0) commit();
-  else abort(2);
-}
-
-// `seen` gathers what the thread has read, also in transactions that abort: r is not rolled back.
-void make(const access& i, int& seen) {
-  var& v = i.variable == 0 ? x : i.variable == 1 ? y : z;
-  const bool sc_only = i.order == sc;
-  const auto note = [&](int value) { seen = seen * 31 + value + 1; };
-  switch (i.what) {
-    case 0: note(v.load(sc_only ? sc : i.order == rlx ? rlx : acq)); break;
-    case 1: v.store(i.target + 1, sc_only ? sc : i.order == rlx ? rlx : rel); break;
-    case 2: note(v.add(10, i.order)); break;
-    case 3: note(v.cas(0, i.target + 1, i.order, sc_only ? sc : rlx)); break;
-    case 4:
-      if (on->in_transaction() && v.load(rlx) != 0) abort(5);
-      if (!on->in_transaction()) fence(sc);
-      break;
-    case 5: z.await(1, acq); break;
-    case 6:
-      while (z.load(acq) != 1) z.park(0);
-      break;
-    case 7:
-      while (z.load(acq) != 1) relax();
-      break;
-    case 8: speculate(v, i.target); break;
-  }
-}
-
-void perform(const std::vector<part>& thread, int& seen) {
-  for (const part& p : thread) {
-    if (!p.transaction) {
-      for (const access& i : p.all) make(i, seen);
-      continue;
-    }
-    const htm::status s = begin();
-    if (s.started()) {
-      for (const access& i : p.all) make(i, seen);
-      if (p.aborts) abort(9);
-      commit();
-    } else {
-      seen = 100 * seen + 10 * static_cast<int>(s.why) + s.code;
-    }
-  }
-}
-
-std::string text(const std::vector<std::vector<part>>& program) {
-  static const char* const names[] = {"load", "store", "add", "cas", "fence or abort", "await z", "park on z", "spin on z", "speculate"};
-  std::string all;
-  for (const auto& thread : program) {
-    for (const part& p : thread) {
-      if (p.transaction) all += "{ ";
-      for (const access& i : p.all)
-        all += std::string(names[i.what]) + " v" + std::to_string(i.variable) + " #" +
-               std::to_string(i.target) + " " + syncopate::explored::name(i.order) + "; ";
-      if (p.transaction) all += p.aborts ? "abort } " : "} ";
-    }
-    all += "|| ";
-  }
-  return all;
-}
-
-class RandomTransactions : public testing::TestWithParam<int> {};
-
-TEST_P(RandomTransactions, reduced_search_equals_enumeration) {
-  constexpr std::memory_order orders[] = {rlx, acq_rel, sc};
-  std::mt19937 random(static_cast<unsigned>(GetParam()));
-  int compared = 0;
-  for (int n = 0; n < 40; ++n) {
-    const std::size_t threads = 2 + random() % 2;
-    // Half of them: the first thread stores to z at its end, others wait for that.
-    const bool waits = n % 4 >= 2;
-    const unsigned variables = waits ? 2 : 3;
-    std::vector<std::vector<part>> program(threads);
-    int target = 0;
-    for (auto& thread : program)
-      for (std::size_t k = threads == 2 ? 2 + random() % 2 : 1 + random() % 2; k > 0; --k) {
-        part p{random() % 2 == 0, random() % 8 == 0, {}};
-        for (std::size_t many = p.transaction ? 1 + random() % 3 : 1; many > 0; --many)
-          p.all.push_back({static_cast<int>(random() % 5), static_cast<int>(random() % variables),
-                           target++, orders[random() % 3]});
-        if (!p.transaction && random() % 8 == 0) p.all[0].what = 8;
-        thread.push_back(p);
-      }
-    if (waits) {
-      program[0].push_back({random() % 2 == 0, false, {{1, 2, 0, rel}}});
-      program[1].push_back({random() % 4 == 0, false, {{5 + static_cast<int>(random() % 3), 0, 0,
-                                                        acq}}});
-      program[1].push_back({false, false, {{0, static_cast<int>(random() % 2), 0, rlx}}});
-    }
-    std::vector<body> bodies;
-    for (const auto& thread : program)
-      bodies.push_back([&thread, me = bodies.size(), waits] {
-        perform(thread, r[me]);
-        if (me != 0 || !waits) return;
-        if (z.load(rlx) != 1) z.store(1, rel);  // the transaction has aborted
-        z.wake(99);
-      });
-    const char* const extent = n % 2 == 0 ? "jumps=0,aborts=0" : "jumps=0,aborts=1";
-    const found reduced = explore(bodies, with(extent));
-    const std::string every = std::string(extent) + ",every_order=1,executions=20000";
-    const found all = explore(bodies, with(every.c_str()));
-    ASSERT_EQ(reduced.how.how, result::passed) << text(program) << reduced.how.what.text;
-    if (all.how.how == result::bounded) continue;  // too many orders to compare with
-    ++compared;
-    ASSERT_EQ(all.how.how, result::passed) << text(program) << all.how.what.text;
-    ASSERT_EQ(reduced.outcomes, all.outcomes) << text(program);
-    ASSERT_LE(reduced.how.executions, all.how.executions) << text(program);
-  }
-  EXPECT_GE(compared, 20);
-}
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomTransactions, testing::Range(0, 200));
 
 // A lock that is elided ends as the lock does.
 TEST(Elision, ends_as_under_the_lock) {

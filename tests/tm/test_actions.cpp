@@ -1,5 +1,6 @@
 // Commit actions in order, undo actions reversed, at the right moment; what the library says about
 // the running transaction.
+// Stock: fails
 #include "check.h"
 
 #include <cstdint>

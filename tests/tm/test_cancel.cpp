@@ -1,4 +1,5 @@
 // Canceling: outermost and inner transactions, what was written before and after, locals, blocks.
+// Stock: fails
 #include "check.h"
 
 namespace {
@@ -6,13 +7,18 @@ namespace {
 volatile bool yes = true;
 [[gnu::transaction_pure]] bool true_now() { return yes; }
 
+[[gnu::noinline]] long* hide(long* p) {
+  asm volatile("" : "+r"(p));
+  return p;
+}
+
 long a, b, c;
 
 // Everything is put back, whatever ran in between; locals keep what they were.
 void outermost() {
   a = 1, b = 2;
   long local = 5;
-  long* volatile escaped = &local;
+  long* const escaped = hide(&local);
   __transaction_atomic {
     ++a;
     b = a + 10;

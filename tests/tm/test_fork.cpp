@@ -1,4 +1,5 @@
 // Processes that fork while other threads run transactions: parent and child go on.
+// Stock: fails
 #include "check.h"
 
 #include <atomic>

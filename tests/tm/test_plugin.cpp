@@ -9,7 +9,7 @@
 
 namespace {
 
-using bump_function = void (*)(long*) __attribute__((transaction_safe));
+typedef void (*bump_function)(long*) __attribute__((transaction_safe));
 long x, y;
 std::atomic<bool> stop{false};
 

@@ -46,7 +46,8 @@ class Monitor : public ::testing::TestWithParam<monitor_family> {
   // the waits were as they should. Returns whether they ever were.
   template <class Satisfied>
   bool waits_in_vain(std::uint64_t duration, sleep_depth depth, Satisfied satisfied) {
-    for (int attempt = 0; attempt < 1000; ++attempt) {
+    const std::uint64_t give_up = machine::ticks() + 5 * machine::ticks_per_second();
+    while (machine::ticks() < give_up) {
       emulator::reset_counts();
       const std::uint64_t start = machine::ticks(), until = start + duration;
       EXPECT_FALSE(
@@ -82,7 +83,6 @@ TEST_P(Monitor, WakesWhenTheWordIsWritten) {
       1u);
   if (!emulated()) return;
   EXPECT_GE(emulator::armings.load(), 1u);
-  EXPECT_EQ(emulator::past.load(), 0u);
 }
 
 // The store comes between the waiter's look and its arming: no later store will wake it.
@@ -183,8 +183,10 @@ TEST_P(Monitor, DozePassesTheTime) {
     emulator::last = {};
     const std::uint64_t start = machine::ticks();
     machine::doze(30'000);
-    if (!emulated() || !waitpkg()) EXPECT_GE(machine::ticks() - start, 30'000u);
-    if (!emulated() || !waitpkg()) return;
+    if (!emulated() || !waitpkg()) {
+      EXPECT_GE(machine::ticks() - start, 30'000u);
+      return;
+    }
     absolute = emulator::last.what == emulator::instruction::tpause &&
                !emulator::last.already_past && emulator::last.deadline >= start + 30'000;
   }

@@ -1,12 +1,13 @@
-// bayes.cpp -- learns the structure of a Bayesian network from records: long transactions on a graph,
-// with many conflicts.
+// bayes.cpp -- learns the structure of a Bayesian network from records: long transactions on a
+// graph, with many conflicts.
 //
-// Source        STAMP (Cao Minh et al., IISWC 2008, section III-B8), after Chickering et al.: hill
-//               climbing. A list of tasks, best first, holds one edge to insert per variable; a thread
-//               takes one, inserts the edge unless that closes a cycle, and looks for the next best
-//               edge into that variable: reading the graph, in one transaction.
+// Source        STAMP (Cao Minh et al., IISWC 2008), after Chickering et al.: hill
+//               climbing. A list of tasks, best first, holds one edge to insert per variable; a
+//               thread takes one, inserts the edge unless that closes a cycle, and looks for the
+//               next best edge into that variable: reading the graph, in one transaction.
 // Deviations    The suite counts records in a tree made for that; we intersect one row of bits per
-//               variable. Both are constant, and not part of transactions. Only insertions are tried.
+//               variable. Both are constant, and not part of transactions. Only insertions are
+//               tried.
 // Check         The network has no cycle; parents and children agree; each variable's score is that
 //               of its parents, and better than that of none.
 #include <algorithm>
@@ -31,14 +32,16 @@ const parameters known{
     {"small", "tiny", "sim", "sim+", "paper", "large"},
     {{"variables", "of the network (suite: -v)", {"48", "8", "32", "32", "32", "64"}},
      {"records", "to learn from (suite: -r)", {"4096", "256", "1024", "4096", "4096", "16384"}},
-     {"parents", "most parents in the network that made the records (suite: -n)",
+     {"parents",
+      "most parents in the network that made the records (suite: -n)",
       {"10", "2", "2", "10", "10", "10"}},
-     {"percent", "chance of each of these parents (suite: -p)",
+     {"percent",
+      "chance of each of these parents (suite: -p)",
       {"40", "40", "20", "40", "40", "40"}},
-     {"penalty", "of an edge, in units of half the logarithm of the records (suite: -i)",
+     {"penalty",
+      "of an edge, in units of half the logarithm of the records (suite: -i)",
       {"2", "2", "2", "2", "2", "2"}},
-     {"edges", "most parents to learn per variable (suite: -e)",
-      {"8", "2", "2", "8", "8", "8"}}}};
+     {"edges", "most parents to learn per variable (suite: -e)", {"8", "2", "2", "8", "8", "8"}}}};
 
 constexpr size_t most_parents = 16;
 
@@ -51,8 +54,10 @@ struct parent_set {
 class records {
  public:
   records(const program& p, size_t variables)
-      : variables_(variables), count_(p.number("records", 2)), words_((count_ + 63) / 64),
-        bits_(variables * words_), edge_penalty_(0.5 * std::log(count_) * p.real("penalty")) {
+      : count_(p.number("records", 2)),
+        words_((count_ + 63) / 64),
+        bits_(variables * words_),
+        edge_penalty_(0.5 * std::log(count_) * p.real("penalty")) {
     auto random = p.random();
     // A random network: parents have lower numbers, in a random renaming.
     std::vector<std::vector<size_t>> parents(variables);
@@ -66,7 +71,8 @@ class records {
       for (uint64_t i = 0; i < most; ++i) {
         const size_t parent = random.below(v);
         auto& mine = parents[v];
-        if (random.below(100) < percent && std::find(mine.begin(), mine.end(), parent) == mine.end())
+        if (random.below(100) < percent &&
+            std::find(mine.begin(), mine.end(), parent) == mine.end())
           mine.push_back(parent);
       }
     }
@@ -124,7 +130,7 @@ class records {
     return n * std::log(n / static_cast<double>(total));
   }
 
-  const size_t variables_, count_, words_;
+  const size_t count_, words_;
   std::vector<uint64_t> bits_;  // a row of words per variable, a bit per record
   const double edge_penalty_;
 };
@@ -148,8 +154,12 @@ class learner {
   using variable_set = list<uint32_t, char>;
 
   learner(const program& p, const records& from, size_t variables)
-      : from_(from), variables_(variables), most_(std::min(p.number("edges"), uint64_t{most_parents})),
-        parents(variables), children(variables), scores(variables) {
+      : from_(from),
+        variables_(variables),
+        most_(std::min(p.number("edges"), uint64_t{most_parents})),
+        parents(variables),
+        children(variables),
+        scores(variables) {
     for (uint32_t v = 0; v < variables_; ++v) base_ += scores[v] = from_.score(v, {});
   }
 

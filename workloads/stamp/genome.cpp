@@ -1,14 +1,15 @@
 // genome.cpp -- puts a gene together from overlapping pieces of it: medium transactions on hash
 // tables, with few conflicts.
 //
-// Source        STAMP (Cao Minh et al., IISWC 2008, section III-B1): phase 1 removes duplicate
-//               segments, a dozen per transaction; phase 2 enters each segment's beginnings, of each
-//               length, in a table of that length, and then, from the longest overlap to the
+// Source        STAMP (Cao Minh et al., IISWC 2008): phase 1 removes duplicate
+//               segments, a dozen per transaction; phase 2 enters each segment's beginnings, of
+//               each length, in a table of that length, and then, from the longest overlap to the
 //               shortest, links a segment to one that begins as it ends; phase 3 reads the gene off
 //               the chain.
 // Deviations    Strings are constant, so comparing them is not part of a transaction. Where random
-//               segments would leave an overlap shorter than half a segment, the generator adds some.
-//               Segments that are linked already are passed over one by one, not by jump pointers.
+//               segments would leave an overlap shorter than half a segment, the generator adds
+//               some. Segments that are linked already are passed over one by one, not by jump
+//               pointers.
 // Check         The result is the gene.
 #include <algorithm>
 #include <cstdint>
@@ -31,10 +32,12 @@ using std::uint64_t;
 
 const parameters known{
     {"small", "tiny", "sim", "sim+", "paper", "large"},
-    {{"gene", "nucleotides of the gene (suite: -g)",
+    {{"gene",
+      "nucleotides of the gene (suite: -g)",
       {"8192", "96", "256", "512", "16384", "65536"}},
      {"segment", "nucleotides of a segment (suite: -s)", {"32", "16", "16", "32", "64", "64"}},
-     {"segments", "number of segments, with duplicates (suite: -n)",
+     {"segments",
+      "number of segments, with duplicates (suite: -n)",
       {"1048576", "1000", "16384", "32768", "16777216", "33554432"}}}};
 
 size_t segment_length = 0;  // constant once threads run
@@ -62,7 +65,7 @@ struct entry {
   std::vector<uint64_t> prefix_hash;  // of the first 0, 1, ... nucleotides
   shared<entry*> next = nullptr;
   shared<bool> has_previous = false;
-  uint32_t overlap = 0;                       // with next
+  uint32_t overlap = 0;                      // with next
   shared<entry*> first = this, last = this;  // of its chain; right at its ends
 };
 
@@ -80,8 +83,12 @@ using beginnings = hash_table<beginning, char, beginning_hash>;
 class sequencer {
  public:
   sequencer(program& p, const std::vector<const char*>& segments, size_t positions)
-      : p_(p), segments_(segments), unique_(positions), mine_(p.threads()),
-        tables_(segment_length), powers_(segment_length + 1, 1) {
+      : p_(p),
+        segments_(segments),
+        unique_(positions),
+        mine_(p.threads()),
+        tables_(segment_length),
+        powers_(segment_length + 1, 1) {
     for (size_t j = 1; j < segment_length; ++j) {
       tables_[j] = std::make_unique<beginnings>(positions);
       powers_[j] = powers_[j - 1] * base;
@@ -151,8 +158,8 @@ class sequencer {
     const beginnings& table = *tables_[overlap];
     for (entry& e : mine_[thread]) {
       if (e.next != nullptr) continue;
-      const uint64_t hash =
-          e.prefix_hash[segment_length] - e.prefix_hash[segment_length - overlap] * powers_[overlap];
+      const uint64_t hash = e.prefix_hash[segment_length] -
+                            e.prefix_hash[segment_length - overlap] * powers_[overlap];
       const auto& bucket = table.at(beginning_hash{}({hash, nullptr}) & (table.buckets() - 1));
       const char* const end = e.text + segment_length - overlap;
       bool linked = false;
@@ -184,8 +191,8 @@ class sequencer {
       for (const entry& e : list) {
         if (e.has_previous) continue;
         for (const entry* at = &e; at != nullptr; at = at->next) {
-          gene.append(at->text, at->next != nullptr ? segment_length - at->overlap
-                                                    : segment_length);
+          gene.append(at->text,
+                      at->next != nullptr ? segment_length - at->overlap : segment_length);
         }
       }
   }

@@ -24,8 +24,8 @@ TRANSACTION_PURE inline std::int64_t area(point a, point b, point c) {
 // Whether p lies inside the circle through a, b, c, which turn left.
 TRANSACTION_PURE inline bool in_circle(point a, point b, point c, point p) {
   const auto lifted = [](std::int64_t x, std::int64_t y) { return x * x + y * y; };
-  const std::int64_t ax = a.x - p.x, ay = a.y - p.y, bx = b.x - p.x, by = b.y - p.y,
-                     cx = c.x - p.x, cy = c.y - p.y;
+  const std::int64_t ax = a.x - p.x, ay = a.y - p.y, bx = b.x - p.x, by = b.y - p.y, cx = c.x - p.x,
+                     cy = c.y - p.y;
   const auto wide = [](std::int64_t u, std::int64_t v) {
     __extension__ typedef __int128 product;
     return static_cast<product>(u) * v;
@@ -57,7 +57,8 @@ TRANSACTION_PURE inline point circumcenter(point a, point b, point c) {
   return {a.x + to_lattice(x), a.y + to_lattice(y)};
 }
 
-// The cosine of the least angle; 0 when the shortest edge is too short for the lattice to improve on.
+// The cosine of the least angle; 0 when the shortest edge is too short for the lattice to improve
+// on.
 TRANSACTION_PURE inline double cosine_of_least_angle(point a, point b, point c) {
   const auto squared = [](point p, point q) {
     return static_cast<double>((p.x - q.x) * (p.x - q.x) + (p.y - q.y) * (p.y - q.y));

@@ -1,10 +1,11 @@
 // intruder.cpp -- network intrusion detection: short transactions on a queue and a search tree that
 // all threads share.
 //
-// Source        STAMP (Cao Minh et al., IISWC 2008, section III-B2), after design 5 of Haagdorens et
-//               al.: packets go through capture (one queue), reassembly (a tree of flows, each with a
-//               list of its fragments) and detection (signatures in the whole flow). Capture and
-//               reassembly are a transaction each, and so is taking a complete flow to detection.
+// Source        STAMP (Cao Minh et al., IISWC 2008), after design 5 of Haagdorens
+//               et al.: packets go through capture (one queue), reassembly (a tree of flows, each
+//               with a list of its fragments) and detection (signatures in the whole flow). Capture
+//               and reassembly are a transaction each, and so is taking a complete flow to
+//               detection.
 // Deviations    Signatures are words of our own; a preprocessing step turns text to lower case.
 //               The bytes of fragments are constant: copying them is not part of the transaction.
 // Check         Every flow was put together, and exactly those were reported that the generator
@@ -29,18 +30,21 @@ using namespace workloads::stamp;
 using std::uint32_t;
 using std::uint64_t;
 
-const parameters known{
-    {"small", "tiny", "sim", "sim+", "paper", "large"},
-    {{"attacks", "percentage of flows with an attack (suite: -a)",
-      {"10", "10", "10", "10", "10", "10"}},
-     {"length", "most bytes, and so most fragments, of a flow (suite: -l)",
-      {"64", "8", "4", "16", "128", "128"}},
-     {"flows", "number of flows (suite: -n)",
-      {"24576", "150", "2038", "4096", "262144", "1048576"}}}};
+const parameters known{{"small", "tiny", "sim", "sim+", "paper", "large"},
+                       {{"attacks",
+                         "percentage of flows with an attack (suite: -a)",
+                         {"10", "10", "10", "10", "10", "10"}},
+                        {"length",
+                         "most bytes, and so most fragments, of a flow (suite: -l)",
+                         {"64", "8", "4", "16", "128", "128"}},
+                        {"flows",
+                         "number of flows (suite: -n)",
+                         {"24576", "150", "2038", "4096", "262144", "1048576"}}}};
 
-constexpr std::string_view signatures[] = {
-    "drop all tables", "../../etc/shadow", "<script>steal", "format c:", "xp_shell(", "%x%x%x%n",
-    "union select 1", "chmod 4777 /", "wget evil.sh", "jmp esp;nop;nop", "':: or 1=1", "aaaaaaaa%s"};
+constexpr std::string_view signatures[] = {"drop all tables", "../../etc/shadow", "<script>steal",
+                                           "format c:",       "xp_shell(",        "%x%x%x%n",
+                                           "union select 1",  "chmod 4777 /",     "wget evil.sh",
+                                           "jmp esp;nop;nop", "':: or 1=1",       "aaaaaaaa%s"};
 
 struct packet {
   uint32_t flow, fragment, fragments, length;
@@ -62,9 +66,8 @@ TRANSACTION_PURE void copy_fragment(char* to, const packet* from) {
 }
 
 bool has_signature(std::string_view text) {
-  return std::any_of(std::begin(signatures), std::end(signatures), [text](std::string_view s) {
-    return text.find(s) != std::string_view::npos;
-  });
+  return std::any_of(std::begin(signatures), std::end(signatures),
+                     [text](std::string_view s) { return text.find(s) != std::string_view::npos; });
 }
 
 // All flows, in fragments, in random order.
@@ -78,7 +81,8 @@ class traffic {
       spoiled[f] = random_.below(100) < percentage;
       std::string& text = texts_[f];
       if (spoiled[f]) text = signatures[random_.below(std::size(signatures))];
-      else do text = harmless(length);
+      else do
+          text = harmless(length);
         while (has_signature(text));
       for (char& c : text)
         if (random_.below(2) == 0) c = static_cast<char>(std::toupper(c));

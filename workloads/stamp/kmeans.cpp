@@ -1,13 +1,12 @@
 // kmeans.cpp -- Lloyd's clustering: short transactions that add a point to its cluster's sums.
 //
-// Source        STAMP (Cao Minh et al., IISWC 2008, section III-B3), after MineBench: each iteration
-//               assigns all points to the nearest center; threads take points three at a time from a
-//               shared counter; one transaction per point adds it to the new center. Few clusters mean
-//               high contention.
+// Source        STAMP (Cao Minh et al., IISWC 2008), after MineBench: each
+//               iteration assigns all points to the nearest center; threads take points three at a
+//               time from a shared counter; one transaction per point adds it to the new center.
+//               Few clusters mean high contention.
 // Deviations    Coordinates are multiples of 2^-12, so that sums are exact and do not depend on the
 //               order of threads: the number of iterations is the same for all variants, which the
-//               suite's is not. Input: random Gaussian-like clusters, normalized, as the
-//               suite's files of the same names.
+//               suite's is not. Input: random clusters, normalized, in place of the suite's files.
 // Check         Memberships and centers of a sequential run, bit by bit.
 #include <algorithm>
 #include <cmath>
@@ -27,24 +26,30 @@ using std::uint64_t;
 const parameters known{
     {"high-small", "low-small", "high-tiny", "low-tiny", "high-sim", "low-sim", "high-sim+",
      "low-sim+", "high-paper", "low-paper", "high-large", "low-large"},
-    {{"clusters", "clusters to find (suite: -m and -n)",
+    {{"clusters",
+      "clusters to find (suite: -m and -n)",
       {"15", "40", "15", "40", "15", "40", "15", "40", "15", "40", "15", "40"}},
-     {"threshold", "ends when a smaller part of the points moves (suite: -t)",
+     {"threshold",
+      "ends when a smaller part of the points moves (suite: -t)",
       {"0.001", "0.001", "0.05", "0.05", "0.05", "0.05", "0.05", "0.05", "0.00001", "0.00001",
        "0.00001", "0.00001"}},
-     {"points", "number of points (suite: the file's -n)",
-      {"65536", "65536", "128", "128", "2048", "2048", "16384", "16384", "65536", "65536",
-       "262144", "262144"}},
-     {"dimensions", "of a point (suite: the file's -d)",
+     {"points",
+      "number of points (suite: the file's -n)",
+      {"65536", "65536", "128", "128", "2048", "2048", "16384", "16384", "65536", "65536", "262144",
+       "262144"}},
+     {"dimensions",
+      "of a point (suite: the file's -d)",
       {"24", "24", "4", "4", "16", "16", "24", "24", "32", "32", "32", "32"}},
-     {"centers", "around which the points lie (suite: the file's -c)",
+     {"centers",
+      "around which the points lie (suite: the file's -c)",
       {"16", "16", "16", "16", "16", "16", "16", "16", "16", "16", "16", "16"}}}};
 
 constexpr int most_iterations = 500;  // the suite's
 
 struct points {
   explicit points(const program& p)
-      : count(p.number("points", 1)), dimensions(p.number("dimensions", 1)),
+      : count(p.number("points", 1)),
+        dimensions(p.number("dimensions", 1)),
         at(count * dimensions) {
     auto random = p.random();
     const auto unit = [&] { return static_cast<double>(random.below(1 << 20)) / (1 << 20); };
@@ -92,9 +97,14 @@ struct alignas(64) sums {
 class clustering {
  public:
   clustering(const points& all, size_t clusters, double threshold, uint64_t seed_index)
-      : all_(all), clusters_(clusters), threshold_(threshold), centers(clusters * all.dimensions),
-        members(all.count, clusters), sums_(clusters),
-        padded_((all.dimensions + 15) / 8 * 8), memory_(clusters * padded_ + 8) {
+      : all_(all),
+        clusters_(clusters),
+        threshold_(threshold),
+        centers(clusters * all.dimensions),
+        members(all.count, clusters),
+        sums_(clusters),
+        padded_((all.dimensions + 15) / 8 * 8),
+        memory_(clusters * padded_ + 8) {
     // Starting centers: points spread over the input.
     for (size_t c = 0; c < clusters; ++c)
       for (size_t d = 0; d < all.dimensions; ++d)

@@ -1,14 +1,14 @@
 // labyrinth.cpp -- routes wires through a three-dimensional grid: long transactions that read very
 // much and write little.
 //
-// Source        STAMP (Cao Minh et al., IISWC 2008, section III-B4), Lee's algorithm as Watson et al.
-//               made it transactional: a transaction copies the grid to memory of its own, expands
-//               from the source breadth first, traces back from the destination, and writes the path
-//               into the grid, checking that its cells are still free.
+// Source        STAMP (Cao Minh et al., IISWC 2008), Lee's algorithm as Watson et
+//               al. made it transactional: a transaction copies the grid to memory of its own,
+//               expands from the source breadth first, traces back from the destination, and writes
+//               the path into the grid, checking that its cells are still free.
 // Deviations    The copy is not part of a transaction under -fgnu-tm, as in the suite; where a cell
 //               of the path was taken since, the transaction ends without a change and another one
-//               starts, where the suite aborts it. Wires are taken shortest first. Ends of wires not
-//               yet laid are walls to others.
+//               starts, where the suite aborts it. Wires are taken shortest first. Ends of wires
+//               not yet laid are walls to others.
 // Check         Each path joins its ends in steps to neighbors; no cell has two; the grid holds the
 //               paths and nothing else.
 #include <algorithm>
@@ -28,13 +28,12 @@ using std::size_t;
 using std::uint32_t;
 using std::uint64_t;
 
-const parameters known{{"small", "tiny", "sim", "sim+", "paper", "large"},
-                       {{"width", "x (suite: the file's -x)",
-                         {"192", "12", "32", "48", "512", "1024"}},
-                        {"height", "y (suite: -y)", {"192", "12", "32", "48", "512", "1024"}},
-                        {"depth", "z (suite: -z)", {"3", "2", "3", "3", "7", "7"}},
-                        {"wires", "pairs of ends to join (suite: -n)",
-                         {"96", "12", "96", "64", "512", "1024"}}}};
+const parameters known{
+    {"small", "tiny", "sim", "sim+", "paper", "large"},
+    {{"width", "x (suite: the file's -x)", {"192", "12", "32", "48", "512", "1024"}},
+     {"height", "y (suite: -y)", {"192", "12", "32", "48", "512", "1024"}},
+     {"depth", "z (suite: -z)", {"3", "2", "3", "3", "7", "7"}},
+     {"wires", "pairs of ends to join (suite: -n)", {"96", "12", "96", "64", "512", "1024"}}}};
 
 using cell_number = uint32_t;
 
@@ -65,8 +64,7 @@ class grid {
   [[nodiscard]] size_t distance(const wire& w) const {
     const auto gap = [](size_t a, size_t b) { return a > b ? a - b : b - a; };
     const size_t layer = width * height;
-    return gap(w.from % width, w.to % width) +
-           gap(w.from / width % height, w.to / width % height) +
+    return gap(w.from % width, w.to % width) + gap(w.from / width % height, w.to / width % height) +
            2 * gap(w.from / layer, w.to / layer);
   }
 
@@ -226,7 +224,8 @@ class maze {
 
 int main(int argc, char** argv) {
   program p(argc, argv, "labyrinth",
-            "Routes wires through a grid; each transaction finds one wire's way and lays it.", known);
+            "Routes wires through a grid; each transaction finds one wire's way and lays it.",
+            known);
   maze m(p);
   p.run([&](uint32_t thread) { return m.work(thread); });
   uint64_t laid = 0, cells = 0;

@@ -2,13 +2,12 @@
 //
 // Invariants
 //   I1  The living triangles turn left, cover the square, and do not overlap.
-//   I2  across[i] of a triangle is the living one on the other side of the edge opposite to corner i;
-//       null exactly where that edge is a piece of the square's border.
+//   I2  across[i] of a triangle is the living one on the other side of the edge opposite to corner
+//       i; null exactly where that edge is a piece of the square's border.
 //   I3  No corner lies inside the circle of a living triangle.
 // A triangle's corners never change. A dead one stays in memory: others may still point to it.
 #pragma once
 
-#include <deque>
 #include <vector>
 
 #include "containers/scratch.h"

@@ -32,9 +32,10 @@ std::vector<option> option_list(const parameters& all, std::size_t preset, bool 
   if (gnu_tm)
     result.push_back({"variant", "tm", "tm: transactions of the compiler's run-time library"});
   else
-    result.push_back({"variant", "lock",
-                      "sequential (no lock, one thread), lock (one global lock), elided"});
-  result.push_back({"lock", "", "the lock by its name (default: pthread, or htm_10 to elide)"});
+    result.push_back(
+        {"variant", "lock", "sequential (no lock, one thread), lock (one global lock), elided"});
+  result.push_back(
+      {"lock", "", "the lock by its name (default: pthread, or elided_auto to elide)"});
   result.push_back({"threads", "1", threads_option.help});
   result.push_back(pin_option);
   result.push_back(seed_option);
@@ -58,22 +59,20 @@ struct program::team {
 program::program(int argc, char** argv, const char* name, const char* about, const parameters& all,
                  bool gnu_tm)
     : name_(name) {
-  std::vector<std::string> words;
   for (int i = 0; i < argc; ++i) {
     const bool json = std::strcmp(argv[i], "--json") == 0;
-    words.emplace_back(json ? "--format" : argv[i]);
-    if (json) words.emplace_back("json");
+    words_.emplace_back(json ? "--format" : argv[i]);
+    if (json) words_.emplace_back("json");
   }
-  const std::string chosen = preset_of(words, all);
+  const std::string chosen = preset_of(words_, all);
   std::size_t preset = 0;
   while (preset < all.presets.size() && chosen != all.presets[preset]) ++preset;
   const bool known = preset < all.presets.size();
   std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
+  for (std::string& word : words_) pointers.push_back(word.data());
   options_ = std::make_unique<options>(static_cast<int>(pointers.size()), pointers.data(), about,
                                        option_list(all, known ? preset : 0, gnu_tm), "its result");
-  if (!known)
-    refuse("there is no preset '" + chosen + "'; there are " + joined(all.presets));
+  if (!known) refuse("there is no preset '" + chosen + "'; there are " + joined(all.presets));
   for (const parameter& p : all.list) parameters_.emplace_back(p.name);
   threads_ = static_cast<std::uint32_t>(options_->number("threads", 1));
   if (const std::string& format = options_->text("format"); format != "text" && format != "json")
@@ -101,9 +100,9 @@ void program::choose_variant(bool gnu_tm) {
   }
   if (variant != "lock" && variant != "elided")
     refuse("no variant is called '" + variant + "' here");
-  const std::string name = !lock.empty() ? lock : variant == "elided" ? "htm_10" : "pthread";
-  if (!named_lock::is_name(name)) refuse("no lock is called '" + name + "'");
-  global_lock = std::make_unique<named_lock>(name);
+  lock_ = !lock.empty() ? lock : variant == "elided" ? "elided_auto" : "pthread";
+  if (!named_lock::is_name(lock_)) refuse("no lock is called '" + lock_ + "'");
+  global_lock = std::make_unique<named_lock>(lock_);
   has_global_lock = true;
 }
 
@@ -137,6 +136,7 @@ int program::finish(bool check_passed) const {
   };
   row("program", name_);
   row("variant", options_->text("variant"));
+  if (!lock_.empty()) row("lock", lock_);
   row("threads", std::to_string(threads_));
   row("seed", options_->text("seed"));
   for (const std::string& parameter : parameters_) row(parameter, options_->text(parameter));
@@ -150,7 +150,8 @@ int program::finish(bool check_passed) const {
 
 int program::print_json(bool check_passed) const {
   std::string extra;
-  for (const char* name : {"preset", "variant", "lock"}) extra += member(name, options_->text(name));
+  for (const char* name : {"preset", "variant"}) extra += member(name, options_->text(name));
+  extra += member("lock", lock_);
   for (const std::string& p : parameters_) extra += '"' + p + "\": " + options_->text(p) + ", ";
   const auto object = [&extra](const char* name, const std::vector<named_number>& list) {
     extra += '"' + std::string(name) + "\": {";

@@ -1,5 +1,5 @@
-// program.h -- what the STAMP-like programs share: presets of parameters, the variant by name, a team
-// of threads with a barrier, the time of its parallel region, and the result with its verdict.
+// program.h -- what the STAMP-like programs share: presets of parameters, the variant by name, a
+// team of threads with a barrier, the time of its parallel region, and the result with its verdict.
 #pragma once
 
 #include <cstdint>
@@ -59,8 +59,8 @@ class program {
 
   // Whether the user asks for a wrong result (--inject-error 1), to see that the check finds it.
   [[nodiscard]] bool inject_error() const { return options_->flag("inject-error"); }
-  // Adds a number to what is printed: one that depends on parameters and seed alone, or one that may
-  // differ between runs.
+  // Adds a number to what is printed: one that depends on parameters and seed alone, or one that
+  // may differ between runs.
   void result(const char* name, std::uint64_t value) { results_.push_back({name, value}); }
   void varying_result(const char* name, std::uint64_t value) { varying_.push_back({name, value}); }
   // Prints everything. Returns the exit status: 1 when the check failed.
@@ -77,7 +77,9 @@ class program {
   [[nodiscard]] int print_json(bool check_passed) const;
 
   const char* const name_;
+  std::vector<std::string> words_;  // of the command line
   std::vector<std::string> parameters_;
+  std::string lock_;  // its name; empty where there is none
   std::unique_ptr<options> options_;
   std::uint32_t threads_ = 1;
   std::vector<named_number> results_, varying_;

@@ -1,12 +1,11 @@
-// ssca2.cpp -- builds a large directed multigraph's adjacency arrays: many tiny transactions on data
-// that is almost never shared.
+// ssca2.cpp -- builds a large directed multigraph's adjacency arrays: many tiny transactions on
+// data that is almost never shared.
 //
-// Source        kernel 1 of the SSCA#2 graph benchmark, as in STAMP (Cao Minh et al., IISWC 2008,
-//               section III-B6): vertices in cliques of random sizes, more edges between cliques the
-//               nearer they are, parallel edges. Transactions append to a vertex' incoming edges, and
-//               add each thread's counts to global ones.
-// Deviations    Ours generates edges sorted by where they start, ahead of the timed region, which is
-//               kernel 1 alone. No weights of text: kernel 1 only carries them.
+// Source        kernel 1 of the SSCA#2 graph benchmark, as in STAMP (Cao Minh et al., IISWC 2008): vertices in cliques of random sizes, more edges between cliques
+//               the nearer they are, parallel edges. Transactions append to a vertex' incoming
+//               edges, and add each thread's counts to global ones.
+// Deviations    Ours generates edges sorted by where they start, ahead of the timed region, which
+//               is kernel 1 alone. No weights of text: kernel 1 only carries them.
 // Check         Both directions against arrays that one thread builds, element by element.
 #include <algorithm>
 #include <cstdint>
@@ -24,11 +23,14 @@ using std::uint64_t;
 const parameters known{
     {"small", "tiny", "sim", "sim+", "paper", "large"},
     {{"scale", "log2 of the number of vertices (suite: -s)", {"17", "7", "13", "14", "20", "21"}},
-     {"inter", "probability of edges between cliques (suite: -i)",
+     {"inter",
+      "probability of edges between cliques (suite: -i)",
       {"1.0", "1.0", "1.0", "1.0", "1.0", "1.0"}},
-     {"unidirectional", "probability that an edge has no way back (suite: -u)",
+     {"unidirectional",
+      "probability that an edge has no way back (suite: -u)",
       {"1.0", "1.0", "1.0", "1.0", "1.0", "1.0"}},
-     {"parallel", "most parallel edges of two vertices (suite: -p)",
+     {"parallel",
+      "most parallel edges of two vertices (suite: -p)",
       {"3", "3", "3", "9", "3", "3"}}}};
 
 struct edge {
@@ -225,8 +227,7 @@ int main(int argc, char** argv) {
             known);
   const uint64_t scale = p.number("scale", 1);
   if (scale > 30) p.refuse("--scale is at most 30");
-  if (p.real("inter") > 1 || p.real("unidirectional") > 1)
-    p.refuse("a probability is at most 1");
+  if (p.real("inter") > 1 || p.real("unidirectional") > 1) p.refuse("a probability is at most 1");
   const auto vertices = uint32_t{1} << scale;
   const std::vector<edge> edges = generator(p, static_cast<uint32_t>(scale)).edges();
   graph built(p, edges, vertices);

@@ -1,4 +1,5 @@
-// transaction.h -- the seam between the STAMP-like programs and what makes their transactions atomic.
+// transaction.h -- the seam between the STAMP-like programs and what makes their transactions
+// atomic.
 //
 //     TRANSACTION {
 //       found = table.insert(key);
@@ -7,14 +8,15 @@
 // The block is one transaction. The same source is built
 //   * with -fgnu-tm: the block is a __transaction_atomic block of the compiler, whose run-time
 //     library (libitm's interface) decides how;
-//   * without: the block is a critical section under one global lock, which the program chooses when
-//     it starts: none at all (sequential), any lock of locks/all.h by name, or one that elides.
+//   * without: the block is a critical section under one global lock, which the program chooses
+//     when it starts: none at all (sequential), any lock of locks/all.h by name, or one that
+//     elides.
 //
 // Rules, so that all forms mean the same:
 //   * no return, break, continue or goto out of the block; results leave it in variables that the
 //     block itself sets, since a transaction that is tried again runs it from its start;
-//   * data that other threads may write at the time is declared shared<T>, and only values of it are
-//     taken, no references: a library form can then make each access a call. So far it is T;
+//   * data that other threads may write at the time is declared shared<T>, and only values of it
+//     are taken, no references: a library form can then make each access a call. So far it is T;
 //   * what a block calls is a template or inline function of ours (the compiler must see it), or is
 //     marked TRANSACTION_PURE: then its accesses are not part of the transaction. Legal for what is
 //     constant, private to the thread, or checked again by transactional reads afterwards.

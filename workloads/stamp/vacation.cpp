@@ -1,12 +1,12 @@
 // vacation.cpp -- a travel agency's database: medium transactions that look up and change several
 // search trees.
 //
-// Source        STAMP (Cao Minh et al., IISWC 2008, section III-B7), after SPECjbb2000: tables of
+// Source        STAMP (Cao Minh et al., IISWC 2008), after SPECjbb2000: tables of
 //               cars, flights, rooms and customers as red-black trees; each client task is one
 //               transaction: a reservation of the dearest found among `queries` random items, a
 //               customer's departure, or changes of the tables. High contention: more queries, of
 //               a smaller part of the tables, and more changes.
-// Deviations    A task's random numbers are drawn before its transaction (the suite does both).
+// Deviations    A task's random numbers are drawn before its transaction.
 // Check         Trees are valid; each item's used and free add up to its total; what customers hold
 //               is what the tables count as used.
 #include <algorithm>
@@ -29,16 +29,21 @@ using std::uint64_t;
 const parameters known{
     {"high-small", "low-small", "high-tiny", "low-tiny", "high-sim", "low-sim", "high-sim+",
      "low-sim+", "high-paper", "low-paper", "high-large", "low-large"},
-    {{"queries", "items that a task looks at (suite: -n)",
+    {{"queries",
+      "items that a task looks at (suite: -n)",
       {"4", "2", "4", "2", "4", "2", "4", "2", "4", "2", "4", "2"}},
-     {"range", "percentage of the tables that tasks look at (suite: -q)",
+     {"range",
+      "percentage of the tables that tasks look at (suite: -q)",
       {"60", "90", "60", "90", "60", "90", "60", "90", "60", "90", "60", "90"}},
-     {"reservations", "percentage of tasks that reserve (suite: -u)",
+     {"reservations",
+      "percentage of tasks that reserve (suite: -u)",
       {"90", "98", "90", "98", "90", "98", "90", "98", "90", "98", "90", "98"}},
-     {"relations", "entries of each table (suite: -r)",
+     {"relations",
+      "entries of each table (suite: -r)",
       {"16384", "16384", "64", "64", "16384", "16384", "1048576", "1048576", "1048576", "1048576",
        "4194304", "4194304"}},
-     {"tasks", "tasks of all clients together (suite: -t)",
+     {"tasks",
+      "tasks of all clients together (suite: -t)",
       {"262144", "262144", "1000", "1000", "4096", "4096", "4096", "4096", "4194304", "4194304",
        "8388608", "8388608"}}}};
 
@@ -56,8 +61,7 @@ class database {
   ~database() {
     for (item_table& table : items)
       for (auto* n = table.first(); n != nullptr; n = item_table::next(n)) delete n->value;
-    for (auto* n = customers.first(); n != nullptr; n = next(n))
-      delete n->value;
+    for (auto* n = customers.first(); n != nullptr; n = next(n)) delete n->value;
   }
 
   // Adds `count` (may be negative) free items at this price; the entry goes with its last item.
@@ -137,8 +141,7 @@ class database {
         const item& it = *n->value;
         const auto held = used.find(n->key * kinds + k);
         good = good && it.used >= 0 && it.free >= 0 && it.total > 0 &&
-               it.used + it.free == it.total &&
-               it.used == (held == used.end() ? 0 : held->second);
+               it.used + it.free == it.total && it.used == (held == used.end() ? 0 : held->second);
         if (held != used.end()) used.erase(held);
       }
     }
@@ -190,8 +193,8 @@ class clients {
       const task it = draw(random);
       switch (it.what) {
         case task::reserve: reserve(it); break;
-        case task::leave:
-          TRANSACTION { all_.remove_customer(it.customer); };
+        case task::leave: TRANSACTION { all_.remove_customer(it.customer);
+          };
           break;
         case task::change: change(it); break;
       }
@@ -213,7 +216,7 @@ class clients {
   task draw(workloads::random_numbers& random) const {
     task t;
     const uint64_t percentile = random.below(100);
-    t.what = percentile < percent_ ? task::reserve
+    t.what = percentile < percent_   ? task::reserve
              : (percentile & 1) != 0 ? task::leave
                                      : task::change;
     t.customer = random.below(range_);

@@ -1,14 +1,14 @@
 // yada.cpp -- Delaunay mesh refinement: long transactions that rebuild a part of a mesh.
 //
-// Source        STAMP (Cao Minh et al., IISWC 2008, section III-B9), Ruppert's algorithm: a shared
+// Source        STAMP (Cao Minh et al., IISWC 2008), Ruppert's algorithm: a shared
 //               heap holds triangles with too small an angle; a thread takes one and inserts its
 //               circle's center, which removes the triangles around it (the cavity) and makes new
 //               ones; where the center would lie too close to a border edge, that is cut in half
 //               instead. Bad new triangles go into the heap.
 // Deviations    Input: random points in a square, for the suite's mesh files. Points are on a
 //               lattice, so that predicates are exact. Dead triangles are freed at the end.
-// Check         Exactly: the triangles cover the square, fit their neighbors, are Delaunay; and none
-//               has too small an angle.
+// Check         Exactly: the triangles cover the square, fit their neighbors, are Delaunay; and
+//               none has too small an angle.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -29,9 +29,11 @@ using std::uint64_t;
 
 const parameters known{
     {"small", "tiny", "sim", "sim+", "paper", "large"},
-    {{"angle", "least angle wanted, in degrees, at most 20 (suite: -a)",
+    {{"angle",
+      "least angle wanted, in degrees, at most 20 (suite: -a)",
       {"20", "20", "20", "10", "15", "15"}},
-     {"points", "points of the input mesh (suite: the files 633, ttimeu10000, ttimeu1000000)",
+     {"points",
+      "points of the input mesh (suite: the files 633, ttimeu10000, ttimeu1000000)",
       {"100000", "40", "633", "10000", "1000000", "2000000"}}}};
 
 struct work_item {
@@ -73,9 +75,8 @@ class refiner {
   }
 
   [[nodiscard]] bool done() const {
-    return heap_.empty() && std::all_of(all_.made.begin(), all_.made.end(), [&](triangle* t) {
-             return t->dead || badness(t) == 0;
-           });
+    return heap_.empty() && std::all_of(all_.made.begin(), all_.made.end(),
+                                        [&](triangle* t) { return t->dead || badness(t) == 0; });
   }
 
  private:
@@ -151,7 +152,8 @@ std::vector<point> random_points(const program& p) {
 
 int main(int argc, char** argv) {
   program p(argc, argv, "yada",
-            "Refines a mesh; each long transaction replaces the triangles around one point.", known);
+            "Refines a mesh; each long transaction replaces the triangles around one point.",
+            known);
   if (p.real("angle") > 20) p.refuse("--angle is at most 20: more need not end");
   mesh all(random_points(p));
   const auto living = [&] {

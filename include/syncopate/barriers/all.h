@@ -59,17 +59,15 @@ constexpr void for_each_barrier(Visit&& visit) {
   own(std::type_identity<auto_barrier>{}, "auto", "auto_barrier.h");
   own(std::type_identity<futex_barrier<0>>{}, "futex", "futex_barrier.h");
   own(std::type_identity<futex_barrier<1000>>{}, "poll_then_futex", "futex_barrier.h");
-  with_waits
-      .template operator()<detail::central, spin_then_park, adaptive, park, yield, monitor, spin>(
-          "central", "central_barrier.h");
-  with_waits.template operator()<detail::combining_tree, adaptive, spin_then_park, park, yield,
+  with_waits.template operator()<detail::central, spin_then_park, team_adaptive, park, yield,
+                                 monitor, spin>("central", "central_barrier.h");
+  with_waits.template operator()<detail::combining_tree, team_adaptive, spin_then_park, park, yield,
                                  monitor, spin>("combining_tree", "combining_tree_barrier.h");
-  with_waits.template operator()<dissemination_barrier, yield, adaptive, spin_then_park, park,
+  with_waits.template operator()<dissemination_barrier, yield, team_adaptive, spin_then_park, park,
                                  monitor, spin>("dissemination", "dissemination_barrier.h");
-  with_waits
-      .template operator()<detail::two_level, monitor, adaptive, spin_then_park, park, yield, spin>(
-          "two_level", "two_level_barrier.h");
-  with_waits.template operator()<detail::speculating, adaptive, spin_then_park, park, yield,
+  with_waits.template operator()<detail::two_level, monitor, team_adaptive, spin_then_park, park,
+                                 yield, spin>("two_level", "two_level_barrier.h");
+  with_waits.template operator()<detail::speculating, team_adaptive, spin_then_park, park, yield,
                                  monitor, spin>("speculating", "speculating_barrier.h");
 }
 

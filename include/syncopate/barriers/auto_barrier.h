@@ -18,17 +18,17 @@
 //   I3  Who sleeps has counted itself in sleepers_, executed a fence, and then found its episode
 //       unfinished; who ends an episode executes a fence, then reads sleepers_. So one of the two
 //       sees the other. (Two participants: an asymmetric pair of fences, machine.h.)
-//   I4  Nobody sleeps on a sequence_ that was read after the end of its episode's announcement.
+//   I4  sequence_ changes between the fence of who ends an episode and its wake-up call. Who reads
+//       the new value before its own fence sees the end behind that; who read the old one is not
+//       put to sleep by the kernel, or is woken.
 //
 // Memory order (each tag stands at its site below)
 //   [N]  acq_rel RMW of arrived_: what each did before it arrived happens-before the last arrival,
 //        and before whoever waits on arrived_ itself.
 //   [R]  release store of a flag or of released_ -- synchronizes with [A].
 //   [A]  acquire load of the word that ends the episode.
-//   [S]  sleepers_ and sequence_: release RMW of sequence_ after the episode's end -- synchronizes
-//        with the acquire load before going to sleep (I4).
 //   [F]  the two fences of I3.
-//   [X]  relaxed: our own flag, hints, sleepers_ (the fences order it, I3).
+//   [X]  relaxed: our own flag, hints; sleepers_ and sequence_, which the fences order (I3, I4).
 //
 // Checked by    tests/conformance/barrier_test.cpp, tests/check/barrier_check.cpp.
 #pragma once
@@ -137,7 +137,7 @@ class auto_barrier {
     if (count_ == 2) machine::light_fence();
     else std::atomic_thread_fence(std::memory_order_seq_cst);                         // [F]
     if (__builtin_expect(sleepers_.load(std::memory_order_relaxed) == 0, 1)) return;  // [X]
-    sequence_.fetch_add(1, std::memory_order_release);                                // [S]
+    sequence_.fetch_add(1, std::memory_order_relaxed);                                // [X]
     machine::wake(&sequence_, INT32_MAX);
   }
 
@@ -146,14 +146,18 @@ class auto_barrier {
                                               bool crowded) noexcept {
     const std::uint64_t start = machine::ticks(), wake_latency = machine::wake_latency();
     const std::uint64_t expected = past_.expected();
-    const waits::plan how = waits::choose({.expected = expected,
-                                           .wake_latency = wake_latency,
-                                           .alone = !machine::may_spin(),
-                                           .crowded = crowded,
-                                           .may_yield = past_.may_yield(),
-                                           .monitor = machine::monitor_usable(),
-                                           .probe = expected > wake_latency && past_.probe()});
-    const bool polled = waits::poll_by(how, word, ended, past_);
+    const waits::plan how =
+        waits::choose({.expected = expected,
+                       .wake_latency = wake_latency,
+                       .alone = !machine::may_spin(),
+                       .crowded = crowded,
+                       .may_yield = yields_.may_yield(),
+                       .monitor = machine::monitor_usable(),
+                       .probe = expected > wake_latency && waits::history::probe()});
+    const bool polled =
+        how.first == waits::way::yield
+            ? waits::yield_until(word, ended, how.limit, yields_)
+            : how.first != waits::way::park && waits::poll_by(how, word, ended, start + how.limit);
     if (!polled) sleep_until(word, ended);
     (void)word.load(std::memory_order_acquire);  // [A]
     const std::uint64_t took = machine::ticks() - start;
@@ -165,9 +169,9 @@ class auto_barrier {
   void sleep_until(const std::atomic<std::uint64_t>& word, Ended ended) noexcept {
     sleepers_.fetch_add(1, std::memory_order_relaxed);  // [X]
     for (;;) {
-      const std::uint32_t seen = sequence_.load(std::memory_order_acquire);  // [S]
+      const std::uint32_t seen = sequence_.load(std::memory_order_relaxed);  // [X]
       const bool sees_us = fence_before_sleep();
-      if (ended(word.load(std::memory_order_acquire))) break;  // [A]
+      if (ended(word.load(std::memory_order_relaxed))) break;  // [X]
       if (sees_us) machine::park(sequence_, seen);
       else machine::yield();
     }
@@ -187,6 +191,7 @@ class auto_barrier {
   counter flags_[2];
   counter arrived_, released_;
   alignas(128) waits::history past_;
+  waits::yield_history yields_;
   std::atomic<std::uint32_t> sequence_{0};
 };
 

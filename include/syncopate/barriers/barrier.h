@@ -13,7 +13,7 @@ namespace syncopate {
 
 template <class Completion = no_completion>
 class barrier {
-  using algorithm = central_barrier<waits::adaptive, Completion>;
+  using algorithm = central_barrier<waits::team_adaptive, Completion>;
 
  public:
   class arrival_token {

@@ -28,16 +28,21 @@ namespace syncopate::elide {
 // How many iterations a transaction takes: grows with commits, shrinks with aborts. A pure state
 // machine, without a clock: what it answers depends on what it was told alone.
 //
-// In the steady state one conflict takes back what `clean_batches` commits have added, so that it
-// settles where about one transaction in eight aborts. Odaira et al. (section 5.1) found 6 % best for
-// an interpreter on the same processor, whose aborts cost more than those of a short loop; of 4, 8
-// and 16 batches, 8 and 4 are best on the simulated one, and within 25 % of the best fixed size
-// where 16 is within 37 % (tests/elide/simulated/coarsening.cpp).
+// In the steady state one conflict takes back what clean_batches(size) commits have added, so that
+// about one transaction in so many aborts. The ratio falls with the size, as the best one does: let
+// a transaction cost as much as k iterations and an iteration meet a conflict with probability p.
+// Then its price, k/n + pn/2 per iteration, is least at n = sqrt(2k/p), where pn = 2k/n of the
+// transactions abort; ours is 8/n. (Odaira et al., section 5.1, found a constant 6 % best for an
+// interpreter on the same processor, and 1 % on zEC12.)
 class granularity {
  public:
-  static constexpr unsigned clean_batches = 8;
   static constexpr unsigned longest = 1024;  // by default; a batch may also end up under a lock
   static constexpr unsigned forget_after = 4096;  // commits, until a limit is tried again
+
+  // Commits in a row before a batch of this size grows.
+  [[nodiscard]] static constexpr unsigned clean_batches(unsigned size) noexcept {
+    return std::max(2u, size / 8);
+  }
 
   // Begins with `first` iterations, stays within 1 and `most`. Requires: 1 <= first <= most.
   constexpr explicit granularity(unsigned first = 1, unsigned most = longest) noexcept
@@ -58,7 +63,7 @@ class granularity {
       limit_ = most_;
       at_limit_ = 0;
     }
-    if (++clean_ < clean_batches) return;
+    if (++clean_ < clean_batches(size_)) return;
     clean_ = 0;
     size_ = std::min(limit_, starting_ ? 2 * size_ : size_ + quarter());
   }

@@ -70,7 +70,9 @@ class elided_lock {
   [[nodiscard]] bool lock_until(const machine::deadline& until) noexcept
       requires(Lock::traits.timed) {
     if (__builtin_expect(control::is_off(), 1)) return lock_.lock_until(until);
-    const entry end = enter_once();
+    // A lock that is held is waited for in its own way.
+    const bool queues = lock_.is_locked() && !section::active();
+    const entry end = queues ? entry::not_tried : enter_once();
     if (end == entry::elided) return true;
     if (!lock_.lock_until(until)) return false;
     if (end == entry::aborted) machine::htm::fell_back();
@@ -81,7 +83,7 @@ class elided_lock {
   // repeats.
   [[nodiscard]] bool try_lock() noexcept {
     if (__builtin_expect(control::is_off(), 1)) return lock_.try_lock();
-    if (section::active() && lock_.is_locked()) return false;
+    if (lock_.is_locked()) return !section::active() && lock_.try_lock();
     const entry end = enter_once();
     if (end == entry::elided) return true;
     if (!lock_.try_lock()) return false;

@@ -38,7 +38,7 @@ class elided_rwlock {
     return after_one(exclusive_once(), [&] { return lock_.lock_until(until); });
   }
   [[nodiscard]] bool try_lock() noexcept {
-    if (!control::is_off() && section::active() && lock_.is_locked()) return false;
+    if (section::active() && lock_.is_locked()) return false;
     return after_one(exclusive_once(), [&] { return lock_.try_lock(); });
   }
   // Requires: the calling thread holds the lock exclusively, or has elided that.
@@ -56,7 +56,7 @@ class elided_rwlock {
     return after_one(shared_once(), [&] { return lock_.lock_shared_until(preference, until); });
   }
   [[nodiscard]] bool try_lock_shared(rw_preference preference = rw_preference::readers) noexcept {
-    if (!control::is_off() && section::active() && lock_.is_write_locked()) return false;
+    if (section::active() && lock_.is_write_locked()) return false;
     return after_one(shared_once(), [&] { return lock_.try_lock_shared(preference); });
   }
   // Requires: the calling thread holds the lock shared, or has elided that.
@@ -98,15 +98,17 @@ class elided_rwlock {
   }
 
   [[nodiscard]] entry exclusive_once() noexcept {
-    if (__builtin_expect(control::is_off(), 1)) return entry::not_tried;
     constexpr retry_policy policy = once(Policy);
+    if (__builtin_expect(control::is_off(), 1)) return entry::not_tried;
+    if (lock_.is_locked() && !section::active()) return entry::not_tried;
     refuse_if_elided(as_reader());
     const auto is_free = [this] { return !lock_.is_locked(); };
     return elide::enter({as_writer()}, policy, lesson(), is_free, is_free);
   }
   [[nodiscard]] entry shared_once() noexcept {
-    if (__builtin_expect(control::is_off(), 1)) return entry::not_tried;
     constexpr retry_policy policy = once(Policy);
+    if (__builtin_expect(control::is_off(), 1)) return entry::not_tried;
+    if (lock_.is_write_locked() && !section::active()) return entry::not_tried;
     refuse_if_elided(as_writer());
     const auto is_free = [this] { return !lock_.is_write_locked(); };
     return elide::enter({as_reader(), true}, policy, lesson(), is_free, is_free);

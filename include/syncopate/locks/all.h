@@ -6,6 +6,7 @@
 #include <syncopate/elide/elided_lock.h>
 #include <syncopate/locks/auto_lock.h>
 #include <syncopate/locks/clh_lock.h>
+#include <syncopate/locks/combined_lock.h>
 #include <syncopate/locks/futex_lock.h>
 #include <syncopate/locks/mcs_lock.h>
 #include <syncopate/locks/null_lock.h>
@@ -54,6 +55,7 @@ constexpr void for_each_lock(Visit&& visit) {
   const auto with_waits = [&]<template <class> class Lock>(std::string_view name,
                                                            std::string_view header, auto&& one) {
     one.template operator()<Lock, waits::spin_then_park>(name, header, true);
+    one.template operator()<Lock, waits::adaptive>(name, header, false);
     one.template operator()<Lock, waits::park>(name, header, false);
     one.template operator()<Lock, waits::yield>(name, header, false);
     one.template operator()<Lock, waits::spin>(name, header, false);
@@ -77,6 +79,12 @@ constexpr void for_each_lock(Visit&& visit) {
                                                           false);
   one.template operator()<one_spinner_lock, waits::spin>("one_spinner", "one_spinner_lock.h",
                                                          false);
+  one.template operator()<one_spinner_lock, waits::adaptive>("one_spinner", "one_spinner_lock.h",
+                                                             false);
+  one.template operator()<one_spinner_lock, waits::park>("one_spinner", "one_spinner_lock.h",
+                                                         false);
+  with_waits.template operator()<combined_lock>("combined", "combined_lock.h", one);
+  one.template operator()<combined_lock, waits::monitor>("combined", "combined_lock.h", false);
   const auto ahead = [&]<template <class> class Lock>(std::string_view name,
                                                       std::string_view header) {
     visit(lock_entry<speculating_lock<Lock<waits::spin_then_park>>>{name, header, "speculate",

@@ -89,8 +89,8 @@ inline constexpr auto lock_kinds = [] {
 class alignas(64) any_lock {
  public:
   // A free lock of the algorithm that "name" or "name:wait" stands for, as in SYNCOPATE_LOCK; the
-  // name alone means its default strategy; a paper's name also does (paper_names). Throws std::invalid_argument, with the near names in its
-  // text, when there is no such lock.
+  // name alone means its default strategy; so do papers' names (paper_names). Throws
+  // std::invalid_argument, with the near names in its text, when there is no such lock.
   explicit any_lock(std::string_view name) : kind_(&find_or_throw(name)) {
     kind_->construct(storage_);
   }

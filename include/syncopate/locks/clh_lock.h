@@ -108,7 +108,7 @@ class clh_lock {
     pool::at(mine).reset();
     const std::uint32_t predecessor = tail_.exchange(mine, std::memory_order_acq_rel);  // [E]
     if (predecessor != none) {
-      baton_of(predecessor).await();  // [P]
+      baton_of(predecessor).await(wait_);  // [P]
       if (predecessor == own)
         own_.reset();  // I2: nobody else looks at it before tail_ is none again
       else pool::give_back(predecessor);
@@ -119,6 +119,7 @@ class clh_lock {
   std::atomic<std::uint32_t> tail_{none};
   std::uint32_t holder_{none};
   baton own_;
+  [[no_unique_address]] Wait wait_;
 };
 
 }  // namespace syncopate

@@ -57,8 +57,8 @@ std::size_t prefetch_then_wait(Lock& lock, Prefetch& prefetch) {
 // Blocks until the lock is held. Meanwhile calls prefetch(0), prefetch(1), ... until it returns
 // false or the lock is the caller's; not at all if the lock is free. Returns how many steps it
 // made. A step should take well under a microsecond: so long may it delay the acquisition. Must not
-// throw. Lock is anything with lock(), try_lock() and is_locked(); of locks with draw(), ahead() and
-// await() waiters are in line from the beginning. (For a lock that elides there is nothing to wait
+// throw. Lock is anything with lock(), try_lock() and is_locked(); of locks with draw(), ahead()
+// and await() waiters are in line from the beginning. (For a lock that elides there is nothing to wait
 // for as long as it is elided.)
 template <class Lock, class Prefetch>
 std::size_t lock_with_prefetch(Lock& lock, Prefetch prefetch) noexcept {
@@ -83,7 +83,8 @@ inline constexpr std::size_t prefetch_line = 64;
 
 template <prefetch_for Use = prefetch_for::reading>
 void prefetch_at(const void* address) noexcept {
-  __builtin_prefetch(address, Use == prefetch_for::writing ? 1 : 0, 3);
+  if constexpr (Use == prefetch_for::writing) machine::prefetch_to_write(address);
+  else machine::prefetch(address);
 }
 
 // A prefetch function for the `bytes` at `begin`: four lines a step.

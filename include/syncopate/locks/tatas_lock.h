@@ -27,7 +27,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <type_traits>
 
 namespace syncopate {
 
@@ -85,15 +84,16 @@ class tatas_lock {
     if constexpr (!Wait::parks) {
       back_off_until([](std::uint32_t) { return false; });
     } else {
-      if constexpr (std::is_same_v<Wait, waits::spin_then_park>) {
-        const std::uint64_t until = machine::ticks() + waits::spin_then_park::spin_ticks;
-        const auto enough = [until](std::uint32_t) {
-          return static_cast<std::int64_t>(machine::ticks() - until) >= 0;
-        };
-        if (machine::may_spin() && back_off_until(enough)) return;
+      const std::uint64_t start = machine::ticks(), limit = wait_.polling_ticks();
+      const auto enough = [start, limit](std::uint32_t) {
+        return machine::ticks() - start >= limit;
+      };
+      const bool polled = limit != 0 && back_off_until(enough);
+      if (!polled) {
+        while (word_.exchange(held_parked, std::memory_order_acquire) != free)  // [A]
+          machine::park(word_, held_parked);
       }
-      while (word_.exchange(held_parked, std::memory_order_acquire) != free)  // [A]
-        machine::park(word_, held_parked);
+      wait_.waited(machine::ticks() - start, !polled);
     }
   }
 
@@ -108,6 +108,7 @@ class tatas_lock {
   }
 
   std::atomic<std::uint32_t> word_{free};
+  [[no_unique_address]] Wait wait_;
 };
 
 }  // namespace syncopate

@@ -4,7 +4,7 @@
 //               back-off. How we deviate: numbers advance by 2, which leaves bit 0 of serving_ for
 //               "somebody sleeps"; strategies that park use it.
 // Fairness      FIFO; bypass bound 0.
-// Space         8 B per lock, 0 B per waiter.
+// Space         8 B per lock (with the strategy adaptive 16 B), 0 B per waiter.
 // Uncontended   lock 1 RMW + 1 load; unlock 1 load + 1 store (parking: 1 load + 1 RMW); one line.
 // Contended     each unlock invalidates every spinning waiter: O(n) misses per hand-off. A sleeping
 //               waiter is woken through a futex bit of its own number (mod 32).
@@ -123,7 +123,7 @@ class ticket_lock {
         Wait::delay(before_us * slice);
       }
     }
-    Wait::until(
+    wait_.until(
         serving_, std::memory_order_acquire,  // [A]
         [mine](std::uint32_t value) { return number(value) == mine; }, asleep, futex_bit(mine));
   }
@@ -150,6 +150,7 @@ class ticket_lock {
 
   std::atomic<std::uint32_t> next_{0};
   std::atomic<std::uint32_t> serving_{0};
+  [[no_unique_address]] Wait wait_;
 };
 
 }  // namespace syncopate

@@ -45,6 +45,18 @@ inline void spin(std::uint32_t steps) noexcept {
   for (; steps != 0; --steps) relax();
 }
 
+// Asks for the address's cache line, to read or to write it; a hint, which never faults. The empty
+// instruction is the side effect that keeps compilers from dropping functions and loops that do
+// nothing else.
+inline void prefetch(const void* address) noexcept {
+  __builtin_prefetch(address, 0, 3);
+  asm volatile("" ::"r"(address));
+}
+inline void prefetch_to_write(const void* address) noexcept {
+  __builtin_prefetch(address, 1, 3);
+  asm volatile("" ::"r"(address));
+}
+
 // Lets another runnable thread have this processor. Never fails.
 inline void yield() noexcept { ::sched_yield(); }
 

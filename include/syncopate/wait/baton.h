@@ -18,11 +18,15 @@ class baton {
  public:
   void reset() noexcept { state_.store(waiting, std::memory_order_relaxed); }
 
-  // Blocks until passed.
-  void await() noexcept {
-    Wait::until(
+  // Blocks until passed, by what the lock's strategy has learned.
+  void await(Wait& wait) noexcept {
+    wait.until(
         state_, std::memory_order_acquire,
         [](std::uint32_t state) { return (state & passed) != 0; }, parked);
+  }
+  void await() noexcept {
+    Wait wait;
+    await(wait);
   }
 
   [[nodiscard]] bool is_passed() const noexcept {

@@ -3,7 +3,8 @@
 // Source: Akkan, Lang & Ionkov, "HPC Runtime Support for Fast and Power Efficient Locking and
 // Synchronization", LA-UR-13-26575, section III: MONITOR/MWAIT in place of the polling loop. No
 // kernel is involved: a release stays one store, and the waiter goes on within a microsecond. Where
-// the machine has no such instruction this is spin.h. See there for the contract.
+// the machine has no such instruction (machine/monitor.h finds out) this is spin.h. See there for
+// the contract.
 //
 // For waiters that watch a word of their own. On a word that many watch, each write wakes them all.
 #pragma once
@@ -25,7 +26,10 @@ struct monitor {
     return machine::monitor_wait(word, order, done, machine::sleep_depth::light);
   }
 
-  static void delay(std::uint32_t steps) noexcept { machine::spin(steps); }
+  static void delay(std::uint32_t steps) noexcept {
+    constexpr std::uint64_t ticks_per_step = 40;  // of relax(), about
+    machine::doze(steps * ticks_per_step);
+  }
 };
 
 }  // namespace syncopate::waits

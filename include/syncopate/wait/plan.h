@@ -59,8 +59,8 @@ inline constexpr std::uint64_t yield_factor = 16;
   return {way::spin, std::min(budget, s.wake_latency)};
 }
 
-// What a lock or barrier remembers of its waits. All zero: nothing. Hints only: relaxed, updates
-// may be lost. Async-signal-safe.
+// What a lock or barrier remembers of its waits: their mean. All zero: nothing. A hint: relaxed,
+// updates may be lost. Async-signal-safe.
 class history {
  public:
   [[nodiscard]] std::uint64_t expected() const noexcept {
@@ -69,28 +69,7 @@ class history {
 
   // For waits expected to be long: true now and then, since a wait that ends in a sleep cannot tell
   // how short it might have been. One in 32, so that polling for nothing costs 3 % of a sleep.
-  [[nodiscard]] bool probe() noexcept { return now_and_then(32); }
-
-  // A yield gave the processor to a foreign thread for a whole time slice: for the next waits do not
-  // yield but sleep, which gets it back sooner. Each time for twice as many.
-  void avoid_yields() noexcept {
-    const std::uint32_t level =
-        std::min(yield_level_.load(std::memory_order_relaxed) + 1, highest_level);
-    yield_level_.store(level, std::memory_order_relaxed);
-    no_yields_.store(fewest_waits << level, std::memory_order_relaxed);
-  }
-  [[nodiscard]] bool may_yield() noexcept {
-    const std::uint32_t left = no_yields_.load(std::memory_order_relaxed);
-    if (__builtin_expect(left == 0, 1)) return true;
-    no_yields_.store(left - 1, std::memory_order_relaxed);
-    return false;
-  }
-
-  // A yield was followed by what it was for. After many, foreign threads are taken to be gone.
-  void yield_paid() noexcept {
-    if (yield_level_.load(std::memory_order_relaxed) != 0 && now_and_then(4096))
-      yield_level_.store(0, std::memory_order_relaxed);
-  }
+  [[nodiscard]] static bool probe() noexcept { return machine::now_and_then(32); }
 
   // A wait took that long, without the price of sleeping. Short waits after short waits change
   // nothing: the line stays shared.
@@ -108,23 +87,44 @@ class history {
   }
 
  private:
-  bool now_and_then(std::uint32_t period) noexcept {
-    const std::uint32_t count = counts_.load(std::memory_order_relaxed) + 1;
-    counts_.store(count, std::memory_order_relaxed);
-    return count % period == 0;
-  }
-
   static constexpr std::uint64_t unit = 16;             // ticks; the mean's resolution is 8 units
   static constexpr std::uint64_t longest = 10'000'000;  // units: some 80 ms
 
   std::atomic<std::uint32_t> mean_{0};
-  std::atomic<std::uint32_t> counts_{0};
+};
+
+// Whether yielding pays at present, for barriers. All zero: it does. A hint as above.
+class yield_history {
+ public:
+  // A yield gave the processor to a foreign thread for a whole time slice: for the next waits do not
+  // yield but sleep, which gets it back sooner. Each time for twice as many.
+  void avoid() noexcept {
+    const std::uint32_t level = std::min(level_.load(std::memory_order_relaxed) + 1, highest_level);
+    level_.store(level, std::memory_order_relaxed);
+    avoided_.store(fewest_waits << level, std::memory_order_relaxed);
+  }
+
+  // Asked once per wait.
+  [[nodiscard]] bool may_yield() noexcept {
+    const std::uint32_t left = avoided_.load(std::memory_order_relaxed);
+    if (__builtin_expect(left == 0, 1)) return true;
+    avoided_.store(left - 1, std::memory_order_relaxed);
+    return false;
+  }
+
+  // A yield was followed by what it was for. After many, foreign threads are taken to be gone.
+  void paid() noexcept {
+    if (level_.load(std::memory_order_relaxed) != 0 && machine::now_and_then(4096))
+      level_.store(0, std::memory_order_relaxed);
+  }
+
+ private:
   // Waits without yields: a slice of 3 milliseconds is lost, so at least several milliseconds' worth
   // of waits of 10 microseconds each; up to a second's.
   static constexpr std::uint32_t fewest_waits = 256, highest_level = 9;
 
-  std::atomic<std::uint32_t> no_yields_{0};    // waits for which yielding is avoided
-  std::atomic<std::uint32_t> yield_level_{0};  // how often in a row that was done
+  std::atomic<std::uint32_t> avoided_{0};  // waits to come without yields
+  std::atomic<std::uint32_t> level_{0};    // how often in a row that was done
 };
 
 // Who waited here last, and where: that thread has what we wait for now, most likely. All zero:

@@ -1,10 +1,14 @@
 // spin.h -- L1 waiting strategy: keep the processor and poll.
 //
-// Every strategy answers the same three questions, and a lock asks nothing else:
+// Every strategy answers the same questions, and a lock asks nothing else. A lock has a strategy as
+// a member; most are empty classes, one remembers (adaptive.h).
 //   parks                          may a waiter sleep, so that the releaser has to wake it?
 //   until(word, order, done, bit)  wait until done(value); a strategy that sleeps first sets `bit`
 //                                  in the word, and `done` must ignore that bit
 //   delay(steps)                   pass time between two polls (back-off)
+// Those that park, for locks that poll by themselves (tatas):
+//   polling_ticks()                how long to poll before sleeping; 0: not at all
+//   waited(ticks, slept)           how long it took, and whether it slept
 // Best when every waiter has a processor of its own; collapses when threads outnumber processors
 // and the lock is FIFO, because the next in line may not be running.
 #pragma once

@@ -31,6 +31,9 @@ struct spin_then_park {
     return park::until(word, order, done, parked_bit, bitset);
   }
 
+  static std::uint64_t polling_ticks() noexcept { return machine::may_spin() ? spin_ticks : 0; }
+  static void waited(std::uint64_t /*ticks*/, bool /*slept*/) noexcept {}
+
   static void delay(std::uint32_t steps) noexcept { machine::spin(steps); }
 };
 

@@ -25,9 +25,14 @@ void log_range(thread& t, std::uintptr_t at, std::size_t bytes) noexcept {
   }
 }
 
+// The machine's own accesses, by the instrumented parts of the standard library: two threads that end
+// their transactions would wait for each other's lines.
+bool is_own_access() noexcept { return !instrument::in_program(); }
+
 }  // namespace
 
 void read_outside(std::uintptr_t at, std::size_t bytes, place where) noexcept {
+  if (is_own_access()) return;
   const line last = last_line(at, bytes);
   for (line l = line_of(at); l <= last; ++l) {
     // An atomic operation in the line is of no concern for a plain read.
@@ -37,6 +42,7 @@ void read_outside(std::uintptr_t at, std::size_t bytes, place where) noexcept {
 }
 
 void write_outside(std::uintptr_t at, std::size_t bytes, place where) noexcept {
+  if (is_own_access()) return;
   const line last = last_line(at, bytes);
   for (line l = line_of(at); l <= last; ++l) {
     const std::uint64_t word = shadow(l).load(std::memory_order_relaxed);

@@ -34,16 +34,14 @@ std::uintptr_t address(void* block) noexcept { return reinterpret_cast<std::uint
 
 void note_block(void* block, std::size_t bytes, place where) noexcept {
   if (!observing || block == nullptr || !in_program()) return;
-  const instrument::engine_scope ours;
-  const runtime_scope inside;
+  const own_memory_scope ours;
   const std::lock_guard lock(registry);
   instrument::note_allocation(address(block), bytes, where);
 }
 
 void note_gone(void* block, place where) noexcept {
   if (!observing || !in_program()) return;
-  const instrument::engine_scope ours;
-  const runtime_scope inside;
+  const own_memory_scope ours;
   const std::lock_guard lock(registry);
   instrument::note_free(address(block), where);
 }
@@ -111,7 +109,7 @@ int allocate_aligned(void*& block, std::size_t alignment, std::size_t bytes, eng
 
 void free_any(void* block, engine::place where) {
   const int error = errno;
-  if (shadow_is_there()) write_range(address(block), written_by_free, where);
+  if (shadow_is_there() && in_program()) write_range(address(block), written_by_free, where);
   if (emulated::in_transaction(where)) {
     const runtime_scope inside;
     here.current->freed.push(block);
@@ -125,7 +123,7 @@ void free_any(void* block, engine::place where) {
 
 void* reallocate_any(void* block, std::size_t bytes, engine::place where) {
   if (!emulated::in_transaction(where)) {
-    if (shadow_is_there()) write_range(address(block), written_by_free, where);
+    if (shadow_is_there() && in_program()) write_range(address(block), written_by_free, where);
     const runtime_scope inside;
     note_gone(block, where);
     void* const moved = __libc_realloc(block, bytes);

@@ -1,6 +1,7 @@
 // The program's handlers are called by on_signal(), which stands in for them in the kernel. While
 // the machine's own code runs (runtime_scope) or a transaction, it puts the signal off: it blocks all
 // signals in the context that it returns to, and deliver_signal() sends the signal once more.
+#include "real_mutex.h"
 #include "signals.h"
 
 #include <syncopate/machine/system_call.h>
@@ -29,7 +30,7 @@ constexpr int by_dispatch = 2;  // SYS_USER_DISPATCH
 
 constinit action programs[NSIG] = {};
 constinit bool is_ours[NSIG] = {};  // on_signal() is installed
-constinit std::mutex changing;
+constinit real_mutex changing;
 
 bool is_fault(int number) noexcept {
   for (const int each : faults)

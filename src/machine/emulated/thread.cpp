@@ -1,3 +1,4 @@
+#include "real_mutex.h"
 #include "thread.h"
 
 #include <cxxabi.h>
@@ -22,7 +23,7 @@ extern "C" void* __libc_stack_end;
 
 namespace syncopate::emulated {
 
-constinit std::mutex registry;
+constinit real_mutex registry;
 
 namespace {
 

@@ -20,6 +20,7 @@
 
 #include "buffer.h"
 #include "instrument/engine.h"
+#include "instrument/scope.h"
 #include "shadow.h"
 
 namespace syncopate::emulated {
@@ -172,8 +173,22 @@ class runtime_scope {
   runtime_scope& operator=(const runtime_scope&) = delete;
 };
 
-// Only what follows here is for other files' own use.
 void deliver_signal(thread&) noexcept;  // signals.cpp
+
+// While one exists, memory is the machine's own business: what it allocates and writes for itself,
+// also by the instrumented parts of the standard library, belongs to no transaction.
+class own_memory_scope {
+ public:
+  own_memory_scope() noexcept : hidden_(here.current) { here.current = nullptr; }
+  ~own_memory_scope() { here.current = hidden_; }
+  own_memory_scope(const own_memory_scope&) = delete;
+  own_memory_scope& operator=(const own_memory_scope&) = delete;
+
+ private:
+  const runtime_scope signals_wait_;
+  const instrument::engine_scope ours_;
+  thread* const hidden_;
+};
 
 // The byte and the count change in this order so that a signal never finds calls blocked by one who
 // may not be left: its own return is a call, too.

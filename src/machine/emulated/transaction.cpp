@@ -9,6 +9,7 @@
 #include "conflict.h"
 #include "events.h"
 #include "instrument/libc_copy.h"
+#include "instrument/scope.h"
 #include "memory.h"
 #include "observer.h"
 #include "options.h"
@@ -180,8 +181,8 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t syncopate_emulated_begin(
   if (!publish(*t, where)) return refuse(*t, where);
   copy_stack(*t);
   save_thread_state(*t);
-  start(*t, static_cast<mode>(how));
   if (observing) observe_begin(*t, where);
+  start(*t, static_cast<mode>(how));
   return status_bits(reason::none, 0, false);
 }
 
@@ -206,6 +207,7 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t syncopate_emulated_roll_b
   set_idle(*t);
   drop_allocations(*t);
   errno = t->saved_errno;
+  instrument::machine_depth = 0;  // of the program that begins, maybe not of what was left
   std::atomic_signal_fence(std::memory_order_seq_cst);
   here.inside = 0;
   std::atomic_signal_fence(std::memory_order_seq_cst);

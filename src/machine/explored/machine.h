@@ -150,9 +150,6 @@ class machine {
   void settle(step&);
   choices available(thread_index);
   [[nodiscard]] bool is_asleep(thread_index, const step&, choices);
-  [[nodiscard]] bool order_matters(thread_index, const step& done);
-  [[nodiscard]] bool matters_to_transaction(const footprint& sleeper, const step& done) const;
-  [[nodiscard]] bool matters_after_transaction(const footprint& done, thread_index) const;
   bool force(step&);
   void switch_to(thread_index);
   [[noreturn]] void end_execution(outcome);
@@ -164,10 +161,7 @@ class machine {
   void note_failure(failure_kind, std::string text, place where, place other);
   bool limit_reached(double seconds);
   void show_progress(double seconds) const;
-  void collect_symmetric(const step&);
-  void collect_of_transaction(const step&);
   void note_transaction_made(const step&, std::uint32_t made);
-  void add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads);
   futex& futex_at(address);
   std::uint64_t deadline_ns(const syncopate::machine::deadline&) const noexcept;
 
@@ -182,6 +176,14 @@ class machine {
   void record_reading(step&);
   void record_claims(const step&, const operation&);
   void check_freed(address, std::size_t bytes, const char* what, place);
+
+  // dependence.cpp
+  [[nodiscard]] bool order_matters(thread_index, const step& done);
+  [[nodiscard]] bool matters_to_transaction(const footprint& sleeper, const step& done) const;
+  [[nodiscard]] bool matters_after_transaction(const footprint& done, thread_index) const;
+  void collect_symmetric(const step&);
+  void collect_of_transaction(const step&);
+  void add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads);
 
   // transactions.cpp
   [[noreturn]] void abort_transaction(const syncopate::machine::htm::status& why);

@@ -109,7 +109,7 @@ const access_record* shadow::access(engine::address at, std::size_t bytes, touch
 }
 
 const access_record* shadow::races_with(engine::address at, std::size_t bytes, touch how,
-                                      std::uint8_t thread, const clock& happened) {
+                                        std::uint8_t thread, const clock& happened) {
   const auto races = [&](const access_record& old, unsigned mask) {
     return (old.bytes & mask) != 0 && old.thread != thread && conflict(old.how, how) &&
            !happened.covers(old.thread, old.time);

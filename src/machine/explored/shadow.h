@@ -37,7 +37,7 @@ class shadow {
 
   // What an access would race with, among those so far. Records nothing.
   [[nodiscard]] const access_record* races_with(engine::address at, std::size_t bytes, touch how,
-                                              std::uint8_t thread, const clock& happened);
+                                                std::uint8_t thread, const clock& happened);
 
   // Heap blocks that were given back in this execution.
   struct freed_block {

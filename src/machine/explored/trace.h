@@ -29,8 +29,8 @@ enum class action : std::uint8_t {
   expire,  // of a parked thread: its time is over, or it wakes for no reason
   wake,
   requeue,
-  relax,  // waits until a location that the thread polls changes
-  time,   // a clock is read, and how much time has passed is to be chosen
+  relax,        // waits until a location that the thread polls changes
+  time,         // a clock is read, and how much time has passed is to be chosen
   transaction,  // all of it
 };
 
@@ -58,10 +58,10 @@ struct operation {
   std::memory_order failure = std::memory_order_relaxed;
   location_id where = memory::none;  // not for fences and futex operations on other than atomics
   address at = 0;
-  address other = 0;     // requeue
-  place from = nullptr;  // position in the program
-  word operand = 0;      // value to write; await: until
-  word expected = 0;     // compare_exchange, park
+  address other = 0;         // requeue
+  place from = nullptr;      // position in the program
+  word operand = 0;          // value to write; await: until
+  word expected = 0;         // compare_exchange, park
   int count = 0, limit = 0;  // transaction: count is htm::mode
   std::uint32_t bitset = 0;
   engine::predicate satisfied = nullptr;

@@ -160,7 +160,7 @@ void machine::note_access(address at, std::size_t bytes, touch how, place from) 
   if (!tx_.never_commits())
     if (const access_record* const other =
             shadow_.races_with(at, bytes, atomic ? touch::atomic_read : touch::read, current_,
-                             memory_.of(current_).happened)) {
+                               memory_.of(current_).happened)) {
       const access_record record = *other;
       fail(failure_kind::race,
            "a transaction sees what thread " + std::to_string(record.thread) +

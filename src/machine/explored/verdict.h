@@ -50,7 +50,7 @@ struct verdict {
   std::uint64_t steps = 0;      // made for the first time
   std::uint64_t longest = 0;    // steps of the longest execution
   unsigned threads = 0;
-  bool transactions = false;    // some were begun
+  bool transactions = false;  // some were begun
   double seconds = 0;
   failure what;
 

@@ -46,10 +46,4 @@ std::string thread_name(const thread_statistics& thread) {
   return "thread";
 }
 
-std::string shortened(const std::string& name, std::size_t most) {
-  if (name.size() <= most) return name;
-  const std::size_t end = most / 3;
-  return name.substr(0, most - end - 3) + "..." + name.substr(name.size() - end);
-}
-
 }  // namespace syncopate::simulated

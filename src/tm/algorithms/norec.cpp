@@ -25,6 +25,7 @@
 //   [W]  release store that makes it even again.
 #include "tm/engine.h"
 #include "tm/parts/patience.h"
+#include "tm/parts/redo.h"
 
 namespace syncopate::tm {
 namespace {
@@ -53,87 +54,37 @@ u64 even_sequence() noexcept {
   }
 }
 
-struct norec : algorithm<norec> {
+struct norec : redo<norec> {
   template <class T>
   [[gnu::always_inline]] static T read(const T* at, transaction* tx, bool keep) {
-    const address a = reinterpret_cast<address>(at);
-    if (__builtin_expect((tx->filter >> (a >> 3 & 63) & 1) != 0 || !is_aligned(at), 0))
-      return load_slow(at, tx);
     T value = peek(at);
     std::atomic_thread_fence(std::memory_order_acquire);  // [V]
     if (__builtin_expect(sequence.load(std::memory_order_relaxed) != tx->snapshot, 0))  // [V]
-      value = load_moved(at, tx);
+      value = read_moved(at, tx);
     if (keep && __builtin_expect(!tx->reads.add(at, value), 0)) restart(tx, cause::memory);
     return value;
   }
   template <class T>
-  static T load(const T* at, transaction* tx) { return read(at, tx, true); }
+  [[gnu::always_inline]] static T read_memory(const T* at, transaction* tx) { return read(at, tx, true); }
   template <class T>
-  static T load_again(const T* at, transaction* tx) { return read(at, tx, false); }
+  static T load_again(const T* at, transaction* tx) {
+    return is_unwritten(at, tx) ? read(at, tx, false) : load_slow(at, tx);
+  }
 
   // Memory has a newer state than the transaction's snapshot.
   template <class T>
-  [[gnu::noinline]] static T load_moved(const T* at, transaction* tx) {
+  [[gnu::noinline]] static T read_moved(const T* at, transaction* tx) {
     for (;;) {
       tx->snapshot = validate(tx, cause::read_conflict);
       const T value = peek(at);
-      std::atomic_thread_fence(std::memory_order_acquire);                           // [V]
+      std::atomic_thread_fence(std::memory_order_acquire);                         // [V]
       if (sequence.load(std::memory_order_relaxed) == tx->snapshot) return value;  // [V]
     }
   }
 
-  template <class T>
-  static T load_memory(const T* at, transaction* tx) {
-    const T value = load_moved(at, tx);
-    if (!tx->reads.add(at, value)) restart(tx, cause::memory);
-    return value;
-  }
-
-  // Bytes that the transaction may have written, or that lie in two words.
-  template <class T>
-  [[gnu::noinline]] static T load_slow(const T* at, transaction* tx) {
-    const address a = reinterpret_cast<address>(at);
-    if (is_captured(tx, a)) return peek(at);
-    if (!is_aligned(at)) {
-      T value;
-      algorithm::load_block(&value, at, sizeof value, tx);
-      return value;
-    }
-    const redo_entry* const entry = tx->writes.find(a & ~address{7});
-    if (entry == nullptr) return load_memory(at, tx);
-    const unsigned shift = 8 * (a & 7);
-    const T mask = static_cast<T>(entry->mask >> shift);
-    const T written = static_cast<T>(entry->value >> shift);
-    if (mask == static_cast<T>(~T{0})) return written;
-    if (mask == 0) return load_memory(at, tx);
-    return static_cast<T>((load_memory(at, tx) & static_cast<T>(~mask)) | (written & mask));
-  }
-
-  template <class T>
-  static void store(T* at, T value, transaction* tx) {
-    const address a = reinterpret_cast<address>(at);
-    tx->filter |= filter_bit(a);
-    if (__builtin_expect(is_captured(tx, a), 0)) return store_captured(at, value, tx);
-    if (__builtin_expect(!is_aligned(at), 0))
-      return algorithm::store_block(at, &value, sizeof value, tx);
-    const unsigned shift = 8 * (a & 7);
-    const u64 mask = (~u64{0} >> (64 - 8 * sizeof(T))) << shift;
-    if (__builtin_expect(
-            !tx->writes.put(a & ~address{7}, u64{value} << shift, mask, !tx->checkpoints.empty()), 0))
-      restart(tx, cause::memory);
-  }
-
-  template <class T>
-  [[gnu::noinline]] static void store_captured(T* at, T value, transaction* tx) {
-    tx->filter |= filter_bit(reinterpret_cast<address>(at) + sizeof(T) - 1);
-    if (!tx->checkpoints.empty() && !tx->undo.add_block(at, sizeof(T))) restart(tx, cause::memory);
-    poke(at, value);
-  }
-
   static void begin(transaction* tx) {
-    tx->filter = 0;
+    forget(tx);
     tx->reads.clear();
-    tx->writes.clear();
     tx->snapshot = even_sequence();
   }
 

@@ -30,7 +30,7 @@ class hash_table {
   bool erase(Key key) { return of(key).erase(key); }
 
  private:
-  [[nodiscard]] bucket& of(Key key) const { return buckets_[Hash{}(key) & mask_]; }
+  [[nodiscard]] bucket& of(Key key) const { return buckets_[Hash{}(key)&mask_]; }
 
   std::size_t mask_ = 0;
   bucket* buckets_;

@@ -1,7 +1,8 @@
 // red_black_tree.h -- a balanced search tree, each key once.
 //
-// Source        Cormen, Leiserson, Rivest & Stein, "Introduction to Algorithms", chapter 13, without
-//               the sentinel: transactions that remove would all write its parent, and conflict.
+// Source        Cormen, Leiserson, Rivest & Stein, "Introduction to Algorithms", chapter 13,
+//               without the sentinel: transactions that remove would all write its parent, and
+//               conflict.
 //
 // Invariants
 //   I1  A node's left keys are less than its own, its right keys greater.

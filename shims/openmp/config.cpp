@@ -1,0 +1,155 @@
+// config.cpp -- L4: reads the environment; begins and ends recording.
+
+#include "openmp/config.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "record/recorder.h"
+
+namespace syncopate::openmp {
+
+constinit configuration config;
+
+namespace {
+
+struct named_wait {
+  const char* name;
+  waiting value;
+};
+constexpr named_wait waits[] = {{"adaptive", waiting::adaptive},
+                                {"spin", waiting::spin},
+                                {"yield", waiting::yield},
+                                {"park", waiting::park},
+                                {"spin_then_park", waiting::spin_then_park}};
+
+// The variable's value; null when it is empty or not set.
+const char* variable(const char* name) noexcept {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+bool is_set(const char* name) noexcept {
+  const char* const value = variable(name);
+  return value != nullptr && std::strcmp(value, "0") != 0;
+}
+
+// Each returns false, and says why in one line, when the setting cannot be followed.
+bool refuse(const char* what, const char* value, const char* why) noexcept {
+  const char* parts[] = {
+      "syncopate: ", what, "=", value, ": ", why, "; the program's own OpenMP runtime runs",
+      nullptr};
+  say(parts);
+  return false;
+}
+
+bool find_wait(const char* variable_name, const char* setting, const char* name,
+               waiting& result) noexcept {
+  for (const named_wait& w : waits)
+    if (std::strcmp(w.name, name) == 0) {
+      result = w.value;
+      return true;
+    }
+  return refuse(variable_name, setting, "waiting is adaptive, spin, yield, park or spin_then_park");
+}
+
+bool read_barrier(const char* common_wait) noexcept {
+  constexpr const char* me = "SYNCOPATE_OMP_BARRIER";
+  const char* const set = variable(me);
+  const char* const name = set != nullptr ? set : "auto";
+  const char* const colon = std::strchr(name, ':');
+  const char* wait = colon != nullptr ? colon + 1 : nullptr;
+  if (std::strcmp(name, "runtime") == 0) return true;
+  const auto length = colon != nullptr ? static_cast<std::uint32_t>(colon - name)
+                                       : static_cast<std::uint32_t>(std::strlen(name));
+  config.barrier = find_barrier(name, length);
+  if (config.barrier == nullptr)
+    return refuse(me, name,
+                  "barriers are auto, central, combining_tree, dissemination, futex, "
+                  "poll_then_futex, runtime");
+  if (wait != nullptr && common_wait != nullptr && std::strcmp(wait, common_wait) != 0)
+    return refuse(me, name, "contradicts SYNCOPATE_WAIT");
+  if (wait != nullptr && config.barrier->own_wait)
+    return refuse(me, name, "this barrier brings its own waiting");
+  if (config.barrier->own_wait) return true;
+  if (wait == nullptr) wait = common_wait;
+  return wait == nullptr || find_wait(me, wait, wait, config.wait);
+}
+
+// The default fits a lock's own four bytes, so that it needs no look-up.
+bool read_lock(const char* common_wait) noexcept {
+  constexpr const char* me = "SYNCOPATE_OMP_LOCK";
+  const char* const set = variable(me);
+  const char* const name = set != nullptr ? set : "tatas";
+  if (std::strcmp(name, "runtime") == 0) return true;
+  const char* const colon = std::strchr(name, ':');
+  config.lock = find_lock(name);
+  if (config.lock == nullptr)
+    return refuse(me, name, "no such lock, or it does not wait so (`syncopate list` shows them)");
+  if (common_wait == nullptr) return true;
+  if (colon != nullptr)
+    return std::strcmp(colon + 1, common_wait) == 0 ||
+           refuse(me, name, "contradicts SYNCOPATE_WAIT");
+  // A lock that can wait so does; another keeps its own way.
+  char both[96];
+  const std::size_t length = std::strlen(name), rest = std::strlen(common_wait);
+  if (length + rest + 2 > sizeof both) return true;
+  std::memcpy(both, name, length);
+  both[length] = ':';
+  std::memcpy(both + length + 1, common_wait, rest + 1);
+  if (const lock_algorithm* const waiting_so = find_lock(both)) config.lock = waiting_so;
+  return true;
+}
+
+// Programs start threads before they call us; but all first calls of a process come one after the
+// other, except of a library that was opened by two threads: then both read the same.
+bool read_environment() noexcept {
+  const char* const on = variable("SYNCOPATE");
+  if ((on != nullptr && std::strcmp(on, "off") == 0) || ::getauxval(AT_SECURE) != 0) return false;
+  config.verbose = is_set("SYNCOPATE_VERBOSE");
+  const char* const wait = variable("SYNCOPATE_WAIT");
+  if (wait != nullptr && !find_wait("SYNCOPATE_WAIT", wait, wait, config.wait)) return false;
+  return read_barrier(wait) && read_lock(wait);
+}
+
+constinit pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+
+void begin() noexcept {
+  config.active = read_environment();
+  if (config.active) {
+    (void)machine::may_spin();
+    (void)machine::self();
+    if (is_set("SYNCOPATE_RECORD") &&
+        record::start(std::getenv("SYNCOPATE_RECORD"),
+                      config.lock != nullptr ? config.lock->name : "runtime",
+                      config.lock != nullptr ? config.lock->wait : ""))
+      ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
+  }
+  config.read.store(true, std::memory_order_release);
+}
+
+[[gnu::destructor]] void end() { record::finish(); }
+
+}  // namespace
+
+void ensure_configured() noexcept {
+  if (config.read.load(std::memory_order_acquire)) return;
+  ::pthread_mutex_lock(&once);
+  if (!config.read.load(std::memory_order_relaxed)) begin();
+  ::pthread_mutex_unlock(&once);
+}
+
+void say(const char* const* parts) noexcept {
+  char line[512];
+  std::size_t n = 0;
+  for (; *parts != nullptr; ++parts)
+    for (const char* p = *parts; *p != '\0' && n < sizeof line - 1; ++p) line[n++] = *p;
+  line[n++] = '\n';
+  if (::write(STDERR_FILENO, line, n) < 0) return;
+}
+
+}  // namespace syncopate::openmp

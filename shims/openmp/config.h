@@ -1,0 +1,39 @@
+// config.h -- L4: what the environment asks of the OpenMP preload library.
+//
+//   SYNCOPATE=off                       everything is passed to the program's own runtime
+//   SYNCOPATE_OMP_BARRIER=name[:wait]   which barrier; "runtime": the runtime's own
+//   SYNCOPATE_OMP_LOCK=name[:wait]      which lock stands behind locks and critical sections
+//   SYNCOPATE_WAIT=name                 how barriers and locks wait that say nothing themselves
+//   SYNCOPATE_RECORD=file               record waits into that file
+//   SYNCOPATE_VERBOSE=1                 a line on standard error for each runtime taken over
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "openmp/barriers.h"
+#include "openmp/locks.h"
+
+namespace syncopate::openmp {
+
+enum class waiting : std::uint8_t { adaptive, spin, yield, park, spin_then_park };
+
+struct configuration {
+  std::atomic<bool> read{false};
+  bool active = false;  // false: every call is passed on
+  bool verbose = false;
+  const barrier_algorithm* barrier = nullptr;  // null: the runtime's own barriers
+  const lock_algorithm* lock = nullptr;        // null: the runtime's own locks
+  waiting wait = waiting::adaptive;            // of barriers
+};
+
+// Read once, by the first call from each module; then constant.
+extern constinit configuration config;
+
+// Safe in any thread at any time.
+void ensure_configured() noexcept;
+
+// One line on standard error, by raw write; the parts end with a null pointer.
+void say(const char* const* parts) noexcept;
+
+}  // namespace syncopate::openmp

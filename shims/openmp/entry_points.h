@@ -1,0 +1,139 @@
+// entry_points.h -- L4: the functions of the OpenMP runtimes that stand behind ours.
+//
+// Parameters and names are those of libgomp's ABI (GOMP_*), LLVM's (__kmpc_*) and the standard
+// (omp_*).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace syncopate::openmp {
+
+using gomp_function = void (*)(void*);
+using gomp_copy = void (*)(void*, void*);
+using kmpc_micro = void (*)(std::int32_t* thread, std::int32_t* bound, ...);
+using kmpc_copy = void (*)(void*, void*);
+
+// libgomp: X(result, name, parameters)
+#define SYNCOPATE_GOMP_ENTRIES(X)                                                                  \
+  X(void, GOMP_barrier, (void))                                                                    \
+  X(void, GOMP_loop_end, (void))                                                                   \
+  X(void, GOMP_loop_end_nowait, (void))                                                            \
+  X(void, GOMP_sections_end, (void))                                                               \
+  X(void, GOMP_sections_end_nowait, (void))                                                        \
+  X(bool, GOMP_single_start, (void))                                                               \
+  X(void*, GOMP_single_copy_start, (void))                                                         \
+  X(void, GOMP_single_copy_end, (void*))                                                           \
+  X(void, GOMP_critical_start, (void))                                                             \
+  X(void, GOMP_critical_end, (void))                                                               \
+  X(void, GOMP_critical_name_start, (void**))                                                      \
+  X(void, GOMP_critical_name_end, (void**))                                                        \
+  X(void, GOMP_atomic_start, (void))                                                               \
+  X(void, GOMP_atomic_end, (void))                                                                 \
+  X(void, GOMP_parallel, (gomp_function, void*, unsigned, unsigned))                               \
+  X(unsigned, GOMP_parallel_reductions, (gomp_function, void*, unsigned, unsigned))                \
+  X(void, GOMP_parallel_sections, (gomp_function, void*, unsigned, unsigned, unsigned))            \
+  X(void, GOMP_parallel_loop_static,                                                               \
+    (gomp_function, void*, unsigned, long, long, long, long, unsigned))                            \
+  X(void, GOMP_parallel_loop_dynamic,                                                              \
+    (gomp_function, void*, unsigned, long, long, long, long, unsigned))                            \
+  X(void, GOMP_parallel_loop_guided,                                                               \
+    (gomp_function, void*, unsigned, long, long, long, long, unsigned))                            \
+  X(void, GOMP_parallel_loop_nonmonotonic_dynamic,                                                 \
+    (gomp_function, void*, unsigned, long, long, long, long, unsigned))                            \
+  X(void, GOMP_parallel_loop_nonmonotonic_guided,                                                  \
+    (gomp_function, void*, unsigned, long, long, long, long, unsigned))                            \
+  X(void, GOMP_parallel_loop_runtime,                                                              \
+    (gomp_function, void*, unsigned, long, long, long, unsigned))                                  \
+  X(void, GOMP_parallel_loop_nonmonotonic_runtime,                                                 \
+    (gomp_function, void*, unsigned, long, long, long, unsigned))                                  \
+  X(void, GOMP_parallel_loop_maybe_nonmonotonic_runtime,                                           \
+    (gomp_function, void*, unsigned, long, long, long, unsigned))                                  \
+  X(void, GOMP_task,                                                                               \
+    (gomp_function, void*, gomp_copy, long, long, bool, unsigned, void**, int, void*))             \
+  X(void, GOMP_taskloop,                                                                           \
+    (gomp_function, void*, gomp_copy, long, long, unsigned, unsigned long, int, long, long, long)) \
+  X(void, GOMP_taskloop_ull,                                                                       \
+    (gomp_function, void*, gomp_copy, long, long, unsigned, unsigned long, int,                    \
+     unsigned long long, unsigned long long, unsigned long long))                                  \
+  X(void, GOMP_taskwait_depend_nowait, (void**))                                                   \
+  X(void, GOMP_target_ext,                                                                         \
+    (int, gomp_function, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void**,     \
+     void**))                                                                                      \
+  X(void, GOMP_target_update_ext,                                                                  \
+    (int, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void**))                   \
+  X(void, GOMP_target_enter_exit_data,                                                             \
+    (int, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void**))                   \
+  X(bool, GOMP_cancel, (int, bool))
+
+// LLVM's libomp
+#define SYNCOPATE_KMPC_ENTRIES(X)                                                                 \
+  X(void, __kmpc_fork_call, (void*, std::int32_t, kmpc_micro, ...))                               \
+  X(void, __kmpc_push_num_threads, (void*, std::int32_t, std::int32_t))                           \
+  X(void, __kmpc_barrier, (void*, std::int32_t))                                                  \
+  X(void, __kmpc_copyprivate, (void*, std::int32_t, std::size_t, void*, kmpc_copy, std::int32_t)) \
+  X(void, __kmpc_critical, (void*, std::int32_t, void*))                                          \
+  X(void, __kmpc_critical_with_hint, (void*, std::int32_t, void*, std::uint32_t))                 \
+  X(void, __kmpc_end_critical, (void*, std::int32_t, void*))                                      \
+  X(std::int32_t, __kmpc_omp_task, (void*, std::int32_t, void*))                                  \
+  X(std::int32_t, __kmpc_omp_task_parts, (void*, std::int32_t, void*))                            \
+  X(std::int32_t, __kmpc_omp_task_with_deps,                                                      \
+    (void*, std::int32_t, void*, std::int32_t, void*, std::int32_t, void*))                       \
+  X(void, __kmpc_taskloop,                                                                        \
+    (void*, std::int32_t, void*, std::int32_t, std::uint64_t*, std::uint64_t*, std::int64_t,      \
+     std::int32_t, std::int32_t, std::uint64_t, void*))                                           \
+  X(void, __kmpc_taskloop_5,                                                                      \
+    (void*, std::int32_t, void*, std::int32_t, std::uint64_t*, std::uint64_t*, std::int64_t,      \
+     std::int32_t, std::int32_t, std::uint64_t, std::int32_t, void*))                             \
+  X(void, __kmpc_omp_taskwait_deps_51,                                                            \
+    (void*, std::int32_t, std::int32_t, void*, std::int32_t, void*, std::int32_t))                \
+  X(std::int32_t, __kmpc_cancel, (void*, std::int32_t, std::int32_t))                             \
+  X(void, __kmpc_init_lock, (void*, std::int32_t, void**))                                        \
+  X(void, __kmpc_init_lock_with_hint, (void*, std::int32_t, void**, std::uintptr_t))              \
+  X(void, __kmpc_destroy_lock, (void*, std::int32_t, void**))                                     \
+  X(void, __kmpc_set_lock, (void*, std::int32_t, void**))                                         \
+  X(void, __kmpc_unset_lock, (void*, std::int32_t, void**))                                       \
+  X(int, __kmpc_test_lock, (void*, std::int32_t, void**))                                         \
+  X(void, __kmpc_init_nest_lock, (void*, std::int32_t, void**))                                   \
+  X(void, __kmpc_init_nest_lock_with_hint, (void*, std::int32_t, void**, std::uintptr_t))         \
+  X(void, __kmpc_destroy_nest_lock, (void*, std::int32_t, void**))                                \
+  X(void, __kmpc_set_nest_lock, (void*, std::int32_t, void**))                                    \
+  X(void, __kmpc_unset_nest_lock, (void*, std::int32_t, void**))                                  \
+  X(int, __kmpc_test_nest_lock, (void*, std::int32_t, void**))
+
+// Both. The names with an underscore are Fortran's.
+#define SYNCOPATE_OMP_LOCK_ENTRIES(X, suffix)     \
+  X(void, omp_init_lock##suffix, (void*))         \
+  X(void, omp_destroy_lock##suffix, (void*))      \
+  X(void, omp_set_lock##suffix, (void*))          \
+  X(void, omp_unset_lock##suffix, (void*))        \
+  X(int, omp_test_lock##suffix, (void*))          \
+  X(void, omp_init_nest_lock##suffix, (void*))    \
+  X(void, omp_destroy_nest_lock##suffix, (void*)) \
+  X(void, omp_set_nest_lock##suffix, (void*))     \
+  X(void, omp_unset_nest_lock##suffix, (void*))   \
+  X(int, omp_test_nest_lock##suffix, (void*))
+
+#define SYNCOPATE_OMP_ENTRIES(X)                        \
+  X(int, omp_get_level, (void))                         \
+  X(int, omp_get_num_threads, (void))                   \
+  X(int, omp_get_max_threads, (void))                   \
+  X(int, omp_get_thread_num, (void))                    \
+  X(void, omp_init_lock_with_hint, (void*, int))        \
+  X(void, omp_init_lock_with_hint_, (void*, int*))      \
+  X(void, omp_init_nest_lock_with_hint, (void*, int))   \
+  X(void, omp_init_nest_lock_with_hint_, (void*, int*)) \
+  SYNCOPATE_OMP_LOCK_ENTRIES(X, )                       \
+  SYNCOPATE_OMP_LOCK_ENTRIES(X, _)
+
+#define SYNCOPATE_OPENMP_ENTRIES(X) \
+  SYNCOPATE_GOMP_ENTRIES(X) SYNCOPATE_KMPC_ENTRIES(X) SYNCOPATE_OMP_ENTRIES(X)
+
+// One runtime's own functions; null where it has none of that name.
+struct entry_points {
+#define SYNCOPATE_DECLARE_ENTRY(result, name, parameters) result(*name) parameters = nullptr;
+  SYNCOPATE_OPENMP_ENTRIES(SYNCOPATE_DECLARE_ENTRY)
+#undef SYNCOPATE_DECLARE_ENTRY
+};
+
+}  // namespace syncopate::openmp

@@ -1,0 +1,58 @@
+// locks.h -- L4: the locks of locks/all.h behind the words of OpenMP programs.
+//
+// What a program gives a lock has 4 zeroed bytes in every runtime and language (libgomp's
+// omp_lock_t; the others have more). An algorithm that fits lives there. Any other one lives in an
+// entry of a pool, and the word is the entry's number; 0: not used yet.
+#pragma once
+
+#include <syncopate/machine.h>
+
+#include <cstdint>
+
+namespace syncopate::openmp {
+
+// An all-zero object is a free lock.
+struct lock_algorithm {
+  const char* name;
+  const char* wait;  // "" where the algorithm brings its own waiting
+  bool is_default;   // what `name` alone stands for
+  bool in_place;     // fits the word
+  void (*lock)(void* object);
+  bool (*try_lock)(void* object);
+  void (*unlock)(void* object);
+  bool (*contended)(const void* object);
+};
+
+// Returns the algorithm for "name" or "name:wait", or null.
+const lock_algorithm* find_lock(const char* specification) noexcept;
+
+// A lock in the pool, with what a nest lock needs beside it.
+struct pool_entry {
+  alignas(64) unsigned char object[40];
+  std::uint64_t owner;  // of a nest lock; 0: nobody. Atomic access.
+  std::uint32_t depth;  // how often its owner holds it
+  std::uint32_t next_free;
+};
+static_assert(sizeof(pool_entry) == 64);
+
+// The entry whose number is in the word; makes one where there is none yet. Any thread; the
+// program's first call that allocates, later ones are two loads.
+pool_entry& entry_of(std::uint32_t* word) noexcept;
+
+// Gives the word's entry back, if it has one. Requires: nobody uses the lock any more.
+void release_entry(std::uint32_t* word) noexcept;
+
+inline void* lock_object(const lock_algorithm& algorithm, void* word) noexcept {
+  return algorithm.in_place ? word : entry_of(static_cast<std::uint32_t*>(word)).object;
+}
+
+// Lock, try and unlock of the lock behind a word, recorded if that is wanted.
+void lock_word(void* word) noexcept;
+bool try_lock_word(void* word) noexcept;
+void unlock_word(void* word) noexcept;
+
+// The same for an object that is known already; `identity` is the address that reports show.
+void lock_object_at(void* object, const void* identity) noexcept;
+void unlock_object_at(void* object, const void* identity) noexcept;
+
+}  // namespace syncopate::openmp

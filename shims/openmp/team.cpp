@@ -1,0 +1,193 @@
+// team.cpp -- L4: see team.h.
+
+#include "openmp/team.h"
+
+#include <cstdlib>
+#include <new>
+
+#include <pthread.h>
+
+#include "openmp/config.h"
+#include "openmp/team_wait.h"
+#include "record/recorder.h"
+
+namespace syncopate::openmp {
+
+thread_local constinit frame* current = nullptr;
+
+namespace {
+
+// Unused teams: a list for each thread that starts regions, and one for all, to which a thread's
+// list goes when it ends.
+thread_local constinit team* mine [[gnu::tls_model("initial-exec")]] = nullptr;
+constinit std::atomic<team*> ownerless{nullptr};
+constinit pthread_key_t end_of_thread;
+constinit std::atomic<int> key_state{0};  // 0 none, 1 being made, 2 made
+
+// What a barrier's type in the record says: its address is where it is called (naming.py).
+constexpr int place_in_program = 1;
+
+// No thread of a region passes that many barriers more than its master before it is cancelled.
+constexpr std::uint32_t phases_apart = 1u << 16;
+
+// Threads inside teams of ours.
+constinit std::atomic<std::int32_t> busy{0};
+
+void give_up_list(void*) noexcept {
+  team* first = mine;
+  mine = nullptr;
+  while (first != nullptr) {
+    team* const rest = first->next;
+    first->next = ownerless.load(std::memory_order_relaxed);
+    while (!ownerless.compare_exchange_weak(first->next, first, std::memory_order_release,
+                                            std::memory_order_relaxed)) {
+    }
+    first = rest;
+  }
+}
+
+void watch_end_of_thread() noexcept {
+  int none = 0;
+  if (key_state.compare_exchange_strong(none, 1)) {
+    ::pthread_key_create(&end_of_thread, give_up_list);
+    key_state.store(2, std::memory_order_release);
+  }
+  if (key_state.load(std::memory_order_acquire) == 2)
+    ::pthread_setspecific(end_of_thread, &end_of_thread);
+}
+
+team* take_team() noexcept {
+  team* t = mine;
+  if (t != nullptr) {
+    mine = t->next;
+    return t;
+  }
+  watch_end_of_thread();
+  // All of the common list at once: one element could not be taken without the risk that it comes
+  // back in between.
+  t = ownerless.exchange(nullptr, std::memory_order_acquire);
+  if (t != nullptr) {
+    mine = t->next;
+    return t;
+  }
+  machine::prepare_asymmetric_fences();
+  return new team;
+}
+
+void put_team(team* t) noexcept {
+  if (t->next != mine) t->next = mine;
+  mine = t;
+}
+
+void make_barrier(team& t, std::uint32_t count) noexcept {
+  if (t.participants == count) return;
+  if (t.participants != 0) config.barrier->end(t.barrier);
+  t.participants = count;
+  if (count != 0) config.barrier->make(t.barrier, count);
+}
+
+void note_processor(team& t, std::uint32_t id) noexcept {
+  if (id >= team::watched) return;
+  // A store only when it changed: the line is read by all.
+  const auto here = static_cast<std::uint16_t>(machine::processor() + 1);
+  if (t.processor[id].load(std::memory_order_relaxed) != here)
+    t.processor[id].store(here, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool oversubscribed() noexcept {
+  static constinit std::atomic<std::int32_t> processors{0};
+  std::int32_t n = processors.load(std::memory_order_relaxed);
+  if (__builtin_expect(n == 0, 0)) {
+    n = machine::detail::count_processors();
+    processors.store(n, std::memory_order_relaxed);
+  }
+  return busy.load(std::memory_order_relaxed) > n;
+}
+
+region::region(const runtime& of, unsigned asked, const work& what) noexcept
+    : of_(of), team_(config.barrier != nullptr ? take_team() : nullptr), what_(what) {
+  if (team_ == nullptr) return;
+  if (asked == 0) asked = static_cast<unsigned>(of.real.omp_get_max_threads());
+  // What the runtime gives is known only when it has begun, but most likely what it gave last.
+  const std::uint32_t expected = team_->asked == asked ? team_->got : asked;
+  if (team_->asked != asked) team_->asked = asked;
+  if (expected > 1) make_barrier(*team_, expected);
+  participants_ = team_->participants;
+  first_phase_ = last_phase_ = team_->phase;
+}
+
+region::~region() {
+  if (team_ == nullptr) return;
+  if (team_->phase != last_phase_) team_->phase = last_phase_;
+  if (__builtin_expect(team_->abandoned.load(std::memory_order_relaxed), 0)) {
+    make_barrier(*team_, 0);
+    team_->phase += phases_apart;
+    team_->abandoned.store(false, std::memory_order_relaxed);
+  }
+  put_team(team_);
+}
+
+void region::enter(frame& f) noexcept {
+  f.of = &of_;
+  f.threads = static_cast<std::uint32_t>(of_.real.omp_get_num_threads());
+  f.id = static_cast<std::uint32_t>(of_.real.omp_get_thread_num());
+  f.level = of_.real.omp_get_level();
+  f.outer = current;
+  current = &f;
+  if (team_ == nullptr) return;
+  if (f.id == 0) {
+    if (team_->got != f.threads) team_->got = f.threads;
+    if (f.threads > 1)
+      busy.fetch_add(static_cast<std::int32_t>(f.threads) - (f.outer != nullptr ? 1 : 0),
+                     std::memory_order_relaxed);
+  }
+  f.phase = first_phase_;
+  if (f.threads < 2 || participants_ != f.threads) return;  // the same in all its threads
+  f.in = team_;
+  if (!config.barrier->own_wait) note_processor(*team_, f.id);
+}
+
+void region::leave(frame& f) noexcept {
+  current = f.outer;
+  if (team_ == nullptr || f.id != 0) return;
+  last_phase_ = f.phase;
+  if (f.threads > 1)
+    busy.fetch_sub(static_cast<std::int32_t>(f.threads) - (f.outer != nullptr ? 1 : 0),
+                   std::memory_order_relaxed);
+}
+
+bool pass_barrier(frame& f, const void* caller) noexcept {
+  team& t = *f.in;
+  ++f.phase;
+  if (!config.barrier->own_wait) note_processor(t, f.id);
+  if (__builtin_expect(!record::enabled, 1)) {
+    config.barrier->arrive_and_wait(t.barrier, f);
+  } else {
+    record::wait w = record::wait_begin(
+        record::wait_kind::barrier,
+        record::identify(record::object_kind::barrier, place_in_program, caller, nullptr), 0);
+    config.barrier->arrive_and_wait(t.barrier, f);
+    record::wait_end_now(w);
+  }
+  return __builtin_expect(t.task_phase.load(std::memory_order_acquire) == f.phase, 0);
+}
+
+void mark_phase() noexcept {
+  const frame* const f = current;
+  if (f == nullptr || f->in == nullptr || f->in_runtime) return;
+  team& t = *f->in;
+  const std::uint32_t phase = f->phase + 1;
+  if (t.task_phase.load(std::memory_order_relaxed) == phase) return;
+  t.task_phase.store(phase, std::memory_order_release);
+  wake_sleepers(t);
+  config.barrier->call_away(t.barrier);
+}
+
+void abandon_team() noexcept {
+  const frame* const f = current;
+  if (f != nullptr && f->in != nullptr) f->in->abandoned.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace syncopate::openmp

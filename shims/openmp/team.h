@@ -1,0 +1,141 @@
+// team.h -- L4: the teams of threads that we know, and the place of each thread in its own.
+//
+// A team that a runtime starts by an entry point of ours has an object here, made by its master
+// before the start; each of its threads has a frame on its stack while it runs the region. A thread
+// of a team that was started in any other way has no frame, or one whose nesting level differs from
+// what the runtime says (omp_get_level()); its barriers are the runtime's.
+//
+// Phases. A region is a sequence of phases, separated by barriers that we take over. All threads
+// count them alike. Deferred tasks have to be run at the end of the phase in which they were made,
+// and only the runtime can do that: so whoever makes one, first marks its phase. Nobody can leave
+// a barrier of ours before the maker arrives, so all see the mark, and end the phase in the
+// runtime's own barrier as well. Threads that wait already are called there by the mark, to help.
+//
+// Invariants
+//   I1  task_phase == p only if p is, or was, a phase that a thread of the team was in when it
+//       marked it. Phases are never numbered again, so that an old mark says nothing.
+//   I2  Between two regions all participants of `barrier` are between the same two episodes.
+//
+// Memory order: task_phase is stored before its maker arrives at the barrier (which releases), and
+// read after the barrier (which acquires). [W] A light fence between a store that ends a wait and
+// the look at `sleepers`, and a heavy one between counting oneself there and the last look at what
+// ends the wait: one of the two sees the other.
+#pragma once
+
+#include <syncopate/machine.h>
+#include <syncopate/wait/plan.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "openmp/barriers.h"
+#include "openmp/runtime.h"
+
+namespace syncopate::openmp {
+
+struct alignas(128) team {
+  static constexpr std::size_t room = 896;      // bytes for a barrier
+  static constexpr std::uint32_t watched = 32;  // threads whose processor is noted
+
+  std::atomic<std::uint32_t> task_phase{0};
+  std::uint32_t participants = 0;      // what `barrier` is made for; 0: nothing is made
+  std::uint32_t phase = 0;             // of all threads, at the end of the last region
+  std::uint32_t asked = 0, got = 0;    // threads expected by the last region, and what it had
+  std::atomic<bool> abandoned{false};  // see abandon_team()
+  void* copied = nullptr;              // copyprivate: what the single thread offers
+  team* next = nullptr;                // in a list of unused ones
+
+  alignas(64) std::atomic<std::uint32_t> sleepers{0};
+  std::atomic<std::uint32_t> event{0};  // what sleepers sleep on
+
+  alignas(64) std::atomic<std::uint16_t> processor[watched]{};  // plus 1; where each last arrived
+
+  alignas(128) unsigned char barrier[room];
+};
+
+// Where a thread is. Lives on its stack.
+struct frame {
+  team* in = nullptr;  // null: not ours
+  const runtime* of = nullptr;
+  frame* outer = nullptr;
+  std::uint32_t threads = 0, id = 0;
+  std::uint32_t phase = 0;  // barriers passed
+  int level = 0;
+  bool in_runtime = false;  // inside the runtime's own barrier
+};
+
+extern thread_local constinit frame* current [[gnu::tls_model("initial-exec")]];
+
+// The caller's frame, if its innermost region is one of ours, started through that runtime.
+inline frame* live_frame(const runtime* of) noexcept {
+  frame* const f = current;
+  if (f == nullptr || f->in == nullptr || f->of != of || f->in_runtime) return nullptr;
+  return f->level == of->real.omp_get_level() ? f : nullptr;
+}
+
+// One region, made by its master before the runtime starts the team; The first
+// line is all that the other threads read of it, and nobody writes it meanwhile: each line that is
+// passed from the master to another thread costs a tenth of starting a team.
+class alignas(64) region {
+ public:
+  // What the region runs, for whoever starts it.
+  struct work {
+    void (*function)();
+    void* data;
+    std::int32_t count;
+  };
+
+  // `asked` threads are wanted; 0: as many as the runtime gives.
+  region(const runtime& of, unsigned asked, const work& what) noexcept;
+  ~region();
+  region(const region&) = delete;
+  region& operator=(const region&) = delete;
+
+  // Runs body(work) as one thread of the region. To be called by each, in the started function.
+  template <class Body>
+  void run(Body&& body) noexcept {
+    frame mine;
+    enter(mine);
+    body(what_);
+    leave(mine);
+  }
+
+ private:
+  void enter(frame& f) noexcept;
+  void leave(frame& f) noexcept;
+
+  const runtime& of_;
+  team* const team_;
+  const work what_;
+  std::uint32_t participants_ = 0, first_phase_ = 0;
+
+  alignas(64) std::uint32_t last_phase_ = 0;  // the master's, at its end
+};
+
+// Passes the barrier of the caller's team. True when the phase has tasks: then the runtime's
+// barrier is next, to be called between in_runtime = true and false.
+[[nodiscard]] bool pass_barrier(frame& f, const void* caller) noexcept;
+
+// A task may be deferred, or something else begin, that only the runtime's barrier ends.
+void mark_phase() noexcept;
+
+// The region is cancelled: its threads may have passed different numbers of barriers.
+void abandon_team() noexcept;
+
+// Whether more threads are in our teams than there are processors.
+[[nodiscard]] bool oversubscribed() noexcept;
+
+// Hides the frames of a thread that runs a region which starts at nesting level 0 (target).
+class hidden_frames {
+ public:
+  hidden_frames() noexcept : before_(current) { current = nullptr; }
+  ~hidden_frames() { current = before_; }
+  hidden_frames(const hidden_frames&) = delete;
+  hidden_frames& operator=(const hidden_frames&) = delete;
+
+ private:
+  frame* const before_;
+};
+
+}  // namespace syncopate::openmp

@@ -1,0 +1,94 @@
+// team_wait.h -- L4: how a thread waits in a barrier of its team: a waiting strategy as in wait/,
+// which a mark of the phase (team.h) interrupts.
+//
+// Sleepers sleep on an event of the team's own, not on the barrier's word: whoever marks the phase
+// can wake them without knowing the barrier. So the barriers need not wake anybody (`parks` is
+// false); each thread looks for sleepers after its own stores: when it begins to wait itself, and
+// when it leaves the barrier.
+#pragma once
+
+#include <syncopate/machine.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "openmp/config.h"
+#include "openmp/team.h"
+
+namespace syncopate::openmp {
+
+inline void wake_sleepers(team& t) noexcept {
+  machine::light_fence();  // [W]
+  if (__builtin_expect(t.sleepers.load(std::memory_order_relaxed) == 0, 1)) return;
+  t.event.fetch_add(1, std::memory_order_release);
+  machine::wake(&t.event, INT32_MAX);
+}
+
+// One wait: pass_time() between two looks at what ends it.
+class team_waiter {
+ public:
+  explicit team_waiter(frame& f) noexcept;
+  ~team_waiter();
+  team_waiter(const team_waiter&) = delete;
+  team_waiter& operator=(const team_waiter&) = delete;
+
+  void pass_time() noexcept {
+    if (__builtin_expect(polls_ != 0, 1)) {
+      --polls_;
+      machine::relax();
+    } else {
+      pass_time_slow();
+    }
+  }
+
+  [[nodiscard]] bool called_away() const noexcept {
+    return __builtin_expect(frame_.in->task_phase.load(std::memory_order_acquire) == frame_.phase,
+                            0);
+  }
+
+ private:
+  enum class stage : std::uint8_t { first, spinning, yielding, falling_asleep };
+
+  void pass_time_slow() noexcept;
+  void decide() noexcept;
+  void begin(stage next, std::uint64_t limit) noexcept;
+  void go_on_spinning() noexcept;
+  void go_on_yielding() noexcept;
+  void sleep() noexcept;
+  [[nodiscard]] bool shares_processor() const noexcept;
+
+  frame& frame_;
+  std::uint32_t polls_;
+  stage stage_ = stage::first;
+  std::uint32_t seen_ = 0;   // event before the last look
+  std::uint64_t start_ = 0;  // ticks; 0: short so far
+  std::uint64_t limit_ = 0;  // ticks at which the stage ends
+  bool slept_ = false, yielded_ = false;
+};
+
+struct team_wait {
+  static constexpr const char* name = "team";
+  static constexpr bool parks = false;
+
+  // Returns the first value for which done(value) holds, or any value when the thread was called
+  // away: then the barrier's episode ends when all have arrived, as any other, but nobody waits.
+  template <class Predicate>
+  static std::uint32_t until(std::atomic<std::uint32_t>& word, std::memory_order order,
+                             Predicate done, std::uint32_t /*parked_bit*/,
+                             std::uint32_t /*bitset*/ = ~0u) noexcept {
+    std::uint32_t value = word.load(order);
+    if (done(value)) return value;
+    frame& f = *current;
+    wake_sleepers(*f.in);
+    team_waiter waiter(f);
+    for (;;) {
+      value = word.load(order);
+      if (done(value) || waiter.called_away()) return value;
+      waiter.pass_time();
+    }
+  }
+
+  static void delay(std::uint32_t steps) noexcept { machine::spin(steps); }
+};
+
+}  // namespace syncopate::openmp

@@ -1,0 +1,134 @@
+// dependence.cpp -- L0: which steps of different threads do not commute (search.h).
+#include "machine.h"
+
+#include <algorithm>
+
+namespace syncopate::explored {
+
+void machine::add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads) {
+  auto* const first = symmetric_.data();
+  for (unsigned t = 0; t < count_; ++t) {
+    if (t == current_ || of_threads[t] == 0) continue;
+    // Each once: for two reasons is no other order.
+    auto* const last = first + symmetric_count_;
+    if (std::find(first, last, of_threads[t]) == last)
+      symmetric_[symmetric_count_++] = of_threads[t];
+  }
+}
+
+// Of a transaction that ran: other transactions, unless both aborted; seq_cst operations, since its
+// end is a fence; writes of what it read, since it reads the newest; and of what it wrote, since
+// that stands last; parks on that.
+void machine::collect_of_transaction(const step& s) {
+  std::array<std::uint32_t, max_threads> last{};
+  const auto add = [&](const std::array<std::uint32_t, max_threads>& steps) {
+    for (unsigned t = 0; t < count_; ++t) last[t] = std::max(last[t], steps[t]);
+  };
+  add(s.touched->committed ? transaction_step_ : commit_step_);
+  if (s.touched->committed) add(sc_step_);
+  for (const footprint::word& w : s.touched->words) {
+    if (w.read || w.wrote) add(memory_.at(w.where).write_step);
+    if (!w.wrote) continue;
+    for (std::size_t i = 0; i < futexes_used_; ++i)
+      if (futexes_[i].at == w.at) add(futexes_[i].park);
+  }
+  add_symmetric(last);
+}
+
+// The earlier steps of others whose order with this one matters (search.h).
+void machine::collect_symmetric(const step& s) {
+  if (s.what == action::transaction) {
+    if (s.ran_transaction()) collect_of_transaction(s);
+    return;
+  }
+  if (s.wrote) add_symmetric(memory_.at(s.where).transaction_step);
+  if (s.is_sc && s.what == action::fence) add_symmetric(sc_step_);
+  else if (s.is_sc) add_symmetric(fence_step_);
+  if (s.is_sc && s.where != memory::none) {
+    const location& l = memory_.at(s.where);
+    add_symmetric(s.wrote || s.raised_sc ? l.sc_step : l.sc_change_step);
+  }
+  if (is_futex(s.what)) {
+    add_symmetric(futex_at(s.at).any);
+    if (s.what == action::park && s.where != memory::none)
+      add_symmetric(memory_.at(s.where).write_step);
+    if (s.what == action::requeue) add_symmetric(futex_at(s.other).any);
+  }
+  if (s.wrote && futexes_used_ != 0)
+    for (std::size_t i = 0; i < futexes_used_; ++i)
+      if (futexes_[i].at == s.at) add_symmetric(futexes_[i].park);
+}
+
+// A transaction that sleeps, and a step of another thread.
+bool machine::matters_to_transaction(const footprint& sleeper, const step& done) const {
+  if (done.ran_transaction()) return sleeper.committed || done.touched->committed;
+  if (done.is_sc && sleeper.committed) return true;
+  const footprint::word* const w = sleeper.find(done.at);
+  return w != nullptr &&
+         ((done.wrote && (w->read || w->wrote)) || (done.what == action::park && w->wrote));
+}
+
+// A transaction, and a thread that sleeps before something else.
+bool machine::matters_after_transaction(const footprint& done, thread_index t) const {
+  const operation& next = threads_[t].next;
+  const bool is_sc =
+      next.order == std::memory_order_seq_cst ||
+      (next.what == action::compare_exchange && next.failure == std::memory_order_seq_cst);
+  if (done.committed && is_sc && (next.what == action::fence || is_access(next.what))) return true;
+  const bool may_write = next.what == action::store || next.what == action::modify ||
+                         next.what == action::compare_exchange;
+  for (const footprint::word& w : done.words) {
+    if (may_write && w.where == next.where && (w.read || w.wrote)) return true;
+    if (!w.wrote) continue;
+    if (next.what == action::park && w.at == next.at) return true;
+    if (next.what == action::relax)
+      for (const polled& p : threads_[t].polls)
+        if (p.where == w.where) return true;
+  }
+  return false;
+}
+
+// The same question for a thread's next operation: does it, after this step, still do what it
+// would have done before?
+bool machine::order_matters(thread_index t, const step& done) {
+  const operation& next = threads_[t].next;
+  if (next.what == action::transaction) {
+    for (const auto& [sleeper, touched] : search_.at(search_.depth() - 1).sleepers)
+      if (sleeper == t && touched != nullptr) return matters_to_transaction(*touched, done);
+    return true;
+  }
+  if (done.what == action::transaction)
+    return done.ran_transaction() && matters_after_transaction(*done.touched, t);
+  const bool next_sc =
+      next.order == std::memory_order_seq_cst ||
+      (next.what == action::compare_exchange && next.failure == std::memory_order_seq_cst);
+  if (done.is_sc && next_sc && (next.what == action::fence || is_access(next.what))) {
+    if (done.what == action::fence || next.what == action::fence) return true;
+    if (done.where == next.where) {
+      const location& l = memory_.at(done.where);
+      if (done.wrote || done.raised_sc || (next.what != action::load && next.what != action::await))
+        return true;
+      if (l.order.size() > 1 &&
+          memory_.get(l.order.back()).position > memory_.get(l.sc_floor).position)
+        return true;
+    }
+  }
+  // Whether a seq_cst read may read a new message depends on the order of others, too: it counts as
+  // changed although it may not read this one now.
+  if (next_sc && done.wrote && done.where == next.where && is_access(next.what)) return true;
+  if (is_futex(next.what) && is_futex(done.what)) {
+    const auto at = [&](address a) { return a == next.at || (next.other != 0 && a == next.other); };
+    if (at(done.at) || (done.other != 0 && at(done.other))) return true;
+  }
+  if (next.what == action::park && done.wrote && done.at == next.at) return true;
+  if (done.what == action::park && done.at == next.at &&
+      (next.what == action::store || next.what == action::modify ||
+       next.what == action::compare_exchange))
+    return true;
+  if (next.what == action::relax && done.wrote)
+    for (const polled& p : threads_[t].polls)
+      if (p.where == done.where) return true;
+  return false;
+}
+
+}  // namespace syncopate::explored

@@ -1,0 +1,171 @@
+// encounter_time.cpp -- encounter-time locking: a store acquires the ownership record at once and
+// writes in place.
+//
+// Source        Riegel, Fetzer & Felber, "Time-based transactional memory with scalable time bases",
+//               SPAA 2007; Felber, Fetzer & Riegel, TinySTM, PPoPP 2008 (write-through); GCC's
+//               ml_wt. How we deviate: a load looks at the clock again after it has read, so that a
+//               transaction that is doomed never uses what another has made private.
+// Reads         invisible; 2 loads of shared words and 8 B of log per record.
+// Writes        undo log; 1 RMW per record. Commit: 1 RMW on the clock, 1 store per record.
+// Conflicts     writers meet when they write; who finds a record owned gives up.
+// Privatization a commit waits for transactions that began before it and have written in place
+//               (they may not have rolled back yet). Readers are not waited for.
+//
+// Invariants
+//   I1  Memory under a record that nobody owns is committed; a record's version is the clock's value
+//       of the commit that wrote last.
+//   I2  All that a transaction has read is what memory held when the clock was its snapshot.
+// Memory order (each tag stands at its site below)
+//   [O]  acquire RMW that owns a record; its total order with [C] makes who does not see `writing`
+//        at the end of its commit be seen by the owner's next look at the clock.
+//   [W]  store of `writing` before [O].
+//   [C]  acq_rel RMW of the clock: later loads of `writing` come after it.
+//   [A]  acquire load of a record or the clock -- synchronizes with [R], [C].
+//   [V]  acquire fence between a value and the second look at the clock.
+//   [R]  release store of a record (orecs.h).
+#include "tm/engine.h"
+#include "tm/parts/orecs.h"
+#include "tm/parts/quiescence.h"
+
+namespace syncopate::tm {
+namespace {
+
+struct encounter_time : algorithm<encounter_time> {
+  // Moves the snapshot to the present. Restarts where what was read is no longer valid.
+  [[gnu::noinline]] static void extend(transaction* tx, cause why) {
+    const u64 now = commits.now.load(std::memory_order_acquire);  // [A]
+    if (!reads_are_valid(tx)) restart(tx, why);
+    tx->snapshot = now;
+    tx->seen.store(now, std::memory_order_release);
+  }
+
+  template <class T>
+  static T load(const T* at, transaction* tx) {
+    if (__builtin_expect(!is_aligned(at), 0)) return load_pieces(at, tx);
+    orec& record = orec_of(reinterpret_cast<address>(at));
+    for (;;) {
+      const u64 seen = record.load(std::memory_order_acquire);  // [A]
+      if (__builtin_expect(is_owned(seen), 0)) {
+        if (seen == owned_by(tx)) return peek(at);
+        restart(tx, cause::read_conflict);
+      }
+      const T value = peek(at);
+      std::atomic_thread_fence(std::memory_order_acquire);  // [V]
+      if (__builtin_expect(commits.now.load(std::memory_order_relaxed) != tx->snapshot, 0)) {  // [V]
+        extend(tx, cause::read_conflict);
+        continue;
+      }
+      if (__builtin_expect(record.load(std::memory_order_relaxed) != seen, 0)) continue;  // [V]
+      if (__builtin_expect(!note_read(tx, record), 0)) restart(tx, cause::memory);
+      return value;
+    }
+  }
+  template <class T>
+  [[gnu::noinline]] static T load_pieces(const T* at, transaction* tx) {
+    T value;
+    load_block(&value, at, sizeof value, tx);
+    return value;
+  }
+  template <class T>
+  [[gnu::noinline]] static T load_pieces_for_write(const T* at, transaction* tx) {
+    unsigned char bytes[2 * sizeof(u64)];
+    for_each_piece(at, sizeof(T), [&](auto* piece, std::size_t offset) {
+      const auto part = load_for_write(const_cast<const std::remove_pointer_t<decltype(piece)>*>(piece), tx);
+      std::memcpy(bytes + offset, &part, sizeof part);
+    });
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+  // The record is owned, or the memory is the transaction's own.
+  template <class T>
+  static T load_own(const T* at, transaction*) { return peek(at); }
+  template <class T>
+  static T load_for_write(const T* at, transaction* tx) {
+    if (__builtin_expect(!is_aligned(at), 0)) return load_pieces_for_write(at, tx);
+    const address a = reinterpret_cast<address>(at);
+    if (is_captured(tx, a)) return peek(at);
+    own(a, tx);
+    // GCC calls the store that follows one "after a write" (store_again).
+    const T value = peek(at);
+    if (__builtin_expect(!tx->undo.add(at, value), 0)) restart(tx, cause::memory);
+    return value;
+  }
+
+  [[gnu::always_inline]] static void own(address a, transaction* tx) {
+    orec& record = orec_of(a);
+    const u64 seen = record.load(std::memory_order_relaxed);
+    if (seen != owned_by(tx)) acquire(record, seen, tx);
+  }
+  [[gnu::noinline]] static void acquire(orec& record, u64 seen, transaction* tx) {
+    if (is_owned(seen)) restart(tx, cause::write_conflict);
+    tx->writing.store(true, std::memory_order_relaxed);  // [W]
+    owned_orec* const entry = tx->owned.push();
+    if (entry == nullptr) restart(tx, cause::memory);
+    *entry = {&record, seen};
+    if (!record.compare_exchange_strong(seen, owned_by(tx), std::memory_order_seq_cst,  // [O]
+                                        std::memory_order_relaxed)) {
+      tx->owned.pop();
+      restart(tx, cause::write_conflict);
+    }
+    // Its version may be newer than the snapshot, and what was read before may be stale. The record
+    // itself may have been read: then its version must not be.
+    if (commits.now.load(std::memory_order_acquire) == tx->snapshot) return;  // [A]
+    if (version_of(seen) > tx->snapshot && has_read(record, tx)) restart(tx, cause::write_conflict);
+    extend(tx, cause::write_conflict);
+  }
+  static bool has_read(const orec& record, const transaction* tx) {
+    for (const orec* r : tx->read_orecs)
+      if (r == &record) return true;
+    return false;
+  }
+
+  template <class T>
+  static void store(T* at, T value, transaction* tx) {
+    const address a = reinterpret_cast<address>(at);
+    if (__builtin_expect(is_captured(tx, a), 0)) {
+      if (!tx->checkpoints.empty() && !tx->undo.add_block(at, sizeof(T))) restart(tx, cause::memory);
+      return poke(at, value);
+    }
+    if (__builtin_expect(!is_aligned(at), 0)) return store_block(at, &value, sizeof value, tx);
+    own(a, tx);
+    if (__builtin_expect(!tx->undo.add(at, peek(at)), 0)) restart(tx, cause::memory);
+    poke(at, value);
+  }
+  // Its old value is in the log; but an inner transaction needs the one between.
+  template <class T>
+  static void store_again(T* at, T value, transaction* tx) {
+    if (__builtin_expect(!tx->checkpoints.empty(), 0)) return store(at, value, tx);
+    poke(at, value);
+  }
+
+  static void begin(transaction* tx) {
+    tx->read_orecs.clear();
+    tx->snapshot = commits.now.load(std::memory_order_acquire);  // [A]
+    tx->seen.store(tx->snapshot, std::memory_order_relaxed);
+  }
+
+  static bool commit(transaction* tx) {
+    if (tx->owned.empty()) return true;
+    const u64 version = commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;  // [C]
+    if (version != tx->snapshot + 1 && !reads_are_valid(tx)) return false;
+    release_orecs(tx, version);
+    tx->writing.store(false, std::memory_order_release);
+    wait_for_older(tx, version, true);
+    return true;
+  }
+
+  static void roll_back(transaction* tx) {
+    tx->undo.undo(0, tx->stack_begin - tx->stack_extent, tx->stack_begin);
+    // With new versions: a load between a store and its undoing must find the record changed.
+    if (!tx->owned.empty())
+      release_orecs(tx, commits.now.fetch_add(1, std::memory_order_seq_cst) + 1);  // [C]
+    tx->writing.store(false, std::memory_order_release);
+  }
+};
+
+}  // namespace
+
+extern const operations encounter_time_operations = make_operations<encounter_time>("encounter_time");
+
+}  // namespace syncopate::tm

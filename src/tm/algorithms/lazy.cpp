@@ -1,0 +1,99 @@
+// lazy.cpp -- redo log, ownership records acquired at commit, snapshots that are extended.
+//
+// Source        Spear, Dalessandro, Marathe & Scott, "A comprehensive strategy for contention
+//               management in software transactional memory", PPoPP 2009 (lazy acquire, extendable
+//               time stamps); privatization: Marathe, Spear & Scott, "Scalable techniques for
+//               transparent privatization", ICPP 2008 (poll a counter on reads; finish in order).
+// Reads         invisible; 2 loads of shared words and 8 B of log per record.
+// Writes        redo log. Commit: 1 RMW + 1 store per record, 1 RMW + 1 store for the clock.
+// Conflicts     found at the next read after another's commit, and at commit.
+// Privatization a commit is over when those with earlier times have written back; a transaction that
+//               is doomed finds the clock changed before it uses what it read.
+//
+// Invariants
+//   I1  From the moment the clock says v, until completed says v, the records of commit v are owned.
+//   I2  All that a transaction has read is what commits up to its snapshot left.
+//   I3  completed grows by ones: each commit that took a time passes it on, also if it fails.
+// Memory order (each tag stands at its site below)
+//   [C]  RMW of the clock after the records are owned: who sees the new time finds them owned.
+//   [V]  acquire fence between a value and the second look at the clock.
+//   [A]  acquire load of a record or the clock.
+//   [D]  release store of completed -- synchronizes with the acquire loads of its waiters.
+#include "tm/parts/orecs.h"
+#include "tm/parts/patience.h"
+#include "tm/parts/redo.h"
+
+namespace syncopate::tm {
+namespace {
+
+void wait_for_predecessors(u64 version) noexcept {
+  for (patience p; commits.completed.load(std::memory_order_acquire) != version - 1;)  // [D]
+    p.wait();
+}
+
+struct lazy : redo<lazy> {
+  [[gnu::noinline]] static void extend(transaction* tx) {
+    const u64 now = commits.now.load(std::memory_order_acquire);  // [A]
+    if (!reads_are_valid(tx)) restart(tx, cause::read_conflict);
+    tx->snapshot = now;
+  }
+
+  template <class T>
+  [[gnu::always_inline]] static T read_memory(const T* at, transaction* tx) {
+    orec& record = orec_of(reinterpret_cast<address>(at));
+    const u64 seen = record.load(std::memory_order_acquire);  // [A]
+    T value = peek(at);
+    std::atomic_thread_fence(std::memory_order_acquire);  // [V]
+    if (__builtin_expect(commits.now.load(std::memory_order_relaxed) != tx->snapshot ||  // [V]
+                             is_owned(seen),
+                         0))
+      value = read_slow(at, tx);
+    if (__builtin_expect(!note_read(tx, record), 0)) restart(tx, cause::memory);
+    return value;
+  }
+  template <class T>
+  [[gnu::noinline]] static T read_slow(const T* at, transaction* tx) {
+    orec& record = orec_of(reinterpret_cast<address>(at));
+    for (patience p;;) {
+      if (commits.now.load(std::memory_order_acquire) != tx->snapshot) extend(tx);  // [A]
+      const u64 seen = record.load(std::memory_order_acquire);  // [A]
+      if (is_owned(seen)) {
+        p.wait();
+        continue;
+      }
+      const T value = peek(at);
+      std::atomic_thread_fence(std::memory_order_acquire);                            // [V]
+      if (commits.now.load(std::memory_order_relaxed) == tx->snapshot) return value;  // [V]
+    }
+  }
+
+  static void begin(transaction* tx) {
+    forget(tx);
+    tx->read_orecs.clear();
+    tx->snapshot = commits.now.load(std::memory_order_acquire);  // [A]
+  }
+
+  static bool commit(transaction* tx) {
+    if (tx->writes.empty()) return true;
+    if (!own_writes(tx)) return false;
+    const u64 version = commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;  // [C]
+    const bool valid = version == tx->snapshot + 1 || reads_are_valid_at_commit(tx);
+    if (valid) {
+      tx->writes.write_back();
+      release_orecs(tx, version);
+    } else {
+      restore_orecs(tx);
+    }
+    wait_for_predecessors(version);
+    commits.completed.store(version, std::memory_order_release);  // [D]
+    return valid;
+  }
+
+  static void roll_back(transaction* tx) { restore_orecs(tx); }
+};
+
+}  // namespace
+
+extern const operations lazy_operations = make_operations<lazy>("lazy");
+
+}  // namespace syncopate::tm

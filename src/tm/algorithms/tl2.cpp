@@ -1,0 +1,68 @@
+// tl2.cpp -- Transactional Locking II: a fixed snapshot, redo log, ownership records acquired at
+// commit.
+//
+// Source        Dice, Shalev & Shavit, "Transactional Locking II", DISC 2006. How we deviate:
+//               privatization, which TL2 leaves to the program.
+// Reads         invisible; 2 loads of the record; 8 B of log, none in transactions that the compiler
+//               knows to be read-only.
+// Writes        redo log. Commit: 1 RMW + 1 store per record, 1 RMW on the clock.
+// Conflicts     whatever is newer than the snapshot, also where it would not matter.
+// Privatization a commit that wrote waits for all transactions that began before it.
+//
+// Memory order (each tag stands at its site below)
+//   [B]  store of the snapshot, full fence, second look at the clock -- against [C] and the loads of
+//        snapshots behind it: a commit that this transaction's snapshot does not have waits for it.
+//   [C]  RMW of the clock after the records are owned.
+//   [A]  acquire load of a record -- synchronizes with its release.
+//   [V]  acquire fence between a value and the second look at its record.
+#include "tm/parts/orecs.h"
+#include "tm/parts/quiescence.h"
+#include "tm/parts/redo.h"
+
+namespace syncopate::tm {
+namespace {
+
+struct tl2 : redo<tl2> {
+  template <class T>
+  [[gnu::always_inline]] static T read_memory(const T* at, transaction* tx) {
+    orec& record = orec_of(reinterpret_cast<address>(at));
+    const u64 seen = record.load(std::memory_order_acquire);  // [A]
+    const T value = peek(at);
+    std::atomic_thread_fence(std::memory_order_acquire);  // [V]
+    if (__builtin_expect(is_owned(seen) || version_of(seen) > tx->snapshot ||
+                             record.load(std::memory_order_relaxed) != seen,  // [V]
+                         0))
+      restart(tx, cause::read_conflict);
+    if ((tx->properties & read_only) == 0 && __builtin_expect(!note_read(tx, record), 0))
+      restart(tx, cause::memory);
+    return value;
+  }
+
+  static void begin(transaction* tx) {
+    forget(tx);
+    tx->read_orecs.clear();
+    do {
+      tx->snapshot = commits.now.load(std::memory_order_acquire);  // [A]
+      tx->seen.store(tx->snapshot, std::memory_order_seq_cst);     // [B]
+    } while (commits.now.load(std::memory_order_seq_cst) != tx->snapshot);  // [B]
+  }
+
+  static bool commit(transaction* tx) {
+    if (tx->writes.empty()) return true;
+    if (!own_writes(tx)) return false;
+    const u64 version = commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;  // [C]
+    if (version != tx->snapshot + 1 && !reads_are_valid_at_commit(tx)) return false;
+    tx->writes.write_back();
+    release_orecs(tx, version);
+    wait_for_older(tx, version, false);
+    return true;
+  }
+
+  static void roll_back(transaction* tx) { restore_orecs(tx); }
+};
+
+}  // namespace
+
+extern const operations tl2_operations = make_operations<tl2>("tl2");
+
+}  // namespace syncopate::tm

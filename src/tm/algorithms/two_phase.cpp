@@ -1,0 +1,208 @@
+// two_phase.cpp -- two-phase locking with reader-writer locks; nobody starves.
+//
+// Source        Ramalhete, Correia & Felber, "2PLSF: two-phase locking with starvation-freedom",
+//               PPoPP 2023. How we deviate: a lock and its readers are one word, which has room for
+//               56 threads; transactions of further threads run alone.
+// Reads         visible: 1 RMW per lock; no validation, ever.
+// Writes        undo log; 1 RMW per lock. Commit: 1 RMW per lock held, no shared clock.
+// Conflicts     who meets one for the first time takes a number; the lower number waits for the
+//               other, the higher gives up, waits for the lower one to end, and keeps its number.
+// Privatization nobody reads or writes what another has locked: nothing to do.
+//
+// State of a lock
+//   bit s (0-55)   the thread in slot s reads
+//   bits 56-63     slot + 1 of the thread that writes; it may wait for readers
+//
+// Invariants
+//   I1  A thread touches memory only while it holds the lock: as reader with no other writer entered
+//       at the moment its bit was set, as writer once it was the only reader.
+//   I2  A thread waits only for threads whose number is higher or that have none; those give up or
+//       end without waiting for it. So nobody waits in a circle, and the lowest number never
+//       gives up.
+// Memory order (each tag stands at its site below)
+//   [L]  acq_rel RMW that takes a lock, or finds it taken.
+//   [U]  release RMW that gives it up -- synchronizes with [L].
+//   [N]  numbers: relaxed; one that is seen late is seen at the next look.
+#include "tm/engine.h"
+#include "tm/parts/patience.h"
+#include "tm/threads.h"
+
+namespace syncopate::tm {
+namespace {
+
+using lock_word = std::atomic<u64>;
+
+constexpr unsigned writer_shift = 56;
+constexpr u64 readers_mask = (u64{1} << writer_shift) - 1;
+constexpr std::size_t lock_count = 1u << 20;
+constexpr unsigned stripe_shift = 5;
+
+constinit lock_word locks[lock_count];
+alignas(64) constinit std::atomic<u64> next_number{1};
+
+lock_word& lock_of(address a) noexcept {
+  return locks[((a >> stripe_shift) + (a >> 25) * 0x2545f) & (lock_count - 1)];
+}
+u64 reader_bit(const transaction* tx) noexcept { return u64{1} << tx->slot; }
+u64 writer_of(u64 seen) noexcept { return seen >> writer_shift; }
+u64 as_writer(const transaction* tx) noexcept { return u64{tx->slot + 1} << writer_shift; }
+
+u64 number_of(u64 slot) noexcept {
+  const transaction* const tx = thread_in_slot(static_cast<u32>(slot));
+  const u64 number = tx != nullptr ? tx->priority.load(std::memory_order_relaxed) : 0;  // [N]
+  return number != 0 ? number : ~u64{0};
+}
+
+// The lowest number among those that hold the lock against this transaction.
+u64 lowest_opponent(u64 seen, const transaction* tx, bool readers_too) noexcept {
+  u64 lowest = ~u64{0};
+  if (writer_of(seen) != 0 && writer_of(seen) != tx->slot + 1) lowest = number_of(writer_of(seen) - 1);
+  if (!readers_too) return lowest;
+  for (u64 others = seen & readers_mask & ~reader_bit(tx); others != 0; others &= others - 1) {
+    const u64 n = number_of(static_cast<u64>(__builtin_ctzll(others)));
+    if (n < lowest) lowest = n;
+  }
+  return lowest;
+}
+
+// One step of waiting for the lock; restarts where an older transaction holds it.
+void stand_back(const lock_word& lock, transaction* tx, patience& p, bool readers_too, cause why) {
+  if (tx->priority.load(std::memory_order_relaxed) == 0)
+    tx->priority.store(next_number.fetch_add(1, std::memory_order_relaxed),  // [N]
+                       std::memory_order_relaxed);
+  const u64 seen = lock.load(std::memory_order_relaxed);
+  if (lowest_opponent(seen, tx, readers_too) < tx->priority.load(std::memory_order_relaxed))  // [N]
+    restart(tx, why);
+  p.wait();
+}
+
+struct two_phase : algorithm<two_phase> {
+  static void hold(lock_word& lock, transaction* tx) {
+    owned_orec* const entry = tx->owned.push();
+    if (entry == nullptr) restart(tx, cause::memory);
+    *entry = {&lock, 0};
+  }
+
+  [[gnu::noinline]] static void lock_to_read(lock_word& lock, transaction* tx) {
+    hold(lock, tx);
+    for (patience p;;) {
+      const u64 before = lock.fetch_or(reader_bit(tx), std::memory_order_acq_rel);  // [L]
+      if (writer_of(before) == 0) return;
+      lock.fetch_and(~reader_bit(tx), std::memory_order_release);  // [U]
+      stand_back(lock, tx, p, false, cause::read_conflict);
+    }
+  }
+  [[gnu::noinline]] static void lock_to_write(lock_word& lock, transaction* tx) {
+    u64 seen = lock.load(std::memory_order_relaxed);
+    if ((seen & reader_bit(tx)) == 0) hold(lock, tx);
+    for (patience p;;) {
+      seen = lock.load(std::memory_order_relaxed);
+      if (writer_of(seen) == 0) {
+        if (lock.compare_exchange_weak(seen, seen | as_writer(tx) | reader_bit(tx),
+                                       std::memory_order_acq_rel, std::memory_order_relaxed))  // [L]
+          break;
+        continue;
+      }
+      stand_back(lock, tx, p, false, cause::write_conflict);
+    }
+    for (patience p;;) {
+      seen = lock.load(std::memory_order_acquire);  // [L]
+      if ((seen & readers_mask) == reader_bit(tx)) return;
+      stand_back(lock, tx, p, true, cause::write_conflict);
+    }
+  }
+
+  template <class T>
+  static T load(const T* at, transaction* tx) {
+    if (__builtin_expect(!is_aligned(at), 0)) return load_pieces(at, tx);
+    const address a = reinterpret_cast<address>(at);
+    if (is_captured(tx, a)) return peek(at);
+    lock_word& lock = lock_of(a);
+    if ((lock.load(std::memory_order_relaxed) & reader_bit(tx)) == 0) lock_to_read(lock, tx);
+    return peek(at);
+  }
+  template <class T>
+  [[gnu::noinline]] static T load_pieces(const T* at, transaction* tx) {
+    T value;
+    load_block(&value, at, sizeof value, tx);
+    return value;
+  }
+  template <class T>
+  [[gnu::noinline]] static T load_pieces_for_write(const T* at, transaction* tx) {
+    unsigned char bytes[2 * sizeof(u64)];
+    for_each_piece(at, sizeof(T), [&](auto* piece, std::size_t offset) {
+      const auto part = load_for_write(const_cast<const std::remove_pointer_t<decltype(piece)>*>(piece), tx);
+      std::memcpy(bytes + offset, &part, sizeof part);
+    });
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+  template <class T>
+  static T load_again(const T* at, transaction*) { return peek(at); }
+  template <class T>
+  static T load_own(const T* at, transaction*) { return peek(at); }
+  template <class T>
+  static T load_for_write(const T* at, transaction* tx) {
+    if (__builtin_expect(!is_aligned(at), 0)) return load_pieces_for_write(at, tx);
+    const address a = reinterpret_cast<address>(at);
+    if (is_captured(tx, a)) return peek(at);
+    own(a, tx);
+    // GCC calls the store that follows one "after a write" (store_again).
+    const T value = peek(at);
+    if (__builtin_expect(!tx->undo.add(at, value), 0)) restart(tx, cause::memory);
+    return value;
+  }
+
+  static void own(address a, transaction* tx) {
+    lock_word& lock = lock_of(a);
+    if (writer_of(lock.load(std::memory_order_relaxed)) != tx->slot + 1) lock_to_write(lock, tx);
+  }
+
+  template <class T>
+  static void store(T* at, T value, transaction* tx) {
+    const address a = reinterpret_cast<address>(at);
+    if (__builtin_expect(!is_aligned(at), 0)) return store_block(at, &value, sizeof value, tx);
+    if (!is_captured(tx, a)) own(a, tx);
+    else if (tx->checkpoints.empty()) return poke(at, value);
+    if (__builtin_expect(!tx->undo.add(at, peek(at)), 0)) restart(tx, cause::memory);
+    poke(at, value);
+  }
+  template <class T>
+  static void store_again(T* at, T value, transaction* tx) {
+    if (__builtin_expect(!tx->checkpoints.empty(), 0)) return store(at, value, tx);
+    poke(at, value);
+  }
+
+  static void begin(transaction* tx) {
+    if (__builtin_expect(tx->slot >= writer_shift, 0)) restart(tx, cause::unsafe_call);
+  }
+
+  static void unlock_all(transaction* tx) {
+    const u64 mine = reader_bit(tx);
+    for (const owned_orec& o : tx->owned) {
+      const u64 seen = o.record->load(std::memory_order_relaxed);
+      const u64 keep = writer_of(seen) == tx->slot + 1 ? ~(mine | ~readers_mask) : ~mine;
+      o.record->fetch_and(keep, std::memory_order_release);  // [U]
+    }
+    tx->owned.clear();
+  }
+
+  static bool commit(transaction* tx) {
+    unlock_all(tx);
+    if (tx->priority.load(std::memory_order_relaxed) != 0)  // [N]
+      tx->priority.store(0, std::memory_order_relaxed);
+    return true;
+  }
+
+  static void roll_back(transaction* tx) {
+    tx->undo.undo(0, tx->stack_begin - tx->stack_extent, tx->stack_begin);
+    unlock_all(tx);
+  }
+};
+
+}  // namespace
+
+extern const operations two_phase_operations = make_operations<two_phase>("two_phase");
+
+}  // namespace syncopate::tm

@@ -1,0 +1,99 @@
+// orecs.h -- L3: ownership records: for every 32 bytes of memory, one word that says who is writing
+// them, or when they were written last; and the clock that those times come from.
+//
+// State of a record
+//   version * 2       free; the bytes were last written by the commit that the clock numbered so
+//   transaction | 1   owned
+#pragma once
+
+#include "tm/transaction.h"
+
+namespace syncopate::tm {
+
+using orec = std::atomic<u64>;
+
+inline constexpr unsigned stripe_shift = 5;
+inline constexpr std::size_t orec_count = 1u << 20;
+
+extern constinit orec orecs[orec_count];
+struct alignas(64) commit_clock {
+  std::atomic<u64> now{0};
+  alignas(64) std::atomic<u64> completed{0};  // for algorithms that finish in the clock's order
+};
+extern constinit commit_clock commits;
+
+// Neighboring bytes have neighboring records. What is 32 MiB apart would share one: heaps of
+// threads, which lie 64 MiB apart and look alike, are moved against each other by the upper bits.
+[[nodiscard, gnu::always_inline]] inline orec& orec_of(address a) noexcept {
+  return orecs[((a >> stripe_shift) + (a >> 25) * 0x2545f) & (orec_count - 1)];
+}
+
+[[nodiscard]] inline bool is_owned(u64 seen) noexcept { return (seen & 1) != 0; }
+[[nodiscard]] inline u64 owned_by(const transaction* tx) noexcept {
+  return reinterpret_cast<address>(tx) | 1;
+}
+[[nodiscard]] inline u64 version_of(u64 seen) noexcept { return seen >> 1; }
+
+// Enters a record in the read log, unless it was the last to be entered. Returns false when there is
+// no memory.
+[[nodiscard, gnu::always_inline]] inline bool note_read(transaction* tx, orec& record) noexcept {
+  auto& log = tx->read_orecs;
+  if (!log.empty() && log.back() == &record) return true;
+  orec** const entry = log.push();
+  if (__builtin_expect(entry == nullptr, 0)) return false;
+  *entry = &record;
+  return true;
+}
+
+// Whether nobody has written what the transaction read, since its snapshot.
+[[nodiscard]] inline bool reads_are_valid(const transaction* tx) noexcept {
+  for (const orec* record : tx->read_orecs) {
+    const u64 seen = record->load(std::memory_order_relaxed);
+    // Owned by this transaction: it was checked against the snapshot when it was acquired.
+    if (is_owned(seen) ? seen != owned_by(tx) : version_of(seen) > tx->snapshot) return false;
+  }
+  return true;
+}
+
+// Owns the records of all words in the redo log. Returns false where another transaction owns one, or
+// there is no memory; those owned so far are in tx->owned.
+[[nodiscard]] inline bool own_writes(transaction* tx) noexcept {
+  for (const redo_entry& e : tx->writes) {
+    orec& record = orec_of(e.word);
+    u64 seen = record.load(std::memory_order_relaxed);
+    if (seen == owned_by(tx)) continue;
+    if (is_owned(seen)) return false;
+    owned_orec* const entry = tx->owned.push();
+    if (entry == nullptr) return false;
+    *entry = {&record, seen};
+    if (!record.compare_exchange_strong(seen, owned_by(tx), std::memory_order_seq_cst,
+                                        std::memory_order_relaxed)) {
+      tx->owned.pop();
+      return false;
+    }
+  }
+  return true;
+}
+
+// As reads_are_valid(), for a transaction that owns its records since its commit began: those that
+// it owns now may have been written by others since they were read.
+[[nodiscard]] inline bool reads_are_valid_at_commit(const transaction* tx) noexcept {
+  if (!reads_are_valid(tx)) return false;
+  for (const owned_orec& o : tx->owned) {
+    if (version_of(o.before) <= tx->snapshot) continue;
+    for (const orec* record : tx->read_orecs)
+      if (record == o.record) return false;
+  }
+  return true;
+}
+
+inline void release_orecs(transaction* tx, u64 version) noexcept {
+  for (const owned_orec& o : tx->owned) o.record->store(version << 1, std::memory_order_release);
+  tx->owned.clear();
+}
+inline void restore_orecs(transaction* tx) noexcept {
+  for (const owned_orec& o : tx->owned) o.record->store(o.before, std::memory_order_release);
+  tx->owned.clear();
+}
+
+}  // namespace syncopate::tm

@@ -1,0 +1,91 @@
+"""OpenMP programs: the options that take over their runtime, and what they put in place."""
+
+from syncopate import locktable, paths
+from syncopate.errors import BAD_USE, Failure, near
+from syncopate.options import FLAG, VALUE
+
+OPTIONS = {"--omp": FLAG, "--omp-barrier": VALUE, "--omp-lock": VALUE, "--wait": VALUE}
+
+HELP = """\
+      --omp               take over the OpenMP runtime (libgomp, libomp) as well, with the defaults
+      --omp-barrier NAME[:WAIT]
+                          which barrier its teams meet at: auto, central, combining_tree,
+                          dissemination, futex, poll_then_futex; runtime: its own
+      --omp-lock NAME[:WAIT]
+                          which lock stands behind its locks and critical sections; runtime: its own
+      --wait NAME         how both wait where they leave a choice: adaptive, spin, yield, park,
+                          spin_then_park
+"""
+
+# As in shims/openmp/barriers.cpp and config.cpp; tests/openmp compares.
+OWN_WAY = ("auto", "futex", "poll_then_futex")  # bring their own waiting
+BARRIERS = ("auto", "central", "combining_tree", "dissemination", "futex", "poll_then_futex")
+WAITS = ("adaptive", "spin", "yield", "park", "spin_then_park")
+RUNTIME = "runtime"
+
+
+def wanted(options: dict) -> bool:
+    """Whether an option asks for the OpenMP library."""
+    return any(option in options for option in OPTIONS)
+
+
+def choose(environ: dict[str, str], options: dict) -> None:
+    """Puts the library and the choices into a program's environment; a Failure names a mistake."""
+    wait = options.get("--wait") or environ.get("SYNCOPATE_WAIT")
+    barrier = options.get("--omp-barrier") or environ.get("SYNCOPATE_OMP_BARRIER")
+    lock = options.get("--omp-lock") or environ.get("SYNCOPATE_OMP_LOCK")
+    if wait:
+        _check_wait("--wait", wait)
+        environ["SYNCOPATE_WAIT"] = wait
+    if barrier:
+        _check_barrier(barrier, wait)
+        environ["SYNCOPATE_OMP_BARRIER"] = barrier
+    if lock:
+        if lock != RUNTIME:
+            locktable.check_choice(lock)
+            _check_agreement("--omp-lock", lock, wait)
+        environ["SYNCOPATE_OMP_LOCK"] = lock
+    add_library(environ)
+
+
+def add_library(environ: dict[str, str]) -> None:
+    """Puts the OpenMP library before whatever else is preloaded."""
+    library = paths.require(paths.PRELOAD_OPENMP)
+    others = [entry for entry in environ.get("LD_PRELOAD", "").split(":") if entry != library]
+    environ["LD_PRELOAD"] = ":".join([library, *filter(None, others)])
+
+
+def _check_barrier(choice: str, wait: str | None) -> None:
+    if choice == RUNTIME:
+        return
+    name, colon, own = choice.partition(":")
+    if name not in BARRIERS:
+        known = ", ".join((*BARRIERS, RUNTIME))
+        hint = near(name, [*BARRIERS, RUNTIME])
+        raise Failure(f"no barrier is named '{name}'{hint}; there are {known}", BAD_USE)
+    if not colon:
+        return
+    if name in OWN_WAY:
+        raise Failure(
+            f"--omp-barrier {choice}: barrier {name} brings its own waiting; leave out ':{own}'",
+            BAD_USE,
+        )
+    _check_wait("--omp-barrier", own)
+    _check_agreement("--omp-barrier", choice, wait)
+
+
+def _check_wait(option: str, wait: str) -> None:
+    if wait not in WAITS:
+        hint = near(wait, list(WAITS))
+        raise Failure(
+            f"{option}: no waiting is named '{wait}'{hint}; there are {', '.join(WAITS)}", BAD_USE
+        )
+
+
+def _check_agreement(option: str, choice: str, wait: str | None) -> None:
+    _, colon, own = choice.partition(":")
+    if colon and wait and own != wait:
+        raise Failure(
+            f"{option} {choice} contradicts --wait {wait} (or SYNCOPATE_WAIT); leave one out",
+            BAD_USE,
+        )

@@ -1,0 +1,50 @@
+"""The environment in which a program that was compiled with -fgnu-tm finds our libitm.so.1."""
+
+import os
+
+from syncopate import paths
+from syncopate.errors import BAD_USE, Failure, near
+
+LIBRARY = "lib/tm/libitm.so.1"
+ALGORITHMS = (
+    "auto",
+    "global_lock",
+    "norec",
+    "lazy",
+    "tl2",
+    "encounter_time",
+    "two_phase",
+    "irrevocable",
+    "htm",
+)
+MANAGERS = ("none", "backoff", "hourglass", "serialize")
+
+
+def check_choice(choice: str) -> str:
+    """Checks ALGORITHM[:MANAGER], also htm+ALGORITHM; a Failure names what would do."""
+    algorithm, colon, manager = choice.partition(":")
+    name = algorithm.removeprefix("htm+")
+    if name not in ALGORITHMS or (name != algorithm and name in ("auto", "htm")):
+        raise Failure(
+            f"no algorithm for transactions is named '{name}'{near(name, list(ALGORITHMS))};"
+            f" there are {', '.join(ALGORITHMS)}",
+            BAD_USE,
+        )
+    if colon and manager not in MANAGERS:
+        raise Failure(
+            f"no contention manager is named '{manager}'{near(manager, list(MANAGERS))};"
+            f" there are {', '.join(MANAGERS)}",
+            BAD_USE,
+        )
+    return choice
+
+
+def environment(environ: dict[str, str], choice: str) -> dict[str, str]:
+    """`environ` with our libitm.so.1 first in LD_LIBRARY_PATH and the algorithm chosen."""
+    folder = os.path.dirname(paths.require(LIBRARY))
+    others = [entry for entry in environ.get("LD_LIBRARY_PATH", "").split(":") if entry]
+    return {
+        **environ,
+        "LD_LIBRARY_PATH": ":".join([folder, *(entry for entry in others if entry != folder)]),
+        "SYNCOPATE_TM": check_choice(choice),
+    }

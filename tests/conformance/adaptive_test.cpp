@@ -1,0 +1,130 @@
+// How the adaptive strategy decides, as a table; and what its memory makes of a sequence of waits.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include <syncopate/wait/adaptive.h>
+
+namespace {
+
+namespace waits = syncopate::waits;
+using waits::plan;
+using waits::situation;
+using waits::way;
+
+constexpr std::uint64_t sleep_price = 20'000;
+
+struct row {
+  const char* when;
+  situation given;
+  plan wanted;
+};
+
+constexpr row table[] = {
+    {"nothing known: poll for the price of a sleep", {}, {way::spin, sleep_price}},
+    {"short waits", {.expected = 500}, {way::spin, sleep_price}},
+    {"waits of just the price", {.expected = sleep_price}, {way::spin, sleep_price}},
+    {"longer waits: polling would not see the end", {.expected = sleep_price + 1}, {way::park, 0}},
+    {"longer waits, probing", {.expected = 100'000, .probe = true}, {way::spin, sleep_price}},
+    {"short waits with a monitor: not worth falling asleep",
+     {.expected = 500, .monitor = true},
+     {way::spin, sleep_price}},
+    {"middle waits with a monitor",
+     {.expected = 5'000, .monitor = true},
+     {way::monitor, waits::monitor_factor* sleep_price}},
+    {"a monitor burns little: it may wait longer than the price",
+     {.expected = 3 * sleep_price, .monitor = true},
+     {way::monitor, waits::monitor_factor* sleep_price}},
+    {"too long even for a monitor", {.expected = 5 * sleep_price, .monitor = true}, {way::park, 0}},
+    {"one processor: nobody runs while we poll", {.expected = 500, .alone = true}, {way::park, 0}},
+    {"crowded: at once, whatever was before", {.expected = 500, .crowded = true}, {way::park, 0}},
+    {"crowded, with a monitor", {.crowded = true, .monitor = true}, {way::park, 0}},
+    {"crowded, nothing known", {.crowded = true}, {way::park, 0}},
+    {"crowded, in a team: let them run",
+     {.expected = 500, .crowded = true, .may_yield = true},
+     {way::yield, waits::yield_factor* sleep_price}},
+    {"one processor, in a team",
+     {.alone = true, .may_yield = true},
+     {way::yield, waits::yield_factor* sleep_price}},
+    {"crowded, in a team, long waits",
+     {.expected = 100 * sleep_price, .crowded = true, .may_yield = true},
+     {way::park, 0}},
+    {"yields help only where somebody waits for this processor",
+     {.expected = 500, .may_yield = true},
+     {way::spin, sleep_price}},
+};
+
+std::string text(const plan& p) {
+  constexpr const char* names[] = {"spin", "monitor", "yield", "park"};
+  return std::string(names[static_cast<int>(p.first)]) + " for " + std::to_string(p.limit);
+}
+
+TEST(Choose, FollowsTheTable) {
+  for (row r : table) {
+    r.given.wake_latency = sleep_price;
+    EXPECT_EQ(text(waits::choose(r.given)), text(r.wanted)) << r.when;
+  }
+}
+
+TEST(History, KnowsNothingAtFirstAndThenTheMean) {
+  waits::history past;
+  EXPECT_EQ(past.expected(), 0u);
+  past.note(16'000);
+  EXPECT_EQ(past.expected(), 16'000u);
+  for (int i = 0; i < 100; ++i) past.note(1'600);
+  EXPECT_NEAR(static_cast<double>(past.expected()), 1'600, 160);
+  for (int i = 0; i < 100; ++i) past.note(64'000);
+  EXPECT_NEAR(static_cast<double>(past.expected()), 64'000, 640);
+}
+
+TEST(History, ForgetsNothingButTheScale) {
+  waits::history past;
+  past.note(~std::uint64_t{0});  // a wait without end
+  EXPECT_GT(past.expected(), 100'000'000u);
+  past.note(0);
+  EXPECT_GT(past.expected(), 0u);
+}
+
+// Where waits are short, as most are, nothing is written: the line may stay in all caches.
+TEST(History, ShortWaitsAfterShortWaitsAreNotNoted) {
+  waits::history past;
+  past.note(sleep_price / 8, sleep_price);
+  EXPECT_EQ(past.expected(), 0u);
+  past.note(sleep_price, sleep_price);
+  EXPECT_EQ(past.expected(), sleep_price);
+  past.note(16, sleep_price);
+  EXPECT_LT(past.expected(), sleep_price);
+}
+
+TEST(History, ProbesNowAndThen) {
+  int probes = 0;
+  for (int i = 0; i < 320; ++i) probes += waits::history::probe() ? 1 : 0;
+  EXPECT_EQ(probes, 10);
+}
+
+TEST(YieldHistory, AvoidsYieldsForTwiceAsLongEachTime) {
+  waits::yield_history yields;
+  const auto refusals = [&yields] {
+    int count = 0;
+    while (!yields.may_yield()) ++count;
+    return count;
+  };
+  EXPECT_EQ(refusals(), 0);
+  yields.avoid();
+  const int first = refusals();
+  EXPECT_GT(first, 0);
+  yields.avoid();
+  EXPECT_EQ(refusals(), 2 * first);
+  for (int i = 0; i < 5000; ++i) yields.paid();
+  yields.avoid();
+  EXPECT_EQ(refusals(), first);
+}
+
+TEST(LastWaiter, IsInTheWayOnlyIfItIsAnother) {
+  waits::last_waiter last;
+  EXPECT_FALSE(last.is_in_our_way());
+  last.is_me();
+  EXPECT_FALSE(last.is_in_our_way());
+}
+
+}  // namespace

@@ -1,0 +1,152 @@
+// test_isolation.cpp -- transactions against code outside of any: it never sees a write that is not
+// committed, and its own accesses abort what they exclude.
+#include <atomic>
+#include <cstring>
+#include <memory>
+
+#include "check.h"
+
+using htm::cause;
+
+namespace {
+
+alignas(64) long word = 1;
+alignas(64) std::atomic<long> atomic_word{1};
+alignas(64) std::atomic<unsigned __int128> wide{1};
+alignas(64) char bytes[256];
+
+// `outside` runs in another thread while a transaction has done `inside`. Returns the
+// transaction's end.
+template <class Inside, class Outside>
+htm::status while_inside(Inside inside, Outside outside) {
+  unseen has, done;
+  std::thread other([&] {
+    has.await(1);
+    outside();
+    done.set(1);
+  });
+  static thread_local long elsewhere;
+  const htm::status s = htm::begin();
+  if (s.started()) {
+    inside();
+    has.set(1);
+    for (volatile long n = 0; done.get() == 0; n = n + 1) elsewhere = n;
+    htm::commit();
+  }
+  done.await(1);
+  other.join();
+  return s;
+}
+
+void aborts(const htm::status& s) { CHECK(s.why == cause::conflict && s.may_retry); }
+
+void plain() {
+  aborts(while_inside([] { word = 2; }, [] { CHECK(word == 1); }));
+  aborts(while_inside([] { CHECK(word == 1); }, [] { word = 3; }));
+  CHECK(word == 3);
+  aborts(while_inside([] { word = 2; }, [] { word = 4; }));
+  CHECK(word == 4);
+  CHECK(while_inside([] { CHECK(word == 4); }, [] { CHECK(word == 4); }).started());
+  word = 1;
+}
+
+void atomics() {
+  const auto writes = [] { atomic_word.store(2); };
+  const auto reads = [] { CHECK(atomic_word.load() == 1); };
+  aborts(while_inside(writes, [] { CHECK(atomic_word.load() == 1); }));
+  aborts(while_inside(reads, [] { atomic_word.store(1); }));
+  aborts(while_inside(reads, [] { CHECK(atomic_word.exchange(1) == 1); }));
+  aborts(while_inside(writes, [] { CHECK(atomic_word.fetch_add(5) == 1); }));
+  CHECK(atomic_word.load() == 6);
+  atomic_word = 1;
+  aborts(while_inside([] { atomic_word.fetch_or(8); }, [] {
+    long expected = 1;
+    CHECK(atomic_word.compare_exchange_strong(expected, 1));
+  }));
+  CHECK(while_inside(reads, [] { CHECK(atomic_word.load() == 1); }).started());
+  aborts(while_inside([] { wide.store(7); }, [] { CHECK(wide.load() == 1); }));
+  CHECK(attempt([] {
+          long expected = 5;
+          CHECK(!atomic_word.compare_exchange_strong(expected, 6) && expected == 1);
+          CHECK(atomic_word.compare_exchange_strong(expected, 6));
+          wide.fetch_add(1);
+        }).started());
+  CHECK(atomic_word == 6 && wide.load() == 2);
+}
+
+void ranges() {
+  aborts(while_inside([] { bytes[200] = 1; }, [] {
+    char copy[256];
+    std::memcpy(copy, bytes, 256);
+    CHECK(copy[200] == 0);
+  }));
+  aborts(while_inside([] { CHECK(bytes[100] == 0); }, [] { std::memset(bytes, 0, 256); }));
+}
+
+// Across the end of a line: both belong to the transaction.
+void unaligned() {
+  struct [[gnu::packed]] packed {
+    long value;
+  };
+  auto* const across = reinterpret_cast<packed*>(bytes + 60);
+  aborts(while_inside([=] { across->value = -1; }, [] { CHECK(bytes[66] == 0); }));
+  aborts(while_inside([=] { across->value = -1; }, [] { CHECK(bytes[61] == 0); }));
+  aborts(while_inside([=] { CHECK(across->value == 0); }, [] { bytes[64] = 0; }));
+  CHECK(across->value == 0);
+}
+
+void frees() {
+  auto block = std::make_unique<long[]>(8);
+  long* const at = block.get();
+  aborts(while_inside([=] { CHECK(at[0] == 0); }, [&] { block.reset(); }));
+}
+
+// A counter that transactions and atomic operations share loses nothing.
+void mixed_counter() {
+  alignas(64) static std::atomic<long> counter{0};
+  constexpr long turns = 20'000;
+  std::atomic<long> committed{0};
+  run_threads(4, [&](unsigned index) {
+    for (long i = 0; i < turns; ++i) {
+      if (index % 2 == 0) counter.fetch_add(1);
+      else if (attempt([] { counter.store(counter.load() + 1); }).started()) committed.fetch_add(1);
+    }
+  });
+  CHECK(counter == 2 * turns + committed && committed > 0);
+}
+
+// Two words that every transaction changes together: a load of both in one order may see an old and
+// a new one, never one that was not committed (they are multiples of three).
+void nothing_uncommitted() {
+  alignas(64) static std::atomic<long> a{0};
+  unseen stop;
+  std::thread watcher([&] {
+    while (stop.get() == 0) CHECK(a.load() % 3 == 0);
+  });
+  for (int i = 0; i < 20'000; ++i) {
+    attempt([&] {
+      a.store(a.load() + 1);
+      a.store(a.load() + 1);
+      if (i % 2 == 0) htm::abort<1>();
+      a.store(a.load() + 1);
+    });
+  }
+  stop.set(1);
+  watcher.join();
+}
+
+}  // namespace
+
+int main() {
+  for (int i = 0; i < 20; ++i) {
+    plain();
+    atomic_word = 1;
+    wide = 1;
+    atomics();
+    ranges();
+    unaligned();
+    frees();
+  }
+  mixed_counter();
+  nothing_uncommitted();
+}

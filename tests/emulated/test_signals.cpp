@@ -1,0 +1,197 @@
+// test_signals.cpp -- signals, faults and fork.
+#include <atomic>
+#include <csignal>
+#include <cstring>
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+using htm::cause;
+
+namespace {
+
+alignas(64) std::atomic<long> handled{0};
+alignas(64) long word = 1;
+alignas(64) long seen_by_handler = 0;
+volatile bool inside_in_handler = false;
+
+void on_usr1(int) {
+  inside_in_handler = inside_in_handler || htm::active();
+  seen_by_handler = word;
+  handled.fetch_add(1);
+}
+
+void install(int number, void (*handler)(int), int flags = 0) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  CHECK(sigaction(number, &action, nullptr) == 0);
+}
+
+// The handler runs after the roll-back, and sees memory as before.
+void one_signal() {
+  unseen inside;
+  const pthread_t me = pthread_self();
+  std::thread other([&] {
+    inside.await(1);
+    pthread_kill(me, SIGUSR1);
+  });
+  const long before = handled;
+  const htm::status s = attempt([&] {
+    word = 2;
+    inside.set(1);
+    for (;;) word = word + 1;
+  });
+  other.join();
+  CHECK(s.why == cause::other && !s.may_retry && word == 1);
+  CHECK(handled == before + 1 && seen_by_handler == 1 && !inside_in_handler);
+}
+
+// At any moment: in the machine's own code, in malloc, at the begin and the end.
+void many_signals() {
+  handled = 0;
+  unseen stop;
+  long sent = 0, total = 0;
+  std::atomic<bool> running{true};
+  std::thread target([&] {
+    for (int i = 0; i < 20'000 || handled.load() < 200; ++i) {
+      if (attempt([&] {
+            delete[] new char[100];
+            word = word + 1;
+            word = word - 1;
+          }).started()) ++total;
+      handled.load();  // an atomic operation, interrupted by a handler that makes one
+      handled.fetch_add(0);
+    }
+    running = false;
+    stop.await(1);
+  });
+  while (running.load()) {
+    pthread_kill(target.native_handle(), SIGUSR1);
+    ++sent;
+    usleep(50);
+  }
+  stop.set(1);
+  target.join();
+  CHECK(handled >= 200 && handled <= sent && word == 1 && total > 0 && !inside_in_handler);
+}
+
+void actions() {
+  struct sigaction before {};
+  CHECK(sigaction(SIGUSR1, nullptr, &before) == 0 && before.sa_handler == on_usr1);
+  CHECK(std::signal(SIGUSR2, on_usr1) == SIG_DFL && std::signal(SIGUSR2, SIG_IGN) == on_usr1);
+  raise(SIGUSR2);
+  install(SIGUSR2, on_usr1, static_cast<int>(SA_RESETHAND));
+  const long had = handled;
+  raise(SIGUSR2);
+  CHECK(handled == had + 1);
+  CHECK(sigaction(SIGUSR2, nullptr, &before) == 0 && before.sa_handler == SIG_DFL);
+  CHECK(sigaction(SIGKILL, &before, nullptr) == -1);
+}
+
+// A program may block every signal; system calls in transactions are told by one.
+void blocked() {
+  sigset_t all, old;
+  sigfillset(&all);
+  CHECK(pthread_sigmask(SIG_SETMASK, &all, &old) == 0);
+  const htm::status s = attempt([] {
+    long result;
+    asm volatile("syscall" : "=a"(result) : "a"(110) : "rcx", "r11", "memory");
+  });
+  CHECK(s.why == cause::other);
+  CHECK(pthread_sigmask(SIG_SETMASK, &old, nullptr) == 0);
+}
+
+void faults() {
+  void* const page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  for (int write = 0; write < 2; ++write) {
+    const htm::status s = attempt([&] {
+      word = 2;
+      auto* const at = static_cast<volatile long*>(page);
+      if (write != 0) *at = 1;
+      else word = *at;
+    });
+    CHECK(s.why == cause::other && word == 1);
+  }
+  const htm::status division = attempt([] {
+    word = 2;
+    volatile long zero = 0;
+    word = word / zero;
+  });
+  CHECK(division.why == cause::other && word == 1);
+  munmap(page, 4096);
+}
+
+template <class Work>
+int status_of_child(Work work) {
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    work();
+    _exit(0);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  return status;
+}
+
+// Outside transactions faults end the program as ever, or reach its handler.
+void faults_outside() {
+  int status = status_of_child([] { *static_cast<volatile int*>(nullptr) = 1; });
+  CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+  status = status_of_child([] {
+    install(SIGSEGV, [](int) { _exit(42); });
+    *static_cast<volatile int*>(nullptr) = 1;
+  });
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+}
+
+// While others' transactions run: their writes are not in the child, which has none of their marks.
+void forks() {
+  static long shared[64];
+  unseen stop;
+  std::vector<std::thread> others;
+  for (long t = 0; t < 3; ++t) {
+    others.emplace_back([&, t] {
+      while (stop.get() == 0) {
+        attempt([&] {
+          for (int i = 0; i < 64; ++i) shared[i] += t - 1;
+          for (int i = 0; i < 64; ++i) shared[i] -= t - 1;
+        });
+      }
+    });
+  }
+  for (int i = 0; i < 30; ++i) {
+    const int status = status_of_child([] {
+      for (const long each : shared) CHECK(each == 0);
+      CHECK(retry([] { shared[3] = 7; }) && shared[3] == 7);
+      std::thread([] { CHECK(retry([] { shared[4] = 8; })); }).join();
+      CHECK(shared[4] == 8);
+    });
+    CHECK(status == 0);
+  }
+  stop.set(1);
+  for (std::thread& each : others) each.join();
+  const htm::status s = attempt([] {
+    word = 2;
+    fork();
+  });
+  CHECK(s.why == cause::other && word == 1);
+}
+
+}  // namespace
+
+int main() {
+  install(SIGUSR1, on_usr1, SA_RESTART);
+  one_signal();
+  many_signals();
+  actions();
+  blocked();
+  faults();
+  faults_outside();
+  forks();
+}

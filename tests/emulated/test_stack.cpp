@@ -1,0 +1,148 @@
+// test_stack.cpp -- an abort brings back the stack and the registers, through functions that have
+// returned; other threads' writes to a stack are kept; dead frames are left alone.
+#include <cfenv>
+#include <cstring>
+#include <string>
+
+#include <alloca.h>
+#include <ucontext.h>
+
+#include "check.h"
+
+using htm::cause;
+
+namespace {
+
+unseen aborted;
+
+[[gnu::noinline]] bool enter() {
+  volatile char frame[200];
+  std::memset(const_cast<char*>(frame), 1, sizeof frame);
+  return htm::begin().started();
+}
+[[gnu::noinline]] bool enter_deeper(int depth) {
+  volatile long frame[16] = {depth};
+  return depth == 0 ? enter() : enter_deeper(static_cast<int>(frame[0]) - 1);
+}
+
+// Values in callee-saved registers and in the frame, changed inside.
+[[gnu::noinline]] void registers_and_locals(int depth) {
+  long a = depth, b = depth + 1, c = depth + 2, d = depth + 3, e = depth + 4, f = depth + 5;
+  char text[64] = "before";
+  std::string string = "before that is longer than what a string has inside";
+  int* const room = static_cast<int*>(alloca(400));
+  room[99] = 4;
+  if (enter_deeper(depth)) {
+    asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+    a = b = c = d = e = f = 0;
+    asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+    std::strcpy(text, "inside");
+    string += "inside";
+    room[99] = 5;
+    aborted.add(1);
+    htm::abort<1>();
+  }
+  asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+  CHECK(a == depth && b == depth + 1 && c == depth + 2 && d == depth + 3);
+  CHECK(e == depth + 4 && f == depth + 5);
+  CHECK(std::strcmp(text, "before") == 0 && room[99] == 4);
+  CHECK(string == "before that is longer than what a string has inside");
+}
+
+[[gnu::noinline]] void use(char* bytes, std::size_t n, char value) {
+  std::memset(bytes, value, n);
+  asm volatile("" ::"r"(bytes) : "memory");
+  for (std::size_t i = 0; i < n; i += 8) bytes[i] = static_cast<char>(value + 1);
+}
+[[gnu::noinline]] void big_frame(char value) {
+  char bytes[16 << 10];
+  use(bytes, sizeof bytes, value);
+}
+[[gnu::noinline]] void abort_deeper() {
+  char bytes[3000];
+  use(bytes, sizeof bytes, 3);
+  htm::abort<2>();
+  use(bytes, sizeof bytes, 4);
+}
+
+// The roll-back runs on the stack below begin's frame. If what frames there wrote were logged, the
+// log's old bytes, 0x5a, would come back over the roll-back's own frames.
+[[gnu::noinline]] void dead_frames() {
+  big_frame(0x5a);
+  const htm::status s = htm::begin();
+  if (s.started()) {
+    big_frame(0x11);
+    abort_deeper();
+  }
+  CHECK(s.why == cause::explicit_ && s.code == 2);
+}
+
+// Another thread writes this stack, plainly or by an atomic operation: the write stays, and what
+// would have put the old bytes back is aborted before.
+void foreign_write(bool atomic) {
+  alignas(64) volatile long target = 1;
+  unseen inside, done;
+  std::thread other([&] {
+    inside.await(1);
+    if (atomic) __atomic_store_n(&target, 2, __ATOMIC_SEQ_CST);
+    else target = 2;
+    done.set(1);
+  });
+  long spins = 0;
+  static long elsewhere;
+  const htm::status s = htm::begin();
+  if (s.started()) {
+    inside.set(1);
+    while (done.get() == 0) elsewhere = ++spins;
+    htm::commit();
+  }
+  done.await(1);
+  other.join();
+  CHECK(target == 2 && s.why == cause::conflict);
+}
+
+void on_another_stack() {
+  static char stack[64 << 10];
+  static ucontext_t back, there;
+  static htm::status s;
+  getcontext(&there);
+  there.uc_stack.ss_sp = stack;
+  there.uc_stack.ss_size = sizeof stack;
+  there.uc_link = &back;
+  makecontext(&there, [] { s = attempt([] {}); }, 0);
+  swapcontext(&back, &there);
+  CHECK(s.why == cause::other);
+}
+
+void control_words() {
+  std::fesetround(FE_TONEAREST);
+  const htm::status s = attempt([] {
+    std::fesetround(FE_UPWARD);
+    CHECK(std::fegetround() == FE_UPWARD);
+    htm::abort<3>();
+  });
+  CHECK(s.code == 3 && std::fegetround() == FE_TONEAREST);
+  CHECK(attempt([] { std::fesetround(FE_DOWNWARD); }).started());
+  CHECK(std::fegetround() == FE_DOWNWARD);
+  std::fesetround(FE_TONEAREST);
+}
+
+void everything() {
+  for (int depth : {0, 1, 5, 40}) registers_and_locals(depth);
+  CHECK(aborted.get() == 4);
+  aborted.set(0);
+  dead_frames();
+  for (int i = 0; i < 20; ++i) {
+    foreign_write(true);
+    foreign_write(false);
+  }
+  on_another_stack();
+  control_words();
+}
+
+}  // namespace
+
+int main() {
+  everything();
+  std::thread(everything).join();
+}

@@ -1,0 +1,192 @@
+"""Which runtime a call is for: renamed ones, several in a process, old versions, unknown ones."""
+
+import subprocess
+
+import pytest
+from openmp_runs import compiled, run
+
+WORK = """
+#include <omp.h>
+static omp_lock_t lock;
+long work(void) {
+  long sum = 0, inside = 0;
+#pragma omp parallel num_threads(3)
+  for (int r = 0; r < 200; ++r) {
+    omp_set_lock(&lock);
+    ++sum;
+    omp_unset_lock(&lock);
+#pragma omp critical(here)
+    ++inside;
+#pragma omp barrier
+    if (sum != 3 * (r + 1L)) __builtin_abort();
+#pragma omp barrier
+  }
+  return sum + inside;
+}
+"""
+OPENER = """
+#include <dlfcn.h>
+#include <stdio.h>
+long work(void);
+int main(int argc, char **argv) {
+  for (int i = 1; i < argc; ++i) {
+    void *library = dlopen(argv[i], RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) return puts(dlerror()), 1;
+    long (*its_work)(void) = (long (*)(void))dlsym(library, "work");
+    printf("%ld\\n", its_work());
+    dlclose(library);
+  }
+  return 0;
+}
+"""
+OLD = """
+#include <stdio.h>
+#include <string.h>
+void old_init(void *), old_set(void *), old_unset(void *);
+int old_test(void *);
+void older_init(void *), older_set(void *), older_unset(void *);
+__asm__(".symver old_init, omp_init_nest_lock@OMP_1.0");
+__asm__(".symver old_set, omp_set_nest_lock@OMP_1.0");
+__asm__(".symver old_unset, omp_unset_nest_lock@OMP_1.0");
+__asm__(".symver old_test, omp_test_nest_lock@OMP_1.0");
+__asm__(".symver older_init, omp_init_lock@OMP_1.0");
+__asm__(".symver older_set, omp_set_lock@OMP_1.0");
+__asm__(".symver older_unset, omp_unset_lock@OMP_1.0");
+int main(void) {
+  struct { int nest[2], guard[2]; } n = {{9, 9}, {7, 7}};
+  struct { int lock, guard; } l = {9, 7};
+  long sum = 0;
+  old_init(&n.nest);
+  older_init(&l.lock);
+#pragma omp parallel num_threads(4)
+  for (int r = 0; r < 1000; ++r) {
+    old_set(&n.nest);
+    if (old_test(&n.nest) != 2) __builtin_abort();
+    older_set(&l.lock);
+    ++sum;
+    older_unset(&l.lock);
+    old_unset(&n.nest);
+    old_unset(&n.nest);
+  }
+  if (n.guard[0] != 7 || n.guard[1] != 7 || l.guard != 7) return 1;
+  printf("%ld\\n", sum);
+  return 0;
+}
+"""
+# A runtime of one thread, that has a way to start regions which nobody here has heard of.
+FUTURE = """
+void GOMP_parallel(void (*f)(void *), void *data, unsigned n, unsigned flags) { f(data); }
+void GOMP_parallel_of_next_year(void) {}
+void GOMP_barrier(void) {}
+int omp_get_level(void) { return 0; }
+int omp_get_num_threads(void) { return 1; }
+int omp_get_max_threads(void) { return 1; }
+int omp_get_thread_num(void) { return 0; }
+void omp_set_lock(void *lock) { ++*(int *)lock; }
+void omp_unset_lock(void *lock) { --*(int *)lock; }
+"""
+FUTURE_VERSIONS = """
+GOMP_1.0 { GOMP_barrier; }; GOMP_4.0 { GOMP_parallel; }; GOMP_9.9 { GOMP_parallel_of_next_year; };
+OMP_1.0 { omp_get_num_threads; omp_get_max_threads; omp_get_thread_num; };
+OMP_3.0 { omp_get_level; omp_set_lock; omp_unset_lock; };
+"""
+FUTURE_USER = """
+#include <omp.h>
+#include <stdio.h>
+static omp_lock_t lock;
+int main(void) {
+#pragma omp parallel
+  {
+    omp_set_lock(&lock);
+#pragma omp barrier
+    printf("%d of %d\\n", omp_get_thread_num(), omp_get_num_threads());
+    omp_unset_lock(&lock);
+  }
+  return 0;
+}
+"""
+
+
+def source(folder, name, text):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def renamed_runtime(folder):
+    """A copy of libgomp under a name of the same length, as wheels carry it; returns the name."""
+    gomp = subprocess.run(
+        ["gcc", "-print-file-name=libgomp.so.1"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    for candidate in (gomp, "/usr/lib/x86_64-linux-gnu/libgomp.so.1"):
+        try:
+            with open(candidate, "rb") as file:
+                image = file.read()
+            break
+        except OSError:
+            continue
+    (folder / "libgomq.so.1").write_bytes(image.replace(b"libgomp.so.1", b"libgomq.so.1"))
+    return "libgomq.so.1"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("runtimes")
+    work = source(path, "work.c", WORK)
+    opener = source(path, "opener.c", OPENER)
+    renamed_runtime(path)
+    stock = compiled(path / "stock.so", "-shared", "-fPIC", work)
+    (path / "renamed.so").write_bytes(stock.read_bytes().replace(b"libgomp.so.1", b"libgomq.so.1"))
+    subprocess.run(["gcc", "-o", path / "opener", opener], check=True)
+    return path
+
+
+def opened(folder, *libraries):
+    done = run(
+        [folder / "opener", *(folder / library for library in libraries)],
+        LD_LIBRARY_PATH=str(folder),
+        SYNCOPATE_VERBOSE="1",
+    )
+    assert done.stdout == "1200\n" * len(libraries)
+    return done.stderr
+
+
+def test_renamed_runtime(folder):
+    said = opened(folder, "renamed.so")
+    assert said.count("\n") == 1
+    assert "libgomq.so.1 (libgomp): barrier auto" in said
+
+
+def test_two_runtimes_in_one_process(folder):
+    said = opened(folder, "renamed.so", "stock.so", "renamed.so")
+    assert said.count("\n") == 2
+    assert "libgomq.so.1 (libgomp)" in said and "libgomp.so.1 (libgomp)" in said
+
+
+def test_symbol_versions_of_old_programs(tmp_path):
+    program = compiled(tmp_path / "old", source(tmp_path, "old.c", OLD))
+    assert run([program], ours=False).stdout == "4000\n"
+    assert run([program]).stdout == "4000\n"
+    assert run([program], SYNCOPATE_OMP_LOCK="mcs:park").stdout == "4000\n"
+
+
+def test_unknown_runtime_runs_as_it_is(tmp_path):
+    library = source(tmp_path, "future.c", FUTURE)
+    versions = source(tmp_path, "future.map", FUTURE_VERSIONS)
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", library, f"-Wl,--version-script={versions}",
+         "-Wl,-soname,libgomp.so.1", "-o", tmp_path / "libgomp.so.1"],
+        check=True,
+    )  # fmt: skip
+    program = compiled(tmp_path / "user", source(tmp_path, "user.c", FUTURE_USER))
+    done = run([program], LD_LIBRARY_PATH=str(tmp_path))
+    assert done.stdout == "0 of 1\n"
+    assert done.stderr.count("\n") == 1
+    assert "of a version not known here (GOMP_parallel_of_next_year); it runs as it is" in (
+        done.stderr
+    )
+
+
+def test_program_without_openmp():
+    done = run(["true"], SYNCOPATE_VERBOSE="1")
+    assert (done.stdout, done.stderr) == ("", "")

@@ -1,0 +1,101 @@
+"""Settings of the OpenMP library, by environment and command line: what works, what is said."""
+
+import pytest
+from openmp_runs import LIBRARY, PROGRAMS, run, run_cli
+
+from syncopate import openmp
+
+PROGRAM = PROGRAMS / "gcc_locks"
+FINE = "locks: all hold\n"
+
+
+def test_says_what_it_took_over():
+    done = run([PROGRAM], SYNCOPATE_VERBOSE="1", SYNCOPATE_OMP_BARRIER="central")
+    assert done.stdout == FINE
+    assert done.stderr.count("\n") == 1
+    assert "libgomp.so.1 (libgomp): barrier central, lock tatas" in done.stderr
+
+
+def test_is_quiet_by_default():
+    done = run([PROGRAM])
+    assert (done.stdout, done.stderr) == (FINE, "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"SYNCOPATE_OMP_BARRIER": "centrl"}, "SYNCOPATE_OMP_BARRIER=centrl: barriers are auto"),
+        ({"SYNCOPATE_OMP_BARRIER": "auto:park"}, "this barrier brings its own waiting"),
+        ({"SYNCOPATE_OMP_BARRIER": "central:slow"}, "waiting is adaptive, spin"),
+        ({"SYNCOPATE_OMP_LOCK": "tikcet"}, "SYNCOPATE_OMP_LOCK=tikcet: no such lock"),
+        ({"SYNCOPATE_OMP_LOCK": "ticket:slow"}, "or it does not wait so"),
+        ({"SYNCOPATE_WAIT": "slow"}, "SYNCOPATE_WAIT=slow: waiting is adaptive, spin"),
+        (
+            {"SYNCOPATE_OMP_BARRIER": "central:park", "SYNCOPATE_WAIT": "spin"},
+            "contradicts SYNCOPATE_WAIT",
+        ),
+        (
+            {"SYNCOPATE_OMP_LOCK": "ticket:park", "SYNCOPATE_WAIT": "spin"},
+            "contradicts SYNCOPATE_WAIT",
+        ),
+    ],
+)
+def test_bad_setting_is_one_line_and_the_runtime_runs(settings, said):
+    done = run([PROGRAM], SYNCOPATE_VERBOSE="1", **settings)
+    assert done.stdout == FINE
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
+    assert "the program's own OpenMP runtime runs" in done.stderr
+
+
+@pytest.mark.parametrize("barrier", openmp.BARRIERS)
+def test_every_barrier_of_the_command_line_exists(barrier):
+    done = run([PROGRAM], SYNCOPATE_VERBOSE="1", SYNCOPATE_OMP_BARRIER=barrier)
+    assert f"barrier {barrier}," in done.stderr
+
+
+@pytest.mark.parametrize("wait", openmp.WAITS)
+def test_every_waiting_of_the_command_line_exists(wait):
+    done = run([PROGRAM], SYNCOPATE_VERBOSE="1", SYNCOPATE_WAIT=wait)
+    assert "the program's own OpenMP runtime runs" not in done.stderr
+
+
+def test_command_line_puts_it_in_place():
+    done = run_cli("run", "--omp-barrier", "central", "--omp-lock=mcs", "--wait=park", "--", "env")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0
+    assert "SYNCOPATE_OMP_BARRIER=central" in lines
+    assert "SYNCOPATE_OMP_LOCK=mcs" in lines
+    assert "SYNCOPATE_WAIT=park" in lines
+    (preload,) = [line for line in lines if line.startswith("LD_PRELOAD=")]
+    assert preload.startswith(f"LD_PRELOAD={LIBRARY}:") and "libsyncopate-pthread" in preload
+
+
+def test_command_line_without_omp_leaves_it_out():
+    assert "libsyncopate-openmp" not in run_cli("run", "--", "env").stdout
+
+
+def test_both_libraries_in_one_program():
+    done = run_cli("run", "--omp", "--verbose", "--", PROGRAM, OMP_NUM_THREADS="4")
+    assert done.stdout == FINE
+    assert "locks of this program: auto" in done.stderr
+    assert "barrier auto, lock tatas" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--omp-barrier", "centrl"], "no barrier is named 'centrl' (did you mean central?)"),
+        (["--omp-barrier", "auto:park"], "leave out ':park'"),
+        (["--omp-barrier", "central:prak"], "no waiting is named 'prak' (did you mean park"),
+        (["--omp-lock", "tikcet"], "(did you mean ticket"),
+        (["--wait", "yeild"], "no waiting is named 'yeild' (did you mean yield?)"),
+        (["--omp-barrier", "central:park", "--wait", "spin"], "contradicts --wait spin"),
+        (["--omp-lock", "ticket:park", "--wait", "spin"], "contradicts --wait spin"),
+    ],
+)
+def test_command_line_refuses(options, said):
+    done = run_cli("run", *options, "--", "true")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr

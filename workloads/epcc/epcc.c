@@ -1,0 +1,85 @@
+// epcc.c -- overheads of OpenMP constructs, in microseconds: a line of JSON for each.
+//
+//   OMP_NUM_THREADS=2 epcc_gcc [--samples N] [--time US] [--delay US] [NAME or GROUP]...
+//
+// NAME is a construct's (BARRIER), GROUP sync, task or schedule; all when none is given. User and
+// system CPU seconds of the measurement stand beside the wall time.
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "constructs.h"
+
+static double cpu_seconds(void) {
+  struct rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  return (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
+         1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+static void show(const struct construct* c, const struct settings* how, int threads) {
+  const struct statistics reference = measure(c->reference, how);
+  const double cpu = cpu_seconds(), wall = omp_get_wtime();
+  const struct statistics test = measure(c->run, how);
+  const double cpus = (cpu_seconds() - cpu) / (omp_get_wtime() - wall);
+  const double overhead = test.mean - reference.mean;
+  // 95 % of a normal distribution; both deviations count.
+  const double confidence = 1.96 * hypot(test.deviation, reference.deviation);
+  printf(
+      "{\"construct\": \"%s\", \"group\": \"%s\", \"threads\": %d, \"overhead_us\": %.5f, "
+      "\"confidence_us\": %.5f, \"best_overhead_us\": %.5f, \"test_us\": %.5f, "
+      "\"reference_us\": %.5f, \"deviation_us\": %.5f, \"least_us\": %.5f, \"most_us\": %.5f, "
+      "\"outliers\": %d, \"cpus\": %.3f}\n",
+      c->name, c->group, threads, overhead * 1e6, confidence * 1e6,
+      (test.least - reference.least) * 1e6, test.mean * 1e6, reference.mean * 1e6,
+      test.deviation * 1e6, test.least * 1e6, test.most * 1e6, test.outliers, cpus);
+  fflush(stdout);
+}
+
+static const struct construct* const groups[] = {sync_constructs, task_constructs,
+                                                 schedule_constructs};
+
+// Shows the constructs that the word means, all for a null pointer; returns how many.
+static int show_matching(const char* word, const struct settings* how, int threads) {
+  int shown = 0;
+  for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g)
+    for (const struct construct* c = groups[g]; c->name != NULL; ++c)
+      if (word == NULL || strcmp(word, c->name) == 0 || strcmp(word, c->group) == 0) {
+        show(c, how, threads);
+        ++shown;
+      }
+  return shown;
+}
+
+static int refuse(const char* program, const char* word) {
+  fprintf(stderr, "%s: there is no construct, group or option '%s'; constructs are", program, word);
+  for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g)
+    for (const struct construct* c = groups[g]; c->name != NULL; ++c)
+      fprintf(stderr, " %s", c->name);
+  fprintf(stderr, "; groups sync task schedule; options --samples --time --delay\n");
+  return 2;
+}
+
+int main(int argc, char** argv) {
+  struct settings how = {20, 1e-3, 1e-7};
+  int first = 1;
+  for (; first + 1 < argc && strncmp(argv[first], "--", 2) == 0; first += 2) {
+    const double value = atof(argv[first + 1]);
+    if (strcmp(argv[first], "--samples") == 0 && value >= 2) how.samples = (int)value;
+    else if (strcmp(argv[first], "--time") == 0 && value > 0) how.test_time = value * 1e-6;
+    else if (strcmp(argv[first], "--delay") == 0 && value > 0) how.delay_time = value * 1e-6;
+    else return refuse(argv[0], argv[first]);
+  }
+  calibrate_delay(how.delay_time);
+  int threads = 0;
+#pragma omp parallel
+#pragma omp master
+  threads = omp_get_num_threads();
+  if (first == argc) return show_matching(NULL, &how, threads) != 0 ? 0 : 1;
+  for (; first < argc; ++first)
+    if (show_matching(argv[first], &how, threads) == 0) return refuse(argv[0], argv[first]);
+  return 0;
+}

@@ -1,0 +1,133 @@
+// sync.c -- what synchronization costs: each construct around, or after, one delay.
+#include <omp.h>
+#include <stddef.h>
+
+#include "constructs.h"
+
+void reference_delays(int repetitions) {
+  for (int r = 0; r < repetitions; ++r) delay();
+}
+
+static void parallel(int repetitions) {
+  for (int r = 0; r < repetitions; ++r) {
+#pragma omp parallel
+    delay();
+  }
+}
+
+static void loop(int repetitions) {
+#pragma omp parallel
+  for (int r = 0; r < repetitions; ++r) {
+#pragma omp for
+    for (int i = 0; i < omp_get_num_threads(); ++i) delay();
+  }
+}
+
+static void parallel_loop(int repetitions) {
+  for (int r = 0; r < repetitions; ++r) {
+#pragma omp parallel for
+    for (int i = 0; i < omp_get_max_threads(); ++i) delay();
+  }
+}
+
+static void barrier(int repetitions) {
+#pragma omp parallel
+  for (int r = 0; r < repetitions; ++r) {
+    delay();
+#pragma omp barrier
+  }
+}
+
+static void single(int repetitions) {
+#pragma omp parallel
+  for (int r = 0; r < repetitions; ++r) {
+#pragma omp single
+    delay();
+  }
+}
+
+static void single_copyprivate(int repetitions) {
+#pragma omp parallel
+  {
+    long value = 0;
+    for (int r = 0; r < repetitions; ++r) {
+#pragma omp single copyprivate(value)
+      {
+        delay();
+        value = r;
+      }
+    }
+    if (value != repetitions - 1) delay();
+  }
+}
+
+// The threads share the repetitions: what they do is one after the other anyway.
+static void critical(int repetitions) {
+#pragma omp parallel
+  for (int r = 0; r < repetitions / omp_get_num_threads(); ++r) {
+#pragma omp critical
+    delay();
+  }
+}
+
+static omp_lock_t lock;
+
+static void lock_unlock(int repetitions) {
+  omp_init_lock(&lock);
+#pragma omp parallel
+  for (int r = 0; r < repetitions / omp_get_num_threads(); ++r) {
+    omp_set_lock(&lock);
+    delay();
+    omp_unset_lock(&lock);
+  }
+  omp_destroy_lock(&lock);
+}
+
+static void ordered(int repetitions) {
+#pragma omp parallel for ordered schedule(static, 1)
+  for (int r = 0; r < repetitions; ++r) {
+#pragma omp ordered
+    delay();
+  }
+}
+
+static double accumulated;
+
+static void reference_additions(int repetitions) {
+  volatile double* const sum = &accumulated;
+  for (int r = 0; r < repetitions; ++r) *sum += 1;
+}
+
+static void atomic(int repetitions) {
+#pragma omp parallel
+  for (int r = 0; r < repetitions / omp_get_num_threads(); ++r) {
+#pragma omp atomic
+    accumulated += 1;
+  }
+}
+
+static void reduction(int repetitions) {
+  for (int r = 0; r < repetitions; ++r) {
+    double sum = 0;
+#pragma omp parallel reduction(+ : sum)
+    {
+      delay();
+      sum += 1;
+    }
+    accumulated = sum;
+  }
+}
+
+const struct construct sync_constructs[] = {
+    {"PARALLEL", "sync", reference_delays, parallel},
+    {"FOR", "sync", reference_delays, loop},
+    {"PARALLEL_FOR", "sync", reference_delays, parallel_loop},
+    {"BARRIER", "sync", reference_delays, barrier},
+    {"SINGLE", "sync", reference_delays, single},
+    {"COPYPRIVATE", "sync", reference_delays, single_copyprivate},
+    {"CRITICAL", "sync", reference_delays, critical},
+    {"LOCK", "sync", reference_delays, lock_unlock},
+    {"ORDERED", "sync", reference_delays, ordered},
+    {"ATOMIC", "sync", reference_additions, atomic},
+    {"REDUCTION", "sync", reference_delays, reduction},
+    {NULL, NULL, NULL, NULL}};

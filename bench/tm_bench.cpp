@@ -20,9 +20,17 @@ volatile bool never = false;
 long milliseconds = 60;
 
 [[gnu::transaction_pure]] inline bool unlikely() { return never; }
-[[gnu::noinline]] void empty(cell& c) { __transaction_atomic { if (unlikely()) ++c.words[0]; } }
-[[gnu::noinline]] void write_1(cell& c) { __transaction_atomic { c.words[0] = 1; } }
-[[gnu::noinline]] void increment(cell& c) { __transaction_atomic { ++c.words[0]; } }
+[[gnu::noinline]] void empty(cell& c) {
+  __transaction_atomic {
+    if (unlikely()) ++c.words[0];
+  }
+}
+[[gnu::noinline]] void write_1(cell& c) {
+  __transaction_atomic { c.words[0] = 1; }
+}
+[[gnu::noinline]] void increment(cell& c) {
+  __transaction_atomic { ++c.words[0]; }
+}
 template <int N>
 [[gnu::noinline]] long read_n(cell& c) {
   long sum = 0;
@@ -100,8 +108,8 @@ void two(const char* name, void (*run)(cell&), cell& second) {
   nanosleep(&pause, nullptr);
   stop = true;
   for (pthread_t t : threads) pthread_join(t, nullptr);
-  std::printf("%s %.1f\n", name, (w[0].nanoseconds + w[1].nanoseconds) /
-                                    static_cast<double>(w[0].count + w[1].count));
+  std::printf("%s %.1f\n", name,
+              (w[0].nanoseconds + w[1].nanoseconds) / static_cast<double>(w[0].count + w[1].count));
 }
 
 }  // namespace

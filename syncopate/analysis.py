@@ -10,7 +10,7 @@ from collections.abc import Callable
 from syncopate import histogram, recordfile
 from syncopate.blame import Holds
 from syncopate.naming import BEYOND, Name, is_ours, is_place, name_locks
-from syncopate.recordfile import KIND_NAMES, LOST_KINDS, Event, Record
+from syncopate.recordfile import CAME_LAST, KIND_NAMES, LOST_KINDS, Event, Record
 from syncopate.symbols import Frame, Symbolizer
 
 PROGRESS_EVERY = 65536  # events
@@ -33,6 +33,8 @@ class Group:
         self.locks: list[recordfile.Lock] = []
         self.kinds: dict[str, Kind] = defaultdict(Kind)
         self.threads: set[int] = set()
+        # At a barrier of OpenMP, by thread: the ticks it waited, and how often it came last.
+        self.arrivals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
         self.elision: Counter[str] = Counter()  # by recordfile.ELISION_COUNTS
         self.waiters: Counter[int] = Counter()  # stack id to ticks
         self.holders: Counter[int] = Counter()
@@ -97,6 +99,8 @@ class Analysis:
         for count, event in enumerate(self.record.events()):
             if count % PROGRESS_EVERY == PROGRESS_EVERY - 1:
                 progress(f"read {count + 1:,} events")
+            if event.wait == CAME_LAST:
+                continue
             into = self.waits if event.kind == recordfile.WAIT else self.holds
             into[event.lock].append(event)
             self.end_ticks = max(self.end_ticks, event.end)
@@ -144,9 +148,13 @@ class Analysis:
             self._exact[row.lock, row.kind] += row.wait_sum
             if row.waits:
                 group.threads.add(row.thread)
+            if group.locks and is_place(group.locks[0]):
+                group.arrivals[row.thread][0] += row.wait_sum
             if KIND_NAMES[row.kind] in LOST_KINDS:
                 self.thread_lost[row.thread] += row.wait_sum
 
+        for thread, lock, times in self.record.last_arrivals():
+            self._group(lock).arrivals[thread][1] += times
         for lock, counts in self.record.elisions():
             self._group(lock).elision.update(counts)
 

@@ -33,6 +33,7 @@ KIND_NAMES = {
     8: "futex",
 }
 ELISION = 9  # of wait_kind: no wait, but counts in the places of the histogram
+CAME_LAST = 10  # of wait_kind: no wait, but how often the thread was the last at a barrier
 ELISION_COUNTS = (
     "committed",
     "fell_back",
@@ -222,6 +223,12 @@ class Record:
         for thread, _, f in self._items(ROWS, WAIT_ROW):
             if f[1] in KIND_NAMES:
                 yield Row(thread, f[0], f[1], f[2], f[3], f[4], f[5:])
+
+    def last_arrivals(self) -> Iterator[tuple[int, int, int]]:
+        """Thread, barrier's id, how often that thread came last there."""
+        for thread, _, f in self._items(ROWS, WAIT_ROW):
+            if f[1] == CAME_LAST:
+                yield thread, f[0], f[2]
 
     def elisions(self) -> Iterator[tuple[int, dict[str, int]]]:
         """Lock id, and what became of its elided sections in one thread."""

@@ -126,11 +126,19 @@ class Results:
             "waited_ns": self.of.ns(sum(kind.total for kind in group.kinds.values())),
             "threads_waited": len(group.threads),
             "waits": {name: self._waits(kind) for name, kind in sorted(group.kinds.items())},
+            "arrivals": self._arrivals(group),
             "hold": self._hold(group),
             "elision": self._elision(group.elision),
             "waiters": self._weighted(group.waiters),
             "holders": self._weighted(group.holders),
         }
+
+    def _arrivals(self, group: Group) -> list[dict]:
+        latest_first = sorted(group.arrivals.items(), key=lambda each: -each[1][1])
+        return [
+            {"thread": self.of.label(thread), "waited_ns": self.of.ns(ticks), "last": last}
+            for thread, (ticks, last) in latest_first
+        ]
 
     def _waits(self, kind: Kind) -> dict:
         def at(share: float) -> int | None:

@@ -23,9 +23,9 @@ are its own.
                           (default: $SYNCOPATE_ELIDE, else auto)
 """
 HELP_REST = """\
-      --tm ALGORITHM      for programs compiled with -fgnu-tm: our libitm.so.1 in place of GCC's, and
-                          which algorithm runs the transactions (docs/tm.md); locks stay as they are
-                          unless --lock is given, too
+      --tm ALGORITHM      for programs compiled with -fgnu-tm: our libitm.so.1 in place of GCC's,
+                          and which algorithm runs the transactions (docs/tm.md); locks stay as they
+                          are unless --lock is given, too
   -v, --verbose           the library says on standard error what it does
       --force             start PROGRAM although the library cannot act on it
   -h, --help              this page

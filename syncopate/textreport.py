@@ -66,6 +66,7 @@ def _show_one(console, results: dict) -> None:
             console.print(f"  {idle} more that nobody waited for{uses}", style="dim")
     if results["hidden"]:
         console.print(f"\n{results['hidden']} more locks: use --top", style="dim")
+    _arrivals(console, results)
     _elision(console, results)
     _details(console, results)
     _blocks(console, results)
@@ -169,6 +170,21 @@ def _wait_table(console, locks: list[dict]) -> None:
         "p99": [duration(each["p99_ns"]) for _, each in waits],
         "max": [duration(each["max_ns"]) for _, each in waits],
         "threads": [str(lock["threads_waited"]) for lock, _ in waits],
+    }
+    console.print(_table(console, columns))
+
+
+def _arrivals(console, results: dict) -> None:
+    """Load imbalance: at each barrier of OpenMP, who came last and who waited for it."""
+    rows = [(lock, each) for lock in results["locks"] for each in lock.get("arrivals", ())]
+    if not rows:
+        return
+    console.print("\nWho came last at a barrier", style="bold cyan")
+    columns = {
+        "barrier": [name_of(lock) for lock, _ in rows],
+        "thread": [each["thread"] for _, each in rows],
+        "last": [count(each["last"]) for _, each in rows],
+        "waited": [duration(each["waited_ns"]) for _, each in rows],
     }
     console.print(_table(console, columns))
 

@@ -51,87 +51,87 @@ void log(const void* at, std::size_t size) noexcept {
 
 }  // namespace
 
-#define SYNCOPATE_SMALL(NAME, TYPE)                                                               \
-  SYNCOPATE_ITM TYPE _ITM_R##NAME(const TYPE* at) {                                               \
-    transaction* const tx = current;                                                              \
-    return table<TYPE>(tx).load(at, tx);                                                          \
-  }                                                                                               \
-  SYNCOPATE_ITM TYPE _ITM_RaR##NAME(const TYPE* at) {                                             \
-    transaction* const tx = current;                                                              \
-    return table<TYPE>(tx).load_again(at, tx);                                                    \
-  }                                                                                               \
-  SYNCOPATE_ITM TYPE _ITM_RaW##NAME(const TYPE* at) {                                             \
-    transaction* const tx = current;                                                              \
-    return table<TYPE>(tx).load_own(at, tx);                                                      \
-  }                                                                                               \
-  SYNCOPATE_ITM TYPE _ITM_RfW##NAME(const TYPE* at) {                                             \
-    transaction* const tx = current;                                                              \
-    return table<TYPE>(tx).load_for_write(at, tx);                                                \
-  }                                                                                               \
-  SYNCOPATE_ITM void _ITM_W##NAME(TYPE* at, TYPE value) {                                         \
-    transaction* const tx = current;                                                              \
-    table<TYPE>(tx).store(at, value, tx);                                                         \
-  }                                                                                               \
-  SYNCOPATE_ITM void _ITM_WaR##NAME(TYPE* at, TYPE value) {                                       \
-    transaction* const tx = current;                                                              \
-    table<TYPE>(tx).store(at, value, tx);                                                         \
-  }                                                                                               \
-  SYNCOPATE_ITM void _ITM_WaW##NAME(TYPE* at, TYPE value) {                                       \
-    transaction* const tx = current;                                                              \
-    table<TYPE>(tx).store_again(at, value, tx);                                                   \
+#define SYNCOPATE_SMALL(NAME, TYPE)                         \
+  SYNCOPATE_ITM TYPE _ITM_R##NAME(const TYPE* at) {         \
+    transaction* const tx = current;                        \
+    return table<TYPE>(tx).load(at, tx);                    \
+  }                                                         \
+  SYNCOPATE_ITM TYPE _ITM_RaR##NAME(const TYPE* at) {       \
+    transaction* const tx = current;                        \
+    return table<TYPE>(tx).load_again(at, tx);              \
+  }                                                         \
+  SYNCOPATE_ITM TYPE _ITM_RaW##NAME(const TYPE* at) {       \
+    transaction* const tx = current;                        \
+    return table<TYPE>(tx).load_own(at, tx);                \
+  }                                                         \
+  SYNCOPATE_ITM TYPE _ITM_RfW##NAME(const TYPE* at) {       \
+    transaction* const tx = current;                        \
+    return table<TYPE>(tx).load_for_write(at, tx);          \
+  }                                                         \
+  SYNCOPATE_ITM void _ITM_W##NAME(TYPE* at, TYPE value) {   \
+    transaction* const tx = current;                        \
+    table<TYPE>(tx).store(at, value, tx);                   \
+  }                                                         \
+  SYNCOPATE_ITM void _ITM_WaR##NAME(TYPE* at, TYPE value) { \
+    transaction* const tx = current;                        \
+    table<TYPE>(tx).store(at, value, tx);                   \
+  }                                                         \
+  SYNCOPATE_ITM void _ITM_WaW##NAME(TYPE* at, TYPE value) { \
+    transaction* const tx = current;                        \
+    table<TYPE>(tx).store_again(at, value, tx);             \
   }
 
-#define SYNCOPATE_CARRIED(NAME, TYPE)                                                             \
-  static TYPE load_##NAME(const TYPE* at,                                                         \
-                          carrier<TYPE> (*access)(const carrier<TYPE>*, transaction*)) {          \
-    return as<TYPE>(access(reinterpret_cast<const carrier<TYPE>*>(at), current));                 \
-  }                                                                                               \
-  static void store_##NAME(TYPE* at, TYPE value,                                                  \
-                           void (*access)(carrier<TYPE>*, carrier<TYPE>, transaction*)) {         \
-    access(reinterpret_cast<carrier<TYPE>*>(at), as<carrier<TYPE>>(value), current);              \
-  }                                                                                               \
-  SYNCOPATE_ITM TYPE _ITM_R##NAME(const TYPE* at) {                                               \
-    return load_##NAME(at, table<carrier<TYPE>>(current).load);                                   \
-  }                                                                                               \
-  SYNCOPATE_ITM TYPE _ITM_RaR##NAME(const TYPE* at) {                                             \
-    return load_##NAME(at, table<carrier<TYPE>>(current).load_again);                             \
-  }                                                                                               \
-  SYNCOPATE_ITM TYPE _ITM_RaW##NAME(const TYPE* at) {                                             \
-    return load_##NAME(at, table<carrier<TYPE>>(current).load_own);                               \
-  }                                                                                               \
-  SYNCOPATE_ITM TYPE _ITM_RfW##NAME(const TYPE* at) {                                             \
-    return load_##NAME(at, table<carrier<TYPE>>(current).load_for_write);                         \
-  }                                                                                               \
-  SYNCOPATE_ITM void _ITM_W##NAME(TYPE* at, TYPE value) {                                         \
-    store_##NAME(at, value, table<carrier<TYPE>>(current).store);                                 \
-  }                                                                                               \
-  SYNCOPATE_ITM void _ITM_WaR##NAME(TYPE* at, TYPE value) {                                       \
-    store_##NAME(at, value, table<carrier<TYPE>>(current).store);                                 \
-  }                                                                                               \
-  SYNCOPATE_ITM void _ITM_WaW##NAME(TYPE* at, TYPE value) {                                       \
-    store_##NAME(at, value, table<carrier<TYPE>>(current).store_again);                           \
+#define SYNCOPATE_CARRIED(NAME, TYPE)                                                     \
+  static TYPE load_##NAME(const TYPE* at,                                                 \
+                          carrier<TYPE> (*access)(const carrier<TYPE>*, transaction*)) {  \
+    return as<TYPE>(access(reinterpret_cast<const carrier<TYPE>*>(at), current));         \
+  }                                                                                       \
+  static void store_##NAME(TYPE* at, TYPE value,                                          \
+                           void (*access)(carrier<TYPE>*, carrier<TYPE>, transaction*)) { \
+    access(reinterpret_cast<carrier<TYPE>*>(at), as<carrier<TYPE>>(value), current);      \
+  }                                                                                       \
+  SYNCOPATE_ITM TYPE _ITM_R##NAME(const TYPE* at) {                                       \
+    return load_##NAME(at, table<carrier<TYPE>>(current).load);                           \
+  }                                                                                       \
+  SYNCOPATE_ITM TYPE _ITM_RaR##NAME(const TYPE* at) {                                     \
+    return load_##NAME(at, table<carrier<TYPE>>(current).load_again);                     \
+  }                                                                                       \
+  SYNCOPATE_ITM TYPE _ITM_RaW##NAME(const TYPE* at) {                                     \
+    return load_##NAME(at, table<carrier<TYPE>>(current).load_own);                       \
+  }                                                                                       \
+  SYNCOPATE_ITM TYPE _ITM_RfW##NAME(const TYPE* at) {                                     \
+    return load_##NAME(at, table<carrier<TYPE>>(current).load_for_write);                 \
+  }                                                                                       \
+  SYNCOPATE_ITM void _ITM_W##NAME(TYPE* at, TYPE value) {                                 \
+    store_##NAME(at, value, table<carrier<TYPE>>(current).store);                         \
+  }                                                                                       \
+  SYNCOPATE_ITM void _ITM_WaR##NAME(TYPE* at, TYPE value) {                               \
+    store_##NAME(at, value, table<carrier<TYPE>>(current).store);                         \
+  }                                                                                       \
+  SYNCOPATE_ITM void _ITM_WaW##NAME(TYPE* at, TYPE value) {                               \
+    store_##NAME(at, value, table<carrier<TYPE>>(current).store_again);                   \
   }
 
-#define SYNCOPATE_BLOCK_LOAD(FORM, NAME, TYPE, TARGET)                                            \
-  SYNCOPATE_ITM TARGET TYPE _ITM_##FORM##NAME(const TYPE* at) {                                   \
-    transaction* const tx = current;                                                              \
-    TYPE value;                                                                                   \
-    __builtin_memset(&value, 0, sizeof value);                                                    \
-    tx->ops->load_block(&value, at, sizeof value, tx);                                            \
-    return value;                                                                                 \
+#define SYNCOPATE_BLOCK_LOAD(FORM, NAME, TYPE, TARGET)          \
+  SYNCOPATE_ITM TARGET TYPE _ITM_##FORM##NAME(const TYPE* at) { \
+    transaction* const tx = current;                            \
+    TYPE value;                                                 \
+    __builtin_memset(&value, 0, sizeof value);                  \
+    tx->ops->load_block(&value, at, sizeof value, tx);          \
+    return value;                                               \
   }
-#define SYNCOPATE_BLOCK_STORE(FORM, NAME, TYPE, TARGET)                                           \
-  SYNCOPATE_ITM TARGET void _ITM_##FORM##NAME(TYPE* at, TYPE value) {                             \
-    transaction* const tx = current;                                                              \
-    tx->ops->store_block(at, &value, sizeof value, tx);                                           \
+#define SYNCOPATE_BLOCK_STORE(FORM, NAME, TYPE, TARGET)               \
+  SYNCOPATE_ITM TARGET void _ITM_##FORM##NAME(TYPE* at, TYPE value) { \
+    transaction* const tx = current;                                  \
+    tx->ops->store_block(at, &value, sizeof value, tx);               \
   }
-#define SYNCOPATE_LARGE(NAME, TYPE, TARGET)       \
-  SYNCOPATE_BLOCK_LOAD(R, NAME, TYPE, TARGET)     \
-  SYNCOPATE_BLOCK_LOAD(RaR, NAME, TYPE, TARGET)   \
-  SYNCOPATE_BLOCK_LOAD(RaW, NAME, TYPE, TARGET)   \
-  SYNCOPATE_BLOCK_LOAD(RfW, NAME, TYPE, TARGET)   \
-  SYNCOPATE_BLOCK_STORE(W, NAME, TYPE, TARGET)    \
-  SYNCOPATE_BLOCK_STORE(WaR, NAME, TYPE, TARGET)  \
+#define SYNCOPATE_LARGE(NAME, TYPE, TARGET)      \
+  SYNCOPATE_BLOCK_LOAD(R, NAME, TYPE, TARGET)    \
+  SYNCOPATE_BLOCK_LOAD(RaR, NAME, TYPE, TARGET)  \
+  SYNCOPATE_BLOCK_LOAD(RaW, NAME, TYPE, TARGET)  \
+  SYNCOPATE_BLOCK_LOAD(RfW, NAME, TYPE, TARGET)  \
+  SYNCOPATE_BLOCK_STORE(W, NAME, TYPE, TARGET)   \
+  SYNCOPATE_BLOCK_STORE(WaR, NAME, TYPE, TARGET) \
   SYNCOPATE_BLOCK_STORE(WaW, NAME, TYPE, TARGET)
 
 using complex_float = _Complex float;

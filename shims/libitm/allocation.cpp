@@ -41,7 +41,9 @@ void free_later(void* at, free_function release) noexcept {
 
 }  // namespace
 
-SYNCOPATE_ITM void* _ITM_malloc(std::size_t size) { return note(std::malloc(size), size, std::free); }
+SYNCOPATE_ITM void* _ITM_malloc(std::size_t size) {
+  return note(std::malloc(size), size, std::free);
+}
 SYNCOPATE_ITM void* _ITM_calloc(std::size_t count, std::size_t size) {
   return note(std::calloc(count, size), count * size, std::free);
 }
@@ -58,6 +60,8 @@ SYNCOPATE_ITM void* _ZGTtnamRKSt9nothrow_t(std::size_t size, const void* tag) {
 SYNCOPATE_ITM void _ZGTtdlPv(void* at) { free_later(at, _ZdlPv); }
 SYNCOPATE_ITM void _ZGTtdlPvm(void* at, std::size_t) { free_later(at, _ZdlPv); }
 SYNCOPATE_ITM void _ZGTtdlPvRKSt9nothrow_t(void* at, const void*) { free_later(at, _ZdlPv); }
-SYNCOPATE_ITM void _ZGTtdlPvmRKSt9nothrow_t(void* at, std::size_t, const void*) { free_later(at, _ZdlPv); }
+SYNCOPATE_ITM void _ZGTtdlPvmRKSt9nothrow_t(void* at, std::size_t, const void*) {
+  free_later(at, _ZdlPv);
+}
 SYNCOPATE_ITM void _ZGTtdaPv(void* at) { free_later(at, _ZdaPv); }
 SYNCOPATE_ITM void _ZGTtdaPvRKSt9nothrow_t(void* at, const void*) { free_later(at, _ZdaPv); }

@@ -33,7 +33,8 @@ void copy(void* to, bool to_shared, const void* from, bool from_shared, std::siz
     unsigned char between[chunk];
     if (to_shared != from_shared) {
       // One side is plain memory; where the two overlap, the plain one must be read first.
-      if (!from_shared) std::memcpy(between, f + at, now), copy_piece(t + at, true, between, false, now, tx);
+      if (!from_shared)
+        std::memcpy(between, f + at, now), copy_piece(t + at, true, between, false, now, tx);
       else copy_piece(between, false, f + at, true, now, tx), std::memcpy(t + at, between, now);
     } else {
       copy_piece(t + at, true, f + at, true, now, tx);
@@ -55,12 +56,12 @@ void set(void* to, int value, std::size_t size) noexcept {
 
 }  // namespace
 
-#define SYNCOPATE_COPY(READ, WRITE, FROM, TO)                                                     \
-  SYNCOPATE_ITM void _ITM_memcpy##READ##WRITE(void* to, const void* from, std::size_t size) {     \
-    copy(to, TO, from, FROM, size);                                                               \
-  }                                                                                               \
-  SYNCOPATE_ITM void _ITM_memmove##READ##WRITE(void* to, const void* from, std::size_t size) {    \
-    copy(to, TO, from, FROM, size);                                                               \
+#define SYNCOPATE_COPY(READ, WRITE, FROM, TO)                                                  \
+  SYNCOPATE_ITM void _ITM_memcpy##READ##WRITE(void* to, const void* from, std::size_t size) {  \
+    copy(to, TO, from, FROM, size);                                                            \
+  }                                                                                            \
+  SYNCOPATE_ITM void _ITM_memmove##READ##WRITE(void* to, const void* from, std::size_t size) { \
+    copy(to, TO, from, FROM, size);                                                            \
   }
 
 SYNCOPATE_COPY(Rn, Wt, false, true)

@@ -8,8 +8,8 @@
 
 #include "tm/regime.h"
 
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 
 #include <pthread.h>
 
@@ -70,8 +70,8 @@ void publish() noexcept {
   std::size_t count = 0, size = 64;
   for (const registration* r = registrations; r != nullptr; r = r->next) count += r->count;
   while (size < 2 * count) size *= 2;
-  auto* const table = static_cast<hash_table*>(
-      std::calloc(1, sizeof(hash_table) + size * sizeof(pair)));
+  auto* const table =
+      static_cast<hash_table*>(std::calloc(1, sizeof(hash_table) + size * sizeof(pair)));
   if (table == nullptr) no_memory();
   table->mask = size - 1;
   for (const registration* r = registrations; r != nullptr; r = r->next)
@@ -82,7 +82,8 @@ void publish() noexcept {
   published.store(table, std::memory_order_release);
 }
 
-// Frees the tables that were published before the present one. Requires: guard, no transaction runs.
+// Frees the tables that were published before the present one. Requires: guard, no transaction
+// runs.
 void free_older() noexcept {
   hash_table* const table = published.load(std::memory_order_relaxed);
   for (hash_table* t = table->older; t != nullptr;) {
@@ -135,6 +136,7 @@ SYNCOPATE_ITM void* _ITM_getTMCloneOrIrrevocable(void* function) {
 
 SYNCOPATE_ITM void* _ITM_getTMCloneSafe(void* function) {
   if (void* const clone = find(function)) return clone;
-  std::fprintf(stderr, "libitm (syncopate): the function at %p has no transactional clone\n", function);
+  std::fprintf(stderr, "libitm (syncopate): the function at %p has no transactional clone\n",
+               function);
   std::abort();
 }

@@ -17,8 +17,11 @@ extern "C" {
 }
 
 SYNCOPATE_ITM void* _ITM_cxa_allocate_exception(std::size_t size) {
+  transaction* const tx = current;
+  const bool inside = tx != nullptr && tx->depth != 0;
+  if (inside) note_exceptions(tx->eh);
   void* const exception = __cxa_allocate_exception(size);
-  if (transaction* const tx = current; tx != nullptr && tx->depth != 0) tx->eh.unthrown = exception;
+  if (inside) tx->eh.unthrown = exception;
   return exception;
 }
 
@@ -34,7 +37,10 @@ SYNCOPATE_ITM void _ITM_cxa_throw(void* exception, void* type, void (*destroy)(v
 }
 
 SYNCOPATE_ITM void* _ITM_cxa_begin_catch(void* exception) {
-  if (transaction* const tx = current; tx != nullptr && tx->depth != 0) ++tx->eh.caught;
+  if (transaction* const tx = current; tx != nullptr && tx->depth != 0) {
+    note_exceptions(tx->eh);
+    ++tx->eh.caught;
+  }
   return __cxa_begin_catch(exception);
 }
 

@@ -1,5 +1,5 @@
-// gomp_tasks.cpp -- L4: where libgomp's tasks are made. They are its own; we only note that the phase
-// has some (team.h).
+// gomp_tasks.cpp -- L4: where libgomp's tasks are made. They are its own; we only note that the
+// phase has some (team.h).
 
 #include "openmp/export.h"
 #include "openmp/team.h"

@@ -83,6 +83,7 @@ void make_barrier(team& t, std::uint32_t count) noexcept {
   if (t.participants == count) return;
   if (t.participants != 0) config.barrier->end(t.barrier);
   t.participants = count;
+  t.arrivals.store(0, std::memory_order_relaxed);
   if (count != 0) config.barrier->make(t.barrier, count);
 }
 
@@ -165,8 +166,10 @@ bool pass_barrier(frame& f, const void* caller) noexcept {
   if (__builtin_expect(!record::enabled, 1)) {
     config.barrier->arrive_and_wait(t.barrier, f);
   } else {
+    const std::uint32_t before = t.arrivals.fetch_add(1, std::memory_order_relaxed);
+    const bool last = (before + 1) % f.threads == 0;
     record::wait w = record::wait_begin(
-        record::wait_kind::barrier,
+        last ? record::wait_kind::came_last : record::wait_kind::barrier,
         record::identify(record::object_kind::barrier, place_in_program, caller, nullptr), 0);
     config.barrier->arrive_and_wait(t.barrier, f);
     record::wait_end_now(w);

@@ -43,6 +43,8 @@ struct alignas(128) team {
   std::uint32_t phase = 0;             // of all threads, at the end of the last region
   std::uint32_t asked = 0, got = 0;    // threads expected by the last region, and what it had
   std::atomic<bool> abandoned{false};  // see abandon_team()
+  // Counted while recording: all arrivals, to tell who is the last.
+  std::atomic<std::uint32_t> arrivals{0};
   void* copied = nullptr;              // copyprivate: what the single thread offers
   team* next = nullptr;                // in a list of unused ones
 

@@ -2,6 +2,9 @@
 
 #include "pthread/real.h"
 
+#include <syncopate/elide/section.h>
+#include <syncopate/machine.h>
+
 #include <dlfcn.h>
 
 #include <atomic>
@@ -13,6 +16,9 @@ namespace {
 // Two threads may look the same name up at once; they store the same value.
 template <class Function>
 Function* find(std::atomic<void*>& slot, const char* name, const char* version) noexcept {
+  // What the C library does with its objects ends in system calls, and a machine whose transactions
+  // are emulated could not take it back.
+  machine::htm::abort<static_cast<unsigned char>(elide::abort_code::needs_lock)>();
   void* found = slot.load(std::memory_order_relaxed);
   if (__builtin_expect(found == nullptr, 0)) {
     found = dlvsym(RTLD_NEXT, name, version);

@@ -83,7 +83,9 @@ const void* section_of(pthread_rwlock_t* l, side which) {
 
 // Readers run beside readers; a writer beside whoever touches other lines.
 bool is_free_for(rwlock_object& o, side which) {
-  return which == side::write ? !o.ours().is_locked() : !o.ours().is_write_locked();
+  if (which == side::write) return !o.ours().is_locked();
+  return !o.ours().is_write_locked() &&
+         (o.preference() == rw_preference::readers || !o.ours().contended());
 }
 
 bool elides(pthread_rwlock_t* l, rwlock_object& o, side which, patience how) {

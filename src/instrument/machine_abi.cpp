@@ -78,6 +78,10 @@ SYNCOPATE_EXPORT int syncopate_self() noexcept {
   return instrument::thread_id(instrument::current_thread());
 }
 
+// The child of a fork, where there may be one, goes on with all threads of a machine.
+SYNCOPATE_EXPORT std::uint32_t syncopate_fork_generation() noexcept { return 1; }
+SYNCOPATE_EXPORT int syncopate_forked_from() noexcept { return 0; }
+
 SYNCOPATE_EXPORT bool syncopate_await(const volatile void* word, unsigned size, int order,
                                       int depth, bool (*done)(void* context, std::uint64_t value),
                                       void* context, std::uint64_t until,

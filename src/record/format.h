@@ -96,8 +96,9 @@ enum class wait_kind : std::uint32_t {
   spinlock = 5,
   condition = 6,  // waiting for a condition variable (not lost to a lock)
   barrier = 7,
-  futex = 8,    // the program's own FUTEX_WAIT
-  elision = 9,  // no wait: counts of elided sections, in a row of their own (elision_count)
+  futex = 8,       // the program's own FUTEX_WAIT
+  elision = 9,     // no wait: counts of elided sections, in a row of their own (elision_count)
+  came_last = 10,  // no wait: the thread was the last at an OpenMP barrier
 };
 
 // Where a row of kind `elision` has its counts, by index of the histogram; wait_row::waits is how

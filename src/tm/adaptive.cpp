@@ -8,7 +8,9 @@
 
 namespace syncopate::tm {
 
-extern const operations norec_operations;
+// In place: programs may call transaction_pure functions on what the transaction has written, as GCC's
+// library lets them.
+extern const operations encounter_time_operations;
 
 namespace adaptive {
 
@@ -29,7 +31,7 @@ u64 since = 0;           // when the present measurement began
 u64 commits_before = 0;  // and the count then
 u64 next_trial = 0;
 u64 pause = first_pause;
-double lock_rate = 0;    // commits per nanosecond
+double lock_rate = 0;  // commits per nanosecond
 
 void start_measuring(u64 time) noexcept {
   since = time;
@@ -49,7 +51,7 @@ void consider_optimism() noexcept {
   if (busy.exchange(true, std::memory_order_acquire)) return;
   lock_rate = rate(time);
   start_measuring(time);
-  now.choose(&norec_operations);
+  now.choose(&encounter_time_operations);
   busy.store(false, std::memory_order_release);
 }
 
@@ -82,16 +84,16 @@ void print_statistics() noexcept {
   const statistics sum = add_statistics();
   u64 restarts = 0;
   for (u64 r : sum.restarts) restarts += r;
-  std::fprintf(stderr,
-               "syncopate tm: algorithm=%s commits=%llu alone=%llu hardware=%llu restarts=%llu read=%llu "
-               "write=%llu commit=%llu unsafe=%llu\n",
-               algorithm_name(), static_cast<unsigned long long>(sum.commits),
-               static_cast<unsigned long long>(sum.alone),
-               static_cast<unsigned long long>(sum.hardware), static_cast<unsigned long long>(restarts),
-               static_cast<unsigned long long>(sum.restarts[0]),
-               static_cast<unsigned long long>(sum.restarts[1]),
-               static_cast<unsigned long long>(sum.restarts[2]),
-               static_cast<unsigned long long>(sum.restarts[4]));
+  std::fprintf(
+      stderr,
+      "syncopate tm: algorithm=%s commits=%llu alone=%llu hardware=%llu restarts=%llu read=%llu "
+      "write=%llu commit=%llu unsafe=%llu\n",
+      algorithm_name(), static_cast<unsigned long long>(sum.commits),
+      static_cast<unsigned long long>(sum.alone), static_cast<unsigned long long>(sum.hardware),
+      static_cast<unsigned long long>(restarts), static_cast<unsigned long long>(sum.restarts[0]),
+      static_cast<unsigned long long>(sum.restarts[1]),
+      static_cast<unsigned long long>(sum.restarts[2]),
+      static_cast<unsigned long long>(sum.restarts[4]));
 }
 
 }  // namespace syncopate::tm

@@ -70,9 +70,8 @@ void choose_manager(const char* name) noexcept {
 }  // namespace
 
 const operations* const algorithms[] = {
-    &global_lock_operations, &norec_operations,     &lazy_operations,
-    &tl2_operations,         &encounter_time_operations, &two_phase_operations,
-    &irrevocable_operations, nullptr};
+    &global_lock_operations,    &norec_operations,     &lazy_operations,        &tl2_operations,
+    &encounter_time_operations, &two_phase_operations, &irrevocable_operations, nullptr};
 
 const char* algorithm_name() noexcept { return chosen; }
 
@@ -85,7 +84,8 @@ void configure() noexcept {
   if (const operations* const algorithm = find_with_hardware(value, length)) {
     adaptive::on = false;
     choose(algorithm);
-  } else if (std::strlen(adaptive_name) != length || std::strncmp(value, adaptive_name, length) != 0) {
+  } else if (std::strlen(adaptive_name) != length ||
+             std::strncmp(value, adaptive_name, length) != 0) {
     complain("algorithm", value);
     list_algorithms();
   }

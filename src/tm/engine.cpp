@@ -23,7 +23,9 @@ void find_own_stack(transaction* tx) noexcept {
   const address top = tx->where.stack;
   constexpr std::size_t guess = 64 * 1024;  // on a stack that is not the thread's first
   tx->stack_begin = top;
-  tx->stack_extent = top - tx->stack_low < tx->stack_high - tx->stack_low ? top - tx->stack_low : guess;
+  const bool known = top - tx->stack_low < tx->stack_high - tx->stack_low;
+  tx->stack_extent = known ? top - tx->stack_low : guess;
+  tx->stack_above = known ? tx->stack_high - top : guess;
 }
 
 // Requires: no other transaction runs, and none can begin.
@@ -49,8 +51,7 @@ void find_own_stack(transaction* tx) noexcept {
   tx->how = mode::optimistic;
   tx->ops = now.optimistic.load(std::memory_order_relaxed);
   find_own_stack(tx);
-  tx->ops->begin(tx);
-  return run_instrumented | save_live_variables;
+  return tx->ops->begin(tx);
 }
 
 [[gnu::noinline]] u32 start_with_mutex(transaction* tx) noexcept {
@@ -68,8 +69,8 @@ bool needs_to_be_alone(u32 properties) noexcept {
   for (;;) {
     const address regime_word = now.enter(tx);
     if (regime_word == regime::solo_of(tx)) return start_alone(tx);
-    const bool invited = regime_word == regime::open ||
-                         (regime_word == regime::narrow && tx->attempts != 0);
+    const bool invited =
+        regime_word == regime::open || (regime_word == regime::narrow && tx->attempts != 0);
     if (invited && !want_alone) return start_optimistic(tx);
     now.leave(tx, regime::open);
     if (regime_word == regime::narrow && !want_alone) now.wait_while_narrow();
@@ -117,7 +118,7 @@ void give_up_regime(transaction* tx) noexcept {
   give_up_regime(tx);
   now.tell_waiters();
   if (__builtin_expect(tx->attempts != 0, 0)) contention::after_success(tx);
-  tx->eh = {};
+  if (__builtin_expect(tx->eh.any, 0)) tx->eh = {};
   if (__builtin_expect(!tx->freed.empty() || !tx->on_commit.empty() || !tx->on_undo.empty(), 0))
     finish_rest(tx, was_optimistic);
   else forget(tx);
@@ -130,7 +131,7 @@ void roll_back_all(transaction* tx) noexcept {
   tx->undo.undo(0, tx->stack_begin - tx->stack_extent, tx->stack_begin);
   tx->on_undo.run_backwards(0);
   tx->on_commit.clear();
-  revert_exceptions(tx->eh, tx->eh_before);
+  revert_exceptions(tx->eh, {});
   tx->allocated.release(0);
   tx->freed.clear();
 }
@@ -145,8 +146,17 @@ u32 path_inside(const transaction* tx, u32 properties) noexcept {
 void push_checkpoint(transaction* tx, const registers& where) noexcept {
   checkpoint* const c = tx->checkpoints.push();
   if (c == nullptr) restart(tx, cause::memory);
-  *c = {where, tx->depth, tx->ops, tx->how, tx->eh, tx->undo.size(), tx->allocated.size(),
-        tx->freed.size(), tx->on_commit.size(), tx->on_undo.size(), tx->writes.position()};
+  *c = {where,
+        tx->depth,
+        tx->ops,
+        tx->how,
+        tx->eh,
+        tx->undo.size(),
+        tx->allocated.size(),
+        tx->freed.size(),
+        tx->on_commit.size(),
+        tx->on_undo.size(),
+        tx->writes.position()};
 }
 
 u32 begin_inside(transaction* tx, u32 properties, const registers& where) noexcept {
@@ -201,23 +211,36 @@ void leave_inner(transaction* tx) noexcept {
 
 }  // namespace
 
-u32 begin(u32 properties, const registers& where) noexcept {
+namespace {
+
+[[gnu::noinline]] u32 begin_closed(transaction* tx, const registers& where) noexcept {
+  tx->where = where;
+  now.leave(tx, regime::open);
+  if (!now.is_optimistic()) return start_with_mutex(tx);
+  return start_slowly(tx, needs_to_be_alone(tx->properties));
+}
+[[gnu::noinline]] u32 begin_unusual(u32 properties, const registers& where) noexcept {
   transaction* const tx = self();
-  if (__builtin_expect(tx->depth != 0, 0)) return begin_inside(tx, properties, where);
+  return tx->depth != 0 ? begin_inside(tx, properties, where) : begin(properties, where);
+}
+
+}  // namespace
+
+// The two fast paths call nothing but the algorithm; everything else is a tail call.
+u32 begin(u32 properties, const registers& where) noexcept {
+  transaction* const tx = current;
+  if (__builtin_expect(tx == nullptr || tx->depth != 0, 0)) return begin_unusual(properties, where);
   tx->depth = 1;
   tx->properties = properties;
   const address regime_word = now.enter(tx);
-  if (__builtin_expect(regime_word == regime::solo_of(tx), 1)) {
-    if ((properties & has_no_abort) == 0) tx->where = where, note_exceptions(tx->eh_before);
+  if (regime_word == regime::solo_of(tx)) {
+    if ((properties & has_no_abort) == 0) tx->where = where;
     return start_alone(tx);
   }
+  if (__builtin_expect(regime_word != regime::open || needs_to_be_alone(properties), 0))
+    return begin_closed(tx, where);
   tx->where = where;
-  note_exceptions(tx->eh_before);
-  if (__builtin_expect(regime_word == regime::open && !needs_to_be_alone(properties), 1))
-    return start_optimistic(tx);
-  now.leave(tx, regime::open);
-  if (!now.is_optimistic()) return start_with_mutex(tx);
-  return start_slowly(tx, needs_to_be_alone(properties));
+  return start_optimistic(tx);
 }
 
 void commit() noexcept {

@@ -1,4 +1,5 @@
-// hardware.h -- L3: `htm`: transactions run in hardware transactions, uninstrumented, where they fit.
+// hardware.h -- L3: `htm`: transactions run in hardware transactions, uninstrumented, where they
+// fit.
 //
 // Source        Lev, Moir & Nussbaum, "PhTM: phased transactional memory", TRANSACT 2007. How we
 //               deviate: one count of running software transactions instead of named phases.
@@ -12,8 +13,8 @@
 
 namespace syncopate::tm {
 
-// Returns whether the transaction now runs in hardware. Returns false also later, a second time, when
-// the hardware transaction aborts and is not worth another try. Requires: active.
+// Returns whether the transaction now runs in hardware. Returns false also later, a second time,
+// when the hardware transaction aborts and is not worth another try. Requires: active.
 bool start_in_hardware(transaction* tx) noexcept;
 
 void commit_in_hardware(transaction* tx) noexcept;

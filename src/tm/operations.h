@@ -37,8 +37,8 @@ struct operations {
   void (*load_block)(void* to, const void* from, std::size_t size, transaction*);
   void (*store_block)(void* to, const void* from, std::size_t size, transaction*);
 
-  // Prepares an outermost transaction.
-  void (*begin)(transaction*);
+  // Prepares an outermost transaction. Returns action_bits (transaction.h).
+  u32 (*begin)(transaction*);
   // Makes its writes visible to all at once. Returns whether it did; otherwise nothing is changed,
   // and roll_back() is next.
   bool (*commit)(transaction*);
@@ -55,9 +55,15 @@ constexpr accesses<T> make_accesses() {
 
 template <class A>
 constexpr operations make_operations(const char* name) {
-  return {make_accesses<A, u8>(),  make_accesses<A, u16>(), make_accesses<A, u32>(),
-          make_accesses<A, u64>(), A::load_block,           A::store_block,
-          A::begin,                A::commit,               A::roll_back,
+  return {make_accesses<A, u8>(),
+          make_accesses<A, u16>(),
+          make_accesses<A, u32>(),
+          make_accesses<A, u64>(),
+          A::load_block,
+          A::store_block,
+          A::begin,
+          A::commit,
+          A::roll_back,
           name};
 }
 
@@ -66,17 +72,26 @@ constexpr operations make_operations(const char* name) {
 template <class A>
 struct algorithm {
   template <class T>
-  static T load_again(const T* at, transaction* tx) { return A::load(at, tx); }
+  static T load_again(const T* at, transaction* tx) {
+    return A::load(at, tx);
+  }
   template <class T>
-  static T load_own(const T* at, transaction* tx) { return A::load(at, tx); }
+  static T load_own(const T* at, transaction* tx) {
+    return A::load(at, tx);
+  }
   template <class T>
-  static T load_for_write(const T* at, transaction* tx) { return A::load(at, tx); }
+  static T load_for_write(const T* at, transaction* tx) {
+    return A::load(at, tx);
+  }
   template <class T>
-  static void store_again(T* at, T value, transaction* tx) { A::store(at, value, tx); }
+  static void store_again(T* at, T value, transaction* tx) {
+    A::store(at, value, tx);
+  }
 
   static void load_block(void* to, const void* from, std::size_t size, transaction* tx) {
     for_each_piece(from, size, [&](auto* piece, std::size_t offset) {
-      const auto value = A::load(const_cast<const std::remove_pointer_t<decltype(piece)>*>(piece), tx);
+      const auto value =
+          A::load(const_cast<const std::remove_pointer_t<decltype(piece)>*>(piece), tx);
       std::memcpy(static_cast<char*>(to) + offset, &value, sizeof value);
     });
   }

@@ -12,7 +12,7 @@ void regime::wait_for_others(const transaction* tx) noexcept {
   barrier.heavy();  // [C]
   for (transaction* other = all_threads(); other != nullptr; other = other->next) {
     if (other == tx) continue;
-    u32 seen = other->active.load(std::memory_order_acquire);  // [C]
+    u32 seen = other->active.load(std::memory_order_acquire);                            // [C]
     for (patience p; seen != 0; seen = other->active.load(std::memory_order_acquire)) {  // [C]
       if (!p.is_over()) {
         p.wait();
@@ -33,7 +33,8 @@ void regime::acquire(transaction* tx, bool in_turn) noexcept {
   const address before = word.load(std::memory_order_relaxed);
   if (before != closed) {
     // A thread that was alone is no longer; it has to be so for longer to be trusted again.
-    if ((before & solo) != 0 && before != solo_of(tx)) needed_ = needed_ < 1u << 16 ? 4 * needed_ : needed_;
+    if ((before & solo) != 0 && before != solo_of(tx))
+      needed_ = needed_ < 1u << 16 ? 4 * needed_ : needed_;
     word.store(closed, std::memory_order_relaxed);  // [C]
     wait_for_others(tx);
   }
@@ -46,7 +47,8 @@ void regime::acquire(transaction* tx, bool in_turn) noexcept {
 void regime::release(transaction* tx) noexcept {
   tx->holds_mutex = false;
   if (is_optimistic()) word.store(open, std::memory_order_release);  // [O]
-  else if (may_be_solo && streak_ >= needed_) streak_ = 0, word.store(solo_of(tx), std::memory_order_release);  // [O]
+  else if (may_be_solo && streak_ >= needed_)
+    streak_ = 0, word.store(solo_of(tx), std::memory_order_release);  // [O]
   mutex.unlock();
 }
 
@@ -60,7 +62,8 @@ bool regime::try_narrow() noexcept {
 
 void regime::widen() noexcept {
   mutex.lock();
-  if (word.load(std::memory_order_relaxed) == narrow) word.store(open, std::memory_order_release);  // [O]
+  if (word.load(std::memory_order_relaxed) == narrow)
+    word.store(open, std::memory_order_release);  // [O]
   mutex.unlock();
   machine::wake(&word, INT32_MAX);
 }

@@ -68,8 +68,8 @@ class regime {
   // Sleeps until the regime is not narrow, or for a millisecond.
   void wait_while_narrow() const noexcept;
 
-  // For transactions that retry: sleeps until some transaction has committed since the caller rolled
-  // back, or for a few milliseconds (what it waits for may have been committed just before).
+  // For transactions that retry: sleeps until some transaction has committed since the caller
+  // rolled back, or for a few milliseconds (what it waits for may have been committed just before).
   void wait_for_commit() noexcept;
   // To be called after each commit.
   [[gnu::always_inline]] void tell_waiters() noexcept {
@@ -86,13 +86,14 @@ class regime {
 
   alignas(64) std::atomic<address> word{closed};
   std::atomic<const operations*> optimistic{nullptr};  // written while nothing optimistic runs
-  bool hardware = false;  // try hardware transactions first
+  bool hardware = false;                               // try hardware transactions first
   asymmetric_barrier barrier;
   bool may_be_solo = true;
   std::atomic<bool> closer_sleeps{false};
   std::atomic<u32> waiters{0};  // transactions that retry, and sleep
 
-  // Software transactions that run where `hardware` is set; hardware ones run only while there is none.
+  // Software transactions that run where `hardware` is set; hardware ones run only while there is
+  // none.
   alignas(64) std::atomic<u32> software{0};
 
   alignas(64) auto_lock mutex;
@@ -104,7 +105,7 @@ class regime {
   transaction* last_ = nullptr;  // who had the mutex last, and how often in a row
   u32 streak_ = 0;
   std::atomic<u32> commits_{0};  // while there are waiters
-  u32 needed_ = 16;  // this many in a row before a thread is left alone
+  u32 needed_ = 16;              // this many in a row before a thread is left alone
 };
 
 extern constinit regime now;

@@ -28,6 +28,7 @@ enum action_bits : u32 {
   restore_live_variables = 0x08,
   abort_transaction = 0x10,
 };
+inline constexpr u32 started = run_instrumented | save_live_variables;
 enum property_bits : u32 {
   instrumented_code = 0x0001,
   uninstrumented_code = 0x0002,
@@ -44,7 +45,14 @@ enum class mode : unsigned char {
   alone,       // no other transaction runs; cannot roll back
 };
 
-enum class cause : unsigned char { read_conflict, write_conflict, commit_conflict, memory, unsafe_call, retry };
+enum class cause : unsigned char {
+  read_conflict,
+  write_conflict,
+  commit_conflict,
+  memory,
+  unsafe_call,
+  retry
+};
 inline constexpr unsigned causes = 6;
 
 // Numbers that the owner alone writes; read by others as they are.
@@ -74,13 +82,15 @@ struct alignas(64) transaction {
   // ---- what every access needs ------------------------------------------------------------
   const operations* ops = nullptr;
   u64 snapshot = 0;
-  u64 filter = 0;  // bit (address / 8) % 64 of each word written, whether to the redo log or directly
-  address stack_begin = 0;        // [stack_low, stack_begin) is stack that the transaction made
-  std::size_t stack_extent = 0;   // stack_begin - stack_low
-  address captured = 0;           // the block allocated last
+  u64 filter =
+      0;  // bit (address / 8) % 64 of each word written, whether to the redo log or directly
+  address stack_begin = 0;       // [stack_low, stack_begin) is stack that the transaction made
+  std::size_t stack_extent = 0;  // stack_begin - stack_low
+  std::size_t stack_above = 0;   // [stack_begin, stack_begin + stack_above) is older stack
+  address captured = 0;          // the block allocated last
   std::size_t captured_size = 0;
-  value_log reads;                           // by value
-  buffer<std::atomic<u64>*> read_orecs;      // by ownership record (orecs.h)
+  value_log reads;                       // by value
+  buffer<std::atomic<u64>*> read_orecs;  // by ownership record (orecs.h)
   write_set writes;
   buffer<owned_orec> owned;
 
@@ -95,8 +105,8 @@ struct alignas(64) transaction {
   allocations allocated, freed;
   buffer<checkpoint> checkpoints;
   actions on_commit, on_undo;
-  exceptions eh, eh_before;
-  u64 id = 0;       // 0: nobody has asked yet
+  exceptions eh;
+  u64 id = 0;  // 0: nobody has asked yet
   u64 next_id = 0;
   u64 random = 0;
   u32 hardware_failures = 0;  // in a row
@@ -106,10 +116,10 @@ struct alignas(64) transaction {
   // ---- what other threads look at --------------------------------------------------------------
   // The epoch in which the running transaction began; 0: none runs, or it has the mutex.
   alignas(64) std::atomic<u32> active{0};
-  std::atomic<u64> seen{0};  // for algorithms that wait for others: the snapshot
-  std::atomic<bool> writing{false};   // the same: it may have written in place
-  std::atomic<u64> priority{0};       // two_phase: its turn; 0: it has met no conflict
-  u32 slot = 0;              // dense number, reused
+  std::atomic<u64> seen{0};          // for algorithms that wait for others: the snapshot
+  std::atomic<bool> writing{false};  // the same: it may have written in place
+  std::atomic<u64> priority{0};      // two_phase: its turn; 0: it has met no conflict
+  u32 slot = 0;                      // dense number, reused
   bool in_use = false;
   transaction* next = nullptr;  // in the list of all
 

@@ -25,13 +25,6 @@ struct algorithm {
   std::vector<std::string_view> collapsing;  // waits under which oversubscription is ruinous
 };
 
-// Whether waiters of a lock type never sleep: told by its strategy; locks without one say so
-// themselves.
-template <class Lock>
-inline constexpr bool never_sleeps = Lock::traits.spins;
-template <template <class> class Lock, class Wait>
-inline constexpr bool never_sleeps<Lock<Wait>> = !Wait::parks;
-
 std::string_view name_of(fairness fair) {
   switch (fair) {
     case fairness::fifo: return "FIFO";

@@ -235,7 +235,7 @@ def test_json_has_the_documented_shape(tmp_path):
     assert set(record["locks"][0]) == {
         "name", "named_by", "place", "object", "members", "addresses", "acquisitions", "contended",
         "contended_share", "lost_ns", "lost_share", "waited_ns", "threads_waited", "waits", "hold",
-        "elision", "waiters", "holders",
+        "arrivals", "elision", "waiters", "holders",
     }  # fmt: skip
     assert set(record["locks"][0]["waiters"][0]) == {"ns", "share", "wrapper_frames", "frames"}
     frame = record["locks"][0]["waiters"][0]["frames"][0]

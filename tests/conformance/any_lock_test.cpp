@@ -100,7 +100,7 @@ TEST(AnyLock, ARefusalListsTheNearNames) {
   EXPECT_EQ(refusal_of("tikcet"), "no lock is called 'tikcet'; near names: ticket");
   EXPECT_EQ(refusal_of("ticket:sipn"),
             "no lock is called 'ticket:sipn'; near names: ticket, ticket:spin_then_park, "
-            "ticket:park, ticket:yield, ticket:spin");
+            "ticket:adaptive, ticket:park, ticket:yield, ticket:spin, ticket:speculate");
   EXPECT_EQ(refusal_of("auto:park"), "no lock is called 'auto:park'; near names: auto");
 }
 

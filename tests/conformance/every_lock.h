@@ -14,11 +14,8 @@
 
 namespace conformance {
 
-// Whether waiters of a lock may sleep: told by its strategy; locks without one say so themselves.
 template <class Lock>
-inline constexpr bool sleeps = !Lock::traits.spins;
-template <template <class> class Lock, class Wait>
-inline constexpr bool sleeps<Lock<Wait>> = Wait::parks;
+inline constexpr bool sleeps = !syncopate::never_sleeps<Lock>;
 
 // Whether threads in numbers above the processors' bring the lock almost to a standstill.
 template <class Lock>

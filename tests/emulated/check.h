@@ -69,3 +69,13 @@ struct unseen {
     while (__atomic_load_n(&value, __ATOMIC_SEQ_CST) < v) __builtin_ia32_pause();
   }
 };
+
+// In a transaction: stays there until another thread has set the word. The accesses let the machine
+// take notice of a conflict.
+inline void stay_until(const unseen& word) {
+  static thread_local volatile long beat = 0;
+  while (word.get() == 0) {
+    beat = beat + 1;
+    for (int i = 0; i < 100; ++i) __builtin_ia32_pause();  // the time limit counts accesses
+  }
+}

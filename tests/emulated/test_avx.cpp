@@ -39,12 +39,11 @@ int main() {
     scale(3);
     done.set(1);
   });
-  static long elsewhere;
   const htm::status conflict = htm::begin();
   if (conflict.started()) {
     add();
     has.set(1);
-    for (volatile long n = 0; done.get() == 0; n = n + 1) elsewhere = n;
+    stay_until(done);
     htm::commit();
   }
   other.join();

@@ -25,12 +25,11 @@ htm::status while_inside(Inside inside, Outside outside) {
     outside();
     done.set(1);
   });
-  static thread_local long elsewhere;
   const htm::status s = htm::begin();
   if (s.started()) {
     inside();
     has.set(1);
-    for (volatile long n = 0; done.get() == 0; n = n + 1) elsewhere = n;
+    stay_until(done);
     htm::commit();
   }
   done.await(1);
@@ -69,7 +68,7 @@ void atomics() {
           long expected = 5;
           CHECK(!atomic_word.compare_exchange_strong(expected, 6) && expected == 1);
           CHECK(atomic_word.compare_exchange_strong(expected, 6));
-          wide.fetch_add(1);
+          wide.store(wide.load() + 1);
         }).started());
   CHECK(atomic_word == 6 && wide.load() == 2);
 }

@@ -29,16 +29,18 @@ void more_threads_than_slots() {
 // All at the same time: those beyond the slots are refused, and say so as an interrupt does.
 void all_at_once() {
   constexpr int threads = 60;
-  unseen inside, refused;
+  unseen tried, inside, refused;
   run_threads(threads, [&](unsigned) {
     const htm::status s = htm::begin();
     if (s.started()) {
       inside.add(1);
-      while (inside.get() + refused.get() < threads) __builtin_ia32_pause();
+      tried.add(1);
+      tried.await_spinning(threads);
       htm::commit();
     } else {
       CHECK(s.why == htm::cause::other && !s.may_retry);
       refused.add(1);
+      tried.add(1);
     }
   });
   CHECK(inside.get() == at_once && refused.get() == threads - at_once);

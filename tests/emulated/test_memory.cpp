@@ -36,7 +36,8 @@ void heap() {
     });
     CHECK(s.code == 1 && std::strcmp(kept, "kept") == 0);
   }
-  CHECK(in_use() < before + 3000);
+  constexpr std::size_t cached = 60'000;  // by malloc itself; all rounds together are 4 MB
+  CHECK(in_use() < before + cached);
   char* moved = nullptr;
   CHECK(retry([&] {
     moved = static_cast<char*>(std::realloc(kept, 5000));
@@ -44,7 +45,7 @@ void heap() {
   }));
   CHECK(std::strcmp(moved, "kept") == 0);
   for (int i = 0; i < 200; ++i) CHECK(retry([&] { std::free(std::malloc(3000)); }));
-  CHECK(in_use() < before + 9000);
+  CHECK(in_use() < before + cached);
   std::free(moved);
 }
 
@@ -66,7 +67,7 @@ void fill_inside() {
   std::memset(copy + 2500, 7, 1001);
   std::strcpy(copy, "replaced");
   std::strcat(copy, " altogether");
-  std::strncpy(copy + 100, text, 30);
+  std::strncpy(copy + 100, "padded", 30);
   CHECK(std::strlen(copy) == 19 && std::strcmp(copy, "replaced altogether") == 0);
   CHECK(std::memcmp(copy + 2500, copy + 2501, 999) == 0);
   CHECK(std::strchr(copy, 'g') == copy + 14 && std::strrchr(copy, 'e') == copy + 16);
@@ -105,13 +106,12 @@ void strings_conflict() {
     done.set(1);
   });
   std::memset(text, 'a', 2000);
-  static long elsewhere;
   std::size_t length = 0;
   const htm::status s = htm::begin();
   if (s.started()) {
     length = std::strlen(text);
     has.set(1);
-    for (volatile long n = 0; done.get() == 0; n = n + 1) elsewhere = n;
+    stay_until(done);
     htm::commit();
   }
   done.await(1);

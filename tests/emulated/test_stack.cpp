@@ -88,12 +88,10 @@ void foreign_write(bool atomic) {
     else target = 2;
     done.set(1);
   });
-  long spins = 0;
-  static long elsewhere;
   const htm::status s = htm::begin();
   if (s.started()) {
     inside.set(1);
-    while (done.get() == 0) elsewhere = ++spins;
+    stay_until(done);
     htm::commit();
   }
   done.await(1);

@@ -1,4 +1,5 @@
-// Barriers, explicit and at the end of every construct that has one: nobody goes on before all came.
+// Barriers, explicit and at the end of every construct that has one: nobody goes on before all
+// have come.
 #include "check.h"
 
 enum { rounds = 300, most = 64 };

@@ -4,15 +4,16 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(condition)                                                            \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
+#define CHECK(condition)                                                                 \
+  do {                                                                                   \
+    if (!(condition)) {                                                                  \
       std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      std::_Exit(1);                                                                \
-    }                                                                               \
+      std::_Exit(1);                                                                     \
+    }                                                                                    \
   } while (false)
 
-// The seed of a stress test: SYNCOPATE_SEED, else a fixed one. Printed, so that a run can be repeated.
+// The seed of a stress test: SYNCOPATE_SEED, else a fixed one. Printed, so that a run can be
+// repeated.
 inline unsigned seed() {
   static const unsigned value = [] {
     const char* const text = std::getenv("SYNCOPATE_SEED");

@@ -9,14 +9,14 @@
 
 #include <immintrin.h>
 
-#define LOADS(NAME, TYPE)                                              \
-  [[gnu::transaction_pure]] TYPE _ITM_R##NAME(const TYPE*);            \
-  [[gnu::transaction_pure]] TYPE _ITM_RaR##NAME(const TYPE*);          \
-  [[gnu::transaction_pure]] TYPE _ITM_RaW##NAME(const TYPE*);          \
-  [[gnu::transaction_pure]] TYPE _ITM_RfW##NAME(const TYPE*);          \
-  [[gnu::transaction_pure]] void _ITM_W##NAME(TYPE*, TYPE);            \
-  [[gnu::transaction_pure]] void _ITM_WaR##NAME(TYPE*, TYPE);          \
-  [[gnu::transaction_pure]] void _ITM_WaW##NAME(TYPE*, TYPE);          \
+#define LOADS(NAME, TYPE)                                     \
+  [[gnu::transaction_pure]] TYPE _ITM_R##NAME(const TYPE*);   \
+  [[gnu::transaction_pure]] TYPE _ITM_RaR##NAME(const TYPE*); \
+  [[gnu::transaction_pure]] TYPE _ITM_RaW##NAME(const TYPE*); \
+  [[gnu::transaction_pure]] TYPE _ITM_RfW##NAME(const TYPE*); \
+  [[gnu::transaction_pure]] void _ITM_W##NAME(TYPE*, TYPE);   \
+  [[gnu::transaction_pure]] void _ITM_WaR##NAME(TYPE*, TYPE); \
+  [[gnu::transaction_pure]] void _ITM_WaW##NAME(TYPE*, TYPE); \
   [[gnu::transaction_pure]] void _ITM_L##NAME(const TYPE*);
 
 extern "C" {
@@ -84,7 +84,8 @@ alignas(64) unsigned char shared[256], before[256];
 unsigned char result[256];
 
 void fill(unsigned start) {
-  for (unsigned i = 0; i < sizeof shared; ++i) shared[i] = static_cast<unsigned char>(start + i * 7);
+  for (unsigned i = 0; i < sizeof shared; ++i)
+    shared[i] = static_cast<unsigned char>(start + i * 7);
   std::memcpy(before, shared, sizeof shared);
 }
 
@@ -112,63 +113,65 @@ bool same(const void* a, const void* b) {
 }
 template <>
 bool same<_Complex long double>(const void* a, const void* b) {
-  return same<long double>(a, b) && same<long double>(static_cast<const char*>(a) + 16, static_cast<const char*>(b) + 16);
+  return same<long double>(a, b) &&
+         same<long double>(static_cast<const char*>(a) + 16, static_cast<const char*>(b) + 16);
 }
 
 using complex_float = _Complex float;
 using complex_double = _Complex double;
 using complex_long_double = _Complex long double;
 
-#define EACH(NAME, TYPE)                                                                        \
-  void test_##NAME(std::size_t at) {                                                            \
-    fill(static_cast<unsigned>(at));                                                            \
-    TYPE* const p = reinterpret_cast<TYPE*>(shared + at);                                       \
-    TYPE r1, r2, r3, r4, value;                                                                 \
-    unsigned char image[sizeof(TYPE)];                                                          \
+#define EACH(NAME, TYPE)                                                                         \
+  void test_##NAME(std::size_t at) {                                                             \
+    fill(static_cast<unsigned>(at));                                                             \
+    TYPE* const p = reinterpret_cast<TYPE*>(shared + at);                                        \
+    TYPE r1, r2, r3, r4, value;                                                                  \
+    unsigned char image[sizeof(TYPE)];                                                           \
     for (unsigned i = 0; i < sizeof image; ++i) image[i] = static_cast<unsigned char>(0x31 + i); \
-    if (is_long<TYPE>)                                                                          \
-      for (unsigned i = 0; i < sizeof image; i += 16) std::memset(image + i, 0, 16), image[i + 7] = 0x80, image[i + 9] = 0x3f; \
-    std::memcpy(&value, image, sizeof value);                                                   \
-    __transaction_atomic {                                                                      \
-      r1 = _ITM_R##NAME(p);                                                                     \
-      r2 = _ITM_RaR##NAME(p);                                                                   \
-      r3 = _ITM_RfW##NAME(p);                                                                   \
-      if (unlikely()) __transaction_cancel;                                                     \
-    }                                                                                           \
-    CHECK(same<TYPE>(&r1, shared + at));                                     \
-    CHECK(same<TYPE>(&r2, shared + at));                                     \
-    CHECK(same<TYPE>(&r3, shared + at));                                     \
-    __transaction_atomic {                                                                      \
-      _ITM_W##NAME(p, value);                                                                   \
-      r4 = _ITM_RaW##NAME(p);                                                                   \
-      r1 = _ITM_R##NAME(p);                                                                     \
-      _ITM_WaW##NAME(p, value);                                                                 \
-      if (unlikely()) __transaction_cancel;                                                     \
-    }                                                                                           \
-    CHECK(same<TYPE>(&r4, image));                                           \
-    CHECK(same<TYPE>(&r1, image));                                           \
-    CHECK(same<TYPE>(shared + at, image));                                   \
-    CHECK(std::memcmp(shared, before, at) == 0);                                                \
-    CHECK(shared[at + sizeof(TYPE)] == before[at + sizeof(TYPE)]);                              \
-    fill(3);                                                                                    \
-    __transaction_atomic {                                                                      \
-      r1 = _ITM_R##NAME(p);                                                                     \
-      _ITM_WaR##NAME(p, value);                                                                 \
-      set_never();                                                                              \
-      if (unlikely()) __transaction_cancel;                                                     \
-    }                                                                                           \
-    never = false;                                                                              \
-    CHECK(std::memcmp(shared, before, sizeof shared) == 0);                                     \
-    __transaction_atomic {                                                                      \
-      _ITM_L##NAME(p);                                                                          \
-      copy(p, &value, bytes<TYPE>);                                                             \
-      _ITM_LB(shared + 200, 20);                                                                \
-      copy(shared + 200, image, 3);                                                             \
-      set_never();                                                                              \
-      if (unlikely()) __transaction_cancel;                                                     \
-    }                                                                                           \
-    never = false;                                                                              \
-    CHECK(std::memcmp(shared, before, sizeof shared) == 0);                                     \
+    if (is_long<TYPE>)                                                                           \
+      for (unsigned i = 0; i < sizeof image; i += 16)                                            \
+        std::memset(image + i, 0, 16), image[i + 7] = 0x80, image[i + 9] = 0x3f;                 \
+    std::memcpy(&value, image, sizeof value);                                                    \
+    __transaction_atomic {                                                                       \
+      r1 = _ITM_R##NAME(p);                                                                      \
+      r2 = _ITM_RaR##NAME(p);                                                                    \
+      r3 = _ITM_RfW##NAME(p);                                                                    \
+      if (unlikely()) __transaction_cancel;                                                      \
+    }                                                                                            \
+    CHECK(same<TYPE>(&r1, shared + at));                                                         \
+    CHECK(same<TYPE>(&r2, shared + at));                                                         \
+    CHECK(same<TYPE>(&r3, shared + at));                                                         \
+    __transaction_atomic {                                                                       \
+      _ITM_W##NAME(p, value);                                                                    \
+      r4 = _ITM_RaW##NAME(p);                                                                    \
+      r1 = _ITM_R##NAME(p);                                                                      \
+      _ITM_WaW##NAME(p, value);                                                                  \
+      if (unlikely()) __transaction_cancel;                                                      \
+    }                                                                                            \
+    CHECK(same<TYPE>(&r4, image));                                                               \
+    CHECK(same<TYPE>(&r1, image));                                                               \
+    CHECK(same<TYPE>(shared + at, image));                                                       \
+    CHECK(std::memcmp(shared, before, at) == 0);                                                 \
+    CHECK(shared[at + sizeof(TYPE)] == before[at + sizeof(TYPE)]);                               \
+    fill(3);                                                                                     \
+    __transaction_atomic {                                                                       \
+      r1 = _ITM_R##NAME(p);                                                                      \
+      _ITM_WaR##NAME(p, value);                                                                  \
+      set_never();                                                                               \
+      if (unlikely()) __transaction_cancel;                                                      \
+    }                                                                                            \
+    never = false;                                                                               \
+    CHECK(std::memcmp(shared, before, sizeof shared) == 0);                                      \
+    __transaction_atomic {                                                                       \
+      _ITM_L##NAME(p);                                                                           \
+      copy(p, &value, bytes<TYPE>);                                                              \
+      _ITM_LB(shared + 200, 20);                                                                 \
+      copy(shared + 200, image, 3);                                                              \
+      set_never();                                                                               \
+      if (unlikely()) __transaction_cancel;                                                      \
+    }                                                                                            \
+    never = false;                                                                               \
+    CHECK(std::memcmp(shared, before, sizeof shared) == 0);                                      \
   }
 
 EACH(U1, std::uint8_t)
@@ -188,17 +191,17 @@ EACH(CE, complex_long_double)
 using copy_function = void (*)(void*, const void*, std::size_t);
 
 // One of the two areas is the transaction's own, where the function's name says so.
-#define COPY(NAME)                                                          \
-  void test_##NAME(std::size_t to, std::size_t from, std::size_t size) {    \
-    fill(9);                                                                \
-    unsigned char expected[sizeof shared];                                  \
-    std::memcpy(expected, before, sizeof expected);                         \
-    std::memmove(expected + to, before + from, size);                       \
-    __transaction_atomic {                                                  \
-      _ITM_##NAME(shared + to, shared + from, size);                        \
-      if (unlikely()) __transaction_cancel;                                 \
-    }                                                                       \
-    CHECK(std::memcmp(shared, expected, sizeof expected) == 0);             \
+#define COPY(NAME)                                                       \
+  void test_##NAME(std::size_t to, std::size_t from, std::size_t size) { \
+    fill(9);                                                             \
+    unsigned char expected[sizeof shared];                               \
+    std::memcpy(expected, before, sizeof expected);                      \
+    std::memmove(expected + to, before + from, size);                    \
+    __transaction_atomic {                                               \
+      _ITM_##NAME(shared + to, shared + from, size);                     \
+      if (unlikely()) __transaction_cancel;                              \
+    }                                                                    \
+    CHECK(std::memcmp(shared, expected, sizeof expected) == 0);          \
   }
 COPY(memcpyRnWt)
 COPY(memmoveRnWt)
@@ -231,16 +234,16 @@ COPY(memmoveRtaWWtaR)
 COPY(memcpyRtaWWtaW)
 COPY(memmoveRtaWWtaW)
 
-#define SET(NAME)                                                                     \
-  void test_##NAME(std::size_t at, std::size_t size) {                                \
-    fill(5);                                                                          \
-    __transaction_atomic {                                                            \
-      _ITM_##NAME(shared + at, 0xa5, size);                                           \
-      if (unlikely()) __transaction_cancel;                                           \
-    }                                                                                 \
-    unsigned char expected[sizeof shared];                                            \
-    std::memset(expected, 0xa5, sizeof expected);                                     \
-    check_written(at, expected, size);                                                \
+#define SET(NAME)                                      \
+  void test_##NAME(std::size_t at, std::size_t size) { \
+    fill(5);                                           \
+    __transaction_atomic {                             \
+      _ITM_##NAME(shared + at, 0xa5, size);            \
+      if (unlikely()) __transaction_cancel;            \
+    }                                                  \
+    unsigned char expected[sizeof shared];             \
+    std::memset(expected, 0xa5, sizeof expected);      \
+    check_written(at, expected, size);                 \
   }
 SET(memsetW)
 SET(memsetWaR)

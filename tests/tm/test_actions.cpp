@@ -22,9 +22,7 @@ volatile bool yes = true;
 
 char trace[16];
 int length;
-void note(void* letter) {
-  trace[length++] = *static_cast<char*>(letter);
-}
+void note(void* letter) { trace[length++] = *static_cast<char*>(letter); }
 char letters[] = "abcd";
 [[gnu::transaction_pure]] void on_commit(int i) { _ITM_addUserCommitAction(note, 1, letters + i); }
 [[gnu::transaction_pure]] void on_undo(int i) { _ITM_addUserUndoAction(note, letters + i); }

@@ -1,5 +1,5 @@
-// Transfers between accounts, with audits inside transactions: the sum never differs, not even for a
-// transaction that is going to roll back.
+// Transfers between accounts, with audits inside transactions: the sum never differs, not even for
+// a transaction that is going to roll back.
 #include "check.h"
 
 #include <thread>

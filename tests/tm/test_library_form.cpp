@@ -43,7 +43,8 @@ void add(unsigned number) {
 
 // One produces, one sleeps until there is something.
 void produce() {
-  for (int i = 0; i < 200; ++i) stm::atomically([](stm::tx& t) { tokens.set(t, tokens.get(t) + 1); });
+  for (int i = 0; i < 200; ++i)
+    stm::atomically([](stm::tx& t) { tokens.set(t, tokens.get(t) + 1); });
 }
 void consume() {
   for (int i = 0; i < 200; ++i)

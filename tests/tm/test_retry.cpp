@@ -13,7 +13,9 @@ int queue[4], length, sum;
 sem_t done;
 // Volatile: the compiler may take it that a transaction that was canceled has changed nothing.
 volatile int aborted, committed;
-void count(void* what) { *static_cast<volatile int*>(what) = *static_cast<volatile int*>(what) + 1; }
+void count(void* what) {
+  *static_cast<volatile int*>(what) = *static_cast<volatile int*>(what) + 1;
+}
 [[gnu::noinline]] void* plain(volatile int* what) { return const_cast<int*>(what); }
 
 void put() {

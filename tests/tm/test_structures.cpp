@@ -61,7 +61,8 @@ struct tree {
 
   [[gnu::transaction_safe]] bool insert(unsigned key) {
     node** at = &root;
-    while (*at != nullptr && (*at)->key != key) at = key < (*at)->key ? &(*at)->left : &(*at)->right;
+    while (*at != nullptr && (*at)->key != key)
+      at = key < (*at)->key ? &(*at)->left : &(*at)->right;
     if (*at != nullptr) return false;
     *at = make(key);
     ++size;
@@ -69,7 +70,8 @@ struct tree {
   }
   [[gnu::transaction_safe]] bool erase(unsigned key) {
     node** at = &root;
-    while (*at != nullptr && (*at)->key != key) at = key < (*at)->key ? &(*at)->left : &(*at)->right;
+    while (*at != nullptr && (*at)->key != key)
+      at = key < (*at)->key ? &(*at)->left : &(*at)->right;
     if (*at == nullptr) return false;
     node* const n = *at;
     if (n->left == nullptr || n->right == nullptr) {
@@ -121,9 +123,7 @@ void work(unsigned number) {
         }
       }
     } else if (what == 8) {
-      __transaction_atomic {
-        right = one_tree.audit() && one_tree.size == inserted;
-      }
+      __transaction_atomic { right = one_tree.audit() && one_tree.size == inserted; }
     } else {
       __transaction_atomic {
         int sum = 0;

@@ -2,8 +2,8 @@
 // less the time of the same delays without it.
 //
 // Source: J. M. Bull, "Measuring Synchronisation and Scheduling Overheads in OpenMP", EWOMP 1999;
-// J. M. Bull, F. Reid & N. McDonnell, "A Microbenchmark Suite for OpenMP Tasks", IWOMP 2012. Written
-// from these descriptions; no code of the suite is used.
+// J. M. Bull, F. Reid & N. McDonnell, "A Microbenchmark Suite for OpenMP Tasks", IWOMP 2012.
+// Written from these descriptions; no code of the suite is used.
 #pragma once
 
 // One of the microbenchmarks. `run` does the construct `repetitions` times, each with one delay().

@@ -1,5 +1,5 @@
-// schedules.c -- what dealing out a loop costs: 128 iterations of one delay for each thread, by each
-// schedule and chunk.
+// schedules.c -- what dealing out a loop costs: 128 iterations of one delay for each thread, by
+// each schedule and chunk.
 #include <omp.h>
 #include <stddef.h>
 

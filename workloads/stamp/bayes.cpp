@@ -45,10 +45,8 @@ const parameters known{
 
 constexpr size_t most_parents = 16;
 
-struct parent_set {
-  uint32_t of[most_parents];
-  size_t count = 0;
-};
+// In ascending order, so that equal sets have equal scores to the last bit. Memory of one thread.
+using parent_set = scratch<uint32_t>;
 
 // What is learned from; constant once threads run.
 class records {
@@ -89,12 +87,11 @@ class records {
   }
 
   // The log likelihood of a variable's column given its parents', less the edges' penalties.
-  // `parents` are in ascending order, so that equal sets have equal scores to the last bit.
   TRANSACTION_PURE double score(uint32_t variable, const parent_set& parents) const {
     std::vector<uint64_t> all(words_, ~uint64_t{0});
     if (count_ % 64 != 0) all.back() = (uint64_t{1} << (count_ % 64)) - 1;
     return likelihood(variable, parents, 0, all) -
-           edge_penalty_ * static_cast<double>(parents.count);
+           edge_penalty_ * static_cast<double>(parents.size());
   }
 
  private:
@@ -106,8 +103,8 @@ class records {
   [[nodiscard]] double likelihood(uint32_t variable, const parent_set& parents, size_t depth,
                                   const std::vector<uint64_t>& rows) const {
     const uint64_t* const column =
-        &bits_[(depth < parents.count ? parents.of[depth] : variable) * words_];
-    if (depth == parents.count) {
+        &bits_[(depth < parents.size() ? parents.get(depth) : variable) * words_];
+    if (depth == parents.size()) {
       uint64_t ones = 0, total = 0;
       for (size_t w = 0; w < words_; ++w) {
         total += static_cast<uint64_t>(__builtin_popcountll(rows[w]));
@@ -147,6 +144,7 @@ struct task {
 struct search {
   scratch<uint32_t> open;
   scratch<bool> seen;
+  parent_set parents, with_one_more;
 };
 
 class learner {
@@ -191,15 +189,15 @@ class learner {
     for (uint32_t v = 0; v < variables_; ++v) {
       parent_set set;
       for (auto* n = parents[v].first(); n != nullptr; n = n->next) {
-        if (set.count == most_ || children[n->key].find(v) == nullptr) return false;
-        set.of[set.count++] = n->key;
+        if (set.size() == most_ || children[n->key].find(v) == nullptr) return false;
+        set.push(n->key);
       }
       for (auto* n = children[v].first(); n != nullptr; n = n->next)
         if (parents[n->key].find(v) == nullptr) return false;
       if (scores[v] != from_.score(v, set)) return false;
       sum += scores[v];
-      missing[v] = set.count;
-      if (set.count == 0) roots.push_back(v);
+      missing[v] = set.size();
+      if (set.size() == 0) roots.push_back(v);
     }
     size_t removed = 0;
     for (; removed < roots.size(); ++removed)
@@ -223,22 +221,19 @@ class learner {
     }
   }
 
-  [[nodiscard]] parent_set parents_of(uint32_t v) const {
-    parent_set set;
-    size_t count = 0;
-    for (auto* n = parents[v].first(); n != nullptr; n = n->next) set.of[count++] = n->key;
-    set.count = count;
-    return set;
+  void read_parents(uint32_t v, search& mine) const {
+    mine.parents.clear();
+    for (auto* n = parents[v].first(); n != nullptr; n = n->next) mine.parents.push(n->key);
   }
 
   void find_best(uint32_t to, search& mine, task& best) const {
-    const parent_set now = parents_of(to);
-    if (now.count >= most_) return;
+    read_parents(to, mine);
+    if (mine.parents.size() >= most_) return;
     reach(to, mine);
     const double base = scores[to];
     for (uint32_t from = 0; from < variables_; ++from) {
-      if (mine.seen.get(from) || is_in(now, from)) continue;
-      const double gain = gain_of(to, now, from, base);
+      if (mine.seen.get(from) || is_parent(from, mine)) continue;
+      const double gain = score_with(to, from, mine) - base;
       if (gain > best.gain) best = {gain, from, to};
     }
   }
@@ -259,27 +254,30 @@ class learner {
 
   // Inserts the edge, unless the graph has changed so that it may not.
   void insert(const task& t, search& mine) {
-    const parent_set now = parents_of(t.to);
-    if (now.count >= most_ || is_in(now, t.from)) return;
+    read_parents(t.to, mine);
+    if (mine.parents.size() >= most_ || is_parent(t.from, mine)) return;
     reach(t.to, mine);
     if (mine.seen.get(t.from)) return;
     parents[t.to].insert(t.from, 0);
     children[t.from].insert(t.to, 0);
-    scores[t.to] = score_with(t.to, now, t.from);
+    scores[t.to] = score_with(t.to, t.from, mine);
   }
 
-  // On values of the transaction's own.
-  TRANSACTION_PURE static bool is_in(const parent_set& set, uint32_t v) {
-    return std::find(set.of, set.of + set.count, v) != set.of + set.count;
+  static bool is_parent(uint32_t v, const search& mine) {
+    for (size_t i = 0; i < mine.parents.size(); ++i)
+      if (mine.parents.get(i) == v) return true;
+    return false;
   }
-  TRANSACTION_PURE double score_with(uint32_t to, parent_set set, uint32_t added) const {
-    set.of[set.count++] = added;
-    std::sort(set.of, set.of + set.count);
-    return from_.score(to, set);
-  }
-  TRANSACTION_PURE double gain_of(uint32_t to, const parent_set& now, uint32_t added,
-                                  double base) const {
-    return score_with(to, now, added) - base;
+  // The score of `to` with the parents in `mine` and one more.
+  double score_with(uint32_t to, uint32_t added, search& mine) const {
+    parent_set& all = mine.with_one_more;
+    all.clear();
+    size_t i = 0;
+    for (; i < mine.parents.size() && mine.parents.get(i) < added; ++i)
+      all.push(mine.parents.get(i));
+    all.push(added);
+    for (; i < mine.parents.size(); ++i) all.push(mine.parents.get(i));
+    return from_.score(to, all);
   }
 
   const records& from_;

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <utility>
 
 #include "transaction.h"
 
@@ -16,58 +15,66 @@ struct point {
   bool operator==(const point&) const = default;
 };
 
+// What the compiler could not look into.
+TRANSACTION_PURE inline std::int64_t nearest_integer(double x) { return std::llround(x); }
+TRANSACTION_PURE inline double square_root(double x) { return std::sqrt(x); }
+
 // Twice the area of the triangle; positive when a, b, c turn left.
-TRANSACTION_PURE inline std::int64_t area(point a, point b, point c) {
+[[gnu::always_inline]] inline std::int64_t area(point a, point b, point c) {
   return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
 
-// Whether p lies inside the circle through a, b, c, which turn left.
-TRANSACTION_PURE inline bool in_circle(point a, point b, point c, point p) {
-  const auto lifted = [](std::int64_t x, std::int64_t y) { return x * x + y * y; };
+// Whether p lies inside the circle through a, b, c, which turn left: the sign of the determinant of
+// Guibas & Stolfi.
+[[gnu::always_inline]] inline bool in_circle(point a, point b, point c, point p) {
+  __extension__ typedef __int128 product;
   const std::int64_t ax = a.x - p.x, ay = a.y - p.y, bx = b.x - p.x, by = b.y - p.y, cx = c.x - p.x,
                      cy = c.y - p.y;
-  const auto wide = [](std::int64_t u, std::int64_t v) {
-    __extension__ typedef __int128 product;
-    return static_cast<product>(u) * v;
-  };
-  return wide(lifted(ax, ay), bx * cy - by * cx) - wide(lifted(bx, by), ax * cy - ay * cx) +
-             wide(lifted(cx, cy), ax * by - ay * bx) >
-         0;
+  const product first = static_cast<product>(ax * ax + ay * ay) * (bx * cy - by * cx);
+  const product second = static_cast<product>(bx * bx + by * by) * (ax * cy - ay * cx);
+  const product third = static_cast<product>(cx * cx + cy * cy) * (ax * by - ay * bx);
+  return first - second + third > 0;
 }
 
 // Whether p lies inside the circle whose diameter is the segment.
-TRANSACTION_PURE inline bool encroaches(point p, point a, point b) {
+[[gnu::always_inline]] inline bool encroaches(point p, point a, point b) {
   return (a.x - p.x) * (b.x - p.x) + (a.y - p.y) * (b.y - p.y) < 0;
 }
 
-TRANSACTION_PURE inline point middle(point a, point b) {
+[[gnu::always_inline]] inline point middle(point a, point b) {
   return {(a.x + b.x) / 2, (a.y + b.y) / 2};
 }
 
 // The lattice point nearest to the center of the circle through a, b, c.
-TRANSACTION_PURE inline point circumcenter(point a, point b, point c) {
+[[gnu::always_inline]] inline point circumcenter(point a, point b, point c) {
   const auto bx = static_cast<double>(b.x - a.x), by = static_cast<double>(b.y - a.y),
              cx = static_cast<double>(c.x - a.x), cy = static_cast<double>(c.y - a.y);
   const double d = 2 * (bx * cy - by * cx), b2 = bx * bx + by * by, c2 = cx * cx + cy * cy;
-  const double x = (cy * b2 - by * c2) / d, y = (bx * c2 - cx * b2) / d;
-  const double limit = 4.0 * point::side;  // far outside: any such point does
-  const auto to_lattice = [limit](double v) {
-    return static_cast<std::int64_t>(std::llround(v > limit ? limit : v < -limit ? -limit : v));
-  };
-  return {a.x + to_lattice(x), a.y + to_lattice(y)};
+  double x = (cy * b2 - by * c2) / d, y = (bx * c2 - cx * b2) / d;
+  constexpr double limit = 4.0 * point::side;  // far outside: any such point does
+  x = x > limit ? limit : x < -limit ? -limit : x;
+  y = y > limit ? limit : y < -limit ? -limit : y;
+  return {a.x + nearest_integer(x), a.y + nearest_integer(y)};
 }
 
 // The cosine of the least angle; 0 when the shortest edge is too short for the lattice to improve
 // on.
-TRANSACTION_PURE inline double cosine_of_least_angle(point a, point b, point c) {
-  const auto squared = [](point p, point q) {
-    return static_cast<double>((p.x - q.x) * (p.x - q.x) + (p.y - q.y) * (p.y - q.y));
-  };
-  double s = squared(a, b), t = squared(b, c), u = squared(c, a);  // the least becomes s
-  if (t < s) std::swap(s, t);
-  if (u < s) std::swap(s, u);
+[[gnu::always_inline]] inline double cosine_of_least_angle(point a, point b, point c) {
+  const double abx = static_cast<double>(b.x - a.x), aby = static_cast<double>(b.y - a.y),
+               bcx = static_cast<double>(c.x - b.x), bcy = static_cast<double>(c.y - b.y),
+               cax = static_cast<double>(a.x - c.x), cay = static_cast<double>(a.y - c.y);
+  const double ab = abx * abx + aby * aby, bc = bcx * bcx + bcy * bcy, ca = cax * cax + cay * cay;
+  double s = ab, t = bc, u = ca;  // s becomes the least
+  if (bc < s) {
+    s = bc;
+    t = ab;
+  }
+  if (ca < s) {
+    u = s;
+    s = ca;
+  }
   constexpr double shortest = 32;
-  return s < shortest * shortest ? 0 : (t + u - s) / (2 * std::sqrt(t) * std::sqrt(u));
+  return s < shortest * shortest ? 0 : (t + u - s) / (2 * square_root(t * u));
 }
 
 }  // namespace workloads::stamp

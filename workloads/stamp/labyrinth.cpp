@@ -79,7 +79,13 @@ class router {
 
   // Finds a way through what is free now, or at some moment meanwhile: the caller checks again.
   // Leaves it in path(), from the destination to the source. Returns its cells; 0: no way.
-  TRANSACTION_PURE size_t find(const wire& w) {
+  TRANSACTION_PURE size_t find(const wire& w) { return search(w); }
+  TRANSACTION_PURE cell_number path(size_t i) const { return path_[i]; }
+
+ private:
+  static constexpr int64_t wall = -1;
+
+  size_t search(const wire& w) {
     for (size_t c = 0; c < cost_.size(); ++c) cost_[c] = grid_.cells[c] == grid::empty ? 0 : wall;
     cost_[w.from] = 1;
     cost_[w.to] = 0;
@@ -87,11 +93,6 @@ class router {
     if (expand(w)) trace_back(w);
     return path_.size();
   }
-  TRANSACTION_PURE cell_number path(size_t i) const { return path_[i]; }
-
- private:
-  static constexpr int64_t wall = -1;
-
   bool expand(const wire& w) {
     front_.assign(1, w.from);
     for (size_t first = 0; first < front_.size(); ++first) {

@@ -17,7 +17,7 @@
 namespace workloads::stamp {
 
 struct triangle {
-  triangle(point a, point b, point c) : corner{a, b, c} {
+  triangle(point a, point b, point c) : corner{{a.x, a.y}, {b.x, b.y}, {c.x, c.y}} {
     for (int i = 0; i < 3; ++i) across[i] = nullptr;
   }
   const point corner[3];
@@ -25,11 +25,18 @@ struct triangle {
   shared<bool> dead = false;
 };
 
+[[gnu::always_inline]] inline point corner(const triangle* t, int i) {
+  return {t->corner[i].x, t->corner[i].y};
+}
 // The two ends of the edge opposite to corner i, in left turn.
-inline point edge_from(const triangle* t, int i) { return t->corner[(i + 1) % 3]; }
-inline point edge_to(const triangle* t, int i) { return t->corner[(i + 2) % 3]; }
-inline bool circle_holds(const triangle* t, point p) {
-  return in_circle(t->corner[0], t->corner[1], t->corner[2], p);
+[[gnu::always_inline]] inline point edge_from(const triangle* t, int i) {
+  return corner(t, (i + 1) % 3);
+}
+[[gnu::always_inline]] inline point edge_to(const triangle* t, int i) {
+  return corner(t, (i + 2) % 3);
+}
+[[gnu::always_inline]] inline bool circle_holds(const triangle* t, point p) {
+  return in_circle(corner(t, 0), corner(t, 1), corner(t, 2), p);
 }
 
 struct edge {
@@ -93,10 +100,10 @@ class cavity {
   }
   // Finds the fresh triangle that shares t's edge from its second corner to p.
   void join(triangle* t) {
-    const point shared_corner = t->corner[1];
+    const point second = corner(t, 1);
     for (std::size_t i = 0; i < fresh_.size(); ++i) {
       triangle* const u = fresh_.get(i);
-      if (u->corner[0] == shared_corner) {
+      if (corner(u, 0) == second) {
         t->across[0] = u;
         u->across[1] = t;
         return;

@@ -1,9 +1,10 @@
 // ssca2.cpp -- builds a large directed multigraph's adjacency arrays: many tiny transactions on
 // data that is almost never shared.
 //
-// Source        kernel 1 of the SSCA#2 graph benchmark, as in STAMP (Cao Minh et al., IISWC 2008): vertices in cliques of random sizes, more edges between cliques
-//               the nearer they are, parallel edges. Transactions append to a vertex' incoming
-//               edges, and add each thread's counts to global ones.
+// Source        kernel 1 of the SSCA#2 graph benchmark, as in STAMP (Cao Minh et al., IISWC 2008):
+//               vertices in cliques of random sizes, more edges between cliques the nearer they
+//               are, parallel edges. Transactions append to a vertex' incoming edges, and add each
+//               thread's counts to global ones.
 // Deviations    Ours generates edges sorted by where they start, ahead of the timed region, which
 //               is kernel 1 alone. No weights of text: kernel 1 only carries them.
 // Check         Both directions against arrays that one thread builds, element by element.

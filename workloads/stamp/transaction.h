@@ -19,7 +19,10 @@
 //     are taken, no references: a library form can then make each access a call. So far it is T;
 //   * what a block calls is a template or inline function of ours (the compiler must see it), or is
 //     marked TRANSACTION_PURE: then its accesses are not part of the transaction. Legal for what is
-//     constant, private to the thread, or checked again by transactional reads afterwards.
+//     constant, private to the thread, or checked again by transactional reads afterwards; never
+//     for what the same transaction has written by itself, which a redo log still holds. GCC
+//     inlines nothing into such a function that is not marked, too: where its work takes calls, it
+//     is one call to an unmarked function that does it.
 #pragma once
 
 #include <cstddef>

@@ -84,13 +84,13 @@ class refiner {
   [[nodiscard]] double badness(const triangle* t) const {
     for (int i = 0; i < 3; ++i)
       if (t->across[i] == nullptr && can_split(t, i) &&
-          encroaches(t->corner[i], edge_from(t, i), edge_to(t, i)))
+          encroaches(corner(t, i), edge_from(t, i), edge_to(t, i)))
         return 2;
-    const double cosine = cosine_of_least_angle(t->corner[0], t->corner[1], t->corner[2]);
+    const double cosine = cosine_of_least_angle(corner(t, 0), corner(t, 1), corner(t, 2));
     return cosine > limit_ && circle_holds(t, center(t)) ? cosine : 0;
   }
   static point center(const triangle* t) {
-    return circumcenter(t->corner[0], t->corner[1], t->corner[2]);
+    return circumcenter(corner(t, 0), corner(t, 1), corner(t, 2));
   }
   static bool can_split(const triangle* t, int i) {
     const point a = edge_from(t, i), b = edge_to(t, i);
@@ -101,7 +101,7 @@ class refiner {
     edge split;
     for (int i = 0; i < 3; ++i)
       if (bad->across[i] == nullptr && can_split(bad, i) &&
-          encroaches(bad->corner[i], edge_from(bad, i), edge_to(bad, i)))
+          encroaches(corner(bad, i), edge_from(bad, i), edge_to(bad, i)))
         split = {bad, i};
     point p = center(bad);
     if (split.of == nullptr) split = hole.grow(bad, p);

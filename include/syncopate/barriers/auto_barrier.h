@@ -178,8 +178,8 @@ class auto_barrier {
     sleepers_.fetch_sub(1, std::memory_order_relaxed);  // [X]
   }
 
-  // Only flags need the asymmetric pair: there each participant ends the others' wait. Else only the
-  // last to arrive pays for the fence, and a heavy one by each sleeper would cost far more.
+  // Only flags need the asymmetric pair: there each participant ends the other's wait. Else only
+  // the last to arrive pays for the fence; a heavy one by each sleeper would cost far more.
   bool fence_before_sleep() noexcept {
     if (count_ == 2) return machine::heavy_fence();
     std::atomic_thread_fence(std::memory_order_seq_cst);  // [F]

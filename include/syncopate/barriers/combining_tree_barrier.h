@@ -94,7 +94,7 @@ class combining_tree_barrier {
     return nodes;
   }
 
-  // `index` is a participant at first, then a counter of the level: the one above is index / fan_in.
+  // `index` is a participant at first, then a counter of the level; the one above: index / fan_in.
   void climb(std::uint32_t index, bool leaves) noexcept {
     std::uint32_t first = 0, width = leaves_;
     for (;;) {

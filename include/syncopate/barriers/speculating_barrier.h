@@ -1,5 +1,5 @@
-// speculating_barrier.h -- who arrives early runs ahead into the next phase, for what it brings into
-// the caches.
+// speculating_barrier.h -- who arrives early runs ahead into the next phase, for what it brings
+// into the caches.
 //
 // Source        Izraelevitz, Xiang & Scott, PACT 2017, section III-D, figure 6 (after GNU libgomp).
 //               How we deviate: who runs ahead and reaches a barrier stops there; waiting is a

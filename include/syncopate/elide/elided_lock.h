@@ -37,11 +37,6 @@ namespace detail {
 
 struct no_learning {};
 
-template <class Lock>
-inline constexpr bool never_sleeps = Lock::traits.spins;
-template <template <class> class Lock, class Wait>
-inline constexpr bool never_sleeps<Lock<Wait>> = !Wait::parks;
-
 }  // namespace detail
 
 template <class Lock, retry_policy Policy = policies::standard>
@@ -51,7 +46,7 @@ class elided_lock {
       .fair = fairness::none,
       .timed = Lock::traits.timed,
       .collapses = Lock::traits.collapses,
-      .spins = detail::never_sleeps<Lock>,
+      .spins = never_sleeps<Lock>,
       // pthread's owner field would make every two transactions conflict: the preload library
       // elides by itself.
       .preload = false,

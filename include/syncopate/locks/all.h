@@ -43,7 +43,8 @@ inline constexpr lock_alias paper_names[] = {{"tatas-aahtm", "speculative_tatas"
                                              {"tatas-pri-aahtm", "priority"},
                                              {"ticket-aahtm", "speculative_ticket"},
                                              {"htm-1", "htm_1"},
-                                             {"htm-10", "htm_10"}};
+                                             {"htm-10", "htm_10"},
+                                             {"htm-10-fb-aahtm", "htm_10_fb_aahtm"}};
 
 // Calls visit(lock_entry<Lock>) for every pair, in the order that listings show.
 template <class Visit>

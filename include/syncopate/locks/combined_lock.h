@@ -1,9 +1,9 @@
 // combined_lock.h -- a plain word while few want it, a queue in front of it when many do.
 //
-// Source        Akkan, Lang & Ionkov, LA-UR-13-26575, section V (future work: "choosing the original
-//               method at low core counts and transition to our method at higher core counts"). The
-//               form is that of Linux' queued spin lock (Long & Zijlstra, 2015) without its pending
-//               bit: the first in the queue polls the word.
+// Source        Akkan, Lang & Ionkov, LA-UR-13-26575, section V, future work: the simple method
+//               at low core counts, the scalable one at higher ones. The form is that of Linux'
+//               queued spin lock (Long & Zijlstra, 2015) without its pending bit: the first in the
+//               queue polls the word.
 // Fairness      eventual: FIFO among those in the queue; only a thread that came when nobody queued
 //               can overtake.
 // Space         24 B per lock (adaptive: 40 B); while queuing, one node on the waiter's stack.

@@ -1,13 +1,14 @@
 // one_spinner_lock.h -- FIFO lock on which at most one waiter polls the lock itself.
 //
 // Source        Akkan, Lang & Ionkov, LA-UR-13-26575, section III-A.3, algorithm 2 ("1spinner").
-//               How we deviate: 32 bits for the holder, 12 for the last thread's number and 20 for its
-//               generation (the paper: 16, 8 and 8; other locks advance the generation, too, so
+//               How we deviate: 32 bits for the holder, 12 for the last thread's number and 20 for
+//               its generation (the paper: 16, 8 and 8; other locks advance the generation, too, so
 //               that it wraps around); numbers for threads come from node_pool; a thread that
 //               follows itself waits as well, so that another thread may do the unlock. Strategies
 //               that park wake their sleeper. try_lock() is ours.
 // Fairness      FIFO; bypass bound 0.
-// Space         8 B per lock (with the strategy adaptive 16 B); one 64 B monitor per thread, for all locks together.
+// Space         8 B per lock (with the strategy adaptive 16 B); one 64 B monitor per thread, for
+//               all locks together.
 // Uncontended   lock 1 RMW + 2 loads + 2 stores; unlock 1 store; two cache lines.
 // Contended     O(1) misses per hand-off: the holder's release is seen by one poller; taking the
 //               lock wakes one waiter, who polls from then on.
@@ -36,8 +37,8 @@
 //   [E]  acq_rel exchange of tail_: what the predecessor did before it came (its monitor's
 //        generation) is seen by us; ours by the successor. try_lock() acquires by its load: values
 //        of tail_ are unique (I1), so its RMW finds the same one.
-//   [G]  release store (or exchange) of our generation -- synchronizes with [W]: the successor then finds our
-//        number in head_, or the 0 that we left there, never an older value.
+//   [G]  release store (or exchange) of our generation -- synchronizes with [W]: the successor
+//        then finds our number in head_, or the 0 that we left there, never an older value.
 //   [W]  acquire load of the predecessor's generation.
 //   [X]  relaxed: our own monitor, head_ before [G] publishes it, hints and failed attempts.
 //

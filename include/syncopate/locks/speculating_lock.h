@@ -5,8 +5,8 @@
 //               of sections III-B and III-C. How we deviate: see wait/speculate.h; the number of
 //               threads that run ahead is counted, not estimated by those that have; a control
 //               that measures whether it pays (wait/profit_control.h) is new.
-// Fairness      the lock's. A waiter that runs ahead first is not in line meanwhile, unless the
-//               lock can tell places (draw, ahead, await).
+// Fairness      the lock's, if it can tell places (draw, ahead, await). Else none: a waiter that
+//               runs ahead is not in line meanwhile.
 // Space         the lock's + 40 B, 0 B per waiter.
 // Uncontended   the lock's; at unlock 1 load more, and 1 RMW in 7 of thread-local memory.
 // Contended     up to `runs` runs ahead per waiter, then as the lock.
@@ -16,8 +16,8 @@
 //       nothing; what it writes is never seen by others.
 //   I2  running_ahead_ counts the threads between their decision to run ahead and their return; it
 //       is changed outside of transactions only.
-//   I3  profit_, samples_ and since_ are touched by the holder only; allowed_ is what waiters may
-//       know of them.
+//   I3  profit_, samples_ and since_ are touched by the holder only; forbidden_ is what waiters
+//       may know of them.
 //
 // Memory order (each tag stands at its site below)
 //   [H]  relaxed: a limit or a hint; exclusion is the lock's business.
@@ -56,8 +56,9 @@ template <class Lock, speculation_limits Limits = speculation_limits{}>
 class speculating_lock {
  public:
   static constexpr lock_traits traits{
-      .fair = Lock::traits.fair,
+      .fair = tells_places<Lock> ? Lock::traits.fair : fairness::none,
       .collapses = Lock::traits.collapses,
+      .spins = never_sleeps<Lock>,
       .preload = false,  // wait/speculate.h says why
       .summary = "any lock, whose waiters run ahead in transactions that never commit",
       .source = "Izraelevitz, Xiang & Scott 2017, section III-A"};
@@ -85,7 +86,7 @@ class speculating_lock {
 
   // Whether waiters may run ahead now, as far as profit goes; a hint.
   [[nodiscard]] bool speculates() const noexcept {
-    return !Limits.measure_profit || allowed_.load(std::memory_order_relaxed) != 0;  // [H]
+    return !Limits.measure_profit || forbidden_.load(std::memory_order_relaxed) == 0;  // [H]
   }
 
  private:
@@ -141,12 +142,12 @@ class speculating_lock {
     const std::uint64_t now = machine::ticks();
     if (since_ != 0) profit_.window_ended(now - since_);
     since_ = now;
-    allowed_.store(profit_.speculate() ? 1 : 0, std::memory_order_relaxed);  // [H]
+    forbidden_.store(profit_.speculate() ? 0 : 1, std::memory_order_relaxed);  // [H]
   }
 
   Lock lock_;
   std::atomic<std::uint32_t> running_ahead_{0};
-  std::atomic<std::uint16_t> allowed_{1};
+  std::atomic<std::uint16_t> forbidden_{0};
   std::uint16_t samples_ = 0;
   std::uint64_t since_ = 0;  // when the window began; 0: the first, which has no beginning
   waits::profit_control profit_;

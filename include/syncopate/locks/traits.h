@@ -25,4 +25,12 @@ struct lock_traits {
   std::string_view source;
 };
 
+// Whether waiters of a lock type never sleep: its strategy tells; locks without one say so
+// themselves.
+template <class Lock>
+inline constexpr bool never_sleeps = Lock::traits.spins;
+template <template <class> class Lock, class Wait>
+requires requires { Wait::parks; }
+inline constexpr bool never_sleeps<Lock<Wait>> = !Wait::parks;
+
 }  // namespace syncopate

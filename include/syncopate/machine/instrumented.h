@@ -26,6 +26,8 @@ unsigned syncopate_node() noexcept;
 unsigned syncopate_nodes() noexcept;
 unsigned syncopate_thread_index() noexcept;
 int syncopate_self() noexcept;
+std::uint32_t syncopate_fork_generation() noexcept;
+int syncopate_forked_from() noexcept;
 
 // Waits until done(context, value) holds for a value of the word read with `order`; returns true
 // and that value. Returns false when syncopate_ticks() passes `until` first (0: no limit).
@@ -164,9 +166,10 @@ inline int wake(const void* address, int count, std::uint32_t bitset = FUTEX_BIT
   return ::syncopate_wake(address, count, bitset);
 }
 
-// A program on a modeled machine does not fork.
-[[nodiscard]] inline std::uint32_t fork_generation() noexcept { return 1; }
-[[nodiscard]] inline int forked_from() noexcept { return 0; }
+[[nodiscard]] inline std::uint32_t fork_generation() noexcept {
+  return ::syncopate_fork_generation();
+}
+[[nodiscard]] inline int forked_from() noexcept { return ::syncopate_forked_from(); }
 [[nodiscard]] inline int self() noexcept { return ::syncopate_self(); }
 [[nodiscard]] inline int known_self() noexcept { return ::syncopate_self(); }
 [[nodiscard]] inline bool now_and_then(std::uint32_t period) noexcept {

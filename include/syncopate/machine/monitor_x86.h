@@ -2,7 +2,7 @@
 // cache line is written. All encodings stand here, as bytes: assemblers older than the instructions
 // accept them, and no compiler option is needed. The callers choose by monitor.h's probe.
 //
-// Sources       Intel SDM volume 2: UMONITOR, UMWAIT, TPAUSE; volume 3, 2.1.8 (IA32_UMWAIT_CONTROL).
+// Sources       Intel SDM volume 2: UMONITOR, UMWAIT, TPAUSE, and the system's IA32_UMWAIT_CONTROL.
 //               AMD64 APM volume 3: MONITORX, MWAITX.
 //
 // Deadlines     UMWAIT and TPAUSE take an ABSOLUTE value of the time stamp counter; MWAITX takes

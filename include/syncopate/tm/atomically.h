@@ -8,8 +8,8 @@
 //       to.set(t, to.get(t) + 10);
 //     });
 //
-// The algorithms are those of libitm.so.1 (docs/tm.md), reached through the compilers' interface, so
-// that transactions of this form and compiled ones work on the same data.
+// The algorithms are those of libitm.so.1 (docs/tm.md), reached through the compilers' interface,
+// so that transactions of this form and compiled ones work on the same data.
 #pragma once
 
 #include <cstddef>
@@ -110,9 +110,9 @@ class var {
 
 // Runs body(tx&) as one transaction, again from its start where another one was in the way. An
 // exception that leaves the body commits and passes on. Returns false if the body canceled.
-// Requires: what the body shares with other threads are var<T>s; it makes no object with a destructor
-// that must run while it calls get(), set() or anything of tx (starting again skips destructors).
-// Blocking; where it runs inside of another transaction, the outer one decides.
+// Requires: what the body shares with other threads are var<T>s; it makes no object with a
+// destructor that must run while it calls get(), set() or anything of tx (starting again skips
+// destructors). Blocking; where it runs inside of another transaction, the outer one decides.
 template <class Body>
 [[gnu::noinline]] bool atomically(Body&& body) {
   constexpr std::uint32_t instrumented_code = 1, aborted = 16;

@@ -1,8 +1,8 @@
-/* transaction.h -- L3: what code inside of __transaction_atomic or __transaction_relaxed may ask of the
-   running transaction. C and C++; compile with gcc -fgnu-tm, link with -litm.
+/* transaction.h -- L3: what code inside of __transaction_atomic or __transaction_relaxed may
+   ask of the running transaction. C and C++; compile with gcc -fgnu-tm, link with -litm.
 
-   on_commit and on_abort are part of libitm's interface; GCC's library has them, too, with defects
-   (docs/tm.md). Waiting (SYNCOPATE_TM_RETRY) needs Syncopate's. */
+   on_commit and on_abort are part of libitm's interface; GCC's library has them, too, with
+   defects (docs/tm.md). Waiting (SYNCOPATE_TM_RETRY) needs Syncopate's. */
 #pragma once
 
 #include <pthread.h>
@@ -29,33 +29,36 @@ SYNCOPATE_TM_PURE static inline int syncopate_tm_in_transaction(void) {
   return _ITM_inTransaction() != 0;
 }
 
-/* Calls function(argument) once the outermost transaction has committed, in the order of the calls;
-   at once outside of transactions. Not called if the transaction, or the inner one that asked, rolls
-   back. The function may do anything, begin transactions included. */
-SYNCOPATE_TM_PURE static inline void syncopate_tm_on_commit(void (*function)(void*), void* argument) {
+/* Calls function(argument) once the outermost transaction has committed, in the order of the
+   calls; at once outside of transactions. Not called if the transaction, or the inner one
+   that asked, rolls back. The function may do anything, begin transactions included. */
+SYNCOPATE_TM_PURE static inline void syncopate_tm_on_commit(void (*function)(void*),
+                                                            void* argument) {
   if (_ITM_inTransaction() != 0) _ITM_addUserCommitAction(function, 1, argument);
   else function(argument);
 }
 
-/* Calls function(argument) if the transaction rolls back, the latest first: each time that it begins
-   again as well as when it is canceled. Nothing outside of transactions. */
-SYNCOPATE_TM_PURE static inline void syncopate_tm_on_abort(void (*function)(void*), void* argument) {
+/* Calls function(argument) if the transaction rolls back, the latest first: each time that it
+   begins again as well as when it is canceled. Nothing outside of transactions. */
+SYNCOPATE_TM_PURE static inline void syncopate_tm_on_abort(void (*function)(void*),
+                                                           void* argument) {
   if (_ITM_inTransaction() != 0) _ITM_addUserUndoAction(function, argument);
 }
 
-/* Does not return; but the compiler must not know, or it drops the cancel behind it, and with that the
-   transaction's ability to roll back. */
+/* Does not return; but the compiler must not know, or it drops the cancel behind it, and with
+   that the transaction's ability to roll back. */
 SYNCOPATE_TM_PURE __attribute__((noinline, noclone, unused)) static void syncopate_tm_wait_(void) {
   void (*volatile leave)(int) = _ITM_abortTransaction;
   leave(2);
 }
 
-/* Rolls the transaction back and begins it again after another one has committed. To be written in
-   the transaction itself, not in a function: the compiler has to see that it may roll back. */
-#define SYNCOPATE_TM_RETRY()  \
-  do {                        \
-    syncopate_tm_wait_();     \
-    __transaction_cancel;     \
+/* Rolls the transaction back and begins it again after another one has committed. To be
+   written in the transaction itself, not in a function: the compiler has to see that it may
+   roll back. */
+#define SYNCOPATE_TM_RETRY() \
+  do {                       \
+    syncopate_tm_wait_();    \
+    __transaction_cancel;    \
   } while (0)
 
 /* Wakes by semaphore or condition variable from a transaction: when it has committed. */

@@ -1,9 +1,9 @@
 // adaptive.h -- L1 waiting strategy: spins, sleeps on a monitor, yields or parks, by what waits on
-// this lock or barrier have been like, what sleeping costs here, and whether there are processors to
-// spare. plan.h decides.
+// this lock or barrier have been like, what sleeping costs here, and whether there are processors
+// to spare. plan.h decides.
 //
-// See spin.h for the contract. This strategy is an object that belongs to one lock or barrier and is
-// shared by its waiters, all zero at first. Two forms: `adaptive` for locks, 8 bytes;
+// See spin.h for the contract. This strategy is an object that belongs to one lock or barrier and
+// is shared by its waiters, all zero at first. Two forms: `adaptive` for locks, 8 bytes;
 // `team_adaptive` for barriers, whose waiters wait for each other and so may yield to each other.
 #pragma once
 

@@ -96,8 +96,8 @@ class history {
 // Whether yielding pays at present, for barriers. All zero: it does. A hint as above.
 class yield_history {
  public:
-  // A yield gave the processor to a foreign thread for a whole time slice: for the next waits do not
-  // yield but sleep, which gets it back sooner. Each time for twice as many.
+  // A yield gave the processor to a foreign thread for a whole time slice: for the next waits do
+  // not yield but sleep, which gets it back sooner. Each time for twice as many.
   void avoid() noexcept {
     const std::uint32_t level = std::min(level_.load(std::memory_order_relaxed) + 1, highest_level);
     level_.store(level, std::memory_order_relaxed);
@@ -119,8 +119,8 @@ class yield_history {
   }
 
  private:
-  // Waits without yields: a slice of 3 milliseconds is lost, so at least several milliseconds' worth
-  // of waits of 10 microseconds each; up to a second's.
+  // Waits without yields: a slice of 3 milliseconds is lost, so at least several milliseconds'
+  // worth of waits of 10 microseconds each; up to a second's.
   static constexpr std::uint32_t fewest_waits = 256, highest_level = 9;
 
   std::atomic<std::uint32_t> avoided_{0};  // waits to come without yields

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 namespace syncopate::waits {
 
@@ -21,7 +22,7 @@ class profit_control {
 
   // For the window that runs now.
   [[nodiscard]] constexpr bool speculate() const noexcept {
-    return window_ < trial ? window_ == 0 || window_ == 3 : verdict_;
+    return window_ < trial ? window_ == 0 || window_ == 3 : !loses_;
   }
 
   // The window that ran has ended after `ticks`. All windows have the same number of sections.
@@ -32,34 +33,39 @@ class profit_control {
     }
     // The shortest: one that was interrupted says nothing about the lock.
     std::uint32_t& shortest = shortest_[speculate() ? 1 : 0];
-    shortest = static_cast<std::uint32_t>(std::min<std::uint64_t>(shortest, ticks));
+    const std::uint32_t taken = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(ticks, 1, std::numeric_limits<std::uint32_t>::max()));
+    if (shortest == 0 || taken < shortest) shortest = taken;
     if (++window_ == trial) decide();
   }
 
-  [[nodiscard]] constexpr bool verdict() const noexcept { return verdict_; }
+  // Whether the last trial was in favor of running ahead.
+  [[nodiscard]] constexpr bool verdict() const noexcept { return !loses_; }
 
  private:
   constexpr void begin_trial() noexcept {
     window_ = 0;
-    shortest_[0] = shortest_[1] = UINT32_MAX;
+    shortest_[0] = shortest_[1] = 0;
   }
 
   // Keeps what it has unless the other is better by the margin.
   constexpr void decide() noexcept {
     const std::uint64_t without = shortest_[0], with = shortest_[1];
-    const bool better =
-        verdict_ ? with <= without + without / margin : with + with / margin < without;
-    patience_ =
-        better == verdict_ ? std::min<std::uint16_t>(2 * patience_, most_patience) : least_patience;
+    const bool loses = loses_ ? with + with / margin >= without : with > without + without / margin;
+    patience_ = loses != loses_
+                    ? least_patience
+                    : std::clamp<std::uint16_t>(static_cast<std::uint16_t>(2 * patience_),
+                                                least_patience, most_patience);
     left_ = patience_;
-    verdict_ = better;
+    loses_ = loses;
   }
 
-  std::uint32_t shortest_[2] = {UINT32_MAX, UINT32_MAX};  // ticks, without and with
-  std::uint16_t left_ = 0;                                // windows until the next trial
-  std::uint16_t patience_ = least_patience / 2;
+  // Zero bytes are the initial state, as in all locks.
+  std::uint32_t shortest_[2] = {};  // ticks, without and with; 0: none yet
+  std::uint16_t left_ = 0;          // windows until the next trial
+  std::uint16_t patience_ = 0;
   std::uint8_t window_ = 0;  // of the trial; `trial`: none runs
-  bool verdict_ = true;
+  bool loses_ = false;
 };
 
 }  // namespace syncopate::waits

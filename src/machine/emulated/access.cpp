@@ -27,7 +27,7 @@ void log_range(thread& t, std::uintptr_t at, std::size_t bytes) noexcept {
 
 // The machine's own accesses, by the instrumented parts of the standard library: two threads that end
 // their transactions would wait for each other's lines.
-bool is_own_access() noexcept { return !instrument::in_program(); }
+bool is_own_access() noexcept { return here.own != 0; }
 
 }  // namespace
 

@@ -3,6 +3,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
+
+#include "instrument/pthread/real.h"
 #include "registry.h"
 #include "transaction.h"
 
@@ -10,8 +14,13 @@ namespace syncopate::emulated {
 
 namespace {
 
-// The forking thread is in no transaction: fork() ends it (library_calls.h).
+constinit std::atomic<std::uint32_t> generation{1};
+constinit std::atomic<int> parent_thread{0};  // that forked this process
+
+// fork() has ended the thread's transaction (library_calls.h), but handlers of the program that ran
+// before this one may have begun another: one that took all locks, to keep them over the fork.
 void before_fork() {
+  end_transaction(reason::system_call, __builtin_return_address(0));
   here.inside = here.inside + 1;
   stop_transactions();
   registry.lock();
@@ -35,7 +44,9 @@ void in_child() {
     t->in_use = false;
     t->stack_low = t->stack_top = t->marked_from = 0;
   }
+  generation.fetch_add(1, std::memory_order_relaxed);
   if (here.self != nullptr) {
+    parent_thread.store(here.self->id, std::memory_order_relaxed);
     here.self->id = gettid();
     here.self->marked_from = here.self->stack_top;
   }
@@ -47,3 +58,10 @@ void in_child() {
 void watch_forks() noexcept { pthread_atfork(before_fork, in_parent, in_child); }
 
 }  // namespace syncopate::emulated
+
+SYNCOPATE_EXPORT std::uint32_t syncopate_fork_generation() noexcept {
+  return syncopate::emulated::generation.load(std::memory_order_relaxed);
+}
+SYNCOPATE_EXPORT int syncopate_forked_from() noexcept {
+  return syncopate::emulated::parent_thread.load(std::memory_order_relaxed);
+}

@@ -254,8 +254,7 @@ int redirect_module(dl_phdr_info* info, std::size_t, void*) {
 }  // namespace
 
 void redirect_library_calls() noexcept {
-  const instrument::engine_scope ours;
-  const runtime_scope inside;
+  const own_memory_scope ours;
   const std::lock_guard lock(registry);
   static constinit unsigned long long seen = 0;
   const unsigned long long loaded = libraries_loaded();

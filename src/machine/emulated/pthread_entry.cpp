@@ -35,7 +35,10 @@ Result run_thread(void* given) {
   __libc_free(given);
   enter_thread(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
   observe_thread(reinterpret_cast<const void*>(what.routine), what.argument);
-  return what.routine(what.argument);
+  Result result = what.routine(what.argument);
+  // It may have left a lock elided that it never unlocked: the thread cannot end so.
+  end_transaction(reason::library_call, SYNCOPATE_CALLER);
+  return result;
 }
 
 // Returns: null when there is no memory.

@@ -132,8 +132,7 @@ void add_lines(std::string& all, const totals& of) {
 }
 
 void write_report() {
-  const instrument::engine_scope ours;
-  const runtime_scope inside;
+  const own_memory_scope ours;
   observing = false;
   const totals sums = add_up();
   const std::lock_guard lock(registry);

@@ -1,6 +1,6 @@
 // The program's handlers are called by on_signal(), which stands in for them in the kernel. While
 // the machine's own code runs (runtime_scope) or a transaction, it puts the signal off: it blocks all
-// signals in the context that it returns to, and deliver_signal() sends the signal once more.
+// signals in the context that it returns to, and take_signal() sends the signal once more.
 #include "real_mutex.h"
 #include "signals.h"
 
@@ -172,7 +172,8 @@ void take_signals() noexcept {
   }
 }
 
-void deliver_signal(thread& t) noexcept {
+void take_signal(thread& t) noexcept {
+  end_transaction(reason::signal, nullptr);  // comes here again after the roll-back
   const siginfo_t info = t.signal_info;
   const sigset_t mask = t.signal_mask;
   t.has_signal = false;

@@ -1,4 +1,5 @@
 // startup.cpp -- L0: what has to be there before the program's first access.
+#include "fork.h"
 #include "instrument/libc_range.h"
 #include "instrument/pthread/real.h"
 #include "library_calls.h"
@@ -8,8 +9,6 @@
 #include "report.h"
 #include "shadow.h"
 #include "signals.h"
-#include "system_calls.h"
-#include "fork.h"
 
 namespace syncopate::emulated {
 
@@ -17,9 +16,17 @@ namespace {
 
 constinit bool started = false;
 
+// The unwinder sets itself up at the first exception, with locks and system calls.
+void throw_once() {
+  try {
+    throw 0;
+  } catch (int) {
+  }
+}
+
 // After libc_copy.cpp's, before those of the program and of its libraries, which depend on this one.
 [[gnu::constructor(102)]] void start_machine() {
-  const instrument::engine_scope ours;
+  const own_memory_scope ours;
   read_options();
   make_shadow();
   instrument::find_libc();
@@ -28,6 +35,7 @@ constinit bool started = false;
   enter_thread(0);
   take_signals();
   watch_forks();
+  throw_once();
   redirect_library_calls();
   started = true;
 }

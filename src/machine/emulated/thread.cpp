@@ -91,8 +91,7 @@ void unmark_stack(thread& t) noexcept {
 }
 
 void attend(std::uintptr_t top) noexcept {
-  const instrument::engine_scope ours;
-  const runtime_scope inside;
+  const own_memory_scope ours;
   thread& t = new_record();
   t.id = gettid();
   t.thread_pointer = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());

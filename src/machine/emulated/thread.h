@@ -142,6 +142,7 @@ struct local_state {
   thread* current = nullptr;  // while the thread is in a transaction
   thread* self = nullptr;     // once it is known
   int inside = 0;             // the machine's code runs that must not be left halfway
+  int own = 0;                // what it accesses is no business of transactions
 };
 inline thread_local constinit local_state here [[gnu::tls_model("initial-exec")]];
 
@@ -173,14 +174,21 @@ class runtime_scope {
   runtime_scope& operator=(const runtime_scope&) = delete;
 };
 
-void deliver_signal(thread&) noexcept;  // signals.cpp
+// signals.cpp: has_signal, and nothing is in its way now. In a transaction: ends it first.
+void take_signal(thread&) noexcept;
 
 // While one exists, memory is the machine's own business: what it allocates and writes for itself,
 // also by the instrumented parts of the standard library, belongs to no transaction.
 class own_memory_scope {
  public:
-  own_memory_scope() noexcept : hidden_(here.current) { here.current = nullptr; }
-  ~own_memory_scope() { here.current = hidden_; }
+  own_memory_scope() noexcept : hidden_(here.current) {
+    here.current = nullptr;
+    ++here.own;
+  }
+  ~own_memory_scope() {
+    --here.own;
+    here.current = hidden_;
+  }
   own_memory_scope(const own_memory_scope&) = delete;
   own_memory_scope& operator=(const own_memory_scope&) = delete;
 
@@ -203,9 +211,9 @@ inline runtime_scope::~runtime_scope() {
   here.inside = here.inside - 1;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (here.inside != 0 || here.self == nullptr) return;
-  if (here.current != nullptr && here.current->dispatches_calls) here.current->block_calls = 1;
   if (here.self->has_signal) [[unlikely]]
-    deliver_signal(*here.self);
+    take_signal(*here.self);
+  if (here.current != nullptr && here.current->dispatches_calls) here.current->block_calls = 1;
 }
 
 }  // namespace syncopate::emulated

@@ -211,7 +211,7 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t syncopate_emulated_roll_b
   std::atomic_signal_fence(std::memory_order_seq_cst);
   here.inside = 0;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (t->has_signal) deliver_signal(*t);
+  if (t->has_signal) take_signal(*t);
   return result;
 }
 

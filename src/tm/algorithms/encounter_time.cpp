@@ -1,10 +1,10 @@
 // encounter_time.cpp -- encounter-time locking: a store acquires the ownership record at once and
 // writes in place.
 //
-// Source        Riegel, Fetzer & Felber, "Time-based transactional memory with scalable time bases",
-//               SPAA 2007; Felber, Fetzer & Riegel, TinySTM, PPoPP 2008 (write-through); GCC's
-//               ml_wt. How we deviate: a load looks at the clock again after it has read, so that a
-//               transaction that is doomed never uses what another has made private.
+// Source        Riegel, Fetzer & Felber, "Time-based transactional memory with scalable time
+//               bases", SPAA 2007; Felber, Fetzer & Riegel, TinySTM, PPoPP 2008 (write-through);
+//               GCC's ml_wt. How we deviate: a load looks at the clock again after it has read, so
+//               that a transaction that is doomed never uses what another has made private.
 // Reads         invisible; 2 loads of shared words and 8 B of log per record.
 // Writes        undo log; 1 RMW per record. Commit: 1 RMW on the clock, 1 store per record.
 // Conflicts     writers meet when they write; who finds a record owned gives up.
@@ -12,8 +12,8 @@
 //               (they may not have rolled back yet). Readers are not waited for.
 //
 // Invariants
-//   I1  Memory under a record that nobody owns is committed; a record's version is the clock's value
-//       of the commit that wrote last.
+//   I1  Memory under a record that nobody owns is committed; a record's version is the clock's
+//       value of the commit that wrote last.
 //   I2  All that a transaction has read is what memory held when the clock was its snapshot.
 // Memory order (each tag stands at its site below)
 //   [O]  acquire RMW that owns a record; its total order with [C] makes who does not see `writing`
@@ -51,7 +51,8 @@ struct encounter_time : algorithm<encounter_time> {
       }
       const T value = peek(at);
       std::atomic_thread_fence(std::memory_order_acquire);  // [V]
-      if (__builtin_expect(commits.now.load(std::memory_order_relaxed) != tx->snapshot, 0)) {  // [V]
+      if (__builtin_expect(commits.now.load(std::memory_order_relaxed) != tx->snapshot,
+                           0)) {  // [V]
         extend(tx, cause::read_conflict);
         continue;
       }
@@ -70,7 +71,8 @@ struct encounter_time : algorithm<encounter_time> {
   [[gnu::noinline]] static T load_pieces_for_write(const T* at, transaction* tx) {
     unsigned char bytes[2 * sizeof(u64)];
     for_each_piece(at, sizeof(T), [&](auto* piece, std::size_t offset) {
-      const auto part = load_for_write(const_cast<const std::remove_pointer_t<decltype(piece)>*>(piece), tx);
+      const auto part =
+          load_for_write(const_cast<const std::remove_pointer_t<decltype(piece)>*>(piece), tx);
       std::memcpy(bytes + offset, &part, sizeof part);
     });
     T value;
@@ -79,7 +81,9 @@ struct encounter_time : algorithm<encounter_time> {
   }
   // The record is owned, or the memory is the transaction's own.
   template <class T>
-  static T load_own(const T* at, transaction*) { return peek(at); }
+  static T load_own(const T* at, transaction*) {
+    return peek(at);
+  }
   template <class T>
   static T load_for_write(const T* at, transaction* tx) {
     if (__builtin_expect(!is_aligned(at), 0)) return load_pieces_for_write(at, tx);
@@ -124,7 +128,8 @@ struct encounter_time : algorithm<encounter_time> {
   static void store(T* at, T value, transaction* tx) {
     const address a = reinterpret_cast<address>(at);
     if (__builtin_expect(is_captured(tx, a), 0)) {
-      if (!tx->checkpoints.empty() && !tx->undo.add_block(at, sizeof(T))) restart(tx, cause::memory);
+      if (!tx->checkpoints.empty() && !tx->undo.add_block(at, sizeof(T)))
+        restart(tx, cause::memory);
       return poke(at, value);
     }
     if (__builtin_expect(!is_aligned(at), 0)) return store_block(at, &value, sizeof value, tx);
@@ -139,10 +144,11 @@ struct encounter_time : algorithm<encounter_time> {
     poke(at, value);
   }
 
-  static void begin(transaction* tx) {
+  static u32 begin(transaction* tx) {
     tx->read_orecs.clear();
     tx->snapshot = commits.now.load(std::memory_order_acquire);  // [A]
     tx->seen.store(tx->snapshot, std::memory_order_relaxed);
+    return started;
   }
 
   static bool commit(transaction* tx) {
@@ -166,6 +172,7 @@ struct encounter_time : algorithm<encounter_time> {
 
 }  // namespace
 
-extern const operations encounter_time_operations = make_operations<encounter_time>("encounter_time");
+extern const operations encounter_time_operations =
+    make_operations<encounter_time>("encounter_time");
 
 }  // namespace syncopate::tm

@@ -15,16 +15,20 @@ namespace {
 
 struct alone : algorithm<alone> {
   template <class T>
-  static T load(const T* at, transaction*) { return peek(at); }
+  static T load(const T* at, transaction*) {
+    return peek(at);
+  }
   template <class T>
-  static void store(T* at, T value, transaction*) { poke(at, value); }
+  static void store(T* at, T value, transaction*) {
+    poke(at, value);
+  }
   static void load_block(void* to, const void* from, std::size_t size, transaction*) {
     std::memcpy(to, from, size);
   }
   static void store_block(void* to, const void* from, std::size_t size, transaction*) {
     std::memcpy(to, from, size);
   }
-  static void begin(transaction*) {}
+  static u32 begin(transaction*) { return started; }
   static bool commit(transaction*) { return true; }
   static void roll_back(transaction*) {}
 };
@@ -32,11 +36,14 @@ struct alone : algorithm<alone> {
 struct alone_undo : alone {
   template <class T>
   static void store(T* at, T value, transaction* tx) {
-    if (!is_captured(tx, reinterpret_cast<address>(at)) || !tx->checkpoints.empty()) log(at, sizeof(T), tx);
+    if (!is_captured(tx, reinterpret_cast<address>(at)) || !tx->checkpoints.empty())
+      log(at, sizeof(T), tx);
     poke(at, value);
   }
   template <class T>
-  static void store_again(T* at, T value, transaction* tx) { store(at, value, tx); }
+  static void store_again(T* at, T value, transaction* tx) {
+    store(at, value, tx);
+  }
   static void store_block(void* to, const void* from, std::size_t size, transaction* tx) {
     log(to, size, tx);
     std::memcpy(to, from, size);

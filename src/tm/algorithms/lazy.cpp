@@ -7,18 +7,20 @@
 // Reads         invisible; 2 loads of shared words and 8 B of log per record.
 // Writes        redo log. Commit: 1 RMW + 1 store per record, 1 RMW + 1 store for the clock.
 // Conflicts     found at the next read after another's commit, and at commit.
-// Privatization a commit is over when those with earlier times have written back; a transaction that
-//               is doomed finds the clock changed before it uses what it read.
+// Privatization a commit is over when those with earlier times have written back; a transaction
+//               that is doomed finds the clock changed before it uses what it read.
 //
 // Invariants
-//   I1  From the moment the clock says v, until completed says v, the records of commit v are owned.
+//   I1  From the moment the clock says v, until completed says v, the records of commit v are
+//   owned.
 //   I2  All that a transaction has read is what commits up to its snapshot left.
-//   I3  completed grows by ones: each commit that took a time passes it on, also if it fails.
+//   I3  completed grows by ones: each commit that took a time ends it, also if it fails.
 // Memory order (each tag stands at its site below)
 //   [C]  RMW of the clock after the records are owned: who sees the new time finds them owned.
 //   [V]  acquire fence between a value and the second look at the clock.
 //   [A]  acquire load of a record or the clock.
-//   [D]  release store of completed -- synchronizes with the acquire loads of its waiters.
+//   [D]  seq_cst: two that end at a time each mark their own commit and then look at the other's; one
+//        of them sees both marks. Acquire loads of completed synchronize with its RMW.
 #include "tm/parts/orecs.h"
 #include "tm/parts/patience.h"
 #include "tm/parts/redo.h"
@@ -26,9 +28,20 @@
 namespace syncopate::tm {
 namespace {
 
-void wait_for_predecessors(u64 version) noexcept {
-  for (patience p; commits.completed.load(std::memory_order_acquire) != version - 1;)  // [D]
-    p.wait();
+// Commits that are over, by their times. Whoever ends a commit passes the turn on for all that are
+// over: one that waits and is preempted holds nobody up.
+constexpr u64 slots = 1024;
+constinit std::atomic<u64> over[slots];
+
+void end_commit(u64 version) noexcept {
+  for (patience p; version - commits.completed.load(std::memory_order_acquire) > slots;)
+    p.wait();                                                                                // [D]
+  over[version % slots].store(version, std::memory_order_seq_cst);                           // [D]
+  u64 done = commits.completed.load(std::memory_order_seq_cst);                              // [D]
+  while (over[(done + 1) % slots].load(std::memory_order_seq_cst) == done + 1)               // [D]
+    if (commits.completed.compare_exchange_weak(done, done + 1, std::memory_order_seq_cst))  // [D]
+      ++done;
+  for (patience p; commits.completed.load(std::memory_order_acquire) < version;) p.wait();  // [D]
 }
 
 struct lazy : redo<lazy> {
@@ -38,12 +51,37 @@ struct lazy : redo<lazy> {
     tx->snapshot = now;
   }
 
+  // The fast path calls nothing; everything else is a tail call.
   template <class T>
-  [[gnu::always_inline]] static T read_memory(const T* at, transaction* tx) {
+  static T load(const T* at, transaction* tx) {
+    if (!is_unwritten(at, tx)) return load_slow(at, tx);
+    orec& record = orec_of(reinterpret_cast<address>(at));
+    const u64 seen = record.load(std::memory_order_acquire);  // [A]
+    const T value = peek(at);
+    std::atomic_thread_fence(std::memory_order_acquire);                                 // [V]
+    if (__builtin_expect(commits.now.load(std::memory_order_relaxed) != tx->snapshot ||  // [V]
+                             is_owned(seen) || tx->read_orecs.is_full(),
+                         0))
+      return read_memory(at, tx);
+    if (tx->read_orecs.empty() || tx->read_orecs.back() != &record)
+      tx->read_orecs.push_unchecked(&record);
+    return value;
+  }
+  template <class T>
+  static T load_for_write(const T* at, transaction* tx) {
+    return load(at, tx);
+  }
+  template <class T>
+  static T load_again(const T* at, transaction* tx) {
+    return load(at, tx);
+  }
+
+  template <class T>
+  [[gnu::noinline]] static T read_memory(const T* at, transaction* tx) {
     orec& record = orec_of(reinterpret_cast<address>(at));
     const u64 seen = record.load(std::memory_order_acquire);  // [A]
     T value = peek(at);
-    std::atomic_thread_fence(std::memory_order_acquire);  // [V]
+    std::atomic_thread_fence(std::memory_order_acquire);                                 // [V]
     if (__builtin_expect(commits.now.load(std::memory_order_relaxed) != tx->snapshot ||  // [V]
                              is_owned(seen),
                          0))
@@ -56,7 +94,7 @@ struct lazy : redo<lazy> {
     orec& record = orec_of(reinterpret_cast<address>(at));
     for (patience p;;) {
       if (commits.now.load(std::memory_order_acquire) != tx->snapshot) extend(tx);  // [A]
-      const u64 seen = record.load(std::memory_order_acquire);  // [A]
+      const u64 seen = record.load(std::memory_order_acquire);                      // [A]
       if (is_owned(seen)) {
         p.wait();
         continue;
@@ -67,10 +105,11 @@ struct lazy : redo<lazy> {
     }
   }
 
-  static void begin(transaction* tx) {
+  static u32 begin(transaction* tx) {
     forget(tx);
     tx->read_orecs.clear();
     tx->snapshot = commits.now.load(std::memory_order_acquire);  // [A]
+    return started;
   }
 
   static bool commit(transaction* tx) {
@@ -84,8 +123,7 @@ struct lazy : redo<lazy> {
     } else {
       restore_orecs(tx);
     }
-    wait_for_predecessors(version);
-    commits.completed.store(version, std::memory_order_release);  // [D]
+    end_commit(version);
     return valid;
   }
 

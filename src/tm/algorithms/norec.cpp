@@ -17,7 +17,8 @@
 //   I2  All that a transaction has read was in memory together at a moment when sequence was its
 //       snapshot, an even number.
 // Memory order (each tag stands at its site below)
-//   [S]  acquire load of sequence -- synchronizes with [W]: memory is at least as new as that commit.
+//   [S]  acquire load of sequence -- synchronizes with [W]: memory is at least as new as that
+//     commit.
 //   [V]  acquire fence between reading a value and reading sequence again: if the value came from a
 //        write-back, the odd number before it, or a later one, is seen.
 //   [L]  acquire RMW that makes sequence odd; the release fence behind it keeps the write-back from
@@ -37,10 +38,14 @@ bool may_change(const transaction* tx, address a) noexcept {
   return on_own_stack(tx, a) || tx->allocated.covers(a);
 }
 
-u64 even_sequence() noexcept {
-  u64 now = sequence.load(std::memory_order_acquire);  // [S]
+[[gnu::noinline, gnu::cold]] u64 wait_for_even_sequence() noexcept {
+  u64 now = sequence.load(std::memory_order_acquire);                                  // [S]
   for (patience p; now & 1; now = sequence.load(std::memory_order_acquire)) p.wait();  // [S]
   return now;
+}
+u64 even_sequence() noexcept {
+  const u64 now = sequence.load(std::memory_order_acquire);  // [S]
+  return __builtin_expect((now & 1) == 0, 1) ? now : wait_for_even_sequence();
 }
 
 // Returns a snapshot at which all that was read is still what it was; restarts if there is none.
@@ -49,26 +54,48 @@ u64 even_sequence() noexcept {
     const u64 now = even_sequence();
     for (const logged_value& entry : tx->reads)
       if (entry.at.value() != entry.value && !may_change(tx, entry.at.where())) restart(tx, why);
-    std::atomic_thread_fence(std::memory_order_acquire);                    // [V]
+    std::atomic_thread_fence(std::memory_order_acquire);              // [V]
     if (sequence.load(std::memory_order_relaxed) == now) return now;  // [V]
   }
 }
 
 struct norec : redo<norec> {
+  // The fast path calls nothing, so that it needs no stack frame: everything else is a tail call.
   template <class T>
-  [[gnu::always_inline]] static T read(const T* at, transaction* tx, bool keep) {
-    T value = peek(at);
-    std::atomic_thread_fence(std::memory_order_acquire);  // [V]
-    if (__builtin_expect(sequence.load(std::memory_order_relaxed) != tx->snapshot, 0))  // [V]
-      value = read_moved(at, tx);
-    if (keep && __builtin_expect(!tx->reads.add(at, value), 0)) restart(tx, cause::memory);
+  static T load(const T* at, transaction* tx) {
+    if (!is_unwritten(at, tx)) return load_slow(at, tx);
+    const T value = peek(at);
+    std::atomic_thread_fence(std::memory_order_acquire);                              // [V]
+    if (__builtin_expect(sequence.load(std::memory_order_relaxed) != tx->snapshot ||  // [V]
+                             tx->reads.is_full(),
+                         0))
+      return read_memory(at, tx);
+    tx->reads.push_unchecked({place(at), value});
     return value;
   }
   template <class T>
-  [[gnu::always_inline]] static T read_memory(const T* at, transaction* tx) { return read(at, tx, true); }
-  template <class T>
   static T load_again(const T* at, transaction* tx) {
-    return is_unwritten(at, tx) ? read(at, tx, false) : load_slow(at, tx);
+    if (!is_unwritten(at, tx)) return load_slow(at, tx);
+    const T value = peek(at);
+    std::atomic_thread_fence(std::memory_order_acquire);                                // [V]
+    if (__builtin_expect(sequence.load(std::memory_order_relaxed) != tx->snapshot, 0))  // [V]
+      return read_moved(at, tx);
+    return value;
+  }
+  template <class T>
+  static T load_for_write(const T* at, transaction* tx) {
+    return load(at, tx);
+  }
+
+  // As load(), of bytes that the transaction has not written.
+  template <class T>
+  [[gnu::noinline]] static T read_memory(const T* at, transaction* tx) {
+    T value = peek(at);
+    std::atomic_thread_fence(std::memory_order_acquire);           // [V]
+    if (sequence.load(std::memory_order_relaxed) != tx->snapshot)  // [V]
+      value = read_moved(at, tx);
+    if (__builtin_expect(!tx->reads.add(at, value), 0)) restart(tx, cause::memory);
+    return value;
   }
 
   // Memory has a newer state than the transaction's snapshot.
@@ -82,17 +109,18 @@ struct norec : redo<norec> {
     }
   }
 
-  static void begin(transaction* tx) {
+  static u32 begin(transaction* tx) {
     forget(tx);
     tx->reads.clear();
     tx->snapshot = even_sequence();
+    return started;
   }
 
   static bool commit(transaction* tx) {
     if (tx->writes.empty()) return true;
     while (!sequence.compare_exchange_strong(tx->snapshot, tx->snapshot + 1,
-                                             std::memory_order_acquire,    // [L]
-                                             std::memory_order_relaxed))   // validated next
+                                             std::memory_order_acquire,   // [L]
+                                             std::memory_order_relaxed))  // validated next
       tx->snapshot = validate(tx, cause::commit_conflict);
     std::atomic_thread_fence(std::memory_order_release);  // [L]
     tx->writes.write_back();

@@ -3,15 +3,16 @@
 //
 // Source        Dice, Shalev & Shavit, "Transactional Locking II", DISC 2006. How we deviate:
 //               privatization, which TL2 leaves to the program.
-// Reads         invisible; 2 loads of the record; 8 B of log, none in transactions that the compiler
-//               knows to be read-only.
+// Reads         invisible; 2 loads of the record; 8 B of log, none in transactions that the
+//               compiler knows to be read-only.
 // Writes        redo log. Commit: 1 RMW + 1 store per record, 1 RMW on the clock.
 // Conflicts     whatever is newer than the snapshot, also where it would not matter.
 // Privatization a commit that wrote waits for all transactions that began before it.
 //
 // Memory order (each tag stands at its site below)
-//   [B]  store of the snapshot, full fence, second look at the clock -- against [C] and the loads of
-//        snapshots behind it: a commit that this transaction's snapshot does not have waits for it.
+//   [B]  store of the snapshot, full fence, second look at the clock -- against [C] and the loads
+//        of snapshots behind it: a commit that this transaction's snapshot does not have waits for
+//        it.
 //   [C]  RMW of the clock after the records are owned.
 //   [A]  acquire load of a record -- synchronizes with its release.
 //   [V]  acquire fence between a value and the second look at its record.
@@ -38,13 +39,14 @@ struct tl2 : redo<tl2> {
     return value;
   }
 
-  static void begin(transaction* tx) {
+  static u32 begin(transaction* tx) {
     forget(tx);
     tx->read_orecs.clear();
     do {
-      tx->snapshot = commits.now.load(std::memory_order_acquire);  // [A]
-      tx->seen.store(tx->snapshot, std::memory_order_seq_cst);     // [B]
+      tx->snapshot = commits.now.load(std::memory_order_acquire);           // [A]
+      tx->seen.store(tx->snapshot, std::memory_order_seq_cst);              // [B]
     } while (commits.now.load(std::memory_order_seq_cst) != tx->snapshot);  // [B]
+    return started;
   }
 
   static bool commit(transaction* tx) {

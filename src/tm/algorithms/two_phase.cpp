@@ -14,8 +14,8 @@
 //   bits 56-63     slot + 1 of the thread that writes; it may wait for readers
 //
 // Invariants
-//   I1  A thread touches memory only while it holds the lock: as reader with no other writer entered
-//       at the moment its bit was set, as writer once it was the only reader.
+//   I1  A thread touches memory only while it holds the lock: as reader with no other writer
+//       entered at the moment its bit was set, as writer once it was the only reader.
 //   I2  A thread waits only for threads whose number is higher or that have none; those give up or
 //       end without waiting for it. So nobody waits in a circle, and the lowest number never
 //       gives up.
@@ -56,7 +56,8 @@ u64 number_of(u64 slot) noexcept {
 // The lowest number among those that hold the lock against this transaction.
 u64 lowest_opponent(u64 seen, const transaction* tx, bool readers_too) noexcept {
   u64 lowest = ~u64{0};
-  if (writer_of(seen) != 0 && writer_of(seen) != tx->slot + 1) lowest = number_of(writer_of(seen) - 1);
+  if (writer_of(seen) != 0 && writer_of(seen) != tx->slot + 1)
+    lowest = number_of(writer_of(seen) - 1);
   if (!readers_too) return lowest;
   for (u64 others = seen & readers_mask & ~reader_bit(tx); others != 0; others &= others - 1) {
     const u64 n = number_of(static_cast<u64>(__builtin_ctzll(others)));
@@ -99,7 +100,8 @@ struct two_phase : algorithm<two_phase> {
       seen = lock.load(std::memory_order_relaxed);
       if (writer_of(seen) == 0) {
         if (lock.compare_exchange_weak(seen, seen | as_writer(tx) | reader_bit(tx),
-                                       std::memory_order_acq_rel, std::memory_order_relaxed))  // [L]
+                                       std::memory_order_acq_rel,
+                                       std::memory_order_relaxed))  // [L]
           break;
         continue;
       }
@@ -131,7 +133,8 @@ struct two_phase : algorithm<two_phase> {
   [[gnu::noinline]] static T load_pieces_for_write(const T* at, transaction* tx) {
     unsigned char bytes[2 * sizeof(u64)];
     for_each_piece(at, sizeof(T), [&](auto* piece, std::size_t offset) {
-      const auto part = load_for_write(const_cast<const std::remove_pointer_t<decltype(piece)>*>(piece), tx);
+      const auto part =
+          load_for_write(const_cast<const std::remove_pointer_t<decltype(piece)>*>(piece), tx);
       std::memcpy(bytes + offset, &part, sizeof part);
     });
     T value;
@@ -139,9 +142,13 @@ struct two_phase : algorithm<two_phase> {
     return value;
   }
   template <class T>
-  static T load_again(const T* at, transaction*) { return peek(at); }
+  static T load_again(const T* at, transaction*) {
+    return peek(at);
+  }
   template <class T>
-  static T load_own(const T* at, transaction*) { return peek(at); }
+  static T load_own(const T* at, transaction*) {
+    return peek(at);
+  }
   template <class T>
   static T load_for_write(const T* at, transaction* tx) {
     if (__builtin_expect(!is_aligned(at), 0)) return load_pieces_for_write(at, tx);
@@ -174,8 +181,9 @@ struct two_phase : algorithm<two_phase> {
     poke(at, value);
   }
 
-  static void begin(transaction* tx) {
+  static u32 begin(transaction* tx) {
     if (__builtin_expect(tx->slot >= writer_shift, 0)) restart(tx, cause::unsafe_call);
+    return started;
   }
 
   static void unlock_all(transaction* tx) {

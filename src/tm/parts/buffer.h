@@ -24,12 +24,17 @@ class buffer {
     return end_++;
   }
 
+  [[nodiscard]] bool is_full() const noexcept { return end_ == limit_; }
+  // Requires: !is_full().
+  void push_unchecked(const T& element) noexcept { *end_++ = element; }
+
   // Makes room for `count` more elements. Returns false when there is no memory.
   [[gnu::noinline, gnu::cold]] bool grow(std::size_t count) noexcept {
     const std::size_t used = size();
     std::size_t capacity = limit_ == first_ ? first_capacity : 2 * (limit_ - first_);
     while (capacity < used + count) capacity *= 2;
-    T* const larger = static_cast<T*>(std::realloc(static_cast<void*>(first_), capacity * sizeof(T)));
+    T* const larger =
+        static_cast<T*>(std::realloc(static_cast<void*>(first_), capacity * sizeof(T)));
     if (larger == nullptr) return false;
     first_ = larger;
     end_ = larger + used;
@@ -41,7 +46,9 @@ class buffer {
   // Requires: size <= size().
   void shrink(std::size_t size) noexcept { end_ = first_ + size; }
 
-  [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - first_); }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return static_cast<std::size_t>(end_ - first_);
+  }
   [[nodiscard]] bool empty() const noexcept { return end_ == first_; }
   T* begin() noexcept { return first_; }
   T* end() noexcept { return end_; }

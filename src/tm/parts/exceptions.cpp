@@ -14,19 +14,22 @@ struct syncopate_eh_globals {
 namespace syncopate::tm {
 
 void note_exceptions(exceptions& now) noexcept {
-  now = {};
+  if (now.any) return;
+  now.any = true;
   if (__cxa_get_globals != nullptr) now.uncaught_before = __cxa_get_globals()->uncaught;
 }
 
 void revert_exceptions(exceptions& now, const exceptions& before) noexcept {
+  if (!now.any && now.in_flight == nullptr) return;
   if (now.in_flight != nullptr) {
     if (_Unwind_DeleteException != nullptr) _Unwind_DeleteException(now.in_flight);
     now.in_flight = nullptr;
   }
-  if (__cxa_tm_cleanup != nullptr && (now.unthrown != before.unthrown || now.caught > before.caught))
+  if (__cxa_tm_cleanup != nullptr &&
+      (now.unthrown != before.unthrown || now.caught > before.caught))
     __cxa_tm_cleanup(now.unthrown != before.unthrown ? now.unthrown : nullptr, nullptr,
                      now.caught > before.caught ? now.caught - before.caught : 0);
-  if (__cxa_get_globals != nullptr) __cxa_get_globals()->uncaught = before.uncaught_before;
+  if (now.any && __cxa_get_globals != nullptr) __cxa_get_globals()->uncaught = now.uncaught_before;
   now = before;
 }
 

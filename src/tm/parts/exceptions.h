@@ -7,13 +7,14 @@
 namespace syncopate::tm {
 
 struct exceptions {
-  void* in_flight = nullptr;   // leaves the transaction, which commits (commitTransactionEH)
-  void* unthrown = nullptr;    // allocated; being constructed
-  u32 caught = 0;              // handlers entered and not left
-  u32 uncaught_before = 0;     // the C++ library's count at the beginning
+  void* in_flight = nullptr;  // leaves the transaction, which commits (commitTransactionEH)
+  void* unthrown = nullptr;   // allocated; being constructed
+  u32 caught = 0;             // handlers entered and not left
+  u32 uncaught_before = 0;    // the C++ library's count before the transaction's first exception
+  bool any = false;           // whether there was one
 };
 
-// To be called at the beginning of an outermost transaction that may roll back.
+// To be called before the transaction allocates or catches an exception.
 void note_exceptions(exceptions& now) noexcept;
 
 // Brings the C++ library's lists back to where they were at `before`.

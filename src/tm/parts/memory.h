@@ -57,7 +57,9 @@ class place {
       : bits_(reinterpret_cast<address>(at) | address{__builtin_ctz(sizeof(T))} << size_shift) {}
 
   [[nodiscard]] address where() const noexcept { return bits_ & ~(address{3} << size_shift); }
-  [[nodiscard]] std::size_t size() const noexcept { return std::size_t{1} << (bits_ >> size_shift); }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return std::size_t{1} << (bits_ >> size_shift);
+  }
 
   [[nodiscard]] u64 value() const noexcept {
     switch (bits_ >> size_shift) {

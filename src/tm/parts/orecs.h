@@ -34,8 +34,8 @@ extern constinit commit_clock commits;
 }
 [[nodiscard]] inline u64 version_of(u64 seen) noexcept { return seen >> 1; }
 
-// Enters a record in the read log, unless it was the last to be entered. Returns false when there is
-// no memory.
+// Enters a record in the read log, unless it was the last to be entered. Returns false when there
+// is no memory.
 [[nodiscard, gnu::always_inline]] inline bool note_read(transaction* tx, orec& record) noexcept {
   auto& log = tx->read_orecs;
   if (!log.empty() && log.back() == &record) return true;
@@ -55,8 +55,8 @@ extern constinit commit_clock commits;
   return true;
 }
 
-// Owns the records of all words in the redo log. Returns false where another transaction owns one, or
-// there is no memory; those owned so far are in tx->owned.
+// Owns the records of all words in the redo log. Returns false where another transaction owns one,
+// or there is no memory; those owned so far are in tx->owned.
 [[nodiscard]] inline bool own_writes(transaction* tx) noexcept {
   for (const redo_entry& e : tx->writes) {
     orec& record = orec_of(e.word);

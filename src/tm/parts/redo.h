@@ -1,5 +1,5 @@
-// redo.h -- L3: what all algorithms with a redo log do alike: stores go to the log, loads look there
-// first.
+// redo.h -- L3: what all algorithms with a redo log do alike: stores go to the log, loads look
+// there first.
 //
 // A class derived from redo<A> is an algorithm; A::read_memory(at, tx) reads bytes that the
 // transaction has not written.
@@ -43,18 +43,27 @@ struct redo : algorithm<A> {
     return static_cast<T>((A::read_memory(at, tx) & static_cast<T>(~mask)) | (written & mask));
   }
 
+  // A local variable whose address the program has given away, in a function that is older than the
+  // transaction. It may be handed to a transaction_pure function next (marshaling), which reads
+  // memory and not the log; and other threads may know it, so that it cannot be written in place.
+  // The transaction runs alone instead.
+  static bool is_older_stack(const transaction* tx, address a) {
+    return a - tx->stack_begin < tx->stack_above;
+  }
+
   template <class T>
   static void store(T* at, T value, transaction* tx) {
     const address a = reinterpret_cast<address>(at);
     tx->filter |= filter_bit(a);
     if (__builtin_expect(is_captured(tx, a), 0)) return store_captured(at, value, tx);
+    if (__builtin_expect(is_older_stack(tx, a), 0)) restart(tx, cause::unsafe_call);
     if (__builtin_expect(!is_aligned(at), 0))
       return algorithm<A>::store_block(at, &value, sizeof value, tx);
     const unsigned shift = 8 * (a & 7);
     const u64 mask = (~u64{0} >> (64 - 8 * sizeof(T))) << shift;
-    if (__builtin_expect(!tx->writes.put(a & ~address{7}, u64{value} << shift, mask,
-                                         !tx->checkpoints.empty()),
-                         0))
+    if (__builtin_expect(
+            !tx->writes.put(a & ~address{7}, u64{value} << shift, mask, !tx->checkpoints.empty()),
+            0))
       restart(tx, cause::memory);
   }
 

@@ -26,7 +26,8 @@ class value_log : public buffer<logged_value> {
   // Logs what is at `at` now. Returns false when there is no memory.
   [[nodiscard]] bool add_block(const void* at, std::size_t size) noexcept {
     bool stored = true;
-    for_each_piece(at, size, [&](auto* piece, std::size_t) { stored = stored && add(piece, peek(piece)); });
+    for_each_piece(at, size,
+                   [&](auto* piece, std::size_t) { stored = stored && add(piece, peek(piece)); });
     return stored;
   }
 

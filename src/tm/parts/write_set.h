@@ -17,7 +17,7 @@ namespace syncopate::tm {
 struct redo_entry {
   address word;  // a multiple of eight
   u64 value;
-  u64 mask;      // 0xff for each byte to be written
+  u64 mask;  // 0xff for each byte to be written
 };
 
 class write_set {
@@ -63,7 +63,8 @@ class write_set {
   }
   static void write(const redo_entry& e) noexcept {
     if (e.mask == ~u64{0}) return poke(reinterpret_cast<u64*>(e.word), e.value);
-    if (e.mask == 0xffff'ffff) return poke(reinterpret_cast<u32*>(e.word), static_cast<u32>(e.value));
+    if (e.mask == 0xffff'ffff)
+      return poke(reinterpret_cast<u32*>(e.word), static_cast<u32>(e.value));
     if (e.mask == 0xffff'ffffull << 32)
       return poke(reinterpret_cast<u32*>(e.word + 4), static_cast<u32>(e.value >> 32));
     for (unsigned byte = 0; byte < word_size; ++byte)
@@ -120,7 +121,9 @@ class write_set {
     redo_entry entry;
   };
 
-  [[nodiscard]] std::size_t capacity() const noexcept { return slots_ ? std::size_t{mask_} + 1 : 0; }
+  [[nodiscard]] std::size_t capacity() const noexcept {
+    return slots_ ? std::size_t{mask_} + 1 : 0;
+  }
   [[nodiscard]] u32 slot_of(address word) const noexcept {
     return static_cast<u32>((word >> 3) * 0x9e3779b97f4a7c15u >> 40) & mask_;
   }

@@ -70,7 +70,7 @@ void count_abort(const machine::htm::status& why) noexcept {
 }
 
 bool leave_section(const void* lock) noexcept {
-  if (!elide::try_leave(lock, nullptr)) return false;
+  if (!elide::try_leave(lock)) return false;
   if (__builtin_expect(record::enabled, 0) && !elide::section::active()) {
     ++current_section.counts.committed;
     record::elided(current_section.lock, current_section.counts);

@@ -8,8 +8,8 @@
 
 namespace syncopate::tm {
 
-// In place: programs may call transaction_pure functions on what the transaction has written, as GCC's
-// library lets them.
+// In place: programs may call transaction_pure functions on what the transaction has written, as
+// GCC's library lets them.
 extern const operations encounter_time_operations;
 
 namespace adaptive {

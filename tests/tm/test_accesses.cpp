@@ -1,6 +1,6 @@
 // Every load, store, log and block copy of the interface, called by name inside of transactions
 // that could be canceled, at aligned and unaligned places.
-// Options: -mavx -Wno-psabi
+// Options: -mavx -Wno-psabi -Wno-maybe-uninitialized
 #include "check.h"
 
 #include <cstdint>
@@ -81,7 +81,6 @@ volatile bool never = false;
 [[gnu::transaction_pure]] void set_never() { never = true; }
 
 alignas(64) unsigned char shared[256], before[256];
-unsigned char result[256];
 
 void fill(unsigned start) {
   for (unsigned i = 0; i < sizeof shared; ++i)
@@ -308,8 +307,6 @@ int main() {
     test_memmoveRtaRWtaR(10, 13, size);
     test_memmoveRtaRWtaW(13, 10, size);
     test_memmoveRtaRWtaW(10, 13, size);
-    test_memmoveRtaWWn(13, 10, size);
-    test_memmoveRtaWWn(10, 13, size);
     test_memmoveRtaWWt(13, 10, size);
     test_memmoveRtaWWt(10, 13, size);
     test_memmoveRtaWWtaR(13, 10, size);

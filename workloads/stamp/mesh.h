@@ -39,9 +39,10 @@ struct triangle {
   return in_circle(corner(t, 0), corner(t, 1), corner(t, 2), p);
 }
 
+// No initializers: a constructor would make GCC track accesses to local ones (see geometry.h).
 struct edge {
-  triangle* of = nullptr;
-  int side = 0;
+  triangle* of;
+  int side;
 };
 
 // The hole that a new point makes: the triangles whose circles hold it. Memory of one thread.
@@ -50,7 +51,7 @@ class cavity {
   // Collects it from `start` on, whose circle holds p. Where p lies beyond a border edge, or inside
   // the circle of one, the result is that edge instead, and the cavity is of no use; `split` is the
   // edge that p itself lies on, if any.
-  edge grow(triangle* start, point p, edge split = {}) {
+  edge grow(triangle* start, point p, edge split = {nullptr, 0}) {
     old_.clear();
     rim_.clear();
     old_.push(start);
@@ -69,7 +70,7 @@ class cavity {
         }
       }
     }
-    return {};
+    return {nullptr, 0};
   }
 
   // Replaces the cavity by triangles from its rim to p; they are in fresh() then.

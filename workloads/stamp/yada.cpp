@@ -98,7 +98,7 @@ class refiner {
   }
 
   void refine(triangle* bad, cavity& hole) {
-    edge split;
+    edge split{nullptr, 0};
     for (int i = 0; i < 3; ++i)
       if (bad->across[i] == nullptr && can_split(bad, i) &&
           encroaches(corner(bad, i), edge_from(bad, i), edge_to(bad, i)))

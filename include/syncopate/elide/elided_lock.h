@@ -88,7 +88,7 @@ class elided_lock {
 
   // Requires: the calling thread holds the lock, or is in the section that it elided.
   [[gnu::always_inline]] void unlock() noexcept {
-    if (__builtin_expect(control::is_off(), 1) || !try_leave(this, lesson())) lock_.unlock();
+    if (__builtin_expect(control::is_off(), 1) || !try_leave(this)) lock_.unlock();
   }
 
   // Whether a thread holds the lock really; a hint.

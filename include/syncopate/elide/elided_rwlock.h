@@ -43,7 +43,7 @@ class elided_rwlock {
   }
   // Requires: the calling thread holds the lock exclusively, or has elided that.
   [[gnu::always_inline]] void unlock() noexcept {
-    if (__builtin_expect(control::is_off(), 1) || !try_leave(as_writer(), lesson())) lock_.unlock();
+    if (__builtin_expect(control::is_off(), 1) || !try_leave(as_writer())) lock_.unlock();
   }
 
   // ---- shared ----
@@ -61,8 +61,7 @@ class elided_rwlock {
   }
   // Requires: the calling thread holds the lock shared, or has elided that.
   [[gnu::always_inline]] void unlock_shared() noexcept {
-    if (__builtin_expect(control::is_off(), 1) || !try_leave(as_reader(), lesson()))
-      lock_.unlock_shared();
+    if (__builtin_expect(control::is_off(), 1) || !try_leave(as_reader())) lock_.unlock_shared();
   }
 
   // Whether somebody holds the lock really; hints.

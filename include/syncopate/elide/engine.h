@@ -78,7 +78,11 @@ enum class start : unsigned char { begin, nested, no };
   if (section::active()) return start::nested;
   const mode now = control::now();
   if (now == mode::off || waits::speculation::active()) return start::no;
-  if (lesson == nullptr || now == mode::always || lesson->pays()) return start::begin;
+  if (lesson == nullptr) return start::begin;
+  if (lesson->pays() || now == mode::always) {
+    lesson->begins();
+    return start::begin;
+  }
   lesson->skipped();
   return start::no;
 }
@@ -180,11 +184,11 @@ template <class IsFree>
 }
 
 // Ends the section of the lock if the calling thread runs it in a transaction; commits when it was
-// the outermost. Returns whether it did; else the lock is to be released as without elision.
-[[nodiscard, gnu::noinline]] inline bool try_leave(const void* lock, learning* lesson) noexcept {
+// the outermost. Returns whether it did; else the lock is to be released as without elision. Uses
+// the address only: after the commit another thread may have freed the lock.
+[[nodiscard, gnu::noinline]] inline bool try_leave(const void* lock) noexcept {
   if (!section::active() || !open_sections::remove(lock)) return false;
   section::commit();
-  if (lesson != nullptr && !section::active()) lesson->committed();
   return true;
 }
 

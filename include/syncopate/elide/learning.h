@@ -3,9 +3,11 @@
 // After failures (sections that ran under the lock because their transactions would not commit)
 // elision is left out for a number of acquisitions that doubles twice with each further failure;
 // then it is tried again. Each commit makes up for half a failure, so that elision stays on where
-// fewer than one section in three fails.
+// fewer than one section in three fails. A commit is credited when the section begins, and taken
+// back if it fails: once it has committed, the lock may be gone.
 //
-// State     bits 12-15 level: 0 all is well; grows by 2 with a failure, shrinks by 1 with a commit
+// State     bits 12-15 level: 0 all is well; shrinks by 1 with each beginning, grows by 3 with a
+//           failure
 //           bits 0-11  how many acquisitions are still to take the lock without trying
 // All-zero bits are a lock about which nothing is known. Every bit pattern is a valid state: what
 // two threads write at the same time may be lost, and costs an attempt more or less. Written
@@ -25,9 +27,9 @@ namespace syncopate::elide {
 namespace lesson {
 inline constexpr unsigned level_shift = 12;
 inline constexpr std::uint16_t skip_mask = 0x0fff;
-inline constexpr unsigned highest = 12;   // leaves out 4,095 acquisitions
-inline constexpr unsigned tolerated = 3;  // up to this level nothing is left out
-inline constexpr unsigned per_failure = 2;
+inline constexpr unsigned highest = 13;   // leaves out 4,095 acquisitions
+inline constexpr unsigned tolerated = 4;  // up to this level nothing is left out
+inline constexpr unsigned per_failure = 3;
 
 constexpr unsigned level(std::uint16_t state) noexcept { return state >> level_shift; }
 constexpr unsigned skips(std::uint16_t state) noexcept { return state & skip_mask; }
@@ -48,11 +50,11 @@ constexpr std::uint16_t after_skip(std::uint16_t state) noexcept {
 constexpr std::uint16_t after_failure(std::uint16_t state) noexcept {
   if (skips(state) != 0) return state;
   const unsigned next = level(state) + per_failure < highest ? level(state) + per_failure : highest;
-  return make(next, next <= tolerated ? 0 : (1u << next) - 1);
+  return make(next, next <= tolerated ? 0 : (1u << (next - 1)) - 1);
 }
 
-// A section committed.
-constexpr std::uint16_t after_commit(std::uint16_t state) noexcept {
+// A section begins its first transaction, and will commit for all one knows.
+constexpr std::uint16_t after_begin(std::uint16_t state) noexcept {
   return level(state) == 0 ? state : make(level(state) - 1, skips(state));
 }
 }  // namespace lesson
@@ -65,7 +67,7 @@ class learning {
   // Requires: the calling thread is in no transaction.
   void skipped() noexcept { become(lesson::after_skip); }
   void failed() noexcept { become(lesson::after_failure); }
-  void committed() noexcept { become(lesson::after_commit); }
+  void begins() noexcept { become(lesson::after_begin); }
 
  private:
   [[nodiscard]] std::uint16_t load() const noexcept {

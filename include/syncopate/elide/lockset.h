@@ -147,7 +147,7 @@ class lockset_base {
 
   // Requires: the calling thread holds the set, or is in the section that elided it.
   void unlock() {
-    if (control::is_off() || !try_leave(this, nullptr)) give_all(set());
+    if (control::is_off() || !try_leave(this)) give_all(set());
   }
 
  private:

@@ -19,8 +19,8 @@
 //   [C]  RMW of the clock after the records are owned: who sees the new time finds them owned.
 //   [V]  acquire fence between a value and the second look at the clock.
 //   [A]  acquire load of a record or the clock.
-//   [D]  seq_cst: two that end at a time each mark their own commit and then look at the other's; one
-//        of them sees both marks. Acquire loads of completed synchronize with its RMW.
+//   [D]  seq_cst: two that end at a time each mark their own commit and then look at the other's;
+//        one of them sees both marks. Acquire loads of completed synchronize with its RMW.
 #include "tm/parts/orecs.h"
 #include "tm/parts/patience.h"
 #include "tm/parts/redo.h"

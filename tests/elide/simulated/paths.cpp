@@ -246,11 +246,11 @@ void recursive() {
   };
   for (int i = 0; i < sections; ++i) {
     REQUIRE(enter() && enter() && enter());
-    REQUIRE(elide::try_leave(&lock, nullptr) && elide::try_leave(&lock, nullptr));
+    REQUIRE(elide::try_leave(&lock) && elide::try_leave(&lock));
     REQUIRE(section::active());
-    REQUIRE(elide::try_leave(&lock, nullptr));
+    REQUIRE(elide::try_leave(&lock));
     REQUIRE(!section::active());
-    REQUIRE(!elide::try_leave(&lock, nullptr));
+    REQUIRE(!elide::try_leave(&lock));
   }
 }
 

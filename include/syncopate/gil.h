@@ -1,0 +1,78 @@
+/* gil.h -- L3: a global interpreter lock that threads do not wait for; for runtimes in C.
+ *
+ * A runtime keeps its one big lock: each thread is inside while it runs interpreter code, lets go
+ * around what may block, and yields at points where others may see its state. Behind these calls
+ * the lock is either taken, or elided: the code between two yields runs as a hardware transaction
+ * (docs/gil.md). elide/gil.h is the same for C++.
+ *
+ *   attach, enter, { yield ... }, leave, detach         each thread
+ *   block_begin, (system call that may sleep), block_end  inside
+ *
+ * One file of the runtime, in C++, includes <syncopate/elide/gil_c_interface.h>, which defines
+ * them. All return 0, or an error number with nothing done: the caller's bugs are reported once on
+ * standard error and never end the program.
+ */
+#ifndef SYNCOPATE_GIL_H
+#define SYNCOPATE_GIL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a thread has for itself, in cache lines of its own (256 B: the longest of any machine
+ * that we know). Only `countdown` is for others than the component. */
+struct syncopate_gil_thread {
+  int64_t countdown; /* yield points to pass until the next one has work to do */
+  uint32_t state;    /* syncopate::elide::gil_state */
+  uint32_t point;    /* of the table: where the transaction began */
+  uint32_t length;   /* yield points it was to have */
+  uint32_t generation;
+  uint64_t since;        /* ticks: when this stay began to do useful work */
+  uint64_t slice;        /* ticks: when the lock was taken */
+  uint64_t fallen;       /* whether the lock was taken after aborts */
+  uint64_t useful;       /* ticks, as the next ones: see syncopate::elide::gil_cycles */
+  uint64_t aborted;
+  uint64_t waiting;
+  uint64_t overhead;
+  struct syncopate_gil_record* records; /* per yield point */
+} __attribute__((aligned(256)));
+
+extern __thread struct syncopate_gil_thread syncopate_gil_self;
+
+/* Makes the calling thread known, outside of the lock. ENOMEM; EDEADLK: it is known already. */
+int syncopate_gil_attach(void);
+/* The reverse. EPERM: not attached, or inside. */
+int syncopate_gil_detach(void);
+
+/* Enters: until leave() or the next yield the calling thread runs as if alone. `pc` is the place,
+ * for learning; any address that stands for it. Blocks. EPERM: not attached; EDEADLK: inside
+ * already; EOWNERDEAD: this process was forked while a thread that it has not was inside. */
+int syncopate_gil_enter(const void* pc);
+/* EPERM: not inside. */
+int syncopate_gil_leave(void);
+
+/* Around what may block, or lasts long and needs nothing of the interpreter: leave, enter again. */
+int syncopate_gil_block_begin(void);
+int syncopate_gil_block_end(const void* pc);
+
+/* Returns with the lock really held: what follows cannot be undone, or does not fit into a
+ * transaction (garbage collection, output). A transaction starts over to that end. EPERM. */
+int syncopate_gil_needs_lock(void);
+
+int syncopate_gil_yield_slow(const void* pc);
+
+/* A yield point: others may run, and may see and change all that the lock protects. EPERM: not
+ * inside; nothing happens. */
+static inline int syncopate_gil_yield(const void* pc) {
+  return --syncopate_gil_self.countdown <= 0 ? syncopate_gil_yield_slow(pc) : 0;
+}
+
+/* Prints the statistics as SYNCOPATE_GIL_STATS asks (docs/gil.md); nothing unless asked. */
+void syncopate_gil_report(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

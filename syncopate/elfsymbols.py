@@ -43,6 +43,14 @@ class SymbolTable:
         """The link-time address of the variable of that (mangled) name."""
         return next((start for start, _, text in self._objects if text == name), None)
 
+    def variables(self, name: str) -> list[tuple[int, int]]:
+        """(link-time address, bytes) of every variable of that name, as reports write it."""
+        return _named(self._objects, name)
+
+    def functions(self, name: str) -> list[tuple[int, int]]:
+        """The same for functions; a C++ function's parameters may be left out."""
+        return _named(self._functions, name)
+
     def _load(self, path: str) -> str | None:
         """Adds the symbols of `path`. Returns its build id in hex, when it has one."""
         header = elf.read_header(path)
@@ -86,6 +94,17 @@ class SymbolTable:
             end = data.find(b"\0", names + name)
             text = data[names + name : end].decode("utf-8", "replace")
             table.append((value, size, text))
+
+
+def _named(table: list[tuple[int, int, str]], name: str) -> list[tuple[int, int]]:
+    # A symbol stands in both tables of a file that is not stripped.
+    return sorted(
+        {
+            (start, size or 1)
+            for start, size, symbol in table
+            if symbol == name or name in (plain := demangle(symbol), plain.partition("(")[0])
+        }
+    )
 
 
 def _covering(table: list[tuple[int, int, str]], address: int) -> tuple[str, int] | None:

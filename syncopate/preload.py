@@ -35,6 +35,13 @@ def environment(path: str, lock: str | None, default: str, verbose: bool) -> dic
     return environ
 
 
+def without(path: str, environ: dict[str, str]) -> dict[str, str]:
+    """The environment for a program that has our locks linked in: not preloaded as well."""
+    others = [entry for entry in environ.get("LD_PRELOAD", "").split(":") if entry != path]
+    rest = {key: value for key, value in environ.items() if key != "LD_PRELOAD"}
+    return rest | ({"LD_PRELOAD": ":".join(others)} if any(others) else {})
+
+
 ELIDE_MODES = ("auto", "always", "off")
 ELIDE_POLICIES = ("auto", "standard", "htm_1", "htm_10", "htm_10_fb_aahtm")  # elide/retry_policy.h
 

@@ -1,5 +1,6 @@
 """Which program a command line starts, and whether a preload library can act on it."""
 
+import mmap
 import os
 import stat
 
@@ -34,6 +35,18 @@ def _check_executable(path: str) -> None:
         raise Failure(f"{path} is a directory; name the program in it", NOT_EXECUTABLE)
     if not os.access(path, os.X_OK):
         raise Failure(f"{path} is not executable; try `chmod +x` on it", NOT_EXECUTABLE)
+
+
+def is_emulated(path: str) -> bool:
+    """Whether the program was built for the emulated machine: its locks are ours already."""
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                return False
+            with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as contents:
+                return contents.find(b"libsyncopate-emulated.so") >= 0
+    except OSError:
+        return False
 
 
 def check_preloadable(path: str, library: str) -> None:

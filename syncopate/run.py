@@ -8,8 +8,8 @@ from syncopate.errors import BAD_USE, NOT_EXECUTABLE, Failure
 from syncopate.options import FLAG, VALUE, read_options
 
 HELP = """\
-usage: syncopate run [--lock NAME[:WAIT]] [--elide MODE] [--omp] [--tm ALGORITHM]
-                     [--verbose] [--force] [--] PROGRAM [ARG...]
+usage: syncopate run [--lock NAME[:WAIT]] [--elide MODE] [--policy FILE] [--omp]
+                     [--tm ALGORITHM] [--verbose] [--force] [--] PROGRAM [ARG...]
 
 Runs PROGRAM unmodified with the chosen lock behind every pthread mutex, condition variable,
 reader-writer lock and spin lock. The process becomes PROGRAM: its exit status, signals and streams
@@ -21,6 +21,7 @@ are its own.
                           run critical sections as hardware transactions: auto (where they commit
                           and pay), always, off; how often to try: auto, standard, htm_1, htm_10
                           (default: $SYNCOPATE_ELIDE, else auto)
+      --policy FILE       which single locks are to elide, or not (docs/elision.md)
 """
 HELP_REST = """\
       --tm ALGORITHM      for programs compiled with -fgnu-tm: our libitm.so.1 in place of GCC's,
@@ -35,6 +36,7 @@ Exit status: PROGRAM's own; 2 bad use, 126 PROGRAM not executable, 127 PROGRAM n
 OPTIONS = {
     "--lock": VALUE,
     "--elide": VALUE,
+    "--policy": VALUE,
     **openmp.OPTIONS,
     "--tm": VALUE,
     "--verbose": FLAG,
@@ -60,12 +62,19 @@ def main(arguments: list[str]) -> int:
     environ = preload.environment(library, options.get("--lock"), "auto", "--verbose" in options)
     if "--elide" in options:
         preload.choose_elision(environ, options["--elide"])
+    if "--policy" in options:
+        from syncopate import policy
+
+        entries = policy.read(options["--policy"])
+        environ["SYNCOPATE_SITES"] = policy.sites(entries, program.find_program(command[0]))
     if openmp.wanted(options):
         openmp.choose(environ, options)
     if "--tm" in options:
         environ = transactions.environment(environ, options["--tm"])
     path = program.find_program(command[0])
-    if "--force" not in options:
+    if program.is_emulated(path):
+        environ = preload.without(library, environ)
+    elif "--force" not in options:
         program.check_preloadable(path, library)
     preload.restore_signals()
     start(path, command, environ)

@@ -16,6 +16,8 @@
 #include <syncopate/elide/elided_lock.h>
 #include <syncopate/locks/tatas_lock.h>
 
+#include <span>
+
 namespace {
 using namespace workloads;
 namespace elide = syncopate::elide;

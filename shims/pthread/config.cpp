@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "pthread/elision.h"
+#include "pthread/policy.h"
 #include "pthread/say.h"
 #include "record/recorder.h"
 
@@ -78,6 +79,7 @@ namespace {
          "'; using auto (`syncopate list` shows the names)"});
   report_elision(current_mode() == mode::pass);
   if (current_mode() == mode::pass) return;
+  if (config.elides) read_policy();
   // System calls that a sandbox entered later may refuse are made now.
   (void)machine::may_spin();
   (void)machine::self();

@@ -4,6 +4,7 @@
 //   SYNCOPATE_LOCK=name[:wait]     which lock algorithm stands behind normal mutexes
 //   SYNCOPATE_ELIDE=auto|always|off          run critical sections as transactions where those commit
 //   SYNCOPATE_ELIDE_POLICY=name    how often to try (elide/retry_policy.h)
+//   SYNCOPATE_SITES=...            which locks are to elide or not (policy.h)
 //   SYNCOPATE_RECORD=file          record waits into that file
 //   SYNCOPATE_VERBOSE=1            one line on standard error at the start
 #pragma once

@@ -10,8 +10,8 @@
 
 // Where the mode lies, one byte of elide::mode's values, for whoever changes it from outside
 // (`syncopate elide PID off`); null where nothing is elided.
-extern "C" __attribute__((visibility("default"))) std::atomic<unsigned char>*
-    syncopate_elision_mode;
+extern "C" __attribute__((visibility("default")))
+std::atomic<unsigned char>* syncopate_elision_mode;
 constinit std::atomic<unsigned char>* syncopate_elision_mode = nullptr;
 
 namespace syncopate::shim {

@@ -37,20 +37,20 @@ enum class patience : bool { none, full };  // none: for try and timed locking, 
 template <class IsFree, class Identify>
 [[nodiscard, gnu::always_inline]] inline elide::entry enter_section(const elide::subject& what,
                                                                     patience how,
-                                                                    elide::learning& lesson,
+                                                                    elide::learning* lesson,
                                                                     IsFree is_free,
                                                                     Identify identify) noexcept {
   const elide::retry_policy policy =
       how == patience::full ? elision_policy : elide::once(elision_policy);
   const auto await_free = [&] { return elide::detail::await_free(policy, is_free); };
   if (__builtin_expect(!record::enabled, 1)) {
-    const elide::entry end = elide::enter(what, policy, &lesson, is_free, await_free);
+    const elide::entry end = elide::enter(what, policy, lesson, is_free, await_free);
     if (end == elide::entry::aborted) machine::htm::fell_back();
     return end;
   }
   if (!elide::section::active()) current_section = {identify(), {}};
   const elide::on_abort counts(count_abort);
-  const elide::entry end = elide::enter(what, policy, &lesson, is_free, await_free);
+  const elide::entry end = elide::enter(what, policy, lesson, is_free, await_free);
   if (end == elide::entry::aborted) {
     machine::htm::fell_back();
     ++current_section.counts.fell_back;

@@ -121,12 +121,15 @@ int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why)
 // Requires: the calling thread does not hold the mutex.
 elide::entry elide_section(pthread_mutex_t* m, mutex_object& o, patience how) {
   return enter_section(
-      {m, is_recursive(o)}, how, o.lesson(), [&o] { return !config.lock->is_locked(state_of(o)); },
-      [m, &o] { return identify(m, o); });
+      {m, is_recursive(o)}, how, (o.choice() & always_elide) != 0 ? nullptr : &o.lesson(),
+      [&o] { return !config.lock->is_locked(state_of(o)); }, [m, &o] { return identify(m, o); });
 }
 
 bool elides(pthread_mutex_t* m, mutex_object& o, patience how) {
-  return __builtin_expect(config.elides, 0) && elide_section(m, o, how) == elide::entry::elided;
+  if (__builtin_expect(!config.elides, 1)) return false;
+  if (has_policy && o.choice() == 0) o.keep_choice(choose(m, nullptr));
+  if ((o.choice() & never_elide) != 0) return false;
+  return elide_section(m, o, how) == elide::entry::elided;
 }
 
 // ---- every kind ---------------------------------------------------------------------------------
@@ -294,6 +297,8 @@ SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexa
   } else if (const int result = real::pthread_mutex_init(m, attributes); result != 0) {
     return result;
   }
+  if (has_policy && !mutex_object::of(m).belongs_to_glibc())
+    mutex_object::of(m).keep_choice(choose(m, __builtin_return_address(0)));
   if (record::enabled) {
     mutex_object& o = mutex_object::of(m);
     if (!o.belongs_to_glibc())

@@ -25,6 +25,8 @@
 
 #include <pthread.h>
 
+#include "pthread/policy.h"
+
 namespace syncopate::shim {
 
 struct mutex_object {
@@ -58,6 +60,16 @@ struct mutex_object {
   // Bits that glibc leaves alone; little-endian, as every machine that has transactions.
   elide::learning& lesson() noexcept {
     return *reinterpret_cast<elide::learning*>(reinterpret_cast<char*>(&kind) + 2);
+  }
+
+  // Three bits between the two; glibc's own flags lie below.
+  static constexpr unsigned choice_shift = 8;
+  [[nodiscard]] unsigned choice() const noexcept {
+    return static_cast<unsigned>(kind) >> choice_shift & (asked | never_elide | always_elide);
+  }
+  // By its creator, or by whoever uses it first: two may write the same.
+  void keep_choice(unsigned chosen) noexcept {
+    __atomic_or_fetch(&kind, static_cast<int>(chosen << choice_shift), __ATOMIC_RELAXED);
   }
 
   auto_lock& as_auto() noexcept { return *reinterpret_cast<auto_lock*>(this); }

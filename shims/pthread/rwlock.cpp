@@ -6,7 +6,7 @@
 //           32  auto_rwlock: fork generation
 //           40  record id    44  acquisitions (recording)
 //           48  __flags      the kind, as glibc's init leaves it
-//           52  what elision has learned of the lock
+//           52  what elision has learned of the lock    54  policy.h's choice
 
 #include <syncopate/rwlocks/auto_rwlock.h>
 
@@ -20,6 +20,7 @@
 #include "pthread/elision.h"
 #include "pthread/export.h"
 #include "pthread/mutex.h"
+#include "pthread/policy.h"
 #include "pthread/real.h"
 #include "record/recorder.h"
 
@@ -46,6 +47,7 @@ struct rwlock_object {
   std::uint32_t count;
   unsigned kind;
   elide::learning lesson;
+  std::uint16_t choice;
 };
 static_assert(sizeof(rwlock_object) <= sizeof(pthread_rwlock_t));
 static_assert(offsetof(rwlock_object, shared) == offsetof(pthread_rwlock_t, __data.__shared));
@@ -90,6 +92,8 @@ bool is_free_for(rwlock_object& o, side which) {
 
 bool elides(pthread_rwlock_t* l, rwlock_object& o, side which, patience how) {
   if (__builtin_expect(!config.elides, 1)) return false;
+  if (has_policy && o.choice == 0) o.choice = choose(l, nullptr);
+  if ((o.choice & never_elide) != 0) return false;
   const side other = which == side::write ? side::read : side::write;
   // What excludes the one that this thread runs already, only the lock itself can answer.
   if (elide::section::active() && elide::open_sections::contains(section_of(l, other)))
@@ -97,7 +101,8 @@ bool elides(pthread_rwlock_t* l, rwlock_object& o, side which, patience how) {
   // It would wait for itself.
   if (o.ours().exclusive_owner() == machine::self()) return false;
   return enter_section(
-             {section_of(l, which), which == side::read}, how, o.lesson,
+             {section_of(l, which), which == side::read}, how,
+             (o.choice & always_elide) != 0 ? nullptr : &o.lesson,
              [&o, which] { return is_free_for(o, which); },
              [l, &o] { return record::identify(object_kind::rwlock, 0, l, &o.slot); }) ==
          elide::entry::elided;
@@ -205,6 +210,7 @@ SYNCOPATE_EXPORT int pthread_rwlock_init(pthread_rwlock_t* l,
     return result;
   }
   rwlock_object& o = rwlock_object::of(l);
+  if (has_policy && o.shared == 0) o.choice = choose(l, __builtin_return_address(0));
   if (record::enabled && o.shared == 0)
     record::object_created(object_kind::rwlock, 0, l, &o.slot, __builtin_return_address(0));
   return 0;

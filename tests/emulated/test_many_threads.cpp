@@ -29,8 +29,10 @@ void more_threads_than_slots() {
 // All at the same time: those beyond the slots are refused, and say so as an interrupt does.
 void all_at_once() {
   constexpr int threads = 60;
-  unseen tried, inside, refused;
+  unseen ready, tried, inside, refused;
   run_threads(threads, [&](unsigned) {
+    ready.add(1);  // else the start of later threads would doom earlier ones, and wait for them
+    ready.await(threads);
     const htm::status s = htm::begin();
     if (s.started()) {
       inside.add(1);

@@ -16,7 +16,11 @@ void count_access(thread& t, place where) noexcept {
 
 // Entries of at most 8 bytes, of sizes that roll_back() can store at once.
 void log_range(thread& t, std::uintptr_t at, std::size_t bytes) noexcept {
-  t.undo.reserve(t.undo.size() + bytes / 8 + 4);
+  {
+    const runtime_scope inside;
+    t.undo.reserve(t.undo.size() + bytes / 8 + 4);
+  }
+  // Outside of the scope: the program's address may be a bad one.
   for (; bytes >= 8; at += 8, bytes -= 8) log_old(t, at, 8);
   for (unsigned size = 4; size != 0; size /= 2) {
     if ((bytes & size) == 0) continue;
@@ -85,9 +89,7 @@ void write_inside(std::uintptr_t at, std::size_t bytes, place where) noexcept {
     acquire_for_write(t, l, where);
   }
   count_access(t, where);
-  if (own_stack) return;
-  const runtime_scope inside;
-  log_range(t, at, bytes);
+  if (!own_stack) log_range(t, at, bytes);
 }
 
 }  // namespace syncopate::emulated

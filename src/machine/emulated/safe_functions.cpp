@@ -19,6 +19,10 @@ constexpr std::string_view names[] = {
     "_Unwind_RaiseException",
     "_Unwind_Resume",
     "_Unwind_Resume_or_Rethrow",
+    // libstdc++'s, which only call pthread_cond_...: these are this library's, and seen.
+    "_ZNSt18condition_variable10notify_allEv",
+    "_ZNSt18condition_variable10notify_oneEv",
+    "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE",
     "_ZNSt6chrono3_V212steady_clock3nowEv",
     "_ZNSt6chrono3_V212system_clock3nowEv",
     "_ZSt18uncaught_exceptionv",

@@ -1,0 +1,441 @@
+// gil.h -- L3: the global lock of an interpreter, elided: the code between two yield points runs as
+// a hardware transaction, whose length adapts to each yield point.
+//
+// Source        Odaira, Castanos & Tomari, "Eliminating Global Interpreter Locks in Ruby through
+//               Hardware Transactional Memory", PPoPP 2014, figures 1 and 2 (here), 3
+//               (gil_lengths.h). How we deviate: a thread that is alone finds that out at every
+//               1024th yield point, not at each, so that a yield is one decrement; what is beyond
+//               the paper in the choice of lengths is told in gil_lengths.h.
+// Fairness      the lock's.
+// Space         192 KB for the lock; 64 KB per attached thread, of which what is used is touched.
+// Uncontended   a yield: 1 decrement. A thread alone holds the lock and gives it up for nobody.
+//
+// State of a thread
+//   detached -> outside    attach()            outside -> detached   detach()
+//   outside -> elided      enter(), yield()    elided -> outside     leave(), yield(): commit
+//   outside -> holding     enter(), yield()    holding -> outside    leave(), yield(): release
+//
+// Invariants
+//   I1  acquired_ != 0 exactly while a thread is `holding`, but for the steps of acquire() and
+//       release(), in which nobody runs interpreter code.
+//   I2  A transaction has read acquired_ == 0 in it. So a thread that acquires aborts it.
+//   I3  A thread's own data (syncopate_gil_thread) is in nobody else's footprint, and `elided` is
+//       written inside the transaction: an abort takes it back to `outside`.
+//   I4  points_ and the records are touched outside of transactions only (gil_points.h, I1).
+//
+// Memory order (each tag stands at its site below)
+//   [S]  seq_cst RMW of acquired_ when the lock is taken: aborts the transactions of I2 before the
+//        holder reads anything; what a transaction has committed is seen.
+//   [R]  release store of acquired_ -- synchronizes with [A].
+//   [A]  acquire load of acquired_ that finds 0: the last holder's work happens-before ours.
+//   [L]  relaxed: live_ and waiting_ are hints about how to go on; they publish nothing.
+//
+// Checked by    tests/check/gil_check.cpp (exclusion between elided, holding and blocked threads
+//               under every interleaving and abort), tests/gil.
+#pragma once
+
+#include <syncopate/elide/gil_options.h>
+#include <syncopate/elide/gil_points.h>
+#include <syncopate/elide/gil_retry.h>
+#include <syncopate/elide/section.h>
+#include <syncopate/gil.h>
+#include <syncopate/locks/auto_lock.h>
+#include <syncopate/machine.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include <unistd.h>
+
+namespace syncopate::elide {
+
+using gil_thread = ::syncopate_gil_thread;
+
+enum class gil_state : std::uint32_t { detached, outside, elided, holding };
+
+// How transactions are had. What the program's machine offers, as nested sections.
+struct gil_machine_backend {
+  [[nodiscard]] static bool usable() noexcept { return machine::htm::commits(); }
+  [[nodiscard, gnu::always_inline]] static machine::htm::status begin() noexcept {
+    return section::begin();
+  }
+  static void commit() noexcept { section::commit(); }
+  [[nodiscard]] static bool active() noexcept { return section::active(); }
+  template <abort_code Code>
+  static void abort() noexcept {
+    section::abort<Code>();
+  }
+};
+
+template <class Lock = auto_lock, class Backend = gil_machine_backend>
+class gil {
+ public:
+  explicit gil(const gil_options& options) noexcept : options_(options) {
+    elides_ = options.elided && Backend::usable();
+    if (elides_) overhead_ = measure_overhead();
+  }
+  gil(const gil&) = delete;
+  gil& operator=(const gil&) = delete;
+
+  // The functions of <syncopate/gil.h>, for the calling thread, whose data `me` is.
+  int attach(gil_thread& me) noexcept {
+    if (state_of(me) != gil_state::detached) return misuse(EDEADLK, "attached twice");
+    auto* const records = static_cast<gil_record*>(std::calloc(gil_points::size, sizeof(gil_record)));
+    if (records == nullptr) return ENOMEM;
+    me = {};
+    me.records = records;
+    me.generation = machine::fork_generation();
+    set_state(me, gil_state::outside);
+    live_.fetch_add(1, std::memory_order_relaxed);  // [L]
+    return 0;
+  }
+
+  int detach(gil_thread& me) noexcept {
+    if (state_of(me) != gil_state::outside) return misuse(EPERM, "detached while not outside");
+    live_.fetch_sub(1, std::memory_order_relaxed);  // [L]
+    add_to_totals(me);
+    std::free(me.records);
+    me = {};
+    return 0;
+  }
+
+  int enter(gil_thread& me, const void* pc) noexcept {
+    if (me.generation != machine::fork_generation()) {
+      if (state_of(me) == gil_state::detached) return misuse(EPERM, "entered by a stranger");
+      if (const int error = adopt(me)) return error;
+    }
+    if (state_of(me) != gil_state::outside) return misuse(EDEADLK, "entered twice");
+    me.since = machine::ticks();
+    begin(me, pc);
+    return 0;
+  }
+
+  int leave(gil_thread& me) noexcept {
+    if (!inside(me)) return misuse(EPERM, "left by a thread that is not inside");
+    adopt_if_forked(me);
+    end(me);
+    me.countdown = 0;
+    return 0;
+  }
+
+  int yield(gil_thread& me, const void* pc) noexcept {
+    return --me.countdown <= 0 ? yield_slow(me, pc) : 0;
+  }
+
+  // Figure 2, lines 9 to 13.
+  int yield_slow(gil_thread& me, const void* pc) noexcept {
+    me.countdown = 0;
+    if (!inside(me)) return misuse(EPERM, "yielded by a thread that is not inside");
+    adopt_if_forked(me);
+    if (state_of(me) == gil_state::holding && stays(me)) return 0;
+    end(me);
+    begin(me, pc);
+    return 0;
+  }
+
+  int needs_lock(gil_thread& me) noexcept {
+    if (!inside(me)) return misuse(EPERM, "asked for the lock by a thread that is not inside");
+    if (state_of(me) == gil_state::elided) Backend::template abort<abort_code::needs_lock>();
+    return 0;
+  }
+
+  [[nodiscard]] static gil_state state_of(const gil_thread& me) noexcept {
+    return static_cast<gil_state>(me.state);
+  }
+  [[nodiscard]] static bool inside(const gil_thread& me) noexcept {
+    return me.state >= static_cast<std::uint32_t>(gil_state::elided);
+  }
+  [[nodiscard]] bool elides() const noexcept { return elides_; }
+  [[nodiscard]] const gil_options& options() const noexcept { return options_; }
+  [[nodiscard]] const gil_points& points() const noexcept { return points_; }
+  [[nodiscard]] std::uint64_t overhead() const noexcept { return overhead_; }
+
+  // Of the threads that have detached. Requires: nobody detaches meanwhile.
+  [[nodiscard]] const gil_record& total(std::uint32_t point) const noexcept {
+    return totals_[point];
+  }
+  [[nodiscard]] const gil_cycles& cycles() const noexcept { return cycles_; }
+  [[nodiscard]] const gil_history& history() const noexcept { return history_; }
+
+ private:
+  // ---- figure 1 ----
+
+  void begin(gil_thread& me, const void* pc) noexcept {
+    me.fallen = 0;
+    if (!elides_) return hold(me);
+    if (Backend::active()) return begin_nested(me);
+    if (live_.load(std::memory_order_relaxed) <= 1) return hold(me);  // [L]
+    set_length(me, pc);
+    if (is_acquired() && spin_and_acquire(me)) return;
+    attempt(me);
+  }
+
+  void attempt(gil_thread& me) noexcept {
+    gil_tally left = options_.retries;
+    bool first = true;
+    for (;;) {
+      lap(me, me.overhead);
+      const machine::htm::status s = Backend::begin();
+      if (s.started()) {
+        if (is_acquired()) Backend::template abort<abort_code::lock_held>();
+        set_state(me, gil_state::elided);
+        return;
+      }
+      if (!retries(me, left, s, first)) return;
+      first = false;
+    }
+  }
+
+  // The abort path, lines 16 to 36. Returns false when the thread holds the lock.
+  [[gnu::noinline]] bool retries(gil_thread& me, gil_tally& left, const machine::htm::status& s,
+                                 bool first) noexcept {
+    count_abort(me, s, lap(me, me.aborted));
+    if (first) {
+      const length_state known = points_.state(me.point);
+      change(me.point, known, lengths::first_abort(known, lengths()));
+    }
+    const gil_decision next = after_abort(left, s, is_acquired());
+    left = next.left;
+    if (next.step == gil_step::retry) return true;
+    if (next.step == gil_step::wait_then_retry) return !spin_and_acquire(me);
+    machine::htm::fell_back();
+    acquire(me, true);
+    return false;
+  }
+
+  // Lines 40 to 45. Returns whether the lock was acquired; else it was seen free.
+  bool spin_and_acquire(gil_thread& me) noexcept {
+    lap(me, me.overhead);
+    auto is_free = [](std::uint32_t v) { return v == 0; };
+    if (machine::may_spin() &&
+        machine::wait_until(acquired_, std::memory_order_acquire, is_free,  // [A]
+                            me.since + options_.patience)) {
+      lap(me, me.waiting);
+      return false;
+    }
+    acquire(me, true);
+    return true;
+  }
+
+  void acquire(gil_thread& me, bool fallen) noexcept {
+    lap(me, me.overhead);
+    if (!lock_.try_lock()) {
+      waiting_.fetch_add(1, std::memory_order_relaxed);  // [L]
+      lock_.lock();
+      waiting_.fetch_sub(1, std::memory_order_relaxed);  // [L]
+    }
+    acquired_.exchange(1, std::memory_order_seq_cst);  // [S]
+    set_state(me, gil_state::holding);
+    lap(me, me.waiting);
+    me.slice = me.since;
+    me.fallen = fallen;
+    if (fallen) ++me.records[me.point].fallbacks;
+  }
+
+  void release(gil_thread& me) noexcept {
+    set_state(me, gil_state::outside);
+    acquired_.store(0, std::memory_order_release);  // [R]
+    lock_.unlock();
+  }
+
+  // The lock, without an attempt.
+  void hold(gil_thread& me) noexcept {
+    me.countdown = options_.look;
+    acquire(me, false);
+  }
+
+  // Inside a transaction of the caller's: an abort goes back to its begin, not here.
+  void begin_nested(gil_thread& me) noexcept {
+    if (is_acquired() || !Backend::begin().started())
+      Backend::template abort<abort_code::inner_held>();
+    me.countdown = options_.look;
+    set_state(me, gil_state::elided);
+  }
+
+  [[nodiscard]] bool is_acquired() const noexcept {
+    return acquired_.load(std::memory_order_acquire) != 0;  // [A]
+  }
+
+  // ---- figure 2 ----
+
+  void end(gil_thread& me) noexcept {
+    const bool held = state_of(me) == gil_state::holding;
+    if (held) {
+      release(me);
+    } else {
+      set_state(me, gil_state::outside);
+      Backend::commit();
+    }
+    const std::uint64_t spent = lap(me, me.useful);
+    if (held && me.fallen) lose(me, spent * others());
+  }
+
+  // Whether a holder goes on holding at a yield point: alone, or, without elision, in its slice.
+  [[nodiscard]] bool stays(gil_thread& me) noexcept {
+    const bool alone = live_.load(std::memory_order_relaxed) <= 1;  // [L]
+    if (elides_ ? !alone
+                : !alone && waiting_.load(std::memory_order_relaxed) != 0 &&  // [L]
+                      machine::ticks() - me.slice >= options_.slice)
+      return false;
+    me.countdown = options_.look;
+    return true;
+  }
+
+  // ---- figure 3, and what is learned beyond it ----
+
+  [[nodiscard]] const length_options& lengths() const noexcept { return options_.lengths; }
+
+  void set_length(gil_thread& me, const void* pc) noexcept {
+    me.point = points_.find(pc);
+    gil_record& mine = me.records[me.point];
+    ++mine.begins;
+    const length_state before = points_.state(me.point);
+    length_state s = lengths::begins(before, lengths());
+    if (lengths().rule == length_rule::balancing && ++mine.begun >= batch) {
+      s = lengths::learn(s, mine.begun, mine.lost, lengths());
+      mine.begun = mine.lost = 0;
+    }
+    change(me.point, before, s);
+    me.length = s.length;
+    me.countdown = s.length;
+  }
+
+  void change(std::uint32_t point, length_state before, length_state after) noexcept {
+    if (after == before) return;
+    points_.set_state(point, after);
+    if (after.length != before.length) history_.add({machine::ticks(), point, after.length});
+  }
+
+  void count_abort(gil_thread& me, const machine::htm::status& s, std::uint64_t spent) noexcept {
+    const gil_abort why = kind_of(s);
+    ++me.records[me.point].aborts[static_cast<unsigned>(why)];
+    lose(me, spent);
+  }
+
+  // Time that the length at me.point has cost, for balancing; in eighths of what a transaction
+  // costs. Much at once is learned at once.
+  void lose(gil_thread& me, std::uint64_t spent) noexcept {
+    if (lengths().rule != length_rule::balancing) return;
+    gil_record& mine = me.records[me.point];
+    const std::uint64_t eighths = spent * 8 / overhead_ + mine.lost;
+    mine.lost = eighths < most_lost ? static_cast<std::uint32_t>(eighths) : most_lost;
+    if (mine.lost < 8u * lengths().window) return;
+    const length_state known = points_.state(me.point);
+    change(me.point, known, lengths::learn(known, mine.begun, mine.lost, lengths()));
+    mine.begun = mine.lost = 0;
+  }
+
+  // Threads that stand still while the lock is held.
+  [[nodiscard]] std::uint64_t others() const noexcept {
+    const std::uint32_t live = live_.load(std::memory_order_relaxed);  // [L]
+    return live > 1 ? live - 1 : 0;
+  }
+
+  [[nodiscard]] static gil_abort kind_of(const machine::htm::status& s) noexcept {
+    switch (s.why) {
+      case machine::htm::cause::conflict: return gil_abort::conflict;
+      case machine::htm::cause::capacity: return gil_abort::capacity;
+      case machine::htm::cause::explicit_:
+        if (s.code == static_cast<unsigned char>(abort_code::lock_held)) return gil_abort::lock_held;
+        return detail::is_persistent(s) ? gil_abort::needs_lock : gil_abort::explicit_;
+      default: return gil_abort::other;
+    }
+  }
+
+  // What an empty transaction costs, in ticks: the best of some.
+  [[nodiscard]] static std::uint64_t measure_overhead() noexcept {
+    std::uint64_t best = UINT64_MAX;
+    for (int i = 0; i < 32; ++i) {
+      const std::uint64_t start = machine::ticks();
+      if (!Backend::begin().started()) continue;
+      Backend::commit();
+      const std::uint64_t took = machine::ticks() - start;
+      best = took < best ? took : best;
+    }
+    constexpr std::uint64_t guess = 100;
+    return best == UINT64_MAX || best == 0 ? guess : best;
+  }
+
+  // ---- statistics, misuse, fork ----
+
+  // Adds the time since the last boundary to one of the thread's sums. Returns it, in ticks.
+  static std::uint64_t lap(gil_thread& me, std::uint64_t& sum) noexcept {
+    const std::uint64_t now = machine::ticks(), spent = now - me.since;
+    me.since = now;
+    sum += spent;
+    return spent;
+  }
+
+  void add_to_totals(const gil_thread& me) noexcept {
+    totals_lock_.lock();
+    for (std::uint32_t i = 0; i < gil_points::size; ++i) {
+      if (me.records[i].begins == 0 && me.records[i].fallbacks == 0) continue;
+      totals_[i].begins += me.records[i].begins;
+      totals_[i].fallbacks += me.records[i].fallbacks;
+      for (unsigned k = 0; k < gil_abort_names.size(); ++k)
+        totals_[i].aborts[k] += me.records[i].aborts[k];
+    }
+    cycles_.useful += me.useful;
+    cycles_.aborted += me.aborted;
+    cycles_.waiting += me.waiting;
+    cycles_.overhead += me.overhead;
+    totals_lock_.unlock();
+  }
+
+  // The caller's bug: one line, the first time.
+  [[gnu::noinline, gnu::cold]] int misuse(int error, const char* what) noexcept {
+    if (!complained_.exchange(true, std::memory_order_relaxed)) {  // [L]
+      char line[120];
+      const int length = std::snprintf(line, sizeof line, "syncopate: interpreter lock %p: %s\n",
+                                       static_cast<void*>(this), what);
+      if (length > 0) (void)!::write(STDERR_FILENO, line, static_cast<std::size_t>(length));
+    }
+    return error;
+  }
+
+  void adopt_if_forked(gil_thread& me) noexcept {
+    if (__builtin_expect(me.generation != machine::fork_generation(), 0)) (void)adopt(me);
+  }
+
+  // In a forked child, of whose threads only this one is left. Whether it forked inside: then it
+  // holds the lock, since no transaction survives a system call.
+  [[gnu::noinline, gnu::cold]] int adopt(gil_thread& me) noexcept {
+    const bool holding = state_of(me) == gil_state::holding;
+    if (!holding && is_acquired()) return misuse(EOWNERDEAD, "forked while another was inside");
+    std::construct_at(&lock_);
+    if (holding) lock_.lock();
+    live_.store(1, std::memory_order_relaxed);     // [L]
+    waiting_.store(0, std::memory_order_relaxed);  // [L]
+    me.generation = machine::fork_generation();
+    return 0;
+  }
+
+  static void set_state(gil_thread& me, gil_state s) noexcept {
+    me.state = static_cast<std::uint32_t>(s);
+  }
+
+  static constexpr std::uint32_t batch = 16;  // transactions that a thread counts by itself
+  static constexpr std::uint32_t most_lost = 1u << 24;
+
+  // Lines of their own, also on machines whose lines have 256 bytes: every transaction reads
+  // acquired_.
+  alignas(256) std::atomic<std::uint32_t> acquired_{0};
+  alignas(256) Lock lock_;
+  alignas(256) std::atomic<std::uint32_t> live_{0};
+  alignas(256) std::atomic<std::uint32_t> waiting_{0};
+  alignas(256) gil_options options_;
+  bool elides_ = false;
+  std::uint64_t overhead_ = 1;
+  gil_points points_;
+  std::atomic<bool> complained_{false};
+  Lock totals_lock_;
+  gil_record totals_[gil_points::size] = {};
+  gil_cycles cycles_;
+  gil_history history_;
+};
+
+}  // namespace syncopate::elide

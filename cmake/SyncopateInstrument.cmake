@@ -24,6 +24,7 @@ set(SYNCOPATE_INSTRUMENT_OPTIONS_CLANG
   "SHELL:-mllvm -tsan-instrument-func-entry-exit=0"
   "SHELL:-mllvm -tsan-distinguish-volatile=1"
   "SHELL:-mllvm -tsan-instrument-read-before-write=1"
+  -mprefer-vector-width=128  # wider accesses are not instrumented
   -mcx16)  # else 16-byte atomics are calls of libatomic, which no machine sees
 function(syncopate_instrument target)
   target_compile_options(${target} PRIVATE ${SYNCOPATE_INSTRUMENT_OPTIONS}

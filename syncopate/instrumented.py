@@ -61,7 +61,7 @@ def compile_flags(is_clang: bool, given: list[str]) -> tuple[list[str], list[str
     if is_clang:
         for choice in (*choices, "instrument-read-before-write=1"):
             after += ["-mllvm", f"-tsan-{choice}"]
-        after.append("-mcx16")
+        after += ["-mcx16", "-mprefer-vector-width=128"]
         if not any(word.startswith("-gdwarf") for word in given):
             before.append("-gdwarf-4")  # elfutils 0.188 misreads clang's DWARF 5 range lists
     else:

@@ -8,8 +8,7 @@
 // are integers, so that the sum is exact whatever the order.
 #include "common.h"
 
-#include <syncopate/elide/elided_lock.h>
-#include <syncopate/locks/tatas_lock.h>
+#include <syncopate/locks/htm_lock.h>
 
 namespace {
 using namespace workloads;
@@ -73,7 +72,7 @@ void update(mesh& m, std::uint64_t first, std::uint64_t last, Small& small, Larg
 }
 
 // The paper's choice: five attempts, then the lock.
-using elided_lock = syncopate::elide::elided_lock<syncopate::tatas_lock<>>;
+using elided_lock = syncopate::htm_lock<5>;
 
 struct locks {
   named_lock& critical;

@@ -1,4 +1,5 @@
-"""Each workload, natively and with tiny parameters: its line of JSON, and what must hold in it."""
+"""Each workload with tiny parameters: its line of JSON, and what must hold in it. Natively, and on
+the emulated and the simulated machine."""
 
 import json
 import os
@@ -12,18 +13,33 @@ LOCKS = ("pthread", "mcs:monitor", "one_spinner", "speculative_tatas", "speculat
          "priority", "htm_1", "htm_10")  # fmt: skip
 BARRIERS = ("futex", "poll_then_futex", "central", "dissemination", "two_level")
 MODES = ("small_atomic", "small_critical", "large_critical", "small_tm", "large_tm")
+COUNTERS = ("mutex", "atomic", "privatize", "elided", "coarsened", "adaptive")
+SOLVERS = ("mutex", "try", "barrier", "elided", "lockset", "try_lockset", "coarsened", "adaptive")
+MACHINES = {  # and what their programs are told
+    "emulated": {"SYNCOPATE_ELIDE": "always"},
+    "simulated": {"SYNCOPATE_MACHINE": "haswell-4c8t", "SYNCOPATE_QUIET": "1"},
+}
+BUILT = [name for name in MACHINES if (BUILD / f"array_bench.{name}").exists()]
 
 
-def run(program: str, **parameters) -> subprocess.CompletedProcess:
+def run(program: str, machine: str = "", stats: str = "", **parameters):
+    """The finished process. `stats`: where the machine's report is to be written."""
     words = [word for name, value in parameters.items() for word in (f"--{name}", str(value))]
+    suffix = f".{machine}" if machine else ""
+    settings = MACHINES.get(machine, {}) | ({"SYNCOPATE_STATS": stats} if stats else {})
     return subprocess.run(
-        [BUILD / program, *words], capture_output=True, text=True, timeout=120, check=False
+        [BUILD / (program + suffix), *words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=os.environ | settings,
     )
 
 
-def measure(program: str, **parameters) -> dict:
+def measure(program: str, machine: str = "", stats: str = "", **parameters) -> dict:
     """The program's line of JSON, checked for what every workload promises."""
-    done = run(program, **parameters)
+    done = run(program, machine, stats, **parameters)
     assert done.returncode == 0, done.stdout + done.stderr
     (line,) = done.stdout.splitlines()
     result = json.loads(line)
@@ -79,6 +95,67 @@ def test_clomp_tm(mode):
         assert result["per_thread"] == [n * 2 * 64 * scatters for n in (5, 5, 6)]
 
 
+@pytest.mark.parametrize("variant", COUNTERS)
+def test_histogram(variant):
+    for threads in (1, 3):
+        sizes = {"pixels": 2000, "bins": 100, "granularity": 7}
+        result = measure("histogram", variant=variant, threads=threads, **sizes)
+        assert result["operations"] == 2000
+        assert result["variant"] == variant
+
+
+@pytest.mark.parametrize("variant", SOLVERS)
+def test_physics_solver(variant):
+    for threads in (1, 3):
+        result = measure("physics_solver", variant=variant, threads=threads, steps=2)
+        assert result["operations"] == 2 * 1024
+        assert (result["groups"] > 1) == (variant == "barrier")
+
+
+# Every workload, and what of it runs transactions.
+ON_MACHINES = [
+    ("lock_pingpong", {"lock": "htm_10", "pairs": 50, "work": 100}),
+    ("barrier_rounds", {"rounds": 10, "work": 500}),
+    ("adversarial", {"lock": "htm_10", "microseconds": 300}),
+    *[
+        ("array_bench", {"lock": lock, "microseconds": 300} | size)
+        for lock in ("htm_10", "pthread")
+        for size in ({"elements": 1000}, {"elements": 1000, "contended": 1, "footprint": 100})
+    ],
+    *[
+        ("map_bench", {"lock": lock, "keys": keys, "changes": changes, "microseconds": 300})
+        for lock in ("htm_10", "pthread")
+        for keys, changes in ((500, 20), (500, 100), (10000, 20))
+    ],
+    *[("clomp_tm", {"mode": mode, "passes": 1}) for mode in MODES],
+    *[("histogram", {"variant": variant, "pixels": 2000, "bins": 100}) for variant in COUNTERS],
+    *[("physics_solver", {"variant": variant, "steps": 2}) for variant in SOLVERS],
+]
+TRANSACTIONAL = ("htm_10", "small_tm", "large_tm", "elided", "coarsened", "adaptive", "lockset")
+
+
+@pytest.mark.parametrize("machine", BUILT)
+@pytest.mark.parametrize(
+    ("program", "parameters"), ON_MACHINES, ids=lambda p: p if isinstance(p, str) else None
+)
+def test_on_machines(program, parameters, machine, tmp_path):
+    """The same source; its check at the end; and what should run as transactions does."""
+    stats = tmp_path / "stats.json"
+    measure(program, machine, str(stats), threads=3, **parameters)
+    transactions = json.loads(stats.read_text()).get("transactions", [])
+    commits = sum(each["commits"] for each in transactions)
+    if any(name in TRANSACTIONAL for name in parameters.values()):
+        assert commits > 0
+    if parameters.get("lock") == "pthread":  # elided where they are ours, and transactions commit
+        assert (commits > 0) == (machine == "emulated")
+
+
+@pytest.mark.parametrize("machine", BUILT)
+def test_an_inconsistent_run_is_told_on_machines(machine):
+    sizes = {"elements": 1, "threads": 4, "microseconds": 20000}
+    assert any(run("array_bench", machine, lock="null", **sizes).returncode == 1 for _ in range(20))
+
+
 def test_an_inconsistent_run_is_told():
     """Without a lock updates are lost, sooner or later; the program has to say so."""
     for _ in range(50):
@@ -99,6 +176,11 @@ def test_an_inconsistent_run_is_told():
         ("map_bench", {"threads": "0"}, "--threads needs a whole number of at least 1"),
         ("map_bench", {"threads": "two"}, "--threads needs a whole number of at least 1"),
         ("map_bench", {"thread": 2}, "there is no option '--thread'"),
+        ("histogram", {"variant": "nosuch"}, "no variant is called 'nosuch'"),
+        ("histogram", {"bins": 0}, "--bins needs a whole number of at least 1"),
+        ("physics_solver", {"variant": "nosuch"}, "no variant is called 'nosuch'"),
+        ("physics_solver", {"barrier": "nosuch"}, "no barrier is called 'nosuch'"),
+        ("physics_solver", {"hubs": 64}, "--hubs needs fewer than --objects"),
     ],
 )
 def test_bad_use(program, parameters, message):

@@ -96,7 +96,7 @@ bool elides(pthread_rwlock_t* l, rwlock_object& o, side which, patience how) {
   if ((o.choice & never_elide) != 0) return false;
   const side other = which == side::write ? side::read : side::write;
   // What excludes the one that this thread runs already, only the lock itself can answer.
-  if (elide::section::active() && elide::open_sections::contains(section_of(l, other)))
+  if (elide::section::active() && elide::section::contains(section_of(l, other)))
     stop_eliding();
   // It would wait for itself.
   if (o.ours().exclusive_owner() == machine::self()) return false;

@@ -14,8 +14,8 @@ expect() {
     fail "the report has no line like: $1"
   }
 }
-expect 'committed at reported.cpp:[0-9]+ .* 10 +100.0 %'
-expect 'too_large at reported.cpp'
+expect ' < committed at reported.cpp:[0-9]+ .* 10 +100.0 %'
+expect ' < too_large at reported.cpp:[0-9]+ < main at'
 expect '^ +write capacity +1 '
 expect '^ +explicit 77 +1 '
 expect '^ +library call of puts +1 '

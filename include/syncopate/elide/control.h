@@ -69,9 +69,11 @@ inline mode possible(mode wanted) noexcept {
 }
 }  // namespace detail
 
-// Whether locks are simply taken: decided, and off. One load.
+// Whether locks are simply taken. One load; the first call decides.
 [[nodiscard]] inline bool is_off() noexcept {
-  return detail::state.now.load(std::memory_order_relaxed) == static_cast<unsigned char>(mode::off);
+  const unsigned char known = detail::state.now.load(std::memory_order_relaxed);
+  if (__builtin_expect(known == static_cast<unsigned char>(mode::off), 1)) return true;
+  return __builtin_expect(known == detail::undecided, 0) && detail::decide() == mode::off;
 }
 
 // The mode; decides it if that has not been done.

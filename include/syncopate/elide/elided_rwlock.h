@@ -82,8 +82,7 @@ class elided_rwlock {
 
   // A mode that excludes one which this very thread has elided: the real lock decides.
   void refuse_if_elided(const void* other) const noexcept {
-    if (section::active() && open_sections::contains(other))
-      section::abort<abort_code::nested_try>();
+    if (section::active() && section::contains(other)) section::abort<abort_code::nested_try>();
   }
 
   [[nodiscard, gnu::always_inline]] bool enter_exclusive() noexcept {

@@ -7,9 +7,7 @@
 // Invariants
 //   I1  A section that try_enter() began has read, in its transaction, that the switch is on and
 //       that its lock is free. So a thread that takes the lock aborts it, and so does set_mode().
-//   I2  open_sections lists the locks whose sections the calling thread runs in its transaction. It
-//       is written inside the transaction only, so an abort takes it back to empty.
-//   I3  try_leave() returns false exactly when the section did not begin in the running
+//   I2  try_leave() returns false exactly when the section did not begin in the running
 //       transaction. Then the lock is released as without elision: also one that is free, whatever
 //       that does.
 #pragma once
@@ -19,42 +17,10 @@
 #include <syncopate/elide/retry_policy.h>
 #include <syncopate/elide/section.h>
 #include <syncopate/machine.h>
-#include <syncopate/wait/speculate.h>
 
 #include <cstdint>
 
 namespace syncopate::elide {
-
-// The locks that the calling thread has elided, in no order (I2).
-class open_sections {
- public:
-  static constexpr unsigned room = 7;  // further locks are really taken, inside the transaction
-
-  [[nodiscard]] static bool contains(const void* lock) noexcept {
-    for (unsigned i = 0; i < mine.count; ++i)
-      if (mine.locks[i] == lock) return true;
-    return false;
-  }
-  [[nodiscard]] static bool full() noexcept { return mine.count == room; }
-  static void add(const void* lock) noexcept { mine.locks[mine.count++] = lock; }
-
-  // Takes the lock out: sections may end in any order. Returns false if it is not there.
-  static bool remove(const void* lock) noexcept {
-    for (unsigned i = mine.count; i-- > 0;) {
-      if (mine.locks[i] != lock) continue;
-      mine.locks[i] = mine.locks[--mine.count];
-      return true;
-    }
-    return false;
-  }
-
- private:
-  struct list {
-    unsigned count;
-    const void* locks[room];
-  };
-  static inline thread_local constinit list mine{};
-};
 
 // A lock as the engine sees it.
 struct subject {
@@ -73,13 +39,10 @@ namespace detail {
 // How to go on before the first attempt.
 enum class start : unsigned char { begin, nested, no };
 
-// Counts acquisitions that what was learned leaves out.
-[[gnu::noinline]] inline start prepare(learning* lesson) noexcept {
+// Where something is to be asked: inside a transaction, and of a lock that has failed before.
+[[gnu::noinline, gnu::cold]] inline start prepare_slow(learning* lesson) noexcept {
   if (section::active()) return start::nested;
-  const mode now = control::now();
-  if (now == mode::off || waits::speculation::active()) return start::no;
-  if (lesson == nullptr) return start::begin;
-  if (lesson->pays() || now == mode::always) {
+  if (lesson->pays() || control::now() == mode::always) {
     lesson->begins();
     return start::begin;
   }
@@ -87,17 +50,19 @@ enum class start : unsigned char { begin, nested, no };
   return start::no;
 }
 
+inline start prepare(learning* lesson) noexcept {
+  const bool asks = section::active() || (lesson != nullptr && lesson->state() != 0);
+  return __builtin_expect(asks, 0) ? prepare_slow(lesson) : start::begin;
+}
+
 // Inside a transaction there is nothing to retry: an abort goes back to the outermost section.
 template <class IsFree>
-[[gnu::noinline]] entry enter_nested(const subject& what, IsFree is_free) noexcept {
+[[gnu::noinline]] entry enter_nested(subject what, IsFree is_free) noexcept {
   // Taken again by the thread that has elided it: what that means, only the real lock can tell.
-  if (!what.recursive && open_sections::contains(what.lock))
-    section::abort<abort_code::nested_try>();
+  if (!what.recursive && section::contains(what.lock)) section::abort<abort_code::nested_try>();
   if (!is_free()) section::abort<abort_code::inner_held>();
-  if (open_sections::full()) return entry::not_tried;
-  if (!section::begin().started()) return entry::not_tried;
-  open_sections::add(what.lock);
-  return entry::elided;
+  if (section::full()) return entry::not_tried;  // really taken, inside the transaction
+  return section::begin(what.lock).started() ? entry::elided : entry::not_tried;
 }
 
 // Polls until the lock is free. Returns false when that takes longer than a thread should keep its
@@ -116,20 +81,25 @@ bool await_free(const retry_policy& policy, IsFree is_free) noexcept {
   return true;
 }
 
-// Decides after an abort, waits as decided. Returns whether to begin again.
+// Decides after an abort, waits as decided. Returns what is used up then, or nothing: take the lock.
+// (Everything goes by value: what lies in memory costs each attempt its stores.)
+struct second_try {
+  bool again;
+  tally used;
+};
 template <class IsFree, class AwaitFree>
-[[gnu::noinline]] bool retries(const retry_policy& policy, tally& used, learning* lesson,
-                               const machine::htm::status& why, IsFree is_free,
-                               AwaitFree await_free) noexcept {
+[[gnu::noinline]] second_try after_abort(const retry_policy& policy, tally used, learning* lesson,
+                                         machine::htm::status why, IsFree is_free,
+                                         AwaitFree await_free) noexcept {
   const bool held = policy.protects && !is_free();
   const decision next = decide(policy, used, why, held);
-  used = next.used;
   if (next.what == next_step::take_lock_and_learn && lesson != nullptr) lesson->failed();
-  if (next.what == next_step::take_lock || next.what == next_step::take_lock_and_learn)
-    return false;
-  if (next.what == next_step::wait_then_retry && !await_free()) return false;
+  const bool takes =
+      next.what == next_step::take_lock || next.what == next_step::take_lock_and_learn;
+  if (takes || (next.what == next_step::wait_then_retry && !await_free()))
+    return {false, next.used};
   machine::spin(next.pause);
-  return true;
+  return {true, next.used};
 }
 
 }  // namespace detail
@@ -137,38 +107,34 @@ template <class IsFree, class AwaitFree>
 // Tries to run the critical section that begins here as a transaction; an abort returns here again.
 // is_free() tells whether the lock is free, by atomic loads of what every holder writes with an
 // atomic read-modify-write when it takes the lock. await_free() waits for that, outside of
-// transactions, and returns false when the caller should take the lock instead. `lesson` may be
-// null. Blocks only in await_free().
+// transactions, and returns false when the caller should take the lock instead. Both are copied.
+// `lesson` may be null. Blocks only in await_free(). Requires: control::is_off() was asked.
 template <class IsFree, class AwaitFree>
-[[nodiscard, gnu::always_inline]] inline entry enter(const subject& what,
-                                                     const retry_policy& policy, learning* lesson,
-                                                     IsFree is_free,
+[[nodiscard, gnu::always_inline]] inline entry enter(subject what, const retry_policy& policy,
+                                                     learning* lesson, IsFree is_free,
                                                      AwaitFree await_free) noexcept {
   if (const detail::start how = detail::prepare(lesson); how != detail::start::begin)
     return how == detail::start::nested ? detail::enter_nested(what, is_free) : entry::not_tried;
-  tally used;
-  for (;;) {
+  detail::second_try next{true, {}};
+  while (next.again) {
     // Here, not in a function: reports name transactions by the place that begins them.
-    const machine::htm::status s = section::begin();
+    const machine::htm::status s = section::begin_outermost(what.lock);
     if (s.started()) {
-      if (control::now() == mode::off) section::abort<abort_code::switched_off>();  // I1
-      if (__builtin_expect(is_free(), 1)) {
-        open_sections::add(what.lock);
-        return entry::elided;
-      }
+      if (control::is_off()) section::abort<abort_code::switched_off>();  // I1
+      if (__builtin_expect(is_free(), 1)) return entry::elided;
       if (policy.on_held == when_held::wait_inside)
         while (!is_free()) asm volatile("" ::: "memory");  // no PAUSE: retry_policy.h
       section::abort<abort_code::lock_held>();
     }
-    if (!detail::retries(policy, used, lesson, s, is_free, await_free)) return entry::aborted;
+    next = detail::after_abort(policy, next.used, lesson, s, is_free, await_free);
   }
+  return entry::aborted;
 }
 
 // The same for lock(): returns whether the calling thread is in a transaction; else the lock is to
 // be taken. Tells the machine's statistics when that is after aborts.
 template <class IsFree, class AwaitFree>
-[[nodiscard, gnu::always_inline]] inline bool try_enter(const subject& what,
-                                                        const retry_policy& policy,
+[[nodiscard, gnu::always_inline]] inline bool try_enter(subject what, const retry_policy& policy,
                                                         learning* lesson, IsFree is_free,
                                                         AwaitFree await_free) noexcept {
   const entry end = enter(what, policy, lesson, is_free, await_free);
@@ -176,20 +142,17 @@ template <class IsFree, class AwaitFree>
   return end == entry::elided;
 }
 template <class IsFree>
-[[nodiscard, gnu::always_inline]] inline bool try_enter(const subject& what,
-                                                        const retry_policy& policy,
+[[nodiscard, gnu::always_inline]] inline bool try_enter(subject what, const retry_policy& policy,
                                                         learning* lesson, IsFree is_free) noexcept {
   return try_enter(what, policy, lesson, is_free,
-                   [&] { return detail::await_free(policy, is_free); });
+                   [&policy, is_free] { return detail::await_free(policy, is_free); });
 }
 
 // Ends the section of the lock if the calling thread runs it in a transaction; commits when it was
-// the outermost. Returns whether it did; else the lock is to be released as without elision. Uses
-// the address only: after the commit another thread may have freed the lock.
+// the last. Returns whether it did; else the lock is to be released as without elision. Uses the
+// address only: after the commit another thread may have freed the lock.
 [[nodiscard, gnu::noinline]] inline bool try_leave(const void* lock) noexcept {
-  if (!section::active() || !open_sections::remove(lock)) return false;
-  section::commit();
-  return true;
+  return section::leave(lock);
 }
 
 }  // namespace syncopate::elide

@@ -28,12 +28,14 @@
 //        holder reads anything; what a transaction has committed is seen.
 //   [R]  release store of acquired_ -- synchronizes with [A].
 //   [A]  acquire load of acquired_ that finds 0: the last holder's work happens-before ours.
-//   [L]  relaxed: live_ and waiting_ are hints about how to go on; they publish nothing.
+//   [L]  relaxed: hints about how to go on (live_, waiting_, epoch_, fixed_), and complained_; they
+//        publish nothing.
 //
 // Checked by    tests/check/gil_check.cpp (exclusion between elided, holding and blocked threads
 //               under every interleaving and abort), tests/gil.
 #pragma once
 
+#include <syncopate/elide/gil_choice.h>
 #include <syncopate/elide/gil_options.h>
 #include <syncopate/elide/gil_points.h>
 #include <syncopate/elide/gil_retry.h>
@@ -110,6 +112,7 @@ class gil {
     }
     if (state_of(me) != gil_state::outside) return misuse(EDEADLK, "entered twice");
     me.since = machine::ticks();
+    me.epoch = 0;  // what passed outside is no cost of a length
     begin(me, pc);
     return 0;
   }
@@ -159,6 +162,7 @@ class gil {
     return totals_[point];
   }
   [[nodiscard]] const gil_cycles& cycles() const noexcept { return cycles_; }
+  [[nodiscard]] const choice_state& choice() const noexcept { return choice_; }
   [[nodiscard]] const gil_history& history() const noexcept { return history_; }
 
  private:
@@ -291,17 +295,56 @@ class gil {
 
   void set_length(gil_thread& me, const void* pc) noexcept {
     me.point = points_.find(pc);
-    gil_record& mine = me.records[me.point];
-    ++mine.begins;
-    const length_state before = points_.state(me.point);
+    ++me.records[me.point].begins;
+    const std::uint16_t chosen = lengths().chooses ? choose(me) : 0;
+    me.length = chosen != 0 ? chosen : length_of_point(me.records[me.point], me.point);
+    me.countdown = me.length;
+  }
+
+  [[nodiscard]] std::uint32_t length_of_point(gil_record& mine, std::uint32_t point) noexcept {
+    const length_state before = points_.state(point);
     length_state s = lengths::begins(before, lengths());
     if (lengths().rule == length_rule::balancing && ++mine.begun >= batch) {
       s = lengths::learn(s, mine.begun, mine.lost, lengths());
       mine.begun = mine.lost = 0;
     }
-    change(me.point, before, s);
-    me.length = s.length;
-    me.countdown = s.length;
+    change(point, before, s);
+    return s.length;
+  }
+
+  // Tells what the thread's last transactions have cost. Returns the fixed length to use now; 0: the
+  // yield point's own.
+  [[nodiscard]] std::uint16_t choose(gil_thread& me) noexcept {
+    me.cost_points += me.length;
+    const std::uint32_t epoch = epoch_.load(std::memory_order_relaxed);  // [L]
+    if (me.epoch != epoch || me.since < me.cost_since) {                 // the old epoch's is lost
+      me.epoch = epoch;
+      me.cost_since = me.since;
+      me.cost_points = 0;
+    } else if (me.since - me.cost_since >= epoch_ticks / 8) {
+      add_cost(me);
+    }
+    return fixed_.load(std::memory_order_relaxed);  // [L]
+  }
+
+  void add_cost(gil_thread& me) noexcept {
+    totals_lock_.lock();
+    if (me.epoch == epoch_.load(std::memory_order_relaxed)) {  // [L]
+      cost_ticks_ += me.since - me.cost_since;
+      cost_points_ += me.cost_points;
+      if (cost_ticks_ >= epoch_ticks * (others() + 1)) end_epoch();
+    }
+    totals_lock_.unlock();
+    me.cost_since = me.since;
+    me.cost_points = 0;
+  }
+
+  void end_epoch() noexcept {
+    const double points = static_cast<double>(cost_points_ + 1);
+    choice_ = choice::after_epoch(choice_, static_cast<double>(cost_ticks_) / points);
+    cost_ticks_ = cost_points_ = 0;
+    fixed_.store(choice_state::ways[choice_.way], std::memory_order_relaxed);         // [L]
+    epoch_.store(epoch_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [L]
   }
 
   void change(std::uint32_t point, length_state before, length_state after) noexcept {
@@ -420,6 +463,8 @@ class gil {
 
   static constexpr std::uint32_t batch = 16;  // transactions that a thread counts by itself
   static constexpr std::uint32_t most_lost = 1u << 24;
+  // Of one thread, in an epoch: about 25 us, some ten transactions of the longest fixed length.
+  static constexpr std::uint64_t epoch_ticks = 1u << 16;
 
   // Lines of their own, also on machines whose lines have 256 bytes: every transaction reads
   // acquired_.
@@ -436,6 +481,12 @@ class gil {
   gil_record totals_[gil_points::size] = {};
   gil_cycles cycles_;
   gil_history history_;
+
+  // What choose() knows, under totals_lock_; epoch_ and fixed_ are read without.
+  alignas(256) std::atomic<std::uint32_t> epoch_{1};
+  std::atomic<std::uint16_t> fixed_{choice_state::ways[0]};
+  choice_state choice_;
+  std::uint64_t cost_ticks_ = 0, cost_points_ = 0;
 };
 
 }  // namespace syncopate::elide

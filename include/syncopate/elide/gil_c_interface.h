@@ -23,8 +23,8 @@ inline gil_options options_from_environment() noexcept {
   if (text == nullptr || *text == '\0') return {};
   if (const auto options = parse_gil_options(text)) return *options;
   std::fprintf(stderr,
-               "syncopate: SYNCOPATE_GIL=%.40s: no such mode; gil, htm:N, paper[:PERCENT] and "
-               "dynamic are\n",
+               "syncopate: SYNCOPATE_GIL=%.40s: no such mode; gil, htm:N, paper[:PERCENT], "
+               "balance and dynamic are\n",
                text);
   return {};
 }

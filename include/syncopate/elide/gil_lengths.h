@@ -26,6 +26,7 @@ enum class length_rule : unsigned char {
 
 struct length_options {
   length_rule rule = length_rule::balancing;
+  bool chooses = true;  // with `balancing`, or a fixed length where that pays better: gil_choice.h
   std::uint16_t fixed = 16;
   std::uint16_t initial = 255;
   std::uint16_t longest = 1023;  // balancing; the paper's never exceed the initial one

@@ -41,7 +41,8 @@ inline std::optional<unsigned> number(std::string_view text, unsigned most) noex
 }
 }  // namespace detail
 
-// gil | htm:N (fixed length) | paper[:PERCENT] (1 to 20; 6) | dynamic. Nothing for anything else.
+// gil | htm:N (fixed length) | paper[:PERCENT] (1 to 20; 6) | balance | dynamic. Nothing for
+// anything else.
 [[nodiscard]] inline std::optional<gil_options> parse_gil_options(std::string_view text) noexcept {
   gil_options o;
   if (text == "gil") {
@@ -52,10 +53,13 @@ inline std::optional<unsigned> number(std::string_view text, unsigned most) noex
     const auto length = detail::number(text.substr(4), 1023);
     if (!length) return std::nullopt;
     o.lengths.rule = length_rule::fixed;
+    o.lengths.chooses = false;
     o.lengths.fixed = static_cast<std::uint16_t>(*length);
     return o;
   }
   if (text == "dynamic") return o;
+  o.lengths.chooses = false;
+  if (text == "balance") return o;
   if (!text.starts_with("paper")) return std::nullopt;
   o.lengths.rule = length_rule::shrinking;
   if (text == "paper") return o;

@@ -4,9 +4,10 @@
 // Who elides a lock begins here and commits here, so that sections of several locks nest flat and
 // the program's actions are kept in one place:
 //
-//   lock()    s = section::begin(); if it started and the lock is free, the section is elided;
+//   lock()    s = section::begin(lock); if it started and the lock is free, the section is elided;
 //             if the lock is held: section::abort<abort_code::lock_held>()
-//   unlock()  section::commit() if the section is elided
+//   unlock()  if (!section::leave(lock)) the section is not elided: release the lock
+//   begin() and commit() without a lock: sections that belong to none
 //
 //   on_commit(f)           f() runs once, as soon as it cannot be undone any more: after the commit
 //                          of the running transaction; where none runs, at once.
@@ -17,15 +18,15 @@
 // A section that runs under its lock is unknown here, so that taking a lock costs nothing more.
 //
 // Invariants
-//   I1  depth counts the begin()s of the running transaction that are not yet committed. It is
-//       written inside the transaction, so an abort takes it back to 0.
+//   I1  depth counts the begin()s of the running transaction that are not yet committed; locks[i]
+//       is what the one at depth i + 1 was for, of the first most_locks. Both are written inside
+//       the transaction only, so an abort takes depth back to 0.
 //   I2  An action registered in a transaction exists only if the transaction commits, for the same
 //       reason.
 //   I3  Actions are pending only while depth is not 0.
 #pragma once
 
 #include <syncopate/machine.h>
-#include <syncopate/wait/speculate.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -61,8 +62,10 @@ struct action {
 
 struct section_context {
   static constexpr std::uint32_t room = 8;  // actions that one transaction can register
-  std::uint32_t depth = 0;                  // I1
-  std::uint32_t pending = 0;                // of `actions` (I3)
+  static constexpr std::uint32_t most_locks = 7;
+  std::uint32_t depth = 0;    // I1
+  std::uint32_t pending = 0;  // of `actions` (I3)
+  const void* locks[most_locks] = {};
   on_abort_base* handlers = nullptr;
   action actions[room];
 };
@@ -112,30 +115,61 @@ class section {
 
   // Begins a transaction, or nests in the running one. Returns again, with the cause, after an
   // abort. The caller must now subscribe to its lock: read in the transaction that it is free.
-  [[nodiscard, gnu::always_inline]] static status begin() noexcept {
-    detail::section_context& me = detail::context;
-    if (me.depth != 0 || waits::speculation::active()) {
-      ++me.depth;
+  [[nodiscard, gnu::always_inline]] static status begin(const void* lock = nullptr) noexcept {
+    if (active()) {
+      nest(lock);
       return {machine::htm::cause::started, 0, false, false};
     }
     if (!machine::htm::usable()) return {};
+    return begin_outermost(lock);
+  }
+
+  // The same where nothing needs to be asked. Requires: not active(), and transactions commit on
+  // this machine. (In a thread that runs ahead of a lock, wait/speculate.h, the machine nests.)
+  [[nodiscard, gnu::always_inline]] static status begin_outermost(const void* lock) noexcept {
+    detail::section_context& me = detail::context;
     const status s = machine::htm::begin();
-    if (s.started()) me.depth = 1;
-    else if (__builtin_expect(me.handlers != nullptr, 0)) tell_aborted(s);
+    if (s.started()) {
+      me.depth = 1;
+      me.locks[0] = lock;
+    } else if (__builtin_expect(me.handlers != nullptr, 0)) {
+      tell_aborted(s);
+    }
     return s;
   }
 
-  // Ends the innermost begin(); the outermost commits, then runs the actions. Requires: active().
-  static void commit() noexcept {
-    detail::section_context& me = detail::context;
-    if (--me.depth != 0 || waits::speculation::active()) return;
-    if (machine::htm::active()) machine::htm::commit();  // committing outside one is a fault
-    if (__builtin_expect(me.pending != 0, 0)) run_actions();
+  // Ends the section of the lock, whichever is the innermost; the last one to end commits, then
+  // runs the actions. Returns false if the running transaction has no section of that lock.
+  [[nodiscard]] static bool leave(const void* lock) noexcept {
+    const std::uint32_t depth = detail::context.depth;
+    if (depth == 0) return false;
+    if (__builtin_expect(
+            depth > detail::section_context::most_locks || detail::context.locks[depth - 1] != lock,
+            0) &&
+        !move_to_end(lock))
+      return false;
+    end_innermost();
+    return true;
+  }
+
+  // Ends the innermost section that belongs to no lock. Requires: there is one.
+  static void commit() noexcept { (void)leave(nullptr); }
+
+  // Whether the running transaction has a section of the lock.
+  [[nodiscard]] static bool contains(const void* lock) noexcept {
+    const detail::section_context& me = detail::context;
+    for (std::uint32_t i = 0; i < known_locks(); ++i)
+      if (me.locks[i] == lock) return true;
+    return false;
   }
 
   // Whether the calling thread is in an elided section that runs as a transaction.
   [[nodiscard]] static bool active() noexcept { return detail::context.depth != 0; }
   [[nodiscard]] static std::uint32_t depth() noexcept { return detail::context.depth; }
+  // Whether a further lock could not be kept.
+  [[nodiscard]] static bool full() noexcept {
+    return detail::context.depth >= detail::section_context::most_locks;
+  }
 
   // Aborts the transaction: back in the outermost begin(). Nothing outside of transactions.
   template <abort_code Code>
@@ -156,6 +190,38 @@ class section {
   }
 
  private:
+  static std::uint32_t known_locks() noexcept {
+    const std::uint32_t depth = detail::context.depth;
+    return depth < detail::section_context::most_locks ? depth
+                                                       : detail::section_context::most_locks;
+  }
+
+  static void nest(const void* lock) noexcept {
+    detail::section_context& me = detail::context;
+    if (!full()) me.locks[me.depth] = lock;
+    ++me.depth;
+  }
+
+  static void end_innermost() noexcept {
+    detail::section_context& me = detail::context;
+    if (--me.depth != 0) return;
+    if (machine::htm::active()) machine::htm::commit();  // committing outside one is a fault
+    if (__builtin_expect(me.pending != 0, 0)) run_actions();
+  }
+
+  // Sections may end in any order: exchanges the lock's section with the innermost one. Those too
+  // deep to be known belong to no lock. Returns false if there is no section of the lock.
+  [[gnu::noinline, gnu::cold]] static bool move_to_end(const void* lock) noexcept {
+    detail::section_context& me = detail::context;
+    if (me.depth > me.most_locks && lock == nullptr) return true;
+    for (std::uint32_t i = known_locks(); i-- > 0;) {
+      if (me.locks[i] != lock) continue;
+      me.locks[i] = me.depth > me.most_locks ? nullptr : me.locks[me.depth - 1];
+      return true;
+    }
+    return false;
+  }
+
   [[gnu::noinline, gnu::cold]] static void tell_aborted(const status& why) noexcept {
     for (on_abort_base* h = detail::context.handlers; h != nullptr; h = h->outer_) h->run_(*h, why);
   }

@@ -8,6 +8,7 @@
 #include <syncopate/locks/clh_lock.h>
 #include <syncopate/locks/combined_lock.h>
 #include <syncopate/locks/futex_lock.h>
+#include <syncopate/locks/htm_lock.h>
 #include <syncopate/locks/mcs_lock.h>
 #include <syncopate/locks/null_lock.h>
 #include <syncopate/locks/one_spinner_lock.h>
@@ -102,10 +103,9 @@ constexpr void for_each_lock(Visit&& visit) {
   const auto elided = [&]<class Lock, elide::retry_policy Policy>(std::string_view name) {
     own(std::type_identity<elide::elided_lock<Lock, Policy>>{}, name, "elide/elided_lock.h");
   };
-  using fall_back = tatas_lock<waits::spin>;
+  own(std::type_identity<htm_lock<1>>{}, "htm_1", "htm_lock.h");
+  own(std::type_identity<htm_lock<10>>{}, "htm_10", "htm_lock.h");
   elided.template operator()<auto_lock, elide::policies::adaptive>("elided_auto");
-  elided.template operator()<fall_back, elide::policies::htm_1>("htm_1");
-  elided.template operator()<fall_back, elide::policies::htm_10>("htm_10");
   elided.template operator()<speculative_tatas_lock, elide::policies::htm_10_fb_aahtm>(
       "htm_10_fb_aahtm");
   own(std::type_identity<null_lock>{}, "null", "null_lock.h");

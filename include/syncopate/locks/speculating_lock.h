@@ -9,7 +9,8 @@
 //               runs ahead is not in line meanwhile.
 // Space         the lock's + 40 B, 0 B per waiter.
 // Uncontended   the lock's; at unlock 1 load more, and 1 RMW in 7 of thread-local memory.
-// Contended     up to `runs` runs ahead per waiter, then as the lock.
+// Contended     up to `runs` runs ahead per waiter, then as the lock; where the machine cannot run
+//               ahead, as the lock at once.
 //
 // Invariants
 //   I1  A thread that runs ahead neither takes nor releases a lock of this kind, and counts
@@ -95,9 +96,14 @@ class speculating_lock {
   // against the misses of one, short against the life of a lock that is worth the trouble.
   static constexpr std::uint32_t sample_period = 7, samples_per_window = 32;
   static constexpr std::uint32_t slice = 4;  // PAUSE steps per place, as ticket_lock.h
+  // Steps of a waiter that is too far away to run ahead, before it waits as the lock does: what
+  // wait/spin_then_park.h spins for. Locks that never sleep have nothing better to do.
+  static constexpr std::uint32_t most_far_steps = never_sleeps<Lock> ? ~0u : 500;
 
   [[gnu::noinline, gnu::cold]] void lock_slow() noexcept {
-    if constexpr (tells_places<Lock>) {
+    if (!waits::speculation::possible()) {
+      lock_.lock();
+    } else if constexpr (tells_places<Lock>) {
       lock_in_line();
     } else {
       for (unsigned run = 0; run < Limits.runs && speculates(); ++run) {
@@ -111,7 +117,8 @@ class speculating_lock {
 
   void lock_in_line() noexcept {
     const std::uint32_t mine = lock_.draw();
-    for (unsigned run = 0; run < Limits.runs && speculates();) {
+    std::uint32_t far_steps = 0;
+    for (unsigned run = 0; run < Limits.runs && far_steps < most_far_steps && speculates();) {
       const std::uint32_t place = lock_.ahead(mine);
       if (place < Limits.nearest) break;
       if (place <= Limits.farthest) {
@@ -120,6 +127,7 @@ class speculating_lock {
         else if (waits::speculation::active()) return;
       } else {
         machine::spin(place * slice);
+        if constexpr (!never_sleeps<Lock>) far_steps += place * slice;
       }
     }
     lock_.await(mine);

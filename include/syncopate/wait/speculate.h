@@ -33,10 +33,17 @@ class speculation {
   // may ask, and leave out what would only disturb the holder.
   [[nodiscard]] static bool active() noexcept { return ahead_of != nullptr; }
 
+  // Whether begin() can ever return true here. The first call may try it, for some microseconds.
+  [[nodiscard]] static bool possible() noexcept {
+    using namespace machine;
+    if constexpr (is_modeled) return htm::usable();
+    else return mode_.load(std::memory_order_relaxed) == htm::mode::normal && htm::commits();
+  }
+
   // Returns true when the caller now runs ahead of `lock`: let lock() return. Returns false when it
   // has been and is back, or when the machine cannot.
   [[nodiscard, gnu::always_inline]] static bool begin(const void* lock) noexcept {
-    if (!machine::htm::usable()) return false;
+    if (!possible()) return false;
     if (!machine::htm::begin(mode_.load(std::memory_order_relaxed)).started()) return false;
     ahead_of = lock;  // undone by the abort
     return true;

@@ -186,6 +186,9 @@ bool is_instrumented(const module& m) {
   return found;
 }
 
+// This library's, once known; it has one range of code.
+constinit std::uintptr_t own_low = 0, own_bytes = 0;
+
 int note_ranges(dl_phdr_info* info, std::size_t, void*) {
   const module m = read_module(*info);
   const auto here_is = reinterpret_cast<std::uintptr_t>(&note_ranges);
@@ -195,7 +198,11 @@ int note_ranges(dl_phdr_info* info, std::size_t, void*) {
     const ElfW(Phdr)& header = info->dlpi_phdr[i];
     if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
     const std::uintptr_t low = info->dlpi_addr + header.p_vaddr;
-    sees = sees || here_is - low < header.p_memsz;
+    if (here_is - low < header.p_memsz) {
+      own_low = low;
+      own_bytes = header.p_memsz;
+      sees = true;
+    }
     ranges().push_back({low, low + header.p_memsz, false, is_safe_library(info->dlpi_name)});
   }
   for (std::size_t i = first; i < ranges().size(); ++i) ranges()[i].sees_accesses = sees;
@@ -264,6 +271,15 @@ void redirect_library_calls() noexcept {
   dl_iterate_phdr(note_ranges, nullptr);
   dl_iterate_phdr(redirect_module, nullptr);
   finish_block();
+}
+
+bool is_own_code(std::uintptr_t address) noexcept { return address - own_low < own_bytes; }
+
+bool is_seen_code(std::uintptr_t address) noexcept {
+  const runtime_scope inside;
+  const std::lock_guard lock(registry);
+  const code_range* const found = range_of(address);
+  return found != nullptr && found->sees_accesses;
 }
 
 // ---- what the pieces jump to, in a transaction ----------------------------------------------------

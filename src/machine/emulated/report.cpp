@@ -27,14 +27,17 @@ constexpr std::size_t most_meetings = 3;  // of one line
 
 std::string number(std::uint64_t n) { return quantity(static_cast<double>(n)); }
 
-// "lock at elided.h:20 < count at test.cpp:50"
+// "lock at elided.h:20 < count at test.cpp:50": up to main.
 std::string site_name(const call_stack& stack) {
   std::size_t count = 0;
   while (count < most_frames && stack[count] != nullptr) ++count;
-  std::string text;
   if (count == 0) return "(no transaction)";
-  for (const auto& frame : instrument::known_frames(stack.data(), count, 3))
-    text += (text.empty() ? "" : " < ") + frame.text();
+  std::string text;
+  for (const auto& frame : instrument::known_frames(stack.data(), count, 3)) {
+    if (!text.empty() && frame.file.empty()) break;  // the C library's
+    text += (text.empty() ? "" : " < ") + shortened(frame.text(), 44);
+    if (frame.function == "main") break;
+  }
   return text;
 }
 
@@ -81,7 +84,7 @@ void add_sites(std::string& all, const totals& of) {
   for (std::size_t i = 0; i < std::min(sites.size(), most_rows); ++i) {
     const auto& [stack, counts] = sites[i];
     std::vector<std::string> row{
-        shortened(site_name(stack), 90), number(counts.begun),
+        site_name(stack), number(counts.begun),
         share(static_cast<double>(counts.committed), static_cast<double>(counts.begun))};
     for (const std::size_t why : shown) row.push_back(number(counts.aborts[why]));
     row.push_back(number(counts.fell_back));

@@ -133,6 +133,7 @@ struct thread {
   std::uintptr_t thread_pointer = 0;
   thread* next_thread = nullptr;
   void* statistics = nullptr;  // observer.cpp
+  std::uintptr_t known_callers[64] = {};  // callers.cpp
 
   alignas(64) std::atomic<std::uint64_t> status{0};
   std::atomic<place> requester{nullptr};  // of the conflict; while statistics are kept

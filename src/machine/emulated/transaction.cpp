@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "callers.h"
 #include "conflict.h"
 #include "events.h"
 #include "instrument/libc_copy.h"
@@ -175,6 +176,8 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t syncopate_emulated_begin(
   const runtime_scope inside;
   const std::uintptr_t stack_pointer = t->saved.stack_pointer;
   if (!options.htm || !on_own_stack(*t, stack_pointer)) return refuse(*t, where);
+  // Not the program's: not in its statistics either.
+  if (!begins_in_seen_code(*t, where)) return status_bits(reason::refused, 0, false);
   t->live_from.store(stack_pointer, std::memory_order_relaxed);
   if (stack_pointer < t->marked_from) mark_stack(*t, stack_pointer);
   if (!t->dispatches_calls) dispatch_calls(*t);

@@ -1,0 +1,63 @@
+#!/bin/sh
+# build.sh FOLDER PRODUCTS MACHINE... -- builds lua-mt for machines: native into FOLDER/bin/lua-mt,
+# simulated and emulated into FOLDER/bin/lua-mt.MACHINE; plain: the same source without any lock, to
+# compare with, into FOLDER/bin/lua-plain. PRODUCTS is the folder with this project's bin/syncopate
+# and lib/.
+set -eu
+[ $# -ge 3 ] || { echo "usage: build.sh FOLDER PRODUCTS MACHINE..." >&2; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd)
+"$here/fetch.sh" "$1"
+folder=$(cd "$1" && pwd) products=$(cd "$2" && pwd)
+shift 2
+root=$(cd "$here/../.." && pwd)
+CC=${CC:-gcc} CXX=${CXX:-g++}
+export SYNCOPATE_NATIVE="$products"  # where bin/syncopate finds the machines
+
+# Lua's sources, with our file in front of its jump table. Nothing in them is changed.
+source="$folder/mt"
+mkdir -p "$source" "$folder/bin"
+cp "$folder"/lua/*.c "$folder"/lua/*.h "$source"
+cp "$folder/lua/ljumptab.h" "$source/ljumptab_lua.h"
+cp "$here/ljumptab.h" "$source/ljumptab.h"
+
+# build NAME MACHINE: every file by the compiler (for a modeled machine: by syncopate's wrapper).
+build() {
+  objects="$folder/objects.$2" cc=$CC cxx=$CXX last=""
+  includes="-I $source -I $here -I $root/include"
+  if [ "$2" != native ]; then
+    cc="$products/bin/syncopate cc --machine=$2" cxx="$products/bin/syncopate c++ --machine=$2"
+  else
+    last="$products/lib/libsyncopate.so -Wl,-rpath,$products/lib"
+  fi
+  rm -rf "$objects" && mkdir -p "$objects"
+  flags="-O2 -g -DLUA_USE_POSIX -DLUA_COMPAT_5_3"
+  for file in "$source"/*.c; do
+    name=$(basename "$file" .c)
+    case $name in
+      luac | linit) continue ;;
+      lua) extra=-Dmain=lua_mt_original_main ;;
+      *) extra= ;;
+    esac
+    $cc $flags $extra $includes -include "$here/hooks.h" -c "$file" -o "$objects/$name.o"
+  done
+  $cc $flags $includes -c "$here/libraries.c" -o "$objects/libraries.o"
+  for name in runtime thread_module; do
+    $cxx -std=c++20 -O2 -g -Wall -Wextra $includes -c "$here/$name.cpp" -o "$objects/$name.o"
+  done
+  wraps="-Wl,--wrap=luaC_step -Wl,--wrap=luaC_fullgc -Wl,--wrap=lua_close"
+  $cxx "$objects"/*.o $wraps $last -pthread -lm -ldl -o "$folder/bin/$1"
+}
+
+build_plain() {
+  files=$(ls "$folder"/lua/*.c | grep -v /luac.c)
+  $CC -O2 -g -DLUA_USE_POSIX -DLUA_COMPAT_5_3 $files -lm -ldl \
+    -o "$folder/bin/lua-plain"
+}
+
+for machine in "$@"; do
+  case $machine in
+    plain) build_plain ;;
+    native) build lua-mt native ;;
+    *) build "lua-mt.$machine" "$machine" ;;
+  esac
+done

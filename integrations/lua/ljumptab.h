@@ -1,0 +1,36 @@
+/* ljumptab.h -- stands in front of Lua's file of this name, which lvm.c includes: makes
+ * instructions of the interpreter's loop yield points of the lock.
+ *
+ * At a yield point other threads run, and may collect garbage. So
+ *   - the frame has to be in memory: the saved pc, and a top that covers all registers; an
+ *     instruction that takes its operands up to the top has the right one already;
+ *   - the collector may have moved this thread's stack. It sets the frame's trap then, and base and
+ *     ra are computed once more.
+ * That is what Lua's own Protect() does around what may collect.
+ */
+#include "ljumptab_lua.h"
+
+/* The paper's yield points (section 4.2) in Lua's terms: branches back, calls and returns; and the
+ * frequent instructions that read variables or tables, or calculate. */
+#define LUA_MT_YIELDS(op)                                                                     \
+  ((op) == OP_FORLOOP || (op) == OP_TFORLOOP || (op) == OP_JMP || (op) == OP_CALL ||          \
+   (op) == OP_TAILCALL || (op) == OP_RETURN || (op) == OP_RETURN0 || (op) == OP_RETURN1 ||    \
+   (op) == OP_GETUPVAL || (op) == OP_GETTABUP || (op) == OP_GETTABLE || (op) == OP_GETI ||    \
+   (op) == OP_GETFIELD || (op) == OP_SELF)
+
+#define LUA_MT_YIELD()                           \
+  {                                              \
+    savepc(L);                                   \
+    if (!isIT(i)) L->top = ci->top;              \
+    syncopate_gil_yield_slow(pc);                \
+    updatetrap(ci);                              \
+    if (l_unlikely(trap)) {                      \
+      updatebase(ci);                            \
+      ra = RA(i);                                \
+    }                                            \
+  }
+
+#undef vmcase
+#define vmcase(op)                                                                  \
+  L_##op : if (LUA_MT_YIELDS(op) && l_unlikely(--syncopate_gil_self.countdown <= 0)) \
+      LUA_MT_YIELD();

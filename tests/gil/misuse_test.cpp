@@ -1,0 +1,143 @@
+// The interpreter lock where transactions never commit, and in the hands of buggy runtimes.
+#include <syncopate/elide/gil.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace syncopate::elide;
+
+// A machine whose transactions never are.
+struct no_transactions : gil_machine_backend {
+  static bool usable() noexcept { return false; }
+};
+using plain_gil = gil<syncopate::auto_lock, no_transactions>;
+
+struct fixture {
+  std::unique_ptr<plain_gil> lock = std::make_unique<plain_gil>(gil_options{.slice = 1, .look = 8});
+  gil_thread me{};
+  const void* here = &me;
+};
+
+TEST(Gil, WithoutTransactionsIsALock) {
+  fixture f;
+  EXPECT_FALSE(f.lock->elides());
+  long counter = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      gil_thread me{};
+      ASSERT_EQ(f.lock->attach(me), 0);
+      ASSERT_EQ(f.lock->enter(me, f.here), 0);
+      for (int i = 0; i < 20000; ++i) {
+        counter = counter + 1;
+        ASSERT_EQ(f.lock->yield(me, f.here), 0);
+      }
+      ASSERT_EQ(f.lock->leave(me), 0);
+      ASSERT_EQ(f.lock->detach(me), 0);
+    });
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(counter, 80000);
+}
+
+TEST(Gil, YieldWithoutEnteringIsAnError) {
+  fixture f;
+  EXPECT_EQ(f.lock->yield(f.me, f.here), EPERM);
+  ASSERT_EQ(f.lock->attach(f.me), 0);
+  EXPECT_EQ(f.lock->yield(f.me, f.here), EPERM);
+  EXPECT_EQ(f.lock->needs_lock(f.me), EPERM);
+  EXPECT_EQ(f.lock->enter(f.me, f.here), 0);  // and nothing is broken
+  EXPECT_EQ(f.lock->yield(f.me, f.here), 0);
+  EXPECT_EQ(f.lock->leave(f.me), 0);
+  EXPECT_EQ(f.lock->yield(f.me, f.here), EPERM);
+}
+
+TEST(Gil, LeavingTwiceIsAnError) {
+  fixture f;
+  ASSERT_EQ(f.lock->attach(f.me), 0);
+  ASSERT_EQ(f.lock->enter(f.me, f.here), 0);
+  EXPECT_EQ(f.lock->leave(f.me), 0);
+  EXPECT_EQ(f.lock->leave(f.me), EPERM);
+  EXPECT_EQ(f.lock->enter(f.me, f.here), 0);
+  EXPECT_EQ(f.lock->enter(f.me, f.here), EDEADLK);
+  EXPECT_EQ(f.lock->leave(f.me), 0);
+}
+
+TEST(Gil, AttachingAndDetachingOutOfTurnIsAnError) {
+  fixture f;
+  EXPECT_EQ(f.lock->enter(f.me, f.here), EPERM);
+  EXPECT_EQ(f.lock->detach(f.me), EPERM);
+  EXPECT_EQ(f.lock->attach(f.me), 0);
+  EXPECT_EQ(f.lock->attach(f.me), EDEADLK);
+  EXPECT_EQ(f.lock->enter(f.me, f.here), 0);
+  EXPECT_EQ(f.lock->detach(f.me), EPERM);
+  EXPECT_EQ(f.lock->leave(f.me), 0);
+  EXPECT_EQ(f.lock->detach(f.me), 0);
+}
+
+TEST(Gil, MisuseIsToldOnce) {
+  fixture f;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(f.lock->leave(f.me), EPERM);
+  EXPECT_EQ(f.lock->leave(f.me), EPERM);
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("left by a thread that is not inside"), std::string::npos);
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1);
+}
+
+// Runs in a child; returns what it exits with.
+template <class Work>
+int in_child(Work work) {
+  const pid_t child = fork();
+  if (child == 0) _exit(work());
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Gil, WhoForksInsideIsInsideInTheChild) {
+  fixture f;
+  ASSERT_EQ(f.lock->attach(f.me), 0);
+  ASSERT_EQ(f.lock->enter(f.me, f.here), 0);
+  EXPECT_EQ(in_child([&] {
+              for (int i = 0; i < 100; ++i)
+                if (f.lock->yield(f.me, f.here) != 0) return 1;
+              if (f.lock->leave(f.me) != 0) return 2;
+              return f.lock->enter(f.me, f.here);
+            }),
+            0);
+  EXPECT_EQ(f.lock->leave(f.me), 0);
+}
+
+TEST(Gil, WhoForksOutsideWhileAnotherIsInsideCannotEnter) {
+  fixture f;
+  ASSERT_EQ(f.lock->attach(f.me), 0);
+  gil_thread other{};
+  std::atomic<int> stage{0};
+  std::thread holder([&] {
+    ASSERT_EQ(f.lock->attach(other), 0);
+    ASSERT_EQ(f.lock->enter(other, f.here), 0);
+    stage = 1;
+    while (stage != 2) std::this_thread::yield();
+    ASSERT_EQ(f.lock->leave(other), 0);
+    ASSERT_EQ(f.lock->detach(other), 0);
+  });
+  while (stage != 1) std::this_thread::yield();
+  EXPECT_EQ(in_child([&] { return f.lock->enter(f.me, f.here); }), EOWNERDEAD);
+  stage = 2;
+  holder.join();
+  EXPECT_EQ(in_child([&] { return f.lock->enter(f.me, f.here); }), 0);  // nobody is inside
+}
+
+}  // namespace

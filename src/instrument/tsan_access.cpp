@@ -8,8 +8,8 @@ using namespace syncopate::instrument;
 
 #define ACCESS(name, bytes, what) \
   SYNCOPATE_EXPORT void name(void* at) { access(at, bytes, kind::what, SYNCOPATE_CALLER); }
-#define UNALIGNED(name, bytes, what) \
-  SYNCOPATE_EXPORT void name(void* at) { \
+#define UNALIGNED(name, bytes, what)                           \
+  SYNCOPATE_EXPORT void name(void* at) {                       \
     access_unaligned(at, bytes, kind::what, SYNCOPATE_CALLER); \
   }
 #define READ_WRITE(name, bytes) \
@@ -25,7 +25,7 @@ using namespace syncopate::instrument;
   READ_WRITE(__tsan_read_write##bytes, bytes)        \
   ACCESS_AT(__tsan_read##bytes##_pc, bytes, read)    \
   ACCESS_AT(__tsan_write##bytes##_pc, bytes, write)
-#define UNALIGNED_ACCESSES(bytes)                              \
+#define UNALIGNED_ACCESSES(bytes)                                 \
   UNALIGNED(__tsan_unaligned_read##bytes, bytes, read)            \
   UNALIGNED(__tsan_unaligned_write##bytes, bytes, write)          \
   UNALIGNED(__tsan_unaligned_volatile_read##bytes, bytes, read)   \

@@ -101,7 +101,9 @@ void give_up_regime(transaction* tx) noexcept {
 
 // Everything that most transactions do not have. Requires: the regime is given up.
 [[gnu::noinline, gnu::cold]] void finish_rest(transaction* tx, bool was_optimistic) {
-  if (was_optimistic) tx->deferred.take(tx->freed);
+  // One who waits may look at the blocks, though no other transaction runs.
+  if (was_optimistic || now.waiters.load(std::memory_order_relaxed) != 0)
+    tx->deferred.take(tx->freed);
   else tx->freed.release(0);
   // A commit action may begin a transaction, which has actions of its own.
   actions run = tx->on_commit;
@@ -116,7 +118,7 @@ void give_up_regime(transaction* tx) noexcept {
   const bool was_optimistic = tx->how == mode::optimistic;
   ++tx->counts.commits;
   give_up_regime(tx);
-  now.tell_waiters();
+  now.tell_waiters(was_optimistic);
   if (__builtin_expect(tx->attempts != 0, 0)) contention::after_success(tx);
   if (__builtin_expect(tx->eh.any, 0)) tx->eh = {};
   if (__builtin_expect(!tx->freed.empty() || !tx->on_commit.empty() || !tx->on_undo.empty(), 0))
@@ -275,11 +277,13 @@ void retry(transaction* tx) noexcept {
     fail("retry in a transaction that cannot roll back");
   ++tx->counts.restarts[static_cast<unsigned>(cause::retry)];
   if (tx->how == mode::optimistic) tx->ops = now.optimistic.load(std::memory_order_relaxed);
+  for (const block& b : tx->allocated) tx->reads.drop(reinterpret_cast<address>(b.at), b.size);
   roll_back_all(tx);
+  now.start_waiting(tx);
   give_up_regime(tx);
   forget(tx);
   tx->depth = 1;
-  now.wait_for_commit();
+  now.wait_for_change(tx);
   const u32 actions = start_slowly(tx, needs_to_be_alone(tx->properties));
   syncopate_tm_resume(&tx->where, (actions & ~save_live_variables) | restore_live_variables);
 }
@@ -317,6 +321,7 @@ void abandon(transaction* tx) noexcept {
   tx->depth = tx->attempts = 0;
   tx->holds_mutex = false;
   tx->active.store(0, std::memory_order_relaxed);
+  tx->looking.store(0, std::memory_order_relaxed);
 }
 
 u64 identity(transaction* tx) noexcept {

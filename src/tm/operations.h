@@ -44,6 +44,9 @@ struct operations {
   bool (*commit)(transaction*);
   // Takes everything back that the transaction wrote, and gives up what it holds.
   void (*roll_back)(transaction*);
+  // For a transaction that was rolled back to wait: whether something may have changed that it read.
+  // True where the algorithm has no log of that.
+  bool (*has_changed)(const transaction*);
   const char* name;
 };
 
@@ -64,6 +67,7 @@ constexpr operations make_operations(const char* name) {
           A::begin,
           A::commit,
           A::roll_back,
+          A::has_changed,
           name};
 }
 
@@ -71,6 +75,8 @@ constexpr operations make_operations(const char* name) {
 // read and written piece by piece.
 template <class A>
 struct algorithm {
+  static bool has_changed(const transaction*) { return true; }
+
   template <class T>
   static T load_again(const T* at, transaction* tx) {
     return A::load(at, tx);

@@ -73,15 +73,29 @@ void regime::wait_while_narrow() const noexcept {
   machine::park(static_cast<const void*>(&word), narrow, &limit);
 }
 
-void regime::wait_for_commit() noexcept {
-  const u32 before = commits_.load(std::memory_order_acquire);
+void regime::start_waiting(transaction* tx) noexcept {
   waiters.fetch_add(1, std::memory_order_seq_cst);
-  const machine::deadline limit = machine::after(2'000'000);
-  machine::park(commits_, before, &limit);
+  const u32 began = tx->active.load(std::memory_order_relaxed);
+  tx->looking.store(began != 0 ? began : epoch.load(std::memory_order_relaxed),
+                    std::memory_order_relaxed);
+  tx->waits_since = commits_.load(std::memory_order_acquire);
+  tx->unlogged_before = unlogged_commits_.load(std::memory_order_relaxed);
+}
+
+void regime::wait_for_change(transaction* tx) noexcept {
+  u32 seen = tx->waits_since;
+  do {
+    const machine::deadline limit = machine::after(2'000'000);
+    machine::park(commits_, seen, &limit);
+    seen = commits_.load(std::memory_order_acquire);
+  } while (unlogged_commits_.load(std::memory_order_relaxed) == tx->unlogged_before &&
+           !tx->ops->has_changed(tx));
+  tx->looking.store(0, std::memory_order_release);
   waiters.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void regime::wake_waiters() noexcept {
+void regime::wake_waiters(bool logged) noexcept {
+  if (!logged) unlogged_commits_.fetch_add(1, std::memory_order_relaxed);
   commits_.fetch_add(1, std::memory_order_release);
   machine::wake(&commits_, INT32_MAX);
 }

@@ -68,12 +68,16 @@ class regime {
   // Sleeps until the regime is not narrow, or for a millisecond.
   void wait_while_narrow() const noexcept;
 
-  // For transactions that retry: sleeps until some transaction has committed since the caller
-  // rolled back, or for a few milliseconds (what it waits for may have been committed just before).
-  void wait_for_commit() noexcept;
-  // To be called after each commit.
-  [[gnu::always_inline]] void tell_waiters() noexcept {
-    if (__builtin_expect(waiters.load(std::memory_order_relaxed) != 0, 0)) wake_waiters();
+  // For a transaction that was rolled back, to wait until something that it read has changed.
+  // Requires of start_waiting(): the thread is still active, so that whoever runs alone later knows
+  // of it.
+  void start_waiting(transaction* tx) noexcept;
+  // Sleeps until some transaction has committed since start_waiting(), or for a few milliseconds,
+  // as often as the algorithm says that nothing has changed. Then the waiting is over.
+  void wait_for_change(transaction* tx) noexcept;
+  // To be called after each commit. `logged`: the algorithm's has_changed() knows of it.
+  [[gnu::always_inline]] void tell_waiters(bool logged) noexcept {
+    if (__builtin_expect(waiters.load(std::memory_order_relaxed) != 0, 0)) wake_waiters(logged);
   }
 
   // Chooses what release() leaves behind: open with this algorithm, or, if null, one at a time.
@@ -99,12 +103,13 @@ class regime {
   alignas(64) auto_lock mutex;
 
  private:
-  void wake_waiters() noexcept;
+  void wake_waiters(bool logged) noexcept;
   void wait_for_others(const transaction* tx) noexcept;
 
   transaction* last_ = nullptr;  // who had the mutex last, and how often in a row
   u32 streak_ = 0;
-  std::atomic<u32> commits_{0};  // while there are waiters
+  // Commits while there are waiters; and those of transactions that ran alone.
+  std::atomic<u32> commits_{0}, unlogged_commits_{0};
   u32 needed_ = 16;              // this many in a row before a thread is left alone
 };
 

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <new>
 
 #include <pthread.h>
@@ -50,6 +51,7 @@ void after_fork_in_child() {
     tx->in_use = false;
   }
   now.barrier.prepare();
+  now.waiters.store(0, std::memory_order_relaxed);
   after_fork_in_parent();
 }
 
@@ -117,8 +119,10 @@ u32 oldest_epoch() noexcept {
   now.barrier.heavy();
   u32 oldest = present;
   for (transaction* tx = all_threads(); tx != nullptr; tx = tx->next) {
-    const u32 active = tx->active.load(std::memory_order_acquire);
-    if (active != 0 && static_cast<std::int32_t>(active - oldest) < 0) oldest = active;
+    for (const std::atomic<u32>* since : {&tx->active, &tx->looking}) {
+      const u32 began = since->load(std::memory_order_acquire);
+      if (began != 0 && static_cast<std::int32_t>(began - oldest) < 0) oldest = began;
+    }
   }
   return oldest;
 }

@@ -110,12 +110,15 @@ struct alignas(64) transaction {
   u64 next_id = 0;
   u64 random = 0;
   u32 hardware_failures = 0;  // in a row
+  u32 waits_since = 0, unlogged_before = 0;  // regime::start_waiting()
   limbo deferred;
   statistics counts;
 
   // ---- what other threads look at --------------------------------------------------------------
   // The epoch in which the running transaction began; 0: none runs, or it has the mutex.
   alignas(64) std::atomic<u32> active{0};
+  // As active, for a transaction that waits and is going to look at what it read: memory is kept.
+  std::atomic<u32> looking{0};
   std::atomic<u64> seen{0};          // for algorithms that wait for others: the snapshot
   std::atomic<bool> writing{false};  // the same: it may have written in place
   std::atomic<u64> priority{0};      // two_phase: its turn; 0: it has met no conflict

@@ -19,7 +19,8 @@ namespace waits = syncopate::waits;
 // Where nobody sleeps or yields, each change of turns may take a time slice on a busy machine.
 int episodes_for(std::string_view wait, int threads) {
   const bool polls = wait == "spin" || wait == "monitor";
-  return (polls && threads > 2 ? 40 : 2000) / threads / sanitizer_divisor;
+  const int episodes = !polls ? 800 : threads > 2 ? 24 : 200;
+  return episodes / threads / sanitizer_divisor + 1;
 }
 
 // Each thread enters what it has done in plain memory; after the barrier it reads everybody's.

@@ -211,7 +211,7 @@ class mortal {
 template <class Lock>
 void destroy_after_broadcast(bool with_deadlines) {
   const std::uint32_t seed = test_seed();
-  const int rounds = 1500 / sanitizer_divisor;
+  const int rounds = 400 / sanitizer_divisor;
   constexpr int waiters = 4;  // more than processors: some come late out of the kernel
   Lock mutex;
   mortal condition;

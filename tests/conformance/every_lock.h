@@ -25,8 +25,8 @@ inline constexpr bool collapses = Lock::traits.collapses && !sleeps<Lock>;
 // long as the scheduler lets others run.
 template <class Lock>
 constexpr int operations_for(int threads) {
-  if (collapses<Lock>) return (threads > 2 ? 200 : 2000) / threads;
-  if (!sleeps<Lock> && threads > 2) return 4000 / threads;
+  if (collapses<Lock>) return (threads > 2 ? 100 : 800) / threads;
+  if (!sleeps<Lock>) return (threads > 2 ? 2000 : 10'000) / threads;
   return 40'000 / threads / sanitizer_divisor;
 }
 

@@ -38,7 +38,7 @@ const int registered[] = {
                      const std::byte zeros[sizeof(Lock)]{};
                      EXPECT_EQ(std::memcmp(bytes, zeros, sizeof(Lock)), 0);
                      zeroed<Lock> lock;
-                     EXPECT_EQ(check_exclusion(*lock, {.operations = 200}), verdict::holds);
+                     EXPECT_EQ(check_exclusion(*lock, {.operations = 100}), verdict::holds);
                    }),
 
     for_every_lock("IsHeldBetweenLockAndUnlock", excluding,

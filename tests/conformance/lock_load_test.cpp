@@ -95,7 +95,7 @@ constexpr unsigned char poison = 0xa5;
 template <class Lock>
 void destroy_right_after_unlock() {
   using object = shared_object<Lock>;
-  const int rounds = 2000 / sanitizer_divisor;
+  const int rounds = 400 / sanitizer_divisor;  // each takes four changes of turns
   object* current = nullptr;
   std::barrier meet(2);
   int spoiled = 0;
@@ -149,7 +149,7 @@ void destroy_right_after_unlock() {
                      start_near_wrap_around(lock);
                      expect_fifo(lock);
                      start_near_wrap_around(lock);
-                     EXPECT_EQ(check_exclusion(lock, {.operations = 500}), verdict::holds);
+                     EXPECT_EQ(check_exclusion(lock, {.operations = 200}), verdict::holds);
                    }),
     for_every_lock("MayBeDestroyedRightAfterUnlock", excluding,
                    []<class Lock>() { destroy_right_after_unlock<Lock>(); }),

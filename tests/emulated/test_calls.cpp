@@ -1,8 +1,8 @@
 // test_calls.cpp -- calls out of instrumented code end transactions; those that change nothing do
 // not.
+#include <cctype>
 #include <cmath>
 #include <csetjmp>
-#include <cctype>
 #include <cstring>
 #include <ctime>
 #include <iostream>

@@ -58,10 +58,11 @@ void atomics() {
   aborts(while_inside(writes, [] { CHECK(atomic_word.fetch_add(5) == 1); }));
   CHECK(atomic_word.load() == 6);
   atomic_word = 1;
-  aborts(while_inside([] { atomic_word.fetch_or(8); }, [] {
-    long expected = 1;
-    CHECK(atomic_word.compare_exchange_strong(expected, 1));
-  }));
+  aborts(while_inside([] { atomic_word.fetch_or(8); },
+                      [] {
+                        long expected = 1;
+                        CHECK(atomic_word.compare_exchange_strong(expected, 1));
+                      }));
   CHECK(while_inside(reads, [] { CHECK(atomic_word.load() == 1); }).started());
   aborts(while_inside([] { wide.store(7); }, [] { CHECK(wide.load() == 1); }));
   CHECK(attempt([] {
@@ -74,11 +75,12 @@ void atomics() {
 }
 
 void ranges() {
-  aborts(while_inside([] { bytes[200] = 1; }, [] {
-    char copy[256];
-    std::memcpy(copy, bytes, 256);
-    CHECK(copy[200] == 0);
-  }));
+  aborts(while_inside([] { bytes[200] = 1; },
+                      [] {
+                        char copy[256];
+                        std::memcpy(copy, bytes, 256);
+                        CHECK(copy[200] == 0);
+                      }));
   aborts(while_inside([] { CHECK(bytes[100] == 0); }, [] { std::memset(bytes, 0, 256); }));
 }
 
@@ -103,7 +105,7 @@ void frees() {
 // A counter that transactions and atomic operations share loses nothing.
 void mixed_counter() {
   alignas(64) static std::atomic<long> counter{0};
-  constexpr long turns = 20'000;
+  constexpr long turns = 5'000;
   std::atomic<long> committed{0};
   run_threads(4, [&](unsigned index) {
     for (long i = 0; i < turns; ++i) {
@@ -112,6 +114,25 @@ void mixed_counter() {
     }
   });
   CHECK(counter == 2 * turns + committed && committed > 0);
+}
+
+// Transactions that write the counter and abort take nothing of it back.
+void undone_beside_atomics() {
+  alignas(64) static std::atomic<long> counter{0};
+  constexpr long turns = 60'000;
+  run_threads(2, [](unsigned index) {
+    for (long i = 0; i < turns; ++i) {
+      if (index == 0) {
+        counter.fetch_add(1);
+        continue;
+      }
+      attempt([] {
+        counter.store(counter.load() + 1);
+        htm::abort<1>();
+      });
+    }
+  });
+  CHECK(counter == turns);
 }
 
 // Two words that every transaction changes together: a load of both in one order may see an old and
@@ -147,5 +168,6 @@ int main() {
     frees();
   }
   mixed_counter();
+  undone_beside_atomics();
   nothing_uncommitted();
 }

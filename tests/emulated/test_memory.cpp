@@ -20,20 +20,25 @@ void heap() {
   attempt([] { std::free(std::malloc(1000)); });
   const std::size_t before = in_use();
   for (int i = 0; i < 200; ++i) {
-    const htm::status s = attempt([&] {
-      void* blocks[] = {std::malloc(3000),          std::calloc(30, 100),
-                        std::aligned_alloc(64, 64), std::realloc(nullptr, 500),
-                        operator new(2000),         operator new(128, std::align_val_t{128})};
-      for (void* each : blocks) CHECK(each != nullptr);
-      CHECK(static_cast<char*>(blocks[1])[2999] == 0);
-      CHECK(reinterpret_cast<std::uintptr_t>(blocks[5]) % 128 == 0);
-      std::memset(blocks[0], 1, 3000);
-      std::free(blocks[0]);
-      auto* const moved = static_cast<char*>(std::realloc(kept, 10'000));
-      CHECK(std::strcmp(moved, "kept") == 0);
-      std::strcpy(moved, "gone");
-      htm::abort<1>();
-    });
+    const htm::status s =
+        attempt(
+            [&] {
+              void* blocks[] = {std::malloc(3000),
+                                std::calloc(30, 100),
+                                std::aligned_alloc(64, 64),
+                                std::realloc(nullptr, 500),
+                                operator new(2000),
+                                operator new (128, std::align_val_t{128})};
+              for (void* each : blocks) CHECK(each != nullptr);
+              CHECK(static_cast<char*>(blocks[1])[2999] == 0);
+              CHECK(reinterpret_cast<std::uintptr_t>(blocks[5]) % 128 == 0);
+              std::memset(blocks[0], 1, 3000);
+              std::free(blocks[0]);
+              auto* const moved = static_cast<char*>(std::realloc(kept, 10'000));
+              CHECK(std::strcmp(moved, "kept") == 0);
+              std::strcpy(moved, "gone");
+              htm::abort<1>();
+            });
     CHECK(s.code == 1 && std::strcmp(kept, "kept") == 0);
   }
   constexpr std::size_t cached = 60'000;  // by malloc itself; all rounds together are 4 MB
@@ -130,7 +135,8 @@ void neighbors() {
     std::thread other([&] {
       has.await(1);
       // Unseen: as the C library's own writes of its blocks' headers.
-      [](char* at) __attribute__((no_sanitize("thread"))) { *at = 2; }(&line.theirs);
+      [](char* at) __attribute__((no_sanitize("thread"))) { *at = 2; }
+      (&line.theirs);
       done.set(1);
     });
     const htm::status s = attempt([&] {

@@ -63,7 +63,8 @@ void many_signals() {
             delete[] new char[100];
             word = word + 1;
             word = word - 1;
-          }).started()) ++total;
+          }).started())
+        ++total;
       handled.load();  // an atomic operation, interrupted by a handler that makes one
       handled.fetch_add(0);
     }

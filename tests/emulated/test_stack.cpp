@@ -6,6 +6,7 @@
 
 #include <alloca.h>
 #include <ucontext.h>
+#include <xmmintrin.h>
 
 #include "check.h"
 
@@ -107,22 +108,23 @@ void on_another_stack() {
   there.uc_stack.ss_sp = stack;
   there.uc_stack.ss_size = sizeof stack;
   there.uc_link = &back;
-  makecontext(&there, [] { s = attempt([] {}); }, 0);
+  makecontext(
+      &there, [] { s = attempt([] {}); }, 0);
   swapcontext(&back, &there);
   CHECK(s.why == cause::other);
 }
 
+// Of both units: fegetround() asks the old one only.
 void control_words() {
-  std::fesetround(FE_TONEAREST);
+  std::fesetround(FE_UPWARD);
+  const unsigned vectors = _mm_getcsr();
   const htm::status s = attempt([] {
-    std::fesetround(FE_UPWARD);
-    CHECK(std::fegetround() == FE_UPWARD);
+    std::fesetround(FE_DOWNWARD);
     htm::abort<3>();
   });
-  CHECK(s.code == 3 && std::fegetround() == FE_TONEAREST);
-  CHECK(attempt([] { std::fesetround(FE_DOWNWARD); }).started());
-  CHECK(std::fegetround() == FE_DOWNWARD);
-  std::fesetround(FE_TONEAREST);
+  CHECK(s.code == 3 && std::fegetround() == FE_UPWARD && _mm_getcsr() == vectors);
+  CHECK(attempt([] { std::fesetround(FE_TONEAREST); }).started());
+  CHECK(std::fegetround() == FE_TONEAREST && _mm_getcsr() != vectors);
 }
 
 void everything() {

@@ -26,7 +26,7 @@ length_state abort_often(length_state s, int aborts, const length_options& o) {
 }
 
 TEST(Lengths, FixedStaysWhateverAborts) {
-  const length_options o{.rule = length_rule::fixed, .fixed = 7, .chooses = false};
+  const length_options o{.rule = length_rule::fixed, .chooses = false, .fixed = 7};
   const length_state s = abort_often(lengths::begins({}, o), 1000, o);
   EXPECT_EQ(s.length, 7);
 }

@@ -18,7 +18,7 @@ volatile bool yes = true;
 #define SAME(TYPE, CALL, EXPECTED)                \
   do {                                            \
     TYPE const expected = (EXPECTED);             \
-    TYPE plain; TYPE got;                            \
+    TYPE plain{}; TYPE got{};                            \
     CHECK((CALL) == expected);                    \
     __transaction_atomic { plain = (CALL); }      \
     __transaction_atomic {                        \
@@ -99,7 +99,7 @@ const char* const numbers[] = {
 #define SAME_NUMBER(TYPE, CALL, EXPECTED)                            \
   do {                                                               \
     static char *expected_end, *end;                                 \
-    errno = 0;                                                       \
+    expected_end = nullptr, errno = 0;                               \
     const TYPE expected = EXPECTED(left, &expected_end COMMA_BASE);  \
     const int expected_errno = errno;                                \
     for (int round = 0; round < 3; ++round) {                        \
@@ -146,8 +146,8 @@ void check_characters() {
     SAME(int, tm_toupper(c), std::toupper(c));
     SAME(int, tm_tolower(c), std::tolower(c));
   }
-  for (const std::uint32_t n : {0u, 1u, 0x1234u, 0xffffu, 0x12345678u, 0xffffffffu}) {
-    const auto s = static_cast<std::uint16_t>(n);
+  for (const uint32_t n : {0u, 1u, 0x1234u, 0xffffu, 0x12345678u, 0xffffffffu}) {
+    const auto s = static_cast<uint16_t>(n);
     SAME(unsigned, tm_htonl(n), htonl(n));
     SAME(unsigned, tm_ntohl(n), ntohl(n));
     SAME(unsigned, tm_htons(s), htons(s));

@@ -72,6 +72,9 @@ void check_conversions() {
   SAME(600, "%1$.*3$s %1$.*2$s %4$.-3s", "unlimited", 5, 2, word);
   SAME(600, "%d %d %d %d %d %d %d %d %f %f %f %f %f %f %f %f %f %f", 1, 2, 3, 4, 5, 6, 7, 8, 1.,
        2., 3., 4., 5., 6., 7., 8., 9., 10.);
+#define EIGHT "%d %d %d %d %s %d %d %d "
+  SAME(600, EIGHT EIGHT EIGHT EIGHT "%f", 1, 2, 3, 4, word, 6, 7, 8, 1, 2, 3, 4, word, 6, 7, 8, 1, 2,
+       3, 4, word, 6, 7, 8, 1, 2, 3, 4, word, 6, 7, 8, 1.5);
   errno = ENOENT;
   SAME(600, "%m %d", 1);
   for (const std::size_t size : {0, 1, 2, 5, 6, 300, 599}) SAME(size, "%s and %s", word, word);

@@ -41,6 +41,7 @@ static void read_and_print(int cancel) {
     same = memcmp(copy, text, sizeof text);
     snprintf(printed, sizeof printed, "%ld%s", number, end);
     print(printed + 20, "%d and %s", toupper('a'), apples);
+    assert(number == 42);
     if (cancel && true_now()) __transaction_cancel;
   }
   if (cancel) return;

@@ -59,13 +59,15 @@ using gil_thread = ::syncopate_gil_thread;
 
 enum class gil_state : std::uint32_t { detached, outside, elided, holding };
 
-// How transactions are had. What the program's machine offers, as nested sections.
+// What lies below the lock. This: what the program's machine offers.
 struct gil_machine_backend {
+  static constexpr std::uint32_t points = 1024;  // yield points that are told apart
   [[nodiscard]] static bool usable() noexcept { return machine::htm::commits(); }
   [[nodiscard, gnu::always_inline]] static machine::htm::status begin() noexcept {
     return section::begin();
   }
   static void commit() noexcept { section::commit(); }
+  [[nodiscard]] static std::uint64_t ticks() noexcept { return machine::ticks(); }
   [[nodiscard]] static bool active() noexcept { return section::active(); }
   template <abort_code Code>
   static void abort() noexcept {
@@ -76,6 +78,9 @@ struct gil_machine_backend {
 template <class Lock = auto_lock, class Backend = gil_machine_backend>
 class gil {
  public:
+  using points_table = gil_points<Backend::points>;
+  using changes = gil_history<4 * Backend::points>;
+
   explicit gil(const gil_options& options) noexcept : options_(options) {
     elides_ = options.elided && Backend::usable();
     if (elides_) overhead_ = measure_overhead();
@@ -86,7 +91,7 @@ class gil {
   // The functions of <syncopate/gil.h>, for the calling thread, whose data `me` is.
   int attach(gil_thread& me) noexcept {
     if (state_of(me) != gil_state::detached) return misuse(EDEADLK, "attached twice");
-    auto* const records = static_cast<gil_record*>(std::calloc(gil_points::size, sizeof(gil_record)));
+    auto* const records = static_cast<gil_record*>(std::calloc(points_table::size, sizeof(gil_record)));
     if (records == nullptr) return ENOMEM;
     me = {};
     me.records = records;
@@ -111,7 +116,7 @@ class gil {
       if (const int error = adopt(me)) return error;
     }
     if (state_of(me) != gil_state::outside) return misuse(EDEADLK, "entered twice");
-    me.since = machine::ticks();
+    me.since = Backend::ticks();
     me.epoch = 0;  // what passed outside is no cost of a length
     begin(me, pc);
     return 0;
@@ -154,7 +159,7 @@ class gil {
   }
   [[nodiscard]] bool elides() const noexcept { return elides_; }
   [[nodiscard]] const gil_options& options() const noexcept { return options_; }
-  [[nodiscard]] const gil_points& points() const noexcept { return points_; }
+  [[nodiscard]] const points_table& points() const noexcept { return points_; }
   [[nodiscard]] std::uint64_t overhead() const noexcept { return overhead_; }
 
   // Of the threads that have detached. Requires: nobody detaches meanwhile.
@@ -163,7 +168,7 @@ class gil {
   }
   [[nodiscard]] const gil_cycles& cycles() const noexcept { return cycles_; }
   [[nodiscard]] const choice_state& choice() const noexcept { return choice_; }
-  [[nodiscard]] const gil_history& history() const noexcept { return history_; }
+  [[nodiscard]] const changes& history() const noexcept { return history_; }
 
  private:
   // ---- figure 1 ----
@@ -283,7 +288,7 @@ class gil {
     const bool alone = live_.load(std::memory_order_relaxed) <= 1;  // [L]
     if (elides_ ? !alone
                 : !alone && waiting_.load(std::memory_order_relaxed) != 0 &&  // [L]
-                      machine::ticks() - me.slice >= options_.slice)
+                      Backend::ticks() - me.slice >= options_.slice)
       return false;
     me.countdown = options_.look;
     return true;
@@ -350,7 +355,7 @@ class gil {
   void change(std::uint32_t point, length_state before, length_state after) noexcept {
     if (after == before) return;
     points_.set_state(point, after);
-    if (after.length != before.length) history_.add({machine::ticks(), point, after.length});
+    if (after.length != before.length) history_.add({Backend::ticks(), point, after.length});
   }
 
   void count_abort(gil_thread& me, const machine::htm::status& s, std::uint64_t spent) noexcept {
@@ -393,10 +398,10 @@ class gil {
   [[nodiscard]] static std::uint64_t measure_overhead() noexcept {
     std::uint64_t best = UINT64_MAX;
     for (int i = 0; i < 32; ++i) {
-      const std::uint64_t start = machine::ticks();
+      const std::uint64_t start = Backend::ticks();
       if (!Backend::begin().started()) continue;
       Backend::commit();
-      const std::uint64_t took = machine::ticks() - start;
+      const std::uint64_t took = Backend::ticks() - start;
       best = took < best ? took : best;
     }
     constexpr std::uint64_t guess = 100;
@@ -407,7 +412,7 @@ class gil {
 
   // Adds the time since the last boundary to one of the thread's sums. Returns it, in ticks.
   static std::uint64_t lap(gil_thread& me, std::uint64_t& sum) noexcept {
-    const std::uint64_t now = machine::ticks(), spent = now - me.since;
+    const std::uint64_t now = Backend::ticks(), spent = now - me.since;
     me.since = now;
     sum += spent;
     return spent;
@@ -415,7 +420,7 @@ class gil {
 
   void add_to_totals(const gil_thread& me) noexcept {
     totals_lock_.lock();
-    for (std::uint32_t i = 0; i < gil_points::size; ++i) {
+    for (std::uint32_t i = 0; i < points_table::size; ++i) {
       if (me.records[i].begins == 0 && me.records[i].fallbacks == 0) continue;
       totals_[i].begins += me.records[i].begins;
       totals_[i].fallbacks += me.records[i].fallbacks;
@@ -475,12 +480,12 @@ class gil {
   alignas(256) gil_options options_;
   bool elides_ = false;
   std::uint64_t overhead_ = 1;
-  gil_points points_;
+  points_table points_;
   std::atomic<bool> complained_{false};
   Lock totals_lock_;
-  gil_record totals_[gil_points::size] = {};
+  gil_record totals_[points_table::size] = {};
   gil_cycles cycles_;
-  gil_history history_;
+  changes history_;
 
   // What choose() knows, under totals_lock_; epoch_ and fixed_ are read without.
   alignas(256) std::atomic<std::uint32_t> epoch_{1};

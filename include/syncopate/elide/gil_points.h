@@ -34,9 +34,11 @@ enum class gil_abort : unsigned char { lock_held, conflict, capacity, needs_lock
 inline constexpr std::array<const char*, 6> gil_abort_names{
     "lock_held", "conflict", "capacity", "needs_lock", "explicit", "other"};
 
+// Yield points beyond Size share the last entry.
+template <std::uint32_t Size>
 class gil_points {
  public:
-  static constexpr std::uint32_t size = 1024;  // yield points beyond it share the last entry
+  static constexpr std::uint32_t size = Size;
 
   // The entry of the place, made at its first use. Lock-free.
   [[nodiscard]] std::uint32_t find(const void* pc) noexcept {
@@ -64,7 +66,7 @@ class gil_points {
   }
 
  private:
-  static constexpr std::uint32_t most_probes = 32;
+  static constexpr std::uint32_t most_probes = Size > 32 ? 32 : Size - 1;
   struct alignas(64) entry {
     std::atomic<const void*> pc{nullptr};
     std::atomic<std::uint64_t> state{0};  // lengths::pack
@@ -73,6 +75,7 @@ class gil_points {
 };
 
 // The first changes of lengths, in about the order in which they were made.
+template <std::uint32_t Room>
 class gil_history {
  public:
   struct change {
@@ -80,7 +83,7 @@ class gil_history {
     std::uint32_t point;
     std::uint32_t length;
   };
-  static constexpr std::uint32_t room = 4096;
+  static constexpr std::uint32_t room = Room;
 
   void add(const change& c) noexcept {
     if (count_.load(std::memory_order_relaxed) >= room) return;

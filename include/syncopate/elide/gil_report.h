@@ -26,7 +26,7 @@ inline std::uint64_t aborts_of(const gil_record& r) noexcept {
 template <class Gil>
 gil_sums sums_of(const Gil& lock) noexcept {
   gil_sums s;
-  for (std::uint32_t i = 0; i < gil_points::size; ++i) {
+  for (std::uint32_t i = 0; i < Gil::points_table::size; ++i) {
     const gil_record& r = lock.total(i);
     s.begins += r.begins;
     s.fallbacks += r.fallbacks;
@@ -42,7 +42,7 @@ inline double share(std::uint64_t part, std::uint64_t whole) noexcept {
 
 template <class Gil>
 void print_lengths_json(const Gil& lock, std::uint32_t point, std::FILE* out) {
-  const gil_history& all = lock.history();
+  const auto& all = lock.history();
   const char* comma = "";
   std::fputs(", \"lengths\": [", out);
   for (std::uint32_t i = 0; i < all.size(); ++i) {
@@ -64,7 +64,7 @@ inline void print_causes_json(const std::uint32_t* counts, std::FILE* out) {
 
 }  // namespace detail
 
-// One line of JSON. "lengths" are pairs of ticks and length, the first 4096 changes of all points.
+// One line of JSON. "lengths" are pairs of ticks and length, the first changes of all points.
 template <class Gil>
 void print_gil_json(const Gil& lock, std::FILE* out) {
   const detail::gil_sums s = detail::sums_of(lock);
@@ -77,7 +77,7 @@ void print_gil_json(const Gil& lock, std::FILE* out) {
                lock.elides() ? "true" : "false", lock.overhead(), s.begins, s.aborts, s.fallbacks,
                c.useful, c.aborted, c.waiting, c.overhead);
   const char* comma = "";
-  for (std::uint32_t i = 0; i < gil_points::size; ++i) {
+  for (std::uint32_t i = 0; i < Gil::points_table::size; ++i) {
     const gil_record& r = lock.total(i);
     if (r.begins == 0) continue;
     std::fprintf(out,
@@ -112,7 +112,7 @@ void print_gil_text(const Gil& lock, std::FILE* out) {
                detail::share(c.useful, all), detail::share(c.aborted, all),
                detail::share(c.waiting, all), detail::share(c.overhead, all));
   std::fputs("  yield point          length  transactions    aborts  fell back\n", out);
-  for (std::uint32_t i = 0; i < gil_points::size; ++i) {
+  for (std::uint32_t i = 0; i < Gil::points_table::size; ++i) {
     const gil_record& r = lock.total(i);
     if (r.begins < s.begins / 200 + 1) continue;
     std::fprintf(out, "  %-20p %6u %13" PRIu64 " %9" PRIu64 " %10" PRIu64 "\n",

@@ -10,6 +10,7 @@
 
 #include <syncopate/tm/libc.h>
 
+#include <assert.h>
 #include <stdio.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -37,7 +38,9 @@ SYNCOPATE_TM_WRAP_(strtod, "_ZGTt9tm_strtod");
 SYNCOPATE_TM_WRAP_(atoi, "_ZGTt7tm_atoi");
 SYNCOPATE_TM_WRAP_(snprintf, "_ZGTt11tm_snprintf");
 SYNCOPATE_TM_WRAP_(vsnprintf, "_ZGTt12tm_vsnprintf");
-SYNCOPATE_TM_WRAP_(abort, "_ZGTt8tm_abort");
+#ifndef NDEBUG
+SYNCOPATE_TM_WRAP_(__assert_fail, "_ZGTt16tm_assert_failed"); /* assert; abort needs none */
+#endif
 #ifndef __cplusplus
 SYNCOPATE_TM_WRAP_(strchr, "_ZGTt9tm_strchr");
 #endif

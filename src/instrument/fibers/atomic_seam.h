@@ -126,4 +126,3 @@ inline void fence(int how, engine::place where) {
 }
 
 }  // namespace syncopate::instrument
-

@@ -32,8 +32,8 @@ EXPORT size_t _Prime_rehash_policy::_M_next_bkt(const size_t wanted) const {
   }
   const unsigned long* const last = __prime_list + primes - 1;
   const unsigned long* const found = std::lower_bound(__prime_list, last, wanted);
-  _M_next_resize = found == last ? static_cast<size_t>(-1)
-                                 : rounded_down(static_cast<double>(*found) * load);
+  _M_next_resize =
+      found == last ? static_cast<size_t>(-1) : rounded_down(static_cast<double>(*found) * load);
   return *found;
 }
 
@@ -43,8 +43,8 @@ EXPORT pair<bool, size_t> _Prime_rehash_policy::_M_need_rehash(const size_t buck
                                                                const size_t more) const {
   if (elements + more <= _M_next_resize) return {false, 0};
   const double load = _M_max_load_factor;
-  const double wanted = std::max(static_cast<double>(elements + more),
-                                 _M_next_resize != 0 ? 0.0 : least_elements);
+  const double wanted =
+      std::max(static_cast<double>(elements + more), _M_next_resize != 0 ? 0.0 : least_elements);
   if (wanted / load >= static_cast<double>(buckets)) {
     const size_t least = rounded_down(wanted / load) + 1;
     return {true, _M_next_bkt(std::max(least, buckets * _S_growth_factor))};

@@ -61,7 +61,8 @@ namespace syncopate::emulated {
       write_outside(at, bytes, where);
     return;
   }
-  const std::ptrdiff_t room = reinterpret_cast<char*>(t->undo.end) - reinterpret_cast<char*>(t->undo.next);
+  const std::ptrdiff_t room =
+      reinterpret_cast<char*>(t->undo.end) - reinterpret_cast<char*>(t->undo.next);
   if (owner_of(line_of(at)) != t->writer_byte || room < std::ptrdiff_t{2 * sizeof(undo_entry)} ||
       !goes_on(*t)) [[unlikely]] {
     write_inside(at, bytes, where);

@@ -140,9 +140,9 @@ line_lock::line_lock(std::uintptr_t at, use what, place where) noexcept
     : word_(shadow(line_of(at))) {
   backoff wait;
   std::uint64_t word = word_.load(relaxed);
-  while ((word & mark::locked) != 0 ||
-         !word_.compare_exchange_weak(word, word | mark::locked, std::memory_order_acquire,
-                                      relaxed)) {
+  while (
+      (word & mark::locked) != 0 ||
+      !word_.compare_exchange_weak(word, word | mark::locked, std::memory_order_acquire, relaxed)) {
     if ((word & mark::locked) != 0) {
       wait.once();
       word = word_.load(relaxed);

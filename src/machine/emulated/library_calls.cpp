@@ -74,8 +74,8 @@ void finish_block() {
 code_piece* new_piece() {
   if (block.used == pieces_in_block) {
     finish_block();
-    void* const got = mmap(nullptr, block_bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const got =
+        mmap(nullptr, block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (got == MAP_FAILED) return nullptr;
     block = {static_cast<code_piece*>(got), 0};
   }
@@ -117,7 +117,7 @@ std::vector<code_range>& ranges() {
   static auto& all = *new std::vector<code_range>;
   return all;
 }
-std::vector<const ElfW(Dyn)*>& done() {
+std::vector<const ElfW(Dyn) *>& done() {
   static auto& all = *new std::vector<const ElfW(Dyn)*>;
   return all;
 }
@@ -169,8 +169,9 @@ void for_each_call(const module& m, Function function) {
       const auto type = ELF64_R_TYPE(entry.r_info);
       const ElfW(Sym)& symbol = m.symbols[ELF64_R_SYM(entry.r_info)];
       const auto kind = ELF64_ST_TYPE(symbol.st_info);
-      const bool is_call = type == R_X86_64_JUMP_SLOT ||
-                           (type == R_X86_64_GLOB_DAT && (kind == STT_FUNC || kind == STT_GNU_IFUNC));
+      const bool is_call =
+          type == R_X86_64_JUMP_SLOT ||
+          (type == R_X86_64_GLOB_DAT && (kind == STT_FUNC || kind == STT_GNU_IFUNC));
       if (!is_call) continue;
       function(m.strings + symbol.st_name,
                reinterpret_cast<std::uintptr_t*>(m.base + entry.r_offset));
@@ -251,7 +252,7 @@ unsigned long long libraries_loaded() {
 
 int redirect_module(dl_phdr_info* info, std::size_t, void*) {
   const module m = read_module(*info);
-  for (const ElfW(Dyn)* each : done())
+  for (const ElfW(Dyn) * each : done())
     if (each == m.dynamic) return 0;
   done().push_back(m.dynamic);
   if (is_instrumented(m)) redirect(m);

@@ -143,9 +143,8 @@ SYNCOPATE_EXPORT int syncopate_park(const void* word, std::uint32_t expected,
   int operation = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG;
   if (until != nullptr && until->clock == CLOCK_REALTIME) operation |= FUTEX_CLOCK_REALTIME;
   const timespec* const limit = until != nullptr ? &until->at : nullptr;
-  const long result =
-      machine::system_call(SYS_futex, reinterpret_cast<long>(word), operation, expected,
-                           reinterpret_cast<long>(limit), 0, bitset);
+  const long result = machine::system_call(SYS_futex, reinterpret_cast<long>(word), operation,
+                                           expected, reinterpret_cast<long>(limit), 0, bitset);
   switch (result) {
     case 0: return static_cast<int>(park_result::woken);
     case -EAGAIN: return static_cast<int>(park_result::value_changed);

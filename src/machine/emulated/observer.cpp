@@ -1,5 +1,5 @@
-#include "real_mutex.h"
 #include "observer.h"
+#include "real_mutex.h"
 
 #include <algorithm>
 

@@ -37,7 +37,8 @@ std::size_t likeness(std::string_view a, std::string_view b) {
   std::size_t same = 0;
   while (same < a.size() && same < b.size() && a[same] == b[same]) ++same;
   std::size_t end = 0;
-  while (same + end < a.size() && same + end < b.size() && a[a.size() - 1 - end] == b[b.size() - 1 - end])
+  while (same + end < a.size() && same + end < b.size() &&
+         a[a.size() - 1 - end] == b[b.size() - 1 - end])
     ++end;
   return same + end;
 }
@@ -74,9 +75,8 @@ void set(std::string_view setting) {
     instrument::fail("SYNCOPATE_EMULATED: %.*s: needs a number from %llu to %llu, as in %.*s=%llu",
                      static_cast<int>(setting.size()), setting.data(),
                      static_cast<unsigned long long>(found->lowest),
-                     static_cast<unsigned long long>(found->highest),
-                     static_cast<int>(name.size()), name.data(),
-                     static_cast<unsigned long long>(found->lowest));
+                     static_cast<unsigned long long>(found->highest), static_cast<int>(name.size()),
+                     name.data(), static_cast<unsigned long long>(found->lowest));
   }
   found->set(number);
 }

@@ -6,8 +6,8 @@
 namespace syncopate::emulated {
 
 struct option_values {
-  std::uint32_t sets = 64, ways = 8;  // of the cache that has to hold the written lines
-  std::uint32_t read_lines = 65536;   // 4 MiB: what a second-level structure remembers
+  std::uint32_t sets = 64, ways = 8;   // of the cache that has to hold the written lines
+  std::uint32_t read_lines = 65536;    // 4 MiB: what a second-level structure remembers
   std::uint64_t accesses = 1'000'000;  // until the timer's interrupt; 0: no limit
   std::uint64_t spurious = 0;          // aborts per million accesses
   std::uint64_t yield = 0;             // yields per million accesses

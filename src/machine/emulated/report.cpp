@@ -68,9 +68,8 @@ void add_sites(std::string& all, const totals& of) {
   std::vector<std::size_t> shown;
   std::vector<std::string> headings{"<begun at", "begun", "committed"};
   for (std::size_t i = 0; i < reasons; ++i) {
-    const bool occurred = std::any_of(of.sites.begin(), of.sites.end(), [i](const auto& each) {
-      return each.second.aborts[i] != 0;
-    });
+    const bool occurred = std::any_of(of.sites.begin(), of.sites.end(),
+                                      [i](const auto& each) { return each.second.aborts[i] != 0; });
     if (!occurred) continue;
     shown.push_back(i);
     headings.emplace_back(name(static_cast<reason>(i)));
@@ -78,9 +77,8 @@ void add_sites(std::string& all, const totals& of) {
   headings.insert(headings.end(), {"fell back", "lines read", "written", "accesses"});
   text_table table(std::move(headings));
   auto sites = list_of(of.sites);
-  std::stable_sort(sites.begin(), sites.end(), [](const auto& a, const auto& b) {
-    return a.second.begun > b.second.begun;
-  });
+  std::stable_sort(sites.begin(), sites.end(),
+                   [](const auto& a, const auto& b) { return a.second.begun > b.second.begun; });
   for (std::size_t i = 0; i < std::min(sites.size(), most_rows); ++i) {
     const auto& [stack, counts] = sites[i];
     std::vector<std::string> row{

@@ -19,9 +19,10 @@ void make_shadow() noexcept {
   void* const got = mmap(wanted, shadow_bytes, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got != wanted) {
-    instrument::fail("the emulated machine cannot map its table of cache lines, 16 TiB of address"
-                     " space: %s (limits: ulimit -v, vm.overcommit_memory=2)",
-                     std::strerror(errno));
+    instrument::fail(
+        "the emulated machine cannot map its table of cache lines, 16 TiB of address"
+        " space: %s (limits: ulimit -v, vm.overcommit_memory=2)",
+        std::strerror(errno));
   }
   madvise(wanted, shadow_bytes, MADV_NOHUGEPAGE);  // 2 MiB of table for each line otherwise
   madvise(wanted, shadow_bytes, MADV_DONTDUMP);

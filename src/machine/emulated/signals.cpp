@@ -1,8 +1,8 @@
 // The program's handlers are called by on_signal(), which stands in for them in the kernel. While
 // the machine's own code runs (runtime_scope) or a transaction, it puts the signal off: it blocks all
 // signals in the context that it returns to, and take_signal() sends the signal once more.
-#include "real_mutex.h"
 #include "signals.h"
+#include "real_mutex.h"
 
 #include <syncopate/machine/system_call.h>
 

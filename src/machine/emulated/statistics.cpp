@@ -60,11 +60,9 @@ std::vector<hot_line> hot_lines(const totals& of) {
     lines.back().meetings.emplace_back(key, count);
   }
   const auto more = [](const auto& a, const auto& b) { return a.second > b.second; };
-  for (hot_line& each : lines)
-    std::stable_sort(each.meetings.begin(), each.meetings.end(), more);
-  std::stable_sort(lines.begin(), lines.end(), [](const hot_line& a, const hot_line& b) {
-    return a.conflicts > b.conflicts;
-  });
+  for (hot_line& each : lines) std::stable_sort(each.meetings.begin(), each.meetings.end(), more);
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const hot_line& a, const hot_line& b) { return a.conflicts > b.conflicts; });
   return lines;
 }
 

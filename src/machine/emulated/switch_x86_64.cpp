@@ -7,7 +7,8 @@
 namespace syncopate::emulated {
 static_assert(offsetof(thread, saved) == 0);
 static_assert(offsetof(registers, stack_pointer) == 48 && offsetof(registers, resume) == 56);
-static_assert(offsetof(registers, vector_control) == 64 && offsetof(registers, float_control) == 68);
+static_assert(offsetof(registers, vector_control) == 64 &&
+              offsetof(registers, float_control) == 68);
 }  // namespace syncopate::emulated
 
 // syncopate_htm_begin(mode): a nested one keeps the outer one's registers.

@@ -1,5 +1,5 @@
-#include "real_mutex.h"
 #include "thread.h"
+#include "real_mutex.h"
 
 #include <cxxabi.h>
 
@@ -117,9 +117,7 @@ void attend(std::uintptr_t top) noexcept {
 
 }  // namespace
 
-void make_registry() noexcept {
-  has_key = pthread_key_create(&end_of_thread_key, end_thread) == 0;
-}
+void make_registry() noexcept { has_key = pthread_key_create(&end_of_thread_key, end_thread) == 0; }
 
 thread& self() noexcept {
   if (here.self == nullptr) attend(0);

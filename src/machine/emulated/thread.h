@@ -132,7 +132,7 @@ struct thread {
   int id = 0;  // the system's
   std::uintptr_t thread_pointer = 0;
   thread* next_thread = nullptr;
-  void* statistics = nullptr;  // observer.cpp
+  void* statistics = nullptr;             // observer.cpp
   std::uintptr_t known_callers[64] = {};  // callers.cpp
 
   alignas(64) std::atomic<std::uint64_t> status{0};

@@ -78,8 +78,8 @@ void copy_stack(thread& t) noexcept {
   const std::size_t bytes = t.stack_top - t.saved.stack_pointer;
   t.stack_copy.clear();
   t.stack_copy.reserve(bytes);
-  instrument::real_memcpy(t.stack_copy.first,
-                          reinterpret_cast<const void*>(t.saved.stack_pointer), bytes);
+  instrument::real_memcpy(t.stack_copy.first, reinterpret_cast<const void*>(t.saved.stack_pointer),
+                          bytes);
 }
 
 void put_stack_back(const thread& t) noexcept {
@@ -106,10 +106,9 @@ void save_thread_state(thread& t) noexcept {
   t.exceptions[0] = t.exceptions_at[0];
   t.exceptions[1] = t.exceptions_at[1];
 }
-void restore_thread_state(const thread& t) noexcept {
+void restore_exceptions(const thread& t) noexcept {
   t.exceptions_at[0] = t.exceptions[0];
   t.exceptions_at[1] = t.exceptions[1];
-  errno = t.saved_errno;
 }
 
 void start(thread& t, mode how) noexcept {
@@ -200,7 +199,7 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t syncopate_emulated_roll_b
     t->status.compare_exchange_strong(status, status_word::doomed(status, 0));
   undo_writes(*t);
   put_stack_back(*t);
-  restore_thread_state(*t);
+  restore_exceptions(*t);
   if (observing) observe_abort(*t);
   release_lines(*t);
   *saved = t->saved;
@@ -209,7 +208,7 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t syncopate_emulated_roll_b
   t->called = nullptr;
   set_idle(*t);
   drop_allocations(*t);
-  errno = t->saved_errno;
+  errno = t->saved_errno;         // after all that may set it
   instrument::machine_depth = 0;  // of the program that begins, maybe not of what was left
   std::atomic_signal_fence(std::memory_order_seq_cst);
   here.inside = 0;

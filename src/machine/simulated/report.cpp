@@ -16,7 +16,8 @@ bool shows_native_time() {
 void report(const statistics& of) {
   const instrument::engine_scope inside;
   if (instrument::option_enabled("STATS")) {
-    report::write(option("STATS"), [&] { return json_report(of); }, [&] { return text_report(of); });
+    report::write(
+        option("STATS"), [&] { return json_report(of); }, [&] { return text_report(of); });
   }
   if (const char* path = option("TIMELINE")) report::write_file(path, trace_report(of));
 }

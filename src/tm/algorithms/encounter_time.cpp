@@ -161,11 +161,16 @@ struct encounter_time : algorithm<encounter_time> {
     return true;
   }
 
+  static bool has_changed(const transaction* tx) {
+    return records_have_changed(tx);
+  }
   static void roll_back(transaction* tx) {
     tx->undo.undo(0, tx->stack_begin - tx->stack_extent, tx->stack_begin);
     // With new versions: a load between a store and its undoing must find the record changed.
-    if (!tx->owned.empty())
+    if (!tx->owned.empty()) {
       release_orecs(tx, commits.now.fetch_add(1, std::memory_order_seq_cst) + 1);  // [C]
+      tx->read_orecs.clear();  // what it read by owning is not there, so it says too little
+    }
     tx->writing.store(false, std::memory_order_release);
   }
 };

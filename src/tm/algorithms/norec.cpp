@@ -129,6 +129,13 @@ struct norec : redo<norec> {
   }
 
   static void roll_back(transaction*) {}
+
+  // Of its own stack and blocks, nothing is left; what it read there, nobody else changes.
+  static bool has_changed(const transaction* tx) {
+    for (const logged_value& entry : tx->reads)
+      if (!on_own_stack(tx, entry.at.where()) && entry.at.value() != entry.value) return true;
+    return tx->reads.empty();
+  }
 };
 
 }  // namespace

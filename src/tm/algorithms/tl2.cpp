@@ -60,6 +60,9 @@ struct tl2 : redo<tl2> {
     return true;
   }
 
+  static bool has_changed(const transaction* tx) {
+    return (tx->properties & read_only) != 0 || records_have_changed(tx);
+  }
   static void roll_back(transaction* tx) { restore_orecs(tx); }
 };
 

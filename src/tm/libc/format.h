@@ -29,7 +29,7 @@ struct argument {
 // The arguments of a format, in order. "%2$s" and the like are understood.
 class format_arguments {
  public:
-  static constexpr int most = 64;
+  static constexpr int most = 32;  // formats with more make the transaction run alone
 
   // Requires: `format` is private memory. Returns false where it is not understood: a conversion
   // that is not the standard's, or too many arguments.

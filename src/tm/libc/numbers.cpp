@@ -89,7 +89,7 @@ auto convert(const char* text, char** end, Convert read) {
   _ITM_LU4(reinterpret_cast<const std::uint32_t*>(&errno));
   char* stop = nullptr;
   const auto value = read(n.text(), &stop);
-  if (end != nullptr)
+  if (end != nullptr && stop != nullptr)  // a bad base leaves it alone
     _ITM_WU8(reinterpret_cast<std::uint64_t*>(end),
              reinterpret_cast<std::uint64_t>(n.position(text, stop)));
   return value;

@@ -139,6 +139,7 @@ class private_arguments {
     const argument& a = format[i];
     if (a.kind == argument_kind::count) {
       target_[i] = slot;
+      counted_[i] = 0;
       slot = reinterpret_cast<std::uint64_t>(&counted_[i]);
       return true;
     }
@@ -158,7 +159,7 @@ class private_arguments {
   unsigned used_ = 0;
   unsigned where_[format_arguments::most];
   std::uint64_t target_[format_arguments::most];
-  std::uint64_t counted_[format_arguments::most] = {};
+  std::uint64_t counted_[format_arguments::most];
 };
 
 int print(char* to, std::size_t size, const char* format, const argument_list& arguments) noexcept {

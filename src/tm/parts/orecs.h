@@ -6,7 +6,7 @@
 //   transaction | 1   owned
 #pragma once
 
-#include "tm/transaction.h"
+#include "tm/regime.h"
 
 namespace syncopate::tm {
 
@@ -53,6 +53,12 @@ extern constinit commit_clock commits;
     if (is_owned(seen) ? seen != owned_by(tx) : version_of(seen) > tx->snapshot) return false;
   }
   return true;
+}
+
+// What algorithms with records know of a transaction that waits (operations.h). Hardware
+// transactions leave no trace in records.
+[[nodiscard]] inline bool records_have_changed(const transaction* tx) noexcept {
+  return now.hardware || tx->read_orecs.empty() || !reads_are_valid(tx);
 }
 
 // Owns the records of all words in the redo log. Returns false where another transaction owns one,

@@ -10,8 +10,7 @@ namespace syncopate::instrument {
 // Does not cross the end of a line.
 [[gnu::always_inline]] inline void access(const void* at, unsigned bytes, engine::kind what,
                                           engine::place where) {
-  what == engine::kind::read ? emulated::read(at, bytes, where)
-                             : emulated::write(at, bytes, where);
+  what == engine::kind::read ? emulated::read(at, bytes, where) : emulated::write(at, bytes, where);
 }
 
 [[gnu::always_inline]] inline void access_range(const void* at, std::size_t bytes,

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 using namespace syncopate::tm;
@@ -65,6 +66,30 @@ void insert(hash_table* table, const pair& p) noexcept {
   std::abort();
 }
 
+// Whether the compiler can have made such a table: it lies in one loaded object, and no function
+// in it lacks its clone. Otherwise, one line names the object.
+bool is_sound(const pair* table, std::size_t count) noexcept {
+  Dl_info first{}, last{};
+  address end = 0;
+  const char* wrong = nullptr;
+  if (count == 0) return true;
+  const bool known = dladdr(table, &first) != 0;
+  if (!known || __builtin_mul_overflow(count, sizeof(pair), &end) ||
+      __builtin_add_overflow(end, reinterpret_cast<address>(table) - 1, &end) ||
+      dladdr(reinterpret_cast<void*>(end), &last) == 0 || first.dli_fbase != last.dli_fbase)
+    wrong = "reaches out of it";
+  else if (reinterpret_cast<address>(table) % alignof(pair) != 0) wrong = "is not aligned";
+  for (std::size_t i = 0; wrong == nullptr && i < count; ++i)
+    if (table[i].original != nullptr && table[i].clone == nullptr)
+      wrong = "has a function without a clone";
+  if (wrong == nullptr) return true;
+  std::fprintf(stderr,
+               "libitm (syncopate): the table of transactional functions of %s is corrupt (it %s); "
+               "it is not used\n",
+               known ? first.dli_fname : "an unknown object", wrong);
+  return false;
+}
+
 // Requires: guard.
 void publish() noexcept {
   std::size_t count = 0, size = 64;
@@ -98,6 +123,7 @@ void free_older() noexcept {
 }  // namespace
 
 SYNCOPATE_ITM void _ITM_registerTMCloneTable(void* table, std::size_t count) {
+  if (!is_sound(static_cast<const pair*>(table), count)) return;
   auto* const r = static_cast<registration*>(std::malloc(sizeof(registration)));
   if (r == nullptr) no_memory();
   pthread_mutex_lock(&guard);

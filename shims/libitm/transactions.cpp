@@ -60,7 +60,14 @@ SYNCOPATE_ITM u64 _ITM_getTransactionId() {
   return tx == nullptr || tx->depth == 0 ? no_transaction : identity(tx);
 }
 
-SYNCOPATE_ITM int _ITM_versionCompatible(int version) { return version == interface_version; }
+SYNCOPATE_ITM int _ITM_versionCompatible(int version) {
+  if (version == interface_version) return 1;
+  std::fprintf(stderr,
+               "libitm (syncopate): the program was built for version %d of the transactional "
+               "interface, this library has version %d\n",
+               version, interface_version);
+  return 0;
+}
 
 SYNCOPATE_ITM const char* _ITM_libraryVersion() { return "Syncopate TM " SYNCOPATE_VERSION; }
 

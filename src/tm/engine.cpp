@@ -284,6 +284,7 @@ void retry(transaction* tx) noexcept {
   forget(tx);
   tx->depth = 1;
   now.wait_for_change(tx);
+  tx->properties &= ~u32{read_only};  // so that tl2, too, knows the next time what it waits for
   const u32 actions = start_slowly(tx, needs_to_be_alone(tx->properties));
   syncopate_tm_resume(&tx->where, (actions & ~save_live_variables) | restore_live_variables);
 }

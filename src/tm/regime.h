@@ -110,7 +110,7 @@ class regime {
   u32 streak_ = 0;
   // Commits while there are waiters; and those of transactions that ran alone.
   std::atomic<u32> commits_{0}, unlogged_commits_{0};
-  u32 needed_ = 16;              // this many in a row before a thread is left alone
+  u32 needed_ = 16;  // this many in a row before a thread is left alone
 };
 
 extern constinit regime now;

@@ -40,6 +40,11 @@ BOUNDED = {
     ("elided_condition_check", "two_waiters_two_signals"): 20_000,
     ("rwlock_check", "writer_and_two_readers"): 20_000,
     ("rwlock_check", "try_beside_two_writers"): 20_000,
+    ("gil_check", "enter_and_leave"): 20_000,
+    ("gil_check", "yield_beside_one"): 20_000,
+    ("gil_check", "beside_the_holder"): 20_000,
+    ("gil_check", "two_holders"): 20_000,
+    ("gil_check", "a_second_thread_comes"): 20_000,
 }
 
 # Sleepers that choose how to wait, and three participants of barriers that sleep or speculate: each

@@ -2,7 +2,6 @@
 // committed, and its own accesses abort what they exclude.
 #include <atomic>
 #include <cstring>
-#include <memory>
 
 #include "check.h"
 
@@ -96,10 +95,11 @@ void unaligned() {
   CHECK(across->value == 0);
 }
 
+// By a thread that writes nothing else.
 void frees() {
-  auto block = std::make_unique<long[]>(8);
-  long* const at = block.get();
-  aborts(while_inside([=] { CHECK(at[0] == 0); }, [&] { block.reset(); }));
+  static long* block;
+  block = new long[8]{};
+  aborts(while_inside([] { CHECK(block[0] == 0); }, [] { delete[] block; }));
 }
 
 // A counter that transactions and atomic operations share loses nothing.

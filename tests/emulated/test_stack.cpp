@@ -100,6 +100,31 @@ void foreign_write(bool atomic) {
   CHECK(target == 2 && s.why == cause::conflict);
 }
 
+// A transaction begins while another one has written its stack and not committed: what that wrote
+// must not be in the copy that comes back.
+void begins_beside_a_writer() {
+  alignas(64) volatile long target = 1;
+  unseen written, begun;
+  htm::status writers{};
+  std::thread other([&] {
+    writers = htm::begin();
+    if (writers.started()) {
+      target = 2;
+      written.set(1);
+      stay_until(begun);
+      htm::abort<4>();
+    }
+  });
+  written.await(1);
+  const htm::status s = htm::begin();
+  if (s.started()) {
+    begun.set(1);
+    htm::abort<5>();
+  }
+  other.join();
+  CHECK(s.code == 5 && !writers.started() && target == 1);
+}
+
 void on_another_stack() {
   static char stack[64 << 10];
   static ucontext_t back, there;
@@ -135,6 +160,7 @@ void everything() {
   for (int i = 0; i < 20; ++i) {
     foreign_write(true);
     foreign_write(false);
+    begins_beside_a_writer();
   }
   on_another_stack();
   control_words();

@@ -15,17 +15,18 @@ volatile bool yes = true;
 [[gnu::transaction_pure]] bool true_now() { return yes; }
 
 // CALL has to give EXPECTED outside of transactions, and in one, with and without a log.
-#define SAME(TYPE, CALL, EXPECTED)                \
-  do {                                            \
-    TYPE const expected = (EXPECTED);             \
-    TYPE plain{}; TYPE got{};                            \
-    CHECK((CALL) == expected);                    \
-    __transaction_atomic { plain = (CALL); }      \
-    __transaction_atomic {                        \
-      got = (CALL);                               \
-      if (!true_now()) __transaction_cancel;      \
-    }                                             \
-    CHECK(plain == expected && got == expected);  \
+#define SAME(TYPE, CALL, EXPECTED)               \
+  do {                                           \
+    TYPE const expected = (EXPECTED);            \
+    TYPE plain{};                                \
+    TYPE got{};                                  \
+    CHECK((CALL) == expected);                   \
+    __transaction_atomic { plain = (CALL); }     \
+    __transaction_atomic {                       \
+      got = (CALL);                              \
+      if (!true_now()) __transaction_cancel;     \
+    }                                            \
+    CHECK(plain == expected && got == expected); \
   } while (false)
 
 using text_pointer = const char*;
@@ -57,69 +58,104 @@ void check_strings(dice& roll) {
 }
 
 // STATEMENT changes `right`; EXPECTED does the same to expected_bytes.
-#define SAME_BYTES(STATEMENT, EXPECTED)                     \
-  do {                                                      \
-    std::memcpy(before, right, room);                       \
-    std::memcpy(expected_bytes, right, room);               \
-    EXPECTED;                                               \
-    __transaction_atomic {                                  \
-      STATEMENT;                                            \
-      if (true_now()) __transaction_cancel;                 \
-    }                                                       \
-    CHECK(std::memcmp(right, before, room) == 0);           \
-    __transaction_atomic {                                  \
-      STATEMENT;                                            \
-      if (!true_now()) __transaction_cancel;                \
-    }                                                       \
-    CHECK(std::memcmp(right, expected_bytes, room) == 0);   \
-    std::memcpy(right, before, room);                       \
-    STATEMENT;                                              \
-    CHECK(std::memcmp(right, expected_bytes, room) == 0);   \
+#define SAME_BYTES(STATEMENT, EXPECTED)                   \
+  do {                                                    \
+    std::memcpy(before, right, room);                     \
+    std::memcpy(expected_bytes, right, room);             \
+    EXPECTED;                                             \
+    __transaction_atomic {                                \
+      STATEMENT;                                          \
+      if (true_now()) __transaction_cancel;               \
+    }                                                     \
+    CHECK(std::memcmp(right, before, room) == 0);         \
+    __transaction_atomic {                                \
+      STATEMENT;                                          \
+      if (!true_now()) __transaction_cancel;              \
+    }                                                     \
+    CHECK(std::memcmp(right, expected_bytes, room) == 0); \
+    std::memcpy(right, before, room);                     \
+    STATEMENT;                                            \
+    CHECK(std::memcmp(right, expected_bytes, room) == 0); \
   } while (false)
 
 void check_copies(dice& roll) {
   randomize(left, roll), randomize(right, roll);
   const unsigned from = roll(30), to = roll(30), n = roll(200);
   const int value = static_cast<int>(roll(256));
-  SAME_BYTES(tm_strncpy(right + to, left + from, n), std::strncpy(expected_bytes + to, left + from, n));
-  SAME_BYTES(tm_memcpy(right + to, left + from, n), std::memcpy(expected_bytes + to, left + from, n));
+  SAME_BYTES(tm_strncpy(right + to, left + from, n),
+             std::strncpy(expected_bytes + to, left + from, n));
+  SAME_BYTES(tm_memcpy(right + to, left + from, n),
+             std::memcpy(expected_bytes + to, left + from, n));
   SAME_BYTES(tm_memmove(right + to, right + from, n),
              std::memmove(expected_bytes + to, expected_bytes + from, n));
   SAME_BYTES(tm_memset(right + to, value, n), std::memset(expected_bytes + to, value, n));
 }
 
-const char* const numbers[] = {
-    "0", "7", "  42 apples", "-17", "+5", "-", "", "   ", "abc", "0x1F", "0x", "0xg", "077", "08",
-    "2147483648", "9223372036854775807", "9223372036854775808", "-9223372036854775809",
-    "18446744073709551615", "18446744073709551616", "-1", "zz", "1e3", "1.5", "-2.5e-3x", ".5", "1.",
-    "1e", "1e+", "inf", "-Infinity!", "nan", "nan(12)", "0x1.8p3", "1e400", "1e-400", "\t\n 12",
-    "000000000000000000000000000000000000000000000000000000000000000000000000000000000012 and more"};
+const char* const numbers[] = {"0",
+                               "7",
+                               "  42 apples",
+                               "-17",
+                               "+5",
+                               "-",
+                               "",
+                               "   ",
+                               "abc",
+                               "0x1F",
+                               "0x",
+                               "0xg",
+                               "077",
+                               "08",
+                               "2147483648",
+                               "9223372036854775807",
+                               "9223372036854775808",
+                               "-9223372036854775809",
+                               "18446744073709551615",
+                               "18446744073709551616",
+                               "-1",
+                               "zz",
+                               "1e3",
+                               "1.5",
+                               "-2.5e-3x",
+                               ".5",
+                               "1.",
+                               "1e",
+                               "1e+",
+                               "inf",
+                               "-Infinity!",
+                               "nan",
+                               "nan(12)",
+                               "0x1.8p3",
+                               "1e400",
+                               "1e-400",
+                               "\t\n 12",
+                               "0000000000000000000000000000000000000000000000000000000000000000000"
+                               "00000000000000012 and more"};
 
 // The value, the end and errno of a conversion.
-#define SAME_NUMBER(TYPE, CALL, EXPECTED)                            \
-  do {                                                               \
-    static char *expected_end, *end;                                 \
-    expected_end = nullptr, errno = 0;                               \
-    const TYPE expected = EXPECTED(left, &expected_end COMMA_BASE);  \
-    const int expected_errno = errno;                                \
-    for (int round = 0; round < 3; ++round) {                        \
-      TYPE got = 0;                                                  \
-      end = nullptr, errno = 0;                                      \
-      if (round == 0) {                                              \
-        got = CALL(left, &end COMMA_BASE);                           \
-      } else {                                                       \
-        __transaction_atomic {                                       \
-          got = CALL(left, &end COMMA_BASE);                         \
-          if (round == 1 && true_now()) __transaction_cancel;        \
-        }                                                            \
-      }                                                              \
-      if (round == 1) {                                              \
-        CHECK(end == nullptr && errno == 0);                         \
-        continue;                                                    \
-      }                                                              \
-      CHECK(std::memcmp(&got, &expected, sizeof got) == 0);          \
-      CHECK(end == expected_end && errno == expected_errno);         \
-    }                                                                \
+#define SAME_NUMBER(TYPE, CALL, EXPECTED)                           \
+  do {                                                              \
+    static char *expected_end, *end;                                \
+    expected_end = nullptr, errno = 0;                              \
+    const TYPE expected = EXPECTED(left, &expected_end COMMA_BASE); \
+    const int expected_errno = errno;                               \
+    for (int round = 0; round < 3; ++round) {                       \
+      TYPE got = 0;                                                 \
+      end = nullptr, errno = 0;                                     \
+      if (round == 0) {                                             \
+        got = CALL(left, &end COMMA_BASE);                          \
+      } else {                                                      \
+        __transaction_atomic {                                      \
+          got = CALL(left, &end COMMA_BASE);                        \
+          if (round == 1 && true_now()) __transaction_cancel;       \
+        }                                                           \
+      }                                                             \
+      if (round == 1) {                                             \
+        CHECK(end == nullptr && errno == 0);                        \
+        continue;                                                   \
+      }                                                             \
+      CHECK(std::memcmp(&got, &expected, sizeof got) == 0);         \
+      CHECK(end == expected_end && errno == expected_errno);        \
+    }                                                               \
   } while (false)
 
 void check_numbers(const char* text) {

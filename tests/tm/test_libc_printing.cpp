@@ -22,30 +22,30 @@ int counted;
 long long counted_long;
 
 // Prints by the C library, and in three ways by ours; in a canceled transaction, too.
-#define SAME(SIZE, ...)                                                     \
-  do {                                                                      \
-    std::memset(expected, 'x', sizeof expected);                            \
-    const int length = std::snprintf(expected, SIZE, __VA_ARGS__);          \
-    for (int round = 0; round < 4; ++round) {                               \
-      std::memset(got, 'x', sizeof got);                                    \
-      int printed = -2;                                                     \
-      if (round == 0) {                                                     \
-        printed = tm_snprintf(got, SIZE, __VA_ARGS__);                      \
-      } else if (round == 1) {                                              \
+#define SAME(SIZE, ...)                                                         \
+  do {                                                                          \
+    std::memset(expected, 'x', sizeof expected);                                \
+    const int length = std::snprintf(expected, SIZE, __VA_ARGS__);              \
+    for (int round = 0; round < 4; ++round) {                                   \
+      std::memset(got, 'x', sizeof got);                                        \
+      int printed = -2;                                                         \
+      if (round == 0) {                                                         \
+        printed = tm_snprintf(got, SIZE, __VA_ARGS__);                          \
+      } else if (round == 1) {                                                  \
         __transaction_atomic { printed = tm_snprintf(got, SIZE, __VA_ARGS__); } \
-      } else {                                                              \
-        __transaction_atomic {                                              \
-          printed = tm_snprintf(got, SIZE, __VA_ARGS__);                    \
-          if (round == 2 && true_now()) __transaction_cancel;               \
-        }                                                                   \
-      }                                                                     \
-      if (round == 2) {                                                     \
-        CHECK(got[0] == 'x' && got[5] == 'x');                              \
-        continue;                                                           \
-      }                                                                     \
-      CHECK(printed == length);                                             \
-      CHECK(std::memcmp(got, expected, sizeof got) == 0);                   \
-    }                                                                       \
+      } else {                                                                  \
+        __transaction_atomic {                                                  \
+          printed = tm_snprintf(got, SIZE, __VA_ARGS__);                        \
+          if (round == 2 && true_now()) __transaction_cancel;                   \
+        }                                                                       \
+      }                                                                         \
+      if (round == 2) {                                                         \
+        CHECK(got[0] == 'x' && got[5] == 'x');                                  \
+        continue;                                                               \
+      }                                                                         \
+      CHECK(printed == length);                                                 \
+      CHECK(std::memcmp(got, expected, sizeof got) == 0);                       \
+    }                                                                           \
   } while (false)
 
 #pragma GCC diagnostic ignored "-Wformat"
@@ -70,16 +70,17 @@ void check_conversions() {
   SAME(600, "%2$*1$d", 9, 77);
   SAME(600, "%1$.2s %1$.*2$s %1$.3s", "unlimited", 5);
   SAME(600, "%1$.*3$s %1$.*2$s %4$.-3s", "unlimited", 5, 2, word);
-  SAME(600, "%d %d %d %d %d %d %d %d %f %f %f %f %f %f %f %f %f %f", 1, 2, 3, 4, 5, 6, 7, 8, 1.,
-       2., 3., 4., 5., 6., 7., 8., 9., 10.);
+  SAME(600, "%d %d %d %d %d %d %d %d %f %f %f %f %f %f %f %f %f %f", 1, 2, 3, 4, 5, 6, 7, 8, 1., 2.,
+       3., 4., 5., 6., 7., 8., 9., 10.);
 #define EIGHT "%d %d %d %d %s %d %d %d "
-  SAME(600, EIGHT EIGHT EIGHT EIGHT "%f", 1, 2, 3, 4, word, 6, 7, 8, 1, 2, 3, 4, word, 6, 7, 8, 1, 2,
-       3, 4, word, 6, 7, 8, 1, 2, 3, 4, word, 6, 7, 8, 1.5);
+  SAME(600, EIGHT EIGHT EIGHT EIGHT "%f", 1, 2, 3, 4, word, 6, 7, 8, 1, 2, 3, 4, word, 6, 7, 8, 1,
+       2, 3, 4, word, 6, 7, 8, 1, 2, 3, 4, word, 6, 7, 8, 1.5);
   errno = ENOENT;
   SAME(600, "%m %d", 1);
   for (const std::size_t size : {0, 1, 2, 5, 6, 300, 599}) SAME(size, "%s and %s", word, word);
   std::memset(word, 'y', 299);
-  for (const std::size_t size : {0, 6, 255, 256, 257, 300, 580}) SAME(size, "%s %d %s", word, 3, "z");
+  for (const std::size_t size : {0, 6, 255, 256, 257, 300, 580})
+    SAME(size, "%s %d %s", word, 3, "z");
   std::strcpy(word, "word");
 }
 

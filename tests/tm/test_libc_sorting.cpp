@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
-#include <csignal>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 namespace {
 
@@ -32,9 +32,7 @@ int calls;
   return l < r ? -1 : l > r;
 }
 
-bool same_as_wanted(unsigned n) {
-  return std::memcmp(records, wanted, n * sizeof records[0]) == 0;
-}
+bool same_as_wanted(unsigned n) { return std::memcmp(records, wanted, n * sizeof records[0]) == 0; }
 
 void check_sort(unsigned n, dice& roll) {
   for (unsigned i = 0; i < n; ++i)

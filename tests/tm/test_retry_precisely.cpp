@@ -48,7 +48,7 @@ void check_others_do_not_matter() {
   __transaction_atomic { ready = 1; }
   waiting.join();
   CHECK(attempts > before);
-  if (has_log()) CHECK(before <= 2);  // one more, if a commit came in the middle of its first
+  if (has_log()) CHECK(before <= 4);  // the first ones may meet a commit, or run without a log
 }
 
 // What it read is freed while it waits, and a transaction that runs alone wakes it.

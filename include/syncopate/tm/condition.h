@@ -41,7 +41,8 @@ struct tm_waiter;
 typedef struct tm_cond {
   struct tm_waiter *first, *last;
 } tm_cond;
-#define TM_COND_INITIALIZER {0, 0}
+#define TM_COND_INITIALIZER \
+  { 0, 0 }
 
 /* Sleeps after the outermost transaction has committed, until a signal. If it rolls back, nothing
    has happened. To be the last that a transaction asks for: commit actions that it asks for later,

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* CLONE is _ZGTt, the length of tm_NAME, and tm_NAME. */
-#define SYNCOPATE_TM_WRAP_(NAME, CLONE)                        \
+#define SYNCOPATE_TM_WRAP_(NAME, CLONE)                           \
   extern __typeof__(NAME) syncopate_tm_wrap_##NAME __asm__(CLONE) \
       __attribute__((transaction_wrap(NAME), transaction_safe))
 

@@ -161,9 +161,7 @@ struct encounter_time : algorithm<encounter_time> {
     return true;
   }
 
-  static bool has_changed(const transaction* tx) {
-    return records_have_changed(tx);
-  }
+  static bool has_changed(const transaction* tx) { return records_have_changed(tx); }
   static void roll_back(transaction* tx) {
     tx->undo.undo(0, tx->stack_begin - tx->stack_extent, tx->stack_begin);
     // With new versions: a load between a store and its undoing must find the record changed.

@@ -127,9 +127,7 @@ struct lazy : redo<lazy> {
     return valid;
   }
 
-  static bool has_changed(const transaction* tx) {
-    return records_have_changed(tx);
-  }
+  static bool has_changed(const transaction* tx) { return records_have_changed(tx); }
   static void roll_back(transaction* tx) { restore_orecs(tx); }
 };
 

@@ -43,7 +43,8 @@ struct clone_table_entry {
 
 // Declares NAME's clone clone_of_NAME, of the same type, and enters it in the clone table.
 // LENGTH is that of NAME.
-#define SYNCOPATE_TM_CLONE(NAME, LENGTH)                                                        \
-  extern "C" decltype(NAME) clone_of_##NAME asm("_ZGTt" #LENGTH #NAME);                         \
-  [[gnu::section(".tm_clone_table"), gnu::used]] alignas(8) static syncopate::tm::clone_table_entry \
-      entry_of_##NAME = {reinterpret_cast<void*>(NAME), reinterpret_cast<void*>(clone_of_##NAME)}
+#define SYNCOPATE_TM_CLONE(NAME, LENGTH)                                \
+  extern "C" decltype(NAME) clone_of_##NAME asm("_ZGTt" #LENGTH #NAME); \
+  [[gnu::section(".tm_clone_table"), gnu::used]] alignas(               \
+      8) static syncopate::tm::clone_table_entry entry_of_##NAME = {    \
+      reinterpret_cast<void*>(NAME), reinterpret_cast<void*>(clone_of_##NAME)}

@@ -8,12 +8,12 @@ namespace syncopate::tm {
 // How an argument is passed, and whether there is more of it in memory.
 enum class argument_kind : unsigned char {
   unused,
-  integer,        // or a pointer that is only printed: eight bytes
+  integer,  // or a pointer that is only printed: eight bytes
   floating,
   long_floating,
-  string,         // of char; or of wchar_t
+  string,  // of char; or of wchar_t
   wide_string,
-  count,          // %n: a pointer to an integer that is written
+  count,  // %n: a pointer to an integer that is written
 };
 
 struct argument {

@@ -102,8 +102,7 @@ class private_arguments {
       if (format[i].kind == argument_kind::long_floating) add_long_double(i, from);
       else add_word(fetch(format[i].kind, from));
     }
-    for (int i = 0; i < format.count(); ++i)
-      complete = complete && copy_target(format, i, memory);
+    for (int i = 0; i < format.count(); ++i) complete = complete && copy_target(format, i, memory);
     return complete;
   }
   // Stores what %n has counted.
@@ -146,9 +145,8 @@ class private_arguments {
     const bool wide = a.kind == argument_kind::wide_string;
     if ((!wide && a.kind != argument_kind::string) || slot == 0) return true;
     const int other = a.limit_from >= 0 ? static_cast<int>(slots_[where_[a.limit_from]]) : 0;
-    const std::size_t most = a.unlimited || other < 0
-                                 ? SIZE_MAX
-                                 : static_cast<std::size_t>(std::max(a.limit, other));
+    const std::size_t most =
+        a.unlimited || other < 0 ? SIZE_MAX : static_cast<std::size_t>(std::max(a.limit, other));
     const char* const copy = wide ? memory.wide_string(reinterpret_cast<wchar_t*>(slot), most)
                                   : memory.string(reinterpret_cast<char*>(slot), most);
     slot = reinterpret_cast<std::uint64_t>(copy);

@@ -6,8 +6,8 @@
 namespace syncopate::tm {
 
 // Loads aligned words: one access for eight characters, and never one across a page's end. Strings
-// near the stack's end are read by bytes: the compiler keeps variables there that it changes without
-// telling the transaction, and a word may hold one beside the string.
+// near the stack's end are read by bytes: the compiler keeps variables there that it changes
+// without telling the transaction, and a word may hold one beside the string.
 class reader {
  public:
   explicit reader(const char* text) noexcept

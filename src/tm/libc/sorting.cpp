@@ -37,8 +37,7 @@ void merge(char* to, const char* from, std::size_t low, std::size_t middle, std:
   std::size_t left = low, right = middle;
   for (std::size_t out = low; out < high; ++out) {
     const bool take_left =
-        left < middle &&
-        (right == high || compare(from + left * size, from + right * size) <= 0);
+        left < middle && (right == high || compare(from + left * size, from + right * size) <= 0);
     std::memcpy(to + out * size, from + (take_left ? left++ : right++) * size, size);
   }
 }

@@ -13,9 +13,7 @@ int tm_strcmp(const char* a, const char* b) { return std::strcmp(a, b); }
 int tm_strncmp(const char* a, const char* b, std::size_t limit) {
   return std::strncmp(a, b, limit);
 }
-char* tm_strchr(const char* text, int what) {
-  return const_cast<char*>(std::strchr(text, what));
-}
+char* tm_strchr(const char* text, int what) { return const_cast<char*>(std::strchr(text, what)); }
 char* tm_strncpy(char* to, const char* from, std::size_t size) {
   return std::strncpy(to, from, size);
 }
@@ -29,13 +27,9 @@ SYNCOPATE_TM_CLONE(tm_strncpy, 10);
 
 std::size_t clone_of_tm_strlen(const char* text) { return length(text, SIZE_MAX); }
 
-std::size_t clone_of_tm_strnlen(const char* text, std::size_t limit) {
-  return length(text, limit);
-}
+std::size_t clone_of_tm_strnlen(const char* text, std::size_t limit) { return length(text, limit); }
 
-int clone_of_tm_strcmp(const char* a, const char* b) {
-  return clone_of_tm_strncmp(a, b, SIZE_MAX);
-}
+int clone_of_tm_strcmp(const char* a, const char* b) { return clone_of_tm_strncmp(a, b, SIZE_MAX); }
 
 int clone_of_tm_strncmp(const char* a, const char* b, std::size_t limit) {
   reader left(a), right(b);

@@ -25,7 +25,8 @@ namespace {
 
 void sleep_until_woken(void* waiting) {
   auto* const w = static_cast<tm_waiter*>(waiting);
-  while (sem_wait(&w->woken) != 0 && errno == EINTR) {}
+  while (sem_wait(&w->woken) != 0 && errno == EINTR) {
+  }
   void (*const second_half)(void*) = w->second_half;
   void* const argument = w->argument;
   sem_destroy(&w->woken);
@@ -54,7 +55,8 @@ bool take_or_sleep(tm_semaphore* semaphore) {
   return taken;
 }
 [[gnu::transaction_pure]] void take_outside(tm_semaphore* semaphore) {
-  while (!take_or_sleep(semaphore)) {}
+  while (!take_or_sleep(semaphore)) {
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// toy.cpp -- an interpreter of twelve instructions with one global lock, to try that lock.
+// toy.cpp -- an interpreter of a dozen instructions with one global lock, to try that lock.
 //
 //   toy PROGRAM THREADS TURNS
 //
@@ -29,6 +29,7 @@ enum class op : std::uint8_t {
   transfer,   // moves b between two accounts, chosen by mine[0]
   audit,      // the accounts' sum has to be what it was
   fill,       // writes b lines of the thread's own area
+  spread,     // writes b lines of it, others at each turn
   call,       // a system call: no transaction survives it
   collect,    // asks for the lock, then writes the whole heap
   block,      // lets go of the lock around a nap
@@ -52,7 +53,7 @@ const named_program programs[] = {
     {"shared", {{op::add_all, 0, 1}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
     {"bank", {{op::transfer, 0, 5}, {op::audit}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
     {"large", {{op::fill, 0, 700}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
-    {"medium", {{op::fill, 0, 12}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
+    {"spread", {{op::spread, 0, 4}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
     {"calls", {{op::call}, {op::add_all, 0, 1}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
     {"collects", {{op::collect}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
     {"blocks", {{op::add_all, 0, 1}, {op::block}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
@@ -107,8 +108,9 @@ void collect(unsigned thread) {
   for (padded& each : shared->own) each.value += thread + 1;
 }
 
-void fill(unsigned thread, int lines) {
-  for (int i = 0; i < lines; ++i) ++shared->area[thread * own_lines + static_cast<unsigned>(i)].value;
+void fill(unsigned thread, std::int64_t first, int lines) {
+  for (int i = 0; i < lines; ++i)
+    ++shared->area[thread * own_lines + static_cast<unsigned>(first + i) % own_lines].value;
 }
 
 void block(const instruction* pc) {
@@ -125,7 +127,8 @@ void execute(const instruction& i, unsigned thread, std::array<std::int64_t, 2>&
     case op::add_all: shared->counter.value += i.b; break;
     case op::transfer: transfer(mine[0], thread, i.b); break;
     case op::audit: audit(); break;
-    case op::fill: fill(thread, i.b); break;
+    case op::fill: fill(thread, 0, i.b); break;
+    case op::spread: fill(thread, mine[0] * i.b, i.b); break;
     case op::call: (void)!::write(-1, "", 0); break;
     case op::collect: collect(thread); break;
     case op::block: block(&i); break;

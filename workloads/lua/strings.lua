@@ -1,0 +1,20 @@
+-- strings.lua -- every thread makes strings and tables of its own: the allocator, the table of short
+-- strings and the collector are what threads have in common.
+local common = require "common"
+local turns = common.size(300)
+
+local function workload()
+  local seen, total = {}, 0
+  for i = 1, turns do
+    local word = "w" .. (i * 7 % 101)
+    seen[word] = (seen[word] or 0) + 1
+    total = total + #word
+  end
+  local kinds = 0
+  for _ in pairs(seen) do kinds = kinds + 1 end
+  return total * 1000 + kinds
+end
+
+common.measure(function()
+  return common.split(common.threads, workload) // common.threads
+end, "STRINGS_EXPECTED")

@@ -24,6 +24,7 @@ LEVELS = [
     ("include/syncopate/barriers", 2),
     ("include/syncopate/condition", 2),
     ("include/syncopate/elide", 3),
+    ("include/syncopate/gil", 3),
     ("include/syncopate/tm", 3),
     ("src/record", 3),
     ("src/tm", 3),

@@ -14,6 +14,7 @@ GLIBC = {
     "default_wait": "",
     "timed": "native",
     "preload": True,
+    "preload_waits": [],
     "collapses_when_oversubscribed": [],
     "excludes": True,
 }
@@ -44,10 +45,11 @@ def check_choice(choice: str) -> str:
             f" there are {', '.join(usable)} (see `syncopate list`)",
             BAD_USE,
         )
-    if colon and wait not in lock["waits"]:
-        waits = ", ".join(lock["waits"]) or "none of its own"
+    known = lock.get("preload_waits", lock["waits"])
+    if colon and wait not in known:
+        waits = ", ".join(known) or "none of its own"
         raise Failure(
-            f"lock {name} does not wait by '{wait}'{near(wait, lock['waits'])}; it has: {waits}",
+            f"lock {name} does not wait by '{wait}'{near(wait, known)}; it has: {waits}",
             BAD_USE,
         )
     return choice

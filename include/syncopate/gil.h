@@ -36,7 +36,7 @@ struct syncopate_gil_thread {
   uint64_t aborted;
   uint64_t waiting;
   uint64_t overhead;
-  uint64_t cost_since;  /* ticks: since when cost_points were passed, in that epoch */
+  uint64_t cost_since; /* ticks: since when cost_points were passed, in that epoch */
   uint64_t cost_points;
   uint32_t epoch;
   struct syncopate_gil_record* records; /* per yield point */

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "pthread/mutex_object.h"
+#include "pthread/offered.h"
 
 namespace syncopate::shim {
 namespace {
@@ -39,18 +40,13 @@ constexpr algorithm make(const lock_entry<Lock>& entry) {
   return a;
 }
 
-// Whether a lock has room inside the program's mutex.
-template <class Lock>
-inline constexpr bool fits = sizeof(Lock) <= mutex_object::room
-                             || std::is_same_v<Lock, auto_lock> || std::is_same_v<Lock, futex_lock>;
-
 // Whether unmodified programs may have it; on a modeled machine they may have every one that fits.
 #if defined(SYNCOPATE_EVERY_LOCK)
 template <class Lock>
 inline constexpr bool offered = Lock::traits.excludes&& fits<Lock>;
 #else
 template <class Lock>
-inline constexpr bool offered = Lock::traits.excludes&& Lock::traits.preload&& fits<Lock>;
+inline constexpr bool offered = is_for_unmodified_programs<Lock>;
 #endif
 
 constexpr std::size_t count = [] {

@@ -6,11 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include <pthread.h>
-
 #include <syncopate/locks/all.h>
 
 #include "json.h"
+#include "pthread/offered.h"
 
 namespace syncopate::tools {
 namespace {
@@ -22,7 +21,9 @@ struct algorithm {
   std::size_t size = 0;
   std::vector<std::string_view> waits;
   std::string_view default_wait;
-  std::vector<std::string_view> collapsing;  // waits under which oversubscription is ruinous
+  bool preload = false;                         // by default, that is with default_wait
+  std::vector<std::string_view> preload_waits;  // strategies that unmodified programs may have
+  std::vector<std::string_view> collapsing;     // waits under which oversubscription is ruinous
 };
 
 std::string_view name_of(fairness fair) {
@@ -47,7 +48,10 @@ std::vector<algorithm> collect() {
       a.traits = Lock::traits;
       a.size = sizeof(Lock);
       a.default_wait = entry.wait;
+      a.preload = shim::is_for_unmodified_programs<Lock>;
     }
+    if (shim::is_for_unmodified_programs<Lock> && !entry.wait.empty())
+      a.preload_waits.push_back(entry.wait);
     const bool collapses = Lock::traits.collapses && never_sleeps<Lock>;
     if (collapses) a.collapsing.push_back(entry.wait.empty() ? "its own way" : entry.wait);
     if (!entry.wait.empty()) a.waits.push_back(entry.wait);
@@ -82,8 +86,8 @@ std::string lock_list_json() {
     json.member("default_wait", a.default_wait);
     json.member("timed", a.traits.timed ? "native" : "polled");
     // The preload library keeps a lock's state inside the program's mutex objects.
-    json.member("preload",
-                a.traits.excludes && a.traits.preload && a.size <= sizeof(pthread_mutex_t));
+    json.member("preload", a.preload);
+    write_names(json, "preload_waits", a.preload_waits);
     write_names(json, "collapses_when_oversubscribed", a.collapsing);
     json.member("excludes", a.traits.excludes);
     json.end_object();

@@ -44,7 +44,7 @@ void one_signal() {
   const htm::status s = attempt([&] {
     word = 2;
     inside.set(1);
-    for (;;) word = word + 1;
+    for (volatile long& w = word;;) w = w + 1;
   });
   other.join();
   CHECK(s.why == cause::other && !s.may_retry && word == 1);

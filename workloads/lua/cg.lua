@@ -63,4 +63,4 @@ common.measure(function()
   end
   assert(rho < 1e-3 * n, "does not converge")
   return string.format("%.10e", rho)
-end, "CG_EXPECTED")
+end, "2.5418647113e-07")

@@ -54,4 +54,4 @@ common.measure(function()
   common.split(n, lines(1, n, 1))
   for i = 1, n * n do assert(math.abs(re[i] / (n * n) - original[i]) < 1e-9, "not the inverse") end
   return string.format("%.8f", sum)
-end, "FT_EXPECTED")
+end, "-41.05359781")

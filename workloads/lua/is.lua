@@ -49,4 +49,4 @@ common.measure(function()
     sum = (sum * 31 + sorted[i]) % 1000000007
   end
   return sum
-end, "IS_EXPECTED")
+end, "234579137")

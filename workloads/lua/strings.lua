@@ -17,4 +17,4 @@ end
 
 common.measure(function()
   return common.split(common.threads, workload) // common.threads
-end, "STRINGS_EXPECTED")
+end, "874101")

@@ -317,38 +317,44 @@ class gil {
     return s.length;
   }
 
-  // Tells what the thread's last transactions have cost. Returns the fixed length to use now; 0: the
-  // yield point's own.
+  // Tells how far the thread's last transactions have got. Returns the fixed length to use now; 0:
+  // the yield point's own.
   [[nodiscard]] std::uint16_t choose(gil_thread& me) noexcept {
     me.cost_points += me.length;
     const std::uint32_t epoch = epoch_.load(std::memory_order_relaxed);  // [L]
-    if (me.epoch != epoch || me.since < me.cost_since) {                 // the old epoch's is lost
+    if (me.epoch != epoch) {  // these belong to the last way
       me.epoch = epoch;
       me.cost_since = me.since;
       me.cost_points = 0;
-    } else if (me.since - me.cost_since >= epoch_ticks / 8) {
-      add_cost(me);
+    } else if (me.since - me.cost_since >= epoch_ticks / 16) {
+      add_points(me);
     }
     return fixed_.load(std::memory_order_relaxed);  // [L]
   }
 
-  void add_cost(gil_thread& me) noexcept {
+  // The cost of a yield point is the time of the epoch over all points that any thread has passed:
+  // threads that wait, and would tell nothing, count by what they did not do.
+  void add_points(gil_thread& me) noexcept {
     totals_lock_.lock();
     if (me.epoch == epoch_.load(std::memory_order_relaxed)) {  // [L]
-      cost_ticks_ += me.since - me.cost_since;
-      cost_points_ += me.cost_points;
-      if (cost_ticks_ >= epoch_ticks * (others() + 1)) end_epoch();
+      epoch_points_ += me.cost_points;
+      const std::uint64_t took = me.since - epoch_start_;
+      if (static_cast<std::int64_t>(took) >= static_cast<std::int64_t>(epoch_ticks))
+        end_epoch(me.since, took);
     }
     totals_lock_.unlock();
     me.cost_since = me.since;
     me.cost_points = 0;
   }
 
-  void end_epoch() noexcept {
-    const double points = static_cast<double>(cost_points_ + 1);
-    choice_ = choice::after_epoch(choice_, static_cast<double>(cost_ticks_) / points);
-    cost_ticks_ = cost_points_ = 0;
-    fixed_.store(choice_state::ways[choice_.way], std::memory_order_relaxed);         // [L]
+  void end_epoch(std::uint64_t now, std::uint64_t took) noexcept {
+    const double points = static_cast<double>(epoch_points_ + 1);
+    // The first one began when nobody ran yet.
+    if (epoch_start_ != 0)
+      choice_ = choice::after_epoch(choice_, static_cast<double>(took) / points);
+    epoch_start_ = now;
+    epoch_points_ = 0;
+    fixed_.store(choice_state::ways[choice_.way], std::memory_order_relaxed);             // [L]
     epoch_.store(epoch_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [L]
   }
 
@@ -468,7 +474,7 @@ class gil {
 
   static constexpr std::uint32_t batch = 16;  // transactions that a thread counts by itself
   static constexpr std::uint32_t most_lost = 1u << 24;
-  // Of one thread, in an epoch: about 25 us, some ten transactions of the longest fixed length.
+  // An epoch: about 25 us, some ten transactions of the longest fixed length.
   static constexpr std::uint64_t epoch_ticks = 1u << 16;
 
   // Lines of their own, also on machines whose lines have 256 bytes: every transaction reads
@@ -491,7 +497,7 @@ class gil {
   alignas(256) std::atomic<std::uint32_t> epoch_{1};
   std::atomic<std::uint16_t> fixed_{choice_state::ways[0]};
   choice_state choice_;
-  std::uint64_t cost_ticks_ = 0, cost_points_ = 0;
+  std::uint64_t epoch_start_ = 0, epoch_points_ = 0;
 };
 
 }  // namespace syncopate::elide

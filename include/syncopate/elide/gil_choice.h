@@ -5,8 +5,8 @@
 // step, short transactions abort as long ones do, and what pays is to stay under the lock for long:
 // no abort ratio tells that. So the ways to choose (a few fixed lengths, and balancing) are tried in
 // turn, each for one epoch; the one at which a yield point has cost least stays, for ever longer
-// between two trials. What a trial costs is bounded by time: an epoch is so much time of all
-// threads, not so many transactions.
+// between two trials. What a trial costs is bounded by time: an epoch is so much time, not so
+// many transactions.
 #pragma once
 
 #include <array>

@@ -66,13 +66,21 @@ constexpr void for_each_lock(Visit&& visit) {
                        std::string_view name, std::string_view header, bool is_default) {
     visit(lock_entry<Lock<Wait>>{name, header, Wait::name, is_default});
   };
+  const auto ahead = [&]<template <class> class Lock>(std::string_view name,
+                                                      std::string_view header) {
+    visit(lock_entry<speculating_lock<Lock<waits::spin_then_park>>>{name, header, "speculate",
+                                                                    false});
+  };
   own(std::type_identity<auto_lock>{}, "auto", "auto_lock.h");
   own(std::type_identity<futex_lock>{}, "futex", "futex_lock.h");
   with_waits.template operator()<tatas_lock>("tatas", "tatas_lock.h", one);
+  ahead.template operator()<tatas_lock>("tatas", "tatas_lock.h");
   with_waits.template operator()<ticket_lock>("ticket", "ticket_lock.h", one);
+  ahead.template operator()<ticket_lock>("ticket", "ticket_lock.h");
   // Waiting by a monitor is for waiters that watch a word of their own.
   with_waits.template operator()<mcs_lock>("mcs", "mcs_lock.h", one);
   one.template operator()<mcs_lock, waits::monitor>("mcs", "mcs_lock.h", false);
+  ahead.template operator()<mcs_lock>("mcs", "mcs_lock.h");
   with_waits.template operator()<clh_lock>("clh", "clh_lock.h", one);
   one.template operator()<clh_lock, waits::monitor>("clh", "clh_lock.h", false);
   one.template operator()<one_spinner_lock, waits::monitor>("one_spinner", "one_spinner_lock.h",
@@ -87,14 +95,6 @@ constexpr void for_each_lock(Visit&& visit) {
                                                          false);
   with_waits.template operator()<combined_lock>("combined", "combined_lock.h", one);
   one.template operator()<combined_lock, waits::monitor>("combined", "combined_lock.h", false);
-  const auto ahead = [&]<template <class> class Lock>(std::string_view name,
-                                                      std::string_view header) {
-    visit(lock_entry<speculating_lock<Lock<waits::spin_then_park>>>{name, header, "speculate",
-                                                                    false});
-  };
-  ahead.template operator()<tatas_lock>("tatas", "tatas_lock.h");
-  ahead.template operator()<ticket_lock>("ticket", "ticket_lock.h");
-  ahead.template operator()<mcs_lock>("mcs", "mcs_lock.h");
   own(std::type_identity<speculative_tatas_lock>{}, "speculative_tatas",
       "speculative_tatas_lock.h");
   own(std::type_identity<speculative_ticket_lock>{}, "speculative_ticket",

@@ -29,10 +29,10 @@ struct syncopate_gil_thread {
   uint32_t point;    /* of the table: where the transaction began */
   uint32_t length;   /* yield points it was to have */
   uint32_t generation;
-  uint64_t since;        /* ticks: when this stay began to do useful work */
-  uint64_t slice;        /* ticks: when the lock was taken */
-  uint64_t fallen;       /* whether the lock was taken after aborts */
-  uint64_t useful;       /* ticks, as the next ones: see syncopate::elide::gil_cycles */
+  uint64_t since;  /* ticks: when this stay began to do useful work */
+  uint64_t slice;  /* ticks: when the lock was taken */
+  uint64_t fallen; /* whether the lock was taken after aborts */
+  uint64_t useful; /* ticks, as the next ones: see syncopate::elide::gil_cycles */
   uint64_t aborted;
   uint64_t waiting;
   uint64_t overhead;

@@ -263,10 +263,10 @@ constexpr luaL_Reg channel_methods[] = {{"send", channel_send},
                                         {"receive", channel_receive},
                                         {"close", channel_close},
                                         {nullptr, nullptr}};
-constexpr luaL_Reg functions[] = {{"start", thread_start},     {"mutex", new_mutex},
-                                  {"condition", new_condition}, {"channel", new_channel},
-                                  {"sleep", thread_sleep},     {"now", thread_now},
-                                  {nullptr, nullptr}};
+constexpr luaL_Reg functions[] = {
+    {"start", thread_start},  {"mutex", new_mutex},    {"condition", new_condition},
+    {"channel", new_channel}, {"sleep", thread_sleep}, {"now", thread_now},
+    {nullptr, nullptr}};
 
 }  // namespace
 

@@ -98,8 +98,10 @@ void a_second_thread_comes() {
 }
 
 constexpr check::scenario scenarios[] = {
-    {"enter_and_leave", enter_and_leave},     {"yield_beside_one", yield_beside_one},
-    {"beside_the_holder", beside_the_holder}, {"two_holders", two_holders},
+    {"enter_and_leave", enter_and_leave},
+    {"yield_beside_one", yield_beside_one},
+    {"beside_the_holder", beside_the_holder},
+    {"two_holders", two_holders},
     {"a_second_thread_comes", a_second_thread_comes},
 };
 

@@ -200,7 +200,8 @@ TEST(Options, AreRead) {
   EXPECT_EQ(parse_gil_options("paper")->lengths.threshold, 18);
   EXPECT_TRUE(parse_gil_options("dynamic")->lengths.chooses);
   EXPECT_FALSE(parse_gil_options("balance")->lengths.chooses);
-  for (const char* wrong : {"", "htm", "htm:0", "htm:2000", "paper:", "paper:0", "paperback", "GIL"})
+  for (const char* wrong :
+       {"", "htm", "htm:0", "htm:2000", "paper:", "paper:0", "paperback", "GIL"})
     EXPECT_FALSE(parse_gil_options(wrong).has_value()) << wrong;
 }
 

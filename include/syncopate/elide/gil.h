@@ -91,7 +91,8 @@ class gil {
   // The functions of <syncopate/gil.h>, for the calling thread, whose data `me` is.
   int attach(gil_thread& me) noexcept {
     if (state_of(me) != gil_state::detached) return misuse(EDEADLK, "attached twice");
-    auto* const records = static_cast<gil_record*>(std::calloc(points_table::size, sizeof(gil_record)));
+    auto* const records =
+        static_cast<gil_record*>(std::calloc(points_table::size, sizeof(gil_record)));
     if (records == nullptr) return ENOMEM;
     me = {};
     me.records = records;
@@ -335,25 +336,28 @@ class gil {
   // The cost of a yield point is the time of the epoch over all points that any thread has passed:
   // threads that wait, and would tell nothing, count by what they did not do.
   void add_points(gil_thread& me) noexcept {
-    totals_lock_.lock();
-    if (me.epoch == epoch_.load(std::memory_order_relaxed)) {  // [L]
-      epoch_points_ += me.cost_points;
-      const std::uint64_t took = me.since - epoch_start_;
-      if (static_cast<std::int64_t>(took) >= static_cast<std::int64_t>(epoch_ticks))
-        end_epoch(me.since, took);
-    }
-    totals_lock_.unlock();
+    epoch_points_.fetch_add(me.cost_points, std::memory_order_relaxed);  // [L]
     me.cost_since = me.since;
     me.cost_points = 0;
+    const std::uint64_t start = epoch_start_.load(std::memory_order_relaxed);  // [L]
+    const std::uint64_t took = me.since - start;
+    if (static_cast<std::int64_t>(took) <
+        static_cast<std::int64_t>(epoch_length_.load(std::memory_order_relaxed)))  // [L]
+      return;
+    if (!totals_lock_.try_lock()) return;  // somebody else ends it
+    if (start == epoch_start_.load(std::memory_order_relaxed)) end_epoch(me.since, took);  // [L]
+    totals_lock_.unlock();
   }
 
   void end_epoch(std::uint64_t now, std::uint64_t took) noexcept {
-    const double points = static_cast<double>(epoch_points_ + 1);
+    const auto points =
+        static_cast<double>(epoch_points_.exchange(0, std::memory_order_relaxed) + 1);  // [L]
     // The first one began when nobody ran yet.
-    if (epoch_start_ != 0)
+    if (epoch_start_.exchange(now, std::memory_order_relaxed) != 0)  // [L]
       choice_ = choice::after_epoch(choice_, static_cast<double>(took) / points);
-    epoch_start_ = now;
-    epoch_points_ = 0;
+    // Later trials are longer, so that chance decides less.
+    const std::uint32_t factor = choice_.trials < 7 ? choice_.trials + 1 : 8;
+    epoch_length_.store(factor * epoch_ticks, std::memory_order_relaxed);                 // [L]
     fixed_.store(choice_state::ways[choice_.way], std::memory_order_relaxed);             // [L]
     epoch_.store(epoch_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [L]
   }
@@ -394,7 +398,8 @@ class gil {
       case machine::htm::cause::conflict: return gil_abort::conflict;
       case machine::htm::cause::capacity: return gil_abort::capacity;
       case machine::htm::cause::explicit_:
-        if (s.code == static_cast<unsigned char>(abort_code::lock_held)) return gil_abort::lock_held;
+        if (s.code == static_cast<unsigned char>(abort_code::lock_held))
+          return gil_abort::lock_held;
         return detail::is_persistent(s) ? gil_abort::needs_lock : gil_abort::explicit_;
       default: return gil_abort::other;
     }
@@ -474,8 +479,8 @@ class gil {
 
   static constexpr std::uint32_t batch = 16;  // transactions that a thread counts by itself
   static constexpr std::uint32_t most_lost = 1u << 24;
-  // An epoch: about 25 us, some ten transactions of the longest fixed length.
-  static constexpr std::uint64_t epoch_ticks = 1u << 16;
+  // An epoch: about 50 us, some ten transactions of the longest fixed length.
+  static constexpr std::uint64_t epoch_ticks = 1u << 17;
 
   // Lines of their own, also on machines whose lines have 256 bytes: every transaction reads
   // acquired_.
@@ -493,11 +498,13 @@ class gil {
   gil_cycles cycles_;
   changes history_;
 
-  // What choose() knows, under totals_lock_; epoch_ and fixed_ are read without.
+  // What choose() knows; choice_ under totals_lock_. What is read always and what is added to lie
+  // in different lines.
   alignas(256) std::atomic<std::uint32_t> epoch_{1};
   std::atomic<std::uint16_t> fixed_{choice_state::ways[0]};
   choice_state choice_;
-  std::uint64_t epoch_start_ = 0, epoch_points_ = 0;
+  std::atomic<std::uint64_t> epoch_start_{0}, epoch_length_{epoch_ticks};
+  alignas(256) std::atomic<std::uint64_t> epoch_points_{0};
 };
 
 }  // namespace syncopate::elide

@@ -42,8 +42,8 @@ struct length_options {
 
 // What is known of one yield point, in a word that is loaded and stored at once.
 struct length_state {
-  std::uint32_t lost = 0;   // shrinking: aborts; balancing: losses, in eighths of B
-  std::uint16_t begun = 0;  // transactions since the last judgment
+  std::uint32_t lost = 0;         // shrinking: aborts; balancing: losses, in eighths of B
+  std::uint16_t begun = 0;        // transactions since the last judgment
   std::uint16_t length : 11 = 0;  // 0: nothing began here yet
   std::uint16_t caution : 4 = 0;  // balancing: windows to wait before growing, a power of two
   std::uint16_t grew : 1 = 0;     // balancing: the last judgment made it longer
@@ -124,15 +124,17 @@ constexpr length_state after_window(length_state s, const length_options& o) noe
   s.lost = lost < UINT32_MAX - s.lost ? s.lost + lost : UINT32_MAX;
   // A window's worth of losses is enough, however few transactions it took.
   const std::uint32_t judged = s.begun > o.window ? s.begun : o.window;
-  if (s.lost > detail::unit * judged) return s.length > 1 ? detail::shrunk(s) : length_state{
-      .lost = 0, .begun = 0, .length = 1, .caution = s.caution, .grew = 0};
+  if (s.lost > detail::unit * judged)
+    return s.length > 1
+               ? detail::shrunk(s)
+               : length_state{.lost = 0, .begun = 0, .length = 1, .caution = s.caution, .grew = 0};
   if (s.begun < (std::uint32_t{o.window} << s.caution)) return s;
   return detail::after_window(s, o);
 }
 
 [[nodiscard]] constexpr std::uint64_t pack(length_state s) noexcept {
-  return std::uint64_t{s.lost} << 32 | std::uint64_t{s.begun} << 16 |
-         std::uint64_t{s.length} << 5 | std::uint64_t{s.caution} << 1 | s.grew;
+  return std::uint64_t{s.lost} << 32 | std::uint64_t{s.begun} << 16 | std::uint64_t{s.length} << 5 |
+         std::uint64_t{s.caution} << 1 | s.grew;
 }
 [[nodiscard]] constexpr length_state unpack(std::uint64_t bits) noexcept {
   length_state s;

@@ -30,9 +30,16 @@ namespace syncopate::elide {
 using gil_record = ::syncopate_gil_record;
 
 // Why a transaction of the lock aborted.
-enum class gil_abort : unsigned char { lock_held, conflict, capacity, needs_lock, explicit_, other };
-inline constexpr std::array<const char*, 6> gil_abort_names{
-    "lock_held", "conflict", "capacity", "needs_lock", "explicit", "other"};
+enum class gil_abort : unsigned char {
+  lock_held,
+  conflict,
+  capacity,
+  needs_lock,
+  explicit_,
+  other
+};
+inline constexpr std::array<const char*, 6> gil_abort_names{"lock_held",  "conflict", "capacity",
+                                                            "needs_lock", "explicit", "other"};
 
 // Yield points beyond Size share the last entry.
 template <std::uint32_t Size>

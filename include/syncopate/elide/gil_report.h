@@ -71,9 +71,9 @@ void print_gil_json(const Gil& lock, std::FILE* out) {
   const gil_cycles& c = lock.cycles();
   std::fprintf(out,
                "{\"elided\": %s, \"overhead\": %" PRIu64 ", \"transactions\": %" PRIu64
-               ", \"aborts\": %" PRIu64 ", \"fallbacks\": %" PRIu64 ", \"cycles\": {\"useful\": %"
-               PRIu64 ", \"aborted\": %" PRIu64 ", \"waiting\": %" PRIu64 ", \"overhead\": %" PRIu64
-               "}, \"points\": [",
+               ", \"aborts\": %" PRIu64 ", \"fallbacks\": %" PRIu64
+               ", \"cycles\": {\"useful\": %" PRIu64 ", \"aborted\": %" PRIu64
+               ", \"waiting\": %" PRIu64 ", \"overhead\": %" PRIu64 "}, \"points\": [",
                lock.elides() ? "true" : "false", lock.overhead(), s.begins, s.aborts, s.fallbacks,
                c.useful, c.aborted, c.waiting, c.overhead);
   const char* comma = "";
@@ -101,23 +101,27 @@ void print_gil_text(const Gil& lock, std::FILE* out) {
   const gil_cycles& c = lock.cycles();
   const std::uint64_t all = c.useful + c.aborted + c.waiting + c.overhead;
   std::fprintf(out, "interpreter lock: %s\n", lock.elides() ? "elided" : "taken");
-  std::fprintf(out,
-               "  transactions %" PRIu64 ", aborts %" PRIu64 " (%.1f %%), fell back %" PRIu64 "\n",
-               s.begins, s.aborts, detail::share(s.aborts, s.begins + s.aborts - s.fallbacks),
-               s.fallbacks);
+  std::fprintf(
+      out, "  transactions %" PRIu64 ", aborts %" PRIu64 " (%.1f %%), fell back %" PRIu64 "\n",
+      s.begins, s.aborts, detail::share(s.aborts, s.begins + s.aborts - s.fallbacks), s.fallbacks);
   for (unsigned k = 0; k < gil_abort_names.size(); ++k)
     if (s.by_cause[k] != 0)
       std::fprintf(out, "    %-10s %" PRIu64 "\n", gil_abort_names[k], s.by_cause[k]);
   std::fprintf(out, "  time: useful %.1f %%, aborted %.1f %%, waiting %.1f %%, overhead %.1f %%\n",
                detail::share(c.useful, all), detail::share(c.aborted, all),
                detail::share(c.waiting, all), detail::share(c.overhead, all));
+  if (lock.options().lengths.chooses) {
+    const unsigned way = choice_state::ways[lock.choice().way];
+    std::fprintf(out, "  lengths: %s %u, after %u trials\n", way == 0 ? "balanced" : "fixed", way,
+                 lock.choice().trials);
+  }
   std::fputs("  yield point          length  transactions    aborts  fell back\n", out);
   for (std::uint32_t i = 0; i < Gil::points_table::size; ++i) {
     const gil_record& r = lock.total(i);
     if (r.begins < s.begins / 200 + 1) continue;
-    std::fprintf(out, "  %-20p %6u %13" PRIu64 " %9" PRIu64 " %10" PRIu64 "\n",
-                 lock.points().pc(i), unsigned{lock.points().state(i).length}, r.begins,
-                 detail::aborts_of(r), r.fallbacks);
+    std::fprintf(out, "  %-20p %6u %13" PRIu64 " %9" PRIu64 " %10" PRIu64 "\n", lock.points().pc(i),
+                 unsigned{lock.points().state(i).length}, r.begins, detail::aborts_of(r),
+                 r.fallbacks);
   }
 }
 

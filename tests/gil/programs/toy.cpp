@@ -23,17 +23,17 @@
 namespace {
 
 enum class op : std::uint8_t {
-  add,        // mine[a] += b
-  add_own,    // the thread's own line of the heap += b
-  add_all,    // counter += b: every thread's conflict
-  transfer,   // moves b between two accounts, chosen by mine[0]
-  audit,      // the accounts' sum has to be what it was
-  fill,       // writes b lines of the thread's own area
-  spread,     // writes b lines of it, others at each turn
-  call,       // a system call: no transaction survives it
-  collect,    // asks for the lock, then writes the whole heap
-  block,      // lets go of the lock around a nap
-  jump,       // to a while mine[0] < turns
+  add,       // mine[a] += b
+  add_own,   // the thread's own line of the heap += b
+  add_all,   // counter += b: every thread's conflict
+  transfer,  // moves b between two accounts, chosen by mine[0]
+  audit,     // the accounts' sum has to be what it was
+  fill,      // writes b lines of the thread's own area
+  spread,    // writes b lines of it, others at each turn
+  call,      // a system call: no transaction survives it
+  collect,   // asks for the lock, then writes the whole heap
+  block,     // lets go of the lock around a nap
+  jump,      // to a while mine[0] < turns
   halt,
 };
 
@@ -58,8 +58,14 @@ const named_program programs[] = {
     {"collects", {{op::collect}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
     {"blocks", {{op::add_all, 0, 1}, {op::block}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
     // Its conflicts end half way: lengths that have shrunk should grow again.
-    {"phases", {{op::add_all, 0, 1}, {op::add, 0, 2}, {op::jump, 0},
-                {op::add_own, 0, 1}, {op::add, 0, -1}, {op::jump, 3, -1}, {op::halt}}},
+    {"phases",
+     {{op::add_all, 0, 1},
+      {op::add, 0, 2},
+      {op::jump, 0},
+      {op::add_own, 0, 1},
+      {op::add, 0, -1},
+      {op::jump, 3, -1},
+      {op::halt}}},
 };
 
 constexpr unsigned accounts = 64, most_threads = 16, own_lines = 1024;

@@ -1,0 +1,75 @@
+"""lua-mt: Lua with the elided lock, fetched and built; its programs give the results of the plain
+lock on this machine, on the emulated and on the simulated one."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "workloads" / "lua"
+SMALL = {"while": 200, "iterator": 200, "is": 300, "cg": 40, "ft": 8, "strings": 60}
+MODES = ["gil", "htm:1", "htm:16", "paper", "dynamic"]
+
+
+@pytest.fixture(scope="session")
+def lua() -> Path:
+    """The folder of the built programs: Lua's source is fetched by the package manager."""
+    folder = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "lua"
+    build = ROOT / "integrations" / "lua" / "build.sh"
+    products = os.environ["SYNCOPATE_NATIVE"]
+    machines = ["plain", "native", "emulated", "simulated"]
+    command = ["sh", str(build), str(folder), products, *machines]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1500)
+    assert done.returncode == 0, done.stderr
+    return folder / "bin"
+
+
+def run(lua: Path, machine: str, mode: str, script: Path, *arguments: object) -> str:
+    """What the program prints."""
+    environment = os.environ | {
+        "SYNCOPATE_GIL": mode,
+        "SYNCOPATE_QUIET": "1",
+        "SYNCOPATE_MACHINES": str(ROOT / "machines"),
+        "SYNCOPATE_MACHINE": "zec12-12c",
+        "SYNCOPATE_EMULATED": "yield=500",
+    }
+    program = lua / ("lua-mt" if machine == "native" else f"lua-mt.{machine}")
+    command = [str(program), script.name, *(str(a) for a in arguments)]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        cwd=script.parent,
+        env=environment,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", ["native", "emulated", "simulated"])
+@pytest.mark.parametrize("program", SMALL)
+def test_results_are_those_of_the_plain_lock(lua, machine, program):
+    script, size = PROGRAMS / f"{program}.lua", SMALL[program]
+    expected = run(lua, machine, "gil", script, 1, size).split()[1]
+    for mode in MODES:
+        assert run(lua, machine, mode, script, 3, size).split()[1] == expected, mode
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("program", SMALL)
+def test_results_are_the_known_ones(lua, program):
+    run(lua, "native", "dynamic", PROGRAMS / f"{program}.lua", 2)  # the default size is verified
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", ["native", "emulated", "simulated"])
+@pytest.mark.parametrize("mode", ["gil", "htm:16", "dynamic"])
+def test_threads_with_errors_coroutines_and_a_collector(lua, machine, mode):
+    script = Path(__file__).parent / "lua" / "threads.lua"
+    turns = 1000 if machine == "native" else 200
+    assert run(lua, machine, mode, script, 4, turns).split() == ["ok"]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# fetch.sh FOLDER -- puts Lua 5.4's source into FOLDER/lua: the Debian source package, or, where that
-# cannot be had, the copy in the Rust package lua-src. Nothing when it is there already.
+# fetch.sh FOLDER -- puts Lua 5.4's source into FOLDER/lua: the Debian source package, or, where
+# that cannot be had, the copy in the Rust package lua-src. Nothing when it is there already.
 set -eu
 [ $# -eq 1 ] || { echo "usage: fetch.sh FOLDER" >&2; exit 2; }
 mkdir -p "$1"
@@ -15,7 +15,8 @@ from_debian() {
   apt="$folder/apt"
   rm -rf "$apt" && mkdir -p "$apt/parts" "$apt/lists/partial"
   for list in /etc/apt/sources.list.d/debian.sources; do
-    [ -f "$list" ] && sed 's/^Types: deb$/Types: deb-src/' "$list" > "$apt/parts/$(basename "$list")"
+    [ -f "$list" ] || continue
+    sed 's/^Types: deb$/Types: deb-src/' "$list" > "$apt/parts/$(basename "$list")"
   done
   if [ -f /etc/apt/sources.list ]; then
     sed -n 's/^deb /deb-src /p' /etc/apt/sources.list > "$apt/parts/sources.list"

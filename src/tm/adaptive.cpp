@@ -57,6 +57,11 @@ void consider_optimism() noexcept {
 
 void consider_lock(transaction* tx) noexcept {
   const u64 time = machine::now();
+  // So that a trial of long transactions ends in time.
+  const bool slow = time - tx->looked > trial / 8;
+  tx->look_step = slow ? 1 : tx->look_step < look_every ? 2 * tx->look_step : look_every;
+  tx->look_at = tx->counts.commits + tx->look_step;
+  tx->looked = time;
   if (busy.load(std::memory_order_relaxed) || time - since < trial) return;
   if (busy.exchange(true, std::memory_order_acquire)) return;
   const double optimistic_rate = rate(time);

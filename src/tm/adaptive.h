@@ -17,12 +17,12 @@ namespace adaptive {
 
 extern constinit bool on;
 
-// A thread looks at the clock after so many of its commits.
-inline constexpr u64 look_every = 16;
+// A thread looks at the clock after at most so many of its commits; earlier where they are long.
+inline constexpr u32 look_every = 16;
 
 // To be called by a thread that has waited for the mutex and has it.
 void consider_optimism() noexcept;
-// To be called after a commit of the optimistic algorithm. Requires: the thread is not active.
+// To be called after a commit of the optimistic algorithm, when tx->look_at commits are reached. Requires: the thread is not active.
 void consider_lock(transaction* tx) noexcept;
 
 }  // namespace adaptive

@@ -124,7 +124,7 @@ void give_up_regime(transaction* tx) noexcept {
   if (__builtin_expect(!tx->freed.empty() || !tx->on_commit.empty() || !tx->on_undo.empty(), 0))
     finish_rest(tx, was_optimistic);
   else forget(tx);
-  if (was_optimistic && adaptive::on && tx->counts.commits % adaptive::look_every == 0)
+  if (was_optimistic && adaptive::on && tx->counts.commits >= tx->look_at)
     adaptive::consider_lock(tx);
 }
 

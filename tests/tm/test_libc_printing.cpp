@@ -72,9 +72,6 @@ void check_conversions() {
   SAME(600, "%1$.*3$s %1$.*2$s %4$.-3s", "unlimited", 5, 2, word);
   SAME(600, "%d %d %d %d %d %d %d %d %f %f %f %f %f %f %f %f %f %f", 1, 2, 3, 4, 5, 6, 7, 8, 1., 2.,
        3., 4., 5., 6., 7., 8., 9., 10.);
-#define EIGHT "%d %d %d %d %s %d %d %d "
-  SAME(600, EIGHT EIGHT EIGHT EIGHT "%f", 1, 2, 3, 4, word, 6, 7, 8, 1, 2, 3, 4, word, 6, 7, 8, 1,
-       2, 3, 4, word, 6, 7, 8, 1, 2, 3, 4, word, 6, 7, 8, 1.5);
   errno = ENOENT;
   SAME(600, "%m %d", 1);
   for (const std::size_t size : {0, 1, 2, 5, 6, 300, 599}) SAME(size, "%s and %s", word, word);
@@ -82,6 +79,19 @@ void check_conversions() {
   for (const std::size_t size : {0, 6, 255, 256, 257, 300, 580})
     SAME(size, "%s %d %s", word, 3, "z");
   std::strcpy(word, "word");
+}
+
+// More arguments than are copied: the transaction becomes irrevocable, so it has no cancel.
+void check_many_arguments() {
+#define EIGHT "%d %d %d %d %s %d %d %d "
+#define EIGHT_ARGUMENTS 1, 2, 3, 4, word, 6, 7, 8
+#define ALL                                                                        \
+  EIGHT EIGHT EIGHT EIGHT "%f", EIGHT_ARGUMENTS, EIGHT_ARGUMENTS, EIGHT_ARGUMENTS, \
+      EIGHT_ARGUMENTS, 1.5
+  int printed = 0;
+  const int length = std::snprintf(expected, sizeof expected, ALL);
+  __transaction_atomic { printed = tm_snprintf(got, sizeof got, ALL); }
+  CHECK(printed == length && std::strcmp(got, expected) == 0);
 }
 
 void check_counts() {
@@ -119,6 +129,7 @@ void count(int rounds) {
 int main() {
   CHECK(std::setlocale(LC_ALL, "C.UTF-8") != nullptr);
   check_conversions();
+  check_many_arguments();
   check_counts();
   std::thread other(count, 2000);
   count(2000);

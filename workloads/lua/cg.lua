@@ -1,10 +1,9 @@
--- cg.lua -- conjugate gradients, with the structure of CG of the NAS benchmarks: products of a sparse
--- matrix and a vector, and dot products, each split among the threads.
+-- cg.lua -- conjugate gradients, with the structure of CG of the NAS benchmarks: products of a
+-- sparse matrix and a vector, and updates of vectors, each split among the threads.
 local common = require "common"
 local n, steps, per_row = common.size(100), 4, 8
 
--- A symmetric matrix whose diagonal outweighs the rest, so that it is positive definite. Numbers are
--- small multiples of powers of two: sums do not depend on their order.
+-- A symmetric matrix whose diagonal outweighs the rest, so that it is positive definite.
 local rows = {}
 for i = 1, n do rows[i] = {columns = {i}, values = {2.0 * per_row}} end
 local next_column = common.random(7, n)

@@ -8,8 +8,8 @@ common.threads = tonumber(arg[1]) or 1
 
 function common.size(default) return tonumber(arg[2]) or default end
 
--- Runs work(first, last) in every thread, for its share of 1..n; returns when all have, with the sum
--- of what they returned.
+-- Runs work(first, last) in every thread, for its share of 1..n; returns when all have, with the
+-- sum of what they returned.
 function common.split(n, work)
   local tasks, sum = {}, 0
   for t = 1, common.threads do

@@ -1,5 +1,5 @@
--- iterator.lua -- the Iterator microbenchmark (the same figure): as while.lua, but an iterator calls
--- the loop's body.
+-- iterator.lua -- the Iterator microbenchmark (the same figure): as while.lua, but an iterator
+-- calls the loop's body.
 local common = require "common"
 local turns = common.size(2000)
 

@@ -1,5 +1,5 @@
--- strings.lua -- every thread makes strings and tables of its own: the allocator, the table of short
--- strings and the collector are what threads have in common.
+-- strings.lua -- every thread makes strings and a table of its own: the allocator, the table of
+-- short strings and the collector are what threads have in common.
 local common = require "common"
 local turns = common.size(300)
 

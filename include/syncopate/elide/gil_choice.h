@@ -3,10 +3,10 @@
 //
 // The rules of gil_lengths.h look at one yield point and at aborts. Where threads conflict at every
 // step, short transactions abort as long ones do, and what pays is to stay under the lock for long:
-// no abort ratio tells that. So the ways to choose (a few fixed lengths, and balancing) are tried in
-// turn, each for one epoch; the one at which a yield point has cost least stays, for ever longer
-// between two trials. What a trial costs is bounded by time: an epoch is so much time, not so
-// many transactions.
+// no abort ratio tells that. So the ways to choose (a few fixed lengths, and balancing) are tried
+// in turn, each for one epoch; the one at which a yield point has cost least stays, for ever longer
+// between two trials. An epoch is so much time, not so many transactions: that bounds what a trial
+// costs.
 #pragma once
 
 #include <array>

@@ -69,7 +69,9 @@ SYNCOPATE_TM_SAFE int tm_atoi(const char* text);
 
 /* ---- printing ----------------------------------------------------------------------------- */
 
-/* Every conversion of the C library, and "%2$s".
+/* Every conversion of the C library, and "%2$s". More than 32 arguments, or conversions that the
+   program registered itself, make the transaction irrevocable; GCC's library cannot do that (nor
+   end the program by tm_assert with its message) where the transaction may be canceled.
    tm_vsnprintf may be called from a transaction_pure function, too: GCC admits va_start there
    alone, so that is how a program's own variadic function prints in a transaction. */
 SYNCOPATE_TM_SAFE int tm_snprintf(char* to, size_t size, const char* format, ...)

@@ -13,7 +13,7 @@ CXX_FILES = $(shell git ls-files -co --exclude-standard '*.h' '*.cpp')
 TIDY_FILES = $(shell git ls-files -co --exclude-standard 'src/*.cpp' 'shims/*.cpp' 'bench/*.cpp')
 PYTHON_DIRS = syncopate scripts tests bench
 
-.PHONY: all help setup build check check-all demo bench figures format lint lint-scripts readme install clean
+.PHONY: all help setup build lua check check-all demo bench figures format lint lint-scripts readme install clean
 
 all: build
 
@@ -22,6 +22,7 @@ help:
 	@echo 'make setup      only install what is missing'
 	@echo 'make demo       the main job on real programs'
 	@echo 'make check      the tests;  make check-all: the long ones too'
+	@echo 'make lua        Lua with an elided interpreter lock into build/lua (fetches its source)'
 	@echo 'make bench      the benchmarks'
 	@echo 'make figures    the papers'"'"' figures on simulated machines (QUICK=1: fewer points)'
 	@echo 'make format     format the sources;  make lint: check them'
@@ -50,6 +51,10 @@ check: build/.setup-test build
 
 check-all: build/.setup-test build
 	ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error $(TESTS)
+
+# Lua with the elided lock; its source is fetched (docs/gil.md).
+lua: build
+	@sh integrations/lua/build.sh build/lua build plain native emulated simulated
 
 demo: build/.setup-test build
 	@$(PYTHON) scripts/demo.py

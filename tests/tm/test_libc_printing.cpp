@@ -69,7 +69,7 @@ void check_conversions() {
   SAME(600, "%2$s %1$d %2$.2s", 12, word);
   SAME(600, "%2$*1$d", 9, 77);
   SAME(600, "%1$.2s %1$.*2$s %1$.3s", "unlimited", 5);
-  SAME(600, "%1$.*3$s %1$.*2$s %4$.-3s", "unlimited", 5, 2, word);
+  SAME(600, "%1$.*2$s %3$.-3s", "unlimited", 5, word);
   SAME(600, "%d %d %d %d %d %d %d %d %f %f %f %f %f %f %f %f %f %f", 1, 2, 3, 4, 5, 6, 7, 8, 1., 2.,
        3., 4., 5., 6., 7., 8., 9., 10.);
   errno = ENOENT;

@@ -18,6 +18,13 @@
     }                                                                              \
   } while (false)
 
+// clang's no_sanitize("thread") leaves atomic operations instrumented.
+#if defined(__clang__)
+#define NOT_INSTRUMENTED __attribute__((disable_sanitizer_instrumentation))
+#else
+#define NOT_INSTRUMENTED __attribute__((no_sanitize("thread")))
+#endif
+
 namespace htm = syncopate::machine::htm;
 
 // Runs work() in a transaction. Returns: how that ended; cause::started when it committed.
@@ -51,13 +58,13 @@ void run_threads(unsigned count, Work work) {
 struct unseen {
   int value = 0;
 
-  [[gnu::noinline]] __attribute__((no_sanitize("thread"))) void set(int v) {
+  [[gnu::noinline]] NOT_INSTRUMENTED void set(int v) {
     __atomic_store_n(&value, v, __ATOMIC_SEQ_CST);
   }
-  [[gnu::noinline]] __attribute__((no_sanitize("thread"))) int get() const {
+  [[gnu::noinline]] NOT_INSTRUMENTED int get() const {
     return __atomic_load_n(&value, __ATOMIC_SEQ_CST);
   }
-  [[gnu::noinline]] __attribute__((no_sanitize("thread"))) void add(int v) {
+  [[gnu::noinline]] NOT_INSTRUMENTED void add(int v) {
     __atomic_fetch_add(&value, v, __ATOMIC_SEQ_CST);
   }
   // Outside transactions.
@@ -65,10 +72,13 @@ struct unseen {
     while (get() < v) sched_yield();
   }
   // In transactions, which may not yield.
-  [[gnu::noinline]] __attribute__((no_sanitize("thread"))) void await_spinning(int v) const {
+  [[gnu::noinline]] NOT_INSTRUMENTED void await_spinning(int v) const {
     while (__atomic_load_n(&value, __ATOMIC_SEQ_CST) < v) __builtin_ia32_pause();
   }
 };
+
+// A store that the machine does not see.
+[[gnu::noinline]] NOT_INSTRUMENTED inline void store_unseen(char& at, char value) { at = value; }
 
 // In a transaction: stays there until another thread has set the word. The accesses let the machine
 // take notice of a conflict.

@@ -39,13 +39,14 @@ status=0
 import json, sys
 locks = {lock["name"]: lock for lock in json.load(sys.stdin)}
 keys = {"name", "header", "summary", "source", "fair", "size", "waits", "default_wait", "timed",
-        "preload", "collapses_when_oversubscribed", "excludes"}
+        "preload", "preload_waits", "collapses_when_oversubscribed", "excludes"}
 assert {"auto", "futex", "tatas", "ticket", "mcs", "clh", "null"} <= set(locks), sorted(locks)
 for lock in locks.values():
     assert set(lock) == keys, lock
     assert lock["fair"] in ("FIFO", "eventual", "none"), lock
     assert lock["timed"] in ("native", "polled"), lock
     assert bool(lock["waits"]) == bool(lock["default_wait"]), lock
+    assert set(lock["preload_waits"]) <= set(lock["waits"]), lock
     assert set(lock["collapses_when_oversubscribed"]) <= set(lock["waits"] or ["its own way"]), lock
     assert lock["default_wait"] in lock["waits"] or not lock["waits"], lock
     assert 0 < lock["size"] <= 128, lock
@@ -53,6 +54,7 @@ for lock in locks.values():
         assert lock["excludes"], lock
     if lock["name"] in ("auto", "futex", "tatas", "ticket", "mcs", "clh"):
         assert lock["preload"], lock
+assert "adaptive" not in locks["mcs"]["preload_waits"]  # too large for a mutex
 assert not locks["null"]["excludes"] and not locks["null"]["preload"]
 assert locks["ticket"]["fair"] == "FIFO"
 assert "spin" in locks["ticket"]["collapses_when_oversubscribed"]

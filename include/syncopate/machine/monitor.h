@@ -91,8 +91,11 @@ void doze_on(const std::atomic<T>& word, Predicate& predicate, sleep_depth depth
              std::uint64_t until, monitor_family family) noexcept {
 #if defined(__x86_64__)
   const std::uint64_t start = ticks();
-  const auto left = std::min(static_cast<std::uint64_t>(until - start), monitor_patience);
-  if (family == monitor_family::polling || left < monitor_quantum) return relax();
+  // The limit may have passed since the caller looked.
+  const auto remaining = static_cast<std::int64_t>(until - start);
+  if (family == monitor_family::polling || remaining < static_cast<std::int64_t>(monitor_quantum))
+    return relax();
+  const auto left = std::min(static_cast<std::uint64_t>(remaining), monitor_patience);
   // Relaxed: it decides only whether to sleep; the caller loads again with its own order.
   if (family == monitor_family::waitpkg) {
     x86::umonitor(&word);

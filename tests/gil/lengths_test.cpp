@@ -145,7 +145,7 @@ TEST(Choice, TrialsCostLessThanATenthEvenIfTheOthersAreMuchWorse) {
   std::vector<double> cost{10, 20, 40, 30, 15, 12};
   std::vector<int> used;
   run_epochs({}, cost, 2000, used);
-  EXPECT_GT(used[0], 1960);
+  EXPECT_GT(used[0], 1850);  // but for 32 epochs of balancing, before the first trial
 }
 
 TEST(Choice, NoticesThatTheProgramHasChanged) {

@@ -501,7 +501,7 @@ class gil {
   // What choose() knows; choice_ under totals_lock_. What is read always and what is added to lie
   // in different lines.
   alignas(256) std::atomic<std::uint32_t> epoch_{1};
-  std::atomic<std::uint16_t> fixed_{choice_state::ways[0]};
+  std::atomic<std::uint16_t> fixed_{choice_state::ways[choice_state{}.way]};
   choice_state choice_;
   std::atomic<std::uint64_t> epoch_start_{0}, epoch_length_{epoch_ticks};
   alignas(256) std::atomic<std::uint64_t> epoch_points_{0};

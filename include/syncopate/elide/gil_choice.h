@@ -17,11 +17,13 @@ namespace syncopate::elide {
 struct choice_state {
   // Fixed lengths; 0: each yield point's own (balancing).
   static constexpr std::array<std::uint16_t, 6> ways{16, 64, 256, 0, 4, 1};
-  static constexpr std::uint32_t first_stay = 96, longest_stay = 3072;  // epochs
+  static constexpr std::uint32_t first_stay = 32, longest_stay = 3072;  // epochs
 
-  std::uint32_t way = 0;   // of `ways`: the one to use now
-  bool trying = true;      // in turn; else staying with the best
-  std::uint32_t left = 0;  // epochs to stay
+  // Begins with balancing, which is near the best where conflicts can be avoided: a short program
+  // never pays for a trial.
+  std::uint32_t way = 3;            // of `ways`: the one to use now
+  bool trying = false;              // in turn; else staying with the best
+  std::uint32_t left = first_stay;  // epochs to stay
   std::uint32_t stay = first_stay;
   std::uint32_t trials = 0;
   std::array<double, ways.size()> cost{};  // of a yield point, when tried last; 0: never
@@ -68,7 +70,7 @@ constexpr choice_state try_from(choice_state s, std::uint32_t way) noexcept {
     s.cost[s.way] = cost;
     return detail::try_from(s, s.way + 1);
   }
-  const double before = s.cost[s.way];
+  const double before = s.cost[s.way] == 0 ? cost : s.cost[s.way];
   s.cost[s.way] = before + (cost - before) / 8;
   if (--s.left != 0 && s.cost[s.way] < 2 * before) return s;
   // A program that has got much slower is another program: all ways, and soon again.

@@ -169,7 +169,7 @@ def test_compile_errors_are_the_compilers(tools, tmp_path):
     ("arguments", "status", "said"),
     [
         (["c++", "a.cpp"], 2, "for which machine?"),
-        (["c++", "--machine=simulate", "a.cpp"], 2, "did you mean simulated?"),
+        (["c++", "--machine=simulate", "a.cpp"], 2, "did you mean simulated or emulated?"),
         (["c++", "--machin=simulated", "a.cpp"], 2, "did you mean --machine?"),
         (["c++", "--machine"], 2, "--machine needs a value"),
         (["cc", "--machine=explored", "-static", "a.c"], 2, "leave -static out"),

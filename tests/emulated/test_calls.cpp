@@ -107,6 +107,11 @@ int main() {
   does_not_end("sqrt", [] { word = static_cast<long>(std::sqrt(static_cast<double>(word))); });
   does_not_end("sin", [] { word = 1 + static_cast<long>(std::sin(0.0 * word)); });
   does_not_end("toupper", [] { CHECK(std::toupper('a') == 'A' && std::isalpha('x') != 0); });
+  does_not_end("strtol", [] {
+    char* end = nullptr;
+    word = std::strtol("17 apples", &end, 10) + std::atoi("3");
+    CHECK(word == 20 && *end == ' ' && std::strtod("2.5", nullptr) == 2.5);
+  });
   does_not_end("clock", [] {
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

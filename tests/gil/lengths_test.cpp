@@ -133,12 +133,19 @@ choice_state run_epochs(choice_state s, const std::vector<double>& cost, int epo
 TEST(Choice, StaysWithTheCheapestWay) {
   for (std::size_t best = 0; best < choice_state::ways.size(); ++best) {
     std::vector<double> cost(choice_state::ways.size(), 10);
-    cost[best] = 8;
+    cost[best] = 6;
     std::vector<int> used;
     const choice_state s = run_epochs({}, cost, 5000, used);
     EXPECT_EQ(s.way, best);
     EXPECT_GT(used[best], 4800);
   }
+}
+
+TEST(Choice, PrefersBalancingToWhatIsLittleBetter) {
+  std::vector<int> used;
+  const choice_state s = run_epochs({}, {8, 9, 10, 10, 9, 12}, 1000, used);
+  EXPECT_EQ(choice_state::ways[s.way], 0);
+  EXPECT_GT(used[s.way], 900);
 }
 
 TEST(Choice, TrialsCostLessThanATenthEvenIfTheOthersAreMuchWorse) {
@@ -149,7 +156,7 @@ TEST(Choice, TrialsCostLessThanATenthEvenIfTheOthersAreMuchWorse) {
 }
 
 TEST(Choice, NoticesThatTheProgramHasChanged) {
-  std::vector<double> before{10, 12, 14, 13, 11, 30}, after{90, 60, 20, 40, 100, 200};
+  std::vector<double> before{10, 12, 14, 15, 11, 30}, after{90, 60, 20, 40, 100, 200};
   std::vector<int> used;
   const choice_state s = run_epochs({}, before, 3000, used);
   EXPECT_EQ(s.way, 0u);

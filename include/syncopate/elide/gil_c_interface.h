@@ -1,6 +1,6 @@
 // gil_c_interface.h -- L3: defines the functions of <syncopate/gil.h>. For one file of a runtime.
 //
-// SYNCOPATE_GIL        how the lock works: gil_options.h; dynamic unless set
+// SYNCOPATE_GIL        how the lock works: gil_options.h; balance unless set
 // SYNCOPATE_GIL_STATS  text, json, or the name of a file for JSON; nothing unless set
 #pragma once
 
@@ -20,13 +20,14 @@ namespace syncopate::elide::c_interface {
 
 inline gil_options options_from_environment() noexcept {
   const char* const text = std::getenv("SYNCOPATE_GIL");
-  if (text == nullptr || *text == '\0') return {};
+  const gil_options unless_set = *parse_gil_options("balance");
+  if (text == nullptr || *text == '\0') return unless_set;
   if (const auto options = parse_gil_options(text)) return *options;
   std::fprintf(stderr,
                "syncopate: SYNCOPATE_GIL=%.40s: no such mode; gil, htm:N, paper[:PERCENT], "
                "balance and dynamic are\n",
                text);
-  return {};
+  return unless_set;
 }
 
 // The runtime's one lock. Leaked, so that threads may use it while the process ends.

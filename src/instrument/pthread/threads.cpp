@@ -11,8 +11,10 @@
 #include "instrument/pthread/callers.h"
 #include "instrument/pthread/cancel.h"
 #include "instrument/pthread/objects.h"
+#include "instrument/pthread/on_engine.h"
 #include "instrument/pthread/real.h"
 #include "instrument/thread_exit.h"
+#include "instrument/transaction_memory.h"
 
 namespace syncopate::instrument {
 namespace {
@@ -176,6 +178,8 @@ int start_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*ro
 
 int join_thread(pthread_t thread, void** result, const machine::deadline* until,
                 engine::place where) {
+  // What is kept of threads here is not rolled back.
+  if (in_transaction()) on_engine([&] { engine::htm_unfriendly(where); });
   thread_record* const r = find_record(thread);
   if (r == nullptr) return ESRCH;
   if (r == &self_record()) return EDEADLK;

@@ -7,6 +7,7 @@
 // Of linux/prctl.h, which older systems have without them.
 #if !defined(PR_SET_SYSCALL_USER_DISPATCH)
 #define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_OFF 0
 #define PR_SYS_DISPATCH_ON 1
 #endif
 
@@ -23,6 +24,12 @@ void dispatch_calls(thread& t) noexcept {
         "this kernel does not tell of system calls in transactions (no Syscall"
         " User Dispatch); only library calls end them");
   }
+}
+
+void stop_dispatching(thread& t) noexcept {
+  if (!t.dispatches_calls) return;
+  prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0L, 0L, 0L);
+  t.dispatches_calls = false;
 }
 
 }  // namespace syncopate::emulated

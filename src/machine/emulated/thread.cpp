@@ -17,6 +17,7 @@
 #include "observer.h"
 #include "options.h"
 #include "registry.h"
+#include "system_calls.h"
 #include "transaction.h"
 
 extern "C" void* __libc_stack_end;
@@ -132,7 +133,7 @@ void leave_thread(thread& t) noexcept {
   const runtime_scope inside;
   if (t.stack_top != 0) unmark_stack(t);
   here.self = nullptr;
-  t.dispatches_calls = false;  // the kernel's part ends with the thread
+  stop_dispatching(t);
   const std::lock_guard lock(registry);
   if (t.bit != 0 && slot_owner[t.slot].load(relaxed) == &t) slot_owner[t.slot].store(nullptr);
   t.bit = 0;

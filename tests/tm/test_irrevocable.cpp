@@ -44,7 +44,7 @@ void work(unsigned number) {
 // Through a pointer: to a function that has a clone, and to one that has none.
 [[gnu::noinline, gnu::transaction_safe]] void has_clone() { ++x; }
 void (*volatile callee)();
-[[gnu::transaction_pure]] void (*get_callee())() { return callee; }
+[[maybe_unused, gnu::transaction_pure]] void (*get_callee())() { return callee; }
 
 void through_pointer() {
   const long before = x, calls = unsafe_calls;

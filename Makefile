@@ -47,7 +47,7 @@ build: $(BUILD)/build.ninja
 
 # The lint scripts are tests too (label lint).
 check: build/.setup-test build
-	ctest --test-dir $(BUILD) -j$(JOBS) --repeat until-pass:2 --output-on-failure --no-tests=error -LE long $(TESTS)
+	ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error -LE long $(TESTS)
 
 check-all: build/.setup-test build
 	ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error $(TESTS)

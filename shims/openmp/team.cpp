@@ -98,12 +98,7 @@ void note_processor(team& t, std::uint32_t id) noexcept {
 }  // namespace
 
 bool oversubscribed() noexcept {
-  static constinit std::atomic<std::int32_t> processors{0};
-  std::int32_t n = processors.load(std::memory_order_relaxed);
-  if (__builtin_expect(n == 0, 0)) {
-    n = machine::detail::count_processors();
-    processors.store(n, std::memory_order_relaxed);
-  }
+  const auto n = static_cast<std::int32_t>(machine::processors());
   return busy.load(std::memory_order_relaxed) > n;
 }
 

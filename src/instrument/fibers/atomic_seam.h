@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "instrument/engine.h"
+#include "instrument/processor_operations.h"
 #include "instrument/scope.h"
 
 namespace syncopate::instrument {
@@ -25,50 +26,10 @@ engine::address address(const volatile T* at) noexcept {
   return reinterpret_cast<engine::address>(at);
 }
 
-// ---- outside the program: sequentially consistent, whatever was asked for -----------------------
-
-template <class T>
-T own_load(const volatile T* at) noexcept {
-  if constexpr (sizeof(T) == 16) {
-    // There is no 16-byte load but the compare-exchange, which writes what it found.
-    return __sync_val_compare_and_swap(const_cast<volatile T*>(at), T{0}, T{0});
-  } else {
-    return __atomic_load_n(at, __ATOMIC_SEQ_CST);
-  }
-}
-template <class T>
-T own_compare_exchange(volatile T* at, T expected, T desired) noexcept {
-  return __sync_val_compare_and_swap(at, expected, desired);
-}
-template <class T>
-T apply(operation what, T old, T operand) noexcept {
-  switch (what) {
-    case operation::exchange: return operand;
-    case operation::add: return static_cast<T>(old + operand);
-    case operation::sub: return static_cast<T>(old - operand);
-    case operation::and_: return static_cast<T>(old & operand);
-    case operation::or_: return static_cast<T>(old | operand);
-    case operation::xor_: return static_cast<T>(old ^ operand);
-    case operation::nand: return static_cast<T>(~(old & operand));
-  }
-  __builtin_unreachable();
-}
-template <class T>
-T own_modify(volatile T* at, operation what, T operand) noexcept {
-  T old = own_load(at);
-  for (;;) {
-    const T found = own_compare_exchange(at, old, apply(what, old, operand));
-    if (found == old) return old;
-    old = found;
-  }
-}
-
-// ---- either ------------------------------------------------------------------------------------
-
 template <class T>
 T load(const volatile T* at, int how, engine::place where) {
   if (!in_program()) [[unlikely]]
-    return own_load(at);
+    return processors_load(at);
   const engine_scope inside;
   return static_cast<T>(engine::load(address(at), sizeof(T), order(how), where));
 }
@@ -76,7 +37,7 @@ T load(const volatile T* at, int how, engine::place where) {
 template <class T>
 void store(volatile T* at, T value, int how, engine::place where) {
   if (!in_program()) [[unlikely]] {
-    own_modify(at, operation::exchange, value);
+    processors_modify(at, operation::exchange, value);
     return;
   }
   const engine_scope inside;
@@ -86,7 +47,7 @@ void store(volatile T* at, T value, int how, engine::place where) {
 template <class T>
 T modify(volatile T* at, operation what, T operand, int how, engine::place where) {
   if (!in_program()) [[unlikely]]
-    return own_modify(at, what, operand);
+    return processors_modify(at, what, operand);
   const engine_scope inside;
   return static_cast<T>(engine::modify(address(at), sizeof(T), what, operand, order(how), where));
 }
@@ -96,7 +57,7 @@ template <class T>
 T compare_exchange(volatile T* at, T expected, T desired, int how, int how_failed, bool weak,
                    bool& exchanged, engine::place where) {
   if (!in_program()) [[unlikely]] {
-    const T found = own_compare_exchange(at, expected, desired);
+    const T found = __sync_val_compare_and_swap(at, expected, desired);
     exchanged = found == expected;
     return found;
   }

@@ -24,13 +24,14 @@
 //   [V]  acquire fence between a value and the second look at the clock.
 //   [R]  release store of a record (orecs.h).
 #include "tm/engine.h"
+#include "tm/parts/in_place.h"
 #include "tm/parts/orecs.h"
 #include "tm/parts/quiescence.h"
 
 namespace syncopate::tm {
 namespace {
 
-struct encounter_time : algorithm<encounter_time> {
+struct encounter_time : in_place<encounter_time> {
   // Moves the snapshot to the present. Restarts where what was read is no longer valid.
   [[gnu::noinline]] static void extend(transaction* tx, cause why) {
     const u64 now = commits.now.load(std::memory_order_acquire);  // [A]
@@ -61,41 +62,6 @@ struct encounter_time : algorithm<encounter_time> {
       return value;
     }
   }
-  template <class T>
-  [[gnu::noinline]] static T load_pieces(const T* at, transaction* tx) {
-    T value;
-    load_block(&value, at, sizeof value, tx);
-    return value;
-  }
-  template <class T>
-  [[gnu::noinline]] static T load_pieces_for_write(const T* at, transaction* tx) {
-    unsigned char bytes[2 * sizeof(u64)];
-    for_each_piece(at, sizeof(T), [&](auto* piece, std::size_t offset) {
-      const auto part =
-          load_for_write(const_cast<const std::remove_pointer_t<decltype(piece)>*>(piece), tx);
-      std::memcpy(bytes + offset, &part, sizeof part);
-    });
-    T value;
-    std::memcpy(&value, bytes, sizeof value);
-    return value;
-  }
-  // The record is owned, or the memory is the transaction's own.
-  template <class T>
-  static T load_own(const T* at, transaction*) {
-    return peek(at);
-  }
-  template <class T>
-  static T load_for_write(const T* at, transaction* tx) {
-    if (__builtin_expect(!is_aligned(at), 0)) return load_pieces_for_write(at, tx);
-    const address a = reinterpret_cast<address>(at);
-    if (is_captured(tx, a)) return peek(at);
-    own(a, tx);
-    // GCC calls the store that follows one "after a write" (store_again).
-    const T value = peek(at);
-    if (__builtin_expect(!tx->undo.add(at, value), 0)) restart(tx, cause::memory);
-    return value;
-  }
-
   [[gnu::always_inline]] static void own(address a, transaction* tx) {
     orec& record = orec_of(a);
     const u64 seen = record.load(std::memory_order_relaxed);
@@ -137,13 +103,6 @@ struct encounter_time : algorithm<encounter_time> {
     if (__builtin_expect(!tx->undo.add(at, peek(at)), 0)) restart(tx, cause::memory);
     poke(at, value);
   }
-  // Its old value is in the log; but an inner transaction needs the one between.
-  template <class T>
-  static void store_again(T* at, T value, transaction* tx) {
-    if (__builtin_expect(!tx->checkpoints.empty(), 0)) return store(at, value, tx);
-    poke(at, value);
-  }
-
   static u32 begin(transaction* tx) {
     tx->read_orecs.clear();
     tx->snapshot = commits.now.load(std::memory_order_acquire);  // [A]

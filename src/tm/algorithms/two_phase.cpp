@@ -24,6 +24,7 @@
 //   [U]  release RMW that gives it up -- synchronizes with [L].
 //   [N]  numbers: relaxed; one that is seen late is seen at the next look.
 #include "tm/engine.h"
+#include "tm/parts/in_place.h"
 #include "tm/parts/patience.h"
 #include "tm/threads.h"
 
@@ -77,7 +78,7 @@ void stand_back(const lock_word& lock, transaction* tx, patience& p, bool reader
   p.wait();
 }
 
-struct two_phase : algorithm<two_phase> {
+struct two_phase : in_place<two_phase> {
   static void hold(lock_word& lock, transaction* tx) {
     owned_orec* const entry = tx->owned.push();
     if (entry == nullptr) restart(tx, cause::memory);
@@ -124,41 +125,8 @@ struct two_phase : algorithm<two_phase> {
     return peek(at);
   }
   template <class T>
-  [[gnu::noinline]] static T load_pieces(const T* at, transaction* tx) {
-    T value;
-    load_block(&value, at, sizeof value, tx);
-    return value;
-  }
-  template <class T>
-  [[gnu::noinline]] static T load_pieces_for_write(const T* at, transaction* tx) {
-    unsigned char bytes[2 * sizeof(u64)];
-    for_each_piece(at, sizeof(T), [&](auto* piece, std::size_t offset) {
-      const auto part =
-          load_for_write(const_cast<const std::remove_pointer_t<decltype(piece)>*>(piece), tx);
-      std::memcpy(bytes + offset, &part, sizeof part);
-    });
-    T value;
-    std::memcpy(&value, bytes, sizeof value);
-    return value;
-  }
-  template <class T>
   static T load_again(const T* at, transaction*) {
     return peek(at);
-  }
-  template <class T>
-  static T load_own(const T* at, transaction*) {
-    return peek(at);
-  }
-  template <class T>
-  static T load_for_write(const T* at, transaction* tx) {
-    if (__builtin_expect(!is_aligned(at), 0)) return load_pieces_for_write(at, tx);
-    const address a = reinterpret_cast<address>(at);
-    if (is_captured(tx, a)) return peek(at);
-    own(a, tx);
-    // GCC calls the store that follows one "after a write" (store_again).
-    const T value = peek(at);
-    if (__builtin_expect(!tx->undo.add(at, value), 0)) restart(tx, cause::memory);
-    return value;
   }
 
   static void own(address a, transaction* tx) {
@@ -175,12 +143,6 @@ struct two_phase : algorithm<two_phase> {
     if (__builtin_expect(!tx->undo.add(at, peek(at)), 0)) restart(tx, cause::memory);
     poke(at, value);
   }
-  template <class T>
-  static void store_again(T* at, T value, transaction* tx) {
-    if (__builtin_expect(!tx->checkpoints.empty(), 0)) return store(at, value, tx);
-    poke(at, value);
-  }
-
   static u32 begin(transaction* tx) {
     if (__builtin_expect(tx->slot >= writer_shift, 0)) restart(tx, cause::unsafe_call);
     return started;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "../../check/scenario.h"
 #include "../../simulated_engine/together.h"
 
 namespace scenarios {
@@ -37,21 +38,5 @@ inline void require(bool holds, const char* what, int line) {
 
 // How the sections of a scenario ran; told to the test as a line `name=number`.
 inline void tell(const char* name, long number) { std::printf("%s=%ld\n", name, number); }
-
-struct scenario {
-  std::string_view name;
-  void (*run)();
-};
-
-template <std::size_t N>
-int main(int argc, char** argv, const scenario (&all)[N]) {
-  for (const scenario& s : all) {
-    if (argc < 2) std::printf("%.*s\n", static_cast<int>(s.name.size()), s.name.data());
-    else if (s.name == argv[1]) return s.run(), 0;
-  }
-  if (argc < 2) return 0;
-  std::fprintf(stderr, "%s: no scenario is called '%s'\n", argv[0], argv[1]);
-  return 2;
-}
 
 }  // namespace scenarios

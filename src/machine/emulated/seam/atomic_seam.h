@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "instrument/engine.h"
+#include "instrument/processor_operations.h"
 #include "machine/emulated/access.h"
 
 namespace syncopate::instrument {
@@ -17,50 +18,10 @@ namespace syncopate::instrument {
 using engine::operation;
 using u128 = unsigned __int128;
 
-template <class T>
-inline constexpr bool is_wide = sizeof(T) == 16;
-
 inline bool in_transaction() noexcept { return emulated::here.current != nullptr; }
 template <class T>
 std::uintptr_t address(const volatile T* at) noexcept {
   return reinterpret_cast<std::uintptr_t>(at);
-}
-
-template <class T>
-T processors_load(const volatile T* at) noexcept {
-  if constexpr (is_wide<T>)
-    return __sync_val_compare_and_swap(const_cast<volatile T*>(at), T{0}, T{0});
-  else return __atomic_load_n(at, __ATOMIC_SEQ_CST);
-}
-
-template <class T>
-T apply(operation what, T old, T operand) noexcept {
-  switch (what) {
-    case operation::exchange: return operand;
-    case operation::add: return static_cast<T>(old + operand);
-    case operation::sub: return static_cast<T>(old - operand);
-    case operation::and_: return static_cast<T>(old & operand);
-    case operation::or_: return static_cast<T>(old | operand);
-    case operation::xor_: return static_cast<T>(old ^ operand);
-    case operation::nand: return static_cast<T>(~(old & operand));
-  }
-  __builtin_unreachable();
-}
-
-// A loop of compare-exchanges also for what has an instruction of its own: uninstrumented code may
-// change the word at the same time.
-template <class T>
-T processors_modify(volatile T* at, operation what, T operand) noexcept {
-  if constexpr (!is_wide<T>) {
-    if (what == operation::exchange) return __atomic_exchange_n(at, operand, __ATOMIC_SEQ_CST);
-    if (what == operation::add) return __atomic_fetch_add(at, operand, __ATOMIC_SEQ_CST);
-  }
-  T old = processors_load(at);
-  for (;;) {
-    const T found = __sync_val_compare_and_swap(at, old, apply(what, old, operand));
-    if (found == old) return old;
-    old = found;
-  }
 }
 
 template <class T>

@@ -35,7 +35,7 @@ void together(First& first, Others&... others) {
   pthread_join(thread, nullptr);
 }
 
-using scenarios::main;
-using scenarios::scenario;
+using scenario_program::main;
+using scenario_program::scenario;
 
 }  // namespace check

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string_view>
 
-namespace scenarios {
+namespace scenario_program {
 
 // main() runs the one that its argument names.
 struct scenario {
@@ -25,4 +25,4 @@ int main(int argc, char** argv, const scenario (&all)[N]) {
   return 2;
 }
 
-}  // namespace scenarios
+}  // namespace scenario_program

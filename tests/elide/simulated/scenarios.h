@@ -17,6 +17,8 @@
 
 namespace scenarios {
 
+using scenario_program::main;
+using scenario_program::scenario;
 namespace elide = syncopate::elide;
 namespace machine = syncopate::machine;
 

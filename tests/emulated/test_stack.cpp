@@ -1,10 +1,13 @@
 // test_stack.cpp -- an abort brings back the stack and the registers, through functions that have
 // returned; other threads' writes to a stack are kept; dead frames are left alone.
+#include <atomic>
 #include <cfenv>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include <alloca.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <xmmintrin.h>
 
@@ -125,6 +128,36 @@ void begins_beside_a_writer() {
   CHECK(s.code == 5 && !writers.started() && target == 1);
 }
 
+// Transactions begin and abort all the time while another thread fills a large part of this stack
+// plainly, long after the check of its last line: no copy may bring old bytes back. The zeros come
+// from pages that are not there yet, so that filling is slower than copying the stack.
+void aborts_while_a_range_is_filled() {
+  constexpr int rounds = 10;
+  constexpr std::size_t bytes = 256 << 10;
+  alignas(64) char filled[bytes];
+  std::atomic<int> turn{0};
+  std::thread other([&] {
+    for (int round = 1; round <= rounds; ++round) {
+      void* const zeros = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      while (turn.load() != 2 * round - 1) std::this_thread::yield();
+      std::memcpy(filled, zeros, bytes);
+      turn.store(2 * round);
+      munmap(zeros, bytes);
+    }
+  });
+  std::size_t stale = 0;
+  for (int round = 1; round <= rounds; ++round) {
+    std::memset(filled, 1, bytes);
+    turn.store(2 * round - 1);
+    while (turn.load() != 2 * round) {
+      if (htm::begin().started()) htm::abort<6>();
+    }
+    for (const char each : filled) stale += each != 0;
+  }
+  other.join();
+  CHECK(stale == 0);
+}
+
 void on_another_stack() {
   static char stack[64 << 10];
   static ucontext_t back, there;
@@ -162,6 +195,7 @@ void everything() {
     foreign_write(false);
     begins_beside_a_writer();
   }
+  aborts_while_a_range_is_filled();
   on_another_stack();
   control_words();
 }

@@ -33,6 +33,13 @@ void log_range(thread& t, std::uintptr_t at, std::size_t bytes) noexcept {
 // their transactions would wait for each other's lines.
 bool is_own_access() noexcept { return here.own != 0; }
 
+void announce_foreign_write(std::uintptr_t at, std::size_t bytes) noexcept {
+  const runtime_scope inside;
+  self().foreign_write.announce(at, bytes);
+  here.writes_foreign_stack = true;
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // before the owner's status is read
+}
+
 }  // namespace
 
 void read_outside(std::uintptr_t at, std::size_t bytes, place where) noexcept {
@@ -47,12 +54,16 @@ void read_outside(std::uintptr_t at, std::size_t bytes, place where) noexcept {
 
 void write_outside(std::uintptr_t at, std::size_t bytes, place where) noexcept {
   if (is_own_access()) return;
+  bool announced = false;
   const line last = last_line(at, bytes);
   for (line l = line_of(at); l <= last; ++l) {
     const std::uint64_t word = shadow(l).load(std::memory_order_relaxed);
     if ((word & (mark::readers | mark::writer)) != 0) expel_holders(l, use::write, where);
-    if ((word & mark::stack) != 0 && !(here.self != nullptr && on_own_stack(*here.self, at)))
-      expel_stack_owner(l, where);
+    if ((word & mark::stack) == 0 || (here.self != nullptr && on_own_stack(*here.self, at)))
+      continue;
+    if (!announced) announce_foreign_write(at, bytes);
+    announced = true;
+    expel_stack_owner(l, where);
   }
 }
 

@@ -138,6 +138,7 @@ void release_lines(thread& t) noexcept {
 
 line_lock::line_lock(std::uintptr_t at, use what, place where) noexcept
     : word_(shadow(line_of(at))) {
+  settle_foreign_write();
   backoff wait;
   std::uint64_t word = word_.load(relaxed);
   while (

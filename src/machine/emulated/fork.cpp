@@ -39,6 +39,7 @@ void in_child() {
   for (thread* t = all_threads.load(); t != nullptr; t = t->next_thread) {
     t->status.store(0);
     t->bit = 0;
+    t->foreign_write.settle();
     t->dispatches_calls = false;  // the kernel's part is not inherited
     if (t == here.self) continue;
     t->in_use = false;

@@ -132,6 +132,7 @@ void enter_thread(std::uintptr_t top) noexcept {
 void leave_thread(thread& t) noexcept {
   const runtime_scope inside;
   if (t.stack_top != 0) unmark_stack(t);
+  settle_foreign_write();
   here.self = nullptr;
   stop_dispatching(t);
   const std::lock_guard lock(registry);

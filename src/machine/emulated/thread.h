@@ -82,6 +82,28 @@ struct touched_line {
   place first;  // the first access
 };
 
+// Bytes of another thread's stack that are being written outside transactions: the write comes after
+// its check, and a roll-back puts back whole stacks. Who begins a transaction on that stack waits.
+class write_to_foreign_stack {
+ public:
+  // By the writer, before its check; it fences.
+  void announce(std::uintptr_t at, std::size_t bytes) noexcept {
+    at_.store(0, std::memory_order_relaxed);
+    end_.store(at + bytes, std::memory_order_release);
+    at_.store(at, std::memory_order_release);
+  }
+  // By the writer, at its next atomic operation, transaction or end: then the write has been made.
+  void settle() noexcept { at_.store(0, std::memory_order_release); }
+
+  bool overlaps(std::uintptr_t low, std::uintptr_t high) const noexcept {
+    const std::uintptr_t at = at_.load(std::memory_order_acquire);
+    return at != 0 && at < high && end_.load(std::memory_order_acquire) > low;
+  }
+
+ private:
+  std::atomic<std::uintptr_t> at_{0}, end_{0};
+};
+
 struct thread {
   registers saved;
 
@@ -137,15 +159,24 @@ struct thread {
 
   alignas(64) std::atomic<std::uint64_t> status{0};
   std::atomic<place> requester{nullptr};  // of the conflict; while statistics are kept
+  write_to_foreign_stack foreign_write;
 };
 
 struct local_state {
-  thread* current = nullptr;  // while the thread is in a transaction
-  thread* self = nullptr;     // once it is known
-  int inside = 0;             // the machine's code runs that must not be left halfway
-  int own = 0;                // what it accesses is no business of transactions
+  thread* current = nullptr;          // while the thread is in a transaction
+  thread* self = nullptr;             // once it is known
+  int inside = 0;                     // the machine's code runs that must not be left halfway
+  int own = 0;                        // what it accesses is no business of transactions
+  bool writes_foreign_stack = false;  // self->foreign_write may not be settled
 };
 inline thread_local constinit local_state here [[gnu::tls_model("initial-exec")]];
+
+inline void settle_foreign_write() noexcept {
+  if (!here.writes_foreign_stack) [[likely]]
+    return;
+  here.self->foreign_write.settle();
+  here.writes_foreign_stack = false;
+}
 
 inline constinit std::atomic<thread*> slot_owner[slots] = {};
 inline constinit std::atomic<thread*> all_threads{nullptr};

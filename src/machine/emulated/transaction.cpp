@@ -56,11 +56,23 @@ void set_idle(thread& t) noexcept {
   t.status.store(status_word::make(state::idle, t.number), std::memory_order_release);
 }
 
+bool is_being_written(const thread& t) noexcept {
+  for (const thread* each = all_threads.load(std::memory_order_acquire); each != nullptr;
+       each = each->next_thread) {
+    if (each->foreign_write.overlaps(t.saved.stack_pointer, t.stack_top)) return true;
+  }
+  return false;
+}
+
 // Makes the transaction visible, then looks whether anybody is writing the stack that will be
 // copied: one who comes later sees that the transaction is active, dooms it and waits. Copying
-// first would put back what such a writer had not finished. Returns: whether there is a slot.
+// first would put back what such a writer had not finished. Returns: false when there is no slot, or
+// a writer that does not go on to its next atomic operation.
 bool publish(thread& t, place where) noexcept {
-  for (backoff wait;; wait.once()) {
+  constexpr unsigned most_turns = 256;
+  settle_foreign_write();
+  backoff wait;
+  for (unsigned turn = 0; turn < most_turns; wait.once()) {
     t.status.store(status_word::make(state::active, ++t.number));
     if (slot_owner[t.slot].load() != &t || t.bit == 0) [[unlikely]] {
       set_idle(t);
@@ -68,10 +80,13 @@ bool publish(thread& t, place where) noexcept {
       continue;
     }
     const line foreign = foreign_line_on_stack(t);
-    if (foreign == 0 && !transactions_stopped.load()) return true;
+    const bool is_written = foreign == 0 && is_being_written(t);
+    if (foreign == 0 && !is_written && !transactions_stopped.load()) return true;
     set_idle(t);
     if (foreign != 0) expel_holders(foreign, use::read, where);
+    turn += is_written ? 1 : 0;
   }
+  return false;
 }
 
 void copy_stack(thread& t) noexcept {

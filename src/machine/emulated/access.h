@@ -35,12 +35,28 @@ namespace syncopate::emulated {
   return !is_doomed(t) && --t.countdown >= 0;
 }
 
+// An access outside transactions is about to be checked and made: for transactions that always abort
+// (conflict.cpp).
+[[gnu::always_inline]] inline void announce(std::uintptr_t at) noexcept {
+  here.accessed.store(at, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+inline void announce_range(std::uintptr_t at, std::size_t bytes) noexcept {
+  auto& range = here.ranges[here.next_range++ % 2];
+  range.at.store(0, std::memory_order_relaxed);
+  range.end.store(at + bytes, std::memory_order_release);
+  range.at.store(at, std::memory_order_release);
+  here.accessed.store(at, std::memory_order_release);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
 // Requires: the bytes lie in one line.
 [[gnu::always_inline]] inline void read(const volatile void* p, unsigned bytes,
                                         place where) noexcept {
   const auto at = reinterpret_cast<std::uintptr_t>(p);
   thread* const t = here.current;
   if (t == nullptr) [[likely]] {
+    announce(at);
     if (owner_of(line_of(at)) != 0) [[unlikely]]
       read_outside(at, bytes, where);
     return;
@@ -56,6 +72,7 @@ namespace syncopate::emulated {
   const auto at = reinterpret_cast<std::uintptr_t>(p);
   thread* const t = here.current;
   if (t == nullptr) [[likely]] {
+    announce(at);
     const std::uint64_t word = shadow(line_of(at)).load(std::memory_order_relaxed);
     if ((word & ~mark::version) != 0) [[unlikely]]
       write_outside(at, bytes, where);
@@ -77,10 +94,14 @@ inline bool crosses_lines(std::uintptr_t at, std::size_t bytes) noexcept {
 }
 
 inline void read_range(std::uintptr_t at, std::size_t bytes, place where) noexcept {
-  here.current == nullptr ? read_outside(at, bytes, where) : read_inside(at, bytes, where);
+  if (here.current != nullptr) return read_inside(at, bytes, where);
+  announce_range(at, bytes);
+  read_outside(at, bytes, where);
 }
 inline void write_range(std::uintptr_t at, std::size_t bytes, place where) noexcept {
-  here.current == nullptr ? write_outside(at, bytes, where) : write_inside(at, bytes, where);
+  if (here.current != nullptr) return write_inside(at, bytes, where);
+  announce_range(at, bytes);
+  write_outside(at, bytes, where);
 }
 
 }  // namespace syncopate::emulated

@@ -1,5 +1,6 @@
 #include "conflict.h"
 
+#include <syncopate/machine/asymmetric_fence.h>
 #include <syncopate/machine/system_call.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "observer.h"
 #include "options.h"
+#include "registry.h"
 #include "transaction.h"
 
 namespace syncopate::emulated {
@@ -41,6 +43,28 @@ void doom_holder(unsigned slot, line l, place where) noexcept {
   // Still that transaction's, not a later one's in the slot: the status was read before.
   const std::uint64_t word = shadow(l).load();
   if (((word & mark::readers) | writer_slot_bit(word)) >> slot & 1) doom(*victim, status, l, where);
+}
+
+bool is_accessing(const local_state& other, line l) noexcept {
+  if (line_of(other.accessed.load(acquire)) == l) return true;
+  const std::uintptr_t low = l * line_bytes;
+  for (const auto& range : other.ranges) {
+    const std::uintptr_t at = range.at.load(acquire);
+    if (at != 0 && at < low + line_bytes && range.end.load(acquire) > low) return true;
+  }
+  return false;
+}
+
+// Whether a thread may have been checked for the line before it became the transaction's, and access
+// it yet. Only a transaction that always aborts has to ask: it runs beside the holder of the lock that
+// orders all others' accesses. All processors fence: a thread's announcement is seen here, or that
+// thread sees the transaction's mark.
+bool may_be_accessed(const thread& t, line l) noexcept {
+  if (!machine::detail::membarrier_ready.load(relaxed) || !machine::heavy_fence()) return true;
+  const std::lock_guard lock(registry);
+  for (const thread* each = all_threads.load(acquire); each != nullptr; each = each->next_thread)
+    if (each != &t && each->local != nullptr && is_accessing(*each->local, l)) return true;
+  return false;
 }
 
 void note_line(thread& t, line l, place where) noexcept { t.lines.push({l, where}); }
@@ -121,6 +145,8 @@ void acquire_for_write(thread& t, line l, place where) noexcept {
   if ((word & t.bit) == 0) note_line(t, l, where);
   if ((word & mark::readers & ~t.bit) != 0) expel_holders(l, use::write, where);
   if ((word & mark::stack) != 0) expel_stack_owner(l, where);
+  if (t.mode == machine::htm::mode::always_abort && may_be_accessed(t, l))
+    abort_transaction(t, reason::conflict, where);
   ++t.written_lines;
   if (++t.set_use[l % options.sets] > options.ways) {
     abort_transaction(t, reason::write_capacity, where);
@@ -138,7 +164,7 @@ void release_lines(thread& t) noexcept {
 
 line_lock::line_lock(std::uintptr_t at, use what, place where) noexcept
     : word_(shadow(line_of(at))) {
-  settle_foreign_write();
+  settle_accesses();
   backoff wait;
   std::uint64_t word = word_.load(relaxed);
   while (

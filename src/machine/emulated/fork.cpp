@@ -43,6 +43,7 @@ void in_child() {
     t->dispatches_calls = false;  // the kernel's part is not inherited
     if (t == here.self) continue;
     t->in_use = false;
+    t->local = nullptr;
     t->stack_low = t->stack_top = t->marked_from = 0;
   }
   generation.fetch_add(1, std::memory_order_relaxed);

@@ -1,4 +1,6 @@
 // startup.cpp -- L0: what has to be there before the program's first access.
+#include <syncopate/machine/asymmetric_fence.h>
+
 #include "fork.h"
 #include "instrument/libc_range.h"
 #include "instrument/pthread/real.h"
@@ -29,6 +31,7 @@ void throw_once() {
   const own_memory_scope ours;
   read_options();
   make_shadow();
+  machine::prepare_asymmetric_fences();
   instrument::find_libc();
   make_registry();
   prepare_report();

@@ -110,8 +110,9 @@ void attend(std::uintptr_t top) noexcept {
   t.exceptions_at = reinterpret_cast<void**>(abi::__cxa_get_globals());
   if (has_key && !is_main) pthread_setspecific(end_of_thread_key, &t);
   here.self = &t;
+  const std::lock_guard lock(registry);
+  t.local = &here;
   if (observing) {
-    const std::lock_guard lock(registry);
     instrument::note_thread(t.index, t.stack_low, t.stack_top, t.stack_top, t.thread_pointer);
   }
 }
@@ -132,12 +133,13 @@ void enter_thread(std::uintptr_t top) noexcept {
 void leave_thread(thread& t) noexcept {
   const runtime_scope inside;
   if (t.stack_top != 0) unmark_stack(t);
-  settle_foreign_write();
+  settle_accesses();
   here.self = nullptr;
   stop_dispatching(t);
   const std::lock_guard lock(registry);
   if (t.bit != 0 && slot_owner[t.slot].load(relaxed) == &t) slot_owner[t.slot].store(nullptr);
   t.bit = 0;
+  t.local = nullptr;
   t.stack_low = t.stack_top = t.marked_from = 0;
   t.in_use = false;
 }

@@ -95,9 +95,10 @@ class write_to_foreign_stack {
   // By the writer, at its next atomic operation, transaction or end: then the write has been made.
   void settle() noexcept { at_.store(0, std::memory_order_release); }
 
-  bool overlaps(std::uintptr_t low, std::uintptr_t high) const noexcept {
+  // Returns: where it begins, when it overlaps [low, high); else 0.
+  std::uintptr_t overlaps(std::uintptr_t low, std::uintptr_t high) const noexcept {
     const std::uintptr_t at = at_.load(std::memory_order_acquire);
-    return at != 0 && at < high && end_.load(std::memory_order_acquire) > low;
+    return at < high && end_.load(std::memory_order_acquire) > low ? at : 0;
   }
 
  private:
@@ -160,6 +161,7 @@ struct thread {
   alignas(64) std::atomic<std::uint64_t> status{0};
   std::atomic<place> requester{nullptr};  // of the conflict; while statistics are kept
   write_to_foreign_stack foreign_write;
+  const struct local_state* local = nullptr;  // while the thread lives; guarded by the registry
 };
 
 struct local_state {
@@ -168,10 +170,22 @@ struct local_state {
   int inside = 0;                     // the machine's code runs that must not be left halfway
   int own = 0;                        // what it accesses is no business of transactions
   bool writes_foreign_stack = false;  // self->foreign_write may not be settled
+
+  // The last plain access outside transactions, and the last ranges, of which a library call has two;
+  // 0 once an atomic operation tells that they have been made. Each is stored before the shadow is
+  // looked at (conflict.h).
+  std::atomic<std::uintptr_t> accessed{0};
+  struct range {
+    std::atomic<std::uintptr_t> at{0}, end{0};
+  } ranges[2];
+  unsigned next_range = 0;
 };
 inline thread_local constinit local_state here [[gnu::tls_model("initial-exec")]];
 
-inline void settle_foreign_write() noexcept {
+// The plain accesses that the calling thread has been checked for have been made.
+inline void settle_accesses() noexcept {
+  here.accessed.store(0, std::memory_order_release);
+  for (auto& range : here.ranges) range.at.store(0, std::memory_order_release);
   if (!here.writes_foreign_stack) [[likely]]
     return;
   here.self->foreign_write.settle();

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 
 #include "callers.h"
 #include "conflict.h"
@@ -14,6 +15,7 @@
 #include "memory.h"
 #include "observer.h"
 #include "options.h"
+#include "registry.h"
 #include "system_calls.h"
 
 namespace syncopate::emulated {
@@ -56,10 +58,17 @@ void set_idle(thread& t) noexcept {
   t.status.store(status_word::make(state::idle, t.number), std::memory_order_release);
 }
 
+// An announced write has been made, too, when its thread has gone on to another access.
 bool is_being_written(const thread& t) noexcept {
   for (const thread* each = all_threads.load(std::memory_order_acquire); each != nullptr;
        each = each->next_thread) {
-    if (each->foreign_write.overlaps(t.saved.stack_pointer, t.stack_top)) return true;
+    const auto write = [&] {
+      return each->foreign_write.overlaps(t.saved.stack_pointer, t.stack_top);
+    };
+    if (write() == 0) continue;
+    const std::lock_guard lock(registry);  // the other thread stays
+    const std::uintptr_t at = write();
+    if (at != 0 && each->local != nullptr && each->local->accessed.load() == at) return true;
   }
   return false;
 }
@@ -69,8 +78,8 @@ bool is_being_written(const thread& t) noexcept {
 // first would put back what such a writer had not finished. Returns: false when there is no slot, or
 // a writer that does not go on to its next atomic operation.
 bool publish(thread& t, place where) noexcept {
-  constexpr unsigned most_turns = 256;
-  settle_foreign_write();
+  constexpr unsigned most_turns = 1000;
+  settle_accesses();
   backoff wait;
   for (unsigned turn = 0; turn < most_turns; wait.once()) {
     t.status.store(status_word::make(state::active, ++t.number));

@@ -5,6 +5,7 @@
 
 #include "events.h"
 #include "instrument/names.h"
+#include "library_calls.h"
 #include "registry.h"
 #include "statistics.h"
 
@@ -29,16 +30,18 @@ class observation {
   const std::lock_guard<real_mutex> lock_;
 };
 
-// By the frame pointers of begin's callers, which instrumented code keeps.
+// By the frame pointers of begin's callers, which instrumented code keeps. Without this library's own
+// functions: a section of a pthread mutex begins where the program locks it.
 call_stack stack_of_begin(const thread& t, place where) noexcept {
-  call_stack stack{};
-  stack[0] = where;
+  call_stack stack{where};
+  std::size_t depth = 0;
   std::uintptr_t frame = t.saved.preserved[1];
   std::uintptr_t low = t.saved.stack_pointer;
-  for (std::size_t i = 1; i < most_frames; ++i) {
+  for (place code = where; depth < most_frames;) {
+    if (!is_own_code(reinterpret_cast<std::uintptr_t>(code))) stack[depth++] = code;
     if (frame < low || frame + 16 > t.stack_top || frame % 8 != 0) break;
     const auto* const words = reinterpret_cast<const std::uintptr_t*>(frame);
-    stack[i] = reinterpret_cast<place>(words[1]);
+    code = reinterpret_cast<place>(words[1]);
     low = frame + 16;
     frame = words[0];
   }
@@ -77,7 +80,7 @@ void observe_refused(thread& t, place where) noexcept {
   site_counts& site = counts->sites[counts->site];
   ++site.begun;
   ++site.aborts[static_cast<std::size_t>(reason::refused)];
-  ++counts->aborts[{where, nullptr, reason::refused, 0, nullptr}];
+  ++counts->aborts[{counts->site[0], nullptr, reason::refused, 0, nullptr}];
 }
 
 void observe_commit(thread& t) noexcept {

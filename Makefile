@@ -13,7 +13,8 @@ CXX_FILES = $(shell git ls-files -co --exclude-standard '*.h' '*.cpp')
 TIDY_FILES = $(shell git ls-files -co --exclude-standard 'src/*.cpp' 'shims/*.cpp' 'bench/*.cpp')
 PYTHON_DIRS = syncopate scripts tests bench
 
-.PHONY: all help setup build lua check check-all demo bench figures format lint lint-scripts readme install clean
+.PHONY: all help setup build lua check check-all demo bench figures format lint lint-scripts readme \
+  install deb clean
 
 all: build
 
@@ -27,6 +28,7 @@ help:
 	@echo 'make figures    the papers'"'"' figures on simulated machines (QUICK=1: fewer points)'
 	@echo 'make format     format the sources;  make lint: check them'
 	@echo 'make readme     write README.md from the code, the last demo and docs/figures'
+	@echo 'make deb        a Debian package into build/'
 	@echo 'make install    install into PREFIX (now $(PREFIX))'
 	@echo 'make clean      remove build/'
 
@@ -71,6 +73,7 @@ bench: build/.setup-test build
 figures: build/.setup-build build
 	@$(PYTHON) bench/figures/all.py --programs $(BUILD)/workloads \
 	  $(if $(filter-out 0,$(QUICK)),--quick)
+	@$(PYTHON) scripts/papers.py
 
 lint-scripts: build/.setup-build
 	@$(PYTHON) scripts/check_layers.py .
@@ -94,6 +97,9 @@ readme: build
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)
+
+deb: build/.setup-test build
+	@scripts/package/deb.sh $(BUILD) build
 
 clean:
 	rm -rf build

@@ -10,12 +10,15 @@ COMMANDS = {
     "run": "run a program with better locks",
     "record": "run a program and record where it waits",
     "report": "show what a record says: which locks, who waits, who holds them",
+    "tune": "find what makes a program faster, and prove it",
     "elide": "turn lock elision of a running program on or off",
     "c++": "compile a C++ program for a machine you do not have; cc: a C program",
     "simulate": "run such a program on a modeled machine",
     "check": "run a program, or our own locks, under every interleaving",
     "list": "show the locks and their traits",
+    "bench": "run suites of programs, compare, reproduce the papers' figures",
     "calibrate": "measure this machine for the simulator",
+    "completion": "print the completion file of a shell",
     "doctor": "show what this machine offers, and what that means",
 }
 
@@ -27,7 +30,7 @@ def usage() -> str:
         "Makes multi-threaded programs wait less. Programs run unmodified.",
         "",
     ]
-    lines += [f"  {name:9} {summary}" for name, summary in COMMANDS.items()]
+    lines += [f"  {name:10} {summary}" for name, summary in COMMANDS.items()]
     lines += ["", "More: syncopate COMMAND --help. The version: syncopate --version.", ""]
     return "\n".join(lines)
 
@@ -68,7 +71,7 @@ def _with_packages(name: str):
         site.main()
     import importlib
 
-    module = "listing" if name == "list" else name
+    module = {"list": "listing", "bench": "bench.command"}.get(name, name)
     return importlib.import_module(f"syncopate.{module}").main
 
 

@@ -17,6 +17,8 @@ unset SYNCOPATE_NATIVE PYTHONPATH
 command=$work/venv/bin/syncopate
 "$command" --version
 "$command" list --json >listed.json
+"$command" bench list >suites.txt
+grep -q '^stamp: ' suites.txt
 "$work/venv/bin/python" - <<'END'
 import json
 import pathlib
@@ -27,6 +29,7 @@ package = pathlib.Path(syncopate.__file__).parent
 native = package / "_native"
 assert (native / "lib/libsyncopate-pthread.so.0").exists(), list(native.rglob("*"))
 assert (native / "bin/syncopate-native").exists(), list(native.rglob("*"))
+assert (package / "bench/report_page.html").exists(), list(package.rglob("*.html"))
 shipped = {lock["name"] for lock in json.loads((native / "share/syncopate/locks.json").read_text())}
 listed = {lock["name"] for lock in json.loads(pathlib.Path("listed.json").read_text())}
 assert {"auto", "ticket"} <= shipped <= listed, (shipped, listed)

@@ -1,0 +1,90 @@
+#!/bin/sh
+# Makes a Debian package of a finished build: libraries, headers, the command line, manual pages and
+# completions. It has no scripts that run at installation, so removing it leaves nothing.
+# Needs dpkg-dev and help2man.
+# Usage: deb.sh BUILD_DIR OUTPUT_FOLDER
+set -eu
+cd "$(dirname "$0")/../.."
+build=$1
+mkdir -p "$2"
+output=$(cd "$2" && pwd)
+for tool in dpkg-deb dpkg-shlibdeps help2man; do
+  command -v $tool >/dev/null || {
+    echo "deb: $tool is missing; please install dpkg-dev and help2man" >&2
+    exit 1
+  }
+done
+command_line=build/bin/syncopate
+version=$("$command_line" --version | cut -d' ' -f2)
+architecture=$(dpkg --print-architecture)
+libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$build/CMakeCache.txt")
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+root=$work/root
+DESTDIR=$root cmake --install "$build" --prefix /usr --strip >"$work/install.log" || {
+  cat "$work/install.log" >&2
+  exit 1
+}
+
+# The Python package finds the native parts below _native, as it does in a wheel.
+python=$root/usr/share/syncopate/python
+mkdir -p "$python"
+(find syncopate -name '*.py' -o -path 'syncopate/*' -type f ! -name '*.pyc' ! -name '*.in') |
+  sort -u | grep -v __pycache__ | while read -r file; do
+  install -D -m 644 "$file" "$python/$file"
+done
+mkdir "$python/syncopate/_native"
+for part in bin include share; do
+  ln -s "../../../../../$part" "$python/syncopate/_native/$part"
+done
+ln -s "../../../../../$libdir" "$python/syncopate/_native/lib"
+cat >"$root/usr/bin/syncopate" <<'END'
+#!/bin/sh
+# -I: the program's PYTHON* variables are not for us. -S: `site` is imported only when needed.
+here=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
+exec /usr/bin/python3 -I -S -B -c 'import sys
+sys.path.insert(0, sys.argv.pop(1))
+from syncopate.__main__ import main
+sys.exit(main())' "$here/../share/syncopate/python" "$@"
+END
+chmod 755 "$root/usr/bin/syncopate"
+
+scripts/package/manpages.sh "$PWD/$command_line" "$root/usr/share/man/man1"
+complete() { # SHELL FILE
+  mkdir -p "$(dirname "$root/usr/share/$2")"
+  "$command_line" completion "$1" >"$root/usr/share/$2"
+}
+complete bash bash-completion/completions/syncopate
+complete zsh zsh/vendor-completions/_syncopate
+complete fish fish/vendor_completions.d/syncopate.fish
+install -D -m 644 LICENSE "$root/usr/share/doc/syncopate/copyright"
+install -m 644 README.md docs/*.md "$root/usr/share/doc/syncopate/"
+
+# What the libraries and the tool need, as Debian's own tool says it.
+mkdir -p "$work/debian"
+printf 'Source: syncopate\n\nPackage: syncopate\nArchitecture: any\n' >"$work/debian/control"
+needs=$(cd "$work" && find root -type f \( -name '*.so*' -o -path '*/bin/syncopate-native' \) |
+  xargs dpkg-shlibdeps --ignore-missing-info -O -lroot/usr/"$libdir" 2>/dev/null |
+  sed 's/^shlibs:Depends=//')
+
+mkdir "$root/DEBIAN"
+cat >"$root/DEBIAN/control" <<END
+Package: syncopate
+Version: $version
+Architecture: $architecture
+Maintainer: The Syncopate developers
+Installed-Size: $(du -sk "$root/usr" | cut -f1)
+Depends: python3 (>= 3.11), python3-rich, $needs
+Recommends: g++, binutils
+Suggests: bash-completion
+Section: devel
+Priority: optional
+Description: finds where multi-threaded programs wait, and makes them wait less
+ A preload library that replaces the locks of unmodified programs, a recorder that names the locks
+ a program waits for, simulated machines to try other locks on, and a C++ library of locks,
+ barriers, elision and transactions.
+END
+package=$output/syncopate_${version}_$architecture.deb
+dpkg-deb --root-owner-group --build "$root" "$package" >/dev/null
+echo "$package"

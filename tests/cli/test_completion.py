@@ -1,0 +1,75 @@
+"""Completion files: what the three shells make of them."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from syncopate import commandhelp, completion
+
+
+def words(shell: str, tmp_path) -> str:
+    path = tmp_path / f"completion.{shell}"
+    path.write_text(completion.SHELLS[shell](completion.commands()))
+    return str(path)
+
+
+def in_bash(tmp_path, *line: str) -> list[str]:
+    """What bash offers for the last word of the line."""
+    script = (
+        'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _syncopate;'
+        ' printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    command = ["bash", "--norc", "-c", script, "bash", words("bash", tmp_path), *line]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_options_and_values(tmp_path):
+    assert in_bash(tmp_path, "syncopate", "si") == ["simulate"]
+    assert in_bash(tmp_path, "syncopate", "run", "--loc") == ["--lock"]
+    assert in_bash(tmp_path, "syncopate", "run", "--lock", "tick") == ["ticket"]
+    assert "small-2c" in in_bash(tmp_path, "syncopate", "simulate", "--machine", "s")
+    assert in_bash(tmp_path, "syncopate", "bench", "co") == ["compare"]
+    assert in_bash(tmp_path, "syncopate", "report", "--sort", "p") == ["p99"]
+
+
+def test_bash_completes_files_where_files_stand(tmp_path):
+    (tmp_path / "lamp.rec").touch()
+    assert in_bash(tmp_path, "syncopate", "report", "la") == ["lamp.rec"]
+    assert in_bash(tmp_path, "syncopate", "run", "--policy", "la") == ["lamp.rec"]
+    assert in_bash(tmp_path, "syncopate", "run", "--", "program", "la") == ["lamp.rec"]
+
+
+def test_fish_completes(tmp_path):
+    if shutil.which("fish") is None:
+        pytest.fail("fish is not installed; run scripts/setup.sh test")
+    script = f"source {words('fish', tmp_path)}; complete -C 'syncopate run --lock tick'"
+    command = ["fish", "--no-config", "-c", script]
+    environment = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["ticket"]
+
+
+def test_zsh_reads_its_file(tmp_path):
+    if shutil.which("zsh") is None:
+        pytest.fail("zsh is not installed; run scripts/setup.sh test")
+    path = words("zsh", tmp_path)
+    done = subprocess.run(["zsh", "-fn", path], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    with open(path, encoding="utf-8") as file:
+        assert "'--lock[which lock, and how it waits" in file.read()
+
+
+def test_help_pages_are_understood():
+    text = (
+        "usage: x\n\n  -l, --lock NAME[:WAIT]  which lock\n      --mode {a,b}\n"
+        "                        how\n  -f                      flag\n"
+    )
+    listed = commandhelp.options(text)
+    assert [(each.names, each.takes, each.text) for each in listed] == [
+        (["-l", "--lock"], "NAME[:WAIT]", "which lock"),
+        (["--mode"], "{a,b}", "how"),
+        (["-f"], "", "flag"),
+    ]

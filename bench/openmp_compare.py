@@ -21,7 +21,8 @@ from pathlib import Path
 
 from interleaved import ROOT, provenance
 
-CONSTRUCTS = "PARALLEL,FOR,BARRIER,SINGLE,CRITICAL,LOCK,REDUCTION"
+from syncopate.bench.suitetable import CONSTRUCTS
+
 OURS = ("LD_PRELOAD", "SYNCOPATE", "OMP_", "GOMP_", "KMP_")
 
 # name: (program, with our library, more variables)
@@ -50,7 +51,9 @@ TARGETS = [
 def read_arguments():
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--constructs", default=CONSTRUCTS, help="names or groups, by commas")
+    parser.add_argument(
+        "--constructs", default=",".join(CONSTRUCTS), help="names or groups, by commas"
+    )
     parser.add_argument("--threads", default="2,4,8", help="numbers of threads, by commas")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--samples", type=int, default=10, help="of a construct in a round")

@@ -27,18 +27,11 @@ from pathlib import Path
 
 from interleaved import ROOT, Summary, number, provenance, ratio_of_medians, run_rounds, table
 
-PROGRAMS = {  # name: (program, prefix of its presets)
-    "bayes": ("bayes", ""),
-    "genome": ("genome", ""),
-    "intruder": ("intruder", ""),
-    "kmeans-high": ("kmeans", "high-"),
-    "kmeans-low": ("kmeans", "low-"),
-    "labyrinth": ("labyrinth", ""),
-    "ssca2": ("ssca2", ""),
-    "vacation-high": ("vacation", "high-"),
-    "vacation-low": ("vacation", "low-"),
-    "yada": ("yada", ""),
-}
+from syncopate.bench.suites import find_variant
+from syncopate.bench.suitetable import STAMP as PROGRAMS  # name: (program, prefix of its presets)
+from syncopate.bench.suitetable import SUITES
+from syncopate.errors import Failure
+
 PLACES = ["build/workloads/stamp", "build/release/workloads/stamp"]
 
 
@@ -62,39 +55,39 @@ class Variant:
 
 def parse_variant(text, threads, libitm):
     """Returns the Variant that `text` means; raises UseError."""
-    kind, _, name = text.partition(":")
-    if kind == "sequential" and not name:
-        return Variant(text, 1, ("--variant", "sequential"))
-    if kind in ("lock", "elided"):
-        words = ("--variant", kind) + (("--lock", name) if name else ())
-        return Variant(text, threads, words)
-    if kind == "tm" and name.partition(":")[0] == "stock":
-        method = name.partition(":")[2]
-        return Variant(text, threads, (), {"ITM_DEFAULT_METHOD": method} if method else {})
-    if kind == "tm" and name:
+    try:
+        found = find_variant("stamp", SUITES["stamp"], text)
+    except Failure as failure:
+        raise UseError(str(failure)) from failure
+    variables = dict(found.variables)
+    if "LD_LIBRARY_PATH" in variables:
         if libitm is None:
             raise UseError(f"{text}: needs --libitm, the folder of our libitm.so.1")
-        variables = {"LD_LIBRARY_PATH": str(libitm), "SYNCOPATE_TM": name}
-        return Variant(text, threads, (), variables)
-    raise UseError(f"no variant is called '{text}'; see --help")
+        variables["LD_LIBRARY_PATH"] = str(libitm)
+    return Variant(text, found.threads or threads, found.words, variables)
 
 
-def run_once(build, name, variant, options):
-    """Runs one program; returns {"seconds": ...}, of infinity where it failed."""
+def run_program(build, name, variant, options):
+    """Runs one program to its end; returns what subprocess does, which may be TimeoutExpired."""
     program, prefix = PROGRAMS[name]
     path = build / (program + (".tm" if variant.uses_tm else ""))
     words = [str(path), "--preset", prefix + options.preset, "--threads", str(variant.threads)]
     words += ["--seed", str(options.seed), "--json", *variant.words]
     drop = ("LD_LIBRARY_PATH", "SYNCOPATE_TM", "ITM_DEFAULT_METHOD", "LD_PRELOAD")
     clean = {key: value for key, value in os.environ.items() if key not in drop}
+    return subprocess.run(
+        words,
+        env={**clean, **variant.variables},
+        capture_output=True,
+        timeout=options.timeout,
+        check=False,
+    )
+
+
+def run_once(build, name, variant, options):
+    """Runs one program; returns {"seconds": ...}, of infinity where it failed."""
     try:
-        done = subprocess.run(
-            words,
-            env={**clean, **variant.variables},
-            capture_output=True,
-            timeout=options.timeout,
-            check=False,
-        )
+        done = run_program(build, name, variant, options)
         if done.returncode == 2:
             raise UseError(done.stderr.decode(errors="replace").strip())
         result = json.loads(done.stdout) if done.returncode == 0 else {"seconds": math.inf}

@@ -19,19 +19,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from interleaved import ROOT
+
+from syncopate.bench.suitetable import TM_SHAPES as SHAPES
+
 STOCK = {"stock": {}, "stock:ml_wt": {"ITM_DEFAULT_METHOD": "ml_wt"}}
-SHAPES = (
-    "empty",
-    "write_1",
-    "increment",
-    "cancelable",
-    "read_10",
-    "write_10",
-    "read_100",
-    "two_disjoint",
-    "two_same",
-)
 PROGRAMS = ("genome", "intruder", "kmeans", "labyrinth", "ssca2", "vacation", "yada", "bayes")
 
 

@@ -15,6 +15,7 @@ COMMANDS = {
     "c++": "compile a C++ program for a machine you do not have; cc: a C program",
     "simulate": "run such a program on a modeled machine",
     "check": "run a program, or our own locks, under every interleaving",
+    "advise": "say what a program's critical sections do, and what suits their locks",
     "list": "show the locks and their traits",
     "bench": "run suites of programs, compare, reproduce the papers' figures",
     "calibrate": "measure this machine for the simulator",

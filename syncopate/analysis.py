@@ -23,6 +23,12 @@ class Kind:
         self.waits = self.total = self.largest = 0
         self.histogram = [0] * 64
 
+    def add(self, row: recordfile.Row) -> None:
+        self.waits += row.waits
+        self.total += row.wait_sum
+        self.largest = max(self.largest, row.wait_max)
+        histogram.add(self.histogram, row.histogram)
+
 
 class Group:
     """Locks of one name: one line of the report."""
@@ -32,7 +38,7 @@ class Group:
         self.object = kind
         self.locks: list[recordfile.Lock] = []
         self.kinds: dict[str, Kind] = defaultdict(Kind)
-        self.threads: set[int] = set()
+        self.by_thread: dict[int, Kind] = defaultdict(Kind)  # all its waits, of whatever kind
         # At a barrier of OpenMP, by thread: the ticks it waited, and how often it came last.
         self.arrivals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
         self.elision: Counter[str] = Counter()  # by recordfile.ELISION_COUNTS
@@ -140,14 +146,10 @@ class Analysis:
     def _read_rows(self) -> None:
         for row in self.record.rows():
             group = self._group(row.lock)
-            kind = group.kinds[KIND_NAMES[row.kind]]
-            kind.waits += row.waits
-            kind.total += row.wait_sum
-            kind.largest = max(kind.largest, row.wait_max)
-            histogram.add(kind.histogram, row.histogram)
+            group.kinds[KIND_NAMES[row.kind]].add(row)
             self._exact[row.lock, row.kind] += row.wait_sum
             if row.waits:
-                group.threads.add(row.thread)
+                group.by_thread[row.thread].add(row)
             if group.locks and is_place(group.locks[0]):
                 group.arrivals[row.thread][0] += row.wait_sum
             if KIND_NAMES[row.kind] in LOST_KINDS:

@@ -5,6 +5,7 @@ import ctypes
 import mmap
 import os
 import struct
+from collections.abc import Callable
 
 from syncopate import elf
 
@@ -23,9 +24,10 @@ class SymbolTable:
     def __init__(self, path: str):
         self._functions: list[tuple[int, int, str]] = []
         self._objects: list[tuple[int, int, str]] = []
-        build_id = self._load(path)
-        if build_id:
-            debug = os.path.join(DEBUG_FOLDER, build_id[:2], build_id[2:] + ".debug")
+        self.build_id = self._load(path)  # in hex; None where the file has none
+        if self.build_id:
+            name = os.path.join(self.build_id[:2], self.build_id[2:] + ".debug")
+            debug = os.path.join(DEBUG_FOLDER, name)
             if os.path.exists(debug):
                 self._load(debug)
         self._functions.sort()
@@ -50,6 +52,11 @@ class SymbolTable:
     def functions(self, name: str) -> list[tuple[int, int]]:
         """The same for functions; a C++ function's parameters may be left out."""
         return _named(self._functions, name)
+
+    def functions_where(self, holds: Callable[[str], bool]) -> list[tuple[int, int]]:
+        """(link-time address, bytes) of the functions whose name `holds` is true of."""
+        named = ((start, size, demangle(symbol)) for start, size, symbol in self._functions)
+        return sorted({(start, size) for start, size, name in named if size and holds(name)})
 
     def _load(self, path: str) -> str | None:
         """Adds the symbols of `path`. Returns its build id in hex, when it has one."""

@@ -1,6 +1,6 @@
 """Histograms of ticks as the recorder keeps them: two buckets an octave, from 64 ticks on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 
 def lower_edge(bucket: int) -> int:
@@ -13,6 +13,15 @@ def add(into: list[int], histogram: Sequence[int]) -> None:
     for index, count in enumerate(histogram):
         if count:
             into[index] += count
+
+
+def buckets(histogram: Sequence[int], largest: int) -> Iterator[tuple[int, int, int]]:
+    """Yields (from, to, count), in ticks, of every bucket with values; `largest` closes the last."""
+    for bucket, count in enumerate(histogram):
+        if count:
+            low = lower_edge(bucket)
+            last = bucket == len(histogram) - 1
+            yield low, max(low, largest) if last else lower_edge(bucket + 1), count
 
 
 def percentile(histogram: Sequence[int], share: float, largest: int) -> float | None:

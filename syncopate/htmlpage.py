@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterator
 
-from syncopate import timeline
+from syncopate import timeline, waiting
 from syncopate.analysis import Analysis
 
 TEMPLATE = "report_page.html"
@@ -14,9 +14,18 @@ MOST_SPANS = 20_000  # waits in one record's timeline; a page with more gets slo
 
 def pieces(analyses: list[Analysis], document: dict) -> Iterator[str]:
     """The text of the page, in parts. `document` is what --json prints."""
-    with open(os.path.join(os.path.dirname(__file__), TEMPLATE), encoding="utf-8") as file:
+    data = {
+        **document,
+        "timelines": [_timeline(analysis) for analysis in analyses],
+        "costs": [waiting.sentences(results) for results in document["records"]],
+    }
+    return filled(os.path.join(os.path.dirname(__file__), TEMPLATE), data)
+
+
+def filled(template: str, data: dict) -> Iterator[str]:
+    """The text of a page whose template, a file, has MARK where its data go."""
+    with open(template, encoding="utf-8") as file:
         before, after = file.read().split(MARK)
-    data = {**document, "timelines": [_timeline(analysis) for analysis in analyses]}
     yield before
     # A name may contain "</script>": inside a string, \u003c is the same character to JSON.
     yield json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

@@ -9,16 +9,31 @@ from collections.abc import Callable, Sequence
 from syncopate.recordfile import CREATED, Lock
 from syncopate.symbols import Frame, Symbolizer
 
-# Functions that only pass a call on to pthreads; the frame behind them is the one a reader knows.
+# Functions that only pass a call on to pthreads or libitm; the frame behind them is the one that a
+# reader knows.
 _WRAPPER = re.compile(
-    r"_*pthread_|_*gthread_|mtx_|cnd_|call_once|std::(__1::)?(__)?"
+    r"_*pthread_|_*gthread_|mtx_|cnd_|call_once|(bool )?(syncopate::tm::)?atomically<|"
+    r"std::(__1::)?(__)?"
     r"(mutex|recursive_mutex|timed_mutex|recursive_timed_mutex|shared_mutex|shared_timed_mutex|"
     r"shared_mutex_pthread|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable|lock)\b"
 )
-_RUNTIME = re.compile(r"(libsyncopate-|libc\.so|libc-|libpthread|libstdc\+\+|libc\+\+)")
+_RUNTIME = re.compile(r"(libsyncopate-|libitm\.so|libc\.so|libc-|libpthread|libstdc\+\+|libc\+\+)")
 BEYOND = "(locks beyond the table)"
 BARRIER, PLACE = 5, 1  # a barrier that is no object but a place in the program: where it is called
 ARRAY_MEMBERS = 4  # as many evenly spaced locks in one variable are an array, not fields
+
+
+STARTERS = {
+    "_start",
+    "__libc_start_main",
+    "__libc_start_main_impl",
+    "__libc_start_call_main",
+    "start_thread",
+    "clone",
+    "clone3",
+    "__clone",
+    "__clone3",
+}
 
 
 def is_ours(frame: Frame) -> bool:
@@ -26,11 +41,20 @@ def is_ours(frame: Frame) -> bool:
     return os.path.basename(frame.module).startswith("libsyncopate-")
 
 
+def is_wrapper(function: str) -> bool:
+    """Whether a function only passes a call on to pthreads or libitm."""
+    return _WRAPPER.match(function) is not None
+
+
+def is_runtime(module: str) -> bool:
+    """Whether a module's calls are made for its callers: a run-time library, or ours."""
+    return _RUNTIME.match(os.path.basename(module)) is not None
+
+
 def wrapper_frames(frames: Sequence[Frame]) -> int:
     """How many of the innermost frames only lead to the lock; 0 when all of them seem to."""
     for index, frame in enumerate(frames):
-        runtime = _RUNTIME.match(os.path.basename(frame.module))
-        if not runtime and not _WRAPPER.match(frame.function):
+        if not is_runtime(frame.module) and not is_wrapper(frame.function):
             return index
     return 0
 
@@ -38,6 +62,13 @@ def wrapper_frames(frames: Sequence[Frame]) -> int:
 def telling(frames: Sequence[Frame]) -> Frame | None:
     """The innermost frame that is the program's own; else the innermost at all; None when empty."""
     return frames[wrapper_frames(frames)] if frames else None
+
+
+def without_starters(frames: list[dict]) -> list[dict]:
+    """Frames without what lies between the kernel and the program."""
+    while len(frames) > 1 and frames[-1]["function"].partition("+")[0] in STARTERS:
+        frames = frames[:-1]
+    return frames
 
 
 class Name:

@@ -1,84 +1,127 @@
-"""Policy files: what is wanted of single locks, found again in every build by name.
+"""Policy files: what is wanted of a program and of single locks in it (docs/tune.md).
 
 schema = "syncopate-policy"
 version = 1
 
+[default]                     # all locks that no entry names; each key may be left out
+lock = "auto"
+elide = "off"
+omp_barrier = "combining_tree"
+reason = "..."                # `reason` and `gain` are for readers, here and in every entry
+gain = "8.1 % (5.0 to 11.2)"
+
 [[lock]]
 variable = "cache_lock"       # the variable that the lock is, or lies in
+lock = "ticket:spin_then_park"
 elide = "off"                 # or "always"
 reason = "conflicts on cache.count"
 
 [[lock]]
 created = "make_table"        # the function that calls pthread_mutex_init
 module = "/usr/lib/libtable.so.1"   # where it is; else the program
-elide = "always"
+lock = "mcs"
+
+[[lock]]
+used = "Map::get"             # for a lock that nothing initializes: the function that uses it first
+lock = "tatas"
+
+Where a program has no symbols, module+0xoffset stands for a name; `build_id` says of which build.
 """
 
-import os
-import sys
 import tomllib
 
-from syncopate.elfsymbols import SymbolTable
+from syncopate import locktable, openmp, preload
 from syncopate.errors import BAD_USE, Failure, near
 
-SETTINGS = {"elide": ("always", "off")}
-KEYS = ("variable", "created", "module", "reason", *SETTINGS)
+SCHEMA, VERSION = "syncopate-policy", 1
+ELIDE = ("always", "off")
+SITES = {"variable": "v", "created": "c", "used": "u"}  # shims/pthread/policy.h
+SETTINGS = ("lock", "elide")
+FOR_READERS = ("reason", "gain")
+LOCK_KEYS = (*SITES, "module", "build_id", *SETTINGS, *FOR_READERS)
+OMP_OPTIONS = {"omp_barrier": "--omp-barrier", "omp_lock": "--omp-lock", "omp_wait": "--wait"}
+DEFAULT_KEYS = (*SETTINGS, *OMP_OPTIONS, *FOR_READERS)
+MOST_LOCKS = 7  # different ones for single locks: as many as a mutex has room to name
 
 
-def read(path: str) -> list[dict[str, str]]:
-    """The entries of a policy file, checked. Raises Failure with the entry that is wrong."""
+class Policy:
+    """A policy file's contents, checked."""
+
+    def __init__(self, default: dict[str, str], entries: list[dict[str, str]]):
+        self.default = default
+        self.entries = entries
+
+
+def read(path: str) -> Policy:
+    """Reads a policy file. Raises Failure with the entry that is wrong."""
     try:
         with open(path, "rb") as file:
             policy = tomllib.load(file)
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}", BAD_USE) from None
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Failure(f"{path}: {error}", BAD_USE) from None
-    if policy.get("schema") != "syncopate-policy" or policy.get("version") != 1:
-        raise Failure(f'{path}: no policy: schema = "syncopate-policy", version = 1 is', BAD_USE)
+    return check(path, policy)
+
+
+def check(path: str, policy: dict) -> Policy:
+    """A policy from what TOML or a program gives; `path` is what mistakes are said of."""
+    if policy.get("schema") != SCHEMA or policy.get("version") != VERSION:
+        raise Failure(f'{path}: no policy: schema = "{SCHEMA}", version = {VERSION} is', BAD_USE)
     for name in policy:
-        if name not in ("schema", "version", "lock"):
-            raise Failure(f"{path}: unknown key {name}{near(name, ['lock'])}", BAD_USE)
-    entries = policy.get("lock", [])
+        if name not in ("schema", "version", "default", "lock"):
+            raise Failure(f"{path}: unknown key {name}{near(name, ['lock', 'default'])}", BAD_USE)
+    default, entries = policy.get("default", {}), policy.get("lock", [])
+    if not isinstance(default, dict):
+        raise Failure(f"{path}: write [default], a table", BAD_USE)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise Failure(f"{path}: write [[lock]], one for each lock", BAD_USE)
+    _check_texts(f"{path}: default", default, DEFAULT_KEYS, preload.ELIDE_MODES)
     for number, entry in enumerate(entries, 1):
-        _check(f"{path}: lock {number}", entry)
-    return entries
+        _check_entry(f"{path}: lock {number}", entry)
+    if len({entry["lock"] for entry in entries if "lock" in entry}) > MOST_LOCKS:
+        raise Failure(f"{path}: single locks may have {MOST_LOCKS} different ones", BAD_USE)
+    return Policy(default, entries)
 
 
-def _check(where: str, entry: dict) -> None:
-    for key, value in entry.items():
-        if key not in KEYS:
-            raise Failure(f"{where}: unknown key {key}{near(key, list(KEYS))}", BAD_USE)
-        if not isinstance(value, str):
+def _check_texts(where: str, table: dict, keys: tuple[str, ...], modes: tuple[str, ...]) -> None:
+    for key, value in table.items():
+        if key not in keys:
+            raise Failure(f"{where}: unknown key {key}{near(key, list(keys))}", BAD_USE)
+        if not isinstance(value, str) or not value:
             raise Failure(f"{where}: {key} must be a text", BAD_USE)
-        known = SETTINGS.get(key)
-        if known and value not in known:
-            hint = near(value, list(known))
-            raise Failure(f'{where}: {key} = "{value}"{hint}; {", ".join(known)} are', BAD_USE)
-    if ("variable" in entry) == ("created" in entry):
-        raise Failure(f"{where}: give either variable or created", BAD_USE)
+    mode = table.get("elide")
+    if mode is not None and mode not in modes:
+        hint = near(mode, list(modes))
+        raise Failure(f'{where}: elide = "{mode}"{hint}; {", ".join(modes)} are', BAD_USE)
+    if "lock" in table:
+        try:
+            locktable.check_choice(table["lock"])
+        except Failure as failure:
+            raise Failure(f"{where}: {failure}", BAD_USE) from None
+
+
+def _check_entry(where: str, entry: dict) -> None:
+    _check_texts(where, entry, LOCK_KEYS, ELIDE)
+    if sum(key in entry for key in SITES) != 1:
+        raise Failure(f"{where}: give either variable or created or used", BAD_USE)
     if not any(key in entry for key in SETTINGS):
         raise Failure(f"{where}: says nothing; give {' or '.join(SETTINGS)}", BAD_USE)
+    if entry.get("lock") == "glibc":
+        raise Failure(f"{where}: glibc is for all locks or none; futex does the same", BAD_USE)
 
 
-def sites(entries: list[dict[str, str]], program: str) -> str:
-    """The policy as the library reads it (shims/pthread/policy.h).
+def apply(policy: Policy, environ: dict[str, str], program: str) -> None:
+    """Puts what the policy says of `program`'s single locks and its OpenMP into an environment.
 
-    Sites that the program does not have are named on standard error and left out.
+    `default`'s lock and elision are the caller's, who may have been told otherwise.
     """
-    tables: dict[str, SymbolTable] = {}
-    found = []
-    for entry in entries:
-        module = os.path.realpath(entry.get("module", program))
-        table = tables.setdefault(module, SymbolTable(module))
-        kind, name = ("v", entry["variable"]) if "variable" in entry else ("c", entry["created"])
-        symbols = table.variables(name) if kind == "v" else table.functions(name)
-        if not symbols:
-            what = "variable" if kind == "v" else "function"
-            print(f"syncopate: policy: {module} has no {what} {name}", file=sys.stderr)
-        for start, size in symbols:
-            for setting in SETTINGS:
-                if setting in entry:
-                    end = start + size
-                    found.append(f"{kind},{module},{start:x},{end:x},{setting}={entry[setting]}")
-    return ";".join(found)
+    if policy.entries:
+        from syncopate import policysites
+
+        environ["SYNCOPATE_SITES"] = policysites.sites(policy.entries, program)
+    said = {
+        option: policy.default[key] for key, option in OMP_OPTIONS.items() if key in policy.default
+    }
+    if said:
+        openmp.choose(environ, said)

@@ -18,12 +18,14 @@ def library() -> str:
     return path
 
 
-def environment(path: str, lock: str | None, default: str, verbose: bool) -> dict[str, str]:
-    """Our environment, with the library first in LD_PRELOAD and the lock chosen.
+def environment(
+    path: str, lock: str | None, default: str, verbose: bool, base: dict[str, str] | None = None
+) -> dict[str, str]:
+    """Our environment, or `base`, with the library first in LD_PRELOAD and the lock chosen.
 
     The lock is `lock`, else what the user's own SYNCOPATE_LOCK says, else `default`; it is checked.
     """
-    environ = dict(os.environ)
+    environ = dict(os.environ if base is None else base)
     before = environ.get("LD_PRELOAD", "").replace(":", " ").split(" ")
     others = [entry for entry in before if entry and entry != path]
     environ["LD_PRELOAD"] = ":".join([path, *others])

@@ -1,27 +1,35 @@
 """`syncopate record`: run a program and keep where it waited."""
 
+import contextlib
+import json
 import os
 import re
+import resource
 import signal
 import sys
+import time
 
-from syncopate import openmp, paths, preload, program
+from syncopate import energy, openmp, paths, preload, program, recordfile, transactions
 from syncopate.errors import BAD_USE, FAILED, Failure
 from syncopate.options import FLAG, VALUE, read_options
 from syncopate.run import start
 
 HELP = """\
-usage: syncopate record [-o FILE] [--lock NAME[:WAIT] | --omp] [--quiet] [--] PROGRAM [ARG...]
+usage: syncopate record [-o FILE] [--lock NAME[:WAIT] | --omp | --tm ALGORITHM] [--quiet] [--]
+                        PROGRAM [ARG...]
 
 Runs PROGRAM unmodified and records which locks it waits for, who held them, and from where.
 Its exit status, signals and standard streams stay its own. Child processes are recorded too,
-each in FILE.PID. An older FILE becomes FILE.old.
+each in FILE.PID. An older FILE becomes FILE.old. The record also tells the program's processor
+time and, where a meter works, the energy that the machine used meanwhile.
 
   -o, --output FILE       the record (default: syncopate.rec)
   -l, --lock NAME[:WAIT]  record with this lock in place
                           (default: $SYNCOPATE_LOCK, else futex, which is what glibc does)
       --omp               record the barriers, locks and critical sections of an OpenMP program
                           instead; --omp-barrier, --omp-lock, --wait as in `syncopate run`
+      --tm ALGORITHM      record the transactions of a program compiled with -fgnu-tm instead, on
+                          our libitm.so.1; ALGORITHM as in `syncopate run`
   -q, --quiet             say nothing at the end
   -v, --verbose           the library says on standard error what it does
       --force             start PROGRAM although the library cannot act on it
@@ -36,6 +44,7 @@ OPTIONS = {
     "--output": VALUE,
     "--lock": VALUE,
     **openmp.OPTIONS,
+    "--tm": VALUE,
     "--quiet": FLAG,
     "--verbose": FLAG,
     "--force": FLAG,
@@ -73,14 +82,19 @@ def main(arguments: list[str]) -> int:
     record = os.path.abspath(shown)
     make_room(record, shown)
     environ["SYNCOPATE_RECORD"] = record
-    status = run_and_wait(path, command, environ)
+    meters = energy.Session()
+    begin = time.monotonic()
+    status = run_and_wait(path, command, environ, meters)
+    keep_measured(record, meters, time.monotonic() - begin)
     if "--quiet" not in options:
-        say_where(record, shown)
+        say_where(record, shown, "--tm" in options)
     return leave_as(status)
 
 
 def prepare(options: dict) -> tuple[str, dict[str, str]]:
     """The library that records, and the environment with it. One only: each writes a file."""
+    if "--tm" in options:
+        return prepare_transactions(options)
     if not openmp.wanted(options):
         library = preload.library()
         verbose = "--verbose" in options
@@ -92,6 +106,18 @@ def prepare(options: dict) -> tuple[str, dict[str, str]]:
     if "--verbose" in options:
         environ["SYNCOPATE_VERBOSE"] = "1"
     return paths.require(paths.PRELOAD_OPENMP), environ
+
+
+def prepare_transactions(options: dict) -> tuple[str, dict[str, str]]:
+    """As prepare(), for the transactions of a program."""
+    if "--lock" in options or openmp.wanted(options):
+        other = "--lock" if "--lock" in options else "--omp"
+        raise Failure(
+            f"record: --tm records transactions, and {other} records locks; record twice", BAD_USE
+        )
+    library = transactions.RECORDING_LIBRARY
+    environ = transactions.environment(dict(os.environ), options["--tm"], library)
+    return paths.require(library), environ
 
 
 def make_room(record: str, shown: str) -> None:
@@ -125,7 +151,9 @@ def children_of(record: str) -> list[str]:
     return sorted(os.path.join(folder, name) for name in names if pattern.fullmatch(name))
 
 
-def run_and_wait(path: str, command: list[str], environ: dict[str, str]) -> int:
+def run_and_wait(
+    path: str, command: list[str], environ: dict[str, str], meters: energy.Session
+) -> int:
     """Runs the program to its end and passes signals on. Returns what waitpid says."""
     watched = FORWARDED | {signal.SIGCHLD}
     inherited = signal.getsignal(signal.SIGCHLD)
@@ -142,7 +170,10 @@ def run_and_wait(path: str, command: list[str], environ: dict[str, str]) -> int:
             os.write(2, f"syncopate: {failure}\n".encode(errors="replace"))
             os._exit(failure.status)
     while True:
-        event = signal.sigwaitinfo(watched)
+        event = signal.sigtimedwait(watched, energy.SAMPLING_PERIOD)
+        meters.sample()
+        if event is None:
+            continue
         if event.si_signo == signal.SIGCHLD:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
@@ -152,11 +183,27 @@ def run_and_wait(path: str, command: list[str], environ: dict[str, str]) -> int:
             os.kill(child, event.si_signo)
 
 
-def say_where(record: str, shown: str) -> None:
+def keep_measured(record: str, meters: energy.Session, seconds: float) -> None:
+    """Adds energy and processor time to the record, as far as they fit in."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    found = {
+        "seconds": round(seconds, 6),
+        "user_seconds": used.ru_utime,
+        "system_seconds": used.ru_stime,
+        **meters.finish(),
+    }
+    while len(text := json.dumps(found)) > recordfile.MEASURED.size:
+        (found["rejected"] or found["meters"]).pop()
+    with contextlib.suppress(OSError):  # there is none, which say_where() tells
+        recordfile.write_measured(record, text)
+
+
+def say_where(record: str, shown: str, transactional: bool) -> None:
     if not os.path.exists(record):
+        needs = ", or does not use libitm.so.1 (compile with -fgnu-tm)" if transactional else ""
         print(
             f"syncopate: no record was written to {shown}: the program ended before the library"
-            " started, or replaced its environment",
+            f" started, or replaced its environment{needs}",
             file=sys.stderr,
         )
         return
@@ -173,8 +220,6 @@ def leave_as(status: int) -> int:
     """The exit status of the program; when a signal ended it, ends this process by the same one."""
     if not os.WIFSIGNALED(status):
         return os.WEXITSTATUS(status)
-    import resource
-
     number = os.WTERMSIG(status)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has dumped core if it was to
     sys.stderr.flush()

@@ -1,6 +1,6 @@
-"""Reads record files: src/record/format.h in Python.
+"""Reads record files: src/record/format.h and transaction_format.h in Python.
 
-The layouts below mirror that header; a test compiles it and compares every size and offset.
+The layouts below mirror those headers; a test compiles them and compares every size and offset.
 Nothing in a file is believed: a damaged one is a Failure, never another exception.
 """
 
@@ -17,6 +17,8 @@ VERSION = 1
 HEADER_BYTES = 4096
 CHUNK_BYTES = 64
 LOCKS, THREADS, ROWS, EVENTS, STACKS, MAPS = range(1, 7)
+SITES, SITE_ROWS, CONFLICTS, UNSAFE_CALLS = range(7, 11)  # of transactions
+TRANSACTIONS = "transactions"  # Header.wait of a record of transactions
 MUTEX, RWLOCK, SPINLOCK, CONDITION, BARRIER, FUTEX = range(1, 7)
 WAIT, HOLD = 1, 2
 FINISHED, DISK_FULL, DESCRIPTOR_LOST, TABLE_FULL, SAMPLED = 1, 2, 4, 8, 16
@@ -34,6 +36,7 @@ KIND_NAMES = {
 }
 ELISION = 9  # of wait_kind: no wait, but counts in the places of the histogram
 CAME_LAST = 10  # of wait_kind: no wait, but how often the thread was the last at a barrier
+RELEASE = 11  # of wait_kind: no wait, but how long contended releases took, as waking does
 ELISION_COUNTS = (
     "committed",
     "fell_back",
@@ -46,14 +49,36 @@ ELISION_COUNTS = (
 OBJECT_NAMES = {1: "mutex", 2: "rwlock", 3: "spinlock", 4: "condition", 5: "barrier", 6: "futex"}
 LOST_KINDS = {"mutex", "mutex_relock", "read", "write", "spinlock"}  # time lost to locks
 
-FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ")
+FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280s")
 CHUNK_HEADER = struct.Struct("<IIIIQ")
 LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
-THREAD_ENTRY = struct.Struct("<IIQQ16s24x")
+THREAD_ENTRY = struct.Struct("<IIQQ16sQ16x")
 WAIT_ROW = struct.Struct("<IIQQQ64I")
-EVENT = struct.Struct("<QQIIIHBB16x")
+EVENT = struct.Struct("<QQIIIHBBQII")
 STACK_ENTRY = struct.Struct("<QII30Q")
+SITE_ENTRY = struct.Struct("<QI20x")
+SITE_ROW = struct.Struct("<QIIQQQQ10Q4QQQQQQQQII32x")
+CONFLICT_ROW = struct.Struct("<QIIIIQ32x")
+UNSAFE_ROW = struct.Struct("<QQIIQQ24x")
 ITEM_BYTES = {LOCKS: 256, THREADS: 64, ROWS: 288, EVENTS: 48, STACKS: 256, MAPS: 1}
+ITEM_BYTES |= {SITES: 32, SITE_ROWS: 256, CONFLICTS: 64, UNSAFE_CALLS: 64}
+ABORT_CAUSES = (
+    "read_conflict",
+    "write_conflict",
+    "commit_conflict",
+    "memory",
+    "unsafe_call",
+    "retry",
+    "hardware_conflict",
+    "hardware_capacity",
+    "hardware_explicit",
+    "hardware_other",
+)
+ALONE_REASONS = ("by_algorithm", "start_serial", "in_flight", "after_failures")
+
+
+MEASURED = struct.Struct("1280s")  # file_header::measured
+MEASURED_AT = FILE_HEADER.size - MEASURED.size
 
 
 class Header(NamedTuple):
@@ -74,6 +99,7 @@ class Header(NamedTuple):
     executable: str
     command: list[str]
     capture_ticks: int
+    measured: str  # JSON: what `syncopate record` measured beside the program; "" if nothing
 
 
 class Lock(NamedTuple):
@@ -94,7 +120,7 @@ class Lock(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """thread_entry; end_ticks 0: it ran when the record ended."""
+    """thread_entry; end_ticks 0: it ran when the record ended; cpu_ns 0: not known."""
 
     id: int
     thread_id: int
@@ -102,6 +128,7 @@ class Thread(NamedTuple):
     start_ticks: int
     end_ticks: int
     name: str
+    cpu_ns: int = 0
 
 
 class Row(NamedTuple):
@@ -128,10 +155,71 @@ class Event(NamedTuple):
     weight: int
     kind: int
     wait: int
+    # Of some waits: ticks on a processor (0: not known), and how often the thread left it.
+    on_processor: int = 0
+    sleeps: int = 0
+    preemptions: int = 0
+
+
+class SiteRow(NamedTuple):
+    """site_row, and the thread (its index) whose transactions they are."""
+
+    thread: int
+    address: int
+    site: int
+    most_retries: int
+    started: int
+    committed: int
+    canceled: int
+    hardware: int
+    aborts: tuple[int, ...]  # by ABORT_CAUSES
+    alone: tuple[int, ...]  # by ALONE_REASONS
+    waited: int
+    run: int
+    wasted: int
+    run_alone: int
+    measured: int
+    reads: int
+    writes: int
+    most_reads: int
+    most_writes: int
+
+
+class Conflict(NamedTuple):
+    """conflict_row."""
+
+    address: int
+    site: int
+    winner: int
+    cause: int
+    stack: int
+    times: int
+
+
+class UnsafeCall(NamedTuple):
+    """unsafe_row."""
+
+    caller: int
+    called: int
+    site: int
+    stack: int
+    times: int
+    switches: int
 
 
 def _text(raw: bytes) -> str:
     return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def write_measured(path: str, text: str) -> None:
+    """Puts `measured` into a finished record. A file that is none stays as it is.
+
+    Requires: at most MEASURED.size bytes. Throws OSError.
+    """
+    with open(path, "r+b") as file:
+        if file.read(len(MAGIC)) == MAGIC:
+            file.seek(MEASURED_AT)
+            file.write(MEASURED.pack(text.encode()))
 
 
 class Record:
@@ -178,7 +266,11 @@ class Record:
         numbers, texts = fields[3:13], fields[13:17]
         command = texts[3].rstrip(b"\0").decode("utf-8", "replace").split("\0")
         header = Header(
-            *numbers, _text(texts[0]), _text(texts[1]), _text(texts[2]), command, fields[17]
+            *numbers,
+            *map(_text, texts[:3]),
+            command,
+            fields[17],
+            _text(fields[18]),
         )
         if header.bytes_used > self.size:
             raise self._damaged(
@@ -217,7 +309,7 @@ class Record:
 
     def threads(self) -> Iterator[Thread]:
         for first, index, f in self._items(THREADS, THREAD_ENTRY):
-            yield Thread(first + index, f[0], f[1], f[2], f[3], _text(f[4]))
+            yield Thread(first + index, f[0], f[1], f[2], f[3], _text(f[4]), f[5])
 
     def rows(self) -> Iterator[Row]:
         for thread, _, f in self._items(ROWS, WAIT_ROW):
@@ -230,6 +322,12 @@ class Record:
             if f[1] == CAME_LAST:
                 yield thread, f[0], f[2]
 
+    def releases(self) -> Iterator[Row]:
+        """How often each thread released a lock while others waited, and how long that took."""
+        for thread, _, f in self._items(ROWS, WAIT_ROW):
+            if f[1] == RELEASE:
+                yield Row(thread, f[0], f[1], f[2], f[3], f[4], f[5:])
+
     def elisions(self) -> Iterator[tuple[int, dict[str, int]]]:
         """Lock id, and what became of its elided sections in one thread."""
         for _, _, f in self._items(ROWS, WAIT_ROW):
@@ -240,6 +338,24 @@ class Record:
         for thread, _, f in self._items(EVENTS, EVENT):
             if f[6] in (WAIT, HOLD) and f[1] >= f[0]:
                 yield Event(thread, *f)
+
+    def sites(self) -> dict[int, tuple[int, int]]:
+        """Of each transaction site, by id: the address that its transactions return to when they
+        have begun, and a stack id."""
+        return {first + index: (f[0], f[1]) for first, index, f in self._items(SITES, SITE_ENTRY)}
+
+    def site_rows(self) -> Iterator[SiteRow]:
+        for thread, _, f in self._items(SITE_ROWS, SITE_ROW):
+            yield SiteRow(thread, *f[:7], f[7:17], f[17:21], *f[21:])
+
+    def conflicts(self) -> Iterator[Conflict]:
+        for _, _, f in self._items(CONFLICTS, CONFLICT_ROW):
+            if f[3] < len(ABORT_CAUSES):
+                yield Conflict(*f)
+
+    def unsafe_calls(self) -> Iterator[UnsafeCall]:
+        for _, _, f in self._items(UNSAFE_CALLS, UNSAFE_ROW):
+            yield UnsafeCall(*f)
 
     def event_count(self) -> int:
         return sum(used for kind, _, used, _ in self._chunks if kind == EVENTS)

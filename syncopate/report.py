@@ -1,14 +1,12 @@
 """`syncopate report`: what a record says."""
 
 import json
-import os
 import sys
 import time
 
-from syncopate import folded, htmlpage, perfetto, textreport
+from syncopate import folded, htmlpage, perfetto, textreport, wholefile
 from syncopate.analysis import Analysis
 from syncopate.arguments import Parser
-from syncopate.errors import FAILED, Failure
 from syncopate.recordfile import Record
 from syncopate.results import Results
 from syncopate.selection import SORTS, select
@@ -99,18 +97,5 @@ def document(records: list[dict]) -> dict:
 
 
 def _to_file(path: str, pieces) -> None:
-    """Writes a report beside its place and moves it there, so that none is left half-written."""
-    partial = f"{path}.{os.getpid()}.part"
-    try:
-        try:
-            with open(partial, "w", encoding="utf-8", errors="replace") as file:
-                file.writelines(pieces)
-            os.replace(partial, path)
-        finally:
-            if os.path.exists(partial):
-                os.unlink(partial)
-    except OSError as error:
-        raise Failure(
-            f"cannot write {path}: {error.strerror}; choose another place", FAILED
-        ) from None
+    wholefile.write(path, pieces)
     print(f"syncopate: wrote {path}", file=sys.stderr)

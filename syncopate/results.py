@@ -6,15 +6,18 @@ All times here are nanoseconds.
 import datetime
 import os
 from collections import Counter
+from collections.abc import Sequence
 
-from syncopate import histogram, recordfile
+from syncopate import histogram, recordfile, waiting
 from syncopate.analysis import Analysis, Group, Kind
 from syncopate.naming import telling, wrapper_frames
 from syncopate.recordfile import LOST_KINDS, OBJECT_NAMES
 from syncopate.symbols import Frame
+from syncopate.transactionsites import Sites
 
 STACKS_KEPT = 5  # waiter and holder stacks told per lock
 ADDRESSES_KEPT = 8
+THREADS_KEPT = 64  # told per lock: those that waited longest
 
 
 class Results:
@@ -44,8 +47,11 @@ class Results:
             "thread_time_ns": self.of.ns(total),
             "lost_ns": self.of.ns(lost),
             "lost_share": lost / total if total else 0.0,
+            "waiting": waiting.cost(self.of),
+            "measured": waiting.measured(self.of.record.header.measured),
             "locks": locks,
             "blocks": self._blocks(),
+            "transactions": Sites(self.of).as_data(),
         }
 
     def _process(self) -> dict:
@@ -124,7 +130,8 @@ class Results:
             "lost_ns": self.of.ns(lost),
             "lost_share": lost / total if total else 0.0,
             "waited_ns": self.of.ns(sum(kind.total for kind in group.kinds.values())),
-            "threads_waited": len(group.threads),
+            "threads_waited": len(group.by_thread),
+            "by_thread": self._by_thread(group),
             "waits": {name: self._waits(kind) for name, kind in sorted(group.kinds.items())},
             "arrivals": self._arrivals(group),
             "hold": self._hold(group),
@@ -132,6 +139,18 @@ class Results:
             "waiters": self._weighted(group.waiters),
             "holders": self._weighted(group.holders),
         }
+
+    def _by_thread(self, group: Group) -> list[dict]:
+        longest_first = sorted(group.by_thread.items(), key=lambda each: -each[1].total)
+        return [
+            {
+                "thread": self.of.label(thread),
+                "waits": kind.waits,
+                "waited_ns": self.of.ns(kind.total),
+                "max_ns": self.of.ns(kind.largest),
+            }
+            for thread, kind in longest_first[:THREADS_KEPT]
+        ]
 
     def _arrivals(self, group: Group) -> list[dict]:
         latest_first = sorted(group.arrivals.items(), key=lambda each: -each[1][1])
@@ -152,7 +171,15 @@ class Results:
             "p50_ns": at(0.5),
             "p99_ns": at(0.99),
             "max_ns": self.of.ns(kind.largest),
+            "histogram": self._buckets(kind.histogram, kind.largest),
         }
+
+    def _buckets(self, counts: Sequence[int], largest: int) -> list[list[int]]:
+        """[from ns, to ns, count] of every bucket that is not empty."""
+        return [
+            [self.of.ns(low), self.of.ns(high), count]
+            for low, high, count in histogram.buckets(counts, largest)
+        ]
 
     @staticmethod
     def _elision(counts: Counter[str]) -> dict | None:
@@ -177,6 +204,7 @@ class Results:
             "mean_ns": self.of.ns(sum(lock.hold_sum for lock in group.locks) / samples),
             "p99_ns": None if p99 is None else self.of.ns(p99),
             "max_ns": self.of.ns(largest),
+            "histogram": self._buckets(merged, largest),
         }
 
     def _weighted(self, stacks: Counter[int]) -> list[dict]:

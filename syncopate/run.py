@@ -21,7 +21,8 @@ are its own.
                           run critical sections as hardware transactions: auto (where they commit
                           and pay), always, off; how often to try: auto, standard, htm_1, htm_10
                           (default: $SYNCOPATE_ELIDE, else auto)
-      --policy FILE       which single locks are to elide, or not (docs/elision.md)
+      --policy FILE       what single locks are to be, and all others (docs/tune.md); what other
+                          options say goes first
 """
 HELP_REST = """\
       --tm ALGORITHM      for programs compiled with -fgnu-tm: our libitm.so.1 in place of GCC's,
@@ -59,14 +60,19 @@ def main(arguments: list[str]) -> int:
         preload.restore_signals()
         start(path, command, environ)
     library = preload.library()
-    environ = preload.environment(library, options.get("--lock"), "auto", "--verbose" in options)
-    if "--elide" in options:
-        preload.choose_elision(environ, options["--elide"])
+    chosen, default = None, {}
     if "--policy" in options:
         from syncopate import policy
 
-        entries = policy.read(options["--policy"])
-        environ["SYNCOPATE_SITES"] = policy.sites(entries, program.find_program(command[0]))
+        chosen = policy.read(options["--policy"])
+        default = chosen.default
+    lock = options.get("--lock") or default.get("lock")
+    environ = preload.environment(library, lock, "auto", "--verbose" in options)
+    elide = options.get("--elide") or default.get("elide")
+    if elide:
+        preload.choose_elision(environ, elide)
+    if chosen:
+        policy.apply(chosen, environ, program.find_program(command[0]))
     if openmp.wanted(options):
         openmp.choose(environ, options)
     if "--tm" in options:

@@ -4,12 +4,13 @@ import os
 import sys
 import tempfile
 
-from syncopate import machinefiles, modeled, sweeps
+from syncopate import machinefiles, modeled, sweeps, whatif
 from syncopate.errors import BAD_USE, Failure
 from syncopate.options import FLAG, VALUE, read_options
 
 HELP = """\
 usage: syncopate simulate [--machine NAME] [OPTION...] PROGRAM|SOURCE [ARGUMENT...]
+       syncopate simulate --from RECORD [--lock NAME] [--machine NAME] [OPTION...]
 
 Runs PROGRAM, made by `syncopate c++ --machine=simulated`, or a C or C++ SOURCE file that is
 compiled first (-O2), on the model of a machine. Same program, same machine: same results.
@@ -28,6 +29,20 @@ compiled first (-O2), on the model of a machine. Same program, same machine: sam
                           (.svg, .png or .pdf; needs matplotlib)
   -q, --quiet             without the last line of every simulated program
       --compiler NAME     for SOURCE
+
+With --from, what changes of one lock would bring: what `syncopate record` saw of it is replayed on
+the machine, without and with each change. Takes --machine (default: this, the calibrated one),
+--json and --figure as well.
+
+      --from RECORD       the record; docs/whatif.md says what is taken from it, what is assumed
+      --lock NAME         the lock's name in `syncopate report`, or a part of it (default: the one
+                          that was waited for most)
+      --threads A,B,C     so many threads (default: as recorded)
+      --what A,B,C        changes: lock=NAME[:WAIT], halve, length=PERCENT, move=PERCENT (of the
+                          section, behind the release), shard=N, rwlock[=PERCENT that only read],
+                          elide[=PERCENT that conflict]
+      --seeds N           replays of each (default: 3)
+
   -h, --help              this page
 
 Exit status: PROGRAM's own; 2 bad use, 126 PROGRAM not executable, 127 PROGRAM not found,
@@ -44,8 +59,14 @@ OPTIONS = {
     "--figure": VALUE,
     "--quiet": FLAG,
     "--compiler": VALUE,
+    "--from": VALUE,
+    "--lock": VALUE,
+    "--threads": VALUE,
+    "--what": VALUE,
+    "--seeds": VALUE,
     "--help": FLAG,
 }
+OF_RECORDS = {"--from", "--lock", "--threads", "--what", "--seeds"}
 ALIASES = {"-m": "--machine", "-s": "--stats", "-q": "--quiet", "-h": "--help"}
 
 
@@ -57,6 +78,10 @@ def main(arguments: list[str]) -> int:
     if "--machines" in options:
         list_machines()
         return 0
+    if "--from" in options:
+        return _from_record(options, command)
+    if wrong := OF_RECORDS & set(options):
+        raise Failure(f"simulate: {wrong.pop()} needs --from RECORD", BAD_USE)
     if not command:
         raise Failure("simulate: no program named; see --help", BAD_USE)
     if "--stats" in options and "--json" in options:
@@ -75,6 +100,15 @@ def main(arguments: list[str]) -> int:
         if sweep:
             return sweeps.run(path, command[1:], environ, sweep, folder)
         return modeled.run(path, command[1:], environ)
+
+
+def _from_record(options: dict[str, str], command: list[str]) -> int:
+    allowed = OF_RECORDS | {"--machine", "--json", "--figure"}
+    if wrong := set(options) - allowed:
+        raise Failure(f"simulate: {wrong.pop()} does not go with --from", BAD_USE)
+    if command:
+        raise Failure(f"simulate: --from needs no program ('{command[0]}')", BAD_USE)
+    return whatif.main(options)
 
 
 def _environment(options: dict[str, str]) -> dict[str, str]:

@@ -37,12 +37,12 @@ def chosen(options: dict[str, str]) -> Sweep | None:
         raise Failure("--sweep needs NAME=VALUE,VALUE,...; see --help", BAD_USE)
     figure = options.get("--figure")
     if figure is not None:
-        _check_figure(figure)
+        check_figure(figure)
     return Sweep(name, given, "--plot" in options, figure)
 
 
-def _check_figure(path: str) -> None:
-    # Before the runs: they may take long.
+def check_figure(path: str) -> None:
+    """Complains about a picture that cannot be drawn; before the runs, which may take long."""
     if not path.endswith(FIGURE_KINDS):
         raise Failure(
             f"--figure {path}: give the file a name in {', '.join(FIGURE_KINDS)}", BAD_USE

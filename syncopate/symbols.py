@@ -91,6 +91,11 @@ class Symbolizer:
             self.resolve([address])
         return self._frames[address]
 
+    def code(self, address: int) -> tuple[str, int] | None:
+        """The path of the module whose code is at a run-time address, and the link-time address."""
+        module, target = self._locate(address, elf.PF_X)
+        return None if module is None or target is None else (module.path, target)
+
     def variable(self, address: int) -> tuple[str, int, str] | None:
         """(name, offset in it, module path) of the static variable at `address`, if it is in one.
 
@@ -103,6 +108,19 @@ class Symbolizer:
             return f"{module.name}+{address:#x}", 0, module.path
         name, offset = module.table.variable(target) or (f"{module.name}+{target:#x}", 0)
         return name, offset, module.path
+
+    def code_site(self, address: int) -> tuple[str, str, bool] | None:
+        """(name, module path, whether the name is a symbol) of the function that a return address
+        lies in, not looking at what was inlined there: what can be found again in the module."""
+        module, target = self._locate(address - 1, elf.PF_X)
+        if module is None or target is None:
+            return None
+        found = module.table.function(target)
+        return found[0] if found else f"{module.name}+{target:#x}", module.path, found is not None
+
+    def build_id(self, path: str) -> str | None:
+        module = self._module(path)
+        return module.table.build_id if module else None
 
     def _locate(self, address: int, flag: int) -> tuple[_Module | None, int | None]:
         """The module at a run-time address, and the link-time address there."""

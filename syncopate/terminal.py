@@ -3,6 +3,10 @@
 import os
 import sys
 
+LEAST_TEXT = 12  # characters of a column of text
+# Columns of text, which may be cut; of all others, numbers, none is.
+TEXTS = ("lock", "for", "waiter", "holder", "transaction", "address", "winner")
+
 
 def console(width: int | None = None):
     """A rich console on standard output. Piped output is uncolored and 100 columns wide unless
@@ -19,3 +23,35 @@ def console(width: int | None = None):
         columns = os.environ.get("COLUMNS", "")
         width = int(columns) if columns.isdigit() and int(columns) >= 40 else 100
     return Console(width=width, highlight=False, emoji=False, markup=False, soft_wrap=False)
+
+
+def table(console, columns: dict[str, list[str]], optional: tuple[str, ...] = ()):
+    """A table of equally long columns by title. Those in `optional` go, last first, to make room.
+
+    What is still too wide is taken from the widest columns of text; numbers are never cut.
+    """
+    from rich.table import Table
+
+    def widths() -> list[int]:
+        return [max(len(title), *map(len, cells)) for title, cells in columns.items()]
+
+    for title in reversed(optional):
+        if sum(widths()) + 2 * len(columns) <= console.width:
+            break
+        columns.pop(title, None)
+    room = dict(zip(columns, widths(), strict=True))
+    texts = [title for title in columns if title in TEXTS]
+    while texts and sum(room.values()) + 2 * len(columns) > console.width:
+        widest = max(texts, key=lambda title: room[title])
+        if room[widest] <= LEAST_TEXT:
+            break
+        room[widest] -= 1
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for title, width in room.items():
+        if title in TEXTS:
+            table.add_column(title, overflow="ellipsis", no_wrap=True, max_width=width)
+        else:
+            table.add_column(title, justify="right", no_wrap=True, min_width=width)
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*row)
+    return table

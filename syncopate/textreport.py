@@ -2,20 +2,10 @@
 
 import shlex
 
-from syncopate import terminal
+from syncopate import terminal, transactiontext, waiting
+from syncopate.naming import without_starters
 from syncopate.units import count, duration, percent
 
-STARTERS = {
-    "_start",
-    "__libc_start_main",
-    "__libc_start_main_impl",
-    "__libc_start_call_main",
-    "start_thread",
-    "clone",
-    "clone3",
-    "__clone",
-    "__clone3",
-}
 DETAILED = 5  # locks whose stacks are shown
 FRAMES = 8  # of a stack
 BLOCK_ROWS = 10
@@ -30,7 +20,6 @@ SECTIONS = {
     "unknown": "Locks that the record does not describe",
 }
 LOST = ("mutex", "rwlock", "spinlock")
-TEXTS = ("lock", "for", "waiter", "holder")
 LOST_COLUMNS = ("lock", "for", "lost", "of all", "taken", "contended", "mean", "p50", "p99", "max",
                 "hold", "hold p99", "hold max", "threads")  # fmt: skip
 OPTIONAL = ("p99", "max", "hold", "threads", "taken", "mean", "p50", "hold p99", "hold max")
@@ -38,19 +27,25 @@ OPTIONAL = ("p99", "max", "hold", "threads", "taken", "mean", "p50", "hold p99",
 
 def show(records: list[dict]) -> None:
     console = terminal.console()
-    busy = [results for results in records if results["locks"]]
+    busy = [results for results in records if _has_something(results)]
     for number, results in enumerate(busy):
         if number:
             console.print()
             console.rule()
         _show_one(console, results)
     for results in records:
-        if not results["locks"]:
+        if not _has_something(results):
             console.print(f"{results['file']}: {_command(results)}: no lock to show", style="dim")
+
+
+def _has_something(results: dict) -> bool:
+    return bool(results["locks"] or results["transactions"])
 
 
 def _show_one(console, results: dict) -> None:
     _heading(console, results)
+    if results["transactions"]:
+        return transactiontext.show(console, results["transactions"])
     for kind, title in SECTIONS.items():
         locks = [lock for lock in results["locks"] if lock["object"] == kind]
         waited = [lock for lock in locks if lock["waited_ns"]]
@@ -77,48 +72,32 @@ def _command(results: dict) -> str:
     return shlex.join(results["process"]["command"]).replace("\n", "\\n")
 
 
+def ran_with(results: dict) -> str:
+    process = results["process"]
+    if results["transactions"]:
+        return f"transactions by {results['transactions']['algorithm']}"
+    return f"lock {process['lock']}" + (f":{process['wait']}" if process["wait"] else "")
+
+
 def _heading(console, results: dict) -> None:
     process = results["process"]
     console.print(_command(results), style="bold", overflow="ellipsis", no_wrap=True)
-    wait = f":{process['wait']}" if process["wait"] else ""
     console.print(
-        f"process {process['id']}, lock {process['lock']}{wait}, ran"
+        f"process {process['id']}, {ran_with(results)}, ran"
         f" {duration(process['duration_ns'])}, {len(results['threads'])} threads on"
         f" {process['processors']} processors",
         style="dim",
     )
-    console.print(
-        f"Lost to locks: {percent(results['lost_share'])} of all thread time"
-        f" ({duration(results['lost_ns'])} of {duration(results['thread_time_ns'])})",
-        style="bold",
-    )
+    if not results["transactions"]:
+        console.print(
+            f"Lost to locks: {percent(results['lost_share'])} of all thread time"
+            f" ({duration(results['lost_ns'])} of {duration(results['thread_time_ns'])})",
+            style="bold",
+        )
+    for sentence in waiting.sentences(results):
+        console.print(sentence, style="dim")
     for note in results["notes"]:
         console.print(f"note: {note}", style="yellow")
-
-
-def _table(console, columns: dict[str, list[str]], optional: tuple[str, ...] = ()):
-    """A table of equally long columns by title. Those in `optional` go, last first, to make room.
-
-    The first column takes what is left over; numbers are never cut.
-    """
-    from rich.table import Table
-
-    def widths() -> list[int]:
-        return [max(len(title), *map(len, cells)) for title, cells in columns.items()]
-
-    for title in reversed(optional):
-        if sum(widths()) + 2 * len(columns) <= console.width:
-            break
-        del columns[title]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for title, width in zip(columns, widths(), strict=True):
-        if title in TEXTS:
-            table.add_column(title, overflow="ellipsis", no_wrap=True)
-        else:
-            table.add_column(title, justify="right", no_wrap=True, min_width=width)
-    for row in zip(*columns.values(), strict=True):
-        table.add_row(*row)
-    return table
 
 
 def name_of(lock: dict) -> str:
@@ -152,7 +131,7 @@ def _lost_table(console, locks: list[dict]) -> None:
             )
     titles = [title for title in LOST_COLUMNS if title != "for" or _several_kinds(rows)]
     columns = {title: [row[title] for row in rows] for title in titles}
-    console.print(_table(console, columns, OPTIONAL))
+    console.print(terminal.table(console, columns, OPTIONAL))
 
 
 def _several_kinds(rows: list[dict]) -> bool:
@@ -171,7 +150,7 @@ def _wait_table(console, locks: list[dict]) -> None:
         "max": [duration(each["max_ns"]) for _, each in waits],
         "threads": [str(lock["threads_waited"]) for lock, _ in waits],
     }
-    console.print(_table(console, columns))
+    console.print(terminal.table(console, columns))
 
 
 def _arrivals(console, results: dict) -> None:
@@ -186,7 +165,7 @@ def _arrivals(console, results: dict) -> None:
         "last": [count(each["last"]) for _, each in rows],
         "waited": [duration(each["waited_ns"]) for _, each in rows],
     }
-    console.print(_table(console, columns))
+    console.print(terminal.table(console, columns))
 
 
 def _elision(console, results: dict) -> None:
@@ -204,7 +183,7 @@ def _elision(console, results: dict) -> None:
     }
     for cause in of[0]["aborts"]:
         columns[cause.replace("_", " ")] = [count(each["aborts"][cause]) for each in of]
-    console.print(_table(console, columns))
+    console.print(terminal.table(console, columns))
 
 
 def _details(console, results: dict) -> None:
@@ -236,10 +215,7 @@ def _details(console, results: dict) -> None:
 
 def _own_frames(stack: dict) -> list[dict]:
     """A stack without what lies between program and lock, and between kernel and program."""
-    frames = stack["frames"][stack["wrapper_frames"] :]
-    while len(frames) > 1 and frames[-1]["function"].partition("+")[0] in STARTERS:
-        frames = frames[:-1]
-    return frames
+    return without_starters(stack["frames"][stack["wrapper_frames"] :])
 
 
 def _stacks(title: str, stacks: list[dict]):
@@ -284,7 +260,7 @@ def _blocks(console, results: dict) -> None:
         "time": [duration(block["ns"]) for block in shown],
         "share": [percent(block["ns"] / total if total else 0) for block in shown],
     }
-    console.print(_table(console, columns))
+    console.print(terminal.table(console, columns))
     if len(blocks) > BLOCK_ROWS:
         console.print(f"  {len(blocks) - BLOCK_ROWS} more pairs in --json", style="dim")
 

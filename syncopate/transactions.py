@@ -6,6 +6,7 @@ from syncopate import paths
 from syncopate.errors import BAD_USE, Failure, near
 
 LIBRARY = "lib/tm/libitm.so.1"
+RECORDING_LIBRARY = "lib/tm/record/libitm.so.1"  # the same, and records
 ALGORITHMS = (
     "auto",
     "global_lock",
@@ -39,9 +40,9 @@ def check_choice(choice: str) -> str:
     return choice
 
 
-def environment(environ: dict[str, str], choice: str) -> dict[str, str]:
+def environment(environ: dict[str, str], choice: str, library: str = LIBRARY) -> dict[str, str]:
     """`environ` with our libitm.so.1 first in LD_LIBRARY_PATH and the algorithm chosen."""
-    folder = os.path.dirname(paths.require(LIBRARY))
+    folder = os.path.dirname(paths.require(library))
     others = [entry for entry in environ.get("LD_LIBRARY_PATH", "").split(":") if entry]
     return {
         **environ,

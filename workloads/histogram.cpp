@@ -10,11 +10,10 @@
 //   coarsened   one for --granularity updates: listing 3, where that number is TXN_GRAN
 //   adaptive    the same, and the number adjusts itself
 #include "common.h"
+#include "sections.h"
 
 #include <syncopate/barriers/central_barrier.h>
 #include <syncopate/elide/coarsen.h>
-#include <syncopate/elide/elided_lock.h>
-#include <syncopate/locks/tatas_lock.h>
 
 #include <span>
 
@@ -22,8 +21,6 @@ namespace {
 using namespace workloads;
 namespace elide = syncopate::elide;
 
-// The paper's choice: five attempts, then the lock.
-using elided_lock = elide::elided_lock<syncopate::tatas_lock<>>;
 using image = std::vector<std::uint32_t>;  // the bin of each pixel
 using histogram = std::vector<std::uint64_t>;
 using pixels = std::span<const std::uint32_t>;

@@ -17,16 +17,12 @@
 #include "scene.h"
 
 #include <syncopate/elide/coarsen.h>
-#include <syncopate/elide/elided_lock.h>
 #include <syncopate/elide/lockset.h>
-#include <syncopate/locks/tatas_lock.h>
 
 namespace {
 using namespace workloads;
 namespace elide = syncopate::elide;
 
-// The paper's choice: five attempts, then the lock.
-using elided_lock = elide::elided_lock<syncopate::tatas_lock<>>;
 
 // Where the forces on an object are added up. Objects do not share lines.
 template <class Lock>
@@ -34,7 +30,6 @@ struct alignas(64) body {
   Lock lock;
   vector3 force{};
 };
-struct no_lock {};
 
 template <class Lock>
 void pull(body<Lock>& a, body<Lock>& b, const vector3& force) {

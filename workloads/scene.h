@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <ranges>
-#include <span>
 #include <vector>
 
 #include "common.h"
+#include "sections.h"
 
 namespace workloads {
 
@@ -41,20 +40,6 @@ struct object {
     position += velocity;
   }
   friend bool operator==(const object&, const object&) = default;
-};
-
-// A thread's part of what all threads do.
-struct share_of {
-  std::uint32_t thread, threads;
-  [[nodiscard]] auto indices(std::size_t count) const {
-    return std::views::iota(static_cast<std::uint32_t>(count * thread / threads),
-                            static_cast<std::uint32_t>(count * (thread + 1) / threads));
-  }
-  template <class T>
-  [[nodiscard]] std::span<const T> of(const std::vector<T>& all) const {
-    const auto mine = indices(all.size());
-    return std::span(all).subspan(static_cast<std::size_t>(*mine.begin()), mine.size());
-  }
 };
 
 struct scene {

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from common import Figure, arguments, guarded, make_figure, need_matplotlib
-from sweep import Setting
+from sweep import Refusal, Setting
 
 
 def figures() -> list[Figure]:
@@ -27,7 +27,11 @@ def make_all() -> int:
     status = 0
     for number, figure in enumerate(todo, 1):
         print(f"== figure {number} of {len(todo)}: {figure.title}", file=sys.stderr)
-        status = max(status, make_figure(figure, options))
+        try:
+            status = max(status, make_figure(figure, options))
+        except Refusal as refusal:  # Lua's figures need more than `make`
+            print(refusal, file=sys.stderr)
+            status = 1
     return status
 
 

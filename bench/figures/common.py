@@ -6,6 +6,7 @@ the exit status 1; nothing is made up for it.
 """
 
 import argparse
+import datetime
 import json
 import os
 import sys
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sweep import CHECKPOINTS, ROOT, Checkpoint, Point, Refusal, Setting, sweep
+from sweep import CHECKPOINTS, ROOT, Checkpoint, Many, Point, Refusal, Setting, sweep
 
 PLACE = ROOT / "docs" / "figures" / "simulated"
 
@@ -198,7 +199,19 @@ def draw(figure: Figure, document: dict, out: Path) -> Path:
     return page
 
 
-def make_figure(figure: Figure, options: argparse.Namespace) -> int:
+def read_claims(figure: Figure, out: Path) -> list[Claim]:
+    """The claims held against the results that make_figure() wrote."""
+    document = json.loads((out / f"{figure.name}.json").read_text(encoding="utf-8"))
+    return claims_of(figure, document)
+
+
+def claims_of(figure: Figure, document: dict) -> list[Claim]:
+    runs = [dict(run) for run in document["runs"]]
+    figure.prepare(runs)
+    return figure.claims(Results(figure, runs))
+
+
+def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None = None) -> int:
     """Runs the sweep and writes the three files. Returns 1 when a point has no result."""
     need_matplotlib()
     data = options.out / f"{figure.name}.json"
@@ -210,7 +223,7 @@ def make_figure(figure: Figure, options: argparse.Namespace) -> int:
         points = figure.points(options.quick)
         setting.check(points)
         kept = Checkpoint(options.checkpoints / f"{figure.name}.jsonl")
-        runs = sweep(points, setting, kept)
+        runs = sweep(points, setting, kept, many=many)
         if all("error" in run for run in runs):
             raise Refusal(f"{figure.name}: no run succeeded; nothing is written")
         document = {
@@ -218,6 +231,7 @@ def make_figure(figure: Figure, options: argparse.Namespace) -> int:
             "kind": "simulated",
             "machine": machine,
             "quick": options.quick,
+            "date": datetime.date.today().isoformat(),
             "runs": runs,
         }
         options.out.mkdir(parents=True, exist_ok=True)

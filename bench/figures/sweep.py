@@ -7,18 +7,18 @@ used again as long as all of these are the same: a sweep that was stopped goes o
 
 import hashlib
 import json
-import os
-import re
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from syncopate.bench.onerun import digest, library_of, simulated_fields  # noqa: E402
+from syncopate.bench.text import duration  # noqa: E402
+
 CHECKPOINTS = ROOT / "build" / "figures"
 
 
@@ -71,79 +71,19 @@ class Setting:
 # ---- one point ----
 
 
+def run_of(point: Point, setting: Setting) -> tuple[list[str], str, float]:
+    """What simulated_fields() runs."""
+    command = [str(setting.program(point))]
+    command += [word for name, value in point.options.items() for word in (f"--{name}", str(value))]
+    return command, str(setting.machine_file()), setting.limit
+
+
 def run_point(point: Point, setting: Setting) -> dict:
     """The point's place with the workload's line and the machine's report, or with `error`."""
-    result = point.place()
-    program = setting.program(point)
-    command = [str(program)]
-    command += [word for name, value in point.options.items() for word in (f"--{name}", str(value))]
-    with tempfile.TemporaryDirectory() as folder:
-        stats = Path(folder) / "stats.json"
-        # Nothing of the user's own settings: SYNCOPATE_SEED, for one, would change the numbers.
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith("SYNCOPATE_")}
-        environment = inherited | {
-            "SYNCOPATE_MACHINE": str(setting.machine_file()),
-            "SYNCOPATE_STATS": str(stats),
-            "SYNCOPATE_QUIET": "1",
-        }
-        try:
-            done = subprocess.run(
-                command,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=setting.limit,
-                check=False,
-            )
-            if done.returncode != 0:
-                text = (done.stderr or done.stdout).strip().splitlines()
-                return result | {"error": text[-1] if text else f"status {done.returncode}"}
-            measured = json.loads(done.stdout.splitlines()[-1])
-            report = of_report(json.loads(stats.read_text(encoding="utf-8")))
-        except subprocess.TimeoutExpired:
-            return result | {"error": f"not done after {setting.limit:.0f} s"}
-        except (OSError, ValueError, IndexError, KeyError) as error:
-            return result | {"error": f"{program.name}: {error}"}
-    measured.pop("per_thread", None)
-    return result | measured | report
-
-
-def of_report(report: dict) -> dict:
-    """What the figures use of the machine's report (docs/machine-report-schema.md)."""
-    begins = sum(t["begins"] for t in report.get("transactions", []))
-    commits = sum(t["commits"] for t in report.get("transactions", []))
-    aborts: dict[str, int] = {}
-    for transaction in report.get("transactions", []):
-        for cause, count in transaction["aborts"].items():
-            if count:
-                aborts[cause] = aborts.get(cause, 0) + count
-    return {
-        "machine": report["machine"],
-        "machine_seconds": report["seconds"],
-        "joules": report["energy"]["joules"],
-        "watts": report["energy"]["average_watts"],
-        "transactions": {"begins": begins, "commits": commits, "aborts": aborts},
-    }
+    return point.place() | simulated_fields(run_of(point, setting))
 
 
 # ---- the checkpoint ----
-
-
-@cache
-def digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-@cache
-def library_of(program: Path) -> Path | None:
-    """The simulated machine's library that the program loads; None where that cannot be told."""
-    command = ["ldd", str(program)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError:
-        return None
-    found = re.search(r"libsyncopate-simulated\S* => (/\S+)", done.stdout)
-    return Path(found[1]) if found else None
 
 
 def identity(point: Point, setting: Setting) -> str:
@@ -201,9 +141,25 @@ class Checkpoint:
 # ---- the sweep ----
 
 
-def duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+# Calls the function with each argument elsewhere: (function, {identity: argument}) -> (identity,
+# its result or a line that says why there is none), as they finish.
+Many = Callable[[Callable, dict[str, tuple]], Iterable[tuple[str, dict | str]]]
+
+
+def run_elsewhere(points, keys: list[str], setting: Setting, kept: Checkpoint, many: Many) -> dict:
+    """Runs what is not kept yet. Returns the failed ones by identity; the others are kept."""
+    pairs = zip(keys, points, strict=True)
+    todo = {key: point for key, point in pairs if key not in kept.runs}
+    runs = {key: run_of(point, setting) for key, point in todo.items()}
+    failed = {}
+    for number, (key, outcome) in enumerate(many(simulated_fields, runs), 1):
+        fields = {"error": outcome} if isinstance(outcome, str) else outcome
+        kept.put(key, fields)
+        if "error" in fields:
+            failed[key] = fields
+        said = fields.get("error", "done")
+        print(f"[{number}/{len(todo)}] {todo[key].text()}: {said}", file=sys.stderr, flush=True)
+    return failed
 
 
 def sweep(
@@ -211,15 +167,22 @@ def sweep(
     setting: Setting,
     checkpoint: Checkpoint,
     run: Callable[[Point, Setting], dict] = run_point,
+    many: Many | None = None,
 ) -> list[dict]:
-    """The results in the points' order. Says on standard error how far it is and what is left."""
+    """The results in the points' order. Says on standard error how far it is and what is left.
+
+    With `many` the points are run by it, in any order, and not here.
+    """
     keys = [identity(point, setting) for point in points]
     known = sum(key in checkpoint.runs for key in keys)
     if known:
         print(f"{known} of {len(points)} points are kept in {checkpoint.path}", file=sys.stderr)
+    failed = run_elsewhere(points, keys, setting, checkpoint, many) if many else {}
     runs, spent, ran = [], 0.0, 0
     for index, (point, key) in enumerate(zip(points, keys, strict=True)):
         result = checkpoint.get(key, point)
+        if key in failed:
+            result = point.place() | failed[key]
         if result is None:
             began = time.monotonic()
             result = run(point, setting)

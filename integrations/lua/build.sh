@@ -13,12 +13,15 @@ root=$(cd "$here/../.." && pwd)
 CC=${CC:-gcc} CXX=${CXX:-g++}
 export SYNCOPATE_NATIVE="$products"  # where bin/syncopate finds the machines
 
-# Lua's sources, with our file in front of its jump table. Nothing in them is changed.
+# Lua's sources, with our files in front of some, which include them as NAME_lua. Nothing in them is
+# changed.
 source="$folder/mt"
 mkdir -p "$source" "$folder/bin"
 cp "$folder"/lua/*.c "$folder"/lua/*.h "$source"
-cp "$folder/lua/ljumptab.h" "$source/ljumptab_lua.h"
-cp "$here/ljumptab.h" "$source/ljumptab.h"
+for name in ljumptab.h lgc.h lmem.c lobject.c lstring.c; do
+  cp "$folder/lua/$name" "$source/${name%.*}_lua.${name##*.}"
+  cp "$here/$name" "$source/$name"
+done
 
 # build NAME MACHINE: every file by the compiler (for a modeled machine: by syncopate's wrapper).
 build() {
@@ -34,17 +37,24 @@ build() {
   for file in "$source"/*.c; do
     name=$(basename "$file" .c)
     case $name in
-      luac | linit) continue ;;
+      luac | linit | *_lua) continue ;;
+      lmem | lstring) extra=-Wno-unused-value ;;
       lua) extra=-Dmain=lua_mt_original_main ;;
       *) extra= ;;
     esac
     $cc $flags $extra $includes -include "$here/hooks.h" -c "$file" -o "$objects/$name.o"
   done
-  $cc $flags $includes -c "$here/libraries.c" -o "$objects/libraries.o"
+  for name in libraries heap removals; do
+    $cc $flags -Wall -Wextra $includes -c "$here/$name.c" -o "$objects/$name.o"
+  done
   for name in runtime thread_module; do
     $cxx -std=c++20 -O2 -g -Wall -Wextra $includes -c "$here/$name.cpp" -o "$objects/$name.o"
   done
-  wraps="-Wl,--wrap=luaC_step -Wl,--wrap=luaC_fullgc -Wl,--wrap=lua_close"
+  wraps=""
+  for name in lua_newstate lua_close lua_gc luaC_newobj luaC_step luaC_fullgc luaC_checkfinalizer \
+    luaS_resize; do
+    wraps="$wraps -Wl,--wrap=$name"
+  done
   $cxx "$objects"/*.o $wraps $last -pthread -lm -ldl -o "$folder/bin/$1"
 }
 

@@ -18,6 +18,13 @@
    (op) == OP_GETUPVAL || (op) == OP_GETTABUP || (op) == OP_GETTABLE || (op) == OP_GETI ||    \
    (op) == OP_GETFIELD || (op) == OP_SELF)
 
+/* Before 5.4.5 the loop computes the address of register A once for all instructions. */
+#if LUA_VERSION_RELEASE_NUM < 50405
+#define LUA_MT_SET_RA() (ra = RA(i))
+#else
+#define LUA_MT_SET_RA() ((void)0)
+#endif
+
 #define LUA_MT_YIELD()                           \
   {                                              \
     savepc(L);                                   \
@@ -26,7 +33,7 @@
     updatetrap(ci);                              \
     if (l_unlikely(trap)) {                      \
       updatebase(ci);                            \
-      ra = RA(i);                                \
+      LUA_MT_SET_RA();                           \
     }                                            \
   }
 

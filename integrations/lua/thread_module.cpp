@@ -10,6 +10,7 @@
 // All that is here runs inside the interpreter lock, and is plain data under it. What waits lets go
 // of the lock meanwhile (wait_queue.h). Lua's errors jump over frames: no function that may raise
 // one has an object with a destructor.
+#include "local_state.h"
 #include "runtime.h"
 #include "wait_queue.h"
 
@@ -33,6 +34,7 @@ constexpr const char* channel_type = "thread.channel";
 
 struct task {
   lua_State* L = nullptr;  // the thread's own stack; the first user value keeps it alive
+  lua_mt_local* local = nullptr;
   bool done = false;
   int status = LUA_OK;
   wait_queue finished;
@@ -85,6 +87,7 @@ int destroy(lua_State* L) {
 
 void run(task* me) {
   if (syncopate_gil_attach() != 0) std::abort();
+  lua_mt_self = me->local;
   syncopate_gil_enter(place_of(&run));
   lua_State* const L = me->L;
   me->status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
@@ -95,6 +98,7 @@ void run(task* me) {
   // From here on the collector may take the task, and L with it: not before this thread has left.
   lua_pushnil(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, me);
+  lua_mt_give_back_local();
   syncopate_gil_leave();
   syncopate_gil_detach();
   attached.fetch_sub(1, std::memory_order_release);
@@ -123,8 +127,10 @@ int thread_start(lua_State* L) {
   lua_xmove(L, t->L, values);
   lua_pushvalue(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, t);  // alive for as long as it runs
+  t->local = lua_mt_take_local(L);
   ++running;
   if (start_thread(t)) return 1;
+  t->local->taken = false;
   --running;
   lua_pushnil(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, t);

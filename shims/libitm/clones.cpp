@@ -156,7 +156,7 @@ SYNCOPATE_ITM void _ITM_deregisterTMCloneTable(void* table) {
 
 SYNCOPATE_ITM void* _ITM_getTMCloneOrIrrevocable(void* function) {
   if (void* const clone = find(function)) return clone;
-  become_irrevocable(self());
+  become_irrevocable(self(), function, __builtin_return_address(0));
   return function;
 }
 

@@ -46,7 +46,7 @@ SYNCOPATE_ITM void _ITM_abortTransaction(int reason) {
 }
 
 SYNCOPATE_ITM void _ITM_changeTransactionMode(int /*serial irrevocable, the only one*/) {
-  become_irrevocable(self());
+  become_irrevocable(self(), nullptr, __builtin_return_address(0));
 }
 
 SYNCOPATE_ITM u32 _ITM_inTransaction() {

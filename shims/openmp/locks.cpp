@@ -82,8 +82,9 @@ void unlock_object_at(void* object, const void* identity) noexcept {
   if (__builtin_expect(record::enabled, 0) && record::current_hold.object == identity) {
     const std::uint32_t id = record::identify(record::object_kind::mutex, 0, identity, nullptr);
     const bool contended = config.lock->contended(object);
+    const std::uint64_t ended = record::hold_ends(identity, contended);
     config.lock->unlock(object);
-    record::released(identity, id, contended);
+    record::released(identity, id, contended, ended);
     return;
   }
   config.lock->unlock(object);

@@ -51,8 +51,8 @@ bool is_real(condition_object& o) {
 // Whether glibc's wait can release and take this mutex: a process-shared condition variable with a
 // private mutex whose algorithm does not keep glibc's word cannot be served (docs/limits.md).
 bool fits_real(pthread_mutex_t* m) {
-  return current_mode() == mode::pass || config.glibc_word ||
-         mutex_object::of(m).belongs_to_glibc();
+  return current_mode() == mode::pass || mutex_object::of(m).belongs_to_glibc() ||
+         keeps_glibc_word(m);
 }
 
 // What a canceled or ended wait has to put in order; also pthread's cleanup argument.

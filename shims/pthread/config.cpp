@@ -29,6 +29,7 @@ bool is_set(const char* name) noexcept {
 
 mode fast_path_of(const algorithm& lock, bool recording, bool elides) noexcept {
   if (elides) return mode::general;
+  if (has_policy) return lock.glibc_word && !recording ? mode::chosen : mode::general;
   if (lock.glibc_word) return recording ? mode::recorded : mode::automatic;
   if (recording) return mode::general;
   if (std::strcmp(lock.name, "tatas") == 0 && std::strcmp(lock.wait, "spin") == 0)
@@ -61,8 +62,9 @@ void ensure_configured() noexcept {
       }
       config.lock = lock;
       config.wait_name = lock->wait;
-      config.glibc_word = lock->glibc_word;
+      chosen_locks[0] = lock;
       config.elides = configure_elision();
+      has_policy = is_policy_given(config.elides);
       how = fast_path_of(*lock, recording, config.elides);
     }
   }
@@ -79,7 +81,7 @@ namespace {
          "'; using auto (`syncopate list` shows the names)"});
   report_elision(current_mode() == mode::pass);
   if (current_mode() == mode::pass) return;
-  if (config.elides) read_policy();
+  read_policy();
   // System calls that a sandbox entered later may refuse are made now.
   (void)machine::may_spin();
   (void)machine::self();
@@ -93,7 +95,10 @@ namespace {
   }
 }
 
-[[gnu::destructor]] void end() { record::finish(); }
+[[gnu::destructor]] void end() {
+  record::finish();
+  if (has_policy && is_set("SYNCOPATE_VERBOSE")) report_policy();
+}
 
 }  // namespace
 }  // namespace syncopate::shim

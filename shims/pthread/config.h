@@ -4,9 +4,10 @@
 //   SYNCOPATE_LOCK=name[:wait]     which lock algorithm stands behind normal mutexes
 //   SYNCOPATE_ELIDE=auto|always|off          run critical sections as transactions where those commit
 //   SYNCOPATE_ELIDE_POLICY=name    how often to try (elide/retry_policy.h)
-//   SYNCOPATE_SITES=...            which locks are to elide or not (policy.h)
+//   SYNCOPATE_SITES=...            what single locks are to be (policy.h)
 //   SYNCOPATE_RECORD=file          record waits into that file
-//   SYNCOPATE_VERBOSE=1            one line on standard error at the start
+//   SYNCOPATE_VERBOSE=1            one line on standard error at the start; at the end, what the
+//                                  policy found
 #pragma once
 
 #include <atomic>
@@ -23,14 +24,14 @@ enum class mode : std::uint8_t {
   tatas,      // tatas_lock<spin>, not recording: the other inline fast path
   unknown,    // nothing was read yet: a lock call before our constructor finds this
   general,    // any other algorithm, or recording, or elision: through the table of algorithms
+  chosen,     // as automatic, but a policy may choose otherwise for single mutexes
   pass,       // everything goes to the C library
 };
 
 struct configuration {
   std::atomic<mode> how{mode::unknown};
-  bool glibc_word = true;           // the algorithm keeps glibc's representation
   bool elides = false;              // sections are run as transactions (elision.h)
-  const algorithm* lock = nullptr;  // the algorithm; null in mode::pass
+  const algorithm* lock = nullptr;  // the default algorithm; null in mode::pass
   const char* wait_name = "";
 };
 

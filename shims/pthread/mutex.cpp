@@ -22,13 +22,22 @@ using record::wait_kind;
 bool is_recursive(const mutex_object& o) { return o.type() == PTHREAD_MUTEX_RECURSIVE_NP; }
 bool is_errorcheck(const mutex_object& o) { return o.type() == PTHREAD_MUTEX_ERRORCHECK_NP; }
 
-void* state_of(mutex_object& o) { return o.state(config.glibc_word); }
+const algorithm& lock_of(const mutex_object& o) { return *chosen_locks[o.chosen_lock()]; }
+void* state_of(mutex_object& o) { return o.state(lock_of(o).glibc_word); }
+std::uint32_t* slot_of(mutex_object& o) { return o.record_slot(lock_of(o).glibc_word); }
+std::uint32_t* count_of(mutex_object& o) { return o.record_count(lock_of(o).glibc_word); }
+
+// A mutex that no init call has asked for: at its first use. `caller`: where the call returns to.
+void choose_once(pthread_mutex_t* m, mutex_object& o, const void* caller) {
+  if (__builtin_expect(has_policy, 0) && o.choice() == 0)
+    o.keep_choice(choose_at_first_use(m, caller));
+}
 
 // auto_lock keeps owner and user count itself; for the others they are kept here.
-bool keeps_owner() { return config.lock->name[0] == 'a'; }
+bool keeps_owner(const mutex_object& o) { return lock_of(o).name[0] == 'a'; }
 
 void note_holder(mutex_object& o) {
-  if (!keeps_owner()) {
+  if (!keeps_owner(o)) {
     o.owner = machine::self();
     o.users = 1;
   }
@@ -37,11 +46,11 @@ void note_holder(mutex_object& o) {
 
 // ---- timed waiting for algorithms that cannot leave their queue ---------------------------------
 
-bool poll_until(void* state, const machine::deadline& until) {
+bool poll_until(const algorithm& lock, void* state, const machine::deadline& until) {
   constexpr std::int64_t first_nap = 20'000, longest_nap = 1'000'000;  // ns
   static const std::uint32_t nobody_wakes = 0;
   for (std::int64_t nap = first_nap;; nap = nap < longest_nap ? 2 * nap : longest_nap) {
-    if (config.lock->try_lock(state)) return true;
+    if (lock.try_lock(state)) return true;
     const std::int64_t left = machine::remaining(until);
     if (left <= 0) return false;
     const machine::deadline next = machine::after(nap < left ? nap : left);
@@ -49,29 +58,34 @@ bool poll_until(void* state, const machine::deadline& until) {
   }
 }
 
-bool acquire(void* state, const machine::deadline* until) {
-  if (until == nullptr) return config.lock->lock(state), true;
-  if (config.lock->lock_until != nullptr) return config.lock->lock_until(state, *until);
-  return poll_until(state, *until);
+bool acquire(mutex_object& o, const machine::deadline* until) {
+  const algorithm& lock = lock_of(o);
+  void* const state = o.state(lock.glibc_word);
+  if (until == nullptr) return lock.lock(state), true;
+  if (lock.lock_until != nullptr) return lock.lock_until(state, *until);
+  return poll_until(lock, state, *until);
 }
+
+bool try_acquire(mutex_object& o) { return lock_of(o).try_lock(state_of(o)); }
+bool is_held(mutex_object& o) { return lock_of(o).is_locked(state_of(o)); }
 
 // ---- recording ----------------------------------------------------------------------------------
 
 std::uint32_t identify(pthread_mutex_t* m, mutex_object& o) {
-  return record::identify(object_kind::mutex, o.type(), m, o.record_slot(config.glibc_word));
+  return record::identify(object_kind::mutex, o.type(), m, slot_of(o));
 }
 
 void count_acquisition(pthread_mutex_t* m, mutex_object& o) {
-  std::uint32_t* const count = o.record_count(config.glibc_word);
+  std::uint32_t* const count = count_of(o);
   if (__builtin_expect((++*count & (record::count_period - 1)) == 1, 0))
-    record::counted(object_kind::mutex, o.type(), m, o.record_slot(config.glibc_word), count);
+    record::counted(object_kind::mutex, o.type(), m, slot_of(o), count);
 }
 
 bool acquire_recorded(pthread_mutex_t* m, mutex_object& o, const machine::deadline* until,
                       wait_kind why) {
-  if (!config.lock->try_lock(state_of(o))) {
+  if (!try_acquire(o)) {
     record::wait w = record::wait_begin(why, identify(m, o), static_cast<std::uint32_t>(o.owner));
-    if (!acquire(state_of(o), until)) {
+    if (!acquire(o, until)) {
       record::wait_end_now(w);
       return false;
     }
@@ -82,18 +96,21 @@ bool acquire_recorded(pthread_mutex_t* m, mutex_object& o, const machine::deadli
 }
 
 void release(pthread_mutex_t* m, mutex_object& o) {
-  if (!keeps_owner()) {
+  const algorithm& lock = lock_of(o);
+  if (!keeps_owner(o)) {
     // Unlocking a free normal mutex is undefined, but glibc tolerates it and programs do it; a
     // queue lock would wait for a successor that does not exist.
-    if (!config.glibc_word && o.users == 0) return;
+    if (!lock.glibc_word && o.users == 0) return;
     o.owner = 0;
     o.users = 0;
   }
-  if (__builtin_expect(!record::enabled, 1)) return config.lock->unlock(state_of(o));
-  const bool contended = config.lock->contended(state_of(o));
-  const std::uint32_t id = *o.record_slot(config.glibc_word);
-  config.lock->unlock(state_of(o));
-  if (contended || record::current_hold.object == m) record::released(m, id, contended);
+  void* const state = o.state(lock.glibc_word);
+  if (__builtin_expect(!record::enabled, 1)) return lock.unlock(state);
+  const bool contended = lock.contended(state);
+  const std::uint32_t id = *o.record_slot(lock.glibc_word);
+  const std::uint64_t ended = record::hold_ends(m, contended);
+  lock.unlock(state);
+  if (ended != 0) record::released(m, id, contended, ended);
 }
 
 // A mutex that stays with the C library; its waits are still recorded.
@@ -122,22 +139,23 @@ int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why)
 elide::entry elide_section(pthread_mutex_t* m, mutex_object& o, patience how) {
   return enter_section(
       {m, is_recursive(o)}, how, (o.choice() & always_elide) != 0 ? nullptr : &o.lesson(),
-      [&o] { return !config.lock->is_locked(state_of(o)); }, [m, &o] { return identify(m, o); });
+      [&o] { return !is_held(o); }, [m, &o] { return identify(m, o); });
 }
 
 bool elides(pthread_mutex_t* m, mutex_object& o, patience how) {
   if (__builtin_expect(!config.elides, 1)) return false;
-  if (has_policy && o.choice() == 0) o.keep_choice(choose(m, nullptr));
   if ((o.choice() & never_elide) != 0) return false;
   return elide_section(m, o, how) == elide::entry::elided;
 }
 
 // ---- every kind ---------------------------------------------------------------------------------
 
-int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind why) {
+int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind why,
+                 const void* caller) {
   ensure_configured();
   mutex_object& o = mutex_object::of(m);
   if (current_mode() == mode::pass || o.belongs_to_glibc()) return lock_real(m, until, why);
+  choose_once(m, o, caller);
   if (is_recursive(o) && o.owner == machine::self()) {
     if (o.depth + 1 == 0) return EAGAIN;
     ++o.depth;
@@ -147,30 +165,31 @@ int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind w
   if (elides(m, o, until == nullptr ? patience::full : patience::none)) return 0;
   if (until != nullptr && !valid(until->at)) {
     // POSIX: invalid only matters when the call would block.
-    if (!config.lock->try_lock(state_of(o))) return EINVAL;
+    if (!try_acquire(o)) return EINVAL;
     if (record::enabled) count_acquisition(m, o);
   } else if (__builtin_expect(record::enabled, 0)) {
     if (!acquire_recorded(m, o, until, why)) return ETIMEDOUT;
-  } else if (!acquire(state_of(o), until)) {
+  } else if (!acquire(o, until)) {
     return ETIMEDOUT;
   }
   note_holder(o);
   return 0;
 }
 
-int trylock_general(pthread_mutex_t* m) {
+int trylock_general(pthread_mutex_t* m, const void* caller) {
   ensure_configured();
   mutex_object& o = mutex_object::of(m);
   if (current_mode() == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_trylock(m);
+  choose_once(m, o, caller);
   if (is_recursive(o) && o.owner == machine::self()) {
     if (o.depth + 1 == 0) return EAGAIN;
     ++o.depth;
     return 0;
   }
   // Not by a transaction that would then wait for the mutex, or abort.
-  if (config.elides && config.lock->is_locked(state_of(o))) return EBUSY;
+  if (config.elides && is_held(o)) return EBUSY;
   if (elides(m, o, patience::none)) return 0;
-  if (!config.lock->try_lock(state_of(o))) return EBUSY;
+  if (!try_acquire(o)) return EBUSY;
   if (record::enabled) count_acquisition(m, o);
   note_holder(o);
   return 0;
@@ -186,7 +205,7 @@ int unlock_general(pthread_mutex_t* m) {
     if (is_recursive(o) && --o.depth != 0) return 0;
   }
   // Held across a fork: the waiters of a queue lock stayed behind in the parent.
-  if (!config.glibc_word && machine::forked_from() != 0 && o.owner == machine::forked_from())
+  if (!lock_of(o).glibc_word && machine::forked_from() != 0 && o.owner == machine::forked_from())
     std::memset(o.own, 0, mutex_object::room);
   else release(m, o);
   return 0;
@@ -202,10 +221,15 @@ tatas& as_tatas(mutex_object& o) { return *reinterpret_cast<tatas*>(o.own); }
 }  // namespace
 
 int lock_mutex(pthread_mutex_t* m, const machine::deadline* until, record::wait_kind why) noexcept {
-  return lock_general(m, until, why);
+  return lock_general(m, until, why, __builtin_return_address(0));
 }
-int try_lock_mutex(pthread_mutex_t* m) noexcept { return trylock_general(m); }
+int try_lock_mutex(pthread_mutex_t* m) noexcept {
+  return trylock_general(m, __builtin_return_address(0));
+}
 int unlock_mutex(pthread_mutex_t* m) noexcept { return unlock_general(m); }
+bool keeps_glibc_word(pthread_mutex_t* m) noexcept {
+  return lock_of(mutex_object::of(m)).glibc_word;
+}
 
 }  // namespace syncopate::shim
 
@@ -220,8 +244,8 @@ namespace {
   return 0;
 }
 
-[[gnu::noinline]] int lock_otherwise(pthread_mutex_t* m) {
-  return lock_general(m, nullptr, record::wait_kind::mutex);
+[[gnu::noinline]] int lock_otherwise(pthread_mutex_t* m, const void* caller) {
+  return lock_general(m, nullptr, record::wait_kind::mutex, caller);
 }
 
 }  // namespace
@@ -237,16 +261,20 @@ SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
         return 0;
     } else if (how == mode::recorded) {
       // Counted here; contention is recorded on the long way.
-      if (me == 0 || !o.as_auto().try_lock_as(me)) return lock_otherwise(m);
+      if (me == 0 || !o.as_auto().try_lock_as(me))
+        return lock_otherwise(m, __builtin_return_address(0));
       if ((++*o.record_count(true) & (record::count_period - 1)) != 1) [[likely]]
         return 0;
       return counted(m);
     } else if (how == mode::tatas && as_tatas(o).try_lock()) {
       o.users = 1;  // no owner: nothing asks for a normal mutex's here
       return 0;
+    } else if (how == mode::chosen && me != 0 && o.has_default_lock() &&
+               o.as_auto().try_lock_as(me)) {
+      return 0;
     }
   }
-  return lock_otherwise(m);
+  return lock_otherwise(m, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
@@ -263,6 +291,10 @@ SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
       as_tatas(o).unlock();
       return 0;
     }
+    if (how == mode::chosen && o.has_default_lock()) {
+      o.as_auto().unlock();
+      return 0;
+    }
     if (how == mode::recorded && record::current_hold.object != m &&
         o.as_auto().unlock_uncontended()) [[likely]]
       return 0;
@@ -273,19 +305,19 @@ SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
 SYNCOPATE_EXPORT int pthread_mutex_trylock(pthread_mutex_t* m) {
   mutex_object& o = mutex_object::of(m);
   if (is_automatic(o)) return o.as_auto().try_lock() ? 0 : EBUSY;
-  return trylock_general(m);
+  return trylock_general(m, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* at) {
   const machine::deadline until = to_deadline(CLOCK_REALTIME, *at);
-  return lock_general(m, &until, record::wait_kind::mutex);
+  return lock_general(m, &until, record::wait_kind::mutex, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
                                              const timespec* at) {
   if (!supported(clock)) return EINVAL;
   const machine::deadline until = to_deadline(clock, *at);
-  return lock_general(m, &until, record::wait_kind::mutex);
+  return lock_general(m, &until, record::wait_kind::mutex, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) {
@@ -298,11 +330,11 @@ SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexa
     return result;
   }
   if (has_policy && !mutex_object::of(m).belongs_to_glibc())
-    mutex_object::of(m).keep_choice(choose(m, __builtin_return_address(0)));
+    mutex_object::of(m).keep_choice(choose_at_init(m, __builtin_return_address(0)));
   if (record::enabled) {
     mutex_object& o = mutex_object::of(m);
     if (!o.belongs_to_glibc())
-      record::object_created(object_kind::mutex, o.type(), m, o.record_slot(config.glibc_word),
+      record::object_created(object_kind::mutex, o.type(), m, slot_of(o),
                              __builtin_return_address(0));
   }
   return 0;
@@ -314,9 +346,7 @@ SYNCOPATE_EXPORT int pthread_mutex_destroy(pthread_mutex_t* m) {
   if (current_mode() == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_destroy(m);
   if (config.elides) stop_eliding();
   if (o.users != 0) return EBUSY;
-  if (record::enabled)
-    record::object_destroyed(object_kind::mutex, m, o.record_slot(config.glibc_word),
-                             *o.record_count(config.glibc_word));
+  if (record::enabled) record::object_destroyed(object_kind::mutex, m, slot_of(o), *count_of(o));
   o.kind = -1;  // as glibc does: a use after this is EINVAL, not a hang
   return 0;
 }

@@ -6,7 +6,7 @@
 //    8      __owner      holder's kernel thread id                    the same
 //   12      __nusers     1 while held                                 the same
 //   16      __kind       kind, as glibc keeps it; in its upper half   the same
-//                        what elision has learned of the mutex
+//                        what elision has learned of the mutex, below that a policy's choice
 //   20      __spins ...  auto's budget and processor                  record id
 //   24      __list       auto's heir and stamp                        the algorithm's own 16 bytes
 //   32      __list       record id
@@ -62,14 +62,27 @@ struct mutex_object {
     return *reinterpret_cast<elide::learning*>(reinterpret_cast<char*>(&kind) + 2);
   }
 
-  // Three bits between the two; glibc's own flags lie below.
+  // Six bits between the two (policy.h); glibc's own flags lie below.
   static constexpr unsigned choice_shift = 8;
   [[nodiscard]] unsigned choice() const noexcept {
-    return static_cast<unsigned>(kind) >> choice_shift & (asked | never_elide | always_elide);
+    // Acquire: who sees the index of an algorithm sees that algorithm in chosen_locks.
+    const int now = __atomic_load_n(&kind, __ATOMIC_ACQUIRE);
+    return static_cast<unsigned>(now) >> choice_shift & 0xfcu;
   }
-  // By its creator, or by whoever uses it first: two may write the same.
-  void keep_choice(unsigned chosen) noexcept {
-    __atomic_or_fetch(&kind, static_cast<int>(chosen << choice_shift), __ATOMIC_RELAXED);
+  // Index in chosen_locks; 0, the default, before the mutex was asked for.
+  [[nodiscard]] unsigned chosen_lock() const noexcept { return choice() >> chosen_lock_shift; }
+  [[nodiscard]] bool has_default_lock() const noexcept {
+    return (choice() & ~(never_elide | always_elide)) == asked;
+  }
+  // By its creator, or by whoever uses it first: of several, the first one's choice stays.
+  void keep_choice(const decision& chosen) noexcept {
+    const auto bits = static_cast<int>(unsigned{chosen.setting} << choice_shift);
+    int seen = __atomic_load_n(&kind, __ATOMIC_RELAXED);
+    do {
+      if ((static_cast<unsigned>(seen) >> choice_shift & asked) != 0) return;
+    } while (!__atomic_compare_exchange_n(&kind, &seen, seen | bits, true, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_RELAXED));
+    chosen.taken();
   }
 
   auto_lock& as_auto() noexcept { return *reinterpret_cast<auto_lock*>(this); }

@@ -1,120 +1,117 @@
-// policy.cpp -- L4: reads SYNCOPATE_SITES, finds the sites of locks.
+// policy.cpp -- L4: finds the site of a lock, and so what the lock is to be.
+//
+// Invariants
+//   I1  Sites are complete before `known` counts them; then only their `locks` change.
+//   I2  chosen_locks[i], i > 0, is set before a site that names i is counted.
+// Memory order
+//   [K]  release store of `known` -- synchronizes with [L]
+//   [L]  acquire load of `known`: the sites that it counts are complete (I1, I2).
 
 #include "pthread/policy.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
-#include <link.h>
-#include <unistd.h>
-
+#include "pthread/algorithms.h"
+#include "pthread/policy_sites.h"
 #include "pthread/say.h"
+#include "record/unwind.h"
 
 namespace syncopate::shim {
 
 constinit bool has_policy = false;
+constinit const algorithm* chosen_locks[most_chosen_locks] = {};
 
 namespace {
 
-struct site {
-  bool is_variable;
-  std::uintptr_t start, end;  // in memory
-  std::uint16_t setting;
-};
-constexpr std::size_t most_sites = 256;
-constinit site sites[most_sites];
-constinit std::size_t count = 0;
+constinit policy_table table = {};
+constinit std::atomic<std::size_t> known{0};
 
-// One part of the text, up to the separator or its end.
-struct part {
-  const char* text;
-  std::size_t length;
+bool is_detour(std::uintptr_t at) noexcept {
+  for (std::size_t i = 0; i < table.detour_count; ++i)
+    if (table.detours[i].holds(at)) return true;
+  return false;
+}
 
-  [[nodiscard]] bool is(const char* what) const noexcept {
-    return std::strlen(what) == length && std::memcmp(text, what, length) == 0;
+// The innermost return address that is the program's own. A call at the end of a function returns
+// behind it, hence the 1. The stack is walked only where the caller itself is not the one.
+std::uintptr_t telling(const void* caller) noexcept {
+  const auto direct = reinterpret_cast<std::uintptr_t>(caller);
+  if (direct == 0 || !is_detour(direct - 1)) return direct;
+  std::uint64_t pc[record::stack_depth];
+  const unsigned depth = record::walk_stack(record::find_stack_bounds(), pc);
+  for (unsigned i = 0; i < depth; ++i)
+    if (!is_detour(pc[i] - 1)) return pc[i];
+  return direct;
+}
+
+decision choose(const void* object, const void* caller, char by_code) noexcept {
+  const std::size_t count = known.load(std::memory_order_acquire);  // [L]
+  std::uintptr_t code = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    site& s = table.sites[i];
+    if (s.kind != 'v' && s.kind != by_code) continue;
+    if (s.kind != 'v' && code == 0) code = telling(caller) - 1;
+    if (!s.holds(s.kind == 'v' ? reinterpret_cast<std::uintptr_t>(object) : code)) continue;
+    return {s.setting, &s.locks};
   }
-};
-part take(const char*& at, char separator) noexcept {
-  const char* const start = at;
-  while (*at != '\0' && *at != separator && *at != ';') ++at;
-  const part taken{start, static_cast<std::size_t>(at - start)};
-  if (*at == separator) ++at;
-  return taken;
+  return {asked, nullptr};
 }
 
-// Where a module was loaded, against its link-time addresses.
-struct search {
-  part path;
-  std::uintptr_t bias = 0;
-  bool found = false;
-};
-int look_at(dl_phdr_info* module, std::size_t, void* argument) noexcept {
-  auto& wanted = *static_cast<search*>(argument);
-  char own[4096];
-  const char* name = module->dlpi_name;
-  if (name == nullptr || *name == '\0') {  // the program, or the kernel's own page
-    const ssize_t length = ::readlink("/proc/self/exe", own, sizeof own - 1);
-    if (length <= 0) return 0;
-    own[length] = '\0';
-    name = own;
-  }
-  if (!wanted.path.is(name)) return 0;
-  wanted.bias = module->dlpi_addr;
-  wanted.found = true;
-  return 1;
-}
-
-bool read_setting(part text, std::uint16_t& setting) noexcept {
-  if (text.is("elide=always")) setting = always_elide;
-  else if (text.is("elide=off")) setting = never_elide;
-  else return false;
-  return true;
-}
-
-// Returns false for what is no site. A site of a module that is not loaded is left out.
-bool read_site(const char*& at) noexcept {
-  const part kind = take(at, ',');
-  search module{take(at, ',')};
-  const part start = take(at, ','), end = take(at, ',');
-  site next{};
-  const bool sound = (kind.is("v") || kind.is("c")) && start.length != 0 && end.length != 0 &&
-                     read_setting(take(at, ';'), next.setting);
-  if (*at == ';') ++at;
-  if (!sound) return false;
-  ::dl_iterate_phdr(look_at, &module);
-  if (!module.found || count == most_sites) return true;
-  next.is_variable = kind.is("v");
-  next.start = module.bias + std::strtoull(start.text, nullptr, 16);
-  next.end = module.bias + std::strtoull(end.text, nullptr, 16);
-  sites[count++] = next;
-  return true;
+void say_number(char (&text)[12], std::uint32_t number) noexcept {
+  char* at = text + sizeof text - 1;
+  *at = '\0';
+  do *--at = static_cast<char>('0' + number % 10);
+  while ((number /= 10) != 0);
+  std::memmove(text, at, static_cast<std::size_t>(text + sizeof text - at));
 }
 
 }  // namespace
 
-void read_policy() noexcept {
-  const char* at = std::getenv("SYNCOPATE_SITES");
-  if (at == nullptr) return;
-  while (*at != '\0')
-    if (!read_site(at)) {
-      say({"syncopate: SYNCOPATE_SITES cannot be read; it is written by `syncopate run --policy`"});
-      count = 0;
-      break;
-    }
-  has_policy = count != 0;
+bool is_policy_given(bool elides) noexcept {
+  const char* const text = std::getenv("SYNCOPATE_SITES");
+  return text != nullptr && *text != '\0' && (elides || std::strstr(text, "lock=") != nullptr);
 }
 
-std::uint16_t choose(const void* object, const void* creator) noexcept {
-  for (std::size_t i = 0; i < count; ++i) {
-    const site& s = sites[i];
-    const auto at = reinterpret_cast<std::uintptr_t>(s.is_variable ? object : creator);
-    // A call at the end of a function returns behind it.
-    const std::uintptr_t shift = s.is_variable ? 0 : 1;
-    if (at != 0 && at - shift >= s.start && at - shift < s.end)
-      return static_cast<std::uint16_t>(asked | s.setting);
+void read_policy() noexcept {
+  if (!has_policy) return;
+  const char* const text = std::getenv("SYNCOPATE_SITES");
+  if (text == nullptr) return;
+  if (!read_sites(text, table)) {
+    say({"syncopate: SYNCOPATE_SITES cannot be read; it is written by `syncopate run --policy`"});
+    return;
   }
-  return asked;
+  record::prepare_unwinding();
+  known.store(table.site_count, std::memory_order_release);  // [K]
+}
+
+decision choose_at_first_use(const void* object, const void* caller) noexcept {
+  return choose(object, caller, 'u');
+}
+
+decision choose_at_init(const void* object, const void* caller) noexcept {
+  const decision chosen = choose(object, caller, 'c');
+  return chosen.locks == nullptr && table.waits_for_first_use ? decision{0, nullptr} : chosen;
+}
+
+void report_policy() noexcept {
+  const std::size_t count = known.load(std::memory_order_acquire);  // [L]
+  for (std::size_t i = 0; i < count;) {
+    const site& s = table.sites[i];
+    std::uint32_t locks = 0;  // a name may stand for several sites
+    for (; i < count && std::strcmp(table.sites[i].label, s.label) == 0; ++i)
+      locks += table.sites[i].locks;
+    char number[12];
+    say_number(number, locks);
+    const algorithm& lock = *chosen_locks[s.setting >> chosen_lock_shift];
+    const char* const elides = (s.setting & always_elide) != 0  ? "; elide always"
+                               : (s.setting & never_elide) != 0 ? "; elide off"
+                                                                : "";
+    say({"syncopate: policy: ", s.label, ": locks: ", number, ", each ", lock.name,
+         *lock.wait != '\0' ? ":" : "", lock.wait, elides});
+  }
 }
 
 }  // namespace syncopate::shim

@@ -1,30 +1,59 @@
 // policy.h -- L4: what the user wants of single locks (SYNCOPATE_SITES, written by `syncopate run
-// --policy`): by the variable that a lock is, or by the function that creates it.
+// --policy`): by the variable that a lock is, or by the function that creates or first uses it.
 //
-//   SYNCOPATE_SITES = site;site;...     site = KIND,MODULE,START,END,SETTING
-//   KIND     v  the lock lies in the variable [START, END)
-//            c  its init call returns to [START, END): the function that creates it
-//   MODULE   path of the program or library; START, END: link-time addresses, hexadecimal
-//   SETTING  elide=always | elide=off
+//   SYNCOPATE_SITES = item;item;...     an item is one of
+//     m,PATH                       the program or library that the items behind it are about
+//     v,START,END,SETTINGS,LABEL   a lock that lies in the variable [START, END)
+//     c,START,END,SETTINGS,LABEL   one whose init call returns to [START, END)
+//     u,START,END,SETTINGS,LABEL   one that no init call made: where its first use returns to
+//     w,START,END                  a function that only leads to locks: its caller counts instead
+//   START, END: link-time addresses, hexadecimal. LABEL: what to call the site. SETTINGS: joined by
+//   '+', elide=always | elide=off | lock=NAME[:WAIT]
 //
-// A lock asks once: at its init call, or at its first use. The answer lies in the lock.
+// A lock asks once: at its init call, or at its first use. The answer lies in the lock. All who
+// meet there at the same time take the answer of the first, so no lock has two algorithms.
 #pragma once
 
 #include <cstdint>
 
 namespace syncopate::shim {
 
-// Bits in the place of a lock that its owner gives us; all zero: not asked yet.
-enum choice : std::uint16_t { asked = 4, never_elide = 8, always_elide = 16 };
+struct algorithm;
 
-// Reads the variable. Before that, and without it, there are no sites. By the constructor: modules
-// must be loaded; those that come later are not looked at.
+// Bits in the place of a lock that its owner gives us; all zero: not asked yet. Above them stands
+// which of chosen_locks the lock has.
+enum choice : std::uint16_t { asked = 4, never_elide = 8, always_elide = 16 };
+inline constexpr unsigned chosen_lock_shift = 5;
+inline constexpr unsigned most_chosen_locks = 8;  // the default among them
+
+// Index 0 is what SYNCOPATE_LOCK says; set by ensure_configured().
+extern constinit const algorithm* chosen_locks[most_chosen_locks];
+
+// Whether there is a policy at all; set by ensure_configured(), so before any lock is taken.
+extern constinit bool has_policy;
+// Whether it has anything to say here: about algorithms, or about elision where sections elide.
+bool is_policy_given(bool elides) noexcept;
+
+// Reads the variable. Locks that ask before that keep the default. By the constructor: modules must
+// be loaded; those that come later are not looked at.
 void read_policy() noexcept;
 
-extern constinit bool has_policy;
+// What a lock is to be: bits of choice, and how many locks its site had before; null: no site.
+struct decision {
+  std::uint16_t setting;
+  std::uint32_t* locks;
+  // The lock has taken the setting.
+  void taken() const noexcept {
+    if (locks != nullptr) __atomic_fetch_add(locks, 1, __ATOMIC_RELAXED);
+  }
+};
+// For a lock at `object`, `asked` among the bits. Requires: has_policy.
+// `caller`: where the call returns to; null where that is unknown.
+decision choose_at_first_use(const void* object, const void* caller) noexcept;
+// The same for its init call; no bit where the first use is to be waited for.
+decision choose_at_init(const void* object, const void* caller) noexcept;
 
-// The choice for a lock at `object`, `asked` among its bits; `creator`: return address of its init
-// call, null where that is over. Requires: has_policy.
-std::uint16_t choose(const void* object, const void* creator) noexcept;
+// One line on standard error for each site: how many locks were found there, and what they have.
+void report_policy() noexcept;
 
 }  // namespace syncopate::shim

@@ -90,14 +90,18 @@ bool is_free_for(rwlock_object& o, side which) {
          (o.preference() == rw_preference::readers || !o.ours().contended());
 }
 
+void keep(rwlock_object& o, const decision& chosen) {
+  o.choice = chosen.setting;
+  chosen.taken();
+}
+
 bool elides(pthread_rwlock_t* l, rwlock_object& o, side which, patience how) {
   if (__builtin_expect(!config.elides, 1)) return false;
-  if (has_policy && o.choice == 0) o.choice = choose(l, nullptr);
+  if (has_policy && o.choice == 0) keep(o, choose_at_first_use(l, nullptr));
   if ((o.choice & never_elide) != 0) return false;
   const side other = which == side::write ? side::read : side::write;
   // What excludes the one that this thread runs already, only the lock itself can answer.
-  if (elide::section::active() && elide::section::contains(section_of(l, other)))
-    stop_eliding();
+  if (elide::section::active() && elide::section::contains(section_of(l, other))) stop_eliding();
   // It would wait for itself.
   if (o.ours().exclusive_owner() == machine::self()) return false;
   return enter_section(
@@ -194,10 +198,10 @@ SYNCOPATE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* l) {
   const bool recording = record::enabled;
   const bool contended = recording && o.ours().contended();
   const std::uint32_t id = recording ? o.slot : 0;
+  const std::uint64_t ended = recording ? record::hold_ends(l, contended) : 0;
   if (o.ours().exclusive_owner() == machine::self()) o.ours().unlock();
   else o.ours().unlock_shared();
-  if (recording && (contended || record::current_hold.object == l))
-    record::released(l, id, contended);
+  if (ended != 0) record::released(l, id, contended, ended);
   return 0;
 }
 
@@ -210,7 +214,7 @@ SYNCOPATE_EXPORT int pthread_rwlock_init(pthread_rwlock_t* l,
     return result;
   }
   rwlock_object& o = rwlock_object::of(l);
-  if (has_policy && o.shared == 0) o.choice = choose(l, __builtin_return_address(0));
+  if (has_policy && o.shared == 0) keep(o, choose_at_init(l, __builtin_return_address(0)));
   if (record::enabled && o.shared == 0)
     record::object_created(object_kind::rwlock, 0, l, &o.slot, __builtin_return_address(0));
   return 0;

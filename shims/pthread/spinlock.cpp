@@ -79,11 +79,13 @@ SYNCOPATE_EXPORT int pthread_spin_trylock(pthread_spinlock_t* l) {
 }
 
 SYNCOPATE_EXPORT int pthread_spin_unlock(pthread_spinlock_t* l) {
-  word_of(l).store(free_word, std::memory_order_release);
   const void* const object = const_cast<const int*>(l);
-  if (__builtin_expect(record::enabled, 0) && record::current_hold.object == object)
+  const bool recording = __builtin_expect(record::enabled, 0);
+  const std::uint64_t ended = recording ? record::hold_ends(object, false) : 0;
+  word_of(l).store(free_word, std::memory_order_release);
+  if (ended != 0)
     record::released(object, record::identify(record::object_kind::spinlock, 0, object, nullptr),
-                     true);
+                     true, ended);
   return 0;
 }
 

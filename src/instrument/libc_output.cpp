@@ -1,6 +1,6 @@
 // libc_output.cpp -- L0: input and output inside hardware transactions: they end there, as no
-// machine rolls back what the C library's streams or the system have taken. Otherwise nothing is
-// changed.
+// machine rolls back what the C library's streams or the system have taken. Whoever watches critical
+// sections is told. Otherwise nothing is changed.
 
 // The C library's headers define some of these inline.
 #if !defined(__NO_INLINE__)
@@ -9,16 +9,21 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include "instrument/critical_sections.h"
 #include "instrument/libc_range.h"
 #include "instrument/transaction_memory.h"
 
 namespace syncopate::instrument {
 namespace {
 
-void end_transaction(engine::place where) {
-  if (!by_program(where) || !in_transaction()) return;
+void end_transaction(const char* function, engine::place where) {
+  if (!by_program(where)) return;
+  section_called(function, where);
+  if (!in_transaction()) return;
   const engine_scope inside;
   engine::htm_unfriendly(where);
 }
@@ -30,13 +35,13 @@ using namespace syncopate::instrument;
 
 #define PASS(type, name, parameters, ...)     \
   SYNCOPATE_EXPORT type name parameters {     \
-    end_transaction(SYNCOPATE_CALLER);        \
+    end_transaction(#name, SYNCOPATE_CALLER); \
     return SYNCOPATE_REAL(name)(__VA_ARGS__); \
   }
 // Functions with `...`, by those of theirs that take the list.
 #define PASS_LIST(name, list_name, parameters, last, ...)            \
   SYNCOPATE_EXPORT int name parameters {                             \
-    end_transaction(SYNCOPATE_CALLER);                               \
+    end_transaction(#name, SYNCOPATE_CALLER);                        \
     std::va_list list;                                               \
     va_start(list, last);                                            \
     const int result = SYNCOPATE_REAL(list_name)(__VA_ARGS__, list); \
@@ -47,6 +52,16 @@ using namespace syncopate::instrument;
 PASS(ssize_t, read, (int file, void* to, std::size_t n), file, to, n)
 PASS(ssize_t, write, (int file, const void* from, std::size_t n), file, from, n)
 PASS(int, close, (int file), file)
+PASS(ssize_t, readv, (int file, const iovec* to, int n), file, to, n)
+PASS(ssize_t, writev, (int file, const iovec* from, int n), file, from, n)
+PASS(ssize_t, recv, (int file, void* to, std::size_t n, int flags), file, to, n, flags)
+PASS(ssize_t, send, (int file, const void* from, std::size_t n, int flags), file, from, n, flags)
+PASS(ssize_t, recvmsg, (int file, msghdr* to, int flags), file, to, flags)
+PASS(ssize_t, sendmsg, (int file, const msghdr* from, int flags), file, from, flags)
+PASS(int, fsync, (int file), file)
+PASS(int, fdatasync, (int file), file)
+PASS(std::FILE*, fopen, (const char* path, const char* mode), path, mode)
+PASS(int, fclose, (std::FILE * stream), stream)
 PASS(int, fputs, (const char* text, std::FILE* stream), text, stream)
 PASS(int, puts, (const char* text), text)
 PASS(int, putchar, (int c), c)

@@ -6,6 +6,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "instrument/critical_sections.h"
 #include "instrument/identity.h"
 #include "instrument/libc_range.h"
 #include "instrument/transaction_memory.h"
@@ -32,6 +33,7 @@ static int own_affinity(Function* by_handle, pid_t pid, std::size_t bytes, Mask*
 
 SYNCOPATE_EXPORT int sched_yield() noexcept {
   UNLESS_PROGRAM(sched_yield);
+  section_called("sched_yield", SYNCOPATE_CALLER);
   const engine_scope inside;
   if (in_transaction()) engine::htm_unfriendly(SYNCOPATE_CALLER);
   engine::yield(SYNCOPATE_CALLER);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "instrument/arch.h"
+#include "instrument/critical_sections.h"
 #include "instrument/identity.h"
 #include "instrument/libc_range.h"
 #include "instrument/transaction_memory.h"
@@ -106,6 +107,7 @@ SYNCOPATE_EXPORT long syscall(long number, ...) noexcept {
   const auto* where = SYNCOPATE_CALLER;
   bool answered = false;
   if (by_program(where)) {
+    section_called("syscall", where);
     if (in_transaction()) {
       const engine_scope inside;
       syncopate::engine::htm_unfriendly(where);

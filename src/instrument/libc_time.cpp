@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "instrument/critical_sections.h"
 #include "instrument/identity.h"
 #include "instrument/libc_range.h"
 #include "instrument/transaction_memory.h"
@@ -35,6 +36,7 @@ clockid_t waiting_clock(clockid_t clock) {
 }
 
 void sleep_for(const timespec& how_long, clockid_t clock, engine::place where) {
+  section_called("sleep", where);
   const engine_scope inside;
   if (in_transaction()) engine::htm_unfriendly(where);
   timespec until = to_timespec(engine::nanoseconds(clock));
@@ -109,6 +111,7 @@ SYNCOPATE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec*
     sleep_for(*t, waiting_clock(clock), SYNCOPATE_CALLER);
     return 0;
   }
+  section_called("clock_nanosleep", SYNCOPATE_CALLER);
   const engine_scope inside;
   if (in_transaction()) engine::htm_unfriendly(SYNCOPATE_CALLER);
   const timespec until = t->tv_sec < 0 ? timespec{0, 0} : *t;

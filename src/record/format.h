@@ -42,16 +42,28 @@ struct file_header {  // 4,096 bytes
   char executable[512];         // /proc/self/exe
   char command[2048];           // /proc/self/cmdline, NUL-separated
   std::uint64_t capture_ticks;  // time spent capturing call stacks, all threads (approximate)
-  char reserved[4096 - 2712];
+  char measured[1280];          // JSON that `syncopate record` adds: energy, processor time
+  char reserved[4096 - 3992];
 };
 
-enum class chunk_kind : std::uint32_t { locks = 1, threads, rows, events, stacks, maps };
+enum class chunk_kind : std::uint32_t {
+  locks = 1,
+  threads,
+  rows,
+  events,
+  stacks,
+  maps,
+  sites,  // this and the following: transaction_format.h
+  site_rows,
+  conflicts,
+  unsafe_calls,
+};
 
 struct chunk_header {   // 64 bytes
   std::uint32_t kind;   // chunk_kind
   std::uint32_t bytes;  // whole chunk, header included; a multiple of 4,096
-  std::uint32_t first;  // id of the first item (locks, threads, stacks); owner's thread id (rows,
-                        // events: the index of the thread_entry)
+  std::uint32_t first;  // id of the first item (locks, threads, stacks, sites); else the owner's
+                        // thread id (the index of the thread_entry)
   std::uint32_t used;   // valid items; for maps: valid bytes of text
   std::uint64_t ticks;  // when the chunk was made
   char reserved[40];
@@ -85,7 +97,8 @@ struct thread_entry {                    // 64 bytes; id = chunk.first + index
   std::uint32_t start_stack;             // stack id of pthread_create's caller, 0 when unknown
   std::uint64_t start_ticks, end_ticks;  // end 0: still running when the record ended
   char name[16];
-  std::uint64_t reserved[3];
+  std::uint64_t cpu_ns;  // processor time; 0: unknown, as when the process was killed
+  std::uint64_t reserved[2];
 };
 
 enum class wait_kind : std::uint32_t {
@@ -99,6 +112,7 @@ enum class wait_kind : std::uint32_t {
   futex = 8,       // the program's own FUTEX_WAIT
   elision = 9,     // no wait: counts of elided sections, in a row of their own (elision_count)
   came_last = 10,  // no wait: the thread was the last at an OpenMP barrier
+  release = 11,    // no wait: releases while others waited, and how long they took
 };
 
 // Where a row of kind `elision` has its counts, by index of the histogram; wait_row::waits is how
@@ -129,7 +143,9 @@ struct event {               // 48 bytes
   std::uint16_t weight;      // how many such events this one stands for (>= 1)
   std::uint8_t kind;         // event_kind
   std::uint8_t wait;         // wait_kind (waits), 0 (holds)
-  std::uint64_t reserved[2];
+  // Of some waits that were chosen to be events when they began; else 0: not known.
+  std::uint64_t on_processor;         // how much of it the thread did not sleep: ticks
+  std::uint32_t sleeps, preemptions;  // left the processor by itself, was taken off it
 };
 
 inline constexpr unsigned stack_depth = 30;

@@ -110,7 +110,7 @@ void finish() noexcept {
   enabled = false;  // first: no thread may count on while the remainders are added
   if (local.state != nullptr) flush(*local.state);
   add_remainders();
-  refresh_thread_names();
+  refresh_threads();
   snapshot_maps();
   file_header* h = header.load(std::memory_order_relaxed);
   store(h->last_ticks, machine::ticks());

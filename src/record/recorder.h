@@ -6,8 +6,9 @@
 //                                                  here, where the thread has time)
 //     ... wait, acquire ...
 //     wait_end(w);                                 a few stores into thread-local memory
-//     ... critical section, release ...
-//     released(object, id, contended);             after the release: pending waits are written
+//     ended = hold_ends(object, contended);        before the release
+//     ... release ...
+//     released(object, id, contended, ended);      after the release: pending waits are written
 //                                                  out, and a contended holder's stack is sampled
 //
 // Nothing here allocates, locks, throws, touches errno, or writes to a standard stream. All calls
@@ -17,7 +18,10 @@
 #include <atomic>
 #include <cstdint>
 
+#include <syncopate/machine.h>
+
 #include "record/format.h"
+#include "record/usage.h"
 
 namespace syncopate::record {
 
@@ -75,6 +79,7 @@ struct wait {
   std::uint32_t id = 0, holder = 0, stack = 0;
   std::uint16_t weight = 0;  // 0: not sampled as an event (its row is still exact)
   wait_kind kind = wait_kind::mutex;
+  usage used;  // at its start, then from start to end; zeros where nobody asked
 };
 wait wait_begin(wait_kind, std::uint32_t id, std::uint32_t holder) noexcept;
 // For locks: keeps `w` in thread-local memory until released() or the next wait_begin().
@@ -91,8 +96,15 @@ struct elision_counts {
 };
 void elided(std::uint32_t id, const elision_counts&) noexcept;
 
+// Before a release: the time at which the hold ends; 0 when released() need not be called. The
+// release itself is not part of it: waking a waiter may take longer than the section did.
+inline std::uint64_t hold_ends(const void* object, bool contended) noexcept {
+  return contended || current_hold.object == object ? machine::ticks() : 0;
+}
+
 // After a release by this thread. Requires: the caller no longer holds the lock. Uses `object` as a
-// number only.
-void released(const void* object, std::uint32_t id, bool contended) noexcept;
+// number only. `ended`: what hold_ends() said; 0: now.
+void released(const void* object, std::uint32_t id, bool contended,
+              std::uint64_t ended = 0) noexcept;
 
 }  // namespace syncopate::record

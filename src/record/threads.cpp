@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 
 #include "record/stacks.h"
+#include "record/usage.h"
 
 namespace syncopate::record {
 
@@ -99,6 +100,13 @@ thread_state* register_thread() noexcept {
   return t;
 }
 
+// Another thread's clock of processor time, as the kernel makes ids of them
+// (include/linux/posix-timers_types.h): the complement of its id, then "of a thread" and "as the
+// scheduler counts".
+clockid_t cpu_clock_of(std::uint32_t thread_id) noexcept {
+  return static_cast<clockid_t>(~thread_id << 3 | 4 | 2);
+}
+
 std::uint32_t hash_row(std::uint32_t lock, std::uint32_t kind) noexcept {
   return (lock * 0x9e3779b1u) ^ (kind * 0x85ebca6bu);
 }
@@ -174,14 +182,12 @@ row_slot* find_row(thread_state& t, std::uint32_t lock, std::uint32_t kind) noex
     if (!enlarge_rows(t)) return nullptr;
     s = probe(t, lock, kind);
   }
-  if (kind != 0) {
-    auto* row = next_item<wait_row>(t.row_chunk, chunk_kind::rows, t.index);
-    if (row == nullptr) return nullptr;
-    row->lock = lock;
-    row->kind = kind;
-    publish_item(t.row_chunk);
-    s->row = row;
-  }
+  auto* row = next_item<wait_row>(t.row_chunk, chunk_kind::rows, t.index);
+  if (row == nullptr) return nullptr;
+  row->lock = lock;
+  row->kind = kind;
+  publish_item(t.row_chunk);
+  s->row = row;
   s->lock = lock;
   s->kind = kind;
   s->used = 1;
@@ -205,6 +211,7 @@ void thread_end() noexcept {
   flush(*t);
   current_hold.object = nullptr;
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
+  t->entry->cpu_ns += cpu_time(CLOCK_THREAD_CPUTIME_ID);
   t->entry->end_ticks = machine::ticks();
   threads.running.fetch_sub(1, std::memory_order_relaxed);
   local.state = nullptr;
@@ -223,13 +230,15 @@ std::uint32_t capture_creator() noexcept {
   return t != nullptr ? capture_stack(*t, capture_reason::creation, machine::ticks()) : 0;
 }
 
-// Threads often get their names after they began: asks for those of the threads still running.
-void refresh_thread_names() noexcept {
+// Threads often get their names after they began: asks for those of the threads still running, and
+// for their processor time.
+void refresh_threads() noexcept {
   const std::uint32_t count =
       entries.count() < separate_threads ? entries.count() : separate_threads;
   for (std::uint32_t id = 0; id < count; ++id) {
     thread_entry& e = *entries.at(id);
     if (load(e.end_ticks) != 0) continue;
+    e.cpu_ns += cpu_time(cpu_clock_of(e.thread_id));
     char path[64] = "/proc/self/task/";
     std::memcpy(sys::put_number(path + 16, e.thread_id), "/comm", 6);
     char name[17];

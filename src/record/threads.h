@@ -28,8 +28,7 @@ class event_budget {
   std::uint32_t written_ = 0, candidates_ = 0;
 };
 
-// Where a thread's waits on one (lock, kind) are counted. kind 0: this thread's holds of the lock,
-// which have no row in the file but skipped events all the same.
+// Where a thread's waits on one (lock, kind) are counted; of kind `release`, its holds.
 struct row_slot {
   std::uint32_t lock = 0, kind = 0;
   std::uint32_t used = 0;
@@ -56,6 +55,7 @@ struct thread_state {
   event_budget wait_events, hold_events;
   wait pending[most_pending];
   std::uint32_t pending_count;
+  std::uint32_t usage_turn;            // events that could have asked the kernel (waits.cpp)
   std::uint32_t rows_used, rows_size;  // size: a power of two
   row_slot* rows;
   row_slot first_rows[first_row_slots];
@@ -83,7 +83,7 @@ Item* next_item(own_chunk& own, chunk_kind kind, std::uint32_t owner) noexcept {
 }
 inline void publish_item(own_chunk& own) noexcept { publish(own.chunk->used, own.chunk->used + 1); }
 
-void refresh_thread_names() noexcept;
+void refresh_threads() noexcept;
 void forget_threads() noexcept;
 
 // Writes the pending waits of this thread out (waits.cpp).

@@ -34,15 +34,35 @@ void write_event(thread_state& t, row_slot& row, event e) noexcept {
   publish_item(t.event_chunk);
 }
 
-void write_wait(thread_state& t, const wait& w) noexcept {
-  const std::uint64_t ticks = w.end > w.start ? w.end - w.start : 0;
-  row_slot* slot = find_row(t, w.id, static_cast<std::uint32_t>(w.kind));
-  if (slot == nullptr) return;
-  wait_row& row = *slot->row;
+void count(wait_row& row, std::uint64_t ticks) noexcept {
   ++row.waits;
   row.wait_sum += ticks;
   if (ticks > row.wait_max) row.wait_max = ticks;
   ++row.histogram[bucket(ticks, 64)];
+}
+
+// Whether to ask the kernel about a wait that becomes an event. That takes about 2 us in all, half
+// of it with the lock held; so after a thread's first ones, at one event in eight: 250 a second.
+bool asks_usage(thread_state& t) noexcept {
+  constexpr std::uint32_t first_ones = 64, one_in = 8;
+  const std::uint32_t turn = t.usage_turn++;
+  return turn < first_ones || turn % one_in == 0;
+}
+
+// For how many ticks of the wait its thread had a processor; 0 where that was not asked for.
+std::uint64_t on_processor(const wait& w) noexcept {
+  if (w.used.cpu_ns == 0) return 0;
+  const std::uint64_t ticks = w.end > w.start ? w.end - w.start : 0;
+  const auto used = static_cast<std::uint64_t>(static_cast<double>(w.used.cpu_ns) * 1e-9 *
+                                               static_cast<double>(ticks_per_second));
+  return used < ticks ? used : ticks;
+}
+
+void write_wait(thread_state& t, const wait& w) noexcept {
+  const std::uint64_t ticks = w.end > w.start ? w.end - w.start : 0;
+  row_slot* slot = find_row(t, w.id, static_cast<std::uint32_t>(w.kind));
+  if (slot == nullptr) return;
+  count(*slot->row, ticks);
   if (w.weight == 0 && (ticks < long_wait() || !t.wait_events.allows(w.end))) {
     skip_event(*slot);
     return;
@@ -56,7 +76,9 @@ void write_wait(thread_state& t, const wait& w) noexcept {
                .weight = 0,
                .kind = static_cast<std::uint8_t>(event_kind::wait),
                .wait = static_cast<std::uint8_t>(w.kind),
-               .reserved = {}});
+               .on_processor = on_processor(w),
+               .sleeps = w.used.sleeps,
+               .preemptions = w.used.preemptions});
 }
 
 // Now and then, so that the record of a killed program says when it ended.
@@ -68,24 +90,28 @@ void touch_header(std::uint64_t now) noexcept {
   store(h->last_monotonic_ns, machine::now());
 }
 
-void write_hold(thread_state& t, std::uint32_t id, std::uint64_t since,
-                std::uint64_t now) noexcept {
-  row_slot* slot = find_row(t, id, 0);
+// A contended release: its row, exactly, and the hold that it ended, where the budget allows.
+void write_release(thread_state& t, std::uint32_t id, std::uint64_t since, std::uint64_t ended,
+                   std::uint64_t now) noexcept {
+  row_slot* slot = find_row(t, id, static_cast<std::uint32_t>(wait_kind::release));
   if (slot == nullptr) return;
+  count(*slot->row, now > ended ? now - ended : 0);
   if (!t.hold_events.allows(now)) {
     skip_event(*slot);
     return;
   }
   write_event(t, *slot,
               {.start = since,
-               .end = now,
+               .end = ended,
                .lock = id,
                .stack = capture_stack(t, capture_reason::hold, now),
                .holder = 0,
                .weight = 0,
                .kind = static_cast<std::uint8_t>(event_kind::hold),
                .wait = 0,
-               .reserved = {}});
+               .on_processor = 0,
+               .sleeps = 0,
+               .preemptions = 0});
 }
 
 }  // namespace
@@ -113,8 +139,9 @@ wait wait_begin(wait_kind kind, std::uint32_t id, std::uint32_t holder) noexcept
   if (t->wait_events.allows(w.start)) {
     w.weight = 1;
     w.stack = capture_stack(*t, capture_reason::wait, w.start);
-    // The capture overlaps with the wait; what it took is our cost, not blamed on the lock.
-    if (w.stack != 0) w.start = machine::ticks();
+    if (asks_usage(*t)) w.used = thread_usage();
+    // This overlaps with the wait; what it took is our cost, not blamed on the lock.
+    w.start = machine::ticks();
   }
   return w;
 }
@@ -124,11 +151,15 @@ void wait_end(wait& w, const void* object) noexcept {
   w.end = machine::ticks();
   thread_state* t = local.state;
   if (t == nullptr || local.inside) return;
+  std::uint64_t held = w.end;
+  if (w.used.cpu_ns != 0) {  // two system calls with the lock held: see asks_usage()
+    w.used = thread_usage() - w.used;
+    held = machine::ticks();
+  }
   if (t->pending_count < most_pending) t->pending[t->pending_count++] = w;
   hold_sample& sample = current_hold;
-  if (sample.object == nullptr || sample.object == object ||
-      w.end - sample.since > ticks_per_second)
-    sample = {object, w.end, w.id};
+  if (sample.object == nullptr || sample.object == object || held - sample.since > ticks_per_second)
+    sample = {object, held, w.id};
 }
 
 void wait_end_now(wait& w) noexcept {
@@ -137,15 +168,17 @@ void wait_end_now(wait& w) noexcept {
   entry inside;
   thread_state* t = local.state;
   if (!inside || t == nullptr) return;
+  if (w.used.cpu_ns != 0) w.used = thread_usage() - w.used;
   write_wait(*t, w);
   touch_header(w.end);
 }
 
-void released(const void* object, std::uint32_t id, bool contended) noexcept {
+void released(const void* object, std::uint32_t id, bool contended, std::uint64_t ended) noexcept {
   if (!enabled) return;
   entry inside;
   if (!inside) return;
   const std::uint64_t now = machine::ticks();
+  if (ended == 0) ended = now;
   std::uint64_t since = 0;
   id = known_id(id);
   hold_sample& sample = current_hold;
@@ -153,13 +186,13 @@ void released(const void* object, std::uint32_t id, bool contended) noexcept {
     since = sample.since;
     if (id == 0) id = sample.id;
     sample.object = nullptr;
-    add_hold(id, now - since);
+    add_hold(id, ended > since ? ended - since : 0);
   }
   if (!contended && (local.state == nullptr || local.state->pending_count == 0)) return;
   thread_state* t = this_thread();
   if (t == nullptr) return;
   flush(*t);
-  if (contended) write_hold(*t, id, since, now);
+  if (contended) write_release(*t, id, since, ended, now);
 }
 
 void elided(std::uint32_t id, const elision_counts& of) noexcept {

@@ -34,12 +34,14 @@ void find_own_stack(transaction* tx) noexcept {
   if (__builtin_expect((may_run & has_no_abort) != 0 || (may_run & instrumented_code) == 0, 1)) {
     tx->how = mode::alone;
     tx->ops = &alone_operations;
+    observer::attempts(tx);
     return (may_run & uninstrumented_code ? run_uninstrumented : run_instrumented) |
            save_live_variables;
   }
   tx->how = mode::alone_undo;
   tx->ops = &alone_undo_operations;
   find_own_stack(tx);
+  observer::attempts(tx);
   return run_instrumented | save_live_variables;
 }
 
@@ -51,6 +53,7 @@ void find_own_stack(transaction* tx) noexcept {
   tx->how = mode::optimistic;
   tx->ops = now.optimistic.load(std::memory_order_relaxed);
   find_own_stack(tx);
+  observer::attempts(tx);
   return tx->ops->begin(tx);
 }
 
@@ -167,7 +170,7 @@ u32 begin_inside(transaction* tx, u32 properties, const registers& where) noexce
     ++tx->depth;
     return run_uninstrumented | save_live_variables;
   }
-  if ((properties & instrumented_code) == 0) become_irrevocable(tx);
+  if ((properties & instrumented_code) == 0) become_irrevocable(tx, nullptr, where.resume_at);
   if ((properties & has_no_abort) != 0 || (properties & instrumented_code) == 0) {
     ++tx->depth;
     return path_inside(tx, properties);
@@ -234,6 +237,7 @@ u32 begin(u32 properties, const registers& where) noexcept {
   if (__builtin_expect(tx == nullptr || tx->depth != 0, 0)) return begin_unusual(properties, where);
   tx->depth = 1;
   tx->properties = properties;
+  observer::began(tx, where);
   const address regime_word = now.enter(tx);
   if (regime_word == regime::solo_of(tx)) {
     if ((properties & has_no_abort) == 0) tx->where = where;
@@ -248,9 +252,11 @@ u32 begin(u32 properties, const registers& where) noexcept {
 void commit() noexcept {
   transaction* const tx = current;
   if (__builtin_expect(--tx->depth != 0, 0)) return leave_inner(tx);
+  observer::commits(tx);
   if (tx->how == mode::optimistic && __builtin_expect(!tx->ops->commit(tx), 0))
     restart(tx, cause::commit_conflict);
   if (__builtin_expect(tx->how == mode::hardware, 0)) commit_in_hardware(tx);
+  observer::committed(tx);
   finish(tx);
 }
 
@@ -261,6 +267,7 @@ void restart(transaction* tx, cause why) noexcept {
   }
   tx->ops = now.optimistic.load(std::memory_order_relaxed);
   ++tx->counts.restarts[static_cast<unsigned>(why)];
+  observer::aborted(tx, why);
   ++tx->attempts;
   roll_back_all(tx);
   give_up_regime(tx);
@@ -276,6 +283,7 @@ void retry(transaction* tx) noexcept {
   if (tx->how == mode::alone || (!tx->checkpoints.empty() && tx->checkpoints[0].how == mode::alone))
     fail("retry in a transaction that cannot roll back");
   ++tx->counts.restarts[static_cast<unsigned>(cause::retry)];
+  observer::aborted(tx, cause::retry);
   if (tx->how == mode::optimistic) tx->ops = now.optimistic.load(std::memory_order_relaxed);
   for (const block& b : tx->allocated) tx->reads.drop(reinterpret_cast<address>(b.at), b.size);
   roll_back_all(tx);
@@ -294,6 +302,7 @@ void cancel(transaction* tx, bool outermost) noexcept {
     cancel_inner(tx);
   if (tx->how == mode::alone || (!tx->checkpoints.empty() && tx->checkpoints[0].how == mode::alone))
     fail("a transaction that cannot roll back was canceled");
+  observer::canceled(tx);
   roll_back_all(tx);
   give_up_regime(tx);
   if (tx->attempts != 0) contention::after_success(tx);
@@ -303,7 +312,8 @@ void cancel(transaction* tx, bool outermost) noexcept {
   syncopate_tm_resume(&where, abort_transaction | restore_live_variables);
 }
 
-void become_irrevocable(transaction* tx) noexcept {
+void become_irrevocable(transaction* tx, const void* called, const void* from) noexcept {
+  observer::calls_unsafe(tx, called, from);
   switch (tx->how) {
     case mode::idle:
     case mode::alone: return;

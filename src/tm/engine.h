@@ -29,8 +29,9 @@ void commit() noexcept;
 // Rolls everything back and begins again once something that the transaction read has changed.
 [[noreturn]] void retry(transaction* tx) noexcept;
 
-// When this returns, the transaction runs alone and cannot roll back.
-void become_irrevocable(transaction* tx) noexcept;
+// When this returns, the transaction runs alone and cannot roll back. For those who watch: the
+// program, at the return address `from`, wants to call `called` (null: it does not say what).
+void become_irrevocable(transaction* tx, const void* called, const void* from) noexcept;
 
 // A number that no other transaction has. Requires: one runs.
 u64 identity(transaction* tx) noexcept;

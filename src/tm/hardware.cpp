@@ -36,6 +36,7 @@ bool start_in_hardware(transaction* tx) noexcept {
       tx->ops = &alone_operations;
       return true;
     }
+    observer::left_hardware(tx, status);
     if (status.why == machine::htm::cause::explicit_ && status.code != not_now) break;
     if (!status.may_retry && status.why != machine::htm::cause::explicit_) break;
   }

@@ -28,6 +28,7 @@ pthread_key_t key;
 // At the end of a thread.
 void detach(void* descriptor) {
   auto* const tx = static_cast<transaction*>(descriptor);
+  observer::thread_ended(tx);
   pthread_mutex_lock(&list_guard);
   tx->in_use = false;
   pthread_mutex_unlock(&list_guard);

@@ -8,6 +8,7 @@
 #include "tm/parts/limbo.h"
 #include "tm/parts/value_log.h"
 #include "tm/parts/write_set.h"
+#include "tm_observer.h"
 
 #include <atomic>
 
@@ -115,6 +116,7 @@ struct alignas(64) transaction {
   u32 waits_since = 0, unlogged_before = 0;  // regime::start_waiting()
   limbo deferred;
   statistics counts;
+  [[no_unique_address]] mutable observer::notes observed;
 
   // ---- what other threads look at --------------------------------------------------------------
   // The epoch in which the running transaction began; 0: none runs, or it has the mutex.

@@ -40,6 +40,7 @@ class RecordBuilder:
         self.rows: dict[int, list[bytes]] = {}
         self.events: dict[int, list[bytes]] = {}
         self.maps = ""
+        self.measured = ""
         self.version = 1
         self.magic = b"SYNCREC1"
 
@@ -54,11 +55,13 @@ class RecordBuilder:
         )  # fmt: skip
         return len(self.locks)
 
-    def thread(self, thread_id, name="worker", start=None, end=None, stack=0) -> int:
+    def thread(self, thread_id, name="worker", start=None, end=None, stack=0, cpu=0) -> int:
         """Adds a thread; returns its index, from 0 on."""
         start = self.start if start is None else start
         end = self.end if end is None else end
-        self.threads.append(struct.pack("<IIQQ16s24x", thread_id, stack, start, end, name.encode()))
+        self.threads.append(
+            struct.pack("<IIQQ16sQ16x", thread_id, stack, start, end, name.encode(), cpu)
+        )
         return len(self.threads) - 1
 
     def stack(self, *addresses: int) -> int:
@@ -79,12 +82,18 @@ class RecordBuilder:
         packed = struct.pack("<IIQQQ64I", lock, 9, counts[0] + counts[1], 0, 0, *padded)
         self.rows.setdefault(thread, []).append(packed)
 
-    def event(self, thread, kind, lock, start, end, stack=0, holder=0, weight=1, wait=0) -> None:
-        packed = struct.pack("<QQIIIHBB16x", start, end, lock, stack, holder, weight, kind, wait)
+    def event(
+        self, thread, kind, lock, start, end, stack=0, holder=0, weight=1, wait=0, used=(0, 0, 0)
+    ) -> None:
+        numbers = (start, end, lock, stack, holder, weight, kind, wait, *used)
+        packed = struct.pack("<QQIIIHBBQII", *numbers)
         self.events.setdefault(thread, []).append(packed)
 
-    def wait(self, thread, lock, start, end, stack=0, holder=0, weight=1, kind=1) -> None:
-        self.event(thread, 1, lock, start, end, stack, holder, weight, kind)
+    def wait(
+        self, thread, lock, start, end, stack=0, holder=0, weight=1, kind=1, used=(0, 0, 0)
+    ) -> None:
+        """`used`: ticks on a processor, sleeps, preemptions; (0, 0, 0): not known."""
+        self.event(thread, 1, lock, start, end, stack, holder, weight, kind, used)
 
     def hold(self, thread, lock, start, end, stack=0, weight=1) -> None:
         self.event(thread, 2, lock, start, end, stack, 0, weight, 0)
@@ -111,10 +120,12 @@ class RecordBuilder:
         body = b"".join(chunks)
         elapsed = (self.end - self.start) * self.ns_per_tick
         header = struct.pack(
-            "<8sIIQIIQQQQQII32s32s512s2048sQ", self.magic, self.version, 4096, 4096 + len(body),
-            4242, 4241, self.start, 10**9, 1_790_000_000 * 10**9, self.end, 10**9 + elapsed,
+            "<8sIIQIIQQQQQII32s32s512s2048sQ1280s",
+            self.magic, self.version, 4096, 4096 + len(body), 4242, 4241, self.start, 10**9,
+            1_790_000_000 * 10**9, self.end, 10**9 + elapsed,
             self.flags, 2, self.lock_name.encode(), self.wait_name.encode(),
             self.command[0].encode(), "\0".join(self.command).encode(), 0,
+            self.measured.encode(),
         )  # fmt: skip
         return header.ljust(4096, b"\0") + body
 

@@ -19,7 +19,7 @@ STRUCTS = {
         recordfile.FILE_HEADER,
         "magic version header_bytes bytes_used process_id parent_id start_ticks start_monotonic_ns"
         " start_realtime_ns last_ticks last_monotonic_ns flags processors lock wait executable"
-        " command capture_ticks",
+        " command capture_ticks measured",
     ),
     "chunk_header": (recordfile.CHUNK_HEADER, "kind bytes first used ticks"),
     "lock_entry": (
@@ -27,10 +27,24 @@ STRUCTS = {
         "address object type flags create_stack first_stack reserved created_ticks destroyed_ticks"
         " acquisitions hold_samples hold_sum hold_max hold_histogram",
     ),
-    "thread_entry": (recordfile.THREAD_ENTRY, "thread_id start_stack start_ticks end_ticks name"),
+    "thread_entry": (
+        recordfile.THREAD_ENTRY,
+        "thread_id start_stack start_ticks end_ticks name cpu_ns",
+    ),
     "wait_row": (recordfile.WAIT_ROW, "lock kind waits wait_sum wait_max histogram"),
-    "event": (recordfile.EVENT, "start end lock stack holder weight kind wait"),
+    "event": (
+        recordfile.EVENT,
+        "start end lock stack holder weight kind wait on_processor sleeps preemptions",
+    ),
     "stack_entry": (recordfile.STACK_ENTRY, "hash depth reserved pc"),
+    "site_entry": (recordfile.SITE_ENTRY, "address first_stack"),
+    "site_row": (
+        recordfile.SITE_ROW,
+        "address site most_retries started committed canceled hardware aborts alone waited run"
+        " wasted run_alone measured reads writes most_reads most_writes",
+    ),
+    "conflict_row": (recordfile.CONFLICT_ROW, "address site winner cause stack times"),
+    "unsafe_row": (recordfile.UNSAFE_ROW, "from called site stack times switches"),
 }
 WIDTHS = {"Q": 8, "I": 4, "H": 2, "B": 1}
 
@@ -52,7 +66,7 @@ def offsets(layout: str) -> list[int]:
 
 
 def test_layouts_match_the_header(tmp_path):
-    lines = ['#include "record/format.h"', "#include <cstddef>", "#include <cstdio>",
+    lines = ['#include "record/transaction_format.h"', "#include <cstddef>", "#include <cstdio>",
              "using namespace syncopate::record;", "int main() {"]  # fmt: skip
     for struct, (_, names) in STRUCTS.items():
         lines.append(f'  std::printf("{struct} size %zu\\n", sizeof({struct}));')
@@ -73,6 +87,7 @@ def test_layouts_match_the_header(tmp_path):
     said = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
     theirs = {tuple(line.split()[:2]): int(line.split()[2]) for line in said[:-2]}
     sizes = {1: "lock_entry", 2: "thread_entry", 3: "wait_row", 4: "event", 5: "stack_entry"}
+    sizes |= {7: "site_entry", 8: "site_row", 9: "conflict_row", 10: "unsafe_row"}
     for kind, struct in sizes.items():
         assert theirs[struct, "size"] == recordfile.ITEM_BYTES[kind] == STRUCTS[struct][0].size
     assert theirs["file_header", "size"] == recordfile.HEADER_BYTES

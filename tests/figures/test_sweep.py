@@ -6,7 +6,9 @@ import stat
 
 import pytest
 from conftest import made_up_points
-from sweep import Checkpoint, Point, Refusal, Setting, duration, of_report, run_point, sweep
+from sweep import Checkpoint, Point, Refusal, Setting, duration, run_point, sweep
+
+from syncopate.bench.onerun import of_report
 
 POINTS = made_up_points(quick=False)
 
@@ -123,6 +125,30 @@ def test_another_program_or_machine_starts_over(setting, tmp_path, changed, forg
     sweep(POINTS, setting, Checkpoint(kept), runner)
     assert runner.ran == POINTS
     assert len(Checkpoint(kept).runs) == len(POINTS), "the old results are dropped"
+
+
+def test_points_that_are_run_elsewhere(setting, tmp_path, capsys):
+    """In any order; what fails there is told, not kept, and not run here."""
+    kept = tmp_path / "kept.jsonl"
+    sweep(POINTS[:1], setting, Checkpoint(kept), Runner())
+    asked = []
+
+    def many(function, runs):
+        assert function.__module__ == "syncopate.bench.onerun", "workers can import it"
+        asked.extend(runs)
+        for number, (key, (command, machine, limit)) in enumerate(reversed(runs.items())):
+            assert command[0].endswith("made_up.simulated") and limit == setting.limit
+            assert machine == str(setting.machine_file())
+            yield key, "its worker died" if number == 0 else {"operations": int(command[-1])}
+
+    here = Runner()
+    runs = sweep(POINTS, setting, Checkpoint(kept), here, many)
+    assert here.ran == []
+    assert len(asked) == 3
+    assert [run.get("operations") for run in runs] == [100, 2, 1, None]
+    assert runs[3] == POINTS[3].place() | {"error": "its worker died"}
+    assert len(Checkpoint(kept).runs) == 3
+    assert "[1/3] slow 2: its worker died" in capsys.readouterr().err
 
 
 def test_another_library_starts_over(setting, tmp_path, monkeypatch):

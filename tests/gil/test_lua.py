@@ -9,8 +9,23 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "workloads" / "lua"
-SMALL = {"while": 200, "iterator": 200, "is": 300, "cg": 40, "ft": 8, "strings": 60}
+SMALL = {
+    "while": 200,
+    "iterator": 200,
+    "is": 300,
+    "cg": 40,
+    "ft": 8,
+    "bt": 4,
+    "sp": 4,
+    "lu": 10,
+    "mg": 4,
+    "strings": 60,
+    "alloc": 60,
+    "collect": 10,
+    "http": 4,
+}
 MODES = ["gil", "htm:1", "htm:16", "paper", "dynamic"]
+REMOVALS = ["heap", "lines", "debt", "objects", "strings", "numbers", "collector"]
 
 
 @pytest.fixture(scope="session")
@@ -26,15 +41,19 @@ def lua() -> Path:
     return folder / "bin"
 
 
-def run(lua: Path, machine: str, mode: str, script: Path, *arguments: object) -> str:
-    """What the program prints."""
-    environment = os.environ | {
-        "SYNCOPATE_GIL": mode,
-        "SYNCOPATE_QUIET": "1",
-        "SYNCOPATE_MACHINES": str(ROOT / "machines"),
-        "SYNCOPATE_MACHINE": "zec12-12c",
-        "SYNCOPATE_EMULATED": "yield=500",
-    }
+def run(lua: Path, machine: str, mode: str, script: Path, *arguments: object, **more: str) -> str:
+    """What the program prints. more: further environment variables."""
+    environment = (
+        os.environ
+        | more
+        | {
+            "SYNCOPATE_GIL": mode,
+            "SYNCOPATE_QUIET": "1",
+            "SYNCOPATE_MACHINES": str(ROOT / "machines"),
+            "SYNCOPATE_MACHINE": "zec12-12c",
+            "SYNCOPATE_EMULATED": "yield=500",
+        }
+    )
     program = lua / ("lua-mt" if machine == "native" else f"lua-mt.{machine}")
     command = [str(program), script.name, *(str(a) for a in arguments)]
     done = subprocess.run(
@@ -73,3 +92,45 @@ def test_threads_with_errors_coroutines_and_a_collector(lua, machine, mode):
     script = Path(__file__).parent / "lua" / "threads.lua"
     turns = 1000 if machine == "native" else 200
     assert run(lua, machine, mode, script, 4, turns).split() == ["ok"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", ["native", "emulated"])
+@pytest.mark.parametrize("removed", ["none", *REMOVALS])
+def test_each_conflict_removal_alone(lua, machine, removed):
+    """With a collection whenever Lua would begin one, and with few of them."""
+    script = Path(__file__).parent / "lua" / "threads.lua"
+    turns = 500 if machine == "native" else 100
+    for heap in ("0", "8"):
+        more = {"LUA_MT_REMOVE": removed, "LUA_MT_HEAP": heap}
+        assert run(lua, machine, "htm:16", script, 4, turns, **more).split() == ["ok"], heap
+
+
+@pytest.mark.long
+def test_the_collector_counts_what_threads_have_allocated(lua):
+    """Sums of what threads count for themselves are Lua's: memory comes back, whoever made it."""
+    script = Path(__file__).parent / "lua" / "memory.lua"
+    for removed in ("none", "all", "debt", "objects"):
+        more = {"LUA_MT_REMOVE": removed}
+        assert run(lua, "native", "dynamic", script, 4, **more).split() == ["ok"], removed
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("LUA_MT_REMOVE", "heap,walls", "'walls' is not one of all, none, heap, lines,"),
+        ("LUA_MT_LINE", "100", "'100' is not a power of two"),
+        ("LUA_MT_LINE", "8", "'8' is not a number from 16 to 256"),
+        ("LUA_MT_HEAP", "much", "'much' is not a number from 0 to 4096"),
+    ],
+)
+def test_bad_variables_are_told(lua, name, value, told):
+    command = [str(lua / "lua-mt"), "-e", "print(1)"]
+    done = subprocess.run(
+        command, capture_output=True, env=os.environ | {name: value}, text=True, check=False
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"lua-mt: {name}: {told}")
+    assert done.stdout == ""

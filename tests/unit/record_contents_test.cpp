@@ -280,6 +280,35 @@ TEST(Record, ObjectsWithoutASlotAreFoundByAddressAndKind) {
   EXPECT_EQ(c.rows[0].item.waits, 1u);
 }
 
+TEST(Record, AReleaseHasARowAndIsNoPartOfTheHold) {
+  scratch dir;
+  const int status = in_child([&] {
+    static object one;
+    if (!record::start(dir.file().c_str(), "auto", "park")) return 1;
+    one.counted();  // starts the sample of a hold
+    const std::uint64_t ended = record::hold_ends(&one, true);
+    if (ended == 0) return 2;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // waking somebody
+    record::released(&one, one.slot, true, ended);
+    if (record::hold_ends(&one, false) != 0) return 3;  // no sample: nothing to tell
+    record::finish();
+    return 0;
+  });
+  ASSERT_EQ(status, 0);
+  const contents c = read_record(dir.file());
+  ASSERT_EQ(c.rows.size(), 1u);
+  const record::wait_row& row = c.rows[0].item;
+  EXPECT_EQ(row.kind, static_cast<std::uint32_t>(record::wait_kind::release));
+  EXPECT_EQ(row.waits, 1u);
+  ASSERT_EQ(c.locks.size(), 2u);
+  EXPECT_EQ(c.locks.at(1).hold_samples, 1u);
+  EXPECT_EQ(c.waits(1), 0u);
+  ASSERT_EQ(c.events.size(), 1u);
+  const record::event& hold = c.events[0].item;
+  EXPECT_EQ(hold.end - hold.start, c.locks.at(1).hold_sum);  // not its end plus 20 ms
+  EXPECT_GT(row.wait_sum, 0u);
+}
+
 TEST(Record, ObjectsWhoseMemoryIsGoneDoNotHurtTheEnd) {
   scratch dir;
   const int status = in_child([&] {
@@ -324,7 +353,8 @@ TEST(Record, ThreadsAreAnnouncedNamedAndEnded) {
   const contents c = read_record(dir.file());
   EXPECT_EQ(c.threads.size(), 2048u);
   std::uint64_t waits = 0;
-  for (const auto& row : c.rows) waits += row.item.waits;
+  for (const auto& row : c.rows)
+    if (contents::is_wait(row.item)) waits += row.item.waits;
   EXPECT_EQ(waits, 3000u);
   unsigned running = 0, with_creator = 0;
   for (const auto& [id, t] : c.threads) {

@@ -54,8 +54,12 @@ struct contents {
   std::uint64_t waits(std::uint32_t lock) const {
     std::uint64_t sum = 0;
     for (const auto& r : rows)
-      if (r.item.lock == lock) sum += r.item.waits;
+      if (r.item.lock == lock && is_wait(r.item)) sum += r.item.waits;
     return sum;
+  }
+  // Not of a release, which has rows of its own.
+  static bool is_wait(const record::wait_row& row) {
+    return row.kind != static_cast<std::uint32_t>(record::wait_kind::release);
   }
 };
 

@@ -174,9 +174,9 @@ def test_help_names_presets_and_options(name):
         assert preset in done.stdout
 
 
-def compare(*words: object) -> subprocess.CompletedProcess:
-    """bench/stamp_compare.py on this build."""
-    command = [sys.executable, ROOT / "bench" / "stamp_compare.py", "--build", BUILD]
+def compare(*words: object, script="stamp_compare") -> subprocess.CompletedProcess:
+    """bench/stamp_compare.py, or another script of bench/, on this build."""
+    command = [sys.executable, ROOT / "bench" / f"{script}.py", "--build", BUILD]
     return subprocess.run(
         [*map(str, command), *map(str, words)],
         capture_output=True,
@@ -202,10 +202,21 @@ def test_comparison(tmp_path):
     assert done.stdout.count("geometric mean") == 4
 
 
+@pytest.mark.skipif(not HAS_TM, reason="needs a compiler with -fgnu-tm")
+def test_abort_rates(tmp_path):
+    out, libitm = tmp_path / "out.json", Path(os.environ["SYNCOPATE_NATIVE"]) / "lib" / "tm"
+    words = ["--libitm", libitm, "--programs", "ssca2", "--algorithms", "norec,irrevocable"]
+    done = compare(*words, "--preset", "tiny", "--json", out, script="stamp_aborts")
+    assert done.returncode == 0, done.stderr
+    counts = json.loads(out.read_text())["counts"]["2"]["ssca2"]
+    assert counts["norec"]["alone"] == 0 < counts["norec"]["commits"]
+    assert counts["irrevocable"]["alone"] == counts["irrevocable"]["commits"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--variants", "nosuch"], "no variant is called 'nosuch'"),
+        (["--variants", "nosuch"], "no variant 'nosuch'; it has sequential, lock"),
         (["--variants", "tm:auto"], "tm:auto: needs --libitm"),
         (["--programs", "nosuch"], "no program is called 'nosuch'; there are bayes, genome"),
         (["--libitm", "/nowhere"], "there is no /libitm.so.1"),

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "instrument/critical_sections.h"
 #include "instrument/identity.h"
 #include "instrument/names.h"
 #include "instrument/pthread/callers.h"
@@ -171,6 +172,7 @@ int start_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*ro
     engine::access(at(handle), sizeof *handle, engine::kind::write, where);
   });
   *handle = handle_of(*r);  // before the thread runs: it may read it
+  section_called("pthread_create", where);
   const engine::place maker = program_caller(where);
   on_engine([&] { engine::spawn(thread_entry, r, conditions.stack, maker); });
   return 0;
@@ -178,6 +180,7 @@ int start_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*ro
 
 int join_thread(pthread_t thread, void** result, const machine::deadline* until,
                 engine::place where) {
+  section_called("pthread_join", where);
   // What is kept of threads here is not rolled back.
   if (in_transaction()) on_engine([&] { engine::htm_unfriendly(where); });
   thread_record* const r = find_record(thread);

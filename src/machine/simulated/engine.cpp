@@ -5,6 +5,7 @@
 // which they were begun; what an access costs includes the queue for its line.
 #include "instrument/engine.h"
 
+#include "sections.h"
 #include "world.h"
 
 #include <cstring>
@@ -22,6 +23,8 @@ namespace {
 inline void charge(world& w, thread& me, address at, std::size_t bytes, use what, place where) {
   if (w.htm.any()) [[unlikely]]
     w.htm.at_place(where);
+  if (watched_sections != nullptr) [[unlikely]]
+    watched_sections->accessed(me, at, bytes, what, where);
   ++me.accesses;
   const cycles begun = me.clock;
   const cycles done = w.memory.access(me.processor, at, bytes, what, begun);
@@ -167,6 +170,7 @@ void fence(std::memory_order order, place) {
 
 void allocated(address at, std::size_t bytes, place where) {
   instrument::note_allocation(at, bytes, where);
+  if (watched_sections != nullptr) watched_sections->allocated(at, bytes);
 }
 
 void freed(address at, std::size_t, place where) { instrument::note_free(at, where); }

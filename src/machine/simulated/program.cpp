@@ -1,4 +1,5 @@
 // program.cpp -- L0: engine.h's program and threads, on the simulated machine.
+#include "sections.h"
 #include "world.h"
 
 #include <cinttypes>
@@ -60,6 +61,7 @@ void say_and_report(world& w) {
     std::fprintf(stderr, "simulated time: %.9f s (machine %s)\n", all.seconds(),
                  all.machine.c_str());
   if (simulated::report != nullptr) simulated::report(all);
+  report_sections();
 }
 
 }  // namespace
@@ -74,6 +76,7 @@ int run(int (*program)()) {
 
   thread& main = make_thread(w, &run_main, reinterpret_cast<void*>(program), 0);
   add_foreign_load(w);
+  watch_sections(w.machine);
   w.schedule.run(main);
   say_and_report(w);
   return w.exit_status;

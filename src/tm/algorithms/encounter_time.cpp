@@ -48,6 +48,7 @@ struct encounter_time : in_place<encounter_time> {
       const u64 seen = record.load(std::memory_order_acquire);  // [A]
       if (__builtin_expect(is_owned(seen), 0)) {
         if (seen == owned_by(tx)) return peek(at);
+        observer::loses(tx, reinterpret_cast<address>(at), owner_of(seen));
         restart(tx, cause::read_conflict);
       }
       const T value = peek(at);
@@ -58,17 +59,24 @@ struct encounter_time : in_place<encounter_time> {
         continue;
       }
       if (__builtin_expect(record.load(std::memory_order_relaxed) != seen, 0)) continue;  // [V]
-      if (__builtin_expect(!note_read(tx, record), 0)) restart(tx, cause::memory);
+      if (__builtin_expect(!note_read(tx, record, reinterpret_cast<address>(at)), 0))
+        restart(tx, cause::memory);
       return value;
     }
   }
   [[gnu::always_inline]] static void own(address a, transaction* tx) {
     orec& record = orec_of(a);
     const u64 seen = record.load(std::memory_order_relaxed);
-    if (seen != owned_by(tx)) acquire(record, seen, tx);
+    if (seen == owned_by(tx)) return;
+    observer::wants(tx, a);
+    acquire(record, seen, tx);
+  }
+  [[noreturn]] static void lose(u64 seen, transaction* tx) {
+    observer::loses_wanted(tx, owner_of(seen));
+    restart(tx, cause::write_conflict);
   }
   [[gnu::noinline]] static void acquire(orec& record, u64 seen, transaction* tx) {
-    if (is_owned(seen)) restart(tx, cause::write_conflict);
+    if (is_owned(seen)) lose(seen, tx);
     tx->writing.store(true, std::memory_order_relaxed);  // [W]
     owned_orec* const entry = tx->owned.push();
     if (entry == nullptr) restart(tx, cause::memory);
@@ -76,7 +84,7 @@ struct encounter_time : in_place<encounter_time> {
     if (!record.compare_exchange_strong(seen, owned_by(tx), std::memory_order_seq_cst,  // [O]
                                         std::memory_order_relaxed)) {
       tx->owned.pop();
-      restart(tx, cause::write_conflict);
+      lose(seen, tx);
     }
     // Its version may be newer than the snapshot, and what was read before may be stale. The record
     // itself may have been read: then its version must not be.
@@ -85,8 +93,11 @@ struct encounter_time : in_place<encounter_time> {
     extend(tx, cause::write_conflict);
   }
   static bool has_read(const orec& record, const transaction* tx) {
-    for (const orec* r : tx->read_orecs)
-      if (r == &record) return true;
+    for (orec* const& r : tx->read_orecs) {
+      if (r != &record) continue;
+      observer::loses_read(tx, static_cast<std::size_t>(&r - tx->read_orecs.begin()), nullptr);
+      return true;
+    }
     return false;
   }
 
@@ -114,6 +125,7 @@ struct encounter_time : in_place<encounter_time> {
     if (tx->owned.empty()) return true;
     const u64 version = commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;  // [C]
     if (version != tx->snapshot + 1 && !reads_are_valid(tx)) return false;
+    observer::publishes(tx);
     release_orecs(tx, version);
     tx->writing.store(false, std::memory_order_release);
     wait_for_older(tx, version, true);
@@ -122,6 +134,7 @@ struct encounter_time : in_place<encounter_time> {
 
   static bool has_changed(const transaction* tx) { return records_have_changed(tx); }
   static void roll_back(transaction* tx) {
+    if (!tx->owned.empty()) observer::publishes(tx);
     tx->undo.undo(0, tx->stack_begin - tx->stack_extent, tx->stack_begin);
     // With new versions: a load between a store and its undoing must find the record changed.
     if (!tx->owned.empty()) {

@@ -63,8 +63,10 @@ struct lazy : redo<lazy> {
                              is_owned(seen) || tx->read_orecs.is_full(),
                          0))
       return read_memory(at, tx);
-    if (tx->read_orecs.empty() || tx->read_orecs.back() != &record)
+    if (tx->read_orecs.empty() || tx->read_orecs.back() != &record) {
       tx->read_orecs.push_unchecked(&record);
+      if (!observer::reads(tx, reinterpret_cast<address>(at))) restart(tx, cause::memory);
+    }
     return value;
   }
   template <class T>
@@ -86,7 +88,8 @@ struct lazy : redo<lazy> {
                              is_owned(seen),
                          0))
       value = read_slow(at, tx);
-    if (__builtin_expect(!note_read(tx, record), 0)) restart(tx, cause::memory);
+    if (__builtin_expect(!note_read(tx, record, reinterpret_cast<address>(at)), 0))
+      restart(tx, cause::memory);
     return value;
   }
   template <class T>
@@ -118,6 +121,7 @@ struct lazy : redo<lazy> {
     const u64 version = commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;  // [C]
     const bool valid = version == tx->snapshot + 1 || reads_are_valid_at_commit(tx);
     if (valid) {
+      observer::publishes(tx);
       tx->writes.write_back();
       release_orecs(tx, version);
     } else {

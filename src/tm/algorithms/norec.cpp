@@ -53,7 +53,10 @@ u64 even_sequence() noexcept {
   for (;;) {
     const u64 now = even_sequence();
     for (const logged_value& entry : tx->reads)
-      if (entry.at.value() != entry.value && !may_change(tx, entry.at.where())) restart(tx, why);
+      if (entry.at.value() != entry.value && !may_change(tx, entry.at.where())) {
+        observer::loses(tx, entry.at.where(), nullptr);
+        restart(tx, why);
+      }
     std::atomic_thread_fence(std::memory_order_acquire);              // [V]
     if (sequence.load(std::memory_order_relaxed) == now) return now;  // [V]
   }
@@ -123,6 +126,7 @@ struct norec : redo<norec> {
                                              std::memory_order_relaxed))  // validated next
       tx->snapshot = validate(tx, cause::commit_conflict);
     std::atomic_thread_fence(std::memory_order_release);  // [L]
+    observer::publishes(tx);
     tx->writes.write_back();
     sequence.store(tx->snapshot + 2, std::memory_order_release);  // [W]
     return true;

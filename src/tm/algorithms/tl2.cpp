@@ -32,9 +32,12 @@ struct tl2 : redo<tl2> {
     std::atomic_thread_fence(std::memory_order_acquire);  // [V]
     if (__builtin_expect(is_owned(seen) || version_of(seen) > tx->snapshot ||
                              record.load(std::memory_order_relaxed) != seen,  // [V]
-                         0))
+                         0)) {
+      observer::loses(tx, reinterpret_cast<address>(at), owner_of(seen));
       restart(tx, cause::read_conflict);
-    if ((tx->properties & read_only) == 0 && __builtin_expect(!note_read(tx, record), 0))
+    }
+    if ((tx->properties & read_only) == 0 &&
+        __builtin_expect(!note_read(tx, record, reinterpret_cast<address>(at)), 0))
       restart(tx, cause::memory);
     return value;
   }
@@ -54,6 +57,7 @@ struct tl2 : redo<tl2> {
     if (!own_writes(tx)) return false;
     const u64 version = commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;  // [C]
     if (version != tx->snapshot + 1 && !reads_are_valid_at_commit(tx)) return false;
+    observer::publishes(tx);
     tx->writes.write_back();
     release_orecs(tx, version);
     wait_for_older(tx, version, false);

@@ -54,15 +54,19 @@ u64 number_of(u64 slot) noexcept {
   return number != 0 ? number : ~u64{0};
 }
 
-// The lowest number among those that hold the lock against this transaction.
-u64 lowest_opponent(u64 seen, const transaction* tx, bool readers_too) noexcept {
-  u64 lowest = ~u64{0};
+struct opponent {
+  u64 number = ~u64{0}, slot = ~u64{0};
+};
+
+// The one with the lowest number among those that hold the lock against this transaction.
+opponent lowest_opponent(u64 seen, const transaction* tx, bool readers_too) noexcept {
+  opponent lowest;
   if (writer_of(seen) != 0 && writer_of(seen) != tx->slot + 1)
-    lowest = number_of(writer_of(seen) - 1);
+    lowest = {number_of(writer_of(seen) - 1), writer_of(seen) - 1};
   if (!readers_too) return lowest;
   for (u64 others = seen & readers_mask & ~reader_bit(tx); others != 0; others &= others - 1) {
-    const u64 n = number_of(static_cast<u64>(__builtin_ctzll(others)));
-    if (n < lowest) lowest = n;
+    const u64 slot = static_cast<u64>(__builtin_ctzll(others));
+    if (const u64 n = number_of(slot); n < lowest.number) lowest = {n, slot};
   }
   return lowest;
 }
@@ -73,8 +77,11 @@ void stand_back(const lock_word& lock, transaction* tx, patience& p, bool reader
     tx->priority.store(next_number.fetch_add(1, std::memory_order_relaxed),  // [N]
                        std::memory_order_relaxed);
   const u64 seen = lock.load(std::memory_order_relaxed);
-  if (lowest_opponent(seen, tx, readers_too) < tx->priority.load(std::memory_order_relaxed))  // [N]
+  const opponent lowest = lowest_opponent(seen, tx, readers_too);
+  if (lowest.number < tx->priority.load(std::memory_order_relaxed)) {  // [N]
+    observer::loses_wanted(tx, thread_in_slot(static_cast<u32>(lowest.slot)));
     restart(tx, why);
+  }
   p.wait();
 }
 
@@ -121,7 +128,10 @@ struct two_phase : in_place<two_phase> {
     const address a = reinterpret_cast<address>(at);
     if (is_captured(tx, a)) return peek(at);
     lock_word& lock = lock_of(a);
-    if ((lock.load(std::memory_order_relaxed) & reader_bit(tx)) == 0) lock_to_read(lock, tx);
+    if ((lock.load(std::memory_order_relaxed) & reader_bit(tx)) == 0) {
+      observer::wants(tx, a);
+      lock_to_read(lock, tx);
+    }
     return peek(at);
   }
   template <class T>
@@ -131,7 +141,9 @@ struct two_phase : in_place<two_phase> {
 
   static void own(address a, transaction* tx) {
     lock_word& lock = lock_of(a);
-    if (writer_of(lock.load(std::memory_order_relaxed)) != tx->slot + 1) lock_to_write(lock, tx);
+    if (writer_of(lock.load(std::memory_order_relaxed)) == tx->slot + 1) return;
+    observer::wants(tx, a);
+    lock_to_write(lock, tx);
   }
 
   template <class T>
@@ -158,7 +170,14 @@ struct two_phase : in_place<two_phase> {
     tx->owned.clear();
   }
 
+  static void count_locks(const transaction* tx, u32& to_read, u32& to_write) {
+    for (const owned_orec& o : tx->owned)
+      ++(writer_of(o.record->load(std::memory_order_relaxed)) == tx->slot + 1 ? to_write : to_read);
+  }
+
   static bool commit(transaction* tx) {
+    observer::commits_with(tx, [&](u32& reads, u32& writes) { count_locks(tx, reads, writes); });
+    observer::publishes(tx);
     unlock_all(tx);
     if (tx->priority.load(std::memory_order_relaxed) != 0)  // [N]
       tx->priority.store(0, std::memory_order_relaxed);
@@ -166,6 +185,7 @@ struct two_phase : in_place<two_phase> {
   }
 
   static void roll_back(transaction* tx) {
+    observer::publishes(tx);
     tx->undo.undo(0, tx->stack_begin - tx->stack_extent, tx->stack_begin);
     unlock_all(tx);
   }

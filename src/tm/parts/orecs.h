@@ -29,28 +29,37 @@ extern constinit commit_clock commits;
 }
 
 [[nodiscard]] inline bool is_owned(u64 seen) noexcept { return (seen & 1) != 0; }
+[[nodiscard]] inline const transaction* owner_of(u64 seen) noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the record's word is a number or a pointer
+  return is_owned(seen) ? reinterpret_cast<const transaction*>(seen - 1) : nullptr;
+}
 [[nodiscard]] inline u64 owned_by(const transaction* tx) noexcept {
   return reinterpret_cast<address>(tx) | 1;
 }
 [[nodiscard]] inline u64 version_of(u64 seen) noexcept { return seen >> 1; }
 
-// Enters a record in the read log, unless it was the last to be entered. Returns false when there
+// Enters a record, for the address `a` under it, in the read log, unless it was the last to be entered. Returns false when there
 // is no memory.
-[[nodiscard, gnu::always_inline]] inline bool note_read(transaction* tx, orec& record) noexcept {
+[[nodiscard, gnu::always_inline]] inline bool note_read(transaction* tx, orec& record,
+                                                        address a) noexcept {
   auto& log = tx->read_orecs;
   if (!log.empty() && log.back() == &record) return true;
   orec** const entry = log.push();
   if (__builtin_expect(entry == nullptr, 0)) return false;
   *entry = &record;
-  return true;
+  return observer::reads(tx, a);
 }
 
 // Whether nobody has written what the transaction read, since its snapshot.
 [[nodiscard]] inline bool reads_are_valid(const transaction* tx) noexcept {
-  for (const orec* record : tx->read_orecs) {
+  for (orec* const& record : tx->read_orecs) {
     const u64 seen = record->load(std::memory_order_relaxed);
     // Owned by this transaction: it was checked against the snapshot when it was acquired.
-    if (is_owned(seen) ? seen != owned_by(tx) : version_of(seen) > tx->snapshot) return false;
+    if (is_owned(seen) ? seen != owned_by(tx) : version_of(seen) > tx->snapshot) {
+      observer::loses_read(tx, static_cast<std::size_t>(&record - tx->read_orecs.begin()),
+                           owner_of(seen));
+      return false;
+    }
   }
   return true;
 }
@@ -68,13 +77,18 @@ extern constinit commit_clock commits;
     orec& record = orec_of(e.word);
     u64 seen = record.load(std::memory_order_relaxed);
     if (seen == owned_by(tx)) continue;
-    if (is_owned(seen)) return false;
+    observer::wants(tx, e.word);
+    if (is_owned(seen)) {
+      observer::loses_wanted(tx, owner_of(seen));
+      return false;
+    }
     owned_orec* const entry = tx->owned.push();
     if (entry == nullptr) return false;
     *entry = {&record, seen};
     if (!record.compare_exchange_strong(seen, owned_by(tx), std::memory_order_seq_cst,
                                         std::memory_order_relaxed)) {
       tx->owned.pop();
+      observer::loses_wanted(tx, owner_of(seen));
       return false;
     }
   }
@@ -87,8 +101,11 @@ extern constinit commit_clock commits;
   if (!reads_are_valid(tx)) return false;
   for (const owned_orec& o : tx->owned) {
     if (version_of(o.before) <= tx->snapshot) continue;
-    for (const orec* record : tx->read_orecs)
-      if (record == o.record) return false;
+    for (orec* const& record : tx->read_orecs) {
+      if (record != o.record) continue;
+      observer::loses_read(tx, static_cast<std::size_t>(&record - tx->read_orecs.begin()), nullptr);
+      return false;
+    }
   }
   return true;
 }

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "instrument/critical_sections.h"
 #include "instrument/pthread/algorithm/chosen.h"
 #include "instrument/pthread/objects.h"
 #include "pthread/mutex_object.h"
@@ -73,28 +74,34 @@ int relock(mutex_object& o) {
 
 }  // namespace
 
-int mutex_lock(pthread_mutex_t& m, limit until, place /*where*/) {
+int mutex_lock(pthread_mutex_t& m, limit until, place where) {
+  const lock_code not_the_sections;
   mutex_object& o = mutex_object::of(&m);
   const int kind = o.kind;
   if (kind == destroyed) return EINVAL;
   if (is_recursive(kind) && o.owner == machine::self()) return relock(o);
   if (is_errorcheck(kind) && o.owner == machine::self()) return EDEADLK;
   const int result = acquire(state_of(o), until);
-  if (result == 0) note_holder(o, kind);
-  return result;
+  if (result != 0) return result;
+  note_holder(o, kind);
+  section_begun(&m, false, where);
+  return 0;
 }
 
-int mutex_trylock(pthread_mutex_t& m, place /*where*/) {
+int mutex_trylock(pthread_mutex_t& m, place where) {
+  const lock_code not_the_sections;
   mutex_object& o = mutex_object::of(&m);
   const int kind = o.kind;
   if (kind == destroyed) return EINVAL;
   if (is_recursive(kind) && o.owner == machine::self()) return relock(o);
   if (!chosen::try_lock(state_of(o))) return EBUSY;
   note_holder(o, kind);
+  section_begun(&m, false, where);
   return 0;
 }
 
 int mutex_unlock(pthread_mutex_t& m, place /*where*/) {
+  const lock_code not_the_sections;
   mutex_object& o = mutex_object::of(&m);
   const int kind = o.kind;
   if (kind == destroyed) return EINVAL;
@@ -109,6 +116,7 @@ int mutex_unlock(pthread_mutex_t& m, place /*where*/) {
     o.owner = 0;
     o.users = 0;
   }
+  section_ended(&m);
   chosen::unlock(state_of(o));
   return 0;
 }

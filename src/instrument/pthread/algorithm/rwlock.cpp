@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "instrument/critical_sections.h"
 #include "instrument/pthread/objects.h"
 
 namespace syncopate::instrument::objects {
@@ -20,23 +21,31 @@ rw_preference preference_of(const pthread_rwlock_t& l) {
 
 }  // namespace
 
-int rwlock_trylock(pthread_rwlock_t& l, side which, place /*where*/) {
+int rwlock_trylock(pthread_rwlock_t& l, side which, place where) {
+  const lock_code not_the_sections;
   const bool held =
       which == side::write ? of(l).try_lock() : of(l).try_lock_shared(preference_of(l));
-  return held ? 0 : EBUSY;
+  if (!held) return EBUSY;
+  section_begun(&l, which == side::read, where);
+  return 0;
 }
 
 int rwlock_lock(pthread_rwlock_t& l, side which, limit until, place where) {
   if (rwlock_trylock(l, which, where) == 0) return 0;
+  const lock_code not_the_sections;
   if (of(l).exclusive_owner() == machine::self()) return EDEADLK;
   if (which == side::read && of(l).reader_count() >= auto_rwlock::max_readers) return EAGAIN;
   if (!valid(until)) return EINVAL;
   const bool held = which == side::write ? of(l).lock_until(until)
                                          : of(l).lock_shared_until(preference_of(l), until);
-  return held ? 0 : ETIMEDOUT;
+  if (!held) return ETIMEDOUT;
+  section_begun(&l, which == side::read, where);
+  return 0;
 }
 
 int rwlock_unlock(pthread_rwlock_t& l, place /*where*/) {
+  const lock_code not_the_sections;
+  section_ended(&l);
   if (of(l).exclusive_owner() == machine::self()) of(l).unlock();
   else of(l).unlock_shared();
   return 0;

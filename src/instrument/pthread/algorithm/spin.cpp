@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "instrument/critical_sections.h"
 #include "instrument/pthread/objects.h"
 
 namespace syncopate::instrument::objects {
@@ -21,19 +22,26 @@ void spin_init(pthread_spinlock_t& l, place /*where*/) {
   word_of(l).store(unlocked, std::memory_order_relaxed);
 }
 
-int spin_lock(pthread_spinlock_t& l, place /*where*/) {
+int spin_lock(pthread_spinlock_t& l, place where) {
+  const lock_code not_the_sections;
   std::atomic<int>& word = word_of(l);
   while (word.exchange(locked, std::memory_order_acquire) != unlocked)
     machine::wait_until(word, std::memory_order_relaxed,
                         [](int value) { return value == unlocked; });
+  section_begun(&l, false, where);
   return 0;
 }
 
-int spin_trylock(pthread_spinlock_t& l, place /*where*/) {
-  return word_of(l).exchange(locked, std::memory_order_acquire) == unlocked ? 0 : EBUSY;
+int spin_trylock(pthread_spinlock_t& l, place where) {
+  const lock_code not_the_sections;
+  if (word_of(l).exchange(locked, std::memory_order_acquire) != unlocked) return EBUSY;
+  section_begun(&l, false, where);
+  return 0;
 }
 
 int spin_unlock(pthread_spinlock_t& l, place /*where*/) {
+  const lock_code not_the_sections;
+  section_ended(&l);
   word_of(l).store(unlocked, std::memory_order_release);
   return 0;
 }

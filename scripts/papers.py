@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""Writes docs/papers.md: every claim of the five papers, where it lives here, the last evidence.
+
+Inputs: docs/papers.toml (claims and where they live), docs/figures/simulated/*.json with the claims
+of the scripts in bench/figures, docs/figures/*.json (measured), and docs/checked.json.
+No figure of ours is typed: dates, counts and results are read from these files.
+
+Usage: papers.py [--check] [--checked JUNIT] [ROOT]
+  --check          writes nothing; exit status 1 when docs/papers.md is not what would be written
+  --checked JUNIT  first takes what `ctest --output-junit JUNIT` wrote over as checked.json
+"""
+
+import argparse
+import json
+import re
+import sys
+import tomllib
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(HERE), str(HERE / "bench" / "figures")]
+
+from all import figures  # noqa: E402
+from common import claims_of  # noqa: E402
+
+INTRODUCTION = """\
+# The five papers
+
+Written by `scripts/papers.py` from [papers.toml](papers.toml) and the result files; nothing is
+edited here. Every claim and system of the five papers that this project builds on, where it lives
+here, and the last evidence. What stands under "in the paper" is *reported* by the paper for its
+machine.
+
+* *checked*: tests, run by `make check`; where a date stands, that many passed on that day
+* *measured*: by bench/, on the machine that the file names, both sides interleaved
+* *simulated*: by a script of bench/figures on a model of the paper's machine; its page says how our
+  results compare with the paper's statements, and why they differ where they do. Nothing of that
+  was measured on hardware; most numbers of the machine files are estimates ([limits.md](limits.md))
+
+The machine that this is developed on has two processors, on which neither hardware transactions nor
+user-mode monitor waits are usable (`syncopate doctor` gives the reasons). `syncopate bench paper
+NAME` runs a paper's figures again ([bench.md](bench.md)).
+"""
+
+
+class PapersError(Exception):
+    """An input that cannot be used; the text is one line."""
+
+
+class Evidence:
+    """What the result files of a source tree say."""
+
+    def __init__(self, root: Path):
+        self.root, self.folder = root, root / "docs" / "figures"
+        self.checked = self._read(root / "docs" / "checked.json") or {}
+        self.simulated = {}  # figure's name -> (date, its claims)
+        for figure in figures():
+            document = self._read(self.folder / "simulated" / f"{figure.name}.json")
+            if document:
+                date = document.get("date", "(no date)")
+                date += " (fewer points)" if document["quick"] else ""
+                self.simulated[figure.name] = (figure, date, claims_of(figure, document))
+
+    @staticmethod
+    def _read(path: Path):
+        if not path.exists():
+            return None
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise PapersError(f"{path}: {error}") from error
+
+    def text(self, items: list[str]) -> str:
+        return "; ".join(map(self.one, items)) or "-"
+
+    def one(self, item: str) -> str:
+        """One kind of evidence as text; raises PapersError for what does not exist."""
+        kind, _, name = item.partition(":")
+        if kind == "simulated":
+            if name not in self.simulated:
+                return "simulated: no result yet"
+            _, date, rows = self.simulated[name]
+            agree = sum(row.holds for row in rows)
+            page = f"[{short(name)}](figures/simulated/{name}.md)"
+            return f"simulated {date}: {page}, {agree} of {len(rows)} claims agree"
+        if kind == "measured":
+            document = self._read(self.folder / f"{name}.json")
+            if document is None:
+                return "measured: no result yet"
+            file = link(self.root, f"docs/figures/{name}.json")
+            return f"measured {document['measured']['date']}: {file}"
+        if item.startswith(("tests/", "workloads/")):
+            return f"checked{self.passed(item)}: {link(self.root, item)}"
+        return link(self.root, item)
+
+    def passed(self, folder: str) -> str:
+        found = self.checked.get("folders", {}).get(Path(folder).name)
+        if not found:
+            return ""
+        failed = f", {found['failed']} failed" if found["failed"] else ""
+        return f" {self.checked['date']} ({found['passed']} passed{failed})"
+
+
+def place(name: str) -> tuple[str, str]:
+    """Where a figure stands: always_abort_fig7 -> ("fig7", ""); a machine may follow."""
+    found = re.search(r"_((?:fig|table)\d+)(?:_(\w+))?$", name)
+    if not found:
+        raise PapersError(f"bench/figures/{name}.py: no figN or tableN in its name")
+    return found[1], found[2] or ""
+
+
+def short(name: str) -> str:
+    """always_abort_fig7 -> fig. 7; ruby_gil_fig5_xeon -> fig. 5, xeon."""
+    key, more = place(name)
+    text = key.replace("fig", "fig. ").replace("table", "table ")
+    return f"{text}, {more}" if more else text
+
+
+def link(root: Path, path: str) -> str:
+    """A link from docs/ to a file, which has to exist."""
+    for place in (path, f"include/syncopate/{path}"):
+        if (root / place).exists():
+            inside = place.removeprefix("docs/")
+            return f"[{path}]({inside if inside != place else f'../{place}'})"
+    raise PapersError(f"docs/papers.toml: there is no {path}")
+
+
+def claim_row(root: Path, evidence: Evidence, claim: dict) -> str:
+    here = ", ".join(link(root, path) for path in claim["here"]) or "not yet"
+    proof = evidence.text(claim["evidence"])
+    note = claim.get("note", "")
+    remarks = f"{proof} ({note})" if note and proof != "-" else note or proof
+    return f"| {claim['claim']} | {claim['where']} | {here} | {remarks} |"
+
+
+def figure_rows(evidence: Evidence, paper: dict) -> list[str]:
+    """What the simulated machine says of the statements of this paper's figures."""
+    prefix, lines = paper["scripts"] + "_", []
+    for name, (figure, date, rows) in evidence.simulated.items():
+        if not name.startswith(prefix):
+            continue
+        page = f"[{short(name)}](figures/simulated/{name}.md)"
+        script = f"[{figure.name}.py](../bench/figures/{figure.name}.py)"
+        lines += [
+            f"| {row.paper} | {page} | {script} | simulated {date}: {row.ours}"
+            f" | {'yes' if row.holds else '**no**'} |"
+            for row in rows
+        ]
+    return lines
+
+
+def section(root: Path, evidence: Evidence, number: int, paper: dict) -> list[str]:
+    lines = [f"## {number}. {paper['title']}", "", f"{paper['citation']}.", ""]
+    if paper["machine"]:
+        file = link(root, f"machines/{paper['machine']}.toml")
+        lines += [f"The simulated machine that stands for the paper's: {file}.", ""]
+    lines += ["| claim or system | in the paper | here | last evidence |", "|---|---|---|---|"]
+    lines += [claim_row(root, evidence, claim) for claim in paper["claim"]]
+    rows = figure_rows(evidence, paper)
+    if rows:
+        lines += ["", "What its figures state, and what we get:", ""]
+        lines += ["| the paper says | figure | here | we get | agrees |", "|---|---|---|---|---|"]
+        lines += rows
+    ours = (name for name in evidence.simulated if name.startswith(paper["scripts"] + "_"))
+    there = {place(name)[0] for name in ours}
+    missing = [f"{key} ({what})" for key, what in paper["figures"].items() if key not in there]
+    if missing:
+        lines += ["", f"Not reproduced yet: {', '.join(missing)}."]
+    return [*lines, ""]
+
+
+def page(root: Path) -> str:
+    """docs/papers.md as it should be."""
+    papers = tomllib.loads((root / "docs" / "papers.toml").read_text(encoding="utf-8"))["paper"]
+    evidence = Evidence(root)
+    lines = [INTRODUCTION]
+    for number, paper in enumerate(papers, 1):
+        lines += section(root, evidence, number, paper)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def take_over(junit: Path, target: Path) -> None:
+    """Writes how many tests of each folder passed, and when, from ctest's JUnit file."""
+    try:
+        suite = ElementTree.parse(junit).getroot()
+    except (OSError, ElementTree.ParseError) as error:
+        raise PapersError(f"{junit}: {error}") from error
+    folders: dict[str, Counter] = {}
+    for case in suite.iter("testcase"):
+        status = {"run": "passed", "fail": "failed"}.get(case.get("status"))
+        if status:
+            folders.setdefault(case.get("name").partition(".")[0], Counter())[status] += 1
+    counts = {
+        name: {"passed": each["passed"], "failed": each["failed"]}
+        for name, each in sorted(folders.items())
+    }
+    document = {"date": suite.get("timestamp", "")[:10], "folders": counts}
+    target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--checked", type=Path, metavar="JUNIT")
+    parser.add_argument("root", nargs="?", type=Path, default=HERE)
+    options = parser.parse_args()
+    target = options.root / "docs" / "papers.md"
+    try:
+        if options.checked:
+            take_over(options.checked, options.root / "docs" / "checked.json")
+        text = page(options.root)
+        if not options.check:
+            target.write_text(text, encoding="utf-8")
+        elif target.read_text(encoding="utf-8") != text:
+            print("docs/papers.md is out of date: run scripts/papers.py", file=sys.stderr)
+            return 1
+    except (PapersError, OSError, KeyError, tomllib.TOMLDecodeError) as error:
+        print(f"papers.py: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""`syncopate bench`: suites of programs, interleaved runs, comparisons, the papers' figures."""

@@ -1,0 +1,185 @@
+"""`syncopate bench compare`: medians, ratios with intervals, and a rank test."""
+
+import json
+import math
+from dataclasses import asdict
+
+from syncopate.arguments import Parser
+from syncopate.bench import resultfile
+from syncopate.bench.points import Case, Points
+from syncopate.bench.ranktest import mann_whitney
+from syncopate.bench.ratios import Ratio, Summary, ratio_of_independent, ratio_of_medians
+from syncopate.bench.suites import Metric
+from syncopate.bench.text import number, table
+from syncopate.errors import BAD_USE, Failure
+
+SIGNIFICANT = 0.05
+EPILOG = """\
+Per point: both medians, their ratio with a 95 % bootstrap interval, and the p value of a
+Mann-Whitney rank test (two-sided). Two files were measured apart: what changed between them
+(machine, load, commit) is part of the ratio. With one file, its variants are compared with the
+first, or with --base; their rounds were interleaved, and whole rounds are drawn.
+"""
+
+
+def main(arguments: list[str]) -> int:
+    parser = Parser("bench compare", epilog=EPILOG, description="Compares results.")
+    parser.add_argument("first", metavar="A", help="a file of `bench run`")
+    parser.add_argument("second", metavar="B", nargs="?", help="another one, of the same suite")
+    parser.add_argument("--base", metavar="VARIANT", help="with one file: compared with this one")
+    parser.add_argument("--json", action="store_true", help="the rows as JSON")
+    options = parser.parse_args(arguments)
+    if options.second and options.base:
+        parser.error("--base is for one file")
+    points = Points(resultfile.read(options.first))
+    if options.second:
+        rows = rows_of_files(points, Points(resultfile.read(options.second)))
+    else:
+        rows = rows_of_variants(points, chosen_base(points, options.base))
+    if options.json:
+        print(json.dumps(rows, indent=1))
+        return 0
+    print(as_table(rows, bool(options.second)))
+    return 0
+
+
+def chosen_base(points: Points, text: str | None) -> str:
+    if not points.variants:
+        raise Failure(f"bench: {points.file.path} holds no runs")
+    if text is not None and text not in points.variants:
+        raise Failure(
+            f"bench: {points.file.path} has no variant '{text}';"
+            f" it has {', '.join(points.variants)}",
+            BAD_USE,
+        )
+    return text or points.variants[0]
+
+
+def rows_of_files(first: Points, second: Points) -> list[dict]:
+    """A row for each point and metric that both files have."""
+    if first.file.suite != second.file.suite:
+        raise Failure(
+            f"bench: {first.file.path} holds suite {first.file.suite},"
+            f" and {second.file.path} suite {second.file.suite}",
+            BAD_USE,
+        )
+    rows = []
+    for metric in first.metrics():
+        for case in first.cases:
+            for variant in first.variants:
+                base = first.values(case, variant, metric.name)
+                values = second.values(case, variant, metric.name)
+                if base and values:
+                    ratio = ratio_of_independent(values, base)
+                    rows.append(row(case, variant, metric, base, values, ratio))
+    if not rows:
+        raise Failure("bench: the two files have no point in common")
+    return rows
+
+
+def rows_of_variants(points: Points, base_variant: str) -> list[dict]:
+    """A row for each variant beside the base, by point and metric."""
+    rows = []
+    for metric in points.metrics():
+        for case in points.cases:
+            base = points.rounds(points.base(case, base_variant), base_variant, metric.name)
+            for variant in points.variants:
+                found = points.rounds(case, variant, metric.name)
+                both = sorted(base.keys() & found.keys())
+                if variant == base_variant or not both:
+                    continue
+                below, above = ([rounds[turn] for turn in both] for rounds in (base, found))
+                ratio = ratio_of_medians(above, below)
+                rows.append(row(case, variant, metric, below, above, ratio))
+    if not rows:
+        raise Failure(f"bench: {points.file.path} has no two variants to compare")
+    return rows
+
+
+def row(case: Case, variant: str, metric: Metric, base, values, ratio: Ratio) -> dict:
+    """One comparison as plain data: ratio of `values` to `base`."""
+    p = mann_whitney(values, base)
+    return {
+        "program": case.program,
+        "size": case.size,
+        "threads": case.threads,
+        "variant": variant,
+        "metric": metric.name,
+        "unit": metric.unit,
+        "base_median": Summary.of(base).median,
+        "median": Summary.of(values).median,
+        # A base of zero has no ratio, and JSON no NaN.
+        **{name: finite(part) for name, part in asdict(ratio).items()},
+        "p": p,
+        "runs": [len(base), len(values)],
+        "verdict": verdict(metric, ratio, p),
+    }
+
+
+def finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def verdict(metric: Metric, ratio: Ratio, p: float) -> str:
+    """Better or worse only where interval and rank test agree that there is a difference."""
+    if p >= SIGNIFICANT or not (ratio.low > 1 or ratio.high < 1):
+        return "unclear"
+    return "better" if (ratio.value > 1) == metric.higher_is_better else "worse"
+
+
+def verdict_note() -> str:
+    return (
+        "better or worse: the 95 % bootstrap interval excludes 1 and the Mann-Whitney test gives"
+        f" p < {SIGNIFICANT}"
+    )
+
+
+def as_table(rows: list[dict], files: bool) -> str:
+    """One table for each metric."""
+    heads = ("A", "B", "B / A [95 %]") if files else ("base", "median", "to base [95 %]")
+    texts = []
+    for name in dict.fromkeys(heading(each["metric"], each["unit"]) for each in rows):
+        lines = [
+            [
+                Case(each["program"], each["size"], each["threads"]).text(),
+                each["variant"],
+                number(each["base_median"]),
+                number(each["median"]),
+                ratio_text(each),
+                f"{each['p']:.3f}",
+                each["verdict"],
+            ]
+            for each in rows
+            if heading(each["metric"], each["unit"]) == name
+        ]
+        texts.append(table(lines, [name, "variant", *heads, "p", "so"]))
+    return "\n\n".join(texts)
+
+
+def ratio_text(row: dict) -> str:
+    parts = [row[name] for name in ("value", "low", "high")]
+    return "-" if None in parts else str(Ratio(*parts))
+
+
+def heading(name: str, unit: str) -> str:
+    return f"{name}, {unit}" if unit else name
+
+
+def variant_table(points: Points, metric: Metric) -> str:
+    """Medians and spread of one metric: a line for each case, a column for each variant."""
+    rows = []
+    for case in points.cases:
+        summaries = [points.summary(case, variant, metric.name) for variant in points.variants]
+        if any(summaries):
+            rows.append([case.text(), *map(cell, summaries)])
+    return table(rows, [heading(metric.name, metric.unit), *points.variants])
+
+
+def cell(summary: Summary | None) -> str:
+    """A median and half its spread in percent."""
+    if summary is None:
+        return "-"
+    if summary.smallest == summary.largest or not summary.median:
+        return number(summary.median)
+    spread = 50 * (summary.largest - summary.smallest) / abs(summary.median)
+    return f"{number(summary.median)} ±{spread:.0f}%"

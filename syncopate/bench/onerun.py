@@ -1,0 +1,123 @@
+"""One run of a program: natively, or on a modeled machine with the machine's report."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+
+class RunError(Exception):
+    """One run gave no result; the text is one line. status: the program's, None without one."""
+
+    def __init__(self, text: str, status: int | None = None):
+        super().__init__(text)
+        self.status = status
+
+
+def run(command: list, environment: dict[str, str], limit: float, folder=None) -> str:
+    """Runs a program to its end. Returns its standard output; raises RunError."""
+    try:
+        done = subprocess.run(
+            [str(word) for word in command],
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=limit,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise RunError(f"not done after {limit:.0f} s") from None
+    output, errors = (part.decode(errors="replace") for part in (done.stdout, done.stderr))
+    if done.returncode != 0:
+        said = (errors or output).strip().splitlines()
+        raise RunError(said[-1] if said else f"status {done.returncode}", done.returncode)
+    return output
+
+
+def run_simulated(
+    command: list, machine: Path, limit: float, variables=None, folder=None
+) -> tuple[str, dict]:
+    """Runs a program on a modeled machine. Returns its output and what of_report() takes."""
+    # Nothing of the user's own settings: SYNCOPATE_SEED, for one, would change the numbers.
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("SYNCOPATE_")}
+    with tempfile.TemporaryDirectory() as place:
+        stats = Path(place) / "stats.json"
+        environment = {
+            **inherited,
+            "SYNCOPATE_MACHINE": str(machine),
+            "SYNCOPATE_STATS": str(stats),
+            "SYNCOPATE_QUIET": "1",
+            **(variables or {}),
+        }
+        output = run(command, environment, limit, folder)
+        try:
+            report = of_report(json.loads(stats.read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError) as error:
+            raise RunError(f"{Path(command[0]).name}: no report of the machine: {error}") from error
+    return output, report
+
+
+def simulated_fields(run: tuple[list, str, float]) -> dict:
+    """Runs (command, machine file, seconds at most): what is printed and reported, or an error.
+
+    Workers on other machines call it: plain data in and out.
+    """
+    command, machine, limit = run
+    try:
+        output, report = run_simulated(command, Path(machine), limit)
+        measured = last_line(output, Path(command[0]).name)
+    except (RunError, OSError) as error:
+        return {"error": str(error)}
+    measured.pop("per_thread", None)
+    return measured | report
+
+
+def last_line(output: str, program: str) -> dict:
+    """The JSON object in the last line that a program printed; raises RunError."""
+    try:
+        fields = json.loads(output.splitlines()[-1])
+    except (ValueError, IndexError) as error:
+        raise RunError(f"{program}: no result in its output: {error}") from error
+    if not isinstance(fields, dict):
+        raise RunError(f"{program}: no result in its output")
+    return fields
+
+
+def of_report(report: dict) -> dict:
+    """What the figures use of the machine's report (docs/machine-report-schema.md)."""
+    begins = sum(t["begins"] for t in report.get("transactions", []))
+    commits = sum(t["commits"] for t in report.get("transactions", []))
+    aborts: dict[str, int] = {}
+    for transaction in report.get("transactions", []):
+        for cause, count in transaction["aborts"].items():
+            if count:
+                aborts[cause] = aborts.get(cause, 0) + count
+    return {
+        "machine": report["machine"],
+        "machine_seconds": report["seconds"],
+        "joules": report["energy"]["joules"],
+        "watts": report["energy"]["average_watts"],
+        "transactions": {"begins": begins, "commits": commits, "aborts": aborts},
+    }
+
+
+@cache
+def digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+@cache
+def library_of(program: Path) -> Path | None:
+    """The simulated machine's library that the program loads; None where that cannot be told."""
+    command = ["ldd", str(program)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    found = re.search(r"libsyncopate-simulated\S* => (/\S+)", done.stdout)
+    return Path(found[1]) if found else None

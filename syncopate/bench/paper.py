@@ -1,0 +1,184 @@
+"""`syncopate bench paper`: a paper's figures, ours beside what the paper says.
+
+The figures are scripts of bench/figures, which run workloads on the simulated machine that stands
+for the paper's. Both are in the source tree only.
+"""
+
+import argparse
+import contextlib
+import importlib
+import sys
+import textwrap
+import tomllib
+from pathlib import Path
+
+from syncopate.arguments import Parser
+from syncopate.bench import engines, runsuite
+from syncopate.bench.jobs import build_folders
+from syncopate.bench.provenance import ROOT
+from syncopate.bench.suites import NATIVE
+from syncopate.bench.suitetable import SUITES
+from syncopate.errors import BAD_USE, FAILED, Failure, near
+
+SCRIPTS = ROOT / "bench" / "figures"
+EPILOG = """\
+Every finished point is kept: after Ctrl-C the same command goes on. For each figure a page, a plot
+and the data are written; what the paper says is printed beside what we get, with the reason for
+each difference. Exit status: 1 when a point has no result, 2 for a figure that is not here.
+"""
+
+
+def main(arguments: list[str]) -> int:
+    papers = read_papers()
+    options = parse(arguments, papers)
+    paper = papers[options.paper]
+    names = chosen(paper, options.figure)
+    missing = [key for key in paper["figures"] if not scripts_of(paper, key)]
+    scripts = [(key, path) for key in names for path in scripts_of(paper, key)]
+    status = 0
+    with imported_scripts() as common, engine(options) as many:
+        for number, (key, path) in enumerate(scripts, 1):
+            figure = importlib.import_module(path.stem).FIGURE
+            print(f"== {key} ({number} of {len(scripts)}): {figure.title}", flush=True)
+            done = common.guarded(
+                lambda figure=figure: common.make_figure(figure, settings(options), many),
+                f"syncopate: bench: {figure.name}",
+            )
+            if done > FAILED:
+                return done
+            status = max(status, done)
+            show(common.read_claims(figure, options.out))
+    if missing and options.figure is None:
+        print("not here yet: " + "; ".join(f"{key}, {paper['figures'][key]}" for key in missing))
+    if options.native:
+        status = max(status, run_natively(options))
+    return status
+
+
+def run_natively(options: argparse.Namespace) -> int:
+    """Runs the suites of the paper's programs on this machine. Returns the worst exit status."""
+    status = 0
+    for name in [name for name, suite in SUITES.items() if options.paper in suite.papers]:
+        print(f"== suite {name}, natively: {SUITES[name].summary}", flush=True)
+        words = [name, "--repeat", "3" if options.quick else "5"]
+        words += ["--out", str(options.out / runsuite.default_file(name, NATIVE))]
+        words += ["--build", options.build] if options.build else []
+        try:
+            done = runsuite.main(words)
+        except Failure as failure:  # the other suites can still be run
+            print(f"syncopate: {failure}", file=sys.stderr)
+            done = FAILED
+        if done > FAILED:
+            return done
+        status = max(status, done)
+    return status
+
+
+def read_papers() -> dict[str, dict]:
+    """docs/papers.toml by the papers' names."""
+    path = ROOT / "docs" / "papers.toml"
+    try:
+        papers = tomllib.loads(path.read_text(encoding="utf-8"))["paper"]
+    except OSError:
+        raise Failure(
+            f"bench paper: the papers' figures are in the source tree, and there is no {path}"
+        ) from None
+    except (tomllib.TOMLDecodeError, KeyError) as error:
+        raise Failure(f"bench paper: {path}: {error}") from None
+    return {paper["name"]: paper for paper in papers}
+
+
+def parse(arguments: list[str], papers: dict) -> argparse.Namespace:
+    parser = Parser("bench paper", epilog=EPILOG, description="Reproduces a paper's figures.")
+    parser.add_argument("paper", metavar="PAPER", help=", ".join(papers))
+    parser.add_argument("--figure", metavar="N", help="only this one: 7, fig7, table1")
+    parser.add_argument("--quick", action="store_true", help="fewer points, shorter runs")
+    parser.add_argument("--native", action="store_true", help="then the paper's suites, natively")
+    parser.add_argument("--machine", help="another machine than the paper's")
+    parser.add_argument("--build", metavar="FOLDER", help="where the programs were built")
+    parser.add_argument("--limit", type=float, default=600, help="seconds for one run (600)")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "paper", metavar="FOLDER")
+    parser.add_argument("--engine", choices=engines.ENGINES, default="local")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, for --engine dask")
+    options = parser.parse_args(arguments)
+    engines.check(options, parser)
+    if options.paper not in papers:
+        raise Failure(
+            f"bench: no paper is called '{options.paper}'{near(options.paper, list(papers))};"
+            f" there are {', '.join(papers)}",
+            BAD_USE,
+        )
+    return options
+
+
+def scripts_of(paper: dict, key: str) -> list[Path]:
+    """The scripts of one figure: there may be one for each of several machines."""
+    name = f"{paper['scripts']}_{key}"
+    return sorted([*SCRIPTS.glob(f"{name}.py"), *SCRIPTS.glob(f"{name}_*.py")])
+
+
+def chosen(paper: dict, figure: str | None) -> list[str]:
+    """The figures to make. Raises a Failure when what is asked for is not here."""
+    here = [key for key in paper["figures"] if scripts_of(paper, key)]
+    there = f"here: {', '.join(here) or 'none'}"
+    if figure is None:
+        if not here:
+            raise Failure(
+                f"bench: no figure of {paper['name']} is here yet: {', '.join(paper['figures'])}",
+                BAD_USE,
+            )
+        return here
+    key = figure if figure.startswith(("fig", "table")) else f"fig{figure}"
+    key = paper.get("same", {}).get(key, key)
+    if key not in paper["figures"]:
+        raise Failure(f"bench: {paper['name']} has no {key} with data; {there}", BAD_USE)
+    if key not in here:
+        what = paper["figures"][key]
+        raise Failure(f"bench: {key} of {paper['name']} ({what}) is not here yet; {there}", BAD_USE)
+    return [key]
+
+
+@contextlib.contextmanager
+def imported_scripts():
+    """The module that the scripts share, while their folder is where Python looks."""
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        yield importlib.import_module("common")
+    finally:
+        sys.path.remove(str(SCRIPTS))
+
+
+def settings(options: argparse.Namespace) -> argparse.Namespace:
+    """What make_figure() is told. Quick points are kept apart: each sweep drops those of others."""
+    options.redraw = False
+    built = [folder for folder in build_folders(options.build) if (folder / "workloads").is_dir()]
+    options.programs = (built or build_folders(options.build))[0] / "workloads"
+    options.checkpoints = ROOT / "build" / "figures" / ("quick" if options.quick else ".")
+    return options
+
+
+@contextlib.contextmanager
+def engine(options: argparse.Namespace):
+    """What runs many points elsewhere; None: they are run here."""
+    if options.engine == "local":
+        yield None
+        return
+    with engines.connect(options.scheduler) as client:
+        yield lambda function, tasks: engines.gather(client, function, tasks)
+
+
+def show(claims: list) -> None:
+    """What the paper says, what we get, and why they differ."""
+    agree = sum(claim.holds for claim in claims)
+    for claim in claims:
+        remark = claim.note if claim.holds else "; ".join(filter(None, (claim.note, claim.why)))
+        lines = {
+            "paper says": claim.paper,
+            "we get": claim.ours,
+            "agrees" if claim.holds else "DIFFERS": remark or ("" if claim.holds else "not known"),
+        }
+        for label, text in lines.items():
+            first, rest = f"  {label:11}", " " * 13
+            print(textwrap.fill(text, 100, initial_indent=first, subsequent_indent=rest) or first)
+        print()
+    print(f"  {agree} of {len(claims)} statements agree\n", flush=True)

@@ -1,0 +1,39 @@
+"""How a measurement was obtained."""
+
+import datetime
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def provenance():
+    """Returns how a measurement was obtained: processor, kernel, date and commit."""
+    models = (
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        if line.startswith("model name")
+    )
+    return {
+        "processor": next(models, platform.machine()),
+        "processors": os.cpu_count(),
+        "kernel": platform.release(),
+        "date": datetime.date.today().isoformat(),
+        "commit": commit(),
+    }
+
+
+def commit() -> str:
+    """Returns the source tree's commit, `-dirty` where files differ from it; else `unknown`."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:  # no git
+        return "unknown"
+    return done.stdout.strip() or "unknown"

@@ -1,0 +1,71 @@
+"""Medians, and ratios of medians with a bootstrap interval."""
+
+import math
+import random
+import statistics
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of medians over rounds and its 95 % bootstrap interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self):
+        if not math.isfinite(self.value):
+            return "-"  # the base is zero
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def ratio_of_medians(values, base, resamples=2000, seed=1):
+    """Returns the Ratio of two lists measured in the same rounds."""
+    everything = range(min(len(values), len(base)))
+
+    def drawn(draw):
+        rounds = draw.choices(everything, k=len(everything))
+        return _ratio([values[i] for i in rounds], [base[i] for i in rounds])
+
+    whole = len(everything)
+    return _bootstrap(_ratio(values[:whole], base[:whole]), drawn, resamples, seed)
+
+
+def ratio_of_independent(values, base, resamples=2000, seed=1):
+    """Returns the Ratio of two lists that were measured apart: each is drawn by itself."""
+
+    def drawn(draw):
+        return _ratio(draw.choices(values, k=len(values)), draw.choices(base, k=len(base)))
+
+    return _bootstrap(_ratio(values, base), drawn, resamples, seed)
+
+
+def _ratio(above, below):
+    middle = statistics.median(below)
+    return statistics.median(above) / middle if middle else math.nan
+
+
+def _bootstrap(value, drawn, resamples, seed):
+    draw = random.Random(seed)
+    samples = sorted(drawn(draw) for _ in range(resamples))
+    return Ratio(value, samples[int(0.025 * resamples)], samples[int(0.975 * resamples) - 1])
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Median, smallest, largest and quartiles of one metric of one configuration."""
+
+    median: float
+    smallest: float
+    largest: float
+    lower_quartile: float
+    upper_quartile: float
+
+    @classmethod
+    def of(cls, values):
+        values = sorted(values)
+        if len(values) == 1:
+            return cls(*values * 5)
+        lower, _, upper = statistics.quantiles(values, n=4, method="inclusive")
+        return cls(statistics.median(values), values[0], values[-1], lower, upper)

@@ -1,0 +1,1 @@
+"""`syncopate transactionalize`: from locks to transactions, by Coccinelle and the compiler."""

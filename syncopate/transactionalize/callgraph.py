@@ -1,0 +1,117 @@
+"""Who calls whom, as the compiler says (-fcallgraph-info), and the chains to calls that a
+transaction cannot take back."""
+
+import os
+import re
+from collections import deque
+from dataclasses import dataclass
+
+# What libitm itself, the compiler, or syncopate/tm/wrap_libc.h makes safe.
+SAFE = set(
+    "malloc calloc free memcpy memmove memset memcmp realloc strlen strnlen strcmp strncmp strchr"
+    " strncpy strtol strtoul strtoull strtod atoi snprintf vsnprintf __assert_fail abort"
+    " __ctype_b_loc isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct"
+    " isspace isupper isxdigit tolower toupper htons ntohs htonl ntohl"
+    " __builtin_unreachable __builtin_expect".split()
+)
+# Calls that wait for other threads. In a transaction that runs alone, they would do so for ever.
+WAITING = {
+    "pthread_mutex_lock": "waits for a lock that stays",
+    "pthread_cond_wait": "waits for a condition",
+    "pthread_cond_timedwait": "waits for a condition",
+    "pthread_join": "waits for a thread",
+    "sem_wait": "waits for a semaphore",
+}
+_NODE = re.compile(r'node: \{ title: "([^"]*)" label: "([^"\\]*)[^"]*"( shape : ellipse)?')
+_EDGE = re.compile(r'edge: \{ sourcename: "([^"]*)" targetname: "([^"]*)" label: "([^"]*)"')
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of `callee` (a node's title) at a place; lines and columns count from 1."""
+
+    callee: str
+    file: str
+    line: int
+    column: int
+
+
+class CallGraph:
+    """Nodes are functions: `name`, or `file:name` where it is static."""
+
+    def __init__(self):
+        self.calls: dict[str, list[Call]] = {}
+        self.names: dict[str, str] = {}
+        self.defined: set[str] = set()
+        self.done: set[tuple[str, int, int]] = set()  # places whose call has been rewritten away
+
+    def read(self, path: str, relative) -> None:
+        """Adds one .ci file; `relative` maps the compiler's paths to ours."""
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        for title, label, outside in _NODE.findall(text):
+            self.names[title] = label or title
+            if not outside:
+                self.defined.add(title)
+        for source, target, label in _EDGE.findall(text):
+            place = label.rsplit(":", 2)
+            if len(place) == 3:
+                call = Call(target, relative(place[0]), int(place[1]), int(place[2]))
+                self.calls.setdefault(source, []).append(call)
+
+    def of_function(self, file: str, name: str) -> list[Call]:
+        """The calls in a function, static or not."""
+        found = list(self.calls.get(name, []))
+        for title, calls in self.calls.items():
+            if title.endswith(":" + name) and self.names.get(title, name) == name:
+                found += calls
+        return [call for call in found if call.file == file]
+
+    def remaining(self, calls: list[Call]) -> list[Call]:
+        return [c for c in calls if (c.file, c.line, c.column) not in self.done]
+
+    def chains(self, calls: list[Call]) -> dict[str, list[Call]]:
+        """The shortest chain from `calls` to each function that is neither defined nor safe."""
+        found: dict[str, list[Call]] = {}
+        seen: set[str] = set()
+        queue = deque([call] for call in self.remaining(calls))
+        while queue:
+            chain = queue.popleft()
+            callee = chain[-1].callee
+            if callee in seen:
+                continue
+            seen.add(callee)
+            if callee in self.defined:
+                queue.extend([*chain, c] for c in self.remaining(self.calls.get(callee, [])))
+            elif not self.is_safe(callee):
+                found[callee] = chain
+        return found
+
+    def reached(self, calls: list[Call]) -> set[str]:
+        """The defined functions that `calls` may come to."""
+        seen: set[str] = set()
+        todo = [call.callee for call in self.remaining(calls)]
+        while todo:
+            callee = todo.pop()
+            if callee in self.defined and callee not in seen:
+                seen.add(callee)
+                todo += [c.callee for c in self.remaining(self.calls.get(callee, []))]
+        return seen
+
+    def is_safe(self, callee: str) -> bool:
+        name = self.name(callee)
+        return name in SAFE or name.startswith("tm_") or name.removeprefix("__builtin_") in SAFE
+
+    def name(self, title: str) -> str:
+        if title == "__indirect_call":
+            return "a function called through a pointer"
+        label = self.names.get(title, title)
+        return os.path.basename(label.rsplit(":", 1)[-1])
+
+
+def waiting(chains: dict[str, list[Call]], graph: CallGraph) -> list[Call] | None:
+    """The first chain that ends in waiting for another thread."""
+    for callee, chain in chains.items():
+        if graph.name(callee) in WAITING:
+            return chain
+    return None

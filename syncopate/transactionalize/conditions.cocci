@@ -1,0 +1,36 @@
+// What is done with condition variables.
+@initialize:python@ @@
+import json
+def say(kind, p, **more):
+    print("FACT " + json.dumps(dict(kind=kind, file=p.file, line=int(p.line), column=int(p.column),
+                                    function=p.current_element, **more)))
+
+// The maintenance thread's own loop: asks again after each wait.
+@loop@
+expression C, L, P;
+position p, pw;
+@@
+(
+while@p (P) pthread_cond_wait@pw(C, L);
+|
+while@p (P) { pthread_cond_wait@pw(C, L); }
+)
+
+@script:python@
+p << loop.p;
+pw << loop.pw;
+@@
+say("loop", p[0], to_line=int(pw[0].line), to_column=int(pw[0].column))
+
+@use@
+identifier F =~ "^pthread_cond_(wait|timedwait|clockwait|signal|broadcast|init|destroy)$";
+expression list es;
+position p;
+@@
+F@p(es)
+
+@script:python@
+p << use.p;
+F << use.F;
+@@
+for q in p: say("condition", q, name=str(F))

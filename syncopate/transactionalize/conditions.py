@@ -1,0 +1,131 @@
+"""Condition variables: which can become tm_cond (syncopate/tm/condition.h), by which pattern.
+
+A transaction sleeps when it has committed, so a wait may be the last thing on its path, or a loop
+that is the first thing in the section, which then begins again:
+
+    lock; while (P) wait; body; unlock
+    again: transaction { if (P) { tm_cond_wait; goto again; } body }
+"""
+
+import re
+from dataclasses import dataclass
+
+from syncopate.transactionalize.ctext import CText, Edits
+from syncopate.transactionalize.sections import Section, governors
+from syncopate.transactionalize.semantic import Fact
+
+_WAITS = {"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait"}
+_TYPE = re.compile(
+    r"\bpthread_cond_t\s+(\w+)\s*(=\s*PTHREAD_COND_INITIALIZER\s*)?;|\bpthread_cond_t\b"
+)
+
+
+@dataclass(eq=False)
+class Use:
+    """One call of pthread_cond_*."""
+
+    text: CText
+    at: int
+    call: str
+    name: str  # of the condition variable: its last identifier
+    function: str
+    loop: int = -1  # where `while` stands, if the wait is all that a loop does
+
+    @property
+    def line(self) -> int:
+        return self.text.line(self.at)
+
+    @property
+    def waits(self) -> bool:
+        return self.call in _WAITS
+
+    @property
+    def condition(self) -> str:
+        return self.text.arguments(self.at)[0]
+
+    def mutex_name(self) -> str:
+        return last_word(self.text.arguments(self.at)[1])
+
+
+def last_word(expression: str) -> str:
+    words = re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^\]]*\]", "", expression))
+    return words[-1] if words else expression
+
+
+def uses(facts: list[Fact], texts: dict[str, CText]) -> list[Use]:
+    loops = {(f.file, *f.to): f for f in facts if f.kind == "loop"}
+    found = {}
+    for fact in facts:
+        if fact.kind == "condition":
+            text = texts[fact.file]
+            at = text.offset(fact.line, fact.column)
+            name = last_word((text.arguments(at) or [""])[0])
+            use = Use(text, at, fact.more["name"], name, fact.function)
+            loop = loops.get((fact.file, fact.line, fact.column))
+            if loop:
+                use.loop = text.offset(loop.line, loop.column)
+            found[(fact.file, at)] = use
+    return list(found.values())
+
+
+def pattern(use: Use, section: Section) -> str | None:
+    """Returns "loop" or "last", or None where the wait fits no pattern."""
+    text = use.text
+    if use.call != "pthread_cond_wait":
+        return None
+    stop = text.statement_end(use.at)
+    if use.loop >= 0 and not text.code[section.start : use.loop].strip():
+        return "loop"
+    inner = [opening for opening, _ in text.blocks(use.at) if opening >= section.start]
+    if any(set(governors(text, opening)) & {"for", "while", "do"} for opening in inner):
+        return None
+    if stop > 0 and re.fullmatch(r"[\s}]*", text.code[stop : section.end]):
+        return "last"
+    return None
+
+
+def used_otherwise(name: str, all_uses: list[Use], texts: dict[str, CText]) -> str | None:
+    """`file:line` of a use that is neither declaration nor call, or None."""
+    calls = {
+        (use.text.path, use.text.call_end(use.at)): use.at for use in all_uses if use.name == name
+    }
+    for path, text in texts.items():
+        spans = [(at, end) for (file, end), at in calls.items() if file == path]
+        spans += [m.span() for m in _TYPE.finditer(text.code) if m.group(1) == name]
+        for match in re.finditer(rf"\b{name}\b", text.code):
+            if not any(a <= match.start() < b for a, b in spans):
+                return f"{path}:{text.line(match.start())}"
+    return None
+
+
+def write_declarations(names: set[str], texts: dict[str, CText], edits: dict[str, Edits]) -> None:
+    for path, text in texts.items():
+        for match in _TYPE.finditer(text.code):
+            if match.group(1) in names:
+                value = " = TM_COND_INITIALIZER" if match.group(2) else ""
+                edits[path].replace(*match.span(), f"tm_cond {match.group(1)}{value};")
+
+
+def write(use: Use, edits: Edits, label: str, kind: str | None) -> None:
+    """Rewrites one call; `kind` is the pattern of a wait."""
+    text, what = use.text, use.condition
+    if kind == "loop":
+        opening = text.code.find("(", use.loop)
+        predicate = text.text[opening : text.closing(opening) + 1]
+        stop = text.statement_end(use.at)
+        if stop < 0:
+            stop = text.call_end(use.at) + 1
+        brace = re.compile(r"\s*\}").match(text.code, stop)
+        braced = text.code[text.closing(opening) + 1 :].lstrip().startswith("{")
+        end = brace.end() if braced and brace else stop
+        edits.replace(use.loop, end, f"if {predicate} {{ tm_cond_wait({what}); goto {label}; }}")
+        return
+    own = text.statement_end(use.at) > 0
+    by = {
+        "pthread_cond_wait": f"tm_cond_wait({what})",
+        "pthread_cond_signal": f"tm_cond_signal({what})",
+        "pthread_cond_broadcast": f"tm_cond_broadcast({what})",
+        "pthread_cond_init": f"*({what}) = (tm_cond)TM_COND_INITIALIZER",
+        "pthread_cond_destroy": "(void)0",
+    }[use.call]
+    edits.replace(use.at, text.call_end(use.at), by if own else f"({by}, 0)")

@@ -1,0 +1,149 @@
+"""A C file as text whose blocks can be found, and edits of it by position."""
+
+import bisect
+import re
+
+_HIDDEN = re.compile(
+    r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
+    r"|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*",
+    re.DOTALL | re.MULTILINE,
+)
+_OPENING = {"}": "{", ")": "(", "]": "["}
+
+
+def _blank(match: re.Match) -> str:
+    text = match.group()
+    if text[0] in "\"'":  # a literal stays an operand
+        return text[0] + " " * (len(text) - 2) + text[0]
+    return re.sub(r"[^\n]", " ", text)
+
+
+class CText:
+    """`text` as it is in the file; `code` has the same length, with comments, directives and the
+    insides of literals blank, so that braces and words in it are code."""
+
+    def __init__(self, path: str, text: str):
+        self.path = path
+        self.text = text
+        self.code = _HIDDEN.sub(_blank, text)
+        self._lines = [0] + [m.end() for m in re.finditer("\n", text)]
+        self._pairs: dict[int, int] = {}
+        stack: list[int] = []
+        for match in re.finditer(r"[{}()\[\]]", self.code):
+            if match.group() in "{([":
+                stack.append(match.start())
+            elif stack and self.code[stack[-1]] == _OPENING[match.group()]:
+                self._pairs[stack.pop()] = match.start()
+        self._braces = sorted((a, b) for a, b in self._pairs.items() if self.code[a] == "{")
+
+    def offset(self, line: int, column: int) -> int:
+        """Lines count from 1, columns from 0, in bytes of ASCII text."""
+        return self._lines[line - 1] + column
+
+    def line(self, offset: int) -> int:
+        return bisect.bisect_right(self._lines, offset)
+
+    def block(self, offset: int) -> tuple[int, int]:
+        """The innermost { and } around an offset; (-1, length) at file level."""
+        inner = (-1, len(self.text))
+        for opening, closing in self._braces:
+            if opening >= offset:
+                break
+            if closing >= offset:
+                inner = (opening, closing)
+        return inner
+
+    def blocks(self, offset: int) -> list[tuple[int, int]]:
+        """All blocks around an offset, the outermost first."""
+        return [(a, b) for a, b in self._braces if a < offset <= b]
+
+    def closing(self, opening: int) -> int:
+        """The partner of a bracket; -1 if it has none."""
+        return self._pairs.get(opening, -1)
+
+    def call_end(self, name_at: int) -> int:
+        """The offset behind the `)` of the call whose name stands at an offset; -1 if none."""
+        opening = self.code.find("(", name_at)
+        return self.closing(opening) + 1 if opening >= 0 else -1
+
+    def before(self, offset: int) -> str:
+        """The last character of code before an offset; "" if none."""
+        left = self.code[:offset].rstrip()
+        return left[-1:] if left else ""
+
+    def statement_end(self, name_at: int) -> int:
+        """The offset behind `;` where `name(...);` is a statement of its own in a block, or -1."""
+        if self.before(name_at) not in (";", "{", "}", ":"):
+            return -1
+        end = self.call_end(name_at)
+        semicolon = re.compile(r"\s*;").match(self.code, end) if end > 0 else None
+        return semicolon.end() if semicolon else -1
+
+    def arguments(self, name_at: int) -> list[str]:
+        """The arguments of the call at an offset, as written."""
+        start, end = self.code.find("(", name_at) + 1, self.call_end(name_at) - 1
+        cuts, depth = [start], 0
+        for at in range(start, end):
+            character = self.code[at]
+            depth += (character in "([{") - (character in ")]}")
+            if character == "," and depth == 0:
+                cuts.append(at + 1)
+        ends = [cut - 1 for cut in cuts[1:]] + [end]
+        return [self.text[a:b].strip() for a, b in zip(cuts, ends, strict=True)]
+
+    def level(self, start: int, end: int) -> str:
+        """The code between two offsets, with blocks and brackets inside of it blank."""
+        out, at = [], start
+        while at < end:
+            partner = self._pairs.get(at, -1)
+            if 0 <= partner < end:
+                out.append(self.code[at] + " " * (partner - at - 1) + self.code[partner])
+                at = partner + 1
+            else:
+                out.append(self.code[at])
+                at += 1
+        return "".join(out)
+
+    def conditional_directives_balance(self, start: int, end: int) -> bool:
+        """Whether #if and #endif between two offsets pair up, and no #else splits them."""
+        depth = 0
+        for match in re.finditer(r"^[ \t]*#[ \t]*(if|el|endif)", self.text[start:end], re.M):
+            depth += {"if": 1, "endif": -1}.get(match.group(1), 0)
+            if depth < 0 or (match.group(1) == "el" and depth == 0):
+                return False
+        return depth == 0
+
+
+class Edits:
+    """Replacements of one file. Those that would overlap are a mistake of the caller's."""
+
+    def __init__(self):
+        self._all: list[tuple[int, int, str]] = []
+
+    def replace(self, start: int, end: int, by: str) -> None:
+        self._all.append((start, end, by))
+
+    def insert(self, at: int, what: str) -> None:
+        self._all.append((at, at, what))
+
+    def __bool__(self) -> bool:
+        return bool(self._all)
+
+    def apply(self, text: str) -> str:
+        out, at = [], 0
+        for start, end, by in sorted(self._all, key=lambda edit: edit[:2]):
+            assert start >= at, (start, at, by)
+            out += [text[at:start], by]
+            at = end
+        return "".join([*out, text[at:]])
+
+    def original(self, offset: int) -> int:
+        """Where the character at an offset of the edited text was before."""
+        shift = 0
+        for start, end, by in sorted(self._all, key=lambda edit: edit[:2]):
+            if offset < start + shift:
+                break
+            if offset < start + shift + len(by):
+                return start
+            shift += len(by) - (end - start)
+        return offset - shift

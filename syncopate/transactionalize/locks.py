@@ -1,0 +1,150 @@
+"""Which operations on which locks a program has: wrappers seen through, locks told apart."""
+
+import re
+from dataclasses import dataclass
+
+from syncopate.transactionalize import semantic
+from syncopate.transactionalize.ctext import CText
+
+LOCK, UNLOCK = "pthread_mutex_lock", "pthread_mutex_unlock"
+TRYLOCK = "pthread_mutex_trylock"
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]+(\w+)\((.*)\)[ \t]*$", re.M)
+_WAITS_POLITELY = re.compile(r"\s*(sched_yield|pthread_yield|usleep|cpu_relax|_mm_pause)\s*\([^;]*\);")
+
+
+@dataclass(eq=False)
+class Operation:
+    """One lock or unlock in the source."""
+
+    kind: str  # "lock" | "unlock" | "trylock"
+    text: CText
+    at: int
+    function: str
+    key: str  # which lock; equal for all operations that may mean the same one
+
+    @property
+    def line(self) -> int:
+        return self.text.line(self.at)
+
+
+def expand_macros(texts: dict[str, str]) -> dict[str, str]:
+    """The sources with macros that are nothing but a lock or an unlock written out."""
+    macros: dict[str, tuple[list[str], str]] = {}
+    known = {LOCK, UNLOCK}
+    for _ in range(2):  # a macro of a macro
+        for text in texts.values():
+            for name, parameters, called, argument in _DEFINE.findall(text):
+                if called in known:
+                    words = [word.strip() for word in parameters.split(",") if word.strip()]
+                    target = macros[called][1] if called in macros else called + "(%s)"
+                    body = target.split("(")[0] + f"({argument})"
+                    macros[name] = (words, body)
+                    known.add(name)
+    if not macros:
+        return texts
+    called = re.compile(r"\b(" + "|".join(macros) + r")\s*\(")
+    return {path: _expand_in(CText(path, text), macros, called) for path, text in texts.items()}
+
+
+def _expand_in(text: CText, macros: dict, called: re.Pattern) -> str:
+    out, at = [], 0
+    for match in called.finditer(text.code):
+        if match.start() < at:
+            continue
+        parameters, body = macros[match.group(1)]
+        for parameter, given in zip(parameters, text.arguments(match.start()), strict=False):
+            body = re.sub(rf"\b{parameter}\b", lambda _, given=given: given, body)
+        out += [text.text[at : match.start()], body]
+        at = text.call_end(match.start())
+    return "".join([*out, text.text[at:]])
+
+
+def normalize_trylocks(text: CText, facts: list[semantic.Fact]) -> list[tuple[int, int, str]]:
+    """Replacements, each as long as what it replaces, that turn spin loops over trylock into a lock
+    and `if (trylock succeeds) {` into a lock that always does, as a transaction would."""
+    changes = []
+    for fact in facts:
+        start, at = text.offset(fact.line, fact.column), text.offset(*fact.to)
+        opening = text.code.find("(", start)
+        closing = text.closing(opening)
+        if fact.kind not in ("spin", "attempt") or closing < at:
+            continue
+        lock = f"{LOCK}({text.arguments(at)[0]});"
+        if fact.kind == "spin":
+            rest = re.compile(r"\s*\{([^{}]*)\}|\s*;").match(text.code, closing + 1)
+            rest = rest or _WAITS_POLITELY.match(text.code, closing + 1)
+            body = (rest.group(1) or "") if rest and rest.re.groups and rest.lastindex else ""
+            if not rest or (rest.lastindex and rest.group().lstrip().startswith("{")
+                            and _WAITS_POLITELY.sub("", body).strip()):  # fmt: skip
+                continue
+            end = rest.end()
+        else:
+            rest = re.compile(r"\s*\{").match(text.code, closing + 1)
+            if not rest:
+                continue
+            end, lock = rest.end(), "if (1) {" + lock
+        old = text.text[start:end]
+        padding = re.sub(r"[^\n]", " ", old[len(lock) :])
+        if len(lock) <= len(old) and "\n" not in old[: len(lock)]:
+            changes.append((start, end, lock + padding))
+    return changes
+
+
+def find_wrappers(files: list[str], include: list[str]) -> dict[str, tuple[str, str]]:
+    """Functions that only lock or unlock: name -> (kind, the mutex as they write it)."""
+    found: dict[str, tuple[str, str]] = {}
+    facts = semantic.find("wrappers", files, include, LOCKS=[LOCK], UNLOCKS=[UNLOCK])
+    for fact in facts:
+        found[fact.function] = ({"locks": "lock", "unlocks": "unlock"}[fact.kind], fact.more["lock"])
+    return found
+
+
+def names_of(wrappers: dict[str, tuple[str, str]]) -> dict[str, list[str]]:
+    """What the patterns call LOCKS and UNLOCKS."""
+    return {
+        "LOCKS": [LOCK] + [name for name, (kind, _) in wrappers.items() if kind == "lock"],
+        "UNLOCKS": [UNLOCK] + [name for name, (kind, _) in wrappers.items() if kind == "unlock"],
+    }
+
+
+def key_of(mutex: str, member_of: str | None) -> str:
+    """The name of a lock: `name`, `type.member`, or `?...` where it is not known which one."""
+    path = re.sub(r"\[[^\[\]]*(\[[^\[\]]*\][^\[\]]*)*\]", "", mutex.replace(" ", ""))
+    match = re.fullmatch(r"\(*&\(*(.+?)\)*", path)
+    if not match:
+        return f"?{path}"
+    words = re.split(r"->|\.", match.group(1))
+    if len(words) == 1:
+        return words[0] if words[0].isidentifier() else f"?{path}"
+    owner = member_of.removeprefix("struct ") if member_of else "?"
+    return f"{owner}.{words[-1]}"
+
+
+def operations(
+    facts: list[semantic.Fact], texts: dict[str, CText], wrappers: dict[str, tuple[str, str]]
+) -> list[Operation]:
+    """All operations, but for those inside of wrappers."""
+    member = {(f.file, f.line, f.column): f.more["type"] for f in facts if f.kind == "member"}
+    found: dict[tuple, Operation] = {}
+    for fact in facts:
+        if fact.kind not in ("lock", "unlock", "trylock") or fact.function in wrappers:
+            continue
+        text = texts[fact.file]
+        at = text.offset(fact.line, fact.column)
+        name = fact.more["name"]
+        if name in wrappers:
+            key = key_of(wrappers[name][1], None)
+        else:
+            place = (fact.file, fact.line, fact.column)
+            key = key_of((text.arguments(at) or [""])[0], member.get(place))
+        found[(fact.file, at)] = Operation(fact.kind, text, at, fact.function, key)
+    _merge_unknown_owners(list(found.values()))
+    return sorted(found.values(), key=lambda op: (op.text.path, op.at))
+
+
+def _merge_unknown_owners(found: list[Operation]) -> None:
+    """A member of an unknown structure may be that of any: all of its name are one lock."""
+    unknown = {op.key[2:] for op in found if op.key.startswith("?.")}
+    for op in found:
+        if "." in op.key and op.key.rsplit(".", 1)[1] in unknown:
+            op.key = "?." + op.key.rsplit(".", 1)[1]

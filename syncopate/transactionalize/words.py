@@ -1,0 +1,107 @@
+"""Volatile variables and atomic increments that transactions touch become plain variables, and
+each access to them outside of sections a transaction of its own."""
+
+import re
+from dataclasses import dataclass
+
+from syncopate.transactionalize.ctext import CText, Edits
+from syncopate.transactionalize.semantic import Fact
+
+_VOLATILE = re.compile(
+    r"(?:^|(?<=[;}]))\s*(?:extern\s+|static\s+)?(volatile\s+)[\w\s]*?\b(\w+)\s*(?:=[^;]*)?;"
+)
+_STORE = re.compile(r"\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|\s*(?:\+\+|--)")
+
+
+@dataclass(eq=False)
+class Place:
+    """A use of a variable, or an atomic operation on it."""
+
+    text: CText
+    at: int
+    function: str
+    name: str
+    operation: str = ""  # the atomic built-in
+
+    @property
+    def line(self) -> int:
+        return self.text.line(self.at)
+
+
+def volatile_globals(texts: dict[str, CText]) -> dict[str, list[tuple[CText, int, int]]]:
+    """name -> where `volatile ` stands in its declarations."""
+    found: dict[str, list] = {}
+    for text in texts.values():
+        for match in _VOLATILE.finditer(text.level(0, len(text.code))):
+            found.setdefault(match.group(2), []).append((text, *match.span(1)))
+    return found
+
+
+def places(facts: list[Fact], texts: dict[str, CText]) -> list[Place]:
+    found = {}
+    for fact in facts:
+        text = texts[fact.file]
+        at = text.offset(fact.line, fact.column)
+        if fact.kind == "use" and text.blocks(at):
+            found[(fact.file, at)] = Place(text, at, fact.function, fact.more["name"])
+        elif fact.kind == "atomic":
+            target = re.findall(r"[A-Za-z_]\w*", re.sub(r"\[.*?\]", "", text.arguments(at)[0]))
+            found[(fact.file, at)] = Place(
+                text, at, fact.function, target[-1] if target else "?", fact.more["name"]
+            )
+    return list(found.values())
+
+
+def write_atomic(place: Place, edits: Edits) -> None:
+    """`__sync_fetch_and_add(&x, n)` becomes a transaction."""
+    text, at = place.text, place.at
+    pointer, amount, *_ = text.arguments(at)
+    target = pointer[1:].strip() if pointer.startswith("&") else f"*({pointer})"
+    sign = "-" if "sub" in place.operation else "+"
+    undo = "+" if sign == "-" else "-"
+    change = f"{target} {sign}= ({amount})"
+    if text.statement_end(at) > 0:
+        edits.replace(at, text.statement_end(at), f"__transaction_atomic {{ {change}; }}")
+    elif re.search("fetch_(and_)?(add|sub)", place.operation):
+        edits.replace(at, text.call_end(at), f"__transaction_atomic (({change}) {undo} ({amount}))")
+    else:
+        edits.replace(at, text.call_end(at), f"__transaction_atomic ({change})")
+
+
+def refusal(place: Place) -> str | None:
+    """Why an access cannot be a transaction of its own, or None."""
+    text, end = place.text, place.at + len(place.name)
+    left = text.code[: place.at].rstrip()
+    if left.endswith("&") and not left.endswith("&&") and not re.search(r"[\w)]\s*&$", left):
+        return "its address is taken"
+    if _is_store(place):
+        stop = text.code.find(";", end)
+        if re.search(r"\w\s*\(", text.code[end:stop]):
+            return "what is stored calls functions"
+    elif _STORE.match(text.code, end) or left.endswith(("++", "--")):
+        return "it is stored within an expression"
+    return None
+
+
+def _is_store(place: Place) -> bool:
+    """Whether `x = ...;` is a statement of its own."""
+    text = place.text
+    return text.before(place.at) in (";", "{", "}") and bool(
+        _STORE.match(text.code, place.at + len(place.name))
+    )
+
+
+def write_accesses(found: list[Place], edits: dict[str, Edits]) -> None:
+    """Wraps uses, none of them refused, into transactions."""
+    stored: list[tuple[CText, int, int]] = []
+    for place in sorted(found, key=lambda p: (p.text.path, p.at)):
+        text, end = place.text, place.at + len(place.name)
+        if any(t is text and a <= place.at < b for t, a, b in stored):
+            continue  # within a statement that is a transaction already
+        if _is_store(place):
+            stop = text.code.find(";", end) + 1
+            edits[text.path].insert(place.at, "__transaction_atomic { ")
+            edits[text.path].insert(stop, " }")
+            stored.append((text, place.at, stop))
+        else:
+            edits[text.path].replace(place.at, end, f"__transaction_atomic ({place.name})")

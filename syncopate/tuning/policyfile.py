@@ -1,0 +1,68 @@
+"""Writes what was found as a policy file, each line with its reason and its gain."""
+
+import json
+
+from syncopate.policy import OMP_OPTIONS, SCHEMA, VERSION
+from syncopate.tuning.choice import Choice
+from syncopate.tuning.hotlocks import HotLock
+from syncopate.tuning.plan import Outcome
+from syncopate.tuning.search import Verdict
+
+
+def document(choice: Choice, locks: dict[int, HotLock], outcome: Outcome | None = None) -> dict:
+    """The policy that a choice stands for, as TOML gives it back; with reasons if it was found."""
+    default = dict(choice.default)
+    if default and outcome:
+        default |= _why_default(choice, outcome)
+    entries = []
+    for number, settings in choice.single:
+        lock = locks[number]
+        why = _why_single(number, lock, settings, outcome) if outcome else {}
+        entries += [{**site, **dict(settings), **why} for site in lock.sites]
+    policy: dict = {"schema": SCHEMA, "version": VERSION}
+    if default:
+        policy["default"] = default
+    if entries:
+        policy["lock"] = entries
+    return policy
+
+
+def _why_default(choice: Choice, outcome: Outcome) -> dict[str, str]:
+    steps = [step for step in outcome.steps if step.choice.default != step.against.default]
+    step = next((step for step in steps if step.choice.default == choice.default), None)
+    if step is None:
+        return {}
+    last = "barrier" if any(key in OMP_OPTIONS for key, _ in choice.default) else "lock"
+    better = "is better than" if step.is_better else "is no worse than"
+    before = "the program as it is" if step.against.as_is else "what was best before"
+    return {"reason": f"this {last} for all {better} {before}", "gain": gain(step)}
+
+
+def _why_single(number: int, lock: HotLock, settings, outcome: Outcome) -> dict[str, str]:
+    share = f"{lock.share * 100:.0f} % of the time lost to locks"
+    step = next((s for s in outcome.steps if dict(s.choice.single).get(number) == settings), None)
+    return {"reason": share, **({"gain": gain(step)} if step else {})}
+
+
+def gain(verdict: Verdict) -> str:
+    """How many times better: the factor, its 95 % interval, and of how many rounds."""
+    ratio = verdict.ratio
+    return (
+        f"{1 / ratio.value:.3f}x (95 %: {1 / ratio.high:.3f} to {1 / ratio.low:.3f};"
+        f" {verdict.rounds} rounds)"
+    )
+
+
+def text(policy: dict, comments: list[str]) -> str:
+    """The document as TOML."""
+    lines = [f"# {comment}" for comment in comments]
+    lines += [f"schema = {_quoted(policy['schema'])}", f"version = {policy['version']}"]
+    tables = [("[default]", policy["default"])] if "default" in policy else []
+    tables += [("[[lock]]", entry) for entry in policy.get("lock", [])]
+    for title, table in tables:
+        lines += ["", title, *(f"{key} = {_quoted(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

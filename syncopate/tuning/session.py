@@ -1,0 +1,165 @@
+"""One session of `syncopate tune`: measures the program, looks at its record, searches, reports."""
+
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+
+from syncopate import doctor, locktable, policy, preload, program, record, wholefile
+from syncopate.analysis import Analysis
+from syncopate.errors import BAD_USE, FAILED, Failure
+from syncopate.recordfile import Record
+from syncopate.results import Results
+from syncopate.tuning import hotlocks, plan, policyfile, verdict
+from syncopate.tuning.choice import AS_IS, Choice, specifications
+from syncopate.tuning.hotlocks import HotLock
+from syncopate.tuning.plan import Ground, Outcome
+from syncopate.tuning.progress import Progress
+from syncopate.tuning.runner import Runner
+from syncopate.tuning.search import Dropped, Search
+
+PATIENCE = 10.0  # times as long as without us: a run beyond that is ended
+SLACK = 5.0  # seconds on top of it
+
+
+class Session:
+    """What is run, what is known of it, what was found."""
+
+    def __init__(self, runner: Runner, budget: float, names: list[str], output: str):
+        """`budget` in seconds; `names`: the only locks to try, empty: whatever may help; `output`:
+        the policy file."""
+        self.runner = runner
+        self.command = runner.server or runner.program
+        self.path = program.find_program(self.command[0])
+        self.library = preload.library()
+        program.check_preloadable(self.path, self.library)
+        self.names = names
+        self.output = output
+        self.progress = Progress()
+        self.deadline = time.monotonic() + budget
+        self.limit = budget  # of one run, in seconds
+        self.locks: dict[int, HotLock] = {}
+        self.lost: float | None = None  # to locks, of all thread time; None before the record
+        self.outcome = Outcome()
+        self.environs: dict[Choice, dict[str, str]] = {}
+        self.clean = preload.without(self.library, _foreign(os.environ))
+
+    def run(self) -> int:
+        search = Search(self.measure, time.monotonic, self.deadline, self.progress.detail)
+        try:
+            self.progress.stage("the program as it is", self.deadline)
+            self._first_run(search)
+            self.progress.stage("recording where it waits", self.deadline)
+            ground = self._look(search)
+            if ground.names or ground.openmp:
+                plan.explore(search, ground, self.outcome, self._stage)
+        except Dropped as why:
+            self.progress.done()
+            raise Failure(f"tune: {self.command[0]} fails by itself: {why}", FAILED) from None
+        except KeyboardInterrupt:
+            self.progress.done()
+            self._finish(search, "interrupted; ")
+            return 130
+        self.progress.done()
+        self._finish(search, "")
+        return 0
+
+    def measure(self, choice: Choice) -> float:
+        if choice not in self.environs:
+            self.environs[choice] = self._environ(choice)
+        return self.runner.run(self.environs[choice], self.limit)
+
+    def _environ(self, choice: Choice) -> dict[str, str]:
+        if choice.as_is:
+            return self.clean
+        chosen = policy.check("tune", policyfile.document(choice, self.locks))
+        environ = preload.environment(
+            self.library, chosen.default.get("lock", "auto"), "auto", False, self.clean
+        )
+        if "elide" in chosen.default:
+            preload.choose_elision(environ, chosen.default["elide"])
+        policy.apply(chosen, environ, self.path)
+        return environ
+
+    def _first_run(self, search: Search) -> None:
+        """Finds out how long a run takes, and so whether the budget will do."""
+        begun = time.monotonic()
+        self.measure(AS_IS)
+        took = time.monotonic() - begun
+        search.durations.append(took)
+        if took * plan.AT_LEAST > search.left():
+            raise Failure(
+                f"tune: one run takes {took:.1f} s, and at least {plan.AT_LEAST} are needed;"
+                f" try --budget {round(took * 3 * plan.AT_LEAST) + 1}s, or a shorter run",
+                BAD_USE,
+            )
+        self.limit = PATIENCE * took + SLACK
+
+    def _look(self, search: Search) -> Ground:
+        """Records the program once and keeps its hot locks."""
+        with tempfile.TemporaryDirectory(prefix="syncopate-tune-") as folder:
+            path = os.path.join(folder, "tune.rec")
+            environ = preload.environment(self.library, "futex", "futex", False, self.clean)
+            try:
+                self.runner.run(environ | {"SYNCOPATE_RECORD": path}, self.limit)
+            except Dropped as why:
+                raise Failure(f"tune: while it is recorded, {why}", FAILED) from None
+            files = [path, *record.children_of(path)]
+            analyses = [Analysis(Record(file)) for file in files if os.path.exists(file)]
+            if not analyses:
+                raise Failure("tune: nothing was recorded: the library did not start", FAILED)
+            return self._ground(max(analyses, key=_lost))
+
+    def _ground(self, analysis: Analysis) -> Ground:
+        time_of_all = Results(analysis).thread_time()
+        self.lost = _lost(analysis) / time_of_all if time_of_all else 0.0
+        self.locks = dict(enumerate(hotlocks.hot_locks(analysis, self.path)))
+        worth = self.lost >= hotlocks.LEAST_LOST
+        return Ground(
+            names=self._worth_trying(analysis) if worth else [],
+            hot={number: lock.name for number, lock in self.locks.items()},
+            elides=worth and _transactions_commit(),
+            openmp=hotlocks.is_openmp(analysis),
+        )
+
+    def _worth_trying(self, analysis: Analysis) -> list[str]:
+        oversubscribed = len(analysis.threads) > analysis.record.header.processors
+        return self.names or specifications(locktable.load(), oversubscribed)
+
+    def _stage(self, text: str) -> None:
+        self.progress.stage(text, self.deadline)
+
+    def _finish(self, search: Search, before: str) -> None:
+        """Says what was found, and writes it if it is better."""
+        names = {number: lock.name for number, lock in self.locks.items()}
+        for choice, why in search.dropped.items():
+            print(f"syncopate: tune: left out: {choice.text(names)}: {why}", file=sys.stderr)
+        if self.outcome.verdict is None or not self.outcome.verdict.is_better:
+            runs = len(search.durations)
+            print(before + verdict.nothing(self.outcome, names, self.lost, runs))
+            return
+        document = policyfile.document(self.outcome.verdict.choice, self.locks, self.outcome)
+        policy.check(self.output, document)
+        comments = verdict.comments(self.outcome.verdict, self.command, search.durations)
+        wholefile.write(self.output, [policyfile.text(document, comments)])
+        print(before + verdict.better(self.outcome, names, self.output, self.command))
+
+
+def _foreign(environ: Mapping[str, str]) -> dict[str, str]:
+    """An environment without what tells Syncopate how to run; where it is may stay."""
+    return {
+        key: value
+        for key, value in environ.items()
+        if key in ("SYNCOPATE_NATIVE", "SYNCOPATE_STACKS")
+        or not re.fullmatch(r"SYNCOPATE(_.*)?", key)
+    }
+
+
+def _lost(analysis: Analysis) -> int:
+    return sum(group.lost() for group in analysis.groups)
+
+
+def _transactions_commit() -> bool:
+    return any(each.name == "rtm" and each.state == "good" for each in doctor.features())

@@ -1,0 +1,133 @@
+"""What waiting cost: processor time and wake-ups, and joules where a meter told them.
+
+Some waits are chosen, when they begin, to become events; for these the recorder asks the kernel
+how long the thread had a processor and how often it left it. A lock's exact waiting time is shared
+out as those of its waits that were chosen. Joules are a meter's, and only a meter's.
+"""
+
+import json
+from collections import Counter, defaultdict
+
+from syncopate.analysis import Analysis
+from syncopate.recordfile import KIND_NAMES
+from syncopate.units import count, duration
+
+NUMBERS = ("seconds", "user_seconds", "system_seconds")
+
+
+def measured(text: str) -> dict | None:
+    """What `syncopate record` measured beside the program; None where it did not, or is damaged."""
+    try:
+        found = json.loads(text)
+        return {
+            **{name: float(found[name]) for name in NUMBERS},
+            "meters": [
+                {"name": str(m["name"]), "source": str(m["source"]), "joules": float(m["joules"])}
+                for m in found["meters"]
+            ],
+            "rejected": [
+                {"name": str(each["name"]), "why": str(each["why"])} for each in found["rejected"]
+            ],
+        }
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def cost(analysis: Analysis) -> dict:
+    """The `waiting` of docs/report-schema.md."""
+    chosen: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
+    sampled = 0
+    for lock, events in analysis.waits.items():
+        for event in events:
+            if not event.on_processor:
+                continue
+            sampled += 1
+            sums = chosen[lock, event.wait]
+            off = max(0, event.end - event.start - event.on_processor)
+            left = max(1, event.sleeps + event.preemptions)
+            sums["parked"] += event.weight * off * event.sleeps // left
+            sums["waits"] += event.weight
+            sums["ticks"] += event.weight * (event.end - event.start)
+            sums["on_processor"] += event.weight * event.on_processor
+            sums["sleeps"] += event.weight * event.sleeps
+            sums["preemptions"] += event.weight * event.preemptions
+    exact: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
+    for row in analysis.record.rows():
+        exact[row.lock, row.kind][0] += row.waits
+        exact[row.lock, row.kind][1] += row.wait_sum
+    return _summed(analysis, chosen, exact, sampled)
+
+
+def _summed(analysis: Analysis, chosen: dict, exact: dict, sampled: int) -> dict:
+    awake = parked = preempted = unknown = wake_ups = preemptions = 0.0
+    for key, (waits, ticks) in exact.items():
+        sums = chosen.get(key)
+        if key[1] not in KIND_NAMES or not sums or not sums["ticks"]:
+            unknown += ticks
+            continue
+        share, sleeping = (sums[name] / sums["ticks"] for name in ("on_processor", "parked"))
+        awake += share * ticks
+        parked += sleeping * ticks
+        preempted += (1 - share - sleeping) * ticks
+        wake_ups += sums["sleeps"] / sums["waits"] * waits
+        preemptions += sums["preemptions"] / sums["waits"] * waits
+    by_state = {
+        _awake_state(analysis): awake,
+        "parked": parked,
+        "preempted": preempted,
+        "unknown": unknown,
+    }
+    return {
+        "states": {
+            name: {"ns": analysis.ns(ticks), "ticks": round(ticks)}
+            for name, ticks in by_state.items()
+        },
+        "wake_ups": round(wake_ups),
+        "preemptions": round(preemptions),
+        "sampled": sampled,
+    }
+
+
+def _awake_state(analysis: Analysis) -> str:
+    """What a thread does that waits and keeps its processor, by the strategy it ran with.
+
+    The monitor strategy spins on machines without its instruction, which a record does not tell.
+    """
+    return "monitor" if analysis.record.header.wait == "monitor" else "spinning"
+
+
+# ---- as sentences ----
+
+
+def sentences(results: dict) -> list[str]:
+    """What a person is told: `waiting` and `measured` of one record."""
+    return [*_waiting_sentences(results["waiting"]), *_measured_sentences(results["measured"])]
+
+
+def _waiting_sentences(cost: dict) -> list[str]:
+    if not cost["sampled"]:
+        return []
+    states = [
+        f"{duration(state['ns'])} {name}" for name, state in cost["states"].items() if state["ns"]
+    ]
+    awake = next(iter(cost["states"].values()))["ticks"]
+    return [
+        f"Waiting: about {', '.join(states)}; {count(awake)} ticks of the clock on a processor,"
+        f" {count(cost['wake_ups'])} wake-ups (from {count(cost['sampled'])} waits)"
+    ]
+
+
+def _measured_sentences(found: dict | None) -> list[str]:
+    if found is None:
+        return []
+    lines = [
+        f"Processor time: {found['user_seconds']:.2f} s user, {found['system_seconds']:.2f} s"
+        f" system, within {found['seconds']:.2f} s"
+    ]
+    if found["meters"]:
+        told = ", ".join(
+            f"{m['name']} {m['joules']:.2f} J ({m['source']})" for m in found["meters"]
+        )
+        return [*lines, f"Energy of the whole machine meanwhile: {told}"]
+    why = "; ".join(f"{each['name']} {each['why']}" for each in found["rejected"])
+    return [*lines, "Energy: no meter works here" + (f" ({why})" if why else "")]

@@ -1,0 +1,151 @@
+"""Ratios, the rank test, `compare`, `plot` and `report`, on made-up results."""
+
+import json
+import math
+import sys
+
+import pytest
+from conftest import bench, one_line
+
+from syncopate.bench import plotfile, ranktest, ratios
+from syncopate.bench.ranktest import doubled_midranks, mann_whitney
+from syncopate.errors import Failure
+
+
+def test_exact_rank_test():
+    # Without overlap, only two of the choices are as far apart: 2 / C(n + m, n).
+    assert mann_whitney([1, 2, 3], [4, 5, 6]) == pytest.approx(2 / math.comb(6, 3))
+    assert mann_whitney([9, 8, 7, 6, 5], [4, 3, 2, 1, 0]) == pytest.approx(2 / math.comb(10, 5))
+    # U = 3 with 4 and 5 values: 0.1111 in the published tables.
+    assert mann_whitney([1, 2, 3, 7], [4, 5, 6, 8, 9]) == pytest.approx(0.1111, abs=1e-4)
+    assert mann_whitney([1, 2], [1, 2]) == 1
+    assert mann_whitney([5] * 4, [5] * 3) == 1
+
+
+def test_midranks_share():
+    assert doubled_midranks([10, 20, 20, 30]) == [2, 5, 5, 8]
+    assert doubled_midranks([3, 1, 2]) == [6, 2, 4]
+
+
+def test_the_approximation_is_close(monkeypatch):
+    first, second = [2 * i for i in range(15)], [2 * i + 5 for i in range(15)]
+    exact = mann_whitney(first, second)
+    monkeypatch.setattr(ranktest, "EXACT_UP_TO", 0)
+    assert mann_whitney(first, second) == pytest.approx(exact, abs=0.02)
+    assert mann_whitney([1, 1], [1, 1]) == 1
+
+
+def test_ratios():
+    same = ratios.ratio_of_medians([2, 4, 6], [1, 2, 3])
+    assert (same.value, same.low, same.high) == (2, 2, 2), "whole rounds are drawn"
+    apart = ratios.ratio_of_independent([2, 4, 6], [1, 2, 3])
+    assert apart.value == 2 and apart.low < 1.5 and apart.high > 3
+    assert str(ratios.ratio_of_medians([1], [0])) == "-"
+
+
+def results(path, values: dict, machine="native", suite="array"):
+    """A file with these throughputs: {variant: values of the repetitions}."""
+    runs = [
+        {
+            "program": "low-small",
+            "variant": variant,
+            "size": "small",
+            "threads": threads,
+            "repetition": turn,
+            "key": f"{variant}{threads}{turn}",
+            "measured": 0,
+            "values": {"throughput": value * threads},
+        }
+        for variant, found in values.items()
+        for threads in (1, 2)
+        for turn, value in enumerate(found)
+    ]
+    origin = {"processor": "P", "processors": 2, "kernel": "6.1", "date": "2026-01-02"}
+    document = {"kind": "syncopate-bench", "schema": 1, "suite": suite, "machine": machine}
+    document |= {"measured": [origin | {"commit": "abc"}], "runs": runs}
+    path.write_text(json.dumps(document))
+    return path
+
+
+FAST, SLOW = [100, 101, 102, 103, 104], [50, 51, 52, 53, 54]
+
+
+def test_compare_two_files(tmp_path):
+    first = results(tmp_path / "a.json", {"tatas": FAST, "ticket": SLOW})
+    second = results(tmp_path / "b.json", {"tatas": SLOW, "ticket": SLOW, "auto": FAST})
+    rows = json.loads(bench("compare", first, second, "--json").stdout)
+    found = {(row["variant"], row["threads"]): row for row in rows}
+    assert set(found) == {(v, t) for v in ("tatas", "ticket") for t in (1, 2)}
+    worse = found["tatas", 1]
+    assert worse["verdict"] == "worse"
+    assert worse["value"] == pytest.approx(52 / 102)
+    assert worse["low"] <= worse["value"] <= worse["high"] < 1
+    assert worse["p"] == pytest.approx(2 / math.comb(10, 5))
+    assert found["ticket", 2]["verdict"] == "unclear"
+    text = bench("compare", first, second).stdout
+    assert "B / A [95 %]" in text and "worse" in text
+
+
+def test_compare_the_variants_of_one_file(tmp_path):
+    file = results(tmp_path / "a.json", {"tatas": SLOW, "auto": FAST})
+    (row, _) = json.loads(bench("compare", file, "--json").stdout)
+    assert (row["variant"], row["verdict"]) == ("auto", "better")
+    (row, _) = json.loads(bench("compare", file, "--base", "auto", "--json").stdout)
+    assert (row["variant"], row["verdict"]) == ("tatas", "worse")
+    said = one_line(bench("compare", file, "--base", "mcs"), 2)
+    assert "has no variant 'mcs'; it has tatas, auto" in said
+
+
+def test_files_that_cannot_be_compared(tmp_path):
+    file = results(tmp_path / "a.json", {"tatas": SLOW})
+    other = results(tmp_path / "b.json", {"tatas": SLOW}, suite="map")
+    assert "has no two variants" in one_line(bench("compare", file), 1)
+    assert "holds suite array" in one_line(bench("compare", file, other), 2)
+    apart = results(tmp_path / "c.json", {"mcs": SLOW})
+    assert "no point in common" in one_line(bench("compare", file, apart), 1)
+    assert "No such file" in one_line(bench("compare", tmp_path / "nosuch"), 1)
+
+
+def test_plot(tmp_path, capsys):
+    file = str(results(tmp_path / "a.json", {"tatas": SLOW, "auto": FAST}))
+    picture = tmp_path / "a.svg"
+    assert plotfile.main([file, "--out", str(picture)]) == 0
+    assert capsys.readouterr().out == f"{picture}\n"
+    text = picture.read_text()
+    axes = ("threads", "throughput, operations/s", "array, measured")
+    for word in ("low-small", "tatas", "auto", *axes):
+        assert f">{word}" in text, word
+    plotfile.main([file, "--out", str(tmp_path / "again.svg")])
+    assert (tmp_path / "again.svg").read_text() == text
+    plotfile.main([file, "--out", str(tmp_path / "a.png")])
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(Failure, match=r"has to end in \.svg"):
+        plotfile.main([file, "--out", "a.txt"])
+    with pytest.raises(Failure, match="has no metric 'speed'; it has throughput"):
+        plotfile.main([file, "--metric", "speed"])
+    with pytest.raises(Failure, match="No such file"):
+        plotfile.main([file, "--out", str(tmp_path / "nosuch" / "a.svg")])
+
+
+def test_plot_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(Failure, match="needs the Python package matplotlib"):
+        plotfile.need_pyplot()
+
+
+def test_report_is_one_page_a_suite(tmp_path):
+    native = results(tmp_path / "a.json", {"tatas</script>": SLOW, "auto": FAST})
+    simulated = results(tmp_path / "b.json", {"tatas": SLOW}, machine="test-4c")
+    other = results(tmp_path / "c.json", {"tatas": SLOW}, suite="map")
+    done = bench("report", native, simulated, other, "--out", tmp_path)
+    assert done.stdout.splitlines() == [f"{tmp_path}/array.html", f"{tmp_path}/map.html"]
+    page = (tmp_path / "array.html").read_text()
+    data = page.split('id="data">')[1].split("</script>")[0]
+    files = json.loads(data)["files"]
+    assert [file["machine"] for file in files] == ["native", "test-4c"]
+    assert files[0]["metrics"][0]["rows"][0]["cells"][1] == [102, 101, 103, 5]
+    assert files[0]["ratios"][0]["verdict"] == "better"
+    assert files[1]["ratios"] == []
+    for outside in ('src="', "<link", "@import", "https://"):
+        assert outside not in page
+    assert "No such file" in one_line(bench("report", native, "--out", tmp_path / "nosuch"), 1)

@@ -1,0 +1,177 @@
+"""`bench paper` on a made-up figure, and docs/papers.md."""
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, bench, one_line
+
+from syncopate.bench import paper
+from syncopate.bench.suites import Metric, Program, Suite, Variant
+from syncopate.bench.suitetable import SUITES
+from syncopate.errors import Failure
+
+FIGURE = """
+from common import Claim, Figure, Point
+
+FIGURE = Figure(
+    name="made_up_fig1",
+    title="Made up",
+    paper="A. Author",
+    machine="test-4c",
+    x_label="threads",
+    y_label="operations",
+    points=lambda quick: [Point("", "a", x, "made_up", {"threads": x}) for x in (1, 2)],
+    value=lambda run: run["operations"],
+    claims=lambda results: [
+        Claim("more threads do more", f"{results.value('', 'a', 2):g}", True, "unseen", "a note"),
+        Claim("it is fast", "it is not", False, "the model is slow"),
+    ],
+)
+"""
+PROGRAM = """#!/bin/sh
+echo x >> {folder}/log
+echo '{{"machine": "test-4c", "seconds": 1, "energy": {{"joules": 1, "average_watts": 1}}}}' \
+  > "$SYNCOPATE_STATS"
+echo '{{"operations": '$2'}}'
+"""
+
+
+@pytest.fixture
+def made_up(tmp_path, monkeypatch):
+    """A folder of scripts with one figure, a paper of two, and a program for it."""
+    scripts = tmp_path / "scripts"
+    scripts.mkdir()
+    for name in ("common.py", "sweep.py"):
+        (scripts / name).symlink_to(ROOT / "bench" / "figures" / name)
+    (scripts / "made_up_fig1.py").write_text(FIGURE)
+    program = tmp_path / "build" / "workloads" / "made_up.simulated"
+    program.parent.mkdir(parents=True)
+    program.write_text(PROGRAM.format(folder=tmp_path))
+    program.chmod(0o755)
+    papers = {
+        "made-up": {
+            "name": "made-up",
+            "scripts": "made_up",
+            "figures": {"fig1": "first", "table2": "second"},
+            "same": {"fig3": "fig1"},
+        }
+    }
+    monkeypatch.setattr(paper, "SCRIPTS", scripts)
+    monkeypatch.setattr(paper, "read_papers", lambda: papers)
+    monkeypatch.setattr(paper, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_a_figure_beside_what_the_paper_says(made_up, capsys):
+    words = ["made-up", "--build", str(made_up / "build"), "--out", str(made_up / "out"), "--quick"]
+    assert paper.main(words) == 0
+    said = capsys.readouterr().out
+    assert "== fig1 (1 of 1): Made up" in said
+    assert "  paper says more threads do more\n  we get     2\n  agrees     a note" in said
+    assert "  DIFFERS    the model is slow" in said
+    assert "1 of 2 statements agree" in said
+    assert "not here yet: table2, second" in said
+    files = sorted(path.name for path in (made_up / "out").iterdir())
+    assert files == ["made_up_fig1.json", "made_up_fig1.md", "made_up_fig1.svg"]
+    assert len((made_up / "log").read_text().split()) == 2
+    assert paper.main([*words, "--figure", "3"]) == 0, "a figure that another one holds"
+    assert len((made_up / "log").read_text().split()) == 2, "finished points are kept"
+
+
+def test_natively_too(made_up, capsys, monkeypatch):
+    program = made_up / "build" / "workloads" / "native_one"
+    program.write_text('#!/bin/sh\necho \'{"operations": 6, "seconds": 2, "consistent": true}\'\n')
+    program.chmod(0o755)
+    suite = Suite(
+        "made-up programs",
+        {"one": Program("workloads/native_one"), "two": Program("workloads/native_one")},
+        {"only": Variant()},
+        (Metric("throughput", "op/s", True, "operations", per="seconds"),),
+        papers=("made-up",),
+    )
+    monkeypatch.setitem(SUITES, "made-up-suite", suite)
+    words = ["made-up", "--build", str(made_up / "build"), "--out", str(made_up / "out")]
+    assert paper.main([*words, "--quick", "--native"]) == 0
+    assert "== suite made-up-suite, natively: made-up programs" in capsys.readouterr().out
+    runs = json.loads((made_up / "out" / "made-up-suite-native.bench.json").read_text())["runs"]
+    assert [run["values"]["throughput"] for run in runs] == [3.0] * 12
+
+
+def test_figures_that_are_not_here(made_up):
+    with pytest.raises(Failure, match=r"table2 of made-up \(second\) is not here yet; here: fig1"):
+        paper.main(["made-up", "--figure", "table2"])
+    with pytest.raises(Failure, match=r"made-up has no fig9 with data; here: fig1") as refused:
+        paper.main(["made-up", "--figure", "9"])
+    assert refused.value.status == 2
+
+
+def test_papers_by_name():
+    said = one_line(bench("paper", "ruby"), 2)
+    assert "no paper is called 'ruby' (did you mean ruby-gil?)" in said
+    assert "there are always-abort, gcc-tm, mwait, ruby-gil, tsx-hpc" in said
+
+
+# ---- docs/papers.md ----
+
+SCRIPT = ROOT / "scripts" / "papers.py"
+
+
+def papers(*words: object) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, SCRIPT, *map(str, words)], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_page_is_what_its_inputs_say():
+    done = papers("--check")
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_figure_of_the_scripts_belongs_to_a_paper():
+    known = set()
+    for each in paper.read_papers().values():
+        for key in each["figures"]:
+            known.update(path.name for path in paper.scripts_of(each, key))
+    scripts = {path.name for path in (ROOT / "bench" / "figures").glob("*_fig[0-9]*.py")}
+    assert scripts == known
+
+
+def test_an_edited_page_and_a_missing_file_are_found(tmp_path):
+    docs = tmp_path / "docs"
+    shutil.copytree(ROOT / "docs" / "figures", docs / "figures")
+    for name in ("papers.toml", "papers.md"):
+        shutil.copy(ROOT / "docs" / name, docs / name)
+    done = papers("--check", tmp_path)
+    assert done.returncode == 2 and "docs/papers.toml: there is no " in done.stderr
+    for name in ("include", "src", "shims", "tests", "bench", "workloads", "machines"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for name in ("syncopate", "integrations"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for path in (ROOT / "docs").glob("*.md"):
+        shutil.copy(path, docs / path.name)
+    assert papers("--check", tmp_path).returncode == 0
+    (docs / "papers.md").write_text((docs / "papers.md").read_text() + "typed\n")
+    done = papers("--check", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "docs/papers.md is out of date: run scripts/papers.py\n"
+
+
+def test_results_of_tests_are_taken_over(tmp_path):
+    spec = importlib.util.spec_from_file_location("papers", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    junit = tmp_path / "junit.xml"
+    junit.write_text(
+        '<testsuite timestamp="2026-01-02T03:04:05"><testcase name="posix.a" status="run"/>'
+        '<testcase name="posix.b" status="fail"/><testcase name="cli" status="run"/>'
+        '<testcase name="tm.c" status="notrun"/></testsuite>'
+    )
+    module.take_over(junit, tmp_path / "checked.json")
+    assert json.loads((tmp_path / "checked.json").read_text()) == {
+        "date": "2026-01-02",
+        "folders": {"cli": {"passed": 1, "failed": 0}, "posix": {"passed": 1, "failed": 1}},
+    }

@@ -1,0 +1,192 @@
+"""What `simulate --from` takes from a record, what it asks the replay, and how it answers."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from conftest import one_line
+from make_record import RecordBuilder
+
+from syncopate import lockuse, whatif
+from syncopate.analysis import Analysis
+from syncopate.errors import Failure
+from syncopate.recordfile import Record
+
+LIFE = 1_000_000  # ns of every thread
+RELEASE = 11  # of wait_kind
+
+
+def two_threads(cpu: int = 0) -> RecordBuilder:
+    """Two threads, 1000 sections of 200 ns each; 100 waits of 300 ns each, 50 releases of 400."""
+    builder = RecordBuilder()
+    lock = builder.lock(0x1000, acquisitions=2000, holds=[200] * 400)
+    for number in (11, 12):
+        thread = builder.thread(number, cpu=cpu)
+        builder.row(thread, lock, 1, [300] * 100)
+        builder.row(thread, lock, RELEASE, [400] * 50)
+    return builder
+
+
+def use_of(builder: RecordBuilder, folder: Path, name: str | None = None) -> lockuse.LockUse:
+    analysis = Analysis(Record(str(builder.write(folder / "some.rec"))))
+    return lockuse.of(analysis, lockuse.choose(analysis, name))
+
+
+def test_work_outside_is_what_waits_and_releases_leave(tmp_path):
+    use = use_of(two_threads(), tmp_path)
+    assert (use.acquisitions, use.contended, use.algorithm) == (2000, 200, "futex")
+    assert use.holds == [(192, 200, 400)]  # a bucket ends where the longest hold does
+    running = LIFE - 100 * 300 - 50 * 392  # a release by the middle of its bucket
+    assert [thread.outside_ns for thread in use.threads] == pytest.approx(
+        [running / 1000 - use.hold_ns] * 2, rel=0.01
+    )
+    assert use.rate == pytest.approx(2000 / (LIFE * 1e-9))
+
+
+def test_processor_time_counts_where_it_is_known(tmp_path):
+    use = use_of(two_threads(cpu=500_000), tmp_path)
+    left = 500_000 - 100 * 300 - 50 * 392
+    assert use.threads[0].outside_ns == pytest.approx(left / 1000 - use.hold_ns, rel=0.01)
+    assert not any("kernel" in line for line in use.assumptions)
+
+
+def test_rare_long_holds_are_interruptions(tmp_path):
+    builder = RecordBuilder()
+    builder.lock(0x1000, acquisitions=999, holds=[200] * 999 + [5_000_000])
+    builder.thread(11)
+    use = use_of(builder, tmp_path)
+    assert use.hold_ns < 400
+    assert any("1 of 1000" in line for line in use.assumptions)
+
+
+def test_other_waits_are_time_away(tmp_path):
+    builder = two_threads()
+    condition = builder.lock(0x2000, object_kind=4)
+    builder.row(0, condition, 6, [10_000] * 20)
+    builder.row(1, condition, 6, [10_000])  # once: when it started
+    away, once = use_of(builder, tmp_path).threads
+    assert once.away_ns == 0
+    assert away.away_chance == pytest.approx(20 / 1000, rel=0.2)  # it runs less, so takes it less
+    assert away.away_ns == pytest.approx(10_000)
+
+
+def test_evenly_used_members_count_whole(tmp_path):
+    builder = RecordBuilder()
+    stack = builder.stack(0x40)
+    for number in range(4):
+        builder.lock(0x1000 + 64 * number, acquisitions=100, create=stack, holds=[100])
+    builder.thread(11)
+    assert use_of(builder, tmp_path).members == 4
+
+
+def test_more_threads_than_processors_share_them(tmp_path):
+    builder = RecordBuilder()
+    lock = builder.lock(0x1000, acquisitions=8000, holds=[100] * 50)
+    for number in range(8):
+        builder.row(builder.thread(number + 1), lock, 1, [100] * 10)
+    use = use_of(builder, tmp_path)
+    # Two processors for the whole time, 8000 sections.
+    assert use.threads[0].outside_ns == pytest.approx(2 * LIFE / 8000 - use.hold_ns, rel=0.01)
+
+
+def test_unknown_lock_lists_those_that_waited(tmp_path):
+    with pytest.raises(Failure, match=r"no lock of .* is called 'cache'.*'0x1000'"):
+        use_of(two_threads(), tmp_path, "cache")
+
+
+def test_record_without_holds_says_how_to_get_them(tmp_path):
+    builder = RecordBuilder()
+    builder.lock(0x1000, acquisitions=5)
+    builder.thread(11)
+    with pytest.raises(Failure, match="no hold of '0x1000' was measured; record again"):
+        use_of(builder, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after"),
+    [
+        ("halve", {}, {"length": "50"}),
+        ("length=25", {}, {"length": "25"}),
+        ("move=40", {}, {"length": "60", "moved": "40"}),
+        ("shard=8", {}, {"shards": "8"}),
+        ("rwlock=95", {"reads": "95"}, {"reads": "95", "lock": "rwlock"}),
+        ("elide", {"conflicts": "10"}, {"conflicts": "10", "lock": "elided_auto"}),
+    ],
+)
+def test_changes(text, before, after):
+    change = whatif.parse(text)
+    assert (change.before, change.after) == (before, after)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "faster", "halve=2", "shard", "shard=x", "shard=0", "move=101"]
+)
+def test_unknown_changes_are_refused(text):
+    with pytest.raises(Failure, match="--what"):
+        whatif.parse(text)
+
+
+def test_swaps_are_checked(native, monkeypatch):
+    monkeypatch.setenv("SYNCOPATE_NATIVE", str(native))
+    assert whatif.parse("lock=mcs:spin").after == {"lock": "mcs:spin"}
+    assert whatif.parse("lock=glibc").after == {"lock": "pthread"}
+    with pytest.raises(Failure, match=r"no lock is named 'mcsx' \(did you mean mcs"):
+        whatif.parse("lock=mcsx")
+    with pytest.raises(Failure, match="lock mcs does not wait by 'sleep'"):
+        whatif.parse("lock=mcs:sleep")
+
+
+def test_error_bar_covers_spread_and_model():
+    steady = whatif.answer(whatif.parse("halve"), 4, [100, 100], [150, 150])
+    assert steady.gain == 1.5
+    assert steady.high == pytest.approx(1.5 * (1 + whatif.MODEL_ERROR))
+    assert steady.low == pytest.approx(1.5 / (1 + whatif.MODEL_ERROR))
+    wide = whatif.answer(whatif.parse("halve"), 4, [100, 100], [100, 200])
+    assert wide.high / wide.gain > steady.high / steady.gain
+
+
+# Stands in for the replay: its rate is threads times what --length leaves.
+REPLAY = """#!/bin/sh
+while [ $# -gt 0 ]; do
+  case $1 in --threads) threads=$2;; --length) length=$2;; esac
+  shift 2
+done
+echo "{\\"operations\\": $((threads * 10000 / ${length:-100})), \\"seconds\\": 1}"
+"""
+
+
+def simulate(cli, native, builder, tmp_path, *words):
+    replay = native / "libexec/syncopate/replay.simulated"
+    replay.parent.mkdir(parents=True, exist_ok=True)
+    replay.write_text(REPLAY)
+    replay.chmod(replay.stat().st_mode | stat.S_IXUSR)
+    record = builder.write(tmp_path / "some.rec")
+    return cli("simulate", "--from", record, "--machine", "test-4c", *words)
+
+
+def test_table_and_json(cli, native, tmp_path):
+    out = tmp_path / "answers.json"
+    words = ("--threads", "1,4", "--what", "halve,lock=mcs", "--json", out)
+    done = simulate(cli, native, two_threads(), tmp_path, *words)
+    assert done.returncode == 0, done.stderr
+    assert "halve the section" in done.stdout
+    assert "threads beyond the 2 recorded ones" in done.stdout
+    answers = json.loads(out.read_text())["answers"]
+    assert [(a["what"], a["threads"], a["gain"]) for a in answers] == [
+        ("halve", 1, 2.0), ("lock=mcs", 1, 1.0), ("halve", 4, 2.0), ("lock=mcs", 4, 1.0),
+    ]  # fmt: skip
+
+
+def test_bad_use_is_one_line(cli, native, tmp_path):
+    for words, said in (
+        (("--threads", "0"), "--threads needs whole numbers"),
+        (("--lock", "none such"), "no lock of"),
+        (("--json", "answers"), "give the file a name in .json"),
+        (("--stats",), "--stats does not go with --from"),
+        (("--", "program"), "--from needs no program"),
+    ):
+        done = simulate(cli, native, two_threads(), tmp_path, *words)
+        assert done.returncode == 2
+        assert said in one_line(done)
+    assert "needs --from RECORD" in one_line(cli("simulate", "--what", "halve"))

@@ -1,0 +1,213 @@
+"""Policies in the preload library: which lock each mutex gets, told by the library itself."""
+
+import re
+
+import pytest
+from conftest import compile_program, policy_of, syncopate
+
+SUBJECT = r"""
+#include <pthread.h>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+static pthread_mutex_t named = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static struct { long before; pthread_mutex_t inside; } whole = {0, PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t row[5];
+static pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
+static int arrived;
+struct table { std::mutex lock; long n = 0; };
+static long counts[6];
+#define NOINLINE __attribute__((noinline))
+NOINLINE pthread_mutex_t* make_one() {
+  auto* m = new pthread_mutex_t;
+  pthread_mutex_init(m, nullptr);
+  return m;
+}
+NOINLINE void use_table(table& t) { std::lock_guard<std::mutex> hold(t.lock); t.n++; }
+static void add(pthread_mutex_t& m, long& n) {
+  if (pthread_mutex_trylock(&m) != 0) pthread_mutex_lock(&m);
+  n++;
+  pthread_mutex_unlock(&m);
+}
+static void meet() {
+  pthread_mutex_lock(&named);
+  if (++arrived == 4) pthread_cond_broadcast(&ready);
+  while (arrived < 4) pthread_cond_wait(&ready, &named);
+  pthread_mutex_unlock(&named);
+}
+int main() {
+  auto* made = make_one();
+  auto shared = std::make_unique<table>();
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 4; k++)
+    threads.emplace_back([&, k] {
+      meet();
+      for (int i = 0; i < 3000; i++) {
+        add(named, counts[0]);
+        add(whole.inside, counts[1]);
+        add(*made, counts[2]);
+        add(other, counts[3]);
+        pthread_mutex_lock(&recursive);
+        add(recursive, counts[4]);
+        pthread_mutex_unlock(&recursive);
+        add(row[i % 5], counts[5 * (k > 9)]);
+        use_table(*shared);
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  pthread_mutex_destroy(made);
+  std::printf("%ld %ld %ld %ld %ld\n", counts[1], counts[2], counts[3], counts[4], shared->n);
+}
+"""
+PRINTED = "12000 12000 12000 12000 12000\n"
+
+POLICY = """
+[default]
+lock = "auto"
+reason = "a test"
+[[lock]]
+variable = "named"
+lock = "ticket:park"
+reason = "a test"
+gain = "1.2x"
+[[lock]]
+variable = "whole+0x8"
+lock = "mcs"
+[[lock]]
+variable = "row"
+lock = "clh"
+[[lock]]
+variable = "recursive"
+lock = "futex"
+[[lock]]
+created = "make_one"
+lock = "mcs:park"
+[[lock]]
+used = "use_table"
+lock = "tatas:yield"
+elide = "off"
+"""
+
+FOUND = {
+    "variable named": ("1", "ticket:park"),
+    "variable whole+0x8": ("1", "mcs:spin_then_park"),
+    "variable row": ("5", "clh:spin_then_park"),
+    "variable recursive": ("1", "futex"),
+    "created make_one": ("1", "mcs:park"),
+    "used use_table": ("1", "tatas:yield; elide off"),
+}
+
+
+@pytest.fixture(scope="module", params=["-O0", "-O2"])
+def subject(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("subject")
+    return compile_program(SUBJECT, folder / "subject", "g++", "-std=c++17", request.param)
+
+
+def found(said: str) -> dict[str, tuple[str, str]]:
+    lines = re.findall(r"^syncopate: policy: (.+): locks: (\d+), each (.+)$", said, re.MULTILINE)
+    return {label: (count, lock) for label, count, lock in lines}
+
+
+def run(subject, folder, policy, *options, environ=None):
+    path = folder / "policy.toml"
+    path.write_text(policy_of(policy))
+    return syncopate("run", "-v", *options, "--policy", path, subject, environ=environ)
+
+
+@pytest.mark.parametrize("default", ["auto", "futex", "tatas:spin", "mcs"])
+def test_each_lock_has_what_the_policy_says(subject, tmp_path, default):
+    done = run(subject, tmp_path, POLICY, "--lock", default)
+    assert (done.returncode, done.stdout) == (0, PRINTED), done.stderr
+    assert found(done.stderr) == FOUND
+    assert f"locks of this program: {default.partition(':')[0]}" in done.stderr
+
+
+def test_policies_and_recording_agree(subject, tmp_path):
+    record = tmp_path / "with.rec"
+    done = run(subject, tmp_path, POLICY, environ={"SYNCOPATE_RECORD": str(record)})
+    assert (done.returncode, done.stdout) == (0, PRINTED), done.stderr
+    assert found(done.stderr) == FOUND
+    report = syncopate("report", "--json", record)
+    assert report.returncode == 0, report.stderr
+    assert '"named"' in report.stdout
+
+
+def test_the_default_of_a_policy_is_an_option_that_options_override(subject, tmp_path):
+    policy = '[default]\nlock = "mcs:park"\n'
+    assert "this program: mcs:park" in run(subject, tmp_path, policy).stderr
+    assert "this program: clh:park" in run(subject, tmp_path, policy, "-l", "clh:park").stderr
+
+
+def test_sites_that_are_gone_are_named_and_harmless(subject, tmp_path):
+    policy = """
+[[lock]]
+variable = "no_such_lock"
+lock = "mcs"
+[[lock]]
+created = "make_nothing"
+lock = "mcs"
+[[lock]]
+variable = "named"
+module = "/nonexistent/libold.so"
+lock = "mcs"
+[[lock]]
+used = "subject+0x1234"
+build_id = "00ff"
+lock = "mcs"
+"""
+    done = run(subject, tmp_path, policy)
+    assert (done.returncode, done.stdout) == (0, PRINTED)
+    said = [line for line in done.stderr.splitlines() if "syncopate: policy: " in line]
+    assert len(said) == 4
+    for text in ("has no variable no_such_lock", "has no function make_nothing",
+                 "/nonexistent/libold.so has no variable named", "is another build"):  # fmt: skip
+        assert any(text in line for line in said), text
+
+
+def test_a_policy_for_locks_that_the_program_never_uses(subject, tmp_path):
+    done = run(subject, tmp_path, '[[lock]]\nvariable = "counts"\nlock = "mcs"\n')
+    assert (done.returncode, done.stdout) == (0, PRINTED)
+    assert found(done.stderr) == {"variable counts": ("0", "mcs:spin_then_park")}
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("[[lock]]\nvariable = 'a'\nlock = 'mcss'\n", "did you mean mcs"),
+        ("[[lock]]\nvariable = 'a'\nlock = 'mcs:spinn'\n", "does not wait by 'spinn'"),
+        ("[[lock]]\nvariable = 'a'\nlock = 'glibc'\n", "all locks or none"),
+        ("[[lock]]\nvariable = 'a'\nused = 'b'\nlock = 'mcs'\n", "give either"),
+        ("[default]\nlok = 'mcs'\n", "default: unknown key lok"),
+        ("lock = 3\n", "write [[lock]]"),
+        ("[default]\nelide = 'never'\n", "default: elide"),
+    ],
+)
+def test_bad_policies_are_one_line(tmp_path, policy, said):
+    path = tmp_path / "policy.toml"
+    path.write_text(policy_of(policy))
+    done = syncopate("run", "--policy", path, "true")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_damaged_variable_is_said_and_changes_nothing(subject):
+    done = syncopate("run", subject, environ={"SYNCOPATE_SITES": "m,x;v,1,lock=mcs"})
+    assert (done.returncode, done.stdout) == (0, PRINTED)
+    assert "SYNCOPATE_SITES cannot be read" in done.stderr
+
+
+def test_child_processes_have_the_policy_too(subject, tmp_path):
+    where = f'module = "{subject}"\n'
+    policy = re.sub(r"^(variable|created|used)", where + r"\1", POLICY, flags=re.MULTILINE)
+    path = tmp_path / "policy.toml"
+    path.write_text(policy_of(policy))
+    done = syncopate("run", "-v", "--policy", path, "sh", "-c", f"{subject}; {subject}")
+    assert (done.returncode, done.stdout) == (0, PRINTED * 2)
+    for label, (count, lock) in FOUND.items():
+        assert done.stderr.count(f"policy: {label}: locks: {count}, each {lock}\n") == 2

@@ -1,0 +1,109 @@
+"""The HPC set with small inputs: every variant natively and on the emulated machine ends in what one
+thread computes, and so does one run each on the simulated machine."""
+
+import json
+
+import pytest
+from test_workloads import BUILT, measure, run
+
+VARIANTS = ("original", "elided", "lockset", "static", "coarsened", "adaptive")
+# Inputs that every machine finishes at once.
+SIZES = {
+    "graph_cluster": {"vertices": 600, "rounds": 3},
+    "ua": {"side": 3, "steps": 2},
+    "nufft": {"side": 12, "samples": 400},
+    "canneal": {"elements": 500, "steps": 12, "moves": 1500},
+}
+RUNS = [
+    (program, variant)
+    for program in SIZES
+    for variant in VARIANTS
+    if (program, variant) != ("ua", "lockset")  # its mortars have no locks
+]
+
+
+@pytest.mark.parametrize(("program", "variant"), RUNS)
+def test_every_variant_ends_in_the_sequential_result(program, variant):
+    operations = set()
+    for threads in (1, 3):
+        result = measure(program, variant=variant, threads=threads, granularity=5, **SIZES[program])
+        assert result["variant"] == variant
+        operations.add(result["operations"])
+    assert len(operations) == 1  # the work does not depend on the threads
+
+
+@pytest.mark.skipif("emulated" not in BUILT, reason="no emulated machine in this build")
+@pytest.mark.parametrize(("program", "variant"), RUNS)
+def test_emulated(program, variant, tmp_path):
+    check_transactions(program, "emulated", variant, tmp_path, SIZES[program])
+
+
+@pytest.mark.skipif("simulated" not in BUILT, reason="no simulated machine in this build")
+@pytest.mark.parametrize("program", SIZES)
+def test_simulated(program, tmp_path):
+    variant = "elided" if program == "canneal" else "coarsened"
+    check_transactions(program, "simulated", variant, tmp_path, SIZES[program])
+
+
+def check_transactions(program, machine, variant, tmp_path, sizes):
+    """The check at the end holds, and sections run as transactions where they are elided."""
+    stats = tmp_path / "stats.json"
+    measure(program, machine, str(stats), variant=variant, threads=3, **sizes)
+    commits = sum(each["commits"] for each in transactions_in(stats))
+    assert (commits > 0) == elides(program, machine, variant)
+
+
+def transactions_in(stats):
+    return json.loads(stats.read_text()).get("transactions", [])
+
+
+def elides(program, machine, variant):
+    """The emulated machine runs our mutexes as transactions, too."""
+    locked = program in ("graph_cluster", "nufft")
+    return variant != "original" or (locked and machine == "emulated")
+
+
+def test_clusters_cut_less_than_half_of_the_graph():
+    result = measure("graph_cluster", vertices=5000)
+    assert 0 < result["cut"] < result["weight"] / 2
+
+
+def test_annealing_shortens_the_nets():
+    result = measure("canneal", threads=1, **SIZES["canneal"])
+    assert result["cost"] == result["cost_sequential"] < result["cost_before"]
+
+
+@pytest.mark.parametrize("trajectory", ["radial", "random"])
+def test_trajectories(trajectory):
+    measure("nufft", trajectory=trajectory, variant="lockset", threads=3, **SIZES["nufft"])
+
+
+@pytest.mark.parametrize(
+    ("program", "parameters", "message"),
+    [
+        ("ua", {"variant": "lockset"}, "no variant is called 'lockset'"),
+        ("ua", {"side": 101}, "--side needs a whole number of at most 100"),
+        (
+            "canneal",
+            {"preset": "huge"},
+            "no preset is called 'huge'; there are small, paper and large",
+        ),
+        ("canneal", {"granularity": 0}, "--granularity needs a whole number of at least 1"),
+        ("graph_cluster", {"vertices": "few"}, "--vertices needs a whole number of at least 1"),
+        ("nufft", {"trajectory": "spiral"}, "no trajectory is called 'spiral'"),
+        ("nufft", {"side": 3}, "--side needs at least 4"),
+    ],
+)
+def test_bad_use(program, parameters, message):
+    done = run(program, **parameters)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("program", SIZES)
+def test_help_names_presets(program):
+    done = run(program, help="")
+    assert done.returncode == 0
+    assert "sizes: small, paper or large" in done.stdout

@@ -40,7 +40,7 @@ function(syncopate_pytest_folder name)
   endif()
   syncopate_find_python(python)
   set(command "${python}" -m pytest -q -c "${PROJECT_SOURCE_DIR}/pyproject.toml"
-      --rootdir "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+      --rootdir "${PROJECT_SOURCE_DIR}" ${sources})
   set(environment
     "SYNCOPATE_NATIVE=${SYNCOPATE_PRODUCTS_DIR}" "PYTHONPATH=${PROJECT_SOURCE_DIR}"
     "PYTHONDONTWRITEBYTECODE=1" "SYNCOPATE_BUILD_DIR=${CMAKE_BINARY_DIR}")

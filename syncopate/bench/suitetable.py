@@ -234,6 +234,39 @@ SUITES = {
         words=("--workers", "{threads}"),
         papers=("tsx-hpc",),
     ),
+    "netstack": Suite(
+        "clients and servers over a user-level TCP/IP stack",
+        {
+            name: Program(f"workloads/netstack/{name}")
+            for name in ("netdedup", "netferret", "netstreamcluster")
+        },
+        chosen("--locking", "mutex", "tsx.abort", "tsx.cond", "mutex.busywait", "tsx.busywait"),
+        (Metric("bandwidth", "MB/s", True, "bytes_per_second", scale=1e-6), SECONDS),
+        sizes={size: ("--size", size) for size in ("tiny", "sim", "small", "paper", "large")},
+        simulated_size="sim",
+        words=THREADS,
+        seeded=True,
+        papers=("tsx-hpc",),
+    ),
+    "txcache": Suite(
+        "a cache whose locks become transactions, stage by stage (docs/workloads.md)",
+        {"self-load": Program("workloads/txcache/txcache")},
+        {
+            "locks": Variant(),
+            "semaphores": Variant(program="{program}.semaphores"),
+        }
+        | {
+            f"{branch}-{stage}": Variant((), OUR_TM, f"{{program}}.{branch}-{stage}")
+            for branch in ("ip", "it")
+            for stage in ("relaxed", "callable", "max", "lib", "on-commit")
+        },
+        (RATE, SECONDS),
+        sizes={
+            size: ("--self-load", f"1,{operations},{{threads}}")
+            for size, operations in (("small", 20_000), ("paper", 625_000), ("large", 2_000_000))
+        },
+        papers=("gcc-tm",),
+    ),
     "stamp": Suite(
         "the STAMP-like programs",
         {

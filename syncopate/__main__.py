@@ -10,6 +10,8 @@ COMMANDS = {
     "run": "run a program with better locks",
     "record": "run a program and record where it waits",
     "report": "show what a record says: which locks, who waits, who holds them",
+    "diff": "compare two records: which locks are waited for more, which less",
+    "top": "watch which locks a running program waits for",
     "tune": "find what makes a program faster, and prove it",
     "elide": "turn lock elision of a running program on or off",
     "c++": "compile a C++ program for a machine you do not have; cc: a C program",
@@ -18,6 +20,7 @@ COMMANDS = {
     "advise": "say what a program's critical sections do, and what suits their locks",
     "list": "show the locks and their traits",
     "bench": "run suites of programs, compare, reproduce the papers' figures",
+    "transactionalize": "rewrite lock-based C code to transactions",
     "calibrate": "measure this machine for the simulator",
     "completion": "print the completion file of a shell",
     "doctor": "show what this machine offers, and what that means",
@@ -31,7 +34,7 @@ def usage() -> str:
         "Makes multi-threaded programs wait less. Programs run unmodified.",
         "",
     ]
-    lines += [f"  {name:10} {summary}" for name, summary in COMMANDS.items()]
+    lines += [f"  {name:16} {summary}" for name, summary in COMMANDS.items()]
     lines += ["", "More: syncopate COMMAND --help. The version: syncopate --version.", ""]
     return "\n".join(lines)
 
@@ -72,7 +75,11 @@ def _with_packages(name: str):
         site.main()
     import importlib
 
-    module = {"list": "listing", "bench": "bench.command"}.get(name, name)
+    module = {
+        "list": "listing",
+        "bench": "bench.command",
+        "transactionalize": "transactionalize.command",
+    }.get(name, name)
     return importlib.import_module(f"syncopate.{module}").main
 
 

@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass, field
 
 from syncopate.units import percent
 
-# An elided section whose transaction aborts runs again: at this share, four runs for three sections.
+# A section whose transaction aborts runs again: at this share, four times for three sections.
 COMMITS_OFTEN = 0.7
 # Pairs of sections; rarer ones are seldom worth a change of the program.
 WORTH_A_CHANGE = 0.1
 # Of the pairs that conflict: one field that alone explains them is worth naming.
 MOSTLY = 0.5
-# Sections that only read: then at least six of ten pairs can run together under a reader-writer lock.
+# Sections that only read: then six of ten pairs can run together under a reader-writer lock.
 READ_MOSTLY = 0.8
 
 WOULD_ELIDE, SHARD, FALSE_SHARING = "would elide", "shard on this field", "false sharing"
@@ -55,8 +55,12 @@ def verdicts(lock: Lock) -> list[Verdict]:
     """What can be done, what needs the least work first; never empty."""
     if lock.counts["threads"] < 2:
         return [Verdict(LEAVE_IT, "only one thread takes it")]
-    if lock.pairs == 0:
+    if lock.counts["shared"] == lock.sections:
         return [Verdict(LEAVE_IT, "its sections only read, and already run together")]
+    if lock.pairs == 0:
+        return [Verdict(LEAVE_IT, "no lock of this name was taken by two threads")]
+    if lock.share("calling") >= 1 - COMMITS_OFTEN:
+        return [_move_calls(lock)]
     found = [rule(lock) for rule in (_elide, _false_sharing, _shard, _readers_writer)]
     return [each for each in found if each] or [_leave(lock)]
 
@@ -80,7 +84,7 @@ def _elide(lock: Lock) -> Verdict | None:
 
 
 def _false_sharing(lock: Lock) -> Verdict | None:
-    if lock.sharing < WORTH_A_CHANGE:
+    if lock.sharing < WORTH_A_CHANGE or not lock.counts["shared_lines"]:
         return None
     most = lock.counts["shared_lines"][0]
     alone = _share(most["alone"], lock.pairs)
@@ -93,7 +97,7 @@ def _false_sharing(lock: Lock) -> Verdict | None:
 
 
 def _shard(lock: Lock) -> Verdict | None:
-    if lock.conflicting < WORTH_A_CHANGE or lock.share("read_only") >= READ_MOSTLY:
+    if lock.conflicting < WORTH_A_CHANGE or _readers_writer(lock):
         return None
     most = max(lock.counts["conflicts"], key=lambda each: each["alone"])
     if _share(most["alone"], lock.counts["conflicting"]) < MOSTLY:
@@ -115,34 +119,42 @@ def _readers_writer(lock: Lock) -> Verdict | None:
         READERS_WRITER,
         f"{percent(only_reads)} of its sections write nothing",
         [each["field"] for each in writes],
-        [place for each in writes for place in met_at(each)] or taken_at(lock),
+        _places_of(writes) or taken_at(lock),
     )
+
+
+def _move_calls(lock: Lock) -> Verdict:
+    calls = lock.counts["calls"]
+    names = ", ".join(_distinct(each["function"] for each in calls))
+    text = (
+        f"{percent(lock.share('calling'))} of its sections call {names},"
+        " which no transaction survives; move that out of the section first"
+    )
+    return Verdict(LEAVE_IT, text, places=_distinct(each["place"] for each in calls))
 
 
 def _leave(lock: Lock) -> Verdict:
     """Says what is in the way."""
-    calls = lock.counts["calls"]
-    if calls and lock.share("calling") >= 1 - COMMITS_OFTEN:
-        names = ", ".join(dict.fromkeys(each["function"] for each in calls))
-        text = (
-            f"{percent(lock.share('calling'))} of its sections call {names},"
-            " which no transaction survives; move that out of the section first"
-        )
-        return Verdict(LEAVE_IT, text, places=_distinct(each["place"] for each in calls))
     if lock.share("too_large") >= 1 - COMMITS_OFTEN:
         lines = lock.counts["written_lines"]
         text = (
             f"{percent(lock.share('too_large'))} of its sections exceed what a transaction holds"
             f" ({lines['median']} lines written in the median, {lines['p99']} in one of a hundred)"
         )
+        if lock.conflicting < WORTH_A_CHANGE:
+            text += (
+                f"; {percent(lock.conflicting)} of pairs conflict: a lock for each part would do"
+            )
         return Verdict(LEAVE_IT, text, places=taken_at(lock))
     conflicts = lock.counts["conflicts"]
     fields = [each["field"] for each in conflicts[:3]]
     where = f", on {', '.join(fields)}" if fields else ""
     text = f"{percent(lock.conflicting)} of pairs conflict{where}: no single field explains them"
-    return Verdict(
-        LEAVE_IT, text, fields, [place for each in conflicts[:3] for place in met_at(each)]
-    )
+    return Verdict(LEAVE_IT, text, fields, _distinct(_places_of(conflicts[:3])))
+
+
+def _places_of(conflicts: list[dict]) -> list[str]:
+    return [place for each in conflicts for place in met_at(each)]
 
 
 def taken_at(lock: Lock) -> list[str]:

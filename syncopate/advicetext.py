@@ -1,7 +1,9 @@
 """The text of `syncopate advise`: a table of locks, then what to do about each."""
 
+import re
 import textwrap
 
+from syncopate.advice import FALSE_SHARING
 from syncopate.units import count, percent
 
 MOST_PLACES = 3  # of one verdict
@@ -61,14 +63,19 @@ def _name(lock: dict) -> str:
 
 
 def _show_verdict(console, name: str, verdict: dict) -> None:
-    text = f"{name}: {verdict['verdict']}"
-    text += (
-        f" {verdict['text']}" if verdict["verdict"] == "false sharing" else f": {verdict['text']}"
-    )
+    between = " " if verdict["verdict"] == FALSE_SHARING else ": "
+    text = f"{name}: {verdict['verdict']}{between}{verdict['text']}"
     for line in textwrap.wrap(text, console.width, subsequent_indent="  "):
         console.print(line)
     places = verdict["places"]
     for place in places[:MOST_PLACES]:
-        console.print(f"    {place}")
+        console.print(f"    {_short(place)}")
     if len(places) > MOST_PLACES:
         console.print(f"    and {len(places) - MOST_PLACES} more places")
+
+
+def _short(place: str) -> str:
+    """Without template arguments, which are longer than the line."""
+    while (shorter := re.sub(r"<[^<>]*>", "", place)) != place:
+        place = shorter
+    return re.sub(r"\s+at ", " at ", place)

@@ -83,7 +83,7 @@ def _from_file(options: dict[str, str], command: list[str]) -> tuple[int, dict]:
     if wrong := {"--machine", "--compiler"} & set(options):
         raise Failure(f"advise: {wrong.pop()} does not go with a report", BAD_USE)
     if len(command) > 1:
-        raise Failure(f"advise: a report takes no arguments ('{command[1]}')", BAD_USE)
+        raise Failure(f"advise: a report takes nothing after it ('{command[1]}')", BAD_USE)
     return 0, read(command[0])
 
 

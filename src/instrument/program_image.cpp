@@ -9,6 +9,7 @@
 #include "instrument/heap.h"
 #include "instrument/options.h"
 #include "instrument/program_exit.h"
+#include "instrument/thread_exit.h"
 
 namespace syncopate::instrument {
 
@@ -62,6 +63,7 @@ void keep_program_image() {
   kept->heap = program_heap;
   for_each_slot([](fiber& f) { kept->caches.push_back(f.heap); });
   kept->handlers = exit_handlers();
+  keep_thread_keys();
   keep_main_locals();
 }
 
@@ -73,6 +75,7 @@ void restore_program_image() {
   const std::uintptr_t used =
       program_heap.zero_from > program_heap.next ? program_heap.zero_from : program_heap.next;
   const std::uintptr_t end = program_heap.end;
+  restore_thread_keys();
   program_heap = kept->heap;
   program_heap.end = end;
   program_heap.zero_from = used;

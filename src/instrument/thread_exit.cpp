@@ -21,6 +21,7 @@ constinit key_record keys[PTHREAD_KEYS_MAX] = {};
 // Keys from here on were never made. The C library hands out the lowest free one, so that most
 // programs have a handful, and every thread's end looks at those only.
 constinit unsigned keys_end = 0;
+constinit unsigned kept_keys_end = 0;
 
 bool run_key_destructors_once() {
   bool any = false;
@@ -65,6 +66,13 @@ void forget_thread_keys() {
     if (!keys[i].exists) continue;
     if (pthread_getspecific(i) != nullptr) pthread_setspecific(i, nullptr);
   }
+}
+
+void keep_thread_keys() { kept_keys_end = keys_end; }
+
+void restore_thread_keys() {
+  for (; keys_end > kept_keys_end; --keys_end)
+    if (keys[keys_end - 1].exists) pthread_key_delete(keys_end - 1);
 }
 
 }  // namespace syncopate::instrument

@@ -15,4 +15,8 @@ void run_local_destructors();
 // Empties the pthread keys of the running fiber: its thread-control block served another thread.
 void forget_thread_keys();
 
+// Which pthread keys there are: keep() notes them, restore() deletes those that were made since.
+void keep_thread_keys();
+void restore_thread_keys();
+
 }  // namespace syncopate::instrument

@@ -41,8 +41,8 @@ void meeting_counts::add(const meeting_counts& other) {
 void lock_totals::count(const section& each, const footprint& print) {
   ++sections;
   shared += each.shared ? 1 : 0;
-  read_only +=
-      std::ranges::all_of(each.words, [](const auto& w) { return w.written == 0; }) ? 1 : 0;
+  const bool writes = std::ranges::any_of(each.words, [](const auto& w) { return w.written != 0; });
+  read_only += writes || !each.calls.empty() ? 0 : 1;
   calling += each.calls.empty() ? 0 : 1;
   too_large += print.fits ? 0 : 1;
   friendly += each.calls.empty() && print.fits ? 1 : 0;

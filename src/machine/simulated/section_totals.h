@@ -49,7 +49,7 @@ struct lock_totals {
   static constexpr std::size_t most_fields = 1024;
 
   std::uint64_t sections = 0, shared = 0;
-  std::uint64_t read_only = 0;  // wrote nothing but their thread's own memory
+  std::uint64_t read_only = 0;  // made no call, wrote nothing but their thread's own memory
   std::uint64_t calling = 0;    // made a call that no transaction survives
   std::uint64_t too_large = 0;  // exceed what a transaction can hold
   std::uint64_t friendly = 0;   // neither

@@ -66,7 +66,6 @@ bool section_watch::is_younger(address at, const section& than) const {
 }
 
 void section_watch::compare(of_lock& lock, const section& earlier, const section& later) const {
-  if (earlier.shared && later.shared) return;  // the lock lets them run together already
   std::vector<meeting> found = meetings(earlier.words, later.words, machine_.l1.line);
   std::erase_if(found, [&](const meeting& each) {
     return is_younger(each.first, earlier) || is_younger(each.second, earlier);

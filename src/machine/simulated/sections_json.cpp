@@ -29,18 +29,18 @@ auto largest(const Map& from, Amount amount, std::size_t most = most_rows) {
 std::uint64_t pairs_of(const meeting_counts& counts) { return counts.pairs; }
 std::uint64_t itself(std::uint64_t count) { return count; }
 
-// "queue.lock" instead of "queue.lock._M_mutex.__data.__lock".
-std::string lock_name(engine::address at) {
-  std::string name = instrument::data_name(at);
-  for (const char* inside : {"._M_mutex", ".__data", "._M_impl", ".std::__mutex_base"})
-    name = name.substr(0, name.find(inside));
-  return name;
-}
-
 // Of a block whether it was freed does not matter: all that were allocated there have one name.
 std::string field_name(engine::address at) {
   std::string name = instrument::data_name(at);
   return name.starts_with("freed ") ? name.substr(6) : name;
+}
+
+// "queue.lock" instead of "queue.lock._M_mutex.__data.__lock".
+std::string lock_name(engine::address at) {
+  std::string name = field_name(at);
+  for (const char* inside : {"._M_mutex", ".__data", "._M_impl", ".std::__mutex_base"})
+    name = name.substr(0, name.find(inside));
+  return name;
 }
 
 // By name, as different blocks of the heap have the same one.

@@ -9,8 +9,8 @@ build_packages="g++ binutils cmake ninja-build pkg-config python3-venv
   libhwloc-dev libgtest-dev libbenchmark-dev libboost-context-dev libtomlplusplus-dev libdw-dev zlib1g-dev"
 test_packages="clang clang-format clang-tidy elfutils memcached libmemcached-tools kyotocabinet-utils
   xz-utils pigz zstd sqlite3 stress-ng redis-server redis-tools
-  zsh fish help2man dpkg-dev python3-rich curl
-  libomp-dev gfortran graphicsmagick clustalo fasttree g++-aarch64-linux-gnu qemu-user"
+  zsh fish help2man dpkg-dev python3-rich curl chromium
+  libomp-dev coccinelle gfortran graphicsmagick clustalo fasttree g++-aarch64-linux-gnu qemu-user"
 
 missing_of() {
   for package in "$@"; do

@@ -4,6 +4,7 @@ Rows (exact sums and histograms per thread, lock and kind) give every number abo
 events give stacks and holders, scaled so that they add up to the rows. All times here are ticks.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
@@ -14,6 +15,7 @@ from syncopate.recordfile import CAME_LAST, KIND_NAMES, LOST_KINDS, Event, Recor
 from syncopate.symbols import Frame, Symbolizer
 
 PROGRESS_EVERY = 65536  # events
+MOST_EVENTS = 1_000_000  # of more, as many are chosen: they are samples, and seconds to read
 
 
 class Kind:
@@ -52,10 +54,18 @@ class Group:
 class Analysis:
     """One record, added up. Construction reads everything."""
 
-    def __init__(self, record: Record, progress: Callable[[str], None] = lambda text: None):
+    def __init__(
+        self,
+        record: Record,
+        progress: Callable[[str], None] = lambda text: None,
+        symbolizer: Symbolizer | None = None,
+        with_events: bool = True,
+    ):
+        """`symbolizer`: one for the same maps, which remembers. Without events, which are most of
+        a record, there are no stacks of waiters and holders, and nobody blocks anybody."""
         self.record = record
         header = record.header
-        self.symbolizer = Symbolizer(record.maps(), header.start_realtime_ns)
+        self.symbolizer = symbolizer or Symbolizer(record.maps(), header.start_realtime_ns)
         self.stacks = record.stacks()
         self._frames: dict[int, list[Frame]] = {}  # by stack id, as frames_of() answered
         self.threads = {thread.id: thread for thread in record.threads()}
@@ -63,7 +73,9 @@ class Analysis:
         self.waits: dict[int, list[Event]] = defaultdict(list)  # by lock id
         self.holds: dict[int, list[Event]] = defaultdict(list)
         self.end_ticks = max(header.last_ticks, header.start_ticks)
-        self._read_events(progress)
+        self.read_every = 1  # of so many events, one was read
+        if with_events:
+            self._read_events(progress)
         self.ns_per_tick = self._rate()
         progress("naming locks")
         self.groups, self.group_of = self._make_groups()
@@ -102,7 +114,8 @@ class Analysis:
         return f"thread/{thread_id}" if thread_id else "unknown"
 
     def _read_events(self, progress: Callable[[str], None]) -> None:
-        for count, event in enumerate(self.record.events()):
+        self.read_every = math.ceil(self.record.event_count() / MOST_EVENTS) or 1
+        for count, event in enumerate(self.record.events(self.read_every)):
             if count % PROGRESS_EVERY == PROGRESS_EVERY - 1:
                 progress(f"read {count + 1:,} events")
             if event.wait == CAME_LAST:

@@ -55,7 +55,7 @@ def values(command: str, option: Option):
         "--elide": lambda: ["auto", "always", "off"],
         "--tm": lambda: list(transactions.ALGORITHMS),
         "--omp-barrier": lambda: [*openmp.BARRIERS, openmp.RUNTIME],
-        "--lock": _locks if command in ("run", "record") else None,
+        "--lock": _locks if command in ("run", "record", "top") else None,
         "--machine": _machines
         if command not in ("c++", "cc")
         else lambda: list(instrumented.MACHINES),

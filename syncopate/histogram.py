@@ -16,12 +16,13 @@ def add(into: list[int], histogram: Sequence[int]) -> None:
 
 
 def buckets(histogram: Sequence[int], largest: int) -> Iterator[tuple[int, int, int]]:
-    """Yields (from, to, count), in ticks, of every bucket with values; `largest` closes the last."""
+    """Yields (from, to, count), in ticks, of every bucket with values; none exceeds `largest`."""
     for bucket, count in enumerate(histogram):
         if count:
             low = lower_edge(bucket)
             last = bucket == len(histogram) - 1
-            yield low, max(low, largest) if last else lower_edge(bucket + 1), count
+            high = largest if last else min(largest, lower_edge(bucket + 1))
+            yield low, max(low, high), count
 
 
 def percentile(histogram: Sequence[int], share: float, largest: int) -> float | None:

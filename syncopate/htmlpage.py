@@ -1,35 +1,55 @@
-"""The report as one self-contained page: report_page.html with the data put in."""
+"""Reports and comparisons as self-contained pages: a template of page/ with the data put in."""
 
 import json
 import os
+import re
 from collections.abc import Iterator
 
 from syncopate import timeline, waiting
 from syncopate.analysis import Analysis
+from syncopate.comparison import Comparison
 
-TEMPLATE = "report_page.html"
+FOLDER = os.path.join(os.path.dirname(__file__), "page")
 MARK = "@SYNCOPATE_DATA@"
+_INCLUDE = re.compile(r"^@INCLUDE (\S+)@$", re.MULTILINE)
+SHOWN = ("waits", "hold", "waiters")  # of a lock, in a comparison
 MOST_SPANS = 20_000  # waits in one record's timeline; a page with more gets slow
 
 
-def pieces(analyses: list[Analysis], document: dict) -> Iterator[str]:
-    """The text of the page, in parts. `document` is what --json prints."""
+def pieces(analyses: list[Analysis], document: dict, extras: dict) -> Iterator[str]:
+    """The text of the report's page, in parts. `document` is what --json prints, `extras` what
+    reportextras.py adds to it."""
     data = {
         **document,
+        **extras,
         "timelines": [_timeline(analysis) for analysis in analyses],
         "costs": [waiting.sentences(results) for results in document["records"]],
     }
-    return filled(os.path.join(os.path.dirname(__file__), TEMPLATE), data)
+    return filled(os.path.join(FOLDER, "report.html"), data)
+
+
+def comparison(of: Comparison) -> Iterator[str]:
+    """The text of a comparison's page, in parts."""
+    compared = of.as_data()
+    pairs = [[lock and {key: lock[key] for key in SHOWN} for lock in pair] for pair in of.pairs]
+    data = {**compared, "rows": compared["locks"], "locks": pairs}
+    return filled(os.path.join(FOLDER, "diff.html"), data)
 
 
 def filled(template: str, data: dict) -> Iterator[str]:
-    """The text of a page whose template, a file, has MARK where its data go."""
-    with open(template, encoding="utf-8") as file:
-        before, after = file.read().split(MARK)
+    """The text of a page whose template, a file, has MARK where its data go, and may have lines
+    that name files of FOLDER to put in their place."""
+    before, after = _text(template).split(MARK)
     yield before
     # A name may contain "</script>": inside a string, \u003c is the same character to JSON.
     yield json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     yield after
+
+
+def _text(template: str) -> str:
+    with open(template, encoding="utf-8") as file:
+        text = file.read()
+    return _INCLUDE.sub(lambda found: _text(os.path.join(FOLDER, found[1])).rstrip("\n"), text)
 
 
 def _timeline(analysis: Analysis) -> dict:

@@ -6,6 +6,7 @@ Nothing in a file is believed: a damaged one is a Failure, never another excepti
 
 import mmap
 import os
+import random
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -230,14 +231,16 @@ class Record:
         self.path = path
         try:
             with open(path, "rb") as file:
+                # The header first: a running program's record grows, and never below what it says.
+                start = file.read(HEADER_BYTES)
                 self.size = os.fstat(file.fileno()).st_size
-                if self.size < HEADER_BYTES:
-                    self._refuse_short(file.read(8))
+                if len(start) < HEADER_BYTES:
+                    self._refuse_short(start[:8])
                 self._data = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise Failure(f"cannot read {path}: {reason}", FAILED) from None
-        self.header = self._read_header()
+        self.header = self._read_header(start)
         self._chunks = list(self._walk())
 
     def _refuse_short(self, start: bytes) -> None:
@@ -253,8 +256,8 @@ class Record:
     def _damaged(self, what: str) -> Failure:
         return Failure(f"{self.path} is damaged: {what}; record again", FAILED)
 
-    def _read_header(self) -> Header:
-        fields = FILE_HEADER.unpack_from(self._data, 0)
+    def _read_header(self, start: bytes) -> Header:
+        fields = FILE_HEADER.unpack_from(start)
         if fields[0] != MAGIC:
             raise self._foreign()
         if fields[1] != VERSION or fields[2] != HEADER_BYTES:
@@ -334,10 +337,22 @@ class Record:
             if f[1] == ELISION:
                 yield f[0], dict(zip(ELISION_COUNTS, f[5:], strict=False))
 
-    def events(self) -> Iterator[Event]:
-        for thread, _, f in self._items(EVENTS, EVENT):
-            if f[6] in (WAIT, HOLD) and f[1] >= f[0]:
-                yield Event(thread, *f)
+    def events(self, every: int = 1) -> Iterator[Event]:
+        """All events; or one of each `every` in turn, chosen at random, its weight so much more."""
+        choose = random.Random(every).randrange  # at random, since waits and holds may alternate
+        block = 0
+        wanted = choose(every)
+        begin = 0
+        for kind, thread, used, offset in self._chunks:
+            if kind != EVENTS:
+                continue
+            while wanted < begin + used:
+                f = EVENT.unpack_from(self._data, offset + (wanted - begin) * EVENT.size)
+                if f[6] in (WAIT, HOLD) and f[1] >= f[0]:
+                    yield Event(thread, *f[:5], f[5] * every, *f[6:])
+                block += every
+                wanted = block + choose(every)
+            begin += used
 
     def sites(self) -> dict[int, tuple[int, int]]:
         """Of each transaction site, by id: the address that its transactions return to when they

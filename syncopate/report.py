@@ -8,6 +8,7 @@ from syncopate import folded, htmlpage, perfetto, textreport, wholefile
 from syncopate.analysis import Analysis
 from syncopate.arguments import Parser
 from syncopate.recordfile import Record
+from syncopate.reportextras import extras
 from syncopate.results import Results
 from syncopate.selection import SORTS, select
 
@@ -29,6 +30,15 @@ def _parser() -> Parser:
     forms.add_argument("--folded", action="store_true", help="stacks of waiters, for a flame graph")
     forms.add_argument("--holders", action="store_true", help="with --folded: the holders' stacks")
     forms.add_argument("--perfetto", metavar="FILE", help="write a trace for ui.perfetto.dev")
+    page = parser.add_argument_group("what --html shows beside")
+    page.add_argument(
+        "--whatif",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="predictions that `syncopate simulate --from RECORD --json FILE` wrote; repeatable",
+    )
+    page.add_argument("--policy", metavar="FILE", help="a policy, as of `syncopate tune`")
     choice = parser.add_argument_group("what to show")
     choice.add_argument("--top", type=int, metavar="N", help="locks of each kind (default: 10)")
     choice.add_argument("--sort", choices=SORTS, default="lost", help="by what (default: lost)")
@@ -63,6 +73,8 @@ def main(arguments: list[str]) -> int:
         parser.error("--holders changes --folded; name both")
     if options.json and options.folded:
         parser.error("--json and --folded both write to standard output; choose one")
+    if (options.whatif or options.policy) and not options.html:
+        parser.error("--whatif and --policy add to a page; name one with --html FILE")
     progress = Progress()
     analyses = []
     for path in options.files:
@@ -79,7 +91,9 @@ def _write(options, analyses: list[Analysis], whole: list[dict]) -> None:
         return [select(results, options.sort, options.lock, top) for results in whole]
 
     if options.html:
-        _to_file(options.html, htmlpage.pieces(analyses, document(chosen(options.top))))
+        shown = chosen(options.top)
+        added = extras(shown, options.whatif, options.policy)
+        _to_file(options.html, htmlpage.pieces(analyses, document(shown), added))
     if options.perfetto:
         _to_file(options.perfetto, perfetto.pieces(analyses, options.lock))
     if options.json:

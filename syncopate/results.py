@@ -87,6 +87,11 @@ class Results:
             notes.append("more locks than the record's table holds: the rest is counted together")
         if flags & recordfile.SAMPLED:
             notes.append("some events were thinned out: sums are exact, stacks weighted samples")
+        if self.of.read_every > 1:
+            notes.append(
+                f"{self.of.record.event_count():,} events were recorded and one of"
+                f" {self.of.read_every} read: sums are exact, stacks weighted samples"
+            )
         return notes
 
     def _runs(self) -> bool:

@@ -7,6 +7,7 @@ from syncopate import sweeps
 from syncopate.errors import BAD_USE, FAILED, Failure
 from syncopate.lockuse import LockUse
 
+SCHEMA, VERSION = "syncopate-whatif", 1
 BAR = 24  # columns of the longest bar
 
 
@@ -57,8 +58,8 @@ def show(use: LockUse, machine: str, answers: list) -> None:
 def write_json(path: str, use: LockUse, machine: str, answers: list[dict]) -> None:
     """docs/whatif.md says what the fields mean."""
     document = {
-        "schema": "syncopate-whatif",
-        "version": 1,
+        "schema": SCHEMA,
+        "version": VERSION,
         "machine": os.path.abspath(machine),
         "lock": {
             "name": use.name,

@@ -7,13 +7,14 @@ from collections import deque
 from dataclasses import dataclass
 
 # What libitm itself, the compiler, or syncopate/tm/wrap_libc.h makes safe.
-SAFE = set(
-    "malloc calloc free memcpy memmove memset memcmp realloc strlen strnlen strcmp strncmp strchr"
-    " strncpy strtol strtoul strtoull strtod atoi snprintf vsnprintf __assert_fail abort"
-    " __ctype_b_loc isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct"
-    " isspace isupper isxdigit tolower toupper htons ntohs htonl ntohl"
-    " __builtin_unreachable __builtin_expect".split()
-)
+SAFE = {
+    "malloc", "calloc", "free", "memcpy", "memmove", "memset", "memcmp", "realloc", "strlen",
+    "strnlen", "strcmp", "strncmp", "strchr", "strncpy", "strtol", "strtoul", "strtoull",
+    "strtod", "atoi", "snprintf", "vsnprintf", "__assert_fail", "abort", "__ctype_b_loc",
+    "isalnum", "isalpha", "isblank", "iscntrl", "isdigit", "isgraph", "islower", "isprint",
+    "ispunct", "isspace", "isupper", "isxdigit", "tolower", "toupper", "htons", "ntohs",
+    "htonl", "ntohl", "__builtin_unreachable", "__builtin_expect",
+}  # fmt: skip
 # Calls that wait for other threads. In a transaction that runs alone, they would do so for ever.
 WAITING = {
     "pthread_mutex_lock": "waits for a lock that stays",

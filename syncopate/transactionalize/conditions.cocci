@@ -34,3 +34,34 @@ p << use.p;
 F << use.F;
 @@
 for q in p: say("condition", q, name=str(F))
+
+// The structure whose mutex a wait gives back.
+@member@
+type T;
+T *s;
+expression C;
+identifier f, F =~ "^pthread_cond_(wait|timedwait|clockwait)$";
+position p;
+@@
+F@p(C, &s->f, ...)
+
+@script:python@
+p << member.p;
+T << member.T;
+@@
+for q in p: say("member", q, type=str(T))
+
+@part@
+type T;
+T s;
+expression C;
+identifier f, F =~ "^pthread_cond_(wait|timedwait|clockwait)$";
+position p;
+@@
+F@p(C, &s.f, ...)
+
+@script:python@
+p << part.p;
+T << part.T;
+@@
+for q in p: say("member", q, type=str(T))

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from syncopate.transactionalize.ctext import CText, Edits
+from syncopate.transactionalize.locks import key_of
 from syncopate.transactionalize.sections import Section, governors
 from syncopate.transactionalize.semantic import Fact
 
@@ -30,6 +31,7 @@ class Use:
     name: str  # of the condition variable: its last identifier
     function: str
     loop: int = -1  # where `while` stands, if the wait is all that a loop does
+    member_of: str | None = None  # the structure that the mutex of a wait is in
 
     @property
     def line(self) -> int:
@@ -43,8 +45,12 @@ class Use:
     def condition(self) -> str:
         return self.text.arguments(self.at)[0]
 
-    def mutex_name(self) -> str:
-        return last_word(self.text.arguments(self.at)[1])
+    def may_wait_on(self, key: str) -> bool:
+        """Whether the mutex of this wait may be the lock `key`."""
+        own = key_of(self.text.arguments(self.at)[1], self.member_of)
+        if own.startswith("?"):
+            return own.rsplit(".", 1)[-1] == key.rsplit(".", 1)[-1]
+        return key in (own, "?." + own.rsplit(".", 1)[-1])
 
 
 def last_word(expression: str) -> str:
@@ -54,6 +60,7 @@ def last_word(expression: str) -> str:
 
 def uses(facts: list[Fact], texts: dict[str, CText]) -> list[Use]:
     loops = {(f.file, *f.to): f for f in facts if f.kind == "loop"}
+    members = {(f.file, f.line, f.column): f.more["type"] for f in facts if f.kind == "member"}
     found = {}
     for fact in facts:
         if fact.kind == "condition":
@@ -61,6 +68,7 @@ def uses(facts: list[Fact], texts: dict[str, CText]) -> list[Use]:
             at = text.offset(fact.line, fact.column)
             name = last_word((text.arguments(at) or [""])[0])
             use = Use(text, at, fact.more["name"], name, fact.function)
+            use.member_of = members.get((fact.file, fact.line, fact.column))
             loop = loops.get((fact.file, fact.line, fact.column))
             if loop:
                 use.loop = text.offset(loop.line, loop.column)
@@ -73,13 +81,14 @@ def pattern(use: Use, section: Section) -> str | None:
     text = use.text
     if use.call != "pthread_cond_wait":
         return None
-    stop = text.statement_end(use.at)
-    if use.loop >= 0 and not text.code[section.start : use.loop].strip():
-        return "loop"
+    end = text.call_end(use.at)
+    if use.loop >= 0:
+        return None if text.code[section.start : use.loop].strip() else "loop"
     inner = [opening for opening, _ in text.blocks(use.at) if opening >= section.start]
+    inner.append(use.at)  # `while (x) if (y) wait;`
     if any(set(governors(text, opening)) & {"for", "while", "do"} for opening in inner):
         return None
-    if stop > 0 and re.fullmatch(r"[\s}]*", text.code[stop : section.end]):
+    if re.fullmatch(r"\s*;[\s}]*", text.code[end : section.end]):
         return "last"
     return None
 
@@ -112,20 +121,18 @@ def write(use: Use, edits: Edits, label: str, kind: str | None) -> None:
     if kind == "loop":
         opening = text.code.find("(", use.loop)
         predicate = text.text[opening : text.closing(opening) + 1]
-        stop = text.statement_end(use.at)
-        if stop < 0:
-            stop = text.call_end(use.at) + 1
+        stop = text.code.find(";", text.call_end(use.at)) + 1
         brace = re.compile(r"\s*\}").match(text.code, stop)
         braced = text.code[text.closing(opening) + 1 :].lstrip().startswith("{")
         end = brace.end() if braced and brace else stop
         edits.replace(use.loop, end, f"if {predicate} {{ tm_cond_wait({what}); goto {label}; }}")
         return
-    own = text.statement_end(use.at) > 0
+    own = text.before(use.at) in (";", "{", "}", ":", ")")
     by = {
         "pthread_cond_wait": f"tm_cond_wait({what})",
         "pthread_cond_signal": f"tm_cond_signal({what})",
         "pthread_cond_broadcast": f"tm_cond_broadcast({what})",
-        "pthread_cond_init": f"*({what}) = (tm_cond)TM_COND_INITIALIZER",
+        "pthread_cond_init": f"(*({what}) = (tm_cond)TM_COND_INITIALIZER)",
         "pthread_cond_destroy": "(void)0",
     }[use.call]
     edits.replace(use.at, text.call_end(use.at), by if own else f"({by}, 0)")

@@ -43,6 +43,11 @@ class CText:
     def line(self, offset: int) -> int:
         return bisect.bisect_right(self._lines, offset)
 
+    def place(self, offset: int) -> tuple[str, int, int]:
+        """File, line and column, both from 1, as compilers give them."""
+        line = self.line(offset)
+        return self.path, line, offset - self._lines[line - 1] + 1
+
     def block(self, offset: int) -> tuple[int, int]:
         """The innermost { and } around an offset; (-1, length) at file level."""
         inner = (-1, len(self.text))
@@ -119,6 +124,7 @@ class Edits:
 
     def __init__(self):
         self._all: list[tuple[int, int, str]] = []
+        self._moves: list[tuple[int, int, int, str, str]] = []
 
     def replace(self, start: int, end: int, by: str) -> None:
         self._all.append((start, end, by))
@@ -126,24 +132,41 @@ class Edits:
     def insert(self, at: int, what: str) -> None:
         self._all.append((at, at, what))
 
+    def move(self, start: int, end: int, to: int, before: str, behind: str) -> None:
+        """Puts what stands there, edited, to another place, between two texts."""
+        self._moves.append((start, end, to, before, behind))
+
     def __bool__(self) -> bool:
         return bool(self._all)
 
-    def apply(self, text: str) -> str:
-        out, at = [], 0
-        for start, end, by in sorted(self._all, key=lambda edit: edit[:2]):
-            assert start >= at, (start, at, by)
-            out += [text[at:start], by]
-            at = end
-        return "".join([*out, text[at:]])
+    def _resolved(self, text: str) -> list[tuple[int, int, str]]:
+        edits = list(self._all)
+        for start, end, to, before, behind in self._moves:
+            inner = [edit for edit in edits if start <= edit[0] and edit[1] <= end]
+            edits = [edit for edit in edits if edit not in inner]
+            moved = _spliced(text, start, end, inner)
+            edits += [(start, end, ""), (to, to, f"{before}{moved}{behind}")]
+        return sorted(edits, key=lambda edit: edit[:2])
 
-    def original(self, offset: int) -> int:
+    def apply(self, text: str) -> str:
+        return _spliced(text, 0, len(text), self._resolved(text))
+
+    def original(self, offset: int, text: str) -> int:
         """Where the character at an offset of the edited text was before."""
         shift = 0
-        for start, end, by in sorted(self._all, key=lambda edit: edit[:2]):
+        for start, end, by in self._resolved(text):
             if offset < start + shift:
                 break
             if offset < start + shift + len(by):
                 return start
             shift += len(by) - (end - start)
         return offset - shift
+
+
+def _spliced(text: str, start: int, end: int, edits: list[tuple[int, int, str]]) -> str:
+    out, at = [], start
+    for first, last, by in sorted(edits, key=lambda edit: edit[:2]):
+        assert first >= at, (first, at, by)
+        out += [text[at:first], by]
+        at = last
+    return "".join([*out, text[at:end]])

@@ -5,11 +5,16 @@ from dataclasses import dataclass
 
 from syncopate.transactionalize import semantic
 from syncopate.transactionalize.ctext import CText
+from syncopate.transactionalize.program import Program
 
 LOCK, UNLOCK = "pthread_mutex_lock", "pthread_mutex_unlock"
 TRYLOCK = "pthread_mutex_trylock"
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]+(\w+)\((.*)\)[ \t]*$", re.M)
-_WAITS_POLITELY = re.compile(r"\s*(sched_yield|pthread_yield|usleep|cpu_relax|_mm_pause)\s*\([^;]*\);")
+_DEFINE = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]+(\w+)\((.*)\)[ \t]*$", re.M
+)
+_WAITS_POLITELY = re.compile(
+    r"\s*(sched_yield|pthread_yield|usleep|cpu_relax|_mm_pause)\s*\([^;]*\);"
+)
 
 
 @dataclass(eq=False)
@@ -64,10 +69,12 @@ def normalize_trylocks(text: CText, facts: list[semantic.Fact]) -> list[tuple[in
     and `if (trylock succeeds) {` into a lock that always does, as a transaction would."""
     changes = []
     for fact in facts:
+        if fact.kind not in ("spin", "attempt"):
+            continue
         start, at = text.offset(fact.line, fact.column), text.offset(*fact.to)
         opening = text.code.find("(", start)
         closing = text.closing(opening)
-        if fact.kind not in ("spin", "attempt") or closing < at:
+        if closing < at:
             continue
         lock = f"{LOCK}({text.arguments(at)[0]});"
         if fact.kind == "spin":
@@ -90,12 +97,15 @@ def normalize_trylocks(text: CText, facts: list[semantic.Fact]) -> list[tuple[in
     return changes
 
 
-def find_wrappers(files: list[str], include: list[str]) -> dict[str, tuple[str, str]]:
+def find_wrappers(program: Program) -> dict[str, tuple[str, str]]:
     """Functions that only lock or unlock: name -> (kind, the mutex as they write it)."""
     found: dict[str, tuple[str, str]] = {}
-    facts = semantic.find("wrappers", files, include, LOCKS=[LOCK], UNLOCKS=[UNLOCK])
+    facts = program.facts("wrappers", LOCKS=[LOCK], UNLOCKS=[UNLOCK])
     for fact in facts:
-        found[fact.function] = ({"locks": "lock", "unlocks": "unlock"}[fact.kind], fact.more["lock"])
+        found[fact.function] = (
+            {"locks": "lock", "unlocks": "unlock"}[fact.kind],
+            fact.more["lock"],
+        )
     return found
 
 
@@ -131,6 +141,8 @@ def operations(
             continue
         text = texts[fact.file]
         at = text.offset(fact.line, fact.column)
+        if not text.blocks(at):
+            continue  # a prototype
         name = fact.more["name"]
         if name in wrappers:
             key = key_of(wrappers[name][1], None)

@@ -29,7 +29,7 @@ class Section:
     unlock: Operation
     start: int  # behind the lock's statement
     exits: list["Exit"] = field(default_factory=list)
-    hoisted: list[tuple[int, int, str, str]] = field(default_factory=list)
+    hoisted: list[tuple[int, int, str]] = field(default_factory=list)
     atomic: bool = False
 
     @property
@@ -43,14 +43,20 @@ class Section:
     def holds(self, path: str, offset: int) -> bool:
         return self.text.path == path and self.start <= offset < self.end
 
+    def runs(self, path: str, offset: int) -> bool:
+        """As holds(), but not what moves behind the transaction."""
+        moved = any(e.moves and e.unlock.at <= offset < e.end for e in self.exits)
+        return self.holds(path, offset) and not moved
+
 
 @dataclass(eq=False)
 class Exit:
-    """An unlock within a section that leaves it: `tail` is what runs behind it, up to `end`."""
+    """An unlock within a section that leaves it by a jump, which ends at `end`. Where more than
+    the jump follows it, that `moves` behind the transaction."""
 
     unlock: Operation
     end: int
-    tail: str  # "" where the jump may stay in the transaction
+    moves: bool
 
 
 def form(
@@ -115,22 +121,23 @@ def _exit(
         stop = text.statement_end(other.at)
         between = between.replace(text.code[other.at : stop], "")
     if not between.strip() and "(" not in jump.group():
-        return Exit(unlock, end, "")
+        return Exit(unlock, end, False)
     if others or any(after <= u.at < end for u in own):
         raise Refused(f"code follows the unlock at line {line}, and other unlocks do")
-    tail = text.text[after:end].strip()
     declared = {m.group(2) for m in _DECLARATION.finditer(text.code, section.start, section.end)}
     used = declared & set(re.findall(r"\w+", text.code[after:end]))
     if used:
         raise Refused(f"what follows the unlock at line {line} uses {min(used)}, declared within")
-    return Exit(unlock, end, tail)
+    return Exit(unlock, end, True)
 
 
 def _check_target(section: Section, unlock: Operation, jump: str) -> None:
     text = section.text
     word, *target = re.findall(r"\w+", jump)
     if word == "goto":
-        label = re.search(rf"(?<=[;{{}}:])\s*{target[0]}\s*:", text.code[section.start : section.end])
+        label = re.search(
+            rf"(?<=[;{{}}:])\s*{target[0]}\s*:", text.code[section.start : section.end]
+        )
         if label:
             raise Refused(f"the goto behind the unlock at line {unlock.line} stays within it")
     if word in ("break", "continue"):
@@ -175,8 +182,9 @@ def _hoist(section: Section) -> None:
         single = follows == ";" or (follows == "=" and "," not in re.sub(r"\(.*\)", "", whole))
         if not single or "const" in whole or "{" in whole or text.before(section.lock.at) == ":":
             raise Refused(f"{name}, declared in line {text.line(start)}, is used behind it")
-        becomes = f"{text.text[section.start + match.start(2) : stop]}" if follows == "=" else ""
-        section.hoisted.append((start, stop, f"{match.group(1).strip()} {name};", becomes))
+        if follows == "=":  # the type goes, the assignment stays
+            stop = section.start + match.start(2)
+        section.hoisted.append((start, stop, f"{match.group(1).strip()} {name};"))
 
 
 def write(section: Section, edits: Edits, number: int, restart: str) -> int:
@@ -184,19 +192,21 @@ def write(section: Section, edits: Edits, number: int, restart: str) -> int:
     for the next label."""
     text = section.text
     word = "__transaction_atomic" if section.atomic else "__transaction_relaxed"
-    before = "".join(f"{declaration} " for _, _, declaration, _ in section.hoisted) + restart
-    edits.replace(section.lock.at, section.start, f"{before}{word} {{")
-    for start, stop, _, becomes in section.hoisted:
-        edits.replace(start, stop, becomes)
-    behind = ""
+    before = "".join(f"{declaration} " for _, _, declaration in section.hoisted) + restart
+    padding = re.compile(r" *(?=\n)|").match(text.code, section.start).end()
+    edits.replace(section.lock.at, padding, f"{before}{word} {{")
+    for start, stop, _ in section.hoisted:
+        edits.replace(start, stop, "")
+    closed = text.statement_end(section.end)
     for exit_ in section.exits:
         stop = text.statement_end(exit_.unlock.at)
-        if exit_.tail:
+        if exit_.moves:
             number += 1
-            edits.replace(exit_.unlock.at, exit_.end, f"goto syncopate_left_{number};")
-            behind += f" if (0) {{ syncopate_left_{number}:; {exit_.tail} }}"
+            label = f"syncopate_left_{number}"
+            edits.replace(exit_.unlock.at, stop, f"goto {label};")
+            edits.move(stop, exit_.end, closed, f" if (0) {{ {label}:;", " }")
         else:
             edits.replace(exit_.unlock.at, stop, "")
     empty = ";" if text.before(section.end) == ":" else ""
-    edits.replace(section.end, text.statement_end(section.end), f"{empty}}}{behind}")
+    edits.replace(section.end, closed, f"{empty}}}")
     return number

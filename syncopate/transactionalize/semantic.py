@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from syncopate.errors import FAILED, NOT_FOUND, Failure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECONDS_PER_FUNCTION = 20
+SECONDS_PER_FILE = 300
 
 
 @dataclass
@@ -51,9 +51,9 @@ def find(patch: str, files: list[str], include: list[str], **names: list[str]) -
         folders = [word for folder in include for word in ("-I", folder)]
         run = subprocess.run(
             [require_spatch(), "--very-quiet", "--no-show-diff", "--include-headers-for-types",
-             "--timeout", str(SECONDS_PER_FUNCTION), *folders,
+             "--timeout", str(SECONDS_PER_FILE), *folders,
              "--sp-file", script.name, *files],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+            capture_output=True, text=True, check=False,
         )  # fmt: skip
     if run.returncode != 0:
         last = (run.stderr.strip().splitlines() or ["no message"])[-1]

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 
 from syncopate.transactionalize.ctext import CText, Edits
+from syncopate.transactionalize.sections import governors
 from syncopate.transactionalize.semantic import Fact
 
 _VOLATILE = re.compile(
@@ -60,8 +61,9 @@ def write_atomic(place: Place, edits: Edits) -> None:
     sign = "-" if "sub" in place.operation else "+"
     undo = "+" if sign == "-" else "-"
     change = f"{target} {sign}= ({amount})"
-    if text.statement_end(at) > 0:
-        edits.replace(at, text.statement_end(at), f"__transaction_atomic {{ {change}; }}")
+    semicolon = re.compile(r"\s*;").match(text.code, text.call_end(at))
+    if semicolon and (text.before(at) in (";", "{", "}", ":") or governors(text, at)):
+        edits.replace(at, semicolon.end(), f"__transaction_atomic {{ {change}; }}")
     elif re.search("fetch_(and_)?(add|sub)", place.operation):
         edits.replace(at, text.call_end(at), f"__transaction_atomic (({change}) {undo} ({amount}))")
     else:
@@ -72,7 +74,11 @@ def refusal(place: Place) -> str | None:
     """Why an access cannot be a transaction of its own, or None."""
     text, end = place.text, place.at + len(place.name)
     left = text.code[: place.at].rstrip()
-    if left.endswith("&") and not left.endswith("&&") and not re.search(r"[\w)]\s*&$", left):
+    if (
+        left.endswith("&")
+        and not left.endswith("&&")
+        and not re.search(r"(?<!return)[\w\]]\s*&$", left)
+    ):
         return "its address is taken"
     if _is_store(place):
         stop = text.code.find(";", end)
@@ -86,9 +92,25 @@ def refusal(place: Place) -> str | None:
 def _is_store(place: Place) -> bool:
     """Whether `x = ...;` is a statement of its own."""
     text = place.text
-    return text.before(place.at) in (";", "{", "}") and bool(
-        _STORE.match(text.code, place.at + len(place.name))
+    begins = text.before(place.at) in (";", "{", "}", ")") or re.search(
+        r"\b(else|do)\s*$", text.code[: place.at]
     )
+    return bool(begins and _STORE.match(text.code, place.at + len(place.name)))
+
+
+def plain_members(atomics: list[Place], texts: dict[str, CText], in_section) -> list[Place]:
+    """Where members that atomic operations change are used without one, outside of sections."""
+    members = {
+        p.name for p in atomics if re.search(r"(->|\.)\s*\w+\)*$", p.text.arguments(p.at)[0])
+    }
+    found = []
+    for text in texts.values():
+        spans = [(p.at, p.text.call_end(p.at)) for p in atomics if p.text is text]
+        for match in re.finditer(r"(?:->|\.)\s*(\w+)\b", text.code):
+            place = Place(text, match.start(1), "", match.group(1))
+            if place.name in members and not any(a <= place.at < b for a, b in spans):
+                found.append(place)
+    return [place for place in found if not in_section(place)]
 
 
 def write_accesses(found: list[Place], edits: dict[str, Edits]) -> None:

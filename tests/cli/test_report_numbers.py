@@ -73,7 +73,11 @@ def test_one_contended_mutex(tmp_path):
         "count": 2, "total_ns": 8000, "mean_ns": 4000,
         "p50_ns": 2048,  # all of the bucket [768, 1024)
         "p99_ns": round(2 * (2048 + (3000 - 2048) * 0.98)), "max_ns": 6000,
+        "histogram": [[1536, 2048, 1], [4096, 6000, 1]],
     }  # fmt: skip
+    assert found["by_thread"] == [
+        {"thread": "reader/11", "waits": 3, "waited_ns": 20_000, "max_ns": 12_000}
+    ]
     assert (relock["count"], relock["total_ns"], relock["max_ns"]) == (1, 12000, 12000)
     assert found["hold"]["samples"] == 3
     assert (found["hold"]["mean_ns"], found["hold"]["max_ns"]) == (1200, 2000)
@@ -236,7 +240,7 @@ def test_json_has_the_documented_shape(tmp_path):
     assert set(record["locks"][0]) == {
         "name", "named_by", "place", "object", "members", "addresses", "acquisitions", "contended",
         "contended_share", "lost_ns", "lost_share", "waited_ns", "threads_waited", "waits", "hold",
-        "arrivals", "elision", "waiters", "holders",
+        "by_thread", "arrivals", "elision", "waiters", "holders",
     }  # fmt: skip
     assert set(record["locks"][0]["waiters"][0]) == {"ns", "share", "wrapper_frames", "frames"}
     frame = record["locks"][0]["waiters"][0]["frames"][0]
@@ -248,3 +252,25 @@ def test_json_has_the_documented_shape(tmp_path):
     schema = (ROOT / "docs/report-schema.md").read_text()
     for field in [*record, *record["process"], *record["threads"][0], *record["locks"][0]]:
         assert f"`{field}`" in schema, field
+
+
+def test_of_many_events_some_are_read_and_weigh_more(tmp_path, monkeypatch):
+    builder = RecordBuilder()
+    waiter, holder = builder.thread(11), builder.thread(12)
+    lock = builder.lock(0x9000, acquisitions=500)
+    builder.row(waiter, lock, 1, [1000] * 400)
+    for number in range(400):  # a wait and a hold in turn: every second one would be of one kind
+        at = BEGIN + 2000 * number
+        builder.wait(waiter, lock, at, at + 1000, builder.stack(CODE_A), 12)
+        builder.hold(waiter if number % 2 else holder, lock, at, at + 1000, builder.stack(CODE_B))
+    path = str(builder.write(tmp_path / "r"))
+    monkeypatch.setattr("syncopate.analysis.MOST_EVENTS", 200)
+    analysis = Analysis(Record(path))
+    events = [event for of in (analysis.waits, analysis.holds) for event in of[lock]]
+    assert (analysis.read_every, len(events)) == (4, 200)
+    assert {event.weight for event in events} == {4}
+    assert analysis.waits[lock] and analysis.holds[lock]
+    results = Results(analysis).as_data()
+    assert results["lost_ns"] == 400_000  # from rows, which are exact
+    assert sum(block["ns"] for block in results["blocks"]) == pytest.approx(400_000, abs=200)
+    assert "800 events were recorded and one of 4 read" in " ".join(results["notes"])

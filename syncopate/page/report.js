@@ -1,0 +1,90 @@
+/* The report: everything about the record that is chosen. Last of the page's scripts. */
+let current = 0, view = null;
+const FEW = 12; // rows of who blocks whom, until more are asked for
+function fillBlocks(every) {
+  const blocks = data.records[current].blocks;
+  const total = blocks.reduce((sum, block) => sum + block.ns, 0);
+  const columns = [["Waiter", (b) => b.waiter, true], ["Holder", (b) => b.holder, true],
+    ["Lock", (b) => b.lock, true], ["Time", (b) => duration(b.ns)],
+    ["Share", (b) => percent(total ? b.ns / total : 0)]];
+  const rows = blocks.slice(0, every ? blocks.length : FEW);
+  fillTable(at("blocks"), columns, rows);
+  at("more").hidden = rows.length === blocks.length;
+  at("more").textContent = `Show all ${number(blocks.length)}`;
+  at("more").onclick = () => {
+    fillBlocks(true);
+    at("blocks").parentElement.focus();
+  };
+  at("graph").replaceChildren(...(blocks.length
+    ? [flow(blocks, (lock) => colors.get(lock) || OTHER)] : []));
+}
+const POLICY_COLUMNS = [["For", (e) => e.site], ["Choice", (e) => e.choice, true],
+  ["Why", (e) => e.reason || "-", true], ["Gain", (e) => e.gain || "-", true],
+  ["Locks here", (e) => e.found]];
+const SITES = { variable: "variable", created: "created in", used: "first used in" };
+function fillPolicy() {
+  at("policy").hidden = !data.policy;
+  if (!data.policy) return;
+  const { default: all, entries, file } = data.policy, here = data.policyOf[current];
+  const others = ["omp_barrier", "omp_lock", "omp_wait"].filter((key) => all[key])
+    .map((key) => `${spaced(key)} ${all[key]}`);
+  const rows = [{ ...all, site: "every other lock", found: "-",
+    choice: [choice(all), ...others].filter(Boolean).join(", ") || "as it was" }];
+  entries.forEach((entry, index) => {
+    const key = Object.keys(SITES).find((site) => entry[site]);
+    rows.push({ ...entry, site: `${SITES[key]} ${entry[key]}`, choice: choice(entry),
+      found: number(here.filter((each) => each === index).length) });
+  });
+  at("policy-title").textContent = `Policy ${file}`;
+  fillTable(at("choices"), POLICY_COLUMNS, rows);
+}
+function fillHeader(record) {
+  const process = record.process;
+  document.title = `Syncopate: ${process.command.join(" ")}`;
+  at("command").textContent = process.command.join(" ");
+  const lock = `lock ${process.lock}${process.wait ? ":" + process.wait : ""}`;
+  const what = record.transactions ? `transactions by ${process.lock}` : lock;
+  at("about").textContent = `process ${process.id}, ${what}, started ` +
+    process.started.replace("T", " ").replace("+00:00", " UTC") +
+    `, ${process.processors} processors`;
+  at("costs").replaceChildren(...data.costs[current].map((cost) => soft(cost)));
+  at("notes").replaceChildren(...record.notes.map((note) =>
+    element("div", { className: "note", textContent: note })));
+  const cards = [["of all thread time lost to locks", percent(record.lost_share)],
+    ["lost to locks", duration(record.lost_ns)],
+    ["thread time in all", duration(record.thread_time_ns)],
+    ["threads", record.threads.length], ["ran", duration(process.duration_ns)]];
+  at("cards").replaceChildren(...cards.map(([what, value]) =>
+    element("div", { className: "card" }, element("b", { textContent: value }),
+      soft(what, "span"))));
+}
+function show(index) {
+  current = index;
+  const record = data.records[index];
+  fillHeader(record);
+  const kinds = [...new Set(record.locks.map((lock) => lock.object))];
+  const choices = [["lost", "locks"], ["all", "everything"], ...kinds.map((k) => [k, k])];
+  at("kind").replaceChildren(...choices.map(([value, textContent]) =>
+    element("option", { value, textContent })));
+  at("kind").value = record.lost_ns ? "lost" : "all";
+  fillTransactions(record.transactions);
+  fillPolicy();
+  prepareTimeline();
+  fillLocks();
+  draw();
+  fillBlocks();
+}
+at("kind").onchange = at("filter").oninput = fillLocks;
+if (data.records.length > 1) {
+  at("records").hidden = false;
+  const select = at("records").querySelector("select");
+  data.records.forEach((record, index) => select.append(element("option", { value: index,
+    textContent: `${record.process.id} ${record.process.command.join(" ").slice(0, 60)}` })));
+  select.onchange = () => show(Number(select.value));
+}
+wireTheme(() => view && draw());
+makeLockTable();
+wireTimeline();
+show(0);
+window.addEventListener("hashchange", followLink);
+followLink();

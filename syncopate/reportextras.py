@@ -1,0 +1,60 @@
+"""What a report's page shows beside the record: predictions of changes, and a policy."""
+
+import json
+
+from syncopate import policy
+from syncopate.errors import BAD_USE, FAILED, Failure
+from syncopate.whatifoutput import SCHEMA as WHATIF_SCHEMA
+from syncopate.whatifoutput import VERSION as WHATIF_VERSION
+
+NAMED_BY = {"symbol": "variable", "creation": "created", "first use": "used"}  # to policy keys
+
+
+def extras(records: list[dict], whatif_paths: list[str], policy_path: str | None) -> dict:
+    """The page's additional data for these records: `whatif`, `policy` and `policyOf`."""
+    added: dict = {"whatif": [_prediction(path, records) for path in whatif_paths]}
+    if policy_path:
+        wanted = policy.read(policy_path)
+        added["policy"] = {
+            "file": policy_path,
+            "default": wanted.default,
+            "entries": wanted.entries,
+        }
+        added["policyOf"] = [
+            [_entry_of(lock, wanted.entries) for lock in results["locks"]] for results in records
+        ]
+    return added
+
+
+def _prediction(path: str, records: list[dict]) -> dict:
+    """What `syncopate simulate --from RECORD --json PATH` wrote, of a lock that the report has."""
+    try:
+        with open(path, "rb") as file:
+            document = json.load(file)
+    except (OSError, ValueError) as error:
+        raise Failure(f"cannot read {path}: {error}", FAILED) from None
+    known = isinstance(document, dict) and document.get("schema") == WHATIF_SCHEMA
+    if not known or document.get("version") != WHATIF_VERSION:
+        raise Failure(
+            f"{path} is not what `syncopate simulate --from RECORD --json FILE` writes", FAILED
+        )
+    name = document["lock"]["name"]
+    if not any(lock["name"] == name for results in records for lock in results["locks"]):
+        raise Failure(f"{path} is of lock '{name}', which the report does not show", BAD_USE)
+    return document
+
+
+def _entry_of(lock: dict, entries: list[dict]) -> int | None:
+    """The index of the first policy entry that names this lock, or None."""
+    key = NAMED_BY.get(lock["named_by"])
+    for index, entry in enumerate(entries):
+        if key in entry and _is_called(lock["name"], entry[key]):
+            return index
+    return None
+
+
+def _is_called(name: str, wanted: str) -> bool:
+    """Whether a report's name is that of a policy: "table", "table+0x28" and "table[]" are all
+    `table`, and "make(int) at a.c:7" is `make`."""
+    bare = name.partition(" at ")[0].removesuffix("[]")
+    return wanted in (bare, bare.partition("(")[0], bare.partition("+0x")[0])

@@ -1,0 +1,100 @@
+"""What `syncopate top` shows of each interval: a screen that is rewritten, or lines of JSON."""
+
+import contextlib
+import json
+import sys
+
+from syncopate import terminal
+from syncopate.live import Rate, Snapshot, rates
+from syncopate.units import count, duration, percent
+
+SCHEMA, VERSION = "syncopate-top", 1
+AROUND_ROWS = 5  # lines of the screen that are no rows
+PIPED_ROWS = 20
+
+
+class Display(contextlib.AbstractContextManager):
+    """Shows what happened between two snapshots."""
+
+    def update(self, before: Snapshot, after: Snapshot) -> None:
+        raise NotImplementedError
+
+    def __exit__(self, *_) -> None:
+        pass
+
+
+class Lines(Display):
+    """An object of JSON for each interval, on a line of its own (docs/top.md)."""
+
+    def update(self, before: Snapshot, after: Snapshot) -> None:
+        found = {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "seconds": round(after.seconds - before.seconds, 3),
+            "threads": after.threads,
+            "locks": [rate._asdict() for rate in rates(before, after)],
+        }
+        print(json.dumps(found), flush=True)
+
+
+class Screen(Display):
+    """A table, rewritten in place on a terminal; one after the other where output is piped."""
+
+    def __init__(self, title: str, rows: int | None):
+        self._title = title.replace("\n", "\\n")
+        self._rows = rows
+        self._console = terminal.console()
+        self._live = None
+        if sys.stdout.isatty():
+            from rich.live import Live
+
+            self._live = Live(console=self._console, auto_refresh=False, screen=True)
+
+    def __enter__(self):
+        if self._live:
+            self._live.start()
+            self._live.update(f"{self._title}: waiting for the first interval", refresh=True)
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self._live:
+            self._live.stop()
+
+    def update(self, before: Snapshot, after: Snapshot) -> None:
+        from rich.console import Group
+
+        shown = Group(*self._parts(rates(before, after), after.threads))
+        if self._live:
+            self._live.update(shown, refresh=True)
+        else:
+            self._console.print(shown)
+
+    def _parts(self, found: list[Rate], threads: int) -> list:
+        from rich.text import Text
+
+        waiting = sum(rate.waiting for rate in found)
+        share = f" ({percent(waiting / threads)})" if threads else ""
+        head = f"{threads} threads, {waiting:.2f} of them waiting for locks on average{share}"
+        parts = [Text(self._title, style="bold", no_wrap=True, overflow="ellipsis"), Text(head)]
+        if not found:
+            return [*parts, Text("\nNo thread waited for a lock.", style="green")]
+        rows = self._rows or (self._console.height - AROUND_ROWS if self._live else PIPED_ROWS)
+        parts += [Text(), self._table(found[: max(1, rows)])]
+        if len(found) > rows:
+            parts.append(Text(f"{len(found) - rows} more", style="dim"))
+        return parts
+
+    def _table(self, found: list[Rate]):
+        columns = {
+            "lock": [rate.lock for rate in found],
+            "process": [str(rate.process) for rate in found],
+            "waiting": [f"{rate.waiting:.2f}" for rate in found],
+            "waits/s": [count(round(rate.waits)) for rate in found],
+            "taken/s": [count(round(rate.acquisitions)) for rate in found],
+            "contended": [percent(rate.waits / rate.acquisitions) for rate in found],
+            "mean wait": [duration(rate.mean_ns) for rate in found],
+            "longest": [duration(rate.longest_ns) for rate in found],
+        }
+        if len(set(columns["process"])) == 1:
+            del columns["process"]
+        return terminal.table(self._console, columns, ("longest", "contended", "taken/s"))

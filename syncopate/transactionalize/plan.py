@@ -1,0 +1,181 @@
+"""Decides which locks become transactions. A lock does when all of its sections can; otherwise all
+of them stay, since transactions and a lock do not exclude each other."""
+
+import re
+from dataclasses import dataclass, field
+
+from syncopate.transactionalize import conditions, locks, sections
+from syncopate.transactionalize.callgraph import WAITING, Call, CallGraph, waiting
+from syncopate.transactionalize.locks import Operation
+from syncopate.transactionalize.program import Program
+from syncopate.transactionalize.sections import Refused, Section
+
+
+@dataclass
+class NotDone:
+    """One line of the list of what was not done."""
+
+    file: str
+    line: int
+    kind: str  # "section" | "call" | "condition" | "word"
+    what: str
+    why: str
+    chain: list[str] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Plan:
+    """What is going to be rewritten, and what is not."""
+
+    operations: list[Operation] = field(default_factory=list)
+    formed: list[Section] = field(default_factory=list)
+    kept: dict[str, list[NotDone]] = field(default_factory=dict)
+    not_asked: set[str] = field(default_factory=set)
+    uses: list[conditions.Use] = field(default_factory=list)
+    stays: set[str] = field(default_factory=set)  # condition variables
+
+    def stays_lock(self, key: str) -> bool:
+        return key in self.kept or key in self.not_asked
+
+    def sections(self) -> list[Section]:
+        return [s for s in self.formed if not self.stays_lock(s.lock.key)]
+
+    def keep(self, key: str, file: str, line: int, why: str, chain=(), kind="section") -> None:
+        self.kept.setdefault(key, []).append(NotDone(file, line, kind, key, why, list(chain)))
+
+    def section_of(self, use: conditions.Use) -> Section | None:
+        """The innermost section around a use, of those that are formed."""
+        around = [s for s in self.formed if s.holds(use.text.path, use.at)]
+        return max(around, key=lambda s: s.start) if around else None
+
+
+def make(program: Program, wanted: re.Pattern, graph: CallGraph, found: list, wrappers) -> Plan:
+    """The plan for a program whose facts about sections are `found`."""
+    plan = Plan()
+    plan.operations = locks.operations(found, program.texts, wrappers)
+    plan.not_asked = {op.key for op in plan.operations if not wanted.search(op.key)}
+    _form_sections(plan, found)
+    plan.uses = conditions.uses(program.facts("conditions"), program.texts)
+    _refuse_overlaps(plan)
+    known = -1
+    while known != len(plan.kept):
+        known = len(plan.kept)
+        _judge_conditions(plan, program)
+        _judge_waiting(plan, graph)
+    return plan
+
+
+def _form_sections(plan: Plan, found: list) -> None:
+    place = {(op.text.path, op.at): op for op in plan.operations}
+    all_unlocks = [op for op in plan.operations if op.kind == "unlock"]
+    ends: dict[Operation, set[Operation]] = {}
+    held: dict[Operation, list[int]] = {}
+    for fact in found:
+        text = plan.operations and _text(plan, fact.file)
+        if fact.kind not in ("pair", "held") or not text:
+            continue
+        lock = place.get((fact.file, text.offset(fact.line, fact.column)))
+        if lock and fact.kind == "held":
+            held.setdefault(lock, []).append(fact.more["to_line"])
+        elif lock:
+            unlock = place.get((fact.file, text.offset(*fact.to)))
+            if unlock:
+                ends.setdefault(lock, set()).add(unlock)
+    owners: dict[Operation, list[Operation]] = {}
+    for lock, unlocks in ends.items():
+        for unlock in unlocks:
+            owners.setdefault(unlock, []).append(lock)
+    for op in plan.operations:
+        if op.kind == "trylock":
+            plan.keep(
+                op.key, op.text.path, op.line, "a trylock that is no spin loop and no plain if"
+            )
+        elif op.kind == "unlock" and op not in owners:
+            plan.keep(op.key, op.text.path, op.line, "unlocks what another function locked")
+        elif op.kind == "lock":
+            unlocks = sorted(ends.get(op, ()), key=lambda u: u.at)
+            try:
+                if any(len(owners[u]) > 1 for u in unlocks):
+                    raise Refused("an unlock that ends it ends another section, too")
+                plan.formed.append(sections.form(op, unlocks, held.get(op, []), all_unlocks))
+            except Refused as refused:
+                plan.keep(op.key, op.text.path, op.line, str(refused))
+
+
+def _text(plan: Plan, file: str):
+    return next((op.text for op in plan.operations if op.text.path == file), None)
+
+
+def _refuse_overlaps(plan: Plan) -> None:
+    for one in plan.formed:
+        for other in plan.formed:
+            if one.text is other.text and one.start <= other.lock.at < one.end < other.end:
+                for section in (one, other):
+                    plan.keep(section.lock.key, section.text.path, section.lock.line,
+                              "two sections overlap and neither holds the other")  # fmt: skip
+
+
+def _judge_conditions(plan: Plan, program: Program) -> None:
+    for use in plan.uses:
+        if not use.waits:
+            continue
+        section = plan.section_of(use)
+        file = use.text.path
+        if section and not plan.stays_lock(section.lock.key):
+            if conditions.pattern(use, section) is None:
+                why = (
+                    f"waits in the middle of it (line {use.line}): a transaction cannot sleep there"
+                )
+                if use.call != "pthread_cond_wait":
+                    why = f"waits with a time limit (line {use.line})"
+                plan.keep(section.lock.key, file, section.lock.line, why)
+            elsewhere = conditions.used_otherwise(use.name, plan.uses, program.texts)
+            if elsewhere:
+                why = f"waits for {use.name}, which is used otherwise at {elsewhere}"
+                plan.keep(section.lock.key, file, section.lock.line, why)
+        elif not section:
+            for key in {op.key for op in plan.operations}:
+                if use.may_wait_on(key) and key not in plan.kept:
+                    plan.keep(key, file, use.line, "waits for a condition outside of its sections")
+        if not section or plan.stays_lock(section.lock.key):
+            plan.stays.add(use.name)
+    for use in plan.uses:  # another lock waits for a condition that stays one of pthread's
+        section = plan.section_of(use) if use.waits and use.name in plan.stays else None
+        if section and not plan.stays_lock(section.lock.key):
+            why = f"waits for {use.name} (line {use.line}), which stays as it is"
+            plan.keep(section.lock.key, use.text.path, section.lock.line, why)
+
+
+def rewritten_places(plan: Plan) -> set[tuple[str, int, int]]:
+    """Where calls stand that will be gone."""
+    done = set()
+    for section in plan.sections():
+        ops = [section.lock, section.unlock, *(e.unlock for e in section.exits)]
+        done |= {op.text.place(op.at) for op in ops}
+    done |= {use.text.place(use.at) for use in plan.uses if use.name not in plan.stays}
+    return done
+
+
+def calls_in(section: Section, graph: CallGraph) -> list[Call]:
+    """The calls that stand in a section, but for those that an early exit takes out of it."""
+    text = section.text
+    found = []
+    for call in graph.of_function(text.path, section.lock.function):
+        at = text.offset(call.line, call.column - 1)
+        if section.runs(text.path, at):
+            found.append(call)
+    return found
+
+
+def describe(chain: list[Call], graph: CallGraph) -> list[str]:
+    return [f"{graph.name(call.callee)} at {call.file}:{call.line}" for call in chain]
+
+
+def _judge_waiting(plan: Plan, graph: CallGraph) -> None:
+    graph.done = rewritten_places(plan)
+    for section in plan.sections():
+        chain = waiting(graph.chains(calls_in(section, graph)), graph)
+        if chain:
+            why = WAITING[graph.name(chain[-1].callee)]
+            plan.keep(section.lock.key, section.text.path, section.lock.line, why,
+                      describe(chain, graph))  # fmt: skip

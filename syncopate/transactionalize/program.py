@@ -1,0 +1,159 @@
+"""The sources under work: a copy of them, in a folder of its own, that spatch and gcc read."""
+
+import os
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from syncopate.errors import BAD_USE, FAILED, NOT_FOUND, Failure
+from syncopate.report import Progress
+from syncopate.transactionalize import semantic
+from syncopate.transactionalize.callgraph import CallGraph
+from syncopate.transactionalize.ctext import CText
+
+_ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.M)
+
+# What a file says where a semantic patch may match, besides the names that the patch is given.
+_MENTIONS = {
+    "sections": ["pthread_mutex_trylock"],
+    "conditions": ["pthread_cond_"],
+    "words": ["__sync_", "__atomic_"],
+}
+
+
+@dataclass(frozen=True)
+class CompilerError:
+    file: str
+    line: int
+    column: int
+    message: str
+
+
+class Program:
+    """Files by their path relative to the folder that holds them all."""
+
+    def __init__(self, files: list[str], flags: list[str], folder: str, headers: str | None):
+        self.folder = folder  # of the copy
+        self.flags = flags
+        self.headers = headers  # where syncopate/tm is
+        absolute = [os.path.abspath(file) for file in files]
+        self.base = os.path.commonpath([os.path.dirname(file) for file in absolute])
+        self.names = [os.path.relpath(file, self.base) for file in absolute]
+        self.texts: dict[str, CText] = {}
+        self._progress = Progress()
+        self._facts: dict[tuple, list[semantic.Fact]] = {}
+        if len(set(self.names)) != len(self.names):
+            raise Failure("transactionalize: a file is given twice", BAD_USE)
+
+    def read(self) -> dict[str, str]:
+        """The files as they are; one byte is one character, as in compilers' columns."""
+        found = {}
+        for name in self.names:
+            path = os.path.join(self.base, name)
+            try:
+                with open(path, encoding="latin-1", newline="") as file:
+                    found[name] = file.read()
+            except OSError as error:
+                raise Failure(f"cannot read {path}: {error.strerror}", FAILED) from None
+        return found
+
+    def put(self, texts: dict[str, str]) -> None:
+        """Makes `texts` the sources under work."""
+        self.texts = {name: CText(name, text) for name, text in texts.items()}
+        self.write_copy(texts)
+
+    def write_copy(self, texts: dict[str, str]) -> None:
+        for name, text in texts.items():
+            path = os.path.join(self.folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="latin-1", newline="") as file:
+                file.write(text)
+
+    def sources(self) -> list[str]:
+        return [name for name in self.names if not name.endswith((".h", ".hh", ".inc"))]
+
+    def include(self) -> list[str]:
+        """Folders for #include: of the copy first, then the files' own."""
+        folders = list(dict.fromkeys(os.path.dirname(name) for name in self.names))
+        return [os.path.join(self.folder, f) for f in folders] + [
+            os.path.join(self.base, f) for f in folders
+        ]
+
+    def facts(self, patch: str, **names: list[str]) -> list[semantic.Fact]:
+        """What a semantic patch finds in all files."""
+        given = [word[2:] for word in self.flags if word.startswith("-I") and len(word) > 2]
+        folders = self.include() + given
+
+        wanted = re.compile(
+            "|".join(_MENTIONS.get(patch, []) + [w for n in names.values() for w in n])
+        )
+
+        def one(name: str) -> list[semantic.Fact]:
+            if not wanted.search(self.texts[name].code):
+                return []  # Coccinelle is slow where there is nothing to find, too
+            key = (patch, name, self.texts[name].text, str(names))
+            if key not in self._facts:
+                path = os.path.join(self.folder, name)
+                self._facts[key] = semantic.find(patch, [path], folders, **names)
+            return self._facts[key]
+
+        found = []
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for number, facts in enumerate(pool.map(one, self.names), 1):
+                self._progress(f"{patch}: {number} of {len(self.names)} files")
+                found += [fact for fact in facts if self.relative(fact.file) in self.texts]
+        self._progress.done()
+        for fact in found:
+            fact.file = self.relative(fact.file)
+        return found
+
+    def relative(self, path: str) -> str:
+        for root in (self.folder, self.base):
+            if os.path.abspath(path).startswith(root + os.sep):
+                return os.path.relpath(path, root)
+        return path
+
+    def compile(self, name: str, *options: str) -> list[CompilerError]:
+        """Compiles one source of the copy; returns what the compiler found wrong."""
+        compiler = shutil.which("gcc")
+        if not compiler:
+            raise Failure("transactionalize needs gcc; install the package gcc", NOT_FOUND)
+        folders = [word for folder in self.include() for word in ("-I", folder)]
+        if self.headers:
+            folders += ["-I", self.headers]
+        run = subprocess.run(
+            [compiler, *folders, *self.flags, "-w", "-O0", *options,
+             os.path.join(self.folder, name)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+            env={**os.environ, "LC_ALL": "C"}, errors="replace",
+        )  # fmt: skip
+        errors = [
+            CompilerError(self.relative(file), int(line), int(column or 1), message)
+            for file, line, column, message in _ERROR.findall(run.stderr)
+        ]
+        if run.returncode != 0 and not errors:
+            last = (run.stderr.strip().splitlines() or ["no message"])[-1]
+            raise Failure(f"the compiler failed on {name}: {last}", FAILED)
+        return errors
+
+    def call_graph(self) -> CallGraph:
+        """Who calls whom in the sources as they are. A Failure where they do not compile."""
+        graph = CallGraph()
+        for name in self.sources():
+            target = os.path.join(self.folder, name + ".callgraph")
+            errors = self.compile(name, "-fcallgraph-info", "-S", "-o", target + ".s")
+            if errors:
+                first = errors[0]
+                raise Failure(
+                    f"{first.file}:{first.line}: {first.message} (give the compiler's options"
+                    " after --)",
+                    FAILED,
+                )
+            for written in os.listdir(os.path.dirname(target) or "."):
+                if written.endswith(".ci"):
+                    path = os.path.join(os.path.dirname(target), written)
+                    graph.read(path, self.relative)
+                    os.unlink(path)
+        return graph

@@ -1,0 +1,271 @@
+"""Writes a plan out: transactions, condition variables, words, declarations of functions that
+transactions call; and lets the compiler judge which transactions are atomic."""
+
+import re
+from dataclasses import dataclass, field
+
+from syncopate.errors import FAILED, Failure
+from syncopate.transactionalize import conditions, plan, sections, words
+from syncopate.transactionalize.callgraph import CallGraph
+from syncopate.transactionalize.ctext import CText, Edits
+from syncopate.transactionalize.plan import NotDone, Plan
+from syncopate.transactionalize.program import CompilerError, Program
+
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*\n", re.M)
+_ROUNDS = 30  # of the compiler finding something that cannot be atomic; each settles at least one
+
+
+@dataclass
+class Output:
+    """What is written, and what is not done."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    not_done: list[NotDone] = field(default_factory=list)
+
+
+class Rewriter:
+    def __init__(self, program: Program, the_plan: Plan, graph: CallGraph, atomic: bool):
+        self.program, self.plan, self.graph = program, the_plan, graph
+        self.atomic = atomic
+        self.not_done: list[NotDone] = []
+        self.chosen = the_plan.sections()
+        graph.done = plan.rewritten_places(the_plan)
+        self.reached: set[str] = set()
+        for section in self.chosen:
+            self.reached |= graph.reached(plan.calls_in(section, graph))
+        self._plan_words()
+        self.unsafe: set[str] = set()  # functions found unsafe, beyond what the call graph shows
+        self.untouchable: set[str] = set()  # functions whose declarations are not ours
+
+    def run(self) -> Output:
+        self._judge_by_chains()
+        texts = self._settle()
+        if not self.atomic:
+            for section in self.chosen:
+                section.atomic = False
+            texts = self._settle()
+        return Output(texts, self.not_done)
+
+    # ---- words ------------------------------------------------------------------------------
+
+    def _plan_words(self) -> None:
+        texts = self.program.texts
+        volatile = words.volatile_globals(texts)
+        found = words.places(self.program.facts("words", WORDS=["no_such_name"]), texts)
+        names = set(volatile) | {place.name for place in found}
+        found = words.places(self.program.facts("words", WORDS=sorted(names)), texts)
+        touched = {p.name for p in found if self._in_transactions(p)}
+        self.atomics = [p for p in found if p.operation and p.name in touched]
+        inside = [(p.text, p.at, p.text.call_end(p.at)) for p in self.atomics]
+        uses = [
+            p
+            for p in found
+            if not p.operation
+            and p.name in touched
+            and not any(p.text is t and a <= p.at < b for t, a, b in inside)
+        ]
+        refused = set()
+        for place in uses:
+            why = words.refusal(place) if not self._in_section(place) else None
+            if why:
+                refused.add(place.name)
+                self._add(place.text.path, place.line, "word", place.name, why)
+        self.volatile = [w for n in touched - refused for w in volatile.get(n, [])]
+        self.atomics = [p for p in self.atomics if p.name not in refused]
+        self.uses = [p for p in uses if p.name not in refused and not self._in_section(p)]
+        self.graph.done |= {p.text.place(p.at) for p in self.atomics}
+        for place in words.plain_members(self.atomics, texts, self._in_section):
+            self._add(place.text.path, place.line, "word", place.name,
+                      "a member that transactions change is used outside of them")  # fmt: skip
+
+    def _in_section(self, place) -> bool:
+        return any(s.runs(place.text.path, place.at) for s in self.chosen)
+
+    def _in_transactions(self, place) -> bool:
+        reached = {self.graph.name(title) for title in self.reached}
+        return self._in_section(place) or place.function in reached
+
+    # ---- what can be atomic -----------------------------------------------------------------
+
+    def _judge_by_chains(self) -> None:
+        for section in self.chosen:
+            chains = self.graph.chains(plan.calls_in(section, self.graph))
+            section.atomic = not chains
+            for callee, chain in chains.items():
+                self._add(
+                    section.text.path, chain[0].line, "call", section.lock.key,
+                    f"calls {self.graph.name(callee)}, which cannot be rolled back",
+                    plan.describe(chain, self.graph),
+                )  # fmt: skip
+
+    def _add(self, file: str, line: int, kind: str, what: str, why: str, chain=()) -> None:
+        entry = NotDone(file, line, kind, what, why, list(chain))
+        if entry not in self.not_done:
+            self.not_done.append(entry)
+
+    def _settle(self) -> dict[str, str]:
+        """Writes and compiles until the compiler agrees."""
+        for _ in range(_ROUNDS):
+            texts, edits = self._write()
+            self.program.write_copy(texts)
+            errors = [e for n in self.program.sources() for e in self._compile(n)]
+            if not errors:
+                return texts
+            learned = [self._learn(error, texts, edits) for error in errors]
+            if not any(learned):
+                first = errors[0]
+                raise Failure(
+                    f"the result does not compile: {first.file}:{first.line}: {first.message}",
+                    FAILED,
+                )
+        raise Failure("the compiler keeps finding unsafe code; please report this", FAILED)
+
+    def _compile(self, name: str) -> list[CompilerError]:
+        return self.program.compile(name, "-fgnu-tm", "-S", "-o", "/dev/null")
+
+    def _learn(self, error: CompilerError, texts: dict[str, str], edits: dict[str, Edits]) -> bool:
+        """Gives up one claim of safety; returns whether there was one to give up."""
+        if error.file not in texts:
+            return False
+        new = CText(error.file, texts[error.file])
+        old = self.program.texts[error.file]
+        at = edits[error.file].original(new.offset(error.line, error.column - 1), old.text)
+        conflict = re.match(r"conflicting types for .(\w+)", error.message)
+        if conflict:
+            known = conflict.group(1) in self.untouchable
+            self.untouchable.add(conflict.group(1))
+            self._demote(conflict.group(1))
+            return not known
+        around = [s for s in self.chosen if s.holds(old.path, at)]
+        if any(s.atomic for s in around):
+            self._add(old.path, old.line(at), "call", around[-1].lock.key, error.message)
+            for section in around:
+                section.atomic = False
+            for section in around:
+                self._demote(section.lock.function)
+            return True
+        outer = old.blocks(at)
+        name = _function_name(old, outer[0][0]) if outer else None
+        if name and name not in self.unsafe:
+            self._add(old.path, old.line(at), "call", name, error.message)
+            self._demote(name)
+            return True
+        return False
+
+    def _demote(self, function: str) -> None:
+        """A function that is not safe after all: nor is what reaches it."""
+        self.unsafe.add(function)
+        for section in self.chosen:
+            if section.atomic and function in self._names_reached(section):
+                section.atomic = False
+                self._add(section.text.path, section.lock.line, "call", section.lock.key,
+                          f"reaches {function}, which is not safe")  # fmt: skip
+
+    def _names_reached(self, section) -> set[str]:
+        calls = plan.calls_in(section, self.graph)
+        return {self.graph.name(title) for title in self.graph.reached(calls)}
+
+    # ---- writing ----------------------------------------------------------------------------
+
+    def _write(self) -> tuple[dict[str, str], dict[str, Edits]]:
+        texts = self.program.texts
+        edits = {name: Edits() for name in texts}
+        labels = self._write_conditions(edits)
+        number = 0
+        for section in sorted(self.chosen, key=lambda s: (s.text.path, s.start)):
+            restart = f"{labels[section]}: " if section in labels else ""
+            number = sections.write(section, edits[section.text.path], number, restart)
+        for text, start, stop in self.volatile:
+            edits[text.path].replace(start, stop, "")
+        for place in self.atomics:
+            words.write_atomic(place, edits[place.text.path])
+        words.write_accesses(self.uses, edits)
+        self._write_declarations(edits)
+        self._write_includes(edits)
+        return {name: edits[name].apply(text.text) for name, text in texts.items()}, edits
+
+    def _write_conditions(self, edits: dict[str, Edits]) -> dict:
+        labels = {}
+        rewritten = {use.name for use in self.plan.uses} - self.plan.stays
+        for use in self.plan.uses:
+            if use.name not in rewritten:
+                continue
+            section = self.plan.section_of(use) if use.waits else None
+            kind = conditions.pattern(use, section) if section else None
+            if kind == "loop":
+                labels.setdefault(section, f"syncopate_again_{len(labels) + 1}")
+            label = labels.get(section, "") if section else ""
+            conditions.write(use, edits[use.text.path], label, kind)
+        conditions.write_declarations(rewritten, self.program.texts, edits)
+        return labels
+
+    def _attribute(self, title: str) -> str:
+        """What to declare of a function that transactions reach."""
+        name = self.graph.name(title)
+        calls = self.graph.calls.get(title, [])
+        chains = self.graph.chains(calls)
+        below = {self.graph.name(t) for t in self.graph.reached(calls)} | {name}
+        holds = any(s.lock.function in below and not s.atomic for s in self.chosen)
+        unsafe = chains or holds or below & self.unsafe
+        return "transaction_callable" if unsafe else "transaction_safe"
+
+    def _write_declarations(self, edits: dict[str, Edits]) -> None:
+        for title in sorted(self.reached):
+            name = self.graph.name(title)
+            if title != name or name in self.untouchable:
+                continue  # static: the compiler sees for itself
+            attribute = f"__attribute__(({self._attribute(title)})) "
+            for text in self.program.texts.values():
+                for at in _declarations(text, name):
+                    edits[text.path].insert(at, attribute)
+
+    def _write_includes(self, edits: dict[str, Edits]) -> None:
+        waits = {u.name for u in self.plan.uses} - self.plan.stays
+        for name, text in self.program.texts.items():
+            header = "#include <syncopate/tm/wrap_libc.h>\n"
+            names_condition = any(re.search(rf"\b{w}\b", text.code) for w in waits)
+            if name in self.program.sources():
+                if edits[name]:
+                    extra = "#include <syncopate/tm/condition.h>\n" if names_condition else ""
+                    edits[name].insert(_behind_includes(text.text), header + extra)
+            elif names_condition and re.search(r"\bpthread_cond_t\b", text.code):
+                edits[name].insert(
+                    _behind_includes(text.text), "#include <syncopate/tm/condition.h>\n"
+                )
+
+
+def _function_name(text: CText, opening: int) -> str | None:
+    """The function whose body opens at an offset."""
+    head = text.level(max(text.code.rfind("}", 0, opening), 0), opening)
+    match = re.search(r"(\w+)\s*\(\s*\)\s*$", re.sub(r"\([^()]*\)", "()", head))
+    return match.group(1) if match else None
+
+
+def _declarations(text: CText, name: str) -> list[int]:
+    """Where the declarations and the definition of a function begin, at file level."""
+    found = []
+    for match in re.finditer(rf"\b{name}\s*\(", text.code):
+        end = text.call_end(match.start())
+        if end < 0 or text.blocks(match.start()):
+            continue
+        if not re.match(r"\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?[;{]", text.code[end:]):
+            continue
+        back = max(text.code.rfind(c, 0, match.start()) for c in ";}")
+        start = re.compile(r"\s*").match(text.code, back + 1).end()
+        if start < match.start():
+            found.append(start)
+    return found
+
+
+def _behind_includes(text: str) -> int:
+    """Behind the last #include that no #if governs, but for the guard of a header."""
+    masked = CText("", text).text
+    best, guard = 0, re.search(r"^[ \t]*#[ \t]*ifndef\s+(\w+)\s+#[ \t]*define\s+\1\b", masked, re.M)
+    for match in _INCLUDE.finditer(masked):
+        before = masked[: match.start()]
+        depth = len(re.findall(r"^[ \t]*#[ \t]*if", before, re.M)) - len(
+            re.findall(r"^[ \t]*#[ \t]*endif", before, re.M)
+        )
+        if depth <= (1 if guard else 0):
+            best = match.end()
+    return best

@@ -1,0 +1,229 @@
+"""`syncopate diff`: which lock is which, what changed, and what is called noise."""
+
+import json
+
+import pytest
+from conftest import one_line, run_cli
+from make_record import RecordBuilder
+
+from syncopate.comparison import Comparison
+from syncopate.matching import pairs
+
+CODE = 0xA000
+
+
+def lock(name: str, place: str = "server", by: str = "symbol", kind: str = "mutex") -> dict:
+    return {"name": name, "place": place, "named_by": by, "object": kind}
+
+
+def matched(before: list[dict], after: list[dict]) -> set[tuple[str | None, str | None]]:
+    return {
+        tuple(each and f"{each['name']}@{each['place']}" for each in pair)
+        for pair in pairs(before, after)
+    }
+
+
+def test_locks_of_one_name_and_place_are_the_same():
+    before = [lock("table"), lock("table", "libcache.so")]
+    assert matched(before, list(reversed(before))) == {
+        ("table@server", "table@server"),
+        ("table@libcache.so", "table@libcache.so"),
+    }
+
+
+def test_a_renamed_program_keeps_its_locks():
+    assert matched([lock("table", "server")], [lock("table", "server-2.0")]) == {
+        ("table@server", "table@server-2.0")
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("open_table at table.c:17", "open_table at table.c:23"),
+        ("cache+0x28", "cache+0x40"),
+        ("open_table.constprop.0 at table.c:17", "open_table at table.c:17"),
+    ],
+)
+def test_what_moves_with_a_build_is_looked_through(before, after):
+    assert matched([lock(before)], [lock(after)]) == {(f"{before}@server", f"{after}@server")}
+
+
+def test_several_locks_of_one_function_pair_up_in_order_of_their_lines():
+    before = [lock("open at a.c:9"), lock("open at a.c:20")]
+    after = [lock("open at a.c:120"), lock("open at a.c:30")]
+    assert matched(before, after) == {
+        ("open at a.c:9@server", "open at a.c:30@server"),
+        ("open at a.c:20@server", "open at a.c:120@server"),
+    }
+
+
+def test_what_is_ambiguous_stays_apart():
+    before = [lock("open at a.c:9"), lock("open at a.c:20")]
+    assert matched(before, [lock("open at a.c:12")]) == {
+        ("open at a.c:9@server", None),
+        ("open at a.c:20@server", None),
+        (None, "open at a.c:12@server"),
+    }
+
+
+def test_kinds_and_bare_addresses_do_not_match():
+    assert len(matched([lock("table")], [lock("table", kind="rwlock")])) == 2
+    assert len(matched([lock("0x7f10", by="address")], [lock("0x7f50", by="address")])) == 2
+
+
+def results(waits: list[int], *, threads=2, taken=1000, holds=(), seconds=1) -> dict:
+    """A report of one lock, `table`, with these waits."""
+    histogram = [[value, value, waits.count(value)] for value in sorted(set(waits))]
+    kind = {
+        "count": len(waits),
+        "total_ns": sum(waits),
+        "max_ns": max(waits, default=0),
+        "histogram": histogram,
+    }
+    hold = {
+        "samples": len(holds),
+        "mean_ns": sum(holds) / len(holds) if holds else None,
+        "histogram": [[value, value, 1] for value in sorted(holds)],
+    }
+    process = {"command": ["x"], "lock": "futex", "wait": "", "started": ""}
+    return {
+        "file": "r",
+        "process": {**process, "duration_ns": seconds * 10**9},
+        "threads": [],
+        "notes": [],
+        "thread_time_ns": 10**9,
+        "lost_ns": sum(waits),
+        "lost_share": 0.1,
+        "locks": [
+            {
+                **lock("table"),
+                "members": 1,
+                "waited_ns": sum(waits),
+                "threads_waited": threads,
+                "acquisitions": taken,
+                "contended": len(waits),
+                "waits": {"mutex": kind} if waits else {},
+                "hold": hold if holds else None,
+            }
+        ],
+    }
+
+
+def row(before: dict, after: dict, by_second: bool = False) -> dict:
+    return Comparison(before, after, by_second).rows[0]
+
+
+def test_many_alike_waits_tell_a_small_change():
+    waited = row(results([1000] * 400), results([1000] * 500))["waited"]
+    assert (waited["before"], waited["after"], waited["verdict"]) == (400_000, 500_000, "more")
+    assert waited["noise"] == pytest.approx(2 * (900 * 1000**2) ** 0.5)
+
+
+def test_one_long_wait_is_noise():
+    waits = [1000] * 400
+    assert row(results(waits), results([*waits, 300_000]))["waited"]["verdict"] == "noise"
+
+
+def test_waits_of_many_threads_may_have_one_cause():
+    few, many = ([1000] * 400, [1000] * 460 + [2000] * 10)
+    assert row(results(few), results(many))["waited"]["verdict"] == "more"
+    assert row(results(few, threads=9), results(many, threads=9))["waited"]["verdict"] == "noise"
+
+
+def test_few_samples_are_said_to_be_few():
+    of = row(results([1000] * 3, holds=[5] * 10), results([1000] * 9, holds=[50] * 10))
+    verdicts = {key: of[key]["verdict"] for key in ("waited", "contended_share", "hold_ns")}
+    assert set(verdicts.values()) == {"few"}
+
+
+def test_p99_needs_waits_beyond_it():
+    short, long = [1000] * 990 + [5000] * 30, [1000] * 990 + [90_000] * 30
+    assert row(results(short), results(long))["p99_ns"]["verdict"] == "more"
+    assert row(results(short[-50:]), results(long[-50:]))["p99_ns"]["verdict"] == "few"
+
+
+def test_mean_hold_with_its_error():
+    tight, wide = [100, 102] * 50, [1, 211] * 50
+    assert row(results([9]), results([9]))["hold_ns"]["before"] is None
+    slower = [value + 20 for value in tight]
+    assert (
+        row(results([9], holds=tight), results([9], holds=slower))["hold_ns"]["verdict"] == "more"
+    )
+    assert row(results([9], holds=tight), results([9], holds=wide))["hold_ns"]["verdict"] == "noise"
+
+
+def test_by_second():
+    server = [results([1000] * 500), results([1000] * 1000, seconds=2)]
+    assert row(*server)["waited"]["verdict"] == "more"
+    assert Comparison(*server, False).remarks() != []
+    waited = row(*server, by_second=True)["waited"]
+    assert (waited["before"], waited["after"], waited["verdict"]) == (500_000, 500_000, "same")
+    assert Comparison(*server, True).remarks() == []
+
+
+def make(path, waits: list[int], extra: int | None = None):
+    """A record of one mutex, and maybe one that only it has."""
+    builder = RecordBuilder()
+    thread = builder.thread(11)
+    hot = builder.lock(0x9000, acquisitions=1000, first=builder.stack(CODE, 0xF000))
+    builder.row(thread, hot, 1, waits)
+    if extra:
+        builder.lock(0x9100, acquisitions=5, first=builder.stack(extra, 0xF000))
+    return builder.write(path)
+
+
+@pytest.fixture
+def two(tmp_path):
+    return make(tmp_path / "a", [1000] * 100), make(tmp_path / "b", [1000] * 20, 0xB000)
+
+
+def test_text(two):
+    done = run_cli("diff", *two)
+    assert done.returncode == 0, done.stderr
+    assert "Time lost to locks: 100 us -> 20.0 us, -80.0 us (-80%)" in done.stdout
+    assert "100 us -> 20.0 us  -80.0 us (-80%)  waits less" in done.stdout
+    assert "Locks only after\n  1 more that nobody waited for" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_json_of_records_and_of_reports(two, tmp_path):
+    data = json.loads(run_cli("diff", "--json", *two).stdout)
+    assert (data["schema"], data["version"]) == ("syncopate-diff", 1)
+    assert [row["in"] for row in data["locks"]] == ["both", "after"]
+    assert data["locks"][0]["waited"]["verdict"] == "less"
+    report = tmp_path / "a.json"
+    report.write_text(run_cli("report", "--json", two[0]).stdout)
+    assert json.loads(run_cli("diff", "--json", report, two[1]).stdout)["locks"] == data["locks"]
+
+
+def test_only_locks_that_match(two):
+    data = json.loads(run_cli("diff", "--json", "--lock", "b000", *two).stdout)
+    assert [row["name"] for row in data["locks"]] == ["0xb000"]
+    assert "is no regular expression" in one_line(run_cli("diff", "--lock", "*(", *two))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "not a Syncopate record"),
+        ("{", "cannot read"),
+        ('{"schema": "syncopate-whatif", "version": 1}', "has schema syncopate-whatif 1"),
+        ('{"schema": "syncopate-report", "version": 9}', "has schema syncopate-report 9"),
+        ('{"schema": "syncopate-report", "version": 1, "records": []}', "no report of one record"),
+        ('{"schema": "syncopate-report", "version": 1, "records": [{}]}', "is damaged"),
+    ],
+)
+def test_files_that_cannot_be_compared(two, tmp_path, text, said):
+    (tmp_path / "x").write_text(text)
+    done = run_cli("diff", two[0], tmp_path / "x")
+    assert done.returncode == 1
+    assert said in one_line(done)
+
+
+def test_bad_use(two):
+    assert run_cli("diff", two[0]).returncode == 2
+    done = run_cli("diff", "--top", "0", *two)
+    assert (done.returncode, "at least one lock" in one_line(done)) == (2, True)
+    assert run_cli("diff", two[0], "/no/such/record").returncode == 1
+    assert run_cli("diff", "--html", "/no/such/folder/x", *two).returncode == 1

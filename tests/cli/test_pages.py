@@ -1,0 +1,263 @@
+"""The pages in a browser: what they show, how they are used, and with 10,000 locks.
+
+Playwright drives the system's Chromium.
+"""
+
+import json
+import os
+import shutil
+
+import pytest
+from conftest import one_line, run_cli
+from make_record import RecordBuilder
+
+BEGIN = 1_000_000
+TIMES = "\N{MULTIPLICATION SIGN}"
+PATIENCE = 120_000  # milliseconds: a browser on a busy machine
+WHATIF = {
+    "schema": "syncopate-whatif",
+    "version": 1,
+    "machine": "/machines/big.toml",
+    "lock": {"name": "0xa000"},
+    "assumptions": ["work takes as long there"],
+    "answers": [
+        {"what": "lock=mcs", "label": "mcs", "threads": 8, "before": 1e6, "after": 1.5e6,
+         "gain": 1.5, "low": 1.2, "high": 1.8},
+        {"what": "halve", "label": "half as long", "threads": 8, "before": 1e6, "after": 1.9e6,
+         "gain": 1.9, "low": 1.7, "high": 2.1},
+    ],
+}  # fmt: skip
+POLICY = """
+schema = "syncopate-policy"
+version = 1
+[default]
+elide = "off"
+reason = "transactions abort here"
+[[lock]]
+used = "0xa000"
+elide = "always"
+reason = "readers do not meet"
+gain = "1.25x"
+[[lock]]
+variable = "gone"
+elide = "off"
+"""
+# What a screen reader needs: every control, chart and table has a name, every header a scope.
+NAMELESS = """() => {
+  const count = (list, has) => [...document.querySelectorAll(list)].filter((each) =>
+    !has(each)).length;
+  const named = (each) => each.hidden || each.textContent.trim() || each.labels?.length
+    || each.getAttribute("aria-label") || each.getAttribute("aria-labelledby");
+  return { controls: count("button, select, input, a, [tabindex='0']", named),
+    charts: count("svg[role=img], canvas", (each) => each.getAttribute("aria-label")),
+    headers: count("th", (each) => each.scope),
+    tables: count("table", (each) => each.caption
+      || each.closest("[role=region][aria-labelledby]")) };
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """The system's Chromium, without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            chromium_sandbox=os.geteuid() != 0,
+            timeout=PATIENCE,
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens a page of ours; at the end looks whether a script failed, or something has no name."""
+    opened = []
+
+    def open_page(path, fragment="", **options):
+        page = browser.new_page(**options)
+        page.set_default_timeout(PATIENCE)
+        errors = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: errors.append(request.url))
+        opened.append((page, errors))
+        page.goto(f"file://{path}{fragment}")
+        assert errors == [page.url.partition("#")[0]]  # it asks for nothing but itself
+        errors.clear()
+        return page
+
+    yield open_page
+    for page, errors in opened:
+        assert errors == []
+        assert set(page.evaluate(NAMELESS).values()) == {0}
+
+
+def rows(page, table: str) -> list[list[str]]:
+    """The texts of a table's cells, without opened details."""
+    return page.eval_on_selector_all(
+        f"{table} > tbody > tr:not(.detail)",
+        "(rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent))",
+    )
+
+
+def labels(page, charts: str) -> list[str]:
+    return page.eval_on_selector_all(charts, "(all) => all.map((x) => x.ariaLabel)")
+
+
+def make(path, slow: int = 1):
+    """Two mutexes, three threads, one of them unlucky."""
+    builder = RecordBuilder()
+    stacks = [builder.stack(0xA000 + n, 0xF000) for n in range(2)]
+    threads = [builder.thread(10 + number, name) for number, name in enumerate("abc")]
+    hot = builder.lock(0x9000, acquisitions=1000, first=stacks[0], holds=[100] * 40)
+    builder.lock(0x9100, acquisitions=500, first=stacks[1])
+    builder.row(threads[0], hot, 1, [500 * slow] * 20)
+    builder.row(threads[1], hot, 1, [5000 * slow] * 20)
+    builder.wait(threads[0], hot, BEGIN, BEGIN + 500, stacks[0], 12)
+    builder.wait(threads[1], hot, BEGIN, BEGIN + 5000, stacks[0], 12)
+    builder.hold(threads[2], hot, BEGIN, BEGIN + 6000, stacks[1])
+    return builder.write(path)
+
+
+@pytest.fixture
+def page(tmp_path):
+    (tmp_path / "whatif.json").write_text(json.dumps(WHATIF))
+    (tmp_path / "policy.toml").write_text(POLICY)
+    target = tmp_path / "page.html"
+    done = run_cli(
+        "report", make(tmp_path / "r"), "--html", target,
+        "--whatif", tmp_path / "whatif.json", "--policy", tmp_path / "policy.toml",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.mark.long
+def test_report_in_a_browser(page, visit):
+    shown = visit(page)
+    locks = rows(shown, "#locks")
+    assert [row[0] for row in locks] == ["0xa000", "0xa001"]
+    assert f"1.90{TIMES} (1.70{TIMES} to 2.10{TIMES}) half as long, 8 threads" in locks[0]
+    assert "elision always" in locks[0]
+    waits, holds, graph = labels(shown, ".sheet svg")
+    assert "waits: 40 from 384 ns to 5.00 \N{MICRO SIGN}s, most (50.0 %) between" in waits
+    assert "holds: 40 from" in holds
+    assert "b/11 waited for c/12, which held 0xa000" in graph
+    detail = shown.inner_text(".sheet")
+    assert "mean waits of threads differ by a factor of 10" in detail
+    assert "policy: elision always; readers do not meet; 1.25x" in detail
+    policy = rows(shown, "#choices")
+    assert policy[0][:3] == ["every other lock", "elision off", "transactions abort here"]
+    assert [row[-1] for row in policy] == ["-", "1", "0"]
+    assert len(rows(shown, "#blocks")) == shown.locator("#graph .ribbon").count() == 2
+
+
+@pytest.mark.long
+def test_report_by_keyboard(page, visit):
+    shown = visit(page)
+
+    def focused() -> str:
+        return shown.evaluate("document.activeElement.textContent.trim()")
+
+    def tab_to(text: str) -> None:
+        for _ in range(40):
+            shown.keyboard.press("Tab")
+            if focused() == text:
+                return
+        raise AssertionError(f"{text} cannot be reached; the focus is on {focused()}")
+
+    shown.keyboard.press("Tab")
+    assert focused() == "Skip to the locks"
+    shown.keyboard.press("Enter")
+    tab_to("Taken")
+    shown.keyboard.press("Enter")
+    assert (focused(), shown.get_attribute('[data-key="taken"]', "aria-sort")) == (
+        "Taken",
+        "descending",
+    )
+    tab_to("0xa001")
+    assert shown.locator(".sheet").count() == 1
+    shown.keyboard.press("Enter")
+    assert shown.evaluate("document.activeElement.ariaExpanded") == "true"
+    assert shown.locator(".sheet").count() == 2
+    shown.focus("#timeline")
+    before = shown.evaluate("view.to - view.from")
+    shown.keyboard.press("+")
+    assert shown.evaluate("view.to - view.from") < before
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_theme_is_the_readers(page, visit, theme):
+    shown = visit(page, color_scheme=theme)
+    assert shown.get_attribute("html", "data-theme") == theme
+    light = shown.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (light == "rgb(251, 251, 250)") == (theme == "light")
+    shown.click("#theme")
+    assert shown.get_attribute("html", "data-theme") != theme
+
+
+@pytest.mark.long
+def test_link_to_a_lock_opens_it(page, visit):
+    shown = visit(page, "#0/mutex/0xa001")
+    assert shown.evaluate("document.activeElement.textContent") == "0xa001"
+    assert shown.evaluate("document.activeElement.ariaExpanded") == "true"
+
+
+@pytest.mark.long
+def test_ten_thousand_locks(tmp_path, visit):
+    builder = RecordBuilder()
+    thread = builder.thread(10)
+    for number in range(10_000):
+        stack = builder.stack(0x100000 + 16 * number, 0xF000)
+        lock = builder.lock(0x900000 + 64 * number, acquisitions=10, create=stack)
+        builder.row(thread, lock, 1, [1000 + number])
+    target = tmp_path / "page.html"
+    assert run_cli("report", builder.write(tmp_path / "r"), "--html", target).returncode == 0
+    shown = visit(target)
+    assert len(rows(shown, "#locks")) == 100
+    assert shown.inner_text("#more-locks") == "Show 100 more of 9,900"
+    shown.click("#more-locks")
+    assert len(rows(shown, "#locks")) == 200
+    shown.fill("#filter", "0x120000")
+    assert [row[0] for row in rows(shown, "#locks")] == ["0x120000"]
+    assert shown.inner_text("#shown") == "1 of 10,000"
+
+
+@pytest.mark.long
+def test_comparison_in_a_browser(tmp_path, visit):
+    target = tmp_path / "page.html"
+    before, after = make(tmp_path / "a"), make(tmp_path / "b", slow=20)
+    assert run_cli("diff", before, after, "--html", target).returncode == 0
+    shown = visit(target)
+    changed = rows(shown, "#locks")[0]
+    micro = "\N{MICRO SIGN}"
+    assert changed[:4] == ["0xa000", "mutex", "both", f"110 {micro}s → 2.20 ms"]
+    assert changed[4:6] == [f"+2.09 ms (20{TIMES})", "waits more"]
+    told = labels(shown, ".sheet svg")[0]
+    assert "before: 40 from" in told
+    assert "after: 40 from" in told
+    shown.select_option("#kind", "told")
+    assert shown.inner_text("#shown") == "1 of 2"
+
+
+def test_whatif_must_be_one_of_this_report(tmp_path):
+    record, page = make(tmp_path / "r"), tmp_path / "page.html"
+    other = tmp_path / "w.json"
+    for text, said in (
+        (json.dumps({**WHATIF, "lock": {"name": "else"}}), "is of lock 'else'"),
+        (json.dumps({"schema": "syncopate-diff"}), "is not what `syncopate simulate"),
+        ("[", "cannot read"),
+    ):
+        other.write_text(text)
+        done = run_cli("report", record, "--html", page, "--whatif", other)
+        assert done.returncode in (1, 2)
+        assert said in one_line(done)
+        assert not page.exists()
+
+
+def test_whatif_and_policy_are_for_pages(tmp_path):
+    done = run_cli("report", make(tmp_path / "r"), "--policy", "p.toml")
+    assert (done.returncode, "name one with --html" in one_line(done)) == (2, True)

@@ -1,0 +1,156 @@
+"""`syncopate top`: a running program's record read while it grows."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import COMMAND, SECONDS, compile_c, one_line, run_cli
+from make_record import RecordBuilder
+
+from syncopate import live
+
+PROGRAM = """
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+static pthread_mutex_t hot_lock = PTHREAD_MUTEX_INITIALIZER;
+static void* run(void* x) {
+  for (;;) {
+    pthread_mutex_lock(&hot_lock);
+    nanosleep(&(struct timespec){0, 1000000}, 0);
+    pthread_mutex_unlock(&hot_lock);
+    nanosleep(&(struct timespec){0, 100000}, 0);
+  }
+  return x;
+}
+int main(void) {
+  pthread_t thread;
+  puts("begun");
+  fflush(stdout);
+  pthread_create(&thread, 0, run, 0);
+  run(0);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def contended(tmp_path_factory):
+    """A program whose two threads wait for one lock until it is ended."""
+    target = tmp_path_factory.mktemp("program") / "contended"
+    return compile_c(PROGRAM, target, "-pthread", "-g")
+
+
+def grown(path, waits: int, threads: int = 2):
+    """A record of a program that still runs, after so many waits of 1 ms."""
+    builder = RecordBuilder(end=10_000_000)
+    builder.flags = 0
+    for number in range(threads):
+        builder.thread(10 + number, end=0)
+    lock = builder.lock(0x9000, acquisitions=10 * waits, first=builder.stack(0xA000))
+    builder.row(0, lock, 1, [1_000_000] * waits)
+    builder.lock(0x9100, acquisitions=5, first=builder.stack(0xB000))
+    return str(builder.write(path))
+
+
+def test_an_interval_is_the_difference_of_two_snapshots(tmp_path):
+    tap = live.Tap(grown(tmp_path / "r", 10))
+    before = live.snapshot([tap])._replace(seconds=100.0)
+    grown(tmp_path / "r", 30)
+    after = live.snapshot([tap])._replace(seconds=100.5)
+    assert after.threads == 2
+    (rate,) = live.rates(before, after)  # the other lock was not waited for
+    assert (rate.lock, rate.object, rate.process) == ("0xa000", "mutex", 4242)
+    assert rate.waiting == pytest.approx(0.04)  # 20 waits of 1 ms in half a second
+    assert (rate.waits, rate.acquisitions) == (40, 400)
+    assert (rate.mean_ns, rate.longest_ns) == (1_000_000, 1_000_000)
+    assert live.rates(after, after) == []
+
+
+def test_records_of_several_processes_are_added_up(tmp_path):
+    taps = [live.Tap(grown(tmp_path / name, 10)) for name in "ab"]
+    assert live.snapshot(taps).threads == 4
+
+
+def test_a_program_that_is_started(contended, tmp_path):
+    log = tmp_path / "log"
+    for interval in (1, 5, 20):  # on a busy machine, a second may be too short to wait for anything
+        done = run_cli("top", "--once", "--json", "-i", interval, "--log", log, "--", contended)
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        if found["locks"]:
+            break
+    assert (found["schema"], found["version"]) == ("syncopate-top", 1)
+    assert found["threads"] == 2
+    assert [rate["lock"] for rate in found["locks"]] == ["hot_lock"]
+    assert found["locks"][0]["waits"] > 0
+    assert log.read_text() == "begun\n"
+
+
+def test_leaving_ends_the_program_and_removes_its_record(contended, tmp_path):
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    top = subprocess.Popen(
+        [*COMMAND, "top", "-i", "0.2", "--", str(contended)], stdout=subprocess.PIPE, text=True,
+        env=environ,
+    )  # fmt: skip
+    lines = iter(top.stdout.readline, "")
+    assert any(line.startswith("hot_lock ") for line in lines)
+    (child,) = children(top.pid)
+    assert [path.name.partition(".")[0] for path in tmp_path.iterdir()] == ["syncopate-top"]
+    top.send_signal(signal.SIGTERM)
+    top.communicate(timeout=SECONDS)
+    assert top.returncode == 0
+    assert not os.path.exists(f"/proc/{child}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def children(process: int) -> list[int]:
+    with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def test_a_process_that_is_recorded(contended, tmp_path):
+    recorder = subprocess.Popen(
+        [*COMMAND, "record", "-q", "-o", str(tmp_path / "r"), "--", str(contended)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert recorder.stdout.readline() == "begun\n"
+        (child,) = children(recorder.pid)
+        deadline = time.monotonic() + SECONDS
+        found = {"locks": []}
+        while not found["locks"] and time.monotonic() < deadline:
+            done = run_cli("top", "--once", "--json", "-i", "0.5", str(child))
+            assert done.returncode == 0, done.stderr
+            found = json.loads(done.stdout)
+        assert [rate["lock"] for rate in found["locks"]] == ["hot_lock"]
+        assert os.path.exists(f"/proc/{child}")  # it goes on
+    finally:
+        recorder.terminate()
+        recorder.communicate(timeout=SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        ([], 2, "name a process"),
+        (["999999999"], 2, "there is no process 999999999"),
+        (["-i", "0", "1"], 2, "--interval 0: a number above 0"),
+        (["-n", "many", "1"], 2, "--rows many"),
+        (["--", "/no/such/program"], 127, "/no/such/program"),
+        (["--log", "/no/such/folder/x", "--", "/bin/true"], 1, "cannot write /no/such/folder/x"),
+    ],
+)
+def test_bad_use(arguments, status, said):
+    done = run_cli("top", *arguments)
+    assert done.returncode == status
+    assert said in one_line(done)
+
+
+def test_a_process_that_is_not_recorded():
+    done = run_cli("top", str(os.getpid()))
+    assert done.returncode == 2
+    assert f"process {os.getpid()} is not recorded" in one_line(done)

@@ -14,6 +14,8 @@
 //   try_lockset     listing 1 over such a set
 //   coarsened       --granularity of these in one transaction
 //   adaptive        the same, and the number adjusts itself
+//   whole           --granularity updates under one lock of the whole program, elided: what the
+//                   paper's library does
 #include "scene.h"
 
 #include <syncopate/elide/coarsen.h>
@@ -22,7 +24,6 @@
 namespace {
 using namespace workloads;
 namespace elide = syncopate::elide;
-
 
 // Where the forces on an object are added up. Objects do not share lines.
 template <class Lock>
@@ -120,11 +121,10 @@ struct one_by_one {
 template <class Apply>
 struct in_batches {
   using lock = typename Apply::lock;
-  template <class Bodies, class Size>
+  template <class Bodies, class Section, class Size>
   void operator()(const scene& s, Bodies& bodies, const constraints& all, share_of part,
-                  Size& size) const {
-    elide::coarse_sections several;
-    elide::coarsener batch(several, size);
+                  Section& section, Size& size) const {
+    elide::coarsener batch(section, size);
     for (const constraint& c : part.of(all))
       batch([&] { Apply{}(bodies[c.first], bodies[c.second], s.force(c)); });
   }
@@ -172,14 +172,24 @@ struct solver {
     });
   }
 
-  // Each thread has a size of its own.
-  template <class Apply, class Size>
-  outcome run_batches(Size size) {
-    return run<typename Apply::lock>([this, size] {
-      return [this, size](auto& bodies, const constraints& group, share_of part) mutable {
-        in_batches<Apply>{}(world, bodies, group, part, size);
+  // Batches are sections of `section`. Each thread has a size of its own.
+  template <class Apply, class Section, class Size>
+  outcome run_batches(Section& section, Size size) {
+    return run<typename Apply::lock>([this, &section, size] {
+      return [this, &section, size](auto& bodies, const constraints& group, share_of part) mutable {
+        in_batches<Apply>{}(world, bodies, group, part, section, size);
       };
     });
+  }
+
+  // The locks of each update stay sections of their own.
+  template <class Size>
+  outcome run_merged(Size size) {
+    elide::coarse_sections merged;
+    return run_batches<elided_together>(merged, size);
+  }
+  [[nodiscard]] unsigned granularity() const {
+    return static_cast<unsigned>(o.number("granularity", 1));
   }
 };
 
@@ -192,29 +202,28 @@ runner find_runner(std::string_view variant) {
   if (variant == "elided") return [](solver& s) { return s.run_each<elided_one_by_one>(); };
   if (variant == "lockset") return [](solver& s) { return s.run_each<elided_together>(); };
   if (variant == "try_lockset") return [](solver& s) { return s.run_each<try_lockset>(); };
-  if (variant == "coarsened")
-    return [](solver& s) {
-      return s.run_batches<elided_together>(static_cast<unsigned>(s.o.number("granularity", 1)));
-    };
-  if (variant == "adaptive")
-    return [](solver& s) { return s.run_batches<elided_together>(elide::granularity{}); };
+  if (variant == "coarsened") return [](solver& s) { return s.run_merged(s.granularity()); };
+  if (variant == "adaptive") return [](solver& s) { return s.run_merged(elide::granularity{}); };
+  if (variant == "whole")
+    return [](solver& s) { return s.run_batches<without_locks>(program.lock, s.granularity()); };
   return nullptr;
 }
 }  // namespace
 
 int main(int argc, char** argv) {
-  const options o(argc, argv, "Threads add up forces between pairs of objects.",
-                  {{"variant", "mutex",
-                    "mutex, try, barrier, elided, lockset, try_lockset, coarsened or adaptive"},
-                   {"granularity", "3", "constraints in one transaction of coarsened"},
-                   {"barrier", "central", "a barrier of barriers/all.h"},
-                   threads_option,
-                   {"objects", "64", "in the scene"},
-                   {"constraints", "1024", "pairs of objects that pull each other"},
-                   {"hubs", "4", "objects that a quarter of the constraints have to do with"},
-                   {"steps", "4", "of the solver"},
-                   pin_option,
-                   seed_option});
+  const options o(
+      argc, argv, "Threads add up forces between pairs of objects.",
+      {{"variant", "mutex",
+        "mutex, try, barrier, elided, lockset, try_lockset, coarsened, adaptive or whole"},
+       {"granularity", "3", "constraints in one transaction of coarsened and whole"},
+       {"barrier", "central", "a barrier of barriers/all.h"},
+       threads_option,
+       {"objects", "64", "in the scene"},
+       {"constraints", "1024", "pairs of objects that pull each other"},
+       {"hubs", "4", "objects that a quarter of the constraints have to do with"},
+       {"steps", "4", "of the solver"},
+       pin_option,
+       seed_option});
   const runner run = find_runner(o.text("variant"));
   if (run == nullptr) o.refuse("no variant is called '" + o.text("variant") + "'");
   const std::uint64_t objects = o.number("objects", 2), hubs = o.number("hubs", 1);

@@ -1,5 +1,5 @@
-"""The HPC set with small inputs: every variant natively and on the emulated machine ends in what one
-thread computes, and so does one run each on the simulated machine."""
+"""The HPC set with small inputs: every variant ends in what one thread computes, natively and on
+the emulated machine, and one of each program on the simulated machine."""
 
 import json
 
@@ -9,16 +9,16 @@ from test_workloads import BUILT, measure, run
 VARIANTS = ("original", "elided", "lockset", "static", "coarsened", "adaptive")
 # Inputs that every machine finishes at once.
 SIZES = {
-    "graph_cluster": {"vertices": 600, "rounds": 3},
-    "ua": {"side": 3, "steps": 2},
-    "nufft": {"side": 12, "samples": 400},
-    "canneal": {"elements": 500, "steps": 12, "moves": 1500},
+    "hpc/graph_cluster": {"vertices": 600, "rounds": 3},
+    "hpc/ua": {"side": 3, "steps": 2},
+    "hpc/nufft": {"side": 12, "samples": 400},
+    "hpc/canneal": {"elements": 500, "steps": 12, "moves": 1500},
 }
 RUNS = [
     (program, variant)
     for program in SIZES
     for variant in VARIANTS
-    if (program, variant) != ("ua", "lockset")  # its mortars have no locks
+    if (program, variant) != ("hpc/ua", "lockset")  # its mortars have no locks
 ]
 
 
@@ -41,7 +41,7 @@ def test_emulated(program, variant, tmp_path):
 @pytest.mark.skipif("simulated" not in BUILT, reason="no simulated machine in this build")
 @pytest.mark.parametrize("program", SIZES)
 def test_simulated(program, tmp_path):
-    variant = "elided" if program == "canneal" else "coarsened"
+    variant = "elided" if program == "hpc/canneal" else "coarsened"
     check_transactions(program, "simulated", variant, tmp_path, SIZES[program])
 
 
@@ -59,39 +59,39 @@ def transactions_in(stats):
 
 def elides(program, machine, variant):
     """The emulated machine runs our mutexes as transactions, too."""
-    locked = program in ("graph_cluster", "nufft")
+    locked = program in ("hpc/graph_cluster", "hpc/nufft")
     return variant != "original" or (locked and machine == "emulated")
 
 
 def test_clusters_cut_less_than_half_of_the_graph():
-    result = measure("graph_cluster", vertices=5000)
+    result = measure("hpc/graph_cluster", vertices=5000)
     assert 0 < result["cut"] < result["weight"] / 2
 
 
 def test_annealing_shortens_the_nets():
-    result = measure("canneal", threads=1, **SIZES["canneal"])
+    result = measure("hpc/canneal", threads=1, **SIZES["hpc/canneal"])
     assert result["cost"] == result["cost_sequential"] < result["cost_before"]
 
 
 @pytest.mark.parametrize("trajectory", ["radial", "random"])
 def test_trajectories(trajectory):
-    measure("nufft", trajectory=trajectory, variant="lockset", threads=3, **SIZES["nufft"])
+    measure("hpc/nufft", trajectory=trajectory, variant="lockset", threads=3, **SIZES["hpc/nufft"])
 
 
 @pytest.mark.parametrize(
     ("program", "parameters", "message"),
     [
-        ("ua", {"variant": "lockset"}, "no variant is called 'lockset'"),
-        ("ua", {"side": 101}, "--side needs a whole number of at most 100"),
+        ("hpc/ua", {"variant": "lockset"}, "no variant is called 'lockset'"),
+        ("hpc/ua", {"side": 101}, "--side needs a whole number of at most 100"),
         (
-            "canneal",
+            "hpc/canneal",
             {"preset": "huge"},
-            "no preset is called 'huge'; there are small, paper and large",
+            "no preset is called 'huge'; there are",
         ),
-        ("canneal", {"granularity": 0}, "--granularity needs a whole number of at least 1"),
-        ("graph_cluster", {"vertices": "few"}, "--vertices needs a whole number of at least 1"),
-        ("nufft", {"trajectory": "spiral"}, "no trajectory is called 'spiral'"),
-        ("nufft", {"side": 3}, "--side needs at least 4"),
+        ("hpc/canneal", {"granularity": 0}, "--granularity needs a whole number of at least 1"),
+        ("hpc/graph_cluster", {"vertices": "few"}, "--vertices needs a whole number of at least 1"),
+        ("hpc/nufft", {"trajectory": "spiral"}, "no trajectory is called 'spiral'"),
+        ("hpc/nufft", {"side": 3}, "--side needs at least 4"),
     ],
 )
 def test_bad_use(program, parameters, message):

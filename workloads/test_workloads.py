@@ -14,7 +14,8 @@ LOCKS = ("pthread", "mcs:monitor", "one_spinner", "speculative_tatas", "speculat
 BARRIERS = ("futex", "poll_then_futex", "central", "dissemination", "two_level")
 MODES = ("small_atomic", "small_critical", "large_critical", "small_tm", "large_tm")
 COUNTERS = ("mutex", "atomic", "privatize", "elided", "coarsened", "adaptive")
-SOLVERS = ("mutex", "try", "barrier", "elided", "lockset", "try_lockset", "coarsened", "adaptive")
+SOLVERS = ("mutex", "try", "barrier", "elided", "lockset", "try_lockset", "coarsened", "adaptive",
+           "whole")  # fmt: skip
 MACHINES = {  # and what their programs are told
     "emulated": {"SYNCOPATE_ELIDE": "always"},
     "simulated": {"SYNCOPATE_MACHINE": "haswell-4c8t", "SYNCOPATE_QUIET": "1"},
@@ -43,7 +44,7 @@ def measure(program: str, machine: str = "", stats: str = "", **parameters) -> d
     assert done.returncode == 0, done.stdout + done.stderr
     (line,) = done.stdout.splitlines()
     result = json.loads(line)
-    assert result["workload"] == program
+    assert result["workload"] == Path(program).name
     assert result["consistent"] is True
     assert result["threads"] == parameters.get("threads", 2) == len(result["per_thread"])
     assert result["operations"] == sum(result["per_thread"])
@@ -131,7 +132,8 @@ ON_MACHINES = [
     *[("histogram", {"variant": variant, "pixels": 2000, "bins": 100}) for variant in COUNTERS],
     *[("physics_solver", {"variant": variant, "steps": 2}) for variant in SOLVERS],
 ]
-TRANSACTIONAL = ("htm_10", "small_tm", "large_tm", "elided", "coarsened", "adaptive", "lockset")
+TRANSACTIONAL = ("htm_10", "small_tm", "large_tm", "elided", "coarsened", "adaptive", "lockset",
+                 "whole")  # fmt: skip
 
 
 @pytest.mark.parametrize("machine", BUILT)

@@ -1,20 +1,21 @@
 // canneal.cpp -- simulated annealing of a chip's placement: threads exchange the places of random
 // pairs of elements, where that shortens the nets or the temperature still allows it.
 //
-// Source        Yoo et al., SC 2013, section 5.1 and table 2 (canneal), after PARSEC (Bienia, Kumar,
-//               Singh & Li, PACT 2008): at each temperature a number of moves, shared out among the
-//               threads, then a barrier. Written anew from those descriptions.
-// An item       one move: it chooses two elements, computes the change of cost from the places of
-//               those they are connected to, and exchanges them under the locks of both.
-// original      Lock-free: the mover takes the place of the element that comes first, leaving `busy`;
-//               puts it into the other one, and what was there into the first. All who read a place
-//               check for `busy`. Under the other variants readers have nothing to check.
-// Deviations    The netlist is random (netlist.h) in place of the suite's files. Paper's variants are
-//               original and elided; in static, coarsened and adaptive the computation of the cost
-//               is in the section, too.
-// Check         Each place has one element. With one thread: the sequential result exactly. With
-//               more, moves depend on each other's order: the cost has fallen by at least 80 % of
-//               what it falls in the sequential run.
+// Source      Yoo et al., SC 2013, section 5.1 and table 2 (canneal), after PARSEC (Bienia, Kumar,
+//             Singh & Li, PACT 2008): at each temperature a number of moves, shared out among the
+//             threads, then a barrier. Written anew from those descriptions.
+// An item     one move: it chooses two elements, computes the change of cost from the places of
+//             those they are connected to, and exchanges them under the locks of both.
+// original    Lock-free: the mover takes the place of the element that comes first, leaving `busy`;
+//             puts it into the other one, and what was there into the first. All who read a place
+//             check for `busy`. Under the other variants readers have nothing to check.
+// Deviations  The netlist is random (netlist.h) in place of the suite's files. Paper's variants are
+//             original and elided; in static, coarsened and adaptive the computation of the cost
+//             is in the section, too.
+// Check       Each place has one element. With one thread: the sequential result exactly. With
+//             more, moves depend on each other's order: the cost ends within 5 % + 2/sqrt(elements)
+//             of the initial cost from where it ends sequentially (several times what
+//             different seeds scatter by).
 #include "netlist.h"
 #include "variants.h"
 
@@ -138,10 +139,10 @@ struct annealing {
   }
 };
 
-bool is_as_good(const netlist& chip, std::int64_t before, std::int64_t expected, bool exactly) {
-  if (!chip.is_placement()) return false;
-  if (exactly) return chip.cost() == expected;
-  return 10 * (before - chip.cost()) >= 8 * (before - expected);
+// Requires: a and b are what two runs have made of the cost `before`.
+bool nearly_equal(std::int64_t a, std::int64_t b, std::int64_t before, std::uint64_t elements) {
+  const double tolerance = 0.05 + 2 / std::sqrt(static_cast<double>(elements));
+  return std::abs(static_cast<double>(a - b)) <= tolerance * static_cast<double>(before);
 }
 }  // namespace
 
@@ -164,9 +165,11 @@ int main(int argc, char** argv) {
   const std::int64_t expected = reference.cost();
   annealing all{.o = o, .chip = chip, .steps = alone.steps, .moves = alone.moves};
   const outcome result = run(all);
-  return report_variant("canneal", o, result,
-                        is_as_good(chip, before, expected, result.shares.size() == 1),
+  const std::int64_t cost = chip.cost();
+  const bool as_expected =
+      result.shares.size() == 1 ? cost == expected : nearly_equal(cost, expected, before, elements);
+  return report_variant("canneal", o, result, chip.is_placement() && as_expected,
                         member("cost_before", static_cast<std::uint64_t>(before)) +
-                            member("cost", static_cast<std::uint64_t>(chip.cost())) +
+                            member("cost", static_cast<std::uint64_t>(cost)) +
                             member("cost_sequential", static_cast<std::uint64_t>(expected)));
 }

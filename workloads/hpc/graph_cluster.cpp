@@ -1,16 +1,16 @@
 // graph_cluster.cpp -- partitions a graph into clusters so that light edges are cut.
 //
-// Source        Yoo et al., SC 2013, section 5.1, listing 1 and table 2 (graphCluster), after kernel
-//               4 of SSCA2 (Bader & Madduri, HiPC 2005): vertices are observed in parallel and, by
-//               what their neighbors are in, join or leave clusters; per-vertex locks protect the
-//               status of vertices. Written anew from those descriptions.
-// An item       one vertex that moves to another cluster. First it changes the sizes of both, which
-//               their first vertices hold: two locks. Then it tells its neighbors, whose parts are
-//               the statuses of these, one lock each, tried first and then waited for (listing 1).
-// Deviations    Rounds with barriers, in which every other vertex may move, so that the result does
-//               not depend on the order of threads. A cluster that is full when a round begins takes
-//               nobody; those that join in the same round may overfill it.
-// Check         The clusters of a sequential run, exactly; each status is what its neighbors give.
+// Source      Yoo et al., SC 2013, section 5.1, listing 1 and table 2 (graphCluster), after kernel
+//             4 of SSCA2 (Bader & Madduri, HiPC 2005): vertices are observed in parallel and, by
+//             what their neighbors are in, join or leave clusters; per-vertex locks protect the
+//             status of vertices. Written anew from those descriptions.
+// An item     one vertex that moves to another cluster. First it changes the sizes of both, which
+//             their first vertices hold: two locks. Then it tells its neighbors, whose parts are
+//             the statuses of these, one lock each, tried first and then waited for (listing 1).
+// Deviations  Rounds with barriers, in which every other vertex may move, so that the result does
+//             not depend on the order of threads. A cluster that is full when a round begins takes
+//             nobody; those that join in the same round may overfill it.
+// Check       The clusters of a sequential run, exactly; each status is what its neighbors give.
 #include "graph.h"
 #include "variants.h"
 

@@ -1,16 +1,16 @@
 // nufft.cpp -- the adjoint of a 3-D non-uniform FFT: samples anywhere in frequency space are spread
 // over the points of a uniform grid.
 //
-// Source        Yoo et al., SC 2013, section 5.1 and table 2 (nufft): the adjoint operator reduces
-//               unevenly spaced spectral indices onto a uniform grid, under an array of locks.
-//               Written anew from that description and the textbook method (gridding with a
-//               Kaiser-Bessel window; Jackson et al., IEEE Trans. Med. Imaging 10(3), 1991).
-// An item       one sample: its value times the window goes to width^3 points. Its parts are the
-//               width planes of the grid that it reaches; a lock of the array protects a plane.
-// Deviations    The convolution alone is run and timed: the FFT that follows it needs no locks. The
-//               samples lie on radial lines, dense at the center, or anywhere (--trajectory).
-// Check         The grid of one thread, to 1e-9 of its largest value: sums of floating-point numbers
-//               depend on the order of threads.
+// Source      Yoo et al., SC 2013, section 5.1 and table 2 (nufft): the adjoint operator reduces
+//             unevenly spaced spectral indices onto a uniform grid, under an array of locks.
+//             Written anew from that description and the textbook method (gridding with a
+//             Kaiser-Bessel window; Jackson et al., IEEE Trans. Med. Imaging 10(3), 1991).
+// An item     one sample: its value times the window goes to width^3 points. Its parts are the
+//             width planes of the grid that it reaches; a lock of the array protects a plane.
+// Deviations  The convolution alone is run and timed: the FFT that follows it needs no locks. The
+//             samples lie on radial lines, dense at the center, or anywhere (--trajectory).
+// Check       The grid of one thread, to 1e-9 of its largest value: sums of floating-point numbers
+//             depend on the order of threads.
 #include "variants.h"
 
 #include <cmath>
@@ -86,7 +86,8 @@ struct reach {
 
 class grid {
  public:
-  explicit grid(std::uint64_t side) : side_(side), points_(side * side * side) {}
+  explicit grid(std::uint64_t side)
+      : side_(side), row_(side + 4), plane_(row_ * side + 20), points_(plane_ * side) {}
 
   [[nodiscard]] reach reach_of(double at, const window& w) const {
     reach result;
@@ -103,7 +104,7 @@ class grid {
   // Adds `amount` times the window to a plane.
   void add(std::uint32_t plane, const reach& y, const reach& z, value amount) {
     for (unsigned j = 0; j < width; ++j) {
-      value* const row = &points_[(plane * side_ + y.index[j]) * side_];
+      value* const row = &points_[plane * plane_ + y.index[j] * row_];
       const value of_row = amount * y.factor[j];
       for (unsigned k = 0; k < width; ++k) row[z.index[k]] += of_row * z.factor[k];
     }
@@ -120,6 +121,9 @@ class grid {
 
  private:
   std::uint64_t side_;
+  // Points in memory. With padding: where these were powers of two, all rows of a sample would fall
+  // into the same few sets of a cache, and exceed what a transaction can hold.
+  std::uint64_t row_, plane_;
   std::vector<value> points_;
 };
 
@@ -152,7 +156,7 @@ struct convolution {
     const reach x = sums.reach_of(s.at[0], weights), y = sums.reach_of(s.at[1], weights),
                 z = sums.reach_of(s.at[2], weights);
     Sections::each(
-        std::views::iota(0u, width), [&](unsigned i) -> auto& { return locks[x.index[i]].lock; },
+        index_range{0, width}, [&](unsigned i) -> auto& { return locks[x.index[i]].lock; },
         [&](unsigned i) { sums.add(x.index[i], y, z, s.weight * x.factor[i]); });
   }
 

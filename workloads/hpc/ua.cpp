@@ -1,16 +1,16 @@
-// ua.cpp -- the gather of a mortar element method: what elements compute at their collocation points
-// is added up at the mortars that they share.
+// ua.cpp -- the gather of a mortar element method: what elements compute at their collocation
+// points is added up at the mortars that they share.
 //
-// Source        Yoo et al., SC 2013, section 5.1, listing 2 and table 2 (ua), after Unstructured
-//               Adaptive of the NAS Parallel Benchmarks (Feng, Van der Wijngaart, Biswas & Mavriplis,
-//               NAS-04-006, 2004): atomic additions to mortars, whose weights are a third at corners
-//               of a face. Written anew from those descriptions.
-// An item       four contributions of a face to mortars (listing 2); its parts are the single ones.
-// Deviations    The gather and the scatter alone, in --steps smoothing steps of a field; collocation
-//               points are evenly spaced; the mesh is refined once, and not during the run.
-//               A point between two collocation points takes their mean.
-// Check         The field of one thread, whose values are within 0 and 1, to 1e-9: sums of
-//               floating-point numbers depend on the order of threads.
+// Source      Yoo et al., SC 2013, section 5.1, listing 2 and table 2 (ua), after Unstructured
+//             Adaptive of the NAS Parallel Benchmarks (Feng, Van der Wijngaart, Biswas & Mavriplis,
+//             NAS-04-006, 2004): atomic additions to mortars, whose weights are a third at corners
+//             of a face. Written anew from those descriptions.
+// An item     four contributions of a face to mortars (listing 2); its parts are the single ones.
+// Deviations  The gather and the scatter alone, in --steps smoothing steps of a field; collocation
+//             points are evenly spaced; the mesh is refined once, and not during the run.
+//             A point between two collocation points takes their mean.
+// Check       The field of one thread, whose values are within 0 and 1, to 1e-9: sums of
+//             floating-point numbers depend on the order of threads.
 #include "mesh.h"
 #include "variants.h"
 

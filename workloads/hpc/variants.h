@@ -30,13 +30,7 @@ namespace workloads::hpc {
 namespace elide = syncopate::elide;
 using barrier = syncopate::central_barrier<syncopate::waits::spin_then_park>;
 
-// Elided by all sections that do not name an object's lock.
-struct alignas(128) whole_program {
-  elided_lock lock;
-};
-inline whole_program program;
-
-// ---- sections: how an item's updates are synchronized ----------------------------------------------
+// ---- sections: how an item's updates are synchronized ------------------------------------------
 // Each has
 //   lock                          what an object holds to be locked
 //   each(parts, lock_of, update)  calls update(part) for each of the item's parts; lock_of(part) is
@@ -93,7 +87,7 @@ struct lockset_sections {
   }
 };
 
-// ---- batches: how many items are in a section ------------------------------------------------------
+// ---- batches: how many items are in a section --------------------------------------------------
 // One for each thread; batch(items, act) calls act(item) for each.
 
 struct one_by_one {
@@ -114,7 +108,7 @@ struct in_batches {
   }
 };
 
-// ---- the command line ------------------------------------------------------------------------------
+// ---- the command line --------------------------------------------------------------------------
 
 inline const char* const preset_names[] = {"small", "paper", "large"};
 

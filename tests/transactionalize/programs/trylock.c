@@ -1,0 +1,38 @@
+/* A mutex taken by spinning on trylock, and one that is only tried. */
+#include "threads.h"
+
+#include <sched.h>
+
+static pthread_mutex_t spun = PTHREAD_MUTEX_INITIALIZER;
+static long counter, tried;
+
+static void* body(void* unused) {
+  for (int i = 0; i < ROUNDS; ++i) {
+    while (pthread_mutex_trylock(&spun) != 0)
+      ;
+    ++counter;
+    pthread_mutex_unlock(&spun);
+
+    while (pthread_mutex_trylock(&spun)) {
+      sched_yield();
+    }
+    ++counter;
+    pthread_mutex_unlock(&spun);
+
+    int done = 0;
+    while (!done) {
+      if (pthread_mutex_trylock(&spun) == 0) {
+        ++tried;
+        done = 1;
+        pthread_mutex_unlock(&spun);
+      }
+    }
+  }
+  return unused;
+}
+
+int main(void) {
+  run_threads(body);
+  printf("%ld %ld\n", counter, tried);
+  return 0;
+}

@@ -120,12 +120,14 @@ def write(use: Use, edits: Edits, label: str, kind: str | None) -> None:
     text, what = use.text, use.condition
     if kind == "loop":
         opening = text.code.find("(", use.loop)
-        predicate = text.text[opening : text.closing(opening) + 1]
+        behind = text.closing(opening) + 1
         stop = text.code.find(";", text.call_end(use.at)) + 1
         brace = re.compile(r"\s*\}").match(text.code, stop)
-        braced = text.code[text.closing(opening) + 1 :].lstrip().startswith("{")
+        braced = text.code[behind:].lstrip().startswith("{")
         end = brace.end() if braced and brace else stop
-        edits.replace(use.loop, end, f"if {predicate} {{ tm_cond_wait({what}); goto {label}; }}")
+        # The condition between them may have edits of its own.
+        edits.replace(use.loop, opening, "if ")
+        edits.replace(behind, end, f" {{ tm_cond_wait({what}); goto {label}; }}")
         return
     own = text.before(use.at) in (";", "{", "}", ":", ")")
     by = {

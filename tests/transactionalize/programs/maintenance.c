@@ -5,7 +5,7 @@
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t needed = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t filled;
-static long work, maintained, queued, taken;
+static long work, maintained, queued, taken, looks;
 static int running = 1;
 
 static void* maintainer(void* unused) {
@@ -24,7 +24,7 @@ static void* maintainer(void* unused) {
 static void* reader(void* unused) {
   for (int i = 0; i < THREADS * ROUNDS; ++i) {
     pthread_mutex_lock(&guard);
-    while (queued == 0) pthread_cond_wait(&filled, &guard);
+    while (__sync_fetch_and_add(&looks, 1) < 0 || queued == 0) pthread_cond_wait(&filled, &guard);
     --queued;
     ++taken;
     pthread_mutex_unlock(&guard);
@@ -62,6 +62,6 @@ int main(void) {
   pthread_mutex_unlock(&guard);
   pthread_join(threads[0], NULL);
   pthread_cond_destroy(&filled);
-  printf("%ld %ld %ld\n", maintained, queued, taken);
+  printf("%ld %ld %ld %d\n", maintained, queued, taken, looks >= taken);
   return 0;
 }

@@ -1,6 +1,7 @@
 // barriers_bench.cpp -- barriers beside std::barrier and pthread_barrier, interleaved: each round
 // runs each of them once, starting with the next one; medians over rounds. Processor time (user and
-// system) stands beside the time that passed, since waiting may be cheap in one and not in the other.
+// system) stands beside the time that passed, since waiting may be cheap in one and not in the
+// other.
 //
 // Usage: barriers_bench [--threads N] [--episodes N] [--rounds N] [--late MICROSECONDS]
 //                       [--pin] [--burn] [NAME[:WAIT] | std | pthread]...

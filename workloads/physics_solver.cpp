@@ -57,7 +57,7 @@ class pair_of_mutexes {
   std::mutex &first_, &second_;
 };
 
-// ---- the variants: apply one constraint, or all of a thread's share --------------------------------
+// ---- the variants: apply one constraint, or all of a thread's share -----------------------------
 
 struct under_mutexes {
   using lock = std::mutex;
@@ -130,7 +130,7 @@ struct in_batches {
   }
 };
 
-// ---- the run ---------------------------------------------------------------------------------------
+// ---- the run ------------------------------------------------------------------------------------
 
 struct solver {
   const options& o;

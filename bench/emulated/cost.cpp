@@ -1,6 +1,6 @@
-// cost.cpp -- what accesses cost on the emulated machine: pieces of code, timed. bench/emulated_cost.py
-// compiles it plainly and for the machine, and runs both in turns. With an argument each piece runs
-// in a transaction.
+// cost.cpp -- what accesses cost on the emulated machine: pieces of code, timed.
+// bench/emulated_cost.py compiles it plainly and for the machine, and runs both in turns. With an
+// argument each piece runs in a transaction.
 #include <syncopate/machine.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // omp_locks.cpp -- L4: omp_*_lock and omp_*_nest_lock, under the names of C, Fortran and libomp's
-// own compilers. All names for a lock are taken over together: an object is only ever touched by one
-// implementation.
+// own compilers. All names for a lock are taken over together: an object is only ever touched by
+// one implementation.
 //
 // Both runtimes take zeroed memory for a lock, and let any thread release it.
 

@@ -45,8 +45,8 @@ struct alignas(128) team {
   std::atomic<bool> abandoned{false};  // see abandon_team()
   // Counted while recording: all arrivals, to tell who is the last.
   std::atomic<std::uint32_t> arrivals{0};
-  void* copied = nullptr;              // copyprivate: what the single thread offers
-  team* next = nullptr;                // in a list of unused ones
+  void* copied = nullptr;  // copyprivate: what the single thread offers
+  team* next = nullptr;    // in a list of unused ones
 
   alignas(64) std::atomic<std::uint32_t> sleepers{0};
   std::atomic<std::uint32_t> event{0};  // what sleepers sleep on

@@ -113,8 +113,8 @@ int wait(pthread_cond_t* c, pthread_mutex_t* m, const machine::deadline* until) 
     if (!o.ours.withdraw(w.element)) o.ours.notify_one();
     return error;
   }
-  // The first half of an elided section has committed; unless another one encloses it, whose lock is
-  // kept while waiting.
+  // The first half of an elided section has committed; unless another one encloses it, whose lock
+  // is kept while waiting.
   if (config.elides) stop_eliding();
   int result;
   sleep_cancelable(w, until, &result);

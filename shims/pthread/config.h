@@ -2,7 +2,8 @@
 //
 //   SYNCOPATE=off                  everything is passed to the C library
 //   SYNCOPATE_LOCK=name[:wait]     which lock algorithm stands behind normal mutexes
-//   SYNCOPATE_ELIDE=auto|always|off          run critical sections as transactions where those commit
+//   SYNCOPATE_ELIDE=auto|always|off
+//                                  run critical sections as transactions where they commit
 //   SYNCOPATE_ELIDE_POLICY=name    how often to try (elide/retry_policy.h)
 //   SYNCOPATE_SITES=...            what single locks are to be (policy.h)
 //   SYNCOPATE_RECORD=file          record waits into that file

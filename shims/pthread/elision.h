@@ -1,8 +1,10 @@
-// elision.h -- L4: critical sections of pthread's locks as hardware transactions, where those commit.
+// elision.h -- L4: critical sections of pthread's locks as hardware transactions, where those
+// commit.
 //
-// A section that runs so writes nothing into its lock: no owner, no count. Whether an unlock belongs
-// to it is known by thread, not by lock (elide/engine.h); whatever else a program does with a lock
-// that it has elided -- destroys it, asks for its owner -- makes the section start over for real.
+// A section that runs so writes nothing into its lock: no owner, no count. Whether an unlock
+// belongs to it is known by thread, not by lock (elide/engine.h); whatever else a program does with
+// a lock that it has elided -- destroys it, asks for its owner -- makes the section start over for
+// real.
 #pragma once
 
 #include <syncopate/elide/engine.h>
@@ -18,7 +20,8 @@ extern constinit elide::retry_policy elision_policy;
 
 // Reads SYNCOPATE_ELIDE and SYNCOPATE_ELIDE_POLICY. Returns whether sections are to be elided.
 bool configure_elision() noexcept;
-// Says in one line each what was wrong with them; `locks_pass`: every lock stays with the C library.
+// Says in one line each what was wrong with them; `locks_pass`: every lock stays with the C
+// library.
 void report_elision(bool locks_pass) noexcept;
 
 // For the record: the transactions of the section that this thread has begun last.

@@ -1,4 +1,5 @@
-// policy_sites.h -- L4: the sites of a policy, read from text and moved to where modules are loaded.
+// policy_sites.h -- L4: the sites of a policy, read from text and moved to where modules are
+// loaded.
 #pragma once
 
 #include <cstddef>

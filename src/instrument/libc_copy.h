@@ -1,6 +1,6 @@
 // libc_copy.h -- L0: the C library's own copy functions, under names that are not the program's.
-// Before they are found at start-up plain loops stand in: the loader's and the machine's first calls
-// come that early.
+// Before they are found at start-up plain loops stand in: the loader's and the machine's first
+// calls come that early.
 #pragma once
 
 #include <cstddef>

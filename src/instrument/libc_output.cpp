@@ -1,6 +1,6 @@
 // libc_output.cpp -- L0: input and output inside hardware transactions: they end there, as no
-// machine rolls back what the C library's streams or the system have taken. Whoever watches critical
-// sections is told. Otherwise nothing is changed.
+// machine rolls back what the C library's streams or the system have taken. Whoever watches
+// critical sections is told. Otherwise nothing is changed.
 
 // The C library's headers define some of these inline.
 #if !defined(__NO_INLINE__)

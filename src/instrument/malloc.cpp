@@ -1,6 +1,6 @@
 // malloc.cpp -- L0: what malloc and its relatives do on the machines with an engine: the program's
-// blocks come from its own heap (heap.h), the machine's from the C library. A block is freed by where
-// it lies.
+// blocks come from its own heap (heap.h), the machine's from the C library. A block is freed by
+// where it lies.
 #include <cerrno>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// malloc_names.cpp -- L0: malloc and its relatives, operator new and delete, by name; what they do is
-// the machine's (malloc_seam.h).
+// malloc_names.cpp -- L0: malloc and its relatives, operator new and delete, by name; what they do
+// is the machine's (malloc_seam.h).
 #include <cerrno>
 #include <new>
 

@@ -2,8 +2,8 @@
 //
 // note_*() are cheap and called while the program runs; all others read debug information, take
 // milliseconds, and are for reports and failures only. Everything is called inside an engine_scope,
-// by one thread at a time, and allocates with malloc. The same run gives the same names: no name holds an address, except
-// where nothing else is known.
+// by one thread at a time, and allocates with malloc. The same run gives the same names: no name
+// holds an address, except where nothing else is known.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,8 @@
 namespace syncopate::instrument {
 
 // Not thread_local: all fibers share one OS thread. The emulated machine, which has real threads,
-// compiles its part of the front end with SYNCOPATE_REAL_THREADS; all its threads are the program's.
+// compiles its part of the front end with SYNCOPATE_REAL_THREADS; all its threads are the
+// program's.
 #if defined(SYNCOPATE_REAL_THREADS)
 inline thread_local constinit int machine_depth [[gnu::tls_model("initial-exec")]] = 0;
 #else

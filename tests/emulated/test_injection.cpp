@@ -1,5 +1,5 @@
-// test_injection.cpp -- one run of injection.sh for each access: every transaction is aborted once at
-// its n-th access, and the program must come to the same end.
+// test_injection.cpp -- one run of injection.sh for each access: every transaction is aborted once
+// at its n-th access, and the program must come to the same end.
 // driver: injection.sh
 #include <list>
 #include <map>

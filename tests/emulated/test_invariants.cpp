@@ -1,5 +1,5 @@
-// test_invariants.cpp -- what several threads do under an elided lock leaves the same state as under
-// a real one.
+// test_invariants.cpp -- what several threads do under an elided lock leaves the same state as
+// under a real one.
 // run: yield=20000
 // run: spurious=2000,seed=7
 // run: ways=1,sets=4

@@ -157,9 +157,9 @@ void nothing_uncommitted() {
   watcher.join();
 }
 
-// Who holds the lock copies plainly, long after the check of the range, while another thread speculates
-// beside it: what speculation writes is neither seen nor brings old bytes back. The holder's zeros come
-// from and go to pages that are not there yet, so that its copies are slow.
+// Who holds the lock copies plainly, long after the check of the range, while another thread
+// speculates beside it: what speculation writes is neither seen nor brings old bytes back. The
+// holder's zeros come from and go to pages that are not there yet, so that its copies are slow.
 void speculation_beside_plain_copies() {
   constexpr int rounds = 40;
   constexpr std::size_t bytes = 256 << 10;

@@ -1,5 +1,5 @@
-// connection_test.cpp -- the TCP state machine: handshake, transfer over bad networks, flow control,
-// close, resets. Each property over a bad network holds for every one of its seeds.
+// connection_test.cpp -- the TCP state machine: handshake, transfer over bad networks, flow
+// control, close, resets. Each property over a bad network holds for every one of its seeds.
 #include <gtest/gtest.h>
 
 #include "two_ends.h"

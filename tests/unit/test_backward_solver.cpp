@@ -1,4 +1,5 @@
-// The parts of workloads/backward_solver: what is read from files, generated, scheduled and checked.
+// The parts of workloads/backward_solver: what is read from files, generated, scheduled and
+// checked.
 #include <gtest/gtest.h>
 
 #include <cmath>

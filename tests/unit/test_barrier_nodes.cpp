@@ -1,6 +1,6 @@
-// The two-level barrier on machines of several memory nodes, described to hwloc: HWLOC_SYNTHETIC, and
-// HWLOC_THISSYSTEM so that hwloc takes it for this one. Each in a fresh process, since the table of
-// nodes is read once.
+// The two-level barrier on machines of several memory nodes, described to hwloc: HWLOC_SYNTHETIC,
+// and HWLOC_THISSYSTEM so that hwloc takes it for this one. Each in a fresh process, since the
+// table of nodes is read once.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -42,8 +42,8 @@ class Monitor : public ::testing::TestWithParam<monitor_family> {
   [[nodiscard]] bool waitpkg() const { return GetParam() == monitor_family::waitpkg; }
   [[nodiscard]] bool emulated() const { return emulated_; }
 
-  // Waits in vain for so many ticks, as often as the scheduler spoils it: until satisfied() says that
-  // the waits were as they should. Returns whether they ever were.
+  // Waits in vain for so many ticks, as often as the scheduler spoils it: until satisfied() says
+  // that the waits were as they should. Returns whether they ever were.
   template <class Satisfied>
   bool waits_in_vain(std::uint64_t duration, sleep_depth depth, Satisfied satisfied) {
     const std::uint64_t give_up = machine::ticks() + 5 * machine::ticks_per_second();

@@ -1,5 +1,5 @@
-// protocol.h -- what clients and the server of request_server.cpp say to each other, and how it gets
-// through a socket. Both run on the same machine: numbers go as they lie in memory.
+// protocol.h -- what clients and the server of request_server.cpp say to each other, and how it
+// gets through a socket. Both run on the same machine: numbers go as they lie in memory.
 #pragma once
 
 #include <cerrno>

@@ -1,11 +1,11 @@
 // request_server.cpp -- a server of keys and values, with its clients, in one process.
 //
-// Ordinary threads, mutexes, condition variables and a readers/writer lock, without any knowledge of
-// elision: it shows what elision does to such a program. Clients connect through sockets; a thread
-// reads their requests into a bounded queue; workers answer them out of a table in shards, each
-// under its own mutex, whose routing a readers/writer lock guards. Each client checks its answers;
-// at the end the table has to hold what the clients have put there. Its checksum depends on the
-// options alone, not on the order in which threads come.
+// Ordinary threads, mutexes, condition variables and a readers/writer lock, without any knowledge
+// of elision: it shows what elision does to such a program. Clients connect through sockets; a
+// thread reads their requests into a bounded queue; workers answer them out of a table in shards,
+// each under its own mutex, whose routing a readers/writer lock guards. Each client checks its
+// answers; at the end the table has to hold what the clients have put there. Its checksum depends
+// on the options alone, not on the order in which threads come.
 #include <chrono>
 #include <csignal>
 #include <cstdio>

@@ -81,8 +81,8 @@ bool await_free(const retry_policy& policy, IsFree is_free) noexcept {
   return true;
 }
 
-// Decides after an abort, waits as decided. Returns what is used up then, or nothing: take the lock.
-// (Everything goes by value: what lies in memory costs each attempt its stores.)
+// Decides after an abort, waits as decided. Returns what is used up then, or nothing: take the
+// lock. (Everything goes by value: what lies in memory costs each attempt its stores.)
 struct second_try {
   bool again;
   tally used;

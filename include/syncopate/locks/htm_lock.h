@@ -1,6 +1,7 @@
-// htm_lock.h -- run the critical section as a transaction; take the lock when that fails. Elision in
-// its least form, as the papers measure it: two accesses to memory around a section. What programs
-// want beyond that (nesting, a switch, learning, actions at the commit) has elide/elided_lock.h.
+// htm_lock.h -- run the critical section as a transaction; take the lock when that fails. Elision
+// in its least form, as the papers measure it: two accesses to memory around a section. What
+// programs want beyond that (nesting, a switch, learning, actions at the commit) has
+// elide/elided_lock.h.
 //
 // Source        Rajwar & Goodman, MICRO 2001 (elision); the policy is that of htm-1 and htm-10 in
 //               Izraelevitz, Xiang & Scott, "Performance Improvement via Always-Abort HTM", 2017,
@@ -29,8 +30,8 @@
 //   [S]  relaxed load inside the transaction: subscribes (I1).
 //   [T]  relaxed load: decides only when to try, or whose turn unlock() is (I2).
 //
-// Checked by    tests/conformance (exclusion), natively without transactions that commit; tests/check,
-//               with them.
+// Checked by    tests/conformance (exclusion), natively without transactions that commit;
+//               tests/check, with them.
 #pragma once
 
 #include <syncopate/locks/traits.h>

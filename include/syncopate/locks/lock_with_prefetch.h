@@ -58,8 +58,8 @@ std::size_t prefetch_then_wait(Lock& lock, Prefetch& prefetch) {
 // false or the lock is the caller's; not at all if the lock is free. Returns how many steps it
 // made. A step should take well under a microsecond: so long may it delay the acquisition. Must not
 // throw. Lock is anything with lock(), try_lock() and is_locked(); of locks with draw(), ahead()
-// and await() waiters are in line from the beginning. (For a lock that elides there is nothing to wait
-// for as long as it is elided.)
+// and await() waiters are in line from the beginning. (For a lock that elides there is nothing to
+// wait for as long as it is elided.)
 template <class Lock, class Prefetch>
 std::size_t lock_with_prefetch(Lock& lock, Prefetch prefetch) noexcept {
   if (lock.try_lock()) return 0;

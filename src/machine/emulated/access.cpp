@@ -29,8 +29,8 @@ void log_range(thread& t, std::uintptr_t at, std::size_t bytes) noexcept {
   }
 }
 
-// The machine's own accesses, by the instrumented parts of the standard library: two threads that end
-// their transactions would wait for each other's lines.
+// The machine's own accesses, by the instrumented parts of the standard library: two threads that
+// end their transactions would wait for each other's lines.
 bool is_own_access() noexcept { return here.own != 0; }
 
 void announce_foreign_write(std::uintptr_t at, std::size_t bytes) noexcept {
@@ -85,8 +85,8 @@ void write_inside(std::uintptr_t at, std::size_t bytes, place where) noexcept {
   thread& t = *here.current;
   const bool own_stack = on_own_stack(t, at);
   if (own_stack) {
-    // Below begin's stack pointer are frames that the roll-back forgets, and runs on itself: nothing
-    // there may be logged.
+    // Below begin's stack pointer are frames that the roll-back forgets, and runs on itself:
+    // nothing there may be logged.
     const std::uintptr_t live = t.live_from.load(std::memory_order_relaxed);
     const std::uintptr_t from = std::max(at, live);
     if (from >= at + bytes) return count_access(t, where);

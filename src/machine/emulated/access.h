@@ -35,8 +35,8 @@ namespace syncopate::emulated {
   return !is_doomed(t) && --t.countdown >= 0;
 }
 
-// An access outside transactions is about to be checked and made: for transactions that always abort
-// (conflict.cpp).
+// An access outside transactions is about to be checked and made: for transactions that always
+// abort (conflict.cpp).
 [[gnu::always_inline]] inline void announce(std::uintptr_t at) noexcept {
   here.accessed.store(at, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -55,10 +55,10 @@ bool is_accessing(const local_state& other, line l) noexcept {
   return false;
 }
 
-// Whether a thread may have been checked for the line before it became the transaction's, and access
-// it yet. Only a transaction that always aborts has to ask: it runs beside the holder of the lock that
-// orders all others' accesses. All processors fence: a thread's announcement is seen here, or that
-// thread sees the transaction's mark.
+// Whether a thread may have been checked for the line before it became the transaction's, and
+// access it yet. Only a transaction that always aborts has to ask: it runs beside the holder of the
+// lock that orders all others' accesses. All processors fence: a thread's announcement is seen
+// here, or that thread sees the transaction's mark.
 bool may_be_accessed(const thread& t, line l) noexcept {
   if (!machine::detail::membarrier_ready.load(relaxed) || !machine::heavy_fence()) return true;
   const std::lock_guard lock(registry);

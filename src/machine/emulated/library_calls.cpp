@@ -25,7 +25,7 @@ struct foreign_function {
   std::uintptr_t real;
 };
 
-// ---- the pieces of code ---------------------------------------------------------------------------
+// ---- the pieces of code -------------------------------------------------------------------------
 
 //   cmpq $0, %fs:offset_of(here.current)
 //   jne inside
@@ -95,7 +95,7 @@ std::uintptr_t make_piece(const foreign_function* function, bool sets_jump) {
   return reinterpret_cast<std::uintptr_t>(piece);
 }
 
-// ---- modules --------------------------------------------------------------------------------------
+// ---- modules ------------------------------------------------------------------------------------
 
 struct code_range {
   std::uintptr_t low = 0, high = 0;
@@ -283,7 +283,7 @@ bool is_seen_code(std::uintptr_t address) noexcept {
   return found != nullptr && found->sees_accesses;
 }
 
-// ---- what the pieces jump to, in a transaction ----------------------------------------------------
+// ---- what the pieces jump to, in a transaction --------------------------------------------------
 
 extern "C" [[noreturn, gnu::visibility("hidden")]] void syncopate_emulated_library_call(
     const foreign_function* function, place where) noexcept {

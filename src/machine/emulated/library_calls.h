@@ -15,7 +15,8 @@ namespace syncopate::emulated {
 // Redirects the calls of all instrumented modules that have not been looked at yet.
 void redirect_library_calls() noexcept;
 
-// Whether the machine sees what the code there accesses: of an instrumented module, or this library.
+// Whether the machine sees what the code there accesses: of an instrumented module, or this
+// library.
 bool is_seen_code(std::uintptr_t address) noexcept;
 bool is_own_code(std::uintptr_t address) noexcept;
 

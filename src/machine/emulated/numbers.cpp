@@ -1,5 +1,5 @@
-// numbers.cpp -- L0: numbers out of text, in transactions: what the C library reads and writes there
-// is announced.
+// numbers.cpp -- L0: numbers out of text, in transactions: what the C library reads and writes
+// there is announced.
 #include <cstdlib>
 #include <cstring>
 

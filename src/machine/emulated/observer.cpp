@@ -30,8 +30,8 @@ class observation {
   const std::lock_guard<real_mutex> lock_;
 };
 
-// By the frame pointers of begin's callers, which instrumented code keeps. Without this library's own
-// functions: a section of a pthread mutex begins where the program locks it.
+// By the frame pointers of begin's callers, which instrumented code keeps. Without this library's
+// own functions: a section of a pthread mutex begins where the program locks it.
 call_stack stack_of_begin(const thread& t, place where) noexcept {
   call_stack stack{where};
   std::size_t depth = 0;

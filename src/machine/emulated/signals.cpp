@@ -1,6 +1,6 @@
 // The program's handlers are called by on_signal(), which stands in for them in the kernel. While
-// the machine's own code runs (runtime_scope) or a transaction, it puts the signal off: it blocks all
-// signals in the context that it returns to, and take_signal() sends the signal once more.
+// the machine's own code runs (runtime_scope) or a transaction, it puts the signal off: it blocks
+// all signals in the context that it returns to, and take_signal() sends the signal once more.
 #include "signals.h"
 #include "real_mutex.h"
 

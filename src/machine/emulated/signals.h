@@ -1,6 +1,6 @@
 // signals.h -- L0: signals and transactions. As on hardware a signal ends the transaction that it
-// interrupts; its handler runs after the roll-back. Faults in a transaction end it and are not told:
-// they come again where they are no transaction's.
+// interrupts; its handler runs after the roll-back. Faults in a transaction end it and are not
+// told: they come again where they are no transaction's.
 #pragma once
 
 namespace syncopate::emulated {

@@ -26,7 +26,8 @@ void throw_once() {
   }
 }
 
-// After libc_copy.cpp's, before those of the program and of its libraries, which depend on this one.
+// After libc_copy.cpp's, before those of the program and of its libraries, which depend on this
+// one.
 [[gnu::constructor(102)]] void start_machine() {
   const own_memory_scope ours;
   read_options();

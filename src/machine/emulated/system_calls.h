@@ -10,8 +10,8 @@ namespace syncopate::emulated {
 // library calls end transactions even so (library_calls.h).
 void dispatch_calls(thread&) noexcept;
 
-// Before the calling thread gives up its record: the kernel would look at the byte of the thread that
-// has the record next.
+// Before the calling thread gives up its record: the kernel would look at the byte of the thread
+// that has the record next.
 void stop_dispatching(thread&) noexcept;
 
 }  // namespace syncopate::emulated

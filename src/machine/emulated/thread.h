@@ -82,8 +82,9 @@ struct touched_line {
   place first;  // the first access
 };
 
-// Bytes of another thread's stack that are being written outside transactions: the write comes after
-// its check, and a roll-back puts back whole stacks. Who begins a transaction on that stack waits.
+// Bytes of another thread's stack that are being written outside transactions: the write comes
+// after its check, and a roll-back puts back whole stacks. Who begins a transaction on that stack
+// waits.
 class write_to_foreign_stack {
  public:
   // By the writer, before its check; it fences.
@@ -171,9 +172,9 @@ struct local_state {
   int own = 0;                        // what it accesses is no business of transactions
   bool writes_foreign_stack = false;  // self->foreign_write may not be settled
 
-  // The last plain access outside transactions, and the last ranges, of which a library call has two;
-  // 0 once an atomic operation tells that they have been made. Each is stored before the shadow is
-  // looked at (conflict.h).
+  // The last plain access outside transactions, and the last ranges, of which a library call has
+  // two; 0 once an atomic operation tells that they have been made. Each is stored before the
+  // shadow is looked at (conflict.h).
   std::atomic<std::uintptr_t> accessed{0};
   struct range {
     std::atomic<std::uintptr_t> at{0}, end{0};

@@ -75,8 +75,8 @@ bool is_being_written(const thread& t) noexcept {
 
 // Makes the transaction visible, then looks whether anybody is writing the stack that will be
 // copied: one who comes later sees that the transaction is active, dooms it and waits. Copying
-// first would put back what such a writer had not finished. Returns: false when there is no slot, or
-// a writer that does not go on to its next atomic operation.
+// first would put back what such a writer had not finished. Returns: false when there is no slot,
+// or a writer that does not go on to its next atomic operation.
 bool publish(thread& t, place where) noexcept {
   constexpr unsigned most_turns = 1000;
   settle_accesses();
@@ -178,7 +178,7 @@ void stop_transactions() noexcept {
 
 void allow_transactions() noexcept { transactions_stopped.store(false); }
 
-// ---- called by switch_x86_64.cpp ------------------------------------------------------------------
+// ---- called by switch_x86_64.cpp ----------------------------------------------------------------
 
 struct self_and_depth {
   thread* self;

@@ -4,7 +4,8 @@
 // What is explored: every interleaving of the atomic accesses, seq_cst fences, futex operations and
 // waits, with every message that a load may read and every place that a store may take (memory.h),
 // up to equivalence (search.h); time and the end of timed waits as far as the options say
-// (waiting.cpp); transactions (transactions.cpp). What is not: docs/decisions/0012-explored-machine.md.
+// (waiting.cpp); transactions (transactions.cpp). What is not:
+// docs/decisions/0012-explored-machine.md.
 //
 // A thread runs until its next visible operation (an atomic access, a fence, a futex operation, a
 // poll), announces it and asks whose turn it is. Plain accesses are checked for races where they

@@ -14,8 +14,8 @@
 //   * Both orders matter for: a seq_cst fence and any seq_cst operation; two seq_cst accesses of a
 //     location unless neither moves its seq_cst view; two futex operations of one address; a park
 //     and a write of its word; a transaction and whatever 0015-explored-transactions.md names.
-//   * A transaction that ran is one step with a footprint. A thread may sleep before one, too, until
-//     a step comes that matters to the footprint.
+//   * A transaction that ran is one step with a footprint. A thread may sleep before one, too,
+//     until a step comes that matters to the footprint.
 // tests/explored_engine compares the outcomes of random programs with those of plain enumeration.
 #pragma once
 

@@ -1,4 +1,5 @@
-// section_sets.h -- L0: what a critical section read and wrote, by bytes, and where two of them meet.
+// section_sets.h -- L0: what a critical section read and wrote, by bytes, and where two of them
+// meet.
 #pragma once
 
 #include "flat_map.h"

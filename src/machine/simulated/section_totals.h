@@ -1,5 +1,5 @@
-// section_totals.h -- L0: what is known of a lock's critical sections: counts, and the last sections
-// of each thread, which later ones are compared with.
+// section_totals.h -- L0: what is known of a lock's critical sections: counts, and the last
+// sections of each thread, which later ones are compared with.
 #pragma once
 
 #include "description.h"
@@ -58,7 +58,8 @@ struct lock_totals {
   std::map<std::pair<const char*, engine::place>, std::uint64_t> calls;
   std::map<std::uint32_t, std::uint64_t> read_lines, written_lines;  // sections by footprint
 
-  // Of sections of different threads: all, those that conflict on bytes, those that only share lines.
+  // Of sections of different threads: all, those that conflict on bytes, those that only share
+  // lines.
   std::uint64_t pairs = 0, conflicting = 0, sharing_lines = 0;
   std::map<engine::address, meeting_counts> conflicts;
   std::map<std::pair<engine::address, engine::address>, meeting_counts> shared_lines;

@@ -1,6 +1,6 @@
 // sections.h -- L0: the critical sections of a program: what each reads, writes and calls while its
-// lock is really held, and whether it would conflict with those of other threads. SYNCOPATE_SECTIONS
-// asks for it; docs/advise.md.
+// lock is really held, and whether it would conflict with those of other threads.
+// SYNCOPATE_SECTIONS asks for it; docs/advise.md.
 //
 // A section of a lock is compared with the last few of each other thread, so memory is bounded
 // by locks, threads and the limits in section_totals.h. Left out of the comparison are a thread's

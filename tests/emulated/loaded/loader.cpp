@@ -1,5 +1,5 @@
-// loader.cpp -- what a library that is loaded later does in transactions is the machine's as well: its
-// writes come back, its calls of foreign code end them.
+// loader.cpp -- what a library that is loaded later does in transactions is the machine's as well:
+// its writes come back, its calls of foreign code end them.
 #include <dlfcn.h>
 
 #include "../check.h"

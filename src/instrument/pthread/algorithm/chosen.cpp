@@ -36,7 +36,8 @@ const shim::algorithm& choice() noexcept {
 
 bool glibc_word() noexcept { return choice().glibc_word; }
 bool keeps_owner() noexcept { return choice().name[0] == 'a'; }  // auto_lock alone
-// elide/elided_lock.h and wait/speculate.h; for one_spinner_lock.h, which this holds for too, it is no loss.
+// elide/elided_lock.h and wait/speculate.h; for one_spinner_lock.h, which this holds for too, it is
+// no loss.
 bool shuns_owner() noexcept { return !choice().preload; }
 bool is_timed() noexcept { return choice().lock_until != nullptr; }
 void lock(void* state) noexcept { choice().lock(state); }

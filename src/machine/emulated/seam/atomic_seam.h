@@ -1,10 +1,10 @@
 // atomic_seam.h -- L0: what the compiler's calls for atomic operations come to on the emulated
 // machine. The machines with an engine have src/instrument/fibers/atomic_seam.h in its place.
 //
-// In a transaction: a plain access of a line that is the transaction's own. Outside: the processor's
-// operation, with the line locked against transactions; so the operation is exact also where
-// transactions run on the line. Orders are those of the processor's locked operations, the strongest:
-// code that needs them weaker does not exist.
+// In a transaction: a plain access of a line that is the transaction's own. Outside: the
+// processor's operation, with the line locked against transactions; so the operation is exact also
+// where transactions run on the line. Orders are those of the processor's locked operations, the
+// strongest: code that needs them weaker does not exist.
 #pragma once
 
 #include <cstdint>

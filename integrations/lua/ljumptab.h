@@ -12,10 +12,10 @@
 
 /* The paper's yield points (section 4.2) in Lua's terms: branches back, calls and returns; and the
  * frequent instructions that read variables or tables, or calculate. */
-#define LUA_MT_YIELDS(op)                                                                     \
-  ((op) == OP_FORLOOP || (op) == OP_TFORLOOP || (op) == OP_JMP || (op) == OP_CALL ||          \
-   (op) == OP_TAILCALL || (op) == OP_RETURN || (op) == OP_RETURN0 || (op) == OP_RETURN1 ||    \
-   (op) == OP_GETUPVAL || (op) == OP_GETTABUP || (op) == OP_GETTABLE || (op) == OP_GETI ||    \
+#define LUA_MT_YIELDS(op)                                                                  \
+  ((op) == OP_FORLOOP || (op) == OP_TFORLOOP || (op) == OP_JMP || (op) == OP_CALL ||       \
+   (op) == OP_TAILCALL || (op) == OP_RETURN || (op) == OP_RETURN0 || (op) == OP_RETURN1 || \
+   (op) == OP_GETUPVAL || (op) == OP_GETTABUP || (op) == OP_GETTABLE || (op) == OP_GETI || \
    (op) == OP_GETFIELD || (op) == OP_SELF)
 
 /* Before 5.4.5 the loop computes the address of register A once for all instructions. */
@@ -25,19 +25,18 @@
 #define LUA_MT_SET_RA() ((void)0)
 #endif
 
-#define LUA_MT_YIELD()                           \
-  {                                              \
-    savepc(L);                                   \
-    if (!isIT(i)) L->top = ci->top;              \
-    syncopate_gil_yield_slow(pc);                \
-    updatetrap(ci);                              \
-    if (l_unlikely(trap)) {                      \
-      updatebase(ci);                            \
-      LUA_MT_SET_RA();                           \
-    }                                            \
+#define LUA_MT_YIELD()              \
+  {                                 \
+    savepc(L);                      \
+    if (!isIT(i)) L->top = ci->top; \
+    syncopate_gil_yield_slow(pc);   \
+    updatetrap(ci);                 \
+    if (l_unlikely(trap)) {         \
+      updatebase(ci);               \
+      LUA_MT_SET_RA();              \
+    }                               \
   }
 
 #undef vmcase
-#define vmcase(op)                                                                  \
-  L_##op : if (LUA_MT_YIELDS(op) && l_unlikely(--syncopate_gil_self.countdown <= 0)) \
-      LUA_MT_YIELD();
+#define vmcase(op) \
+  L_##op : if (LUA_MT_YIELDS(op) && l_unlikely(--syncopate_gil_self.countdown <= 0)) LUA_MT_YIELD();

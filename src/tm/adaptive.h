@@ -22,7 +22,8 @@ inline constexpr u32 look_every = 16;
 
 // To be called by a thread that has waited for the mutex and has it.
 void consider_optimism() noexcept;
-// To be called after a commit of the optimistic algorithm, when tx->look_at commits are reached. Requires: the thread is not active.
+// To be called after a commit of the optimistic algorithm, when tx->look_at commits are reached.
+// Requires: the thread is not active.
 void consider_lock(transaction* tx) noexcept;
 
 }  // namespace adaptive

@@ -3,6 +3,7 @@
 #include "tm/adaptive.h"
 #include "tm/hardware.h"
 #include "tm/parts/contention.h"
+#include "tm/parts/stacks.h"
 #include "tm/regime.h"
 #include "tm/threads.h"
 
@@ -26,6 +27,7 @@ void find_own_stack(transaction* tx) noexcept {
   const bool known = top - tx->stack_low < tx->stack_high - tx->stack_low;
   tx->stack_extent = known ? top - tx->stack_low : guess;
   tx->stack_above = known ? tx->stack_high - top : guess;
+  tx->private_above = 0;
 }
 
 // Requires: no other transaction runs, and none can begin.
@@ -276,6 +278,7 @@ void restart(transaction* tx, cause why) noexcept {
   const bool alone = why == cause::memory || why == cause::unsafe_call ||
                      contention::after_failure(tx) == contention::verdict::alone;
   const u32 actions = start_slowly(tx, alone || needs_to_be_alone(tx->properties));
+  if (tx->wants_stack_announced && tx->how != mode::optimistic) stacks::announce(tx);
   syncopate_tm_resume(&tx->where, (actions & ~save_live_variables) | restore_live_variables);
 }
 
@@ -333,6 +336,8 @@ void abandon(transaction* tx) noexcept {
   tx->holds_mutex = false;
   tx->active.store(0, std::memory_order_relaxed);
   tx->looking.store(0, std::memory_order_relaxed);
+  tx->writes_stack.store(false, std::memory_order_relaxed);
+  stacks::retract(tx);
 }
 
 u64 identity(transaction* tx) noexcept {

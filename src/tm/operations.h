@@ -44,8 +44,8 @@ struct operations {
   bool (*commit)(transaction*);
   // Takes everything back that the transaction wrote, and gives up what it holds.
   void (*roll_back)(transaction*);
-  // For a transaction that was rolled back to wait: whether something may have changed that it read.
-  // True where the algorithm has no log of that.
+  // For a transaction that was rolled back to wait: whether something may have changed that it
+  // read. True where the algorithm has no log of that.
   bool (*has_changed)(const transaction*);
   const char* name;
 };
@@ -100,6 +100,15 @@ struct algorithm {
           A::load(const_cast<const std::remove_pointer_t<decltype(piece)>*>(piece), tx);
       std::memcpy(static_cast<char*>(to) + offset, &value, sizeof value);
     });
+  }
+  // A value that is not aligned. By way of bytes: GCC takes the pieces of a T for larger than it.
+  template <class T>
+  [[gnu::noinline]] static T load_pieces(const T* at, transaction* tx) {
+    unsigned char bytes[word_size];
+    A::load_block(bytes, at, sizeof(T), tx);
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
   }
   static void store_block(void* to, const void* from, std::size_t size, transaction* tx) {
     for_each_piece(to, size, [&](auto* piece, std::size_t offset) {

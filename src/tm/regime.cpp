@@ -9,7 +9,7 @@ namespace syncopate::tm {
 constinit regime now;
 
 void regime::wait_for_others(const transaction* tx) noexcept {
-  barrier.heavy();  // [C]
+  (void)machine::heavy_fence();  // [C]
   for (transaction* other = all_threads(); other != nullptr; other = other->next) {
     if (other == tx) continue;
     u32 seen = other->active.load(std::memory_order_acquire);                            // [C]
@@ -18,7 +18,7 @@ void regime::wait_for_others(const transaction* tx) noexcept {
         p.wait();
       } else if (!closer_sleeps.load(std::memory_order_relaxed)) {
         closer_sleeps.store(true, std::memory_order_relaxed);
-        barrier.heavy();  // [C]
+        (void)machine::heavy_fence();  // [C]
       } else {
         machine::park(other->active, seen);
       }

@@ -15,16 +15,16 @@
 //       other thread inactive since; or while word was tx | solo after it showed itself active.
 //   I2  word is written only by the holder of the mutex.
 // Memory order (each tag stands at its site)
-//   [A]  relaxed store of active, light barrier, acquire load of word -- against [C]: either the
-//        beginner sees the closed word, or the closer sees it active.
-//   [C]  store of word, heavy barrier, loads of all threads' active. The same again with
+//   [A]  relaxed store of active, light fence, acquire load of word -- against [C]: either the
+//        beginner sees the closed word, or the closer sees it active. The epoch that it shows is an
+//        acquire load: the snapshot is at least as new.
+//   [C]  store of word, heavy fence, loads of all threads' active. The same again with
 //        closer_sleeps, before the closer sleeps: whoever leaves later wakes it.
 //   [E]  release store of active = 0 -- synchronizes with [C]'s acquire load: what the transaction
 //        did happens-before the one that runs alone.
 //   [O]  release store of word -- synchronizes with [A]: what ran alone happens-before who begins.
 #pragma once
 
-#include "tm/parts/asymmetric_barrier.h"
 #include "tm/transaction.h"
 
 #include <syncopate/locks/auto_lock.h>
@@ -37,15 +37,15 @@ class regime {
 
   // Shows the thread active. Returns word.
   [[gnu::always_inline]] address enter(transaction* tx) const noexcept {
-    tx->active.store(epoch.load(std::memory_order_relaxed), std::memory_order_relaxed);  // [A]
-    barrier.light();
+    tx->active.store(epoch.load(std::memory_order_acquire), std::memory_order_relaxed);  // [A]
+    machine::light_fence();
     return word.load(std::memory_order_acquire);  // [A]
   }
 
   // Shows the thread inactive, and wakes who waits for that.
   [[gnu::always_inline]] void leave(transaction* tx, address expected) const noexcept {
     tx->active.store(0, std::memory_order_release);  // [E]
-    barrier.light();
+    machine::light_fence();
     if (__builtin_expect(word.load(std::memory_order_relaxed) != expected, 0) &&
         closer_sleeps.load(std::memory_order_relaxed))
       machine::wake(&tx->active, 1);
@@ -91,7 +91,6 @@ class regime {
   alignas(64) std::atomic<address> word{closed};
   std::atomic<const operations*> optimistic{nullptr};  // written while nothing optimistic runs
   bool hardware = false;                               // try hardware transactions first
-  asymmetric_barrier barrier;
   bool may_be_solo = true;
   std::atomic<bool> closer_sleeps{false};
   std::atomic<u32> waiters{0};  // transactions that retry, and sleep

@@ -2,6 +2,7 @@
 
 #include "tm/configuration.h"
 #include "tm/engine.h"
+#include "tm/parts/stacks.h"
 #include "tm/regime.h"
 
 #include <cstdio>
@@ -29,6 +30,7 @@ pthread_key_t key;
 void detach(void* descriptor) {
   auto* const tx = static_cast<transaction*>(descriptor);
   observer::thread_ended(tx);
+  stacks::retract(tx);
   pthread_mutex_lock(&list_guard);
   tx->in_use = false;
   pthread_mutex_unlock(&list_guard);
@@ -51,13 +53,13 @@ void after_fork_in_child() {
     abandon(tx);
     tx->in_use = false;
   }
-  now.barrier.prepare();
+  machine::prepare_asymmetric_fences();
   now.waiters.store(0, std::memory_order_relaxed);
   after_fork_in_parent();
 }
 
 void prepare() {
-  now.barrier.prepare();
+  machine::prepare_asymmetric_fences();
   configure();
   pthread_key_create(&key, detach);
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -117,7 +119,7 @@ transaction* attach() noexcept {
 
 u32 oldest_epoch() noexcept {
   const u32 present = epoch.load(std::memory_order_relaxed);
-  now.barrier.heavy();
+  (void)machine::heavy_fence();
   u32 oldest = present;
   for (transaction* tx = all_threads(); tx != nullptr; tx = tx->next) {
     for (const std::atomic<u32>* since : {&tx->active, &tx->looking}) {

@@ -85,10 +85,11 @@ struct alignas(64) transaction {
   u64 snapshot = 0;
   u64 filter =
       0;  // bit (address / 8) % 64 of each word written, whether to the redo log or directly
-  address stack_begin = 0;       // [stack_low, stack_begin) is stack that the transaction made
-  std::size_t stack_extent = 0;  // stack_begin - stack_low
-  std::size_t stack_above = 0;   // [stack_begin, stack_begin + stack_above) is older stack
-  address captured = 0;          // the block allocated last
+  address stack_begin = 0;        // [stack_low, stack_begin) is stack that the transaction made
+  std::size_t stack_extent = 0;   // stack_begin - stack_low
+  std::size_t stack_above = 0;    // [stack_begin, stack_begin + stack_above) is older stack
+  std::size_t private_above = 0;  // of that, what it may write in place (stacks.h)
+  address captured = 0;           // the block allocated last
   std::size_t captured_size = 0;
   value_log reads;                       // by value
   buffer<std::atomic<u64>*> read_orecs;  // by ownership record (orecs.h)
@@ -126,11 +127,17 @@ struct alignas(64) transaction {
   std::atomic<u64> seen{0};          // for algorithms that wait for others: the snapshot
   std::atomic<bool> writing{false};  // the same: it may have written in place
   std::atomic<u64> priority{0};      // two_phase: its turn; 0: it has met no conflict
-  u32 slot = 0;                      // dense number, reused
+  // stacks.h: the thread's stack, as others know it; from where on they use it, and since when
+  std::atomic<bool> writes_stack{false};
+  std::atomic<address> announced_low{0}, announced_high{0};
+  std::atomic<address> shared_from{~address{0}}, settled_from{~address{0}};
+  std::atomic<u32> shared_since{0};
+  u32 slot = 0;  // dense number, reused
   bool in_use = false;
   transaction* next = nullptr;  // in the list of all
 
   address stack_low = 0, stack_high = 0;  // the thread's stack
+  bool wants_stack_announced = false;     // at its next beginning, alone
 };
 
 // The calling thread's; null before its first transaction.

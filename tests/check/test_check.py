@@ -95,7 +95,7 @@ def of(*programs: str) -> list[tuple[str, str]]:
 
 def every_check() -> list[str]:
     names = sorted(path.name.removesuffix(".cpp") for path in Path(__file__).parent.glob("*.cpp"))
-    return [name for name in names if name != "mutants_check"]
+    return [name for name in names if name not in ("mutants_check", "tm_check")]
 
 
 @pytest.mark.parametrize(("program", "scenario"), of(*every_check()))
@@ -107,6 +107,37 @@ def test_primitive(program: str, scenario: str) -> None:
         return
     result = explore(program, scenario, limit or ENOUGH)
     assert result["verdict"] == ("bounded" if limit else "passed"), result["output"]
+
+
+# Transactions have more executions than can be explored. Few preemptions first, which finds most
+# mistakes; then some at random, which finds those that take more (commits in the middle of others).
+TM_ALGORITHMS = (
+    "auto",
+    "global_lock",
+    "norec",
+    "lazy",
+    "tl2",
+    "encounter_time",
+    "two_phase",
+    "htm",
+)
+
+
+@pytest.mark.parametrize("search", ["preemptions=2,executions=2500", "random=1,executions=1500"])
+@pytest.mark.parametrize(("program", "scenario"), of("tm_check"))
+@pytest.mark.parametrize("algorithm", TM_ALGORITHMS)
+def test_transactions(algorithm: str, program: str, scenario: str, search: str) -> None:
+    result = explore(program, scenario, 0, SYNCOPATE_TM=algorithm, SYNCOPATE_EXPLORE=search)
+    assert result["verdict"] in ("passed", "bounded"), result["output"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("search", ["preemptions=3,executions=100000", "random=2,executions=50000"])
+@pytest.mark.parametrize(("program", "scenario"), of("tm_check"))
+@pytest.mark.parametrize("algorithm", TM_ALGORITHMS)
+def test_transactions_deeper(algorithm: str, program: str, scenario: str, search: str) -> None:
+    result = explore(program, scenario, 0, SYNCOPATE_TM=algorithm, SYNCOPATE_EXPLORE=search)
+    assert result["verdict"] in ("passed", "bounded"), result["output"]
 
 
 @pytest.mark.long

@@ -16,14 +16,17 @@
 //       value of the commit that wrote last.
 //   I2  All that a transaction has read is what memory held when the clock was its snapshot.
 // Memory order (each tag stands at its site below)
-//   [O]  acquire RMW that owns a record; its total order with [C] makes who does not see `writing`
-//        at the end of its commit be seen by the owner's next look at the clock.
+//   [O]  RMW that owns a record, and a full fence, before the next look at the clock. Against [C]:
+//        either the owner sees the new time there, or the one who commits sees `writing`.
 //   [W]  store of `writing` before [O].
-//   [C]  acq_rel RMW of the clock: later loads of `writing` come after it.
+//   [C]  RMW of the clock, and a full fence, before the loads of `writing`. The fence also stands
+//        before what the thread does to memory that it made private: who reads that sees the new
+//        time with [V].
 //   [A]  acquire load of a record or the clock -- synchronizes with [R], [C].
 //   [V]  acquire fence between a value and the second look at the clock.
 //   [R]  release store of a record (orecs.h).
 #include "tm/engine.h"
+#include "tm/parts/fences.h"
 #include "tm/parts/in_place.h"
 #include "tm/parts/orecs.h"
 #include "tm/parts/quiescence.h"
@@ -86,6 +89,7 @@ struct encounter_time : in_place<encounter_time> {
       tx->owned.pop();
       lose(seen, tx);
     }
+    fence_after_rmw();  // [O]
     // Its version may be newer than the snapshot, and what was read before may be stale. The record
     // itself may have been read: then its version must not be.
     if (commits.now.load(std::memory_order_acquire) == tx->snapshot) return;  // [A]
@@ -124,6 +128,7 @@ struct encounter_time : in_place<encounter_time> {
   static bool commit(transaction* tx) {
     if (tx->owned.empty()) return true;
     const u64 version = commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;  // [C]
+    fence_after_rmw();                                                            // [C]
     if (version != tx->snapshot + 1 && !reads_are_valid(tx)) return false;
     observer::publishes(tx);
     release_orecs(tx, version);

@@ -16,11 +16,14 @@
 //   I2  All that a transaction has read is what commits up to its snapshot left.
 //   I3  completed grows by ones: each commit that took a time ends it, also if it fails.
 // Memory order (each tag stands at its site below)
-//   [C]  RMW of the clock after the records are owned: who sees the new time finds them owned.
+//   [C]  RMW of the clock after the records are owned: who sees the new time finds them owned. The
+//        fence behind it stands before all that is written later, also privately: who reads that
+//        sees the new time with [V].
 //   [V]  acquire fence between a value and the second look at the clock.
 //   [A]  acquire load of a record or the clock.
 //   [D]  seq_cst: two that end at a time each mark their own commit and then look at the other's;
 //        one of them sees both marks. Acquire loads of completed synchronize with its RMW.
+#include "tm/parts/fences.h"
 #include "tm/parts/orecs.h"
 #include "tm/parts/patience.h"
 #include "tm/parts/redo.h"
@@ -116,14 +119,16 @@ struct lazy : redo<lazy> {
   }
 
   static bool commit(transaction* tx) {
-    if (tx->writes.empty()) return true;
+    if (tx->writes.empty()) return keep_memory(tx), true;
     if (!own_writes(tx)) return false;
     const u64 version = commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;  // [C]
+    fence_after_rmw();                                                            // [C]
     const bool valid = version == tx->snapshot + 1 || reads_are_valid_at_commit(tx);
     if (valid) {
       observer::publishes(tx);
       tx->writes.write_back();
       release_orecs(tx, version);
+      keep_memory(tx);
     } else {
       restore_orecs(tx);
     }
@@ -132,7 +137,10 @@ struct lazy : redo<lazy> {
   }
 
   static bool has_changed(const transaction* tx) { return records_have_changed(tx); }
-  static void roll_back(transaction* tx) { restore_orecs(tx); }
+  static void roll_back(transaction* tx) {
+    restore_memory(tx);
+    restore_orecs(tx);
+  }
 };
 
 }  // namespace

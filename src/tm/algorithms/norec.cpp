@@ -35,7 +35,7 @@ alignas(64) constinit std::atomic<u64> sequence{0};
 
 // What the transaction read from its own stack or its own blocks may have changed by its own hand.
 bool may_change(const transaction* tx, address a) noexcept {
-  return on_own_stack(tx, a) || tx->allocated.covers(a);
+  return on_own_stack(tx, a) || stacks::is_private(tx, a) || tx->allocated.covers(a);
 }
 
 [[gnu::noinline, gnu::cold]] u64 wait_for_even_sequence() noexcept {
@@ -120,7 +120,7 @@ struct norec : redo<norec> {
   }
 
   static bool commit(transaction* tx) {
-    if (tx->writes.empty()) return true;
+    if (tx->writes.empty()) return keep_memory(tx), true;
     while (!sequence.compare_exchange_strong(tx->snapshot, tx->snapshot + 1,
                                              std::memory_order_acquire,   // [L]
                                              std::memory_order_relaxed))  // validated next
@@ -129,10 +129,11 @@ struct norec : redo<norec> {
     observer::publishes(tx);
     tx->writes.write_back();
     sequence.store(tx->snapshot + 2, std::memory_order_release);  // [W]
+    keep_memory(tx);
     return true;
   }
 
-  static void roll_back(transaction*) {}
+  static void roll_back(transaction* tx) { restore_memory(tx); }
 
   // Of its own stack and blocks, nothing is left; what it read there, nobody else changes.
   static bool has_changed(const transaction* tx) {

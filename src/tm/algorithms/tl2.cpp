@@ -13,9 +13,10 @@
 //   [B]  store of the snapshot, full fence, second look at the clock -- against [C] and the loads
 //        of snapshots behind it: a commit that this transaction's snapshot does not have waits for
 //        it.
-//   [C]  RMW of the clock after the records are owned.
+//   [C]  RMW of the clock after the records are owned, full fence, loads of active and snapshots.
 //   [A]  acquire load of a record -- synchronizes with its release.
 //   [V]  acquire fence between a value and the second look at its record.
+#include "tm/parts/fences.h"
 #include "tm/parts/orecs.h"
 #include "tm/parts/quiescence.h"
 #include "tm/parts/redo.h"
@@ -47,19 +48,22 @@ struct tl2 : redo<tl2> {
     tx->read_orecs.clear();
     do {
       tx->snapshot = commits.now.load(std::memory_order_acquire);           // [A]
-      tx->seen.store(tx->snapshot, std::memory_order_seq_cst);              // [B]
+      tx->seen.exchange(tx->snapshot, std::memory_order_seq_cst);           // [B]
+      fence_after_rmw();                                                    // [B]
     } while (commits.now.load(std::memory_order_seq_cst) != tx->snapshot);  // [B]
     return started;
   }
 
   static bool commit(transaction* tx) {
-    if (tx->writes.empty()) return true;
+    if (tx->writes.empty()) return keep_memory(tx), true;
     if (!own_writes(tx)) return false;
     const u64 version = commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;  // [C]
+    fence_after_rmw();                                                            // [C]
     if (version != tx->snapshot + 1 && !reads_are_valid_at_commit(tx)) return false;
     observer::publishes(tx);
     tx->writes.write_back();
     release_orecs(tx, version);
+    keep_memory(tx);  // before waiting: others may wait for that
     wait_for_older(tx, version, false);
     return true;
   }
@@ -67,7 +71,10 @@ struct tl2 : redo<tl2> {
   static bool has_changed(const transaction* tx) {
     return (tx->properties & read_only) != 0 || records_have_changed(tx);
   }
-  static void roll_back(transaction* tx) { restore_orecs(tx); }
+  static void roll_back(transaction* tx) {
+    restore_memory(tx);
+    restore_orecs(tx);
+  }
 };
 
 }  // namespace

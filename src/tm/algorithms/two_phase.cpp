@@ -27,6 +27,7 @@
 #include "tm/parts/in_place.h"
 #include "tm/parts/patience.h"
 #include "tm/threads.h"
+#include "tm_tables.h"
 
 namespace syncopate::tm {
 namespace {
@@ -35,14 +36,13 @@ using lock_word = std::atomic<u64>;
 
 constexpr unsigned writer_shift = 56;
 constexpr u64 readers_mask = (u64{1} << writer_shift) - 1;
-constexpr std::size_t lock_count = 1u << 20;
 constexpr unsigned stripe_shift = 5;
 
-constinit lock_word locks[lock_count];
+constinit lock_word locks[record_count];
 alignas(64) constinit std::atomic<u64> next_number{1};
 
 lock_word& lock_of(address a) noexcept {
-  return locks[((a >> stripe_shift) + (a >> 25) * 0x2545f) & (lock_count - 1)];
+  return locks[((a >> stripe_shift) + (a >> 25) * 0x2545f) & (record_count - 1)];
 }
 u64 reader_bit(const transaction* tx) noexcept { return u64{1} << tx->slot; }
 u64 writer_of(u64 seen) noexcept { return seen >> writer_shift; }

@@ -11,13 +11,6 @@ namespace syncopate::tm {
 
 template <class A>
 struct in_place : algorithm<A> {
-  template <class T>
-  [[gnu::noinline]] static T load_pieces(const T* at, transaction* tx) {
-    T value;
-    A::load_block(&value, at, sizeof value, tx);
-    return value;
-  }
-
   // The bytes are owned, or the transaction's own memory.
   template <class T>
   static T load_own(const T* at, transaction*) {

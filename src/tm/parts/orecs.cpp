@@ -2,7 +2,7 @@
 
 namespace syncopate::tm {
 
-constinit orec orecs[orec_count];
+constinit orec orecs[record_count];
 constinit commit_clock commits;
 
 }  // namespace syncopate::tm

@@ -7,15 +7,15 @@
 #pragma once
 
 #include "tm/regime.h"
+#include "tm_tables.h"
 
 namespace syncopate::tm {
 
 using orec = std::atomic<u64>;
 
 inline constexpr unsigned stripe_shift = 5;
-inline constexpr std::size_t orec_count = 1u << 20;
 
-extern constinit orec orecs[orec_count];
+extern constinit orec orecs[record_count];
 struct alignas(64) commit_clock {
   std::atomic<u64> now{0};
   alignas(64) std::atomic<u64> completed{0};  // for algorithms that finish in the clock's order
@@ -25,7 +25,7 @@ extern constinit commit_clock commits;
 // Neighboring bytes have neighboring records. What is 32 MiB apart would share one: heaps of
 // threads, which lie 64 MiB apart and look alike, are moved against each other by the upper bits.
 [[nodiscard, gnu::always_inline]] inline orec& orec_of(address a) noexcept {
-  return orecs[((a >> stripe_shift) + (a >> 25) * 0x2545f) & (orec_count - 1)];
+  return orecs[((a >> stripe_shift) + (a >> 25) * 0x2545f) & (record_count - 1)];
 }
 
 [[nodiscard]] inline bool is_owned(u64 seen) noexcept { return (seen & 1) != 0; }
@@ -38,8 +38,8 @@ extern constinit commit_clock commits;
 }
 [[nodiscard]] inline u64 version_of(u64 seen) noexcept { return seen >> 1; }
 
-// Enters a record, for the address `a` under it, in the read log, unless it was the last to be entered. Returns false when there
-// is no memory.
+// Enters a record, for the address `a` under it, in the read log, unless it was the last to be
+// entered. Returns false when there is no memory.
 [[nodiscard, gnu::always_inline]] inline bool note_read(transaction* tx, orec& record,
                                                         address a) noexcept {
   auto& log = tx->read_orecs;

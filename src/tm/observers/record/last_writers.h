@@ -1,8 +1,8 @@
 // last_writers.h -- L3: for each word of memory, which site's transaction has written it last, and
 // when: so that one that finds a value changed can say by whom.
 //
-// A table by hash: an entry is overwritten by other words with the same hash, and its two halves may
-// be of two writers. Both are rare, and the worst is a wrong name in a report, or none.
+// A table by hash: an entry is overwritten by other words with the same hash, and its two halves
+// may be of two writers. Both are rare, and the worst is a wrong name in a report, or none.
 #pragma once
 
 #include "tm/parts/memory.h"

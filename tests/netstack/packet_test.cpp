@@ -10,8 +10,8 @@ namespace {
 
 packet example() {
   const auto payload = test::pattern(101, 1);
-  packet p(header_bytes);
-  p.insert(p.end(), payload.begin(), payload.end());
+  packet p(header_bytes + payload.size());
+  std::copy(payload.begin(), payload.end(), p.begin() + header_bytes);
   write_headers(p, {0x0a000001, 1234}, {0x0a000002, 80},
                 {.sequence = 0x01020304,
                  .acknowledgment = 0xfffefdfc,

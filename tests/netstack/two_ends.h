@@ -2,6 +2,7 @@
 // doubles, reorders and damages packets as a seed says. Deterministic: no threads, no real time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -76,8 +77,8 @@ class two_ends {
     std::uint8_t room[1460];
     segment s;
     while (from.next_segment(now, s, room)) {
-      packet p(header_bytes);
-      p.insert(p.end(), s.payload.begin(), s.payload.end());
+      packet p(header_bytes + s.payload.size());
+      std::copy(s.payload.begin(), s.payload.end(), p.begin() + header_bytes);
       write_headers(p, to_a ? at_b : at_a, to_a ? at_a : at_b, s);
       seen.push_back(s);
       bad_network_[to_a].pass(std::move(p), [&](packet out) {

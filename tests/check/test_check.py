@@ -94,8 +94,10 @@ def of(*programs: str) -> list[tuple[str, str]]:
 
 
 def every_check() -> list[str]:
-    names = sorted(path.name.removesuffix(".cpp") for path in Path(__file__).parent.glob("*.cpp"))
-    return [name for name in names if name not in ("mutants_check", "tm_check")]
+    names = sorted(
+        path.name.removesuffix(".cpp") for path in Path(__file__).parent.glob("*_check.cpp")
+    )
+    return [name for name in names if name != "mutants_check"]
 
 
 @pytest.mark.parametrize(("program", "scenario"), of(*every_check()))

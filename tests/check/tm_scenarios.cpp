@@ -1,4 +1,4 @@
-// tm_check.cpp -- every algorithm of the transactional memory under every interleaving: what is
+// tm_scenarios.cpp -- every algorithm of the transactional memory under every interleaving: what is
 // read inside of transactions belongs together, also in those that will not commit; nothing written
 // is lost; memory that a transaction made private is its own; and everybody comes to an end.
 //

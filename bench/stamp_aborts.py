@@ -20,7 +20,13 @@ import sys
 from pathlib import Path
 
 from interleaved import provenance, table
-from stamp_compare import PROGRAMS, UseError, find_build, find_libitm, parse_variant, run_program
+from stamp_compare import (
+    UseError,
+    add_run_options,
+    parse_variant,
+    run_program,
+    settle_run_options,
+)
 
 from syncopate.errors import Failure
 from syncopate.transactions import ALGORITHMS, check_choice
@@ -58,27 +64,13 @@ def arguments(words):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--build", help="the folder of the programs")
     parser.add_argument("--libitm", required=True, help="our libitm.so.1, or its folder")
-    parser.add_argument("--programs", default=",".join(PROGRAMS), help="(default: all)")
+    add_run_options(parser, threads="2")
     parser.add_argument("--algorithms", default=",".join(ALGORITHMS), help="(default: all)")
-    parser.add_argument("--threads", default="2", help="numbers of threads (default: 2)")
-    parser.add_argument("--preset", default="small", help="without high- and low- (default: small)")
-    parser.add_argument("--seed", type=int, default=1, help="of the inputs (default: 1)")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds per run (default: 120)")
     parser.add_argument("--json", help="also writes all counts to this file")
     options = parser.parse_args(words)
-    options.build = find_build(options.build)
-    options.libitm = find_libitm(options.libitm)
-    options.programs = options.programs.split(",")
-    for name in options.programs:
-        if name not in PROGRAMS:
-            raise UseError(f"no program is called '{name}'; there are {', '.join(PROGRAMS)}")
+    settle_run_options(options)
     options.algorithms = [check_choice(each) for each in options.algorithms.split(",")]
-    try:
-        options.threads = [int(each) for each in options.threads.split(",")]
-    except ValueError as error:
-        raise UseError("--threads needs whole numbers, with commas between them") from error
     return options
 
 

@@ -166,37 +166,51 @@ def find_libitm(given):
     return folder
 
 
-def arguments(words):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def add_run_options(parser, threads):
+    """What is run, and how: the options that settle_run_options() reads."""
     parser.add_argument("--build", help="the folder of the programs")
-    parser.add_argument("--libitm", help="our libitm.so.1, or its folder")
     parser.add_argument("--programs", default=",".join(PROGRAMS), help="(default: all)")
     parser.add_argument(
-        "--variants", help="(default: sequential,lock,tm:stock, and tm:auto of ours)"
+        "--threads", default=threads, help=f"numbers of threads (default: {threads})"
     )
-    parser.add_argument("--threads", default="1,2", help="numbers of threads (default: 1,2)")
     parser.add_argument("--preset", default="small", help="without high- and low- (default: small)")
-    parser.add_argument("--rounds", type=int, default=5, help="(default: 5)")
     parser.add_argument("--seed", type=int, default=1, help="of the inputs (default: 1)")
     parser.add_argument("--timeout", type=float, default=120, help="seconds per run (default: 120)")
-    parser.add_argument("--json", help="also writes all numbers to this file")
-    options = parser.parse_args(words)
+
+
+def settle_run_options(options):
+    """Replaces their texts by folders, lists and numbers. Raises UseError."""
     options.build = find_build(options.build)
     options.libitm = find_libitm(options.libitm)
     options.programs = options.programs.split(",")
     for name in options.programs:
         if name not in PROGRAMS:
             raise UseError(f"no program is called '{name}'; there are {', '.join(PROGRAMS)}")
-    default = "sequential,lock,tm:stock" + (",tm:auto" if options.libitm else "")
-    options.variants = (options.variants or default).split(",")
     try:
         options.threads = [int(each) for each in options.threads.split(",")]
     except ValueError as error:
         raise UseError("--threads needs whole numbers, with commas between them") from error
-    if min(options.threads) < 1 or options.rounds < 1:
-        raise UseError("--threads and --rounds are at least 1")
+    if min(options.threads) < 1:
+        raise UseError("--threads are at least 1")
+
+
+def arguments(words):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--libitm", help="our libitm.so.1, or its folder")
+    add_run_options(parser, threads="1,2")
+    parser.add_argument(
+        "--variants", help="(default: sequential,lock,tm:stock, and tm:auto of ours)"
+    )
+    parser.add_argument("--rounds", type=int, default=5, help="(default: 5)")
+    parser.add_argument("--json", help="also writes all numbers to this file")
+    options = parser.parse_args(words)
+    settle_run_options(options)
+    default = "sequential,lock,tm:stock" + (",tm:auto" if options.libitm else "")
+    options.variants = (options.variants or default).split(",")
+    if options.rounds < 1:
+        raise UseError("--rounds is at least 1")
     return options
 
 

@@ -1,5 +1,6 @@
 """What `syncopate top` shows of each interval: a screen that is rewritten, or lines of JSON."""
 
+import abc
 import contextlib
 import json
 import sys
@@ -13,11 +14,11 @@ AROUND_ROWS = 5  # lines of the screen that are no rows
 PIPED_ROWS = 20
 
 
-class Display(contextlib.AbstractContextManager):
+class Display(contextlib.AbstractContextManager, abc.ABC):
     """Shows what happened between two snapshots."""
 
-    def update(self, before: Snapshot, after: Snapshot) -> None:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def update(self, before: Snapshot, after: Snapshot) -> None: ...
 
     def __exit__(self, *_) -> None:
         pass

@@ -122,8 +122,7 @@ def test_a_peer_that_resets_harms_nobody():
 
 def test_curl():
     curl = shutil.which("curl")
-    if curl is None:
-        pytest.skip("curl is not installed")
+    assert curl is not None, "curl is not installed; run scripts/setup.sh test"
     with Server() as server:
         command = [curl, "-sS", "-m", str(PATIENCE), f"http://{server.address}/300000"]
         done = subprocess.run(command, capture_output=True, check=False)

@@ -210,7 +210,7 @@ def arguments(words):
     default = "sequential,lock,tm:stock" + (",tm:auto" if options.libitm else "")
     options.variants = (options.variants or default).split(",")
     if options.rounds < 1:
-        raise UseError("--rounds is at least 1")
+        raise UseError("--threads and --rounds are at least 1")
     return options
 
 

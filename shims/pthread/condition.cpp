@@ -3,8 +3,9 @@
 //   offset   0  our condition variable (24 bytes)      32  record id
 //           36  __wrefs: bit 0 process-shared, bit 1 monotonic clock, as glibc's init leaves them
 //
-// Process-shared condition variables stay with glibc; so does everything in mode::pass. All others
-// are ours under every lock, since glibc's would release and take the mutex behind our back.
+// Process-shared condition variables stay with glibc (shared_condition.h where the mutex is ours); so
+// does everything in mode::pass. All others are ours under every lock, since glibc's would release
+// and take the mutex behind our back.
 
 #include <syncopate/condition/condition_variable.h>
 
@@ -20,6 +21,7 @@
 #include "pthread/mutex.h"
 #include "pthread/mutex_object.h"
 #include "pthread/real.h"
+#include "pthread/shared_condition.h"
 #include "record/recorder.h"
 
 namespace syncopate::shim {
@@ -48,8 +50,7 @@ bool is_real(condition_object& o) {
   return current_mode() == mode::pass || o.belongs_to_glibc();
 }
 
-// Whether glibc's wait can release and take this mutex: a process-shared condition variable with a
-// private mutex whose algorithm does not keep glibc's word cannot be served (docs/limits.md).
+// Whether glibc's wait can release and take this mutex itself.
 bool fits_real(pthread_mutex_t* m) {
   return current_mode() == mode::pass || mutex_object::of(m).belongs_to_glibc() ||
          keeps_glibc_word(m);
@@ -131,14 +132,15 @@ using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 
 SYNCOPATE_EXPORT int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
   if (is_real(condition_object::of(c)))
-    return fits_real(m) ? real::pthread_cond_wait(c, m) : EINVAL;
+    return fits_real(m) ? real::pthread_cond_wait(c, m) : wait_at_gate(c, m, -1, nullptr);
   return wait(c, m, nullptr);
 }
 
 SYNCOPATE_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m,
                                             const timespec* at) {
   condition_object& o = condition_object::of(c);
-  if (is_real(o)) return fits_real(m) ? real::pthread_cond_timedwait(c, m, at) : EINVAL;
+  if (is_real(o))
+    return fits_real(m) ? real::pthread_cond_timedwait(c, m, at) : wait_at_gate(c, m, -1, at);
   if (!valid(*at)) return EINVAL;
   const machine::deadline until = to_deadline(o.clock(), *at);
   return wait(c, m, &until);
@@ -147,7 +149,8 @@ SYNCOPATE_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* 
 SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
                                             const timespec* at) {
   if (is_real(condition_object::of(c)))
-    return fits_real(m) ? real::pthread_cond_clockwait(c, m, clock, at) : EINVAL;
+    return fits_real(m) ? real::pthread_cond_clockwait(c, m, clock, at)
+                        : wait_at_gate(c, m, clock, at);
   if (!valid(*at) || !supported(clock)) return EINVAL;
   const machine::deadline until = to_deadline(clock, *at);
   return wait(c, m, &until);
@@ -155,14 +158,16 @@ SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* 
 
 SYNCOPATE_EXPORT int pthread_cond_signal(pthread_cond_t* c) {
   condition_object& o = condition_object::of(c);
-  if (is_real(o)) return real::pthread_cond_signal(c);
+  if (is_real(o))
+    return current_mode() == mode::pass ? real::pthread_cond_signal(c) : signal_at_gate(c);
   o.ours.notify_one_by(wake_later);
   return 0;
 }
 
 SYNCOPATE_EXPORT int pthread_cond_broadcast(pthread_cond_t* c) {
   condition_object& o = condition_object::of(c);
-  if (is_real(o)) return real::pthread_cond_broadcast(c);
+  if (is_real(o))
+    return current_mode() == mode::pass ? real::pthread_cond_broadcast(c) : broadcast_at_gate(c);
   o.ours.notify_all_by(wake_later);
   return 0;
 }

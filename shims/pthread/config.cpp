@@ -12,6 +12,7 @@
 #include "pthread/elision.h"
 #include "pthread/policy.h"
 #include "pthread/say.h"
+#include "pthread/shared_condition.h"
 #include "record/recorder.h"
 
 namespace syncopate::shim {
@@ -82,6 +83,7 @@ namespace {
   report_elision(current_mode() == mode::pass);
   if (current_mode() == mode::pass) return;
   read_policy();
+  ::pthread_atfork(nullptr, nullptr, open_gates_after_fork);
   // System calls that a sandbox entered later may refuse are made now.
   (void)machine::may_spin();
   (void)machine::self();

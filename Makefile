@@ -93,7 +93,8 @@ lint: build/.setup-test $(BUILD)/build.ninja lint-scripts
 
 # README.md from README.md.in, the code's list of locks, the last demo and docs/figures.
 readme: build
-	@$(PYTHON) scripts/make_readme.py --demo build/demo/demo.txt build/share/syncopate/locks.json
+	@$(PYTHON) scripts/make_readme.py --demo build/demo/demo.txt --page build/demo/memcached.html \
+	  build/share/syncopate/locks.json
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)

@@ -5,9 +5,10 @@ Inputs: README.md.in, docs/demo.txt (what `make demo` printed last), docs/figure
 `bench/compare.py --json` and `bench/programs.py --json`), and the build's locks.json. A section
 whose input is missing is left out, and standard error says so; no figure is typed by hand.
 
-Usage: make_readme.py [--check] [--demo FILE] LOCKS_JSON [ROOT]
+Usage: make_readme.py [--check] [--demo FILE] [--page FILE] LOCKS_JSON [ROOT]
   --check      writes nothing; exit status 1 when README.md is not what would be written
   --demo FILE  takes FILE over as docs/demo.txt first, if it is there
+  --page FILE  takes a picture of this page as docs/report.png first, if it and chromium are there
 
 The template's own lines begin with %%:
   %% insert NAME     the generated text NAME: locks, demo or figures
@@ -16,7 +17,10 @@ The template's own lines begin with %%:
 
 import argparse
 import json
+import os
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -50,6 +54,7 @@ METRIC_NAMES = {
 }
 OTHERS_SHOWN = 1  # locks whose two stacks the README shows
 LINES_SHOWN = 14  # of one block of the demo's text
+PICTURE_SIZE = "1200,800"  # of the report's page
 
 
 class ReadmeError(Exception):
@@ -84,6 +89,19 @@ def demo_text(path: Path) -> str | None:
     if not path.is_file():
         return None
     return f"```text\n{shortened(path.read_text(encoding='utf-8'))}\n```\n"
+
+
+def photograph(page: Path, picture: Path) -> None:
+    """Takes a picture of the upper part of an HTML page."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        print("make_readme: no chromium: the report's picture stays as it is", file=sys.stderr)
+        return
+    words = ["--headless", "--hide-scrollbars", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    words += [f"--window-size={PICTURE_SIZE}", f"--screenshot={picture}", page.resolve().as_uri()]
+    done = subprocess.run([browser, *words], capture_output=True, text=True, timeout=120)
+    if done.returncode != 0 or not picture.is_file():
+        raise ReadmeError(f"{page}: chromium took no picture (exit status {done.returncode})")
 
 
 # ---- figures ----
@@ -234,6 +252,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only compare")
     parser.add_argument("--demo", type=Path, help="becomes docs/demo.txt, if it is there")
+    parser.add_argument("--page", type=Path, help="is photographed, if it is there")
     parser.add_argument("locks", type=Path)
     parser.add_argument("root", type=Path, nargs="?", default=Path(__file__).parent.parent)
     options = parser.parse_args()
@@ -241,6 +260,8 @@ def main() -> int:
     try:
         if options.demo and options.demo.is_file() and not options.check:
             (docs / "demo.txt").write_bytes(options.demo.read_bytes())
+        if options.page and options.page.is_file() and not options.check:
+            photograph(options.page, docs / "report.png")
         texts = {
             "locks": locks_text(options.locks),
             "demo": demo_text(docs / "demo.txt"),

@@ -44,6 +44,7 @@ function(syncopate_target_machine target machine)
   target_compile_options(${target} PRIVATE -fno-pie)
   target_link_options(${target} PRIVATE -no-pie)
   if(machine STREQUAL emulated)
+    target_compile_options(${target} PRIVATE -fno-plt)  # nearly every access is a call
     target_link_options(${target} PRIVATE LINKER:-z,now)  # it redirects calls before main
   endif()
   target_link_libraries(${target} PRIVATE syncopate::${machine})

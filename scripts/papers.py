@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes docs/papers.md: every claim of the five papers, where it lives here, the last evidence.
 
-Inputs: docs/papers.toml (claims and where they live), docs/figures/simulated/*.json with the claims
-of the scripts in bench/figures, docs/figures/*.json (measured), and docs/checked.json.
+Inputs: docs/papers.toml (claims and where they live), docs/figures/{simulated,measured}/*.json with
+the claims of the scripts in bench/figures, docs/figures/*.json (measured), and docs/checked.json.
 No figure of ours is typed: dates, counts and results are read from these files.
 
 Usage: papers.py [--check] [--checked JUNIT] [ROOT]
@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(HERE), str(HERE / "bench" / "figures")]
 
 from all import figures  # noqa: E402
-from common import claims_of  # noqa: E402
+from common import Figure, claims_of  # noqa: E402
 
 INTRODUCTION = """\
 # The five papers
@@ -34,7 +34,7 @@ here, and the last evidence. What stands under "in the paper" is *reported* by t
 machine.
 
 * *checked*: tests, run by `make check`; where a date stands, that many passed on that day
-* *measured*: by bench/, on the machine that the file names, both sides interleaved
+* *measured*: by bench/, on the machine that the file or page names, all sides interleaved
 * *simulated*: by a script of bench/figures on a model of the paper's machine; its page says how our
   results compare with the paper's statements, and why they differ where they do. Nothing of that
   was measured on hardware; most numbers of the machine files are estimates ([limits.md](limits.md))
@@ -55,13 +55,13 @@ class Evidence:
     def __init__(self, root: Path):
         self.root, self.folder = root, root / "docs" / "figures"
         self.checked = self._read(root / "docs" / "checked.json") or {}
-        self.simulated = {}  # figure's name -> (date, its claims)
+        self.figures = {}  # figure's name -> (the figure, its kind and date, its claims)
         for figure in figures():
-            document = self._read(self.folder / "simulated" / f"{figure.name}.json")
+            document = self._read(self.folder / figure.kind / f"{figure.name}.json")
             if document:
-                date = document.get("date", "(no date)")
+                date = f"{figure.kind} {document.get('date', '(no date)')}"
                 date += " (fewer points)" if document["quick"] else ""
-                self.simulated[figure.name] = (figure, date, claims_of(figure, document))
+                self.figures[figure.name] = (figure, date, claims_of(figure, document))
 
     @staticmethod
     def _read(path: Path):
@@ -78,13 +78,12 @@ class Evidence:
     def one(self, item: str) -> str:
         """One kind of evidence as text; raises PapersError for what does not exist."""
         kind, _, name = item.partition(":")
-        if kind == "simulated":
-            if name not in self.simulated:
-                return "simulated: no result yet"
-            _, date, rows = self.simulated[name]
+        if name in self.figures:
+            figure, date, rows = self.figures[name]
             agree = sum(row.holds for row in rows)
-            page = f"[{short(name)}](figures/simulated/{name}.md)"
-            return f"simulated {date}: {page}, {agree} of {len(rows)} claims agree"
+            return f"{date}: {page_of(figure)}, {agree} of {len(rows)} claims agree"
+        if kind == "simulated":
+            return "simulated: no result yet"
         if kind == "measured":
             document = self._read(self.folder / f"{name}.json")
             if document is None:
@@ -118,6 +117,10 @@ def short(name: str) -> str:
     return f"{text}, {more}" if more else text
 
 
+def page_of(figure: Figure) -> str:
+    return f"[{short(figure.name)}](figures/{figure.kind}/{figure.name}.md)"
+
+
 def link(root: Path, path: str) -> str:
     """A link from docs/ to a file, which has to exist."""
     for place in (path, f"include/syncopate/{path}"):
@@ -136,15 +139,15 @@ def claim_row(root: Path, evidence: Evidence, claim: dict) -> str:
 
 
 def figure_rows(evidence: Evidence, paper: dict) -> list[str]:
-    """What the simulated machine says of the statements of this paper's figures."""
+    """What we get for the statements of this paper's figures."""
     prefix, lines = paper["scripts"] + "_", []
-    for name, (figure, date, rows) in evidence.simulated.items():
+    for name, (figure, date, rows) in evidence.figures.items():
         if not name.startswith(prefix):
             continue
-        page = f"[{short(name)}](figures/simulated/{name}.md)"
+        page = page_of(figure)
         script = f"[{figure.name}.py](../bench/figures/{figure.name}.py)"
         lines += [
-            f"| {row.paper} | {page} | {script} | simulated {date}: {row.ours}"
+            f"| {row.paper} | {page} | {script} | {date}: {row.ours}"
             f" | {'yes' if row.holds else '**no**'} |"
             for row in rows
         ]
@@ -163,7 +166,7 @@ def section(root: Path, evidence: Evidence, number: int, paper: dict) -> list[st
         lines += ["", "What its figures state, and what we get:", ""]
         lines += ["| the paper says | figure | here | we get | agrees |", "|---|---|---|---|---|"]
         lines += rows
-    ours = (name for name in evidence.simulated if name.startswith(paper["scripts"] + "_"))
+    ours = (name for name in evidence.figures if name.startswith(paper["scripts"] + "_"))
     there = {place(name)[0] for name in ours}
     missing = [f"{key} ({what})" for key, what in paper["figures"].items() if key not in there]
     if missing:

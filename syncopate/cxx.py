@@ -101,7 +101,8 @@ class Steps:
         self.line = compilerline.parse(words)
         self._refuse_impossible()
         name = os.path.basename(os.path.realpath(self.compiler[-1]))
-        self.before, self.after = instrumented.compile_flags("clang" in name, self.line.compile)
+        is_clang = "clang" in name
+        self.before, self.after = instrumented.compile_flags(machine, is_clang, self.line.compile)
 
     def _refuse_impossible(self) -> None:
         line = self.line

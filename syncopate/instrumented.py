@@ -42,7 +42,7 @@ def include_folders() -> list[str]:
     raise Failure(f"the headers for modeled machines are not in {looked}; reinstall", FAILED)
 
 
-def compile_flags(is_clang: bool, given: list[str]) -> tuple[list[str], list[str]]:
+def compile_flags(machine: str, is_clang: bool, given: list[str]) -> tuple[list[str], list[str]]:
     """The options to put before and behind the user's `given` ones.
 
     Those of cmake/SyncopateMachines.cmake, where each has its reason.
@@ -51,6 +51,8 @@ def compile_flags(is_clang: bool, given: list[str]) -> tuple[list[str], list[str
     before = [word for folder in folders for word in ("-I", folder)]
     before += ["-include", os.path.join(folders[0], _BUILTINS)]
     before += ["-D_GLIBCXX_EXTERN_TEMPLATE=0", "-fno-pie"]
+    if machine == "emulated":
+        before.append("-fno-plt")  # nearly every access is a call
     if not any(word.startswith("-g") for word in given):
         before.append("-g")
     if not any(word.endswith("omit-frame-pointer") for word in given):

@@ -4,7 +4,13 @@ from syncopate import locktable, paths
 from syncopate.errors import BAD_USE, Failure, near
 from syncopate.options import FLAG, VALUE
 
-OPTIONS = {"--omp": FLAG, "--omp-barrier": VALUE, "--omp-lock": VALUE, "--wait": VALUE}
+OPTIONS = {
+    "--omp": FLAG,
+    "--omp-barrier": VALUE,
+    "--omp-lock": VALUE,
+    "--omp-patch": FLAG,
+    "--wait": VALUE,
+}
 
 HELP = """\
       --omp               take over the OpenMP runtime (libgomp, libomp) as well, with the defaults
@@ -13,6 +19,8 @@ HELP = """\
                           dissemination, futex, poll_then_futex; runtime: its own
       --omp-lock NAME[:WAIT]
                           which lock stands behind its locks and critical sections; runtime: its own
+      --omp-patch         also take over the waits inside libgomp (start and end of regions), by
+                          changing its code in memory; where that is not known, it stays as it is
       --wait NAME         how both wait where they leave a choice: adaptive, spin, yield, park,
                           spin_then_park
 """
@@ -45,6 +53,8 @@ def choose(environ: dict[str, str], options: dict) -> None:
             locktable.check_choice(lock)
             _check_agreement("--omp-lock", lock, wait)
         environ["SYNCOPATE_OMP_LOCK"] = lock
+    if "--omp-patch" in options:
+        environ["SYNCOPATE_OMP_PATCH"] = "1"
     add_library(environ)
 
 

@@ -44,6 +44,19 @@ def without(path: str, environ: dict[str, str]) -> dict[str, str]:
     return rest | ({"LD_PRELOAD": ":".join(others)} if any(others) else {})
 
 
+def guard(environ: dict[str, str], options: dict[str, str]) -> None:
+    """Puts into an environment what `run`'s options say of the guard (shims/pthread/guard.h)."""
+    wanted = ["epochs", "misuse"] if {"--guard", "--guard-log"} & options.keys() else []
+    if "--preempted-holders" in options:
+        wanted.append("slices")
+    if not wanted:
+        return
+    already = [word for word in environ.get("SYNCOPATE_GUARD", "").split(",") if word]
+    environ["SYNCOPATE_GUARD"] = ",".join(dict.fromkeys([*wanted, *already]))
+    if "--guard-log" in options:
+        environ["SYNCOPATE_GUARD_LOG"] = os.path.abspath(options["--guard-log"])
+
+
 ELIDE_MODES = ("auto", "always", "off")
 ELIDE_POLICIES = ("auto", "standard", "htm_1", "htm_10", "htm_10_fb_aahtm")  # elide/retry_policy.h
 

@@ -8,7 +8,7 @@ from syncopate.errors import BAD_USE, NOT_EXECUTABLE, Failure
 from syncopate.options import FLAG, VALUE, read_options
 
 HELP = """\
-usage: syncopate run [--lock NAME[:WAIT]] [--elide MODE] [--policy FILE] [--omp]
+usage: syncopate run [--lock NAME[:WAIT]] [--elide MODE] [--policy FILE] [--guard] [--omp]
                      [--tm ALGORITHM] [--verbose] [--force] [--] PROGRAM [ARG...]
 
 Runs PROGRAM unmodified with the chosen lock behind every pthread mutex, condition variable,
@@ -23,6 +23,11 @@ are its own.
                           (default: $SYNCOPATE_ELIDE, else auto)
       --policy FILE       what single locks are to be, and all others (docs/tune.md); what other
                           options say goes first
+      --guard             give locks their default back where their choice does not pay, and report
+                          wrong uses of locks: in lines on standard error (docs/guard.md)
+      --guard-log FILE    the same, with the lines appended to FILE
+      --preempted-holders keep holders of locks running where the kernel can; elsewhere waiters do
+                          not spin for holders that do not run (docs/preemption.md)
 """
 HELP_REST = """\
       --tm ALGORITHM      for programs compiled with -fgnu-tm: our libitm.so.1 in place of GCC's,
@@ -38,6 +43,9 @@ OPTIONS = {
     "--lock": VALUE,
     "--elide": VALUE,
     "--policy": VALUE,
+    "--guard": FLAG,
+    "--guard-log": VALUE,
+    "--preempted-holders": FLAG,
     **openmp.OPTIONS,
     "--tm": VALUE,
     "--verbose": FLAG,
@@ -73,6 +81,7 @@ def main(arguments: list[str]) -> int:
         preload.choose_elision(environ, elide)
     if chosen:
         policy.apply(chosen, environ, program.find_program(command[0]))
+    preload.guard(environ, options)
     if openmp.wanted(options):
         openmp.choose(environ, options)
     if "--tm" in options:

@@ -22,6 +22,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "libgomp_lock.h"
 #include "options.h"
 #include "random_numbers.h"
 
@@ -43,27 +44,31 @@ inline void compute(std::uint64_t nanoseconds) {
   while (static_cast<std::int64_t>(machine::ticks() - until) < 0) machine::relax();
 }
 
-// A lock by its name in locks/all.h, or `pthread`: the platform's own mutex.
+// A lock by its name in locks/all.h; `pthread`: the platform's own mutex; `libgomp`: its model.
 class named_lock {
  public:
-  explicit named_lock(const std::string& name) {
-    if (name != "pthread") ours_.emplace(name);
+  explicit named_lock(const std::string& name) : is_libgomp_(name == "libgomp") {
+    if (name != "pthread" && !is_libgomp_) ours_.emplace(name);
   }
   void lock() {
     if (ours_) ours_->lock();
+    else if (is_libgomp_) libgomp_.lock();
     else theirs_.lock();
   }
   void unlock() {
     if (ours_) ours_->unlock();
+    else if (is_libgomp_) libgomp_.unlock();
     else theirs_.unlock();
   }
   [[nodiscard]] static bool is_name(const std::string& name) {
-    return name == "pthread" || syncopate::any_lock::is_name(name);
+    return name == "pthread" || name == "libgomp" || syncopate::any_lock::is_name(name);
   }
 
  private:
   std::optional<syncopate::any_lock> ours_;
-  std::mutex theirs_;
+  alignas(128) const bool is_libgomp_;  // read at each use
+  alignas(128) std::mutex theirs_;
+  alignas(128) libgomp_lock libgomp_;
 };
 
 // The same, where the option names none: ends the program with one line.

@@ -1,7 +1,8 @@
 // lock_pingpong.cpp -- lock and unlock as often as one can, with the same work inside and outside.
 //
 // Source: Akkan, Lang & Ionkov, LA-UR-13-26575, section IV-A, figure 1: "equal amount of work
-// inside and outside of a critical section". The paper does not say how much.
+// inside and outside of a critical section". The paper does not say how much. With no work outside
+// it is LOCK/UNLOCK of the EPCC syncbench, figure 2.
 #include "common.h"
 
 namespace {
@@ -17,10 +18,12 @@ int main(int argc, char** argv) {
                   {{"lock", "auto", "a lock of `syncopate list`, or pthread"},
                    threads_option,
                    {"pairs", "1000", "lock/unlock pairs of each thread"},
-                   {"work", "100", "nanoseconds of work inside, and again outside"},
+                   {"work", "100", "nanoseconds of work inside"},
+                   {"outside", "same", "nanoseconds of work outside; same: as inside"},
                    pin_option,
                    seed_option});
   const std::uint64_t pairs = o.number("pairs"), work = o.number("work");
+  const std::uint64_t outside = o.text("outside") == "same" ? work : o.number("outside");
   const auto lock = make_lock(o);
   shared_data data;
   const outcome result = run_threads(o, [&](std::uint32_t) {
@@ -29,7 +32,7 @@ int main(int argc, char** argv) {
       ++data.count;
       compute(work);
       lock->unlock();
-      compute(work);
+      compute(outside);
     }
     return pairs;
   });

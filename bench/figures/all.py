@@ -10,14 +10,14 @@ from sweep import Refusal, Setting
 
 
 def figures() -> list[Figure]:
-    """What the folder's *_figN.py declare."""
+    """What the folder's *_figN.py declare, simulated and measured."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("*_fig[0-9]*.py"))
     return [importlib.import_module(name).FIGURE for name in names]
 
 
 def make_all() -> int:
     options = arguments("Every figure of the papers, on simulated machines.").parse_args()
-    todo = figures()
+    todo = [figure for figure in figures() if options.redraw or not figure.measure]
     need_matplotlib()
     if not options.redraw:
         # Everything is looked for before the first sweep, which may take minutes.

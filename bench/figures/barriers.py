@@ -1,6 +1,7 @@
 """What figures 5 and 6 of the monitor-mwait paper share: barriers, 8 to 64 cores."""
 
 from common import Claim, Figure, Point, Results, times
+from monitor_mwait import ON_XEON, PAPER, Cores
 
 STOCK = {"GNU OpenMP-like (1000 polls, futex)": "poll_then_futex", "pthread-like (futex)": "futex"}
 OURS = {"two-level, monitor": "two_level:monitor"}
@@ -11,14 +12,14 @@ OTHER = {
 }
 
 
-def points_with(work: int, rounds: int):
+def points_with(work: int, rounds: int, cores: Cores):
     def points(quick: bool) -> list[Point]:
-        cores = (8, 16, 64) if quick else (4, 8, 16, 24, 32, 48, 64)
         options = {"rounds": rounds // 4 if quick else rounds, "work": work, "pin": "compact"}
         return [
             Point("", name, n, "barrier_rounds", {"barrier": barrier, "threads": n} | options)
             for name, barrier in (STOCK | OURS | OTHER).items()
-            for n in cores
+            for n in cores.used(quick)
+            if n >= 4
         ]
 
     return points
@@ -101,15 +102,16 @@ WHY_POLLING = (
 )
 
 
-def figure(number: int, work: int, rounds: int) -> Figure:
+def barrier_figure(number: int, work: int, rounds: int, cores: Cores) -> Figure:
     return Figure(
-        name=f"monitor_mwait_fig{number}",
-        title=f"Barriers after {work / 1000:g} us of work (monitor-mwait, figure {number})",
-        paper=f"H. Akkan, M. Lang, L. Ionkov, LA-UR-13-26575, figure {number}",
-        machine="opteron-6272",
+        name=f"monitor_mwait_fig{number}{cores.suffix}",
+        title=f"Barriers after {work / 1000:g} us of work"
+        f" (monitor-mwait, figure {number}{cores.title})",
+        paper=f"{PAPER}, figure {number}",
+        machine=cores.machine,
         x_label="cores",
         y_label="microseconds per round",
-        points=points_with(work, rounds),
+        points=points_with(work, rounds, cores),
         value=microseconds,
         more={
             "overhead, microseconds per round": overhead,
@@ -117,5 +119,5 @@ def figure(number: int, work: int, rounds: int) -> Figure:
         },
         claims=claims_with(short=work < 10_000),
         notes="The paper times 100,000 rounds; rounds are all alike here, so fewer are simulated."
-        " Each thread is pinned to a core of its own.",
+        " Each thread is pinned to a core of its own." + (ON_XEON if cores.suffix else ""),
     )

@@ -1,5 +1,5 @@
-"""What the figures' scripts share: a figure, its results, and docs/figures/simulated/NAME.{json,
-svg,md} of them.
+"""What the figures' scripts share: a figure, its results, and docs/figures/KIND/NAME.{json,svg,md}
+of them, where KIND is simulated or measured.
 
 A script declares a Figure and calls main(). One point's failure is reported in its place and makes
 the exit status 1; nothing is made up for it.
@@ -16,7 +16,9 @@ from pathlib import Path
 
 from sweep import CHECKPOINTS, ROOT, Checkpoint, Many, Point, Refusal, Setting, sweep
 
-PLACE = ROOT / "docs" / "figures" / "simulated"
+from syncopate.bench.provenance import provenance
+
+PLACES = ROOT / "docs" / "figures"
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,11 @@ class Figure:
 
     points: quick -> the sweep. value: a result -> what the y axis shows. claims: Results -> rows.
     more: further plots of the same sweep, y label -> value. prepare: adds to the results what one
-    run alone cannot tell.
+    run alone cannot tell. error: half the length of a value's error bar. tables: Results -> lines
+    for the end of the page.
+
+    A figure with `measure` is not simulated: that runs its points on this machine, keeping finished
+    ones in the checkpoint, and returns the results.
     """
 
     name: str
@@ -57,6 +63,17 @@ class Figure:
     more: dict = field(default_factory=dict)
     notes: str = ""
     prepare: Callable[[list[dict]], None] = lambda runs: None
+    measure: Callable[["Figure", argparse.Namespace, Checkpoint], list[dict]] | None = None
+    error: Callable[[dict], float] | None = None
+    tables: Callable[["Results"], list[str]] = lambda results: []
+
+    @property
+    def kind(self) -> str:
+        return "measured" if self.measure else "simulated"
+
+    @property
+    def where(self) -> str:
+        return f"on {self.machine}" if self.measure else f"on `machines/{self.machine}.toml`"
 
 
 class Results:
@@ -98,7 +115,7 @@ def markdown(figure: Figure, results: Results, command: str) -> str:
     lines = [
         f"# {figure.title}",
         "",
-        f"{figure.paper}. *Simulated* on `machines/{figure.machine}.toml`, by `{command}`.",
+        f"{figure.paper}. *{figure.kind.capitalize()}* {figure.where}, by `{command}`.",
         "The paper's figures are pictures: what it says is quoted from its text.",
         "",
         *([figure.notes, ""] if figure.notes else []),
@@ -119,6 +136,7 @@ def markdown(figure: Figure, results: Results, command: str) -> str:
                 found = [results.value(panel, series, x, value) for x in xs]
                 cells = ["-" if v is None else f"{v:.4g}" for v in found]
                 lines.append(f"| {series} | " + " | ".join(cells) + " |")
+    lines += figure.tables(results)
     errors = [r for r in results.runs if "error" in r]
     if errors:
         lines += ["", "Runs without a result:", ""]
@@ -156,7 +174,11 @@ def plot(figure: Figure, results: Results, path: Path) -> None:
             for index, series in enumerate(results.series(panel)):
                 line = results.line(panel, series, value)
                 style = {"marker": "osv^D*xP+<>"[index % 11], "markersize": 4, "linewidth": 1.2}
-                axis.plot([x for x, _ in line], [y for _, y in line], label=series, **style)
+                xs, ys = [x for x, _ in line], [y for _, y in line]
+                axis.plot(xs, ys, label=series, **style)
+                if figure.error and value is figure.value:
+                    bars = [results.value(panel, series, x, figure.error) for x in xs]
+                    axis.errorbar(xs, ys, bars, fmt="none", ecolor="gray", elinewidth=0.6)
             axis.set_title(panel, fontsize=10)
             axis.set_xlabel(figure.x_label)
             axis.set_ylabel(label if column == 0 else "")
@@ -164,7 +186,7 @@ def plot(figure: Figure, results: Results, path: Path) -> None:
             axis.grid(alpha=0.3)
     handles, labels = axes[0][0].get_legend_handles_labels()
     page.legend(handles, labels, loc="lower center", ncol=min(len(labels), 5), fontsize=8)
-    page.suptitle(f"{figure.title}\nsimulated: {figure.machine}", fontsize=11)
+    page.suptitle(f"{figure.title}\n{figure.kind}: {figure.machine}", fontsize=11)
     page.tight_layout(rect=(0, 0.04 + 0.03 * (len(labels) // 5), 1, 1))
     page.savefig(path, metadata={"Date": None})
 
@@ -211,33 +233,56 @@ def claims_of(figure: Figure, document: dict) -> list[Claim]:
     return figure.claims(Results(figure, runs))
 
 
+def simulate(figure: Figure, options: argparse.Namespace, many: Many | None) -> list[dict]:
+    """The results of the sweep on the machine that options or figure name."""
+    setting = Setting(figure.machine, options.programs, options.limit)
+    points = figure.points(options.quick)
+    setting.check(points)
+    return sweep(
+        points, setting, Checkpoint(options.checkpoints / f"{figure.name}.jsonl"), many=many
+    )
+
+
+def measure(figure: Figure, options: argparse.Namespace) -> list[dict]:
+    """The results on this machine. A sweep that was stopped goes on; a finished one begins anew."""
+    kept = Checkpoint(options.checkpoints / f"{figure.name}.jsonl")
+    runs = figure.measure(figure, options, kept)
+    kept.path.unlink(missing_ok=True)
+    return runs
+
+
 def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None = None) -> int:
     """Runs the sweep and writes the three files. Returns 1 when a point has no result."""
     need_matplotlib()
-    data = options.out / f"{figure.name}.json"
+    folder = options.out or PLACES / figure.kind
+    data = folder / f"{figure.name}.json"
     if options.redraw:
         document = json.loads(data.read_text(encoding="utf-8"))
     else:
-        machine = options.machine or figure.machine
-        setting = Setting(machine, options.programs, options.limit)
-        points = figure.points(options.quick)
-        setting.check(points)
-        kept = Checkpoint(options.checkpoints / f"{figure.name}.jsonl")
-        runs = sweep(points, setting, kept, many=many)
+        if figure.measure:
+            figure.machine = this_machine()
+        else:
+            figure.machine = options.machine or figure.machine
+        runs = measure(figure, options) if figure.measure else simulate(figure, options, many)
         if all("error" in run for run in runs):
             raise Refusal(f"{figure.name}: no run succeeded; nothing is written")
         document = {
             "figure": figure.name,
-            "kind": "simulated",
-            "machine": machine,
+            "kind": figure.kind,
+            "machine": figure.machine,
             "quick": options.quick,
             "date": datetime.date.today().isoformat(),
             "runs": runs,
         }
-        options.out.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         data.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    print(draw(figure, document, options.out), file=sys.stderr)
+    print(draw(figure, document, folder), file=sys.stderr)
     return 1 if any("error" in run for run in document["runs"]) else 0
+
+
+def this_machine() -> str:
+    known = provenance()
+    return f"{known['processor']} ({known['processors']} processors), commit {known['commit']}"
 
 
 def arguments(description: str) -> argparse.ArgumentParser:
@@ -247,7 +292,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--programs", type=Path, default=ROOT / "build/release/workloads", help="NAME.simulated"
     )
-    parser.add_argument("--out", type=Path, default=PLACE, help="default: docs/figures/simulated")
+    parser.add_argument("--out", type=Path, help="default: docs/figures/simulated, or measured")
     parser.add_argument(
         "--checkpoints", type=Path, default=CHECKPOINTS, help="finished points; build/figures"
     )
@@ -269,5 +314,6 @@ def guarded(action: Callable[[], int], name: str) -> int:
 
 
 def main(figure: Figure) -> int:
-    options = arguments(f"{figure.title}, on a simulated machine.").parse_args()
+    where = "on this machine" if figure.measure else "on a simulated machine"
+    options = arguments(f"{figure.title}, {where}.").parse_args()
     return guarded(lambda: make_figure(figure, options), figure.name)

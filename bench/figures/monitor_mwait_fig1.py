@@ -4,31 +4,33 @@
 import sys
 
 from common import Claim, Figure, Point, Results, main, times
+from monitor_mwait import (
+    LIBGOMP,
+    MONITOR,
+    ON_XEON,
+    OPTERON,
+    PAPER,
+    PLAIN,
+    Cores,
+    microjoules,
+    nanoseconds,
+)
 
-STANDARD = {"pthread-like": "futex", "OpenMP-like": "tatas:spin_then_park", "ticket": "ticket:spin"}
-MONITOR = {"MCS, monitor": "mcs:monitor", "1spinner, monitor": "one_spinner:monitor"}
-PLAIN = {"MCS, polling": "mcs:spin", "1spinner, polling": "one_spinner:spin"}
+STANDARD = {"pthread-like": "futex", LIBGOMP: "libgomp", "ticket": "ticket:spin"}
 WORK = 100  # nanoseconds inside and outside; the paper does not say
 
 
-def points(quick: bool) -> list[Point]:
-    cores = (1, 4, 16, 64) if quick else (1, 2, 4, 8, 16, 24, 32, 48, 64)
-    pairs = 300 if quick else 2000
-    return [
-        Point("", name, n, "lock_pingpong",
-              {"lock": lock, "threads": n, "pairs": pairs, "work": WORK, "pin": "compact"})
-        for name, lock in (STANDARD | MONITOR | PLAIN).items()
-        for n in cores
-    ]  # fmt: skip
+def points_on(cores: Cores):
+    def points(quick: bool) -> list[Point]:
+        pairs = 300 if quick else 2000
+        return [
+            Point("", name, n, "lock_pingpong",
+                  {"lock": lock, "threads": n, "pairs": pairs, "work": WORK, "pin": "compact"})
+            for name, lock in (STANDARD | MONITOR | PLAIN).items()
+            for n in cores.used(quick)
+        ]  # fmt: skip
 
-
-def nanoseconds(run: dict) -> float:
-    """Per pair, all threads together: what one passing of the lock costs."""
-    return run["seconds"] / run["operations"] * 1e9
-
-
-def microjoules(run: dict) -> float:
-    return run["watts"] * run["seconds"] / run["operations"] * 1e6
+    return points
 
 
 def claims(results: Results) -> list[Claim]:
@@ -66,20 +68,26 @@ NOTES = {
     " estimates",
 }
 
-FIGURE = Figure(
-    name="monitor_mwait_fig1",
-    title="Lock and unlock: time and energy (monitor-mwait, figure 1)",
-    paper="H. Akkan, M. Lang, L. Ionkov, LA-UR-13-26575, figure 1",
-    machine="opteron-6272",
-    x_label="cores",
-    y_label="ns per lock/unlock pair",
-    points=points,
-    value=nanoseconds,
-    more={"microjoules per pair, whole machine": microjoules},
-    claims=claims,
-    notes=f"Each thread is pinned to a core of its own; {WORK} ns of work inside the lock and as"
-    " much outside. OpenMP-like: polls with back-off, then sleeps, as libgomp's lock does.",
-)
+
+def figure(cores: Cores) -> Figure:
+    return Figure(
+        name=f"monitor_mwait_fig1{cores.suffix}",
+        title=f"Lock and unlock: time and energy (monitor-mwait, figure 1{cores.title})",
+        paper=f"{PAPER}, figure 1",
+        machine=cores.machine,
+        x_label="cores",
+        y_label="ns per lock/unlock pair",
+        points=points_on(cores),
+        value=nanoseconds,
+        more={"microjoules per pair, whole machine": microjoules},
+        claims=claims,
+        notes=f"Each thread is pinned to a core of its own; {WORK} ns of work inside the lock and"
+        " as much outside. OpenMP: a model of libgomp's mutex (workloads/libgomp_lock.h)."
+        + (ON_XEON if cores.suffix else ""),
+    )
+
+
+FIGURE = figure(OPTERON)
 
 if __name__ == "__main__":
     sys.exit(main(FIGURE))

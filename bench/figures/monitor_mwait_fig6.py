@@ -3,10 +3,16 @@
 
 import sys
 
-from barriers import figure
-from common import main
+from barriers import barrier_figure
+from common import Figure, main
+from monitor_mwait import OPTERON, Cores
 
-FIGURE = figure(6, work=250_000, rounds=40)
+
+def figure(cores: Cores) -> Figure:
+    return barrier_figure(6, work=250_000, rounds=40, cores=cores)
+
+
+FIGURE = figure(OPTERON)
 
 if __name__ == "__main__":
     sys.exit(main(FIGURE))

@@ -20,7 +20,7 @@ namespace {
 // Enters the block among those to be freed on roll-back.
 void* note(void* at, std::size_t size, free_function release) noexcept {
   transaction* const tx = current;
-  if (at == nullptr || tx == nullptr || tx->depth == 0 || tx->how == mode::alone) return at;
+  if (at == nullptr || tx->depth == 0 || tx->how == mode::alone) return at;
   if (!tx->allocated.add(at, size, release)) {
     release(at);
     restart(tx, cause::memory);
@@ -35,7 +35,7 @@ void* note(void* at, std::size_t size, free_function release) noexcept {
 void free_later(void* at, free_function release) noexcept {
   transaction* const tx = current;
   if (at == nullptr) return;
-  if (tx == nullptr || tx->depth == 0 || tx->how == mode::alone) return release(at);
+  if (tx->depth == 0 || tx->how == mode::alone) return release(at);
   if (!tx->freed.add(at, 0, release)) restart(tx, cause::memory);
 }
 

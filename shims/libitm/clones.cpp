@@ -146,7 +146,7 @@ SYNCOPATE_ITM void _ITM_deregisterTMCloneTable(void* table) {
   const bool many = old_tables > many_tables;
   pthread_mutex_unlock(&guard);
   transaction* const tx = current;
-  if (!many || tx == nullptr || tx->depth != 0) return;
+  if (!many || tx == &nobody || tx->depth != 0) return;
   now.acquire(tx);
   pthread_mutex_lock(&guard);
   free_older();

@@ -18,7 +18,7 @@ extern "C" {
 
 SYNCOPATE_ITM void* _ITM_cxa_allocate_exception(std::size_t size) {
   transaction* const tx = current;
-  const bool inside = tx != nullptr && tx->depth != 0;
+  const bool inside = tx->depth != 0;
   if (inside) note_exceptions(tx->eh);
   void* const exception = __cxa_allocate_exception(size);
   if (inside) tx->eh.unthrown = exception;
@@ -26,18 +26,18 @@ SYNCOPATE_ITM void* _ITM_cxa_allocate_exception(std::size_t size) {
 }
 
 SYNCOPATE_ITM void _ITM_cxa_free_exception(void* exception) {
-  if (transaction* const tx = current; tx != nullptr && tx->eh.unthrown == exception)
+  if (transaction* const tx = current; tx->eh.unthrown == exception)
     tx->eh.unthrown = nullptr;
   __cxa_free_exception(exception);
 }
 
 SYNCOPATE_ITM void _ITM_cxa_throw(void* exception, void* type, void (*destroy)(void*)) {
-  if (current != nullptr) current->eh.unthrown = nullptr;
+  if (current->depth != 0) current->eh.unthrown = nullptr;
   __cxa_throw(exception, type, destroy);
 }
 
 SYNCOPATE_ITM void* _ITM_cxa_begin_catch(void* exception) {
-  if (transaction* const tx = current; tx != nullptr && tx->depth != 0) {
+  if (transaction* const tx = current; tx->depth != 0) {
     note_exceptions(tx->eh);
     ++tx->eh.caught;
   }
@@ -45,6 +45,6 @@ SYNCOPATE_ITM void* _ITM_cxa_begin_catch(void* exception) {
 }
 
 SYNCOPATE_ITM void _ITM_cxa_end_catch() {
-  if (transaction* const tx = current; tx != nullptr && tx->eh.caught != 0) --tx->eh.caught;
+  if (transaction* const tx = current; tx->eh.caught != 0) --tx->eh.caught;
   __cxa_end_catch();
 }

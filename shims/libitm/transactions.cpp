@@ -51,13 +51,13 @@ SYNCOPATE_ITM void _ITM_changeTransactionMode(int /*serial irrevocable, the only
 
 SYNCOPATE_ITM u32 _ITM_inTransaction() {
   const transaction* const tx = current;
-  if (tx == nullptr || tx->depth == 0) return outside;
+  if (tx->depth == 0) return outside;
   return tx->how == mode::alone ? in_irrevocable : in_retryable;
 }
 
 SYNCOPATE_ITM u64 _ITM_getTransactionId() {
   transaction* const tx = current;
-  return tx == nullptr || tx->depth == 0 ? no_transaction : identity(tx);
+  return tx->depth == 0 ? no_transaction : identity(tx);
 }
 
 SYNCOPATE_ITM int _ITM_versionCompatible(int version) {

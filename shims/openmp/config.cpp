@@ -111,6 +111,7 @@ bool read_environment() noexcept {
   const char* const on = variable("SYNCOPATE");
   if ((on != nullptr && std::strcmp(on, "off") == 0) || ::getauxval(AT_SECURE) != 0) return false;
   config.verbose = is_set("SYNCOPATE_VERBOSE");
+  config.patch = is_set("SYNCOPATE_OMP_PATCH");
   const char* const wait = variable("SYNCOPATE_WAIT");
   if (wait != nullptr && !find_wait("SYNCOPATE_WAIT", wait, wait, config.wait)) return false;
   return read_barrier(wait) && read_lock(wait);

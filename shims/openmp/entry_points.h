@@ -88,6 +88,12 @@ using kmpc_copy = void (*)(void*, void*);
   X(void, __kmpc_omp_taskwait_deps_51,                                                            \
     (void*, std::int32_t, std::int32_t, void*, std::int32_t, void*, std::int32_t))                \
   X(std::int32_t, __kmpc_cancel, (void*, std::int32_t, std::int32_t))                             \
+  X(std::int32_t, __kmpc_reduce,                                                                  \
+    (void*, std::int32_t, std::int32_t, std::size_t, void*, kmpc_copy, void*))                    \
+  X(std::int32_t, __kmpc_reduce_nowait,                                                           \
+    (void*, std::int32_t, std::int32_t, std::size_t, void*, kmpc_copy, void*))                    \
+  X(void, __kmpc_end_reduce, (void*, std::int32_t, void*))                                        \
+  X(void, __kmpc_end_reduce_nowait, (void*, std::int32_t, void*))                                 \
   X(void, __kmpc_init_lock, (void*, std::int32_t, void**))                                        \
   X(void, __kmpc_init_lock_with_hint, (void*, std::int32_t, void**, std::uintptr_t))              \
   X(void, __kmpc_destroy_lock, (void*, std::int32_t, void**))                                     \

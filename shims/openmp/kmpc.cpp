@@ -1,4 +1,5 @@
-// kmpc.cpp -- L4: LLVM's libomp: teams, barriers, copyprivate, critical sections, tasks.
+// kmpc.cpp -- L4: LLVM's libomp: teams, barriers, copyprivate, critical sections, tasks. Reductions:
+// kmpc_reduce.cpp.
 
 #include <syncopate/machine.h>
 
@@ -8,28 +9,17 @@
 
 #include "openmp/config.h"
 #include "openmp/export.h"
+#include "openmp/kmpc.h"
 #include "openmp/locks.h"
 #include "openmp/team.h"
 
 using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): this file is the ABI
+using namespace syncopate::openmp::kmpc;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
 // What the caller's num_threads clause said, for the next region.
 thread_local constinit unsigned pushed_threads [[gnu::tls_model("initial-exec")]] = 0;
-
-frame* frame_for(const module& caller) {
-  return caller.kmpc.ours && config.barrier != nullptr ? live_frame(caller.kmpc.to) : nullptr;
-}
-
-void barrier(frame& f, const runtime& r, void* location, std::int32_t thread, const void* caller) {
-  if (!pass_barrier(f, caller)) return;
-  f.in_runtime = true;
-  r.real.__kmpc_barrier(location, thread);
-  f.in_runtime = false;
-}
-
-bool locks_are_ours(const module& caller) { return caller.kmpc.ours && config.lock != nullptr; }
 
 const entry_points& observed(const module& m) {
   if (m.kmpc.ours) mark_phase();

@@ -9,6 +9,7 @@
 #include <link.h>
 
 #include "openmp/config.h"
+#include "openmp/futex_patch.h"
 #include "openmp/known.h"
 #include "openmp/nest_lock.h"
 
@@ -50,6 +51,20 @@ place place_of(const void* code) noexcept {
   return found;
 }
 
+// Takes over the waits inside a runtime, where that was asked for and can be done; else one line.
+// Returns what the line about the runtime says of it.
+const char* take_over_futexes(const runtime& r) noexcept {
+  if (!config.patch) return "";
+  const char* const refused = r.kind == family::gnu
+                                  ? patch_futexes(r.base)
+                                  : "it is libomp, of which only libgomp's code is known";
+  if (refused == nullptr) return ", regions taken over";
+  const char* parts[] = {"syncopate: the start and end of regions stay with ", r.file, ": ",
+                         refused, nullptr};
+  say(parts);
+  return "";
+}
+
 runtime* make_runtime(const void* base, const char* file) noexcept {
   void* const handle = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD);  // kept: it stays loaded
   auto* const made = new runtime;
@@ -78,7 +93,10 @@ runtime* make_runtime(const void* base, const char* file) noexcept {
                            "); it runs as it is",
                            nullptr};
     say(parts);
-  } else if (config.verbose) {
+    return made;
+  }
+  const char* const regions = take_over_futexes(*made);
+  if (config.verbose) {
     const char* parts[] = {"syncopate: OpenMP of ",
                            file,
                            made->kind == family::gnu ? " (libgomp)" : " (libomp)",
@@ -86,6 +104,7 @@ runtime* make_runtime(const void* base, const char* file) noexcept {
                            config.barrier != nullptr ? config.barrier->name : "runtime",
                            ", lock ",
                            config.lock != nullptr ? config.lock->name : "runtime",
+                           regions,
                            nullptr};
     say(parts);
   }

@@ -53,8 +53,13 @@ struct alignas(128) team {
 
   alignas(64) std::atomic<std::uint16_t> processor[watched]{};  // plus 1; where each last arrived
 
+  alignas(128) std::uint64_t reducing[8]{};  // the lock of reductions (kmpc_reduce.cpp)
+
   alignas(128) unsigned char barrier[room];
 };
+
+// How the reduction that a thread is in is done (kmpc_reduce.cpp).
+enum class reduction : std::uint8_t { by_runtime, locked, atomic };
 
 // Where a thread is. Lives on its stack.
 struct frame {
@@ -65,6 +70,7 @@ struct frame {
   std::uint32_t phase = 0;  // barriers passed
   int level = 0;
   bool in_runtime = false;  // inside the runtime's own barrier
+  reduction reducing = reduction::by_runtime;
 };
 
 extern thread_local constinit frame* current [[gnu::tls_model("initial-exec")]];

@@ -18,6 +18,8 @@
 #include "pthread/config.h"
 #include "pthread/elision.h"
 #include "pthread/export.h"
+#include "pthread/guard.h"
+#include "pthread/misuse.h"
 #include "pthread/mutex.h"
 #include "pthread/mutex_object.h"
 #include "pthread/real.h"
@@ -61,6 +63,7 @@ struct wait_in_progress {
   condition_object& condition;
   pthread_mutex_t* mutex;
   condition_variable::waiter element;
+  watched_wait watch;  // for signals that are lost (misuse.h)
 };
 
 // A robust mutex may have become inconsistent meanwhile, and POSIX lets the wait say so.
@@ -79,11 +82,12 @@ void canceled(void* argument) {
 // Each futex call is a cancellation point: the thread may be canceled asynchronously just there.
 int sleep(wait_in_progress& w, const machine::deadline* until) {
   while (!w.element.is_signaled()) {
+    const machine::deadline* const limit = guards.misuse ? w.watch.limit(until) : until;
     int type;
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-    const auto woken = w.element.sleep(until);
+    const auto woken = w.element.sleep(limit);
     pthread_setcanceltype(type, nullptr);
-    if (woken == machine::park_result::timed_out)
+    if (woken == machine::park_result::timed_out && !(guards.misuse && w.watch.passed_limit()))
       return w.condition.ours.withdraw(w.element) ? ETIMEDOUT : 0;
   }
   return 0;
@@ -102,13 +106,14 @@ void wake_later(const void* address) noexcept {
 
 int wait(pthread_cond_t* c, pthread_mutex_t* m, const machine::deadline* until) {
   condition_object& o = condition_object::of(c);
-  wait_in_progress w{o, m, {}};
+  wait_in_progress w{o, m, {}, {}};
   record::wait recorded;
   if (record::enabled)
     recorded =
         record::wait_begin(record::wait_kind::condition,
                            record::identify(record::object_kind::condition, 0, c, &o.slot), 0);
   o.ours.enlist(w.element);
+  if (guards.misuse) w.watch.begin(c, m);
   if (const int error = unlock_mutex(m); error != 0) {
     // Not ours to wait with (an errorcheck mutex that is not held): as if never called.
     if (!o.ours.withdraw(w.element)) o.ours.notify_one();
@@ -119,6 +124,7 @@ int wait(pthread_cond_t* c, pthread_mutex_t* m, const machine::deadline* until) 
   if (config.elides) stop_eliding();
   int result;
   sleep_cancelable(w, until, &result);
+  if (guards.misuse) w.watch.end();
   if (record::enabled) record::wait_end_now(recorded);
   const int error = relock(w);
   return error != 0 ? error : result;
@@ -160,6 +166,7 @@ SYNCOPATE_EXPORT int pthread_cond_signal(pthread_cond_t* c) {
   condition_object& o = condition_object::of(c);
   if (is_real(o))
     return current_mode() == mode::pass ? real::pthread_cond_signal(c) : signal_at_gate(c);
+  if (guards.misuse && o.ours.empty()) signaled_nobody(c);
   o.ours.notify_one_by(wake_later);
   return 0;
 }
@@ -168,6 +175,7 @@ SYNCOPATE_EXPORT int pthread_cond_broadcast(pthread_cond_t* c) {
   condition_object& o = condition_object::of(c);
   if (is_real(o))
     return current_mode() == mode::pass ? real::pthread_cond_broadcast(c) : broadcast_at_gate(c);
+  if (guards.misuse && o.ours.empty()) signaled_nobody(c);
   o.ours.notify_all_by(wake_later);
   return 0;
 }
@@ -190,6 +198,7 @@ SYNCOPATE_EXPORT int pthread_cond_destroy(pthread_cond_t* c) {
   condition_object& o = condition_object::of(c);
   if (is_real(o)) return real::pthread_cond_destroy(c);
   if (config.elides) stop_eliding();
+  if (guards.misuse) about_to_destroy("condition variable", c, !o.ours.empty());
   o.ours.drain();
   if (record::enabled) record::object_destroyed(record::object_kind::condition, c, &o.slot, 0);
   return 0;

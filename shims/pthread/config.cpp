@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "pthread/elision.h"
+#include "pthread/guard.h"
 #include "pthread/policy.h"
 #include "pthread/say.h"
 #include "pthread/shared_condition.h"
@@ -29,7 +30,7 @@ bool is_set(const char* name) noexcept {
 }
 
 mode fast_path_of(const algorithm& lock, bool recording, bool elides) noexcept {
-  if (elides) return mode::general;
+  if (elides || guards.any()) return mode::general;
   if (has_policy) return lock.glibc_word && !recording ? mode::chosen : mode::general;
   if (lock.glibc_word) return recording ? mode::recorded : mode::automatic;
   if (recording) return mode::general;
@@ -66,6 +67,7 @@ void ensure_configured() noexcept {
       chosen_locks[0] = lock;
       config.elides = configure_elision();
       has_policy = is_policy_given(config.elides);
+      configure_guard(recording);
       how = fast_path_of(*lock, recording, config.elides);
     }
   }
@@ -83,6 +85,7 @@ namespace {
   report_elision(current_mode() == mode::pass);
   if (current_mode() == mode::pass) return;
   read_policy();
+  start_guard();
   ::pthread_atfork(nullptr, nullptr, open_gates_after_fork);
   // System calls that a sandbox entered later may refuse are made now.
   (void)machine::may_spin();
@@ -99,7 +102,9 @@ namespace {
 
 [[gnu::destructor]] void end() {
   record::finish();
-  if (has_policy && is_set("SYNCOPATE_VERBOSE")) report_policy();
+  const bool verbose = is_set("SYNCOPATE_VERBOSE");
+  if (has_policy && verbose) report_policy();
+  finish_guard(verbose);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 //                                  run critical sections as transactions where they commit
 //   SYNCOPATE_ELIDE_POLICY=name    how often to try (elide/retry_policy.h)
 //   SYNCOPATE_SITES=...            what single locks are to be (policy.h)
+//   SYNCOPATE_GUARD=what,...       watch the choices, and how the program uses its locks (guard.h)
 //   SYNCOPATE_RECORD=file          record waits into that file
 //   SYNCOPATE_VERBOSE=1            one line on standard error at the start; at the end, what the
 //                                  policy found
@@ -24,7 +25,7 @@ enum class mode : std::uint8_t {
   recorded,   // the same, recording: counted
   tatas,      // tatas_lock<spin>, not recording: the other inline fast path
   unknown,    // nothing was read yet: a lock call before our constructor finds this
-  general,    // any other algorithm, or recording, or elision: through the table of algorithms
+  general,    // any other algorithm, recording, elision, guard: through the table of algorithms
   chosen,     // as automatic, but a policy may choose otherwise for single mutexes
   pass,       // everything goes to the C library
 };

@@ -10,7 +10,10 @@
 #include "pthread/config.h"
 #include "pthread/elision.h"
 #include "pthread/export.h"
+#include "pthread/guard.h"
+#include "pthread/misuse.h"
 #include "pthread/mutex_object.h"
+#include "pthread/preemption.h"
 #include "pthread/real.h"
 
 namespace syncopate::shim {
@@ -23,7 +26,6 @@ bool is_recursive(const mutex_object& o) { return o.type() == PTHREAD_MUTEX_RECU
 bool is_errorcheck(const mutex_object& o) { return o.type() == PTHREAD_MUTEX_ERRORCHECK_NP; }
 
 const algorithm& lock_of(const mutex_object& o) { return *chosen_locks[o.chosen_lock()]; }
-void* state_of(mutex_object& o) { return o.state(lock_of(o).glibc_word); }
 std::uint32_t* slot_of(mutex_object& o) { return o.record_slot(lock_of(o).glibc_word); }
 std::uint32_t* count_of(mutex_object& o) { return o.record_count(lock_of(o).glibc_word); }
 
@@ -33,11 +35,16 @@ void choose_once(pthread_mutex_t* m, mutex_object& o, const void* caller) {
     o.keep_choice(choose_at_first_use(m, caller));
 }
 
-// auto_lock keeps owner and user count itself; for the others they are kept here.
-bool keeps_owner(const mutex_object& o) { return lock_of(o).name[0] == 'a'; }
+// What counts now: the chosen lock, unless its choice is guarded (guard.h).
+lock_in_use use_of(mutex_object& o) {
+  if (__builtin_expect(guards.epochs, 0)) return lock_in_use_of(o);
+  const algorithm& lock = lock_of(o);
+  return {&lock, o.state(lock.glibc_word), lock.name[0] == 'a'};
+}
 
+// auto_lock keeps owner and user count itself; for the others they are kept here.
 void note_holder(mutex_object& o) {
-  if (!keeps_owner(o)) {
+  if (!use_of(o).keeps_owner) {
     o.owner = machine::self();
     o.users = 1;
   }
@@ -58,16 +65,54 @@ bool poll_until(const algorithm& lock, void* state, const machine::deadline& unt
   }
 }
 
-bool acquire(mutex_object& o, const machine::deadline* until) {
-  const algorithm& lock = lock_of(o);
-  void* const state = o.state(lock.glibc_word);
-  if (until == nullptr) return lock.lock(state), true;
-  if (lock.lock_until != nullptr) return lock.lock_until(state, *until);
-  return poll_until(lock, state, *until);
+bool acquire_this(mutex_object& o, const lock_in_use& use, const machine::deadline* until) {
+  const algorithm& lock = *use.lock;
+  if (__builtin_expect(guards.slices, 0) && minds_holder(use))
+    return acquire_minding_holder(o, use, until);
+  if (until == nullptr) return lock.lock(use.state), true;
+  if (lock.lock_until != nullptr) return lock.lock_until(use.state, *until);
+  return poll_until(lock, use.state, *until);
 }
 
-bool try_acquire(mutex_object& o) { return lock_of(o).try_lock(state_of(o)); }
-bool is_held(mutex_object& o) { return lock_of(o).is_locked(state_of(o)); }
+// What a thread has taken may count no more, or not yet: then it is given back (guard.h, I1).
+bool acquire_guarded(mutex_object& o, const machine::deadline* until, const void* caller) {
+  std::uint64_t began = 0;
+  for (;;) {
+    const lock_in_use use = use_of(o);
+    if (!use.lock->try_lock(use.state)) {
+      if (began == 0) began = machine::ticks();
+      if (!acquire_this(o, use, until)) return false;
+    }
+    if (is_in_use(o, use)) {
+      note_acquisition(o, use, began != 0 ? (machine::ticks() - began) | 1 : 0, caller);
+      return true;
+    }
+    use.lock->unlock(use.state);
+  }
+}
+
+bool acquire(mutex_object& o, const machine::deadline* until, const void* caller) {
+  if (__builtin_expect(guards.epochs, 0)) return acquire_guarded(o, until, caller);
+  return acquire_this(o, use_of(o), until);
+}
+
+bool try_acquire(mutex_object& o, const void* caller) {
+  for (;;) {
+    const lock_in_use use = use_of(o);
+    if (!use.lock->try_lock(use.state)) return false;
+    if (__builtin_expect(!guards.epochs, 1)) return true;
+    if (is_in_use(o, use)) return note_acquisition(o, use, 0, caller), true;
+    use.lock->unlock(use.state);
+  }
+}
+bool is_contended(mutex_object& o) {
+  const lock_in_use use = use_of(o);
+  return use.lock->contended(use.state);
+}
+bool is_held(mutex_object& o) {
+  const lock_in_use use = use_of(o);
+  return use.lock->is_locked(use.state);
+}
 
 // ---- recording ----------------------------------------------------------------------------------
 
@@ -82,10 +127,10 @@ void count_acquisition(pthread_mutex_t* m, mutex_object& o) {
 }
 
 bool acquire_recorded(pthread_mutex_t* m, mutex_object& o, const machine::deadline* until,
-                      wait_kind why) {
-  if (!try_acquire(o)) {
+                      wait_kind why, const void* caller) {
+  if (!try_acquire(o, caller)) {
     record::wait w = record::wait_begin(why, identify(m, o), static_cast<std::uint32_t>(o.owner));
-    if (!acquire(o, until)) {
+    if (!acquire(o, until, caller)) {
       record::wait_end_now(w);
       return false;
     }
@@ -96,15 +141,16 @@ bool acquire_recorded(pthread_mutex_t* m, mutex_object& o, const machine::deadli
 }
 
 void release(pthread_mutex_t* m, mutex_object& o) {
-  const algorithm& lock = lock_of(o);
-  if (!keeps_owner(o)) {
+  const lock_in_use use = use_of(o);
+  const algorithm& lock = *use.lock;
+  void* const state = use.state;
+  if (!use.keeps_owner) {
     // Unlocking a free normal mutex is undefined, but glibc tolerates it and programs do it; a
     // queue lock would wait for a successor that does not exist.
-    if (!lock.glibc_word && o.users == 0) return;
+    if (state != &o && o.users == 0) return;
     o.owner = 0;
     o.users = 0;
   }
-  void* const state = o.state(lock.glibc_word);
   if (__builtin_expect(!record::enabled, 1)) return lock.unlock(state);
   const bool contended = lock.contended(state);
   const std::uint32_t id = *o.record_slot(lock.glibc_word);
@@ -148,6 +194,13 @@ bool elides(pthread_mutex_t* m, mutex_object& o, patience how) {
   return elide_section(m, o, how) == elide::entry::elided;
 }
 
+// ---- the guard ----------------------------------------------------------------------------------
+
+void has_entered(mutex_object& o, const void* caller) {
+  if (guards.misuse) has_locked(&o, caller);
+  if (guards.slices) section_begins();
+}
+
 // ---- every kind ---------------------------------------------------------------------------------
 
 int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind why,
@@ -163,16 +216,18 @@ int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind w
   }
   if (is_errorcheck(o) && o.owner == machine::self()) return EDEADLK;
   if (elides(m, o, until == nullptr ? patience::full : patience::none)) return 0;
+  if (__builtin_expect(guards.misuse, 0)) about_to_lock(&o);
   if (until != nullptr && !valid(until->at)) {
     // POSIX: invalid only matters when the call would block.
-    if (!try_acquire(o)) return EINVAL;
+    if (!try_acquire(o, caller)) return EINVAL;
     if (record::enabled) count_acquisition(m, o);
   } else if (__builtin_expect(record::enabled, 0)) {
-    if (!acquire_recorded(m, o, until, why)) return ETIMEDOUT;
-  } else if (!acquire(o, until)) {
+    if (!acquire_recorded(m, o, until, why, caller)) return ETIMEDOUT;
+  } else if (!acquire(o, until, caller)) {
     return ETIMEDOUT;
   }
   note_holder(o);
+  if (__builtin_expect(guards.any(), 0)) has_entered(o, caller);
   return 0;
 }
 
@@ -189,9 +244,10 @@ int trylock_general(pthread_mutex_t* m, const void* caller) {
   // Not by a transaction that would then wait for the mutex, or abort.
   if (config.elides && is_held(o)) return EBUSY;
   if (elides(m, o, patience::none)) return 0;
-  if (!try_acquire(o)) return EBUSY;
+  if (!try_acquire(o, caller)) return EBUSY;
   if (record::enabled) count_acquisition(m, o);
   note_holder(o);
+  if (__builtin_expect(guards.any(), 0)) has_entered(o, caller);
   return 0;
 }
 
@@ -204,10 +260,13 @@ int unlock_general(pthread_mutex_t* m) {
     if (o.owner != machine::self()) return EPERM;
     if (is_recursive(o) && --o.depth != 0) return 0;
   }
+  if (__builtin_expect(guards.misuse, 0)) about_to_unlock(o);
   // Held across a fork: the waiters of a queue lock stayed behind in the parent.
-  if (!lock_of(o).glibc_word && machine::forked_from() != 0 && o.owner == machine::forked_from())
-    std::memset(o.own, 0, mutex_object::room);
+  if (const lock_in_use use = use_of(o); !use.lock->glibc_word && machine::forked_from() != 0 &&
+                                         o.owner == machine::forked_from())
+    std::memset(use.state, 0, mutex_object::room);
   else release(m, o);
+  if (__builtin_expect(guards.slices, 0)) section_ends();
   return 0;
 }
 
@@ -331,6 +390,7 @@ SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexa
   }
   if (has_policy && !mutex_object::of(m).belongs_to_glibc())
     mutex_object::of(m).keep_choice(choose_at_init(m, __builtin_return_address(0)));
+  if (guards.misuse) has_made(m);
   if (record::enabled) {
     mutex_object& o = mutex_object::of(m);
     if (!o.belongs_to_glibc())
@@ -345,7 +405,9 @@ SYNCOPATE_EXPORT int pthread_mutex_destroy(pthread_mutex_t* m) {
   mutex_object& o = mutex_object::of(m);
   if (current_mode() == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_destroy(m);
   if (config.elides) stop_eliding();
+  if (guards.misuse) about_to_destroy_mutex(o, is_contended(o));
   if (o.users != 0) return EBUSY;
+  if (guards.epochs) stop_guarding(o);
   if (record::enabled) record::object_destroyed(object_kind::mutex, m, slot_of(o), *count_of(o));
   o.kind = -1;  // as glibc does: a use after this is EINVAL, not a hang
   return 0;

@@ -96,6 +96,14 @@ decision choose_at_init(const void* object, const void* caller) noexcept {
   return chosen.locks == nullptr && table.waits_for_first_use ? decision{0, nullptr} : chosen;
 }
 
+const char* label_at(const void* object) noexcept {
+  const std::size_t count = known.load(std::memory_order_acquire);  // [L]
+  for (std::size_t i = 0; i < count; ++i)
+    if (table.sites[i].kind == 'v' && table.sites[i].holds(reinterpret_cast<std::uintptr_t>(object)))
+      return table.sites[i].label;
+  return nullptr;
+}
+
 void report_policy() noexcept {
   const std::size_t count = known.load(std::memory_order_acquire);  // [L]
   for (std::size_t i = 0; i < count;) {

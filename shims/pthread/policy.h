@@ -53,6 +53,9 @@ decision choose_at_first_use(const void* object, const void* caller) noexcept;
 // The same for its init call; no bit where the first use is to be waited for.
 decision choose_at_init(const void* object, const void* caller) noexcept;
 
+// What the policy calls the variable that the object is or lies in; null where it names none.
+const char* label_at(const void* object) noexcept;
+
 // One line on standard error for each site: how many locks were found there, and what they have.
 void report_policy() noexcept;
 

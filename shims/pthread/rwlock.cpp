@@ -19,6 +19,8 @@
 #include "pthread/config.h"
 #include "pthread/elision.h"
 #include "pthread/export.h"
+#include "pthread/guard.h"
+#include "pthread/misuse.h"
 #include "pthread/mutex.h"
 #include "pthread/policy.h"
 #include "pthread/real.h"
@@ -224,6 +226,7 @@ SYNCOPATE_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* l) {
   rwlock_object& o = rwlock_object::of(l);
   if (is_real(o)) return real::pthread_rwlock_destroy(l);
   if (config.elides) stop_eliding();
+  if (guards.misuse) about_to_destroy("reader-writer lock", l, o.ours().is_locked());
   if (record::enabled) record::object_destroyed(object_kind::rwlock, l, &o.slot, o.count);
   return 0;
 }

@@ -12,6 +12,8 @@
 #include "pthread/config.h"
 #include "pthread/export.h"
 #include "pthread/real.h"
+#include "pthread/thread_end.h"
+#include "pthread/thread_watch.h"
 #include "record/recorder.h"
 
 namespace syncopate::shim {
@@ -25,17 +27,17 @@ struct start {
 };
 using starts = node_pool<start>;
 
-// A key whose destructor tells the recorder that a thread ends, whichever way it does.
+// A key whose destructor tells that a thread ends, whichever way it does.
 constinit std::atomic<int> end_key{-1};
 
-void watch_for_end() {
-  const int key = end_key.load(std::memory_order_acquire);
-  if (key >= 0) pthread_setspecific(static_cast<pthread_key_t>(key), "");
+void thread_ends(void*) {
+  record::thread_end();
+  end_thread_watch();
 }
 
 [[gnu::constructor]] void make_end_key() {
   pthread_key_t key;
-  if (pthread_key_create(&key, [](void*) { record::thread_end(); }) == 0)
+  if (pthread_key_create(&key, thread_ends) == 0)
     end_key.store(static_cast<int>(key), std::memory_order_release);
 }
 
@@ -43,7 +45,7 @@ void* begin(void* index_as_pointer) {
   const auto index = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(index_as_pointer));
   const start s = starts::at(index);
   starts::give_back(index);
-  watch_for_end();
+  watch_for_thread_end();
   record::thread_begin(s.creator_stack);
   return s.function(s.argument);
 }
@@ -61,6 +63,12 @@ bool is_futex_wait(long number, long operation) {
 }
 
 }  // namespace
+
+void watch_for_thread_end() noexcept {
+  const int key = end_key.load(std::memory_order_acquire);
+  if (key >= 0) pthread_setspecific(static_cast<pthread_key_t>(key), "");
+}
+
 }  // namespace syncopate::shim
 
 using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI

@@ -94,6 +94,7 @@ void forget(transaction* tx) noexcept {
   tx->captured_size = 0;
   tx->id = 0;
   tx->how = mode::idle;
+  tx->ops = &alone_operations;
 }
 
 void give_up_regime(transaction* tx) noexcept {
@@ -236,7 +237,7 @@ namespace {
 // The two fast paths call nothing but the algorithm; everything else is a tail call.
 u32 begin(u32 properties, const registers& where) noexcept {
   transaction* const tx = current;
-  if (__builtin_expect(tx == nullptr || tx->depth != 0, 0)) return begin_unusual(properties, where);
+  if (__builtin_expect(tx == &nobody || tx->depth != 0, 0)) return begin_unusual(properties, where);
   tx->depth = 1;
   tx->properties = properties;
   observer::began(tx, where);
@@ -290,11 +291,12 @@ void retry(transaction* tx) noexcept {
   if (tx->how == mode::optimistic) tx->ops = now.optimistic.load(std::memory_order_relaxed);
   for (const block& b : tx->allocated) tx->reads.drop(reinterpret_cast<address>(b.at), b.size);
   roll_back_all(tx);
+  const operations& ran_under = *tx->ops;
   now.start_waiting(tx);
   give_up_regime(tx);
   forget(tx);
   tx->depth = 1;
-  now.wait_for_change(tx);
+  now.wait_for_change(tx, ran_under);
   tx->properties &= ~u32{read_only};  // so that tl2, too, knows the next time what it waits for
   const u32 actions = start_slowly(tx, needs_to_be_alone(tx->properties));
   syncopate_tm_resume(&tx->where, (actions & ~save_live_variables) | restore_live_variables);

@@ -10,8 +10,8 @@ namespace syncopate::tm {
 // Every algorithm that a name can choose (algorithms/*.cpp); ends with a null pointer.
 extern const operations* const algorithms[];
 
-// Not chosen by name: the two ways to run while no other transaction does.
-extern const operations alone_operations, alone_undo_operations;
+// Not chosen by name: runs while no other transaction does, and can be canceled.
+extern const operations alone_undo_operations;
 
 // Begins a transaction, or one inside of the running one. Returns action_bits. Where the
 // transaction does not come to its end, resume() returns from the same place again.

@@ -82,14 +82,14 @@ void regime::start_waiting(transaction* tx) noexcept {
   tx->unlogged_before = unlogged_commits_.load(std::memory_order_relaxed);
 }
 
-void regime::wait_for_change(transaction* tx) noexcept {
+void regime::wait_for_change(transaction* tx, const operations& ran_under) noexcept {
   u32 seen = tx->waits_since;
   do {
     const machine::deadline limit = machine::after(2'000'000);
     machine::park(commits_, seen, &limit);
     seen = commits_.load(std::memory_order_acquire);
   } while (unlogged_commits_.load(std::memory_order_relaxed) == tx->unlogged_before &&
-           !tx->ops->has_changed(tx));
+           !ran_under.has_changed(tx));
   tx->looking.store(0, std::memory_order_release);
   waiters.fetch_sub(1, std::memory_order_relaxed);
 }

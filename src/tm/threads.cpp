@@ -14,7 +14,8 @@
 
 namespace syncopate::tm {
 
-thread_local constinit transaction* current [[gnu::tls_model("initial-exec")]] = nullptr;
+constinit transaction nobody{};
+thread_local constinit transaction* current [[gnu::tls_model("initial-exec")]] = &nobody;
 
 namespace {
 
@@ -34,7 +35,7 @@ void detach(void* descriptor) {
   pthread_mutex_lock(&list_guard);
   tx->in_use = false;
   pthread_mutex_unlock(&list_guard);
-  current = nullptr;
+  current = &nobody;
 }
 
 // No transaction is in the middle of anything while the process forks, except the one that forks.

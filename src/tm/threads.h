@@ -17,7 +17,7 @@ transaction* attach() noexcept;
 
 [[gnu::always_inline]] inline transaction* self() noexcept {
   transaction* const tx = current;
-  return __builtin_expect(tx != nullptr, 1) ? tx : attach();
+  return __builtin_expect(tx != &nobody, 1) ? tx : attach();
 }
 
 }  // namespace syncopate::tm

@@ -79,9 +79,13 @@ struct checkpoint {
   write_set::mark writes;
 };
 
+// Straight to memory, for a transaction that cannot roll back while no other runs; and for accesses
+// outside of transactions: GCC 12 moves some there (docs/tm.md).
+extern const operations alone_operations;
+
 struct alignas(64) transaction {
   // ---- what every access needs ------------------------------------------------------------
-  const operations* ops = nullptr;
+  const operations* ops = &alone_operations;
   u64 snapshot = 0;
   u64 filter =
       0;  // bit (address / 8) % 64 of each word written, whether to the redo log or directly
@@ -140,7 +144,9 @@ struct alignas(64) transaction {
   bool wants_stack_announced = false;     // at its next beginning, alone
 };
 
-// The calling thread's; null before its first transaction.
+// What threads have before their first transaction: nothing but `ops` may be used of it.
+extern constinit transaction nobody;
+// The calling thread's, or &nobody.
 extern thread_local constinit transaction* current [[gnu::tls_model("initial-exec")]];
 
 // Whether the bytes are stack that the transaction itself made: nobody else can know of it, and it

@@ -1,7 +1,7 @@
 """`syncopate bench paper`: a paper's figures, ours beside what the paper says.
 
 The figures are scripts of bench/figures, which run workloads on the simulated machine that stands
-for the paper's. Both are in the source tree only.
+for the paper's, or (gcc-tm) on this one. Both are in the source tree only.
 """
 
 import argparse

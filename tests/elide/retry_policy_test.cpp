@@ -42,7 +42,7 @@ void PrintTo(const row& r, std::ostream* out) { *out << r.name; }
 // standard: 5 attempts; waits for holders without using them up, at most 16 times.
 constexpr retry_policy standard = policies::standard;
 constexpr retry_policy taker{.on_held = when_held::take_lock, .protects = false};
-constexpr retry_policy capacity_too{.retries_capacity = true};
+constexpr retry_policy stubborn{.heeds_causes = false};
 constexpr retry_policy slow{.attempts = 20, .first_pause = 10, .longest_pause = 100};
 constexpr retry_policy inside{.on_held = when_held::wait_inside};
 
@@ -66,8 +66,10 @@ constexpr row rows[] = {
     // What another attempt cannot change.
     {"Capacity", standard, {0, 0}, capacity, is_free, {learn, 0, {1, 0}}},
     {"CapacityWhileHeld", standard, {0, 0}, capacity, is_held, {learn, 0, {1, 0}}},
-    {"CapacityRetried", capacity_too, {0, 0}, capacity, is_free, {wait, 1, {1, 0}}},
-    {"CapacityRetriedLast", capacity_too, {4, 0}, capacity, is_free, {learn, 0, {5, 0}}},
+    {"CapacityRetried", stubborn, {0, 0}, capacity, is_free, {wait, 1, {1, 0}}},
+    {"CapacityRetriedLast", stubborn, {4, 0}, capacity, is_free, {learn, 0, {5, 0}}},
+    {"SystemCallRetried", stubborn, {0, 0}, hopeless, is_free, {wait, 1, {1, 0}}},
+    {"NotByTheProgram", stubborn, {0, 0}, by_program, is_free, {learn, 0, {1, 0}}},
     {"SystemCall", standard, {0, 0}, hopeless, is_free, {learn, 0, {1, 0}}},
     {"ByTheProgram", standard, {0, 0}, by_program, is_free, {learn, 0, {1, 0}}},
     {"NestedTry", standard, {0, 0}, by(abort_code::nested_try), is_free, {learn, 0, {1, 0}}},
@@ -78,15 +80,17 @@ constexpr row rows[] = {
     {"TakerHeld", taker, {0, 0}, found_held, is_held, {take, 0, {1, 0}}},
     {"TakerConflict", taker, {0, 0}, conflict, is_held, {retry, 1, {1, 0}}},
     {"TakerConflictLast", taker, {4, 0}, conflict, is_free, {learn, 0, {5, 0}}},
-    // The papers'.
+    // The paper's: one attempt or ten, whatever ends them. Whoever finds the lock held loops inside
+    // the transaction until the release aborts it: a conflict as any other.
     {"Htm1Conflict", policies::htm_1, {0, 0}, conflict, is_free, {learn, 0, {1, 0}}},
-    {"Htm1Held", policies::htm_1, {0, 0}, found_held, is_held, {take, 0, {1, 0}}},
+    {"Htm1WaitedInside", policies::htm_1, {0, 0}, conflict, is_held, {learn, 0, {1, 0}}},
     {"Htm10Conflict", policies::htm_10, {0, 0}, conflict, is_held, {retry, 1, {1, 0}}},
+    {"Htm10ConflictFourth", policies::htm_10, {3, 0}, conflict, is_free, {retry, 8, {4, 0}}},
     {"Htm10ConflictNinth", policies::htm_10, {8, 0}, conflict, is_free, {retry, 256, {9, 0}}},
     {"Htm10ConflictTenth", policies::htm_10, {9, 0}, conflict, is_free, {learn, 0, {10, 0}}},
-    {"Htm10Held", policies::htm_10, {0, 0}, found_held, is_held, {wait, 1, {1, 0}}},
-    {"Htm10HeldTenth", policies::htm_10, {9, 0}, found_held, is_held, {take, 0, {10, 0}}},
-    {"Htm10Capacity", policies::htm_10, {0, 0}, capacity, is_free, {learn, 0, {1, 0}}},
+    {"Htm10Capacity", policies::htm_10, {0, 0}, capacity, is_free, {retry, 1, {1, 0}}},
+    {"Htm10CapacityTenth", policies::htm_10, {9, 0}, capacity, is_free, {learn, 0, {10, 0}}},
+    {"Htm10SystemCall", policies::htm_10, {4, 0}, hopeless, is_free, {retry, 16, {5, 0}}},
     // Pauses stop growing.
     {"PauseFirst", slow, {0, 0}, conflict, is_free, {wait, 10, {1, 0}}},
     {"PauseFourth", slow, {3, 0}, conflict, is_free, {wait, 80, {4, 0}}},
@@ -125,6 +129,17 @@ TEST(Decide, EndsSoonerOrLater) {
         }
         EXPECT_LE(used.attempts, named.policy.attempts) << named.name;
       }
+}
+
+// Izraelevitz, Xiang & Scott, section IV-A.
+TEST(Policies, OfThePaperWaitInside) {
+  for (const retry_policy& p : {policies::htm_1, policies::htm_10, policies::htm_10_fb_aahtm}) {
+    EXPECT_EQ(p.on_held, when_held::wait_inside);
+    EXPECT_FALSE(p.heeds_causes);
+    EXPECT_FALSE(p.learns);
+  }
+  EXPECT_EQ(policies::htm_1.attempts, 1);
+  EXPECT_EQ(policies::htm_10.attempts, 10);
 }
 
 TEST(Policies, AreFoundByName) {

@@ -67,3 +67,27 @@ def run_cli(*arguments, **variables):
         timeout=SECONDS,
         check=False,
     )
+
+
+def source(folder, name, text):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def libgomp_image():
+    """The bytes of GCC's runtime."""
+    asked = subprocess.run(
+        ["gcc", "-print-file-name=libgomp.so.1"], capture_output=True, text=True, check=True
+    )
+    for candidate in (Path(asked.stdout.strip()), Path("/usr/lib/x86_64-linux-gnu/libgomp.so.1")):
+        if candidate.is_file():
+            return candidate.read_bytes()
+    raise AssertionError("libgomp.so.1 is missing; scripts/setup.sh test installs gcc")
+
+
+def renamed_runtime(folder, image=None):
+    """A copy of libgomp (or of `image`) under a name of the same length, as wheels carry it."""
+    image = libgomp_image() if image is None else image
+    (folder / "libgomq.so.1").write_bytes(image.replace(b"libgomp.so.1", b"libgomq.so.1"))
+    return "libgomq.so.1"

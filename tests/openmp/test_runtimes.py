@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from openmp_runs import compiled, run
+from openmp_runs import compiled, renamed_runtime, run, source
 
 WORK = """
 #include <omp.h>
@@ -105,28 +105,6 @@ int main(void) {
   return 0;
 }
 """
-
-
-def source(folder, name, text):
-    path = folder / name
-    path.write_text(text)
-    return path
-
-
-def renamed_runtime(folder):
-    """A copy of libgomp under a name of the same length, as wheels carry it; returns the name."""
-    gomp = subprocess.run(
-        ["gcc", "-print-file-name=libgomp.so.1"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    for candidate in (gomp, "/usr/lib/x86_64-linux-gnu/libgomp.so.1"):
-        try:
-            with open(candidate, "rb") as file:
-                image = file.read()
-            break
-        except OSError:
-            continue
-    (folder / "libgomq.so.1").write_bytes(image.replace(b"libgomp.so.1", b"libgomq.so.1"))
-    return "libgomq.so.1"
 
 
 @pytest.fixture(scope="module")

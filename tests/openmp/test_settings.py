@@ -61,12 +61,14 @@ def test_every_waiting_of_the_command_line_exists(wait):
 
 
 def test_command_line_puts_it_in_place():
-    done = run_cli("run", "--omp-barrier", "central", "--omp-lock=mcs", "--wait=park", "--", "env")
+    options = ("--omp-barrier", "central", "--omp-lock=mcs", "--wait=park", "--omp-patch")
+    done = run_cli("run", *options, "--", "env")
     lines = done.stdout.splitlines()
     assert done.returncode == 0
     assert "SYNCOPATE_OMP_BARRIER=central" in lines
     assert "SYNCOPATE_OMP_LOCK=mcs" in lines
     assert "SYNCOPATE_WAIT=park" in lines
+    assert "SYNCOPATE_OMP_PATCH=1" in lines
     (preload,) = [line for line in lines if line.startswith("LD_PRELOAD=")]
     assert preload.startswith(f"LD_PRELOAD={LIBRARY}:") and "libsyncopate-pthread" in preload
 

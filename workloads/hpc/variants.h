@@ -14,6 +14,7 @@
 #pragma once
 
 #include "../common.h"
+#include "../presets.h"
 #include "../sections.h"
 
 #include <syncopate/barriers/central_barrier.h>
@@ -110,36 +111,13 @@ struct in_batches {
 
 // ---- the command line --------------------------------------------------------------------------
 
-inline const char* const preset_names[] = {"small", "paper", "large"};
-
-// A number that --preset chooses where the command line does not.
-struct sized {
-  const char* name;
-  const char* help;
-  std::array<std::uint64_t, std::size(preset_names)> values;
-
-  [[nodiscard]] option as_option() const {
-    std::string text = help;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      text += (i == 0 ? ": " : ", ") + std::to_string(values[i]);
-    return {name, "preset", text};
-  }
-  // Requires: as_option() is one of the options.
-  [[nodiscard]] std::uint64_t of(const options& o) const {
-    if (o.text(name) != "preset") return o.number(name, 1);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (o.text("preset") == preset_names[i]) return values[i];
-    o.refuse("no preset is called '" + o.text("preset") + "'; there are small, paper and large");
-  }
-};
-
 inline std::vector<option> option_list(std::string variants, const std::vector<sized>& sizes,
                                        std::vector<option> others = {}) {
   std::vector<option> result{
       {"variant", "original", std::move(variants)},
       {"granularity", "8", "items in one section of coarsened"},
       threads_option,
-      {"preset", "small", "sizes: small, paper or large"},
+      preset_option,
   };
   for (const sized& each : sizes) result.push_back(each.as_option());
   for (option& each : others) result.push_back(std::move(each));

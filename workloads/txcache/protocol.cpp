@@ -1,6 +1,7 @@
 // protocol.cpp -- see protocol.h. Replies are memcached's, word by word.
 #include "protocol.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -25,7 +26,17 @@ key key_of(std::string_view word) {
   return {word.data(), word.size(), hash_of(word.data(), word.size())};
 }
 
-bool wants_no_reply(const std::vector<std::string_view>& w) { return w.back() == "noreply"; }
+// The last word of commands that change something or set the verbosity; of others it is a word.
+bool wants_no_reply(const std::vector<std::string_view>& w) {
+  constexpr std::string_view others[] = {"get", "gets", "stats", "version", "quit"};
+  return w.back() == "noreply" && std::ranges::find(others, w[0]) == std::end(others);
+}
+
+// Whether a reply is sent even then: the line was no command, or badly formed.
+bool is_always_sent(const std::vector<std::string_view>& w, std::string_view reply) {
+  if (w.size() == 2 && w[0] == "verbosity") return false;  // as memcached has it
+  return reply.starts_with("CLIENT_ERROR bad") || reply.starts_with("ERROR");
+}
 
 std::optional<method> method_of(std::string_view command) {
   constexpr std::pair<std::string_view, method> methods[] = {
@@ -104,8 +115,7 @@ protocol::progress protocol::run_one(std::string_view input, std::size_t& used,
   else if (method_of(w[0])) how = store_value(w, input.substr(end + 1), used, reply);
   else execute(w, reply);
   if (how == progress::needs_more) used = 0;
-  else if (w.empty() || !wants_no_reply(w) || reply.starts_with("CLIENT_ERROR bad"))
-    output += reply;
+  else if (w.empty() || !wants_no_reply(w) || is_always_sent(w, reply)) output += reply;
   return quit_ ? progress::close : how;
 }
 
@@ -153,7 +163,8 @@ void protocol::execute(const words& w, std::string& reply) {
   if (command == "flush_all") return flush_all(w, reply);
   if (command == "stats") return statistics(w, reply);
   if (command == "version" && w.size() == 1) reply = "VERSION 1.4.15-txcache\r\n";
-  else if (command == "verbosity" && w.size() > 1) reply = "OK\r\n";
+  else if (command == "verbosity" && (w.size() == 2 || w.size() == 3))
+    reply = number_of<std::uint32_t>(w[1]) ? "OK\r\n" : bad_line;
   else if (command == "quit" && w.size() == 1) quit_ = true;
   else reply = "ERROR\r\n";
 }

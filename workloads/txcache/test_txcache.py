@@ -1,21 +1,28 @@
 """The cache in every stage: loads that know every answer, on both transaction libraries; the
 protocol, word by word, with memcached as the oracle; what the maintenance threads do; bad use."""
 
+import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench" / "figures")]
 
+import common  # noqa: E402
+import gcc_tm_fig9  # noqa: E402
+import gcc_tm_fig11  # noqa: E402
 import servers  # noqa: E402
+import sweep  # noqa: E402
 
 BUILD = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "workloads" / "txcache"
 OURS = Path(os.environ["SYNCOPATE_NATIVE"]) / "lib" / "tm"
@@ -175,6 +182,9 @@ SCRIPT = [  # what is sent, and memcached's reply
     (b"nonsense\r\n", b"ERROR\r\n"),
     (b"set a b c d\r\n", b"CLIENT_ERROR bad command line format\r\n"),
     (b"verbosity 1\r\n", b"OK\r\n"),
+    (b"verbosity noreply\r\nget b noreply\r\n", b"END\r\n"),
+    (b"verbosity a b c\r\n", b"ERROR\r\n"),
+    (b"verbosity 1 noreply\r\nnonsense noreply\r\n", b"ERROR\r\n"),
     (b"flush_all\r\n", b"OK\r\n"),
     (b"get a\r\n", b"END\r\n"),
     (b"set a 0 0 1\r\nz\r\nget a\r\n", b"STORED\r\nVALUE a 0 1\r\nz\r\nEND\r\n"),
@@ -275,34 +285,121 @@ def test_hostile_input_ends_one_connection_only():
         assert good.ask(b"set a 0 0 1\r\nx\r\n", 8) == b"STORED\r\n"
 
 
+# ---- Debian's clients ----------------------------------------------------------------------------
+
+
+def ask_client(*words: str) -> str:
+    """What a program of libmemcached-tools prints; it has to succeed."""
+    if shutil.which(words[0]) is None:
+        pytest.skip("libmemcached-tools is not installed")
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+CLIENT_STAGES = [p for p in ("txcache", "txcache.ip-on-commit", LAST) if p in BUILT]
+
+
+@pytest.mark.parametrize("program", CLIENT_STAGES)
+def test_memccapable_finds_the_text_protocol_complete(program):
+    with Cache(program) as server:
+        said = ask_client("memccapable", "-a", "-h", "127.0.0.1", "-p", str(server.port))
+    assert "All tests passed" in said
+
+
+@pytest.mark.parametrize("program", CLIENT_STAGES)
+def test_memslap(program):
+    with Cache(program) as server:
+        where = f"--servers=127.0.0.1:{server.port}"
+        for test in ("set", "get", "mget"):
+            said = ask_client("memcslap", where, "--concurrency=2", "--execute-number=200",
+                              f"--test={test}")  # fmt: skip
+            assert re.search(rf"Time to {test} +400 keys by +2 threads", said)
+        statistics = ask_client("memcstat", where)
+    assert "get_misses: 0" in statistics
+
+
+@pytest.mark.parametrize("program", CLIENT_STAGES)
+def test_memaslap(program):
+    """Debian calls it memcaslap. It compares what it gets with what it has set."""
+    with Cache(program) as server:
+        said = ask_client(
+            "memcaslap", "-s", f"127.0.0.1:{server.port}", "-T", "2", "-c", "8", "-x", "2000",
+            "-v", "0.5", "-e", "0.05", "-d", "10",
+        )  # fmt: skip
+    counts = dict(re.findall(r"^(\w+): (\d+)$", said, re.MULTILINE))
+    assert (counts["cmd_get"], counts["cmd_set"]) == ("1800", "200")
+    for name in ("get_misses", "verify_misses", "verify_failed", "unexpired_unget"):
+        assert counts[name] == "0", name
+
+
 # ---- the paper's figures -------------------------------------------------------------------------
 
 
-def figures(*words: str) -> subprocess.CompletedProcess:
-    script = ROOT / "bench" / "figures" / "gcc_tm_txcache.py"
-    command = [sys.executable, script, "--build", BUILD, "--libitm", OURS, *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=5 * LIMIT, check=False)
+def small(figure):
+    """The figure with few operations, and the table's number of threads alone."""
+    points = [replace(p, options={"operations": 50}) for p in figure.points(True) if p.x == 4]
+    return replace(figure, points=lambda quick: points)
+
+
+def settings(tmp_path: Path, programs: Path) -> argparse.Namespace:
+    return argparse.Namespace(
+        quick=True, redraw=False, limit=LIMIT, machine=None, programs=programs,
+        out=tmp_path / "out", checkpoints=tmp_path,
+    )  # fmt: skip
 
 
 @pytest.mark.skipif(not TRANSACTIONS_BUILT, reason="the compiler has no -fgnu-tm")
-def test_figures_and_tables(tmp_path):
-    out = tmp_path / "out.json"
-    words = ("--rounds", "1", "--threads", "1", "--operations", "100", "--json", str(out))
-    done = figures(*words)
-    assert done.returncode == 0, done.stderr
-    for title in ("figure 4", "figure 6", "figure 8", "figure 9", "figure 10", "figure 11",
-                  "table 1", "table 2", "table 3", "table 4"):  # fmt: skip
-        assert f"\n{title}: " in done.stdout
-    (runs,) = json.loads(out.read_text())["results"].values()
-    assert all(run["seconds"] > 0 for each in runs.values() for run in each)
-    assert runs["it-on-commit"][0]["in_flight_switch"] == 0
-    assert runs["it-callable"][0]["in_flight_switch"] > 100
+@pytest.mark.parametrize("made", [gcc_tm_fig9.FIGURE, gcc_tm_fig11.FIGURE], ids=lambda f: f.name)
+def test_figures_and_tables(made, tmp_path):
+    """Runs, data, page, plot and claims of figures on GCC's library, and on ours."""
+    figure = small(made)
+    assert common.make_figure(figure, settings(tmp_path, BUILD.parent)) == 0
+    document = json.loads((tmp_path / "out" / f"{figure.name}.json").read_text())
+    assert document["kind"] == "measured"
+    assert all(time > 0 for run in document["runs"] for time in run["seconds"])
+    runs = {run["series"]: run for run in document["runs"] if run["panel"].startswith("memslap")}
+    page = (tmp_path / "out" / f"{figure.name}.md").read_text()
+    assert (tmp_path / "out" / f"{figure.name}.svg").exists()
+    claims = common.read_claims(figure, tmp_path / "out")
+    assert all(f"| {claim.paper} |" in page for claim in claims)
+    if made is gcc_tm_fig11.FIGURE:
+        assert all("aborts" in run for series, run in runs.items() if "@" in series)
+        return
+    assert runs["it-on-commit"]["in_flight_switch"] == 0
+    assert runs["it-callable"]["in_flight_switch"] > 100
+    assert "| it-on-commit | paper | 8,130,896 | 0 (0.0%) | 0 (0.0%) | 8,000 (0.1%) |" in page
+    assert f"| it-on-commit | we | {runs['it-on-commit']['transactions']:,} | 0 (0.0%)" in page
 
 
-def test_figures_bad_use():
-    done = figures("--threads", "x")
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
+def test_figures_without_their_programs(tmp_path):
+    with pytest.raises(sweep.Refusal, match="build with `make`"):
+        common.make_figure(small(gcc_tm_fig9.FIGURE), settings(tmp_path, tmp_path))
+
+
+def test_a_stopped_figure_goes_on(tmp_path):
+    """What has run is not run again; a finished figure begins anew."""
+    ran = []
+
+    def measure(figure, options, kept):
+        for point in figure.points(True):
+            if kept.get(point.series, point) is None:
+                ran.append(point.series)
+                kept.put(point.series, {"seconds": [1.0]})
+            if len(ran) == 1:
+                raise KeyboardInterrupt
+        return [p.place() | {"seconds": [1.0]} for p in figure.points(True)]
+
+    two = [common.Point("", text, 1, "txcache", {}) for text in ("a", "b")]
+    figure = replace(gcc_tm_fig9.FIGURE, name="gcc_tm_fig0", points=lambda quick: two,
+                     claims=lambda results: [], tables=lambda results: [],
+                     measure=measure)  # fmt: skip
+    with pytest.raises(KeyboardInterrupt):
+        common.make_figure(figure, settings(tmp_path, tmp_path))
+    ran[:0] = ["stopped"]
+    assert common.make_figure(figure, settings(tmp_path, tmp_path)) == 0
+    assert ran == ["stopped", "a", "b"]
+    assert list(tmp_path.glob("*.jsonl")) == []
 
 
 # ---- its beginning and end ----------------------------------------------------------------------

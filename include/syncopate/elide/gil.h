@@ -75,7 +75,8 @@ struct gil_machine_backend {
   }
 };
 
-template <class Lock = auto_lock, class Backend = gil_machine_backend>
+// TotalsLock: for statistics; another one where Lock is the runtime's own.
+template <class Lock = auto_lock, class Backend = gil_machine_backend, class TotalsLock = Lock>
 class gil {
  public:
   using points_table = gil_points<Backend::points>;
@@ -493,7 +494,7 @@ class gil {
   std::uint64_t overhead_ = 1;
   points_table points_;
   std::atomic<bool> complained_{false};
-  Lock totals_lock_;
+  TotalsLock totals_lock_;
   gil_record totals_[points_table::size] = {};
   gil_cycles cycles_;
   changes history_;

@@ -1,4 +1,6 @@
 // gil_c_interface.h -- L3: defines the functions of <syncopate/gil.h>. For one file of a runtime.
+// A runtime with a lock of its own names the whole gil<...> as SYNCOPATE_GIL_TYPE, and how that works
+// unless told otherwise as SYNCOPATE_GIL_UNLESS_SET, before it includes this.
 //
 // SYNCOPATE_GIL        how the lock works: gil_options.h; balance unless set
 // SYNCOPATE_GIL_STATS  text, json, or the name of a file for JSON; nothing unless set
@@ -12,6 +14,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#ifndef SYNCOPATE_GIL_TYPE
+#define SYNCOPATE_GIL_TYPE ::syncopate::elide::gil<>
+#endif
+#ifndef SYNCOPATE_GIL_UNLESS_SET
+#define SYNCOPATE_GIL_UNLESS_SET "balance"
+#endif
+
 extern "C" {
 __thread syncopate_gil_thread syncopate_gil_self = {};
 }
@@ -20,7 +29,7 @@ namespace syncopate::elide::c_interface {
 
 inline gil_options options_from_environment() noexcept {
   const char* const text = std::getenv("SYNCOPATE_GIL");
-  const gil_options unless_set = *parse_gil_options("balance");
+  const gil_options unless_set = *parse_gil_options(SYNCOPATE_GIL_UNLESS_SET);
   if (text == nullptr || *text == '\0') return unless_set;
   if (const auto options = parse_gil_options(text)) return *options;
   std::fprintf(stderr,
@@ -31,8 +40,8 @@ inline gil_options options_from_environment() noexcept {
 }
 
 // The runtime's one lock. Leaked, so that threads may use it while the process ends.
-inline gil<>& lock() noexcept {
-  static gil<>& instance = *new gil<>(options_from_environment());
+inline SYNCOPATE_GIL_TYPE& lock() noexcept {
+  static auto& instance = *new SYNCOPATE_GIL_TYPE(options_from_environment());
   return instance;
 }
 

@@ -5,12 +5,12 @@
 //   standard   Yoo, Hughes, Lai & Rajwar, SC 2013, section 3: five attempts were best over all of
 //              their programs; a held lock is waited for before the next attempt.
 //   htm_1, htm_10, htm_10_fb_aahtm   Izraelevitz, Xiang & Scott, "Performance Improvement via
-//              Always-Abort HTM", 2017, section IV-A. How we deviate: they wait for a held lock
-//              inside the transaction, in an endless loop that the holder's release aborts. That
-//              loop must do without PAUSE, which itself aborts transactions on some processors, so
-//              it takes execution slots from the holder's sibling; an interrupt during it looks
-//              like a hopeless section; and all that loop there are aborted at the same moment, as
-//              outside. So the named policies wait outside; `on_held` has the paper's way.
+//              Always-Abort HTM", 2017, section IV-A: one or ten attempts, whatever ends them;
+//              back-off that doubles after each; a held lock is waited for inside the
+//              transaction, in an endless loop that the holder's release aborts. The paper names
+//              no bound of the back-off: ten attempts bound it here. Our own policies wait
+//              outside: the loop must do without PAUSE, which itself aborts transactions on some
+//              processors, so it takes execution slots from the holder's sibling.
 //   protection against the lemming effect   Dice, Lev, Moir & Nussbaum, ASPLOS 2009, and Afek,
 //              Levy & Morrison, PODC 2014: aborts that a held lock causes must not use up the
 //              attempts, or one fall-back makes everybody fall back.
@@ -37,8 +37,10 @@ struct retry_policy {
   // Whether aborts by a held lock leave the attempts alone, and a conflict while the lock is held
   // counts as one: protection against the lemming effect.
   bool protects = true;
-  std::uint8_t waits = 16;        // times that such a wait may happen: nobody starves
-  bool retries_capacity = false;  // the same section will not fit the next time either
+  std::uint8_t waits = 16;  // times that such a wait may happen: nobody starves
+  // Whether an abort that another attempt is not likely to change ends them: too much data, or no
+  // hint by the machine.
+  bool heeds_causes = true;
   std::uint16_t first_pause = 1, longest_pause = 256;  // PAUSE steps; doubles with each attempt
   std::uint32_t patience = 1u << 17;  // ticks to wait for a held lock before queuing; 0: no limit
   bool learns = false;                // per lock whether elision pays (learning.h)
@@ -75,10 +77,11 @@ constexpr bool is_code(const machine::htm::status& s, abort_code code) noexcept 
 constexpr bool is_transient(const retry_policy& p, const machine::htm::status& s) noexcept {
   switch (s.why) {
     case machine::htm::cause::conflict: return true;
-    case machine::htm::cause::capacity: return p.retries_capacity;
-    case machine::htm::cause::explicit_:
+    case machine::htm::cause::capacity: return !p.heeds_causes;
+    case machine::htm::cause::explicit_:  // others ask for the lock itself
       return is_code(s, abort_code::lock_held) || is_code(s, abort_code::inner_held);
-    default: return s.may_retry;  // without the hint: a system call, or no transactions at all
+    default:  // without the hint: a system call, or no transactions at all
+      return s.may_retry || !p.heeds_causes;
   }
 }
 
@@ -126,8 +129,12 @@ namespace policies {
 inline constexpr retry_policy standard{};
 inline constexpr retry_policy adaptive{.learns = true};
 inline constexpr retry_policy htm_1{
-    .attempts = 1, .on_held = when_held::take_lock, .protects = false};
-inline constexpr retry_policy htm_10{.attempts = 10, .protects = false, .patience = 0};
+    .attempts = 1, .on_held = when_held::wait_inside, .protects = false, .heeds_causes = false};
+inline constexpr retry_policy htm_10{.attempts = 10,
+                                     .on_held = when_held::wait_inside,
+                                     .protects = false,
+                                     .heeds_causes = false,
+                                     .longest_pause = 1 << 9};
 // The fall-back lock is what differs: locks/speculative_tatas_lock.h.
 inline constexpr retry_policy htm_10_fb_aahtm = htm_10;
 }  // namespace policies

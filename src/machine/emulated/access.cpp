@@ -35,8 +35,8 @@ bool is_own_access() noexcept { return here.own != 0; }
 
 void announce_foreign_write(std::uintptr_t at, std::size_t bytes) noexcept {
   const runtime_scope inside;
-  self().foreign_write.announce(at, bytes);
-  here.writes_foreign_stack = true;
+  self().foreign_write.announce(at, at + bytes);
+  here.has_more_to_settle = true;
   std::atomic_thread_fence(std::memory_order_seq_cst);  // before the owner's status is read
 }
 

@@ -38,15 +38,15 @@ namespace syncopate::emulated {
 // An access outside transactions is about to be checked and made: for transactions that always
 // abort (conflict.cpp).
 [[gnu::always_inline]] inline void announce(std::uintptr_t at) noexcept {
-  here.accessed.store(at, std::memory_order_relaxed);
+  here.accesses.last.store(at, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 inline void announce_range(std::uintptr_t at, std::size_t bytes) noexcept {
-  auto& range = here.ranges[here.next_range++ % 2];
+  auto& range = here.accesses.ranges[here.next_range++ % 2];
   range.at.store(0, std::memory_order_relaxed);
   range.end.store(at + bytes, std::memory_order_release);
   range.at.store(at, std::memory_order_release);
-  here.accessed.store(at, std::memory_order_release);
+  here.accesses.last.store(at, std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 

@@ -45,13 +45,12 @@ void doom_holder(unsigned slot, line l, place where) noexcept {
   if (((word & mark::readers) | writer_slot_bit(word)) >> slot & 1) doom(*victim, status, l, where);
 }
 
-bool is_accessing(const local_state& other, line l) noexcept {
-  if (line_of(other.accessed.load(acquire)) == l) return true;
-  const std::uintptr_t low = l * line_bytes;
-  for (const auto& range : other.ranges) {
-    const std::uintptr_t at = range.at.load(acquire);
-    if (at != 0 && at < low + line_bytes && range.end.load(acquire) > low) return true;
-  }
+// Requires: the registry is locked, each.local is there. The order matters: announced.h, A2.
+bool is_accessing(const thread& each, line l) noexcept {
+  if (each.local->accesses.touch(l)) return true;
+  const unsigned told = each.interruptions_told.load(acquire);
+  for (unsigned i = 0; i < told; ++i)
+    if (each.interruptions[i].accesses.touch(l)) return true;
   return false;
 }
 
@@ -63,7 +62,7 @@ bool may_be_accessed(const thread& t, line l) noexcept {
   if (!machine::detail::membarrier_ready.load(relaxed) || !machine::heavy_fence()) return true;
   const std::lock_guard lock(registry);
   for (const thread* each = all_threads.load(acquire); each != nullptr; each = each->next_thread)
-    if (each != &t && each->local != nullptr && is_accessing(*each->local, l)) return true;
+    if (each != &t && each->local != nullptr && is_accessing(*each, l)) return true;
   return false;
 }
 

@@ -40,6 +40,7 @@ void in_child() {
     t->status.store(0);
     t->bit = 0;
     t->foreign_write.settle();
+    if (t != here.self) t->interruptions_told.store(0);
     t->dispatches_calls = false;  // the kernel's part is not inherited
     if (t == here.self) continue;
     t->in_use = false;

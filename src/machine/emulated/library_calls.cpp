@@ -29,6 +29,7 @@ struct foreign_function {
 
 //   cmpq $0, %fs:offset_of(here.current)
 //   jne inside
+//   movq $0, %fs:offset_of(here.accesses.last)      # they have been made: the call may take long
 //   jmp *real
 // inside:
 //   movabs $function, %r11
@@ -37,20 +38,22 @@ struct [[gnu::packed]] code_piece {
   std::uint8_t compare[5] = {0x64, 0x48, 0x83, 0x3c, 0x25};
   std::int32_t current_offset = 0;
   std::uint8_t zero = 0;
-  std::uint8_t jump_if_inside[2] = {0x75, 6};
+  std::uint8_t jump_if_inside[2] = {0x75, 19};
+  std::uint8_t store[5] = {0x64, 0x48, 0xc7, 0x04, 0x25};
+  std::int32_t last_access_offset = 0;
+  std::int32_t no_access = 0;
   std::uint8_t jump_to_real[2] = {0xff, 0x25};
-  std::int32_t real_distance = 22;
+  std::int32_t real_distance = 17;
   std::uint8_t load_function[2] = {0x49, 0xbb};
   const foreign_function* function = nullptr;
   std::uint8_t jump_to_handler[2] = {0xff, 0x25};
-  std::int32_t handler_distance = 14;
-  std::uint8_t filler[6] = {};
+  std::int32_t handler_distance = 9;
+  std::uint8_t filler = 0;
   std::uintptr_t real = 0;
   void (*handler)() = nullptr;
-  std::uint8_t rest[8] = {};
 };
-static_assert(sizeof(code_piece) == 64 && offsetof(code_piece, real) == 40 &&
-              offsetof(code_piece, function) == 20 && offsetof(code_piece, handler) == 48);
+static_assert(sizeof(code_piece) == 64 && offsetof(code_piece, real) == 48 &&
+              offsetof(code_piece, function) == 33 && offsetof(code_piece, handler) == 56);
 
 extern "C" [[gnu::visibility("hidden")]] void syncopate_emulated_foreign();
 extern "C" [[gnu::visibility("hidden")]] void syncopate_emulated_set_jump();
@@ -82,13 +85,18 @@ code_piece* new_piece() {
   return &block.first[block.used++];
 }
 
+// Of a thread-local variable, from the thread pointer: the same in all threads.
+std::int32_t offset_of(const void* variable) {
+  const auto thread_pointer = reinterpret_cast<std::intptr_t>(__builtin_thread_pointer());
+  return static_cast<std::int32_t>(reinterpret_cast<std::intptr_t>(variable) - thread_pointer);
+}
+
 std::uintptr_t make_piece(const foreign_function* function, bool sets_jump) {
   code_piece* const piece = new_piece();
   if (piece == nullptr) return 0;
   *piece = code_piece{};
-  const auto thread_pointer = reinterpret_cast<std::intptr_t>(__builtin_thread_pointer());
-  piece->current_offset =
-      static_cast<std::int32_t>(reinterpret_cast<std::intptr_t>(&here.current) - thread_pointer);
+  piece->current_offset = offset_of(&here.current);
+  piece->last_access_offset = offset_of(&here.accesses.last);
   piece->function = function;
   piece->real = function->real;
   piece->handler = sets_jump ? syncopate_emulated_set_jump : syncopate_emulated_foreign;

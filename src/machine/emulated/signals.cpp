@@ -102,6 +102,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
   } else if (!ignores) {
     if ((wanted.sa_flags & static_cast<int>(SA_RESETHAND)) != 0)
       programs[number].sa_handler = SIG_DFL;
+    const handler_scope interrupts;
     if ((wanted.sa_flags & SA_SIGINFO) != 0) wanted.sa_sigaction(number, info, context);
     else wanted.sa_handler(number);
   }

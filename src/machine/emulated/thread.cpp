@@ -134,6 +134,7 @@ void leave_thread(thread& t) noexcept {
   const runtime_scope inside;
   if (t.stack_top != 0) unmark_stack(t);
   settle_accesses();
+  t.interruptions_told.store(t.depth_of_handlers = 0, std::memory_order_release);
   here.self = nullptr;
   stop_dispatching(t);
   const std::lock_guard lock(registry);

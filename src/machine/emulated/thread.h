@@ -18,6 +18,7 @@
 
 #include <signal.h>
 
+#include "announced.h"
 #include "buffer.h"
 #include "instrument/engine.h"
 #include "instrument/scope.h"
@@ -82,29 +83,8 @@ struct touched_line {
   place first;  // the first access
 };
 
-// Bytes of another thread's stack that are being written outside transactions: the write comes
-// after its check, and a roll-back puts back whole stacks. Who begins a transaction on that stack
-// waits.
-class write_to_foreign_stack {
- public:
-  // By the writer, before its check; it fences.
-  void announce(std::uintptr_t at, std::size_t bytes) noexcept {
-    at_.store(0, std::memory_order_relaxed);
-    end_.store(at + bytes, std::memory_order_release);
-    at_.store(at, std::memory_order_release);
-  }
-  // By the writer, at its next atomic operation, transaction or end: then the write has been made.
-  void settle() noexcept { at_.store(0, std::memory_order_release); }
-
-  // Returns: where it begins, when it overlaps [low, high); else 0.
-  std::uintptr_t overlaps(std::uintptr_t low, std::uintptr_t high) const noexcept {
-    const std::uintptr_t at = at_.load(std::memory_order_acquire);
-    return at < high && end_.load(std::memory_order_acquire) > low ? at : 0;
-  }
-
- private:
-  std::atomic<std::uintptr_t> at_{0}, end_{0};
-};
+// Handlers that may have interrupted each other; accesses that a deeper one interrupts are not told.
+inline constexpr unsigned most_handlers = 4;
 
 struct thread {
   registers saved;
@@ -162,36 +142,48 @@ struct thread {
   alignas(64) std::atomic<std::uint64_t> status{0};
   std::atomic<place> requester{nullptr};  // of the conflict; while statistics are kept
   write_to_foreign_stack foreign_write;
+  interruption interruptions[most_handlers];
+  std::atomic<unsigned> interruptions_told{0};  // of these, as others have to see it
+  unsigned depth_of_handlers = 0;
   const struct local_state* local = nullptr;  // while the thread lives; guarded by the registry
 };
 
 struct local_state {
-  thread* current = nullptr;          // while the thread is in a transaction
-  thread* self = nullptr;             // once it is known
-  int inside = 0;                     // the machine's code runs that must not be left halfway
-  int own = 0;                        // what it accesses is no business of transactions
-  bool writes_foreign_stack = false;  // self->foreign_write may not be settled
+  thread* current = nullptr;        // while the thread is in a transaction
+  thread* self = nullptr;           // once it is known
+  int inside = 0;                   // the machine's code runs that must not be left halfway
+  int own = 0;                      // what it accesses is no business of transactions
+  bool has_more_to_settle = false;  // what self->foreign_write or ->interruptions_told say
 
-  // The last plain access outside transactions, and the last ranges, of which a library call has
-  // two; 0 once an atomic operation tells that they have been made. Each is stored before the
-  // shadow is looked at (conflict.h).
-  std::atomic<std::uintptr_t> accessed{0};
-  struct range {
-    std::atomic<std::uintptr_t> at{0}, end{0};
-  } ranges[2];
+  // Each is stored before the shadow is looked at (conflict.h).
+  announced_accesses accesses;
   unsigned next_range = 0;
 };
 inline thread_local constinit local_state here [[gnu::tls_model("initial-exec")]];
 
 // The plain accesses that the calling thread has been checked for have been made.
+void settle_more() noexcept;
 inline void settle_accesses() noexcept {
-  here.accessed.store(0, std::memory_order_release);
-  for (auto& range : here.ranges) range.at.store(0, std::memory_order_release);
-  if (!here.writes_foreign_stack) [[likely]]
-    return;
-  here.self->foreign_write.settle();
-  here.writes_foreign_stack = false;
+  here.accesses.settle();
+  if (here.has_more_to_settle) [[unlikely]]
+    settle_more();
 }
+
+// The same of the last one alone: all that a write to another thread's stack needs.
+inline void settle_last() noexcept { here.accesses.last.store(0, std::memory_order_release); }
+
+// Around a handler of the program's: keeps what it has interrupted told (announced.h, A2).
+class handler_scope {
+ public:
+  handler_scope() noexcept;
+  ~handler_scope();
+  handler_scope(const handler_scope&) = delete;
+  handler_scope& operator=(const handler_scope&) = delete;
+
+ private:
+  static constexpr unsigned none = most_handlers;
+  unsigned level_ = none;
+};
 
 inline constinit std::atomic<thread*> slot_owner[slots] = {};
 inline constinit std::atomic<thread*> all_threads{nullptr};

@@ -58,18 +58,32 @@ void set_idle(thread& t) noexcept {
   t.status.store(status_word::make(state::idle, t.number), std::memory_order_release);
 }
 
-// An announced write has been made, too, when its thread has gone on to another access.
+// Whether that thread has announced a write to the stack and not gone on to another access since.
+bool is_writing(const thread& t, const write_to_foreign_stack& write,
+                const announced_accesses& accesses) noexcept {
+  const std::uintptr_t at = write.overlaps(t.saved.stack_pointer, t.stack_top);
+  return at != 0 && accesses.last.load() == at;
+}
+
+// The order matters: announced.h, A2.
+bool is_writing(const thread& t, const thread& other) noexcept {
+  if (other.foreign_write.overlaps(t.saved.stack_pointer, t.stack_top) != 0) {
+    const std::lock_guard lock(registry);  // the other thread stays
+    if (other.local != nullptr && is_writing(t, other.foreign_write, other.local->accesses))
+      return true;
+  }
+  const unsigned told = other.interruptions_told.load(std::memory_order_acquire);
+  for (unsigned i = 0; i < told; ++i) {
+    const interruption& each = other.interruptions[i];
+    if (is_writing(t, each.foreign_write, each.accesses)) return true;
+  }
+  return false;
+}
+
 bool is_being_written(const thread& t) noexcept {
   for (const thread* each = all_threads.load(std::memory_order_acquire); each != nullptr;
-       each = each->next_thread) {
-    const auto write = [&] {
-      return each->foreign_write.overlaps(t.saved.stack_pointer, t.stack_top);
-    };
-    if (write() == 0) continue;
-    const std::lock_guard lock(registry);  // the other thread stays
-    const std::uintptr_t at = write();
-    if (at != 0 && each->local != nullptr && each->local->accessed.load() == at) return true;
-  }
+       each = each->next_thread)
+    if (is_writing(t, *each)) return true;
   return false;
 }
 

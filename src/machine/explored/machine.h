@@ -190,6 +190,7 @@ class machine {
   [[noreturn]] void abort_transaction(const syncopate::machine::htm::status& why);
   [[nodiscard]] std::shared_ptr<const footprint> footprint_of(bool committed) const;
   void note_words_polled(const transaction::word&);
+  [[nodiscard]] bool polls_only(address) const;
   void note_access(address, std::size_t bytes, touch, place);
   void record_transactional(const transaction::touched&);
   void keep_old(address, std::size_t bytes);

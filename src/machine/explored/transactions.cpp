@@ -21,6 +21,10 @@ namespace {
 // interrupt ends it.
 constexpr std::size_t longest_transaction = 20'000;  // accesses
 
+// So is one that does nothing but load one or two words again and again; what it waits for is an
+// atomic operation of another thread, which conflicts with it.
+constexpr std::size_t longest_poll = 64;  // loads
+
 status injected(choice c) noexcept {
   switch (c) {
     case tx_conflict: return {cause::conflict, 0, true, false};
@@ -154,8 +158,19 @@ std::shared_ptr<const footprint> machine::footprint_of(bool committed) const {
 
 // ---- inside -----------------------------------------------------------------------------------
 
+bool machine::polls_only(address at) const {
+  if (tx_.accesses.size() < longest_poll) return false;
+  const address other = tx_.accesses.back().at;
+  return std::all_of(tx_.accesses.end() - longest_poll, tx_.accesses.end(),
+                     [&](const transaction::touched& each) {
+                       return each.how == touch::atomic_read && (each.at == at || each.at == other);
+                     });
+}
+
 void machine::note_access(address at, std::size_t bytes, touch how, place from) {
   if (tx_.accesses.size() >= longest_transaction) abort_transaction({});
+  if (how == touch::atomic_read && polls_only(at))
+    abort_transaction({cause::conflict, 0, true, false});
   const bool atomic = how == touch::atomic_read || how == touch::atomic_write;
   if (!tx_.never_commits())
     if (const access_record* const other =

@@ -45,8 +45,10 @@ T load(const volatile T* at, int, engine::place where) noexcept {
     const T value = __atomic_load_n(at, __ATOMIC_SEQ_CST);
     const std::uint64_t after = word.load(std::memory_order_acquire);
     const std::uint64_t changed = (before ^ after) & emulated::mark::version;
-    if (((before | after) & no_owner) == 0 && changed == 0) [[likely]]
+    if (((before | after) & no_owner) == 0 && changed == 0) [[likely]] {
+      emulated::settle_last();
       return value;
+    }
   }
   return load_locked(at, where);
 }

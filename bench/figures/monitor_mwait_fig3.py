@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Akkan, Lang & Ionkov, figure 3: PARALLEL TASK of the EPCC taskbench."""
+
+import sys
+
+from common import Claim, Figure, Results, main
+from monitor_mwait import LIBGOMP, ON_XEON, ONE_SPINNER, OPTERON, PAPER, Cores, gain_text, gains
+from monitor_mwait_tasks import NOTES, WORK, microseconds, points_on
+
+
+def overhead(run: dict) -> float:
+    return microseconds(run) - WORK * 1e-3
+
+
+def claims(results: Results) -> list[Claim]:
+    cores = results.xs("")
+    few, most = cores[1], cores[-1]
+    at_few = gains(results, LIBGOMP, few, overhead)
+    at_most = gains(results, LIBGOMP, most, overhead)
+    return [
+        Claim(
+            "comparable performance for low core count",
+            f"at {few} cores: {gain_text(at_few)}",
+            all(0.5 <= ratio <= 2 for ratio in at_few.values()),
+            note="within a factor of 2 counts as agreement",
+        ),
+        Claim(
+            "both strongly outperform the original as the number of cores increases",
+            f"at {most} cores: {gain_text(at_most)}",
+            all(ratio >= 2 for ratio in at_most.values()),
+            note="twice as fast counts as strongly",
+        ),
+        Claim(
+            "up to 23 times for 64 cores",
+            f"at {most} cores: {at_most[ONE_SPINNER]:.1f} times",
+            11 <= at_most[ONE_SPINNER] <= 46,
+            WHY_FACTOR,
+            "within a factor of 2 counts as agreement",
+        ),
+    ]
+
+
+WHY_FACTOR = (
+    "as in figure 2; each task also calls the kernel once in vain, with every lock, which narrows"
+    " the difference"
+)
+
+
+def figure(cores: Cores) -> Figure:
+    return Figure(
+        name=f"monitor_mwait_fig3{cores.suffix}",
+        title=f"Taskbench, PARALLEL TASK (monitor-mwait, figure 3{cores.title})",
+        paper=f"{PAPER}, figure 3",
+        machine=cores.machine,
+        x_label="cores",
+        y_label="overhead, microseconds per task of a thread",
+        points=points_on(cores),
+        value=overhead,
+        claims=claims,
+        notes=NOTES + (ON_XEON if cores.suffix else ""),
+    )
+
+
+FIGURE = figure(OPTERON)
+
+if __name__ == "__main__":
+    sys.exit(main(FIGURE))

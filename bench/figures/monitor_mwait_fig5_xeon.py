@@ -1,0 +1,13 @@
+#!/usr/bin/env python3
+"""Akkan, Lang & Ionkov, figure 5: barriers after 1 microsecond, on a Xeon of today."""
+
+import sys
+
+from common import main
+from monitor_mwait import XEON
+from monitor_mwait_fig5 import figure
+
+FIGURE = figure(XEON)
+
+if __name__ == "__main__":
+    sys.exit(main(FIGURE))

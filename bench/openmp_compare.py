@@ -6,8 +6,8 @@
     bench/openmp_compare.py --busy 1              beside one foreign process that keeps computing
 
 Each round runs every configuration once, each round starting with the next one (workloads/epcc).
-Shown are medians over rounds in microseconds, with the processors kept busy beside them, and the
-targets as reached or not. --json FILE keeps every sample.
+Shown are medians over rounds in microseconds, with the processors kept busy beside them.
+--json FILE keeps every sample. What we want to reach: bench/openmp_goals.py.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 from interleaved import ROOT, provenance
@@ -31,21 +32,9 @@ CONFIGURATIONS = {
     "libgomp passive": ("epcc_gcc", False, {"OMP_WAIT_POLICY": "passive"}),
     "libomp": ("epcc_clang", False, {}),
     "ours, gcc": ("epcc_gcc", True, {}),
+    "ours, patched": ("epcc_gcc", True, {"SYNCOPATE_OMP_PATCH": "1"}),
     "ours, clang": ("epcc_clang", True, {}),
 }
-
-# At 2 threads: (construct, ours, compared with, at most this ratio)
-TARGETS = [
-    ("BARRIER", "ours, gcc", "libgomp", 0.45),
-    ("FOR", "ours, gcc", "libgomp", 0.6),
-    ("SINGLE", "ours, gcc", "libgomp", 0.5),
-    ("CRITICAL", "ours, gcc", "libgomp", 0.75),
-    ("LOCK", "ours, gcc", "libgomp", 0.75),
-    ("PARALLEL", "ours, gcc", "libgomp", 0.85),
-    ("REDUCTION", "ours, gcc", "libgomp", 0.85),
-    ("CRITICAL", "ours, clang", "libomp", 0.2),
-    ("LOCK", "ours, clang", "libomp", 0.2),
-]
 
 
 def read_arguments():
@@ -55,13 +44,18 @@ def read_arguments():
         "--constructs", default=",".join(CONSTRUCTS), help="names or groups, by commas"
     )
     parser.add_argument("--threads", default="2,4,8", help="numbers of threads, by commas")
+    add_common(parser)
+    parser.add_argument("--busy", type=int, default=0, help="foreign processes that compute")
+    return parser.parse_args()
+
+
+def add_common(parser):
+    """The options that openmp_goals.py has as well."""
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--samples", type=int, default=10, help="of a construct in a round")
-    parser.add_argument("--busy", type=int, default=0, help="foreign processes that compute")
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build folder")
     parser.add_argument("--library", type=Path, help="libsyncopate-openmp.so of another build")
     parser.add_argument("--json", type=Path, help="write every sample there")
-    return parser.parse_args()
 
 
 def find_program(build, name):
@@ -126,42 +120,8 @@ def show(results):
             print(f"{construct:20}" + "".join(f"{cell:>22}" for cell in cells))
 
 
-def show_targets(results):
-    """Prints which targets were reached: ratios at 2 threads, best of all when oversubscribed."""
-    print("\ntargets")
-    for construct, ours, other, most in TARGETS:
-        rounds = results.get(2, {})
-        if ours not in rounds or other not in rounds or construct not in rounds[ours][0]:
-            continue
-        theirs = median(rounds[other], construct, "overhead_us")
-        ratio = median(rounds[ours], construct, "overhead_us") / theirs if theirs > 0 else None
-        verdict = "too small to compare" if ratio is None else f"{ratio:.2f}"
-        reached = ratio is not None and ratio <= most
-        print(
-            f"  {construct:10} {ours} / {other}, 2 threads: {verdict},"
-            f" at most {most} wanted: {'reached' if reached else 'not reached'}"
-        )
-    processors = len(os.sched_getaffinity(0))
-    for threads, rounds in results.items():
-        if threads <= processors:
-            continue
-        stock = [name for name in rounds if not name.startswith("ours")]
-        for construct in rounds[stock[0]][0]:
-            best = min(median(rounds[name], construct, "overhead_us") for name in stock)
-            for ours in (name for name in rounds if name.startswith("ours")):
-                value = median(rounds[ours], construct, "overhead_us")
-                reached = "reached" if value <= best else "not reached"
-                # Sections that do not meet cost less than the delays around them vary.
-                verdict = "too small to compare" if min(value, best) <= 0 else reached
-                print(
-                    f"  {construct:10} {ours}, {threads} threads on {processors} processors:"
-                    f" {value:.3f}, best of the others {best:.3f}: {verdict}"
-                )
-
-
-def main():
-    """Runs the comparison; returns the exit status."""
-    options = read_arguments()
+def look_for(options):
+    """The programs by configuration, and the library; ends the script where one is missing."""
     library = options.library or options.build / "lib" / "libsyncopate-openmp.so.0"
     programs = {
         name: found
@@ -169,21 +129,33 @@ def main():
         if (found := find_program(options.build, program))
     }
     if not programs or not library.exists():
-        print(f"openmp_compare: build first: no workloads/epcc or {library}", file=sys.stderr)
-        return 1
+        sys.exit(f"{Path(sys.argv[0]).stem}: build first: no workloads/epcc or {library}")
+    return programs, library
+
+
+@contextmanager
+def foreign_load(processes):
+    """So many processes that compute, and end with the block."""
     spinner = [shutil.which("sh"), "-c", "while :; do :; done"]
-    busy = [subprocess.Popen(spinner) for _ in range(options.busy)]
+    busy = [subprocess.Popen(spinner) for _ in range(processes)]
     try:
-        results = measure(programs, library, options)
+        yield
     finally:
         for process in busy:
             process.kill()
             process.wait()
+
+
+def main():
+    """Runs the comparison; returns the exit status."""
+    options = read_arguments()
+    programs, library = look_for(options)
+    with foreign_load(options.busy):
+        results = measure(programs, library, options)
     print(", ".join(f"{key} {value}" for key, value in provenance().items()))
     if options.busy:
         print(f"beside {options.busy} foreign busy process(es)")
     show(results)
-    show_targets(results)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
     return 0

@@ -44,6 +44,8 @@ class Group:
         # At a barrier of OpenMP, by thread: the ticks it waited, and how often it came last.
         self.arrivals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
         self.elision: Counter[str] = Counter()  # by recordfile.ELISION_COUNTS
+        # Holds that were watched, and those that did not run on (recordfile.HOLDER_COUNTS).
+        self.interrupted: Counter[str] = Counter()
         self.waiters: Counter[int] = Counter()  # stack id to ticks
         self.holders: Counter[int] = Counter()
 
@@ -170,6 +172,8 @@ class Analysis:
 
         for thread, lock, times in self.record.last_arrivals():
             self._group(lock).arrivals[thread][1] += times
+        for lock, counts in self.record.holders():
+            self._group(lock).interrupted.update(counts)
         for lock, counts in self.record.elisions():
             self._group(lock).elision.update(counts)
 

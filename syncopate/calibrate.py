@@ -149,6 +149,7 @@ def describe(found: dict) -> str:
     writer.put("extra_hop", transfer, "estimate: as the nearest")
     writer.estimate("invalidate_per_sharer")
     writer.put("occupancy", max(1, transfer // 4), "estimate: a quarter of a transfer")
+    migratory(writer, transfer)
     writer.section("atomic")
     writer.measured("rmw_cycles", "atomic_rmw", less=l1)
     writer.measured("fence_cycles", "fence", less=l1)
@@ -156,6 +157,16 @@ def describe(found: dict) -> str:
     operating_system(writer, shape)
     hardware(writer)
     return "\n".join(writer.lines) + "\n"
+
+
+def migratory(writer: Writer, transfer: int) -> None:
+    """Whether a read of a modified line takes it away: a write after it then asks nobody."""
+    after, alone = writer.cycles("write_after_read"), writer.cycles("atomic_rmw") or 0
+    if after is None:
+        writer.put("migratory", False, "estimate: needs a second processor to measure")
+        return
+    origin = f"measured: write_after_read, {after:.0f}; of an own line {alone:.0f}"
+    writer.put("migratory", after < alone + transfer / 2, origin)
 
 
 def operating_system(writer: Writer, shape: dict) -> None:

@@ -101,8 +101,10 @@ class Steps:
         self.line = compilerline.parse(words)
         self._refuse_impossible()
         name = os.path.basename(os.path.realpath(self.compiler[-1]))
-        is_clang = "clang" in name
-        self.before, self.after = instrumented.compile_flags(machine, is_clang, self.line.compile)
+        self.is_clang = "clang" in name
+        self.before, self.after = instrumented.compile_flags(
+            machine, self.is_clang, self.line.compile
+        )
 
     def _refuse_impossible(self) -> None:
         line = self.line
@@ -124,6 +126,12 @@ class Steps:
         if self.line.left_out:
             said.append(
                 f"{' '.join(self.line.left_out)} left out: it would link the sanitizer's library"
+            )
+        wide = instrumented.options_for_wide_vectors(self.line.compile)
+        if self.is_clang and wide and self.line.sources:
+            said.append(
+                f"{wide[0]}: clang shows the machine no access of more than 16 bytes;"
+                " if the program has such vectors of its own, use --compiler=g++"
             )
         return [f"syncopate {self.command}: {text}" for text in said]
 

@@ -73,6 +73,16 @@ def compile_flags(machine: str, is_clang: bool, given: list[str]) -> tuple[list[
     return before, after
 
 
+def options_for_wide_vectors(given: list[str]) -> list[str]:
+    """Those of the user's options that let a program have vectors of 32 bytes and more."""
+    narrow = ("-march=x86-64", "-march=x86-64-v2")
+    return [
+        word
+        for word in given
+        if word.startswith(("-mavx", "-march=", "-mfma")) and word not in narrow
+    ]
+
+
 def link_flags(machine: str, shared: bool) -> list[str]:
     """The options to put before the user's objects: our library comes first in look-ups."""
     path = library(machine)

@@ -38,6 +38,8 @@ KIND_NAMES = {
 ELISION = 9  # of wait_kind: no wait, but counts in the places of the histogram
 CAME_LAST = 10  # of wait_kind: no wait, but how often the thread was the last at a barrier
 RELEASE = 11  # of wait_kind: no wait, but how long contended releases took, as waking does
+HOLDER = 12  # of wait_kind: no wait, but whether sampled holds ran on: HOLDER_COUNTS
+HOLDER_COUNTS = ("preempted", "preemptions", "slept")  # in the places of the histogram
 ELISION_COUNTS = (
     "committed",
     "fell_back",
@@ -330,6 +332,13 @@ class Record:
         for thread, _, f in self._items(ROWS, WAIT_ROW):
             if f[1] == RELEASE:
                 yield Row(thread, f[0], f[1], f[2], f[3], f[4], f[5:])
+
+    def holders(self) -> Iterator[tuple[int, dict[str, int]]]:
+        """Lock id; of how many of one thread's holds it is known whether they ran on, and how many
+        did not (format.h's holder_count)."""
+        for _, _, f in self._items(ROWS, WAIT_ROW):
+            if f[1] == HOLDER:
+                yield f[0], {"watched": f[2], **dict(zip(HOLDER_COUNTS, f[5:], strict=False))}
 
     def elisions(self) -> Iterator[tuple[int, dict[str, int]]]:
         """Lock id, and what became of its elided sections in one thread."""

@@ -210,7 +210,14 @@ class Results:
             "p99_ns": None if p99 is None else self.of.ns(p99),
             "max_ns": self.of.ns(largest),
             "histogram": self._buckets(merged, largest),
+            "interrupted": self._interrupted(group.interrupted),
         }
+
+    @staticmethod
+    def _interrupted(counts: Counter[str]) -> dict | None:
+        if not counts["watched"]:
+            return None
+        return {name: counts[name] for name in ("watched", *recordfile.HOLDER_COUNTS)}
 
     def _weighted(self, stacks: Counter[int]) -> list[dict]:
         """The heaviest stacks; those that read alike are one."""

@@ -62,6 +62,7 @@ def _show_one(console, results: dict) -> None:
     if results["hidden"]:
         console.print(f"\n{results['hidden']} more locks: use --top", style="dim")
     _arrivals(console, results)
+    _interrupted(console, results)
     _elision(console, results)
     _details(console, results)
     _blocks(console, results)
@@ -166,6 +167,31 @@ def _arrivals(console, results: dict) -> None:
         "waited": [duration(each["waited_ns"]) for _, each in rows],
     }
     console.print(terminal.table(console, columns))
+
+
+def _interrupted(console, results: dict) -> None:
+    """Locks whose holders were preempted, the most frequent first."""
+    locks = [lock for lock in results["locks"] if interrupted(lock)["preempted"]]
+    if not locks:
+        return
+    locks.sort(key=lambda lock: -interrupted(lock)["preemptions"])
+    console.print("\nHolders that were preempted (among sampled holds)", style="bold cyan")
+    of = [interrupted(lock) for lock in locks]
+    columns = {
+        "lock": [name_of(lock) for lock in locks],
+        "holds seen": [count(each["watched"]) for each in of],
+        "preempted": [count(each["preempted"]) for each in of],
+        "share": [percent(each["preempted"] / each["watched"]) for each in of],
+        "times": [count(each["preemptions"]) for each in of],
+        "slept": [count(each["slept"]) for each in of],
+    }
+    console.print(terminal.table(console, columns))
+
+
+def interrupted(lock: dict) -> dict:
+    """What is known of a lock's holders that did not run on."""
+    nothing = {"watched": 0, "preempted": 0, "preemptions": 0, "slept": 0}
+    return (lock["hold"] or {}).get("interrupted") or nothing
 
 
 def _elision(console, results: dict) -> None:

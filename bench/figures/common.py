@@ -281,8 +281,11 @@ def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None =
 
 
 def this_machine() -> str:
+    """What timings depend on."""
     known = provenance()
-    return f"{known['processor']} ({known['processors']} processors), commit {known['commit']}"
+    busy = f"{os.getloadavg()[0]:.1f} processes running when it began"
+    what = f"{known['processor']}, {known['processors']} processors"
+    return f"{what}, {busy}, commit {known['commit']}"
 
 
 def arguments(description: str) -> argparse.ArgumentParser:

@@ -34,7 +34,7 @@ from syncopate.paths import find
 
 MEMSLAP, ALONE = "memslap over loopback", "without a network"
 COUNTS = ("transactions", "in_flight_switch", "start_serial", "abort_serial")
-OPERATIONS = {MEMSLAP: 2000, ALONE: 4000}  # of each thread; memslap: set so many, then get so many
+OPERATIONS = {MEMSLAP: 2000, ALONE: 8000}  # of each thread; memslap: set so many, then get so many
 ROUNDS = 5
 
 

@@ -3,27 +3,16 @@
 # that cannot be had, the copy in the Rust package lua-src. Nothing when it is there already.
 set -eu
 [ $# -eq 1 ] || { echo "usage: fetch.sh FOLDER" >&2; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 [ -f "$folder/lua/lvm.c" ] && exit 0
 log="$folder/fetch.log"
 : > "$log"
 
-# The system's own package sources, asked for source packages; its lists stay as they are.
 from_debian() {
-  command -v apt-get > /dev/null && command -v dpkg-source > /dev/null || return 1
+  "$here/../debian_source.sh" "$folder" lua5.4 >> "$log" 2>&1 || return 1
   apt="$folder/apt"
-  rm -rf "$apt" && mkdir -p "$apt/parts" "$apt/lists/partial"
-  for list in /etc/apt/sources.list.d/debian.sources; do
-    [ -f "$list" ] || continue
-    sed 's/^Types: deb$/Types: deb-src/' "$list" > "$apt/parts/$(basename "$list")"
-  done
-  if [ -f /etc/apt/sources.list ]; then
-    sed -n 's/^deb /deb-src /p' /etc/apt/sources.list > "$apt/parts/sources.list"
-  fi
-  set -- -q -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$apt/parts" \
-    -o "Dir::State::lists=$apt/lists" -o APT::Get::List-Cleanup=0
-  (cd "$apt" && apt-get "$@" update && apt-get "$@" source lua5.4) >> "$log" 2>&1 || return 1
   # Debian's package writes this file when it is built.
   echo '#define DEB_HOST_MULTIARCH "."' > "$apt/multiarch.h"
   mv "$apt/multiarch.h" "$(echo "$apt"/lua5.4-5.4.*/src)/lua5.4-deb-multiarch.h"

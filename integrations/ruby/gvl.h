@@ -9,7 +9,9 @@
  *   I1  Before a transaction can begin, the thread's machine context is saved: who aborts it, and
  *       then collects garbage under the lock, finds the values on its stack (ruby's gc.h,
  *       RB_GC_SAVE_MACHINE_CONTEXT).
- *   I2  Garbage collection, switches of fibers and second ractors begin under the lock.
+ *   I2  The ractor's running_ec is written only by who holds the lock; so it is right whenever
+ *       garbage, ended threads among it, is collected.
+ *   I3  Garbage collection, switches of fibers and second ractors begin under the lock.
  */
 #ifndef SYNCOPATE_RUBY_GVL_H
 #define SYNCOPATE_RUBY_GVL_H
@@ -35,10 +37,15 @@ void rb_gvl_take(void);
 bool rb_gvl_try_take(void);
 void rb_gvl_give_back(void);
 
-/* I2. Requires: inside, or not a thread of the main ractor (nothing happens then). */
-static inline void rb_gvl_needs_lock(void) {
+/* Whether the calling thread runs in a transaction. */
+static inline bool rb_gvl_is_elided(void) {
   enum { elided = 2 }; /* syncopate::elide::gil_state */
-  if (syncopate_gil_self.state == elided) syncopate_gil_needs_lock();
+  return syncopate_gil_self.state == elided;
+}
+
+/* I3. Requires: inside, or not a thread of the main ractor (nothing happens then). */
+static inline void rb_gvl_needs_lock(void) {
+  if (rb_gvl_is_elided()) syncopate_gil_needs_lock();
 }
 
 #ifdef __cplusplus

@@ -84,7 +84,7 @@ bool read_barrier(const char* common_wait) noexcept {
 bool read_lock(const char* common_wait) noexcept {
   constexpr const char* me = "SYNCOPATE_OMP_LOCK";
   const char* const set = variable(me);
-  const char* const name = set != nullptr ? set : "tatas";
+  const char* const name = set != nullptr ? set : "asymmetric";
   if (std::strcmp(name, "runtime") == 0) return true;
   const char* const colon = std::strchr(name, ':');
   config.lock = find_lock(name);
@@ -124,6 +124,7 @@ void begin() noexcept {
   if (config.active) {
     (void)machine::may_spin();
     (void)machine::self();
+    machine::prepare_asymmetric_fences();
     if (is_set("SYNCOPATE_RECORD") &&
         record::start(std::getenv("SYNCOPATE_RECORD"),
                       config.lock != nullptr ? config.lock->name : "runtime",

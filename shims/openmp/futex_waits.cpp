@@ -7,9 +7,8 @@
 // none.
 //
 // Invariant
-//   F1  Who sleeps on a word is counted in its bucket before it last looked at the word.
-// Memory order: [F] a light fence between libgomp's store and the waker's look at the count, a
-// heavy one between the count and the sleeper's look at the word: one of the two sees the other.
+//   F1  Who sleeps on a word was counted (sleep_table.h) before it last looked at the word.
+// Memory order: [F] the fences that sleep_table.h asks for.
 
 #include <syncopate/machine.h>
 #include <syncopate/wait/adaptive.h>
@@ -20,6 +19,7 @@
 
 #include <linux/futex.h>
 
+#include "openmp/sleep_table.h"
 #include "openmp/team.h"
 
 #if defined(__x86_64__)
@@ -27,20 +27,9 @@
 namespace syncopate::openmp {
 namespace {
 
-struct alignas(64) bucket {
-  std::atomic<std::uint32_t> sleepers{0};
-};
-constexpr std::size_t bucket_count = 256;
-constinit bucket buckets[bucket_count];
-
 // Of this thread's waits inside libgomp, most of them for the next region.
 thread_local constinit waits::history past [[gnu::tls_model("initial-exec")]];
 thread_local constinit waits::yield_history yields [[gnu::tls_model("initial-exec")]];
-
-bucket& bucket_of(const void* word) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(word);
-  return buckets[(address >> 2 ^ address >> 9 ^ address >> 16) % bucket_count];
-}
 
 template <class Changed>
 bool poll(const std::atomic<std::uint32_t>& word, Changed changed, std::uint64_t start) noexcept {
@@ -64,12 +53,10 @@ void wait(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t v
   const std::uint64_t start = machine::ticks();
   const bool polled = poll(word, changed, start);
   if (!polled) {
-    bucket& b = bucket_of(&word);
-    b.sleepers.fetch_add(1, std::memory_order_relaxed);
+    const sleeper counted(&word);
     if (!machine::heavy_fence()) machine::yield();  // [F] nobody would see us sleep
     else if (!changed(word.load(std::memory_order_acquire)))
       (void)machine::futex(&word, operation, value, nullptr, nullptr, 0);
-    b.sleepers.fetch_sub(1, std::memory_order_relaxed);
   }
   const std::uint64_t took = machine::ticks() - start, price = machine::wake_latency();
   past.note(polled ? took : took - (took < price ? took : price), price);
@@ -77,8 +64,7 @@ void wait(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t v
 }
 
 long wake(const void* word, int operation, std::uint32_t count) noexcept {
-  machine::light_fence();  // [F]
-  if (bucket_of(word).sleepers.load(std::memory_order_relaxed) == 0) return 0;
+  if (!may_sleep(word)) return 0;  // [F]
   return machine::futex(word, operation, count, nullptr, nullptr, 0);
 }
 

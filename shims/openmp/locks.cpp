@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "openmp/asymmetric_lock.h"
 #include "openmp/config.h"
 #include "record/recorder.h"
 
@@ -28,12 +29,18 @@ constexpr lock_algorithm make(const lock_entry<Lock>& entry) {
   return a;
 }
 
+// The default: it needs no look-up, and is the cheapest to pass on between few threads.
+constexpr lock_algorithm asymmetric() {
+  return make(lock_entry<asymmetric_lock>{
+      .name = "asymmetric", .header = "", .wait = "", .is_default = true});
+}
+
 template <class Lock>
 inline constexpr bool offered = Lock::traits.excludes&& Lock::traits.preload &&
                                 sizeof(Lock) <= sizeof(pool_entry::object);
 
 constexpr std::size_t count = [] {
-  std::size_t n = 0;
+  std::size_t n = 1;
   for_each_lock([&]<class Lock>(lock_entry<Lock>) { n += offered<Lock> ? 1 : 0; });
   return n;
 }();
@@ -43,8 +50,8 @@ struct table {
 };
 
 constexpr table all = [] {
-  table t{};
-  std::size_t n = 0;
+  table t{{asymmetric()}};
+  std::size_t n = 1;
   for_each_lock([&]<class Lock>(lock_entry<Lock> entry) {
     if constexpr (offered<Lock>) t.entries[n++] = make(entry);
   });

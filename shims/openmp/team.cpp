@@ -70,7 +70,6 @@ team* take_team() noexcept {
     mine = t->next;
     return t;
   }
-  machine::prepare_asymmetric_fences();
   return new team;
 }
 

@@ -151,7 +151,8 @@ void has_locked(const void* mutex, const void* caller) noexcept {
   thread_watch* const me = this_thread_watch();
   if (me == nullptr) return;
   // What happened since belongs to the section around this one.
-  if (me->held_count == 0) me->mark.set();
+  if (record::enabled) {  // the recorder has a mark of its own, and there is room for one
+  } else if (me->held_count == 0) me->mark.set();
   else count_preemptions(me->held[me->held_count - 1], me->mark.taken().involuntary);
   me->add(mutex, machine::ticks(), as_pc(caller));
 }

@@ -4,10 +4,12 @@
 
 #include <syncopate/machine/system_call.h>
 
+#include <syncopate/machine/system_call.h>
+
 #include <atomic>
 #include <cstring>
 
-#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/syscall.h>
 
 #include "pthread/guard_log.h"

@@ -113,6 +113,15 @@ enum class wait_kind : std::uint32_t {
   elision = 9,     // no wait: counts of elided sections, in a row of their own (elision_count)
   came_last = 10,  // no wait: the thread was the last at an OpenMP barrier
   release = 11,    // no wait: releases while others waited, and how long they took
+  holder = 12,     // no wait: sampled holds, and whether they ran on (holder_count)
+};
+
+// Where a row of kind `holder` has its counts, by index of the histogram; wait_row::waits is how
+// many holds were looked at.
+enum holder_count : std::uint32_t {
+  preempted_holds,  // lost their processor to another thread
+  preemptions,      // how often, in all
+  sleeping_holds,   // gave it up, as in a system call
 };
 
 // Where a row of kind `elision` has its counts, by index of the histogram; wait_row::waits is how

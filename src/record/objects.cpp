@@ -21,6 +21,7 @@
 #include "record/objects.h"
 
 #include "record/address_index.h"
+#include "record/hold_watch.h"
 #include "record/stacks.h"
 #include "record/threads.h"
 
@@ -200,12 +201,15 @@ void counted(object_kind kind, int type, const void* object, std::uint32_t* slot
   if (e == nullptr) return;
   if (id != 0 && load(e->reserved) == 0) note_places(*e, object, slot, count_at);
   add(e->acquisitions, load(*count_at) == 1 ? 1 : count_period);
-  const std::uint64_t now = machine::ticks();
+  std::uint64_t now = machine::ticks();
   hold_sample& sample = current_hold;
   // A sample in flight goes on: were it replaced by an inner lock's, long holds would be the ones
   // missing. One that never ends (released by another thread) is given up after a second.
-  if (sample.object == nullptr || sample.object == object || now - sample.since > ticks_per_second)
-    sample = {object, now, id};
+  if (sample.object != nullptr && sample.object != object && now - sample.since <= ticks_per_second)
+    return;
+  begin_hold_watch(asking::always);
+  now = machine::ticks();
+  sample = {object, now, id};
 }
 
 void object_created(object_kind kind, int type, const void* object, std::uint32_t* slot,

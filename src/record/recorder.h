@@ -98,8 +98,10 @@ void elided(std::uint32_t id, const elision_counts&) noexcept;
 
 // Before a release: the time at which the hold ends; 0 when released() need not be called. The
 // release itself is not part of it: waking a waiter may take longer than the section did.
+std::uint64_t sampled_hold_ends() noexcept;
 inline std::uint64_t hold_ends(const void* object, bool contended) noexcept {
-  return contended || current_hold.object == object ? machine::ticks() : 0;
+  if (current_hold.object == object) return sampled_hold_ends();
+  return contended ? machine::ticks() : 0;
 }
 
 // After a release by this thread. Requires: the caller no longer holds the lock. Uses `object` as a

@@ -5,6 +5,7 @@
 
 #include <sys/prctl.h>
 
+#include "record/hold_watch.h"
 #include "record/stacks.h"
 #include "record/usage.h"
 
@@ -210,6 +211,7 @@ void thread_end() noexcept {
   if (!inside) return;
   flush(*t);
   current_hold.object = nullptr;
+  drop_hold_watch();
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
   t->entry->cpu_ns += cpu_time(CLOCK_THREAD_CPUTIME_ID);
   t->entry->end_ticks = machine::ticks();

@@ -1,6 +1,7 @@
 // waits.cpp -- rows (every wait, exactly) and events (some waits and holds, with weights).
 #include <cstring>
 
+#include "record/hold_watch.h"
 #include "record/objects.h"
 #include "record/stacks.h"
 #include "record/threads.h"
@@ -158,8 +159,17 @@ void wait_end(wait& w, const void* object) noexcept {
   }
   if (t->pending_count < most_pending) t->pending[t->pending_count++] = w;
   hold_sample& sample = current_hold;
-  if (sample.object == nullptr || sample.object == object || held - sample.since > ticks_per_second)
-    sample = {object, held, w.id};
+  if (sample.object != nullptr && sample.object != object &&
+      held - sample.since <= ticks_per_second)
+    return;
+  begin_hold_watch(w.used.cpu_ns != 0 ? asking::always : asking::if_free);
+  sample = {object, held, w.id};
+}
+
+std::uint64_t sampled_hold_ends() noexcept {
+  const std::uint64_t now = machine::ticks();
+  end_hold_watch();
+  return now;
 }
 
 void wait_end_now(wait& w) noexcept {
@@ -187,6 +197,8 @@ void released(const void* object, std::uint32_t id, bool contended, std::uint64_
     if (id == 0) id = sample.id;
     sample.object = nullptr;
     add_hold(id, ended > since ? ended - since : 0);
+    if (has_hold_watch())
+      if (thread_state* const t = this_thread()) write_hold_watch(*t, id);
   }
   if (!contended && (local.state == nullptr || local.state->pending_count == 0)) return;
   thread_state* t = this_thread();

@@ -11,8 +11,10 @@ namespace syncopate::tm {
 //
 // While one thread runs, it runs alone without taking a lock (regime.h). When threads wait for each
 // other, all transactions for a few milliseconds run under the optimistic algorithm; whichever way
-// committed more in a second stays. The next trial comes later each time, so that a
-// program for which optimism does not pay loses little.
+// committed more in a second stays. The first part of a trial does not count (logs grow, and the
+// pages of the ownership records are touched for the first time). Where the two ways are close, the
+// mean of some trials decides. Later trials come ever later, so that a program for which optimism
+// does not pay loses little.
 namespace adaptive {
 
 extern constinit bool on;

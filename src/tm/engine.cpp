@@ -167,7 +167,15 @@ void push_checkpoint(transaction* tx, const registers& where) noexcept {
         tx->writes.position()};
 }
 
+std::atomic<const void*> same_frame{nullptr};  // return address of such a beginning
+
+// One function begins a transaction inside of its own (docs/tm.md).
+[[gnu::cold]] void note_same_frame(const void* where) noexcept {
+  same_frame.store(where, std::memory_order_relaxed);
+}
+
 u32 begin_inside(transaction* tx, u32 properties, const registers& where) noexcept {
+  if (__builtin_expect(where.stack == tx->where.stack, 0)) note_same_frame(where.resume_at);
   if (tx->how == mode::hardware) {
     if ((properties & has_no_abort) == 0) leave_hardware(false);
     ++tx->depth;
@@ -222,9 +230,12 @@ void leave_inner(transaction* tx) noexcept {
 namespace {
 
 [[gnu::noinline]] u32 begin_closed(transaction* tx, const registers& where) noexcept {
-  tx->where = where;
   now.leave(tx, regime::open);
-  if (!now.is_optimistic()) return start_with_mutex(tx);
+  if (!now.is_optimistic()) {
+    if ((tx->properties & has_no_abort) == 0) tx->where = where;  // else nothing comes back there
+    return start_with_mutex(tx);
+  }
+  tx->where = where;
   return start_slowly(tx, needs_to_be_alone(tx->properties));
 }
 [[gnu::noinline]] u32 begin_unusual(u32 properties, const registers& where) noexcept {
@@ -240,6 +251,7 @@ u32 begin(u32 properties, const registers& where) noexcept {
   if (__builtin_expect(tx == &nobody || tx->depth != 0, 0)) return begin_unusual(properties, where);
   tx->depth = 1;
   tx->properties = properties;
+  tx->where.stack = where.stack;
   observer::began(tx, where);
   const address regime_word = now.enter(tx);
   if (regime_word == regime::solo_of(tx)) {
@@ -341,6 +353,8 @@ void abandon(transaction* tx) noexcept {
   tx->writes_stack.store(false, std::memory_order_relaxed);
   stacks::retract(tx);
 }
+
+const void* begun_in_same_function() noexcept { return same_frame.load(std::memory_order_relaxed); }
 
 u64 identity(transaction* tx) noexcept {
   static constinit std::atomic<u64> blocks{1};

@@ -104,9 +104,12 @@ class regime {
  private:
   void wake_waiters(bool logged) noexcept;
   void wait_for_others(const transaction* tx) noexcept;
+  // The thread is alone no longer.
+  void end_solo(const transaction* owner) noexcept;
 
   transaction* last_ = nullptr;  // who had the mutex last, and how often in a row
   u32 streak_ = 0;
+  u64 solo_since_ = 0;  // the count of its commits when the thread was left alone
   // Commits while there are waiters; and those of transactions that ran alone.
   std::atomic<u32> commits_{0}, unlogged_commits_{0};
   u32 needed_ = 16;  // this many in a row before a thread is left alone

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <random>
 #include <string_view>
@@ -19,6 +21,7 @@
 #include <hwloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <syncopate/machine.h>
@@ -30,7 +33,8 @@ namespace {
 
 constexpr std::size_t line_bytes = 64;
 
-struct alignas(line_bytes) padded {
+// Alone in its pair of lines: the hardware fetches the other of a pair unasked.
+struct alignas(2 * line_bytes) padded {
   std::atomic<std::uint32_t> word{0};
 };
 
@@ -51,6 +55,11 @@ void stay_on(int cpu) {
   ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
 }
 
+double median(std::vector<double>& v) {
+  std::nth_element(v.begin(), v.begin() + static_cast<long>(v.size() / 2), v.end());
+  return v[v.size() / 2];
+}
+
 template <class Function>
 double cycles_per(int count, Function function) {
   const std::uint64_t start = machine::ticks();
@@ -58,20 +67,30 @@ double cycles_per(int count, Function function) {
   return static_cast<double>(machine::ticks() - start) / count;
 }
 
-// A cycle through all lines of `bytes` bytes in random order: no prefetcher follows it.
+// A random cycle through the numbers below `count`: no prefetcher follows it. Returns: what comes
+// after each.
+std::vector<std::uint32_t> random_cycle(std::size_t count) {
+  std::vector<std::uint32_t> order(count), next(count);
+  std::iota(order.begin(), order.end(), 0u);
+  std::shuffle(order.begin(), order.end(), std::mt19937(1));
+  for (std::size_t i = 0; i < count; ++i) next[order[i]] = order[(i + 1) % count];
+  return next;
+}
+
+// A cycle through all lines of `bytes` bytes in random order. In huge pages, where the system gives
+// them: the simulated machine knows no address translation, so latencies have to be without it.
 class pointer_chase {
  public:
-  explicit pointer_chase(std::size_t bytes) : next_(bytes / line_bytes * stride) {
-    std::vector<std::uint32_t> order(bytes / line_bytes);
-    std::iota(order.begin(), order.end(), 0u);
-    std::shuffle(order.begin(), order.end(), std::mt19937(1));
-    for (std::size_t i = 0; i < order.size(); ++i)
-      next_[order[i] * stride] = order[(i + 1) % order.size()] * static_cast<std::uint32_t>(stride);
+  explicit pointer_chase(std::size_t bytes)
+      : lines_(bytes / line_bytes), next_(allocate(lines_ * line_bytes)) {
+    const std::vector<std::uint32_t> cycle = random_cycle(lines_);
+    for (std::size_t i = 0; i < lines_; ++i)
+      next_[i * stride] = cycle[i] * static_cast<std::uint32_t>(stride);
   }
   // Every line is touched first, so that what fits into a cache is in it.
   double run(int steps) {
     std::uint32_t sum = 0;
-    for (std::size_t i = 0; i < next_.size(); i += stride) sum += next_[i];
+    for (std::size_t i = 0; i < lines_ * stride; i += stride) sum += next_[i];
     asm volatile("" : : "r"(sum));
     std::uint32_t at = position_;
     const double cycles = cycles_per(steps, [&](int n) {
@@ -82,8 +101,23 @@ class pointer_chase {
   }
 
  private:
+  struct deleter {
+    void operator()(std::uint32_t* p) const { std::free(p); }
+  };
+  using memory = std::unique_ptr<std::uint32_t[], deleter>;
+
+  static memory allocate(std::size_t bytes) {
+    constexpr std::size_t huge_page = std::size_t{2} << 20;
+    const std::size_t rounded = (bytes + huge_page - 1) / huge_page * huge_page;
+    memory result(static_cast<std::uint32_t*>(std::aligned_alloc(huge_page, rounded)));
+    if (!result) throw std::bad_alloc();
+    ::madvise(result.get(), rounded, MADV_HUGEPAGE);  // a wish: small pages measure, too
+    return result;
+  }
+
   static constexpr std::size_t stride = line_bytes / sizeof(std::uint32_t);
-  std::vector<std::uint32_t> next_;
+  std::size_t lines_;
+  memory next_;
   std::uint32_t position_ = 0;
 };
 
@@ -110,31 +144,45 @@ double relax_step() {
   });
 }
 
-// Half a round trip of a line between two processors that both poll it.
-double line_transfer(int here, int there) {
-  constexpr int rounds = 2'000;
-  padded ball;
-  stay_on(here);
+// Lines that one processor has modified, then read by another, which then modifies them, each
+// access waiting for the one before.
+struct line_visit {
+  double read = 0;   // the transfer
+  double write = 0;  // cheap only if the read took the line from its owner: coherence.migratory
+};
+
+line_visit visit_modified_lines(int owner, int visitor) {
+  // More lines than a processor reads ahead of the turn that it guesses to come.
+  constexpr std::uint32_t lines = 256, rounds = 12;
+  const std::vector<std::uint32_t> cycle = random_cycle(lines);
+  std::vector<padded> data(lines);
+  for (std::uint32_t i = 0; i < lines; ++i) data[i].word.store(cycle[i]);
+  const auto along = [&data](auto access) {
+    return cycles_per(lines, [&](int n) {
+      for (std::uint32_t at = 0; n != 0; --n) at = access(data[at].word);
+    });
+  };
+  const auto read = [](auto& word) { return word.load(std::memory_order_acquire); };
+  const auto write = [](auto& word) { return word.fetch_add(0, std::memory_order_acq_rel); };
+  std::atomic<std::uint32_t> turn{0};
+  std::vector<double> reads, writes;
   std::thread other([&] {
-    stay_on(there);
+    stay_on(visitor);
     for (std::uint32_t i = 0; i < rounds; ++i) {
-      while (ball.word.load(std::memory_order_acquire) != 2 * i + 1) {
-      }
-      ball.word.store(2 * i + 2, std::memory_order_release);
+      while (turn.load(std::memory_order_acquire) != 2 * i + 1) machine::relax();
+      reads.push_back(along(read));
+      writes.push_back(along(write));
+      turn.store(2 * i + 2, std::memory_order_release);
     }
   });
-  // The first round waits for the other thread to come; it is not counted.
-  ball.word.store(1, std::memory_order_release);
-  while (ball.word.load(std::memory_order_acquire) != 2) machine::relax();
-  const std::uint64_t start = machine::ticks();
-  for (std::uint32_t i = 1; i < rounds; ++i) {
-    ball.word.store(2 * i + 1, std::memory_order_release);
-    while (ball.word.load(std::memory_order_acquire) != 2 * i + 2) {
-    }
+  stay_on(owner);
+  for (std::uint32_t i = 0; i < rounds; ++i) {
+    along(write);
+    turn.store(2 * i + 1, std::memory_order_release);
+    while (turn.load(std::memory_order_acquire) != 2 * i + 2) machine::relax();
   }
-  const std::uint64_t end = machine::ticks();
   other.join();
-  return static_cast<double>(end - start) / (2.0 * (rounds - 1));
+  return {median(reads), median(writes)};
 }
 
 double system_call() {
@@ -180,10 +228,6 @@ handover futex_handover(int waker, int sleeper) {
     latencies.push_back(static_cast<double>(woke.load(std::memory_order_acquire) - before));
   }
   other.join();
-  const auto median = [](std::vector<double>& v) {
-    std::nth_element(v.begin(), v.begin() + static_cast<long>(v.size() / 2), v.end());
-    return v[v.size() / 2];
-  };
   return {median(calls), median(latencies)};
 }
 
@@ -342,7 +386,8 @@ std::string calibrate_json(double seconds) {
   all.push_back({"system_call", system_call});
   all.push_back({"context_switch", [&] { return context_switch(here); }});
   if (here != there) {
-    all.push_back({"line_transfer", [&] { return line_transfer(here, there); }});
+    all.push_back({"line_transfer", [&] { return visit_modified_lines(here, there).read; }});
+    all.push_back({"write_after_read", [&] { return visit_modified_lines(here, there).write; }});
     all.push_back({"futex_wake_call", [&] { return futex_handover(here, there).wake_call; }});
     all.push_back({"futex_wake_latency", [&] { return futex_handover(here, there).latency; }});
   }

@@ -32,6 +32,16 @@ def ratio_of_medians(values, base, resamples=2000, seed=1):
     return _bootstrap(_ratio(values[:whole], base[:whole]), drawn, resamples, seed)
 
 
+def median_ratio_of_pairs(values, base, resamples=2000, seed=1):
+    """Returns the median of values[i] / base[i] as a Ratio: what disturbs a round meets both."""
+    pairs = [above / below for above, below in zip(values, base, strict=True)]
+
+    def drawn(draw):
+        return statistics.median(draw.choices(pairs, k=len(pairs)))
+
+    return _bootstrap(statistics.median(pairs), drawn, resamples, seed)
+
+
 def ratio_of_independent(values, base, resamples=2000, seed=1):
     """Returns the Ratio of two lists that were measured apart: each is drawn by itself."""
 

@@ -110,6 +110,10 @@ function facts(lock) {
   if (lock.hold)
     lines.push(`held (sampled): mean ${duration(lock.hold.mean_ns)}, ` +
       `p99 ${duration(lock.hold.p99_ns)}, max ${duration(lock.hold.max_ns)}`);
+  const cut = lock.hold && lock.hold.interrupted;
+  if (cut)
+    lines.push(`of ${number(cut.watched)} holds looked at, ${number(cut.preempted)} were ` +
+      `preempted, ${number(cut.preemptions)} times in all; ${number(cut.slept)} slept`);
   if (lock.elision)
     lines.push(`elided: ${number(lock.elision.committed)} sections committed, ` +
       `${number(lock.elision.fell_back)} fell back; aborts: ` +

@@ -42,6 +42,11 @@ def parser() -> Parser:
         "--relaxed", action="store_true", help="__transaction_relaxed everywhere (default)"
     )
     made.add_argument("--lock", metavar="REGEX", default="", help="only locks whose name it finds")
+    made.add_argument(
+        "--words",
+        metavar="REGEX",
+        help="locks that are to become words, which small transactions take and give back",
+    )
     to = made.add_mutually_exclusive_group()
     to.add_argument("-o", "--output", metavar="FOLDER", help="write the files there")
     to.add_argument("--diff", action="store_true", help="print a diff (default)")
@@ -59,10 +64,8 @@ def main(arguments: list[str]) -> int:
         at = arguments.index("--")
         arguments, flags = arguments[:at], arguments[at + 1 :]
     options = parser().parse_args(arguments)
-    try:
-        wanted = re.compile(options.lock)
-    except re.error as error:
-        raise Failure(f"transactionalize: --lock: {error}", BAD_USE) from None
+    words = _pattern("--words", options.words) if options.words is not None else None
+    wanted = plan.Wanted(_pattern("--lock", options.lock), words)
     if options.json == "-" and not (options.output or options.in_place):
         options.diff = None  # standard output is one thing only
     semantic.require_spatch()
@@ -72,6 +75,13 @@ def main(arguments: list[str]) -> int:
         summary = _rewrite(program, before, wanted, options)
     _print_summary(summary, options.json)
     return SOMETHING_NOT_DONE if summary["not_done"] else 0
+
+
+def _pattern(option: str, text: str) -> re.Pattern:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise Failure(f"transactionalize: {option}: {error}", BAD_USE) from None
 
 
 def _headers() -> str | None:
@@ -84,15 +94,22 @@ def _headers() -> str | None:
     return None
 
 
-def _rewrite(program: Program, before: dict[str, str], wanted: re.Pattern, options) -> dict:
+def _rewrite(program: Program, before: dict[str, str], wanted: plan.Wanted, options) -> dict:
     program.put(before)
     expanded = locks.expand_macros(before)
     program.put(expanded)
     wrappers = locks.find_wrappers(program)
     names = locks.names_of(wrappers)
     found = program.facts("sections", **names)
+    words = [
+        op for op in locks.operations(found, program.texts, wrappers) if wanted.as_word(op.key)
+    ]
     changes = {
-        name: locks.normalize_trylocks(text, [f for f in found if f.file == name])
+        name: [
+            change
+            for change in locks.normalize_trylocks(text, [f for f in found if f.file == name])
+            if not any(op.text is text and change[0] <= op.at < change[1] for op in words)
+        ]
         for name, text in program.texts.items()
     }
     if any(changes.values()):
@@ -151,7 +168,9 @@ def _summary(made, output, before: dict[str, str]) -> dict:
     entries = [entry for all_of in made.kept.values() for entry in all_of] + output.not_done
     locks_ = {}
     for op in made.operations:
-        lock = locks_.setdefault(op.key, {"sections": 0, "rewritten": 0, "atomic": 0})
+        lock = locks_.setdefault(
+            op.key, {"sections": 0, "rewritten": 0, "atomic": 0, "word": op.key in made.words}
+        )
         lock["sections"] += op.kind in ("lock", "trylock")
     for section in chosen:
         locks_[section.lock.key]["rewritten"] += 1
@@ -180,5 +199,8 @@ def _print_summary(summary: dict, json_file: str | None) -> None:
         for step in entry["chain"]:
             print(f"    {step}", file=out)
     for name, lock in sorted(summary["locks"].items()):
+        if lock["word"]:
+            print(f"{name}: {lock['sections']} sections, a word", file=out)
+            continue
         state = "stays a lock" if not lock["rewritten"] else f"{lock['atomic']} atomic"
         print(f"{name}: {lock['rewritten']} of {lock['sections']} sections, {state}", file=out)

@@ -116,7 +116,7 @@ def write_declarations(names: set[str], texts: dict[str, CText], edits: dict[str
 
 
 def write(use: Use, edits: Edits, label: str, kind: str | None) -> None:
-    """Rewrites one call; `kind` is the pattern of a wait."""
+    """Rewrites one call; `kind` is the pattern of a wait, or "word" where it gives back a word."""
     text, what = use.text, use.condition
     if kind == "loop":
         opening = text.code.find("(", use.loop)
@@ -131,7 +131,9 @@ def write(use: Use, edits: Edits, label: str, kind: str | None) -> None:
         return
     own = text.before(use.at) in (";", "{", "}", ":", ")")
     by = {
-        "pthread_cond_wait": f"tm_cond_wait({what})",
+        "pthread_cond_wait": f"tm_cond_wait({what})"
+        if kind != "word"
+        else f"tm_word_wait({what}, {text.arguments(use.at)[1]})",
         "pthread_cond_signal": f"tm_cond_signal({what})",
         "pthread_cond_broadcast": f"tm_cond_broadcast({what})",
         "pthread_cond_init": f"(*({what}) = (tm_cond)TM_COND_INITIALIZER)",

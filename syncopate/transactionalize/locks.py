@@ -15,6 +15,13 @@ _DEFINE = re.compile(
 _WAITS_POLITELY = re.compile(
     r"\s*(sched_yield|pthread_yield|usleep|cpu_relax|_mm_pause)\s*\([^;]*\);"
 )
+_LEAVES = re.compile(  # the branch for failure: a jump, or a block that ends in one; no `else`
+    r"\s*(?:\{[^{}]*?(?:return\b[^;{}]*|goto\s+\w+\s*|break\s*|continue\s*);\s*\}"
+    r"|(?:return\b[^;{}]*|goto\s+\w+\s*|break\s*|continue\s*);)(?!\s*else\b)"
+)
+_MUTEX = re.compile(r"\bpthread_mutex_t\s*\**\s*(\w+)\s*(?:\[[^\]]*\]\s*)*[;=,]")
+_ADDRESS = re.compile(r"(?<![\w)&\]])\s*&\s*((?:\w+(?:\[[^\]]*\])?(?:->|\.))*)(\w+)\b")
+_MUTEX_CALL = re.compile(r"\bpthread_(?:mutex|cond)_\w+\s*\((?:[^;{}]*,)?\s*$")
 
 
 @dataclass(eq=False)
@@ -26,6 +33,8 @@ class Operation:
     at: int
     function: str
     key: str  # which lock; equal for all operations that may mean the same one
+    call: str = LOCK  # the function that is called: pthread's, or a wrapper
+    inner: bool = False  # stands in a wrapper, whose calls are operations themselves
 
     @property
     def line(self) -> int:
@@ -66,10 +75,11 @@ def _expand_in(text: CText, macros: dict, called: re.Pattern) -> str:
 
 def normalize_trylocks(text: CText, facts: list[semantic.Fact]) -> list[tuple[int, int, str]]:
     """Replacements, each as long as what it replaces, that turn spin loops over trylock into a lock
-    and `if (trylock succeeds) {` into a lock that always does, as a transaction would."""
+    and `if (trylock succeeds) {` into a lock that always does, as a transaction would; and where a
+    failure leaves by a jump, that into a lock, too."""
     changes = []
     for fact in facts:
-        if fact.kind not in ("spin", "attempt"):
+        if fact.kind not in ("spin", "attempt", "gives_up"):
             continue
         start, at = text.offset(fact.line, fact.column), text.offset(*fact.to)
         opening = text.code.find("(", start)
@@ -85,6 +95,11 @@ def normalize_trylocks(text: CText, facts: list[semantic.Fact]) -> list[tuple[in
                             and _WAITS_POLITELY.sub("", body).strip()):  # fmt: skip
                 continue
             end = rest.end()
+        elif fact.kind == "gives_up":
+            rest = _LEAVES.match(text.code, closing + 1)
+            if not rest:
+                continue
+            end = rest.end()
         else:
             rest = re.compile(r"\s*\{").match(text.code, closing + 1)
             if not rest:
@@ -92,7 +107,8 @@ def normalize_trylocks(text: CText, facts: list[semantic.Fact]) -> list[tuple[in
             end, lock = rest.end(), "if (1) {" + lock
         old = text.text[start:end]
         padding = re.sub(r"[^\n]", " ", old[len(lock) :])
-        if len(lock) <= len(old) and "\n" not in old[: len(lock)]:
+        directives = re.search(r"^[ \t]*#", old, re.M)
+        if len(lock) <= len(old) and "\n" not in old[: len(lock)] and not directives:
             changes.append((start, end, lock + padding))
     return changes
 
@@ -133,11 +149,11 @@ def key_of(mutex: str, member_of: str | None) -> str:
 def operations(
     facts: list[semantic.Fact], texts: dict[str, CText], wrappers: dict[str, tuple[str, str]]
 ) -> list[Operation]:
-    """All operations, but for those inside of wrappers."""
+    """All operations, those inside of wrappers marked as inner ones."""
     member = {(f.file, f.line, f.column): f.more["type"] for f in facts if f.kind == "member"}
     found: dict[tuple, Operation] = {}
     for fact in facts:
-        if fact.kind not in ("lock", "unlock", "trylock") or fact.function in wrappers:
+        if fact.kind not in ("lock", "unlock", "trylock"):
             continue
         text = texts[fact.file]
         at = text.offset(fact.line, fact.column)
@@ -149,9 +165,31 @@ def operations(
         else:
             place = (fact.file, fact.line, fact.column)
             key = key_of((text.arguments(at) or [""])[0], member.get(place))
-        found[(fact.file, at)] = Operation(fact.kind, text, at, fact.function, key)
+        inner = fact.function in wrappers
+        found[(fact.file, at)] = Operation(fact.kind, text, at, fact.function, key, name, inner)
     _merge_unknown_owners(list(found.values()))
+    _resolve_pointers(list(found.values()), texts)
     return sorted(found.values(), key=lambda op: (op.text.path, op.at))
+
+
+def _resolve_pointers(found: list[Operation], texts: dict[str, CText]) -> None:
+    """A mutex behind a pointer is the one whose address a pointer is given, if there is only one
+    such lock in the program."""
+    variables, members = set(), set()
+    for text in texts.values():
+        for match in _MUTEX.finditer(text.code):
+            (members if text.blocks(match.start()) else variables).add(match.group(1))
+    pointed = set()
+    for text in texts.values():
+        for match in _ADDRESS.finditer(text.code):
+            names = members if match.group(1) else variables
+            if match.group(2) in names and not _MUTEX_CALL.search(text.code[: match.start()]):
+                pointed.add(match.group(2))
+    keys = {op.key for op in found if op.key.rsplit(".", 1)[-1] in pointed}
+    if len(pointed) == len(keys) == 1:
+        for op in found:
+            if op.key.startswith("?") and not op.key.startswith("?."):
+                op.key = min(keys)
 
 
 def _merge_unknown_owners(found: list[Operation]) -> None:

@@ -4,7 +4,7 @@ of them stay, since transactions and a lock do not exclude each other."""
 import re
 from dataclasses import dataclass, field
 
-from syncopate.transactionalize import conditions, locks, sections
+from syncopate.transactionalize import conditions, locks, sections, wordlocks
 from syncopate.transactionalize.callgraph import WAITING, Call, CallGraph, waiting
 from syncopate.transactionalize.locks import Operation
 from syncopate.transactionalize.program import Program
@@ -33,9 +33,15 @@ class Plan:
     not_asked: set[str] = field(default_factory=set)
     uses: list[conditions.Use] = field(default_factory=list)
     stays: set[str] = field(default_factory=set)  # condition variables
+    words: set[str] = field(default_factory=set)  # locks that small transactions take
+    word_operations: list[Operation] = field(default_factory=list)
 
     def stays_lock(self, key: str) -> bool:
         return key in self.kept or key in self.not_asked
+
+    def word_under(self, use: conditions.Use) -> str | None:
+        """The lock that a wait gives back, if that is a word."""
+        return next((key for key in self.words if use.waits and use.may_wait_on(key)), None)
 
     def sections(self) -> list[Section]:
         return [s for s in self.formed if not self.stays_lock(s.lock.key)]
@@ -49,13 +55,26 @@ class Plan:
         return max(around, key=lambda s: s.start) if around else None
 
 
-def make(program: Program, wanted: re.Pattern, graph: CallGraph, found: list, wrappers) -> Plan:
+@dataclass(frozen=True)
+class Wanted:
+    """Which locks the user wants to be rewritten, by their names; and those of them as words."""
+
+    locks: re.Pattern
+    words: re.Pattern | None = None
+
+    def as_word(self, key: str) -> bool:
+        return bool(self.words and self.words.search(key) and self.locks.search(key))
+
+
+def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, wrappers) -> Plan:
     """The plan for a program whose facts about sections are `found`."""
     plan = Plan()
-    plan.operations = locks.operations(found, program.texts, wrappers)
-    plan.not_asked = {op.key for op in plan.operations if not wanted.search(op.key)}
-    _form_sections(plan, found)
+    everywhere = locks.operations(found, program.texts, wrappers)
+    plan.operations = [op for op in everywhere if not op.inner]
+    plan.not_asked = {op.key for op in plan.operations if not wanted.locks.search(op.key)}
     plan.uses = conditions.uses(program.facts("conditions"), program.texts)
+    wordlocks.choose(plan, program, wanted, everywhere)
+    _form_sections(plan, found)
     _refuse_overlaps(plan)
     known = -1
     while known != len(plan.kept):
@@ -75,6 +94,8 @@ def _form_sections(plan: Plan, found: list) -> None:
         if fact.kind not in ("pair", "held") or not text:
             continue
         lock = place.get((fact.file, text.offset(fact.line, fact.column)))
+        if lock and lock.key in plan.words:
+            continue
         if lock and fact.kind == "held":
             held.setdefault(lock, []).append(fact.more["to_line"])
         elif lock:
@@ -86,6 +107,8 @@ def _form_sections(plan: Plan, found: list) -> None:
         for unlock in unlocks:
             owners.setdefault(unlock, []).append(lock)
     for op in plan.operations:
+        if op.key in plan.words:
+            continue
         if op.kind == "trylock":
             plan.keep(
                 op.key, op.text.path, op.line, "a trylock that is no spin loop and no plain if"
@@ -117,7 +140,7 @@ def _refuse_overlaps(plan: Plan) -> None:
 
 def _judge_conditions(plan: Plan, program: Program) -> None:
     for use in plan.uses:
-        if not use.waits:
+        if not use.waits or plan.word_under(use):
             continue
         section = plan.section_of(use)
         file = use.text.path
@@ -139,6 +162,7 @@ def _judge_conditions(plan: Plan, program: Program) -> None:
                     plan.keep(key, file, use.line, "waits for a condition outside of its sections")
         if not section or plan.stays_lock(section.lock.key):
             plan.stays.add(use.name)
+    wordlocks.judge(plan)
     for use in plan.uses:  # another lock waits for a condition that stays one of pthread's
         section = plan.section_of(use) if use.waits and use.name in plan.stays else None
         if section and not plan.stays_lock(section.lock.key):
@@ -152,7 +176,12 @@ def rewritten_places(plan: Plan) -> set[tuple[str, int, int]]:
     for section in plan.sections():
         ops = [section.lock, section.unlock, *(e.unlock for e in section.exits)]
         done |= {op.text.place(op.at) for op in ops}
-    done |= {use.text.place(use.at) for use in plan.uses if use.name not in plan.stays}
+    done |= {
+        use.text.place(use.at)
+        for use in plan.uses
+        if use.name not in plan.stays and not plan.word_under(use)
+    }
+    done |= {op.text.place(op.at) for op in plan.word_operations if op.kind != "lock"}
     return done
 
 
@@ -176,6 +205,6 @@ def _judge_waiting(plan: Plan, graph: CallGraph) -> None:
     for section in plan.sections():
         chain = waiting(graph.chains(calls_in(section, graph)), graph)
         if chain:
-            why = WAITING[graph.name(chain[-1].callee)]
+            why = wordlocks.waits(chain[-1], plan) or WAITING[graph.name(chain[-1].callee)]
             plan.keep(section.lock.key, section.text.path, section.lock.line, why,
                       describe(chain, graph))  # fmt: skip

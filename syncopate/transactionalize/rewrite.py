@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 
 from syncopate.errors import FAILED, Failure
-from syncopate.transactionalize import conditions, plan, sections, words
+from syncopate.transactionalize import conditions, plan, sections, wordlocks, words
 from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText, Edits
 from syncopate.transactionalize.plan import NotDone, Plan
@@ -175,6 +175,7 @@ class Rewriter:
         for section in sorted(self.chosen, key=lambda s: (s.text.path, s.start)):
             restart = f"{labels[section]}: " if section in labels else ""
             number = sections.write(section, edits[section.text.path], number, restart)
+        wordlocks.write(self.plan, edits)
         for text, start, stop in self.volatile:
             edits[text.path].replace(start, stop, "")
         for place in self.atomics:
@@ -190,8 +191,9 @@ class Rewriter:
         for use in self.plan.uses:
             if use.name not in rewritten:
                 continue
-            section = self.plan.section_of(use) if use.waits else None
-            kind = conditions.pattern(use, section) if section else None
+            word = self.plan.word_under(use)
+            section = self.plan.section_of(use) if use.waits and not word else None
+            kind = conditions.pattern(use, section) if section else "word" if word else None
             if kind == "loop":
                 labels.setdefault(section, f"syncopate_again_{len(labels) + 1}")
             label = labels.get(section, "") if section else ""
@@ -227,10 +229,16 @@ class Rewriter:
             if name in self.program.sources():
                 if edits[name]:
                     extra = "#include <syncopate/tm/condition.h>\n" if names_condition else ""
+                    if wordlocks.touches(text, self.plan):
+                        extra += "#include <syncopate/tm/word_lock.h>\n"
                     edits[name].insert(_behind_includes(text.text), header + extra)
             elif names_condition and re.search(r"\bpthread_cond_t\b", text.code):
                 edits[name].insert(
                     _behind_includes(text.text), "#include <syncopate/tm/condition.h>\n"
+                )
+            elif wordlocks.touches(text, self.plan):
+                edits[name].insert(
+                    _behind_includes(text.text), "#include <syncopate/tm/word_lock.h>\n"
                 )
 
 

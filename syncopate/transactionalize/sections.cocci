@@ -128,6 +128,24 @@ pt << attempt.pt;
 @@
 say("attempt", p[0], to_line=int(pt[0].line), to_column=int(pt[0].column))
 
+// A trylock whose failure has a branch of its own, and no other.
+@gives_up@
+expression E;
+position p, pt;
+statement S;
+@@
+(
+if@p (pthread_mutex_trylock@pt(E) != 0) S
+|
+if@p (pthread_mutex_trylock@pt(E)) S
+)
+
+@script:python@
+p << gives_up.p;
+pt << gives_up.pt;
+@@
+say("gives_up", p[0], to_line=int(pt[0].line), to_column=int(pt[0].column))
+
 @trylock@
 expression E;
 position p;

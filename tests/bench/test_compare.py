@@ -43,6 +43,12 @@ def test_ratios():
     assert str(ratios.ratio_of_medians([1], [0])) == "-"
 
 
+def test_pairs_forgive_what_disturbs_both():
+    disturbed = [1, 5, 1, 9, 1, 7]
+    pairs = ratios.median_ratio_of_pairs([1.02 * each for each in disturbed], disturbed)
+    assert 1.0199 < pairs.low <= pairs.value <= pairs.high < 1.0201
+
+
 def results(path, values: dict, machine="native", suite="array"):
     """A file with these throughputs: {variant: values of the repetitions}."""
     runs = [

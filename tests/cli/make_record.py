@@ -82,6 +82,12 @@ class RecordBuilder:
         packed = struct.pack("<IIQQQ64I", lock, 9, counts[0] + counts[1], 0, 0, *padded)
         self.rows.setdefault(thread, []).append(packed)
 
+    def holder(self, thread: int, lock: int, watched: int, counts: list[int]) -> None:
+        """How many of a thread's holds were watched, and by format.h's holder_count the rest."""
+        padded = [*counts, *[0] * (64 - len(counts))]
+        packed = struct.pack("<IIQQQ64I", lock, 12, watched, 0, 0, *padded)
+        self.rows.setdefault(thread, []).append(packed)
+
     def event(
         self, thread, kind, lock, start, end, stack=0, holder=0, weight=1, wait=0, used=(0, 0, 0)
     ) -> None:

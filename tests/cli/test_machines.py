@@ -4,6 +4,7 @@ tests/cli_machines compiles and runs programs.
 """
 
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from conftest import compile_c, one_line, run_cli
 def tools(tmp_path):
     """A prefix with libraries that only have the machines' names."""
     (tmp_path / "lib").mkdir()
-    for machine in ("simulated", "explored"):
+    for machine in ("simulated", "explored", "emulated"):
         compile_c(
             "int syncopate_stand_in;\n",
             tmp_path / f"lib/libsyncopate-{machine}.so",
@@ -29,9 +30,9 @@ def tools(tmp_path):
     return run
 
 
-def commands(tools, *arguments, command="c++") -> list[list[str]]:
+def commands(tools, *arguments, command="c++", machine="simulated") -> list[list[str]]:
     """The compiler commands that a command line becomes."""
-    done = tools(command, "--machine=simulated", "--show", *arguments)
+    done = tools(command, f"--machine={machine}", "--show", *arguments)
     assert done.returncode == 0, done.stderr
     return [shlex.split(line) for line in done.stdout.splitlines()]
 
@@ -125,6 +126,25 @@ def test_clang_gets_its_own_options(tools):
     step = commands(tools, "--compiler=clang++", "-c", "a.cpp")[0]
     assert "-tsan-instrument-read-before-write=1" in step
     assert "--param" not in step
+
+
+def test_the_emulated_machine_is_called_directly(tools):
+    step, link = commands(tools, "a.cpp", machine="emulated")
+    assert "-fno-plt" in step and "-Wl,-z,now" in link
+    assert "-fno-plt" not in commands(tools, "a.cpp")[0]
+
+
+def test_wide_vectors_with_clang_are_said(tools, tmp_path):
+    path = source(tmp_path, "a.cpp")
+    options = ["--machine=emulated", "-march=x86-64", "-c", path]
+    assert tools("c++", *options, "--compiler=g++", "-mavx2", cwd=tmp_path).stderr == ""
+    if shutil.which("clang++") is None:
+        pytest.skip("clang++ is not installed")
+    assert tools("c++", *options, "--compiler=clang++", cwd=tmp_path).stderr == ""
+    done = tools("c++", *options, "--compiler=clang++", "-mavx2", cwd=tmp_path)
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    assert "-mavx2: clang shows the machine no access" in line
 
 
 def test_assembler_files_are_left_alone(tools):

@@ -31,6 +31,8 @@ def record(tmp_path_factory):
     builder.row(t[1], shared, 4, [4000])
     builder.row(t[2], ready, 6, [500_000])
     builder.elision(t[0], elided, [7, 2, 5, 0, 13, 0, 1])
+    builder.holder(t[0], hot, 6, [1, 2, 0])
+    builder.holder(t[1], hot, 4, [1, 1, 3])
     builder.wait(t[0], hot, BEGIN, BEGIN + 50_000, waiting, 11)
     builder.wait(t[0], hot, BEGIN + 100_000, BEGIN + 170_000, waiting, 11)
     builder.wait(t[1], warm, BEGIN + 200_000, BEGIN + 220_000, other, 12)
@@ -52,6 +54,8 @@ def test_text(record):
     assert re.search(r"0xa002 +read +3.00 us", rwlocks)
     assert re.search(r"write +4.00 us", rwlocks)
     assert re.search(r"0x9300 +500 us +1 ", section(text, "Condition variables"))
+    preempted = section(text, "Holders that were preempted")
+    assert re.search(r"0xa000 +10 +2 +20.0 % +3 +3$", preempted, re.MULTILINE)
     elided = section(text, "Elided sections")
     assert re.search(r"0xb000 +26 +7 +2 +5 +0 +13 +0 +1$", elided, re.MULTILINE)
     assert re.search(r"waited 100.0 % +held by 100.0 %", text)
@@ -96,6 +100,14 @@ def test_top_sort_and_lock(record):
     assert sorted(lock["object"] for lock in one["locks"]) == ["condition", "mutex", "rwlock"]
     assert one["hidden"] == 2
     assert one["lost_ns"] == 147_000
+
+
+def test_preempted_holders_are_counted_by_lock(record):
+    by_name = {lock["name"]: lock["hold"] for lock in documents(record)["locks"]}
+    assert by_name["0xa000"]["interrupted"] == {
+        "watched": 10, "preempted": 2, "preemptions": 3, "slept": 3,
+    }  # fmt: skip
+    assert all(hold is None for name, hold in by_name.items() if name != "0xa000")
 
 
 def test_blocks_follow_the_choice_of_locks(record):

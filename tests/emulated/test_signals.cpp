@@ -127,6 +127,99 @@ void faults() {
   munmap(page, 4096);
 }
 
+// A handler runs between the check of a plain write and the write: here, because the page may not be
+// written yet. What the handler does meanwhile must not make others believe that the write was made.
+namespace interrupted_write {
+
+constexpr std::size_t page_bytes = 4096;
+char* page = nullptr;
+unseen handler_runs, other_has_tried;
+alignas(64) std::atomic<long> for_handler{0};
+
+void on_fault(int) {
+  // Accesses of its own, of both kinds, in the places where the machine keeps a thread's last ones.
+  for_handler.fetch_add(1);
+  word = 5;
+  char copy[64];
+  std::memset(copy, 1, sizeof copy);
+  std::memcpy(copy, page + 1024, sizeof copy);
+  for_handler.fetch_add(1);
+  CHECK(mprotect(page, page_bytes, PROT_READ | PROT_WRITE) == 0);
+  handler_runs.set(1);
+  other_has_tried.await(1);
+}
+
+// Writes `value` to the page, which may be written in the handler only.
+void write(char value) {
+  CHECK(mprotect(page, page_bytes, PROT_READ) == 0);
+  *static_cast<volatile char*>(page + 100) = value;
+  for_handler.fetch_add(1);
+}
+
+// Speculation beside the writer. If it were not aborted, it would undo the write.
+void speculation() {
+  std::thread beside([] {
+    handler_runs.await(1);
+    const htm::status s = htm::begin(htm::mode::always_abort);
+    if (s.started()) {
+      page[100] = 9;
+      other_has_tried.set(1);
+      for (int i = 0; i < 100'000; ++i) __builtin_ia32_pause();
+      htm::abort<1>();
+    }
+    other_has_tried.set(1);
+    CHECK(s.why == cause::conflict);
+  });
+  write(7);
+  beside.join();
+  CHECK(page[100] == 7);
+}
+
+// The page is part of another thread's stack, of which that thread's transaction would put back an
+// old copy.
+void stack_of_another() {
+  unseen is_there, may_go;
+  char* const own_page = page;
+  std::thread owner([&] {
+    alignas(page_bytes) char frame[3 * page_bytes];
+    std::memset(frame, 1, sizeof frame);
+    page = frame + page_bytes;
+    is_there.set(1);
+    handler_runs.await(1);
+    const htm::status s = htm::begin();
+    if (s.started()) htm::abort<1>();
+    other_has_tried.set(1);
+    may_go.await(1);
+    CHECK(s.why == cause::other && page[100] == 7);
+  });
+  is_there.await(1);
+  write(7);
+  may_go.set(1);
+  owner.join();
+  page = own_page;
+}
+
+void run() {
+  page = static_cast<char*>(
+      mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  CHECK(page != MAP_FAILED);
+  struct sigaction before {};
+  CHECK(sigaction(SIGSEGV, nullptr, &before) == 0);
+  install(SIGSEGV, on_fault);
+  const long had = word;
+  for (int i = 0; i < 40; ++i) {
+    handler_runs.set(0);
+    other_has_tried.set(0);
+    if (i % 2 == 0) speculation();
+    else stack_of_another();
+  }
+  word = had;
+  CHECK(sigaction(SIGSEGV, &before, nullptr) == 0);
+  munmap(page, page_bytes);
+}
+
+}  // namespace interrupted_write
+
 template <class Work>
 int status_of_child(Work work) {
   const pid_t child = fork();
@@ -194,5 +287,6 @@ int main() {
   blocked();
   faults();
   faults_outside();
+  interrupted_write::run();
   forks();
 }

@@ -162,6 +162,59 @@ void aborts_while_a_range_is_filled() {
   CHECK(stale == 0);
 }
 
+// A thread that has written this stack, and then goes on without any access that the machine sees:
+// the write may not have been made yet, so no transaction begins here; but begin returns.
+void beside_a_writer_that_never_settles() {
+  alignas(64) volatile long target = 1;
+  unseen written, stop;
+  std::thread other([t = &target, w = &written, s = &stop] {
+    unseen* const tells = w;
+    const unseen* const ends = s;
+    *t = 2;
+    tells->set(1);
+    ends->await_spinning(1);  // no access, no call that the machine sees
+    *t = 3;
+  });
+  written.await(1);
+  const htm::status s = htm::begin();
+  if (s.started()) htm::abort<7>();
+  CHECK(s.why == cause::other && !s.may_retry);
+  stop.set(1);
+  other.join();
+  CHECK(retry([&] { target = 4; }) && target == 4);
+}
+
+// One that sleeps in the kernel, or that polls, has made its write.
+template <class Wait>
+void beside_a_writer_that_waits(Wait wait) {
+  alignas(64) volatile long target = 1;
+  unseen written, stop;
+  std::thread other([&] {
+    target = 2;
+    wait(written, stop);
+  });
+  written.await(1);
+  htm::status s{};
+  do {  // `written` is said before the wait begins
+    s = htm::begin();
+    if (s.started()) htm::abort<8>();
+  } while (s.why == cause::other);
+  CHECK(s.code == 8 && target == 2);
+  stop.set(1);
+  other.join();
+}
+void beside_writers_that_wait() {
+  beside_a_writer_that_waits([](unseen& written, const unseen& stop) {
+    written.set(1);
+    while (stop.get() == 0) usleep(1000);
+  });
+  beside_a_writer_that_waits([](unseen& written, const unseen& stop) {
+    static std::atomic<int> word{0};
+    written.set(1);
+    while (stop.get() == 0) word.load();
+  });
+}
+
 void on_another_stack() {
   static char stack[64 << 10];
   static ucontext_t back, there;
@@ -200,6 +253,8 @@ void everything() {
     begins_beside_a_writer();
   }
   aborts_while_a_range_is_filled();
+  beside_a_writer_that_never_settles();
+  beside_writers_that_wait();
   on_another_stack();
   control_words();
 }

@@ -46,7 +46,7 @@ TEST(GuardEpochs, OneComparisonWonStartsTheCountAnew) {
   guard_history history;
   EXPECT_EQ(steps(history, 4, 2000, 1000), "tbtb");
   EXPECT_EQ(steps(history, 2, 1000, 2000), "tb");
-  EXPECT_EQ(steps(history, 5, 2000, 1000), "tbtbt");
+  EXPECT_EQ(steps(history, 5, 2000, 1000), "stbtb");
   EXPECT_FALSE(history.given_up);
 }
 

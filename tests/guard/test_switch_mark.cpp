@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,10 +21,12 @@ class Rival {
     CPU_ZERO(&one);
     CPU_SET(processor(), &one);
     sched_setaffinity(0, sizeof one, &one);
+    const pid_t parent = getpid();
     child_ = fork();
-    if (child_ == 0)
-      for (volatile unsigned spins = 0; getppid() != 1; ++spins) {
-      }
+    if (child_ != 0) return;
+    while (getppid() == parent) {
+    }
+    _exit(0);
   }
   ~Rival() {
     kill(child_, SIGKILL);

@@ -70,6 +70,28 @@ TEST_F(MemoryTest, SharedLineComesFromTheSocketsLlc) {
   EXPECT_EQ(read(9, 100, 4000), 4040u);  // now it does
 }
 
+TEST_F(MemoryTest, MigratoryLineIsTheReadersToWrite) {
+  machine.coherence.migratory = true;
+  rebuild();
+  modify(0, 100, 0);
+  EXPECT_EQ(read(1, 100, 1000), 1050u);
+  EXPECT_FALSE(memory->holds(0, 100));
+  EXPECT_EQ(modify(1, 100, 2000), 2012u);  // L1 2 + RMW 10: nobody has to be asked
+  EXPECT_EQ(read(0, 100, 3000), 3050u);
+  EXPECT_EQ(read(1, 100, 4000), 4040u);    // 0 has not modified it: shared now, and in the LLC
+  EXPECT_EQ(modify(1, 100, 5000), 5065u);  // the other copy: 50 to confirm, 5 a copy; RMW 10
+}
+
+TEST_F(MemoryTest, MigratoryLineStaysWithATransaction) {
+  machine.coherence.migratory = true;
+  rebuild();
+  modify(0, 100, 0);
+  memory->mark(0, 100, use::read);
+  EXPECT_EQ(read(1, 100, 1000), 1050u);
+  EXPECT_TRUE(memory->holds(0, 100));
+  EXPECT_TRUE(events.conflicts.empty());
+}
+
 TEST_F(MemoryTest, UpgradeCostsTheFarthestSharerAndEachCopy) {
   line what = 200;
   const auto shared_by = [&](std::initializer_list<unsigned> readers) {

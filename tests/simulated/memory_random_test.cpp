@@ -65,11 +65,13 @@ struct setting {
   unsigned smt;
   bool write_in_l1;
   bool speculation;
+  bool migratory;
 
   // Tests are named by it.
   friend void PrintTo(const setting& one, std::ostream* out) {
     *out << one.l2_shared_by << " cores per L2, smt " << one.smt
-         << (one.write_in_l1 ? "" : ", store cache") << (one.speculation ? ", speculation" : "");
+         << (one.write_in_l1 ? "" : ", store cache") << (one.speculation ? ", speculation" : "")
+         << (one.migratory ? ", migratory" : "");
   }
 };
 
@@ -123,6 +125,7 @@ class RandomMemoryTest : public testing::TestWithParam<setting> {
     machine.llc = {2048, 4, 64, 40, 8};
     machine.topology.smt = GetParam().smt;
     machine.htm.write_in_l1 = GetParam().write_in_l1;
+    machine.coherence.migratory = GetParam().migratory;
     return machine;
   }
 };
@@ -190,10 +193,13 @@ TEST_P(RandomMemoryTest, StateAgreesWithTheModels) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Settings, RandomMemoryTest,
-                         testing::Values(setting{1, 1, true, false}, setting{1, 2, true, true},
-                                         setting{1, 1, false, true}, setting{2, 1, true, false},
-                                         setting{2, 1, true, true}, setting{2, 2, false, true}));
+INSTANTIATE_TEST_SUITE_P(
+    Settings, RandomMemoryTest,
+    testing::Values(setting{1, 1, true, false, false}, setting{1, 2, true, true, false},
+                    setting{1, 1, false, true, false}, setting{2, 1, true, false, false},
+                    setting{2, 1, true, true, false}, setting{2, 2, false, true, false},
+                    setting{1, 1, true, false, true}, setting{1, 2, true, true, true},
+                    setting{2, 2, false, true, true}));
 
 // Calls and machine decide everything: two systems give the same answers.
 TEST_P(RandomMemoryTest, SameCallsGiveTheSameTimes) {

@@ -42,10 +42,10 @@ def run_rewritten(folder: Path, sources: list[str], program: Path) -> str:
     )  # fmt: skip
 
 
-def rewrite(tmp_path: Path, names: list[str], kind: str, status: int = 0) -> dict:
+def rewrite(tmp_path: Path, names: list[str], *kind: str, status: int = 0) -> dict:
     """Rewrites programs to tmp_path/out; returns the JSON of what was done."""
     done = transactionalize(
-        kind, "-o", tmp_path / "out", "--json", tmp_path / "done.json",
+        *kind, "-o", tmp_path / "out", "--json", tmp_path / "done.json",
         *(PROGRAMS / name for name in names),
     )  # fmt: skip
     assert done.returncode == status, done.stderr
@@ -77,12 +77,51 @@ def test_rewritten_programs_count_alike(tmp_path, name, kind):
 
 def test_words(tmp_path):
     done = rewrite(tmp_path, ["words.c"], "--atomic")
-    assert done["locks"]["guard"] == {"sections": 2, "rewritten": 2, "atomic": 2}
+    assert done["locks"]["guard"] == {
+        "sections": 2, "rewritten": 2, "atomic": 2, "word": False,
+    }  # fmt: skip
     text = (tmp_path / "out/words.c").read_text()
     assert "volatile int" not in text
     assert "__sync" not in text
     expected = run(PROGRAMS, ["words.c"], tmp_path / "locked")
     assert run_rewritten(tmp_path / "out", ["words.c"], tmp_path / "rewritten") == expected
+
+
+def test_locks_as_words(tmp_path):
+    """Item locks that a transaction tries, and a wait in the middle of a loop."""
+    name = "word_locks.c"
+    done = rewrite(tmp_path, [name], "--atomic", "--words", "^(item_locks|maintenance_lock)$")
+    assert done["locks"]["list_lock"] == {
+        "sections": 1, "rewritten": 1, "atomic": 1, "word": False,
+    }  # fmt: skip
+    assert [done["locks"][lock]["word"] for lock in ("item_locks", "maintenance_lock")] == [
+        True
+    ] * 2
+    text = (tmp_path / "out" / name).read_text()
+    assert not re.search(r"pthread_(mutex_(lock|unlock|trylock)|cond_)", text)
+    assert "tm_word_wait(&maintenance_wanted, &maintenance_lock)" in text
+    expected = run(PROGRAMS, [name], tmp_path / "locked")
+    assert run_rewritten(tmp_path / "out", [name], tmp_path / "rewritten") == expected
+
+
+def test_without_words_these_locks_stay(tmp_path):
+    done = rewrite(tmp_path, ["word_locks.c"], "--atomic", status=3)
+    assert {key for key, lock in done["locks"].items() if lock["rewritten"]} == {"list_lock"}
+    reasons = {entry["why"] for entry in done["not_done"] if entry["what"] == "item_locks"}
+    assert "its unlock is in another function" in reasons
+
+
+def test_a_timed_wait_keeps_a_word_from_being_one(tmp_path):
+    copy = tmp_path / "timed.c"
+    copy.write_text(
+        (PROGRAMS / "word_locks.c").read_text().replace(
+            "pthread_cond_wait(&maintenance_wanted, &maintenance_lock)",
+            "pthread_cond_timedwait(&maintenance_wanted, &maintenance_lock, &(struct timespec){0})",
+        )
+    )  # fmt: skip
+    done = transactionalize("--words", "maintenance", "--lock", "main", copy, "--", "-I", PROGRAMS)
+    assert done.returncode == 3
+    assert "maintenance_lock: cannot be a word: a wait with a time limit" in done.stderr
 
 
 def test_what_cannot_be_done_is_listed(tmp_path):
@@ -128,7 +167,7 @@ def test_in_place(tmp_path):
     copy = Path(shutil.copy(PROGRAMS / "trylock.c", tmp_path))
     done = transactionalize("--in-place", copy, "--", "-I", PROGRAMS)
     assert done.returncode == 0, done.stderr
-    assert copy.read_text().count("__transaction_relaxed {") == 3
+    assert copy.read_text().count("__transaction_relaxed {") == 4
 
 
 def one_line(done: subprocess.CompletedProcess) -> str:
@@ -146,6 +185,7 @@ def test_missing_spatch_names_the_package(tmp_path):
 def test_mistakes(tmp_path):
     assert transactionalize("--help").returncode == 0
     assert transactionalize("--lock", "(", "x.c").returncode == 2
+    assert "--words" in one_line(transactionalize("--words", "(", "x.c"))
     missing = transactionalize(tmp_path / "absent.c")
     assert missing.returncode == 1
     assert "absent.c" in one_line(missing)

@@ -1,6 +1,9 @@
 // sync.c -- what synchronization costs: each construct around, or after, one delay.
 #include <omp.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "constructs.h"
 
@@ -34,6 +37,41 @@ static void barrier(int repetitions) {
 #pragma omp parallel
   for (int r = 0; r < repetitions; ++r) {
     delay();
+#pragma omp barrier
+  }
+}
+
+// The floor for a barrier of two: each of the first two threads sets its flag and polls the other's,
+// and no more. Where that takes long, as it does when they share a processor, they yield.
+static struct {
+  _Alignas(128) atomic_int passed;
+} flags[2];
+
+static void wait_for_flag(const atomic_int* flag, int round) {
+  for (int polls = 0; atomic_load_explicit(flag, memory_order_acquire) < round; ++polls)
+    if (polls > 10000) sched_yield();
+}
+
+static void two_flags(int repetitions) {
+#pragma omp parallel
+  {
+    const int me = omp_get_thread_num(), other = omp_get_num_threads() > 1 ? 1 - me : me;
+    if (me < 2) atomic_store_explicit(&flags[me].passed, 0, memory_order_relaxed);
+#pragma omp barrier
+    for (int r = 1; r <= repetitions; ++r) {
+      delay();
+      if (me >= 2) continue;
+      atomic_store_explicit(&flags[me].passed, r, memory_order_release);
+      wait_for_flag(&flags[other].passed, r);
+    }
+  }
+}
+
+// What waiting costs: thread 0 comes 2 milliseconds late. To be read are the processors kept busy.
+static void late(int repetitions) {
+#pragma omp parallel
+  for (int r = 0; r < repetitions; ++r) {
+    if (omp_get_thread_num() == 0) nanosleep(&(struct timespec){0, 2000000}, NULL);
 #pragma omp barrier
   }
 }
@@ -123,6 +161,8 @@ const struct construct sync_constructs[] = {
     {"FOR", "sync", reference_delays, loop},
     {"PARALLEL_FOR", "sync", reference_delays, parallel_loop},
     {"BARRIER", "sync", reference_delays, barrier},
+    {"TWO_FLAGS", "sync", reference_delays, two_flags},
+    {"LATE", "sync", reference_delays, late},
     {"SINGLE", "sync", reference_delays, single},
     {"COPYPRIVATE", "sync", reference_delays, single_copyprivate},
     {"CRITICAL", "sync", reference_delays, critical},

@@ -116,7 +116,7 @@ class learner {
   [[nodiscard]] std::vector<std::string> lines() { return lines_.sorted(); }
 
  private:
-  static constexpr std::uint32_t block = 512;  // records that are counted before a section
+  static constexpr std::uint32_t block = 4096;  // records that are counted before sections
 
   std::uint64_t count(const share_of& share) {
     std::uint64_t sections = 0;

@@ -308,7 +308,7 @@ int main(int argc, char** argv) {
   uint64_t edges = 0;
   for (const auto& set : l.parents)
     for (auto* n = set.first(); n != nullptr; n = n->next) ++edges;
-  if (p.inject_error()) l.scores[variables / 2] += 1;
+  if (p.inject_error()) l.scores[variables / 2] = l.scores[variables / 2] + 1;
   double score = 0;
   for (double s : l.scores) score -= s;
   p.varying_result("edges", edges);

@@ -2,6 +2,7 @@
 #include "program.h"
 
 #include "../common.h"
+#include "../sections.h"
 
 #include <cstring>
 #include <string_view>
@@ -33,7 +34,9 @@ std::vector<option> option_list(const parameters& all, std::size_t preset, bool 
     result.push_back({"variant", "tm", "tm: transactions of the compiler's run-time library"});
   else
     result.push_back(
-        {"variant", "lock", "sequential (no lock, one thread), lock (one global lock), elided"});
+        {"variant", "lock",
+         "sequential (no lock, one thread), lock (one global lock), elided, tsx (elided, five"
+         " attempts)"});
   result.push_back(
       {"lock", "", "the lock by its name (default: pthread, or elided_auto to elide)"});
   result.push_back({"threads", "1", threads_option.help});
@@ -47,13 +50,20 @@ std::vector<option> option_list(const parameters& all, std::size_t preset, bool 
 }  // namespace
 
 bool has_global_lock = false;
-void lock_globally() { global_lock->lock(); }
-void unlock_globally() { global_lock->unlock(); }
+void lock_globally() {
+  if (global_lock) global_lock->lock();
+  else workloads::program.lock.lock();
+}
+void unlock_globally() {
+  if (global_lock) global_lock->unlock();
+  else workloads::program.lock.unlock();
+}
 
 struct program::team {
   explicit team(std::uint32_t threads) : meeting(threads) {}
   syncopate::central_barrier<syncopate::waits::spin_then_park> meeting;
   outcome ran;
+  transaction_counts transactions;
 };
 
 program::program(int argc, char** argv, const char* name, const char* about, const parameters& all,
@@ -98,6 +108,11 @@ void program::choose_variant(bool gnu_tm) {
     if (!lock.empty()) refuse("the variant sequential has no --lock");
     return;
   }
+  if (variant == "tsx") {
+    if (!lock.empty()) refuse("the variant tsx has no --lock");
+    has_global_lock = true;
+    return;
+  }
   if (variant != "lock" && variant != "elided")
     refuse("no variant is called '" + variant + "' here");
   lock_ = !lock.empty() ? lock : variant == "elided" ? "elided_auto" : "pthread";
@@ -124,7 +139,11 @@ random_numbers program::random(std::int64_t thread) const {
 }
 
 void program::run(const std::function<std::uint64_t(std::uint32_t)>& work) {
-  team_->ran = run_threads(*options_, [&](std::uint32_t thread) { return work(thread); });
+  team_->ran = run_threads(*options_, [&](std::uint32_t thread) {
+    const std::uint64_t operations = work(thread);
+    if (end_of_thread != nullptr) end_of_thread(team_->transactions);
+    return operations;
+  });
 }
 
 void program::barrier() { team_->meeting.arrive_and_wait(); }
@@ -161,6 +180,9 @@ int program::print_json(bool check_passed) const {
   };
   object("results", results_);
   object("varying", varying_);
+  if (end_of_thread != nullptr)
+    extra += member("attempts", team_->transactions.attempts.load()) +
+             member("commits", team_->transactions.commits.load());
   return report(name_, *options_, team_->ran, check_passed, extra);
 }
 

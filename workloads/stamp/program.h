@@ -2,6 +2,7 @@
 // team of threads with a barrier, the time of its parallel region, and the result with its verdict.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +14,13 @@
 #include "transaction.h"
 
 namespace workloads::stamp {
+
+// Of all threads, where transactions are calls that count themselves.
+struct transaction_counts {
+  std::atomic<std::uint64_t> attempts{0}, commits{0};
+};
+// Adds the calling thread's; null where they do not.
+inline void (*end_of_thread)(transaction_counts& to) = nullptr;
 
 // A program's parameters, each with its value in each preset; the first preset is the default.
 struct parameter {

@@ -10,13 +10,15 @@
 //     library (libitm's interface) decides how;
 //   * without: the block is a critical section under one global lock, which the program chooses
 //     when it starts: none at all (sequential), any lock of locks/all.h by name, or one that
-//     elides.
+//     elides;
+//   * with STAMP_LIBRARY_TM: the block is a transaction of libitm's interface, and so is each access
+//     to a shared<T> (library_transaction.h): for modeled machines.
 //
 // Rules, so that all forms mean the same:
 //   * no return, break, continue or goto out of the block; results leave it in variables that the
 //     block itself sets, since a transaction that is tried again runs it from its start;
 //   * data that other threads may write at the time is declared shared<T>, and only values of it
-//     are taken, no references: a library form can then make each access a call. So far it is T;
+//     are taken, no references: the library form makes each access a call. Otherwise it is T;
 //   * what a block calls is a template or inline function of ours (the compiler must see it), or is
 //     marked TRANSACTION_PURE: then its accesses are not part of the transaction. Legal for what is
 //     constant, private to the thread, or checked again by transactional reads afterwards; never
@@ -35,6 +37,14 @@
 namespace workloads::stamp {
 constexpr bool built_with_gnu_tm = true;
 }
+#elif defined(STAMP_LIBRARY_TM)
+#include "library_transaction.h"
+#define TRANSACTION \
+  if (const workloads::stamp::library_transaction held_here(_ITM_beginTransaction(1)); true)
+#define TRANSACTION_PURE
+namespace workloads::stamp {
+constexpr bool built_with_gnu_tm = true;
+}
 #else
 #define TRANSACTION if (const workloads::stamp::critical_section held_here; true)
 #define TRANSACTION_PURE
@@ -45,14 +55,24 @@ constexpr bool built_with_gnu_tm = false;
 
 namespace workloads::stamp {
 
+#ifdef STAMP_LIBRARY_TM
+template <class T>
+using shared = tracked<T>;
+#else
 template <class T>
 using shared = T;
+// What a TRANSACTION_PURE function that reads shared<T>s begins with: while one exists, they are
+// read as what they are in the library form, too.
+struct untracked {
+  ~untracked() {}  // used, as far as compilers see
+};
+#endif
 
 // An array of `count` uninitialized elements, and its end. (new T[count] is not allowed in
 // transactions: it may call what throws bad_array_new_length.)
 template <class T>
 T* new_array(std::size_t count) {
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(std::is_trivially_destructible_v<T>);
   return static_cast<T*>(::operator new(count * sizeof(T)));
 }
 template <class T>

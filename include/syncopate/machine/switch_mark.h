@@ -6,7 +6,7 @@
 //               a sequence that no code is in stays there for just as long as the thread runs.
 //               *Measured* on Linux 6.18: cleared exactly as often as the kernel counts involuntary
 //               switches. From Linux 7.0 on, voluntary switches leave it alone.
-// Progress      wait-free; arm() and switches() make one system call. Async-signal-safe.
+// Progress      wait-free; set() and taken() make one system call, if any. Async-signal-safe.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 namespace syncopate::machine {
 
@@ -50,6 +51,9 @@ class switch_mark {
     put();
     return seen;
   }
+
+  // Whether the thread still runs as it did when the mark was set.
+  [[nodiscard]] bool stands() const noexcept { return is_possible() && is_set(); }
 
 #if defined(__x86_64__) && defined(RSEQ_SIG)
   static bool is_possible() noexcept { return __rseq_size != 0; }

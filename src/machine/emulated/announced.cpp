@@ -35,12 +35,12 @@ void announced_accesses::copy(const announced_accesses& other) noexcept {
   last.store(other.last.load(relaxed), std::memory_order_release);
 }
 
-bool announced_accesses::touch(line l) const noexcept {
-  if (line_of(last.load(std::memory_order_acquire)) == l) return true;
-  const std::uintptr_t low = l * line_bytes;
-  return std::any_of(std::begin(ranges), std::end(ranges), [low](const range& each) {
+bool announced_accesses::touch(std::uintptr_t low, std::uintptr_t high) const noexcept {
+  const std::uintptr_t single = last.load(std::memory_order_acquire);
+  if (single >= low && single < high) return true;
+  return std::any_of(std::begin(ranges), std::end(ranges), [&](const range& each) {
     const std::uintptr_t at = each.at.load(std::memory_order_acquire);
-    return at != 0 && at < low + line_bytes && each.end.load(std::memory_order_acquire) > low;
+    return at != 0 && at < high && each.end.load(std::memory_order_acquire) > low;
   });
 }
 

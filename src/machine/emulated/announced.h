@@ -32,8 +32,8 @@ struct announced_accesses {
     for (range& each : ranges) each.at.store(0, std::memory_order_release);
   }
   void copy(const announced_accesses& other) noexcept;
-  // Whether one of them may be in the line.
-  [[nodiscard]] bool touch(line) const noexcept;
+  // Whether one of them may lie in [low, high). Requires: both are multiples of a line's bytes.
+  [[nodiscard]] bool touch(std::uintptr_t low, std::uintptr_t high) const noexcept;
 };
 
 // Bytes of another thread's stack that are being written outside transactions: a roll-back puts back

@@ -46,24 +46,19 @@ void doom_holder(unsigned slot, line l, place where) noexcept {
 }
 
 // Requires: the registry is locked, each.local is there. The order matters: announced.h, A2.
-bool is_accessing(const thread& each, line l) noexcept {
-  if (each.local->accesses.touch(l)) return true;
+bool is_accessing(const thread& each, std::uintptr_t low, std::uintptr_t high) noexcept {
+  if (each.local->accesses.touch(low, high)) return true;
   const unsigned told = each.interruptions_told.load(acquire);
   for (unsigned i = 0; i < told; ++i)
-    if (each.interruptions[i].accesses.touch(l)) return true;
+    if (each.interruptions[i].accesses.touch(low, high)) return true;
   return false;
 }
 
 // Whether a thread may have been checked for the line before it became the transaction's, and
 // access it yet. Only a transaction that always aborts has to ask: it runs beside the holder of the
-// lock that orders all others' accesses. All processors fence: a thread's announcement is seen
-// here, or that thread sees the transaction's mark.
+// lock that orders all others' accesses.
 bool may_be_accessed(const thread& t, line l) noexcept {
-  if (!machine::detail::membarrier_ready.load(relaxed) || !machine::heavy_fence()) return true;
-  const std::lock_guard lock(registry);
-  for (const thread* each = all_threads.load(acquire); each != nullptr; each = each->next_thread)
-    if (each != &t && each->local != nullptr && is_accessing(*each, l)) return true;
-  return false;
+  return !fence_all_processors() || is_accessed(t, l * line_bytes, (l + 1) * line_bytes);
 }
 
 void note_line(thread& t, line l, place where) noexcept { t.lines.push({l, where}); }
@@ -85,6 +80,17 @@ std::uint64_t await_takeable(thread& t, line l, place where) noexcept {
 }
 
 }  // namespace
+
+bool fence_all_processors() noexcept {
+  return machine::detail::membarrier_ready.load(relaxed) && machine::heavy_fence();
+}
+
+bool is_accessed(const thread& t, std::uintptr_t low, std::uintptr_t high) noexcept {
+  const std::lock_guard lock(registry);
+  for (const thread* each = all_threads.load(acquire); each != nullptr; each = each->next_thread)
+    if (each != &t && each->local != nullptr && is_accessing(*each, low, high)) return true;
+  return false;
+}
 
 void backoff::once() noexcept {
   constexpr unsigned short_wait = 64;

@@ -129,8 +129,9 @@ struct thread {
   siginfo_t signal_info;
   sigset_t signal_mask;
 
-  unsigned index = 0;  // dense, used again
-  std::uintptr_t marked_from = 0;
+  unsigned index = 0;              // dense, used again
+  std::uintptr_t marked_from = 0;  // the stack's lines from here on have their marks
+  bool fresh_marks = false;        // which some other thread's check may not have seen
   bool in_use = false;
   int end_rounds = 0;
   int id = 0;  // the system's

@@ -80,7 +80,16 @@ bool is_writing(const thread& t, const thread& other) noexcept {
   return false;
 }
 
-bool is_being_written(const thread& t) noexcept {
+// Lines of the stack that had no mark: who was checked before they got one has announced an access,
+// but no write to a foreign stack.
+bool is_settled(thread& t) noexcept {
+  if (t.fresh_marks)
+    t.fresh_marks = is_accessed(t, line_of(t.marked_from) * line_bytes, t.stack_top);
+  return !t.fresh_marks;
+}
+
+bool is_being_written(thread& t) noexcept {
+  if (!is_settled(t)) return true;
   for (const thread* each = all_threads.load(std::memory_order_acquire); each != nullptr;
        each = each->next_thread)
     if (is_writing(t, *each)) return true;
@@ -216,7 +225,10 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t syncopate_emulated_begin(
   // Not the program's: not in its statistics either.
   if (!begins_in_seen_code(*t, where)) return status_bits(reason::refused, 0, false);
   t->live_from.store(stack_pointer, std::memory_order_relaxed);
-  if (stack_pointer < t->marked_from) mark_stack(*t, stack_pointer);
+  if (stack_pointer < t->marked_from) {
+    mark_stack(*t, stack_pointer);
+    t->fresh_marks = fence_all_processors();
+  }
   if (!t->dispatches_calls) dispatch_calls(*t);
   if (!publish(*t, where)) return refuse(*t, where);
   copy_stack(*t);

@@ -62,11 +62,13 @@ cycles memory_system::serve_from_directory(const request& wanted, bool held, cyc
     latency = invalidate_others(wanted, record, latency, happened);
     record.busy_until = start + latency + wanted.lock;
   } else {
-    if (record.owner != nobody) downgrade_owner(wanted.what, record, wanted.by.number);
+    const bool migrating = migrates(wanted, record);
+    if (migrating) happened.invalidated += take_from_owner(wanted, record);
+    else if (record.owner != nobody) downgrade_owner(wanted.what, record, wanted.by.number);
     else if (machine_.htm.present && !machine_.htm.write_in_l1)
       report_written_elsewhere(wanted, record);
     if (machine_.l2.shared_by > 1) settle_with_group(wanted);
-    record.busy_until = start + machine_.coherence.occupancy;
+    record.busy_until = start + (migrating ? latency : machine_.coherence.occupancy);
   }
   count(wanted, record, happened, start - now);
   grant(wanted, record, held);
@@ -160,6 +162,29 @@ void memory_system::downgrade_in_l1(unsigned core, line what, unsigned by) {
   if (*copy & tags::dirty) *l2s_[group_of(core)].find(what) |= tags::dirty;
   *copy &= ~(tags::exclusive | tags::dirty);
   report({event::kind::downgraded, use::read, 0, core, what, by});
+}
+
+// Whether a read takes the line away, with the permission to write: processors that expect the
+// reader of what another core has modified to modify it next. A transaction's lines stay with it.
+bool memory_system::migrates(const request& wanted, const line_record& record) {
+  if (!machine_.coherence.migratory || record.owner == nobody) return false;
+  tag found = *l2s_[record.owner].find(wanted.what) & tags::dirty;
+  for (unsigned i = 0; i < machine_.l2.shared_by; ++i) {
+    const unsigned core = record.owner * machine_.l2.shared_by + i;
+    if (const tag* copy = cores_[core].l1.find(wanted.what))
+      found |= *copy & (tags::dirty | tags::all_marks);
+  }
+  return found == tags::dirty && !group_has_spilled(record.owner, wanted.what);
+}
+
+// The reader's LLC keeps what the owner has modified, so that the line arrives unmodified.
+// Returns: the copies that cores lost.
+unsigned memory_system::take_from_owner(const request& wanted, line_record& record) {
+  const group owner = record.owner;
+  fill_llc(distances_.llc_of(group_of(wanted.by.core)), record, wanted.what, tags::dirty);
+  record.owner = nobody;
+  group_set(directory_.sharers(record)).remove(owner);
+  return take_from_group(owner, wanted.what, wanted.by.number);
 }
 
 void memory_system::downgrade_owner(line what, line_record& record, unsigned by) {

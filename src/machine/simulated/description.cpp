@@ -80,7 +80,7 @@ void read_coherence(toml_document& from, const topology_description& topology,
              integer("transfer_remote", to.transfer_remote, 1, most_cycles),
              matrix("hops", to.hops), integer("extra_hop", to.extra_hop, 0, most_cycles),
              integer("invalidate_per_sharer", to.invalidate_per_sharer, 0, most_cycles),
-             integer("occupancy", to.occupancy, 0, most_cycles)});
+             integer("occupancy", to.occupancy, 0, most_cycles), flag("migratory", to.migratory)});
   if (to.transfer_node < to.transfer_cluster)
     from.fail("coherence.transfer_node", "must not be less than coherence.transfer_cluster");
   if (to.transfer_socket < to.transfer_node)

@@ -51,6 +51,7 @@ struct coherence_description {
   unsigned extra_hop;              // for each hop after the first, transfers and DRAM alike
   unsigned invalidate_per_sharer;  // for each copy to be invalidated, beside the farthest's latency
   unsigned occupancy;              // how long one read request keeps the line from the next request
+  bool migratory;                  // a read of a modified line takes it from its owner
 };
 
 struct atomic_description {

@@ -3,7 +3,8 @@
 // Two levels of coherence: the directory keeps the L2 groups coherent (MESI), each L2 the L1s of
 // its cores, which it includes. An LLC is neither inclusive nor exclusive: it gets what is read
 // from memory and what L2s drop. A request to the directory waits until the line is free, and
-// keeps it busy: a write until the line has arrived, a read for coherence.occupancy.
+// keeps it busy: a write until the line has arrived, a read for coherence.occupancy. Where lines
+// are migratory, a read of a modified one is like a write in that, but nothing is modified.
 //
 // Not modeled: hardware prefetchers, address translation, finite bandwidth of the interconnect.
 //
@@ -143,6 +144,8 @@ class memory_system {
   cycles supply(const request&, line_record&, bool held, cycles start, incident&);
   cycles invalidate_others(const request&, line_record&, cycles supplied, incident&);
   unsigned settle_with_group(const request&);
+  bool migrates(const request&, const line_record&);
+  unsigned take_from_owner(const request&, line_record&);
   void downgrade_owner(line, line_record&, unsigned by);
   void report_written_elsewhere(const request&, line_record&);
   void grant(const request&, line_record&, bool held);

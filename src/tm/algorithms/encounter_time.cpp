@@ -43,8 +43,24 @@ struct encounter_time : in_place<encounter_time> {
     tx->seen.store(now, std::memory_order_release);
   }
 
+  // The fast path calls nothing, so that it needs no stack frame: everything else is a tail call.
   template <class T>
   static T load(const T* at, transaction* tx) {
+    orec& record = orec_of(reinterpret_cast<address>(at));
+    const u64 seen = record.load(std::memory_order_acquire);  // [A]
+    const T value = peek(at);
+    std::atomic_thread_fence(std::memory_order_acquire);  // [V]
+    if (__builtin_expect(is_owned(seen) || tx->read_orecs.is_full() || !is_aligned(at) ||
+                             commits.now.load(std::memory_order_relaxed) != tx->snapshot ||  // [V]
+                             record.load(std::memory_order_relaxed) != seen,                 // [V]
+                         0))
+      return load_slow(at, tx);
+    if (!note_read_unchecked(tx, record, reinterpret_cast<address>(at))) restart(tx, cause::memory);
+    return value;
+  }
+
+  template <class T>
+  [[gnu::noinline]] static T load_slow(const T* at, transaction* tx) {
     if (__builtin_expect(!is_aligned(at), 0)) return load_pieces(at, tx);
     orec& record = orec_of(reinterpret_cast<address>(at));
     for (;;) {

@@ -66,10 +66,7 @@ struct lazy : redo<lazy> {
                              is_owned(seen) || tx->read_orecs.is_full(),
                          0))
       return read_memory(at, tx);
-    if (tx->read_orecs.empty() || tx->read_orecs.back() != &record) {
-      tx->read_orecs.push_unchecked(&record);
-      if (!observer::reads(tx, reinterpret_cast<address>(at))) restart(tx, cause::memory);
-    }
+    if (!note_read_unchecked(tx, record, reinterpret_cast<address>(at))) restart(tx, cause::memory);
     return value;
   }
   template <class T>

@@ -25,8 +25,27 @@ namespace syncopate::tm {
 namespace {
 
 struct tl2 : redo<tl2> {
+  // The fast path calls nothing, so that it needs no stack frame: everything else is a tail call.
   template <class T>
-  [[gnu::always_inline]] static T read_memory(const T* at, transaction* tx) {
+  static T load(const T* at, transaction* tx) {
+    if (!is_unwritten(at, tx)) return load_slow(at, tx);
+    orec& record = orec_of(reinterpret_cast<address>(at));
+    const u64 seen = record.load(std::memory_order_acquire);  // [A]
+    const T value = peek(at);
+    std::atomic_thread_fence(std::memory_order_acquire);  // [V]
+    if (__builtin_expect(is_owned(seen) || version_of(seen) > tx->snapshot ||
+                             tx->read_orecs.is_full() ||
+                             record.load(std::memory_order_relaxed) != seen,  // [V]
+                         0))
+      return read_memory(at, tx);
+    if ((tx->properties & read_only) == 0 &&
+        !note_read_unchecked(tx, record, reinterpret_cast<address>(at)))
+      restart(tx, cause::memory);
+    return value;
+  }
+
+  template <class T>
+  [[gnu::noinline]] static T read_memory(const T* at, transaction* tx) {
     orec& record = orec_of(reinterpret_cast<address>(at));
     const u64 seen = record.load(std::memory_order_acquire);  // [A]
     const T value = peek(at);

@@ -50,6 +50,16 @@ extern constinit commit_clock commits;
   return observer::reads(tx, a);
 }
 
+// The same. Requires: the log is not full. Calls nothing (where nobody watches), for loads without a
+// stack frame.
+[[nodiscard, gnu::always_inline]] inline bool note_read_unchecked(transaction* tx, orec& record,
+                                                                  address a) noexcept {
+  auto& log = tx->read_orecs;
+  if (!log.empty() && log.back() == &record) return true;
+  log.push_unchecked(&record);
+  return observer::reads(tx, a);
+}
+
 // Whether nobody has written what the transaction read, since its snapshot.
 [[nodiscard]] inline bool reads_are_valid(const transaction* tx) noexcept {
   for (orec* const& record : tx->read_orecs) {

@@ -14,8 +14,11 @@
 
 struct tm_waiter {
   tm_waiter* next;
+  tm_cond* queue;  // null: it has been taken out
   void (*second_half)(void*);
   void* argument;
+  int* timed_out;  // null: it waits for ever
+  timespec until;
   sem_t woken;
 };
 
@@ -23,10 +26,42 @@ namespace {
 
 [[gnu::transaction_pure]] void prepare(sem_t* semaphore) { sem_init(semaphore, 0, 0); }
 
-void sleep_until_woken(void* waiting) {
-  auto* const w = static_cast<tm_waiter*>(waiting);
+// Takes the waiter out of its queue. Returns false where somebody else has, who is going to post.
+[[gnu::noinline]] bool leave_queue(tm_waiter* w) {
+  bool left = false;
+  __transaction_atomic {
+    tm_cond* const cond = w->queue;
+    left = cond != nullptr;
+    if (left) {
+      tm_waiter* before = nullptr;
+      for (tm_waiter* each = cond->first; each != w; each = each->next) before = each;
+      if (before != nullptr) before->next = w->next;
+      else cond->first = w->next;
+      if (cond->last == w) cond->last = before;
+    }
+  }
+  return left;
+}
+
+void sleep_for_ever(tm_waiter* w) {
   while (sem_wait(&w->woken) != 0 && errno == EINTR) {
   }
+}
+// Returns whether the time came first.
+bool sleep_until_time(tm_waiter* w) {
+  int slept = 0;
+  while ((slept = sem_timedwait(&w->woken, &w->until)) != 0 && errno == EINTR) {
+  }
+  if (slept == 0) return false;
+  if (leave_queue(w)) return true;
+  sleep_for_ever(w);  // for the post that is on its way
+  return false;
+}
+
+void sleep_until_woken(void* waiting) {
+  auto* const w = static_cast<tm_waiter*>(waiting);
+  if (w->timed_out != nullptr) *w->timed_out = sleep_until_time(w) ? 1 : 0;
+  else sleep_for_ever(w);
   void (*const second_half)(void*) = w->second_half;
   void* const argument = w->argument;
   sem_destroy(&w->woken);
@@ -40,7 +75,25 @@ void wake(void* waiting) { sem_post(&static_cast<tm_waiter*>(waiting)->woken); }
   tm_waiter* const w = cond->first;
   cond->first = w->next;
   if (w->next == nullptr) cond->last = nullptr;
+  w->queue = nullptr;
   syncopate_tm_on_commit(wake, w);
+}
+
+// Enters a waiter, whose thread sleeps when the transaction has committed.
+[[gnu::transaction_safe]] void enter_queue(tm_cond* cond, const tm_waiter& like) {
+  auto* const w = static_cast<tm_waiter*>(std::malloc(sizeof(tm_waiter)));
+  if (w == nullptr) tm_assert_failed("memory for one who waits", __FILE__, __LINE__, __func__);
+  w->next = nullptr;
+  w->queue = cond;
+  w->second_half = like.second_half;
+  w->argument = like.argument;
+  w->timed_out = like.timed_out;
+  w->until = like.until;
+  prepare(&w->woken);
+  if (cond->last != nullptr) cond->last->next = w;
+  else cond->first = w;
+  cond->last = w;
+  syncopate_tm_on_commit(sleep_until_woken, w);
 }
 
 void take_one(void* semaphore) { tm_semaphore_wait(static_cast<tm_semaphore*>(semaphore)); }
@@ -59,21 +112,40 @@ bool take_or_sleep(tm_semaphore* semaphore) {
   }
 }
 
+// The same until a time.
+struct timed_request {
+  tm_semaphore* semaphore;
+  timespec until;
+  int* taken;
+};
+[[gnu::noinline]] bool take_or_sleep_until(const timed_request& request, int* timed_out) {
+  bool taken = false;
+  __transaction_atomic {
+    taken = tm_semaphore_try_wait(request.semaphore) != 0;
+    if (!taken) tm_cond_wait_until(&request.semaphore->posted, &request.until, timed_out);
+  }
+  return taken;
+}
+[[gnu::transaction_pure]] void take_outside_until(const timed_request& request) {
+  int timed_out = 0;
+  bool taken = false;
+  while (!taken && timed_out == 0) taken = take_or_sleep_until(request, &timed_out);
+  *request.taken = taken ? 1 : tm_semaphore_try_wait(request.semaphore);
+}
+void take_one_until(void* argument) {
+  auto* const request = static_cast<timed_request*>(argument);
+  take_outside_until(*request);
+  std::free(request);
+}
+
 }  // namespace
 
 void tm_cond_wait_then(tm_cond* cond, void (*second_half)(void*), void* argument) {
-  __transaction_atomic {
-    auto* const w = static_cast<tm_waiter*>(std::malloc(sizeof(tm_waiter)));
-    if (w == nullptr) tm_assert_failed("memory for one who waits", __FILE__, __LINE__, __func__);
-    w->next = nullptr;
-    w->second_half = second_half;
-    w->argument = argument;
-    prepare(&w->woken);
-    if (cond->last != nullptr) cond->last->next = w;
-    else cond->first = w;
-    cond->last = w;
-    syncopate_tm_on_commit(sleep_until_woken, w);
-  }
+  __transaction_atomic { enter_queue(cond, {.second_half = second_half, .argument = argument}); }
+}
+
+void tm_cond_wait_until(tm_cond* cond, const timespec* until, int* timed_out) {
+  __transaction_atomic { enter_queue(cond, {.timed_out = timed_out, .until = *until}); }
 }
 
 void tm_cond_wait(tm_cond* cond) { tm_cond_wait_then(cond, nullptr, nullptr); }
@@ -111,4 +183,15 @@ int tm_semaphore_try_wait(tm_semaphore* semaphore) {
 void tm_semaphore_wait(tm_semaphore* semaphore) {
   if (syncopate_tm_in_transaction()) syncopate_tm_on_commit(take_one, semaphore);
   else take_outside(semaphore);
+}
+
+void tm_semaphore_wait_until(tm_semaphore* semaphore, const timespec* until, int* taken) {
+  if (!syncopate_tm_in_transaction()) return take_outside_until({semaphore, *until, taken});
+  auto* const request = static_cast<timed_request*>(std::malloc(sizeof(timed_request)));
+  if (request == nullptr)
+    tm_assert_failed("memory for one who waits", __FILE__, __LINE__, __func__);
+  request->semaphore = semaphore;
+  request->until = *until;
+  request->taken = taken;
+  syncopate_tm_on_commit(take_one_until, request);
 }

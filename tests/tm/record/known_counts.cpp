@@ -9,6 +9,8 @@
 
 #include <unistd.h>
 
+extern "C" [[gnu::transaction_pure]] int _ITM_inTransaction();
+
 namespace {
 
 constexpr int increments = 1000;
@@ -105,6 +107,41 @@ std::atomic<int> holders{0};
   }
 }
 
+// ---- one that loses until it runs alone -----------------------------------------------------------
+
+std::atomic<int> asked{0}, won{0};
+std::atomic<bool> has_run{false};
+
+// Lets the other thread commit a write to what this attempt has read, unless it runs alone.
+[[gnu::transaction_pure, gnu::noinline]] void lose_again() {
+  constexpr int alone = 2;  // _ITM_howExecuting: irrevocable
+  if (_ITM_inTransaction() == alone) return;
+  const int mine = ++asked;
+  while (won.load() < mine) std::this_thread::yield();
+}
+
+[[gnu::noinline]] void starve() {
+  __transaction_atomic {  // starving
+    const long seen = disputed;
+    lose_again();
+    elsewhere = elsewhere + seen;
+  }
+  has_run.store(true);
+}
+
+[[gnu::noinline]] void win_always() {
+  while (!has_run.load()) {
+    if (won.load() == asked.load()) {
+      std::this_thread::yield();
+      continue;
+    }
+    __transaction_atomic {  // winning
+      ++disputed;
+    }
+    ++won;
+  }
+}
+
 // ---- what cannot be rolled back -----------------------------------------------------------------
 
 [[gnu::noinline]] void say_something(long value) { std::fprintf(stderr, "counter %ld\n", value); }
@@ -130,6 +167,12 @@ namespace {
   }
 }
 
+[[gnu::noinline]] void report_always() {
+  __transaction_relaxed {  // start-serial
+    say_something(++counter);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -151,6 +194,12 @@ int main(int argc, char** argv) {
     cross_there(there);
     other.join();
     if (disputed + elsewhere != 3) return 3;
+  } else if (std::strcmp(what, "starve") == 0) {
+    std::thread loser(starve);
+    win_always();
+    loser.join();
+  } else if (std::strcmp(what, "serial") == 0) {
+    for (int i = 0; i < 4; ++i) report_always();
   } else if (std::strcmp(what, "unsafe") == 0) {
     report_by_name();
     for (int i = 0; i < 3; ++i) report_by_pointer();

@@ -130,6 +130,27 @@ def test_running_alone_by_the_algorithm(sites_of, algorithm):
     assert count["read_set"] is count["write_set"] is None
 
 
+@pytest.mark.parametrize("algorithm", [*OPTIMISTIC, "two_phase"])
+def test_unsafe_on_every_path_begins_alone(sites_of, algorithm):
+    (site,) = sites_of(algorithm, "serial", "start-serial")
+    assert (site["started"], site["committed"], site["retries"]) == (4, 4, 0)
+    assert seen(site["alone"]) == {"start_serial": 4}
+    assert site["alone_ns"] == site["run_ns"] > 0
+
+
+@pytest.mark.parametrize("algorithm", ["norec", "lazy", "encounter_time"])
+def test_who_fails_too_often_runs_alone(sites_of, algorithm):
+    """Its retries are those until then; each is a conflict that the other site won."""
+    loser, winner = sites_of(f"{algorithm}:serialize", "starve", "starving", "winning")
+    assert (loser["started"], loser["committed"]) == (1, 1)
+    assert seen(loser["alone"]) == {"after_failures": 1}
+    assert loser["retries"] == loser["most_retries"] == sum(loser["aborts"].values()) > 1
+    assert winner["committed"] >= loser["retries"]
+    assert sum(conflict["times"] for conflict in loser["conflicts"]) == loser["retries"]
+    assert {conflict["winner"] for conflict in loser["conflicts"]} == {winner["name"]}
+    assert loser["alone_ns"] > 0 and loser["wasted_ns"] > 0
+
+
 def test_every_hardware_attempt_is_counted(sites_of):
     """Where none commits, and where all do."""
     (count, _, _) = sites_of("htm", "commits", "count-up", "sum-table", "give-up")
@@ -150,7 +171,15 @@ def test_text_and_page(program, tmp_path):
     assert winner in page.read_text()
 
     unsafe = recorded(tmp_path, "norec", program, "unsafe")
-    assert "say_more" in run_cli("report", unsafe).stdout
+    text = run_cli("report", unsafe, COLUMNS="200").stdout
+    by_pointer = f"report_by_pointer at {SOURCE}:"
+    (call,) = [line for line in text.splitlines() if line.startswith("say_more")]
+    assert f" in {by_pointer}" in call and call.endswith("3 times, 3 began again")
+    for word in ("started", "retries", "reads", "writes", "alone", "wasted", "in flight"):
+        assert word in text, word
+    assert run_cli("report", "--html", page, unsafe).returncode == 0
+    for said in ("say_more", "report_by_pointer", '"in_flight":', '"alone_ns":', '"read_set":'):
+        assert said in page.read_text(), said
 
 
 def test_library_form_and_children(build, tmp_path):

@@ -4,7 +4,18 @@
 #include <sched.h>
 
 static pthread_mutex_t spun = PTHREAD_MUTEX_INITIALIZER;
-static long counter, tried;
+static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
+static long counter, tried, begun;
+
+/* Returns whether it has begun: with a transaction it always does. */
+static int begin_once(void) {
+  if (pthread_mutex_trylock(&busy) != 0) {
+    return 0;
+  }
+  ++begun;
+  pthread_mutex_unlock(&busy);
+  return 1;
+}
 
 static void* body(void* unused) {
   for (int i = 0; i < ROUNDS; ++i) {
@@ -18,6 +29,9 @@ static void* body(void* unused) {
     }
     ++counter;
     pthread_mutex_unlock(&spun);
+
+    while (!begin_once())
+      ;
 
     int done = 0;
     while (!done) {
@@ -33,6 +47,6 @@ static void* body(void* unused) {
 
 int main(void) {
   run_threads(body);
-  printf("%ld %ld\n", counter, tried);
+  printf("%ld %ld %ld\n", counter, tried, begun);
   return 0;
 }

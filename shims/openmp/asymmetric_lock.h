@@ -1,0 +1,89 @@
+// asymmetric_lock.h -- L4: test-and-test-and-set in four bytes, released by a plain store: who
+// sleeps is counted elsewhere (sleep_table.h), and pays for being seen.
+//
+// Source        locks/tatas_lock.h; asymmetric fences: Dice, Huang & Yang, "Asymmetric Dekker
+//               Synchronization", 2001.
+// Fairness      none; a waiter can starve.
+// Space         4 B per lock, 0 B per waiter.
+// Uncontended   lock 1 RMW; unlock 1 store + 1 load of a line that changes only when somebody goes
+//               to sleep.
+// Contended     as tatas; going to sleep costs a heavy fence (a microsecond) more.
+//
+// Invariants
+//   I1  word_ == held exactly while a thread holds the lock.
+//   I2  Who sleeps has counted itself, executed a heavy fence, and then found the lock held; who
+//       releases it executes a light fence, then reads the count. So one of the two sees the other.
+//   I3  Who was woken and finds the lock held stays counted: its holder will wake again.
+//
+// Memory order (each tag stands at its site below)
+//   [R]  release store of free -- synchronizes with [A].
+//   [A]  acquire RMW that finds the lock free: the previous critical section happens-before ours.
+//   [T]  relaxed load: the first test; it publishes nothing and decides only when to try [A].
+//   [F]  the two fences of I2.
+//
+// Checked by    tests/openmp/asymmetric_lock_scenarios.cpp (every interleaving), test_locks.c.
+#pragma once
+
+#include <syncopate/machine.h>
+#include <syncopate/wait/spin_then_park.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "openmp/sleep_table.h"
+
+namespace syncopate::openmp {
+
+class asymmetric_lock {
+ public:
+  // Blocks until the lock is held.
+  void lock() noexcept {
+    if (__builtin_expect(!try_lock(), 0)) lock_slow();
+  }
+
+  // Returns whether the lock was free and is now held. Wait-free.
+  [[nodiscard]] bool try_lock() noexcept {
+    return word_.exchange(held, std::memory_order_acquire) == free;  // [A]
+  }
+
+  // Requires: somebody holds the lock.
+  void unlock() noexcept {
+    const void* const address = &word_;
+    word_.store(free, std::memory_order_release);       // [R]
+    if (may_sleep(address)) machine::wake(address, 1);  // [F]
+  }
+
+  // Whether somebody sleeps; a hint.
+  [[nodiscard]] bool contended() const noexcept {
+    return sleepers_on(&word_).load(std::memory_order_relaxed) != 0;  // [T]
+  }
+
+ private:
+  enum : std::uint32_t { free = 0, held = 1 };
+  static constexpr std::uint32_t max_delay = 64;  // PAUSE steps; locks/tatas_lock.h
+
+  [[nodiscard]] bool try_lock_tested() noexcept {
+    return word_.load(std::memory_order_relaxed) == free && try_lock();  // [T]
+  }
+
+  [[gnu::noinline, gnu::cold]] void lock_slow() noexcept {
+    const std::uint64_t start = machine::ticks(), limit = 1000000;
+    std::uint32_t delay = 1;
+    do {
+      if (try_lock_tested()) return;
+      machine::spin(delay);
+      if (delay < max_delay) delay *= 2;
+    } while (machine::ticks() - start < limit);
+    const sleeper counted(&word_);
+    for (;;) {
+      const bool is_seen = machine::heavy_fence();  // [F]
+      if (try_lock_tested()) return;
+      if (is_seen) machine::park(word_, held);
+      else machine::yield();
+    }
+  }
+
+  std::atomic<std::uint32_t> word_{free};
+};
+
+}  // namespace syncopate::openmp

@@ -1,0 +1,74 @@
+"""Locks that become words, which small transactions take and give back: the paper's answer where a
+section is no block (syncopate/tm/word_lock.h). Their sections stay outside of transactions, but
+transactions may try them, and the conditions that are waited for under them can be tm_cond."""
+
+import re
+
+from syncopate.transactionalize import conditions, locks
+from syncopate.transactionalize.ctext import CText, Edits
+
+_NAMES = {
+    locks.LOCK: "tm_word_acquire",
+    locks.UNLOCK: "tm_word_release",
+    locks.TRYLOCK: "tm_word_trylock",
+}
+
+
+def choose(plan, program, wanted, everywhere: list[locks.Operation]) -> None:
+    """Sets the plan's words. A lock that cannot be one stays a lock, with the reason."""
+    keys = {op.key for op in everywhere if wanted.as_word(op.key)}
+    unknown = [op for op in everywhere if op.key.startswith("?")]
+    for key in sorted(keys):
+        why = _refusal(key, plan, program, unknown)
+        if why:
+            op = next(op for op in everywhere if op.key == key)
+            plan.keep(key, op.text.path, op.line, f"cannot be a word: {why}")
+        else:
+            plan.words.add(key)
+    plan.word_operations = [op for op in everywhere if op.key in plan.words and op.call in _NAMES]
+
+
+def _refusal(key: str, plan, program, unknown: list[locks.Operation]) -> str | None:
+    """Why a lock cannot be a word, or None."""
+    for op in unknown:
+        same = op.key.rsplit(".", 1)[-1] == key.rsplit(".", 1)[-1]
+        if not op.key.startswith("?.") or same:
+            return f"a pointer may mean it at {op.text.path}:{op.line}"
+    for use in plan.uses:
+        place = f"{use.text.path}:{use.line}"
+        if not use.waits or not use.may_wait_on(key):
+            continue
+        if use.call != "pthread_cond_wait":
+            return f"a wait with a time limit gives it back at {place}"
+        elsewhere = conditions.used_otherwise(use.name, plan.uses, program.texts)
+        if elsewhere:
+            return f"{use.name} is waited for under it, and used otherwise at {elsewhere}"
+    return None
+
+
+def judge(plan) -> None:
+    """A word whose condition is also waited for under a lock that stays, stays a lock."""
+    for use in plan.uses:
+        key = plan.word_under(use)
+        if key and use.name in plan.stays:
+            plan.words.discard(key)
+            plan.word_operations = [op for op in plan.word_operations if op.key != key]
+            why = f"cannot be a word: waits for {use.name}, which stays as it is"
+            plan.keep(key, use.text.path, use.line, why)
+
+
+def waits(call, plan) -> str | None:
+    """Why a call of pthread_mutex_lock waits, where that is going to be a word."""
+    places = {op.text.place(op.at) for op in plan.word_operations}
+    here = (call.file, call.line, call.column)
+    return "waits for a lock that is a word" if here in places else None
+
+
+def touches(text: CText, plan) -> bool:
+    return any(op.text.path == text.path for op in plan.word_operations)
+
+
+def write(plan, edits: dict[str, Edits]) -> None:
+    for op in plan.word_operations:
+        end = re.compile(r"\w+").match(op.text.code, op.at).end()
+        edits[op.text.path].replace(op.at, end, _NAMES[op.call])

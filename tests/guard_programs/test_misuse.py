@@ -1,0 +1,198 @@
+"""Wrong uses of locks are reported, once, and the program goes on; right ones are not."""
+
+import json
+
+import pytest
+from conftest import lines, syncopate
+
+HEAD = r"""
+#include <pthread.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <mutex>
+#include <string_view>
+#include <thread>
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER,
+                       c = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
+#define IN(m) struct hold_##m { hold_##m() { pthread_mutex_lock(&m); } \
+                                ~hold_##m() { pthread_mutex_unlock(&m); } } hold_of_##m
+template <class F> void other(F body) { std::thread(body).join(); }
+"""
+MAIN = r"""
+int main(int, char** name) {
+  for (const auto& [its_name, run] : programs)
+    if (std::string_view(its_name) == name[1]) {
+      const int result = run();
+      std::puts("went on");
+      return result;
+    }
+  return 9;
+}
+"""
+
+# Programs, and a part of what has to be said of each.
+WRONG = {
+    "foreign_unlock": (
+        "int run() { pthread_mutex_lock(&a); other([] { pthread_mutex_unlock(&a); });",
+        "unlocks mutex 0x",
+    ),
+    "free_unlock": ("int run() { pthread_mutex_unlock(&a);", "which nobody holds"),
+    "destroy_held": (
+        "int run() { pthread_mutex_lock(&a);"
+        " if (pthread_mutex_destroy(&a) != EBUSY) return 1; pthread_mutex_unlock(&a);",
+        "is destroyed while thread",
+    ),
+    "rwlock_destroy": (
+        "int run() { static pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;"
+        " pthread_rwlock_wrlock(&l); pthread_rwlock_destroy(&l);",
+        "reader-writer lock 0x",
+    ),
+    "two_orders": (
+        "int run() { other([] { IN(a); IN(b); }); other([] { IN(b); IN(a); });",
+        "in a cycle of 2",
+    ),
+    "three_orders": (
+        "int run() { other([] { IN(a); IN(b); }); other([] { IN(b); IN(c); });"
+        " other([] { IN(c); IN(a); });",
+        "in a cycle of 3",
+    ),
+    "lost_signal": (
+        r"""
+static std::atomic<int> step;
+int run() {
+  std::thread signaler([] {
+    while (step != 1) usleep(1000);
+    pthread_cond_signal(&ready);  // without the mutex, before anybody waits
+    step = 2;
+    sleep(1);
+    pthread_mutex_lock(&a);
+    pthread_cond_signal(&ready);
+    pthread_mutex_unlock(&a);
+  });
+  pthread_mutex_lock(&a);
+  step = 1;
+  while (step != 2) usleep(1000);
+  pthread_cond_wait(&ready, &a);
+  pthread_mutex_unlock(&a);
+  signaler.join();
+""",
+        "perhaps for a signal that is lost",
+    ),
+    "preempted_holder": (
+        r"""
+static long switches() { rusage used; getrusage(RUSAGE_THREAD, &used); return used.ru_nivcsw; }
+int run() {
+  cpu_set_t one;  // another process on our only processor: we are preempted for certain
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  sched_setaffinity(0, sizeof one, &one);
+  const pid_t parent = getpid(), rival = fork();
+  if (rival == 0) { while (getppid() == parent) { } _exit(0); }
+  pthread_mutex_lock(&a);
+  for (const long before = switches(); switches() < before + 3;) { }
+  pthread_mutex_unlock(&a);
+  kill(rival, SIGKILL);
+""",
+        "were preempted ",
+    ),
+}
+
+RIGHT = {
+    "one_order": "int run() { for (int i = 0; i < 3; i++) other([] { IN(a); IN(b); IN(c); });",
+    "trylock_order": (
+        "int run() { other([] { IN(a); IN(b); });"
+        " other([] { IN(b); if (pthread_mutex_trylock(&a) == 0) pthread_mutex_unlock(&a); });"
+    ),
+    "new_lock_same_place": (
+        "int run() { other([] { IN(a); IN(b); }); pthread_mutex_destroy(&a);"
+        " pthread_mutex_init(&a, nullptr); other([] { IN(b); IN(a); });"
+    ),
+    "destroy_free": (
+        "int run() { pthread_mutex_t m; pthread_mutex_init(&m, nullptr); pthread_mutex_lock(&m);"
+        " pthread_mutex_unlock(&m); pthread_mutex_destroy(&m);"
+    ),
+    "queue": r"""
+int run() {  // an idle worker: signals that nobody waits for are no mistake
+  std::mutex m; std::condition_variable cv; int items = 0; bool done = false;
+  std::thread worker([&] {
+    std::unique_lock<std::mutex> hold(m);
+    while (!done || items) { if (items) { items--; continue; } cv.wait(hold); }
+  });
+  for (int i = 0; i < 50; i++) { { std::lock_guard<std::mutex> hold(m); items++; } cv.notify_one(); }
+  usleep(300000);
+  { std::lock_guard<std::mutex> hold(m); done = true; cv.notify_one(); }
+  worker.join();
+""",
+    "recursion": (
+        "int run() { pthread_mutex_t r = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;"
+        " for (int i = 0; i < 3; i++) pthread_mutex_lock(&r);"
+        " for (int i = 0; i < 3; i++) pthread_mutex_unlock(&r);"
+    ),
+}
+
+
+def whole_source() -> str:
+    """All programs as one, since compilers take long; its argument says which one it is."""
+    bodies = {name: source for name, (source, _) in WRONG.items()} | RIGHT
+    parts = [f"namespace {name} {{\n{body}\n return 0;\n}}\n}}" for name, body in bodies.items()]
+    table = ", ".join(f'{{"{name}", {name}::run}}' for name in bodies)
+    rows = f"const struct {{ const char* name; int (*run)(); }} programs[] = {{{table}}};"
+    return "\n".join([HEAD, *parts, rows, MAIN])
+
+
+@pytest.fixture
+def subject(build):
+    return build("misuse", whole_source())
+
+
+PATIENCE = {"SYNCOPATE_GUARD_PATIENCE": "100"}  # ms; the waits above last a second
+
+
+@pytest.mark.parametrize("lock", ["auto", "mcs:park"])
+@pytest.mark.parametrize("name", WRONG)
+def test_a_mistake_is_reported_and_the_program_goes_on(subject, name, lock):
+    _, said = WRONG[name]
+    done = syncopate("run", "--lock", lock, "--guard", subject, name, environ=PATIENCE)
+    assert (done.returncode, done.stdout) == (0, "went on\n"), done.stderr
+    reports = [line for line in lines(done) if said in line]
+    assert len(reports) == 1, done.stderr
+    # Every report names a place in the program.
+    assert any("misuse+0x" in line for line in lines(done)), done.stderr
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_uses_are_not_reported(subject, name):
+    done = syncopate("run", "--guard", subject, name, environ=PATIENCE)
+    assert (done.returncode, done.stdout) == (0, "went on\n"), done.stderr
+    # Whether a holder was preempted is the machine's doing.
+    assert [line for line in lines(done) if "preempted" not in line] == []
+
+
+def test_the_cycle_tells_who_locked_what_where(subject):
+    done = syncopate("run", "--guard", subject, "two_orders")
+    edges = [line for line in lines(done) if "while it held" in line]
+    assert len(edges) == 2
+    assert all(line.count("misuse+0x") >= 2 for line in edges)
+
+
+def test_records_count_preempted_holders(subject, tmp_path):
+    record = tmp_path / "preempted.rec"
+    done = syncopate("record", "-o", record, subject, "preempted_holder")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(syncopate("report", "--json", record).stdout)["records"][0]
+    holds = {lock["name"]: lock["hold"] for lock in report["locks"] if lock["hold"]}
+    (hold,) = [hold for name, hold in holds.items() if name.endswith("a")]
+    assert hold["interrupted"]["preempted"] == 1
+    assert hold["interrupted"]["preemptions"] >= 3
+
+
+def test_without_the_guard_nothing_is_said(subject):
+    done = syncopate("run", subject, "foreign_unlock")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "went on\n", "")

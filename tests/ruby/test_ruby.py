@@ -1,0 +1,136 @@
+"""Ruby with its lock through the component, fetched and built: Ruby's own tests without elision and
+with every transaction failing, and transactions that commit on the emulated machine."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+INTEGRATION = ROOT / "integrations" / "ruby"
+PROGRAMS = Path(__file__).parent / "programs"
+OFF = {"SYNCOPATE_GIL": "gil"}
+FORCED = {"SYNCOPATE_GIL": "htm:16", "SYNCOPATE_RUBY_FORCE": "1"}
+MODES = [OFF, FORCED, FORCED | {"SYNCOPATE_GIL": "htm:1"}, FORCED | {"SYNCOPATE_GIL": "dynamic"}]
+
+
+@pytest.fixture(scope="session")
+def folder() -> Path:
+    """Where Ruby was built: its source is fetched by the package manager."""
+    built = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "ruby"
+    command = ["sh", str(INTEGRATION / "build.sh"), str(built), os.environ["SYNCOPATE_NATIVE"]]
+    done = subprocess.run(
+        [*command, "native", "emulated"], capture_output=True, text=True, check=False, timeout=3000
+    )
+    assert done.returncode == 0, done.stderr
+    return built
+
+
+def run(program: Path, *arguments: object, **more: str) -> subprocess.CompletedProcess:
+    done = subprocess.run(
+        [str(program), *(str(a) for a in arguments)],
+        capture_output=True,
+        env=os.environ | {"SYNCOPATE_QUIET": "1"} | more,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def counts(folder: Path, machine: str, *arguments: object, **more: str) -> tuple[str, dict]:
+    """What compute.rb prints, and what the lock counted."""
+    statistics = folder / "statistics.json"
+    script = PROGRAMS / "compute.rb"
+    name = "miniruby" if machine == "native" else f"miniruby.{machine}"
+    more |= {"SYNCOPATE_GIL_STATS": str(statistics)}
+    printed = run(folder / "bin" / name, script, *arguments, **more).stdout
+    return printed, json.loads(statistics.read_text())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", [OFF, FORCED], ids=["off", "every transaction falls back"])
+def test_rubys_own_basic_tests(folder, mode):
+    source = folder / "ruby"
+    ruby = f"{folder}/bin/miniruby -I{source}/lib -I{folder}/objects.native"
+    command = ["ruby", "--disable=gems", str(source / "bootstraptest" / "runner.rb")]
+    done = subprocess.run(
+        [*command, f"--ruby={ruby}", "-q", "--tty=no"],
+        capture_output=True,
+        cwd=folder / "objects.native",
+        env=os.environ | mode,
+        text=True,
+        check=False,
+        timeout=1800,
+    )
+    passed = re.search(r"^PASS all (\d+) tests$", done.stdout, re.MULTILINE)
+    assert passed, done.stdout[-3000:] + done.stderr[-1000:]
+    assert int(passed[1]) >= 1600
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES, ids=lambda m: m["SYNCOPATE_GIL"])
+def test_threads(folder, mode):
+    done = run(folder / "bin" / "miniruby", PROGRAMS / "threads.rb", 4, 300, **mode)
+    assert done.stdout.split() == ["ok"]
+
+
+@pytest.mark.long
+def test_nothing_is_elided_unless_asked_for(folder):
+    printed, counted = counts(folder, "native", 4, 20000, "objects")
+    assert printed == "[96]\n"
+    assert not counted["elided"] and counted["transactions"] == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["numbers", "objects"])
+def test_single_transactions_commit(folder, kind):
+    """One thread, on the emulated machine: the results are those without transactions."""
+    expected, plain = counts(folder, "emulated", 1, 3000, kind, **OFF)
+    assert plain["transactions"] == 0
+    for length in (1, 16, 256):
+        mode = FORCED | {"SYNCOPATE_GIL": f"htm:{length}"}
+        printed, counted = counts(folder, "emulated", 1, 3000, kind, **mode)
+        assert printed == expected
+        committed = counted["transactions"] - counted["fallbacks"]
+        assert committed > 3000 / length, counted
+        assert committed > 0.5 * counted["transactions"], counted
+
+
+@pytest.mark.long
+def test_an_unknown_mode_is_told(folder):
+    done = run(folder / "bin" / "miniruby", "-e", "puts 1", SYNCOPATE_GIL="some")
+    assert done.stdout == "1\n"
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("syncopate: SYNCOPATE_GIL=some: no such mode; gil, htm:N,")
+
+
+def test_a_source_that_cannot_be_had_is_told(tmp_path):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("apt-get", "dpkg-source"):
+        (tools / name).write_text("#!/bin/sh\necho 'no network' >&2\nexit 100\n")
+        (tools / name).chmod(0o755)
+    done = subprocess.run(
+        ["sh", str(INTEGRATION / "fetch.sh"), str(tmp_path / "ruby")],
+        capture_output=True,
+        env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"},
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    log = tmp_path / "ruby" / "fetch.log"
+    assert done.stderr == f"fetch.sh: cannot get Debian's source package ruby3.1; see {log}\n"
+    assert "no network" in log.read_text()
+    assert not (tmp_path / "ruby" / "ruby").exists()
+
+
+def test_bad_arguments_are_told(tmp_path):
+    build = str(INTEGRATION / "build.sh")
+    done = subprocess.run(["sh", build], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2 and done.stderr.startswith("usage: build.sh FOLDER PRODUCTS")

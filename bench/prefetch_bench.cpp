@@ -3,11 +3,13 @@
 //
 // Usage: prefetch_bench [ROUNDS [MILLISECONDS [THREADS [MEGABYTES]]]]
 // First what there is to win: how long one thread takes for a section on cold lines, for asking for
-// the lines, and for a section on lines that it has asked for. Then all threads with both, in turn
-// (A B A B), so that what else the machine does meets both: medians in sections a second, quartiles
-// of the ratio prefetching / plain round by round, and the ratio of the best rounds, which were
-// disturbed least. `chained` sections need each line before they know the next one; `independent`
-// ones let the processor fetch several at a time by itself.
+// the lines, and for a section on lines that it has asked for. Then all threads with both, many
+// short rounds in turn (A B B A), so that what else the machine does meets both: how long a section
+// holds the lock (medians), sections a second, the median of their ratio prefetching / plain round
+// by round with its 95 % interval, and the ratio of the best rounds, which were disturbed least.
+// `chained` sections need each line before they know the next one; `independent` ones let the
+// processor fetch several at a time by itself. Throughput needs a processor for each thread and no
+// other work: a waiter whose processor is wanted elsewhere has no time to ask for lines in.
 
 #include <syncopate/locks/futex_lock.h>
 #include <syncopate/locks/lock_with_prefetch.h>
@@ -18,6 +20,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +37,7 @@ struct alignas(64) line {
 };
 
 struct parameters {
-  unsigned rounds = 9, milliseconds = 100, threads = 2, megabytes = 1024;
+  unsigned rounds = 41, milliseconds = 40, threads = 2, megabytes = 1024;
 };
 
 // The sections of one thread: where they write is chosen before each.
@@ -106,21 +109,28 @@ void time_one_thread(std::vector<line>& array, unsigned footprint, bool chained)
               quantile(cold, 0.5), quantile(asking, 0.5), quantile(warm, 0.5));
 }
 
-// Sections a second of all threads together.
+struct outcome {
+  double per_second;  // sections of all threads together
+  double held;        // nanoseconds that a section holds the lock; the median
+};
+
 template <class Lock>
-double measure(const parameters& p, std::vector<line>& array, unsigned footprint, bool chained,
-               bool prefetch, unsigned seed) {
+outcome measure(const parameters& p, std::vector<line>& array, unsigned footprint, bool chained,
+                bool prefetch, unsigned seed) {
   alignas(128) Lock lock;
   std::atomic<bool> stop{false};
-  std::vector<std::uint64_t> done(p.threads);
+  std::vector<std::vector<double>> held(p.threads);
   const auto work = [&](unsigned me) {
     sections mine(array, footprint, chained, seed + me);
-    for (std::uint64_t& n = done[me]; !stop.load(std::memory_order_relaxed); ++n) {
+    while (!stop.load(std::memory_order_relaxed)) {
       mine.choose();
       if (prefetch) (void)syncopate::lock_with_prefetch(lock, mine.prefetch());
       else lock.lock();
+      const std::uint64_t taken = machine::ticks();
       mine.run();
+      const std::uint64_t ticks = machine::ticks() - taken;
       lock.unlock();
+      held[me].push_back(static_cast<double>(ticks));
     }
   };
   const std::uint64_t began = machine::now();
@@ -131,25 +141,47 @@ double measure(const parameters& p, std::vector<line>& array, unsigned footprint
     stop.store(true, std::memory_order_relaxed);
   }
   const double seconds = static_cast<double>(machine::now() - began) * 1e-9;
-  std::uint64_t sum = 0;
-  for (const std::uint64_t n : done) sum += n;
-  return static_cast<double>(sum) / seconds;
+  std::vector<double> all;
+  for (const std::vector<double>& each : held) all.insert(all.end(), each.begin(), each.end());
+  if (all.empty()) return {0, 0};  // the round was too short to finish a section
+  const double nanoseconds = 1e9 / static_cast<double>(machine::ticks_per_second());
+  return {static_cast<double>(all.size()) / seconds, quantile(all, 0.5) * nanoseconds};
+}
+
+// Of the median, by order statistics: the ranks that it lies between in 95 of 100 samples.
+struct interval {
+  double low, high;
+};
+interval of_median(const std::vector<double>& values) {
+  const double n = static_cast<double>(values.size());
+  const double half_width = n < 2 ? 0.5 : std::min(0.5, 0.98 / std::sqrt(n));
+  return {quantile(values, 0.5 - half_width), quantile(values, 0.5 + half_width)};
 }
 
 template <class Lock>
 void compare(const parameters& p, const char* name, std::vector<line>& array, unsigned footprint,
              bool chained) {
-  std::vector<double> plain, prefetching, ratio;
+  std::vector<double> speed[2], held[2], ratio;  // without and with prefetching
   for (unsigned round = 0; round < p.rounds; ++round) {
-    plain.push_back(measure<Lock>(p, array, footprint, chained, false, 2 * round + 1));
-    prefetching.push_back(measure<Lock>(p, array, footprint, chained, true, 2 * round + 1));
-    if (plain.back() > 0) ratio.push_back(prefetching.back() / plain.back());
+    outcome both[2];
+    for (const bool second : {false, true}) {
+      const bool prefetch = second == (round % 2 == 0);
+      both[prefetch ? 1 : 0] = measure<Lock>(p, array, footprint, chained, prefetch, 2 * round + 1);
+    }
+    if (both[0].per_second == 0 || both[1].per_second == 0) continue;
+    for (const int i : {0, 1}) {
+      speed[i].push_back(both[i].per_second);
+      held[i].push_back(both[i].held);
+    }
+    ratio.push_back(both[1].per_second / both[0].per_second);
   }
-  if (ratio.empty()) return;  // rounds too short to finish a section
-  std::printf("%-8s %9u  %-11s %11.0f %11.0f   %.2f  (%.2f to %.2f)  %.2f\n", name, footprint,
-              chained ? "chained" : "independent", quantile(plain, 0.5), quantile(prefetching, 0.5),
-              quantile(ratio, 0.5), quantile(ratio, 0.25), quantile(ratio, 0.75),
-              quantile(prefetching, 1) / quantile(plain, 1));
+  if (ratio.empty()) return;
+  const interval sure = of_median(ratio);
+  std::printf("%-7s %9u  %-11s %9.0f %9.0f %10.0f %10.0f  %.2f (%.2f to %.2f)  %.2f\n", name,
+              footprint, chained ? "chained" : "independent", quantile(held[0], 0.5),
+              quantile(held[1], 0.5), quantile(speed[0], 0.5), quantile(speed[1], 0.5),
+              quantile(ratio, 0.5), sure.low, sure.high,
+              quantile(speed[1], 1) / quantile(speed[0], 1));
   std::fflush(stdout);
 }
 
@@ -170,10 +202,9 @@ int main(int argc, char** argv) {
   std::printf("footprint  sections          cold     asking      after\n");
   for (const unsigned footprint : {100u, 1000u, 10'000u})
     for (const bool chained : {false, true}) time_one_thread(array, footprint, chained);
-  std::printf("\n%u threads, %u rounds of %u ms, in turn, sections a second\n", p.threads, p.rounds,
-              p.milliseconds);
-  std::printf(
-      "lock     footprint  sections         lock()   +prefetch   ratio (quartiles)  best\n");
+  std::printf("\n%u threads, %u rounds of %u ms, in turn\n", p.threads, p.rounds, p.milliseconds);
+  std::printf("lock    footprint  sections    held, ns +prefetch  sections/s  +prefetch");
+  std::printf("  ratio (95 %%)         best\n");
   for (const unsigned footprint : {10u, 100u, 1000u})
     for (const bool chained : {false, true}) {
       compare<syncopate::tatas_lock<>>(p, "tatas", array, footprint, chained);

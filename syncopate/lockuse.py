@@ -25,9 +25,11 @@ PREEMPTED_NS = 200_000  # a rare hold this long was interrupted: by the order of
 RARE = 0.01  # of the holds
 ALIKE = 4  # threads that wait as often, within this factor, play one role
 FEW_WAITS = 100  # by thread; fewer say nothing about who takes the lock how often
-# Processor time of a wait that sleeps and of a release that wakes, at most: system calls, switches
-# and, in virtual machines, the interrupt to another processor (`syncopate calibrate`: 1 to 13 us).
+# Processor time of a wait that sleeps and of a release that wakes, at most, where the record does
+# not tell: system calls, switches and, in virtual machines, the interrupt to another processor
+# (`syncopate calibrate`: 1 to 13 us).
 SLEEP_NS, WAKE_NS = 2_000, 10_000
+ENOUGH_ASKED = 20  # waits, or releases, whose processor time was asked for
 BUSY = 0.7  # of the time that threads did not wait for locks, they had a processor
 ONE_OFF, LEAST_CHANCE = 10, 0.01
 SPINNING = ("spin", "yield")
@@ -236,7 +238,8 @@ def _threads(
         takers = born or list(analysis.threads)
         assumptions.append("nobody waited for it: all threads are taken to use it alike")
     spins = analysis.record.header.wait in SPINNING or group.object == SPINLOCK
-    running = {t: _running(analysis, t, spent[t], spins) for t in takers}
+    costs = _costs(analysis, group)
+    running = {t: _running(analysis, t, spent[t], spins, costs) for t in takers}
     room = analysis.record.header.processors * analysis.since_start(analysis.end_ticks)
     room -= spins * sum(spent[t].waited for t in takers)
     fits = min(1.0, max(1.0, room) / sum(running.values()))
@@ -279,14 +282,27 @@ def _awake(analysis: Analysis, thread: int, spent: Spent) -> float:
     return _life(analysis, thread) - spent.waited - spent.away - spent.releasing
 
 
-def _running(analysis: Analysis, thread: int, spent: Spent, spins: bool) -> float:
+def _costs(analysis: Analysis, group: Group) -> tuple[float, float]:
+    """Processor time in ns of a wait and of a contended release: measured, where enough were."""
+    ids = [lock.id for lock in group.locks]
+    found = []
+    for events, otherwise in ((analysis.waits, SLEEP_NS), (analysis.holds, WAKE_NS)):
+        asked = [e.on_processor for i in ids for e in events.get(i, ()) if e.on_processor]
+        enough = len(asked) >= ENOUGH_ASKED
+        found.append(analysis.ns(sum(asked) / len(asked)) if enough else otherwise)
+    return found[0], found[1]
+
+
+def _running(
+    analysis: Analysis, thread: int, spent: Spent, spins: bool, costs: tuple[float, float]
+) -> float:
     """How long a thread was at work, its sections included: its life without its waits, and not
     more than the processor time that it had for that."""
     left = _awake(analysis, thread, spent)
     cpu = analysis.threads[thread].cpu_ns
     if cpu:
-        waiting = spent.waited if spins else min(spent.waited, spent.waits * SLEEP_NS)
-        waking = min(spent.releasing, spent.releases * WAKE_NS)
+        waiting = spent.waited if spins else min(spent.waited, spent.waits * costs[0])
+        waking = min(spent.releasing, spent.releases * costs[1])
         left = min(left, cpu - waiting - waking)
     return max(left, 1.0)
 

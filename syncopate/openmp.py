@@ -18,7 +18,8 @@ HELP = """\
                           which barrier its teams meet at: auto, central, combining_tree,
                           dissemination, futex, poll_then_futex; runtime: its own
       --omp-lock NAME[:WAIT]
-                          which lock stands behind its locks and critical sections; runtime: its own
+                          which lock stands behind its locks and critical sections: asymmetric (the
+                          default), or as for --lock; runtime: its own
       --omp-patch         also take over the waits inside libgomp (start and end of regions), by
                           changing its code in memory; where that is not known, it stays as it is
       --wait NAME         how both wait where they leave a choice: adaptive, spin, yield, park,
@@ -30,6 +31,7 @@ OWN_WAY = ("auto", "futex", "poll_then_futex")  # bring their own waiting
 BARRIERS = ("auto", "central", "combining_tree", "dissemination", "futex", "poll_then_futex")
 WAITS = ("adaptive", "spin", "yield", "park", "spin_then_park")
 RUNTIME = "runtime"
+OWN_LOCK = "asymmetric"  # the default; not one of `syncopate list`
 
 
 def wanted(options: dict) -> bool:
@@ -49,7 +51,7 @@ def choose(environ: dict[str, str], options: dict) -> None:
         _check_barrier(barrier, wait)
         environ["SYNCOPATE_OMP_BARRIER"] = barrier
     if lock:
-        if lock != RUNTIME:
+        if lock not in (RUNTIME, OWN_LOCK):
             locktable.check_choice(lock)
             _check_agreement("--omp-lock", lock, wait)
         environ["SYNCOPATE_OMP_LOCK"] = lock

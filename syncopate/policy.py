@@ -25,6 +25,10 @@ lock = "mcs"
 used = "Map::get"             # for a lock that nothing initializes: the function that uses it first
 lock = "tatas"
 
+[[lock]]
+variable = "index_lock"       # a reader-writer lock
+prefer = "writers"            # or "readers", whatever its attributes say
+
 Where a program has no symbols, module+0xoffset stands for a name; `build_id` says of which build.
 """
 
@@ -36,11 +40,12 @@ from syncopate.errors import BAD_USE, Failure, near
 SCHEMA, VERSION = "syncopate-policy", 1
 ELIDE = ("always", "off")
 SITES = {"variable": "v", "created": "c", "used": "u"}  # shims/pthread/policy.h
-SETTINGS = ("lock", "elide")
+SETTINGS = ("lock", "elide", "prefer")
+PREFER = ("readers", "writers")
 FOR_READERS = ("reason", "gain")
 LOCK_KEYS = (*SITES, "module", "build_id", *SETTINGS, *FOR_READERS)
 OMP_OPTIONS = {"omp_barrier": "--omp-barrier", "omp_lock": "--omp-lock", "omp_wait": "--wait"}
-DEFAULT_KEYS = (*SETTINGS, *OMP_OPTIONS, *FOR_READERS)
+DEFAULT_KEYS = ("lock", "elide", *OMP_OPTIONS, *FOR_READERS)
 MOST_LOCKS = 7  # different ones for single locks: as many as a mutex has room to name
 
 
@@ -94,6 +99,8 @@ def _check_texts(where: str, table: dict, keys: tuple[str, ...], modes: tuple[st
     if mode is not None and mode not in modes:
         hint = near(mode, list(modes))
         raise Failure(f'{where}: elide = "{mode}"{hint}; {", ".join(modes)} are', BAD_USE)
+    if "prefer" in table and table["prefer"] not in PREFER:
+        raise Failure(f'{where}: prefer = "{table["prefer"]}"; {" and ".join(PREFER)} are', BAD_USE)
     if "lock" in table:
         try:
             locktable.check_choice(table["lock"])
@@ -107,6 +114,8 @@ def _check_entry(where: str, entry: dict) -> None:
         raise Failure(f"{where}: give either variable or created or used", BAD_USE)
     if not any(key in entry for key in SETTINGS):
         raise Failure(f"{where}: says nothing; give {' or '.join(SETTINGS)}", BAD_USE)
+    if "prefer" in entry and "lock" in entry:
+        raise Failure(f"{where}: lock is for mutexes, prefer for reader-writer locks", BAD_USE)
     if entry.get("lock") == "glibc":
         raise Failure(f"{where}: glibc is for all locks or none; futex does the same", BAD_USE)
 

@@ -30,9 +30,8 @@ inline outcome run_array(const options& o, const array_parameters& p, named_lock
       for (std::uint32_t& element : chosen)
         element = static_cast<std::uint32_t>(random.below(p.elements));
       lock.lock();
-      if (p.protect && syncopate::waits::speculation::active())
-        syncopate::waits::speculation::abandon();
-      if (p.contended && !(p.optimized && syncopate::waits::speculation::active())) ++array[0];
+      if (p.protect && syncopate::speculating()) syncopate::waits::speculation::abandon();
+      if (p.contended && !(p.optimized && syncopate::speculating())) ++array[0];
       for (const std::uint32_t element : chosen) ++array[element];
       lock.unlock();
       ++sections;

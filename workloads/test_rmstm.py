@@ -52,7 +52,9 @@ def check_transactions(program, machine, tmp_path):
     counts = {}
     for files in (0, 1):
         stats = tmp_path / f"stats-{files}.json"
-        measure(program, machine, str(stats), variant="tsx", threads=3, files=files, **SIZES[program])
+        measure(
+            program, machine, str(stats), variant="tsx", threads=3, files=files, **SIZES[program]
+        )
         transactions = json.loads(stats.read_text())["transactions"]
         counts[files] = sum(each["commits"] for each in transactions)
         assert counts[files] > 0

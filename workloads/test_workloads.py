@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 BUILD = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "workloads"
-LOCKS = ("pthread", "mcs:monitor", "one_spinner", "speculative_tatas", "speculative_ticket",
-         "priority", "htm_1", "htm_10")  # fmt: skip
+LOCKS = ("pthread", "libgomp", "mcs:monitor", "one_spinner", "speculative_tatas",
+         "speculative_ticket", "priority", "htm_1", "htm_10")  # fmt: skip
 BARRIERS = ("futex", "poll_then_futex", "central", "dissemination", "two_level")
 MODES = ("small_atomic", "small_critical", "large_critical", "small_tm", "large_tm")
 COUNTERS = ("mutex", "atomic", "privatize", "elided", "coarsened", "adaptive")
@@ -57,6 +57,18 @@ def test_lock_pingpong(lock):
     result = measure("lock_pingpong", lock=lock, threads=3, pairs=50, work=100)
     assert result["per_thread"] == [50, 50, 50]
     assert result["lock"] == lock
+
+
+def test_lock_pingpong_with_no_work_outside():
+    result = measure("lock_pingpong", lock="libgomp", threads=2, pairs=40, work=500, outside=0)
+    assert result["seconds"] > 2 * 40 * 450e-9  # the work inside, one after the other
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_parallel_tasks(lock):
+    # More than a queue for two takes: some are run at once.
+    result = measure("parallel_tasks", lock=lock, threads=2, tasks=200, work=100)
+    assert result["operations"] == 400
 
 
 @pytest.mark.parametrize("barrier", BARRIERS)
@@ -117,6 +129,7 @@ def test_physics_solver(variant):
 ON_MACHINES = [
     ("lock_pingpong", {"lock": "htm_10", "pairs": 50, "work": 100}),
     ("barrier_rounds", {"rounds": 10, "work": 500}),
+    ("parallel_tasks", {"lock": "libgomp", "tasks": 30, "work": 100}),
     ("adversarial", {"lock": "htm_10", "microseconds": 300}),
     *[
         ("array_bench", {"lock": lock, "microseconds": 300} | size)

@@ -11,7 +11,9 @@ from sweep import Refusal, Setting
 
 def figures() -> list[Figure]:
     """What the folder's *_figN.py declare, simulated and measured."""
-    names = sorted(path.stem for path in Path(__file__).parent.glob("*_fig[0-9]*.py"))
+    folder = Path(__file__).parent
+    paths = [*folder.glob("*_fig[0-9]*.py"), *folder.glob("*_table[0-9]*.py")]
+    names = sorted(path.stem for path in paths)
     return [importlib.import_module(name).FIGURE for name in names]
 
 

@@ -14,11 +14,11 @@ def claims(results: Results) -> list[Claim]:
                     "locks", is_same, "the same code but for waking")  # fmt: skip
     made += compared(results, "item locks by privatization (IP) scale better than as transactions"
                      " (IT)", "it-callable", "ip-callable", is_slower,
-                     "all that serializes runs alone in both")  # fmt: skip
+                     "IP has two more transactions an item lock, and who fails yields")  # fmt: skip
     for branch in ("ip", "it"):
         made += compared(results, "no evidence that callable improves performance",
                          f"{branch}-callable", f"{branch}-relaxed", is_same,
-                         "in one file the compiler also inlines more")  # fmt: skip
+                         "callable ones begin instrumented, and then once more alone")  # fmt: skip
         alone = [share(counts(results, f"{branch}-{stage}"), i) for stage in STAGES for i in (1, 2)]
         same = is_same(sum(alone[2:]) / max(sum(alone[:2]), 1e-9))
         made.append(counted(results, "callable does not change how many run alone",

@@ -14,9 +14,9 @@ def claims(results: Results) -> list[Claim]:
     for branch in ("ip", "it"):
         made += compared(results, "performance degrades at all numbers of threads",
                          f"{branch}-max", f"{branch}-callable", is_slower,
-                         "more transactions, but fewer run alone")  # fmt: skip
+                         "more transactions, but fewer of them alone")  # fmt: skip
     made += compared(results, "IT-Max: the slowdown is more pronounced than IP-Max's", "it-max",
-                     "ip-max", is_slower, "fewer, and larger, transactions")  # fmt: skip
+                     "ip-max", is_slower, "its transactions are fewer by half")  # fmt: skip
     made.append(counted(results, "IP-Max: none begins alone, yet 4.8 % end so", "ip-max",
                         lambda c: c[2] == 0 and c[1] > 0.01 * c[0]))  # fmt: skip
     made.append(counted(results, "IT-Max: 8.8 % go alone on their way", "it-max",

@@ -1,4 +1,4 @@
-"""What the figures of the STAMP-like programs share: their panels, and how a run is put together."""
+"""What the figures of the STAMP-like programs share: their panels, and how a run is made."""
 
 from common import Results
 from sweep import Point

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TSX for HPC, table 1: how many attempts at transactions are aborted in the STAMP-like programs."""
+"""TSX for HPC, table 1: how many attempts at transactions are aborted in STAMP-like programs."""
 
 import sys
 
@@ -48,7 +48,7 @@ def claims(results: Results) -> list[Claim]:
             WHY_SOFTWARE,
         ),
         Claim(
-            "TSX has a non-trivial abort rate with only one thread, by the capacity of the L1 cache",
+            "TSX has a non-trivial abort rate with only one thread, by the L1 cache's capacity",
             f"{beside(hardware_1, 1, 1)}",
             max(hardware_1.values()) > 5,
             WHY_CAPACITY,

@@ -39,7 +39,7 @@ compile() {
   # The package brings the parser, but make would want it newer than a header that it makes here.
   (cd "$objects" && make id.h && cp "$folder"/ruby/parse.[ch] . && rm -f miniruby &&
     make -j"${JOBS:-2}" CC="$cc" CXX="$cxx" "cppflags=$includes" "EXTLIBS=$runtime $libraries" \
-      miniruby) >> "$objects/make.log" 2>&1 || fail make
+      miniruby $more) >> "$objects/make.log" 2>&1 || fail make
   mkdir -p "$folder/bin"
   cp "$objects/miniruby" "$folder/bin/$1"
 }
@@ -48,14 +48,14 @@ for machine in "$@"; do
   objects="$folder/objects.$machine"
   case $machine in
     native)
-      optimize=-O2 cc="$ccache gcc" cxx="$ccache g++"
+      optimize=-O2 cc="$ccache gcc" cxx="$ccache g++" more=rbconfig.rb  # for Ruby's test/
       libraries="$products/lib/libsyncopate.so -Wl,-rpath,$products/lib -lstdc++"
       compile miniruby
       ;;
     emulated)
       # make hands CC on to what it starts; so syncopate must be told the compiler itself.
       optimize=-O1 cc="$products/bin/syncopate cc --machine=emulated --compiler=gcc"
-      cxx="$products/bin/syncopate c++ --machine=emulated --compiler=g++" libraries=-lstdc++
+      cxx="$products/bin/syncopate c++ --machine=emulated --compiler=g++" libraries=-lstdc++ more=
       compile miniruby.emulated
       ;;
     *)

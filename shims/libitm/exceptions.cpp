@@ -16,23 +16,59 @@ extern "C" {
 [[gnu::weak]] void __cxa_end_catch();
 }
 
+namespace {
+
+// The C++ library frees exceptions. They are listed among what the transaction has allocated so that
+// no log outlives them.
+void left_to_library(void*) {}
+
+// What the transaction has written to its exceptions goes to memory: the C++ library looks there.
+void settle(transaction* tx) noexcept {
+  for (const block& b : tx->allocated)
+    if (b.release == left_to_library) tx->writes.flush(reinterpret_cast<address>(b.at), b.size);
+}
+
+// The transaction's exceptions are about to be freed, and their memory will be something else.
+void forget_exceptions(transaction* tx) noexcept {
+  settle(tx);
+  for (block& b : tx->allocated) {
+    if (b.release != left_to_library) continue;
+    tx->reads.drop(reinterpret_cast<address>(b.at), b.size);
+    tx->undo.blank(reinterpret_cast<address>(b.at), b.size);
+    b.size = 0;
+  }
+}
+
+bool one_is_in_flight(const transaction* tx) noexcept {
+  return uncaught_exceptions() > tx->eh.uncaught_before;
+}
+
+}  // namespace
+
 SYNCOPATE_ITM void* _ITM_cxa_allocate_exception(std::size_t size) {
   transaction* const tx = current;
   const bool inside = tx->depth != 0;
   if (inside) note_exceptions(tx->eh);
   void* const exception = __cxa_allocate_exception(size);
-  if (inside) tx->eh.unthrown = exception;
+  if (!inside) return exception;
+  if (tx->how != mode::alone && !tx->allocated.add(exception, size, left_to_library)) {
+    __cxa_free_exception(exception);
+    restart(tx, cause::memory);
+  }
+  tx->eh.unthrown = exception;
   return exception;
 }
 
 SYNCOPATE_ITM void _ITM_cxa_free_exception(void* exception) {
-  if (transaction* const tx = current; tx->eh.unthrown == exception)
-    tx->eh.unthrown = nullptr;
+  if (transaction* const tx = current; tx->eh.unthrown == exception) tx->eh.unthrown = nullptr;
   __cxa_free_exception(exception);
 }
 
 SYNCOPATE_ITM void _ITM_cxa_throw(void* exception, void* type, void (*destroy)(void*)) {
-  if (current->depth != 0) current->eh.unthrown = nullptr;
+  if (transaction* const tx = current; tx->depth != 0) {
+    tx->eh.unthrown = nullptr;
+    settle(tx);
+  }
   __cxa_throw(exception, type, destroy);
 }
 
@@ -45,6 +81,9 @@ SYNCOPATE_ITM void* _ITM_cxa_begin_catch(void* exception) {
 }
 
 SYNCOPATE_ITM void _ITM_cxa_end_catch() {
-  if (transaction* const tx = current; tx->eh.caught != 0) --tx->eh.caught;
+  if (transaction* const tx = current; tx->eh.caught != 0) {
+    --tx->eh.caught;
+    if (tx->eh.caught == 0 && !one_is_in_flight(tx)) forget_exceptions(tx);
+  }
   __cxa_end_catch();
 }

@@ -81,7 +81,7 @@ SYNCOPATE_ITM [[noreturn]] void _ITM_error(const source_location* at, int code) 
 // What was logged for memory that the program gives up, or lets out of the transaction for good.
 SYNCOPATE_ITM void _ITM_dropReferences(void* at, std::size_t size) {
   transaction* const tx = self();
-  tx->undo.drop(reinterpret_cast<address>(at), size);
+  tx->undo.blank(reinterpret_cast<address>(at), size);
   tx->writes.flush(reinterpret_cast<address>(at), size);
   tx->allocated.forget(at);
 }

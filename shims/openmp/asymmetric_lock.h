@@ -1,5 +1,6 @@
 // asymmetric_lock.h -- L4: test-and-test-and-set in four bytes, released by a plain store: who
-// sleeps is counted elsewhere (sleep_table.h), and pays for being seen.
+// sleeps is counted elsewhere (sleep_table.h), and pays for being seen. Patience::polling_ticks()
+// says how long to poll before that.
 //
 // Source        locks/tatas_lock.h; asymmetric fences: Dice, Huang & Yang, "Asymmetric Dekker
 //               Synchronization", 2001.
@@ -25,7 +26,6 @@
 #pragma once
 
 #include <syncopate/machine.h>
-#include <syncopate/wait/spin_then_park.h>
 
 #include <atomic>
 #include <cstdint>
@@ -34,6 +34,7 @@
 
 namespace syncopate::openmp {
 
+template <class Patience>
 class asymmetric_lock {
  public:
   // Blocks until the lock is held.
@@ -67,7 +68,7 @@ class asymmetric_lock {
   }
 
   [[gnu::noinline, gnu::cold]] void lock_slow() noexcept {
-    const std::uint64_t start = machine::ticks(), limit = 1000000;
+    const std::uint64_t start = machine::ticks(), limit = Patience::polling_ticks();
     std::uint32_t delay = 1;
     do {
       if (try_lock_tested()) return;

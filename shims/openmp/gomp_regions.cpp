@@ -8,14 +8,13 @@ using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): thi
 
 namespace {
 
-region::work work_of(gomp_function function, void* data) {
+work work_of(gomp_function function, void* data) {
   return {reinterpret_cast<void (*)()>(function), data, 0};
 }
 
-// The region is on the master's stack, which waits until all have ended.
 void run(void* started) {
-  static_cast<region*>(started)->run(
-      [](const region::work& what) { reinterpret_cast<gomp_function>(what.function)(what.data); });
+  static_cast<region_order*>(started)->run(
+      [](const work& what) { reinterpret_cast<gomp_function>(what.function)(what.data); });
 }
 
 // One thread needs no team; then the region's nesting level keeps its barriers from ours.
@@ -32,7 +31,7 @@ bool passed_on(const module& m, unsigned threads) { return !m.gomp.ours || threa
     if (passed_on(m, threads))                                                            \
       return m.gomp.to->real.name(function, data, threads, SYNCOPATE_STRIP arguments);    \
     region r(*m.gomp.to, threads, work_of(function, data));                               \
-    m.gomp.to->real.name(run, &r, threads, SYNCOPATE_STRIP arguments);                    \
+    m.gomp.to->real.name(run, r.order(), threads, SYNCOPATE_STRIP arguments);             \
   }
 #define SYNCOPATE_STRIP(...) __VA_ARGS__
 

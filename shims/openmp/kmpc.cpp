@@ -43,8 +43,9 @@ void call_padded(kmpc_micro function, std::int32_t* thread, std::int32_t* bound,
 // Few arguments come with the region, as the runtime hands them over anyway. A parameter that the
 // caller has no argument for is a word of its frame, and goes to nobody.
 template <std::size_t... I>
-void run_few(std::int32_t* thread, std::int32_t* bound, region* started, pointer<I>... arguments) {
-  started->run([=](const region::work& what) {
+void run_few(std::int32_t* thread, std::int32_t* bound, region_order* started,
+             pointer<I>... arguments) {
+  started->run([=](const work& what) {
     reinterpret_cast<void (*)(std::int32_t*, std::int32_t*, pointer<I>...)>(what.function)(
         thread, bound, arguments...);
   });
@@ -53,13 +54,13 @@ void run_few(std::int32_t* thread, std::int32_t* bound, region* started, pointer
 template <std::size_t... I>
 void fork_few(const entry_points& real, void* location, std::int32_t count, region& r,
               void** arguments, std::index_sequence<I...>) {
-  real.__kmpc_fork_call(location, count + 1, reinterpret_cast<kmpc_micro>(run_few<I...>), &r,
+  real.__kmpc_fork_call(location, count + 1, reinterpret_cast<kmpc_micro>(run_few<I...>), r.order(),
                         arguments[I]...);
 }
 
 // More are read from the master's list, `data`, padded to some or most.
-void run_many(std::int32_t* thread, std::int32_t* bound, region* started) {
-  started->run([=](const region::work& what) {
+void run_many(std::int32_t* thread, std::int32_t* bound, region_order* started) {
+  started->run([=](const work& what) {
     auto* const function = reinterpret_cast<kmpc_micro>(what.function);
     auto** const arguments = static_cast<void**>(what.data);
     if (static_cast<std::size_t>(what.count) <= some)
@@ -111,7 +112,7 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_fork_call(void* location, std::int32_t count
   }
   region r(*m.kmpc.to, asked, {reinterpret_cast<void (*)()>(function), arguments, count});
   if (n <= few) fork_few(real, location, count, r, arguments, std::make_index_sequence<few>());
-  else real.__kmpc_fork_call(location, 1, reinterpret_cast<kmpc_micro>(run_many), &r);
+  else real.__kmpc_fork_call(location, 1, reinterpret_cast<kmpc_micro>(run_many), r.order());
 }
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {

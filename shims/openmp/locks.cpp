@@ -9,6 +9,7 @@
 
 #include "openmp/asymmetric_lock.h"
 #include "openmp/config.h"
+#include "openmp/team.h"
 #include "record/recorder.h"
 
 namespace syncopate::openmp {
@@ -29,9 +30,18 @@ constexpr lock_algorithm make(const lock_entry<Lock>& entry) {
   return a;
 }
 
+// Each release calls the kernel until a sleeper has woken: a wait that may soon end is worth some
+// more polling than a sleep costs. libgomp polls for 2 milliseconds.
+struct lock_patience {
+  static std::uint64_t polling_ticks() noexcept {
+    constexpr std::uint64_t crowded = 20'000, alone = 400'000;  // 10 and 200 us at 2 GHz
+    return !machine::may_spin() ? 0 : oversubscribed() ? crowded : alone;
+  }
+};
+
 // The default: it needs no look-up, and is the cheapest to pass on between few threads.
 constexpr lock_algorithm asymmetric() {
-  return make(lock_entry<asymmetric_lock>{
+  return make(lock_entry<asymmetric_lock<lock_patience>>{
       .name = "asymmetric", .header = "", .wait = "", .is_default = true});
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <type_traits>
 
 #include <pthread.h>
 
@@ -86,6 +87,12 @@ void make_barrier(team& t, std::uint32_t count) noexcept {
   if (count != 0) config.barrier->make(t.barrier, count);
 }
 
+// A line that is not written stays with those who read it.
+template <class T>
+void update(T& what, std::type_identity_t<T> value) noexcept {
+  if (what != value) what = value;
+}
+
 void note_processor(team& t, std::uint32_t id) noexcept {
   if (id >= team::watched) return;
   // A store only when it changed: the line is read by all.
@@ -101,53 +108,63 @@ bool oversubscribed() noexcept {
   return busy.load(std::memory_order_relaxed) > n;
 }
 
-region::region(const runtime& of, unsigned asked, const work& what) noexcept
-    : of_(of), team_(config.barrier != nullptr ? take_team() : nullptr), what_(what) {
-  if (team_ == nullptr) return;
+region::region(const runtime& of, unsigned asked, const work& what) noexcept {
+  if (config.barrier == nullptr) {
+    own_.of = &of;
+    own_.what = what;
+    return;
+  }
+  team& t = *take_team();
   if (asked == 0) asked = static_cast<unsigned>(of.real.omp_get_max_threads());
   // What the runtime gives is known only when it has begun, but most likely what it gave last.
-  const std::uint32_t expected = team_->asked == asked ? team_->got : asked;
-  if (team_->asked != asked) team_->asked = asked;
-  if (expected > 1) make_barrier(*team_, expected);
-  participants_ = team_->participants;
-  first_phase_ = last_phase_ = team_->phase;
+  const std::uint32_t expected = t.asked == asked ? t.got : asked;
+  update(t.asked, asked);
+  if (expected > 1) make_barrier(t, expected);
+  order_ = &t.order;
+  update(order_->of, &of);
+  update(order_->in, &t);
+  update(order_->what.function, what.function);
+  update(order_->what.data, what.data);
+  update(order_->what.count, what.count);
+  update(order_->participants, t.participants);
+  update(order_->first_phase, t.phase);
 }
 
 region::~region() {
-  if (team_ == nullptr) return;
-  if (team_->phase != last_phase_) team_->phase = last_phase_;
-  if (__builtin_expect(team_->abandoned.load(std::memory_order_relaxed), 0)) {
-    make_barrier(*team_, 0);
-    team_->phase += phases_apart;
-    team_->abandoned.store(false, std::memory_order_relaxed);
+  if (order_->in == nullptr) return;
+  team& t = *order_->in;
+  if (__builtin_expect(t.abandoned.load(std::memory_order_relaxed), 0)) {
+    make_barrier(t, 0);
+    t.phase += phases_apart;
+    t.abandoned.store(false, std::memory_order_relaxed);
   }
-  put_team(team_);
+  put_team(&t);
 }
 
-void region::enter(frame& f) noexcept {
-  f.of = &of_;
-  f.threads = static_cast<std::uint32_t>(of_.real.omp_get_num_threads());
-  f.id = static_cast<std::uint32_t>(of_.real.omp_get_thread_num());
-  f.level = of_.real.omp_get_level();
+void region_order::enter(frame& f) const noexcept {
+  f.of = of;
+  f.threads = static_cast<std::uint32_t>(of->real.omp_get_num_threads());
+  f.id = static_cast<std::uint32_t>(of->real.omp_get_thread_num());
+  f.level = of->real.omp_get_level();
   f.outer = current;
   current = &f;
-  if (team_ == nullptr) return;
+  if (in == nullptr) return;
   if (f.id == 0) {
-    if (team_->got != f.threads) team_->got = f.threads;
+    update(in->got, f.threads);
     if (f.threads > 1)
       busy.fetch_add(static_cast<std::int32_t>(f.threads) - (f.outer != nullptr ? 1 : 0),
                      std::memory_order_relaxed);
   }
-  f.phase = first_phase_;
-  if (f.threads < 2 || participants_ != f.threads) return;  // the same in all its threads
-  f.in = team_;
-  if (!config.barrier->own_wait) note_processor(*team_, f.id);
+  f.phase = first_phase;
+  if (f.threads < 2 || participants != f.threads) return;  // the same in all its threads
+  f.in = in;
+  if (!config.barrier->own_wait) note_processor(*in, f.id);
 }
 
-void region::leave(frame& f) noexcept {
+void region_order::leave(frame& f) const noexcept {
   current = f.outer;
-  if (team_ == nullptr || f.id != 0) return;
-  last_phase_ = f.phase;
+  if (f.id != 0 || in == nullptr) return;
+  update(in->phase, f.phase);
   if (f.threads > 1)
     busy.fetch_sub(static_cast<std::int32_t>(f.threads) - (f.outer != nullptr ? 1 : 0),
                    std::memory_order_relaxed);

@@ -34,14 +34,42 @@
 
 namespace syncopate::openmp {
 
+struct frame;
+struct team;
+
+// What a region runs, for whoever starts it.
+struct work {
+  void (*function)();
+  void* data;
+  std::int32_t count;
+};
+
+// What the threads of a region read of it. It stays from one region to the next, and the master
+// writes only what is new: mostly nothing, and then the line stays with all of them. A line that is
+// passed from the master to another thread costs a tenth of starting a team.
+struct alignas(128) region_order {
+  const runtime* of = nullptr;
+  team* in = nullptr;  // null: its barriers are the runtime's
+  work what{};
+  std::uint32_t participants = 0, first_phase = 0;
+
+  // Runs body(work) as one thread of the region. To be called by each, in the started function.
+  template <class Body>
+  void run(Body&& body) noexcept;
+
+ private:
+  void enter(frame& f) const noexcept;
+  void leave(frame& f) const noexcept;
+};
+
 struct alignas(128) team {
   static constexpr std::size_t room = 896;      // bytes for a barrier
   static constexpr std::uint32_t watched = 32;  // threads whose processor is noted
 
   std::atomic<std::uint32_t> task_phase{0};
-  std::uint32_t participants = 0;      // what `barrier` is made for; 0: nothing is made
-  std::uint32_t phase = 0;             // of all threads, at the end of the last region
-  std::uint32_t asked = 0, got = 0;    // threads expected by the last region, and what it had
+  std::uint32_t participants = 0;    // what `barrier` is made for; 0: nothing is made
+  std::uint32_t phase = 0;           // of all threads, at the end of the last region; the master's
+  std::uint32_t asked = 0, got = 0;  // threads expected by the last region, and what it had
   std::atomic<bool> abandoned{false};  // see abandon_team()
   // Counted while recording: all arrivals, to tell who is the last.
   std::atomic<std::uint32_t> arrivals{0};
@@ -52,6 +80,8 @@ struct alignas(128) team {
   std::atomic<std::uint32_t> event{0};  // what sleepers sleep on
 
   alignas(64) std::atomic<std::uint16_t> processor[watched]{};  // plus 1; where each last arrived
+
+  region_order order;
 
   alignas(128) std::uint64_t reducing[8]{};  // the lock of reductions (kmpc_reduce.cpp)
 
@@ -75,6 +105,14 @@ struct frame {
 
 extern thread_local constinit frame* current [[gnu::tls_model("initial-exec")]];
 
+template <class Body>
+void region_order::run(Body&& body) noexcept {
+  frame mine;
+  enter(mine);
+  body(what);
+  leave(mine);
+}
+
 // The caller's frame, if its innermost region is one of ours, started through that runtime.
 inline frame* live_frame(const runtime* of) noexcept {
   frame* const f = current;
@@ -82,43 +120,22 @@ inline frame* live_frame(const runtime* of) noexcept {
   return f->level == of->real.omp_get_level() ? f : nullptr;
 }
 
-// One region, made by its master before the runtime starts the team; The first
-// line is all that the other threads read of it, and nobody writes it meanwhile: each line that is
-// passed from the master to another thread costs a tenth of starting a team.
-class alignas(64) region {
+// One region, made by its master before the runtime starts the team, and gone when all its threads
+// have ended.
+class region {
  public:
-  // What the region runs, for whoever starts it.
-  struct work {
-    void (*function)();
-    void* data;
-    std::int32_t count;
-  };
-
   // `asked` threads are wanted; 0: as many as the runtime gives.
   region(const runtime& of, unsigned asked, const work& what) noexcept;
   ~region();
   region(const region&) = delete;
   region& operator=(const region&) = delete;
 
-  // Runs body(work) as one thread of the region. To be called by each, in the started function.
-  template <class Body>
-  void run(Body&& body) noexcept {
-    frame mine;
-    enter(mine);
-    body(what_);
-    leave(mine);
-  }
+  // What the runtime is to hand to each thread.
+  [[nodiscard]] region_order* order() noexcept { return order_; }
 
  private:
-  void enter(frame& f) noexcept;
-  void leave(frame& f) noexcept;
-
-  const runtime& of_;
-  team* const team_;
-  const work what_;
-  std::uint32_t participants_ = 0, first_phase_ = 0;
-
-  alignas(64) std::uint32_t last_phase_ = 0;  // the master's, at its end
+  region_order own_;  // where there is no team of ours
+  region_order* order_ = &own_;
 };
 
 // Passes the barrier of the caller's team. True when the phase has tasks: then the runtime's

@@ -67,6 +67,7 @@ void ensure_configured() noexcept {
       chosen_locks[0] = lock;
       config.elides = configure_elision();
       has_policy = is_policy_given(config.elides);
+      config.asks_rwlocks = config.elides || has_policy;
       configure_guard(recording);
       how = fast_path_of(*lock, recording, config.elides);
     }

@@ -33,6 +33,7 @@ enum class mode : std::uint8_t {
 struct configuration {
   std::atomic<mode> how{mode::unknown};
   bool elides = false;              // sections are run as transactions (elision.h)
+  bool asks_rwlocks = false;        // `elides`, or there is a policy: one test instead of two
   const algorithm* lock = nullptr;  // the default algorithm; null in mode::pass
   const char* wait_name = "";
 };

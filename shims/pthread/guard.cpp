@@ -25,8 +25,8 @@ constexpr std::uint64_t hard_epoch = 16;       // acquisitions, in the hard mode
 constexpr std::uint64_t looks_at_clock = 256;  // acquisitions that were free, between two looks
 
 struct {
-  record::tiny_lock changing;     // the members below
-  guarded* entries = nullptr;     // entries[0] is nobody's
+  record::tiny_lock changing;  // the members below
+  guarded* entries = nullptr;  // entries[0] is nobody's
   std::uint32_t used = 1;
   std::uint32_t first_free = 0;
   const algorithm* fallback = nullptr;
@@ -120,13 +120,27 @@ std::uint64_t to_ns(double ticks) noexcept {
 
 void say_given_up(const guarded& g, const algorithm& choice) noexcept {
   const char* const label = label_at(g.object);
-  guard_line({"mutex ", address(g.object), label != nullptr ? " (" : "",
-              label != nullptr ? label : "", label != nullptr ? ")" : "", ", first waited for at ",
-              code(g.site - 1), ": ", choice.name, *choice.wait != '\0' ? ":" : "", choice.wait,
-              " waits ", number(to_ns(g.history.choice_wait)), " ns by acquisition, ",
-              table.fallback->name, " ", number(to_ns(g.history.fallback_wait)),
-              " ns, and so in ", number(g.history.losses),
-              " comparisons in a row: the choice does not pay, back to ", table.fallback->name});
+  guard_line({"mutex ",
+              address(g.object),
+              label != nullptr ? " (" : "",
+              label != nullptr ? label : "",
+              label != nullptr ? ")" : "",
+              ", first waited for at ",
+              code(g.site - 1),
+              ": ",
+              choice.name,
+              *choice.wait != '\0' ? ":" : "",
+              choice.wait,
+              " waits ",
+              number(to_ns(g.history.choice_wait)),
+              " ns by acquisition, ",
+              table.fallback->name,
+              " ",
+              number(to_ns(g.history.fallback_wait)),
+              " ns, and so in ",
+              number(g.history.losses),
+              " comparisons in a row: the choice does not pay, back to ",
+              table.fallback->name});
 }
 
 // I1: this thread is inside; it leaves with the other lock held and the old one free.
@@ -226,8 +240,8 @@ void finish_guard(bool verbose) noexcept {
   if (guards.misuse) finish_misuse();
   if (verbose && guards.slices) report_preemption();
   if (!verbose || !guards.epochs) return;
-  guard_line({"mutexes watched: ", number(table.used - 1), ", returned to ",
-              table.fallback->name, ": ", number(table.given_up),
+  guard_line({"mutexes watched: ", number(table.used - 1), ", returned to ", table.fallback->name,
+              ": ", number(table.given_up),
               table.full ? "; there were more than can be watched" : ""});
 }
 

@@ -23,9 +23,8 @@ struct epoch_tally {
   std::uint64_t wait_ticks = 0;
 
   [[nodiscard]] double wait_by_acquisition() const noexcept {
-    return acquisitions == 0
-               ? 0.0
-               : static_cast<double>(wait_ticks) / static_cast<double>(acquisitions);
+    return acquisitions == 0 ? 0.0
+                             : static_cast<double>(wait_ticks) / static_cast<double>(acquisitions);
   }
 };
 
@@ -46,12 +45,12 @@ struct guard_history {
   static constexpr double alarm = 4.0;             // times the usual wait: compare now
 
   bool on_fallback = false, given_up = false;
-  std::uint8_t losses = 0;    // in a row
-  std::uint8_t gap = 0;       // epochs with the choice between two comparisons
-  std::uint8_t since = 0;     // such epochs since the last one
-  double choice_wait = 0;     // ticks by acquisition, in the last epoch with the choice
-  double fallback_wait = 0;   // and in the last one with the fallback
-  double usual_wait = 0;      // of the choice: moving mean
+  std::uint8_t losses = 0;   // in a row
+  std::uint8_t gap = 0;      // epochs with the choice between two comparisons
+  std::uint8_t since = 0;    // such epochs since the last one
+  double choice_wait = 0;    // ticks by acquisition, in the last epoch with the choice
+  double fallback_wait = 0;  // and in the last one with the fallback
+  double usual_wait = 0;     // of the choice: moving mean
 
   // What to do after an epoch with `seen`. Changes the history accordingly.
   guard_step after(const epoch_tally& seen) noexcept {

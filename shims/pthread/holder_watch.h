@@ -10,10 +10,10 @@
 namespace syncopate::shim {
 
 struct holder_look {
-  int holder = 0;          // kernel thread id; 0: nobody, or not known
-  std::uint64_t at = 0;    // ns of the waiter's clock
-  std::uint64_t ran = 0;   // ns that the holder had a processor
-  bool known = false;      // the kernel told `ran`
+  int holder = 0;         // kernel thread id; 0: nobody, or not known
+  std::uint64_t at = 0;   // ns of the waiter's clock
+  std::uint64_t ran = 0;  // ns that the holder had a processor
+  bool known = false;     // the kernel told `ran`
 };
 
 enum class wait_advice : std::uint8_t { spin, sleep };

@@ -64,8 +64,8 @@ class lock_order {
   };
 
   std::uint32_t node_of(const void* lock, bool make) noexcept {
-    auto at = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(lock) * 0x9e3779b97f4a7c15u
-                                         >> 52);
+    auto at = static_cast<std::uint32_t>(
+        reinterpret_cast<std::uintptr_t>(lock) * 0x9e3779b97f4a7c15u >> 52);
     for (unsigned tries = 0; tries < 64; ++tries, ++at) {
       at %= most_nodes;
       if (at == 0) continue;  // 0 is no node

@@ -42,8 +42,8 @@ struct {
 } constinit orders;
 
 bool has_told(thread_watch& me, const void* from, const void* to) noexcept {
-  const std::uintptr_t mixed = reinterpret_cast<std::uintptr_t>(from) / 8 * 31 +
-                               reinterpret_cast<std::uintptr_t>(to) / 8;
+  const std::uintptr_t mixed =
+      reinterpret_cast<std::uintptr_t>(from) / 8 * 31 + reinterpret_cast<std::uintptr_t>(to) / 8;
   auto& place = me.told[mixed % thread_watch::most_pairs];
   const std::uint32_t generation = orders.generation.load(std::memory_order_relaxed);
   if (place.from == from && place.to == to && place.generation == generation) return true;
@@ -69,8 +69,8 @@ void add_order(const held_mutex& held, const void* mutex) noexcept {
   const lock_order::edge* cycle[lock_order::longest_cycle];
   const unsigned length = orders.graph->add(added, cycle);
   if (length == 0 || !is_first("order", added.at.pc[0])) return;
-  guard_line({"mutexes are locked in a cycle of ", number(length),
-              ", which can end in a deadlock:"});
+  guard_line(
+      {"mutexes are locked in a cycle of ", number(length), ", which can end in a deadlock:"});
   say_edge(added);
   for (unsigned i = 0; i + 1 < length && i < lock_order::longest_cycle; ++i) say_edge(*cycle[i]);
 }
@@ -169,7 +169,8 @@ void about_to_unlock(mutex_object& mutex) noexcept {
   if (holder == 0) {
     if (mutex.users == 0 && is_first("free", site.pc[0]))
       guard_line({"thread ", number(id(machine::self())), " unlocks mutex ", address(&mutex),
-                  ", which nobody holds"}, &site);
+                  ", which nobody holds"},
+                 &site);
     return;
   }
   thread_watch* const other = watch_of(holder);
@@ -179,7 +180,8 @@ void about_to_unlock(mutex_object& mutex) noexcept {
   if (is_first("foreign", site.pc[0]))
     guard_line({"thread ", number(id(machine::self())), " unlocks mutex ", address(&mutex),
                 ", which thread ", number(id(holder)), " holds (locked at ",
-                code(locked_at != 0 ? locked_at - 1 : 0), ")"}, &site);
+                code(locked_at != 0 ? locked_at - 1 : 0), ")"},
+               &site);
 }
 
 void about_to_destroy_mutex(mutex_object& mutex, bool contended) noexcept {
@@ -188,10 +190,10 @@ void about_to_destroy_mutex(mutex_object& mutex, bool contended) noexcept {
   const call_site site = here();
   if (!is_first("destroy", site.pc[0])) return;
   if (mutex.users != 0)
-    guard_line({"mutex ", address(&mutex), " is destroyed while thread ",
-                number(id(mutex.owner)), " holds it"}, &site);
-  else
-    guard_line({"mutex ", address(&mutex), " is destroyed while threads wait for it"}, &site);
+    guard_line({"mutex ", address(&mutex), " is destroyed while thread ", number(id(mutex.owner)),
+                " holds it"},
+               &site);
+  else guard_line({"mutex ", address(&mutex), " is destroyed while threads wait for it"}, &site);
 }
 
 void has_made(const void* mutex) noexcept { forget_order(mutex); }
@@ -218,8 +220,7 @@ void watched_wait::begin(const void* condition, const void* mutex) noexcept {
   if (!lock) return;
   const lost_signal& last = lost_signal_of(condition);
   // Whoever had held the mutex could not have signaled in between.
-  if (last.condition != condition || last.when <= held->since ||
-      last.thread == machine::self())
+  if (last.condition != condition || last.when <= held->since || last.thread == machine::self())
     return;
   suspicious_ = true;
   condition_ = condition;
@@ -232,8 +233,7 @@ void watched_wait::begin(const void* condition, const void* mutex) noexcept {
 const machine::deadline* watched_wait::limit(const machine::deadline* until) noexcept {
   limited_ = false;
   if (!suspicious_) return until;
-  const std::int64_t left =
-      patience() - static_cast<std::int64_t>(machine::now() - began_);
+  const std::int64_t left = patience() - static_cast<std::int64_t>(machine::now() - began_);
   if (until != nullptr && machine::remaining(*until) <= left) return until;
   limit_ = machine::after(left > 0 ? left : 0);
   limited_ = true;
@@ -255,11 +255,11 @@ void watched_wait::report() noexcept {
   if (!is_first("signal", signal_.pc[0])) return;
   const call_site site = here();
   guard_line({"thread ", number(id(machine::self())), " waits on condition variable ",
-              address(condition_), " since ",
-              number((machine::now() - began_) / 1'000'000),
+              address(condition_), " since ", number((machine::now() - began_) / 1'000'000),
               " ms, perhaps for a signal that is lost: thread ", number(id(signaler_)),
               " signaled while this one held mutex ", address(mutex_),
-              " and was about to wait; that signal was sent without the mutex"}, &signal_);
+              " and was about to wait; that signal was sent without the mutex"},
+             &signal_);
   guard_line({"  the wait is"}, &site);
 }
 

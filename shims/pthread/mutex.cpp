@@ -262,8 +262,8 @@ int unlock_general(pthread_mutex_t* m) {
   }
   if (__builtin_expect(guards.misuse, 0)) about_to_unlock(o);
   // Held across a fork: the waiters of a queue lock stayed behind in the parent.
-  if (const lock_in_use use = use_of(o); !use.lock->glibc_word && machine::forked_from() != 0 &&
-                                         o.owner == machine::forked_from())
+  if (const lock_in_use use = use_of(o);
+      !use.lock->glibc_word && machine::forked_from() != 0 && o.owner == machine::forked_from())
     std::memset(use.state, 0, mutex_object::room);
   else release(m, o);
   if (__builtin_expect(guards.slices, 0)) section_ends();

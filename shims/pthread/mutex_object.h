@@ -76,7 +76,7 @@ struct mutex_object {
   }
   // By its creator, or by whoever uses it first: of several, the first one's choice stays.
   void keep_choice(const decision& chosen) noexcept {
-    const auto bits = static_cast<int>(unsigned{chosen.setting} << choice_shift);
+    const auto bits = static_cast<int>((chosen.setting & 0xfcu) << choice_shift);
     int seen = __atomic_load_n(&kind, __ATOMIC_RELAXED);
     do {
       if ((static_cast<unsigned>(seen) >> choice_shift & asked) != 0) return;

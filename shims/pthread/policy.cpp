@@ -72,7 +72,9 @@ void say_number(char (&text)[12], std::uint32_t number) noexcept {
 
 bool is_policy_given(bool elides) noexcept {
   const char* const text = std::getenv("SYNCOPATE_SITES");
-  return text != nullptr && *text != '\0' && (elides || std::strstr(text, "lock=") != nullptr);
+  return text != nullptr && *text != '\0' &&
+         (elides || std::strstr(text, "lock=") != nullptr ||
+          std::strstr(text, "prefer=") != nullptr);
 }
 
 void read_policy() noexcept {
@@ -99,7 +101,8 @@ decision choose_at_init(const void* object, const void* caller) noexcept {
 const char* label_at(const void* object) noexcept {
   const std::size_t count = known.load(std::memory_order_acquire);  // [L]
   for (std::size_t i = 0; i < count; ++i)
-    if (table.sites[i].kind == 'v' && table.sites[i].holds(reinterpret_cast<std::uintptr_t>(object)))
+    if (table.sites[i].kind == 'v' &&
+        table.sites[i].holds(reinterpret_cast<std::uintptr_t>(object)))
       return table.sites[i].label;
   return nullptr;
 }
@@ -113,12 +116,18 @@ void report_policy() noexcept {
       locks += table.sites[i].locks;
     char number[12];
     say_number(number, locks);
-    const algorithm& lock = *chosen_locks[s.setting >> chosen_lock_shift];
+    const algorithm& lock = *chosen_locks[s.setting >> chosen_lock_shift & (most_chosen_locks - 1)];
     const char* const elides = (s.setting & always_elide) != 0  ? "; elide always"
                                : (s.setting & never_elide) != 0 ? "; elide off"
                                                                 : "";
-    say({"syncopate: policy: ", s.label, ": locks: ", number, ", each ", lock.name,
-         *lock.wait != '\0' ? ":" : "", lock.wait, elides});
+    const char* const prefers = (s.setting & prefer_writers) != 0   ? "prefer writers"
+                                : (s.setting & prefer_readers) != 0 ? "prefer readers"
+                                                                    : nullptr;
+    if (prefers != nullptr)
+      say({"syncopate: policy: ", s.label, ": locks: ", number, ", each ", prefers, elides});
+    else
+      say({"syncopate: policy: ", s.label, ": locks: ", number, ", each ", lock.name,
+           *lock.wait != '\0' ? ":" : "", lock.wait, elides});
   }
 }
 

@@ -8,7 +8,8 @@
 //     u,START,END,SETTINGS,LABEL   one that no init call made: where its first use returns to
 //     w,START,END                  a function that only leads to locks: its caller counts instead
 //   START, END: link-time addresses, hexadecimal. LABEL: what to call the site. SETTINGS: joined by
-//   '+', elide=always | elide=off | lock=NAME[:WAIT]
+//   '+', elide=always | elide=off | lock=NAME[:WAIT] (mutexes) | prefer=readers | prefer=writers
+//   (reader-writer locks)
 //
 // A lock asks once: at its init call, or at its first use. The answer lies in the lock. All who
 // meet there at the same time take the answer of the first, so no lock has two algorithms.
@@ -24,6 +25,8 @@ struct algorithm;
 // which of chosen_locks the lock has.
 enum choice : std::uint16_t { asked = 4, never_elide = 8, always_elide = 16 };
 inline constexpr unsigned chosen_lock_shift = 5;
+// Further bits, of reader-writer locks: a mutex has no room for them, and no use.
+inline constexpr std::uint16_t prefer_readers = 1u << 8, prefer_writers = 1u << 9;
 inline constexpr unsigned most_chosen_locks = 8;  // the default among them
 
 // Index 0 is what SYNCOPATE_LOCK says; set by ensure_configured().
@@ -31,7 +34,8 @@ extern constinit const algorithm* chosen_locks[most_chosen_locks];
 
 // Whether there is a policy at all; set by ensure_configured(), so before any lock is taken.
 extern constinit bool has_policy;
-// Whether it has anything to say here: about algorithms, or about elision where sections elide.
+// Whether it has anything to say here: about algorithms, about preferences, or about elision where
+// sections elide.
 bool is_policy_given(bool elides) noexcept;
 
 // Reads the variable. Locks that ask before that keep the default. By the constructor: modules must

@@ -108,6 +108,8 @@ bool read_settings(part text, std::uint16_t& setting) noexcept {
     at += length + 1;
     if (std::strcmp(one, "elide=always") == 0) bits |= always_elide;
     else if (std::strcmp(one, "elide=off") == 0) bits |= never_elide;
+    else if (std::strcmp(one, "prefer=readers") == 0) bits |= prefer_readers;
+    else if (std::strcmp(one, "prefer=writers") == 0) bits |= prefer_writers;
     else if (std::strncmp(one, "lock=", 5) == 0) bits |= index_of(one + 5) << chosen_lock_shift;
     else return false;
   }

@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include <sys/syscall.h>
-#include <sys/syscall.h>
 
 #include "pthread/guard_log.h"
 #include "pthread/holder_watch.h"
@@ -48,7 +47,7 @@ thread_local constinit sections mine [[gnu::tls_model("initial-exec")]];
 constinit std::atomic<std::uint64_t> granted{0}, sleeps{0};
 constinit std::atomic<slice_state> kernel_says{slice_state::unknown};
 
-constexpr std::uint32_t looks_apart = 40'000;                   // ticks of polling: 20 us at 2 GHz
+constexpr std::uint32_t looks_apart = 40'000;  // ticks of polling: 20 us at 2 GHz
 constexpr std::int64_t first_nap = 50'000, longest_nap = 1'000'000;  // ns
 
 // The clock of a thread of this process, as glibc's pthread_getcpuclockid makes it.

@@ -37,6 +37,8 @@ struct rwlock_object {
     return *reinterpret_cast<rwlock_object*>(l);
   }
   [[nodiscard]] rw_preference preference() const noexcept {
+    if (__builtin_expect((choice & (prefer_readers | prefer_writers)) != 0, 0))
+      return (choice & prefer_writers) != 0 ? rw_preference::writers : rw_preference::readers;
     return kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP ? rw_preference::writers
                                                                 : rw_preference::readers;
   }
@@ -97,9 +99,11 @@ void keep(rwlock_object& o, const decision& chosen) {
   chosen.taken();
 }
 
-bool elides(pthread_rwlock_t* l, rwlock_object& o, side which, patience how) {
-  if (__builtin_expect(!config.elides, 1)) return false;
-  if (has_policy && o.choice == 0) keep(o, choose_at_first_use(l, nullptr));
+// `caller`: where the program's call returns to, for locks that no init call has made.
+bool elides(pthread_rwlock_t* l, rwlock_object& o, side which, patience how, const void* caller) {
+  if (__builtin_expect(!config.asks_rwlocks, 1)) return false;
+  if (has_policy && o.choice == 0) keep(o, choose_at_first_use(l, caller));
+  if (!config.elides) return false;
   if ((o.choice & never_elide) != 0) return false;
   const side other = which == side::write ? side::read : side::write;
   // What excludes the one that this thread runs already, only the lock itself can answer.
@@ -114,9 +118,9 @@ bool elides(pthread_rwlock_t* l, rwlock_object& o, side which, patience how) {
          elide::entry::elided;
 }
 
-int acquire(pthread_rwlock_t* l, side which, const machine::deadline* until) {
+int acquire(pthread_rwlock_t* l, side which, const machine::deadline* until, const void* caller) {
   rwlock_object& o = rwlock_object::of(l);
-  if (elides(l, o, which, until == nullptr ? patience::full : patience::none)) return 0;
+  if (elides(l, o, which, until == nullptr ? patience::full : patience::none, caller)) return 0;
   if (!try_take(o, which)) {
     if (o.ours().exclusive_owner() == machine::self()) return EDEADLK;
     if (which == side::read && o.ours().reader_count() >= auto_rwlock::max_readers) return EAGAIN;
@@ -135,19 +139,20 @@ int acquire(pthread_rwlock_t* l, side which, const machine::deadline* until) {
   return 0;
 }
 
-int try_acquire(pthread_rwlock_t* l, side which) {
+int try_acquire(pthread_rwlock_t* l, side which, const void* caller) {
   rwlock_object& o = rwlock_object::of(l);
   if (config.elides && !is_free_for(o, which)) return EBUSY;
-  if (elides(l, o, which, patience::none)) return 0;
+  if (elides(l, o, which, patience::none, caller)) return 0;
   if (!try_take(o, which)) return EBUSY;
   if (record::enabled) count(l, o);
   return 0;
 }
 
-int acquire_until(pthread_rwlock_t* l, side which, clockid_t clock, const timespec* at) {
+int acquire_until(pthread_rwlock_t* l, side which, clockid_t clock, const timespec* at,
+                  const void* caller) {
   if (!supported(clock)) return EINVAL;
   const machine::deadline until = to_deadline(clock, *at);
-  return acquire(l, which, &until);
+  return acquire(l, which, &until, caller);
 }
 
 }  // namespace
@@ -158,37 +163,37 @@ using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 
 SYNCOPATE_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* l) {
   if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_rdlock(l);
-  return acquire(l, side::read, nullptr);
+  return acquire(l, side::read, nullptr, __builtin_return_address(0));
 }
 SYNCOPATE_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* l) {
   if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_wrlock(l);
-  return acquire(l, side::write, nullptr);
+  return acquire(l, side::write, nullptr, __builtin_return_address(0));
 }
 SYNCOPATE_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* l) {
   if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_tryrdlock(l);
-  return try_acquire(l, side::read);
+  return try_acquire(l, side::read, __builtin_return_address(0));
 }
 SYNCOPATE_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* l) {
   if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_trywrlock(l);
-  return try_acquire(l, side::write);
+  return try_acquire(l, side::write, __builtin_return_address(0));
 }
 SYNCOPATE_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* l, const timespec* at) {
   if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_timedrdlock(l, at);
-  return acquire_until(l, side::read, CLOCK_REALTIME, at);
+  return acquire_until(l, side::read, CLOCK_REALTIME, at, __builtin_return_address(0));
 }
 SYNCOPATE_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* l, const timespec* at) {
   if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_timedwrlock(l, at);
-  return acquire_until(l, side::write, CLOCK_REALTIME, at);
+  return acquire_until(l, side::write, CLOCK_REALTIME, at, __builtin_return_address(0));
 }
 SYNCOPATE_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* l, clockid_t clock,
                                                 const timespec* at) {
   if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_clockrdlock(l, clock, at);
-  return acquire_until(l, side::read, clock, at);
+  return acquire_until(l, side::read, clock, at, __builtin_return_address(0));
 }
 SYNCOPATE_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* l, clockid_t clock,
                                                 const timespec* at) {
   if (is_real(rwlock_object::of(l))) return real::pthread_rwlock_clockwrlock(l, clock, at);
-  return acquire_until(l, side::write, clock, at);
+  return acquire_until(l, side::write, clock, at, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* l) {

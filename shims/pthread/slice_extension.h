@@ -62,8 +62,7 @@ class slice_extension {
   static slice_state ask() noexcept {
     const volatile unsigned char* const area = Kernel::area();
     if (area == nullptr) return slice_state::no_area;
-    const auto flags =
-        *reinterpret_cast<const volatile std::uint32_t*>(area + slice_abi::flags_at);
+    const auto flags = *reinterpret_cast<const volatile std::uint32_t*>(area + slice_abi::flags_at);
     if ((flags & slice_abi::offered) == 0) return slice_state::not_offered;  // I1
     const long result =
         Kernel::prctl(slice_abi::prctl_number, slice_abi::prctl_set, slice_abi::prctl_enable);

@@ -16,9 +16,9 @@ thread_local constinit thread_watch* mine [[gnu::tls_model("initial-exec")]] = n
 thread_watch* take_idle(int id) noexcept {
   for (thread_watch* w = all.load(std::memory_order_acquire); w != nullptr; w = w->next) {  // [P]
     int nobody = 0;
-    if (w->id.load(std::memory_order_relaxed) == 0 &&                                    // [X]
-        w->id.compare_exchange_strong(nobody, id, std::memory_order_acquire,             // [P]
-                                      std::memory_order_relaxed))                        // [X]
+    if (w->id.load(std::memory_order_relaxed) == 0 &&                         // [X]
+        w->id.compare_exchange_strong(nobody, id, std::memory_order_acquire,  // [P]
+                                      std::memory_order_relaxed))             // [X]
       return w;
   }
   return nullptr;
@@ -28,8 +28,8 @@ thread_watch* make(int id) noexcept {
   void* const room = record::sys::pages(sizeof(thread_watch));
   if (room == nullptr) return nullptr;
   auto* const fresh = new (room) thread_watch{};
-  fresh->id.store(id, std::memory_order_relaxed);  // [X]
-  fresh->next = all.load(std::memory_order_relaxed);  // [X]
+  fresh->id.store(id, std::memory_order_relaxed);                                   // [X]
+  fresh->next = all.load(std::memory_order_relaxed);                                // [X]
   while (!all.compare_exchange_weak(fresh->next, fresh, std::memory_order_release,  // [P]
                                     std::memory_order_relaxed)) {                   // [X]
   }

@@ -1,6 +1,7 @@
-// libc_output.cpp -- L0: input and output inside hardware transactions: they end there, as no
+// libc_output.cpp -- L0: input and output. Inside hardware transactions: they end there, as no
 // machine rolls back what the C library's streams or the system have taken. Whoever watches
-// critical sections is told. Otherwise nothing is changed.
+// critical sections is told. System calls are cancellation points, before they begin (POSIX has
+// them so; streams may be, and are none). Otherwise nothing is changed.
 
 // The C library's headers define some of these inline.
 #if !defined(__NO_INLINE__)
@@ -15,6 +16,7 @@
 
 #include "instrument/critical_sections.h"
 #include "instrument/libc_range.h"
+#include "instrument/pthread/cancel.h"
 #include "instrument/transaction_memory.h"
 
 namespace syncopate::instrument {
@@ -38,6 +40,12 @@ using namespace syncopate::instrument;
     end_transaction(#name, SYNCOPATE_CALLER); \
     return SYNCOPATE_REAL(name)(__VA_ARGS__); \
   }
+#define PASS_OR_LEAVE(type, name, parameters, ...)   \
+  SYNCOPATE_EXPORT type name parameters {            \
+    if (by_program(SYNCOPATE_CALLER)) test_cancel(); \
+    end_transaction(#name, SYNCOPATE_CALLER);        \
+    return SYNCOPATE_REAL(name)(__VA_ARGS__);        \
+  }
 // Functions with `...`, by those of theirs that take the list.
 #define PASS_LIST(name, list_name, parameters, last, ...)            \
   SYNCOPATE_EXPORT int name parameters {                             \
@@ -49,17 +57,18 @@ using namespace syncopate::instrument;
     return result;                                                   \
   }
 
-PASS(ssize_t, read, (int file, void* to, std::size_t n), file, to, n)
-PASS(ssize_t, write, (int file, const void* from, std::size_t n), file, from, n)
-PASS(int, close, (int file), file)
-PASS(ssize_t, readv, (int file, const iovec* to, int n), file, to, n)
-PASS(ssize_t, writev, (int file, const iovec* from, int n), file, from, n)
-PASS(ssize_t, recv, (int file, void* to, std::size_t n, int flags), file, to, n, flags)
-PASS(ssize_t, send, (int file, const void* from, std::size_t n, int flags), file, from, n, flags)
-PASS(ssize_t, recvmsg, (int file, msghdr* to, int flags), file, to, flags)
-PASS(ssize_t, sendmsg, (int file, const msghdr* from, int flags), file, from, flags)
-PASS(int, fsync, (int file), file)
-PASS(int, fdatasync, (int file), file)
+PASS_OR_LEAVE(ssize_t, read, (int file, void* to, std::size_t n), file, to, n)
+PASS_OR_LEAVE(ssize_t, write, (int file, const void* from, std::size_t n), file, from, n)
+PASS_OR_LEAVE(int, close, (int file), file)
+PASS_OR_LEAVE(ssize_t, readv, (int file, const iovec* to, int n), file, to, n)
+PASS_OR_LEAVE(ssize_t, writev, (int file, const iovec* from, int n), file, from, n)
+PASS_OR_LEAVE(ssize_t, recv, (int file, void* to, std::size_t n, int flags), file, to, n, flags)
+PASS_OR_LEAVE(ssize_t, send, (int file, const void* from, std::size_t n, int flags), file, from, n,
+              flags)
+PASS_OR_LEAVE(ssize_t, recvmsg, (int file, msghdr* to, int flags), file, to, flags)
+PASS_OR_LEAVE(ssize_t, sendmsg, (int file, const msghdr* from, int flags), file, from, flags)
+PASS_OR_LEAVE(int, fsync, (int file), file)
+PASS_OR_LEAVE(int, fdatasync, (int file), file)
 PASS(std::FILE*, fopen, (const char* path, const char* mode), path, mode)
 PASS(int, fclose, (std::FILE * stream), stream)
 PASS(int, fputs, (const char* text, std::FILE* stream), text, stream)

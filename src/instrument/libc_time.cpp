@@ -10,6 +10,7 @@
 #include "instrument/critical_sections.h"
 #include "instrument/identity.h"
 #include "instrument/libc_range.h"
+#include "instrument/pthread/cancel.h"
 #include "instrument/transaction_memory.h"
 
 namespace syncopate::instrument {
@@ -35,15 +36,24 @@ clockid_t waiting_clock(clockid_t clock) {
              : CLOCK_MONOTONIC;
 }
 
+// A cancellation point; a request does not end the sleep, but is acted on after it.
+void sleep_until(const timespec& until, clockid_t clock, engine::place where) {
+  test_cancel();
+  {
+    const engine_scope inside;
+    if (in_transaction()) engine::htm_unfriendly(where);
+    engine::sleep_until({until, clock}, where);
+  }
+  test_cancel();
+}
+
 void sleep_for(const timespec& how_long, clockid_t clock, engine::place where) {
   section_called("sleep", where);
-  const engine_scope inside;
-  if (in_transaction()) engine::htm_unfriendly(where);
-  timespec until = to_timespec(engine::nanoseconds(clock));
+  timespec until = to_timespec(now(clock));
   until.tv_nsec += how_long.tv_nsec;
   until.tv_sec += how_long.tv_sec + until.tv_nsec / second;
   until.tv_nsec %= second;
-  engine::sleep_until({until, clock}, where);
+  sleep_until(until, clock, where);
 }
 
 }  // namespace
@@ -112,10 +122,7 @@ SYNCOPATE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec*
     return 0;
   }
   section_called("clock_nanosleep", SYNCOPATE_CALLER);
-  const engine_scope inside;
-  if (in_transaction()) engine::htm_unfriendly(SYNCOPATE_CALLER);
-  const timespec until = t->tv_sec < 0 ? timespec{0, 0} : *t;
-  engine::sleep_until({until, waiting_clock(clock)}, SYNCOPATE_CALLER);
+  sleep_until(t->tv_sec < 0 ? timespec{0, 0} : *t, waiting_clock(clock), SYNCOPATE_CALLER);
   return 0;
 }
 SYNCOPATE_EXPORT int usleep(useconds_t microseconds) {

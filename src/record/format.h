@@ -152,7 +152,8 @@ struct event {               // 48 bytes
   std::uint16_t weight;      // how many such events this one stands for (>= 1)
   std::uint8_t kind;         // event_kind
   std::uint8_t wait;         // wait_kind (waits), 0 (holds)
-  // Of some waits that were chosen to be events when they began; else 0: not known.
+  // Of some waits that were chosen to be events when they began, and of the release behind some
+  // holds; else 0: not known.
   std::uint64_t on_processor;         // how much of it the thread did not sleep: ticks
   std::uint32_t sleeps, preemptions;  // left the processor by itself, was taken off it
 };

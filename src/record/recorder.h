@@ -98,10 +98,9 @@ void elided(std::uint32_t id, const elision_counts&) noexcept;
 
 // Before a release: the time at which the hold ends; 0 when released() need not be called. The
 // release itself is not part of it: waking a waiter may take longer than the section did.
-std::uint64_t sampled_hold_ends() noexcept;
+std::uint64_t hold_ends_now(const void* object, bool contended) noexcept;
 inline std::uint64_t hold_ends(const void* object, bool contended) noexcept {
-  if (current_hold.object == object) return sampled_hold_ends();
-  return contended ? machine::ticks() : 0;
+  return contended || current_hold.object == object ? hold_ends_now(object, contended) : 0;
 }
 
 // After a release by this thread. Requires: the caller no longer holds the lock. Uses `object` as a

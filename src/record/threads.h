@@ -55,6 +55,12 @@ struct thread_state {
   event_budget wait_events, hold_events;
   wait pending[most_pending];
   std::uint32_t pending_count;
+  // The contended release under way, as hold_ends_now() has found it.
+  struct {
+    std::uint64_t since;   // ticks; 0: none
+    std::uint64_t cpu_ns;  // the thread's processor time then; 0: not asked
+    bool is_event;
+  } release;
   std::uint32_t usage_turn;            // events that could have asked the kernel (waits.cpp)
   std::uint32_t rows_used, rows_size;  // size: a power of two
   row_slot* rows;

@@ -1,5 +1,6 @@
 // waits.cpp -- rows (every wait, exactly) and events (some waits and holds, with weights).
 #include <cstring>
+#include <utility>
 
 #include "record/hold_watch.h"
 #include "record/objects.h"
@@ -50,11 +51,9 @@ bool asks_usage(thread_state& t) noexcept {
   return turn < first_ones || turn % one_in == 0;
 }
 
-// For how many ticks of the wait its thread had a processor; 0 where that was not asked for.
-std::uint64_t on_processor(const wait& w) noexcept {
-  if (w.used.cpu_ns == 0) return 0;
-  const std::uint64_t ticks = w.end > w.start ? w.end - w.start : 0;
-  const auto used = static_cast<std::uint64_t>(static_cast<double>(w.used.cpu_ns) * 1e-9 *
+// Of how many `ticks` the thread had a processor, by its clock of processor time.
+std::uint64_t on_processor(std::uint64_t cpu_ns, std::uint64_t ticks) noexcept {
+  const auto used = static_cast<std::uint64_t>(static_cast<double>(cpu_ns) * 1e-9 *
                                                static_cast<double>(ticks_per_second));
   return used < ticks ? used : ticks;
 }
@@ -77,7 +76,7 @@ void write_wait(thread_state& t, const wait& w) noexcept {
                .weight = 0,
                .kind = static_cast<std::uint8_t>(event_kind::wait),
                .wait = static_cast<std::uint8_t>(w.kind),
-               .on_processor = on_processor(w),
+               .on_processor = on_processor(w.used.cpu_ns, ticks),
                .sleeps = w.used.sleeps,
                .preemptions = w.used.preemptions});
 }
@@ -94,13 +93,18 @@ void touch_header(std::uint64_t now) noexcept {
 // A contended release: its row, exactly, and the hold that it ended, where the budget allows.
 void write_release(thread_state& t, std::uint32_t id, std::uint64_t since, std::uint64_t ended,
                    std::uint64_t now) noexcept {
+  const auto release = std::exchange(t.release, {});
   row_slot* slot = find_row(t, id, static_cast<std::uint32_t>(wait_kind::release));
   if (slot == nullptr) return;
-  count(*slot->row, now > ended ? now - ended : 0);
-  if (!t.hold_events.allows(now)) {
+  const std::uint64_t began = release.since != 0 ? release.since : ended;
+  const std::uint64_t ticks = now > began ? now - began : 0;
+  count(*slot->row, ticks);
+  if (release.since != 0 ? !release.is_event : !t.hold_events.allows(now)) {
     skip_event(*slot);
     return;
   }
+  const std::uint64_t used =
+      release.cpu_ns != 0 ? cpu_time(CLOCK_THREAD_CPUTIME_ID) - release.cpu_ns : 0;
   write_event(t, *slot,
               {.start = since,
                .end = ended,
@@ -110,7 +114,7 @@ void write_release(thread_state& t, std::uint32_t id, std::uint64_t since, std::
                .weight = 0,
                .kind = static_cast<std::uint8_t>(event_kind::hold),
                .wait = 0,
-               .on_processor = 0,
+               .on_processor = on_processor(used, ticks),
                .sleeps = 0,
                .preemptions = 0});
 }
@@ -166,9 +170,18 @@ void wait_end(wait& w, const void* object) noexcept {
   sample = {object, held, w.id};
 }
 
-std::uint64_t sampled_hold_ends() noexcept {
+// What this takes is time with the lock held, hence the budget: it belongs to neither the hold nor
+// the release.
+std::uint64_t hold_ends_now(const void* object, bool contended) noexcept {
   const std::uint64_t now = machine::ticks();
-  end_hold_watch();
+  if (current_hold.object == object) end_hold_watch();
+  thread_state* const t = local.state;
+  if (!contended || t == nullptr || local.inside) return now;
+  t->release = {now, 0, t->hold_events.allows(now)};
+  if (t->release.is_event && asks_usage(*t)) {
+    t->release.cpu_ns = cpu_time(CLOCK_THREAD_CPUTIME_ID);
+    t->release.since = machine::ticks();
+  }
   return now;
 }
 

@@ -21,6 +21,7 @@ _LEAVES = re.compile(  # the branch for failure: a jump, or a block that ends in
 )
 _MUTEX = re.compile(r"\bpthread_mutex_t\s*\**\s*(\w+)\s*(?:\[[^\]]*\]\s*)*[;=,]")
 _ADDRESS = re.compile(r"(?<![\w)&\]])\s*&\s*((?:\w+(?:\[[^\]]*\])?(?:->|\.))*)(\w+)\b")
+_CALL_LENGTH = 200  # of a call up to its mutex
 _MUTEX_CALL = re.compile(r"\bpthread_(?:mutex|cond)_\w+\s*\((?:[^;{}]*,)?\s*$")
 
 
@@ -183,7 +184,8 @@ def _resolve_pointers(found: list[Operation], texts: dict[str, CText]) -> None:
     for text in texts.values():
         for match in _ADDRESS.finditer(text.code):
             names = members if match.group(1) else variables
-            if match.group(2) in names and not _MUTEX_CALL.search(text.code[: match.start()]):
+            before = text.code[max(0, match.start() - _CALL_LENGTH) : match.start()]
+            if match.group(2) in names and not _MUTEX_CALL.search(before):
                 pointed.add(match.group(2))
     keys = {op.key for op in found if op.key.rsplit(".", 1)[-1] in pointed}
     if len(pointed) == len(keys) == 1:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from syncopate.openmp import BARRIERS
+from syncopate.policy import PREFER
 
 Settings = tuple[tuple[str, str], ...]  # sorted (key, value), as in a policy file
 
@@ -81,6 +82,11 @@ def of_all_locks(base: Choice, names: Iterable[str]) -> list[Choice]:
 def of_one_lock(base: Choice, lock: int, names: Iterable[str]) -> list[Choice]:
     now = dict(dict(base.single).get(lock, base.default)).get("lock")
     return [base.with_single(lock, "lock", name) for name in names if name != now]
+
+
+def of_preference(base: Choice, lock: int) -> list[Choice]:
+    """Of a reader-writer lock: whom it prefers."""
+    return [base.with_single(lock, "prefer", side) for side in PREFER]
 
 
 def of_elision(base: Choice, locks: Iterable[int]) -> list[Choice]:

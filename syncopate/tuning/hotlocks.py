@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from syncopate.analysis import Analysis, Group
 from syncopate.naming import is_runtime, is_wrapper
-from syncopate.recordfile import CREATED, MUTEX, Lock
+from syncopate.recordfile import CREATED, MUTEX, RWLOCK, Lock
 
 LEAST_LOST = 0.001  # of all thread time: where less is lost, no lock can gain anything
 LEAST_SHARE = 0.05  # of what is lost to locks: what is below cannot be told from noise
@@ -23,10 +23,12 @@ class HotLock:
     share: float  # of the time lost to locks
     lost_ns: int
     sites: list[dict[str, str]]
+    object: int = MUTEX  # or RWLOCK
 
 
 def hot_locks(analysis: Analysis, program: str) -> list[HotLock]:
-    """The mutexes that most is lost to and that a policy for `program` can name, worst first.
+    """The mutexes and reader-writer locks that most is lost to and that a policy for `program` can
+    name, worst first.
 
     The record may be another program's, one that `program` has started.
     """
@@ -35,12 +37,13 @@ def hot_locks(analysis: Analysis, program: str) -> list[HotLock]:
     for group in sorted(analysis.groups, key=Group.lost, reverse=True):
         if not total or group.lost() < LEAST_SHARE * total or len(found) == MOST_LOCKS:
             break
-        if group.object != MUTEX:
+        if group.object not in (MUTEX, RWLOCK):
             continue
         sites = _sites(analysis, group, program)
         if sites:
             share = group.lost() / total
-            found.append(HotLock(group.name.text, share, analysis.ns(group.lost()), sites))
+            lost = analysis.ns(group.lost())
+            found.append(HotLock(group.name.text, share, lost, sites, group.object))
     return found
 
 

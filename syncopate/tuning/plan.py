@@ -1,4 +1,5 @@
-"""The order of the search: all locks, each hot lock, elision, barriers; then the verdict."""
+"""The order of the search: all locks, each hot lock, reader-writer locks, elision, barriers; then
+the verdict."""
 
 from dataclasses import dataclass, field
 
@@ -14,9 +15,10 @@ class Ground:
     """What is known of the program before anything is tried."""
 
     names: list[str]  # locks worth trying, likely ones first (choice.specifications)
-    hot: dict[int, str]  # hot locks worth a choice of their own: number and name
+    hot: dict[int, str]  # hot mutexes worth a choice of their own: number and name
     elides: bool = False  # transactions commit here
     openmp: bool = False
+    rwlocks: dict[int, str] = field(default_factory=dict)  # hot reader-writer locks
 
 
 @dataclass
@@ -41,6 +43,10 @@ def explore(search: Search, ground: Ground, outcome: Outcome, say) -> None:
         say(f"a lock of its own for {name}")
         tried = candidates.of_one_lock(_base(outcome), number, ground.names)
         _stage(search, outcome, tried, 0.6 / len(ground.hot))
+    for number, name in ground.rwlocks.items():
+        say(f"who goes first at {name}")
+        tried = candidates.of_preference(_base(outcome), number)
+        _stage(search, outcome, tried, 0.3 / len(ground.rwlocks))
     if ground.elides:
         say("elision")
         _stage(search, outcome, candidates.of_elision(_base(outcome), ground.hot), 0.4)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from syncopate import doctor, locktable, policy, preload, program, record, wholefile
 from syncopate.analysis import Analysis
 from syncopate.errors import BAD_USE, FAILED, Failure
-from syncopate.recordfile import Record
+from syncopate.recordfile import MUTEX, RWLOCK, Record
 from syncopate.results import Results
 from syncopate.tuning import hotlocks, plan, policyfile, verdict
 from syncopate.tuning.choice import AS_IS, Choice, specifications
@@ -119,10 +119,14 @@ class Session:
         worth = self.lost >= hotlocks.LEAST_LOST
         return Ground(
             names=self._worth_trying(analysis) if worth else [],
-            hot={number: lock.name for number, lock in self.locks.items()},
+            hot=self._named(MUTEX),
+            rwlocks=self._named(RWLOCK) if worth else {},
             elides=worth and _transactions_commit(),
             openmp=hotlocks.is_openmp(analysis),
         )
+
+    def _named(self, kind: int) -> dict[int, str]:
+        return {number: hot.name for number, hot in self.locks.items() if hot.object == kind}
 
     def _worth_trying(self, analysis: Analysis) -> list[str]:
         oversubscribed = len(analysis.threads) > analysis.record.header.processors

@@ -38,12 +38,12 @@ struct shared {
 
 void add(variable& v, stm::tx& t, std::uint64_t n) { v.set(t, v.get(t) + n); }
 
-// Runs both at once, the second on the calling thread. That has its descriptor by then, so that the
+// Runs them at once, the last on the calling thread. That has its descriptor by then, so that the
 // search has less to do with the making of descriptors.
-template <class First, class Second>
-void together(First& first, Second& second) {
+template <class... Functions>
+void together(Functions&... functions) {
   stm::atomically([](stm::tx&) {});
-  check::together(first, second);
+  check::together(functions...);
 }
 
 // No lost update.
@@ -231,6 +231,84 @@ void beside_hardware() {
   delete s;
 }
 
+// ---- three threads: their names begin with "three_", and only the long tests run them -------------
+
+// No lost update, whoever waits for whom.
+void three_updates() {
+  auto* const s = new shared;
+  auto one = [s] { stm::atomically([s](stm::tx& t) { add(s->x, t, 1); }); };
+  auto second = one, third = one;
+  together(one, second, third);
+  assert(s->x.unsafe_get() == 3);
+  delete s;
+}
+
+// Each sets its own variable if the next one's is not set, in a ring: one comes first, and its
+// neighbor must see it. Two can be set at most, and they are not neighbors in a ring of three.
+void three_in_a_ring() {
+  struct ring {
+    variable at[3];
+  };
+  auto* const r = new ring;
+  auto set_own = [r](int own) {
+    stm::atomically([r, own](stm::tx& t) {
+      if (r->at[(own + 1) % 3].get(t) == 0) r->at[own].set(t, 1);
+    });
+  };
+  auto first = [&] { set_own(0); };
+  auto second = [&] { set_own(1); };
+  auto third = [&] { set_own(2); };
+  together(first, second, third);
+  std::uint64_t sum = 0;
+  for (variable& v : r->at) sum += v.unsafe_get();
+  assert(sum == 1 || sum == 2);
+  delete r;
+}
+
+// Two write x and y alike, one of them alone; the third sees one state, doomed or not.
+void three_with_opacity() {
+  auto* const s = new shared;
+  auto writes = [s](bool alone) {
+    stm::atomically([s, alone](stm::tx& t) {
+      if (alone) _ITM_changeTransactionMode(0);
+      add(s->x, t, 1);
+      add(s->y, t, 1);
+    });
+  };
+  auto beside = [&] { writes(false); };
+  auto alone = [&] { writes(true); };
+  auto reads = [s] {
+    stm::atomically([s](stm::tx& t) {
+      const std::uint64_t x = s->x.get(t);
+      assert(x == s->y.get(t));
+    });
+  };
+  together(beside, alone, reads);
+  assert(s->x.unsafe_get() == 2 && s->y.unsafe_get() == 2);
+  delete s;
+}
+
+// One takes `plain` out of what is shared and uses it plainly, while two still may write it.
+void three_with_privatization() {
+  auto* const s = new shared;
+  stm::atomically([s](stm::tx& t) { s->is_public.set(t, 1); });
+  auto writes = [s] {
+    stm::atomically([s](stm::tx& t) {
+      if (s->is_public.get(t) != 0) add(s->x, t, 1);
+    });
+  };
+  auto writes_too = writes;
+  auto takes = [s] {
+    stm::atomically([s](stm::tx& t) { s->is_public.set(t, 0); });
+    const std::uint64_t before = s->x.peek();
+    s->x.poke(before + 10);
+    assert(s->x.peek() == before + 10);
+  };
+  together(writes, writes_too, takes);
+  assert(s->x.peek() >= 10 && s->x.peek() <= 12);
+  delete s;
+}
+
 constexpr check::scenario scenarios[] = {
     {"lost_update", lost_update},
     {"beside_irrevocable", beside_irrevocable},
@@ -241,6 +319,10 @@ constexpr check::scenario scenarios[] = {
     {"publication", publication},
     {"older_stack", older_stack},
     {"beside_hardware", beside_hardware},
+    {"three_updates", three_updates},
+    {"three_in_a_ring", three_in_a_ring},
+    {"three_with_opacity", three_with_opacity},
+    {"three_with_privatization", three_with_privatization},
 };
 
 }  // namespace

@@ -51,6 +51,22 @@ def test_processor_time_counts_where_it_is_known(tmp_path):
     assert not any("kernel" in line for line in use.assumptions)
 
 
+# Without measurements a wait takes 2 us of a processor, and a release its whole time, up to 10 us.
+@pytest.mark.parametrize(("asked", "spent"), [(19, 20 * (2_000 + 9_096)), (20, 20 * 9_000)])
+def test_waits_and_wakes_cost_what_was_measured(tmp_path, asked, spent):
+    builder = RecordBuilder()
+    lock = builder.lock(0x1000, acquisitions=1000, holds=[200] * 400)
+    thread = builder.thread(11, cpu=550_000)
+    builder.row(thread, lock, 1, [10_000] * 20)
+    builder.row(thread, lock, RELEASE, [10_000] * 20)
+    for number in range(asked):
+        at = 1_000_000 + number * 40_000
+        builder.wait(thread, lock, at, at + 10_000, used=(5_000, 1, 0))
+        builder.event(thread, 2, lock, at, at + 200, used=(4_000, 0, 0))
+    (use,) = use_of(builder, tmp_path).threads
+    assert use.outside_ns == pytest.approx((550_000 - spent) / 1000 - 200, rel=0.05)
+
+
 def test_rare_long_holds_are_interruptions(tmp_path):
     builder = RecordBuilder()
     builder.lock(0x1000, acquisitions=999, holds=[200] * 999 + [5_000_000])

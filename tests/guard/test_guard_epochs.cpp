@@ -18,8 +18,8 @@ std::string steps(guard_history& history, unsigned epochs, std::uint64_t choice,
                   std::uint64_t fallback) {
   std::string made;
   for (unsigned i = 0; i < epochs; ++i)
-    made += "stbg"[static_cast<unsigned>(
-        history.after(busy(history.on_fallback ? fallback : choice)))];
+    made +=
+        "stbg"[static_cast<unsigned>(history.after(busy(history.on_fallback ? fallback : choice)))];
   return made;
 }
 

@@ -102,8 +102,13 @@ def test_lines_go_to_a_file(subject, tmp_path):
 
 
 def test_without_contention_nothing_is_watched(build):
-    alone = build("alone", "#include <mutex>\nint main() { std::mutex m;\n"
-                  "for (int i = 0; i < 9999; i++) { std::lock_guard<std::mutex> hold(m); } }")  # fmt: skip
+    alone = build("alone", r"""
+#include <mutex>
+int main() {
+  std::mutex m;
+  for (int i = 0; i < 9999; i++) std::lock_guard<std::mutex> hold(m);
+}
+""")  # fmt: skip
     done = syncopate("run", "-v", "--lock", "mcs", "--guard", alone)
     assert done.returncode == 0
     assert lines(done)[-1] == "mutexes watched: 0, returned to auto: 0"
@@ -118,7 +123,9 @@ def test_a_word_that_means_nothing_is_named(build):
 
 def test_waiters_sleep_while_the_holder_does_not_run(build):
     """The holder sleeps a second in its section; the waiter, which would spin, must not."""
-    program = build("sleeper", r"""
+    program = build(
+        "sleeper",
+        r"""
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -144,7 +151,8 @@ int main() {
   waiter.join();
   std::printf("%f\n", used);
 }
-""")
+""",
+    )
     done = syncopate("run", "-v", "--lock", "tatas:spin", "--preempted-holders", program)
     assert done.returncode == 0
     extended = any("extended time slices" in line for line in lines(done))

@@ -125,7 +125,10 @@ int run() {  // an idle worker: signals that nobody waits for are no mistake
     std::unique_lock<std::mutex> hold(m);
     while (!done || items) { if (items) { items--; continue; } cv.wait(hold); }
   });
-  for (int i = 0; i < 50; i++) { { std::lock_guard<std::mutex> hold(m); items++; } cv.notify_one(); }
+  for (int i = 0; i < 50; i++) {
+    { std::lock_guard<std::mutex> hold(m); items++; }
+    cv.notify_one();
+  }
   usleep(300000);
   { std::lock_guard<std::mutex> hold(m); done = true; cv.notify_one(); }
   worker.join();

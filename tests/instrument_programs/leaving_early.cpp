@@ -7,8 +7,10 @@
 #include <thread>
 
 #include <cxxabi.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -110,12 +112,44 @@ void cancel_waits_until_enabled() {
   CHECK(progress.load() == 3);
 }
 
+void* write_for_ever(void*) {
+  const int nowhere = open("/dev/null", O_WRONLY);
+  CHECK(nowhere >= 0);
+  for (;;) {
+    CHECK(write(nowhere, "x", 1) == 1);
+    std::this_thread::yield();  // a call takes no time of the machine's
+  }
+}
+
+void* sleep_for_ever(void*) {
+  for (;;) usleep(1);
+}
+
+// In a system call that does not block, or in a short sleep; deferred or at once.
+void cancel_in_calls(void* (*routine)(void*)) {
+  pthread_t thread;
+  CHECK(pthread_create(&thread, nullptr, routine, nullptr) == 0);
+  usleep(100);
+  CHECK(pthread_cancel(thread) == 0);
+  void* result = nullptr;
+  CHECK(pthread_join(thread, &result) == 0);
+  CHECK(result == PTHREAD_CANCELED);
+}
+
+void* sleep_and_take_it_at_once(void*) {
+  CHECK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr) == 0);
+  return sleep_for_ever(nullptr);
+}
+
 }  // namespace
 
 int main() {
   exit_unwinds();
   cancel_in_condition_wait();
   cancel_waits_until_enabled();
+  cancel_in_calls(write_for_ever);
+  cancel_in_calls(sleep_for_ever);
+  cancel_in_calls(sleep_and_take_it_at_once);
   // The process lives until its last thread ends: this one, whose exit status counts.
   static pthread_t main_thread;
   main_thread = pthread_self();

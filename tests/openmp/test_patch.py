@@ -131,7 +131,7 @@ def said_by(user, folder, image, **variables):
 def test_known_runtime_is_taken_over(user, tmp_path):
     said = said_by(user, tmp_path, None, SYNCOPATE_VERBOSE="1")
     assert said.count("\n") == 1
-    assert "lock tatas, regions taken over" in said
+    assert "lock asymmetric, regions taken over" in said
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ def test_says_what_it_took_over():
     done = run([PROGRAM], SYNCOPATE_VERBOSE="1", SYNCOPATE_OMP_BARRIER="central")
     assert done.stdout == FINE
     assert done.stderr.count("\n") == 1
-    assert "libgomp.so.1 (libgomp): barrier central, lock tatas" in done.stderr
+    assert "libgomp.so.1 (libgomp): barrier central, lock asymmetric" in done.stderr
 
 
 def test_is_quiet_by_default():
@@ -61,12 +61,12 @@ def test_every_waiting_of_the_command_line_exists(wait):
 
 
 def test_command_line_puts_it_in_place():
-    options = ("--omp-barrier", "central", "--omp-lock=mcs", "--wait=park", "--omp-patch")
+    options = ("--omp-barrier", "central", "--omp-lock=asymmetric", "--wait=park", "--omp-patch")
     done = run_cli("run", *options, "--", "env")
     lines = done.stdout.splitlines()
     assert done.returncode == 0
     assert "SYNCOPATE_OMP_BARRIER=central" in lines
-    assert "SYNCOPATE_OMP_LOCK=mcs" in lines
+    assert "SYNCOPATE_OMP_LOCK=asymmetric" in lines
     assert "SYNCOPATE_WAIT=park" in lines
     assert "SYNCOPATE_OMP_PATCH=1" in lines
     (preload,) = [line for line in lines if line.startswith("LD_PRELOAD=")]
@@ -81,7 +81,7 @@ def test_both_libraries_in_one_program():
     done = run_cli("run", "--omp", "--verbose", "--", PROGRAM, OMP_NUM_THREADS="4")
     assert done.stdout == FINE
     assert "locks of this program: auto" in done.stderr
-    assert "barrier auto, lock tatas" in done.stderr
+    assert "barrier auto, lock asymmetric" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ INTEGRATION = ROOT / "integrations" / "ruby"
 PROGRAMS = Path(__file__).parent / "programs"
 OFF = {"SYNCOPATE_GIL": "gil"}
 FORCED = {"SYNCOPATE_GIL": "htm:16", "SYNCOPATE_RUBY_FORCE": "1"}
+# Of Ruby's test/ruby, what passes without extension libraries.
+OWN = ["gc", "iterator", "method", "proc", "struct", "thread_cv", "thread_queue", "variable"]
 MODES = [OFF, FORCED, FORCED | {"SYNCOPATE_GIL": "htm:1"}, FORCED | {"SYNCOPATE_GIL": "dynamic"}]
 
 
@@ -52,24 +54,49 @@ def counts(folder: Path, machine: str, *arguments: object, **more: str) -> tuple
     return printed, json.loads(statistics.read_text())
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("mode", [OFF, FORCED], ids=["off", "every transaction falls back"])
-def test_rubys_own_basic_tests(folder, mode):
-    source = folder / "ruby"
-    ruby = f"{folder}/bin/miniruby -I{source}/lib -I{folder}/objects.native"
-    command = ["ruby", "--disable=gems", str(source / "bootstraptest" / "runner.rb")]
+def passed_basic_tests(folder: Path, machine: str, *options: str, **more: str) -> int:
+    """How many of Ruby's own basic tests there are. All of them passed."""
+    source, objects = folder / "ruby", folder / f"objects.{machine}"
+    program = folder / "bin" / ("miniruby" if machine == "native" else f"miniruby.{machine}")
+    ruby = f"--ruby={program} -I{source}/lib -I{objects}"
+    runner = str(source / "bootstraptest" / "runner.rb")
     done = subprocess.run(
-        [*command, f"--ruby={ruby}", "-q", "--tty=no"],
+        ["ruby", "--disable=gems", runner, ruby, "-q", "--tty=no", *options],
         capture_output=True,
-        cwd=folder / "objects.native",
-        env=os.environ | mode,
+        cwd=objects,
+        env=os.environ | {"SYNCOPATE_QUIET": "1"} | more,
         text=True,
         check=False,
         timeout=1800,
     )
-    passed = re.search(r"^PASS all (\d+) tests$", done.stdout, re.MULTILINE)
+    passed = re.search(r"PASS all (\d+) tests", done.stdout)
     assert passed, done.stdout[-3000:] + done.stderr[-1000:]
-    assert int(passed[1]) >= 1600
+    return int(passed[1])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", [OFF, FORCED], ids=["off", "every transaction falls back"])
+def test_rubys_own_basic_tests(folder, mode):
+    assert passed_basic_tests(folder, "native", **mode) >= 1600
+
+
+@pytest.mark.long
+def test_basic_tests_in_transactions(folder):
+    sets = "--sets=exception,fiber,fork,insns,string,struct,thread"
+    more = FORCED | {"SYNCOPATE_ELIDE": "off", "RUBY_THREAD_VM_STACK_SIZE": "131072"}
+    assert passed_basic_tests(folder, "emulated", sets, **more) >= 400
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", [OFF, FORCED], ids=["off", "every transaction falls back"])
+def test_parts_of_rubys_test_suite(folder, mode):
+    source, ruby = folder / "ruby", folder / "bin" / "miniruby"
+    paths = [source / "tool" / "lib", source / "lib", folder / "objects.native"]
+    for name in OWN:
+        script = source / "test" / "ruby" / f"test_{name}.rb"
+        done = run(ruby, *(f"-I{path}" for path in paths), script, RUBY=str(ruby), **mode)
+        (summary,) = re.findall(r"^(\d+) tests, .* 0 failures, 0 errors", done.stdout, re.MULTILINE)
+        assert int(summary) > 10, name
 
 
 @pytest.mark.long
@@ -82,12 +109,12 @@ def test_threads(folder, mode):
 @pytest.mark.long
 def test_nothing_is_elided_unless_asked_for(folder):
     printed, counted = counts(folder, "native", 4, 20000, "objects")
-    assert printed == "[96]\n"
+    assert printed == "[96]\n"  # 16 strings of 6 characters
     assert not counted["elided"] and counted["transactions"] == 0
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["numbers", "objects"])
+@pytest.mark.parametrize("kind", ["numbers", "arrays", "calls", "objects", "blocks"])
 def test_single_transactions_commit(folder, kind):
     """One thread, on the emulated machine: the results are those without transactions."""
     expected, plain = counts(folder, "emulated", 1, 3000, kind, **OFF)
@@ -99,6 +126,23 @@ def test_single_transactions_commit(folder, kind):
         committed = counted["transactions"] - counted["fallbacks"]
         assert committed > 3000 / length, counted
         assert committed > 0.5 * counted["transactions"], counted
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES, ids=lambda m: m["SYNCOPATE_GIL"])
+def test_threads_on_the_emulated_machine(folder, mode):
+    more = {"SYNCOPATE_EMULATED": "yield=1000", "SYNCOPATE_ELIDE": "off"}
+    program = folder / "bin" / "miniruby.emulated"
+    done = run(program, PROGRAMS / "threads.rb", 3, 60, **mode, **more)
+    assert done.stdout.split() == ["ok"]
+
+
+@pytest.mark.long
+def test_threads_with_local_variables_alone_hardly_conflict(folder):
+    printed, counted = counts(folder, "emulated", 4, 2000, "numbers", **FORCED)
+    assert printed == "[5996000]\n"
+    assert counted["transactions"] > 2000
+    assert counted["fallbacks"] < 0.1 * counted["transactions"], counted
 
 
 @pytest.mark.long

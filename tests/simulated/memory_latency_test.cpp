@@ -78,7 +78,7 @@ TEST_F(MemoryTest, MigratoryLineIsTheReadersToWrite) {
   EXPECT_FALSE(memory->holds(0, 100));
   EXPECT_EQ(modify(1, 100, 2000), 2012u);  // L1 2 + RMW 10: nobody has to be asked
   EXPECT_EQ(read(0, 100, 3000), 3050u);
-  EXPECT_EQ(read(1, 100, 4000), 4040u);    // 0 has not modified it: shared now, and in the LLC
+  EXPECT_EQ(read(1, 100, 4000), 4050u);    // 0 has not modified it: shared now
   EXPECT_EQ(modify(1, 100, 5000), 5065u);  // the other copy: 50 to confirm, 5 a copy; RMW 10
 }
 

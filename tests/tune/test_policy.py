@@ -127,6 +127,49 @@ def test_each_lock_has_what_the_policy_says(subject, tmp_path, default):
     assert f"locks of this program: {default.partition(':')[0]}" in done.stderr
 
 
+RWLOCKS = r"""
+#include <pthread.h>
+#include <unistd.h>
+#include <atomic>
+#include <cstdio>
+#include <thread>
+static pthread_rwlock_t named = PTHREAD_RWLOCK_INITIALIZER, other = PTHREAD_RWLOCK_INITIALIZER;
+static bool sleeps(int thread) {
+  char path[64], state = 0;
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+  std::FILE* file = std::fopen(path, "r");
+  if (std::fscanf(file, "%*d (%*[^)]) %c", &state) != 1) state = 0;
+  std::fclose(file);
+  return state == 'S';
+}
+// Whether a reader gets in beside a reader while a writer waits.
+static bool readers_pass(pthread_rwlock_t& l) {
+  pthread_rwlock_rdlock(&l);
+  std::atomic<int> id{0};
+  std::thread writer([&] {
+    id = gettid();
+    pthread_rwlock_wrlock(&l);
+    pthread_rwlock_unlock(&l);
+  });
+  while (id == 0 || !sleeps(id)) usleep(1000);
+  const bool passed = pthread_rwlock_tryrdlock(&l) == 0;
+  if (passed) pthread_rwlock_unlock(&l);
+  pthread_rwlock_unlock(&l);
+  writer.join();
+  return passed;
+}
+int main() { std::printf("%d %d\n", readers_pass(named), readers_pass(other)); }
+"""
+
+
+@pytest.mark.parametrize("side", ["readers", "writers"])
+def test_reader_writer_locks_prefer_whom_the_policy_says(tmp_path, side):
+    program = compile_program(RWLOCKS, tmp_path / "rwlocks", "g++", "-std=c++17")
+    done = run(program, tmp_path, f'[[lock]]\nvariable = "named"\nprefer = "{side}"\n')
+    assert (done.returncode, done.stdout) == (0, f"{int(side == 'readers')} 1\n"), done.stderr
+    assert found(done.stderr) == {"variable named": ("1", f"prefer {side}")}
+
+
 def test_policies_and_recording_agree(subject, tmp_path):
     record = tmp_path / "with.rec"
     done = run(subject, tmp_path, POLICY, environ={"SYNCOPATE_RECORD": str(record)})
@@ -185,6 +228,9 @@ def test_a_policy_for_locks_that_the_program_never_uses(subject, tmp_path):
         ("[default]\nlok = 'mcs'\n", "default: unknown key lok"),
         ("lock = 3\n", "write [[lock]]"),
         ("[default]\nelide = 'never'\n", "default: elide"),
+        ("[[lock]]\nvariable = 'a'\nprefer = 'nobody'\n", "readers and writers are"),
+        ("[[lock]]\nvariable = 'a'\nprefer = 'readers'\nlock = 'mcs'\n", "is for mutexes"),
+        ("[default]\nprefer = 'readers'\n", "default: unknown key prefer"),
     ],
 )
 def test_bad_policies_are_one_line(tmp_path, policy, said):

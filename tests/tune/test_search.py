@@ -166,6 +166,15 @@ def test_elision_and_barriers():
     assert outcome.verdict.is_better
 
 
+def test_a_reader_writer_lock_prefers_whom_it_should():
+    def cost(choice):
+        return 4.0 if dict(dict(choice.single).get(1, ())).get("prefer") == "writers" else 6.0
+
+    outcome = explored(cost, {0: "a"}, rwlocks={1: "index"})
+    assert dict(dict(outcome.best.single)[1]) == {"prefer": "writers"}
+    assert outcome.verdict.is_better
+
+
 def test_elision_is_left_alone_where_nothing_commits():
     machine = Machine(by_default({}))
     explore(machine.search, Ground(NAMES, {0: "a"}), Outcome(), lambda text: None)

@@ -1,5 +1,5 @@
-"""The NAS-like kernels: with Lua's sizes, the values that the Lua programs check, for every number of
-threads; with others, the same value for every number of threads."""
+"""The NAS-like kernels: with Lua's sizes, the values that the Lua programs check, for every number
+of threads; with others, the same value for every number of threads."""
 
 import json
 import os

@@ -8,7 +8,7 @@
 //   [R]  release store (or exchange) of the episode by the last -- synchronizes with [A].
 //   [A]  acquire load of the episode: what all did before happens-before what we do after.
 //   [X]  relaxed: ordered by [N] and [A]; or the episode before our own arrival, which cannot
-//        change meanwhile.
+//        change meanwhile; or a hint.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -67,8 +67,9 @@ class alignas(64) episode {
     return number(word_.load(std::memory_order_relaxed));  // [X]
   }
 
+  // A hint: only wait_past() makes what came before the others' arrival visible.
   [[nodiscard]] bool is_past(token old) const noexcept {
-    return number(word_.load(std::memory_order_acquire)) != old;  // [A]
+    return number(word_.load(std::memory_order_relaxed)) != old;  // [X]
   }
 
   void wait_past(token old) noexcept {

@@ -28,8 +28,8 @@
 //        holder reads anything; what a transaction has committed is seen.
 //   [R]  release store of acquired_ -- synchronizes with [A].
 //   [A]  acquire load of acquired_ that finds 0: the last holder's work happens-before ours.
-//   [L]  relaxed: hints about how to go on (live_, waiting_, epoch_, fixed_), and complained_; they
-//        publish nothing.
+//   [L]  relaxed: hints about how to go on (live_, waiting_, epoch_, fixed_, and acquired_ before
+//        another attempt), and complained_; they publish nothing.
 //
 // Checked by    tests/check/gil_check.cpp (exclusion between elided, holding and blocked threads
 //               under every interleaving and abort), tests/gil.
@@ -223,7 +223,7 @@ class gil {
     lap(me, me.overhead);
     auto is_free = [](std::uint32_t v) { return v == 0; };
     if (machine::may_spin() &&
-        machine::wait_until(acquired_, std::memory_order_acquire, is_free,  // [A]
+        machine::wait_until(acquired_, std::memory_order_relaxed, is_free,  // [L]
                             me.since + options_.patience)) {
       lap(me, me.waiting);
       return false;

@@ -77,3 +77,11 @@ class speculation {
 };
 
 }  // namespace syncopate::waits
+
+namespace syncopate {
+
+// Whether the calling thread runs ahead of a lock that another one holds: for critical sections that
+// then take another path. Wait-free.
+[[nodiscard]] inline bool speculating() noexcept { return waits::speculation::active(); }
+
+}  // namespace syncopate

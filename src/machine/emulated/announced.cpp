@@ -9,6 +9,7 @@ namespace syncopate::emulated {
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto acquire = std::memory_order_acquire;
 
 // Whether the handler's frame is one that the code which runs at `now` has returned from, or jumped
 // out of. Handlers nest downward on a stack, and from the thread's stack to an alternate one.
@@ -36,11 +37,20 @@ void announced_accesses::copy(const announced_accesses& other) noexcept {
 }
 
 bool announced_accesses::touch(std::uintptr_t low, std::uintptr_t high) const noexcept {
-  const std::uintptr_t single = last.load(std::memory_order_acquire);
+  const std::uintptr_t single = last.load(acquire);
   if (single >= low && single < high) return true;
   return std::any_of(std::begin(ranges), std::end(ranges), [&](const range& each) {
-    const std::uintptr_t at = each.at.load(std::memory_order_acquire);
-    return at != 0 && at < high && each.end.load(std::memory_order_acquire) > low;
+    const std::uintptr_t at = each.at.load(acquire);
+    return at != 0 && at < high && each.end.load(acquire) > low;
+  });
+}
+
+bool announced_accesses::touch_last(std::uintptr_t low, std::uintptr_t high) const noexcept {
+  const std::uintptr_t single = last.load(acquire);
+  if (single == 0 || single >= high) return false;
+  if (single >= low) return true;
+  return std::any_of(std::begin(ranges), std::end(ranges), [&](const range& each) {
+    return each.at.load(acquire) == single && each.end.load(acquire) > low;
   });
 }
 

@@ -1,6 +1,6 @@
 // announced.h -- L0: what a thread says of its plain accesses outside transactions before it makes
-// them. The check comes first, the access after it: whoever takes a line, or copies a stack, without
-// being ordered with the access finds it here.
+// them. The check comes first, the access after it: whoever takes a line, or copies a stack, and is
+// not ordered with the access finds it here.
 //
 // Invariants
 //   A1  A plain access is announced from before its check until a later access, an atomic operation
@@ -34,10 +34,12 @@ struct announced_accesses {
   void copy(const announced_accesses& other) noexcept;
   // Whether one of them may lie in [low, high). Requires: both are multiples of a line's bytes.
   [[nodiscard]] bool touch(std::uintptr_t low, std::uintptr_t high) const noexcept;
+  // The same of the one that was announced last; of a copy that is the write.
+  [[nodiscard]] bool touch_last(std::uintptr_t low, std::uintptr_t high) const noexcept;
 };
 
-// Bytes of another thread's stack that are being written outside transactions: a roll-back puts back
-// whole stacks. Who begins a transaction on that stack waits.
+// Bytes of another thread's stack that are being written outside transactions: a roll-back puts
+// back whole stacks. Who begins a transaction on that stack waits.
 class write_to_foreign_stack {
  public:
   // By the writer, before its check; it fences.

@@ -45,20 +45,29 @@ void doom_holder(unsigned slot, line l, place where) noexcept {
   if (((word & mark::readers) | writer_slot_bit(word)) >> slot & 1) doom(*victim, status, l, where);
 }
 
-// Requires: the registry is locked, each.local is there. The order matters: announced.h, A2.
-bool is_accessing(const thread& each, std::uintptr_t low, std::uintptr_t high) noexcept {
-  if (each.local->accesses.touch(low, high)) return true;
-  const unsigned told = each.interruptions_told.load(acquire);
-  for (unsigned i = 0; i < told; ++i)
-    if (each.interruptions[i].accesses.touch(low, high)) return true;
+// Whether touches(accesses) for any thread but t: for what it does, or what a handler of its has
+// interrupted. The order matters: announced.h, A2.
+template <class Touches>
+bool any_other_thread(const thread& t, Touches touches) noexcept {
+  const std::lock_guard lock(registry);
+  for (const thread* each = all_threads.load(acquire); each != nullptr; each = each->next_thread) {
+    if (each == &t || each->local == nullptr) continue;
+    if (touches(each->local->accesses)) return true;
+    const unsigned told = each->interruptions_told.load(acquire);
+    for (unsigned i = 0; i < told; ++i)
+      if (touches(each->interruptions[i].accesses)) return true;
+  }
   return false;
 }
 
 // Whether a thread may have been checked for the line before it became the transaction's, and
 // access it yet. Only a transaction that always aborts has to ask: it runs beside the holder of the
-// lock that orders all others' accesses.
+// lock that orders all others' accesses. All processors fence: a thread's announcement is seen
+// here, or that thread sees the transaction's mark.
 bool may_be_accessed(const thread& t, line l) noexcept {
-  return !fence_all_processors() || is_accessed(t, l * line_bytes, (l + 1) * line_bytes);
+  return !fence_all_processors() || any_other_thread(t, [l](const announced_accesses& its) {
+    return its.touch(l * line_bytes, (l + 1) * line_bytes);
+  });
 }
 
 void note_line(thread& t, line l, place where) noexcept { t.lines.push({l, where}); }
@@ -85,11 +94,9 @@ bool fence_all_processors() noexcept {
   return machine::detail::membarrier_ready.load(relaxed) && machine::heavy_fence();
 }
 
-bool is_accessed(const thread& t, std::uintptr_t low, std::uintptr_t high) noexcept {
-  const std::lock_guard lock(registry);
-  for (const thread* each = all_threads.load(acquire); each != nullptr; each = each->next_thread)
-    if (each != &t && each->local != nullptr && is_accessing(*each, low, high)) return true;
-  return false;
+bool may_be_written(const thread& t, std::uintptr_t low, std::uintptr_t high) noexcept {
+  return any_other_thread(t,
+                          [=](const announced_accesses& its) { return its.touch_last(low, high); });
 }
 
 void backoff::once() noexcept {

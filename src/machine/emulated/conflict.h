@@ -20,10 +20,10 @@ void expel_stack_owner(line, place where) noexcept;
 // Returns: false when the kernel refuses.
 bool fence_all_processors() noexcept;
 
-// Whether another thread has announced a plain access to [low, high), whole lines, that it may not
-// have made yet. Exact after fence_all_processors(): an announcement is seen here, or the check that
-// follows it sees the marks that the caller has set before the fence.
-bool is_accessed(const thread&, std::uintptr_t low, std::uintptr_t high) noexcept;
+// Whether another thread has announced a plain access to [low, high), whole lines, and may not have
+// made it yet, if it is a write. After fence_all_processors() an announcement is seen here, or the
+// check that follows it sees the marks that the caller has set before the fence.
+bool may_be_written(const thread&, std::uintptr_t low, std::uintptr_t high) noexcept;
 
 // Makes the line the transaction's own. Aborts it when there is no room, or it is doomed.
 void acquire_for_read(thread&, line, place where) noexcept;

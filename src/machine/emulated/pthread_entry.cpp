@@ -53,8 +53,8 @@ start<Result>* make_start(Result (*routine)(void*), void* argument) noexcept {
 
 }  // namespace syncopate::emulated
 
-// shims/pthread/thread_end.h, whose own file has pthread_create() and so is not here: the guard keeps
-// what it knows of a thread that has ended.
+// Of shims/pthread/thread_end.h, whose own file has pthread_create() and so is not here: the guard
+// keeps what it knows of a thread that has ended.
 namespace syncopate::shim {
 void watch_for_thread_end() noexcept;
 void watch_for_thread_end() noexcept {}

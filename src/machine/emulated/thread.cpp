@@ -135,6 +135,7 @@ void leave_thread(thread& t) noexcept {
   if (t.stack_top != 0) unmark_stack(t);
   settle_accesses();
   t.interruptions_told.store(t.depth_of_handlers = 0, std::memory_order_release);
+  here.has_more_to_settle = false;
   here.self = nullptr;
   stop_dispatching(t);
   const std::lock_guard lock(registry);
@@ -142,6 +143,7 @@ void leave_thread(thread& t) noexcept {
   t.bit = 0;
   t.local = nullptr;
   t.stack_low = t.stack_top = t.marked_from = 0;
+  t.fresh_marks = false;
   t.in_use = false;
 }
 

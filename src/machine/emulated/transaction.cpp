@@ -84,7 +84,7 @@ bool is_writing(const thread& t, const thread& other) noexcept {
 // but no write to a foreign stack.
 bool is_settled(thread& t) noexcept {
   if (t.fresh_marks)
-    t.fresh_marks = is_accessed(t, line_of(t.marked_from) * line_bytes, t.stack_top);
+    t.fresh_marks = may_be_written(t, line_of(t.marked_from) * line_bytes, t.stack_top);
   return !t.fresh_marks;
 }
 
@@ -101,7 +101,7 @@ bool is_being_written(thread& t) noexcept {
 // first would put back what such a writer had not finished. Returns: false when there is no slot,
 // or a writer that does not go on to its next atomic operation.
 bool publish(thread& t, place where) noexcept {
-  constexpr unsigned most_turns = 1000;
+  constexpr unsigned most_turns = 100;
   settle_accesses();
   backoff wait;
   for (unsigned turn = 0; turn < most_turns; wait.once()) {

@@ -13,10 +13,14 @@ struct syncopate_eh_globals {
 
 namespace syncopate::tm {
 
+u32 uncaught_exceptions() noexcept {
+  return __cxa_get_globals != nullptr ? __cxa_get_globals()->uncaught : 0;
+}
+
 void note_exceptions(exceptions& now) noexcept {
   if (now.any) return;
   now.any = true;
-  if (__cxa_get_globals != nullptr) now.uncaught_before = __cxa_get_globals()->uncaught;
+  now.uncaught_before = uncaught_exceptions();
 }
 
 void revert_exceptions(exceptions& now, const exceptions& before) noexcept {

@@ -17,6 +17,9 @@ struct exceptions {
 // To be called before the transaction allocates or catches an exception.
 void note_exceptions(exceptions& now) noexcept;
 
+// How many exceptions are thrown and not caught, by the C++ library's count.
+u32 uncaught_exceptions() noexcept;
+
 // Brings the C++ library's lists back to where they were at `before`.
 void revert_exceptions(exceptions& now, const exceptions& before) noexcept;
 

@@ -37,9 +37,19 @@ class value_log : public buffer<logged_value> {
     while (size() > kept) {
       const logged_value& entry = back();
       const address where = entry.at.where();
-      if (where + entry.at.size() <= dead_from || where >= dead_to) entry.at.set(entry.value);
+      const bool blank = where == 0;
+      if (!blank && (where + entry.at.size() <= dead_from || where >= dead_to))
+        entry.at.set(entry.value);
       pop();
     }
+  }
+
+  // Blanks the entries that lie wholly in [from, from + size): undo() does nothing there, and
+  // positions in the log mean what they did.
+  void blank(address from, std::size_t size) noexcept {
+    for (logged_value& entry : *this)
+      if (entry.at.where() >= from && entry.at.where() + entry.at.size() <= from + size)
+        entry.at = place();
   }
 
   // Forgets the entries that lie wholly in [from, from + size).

@@ -94,22 +94,17 @@ class write_set {
     rebuild();
   }
 
-  // Writes the bytes in [from, from + size) to memory now and forgets them.
+  // Writes the bytes in [from, from + size) to memory now and forgets them. Entries stay, if empty, so
+  // that positions mean what they did.
   void flush(address from, std::size_t size) noexcept {
-    std::size_t kept = 0;
-    for (redo_entry e : entries_) {
-      redo_entry now = e;
-      for (unsigned byte = 0; byte < word_size; ++byte) {
-        const u64 bits = u64{0xff} << (8 * byte);
-        if (e.word + byte - from < size) e.mask &= ~bits;
-        else now.mask &= ~bits;
-      }
-      write(now);
+    for (redo_entry& e : entries_) {
+      u64 inside = 0;
+      for (unsigned byte = 0; byte < word_size; ++byte)
+        if (e.word + byte - from < size) inside |= u64{0xff} << (8 * byte);
+      write({e.word, e.value, e.mask & inside});
+      e.mask &= ~inside;
       e.value &= e.mask;
-      if (e.mask != 0) entries_[kept++] = e;
     }
-    entries_.shrink(kept);
-    rebuild();
   }
 
  private:

@@ -12,13 +12,21 @@
 
 #include <cerrno>
 
+namespace {
+
+struct request {
+  void (*second_half)(void*) = nullptr;
+  void* argument = nullptr;
+  int* timed_out = nullptr;  // null: it waits for ever
+  timespec until = {};
+};
+
+}  // namespace
+
 struct tm_waiter {
   tm_waiter* next;
   tm_cond* queue;  // null: it has been taken out
-  void (*second_half)(void*);
-  void* argument;
-  int* timed_out;  // null: it waits for ever
-  timespec until;
+  request what;
   sem_t woken;
 };
 
@@ -50,7 +58,7 @@ void sleep_for_ever(tm_waiter* w) {
 // Returns whether the time came first.
 bool sleep_until_time(tm_waiter* w) {
   int slept = 0;
-  while ((slept = sem_timedwait(&w->woken, &w->until)) != 0 && errno == EINTR) {
+  while ((slept = sem_timedwait(&w->woken, &w->what.until)) != 0 && errno == EINTR) {
   }
   if (slept == 0) return false;
   if (leave_queue(w)) return true;
@@ -60,13 +68,12 @@ bool sleep_until_time(tm_waiter* w) {
 
 void sleep_until_woken(void* waiting) {
   auto* const w = static_cast<tm_waiter*>(waiting);
-  if (w->timed_out != nullptr) *w->timed_out = sleep_until_time(w) ? 1 : 0;
+  if (w->what.timed_out != nullptr) *w->what.timed_out = sleep_until_time(w) ? 1 : 0;
   else sleep_for_ever(w);
-  void (*const second_half)(void*) = w->second_half;
-  void* const argument = w->argument;
+  const request what = w->what;
   sem_destroy(&w->woken);
   std::free(w);
-  if (second_half != nullptr) second_half(argument);
+  if (what.second_half != nullptr) what.second_half(what.argument);
 }
 
 void wake(void* waiting) { sem_post(&static_cast<tm_waiter*>(waiting)->woken); }
@@ -80,15 +87,12 @@ void wake(void* waiting) { sem_post(&static_cast<tm_waiter*>(waiting)->woken); }
 }
 
 // Enters a waiter, whose thread sleeps when the transaction has committed.
-[[gnu::transaction_safe]] void enter_queue(tm_cond* cond, const tm_waiter& like) {
+[[gnu::transaction_safe]] void enter_queue(tm_cond* cond, const request& what) {
   auto* const w = static_cast<tm_waiter*>(std::malloc(sizeof(tm_waiter)));
   if (w == nullptr) tm_assert_failed("memory for one who waits", __FILE__, __LINE__, __func__);
   w->next = nullptr;
   w->queue = cond;
-  w->second_half = like.second_half;
-  w->argument = like.argument;
-  w->timed_out = like.timed_out;
-  w->until = like.until;
+  w->what = what;
   prepare(&w->woken);
   if (cond->last != nullptr) cond->last->next = w;
   else cond->first = w;

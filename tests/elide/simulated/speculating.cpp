@@ -63,7 +63,7 @@ void is_undone() {
   (void)run(6, [&](unsigned, counter&) {
     for (int i = 0; i < 40; ++i) {
       lock.lock();
-      if (speculation::active()) {
+      if (syncopate::speculating()) {
         value += 1000;
         speculation::abandon();
       }

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Always-abort HTM, figure 9: a cache with one lock, as memcached 1.4.5."""
+
+import sys
+
+from always_abort import AHEAD, HTM, LOCKS, MACHINE, PAPER, PLAIN, aborted
+from common import Claim, Figure, Point, Results, best, main, times
+
+DEFAULT = "default"  # pthread's mutex
+READS, WRITES = "10 % sets", "50 % sets"
+PANELS = {READS: 10, WRITES: 50}
+ALL = {DEFAULT: "pthread"} | LOCKS
+KEYS, QUICK_KEYS = 400_000, 50_000  # of 192 bytes: more than the last-level cache; or less
+
+
+def points(quick: bool) -> list[Point]:
+    return [
+        Point(panel, name, n, "coarse_cache",
+              {"lock": lock, "sets": sets, "keys": QUICK_KEYS if quick else KEYS, "threads": n,
+               "microseconds": 200 if quick else 500, "pin": "compact"})
+        for panel, sets in PANELS.items()
+        for name, lock in ALL.items()
+        for n in ((1, 8, 18) if quick else (1, 2, 4, 8, 12, 18))
+    ]  # fmt: skip
+
+
+def prepare(runs: list[dict]) -> None:
+    """Speed-ups are over one thread with pthread's mutex."""
+    one = {
+        r["panel"]: r["operations"] / r["seconds"]
+        for r in runs
+        if r["x"] == 1 and r["series"] == DEFAULT and "error" not in r
+    }
+    for run in runs:
+        if "error" not in run:
+            own = run["operations"] / run["seconds"]
+            run["speedup"] = own / one.get(run["panel"], float("nan"))
+
+
+def claims(results: Results) -> list[Claim]:
+    most = results.xs(READS)[-1]
+    winner, value = best(results, READS, list(ALL), most)
+    default = results.ratio(READS, "htm-10", DEFAULT, most)
+    share = results.value(READS, "htm-10", most, aborted) or 0
+    lock, best_value = best(results, WRITES, list(ALL), most)
+    ahead = results.ratio(WRITES, "tatas-aahtm", DEFAULT, most)
+    fair = results.ratio(WRITES, "ticket-aahtm", "tatas-aahtm", most)
+    plain, plain_value = best(results, WRITES, [DEFAULT, *PLAIN], most)
+    hardware, hardware_value = best(results, WRITES, list(HTM), most)
+    return [
+        Claim(
+            "90 % reads: HTM outperforms all lock-based solutions at high thread counts",
+            f"with {most}: best is {winner}, {times(value)} of one thread;"
+            f" {share:.0f} % of htm-10's transactions abort",
+            winner in HTM,
+            WHY_HTM,
+        ),
+        Claim(
+            "90 % reads: HTM is about twice as fast as the default",
+            f"htm-10 over pthread's mutex with {most}: {times(default)}",
+            1.5 <= default <= 3,
+            WHY_DEFAULT,
+        ),
+        Claim(
+            "50 % writes: locks are more performant than HTM",
+            f"with {most}: {lock} is best, {times(best_value / hardware_value)} of {hardware}",
+            lock not in HTM,
+            WHY_HTM,
+        ),
+        Claim(
+            "50 % writes: the AAHTM TATAS lock is the best, 2.5x the default",
+            f"with {most}: tatas-aahtm is {times(ahead)} pthread's mutex; best is {lock}",
+            lock in AHEAD and ahead >= 2,
+            WHY_DEFAULT,
+            "agreement: the best is a lock that speculates, and twice the default or more",
+        ),
+        Claim(
+            "50 % writes: the AAHTM ticket lock is on a par with it",
+            f"ticket-aahtm over tatas-aahtm with {most}: {times(fair)}; the best lock that does not"
+            f" speculate is {plain}, {times(plain_value)} of one thread",
+            fair >= 0.85,
+            WHY_HTM,
+        ),
+    ]
+
+
+WHY_HTM = WHY_DEFAULT = "not known"
+
+FIGURE = Figure(
+    name="always_abort_fig9",
+    title="A cache with one lock (always-abort, figure 9)",
+    paper=f"{PAPER}, figure 9, section IV-A.2",
+    machine=MACHINE,
+    x_label="threads",
+    y_label="speed-up over one thread with pthread's mutex",
+    points=points,
+    prepare=prepare,
+    value=lambda run: run["speedup"],
+    claims=claims,
+    notes="`workloads/coarse_cache.cpp` in the place of memcached 1.4.5, which is not to be had any"
+    " more: the same lock around table and list of use, keys of 8 bytes, values of 128, and 2 us of"
+    " computation a request for what memcached does outside of its lock. The table is larger than"
+    " the last-level cache and begins outside of it. The paper's second, finer-grained memcached"
+    " (1.4.36) is left out.",
+)
+
+if __name__ == "__main__":
+    sys.exit(main(FIGURE))

@@ -1,0 +1,35 @@
+"""The OpenMP library's own lock under every interleaving."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from openmp_runs import PROGRAMS
+
+CHECK = PROGRAMS / "asymmetric_lock_check"
+# Three sleepers have more executions than are worth their time every day.
+EXECUTIONS = {"three_threads": 3_000}
+
+
+def explored(*arguments, **variables):
+    return subprocess.run(
+        [CHECK, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=os.environ | {"SYNCOPATE_QUIET": "1"} | variables,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("scenario", ["two_threads", "three_threads", "twice", "try_lock"])
+def test_scenario(scenario):
+    assert scenario in explored().stdout.splitlines()
+    limit = EXECUTIONS.get(scenario)
+    settings = {"SYNCOPATE_EXPLORE": f"executions={limit or 150_000}", "SYNCOPATE_STATS": "json"}
+    done = explored(scenario, **settings)
+    assert done.returncode == 0, done.stdout
+    (verdict,) = [json.loads(row) for row in done.stdout.splitlines() if row.startswith("{")]
+    assert verdict["verdict"] == ("bounded" if limit else "passed"), done.stdout

@@ -1,0 +1,229 @@
+// coarse_cache.cpp -- a cache of keys and values with one lock around all of it, as memcached had
+// until version 1.4.5: clients' requests without the network.
+//
+// Source      Izraelevitz, Xiang & Scott, "Performance Improvement via Always-Abort HTM", section
+//             IV-A.2, figure 9: memcached 1.4.5, whose cache_lock protects hash table and list of
+//             recent use; keys of 8 bytes, uniformly distributed, values of 128 bytes. Written anew
+//             from that description.
+// A get       finds the item and holds on to it (a section); copies its value; lets go (a section).
+// A set       takes a free item (a section); fills it; puts it in the place of the old one, at the
+//             front of the list of recent use, and frees the old one (a section).
+// Deviations  All keys are there from the start. --work stands for the network and the parsing of a
+//             request. stats_lock is left out: each thread counts for itself.
+// Check       Every key is found once, with the value that its last set wrote; the list holds all
+//             items, none of which anybody holds on to.
+#include "common.h"
+#include "untracked.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+using namespace workloads;
+
+constexpr std::uint32_t none = ~0u;
+
+struct alignas(64) item {
+  std::uint64_t key;
+  std::uint32_t next;          // in its bucket, or of the free ones
+  std::uint32_t newer, older;  // in order of use
+  std::uint32_t holders;
+  std::uint64_t value[16];  // all the same
+};
+
+template <class T>
+using block = std::unique_ptr<T[], decltype(&std::free)>;
+
+// Not even zeroed by what machines see.
+template <class T>
+block<T> make_block(std::size_t count) {
+  auto* const at = static_cast<T*>(std::aligned_alloc(64, (count * sizeof(T) + 63) / 64 * 64));
+  if (at == nullptr) throw std::bad_alloc();
+  return {at, &std::free};
+}
+
+class cache {
+ public:
+  // Values are the keys at first. Some more items than keys are free.
+  cache(std::uint32_t keys, std::uint32_t spare)
+      : keys_(keys),
+        items_(make_block<item>(keys + spare)),
+        buckets_(make_block<std::uint32_t>(keys)) {
+    fill(items_.get(), buckets_.get(), keys, spare);
+    first_free_ = keys;
+    newest_ = keys - 1;
+  }
+
+  [[nodiscard]] std::uint32_t find(std::uint64_t key) const {
+    std::uint32_t at = buckets_[bucket(key, keys_)];
+    while (at != none && items_[at].key != key) at = items_[at].next;
+    return at;
+  }
+  // Returns an item of nobody's; none where there is none.
+  std::uint32_t take() {
+    const std::uint32_t taken = first_free_;
+    if (taken != none) first_free_ = items_[taken].next;
+    return taken;
+  }
+  void give(std::uint32_t at) {
+    items_[at].next = first_free_;
+    first_free_ = at;
+  }
+  void hold(std::uint32_t at) { ++items_[at].holders; }
+  // The last one to let go of an item that was replaced frees it.
+  void let_go(std::uint32_t at) {
+    if (--items_[at].holders == 0 && items_[at].newer == replaced) give(at);
+  }
+  // Requires: an item with its key is in the table.
+  void replace_by(std::uint32_t fresh) {
+    std::uint32_t* link = &buckets_[bucket(items_[fresh].key, keys_)];
+    while (items_[*link].key != items_[fresh].key) link = &items_[*link].next;
+    const std::uint32_t old = *link;
+    items_[fresh].next = items_[old].next;
+    *link = fresh;
+    unlink(old);
+    items_[old].newer = replaced;
+    if (items_[old].holders == 0) give(old);
+    items_[fresh].older = newest_;
+    items_[fresh].newer = none;
+    if (newest_ != none) items_[newest_].newer = fresh;
+    newest_ = fresh;
+  }
+  item& at(std::uint32_t i) { return items_[i]; }
+
+  [[nodiscard]] bool is_whole() const {
+    std::vector<bool> seen(keys_);
+    std::uint32_t listed = 0;
+    for (std::uint32_t i = newest_; i != none && listed <= keys_; i = items_[i].older, ++listed) {
+      const item& each = items_[i];
+      if (each.key >= keys_ || seen[each.key] || find(each.key) != i || each.holders != 0)
+        return false;
+      seen[each.key] = true;
+      for (const std::uint64_t part : each.value)
+        if (part != each.value[0] || part % keys_ != each.key) return false;
+    }
+    return listed == keys_;
+  }
+
+ private:
+  static constexpr std::uint32_t replaced = none - 1;
+
+  static std::uint32_t bucket(std::uint64_t key, std::uint32_t buckets) {
+    return static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15u >> 32) * buckets >> 32);
+  }
+
+  WORKLOADS_UNTRACKED static void fill(item* items, std::uint32_t* buckets, std::uint32_t keys,
+                                       std::uint32_t spare) {
+    for (std::uint32_t b = 0; b < keys; ++b) buckets[b] = none;
+    for (std::uint32_t i = 0; i < keys + spare; ++i) {
+      items[i].key = i;
+      items[i].holders = 0;
+      items[i].older = i == 0 ? none : i - 1;
+      items[i].newer = i + 1 < keys ? i + 1 : none;
+      for (std::uint64_t& part : items[i].value) part = i;
+      if (i >= keys) {
+        items[i].next = i + 1 < keys + spare ? i + 1 : none;
+        continue;
+      }
+      const auto b = static_cast<std::uint32_t>((i * 0x9e3779b97f4a7c15u >> 32) * keys >> 32);
+      items[i].next = buckets[b];
+      buckets[b] = i;
+    }
+  }
+
+  void unlink(std::uint32_t old) {
+    const std::uint32_t newer = items_[old].newer, older = items_[old].older;
+    if (newer != none) items_[newer].older = older;
+    else newest_ = older;
+    if (older != none) items_[older].newer = newer;
+  }
+
+  const std::uint32_t keys_;
+  block<item> items_;
+  block<std::uint32_t> buckets_;
+  alignas(64) std::uint32_t newest_ = none;
+  alignas(64) std::uint32_t first_free_ = none;
+};
+
+class client {
+ public:
+  client(cache& all, named_lock& lock, std::uint32_t keys, std::uint32_t me)
+      : all_(all), lock_(lock), keys_(keys), me_(me) {}
+
+  // Returns whether the value belongs to the key.
+  bool get(std::uint64_t key) {
+    lock_.lock();
+    const std::uint32_t found = all_.find(key);
+    all_.hold(found);
+    lock_.unlock();
+    const item& it = all_.at(found);
+    bool right = it.key == key;
+    for (const std::uint64_t part : it.value) right = right && part % keys_ == key;
+    lock_.lock();
+    all_.let_go(found);
+    lock_.unlock();
+    return right;
+  }
+
+  void set(std::uint64_t key) {
+    lock_.lock();
+    const std::uint32_t fresh = all_.take();
+    lock_.unlock();
+    if (fresh == none) return;  // others hold all that are spare
+    item& it = all_.at(fresh);
+    it.key = key;
+    it.holders = 0;
+    const std::uint64_t value = (++sets_ * 4096 + me_) * keys_ + key;
+    for (std::uint64_t& part : it.value) part = value;
+    lock_.lock();
+    all_.replace_by(fresh);
+    lock_.unlock();
+  }
+
+ private:
+  cache& all_;
+  named_lock& lock_;
+  const std::uint32_t keys_, me_;
+  std::uint64_t sets_ = 0;
+};
+}  // namespace
+
+int main(int argc, char** argv) {
+  const options o(argc, argv,
+                  "Threads get and set values of a cache with one lock (memcached 1.4.5).",
+                  {{"lock", "auto", "a lock of `syncopate list`, or pthread"},
+                   threads_option,
+                   {"keys", "100000", "all present; 256 bytes each"},
+                   {"sets", "10", "percent of requests that write"},
+                   {"work", "2000", "nanoseconds of a request outside of the cache"},
+                   {"microseconds", "1000", "how long"},
+                   pin_option,
+                   seed_option});
+  const std::uint64_t keys = o.number("keys", 1), sets = o.number("sets");
+  const std::uint64_t microseconds = o.number("microseconds"), work = o.number("work");
+  const std::uint64_t seed = o.number("seed"), threads = o.number("threads", 1);
+  if (sets > 100) o.refuse("--sets is in percent");
+  if (keys > 1u << 28) o.refuse("--keys needs 1 to 268435456");
+  const auto lock = make_lock(o);
+  cache all(static_cast<std::uint32_t>(keys), static_cast<std::uint32_t>(4 * threads));
+  std::atomic<bool> all_right{true};
+  const outcome result = run_threads(o, [&](std::uint32_t me) {
+    random_numbers random(seed, me);
+    client mine(all, *lock, static_cast<std::uint32_t>(keys), me);
+    const std::uint64_t until = machine::now() + microseconds * 1000;
+    std::uint64_t requests = 0;
+    bool right = true;
+    do {
+      const std::uint64_t key = random.below(keys);
+      if (random.below(100) < sets) mine.set(key);
+      else right = mine.get(key) && right;
+      compute(work);
+      ++requests;
+    } while (machine::now() < until);
+    if (!right) all_right.store(false, std::memory_order_relaxed);
+    return requests;
+  });
+  return report("coarse_cache", o, result,
+                all_right.load(std::memory_order_relaxed) && all.is_whole(),
+                member("lock", o.text("lock")) + member("keys", keys) + member("sets", sets));
+}

@@ -13,7 +13,7 @@ CXX_FILES = $(shell git ls-files -co --exclude-standard '*.h' '*.cpp')
 TIDY_FILES = $(shell git ls-files -co --exclude-standard 'src/*.cpp' 'shims/*.cpp' 'bench/*.cpp')
 PYTHON_DIRS = syncopate scripts tests bench
 
-.PHONY: all help setup build lua check check-all demo bench figures format lint lint-scripts readme \
+.PHONY: all help setup build lua ruby check check-all demo bench figures format lint lint-scripts readme \
   install deb clean
 
 all: build
@@ -24,6 +24,7 @@ help:
 	@echo 'make demo       the main job on real programs'
 	@echo 'make check      the tests;  make check-all: the long ones too'
 	@echo 'make lua        Lua with an elided interpreter lock into build/lua (fetches its source)'
+	@echo 'make ruby       Ruby, its lock through the same component, into build/ruby (minutes)'
 	@echo 'make bench      the benchmarks'
 	@echo 'make figures    the papers'"'"' figures on simulated machines (QUICK=1: fewer points)'
 	@echo 'make format     format the sources;  make lint: check them'
@@ -57,6 +58,10 @@ check-all: build/.setup-test build
 # Lua with the elided lock; its source is fetched (docs/gil.md).
 lua: build
 	@sh integrations/lua/build.sh build/lua build plain native emulated simulated
+
+# Ruby with its lock through the same component; likewise (docs/ruby.md).
+ruby: build
+	@sh integrations/ruby/build.sh build/ruby build native emulated
 
 demo: build/.setup-test build
 	@$(PYTHON) scripts/demo.py

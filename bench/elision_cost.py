@@ -5,7 +5,7 @@ with SYNCOPATE_ELIDE=off, auto and always.
     bench/elision_cost.py [--lock auto] [--rounds 60] [--limit 2] [--only kcgrasstest] [--json FILE]
 
 Time: many short rounds. In each, every setting runs once, right after the others, in an order that
-rotates; so a pair meets the same neighbors. What is compared is processor time for one piece of
+changes; so a pair meets the same neighbors. What is compared is processor time for one piece of
 work, which other programs disturb least: the median over all rounds of setting / off, with a 95 %
 interval that draws whole rounds. A setting is `within` the limit when the whole interval is below
 it, `over` it when the whole interval is above, else `undecided`: give more --rounds.
@@ -16,6 +16,7 @@ difference between settings is exact: what is left is the settings' own text in 
 
 import argparse
 import contextlib
+import itertools
 import json
 import re
 import resource
@@ -33,6 +34,7 @@ from servers import ServerError, require
 from syncopate.bench.ratios import median_ratio_of_pairs
 
 SETTINGS = ("off", "auto", "always")
+ORDERS = list(itertools.permutations(SETTINGS))
 RECORDS = 100_000
 SLICE_SECONDS = 0.2
 SLICES_PER_SERVER = 10
@@ -126,8 +128,7 @@ def measure(workload, rounds):
     costs = {name: [] for name in SETTINGS}
     last_said = time.monotonic()
     for index in range(rounds):
-        shift = index % len(SETTINGS)
-        for name, cost in workload.round(SETTINGS[shift:] + SETTINGS[:shift]).items():
+        for name, cost in workload.round(ORDERS[index % len(ORDERS)]).items():
             costs[name].append(cost)
         if time.monotonic() - last_said > 2:
             print(f"{workload.name}: round {index + 1}/{rounds}", file=sys.stderr)

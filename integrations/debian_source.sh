@@ -1,8 +1,8 @@
 #!/bin/sh
-# debian_source.sh FOLDER PACKAGE[=VERSION]... -- unpacks the first of these source packages that can
-# be had into FOLDER/apt/PACKAGE-VERSION, with Debian's patches applied. Needs the package sources
-# of this system; their lists, and all else of the system, stay as they are. Nonzero status, and
-# what apt said, where that fails.
+# debian_source.sh FOLDER PACKAGE[=VERSION]... -- unpacks the first of these source packages that
+# can be had into FOLDER/apt/PACKAGE-VERSION, with Debian's patches applied. Needs the package
+# sources of this system; their lists, and all else of the system, stay as they are. Nonzero
+# status, and what apt said, where that fails.
 set -eu
 [ $# -ge 2 ] || { echo "usage: debian_source.sh FOLDER PACKAGE[=VERSION]..." >&2; exit 2; }
 command -v apt-get > /dev/null && command -v dpkg-source > /dev/null || {

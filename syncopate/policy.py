@@ -29,6 +29,10 @@ lock = "tatas"
 variable = "index_lock"       # a reader-writer lock
 prefer = "writers"            # or "readers", whatever its attributes say
 
+[[lock]]
+created = "start_team"        # a barrier of pthread
+barrier = "spin_then_park"    # how its threads wait
+
 Where a program has no symbols, module+0xoffset stands for a name; `build_id` says of which build.
 """
 
@@ -40,8 +44,9 @@ from syncopate.errors import BAD_USE, Failure, near
 SCHEMA, VERSION = "syncopate-policy", 1
 ELIDE = ("always", "off")
 SITES = {"variable": "v", "created": "c", "used": "u"}  # shims/pthread/policy.h
-SETTINGS = ("lock", "elide", "prefer")
+SETTINGS = ("lock", "elide", "prefer", "barrier")
 PREFER = ("readers", "writers")
+BARRIER_WAITS = ("park", "spin_then_park", "yield", "spin")  # shims/pthread/chosen_barrier.h
 FOR_READERS = ("reason", "gain")
 LOCK_KEYS = (*SITES, "module", "build_id", *SETTINGS, *FOR_READERS)
 OMP_OPTIONS = {"omp_barrier": "--omp-barrier", "omp_lock": "--omp-lock", "omp_wait": "--wait"}
@@ -99,8 +104,12 @@ def _check_texts(where: str, table: dict, keys: tuple[str, ...], modes: tuple[st
     if mode is not None and mode not in modes:
         hint = near(mode, list(modes))
         raise Failure(f'{where}: elide = "{mode}"{hint}; {", ".join(modes)} are', BAD_USE)
-    if "prefer" in table and table["prefer"] not in PREFER:
-        raise Failure(f'{where}: prefer = "{table["prefer"]}"; {" and ".join(PREFER)} are', BAD_USE)
+    for key, values in (("prefer", PREFER), ("barrier", BARRIER_WAITS)):
+        if key in table and table[key] not in values:
+            hint = near(table[key], list(values))
+            raise Failure(
+                f'{where}: {key} = "{table[key]}"{hint}; {", ".join(values)} are', BAD_USE
+            )
     if "lock" in table:
         try:
             locktable.check_choice(table["lock"])
@@ -114,8 +123,13 @@ def _check_entry(where: str, entry: dict) -> None:
         raise Failure(f"{where}: give either variable or created or used", BAD_USE)
     if not any(key in entry for key in SETTINGS):
         raise Failure(f"{where}: says nothing; give {' or '.join(SETTINGS)}", BAD_USE)
-    if "prefer" in entry and "lock" in entry:
-        raise Failure(f"{where}: lock is for mutexes, prefer for reader-writer locks", BAD_USE)
+    if sum(key in entry for key in ("lock", "prefer", "barrier")) > 1:
+        raise Failure(
+            f"{where}: lock is for mutexes, prefer for reader-writer locks, barrier for barriers",
+            BAD_USE,
+        )
+    if "barrier" in entry and "used" in entry:
+        raise Failure(f"{where}: barriers are always created; say where", BAD_USE)
     if entry.get("lock") == "glibc":
         raise Failure(f"{where}: glibc is for all locks or none; futex does the same", BAD_USE)
 

@@ -3,7 +3,9 @@
 // Source      Izraelevitz, Xiang & Scott, "Performance Improvement via Always-Abort HTM", section
 //             IV-A.3, figure 10: Kyoto Cabinet's GrassDB, a B+ tree under one readers-writer lock,
 //             and its own test with random operations, most of which write. Written anew from that
-//             description.
+//             description. As there, the database counts its records, and keeps its leaves in order
+//             of use, in 16 lists with a small lock each: every operation moves its leaf to the
+//             front of one.
 // An operation  sets (half), gets, or removes (a quarter each) a random key. --lock rwlock is what
 //             the library has: gets share it.
 // Deviations  Records are two numbers. Leaves that removals empty stay.
@@ -11,6 +13,9 @@
 #include "common.h"
 #include "untracked.h"
 
+#include <syncopate/locks/tatas_lock.h>
+
+#include <array>
 #include <shared_mutex>
 
 namespace {
@@ -21,6 +26,8 @@ constexpr std::uint32_t fanout = 32;
 struct alignas(64) node {
   std::uint32_t count = 0;
   bool is_leaf = true;
+  bool is_listed = false;  // among the leaves in order of use
+  node *newer = nullptr, *older = nullptr;
   std::uint64_t keys[fanout];  // of an inner node: keys[i] <= all below child[i + 1]
   union {
     std::uint64_t values[fanout];
@@ -36,9 +43,10 @@ class tree {
   tree(const tree&) = delete;
   tree& operator=(const tree&) = delete;
 
-  [[nodiscard]] const std::uint64_t* find(std::uint64_t key) const {
-    const node* at = root_;
+  [[nodiscard]] const std::uint64_t* find(std::uint64_t key) {
+    node* at = root_;
     while (!at->is_leaf) at = at->child[place(*at, key)];
+    use(*at);
     const std::uint32_t i = rank(*at, key);
     return i < at->count && at->keys[i] == key ? &at->values[i] : nullptr;
   }
@@ -61,12 +69,14 @@ class tree {
       }
       at = at->child[i];
     }
+    use(*at);
     const std::uint32_t i = rank(*at, key);
     const bool is_new = i == at->count || at->keys[i] != key;
     if (is_new) {
       std::copy_backward(at->keys + i, at->keys + at->count, at->keys + at->count + 1);
       std::copy_backward(at->values + i, at->values + at->count, at->values + at->count + 1);
       ++at->count;
+      ++count_;
     }
     at->keys[i] = key;
     at->values[i] = value;
@@ -77,22 +87,46 @@ class tree {
   bool remove(std::uint64_t key) {
     node* at = root_;
     while (!at->is_leaf) at = at->child[place(*at, key)];
+    use(*at);
     const std::uint32_t i = rank(*at, key);
     if (i == at->count || at->keys[i] != key) return false;
     std::copy(at->keys + i + 1, at->keys + at->count, at->keys + i);
     std::copy(at->values + i + 1, at->values + at->count, at->values + i);
     --at->count;
+    --count_;
     return true;
   }
 
-  // How many keys there are; -1 where they are not in order, or a value is not its key's.
+  // How many keys there are; -1 where they are not in order, or not as many as were counted, or a
+  // value is not its key's.
   [[nodiscard]] std::int64_t audit(std::uint64_t keys) const {
     std::int64_t sum = 0;
     std::uint64_t least = 0;
-    return audit(*root_, keys, least, sum) ? sum : -1;
+    return audit(*root_, keys, least, sum) && sum == count_ ? sum : -1;
   }
 
  private:
+  struct alignas(128) use_list {
+    syncopate::tatas_lock<> lock;
+    node* newest = nullptr;
+  };
+
+  // Moves the leaf to the front of its list.
+  void use(node& leaf) {
+    use_list& list = lists_[reinterpret_cast<std::uintptr_t>(&leaf) / sizeof leaf % lists_.size()];
+    const std::lock_guard hold(list.lock);
+    if (list.newest == &leaf) return;
+    if (leaf.is_listed) {  // not the newest, so there is a newer one
+      leaf.newer->older = leaf.older;
+      if (leaf.older != nullptr) leaf.older->newer = leaf.newer;
+    }
+    leaf.is_listed = true;
+    leaf.newer = nullptr;
+    leaf.older = list.newest;
+    if (list.newest != nullptr) list.newest->newer = &leaf;
+    list.newest = &leaf;
+  }
+
   static std::uint32_t rank(const node& in, std::uint64_t key) {
     return static_cast<std::uint32_t>(std::lower_bound(in.keys, in.keys + in.count, key) - in.keys);
   }
@@ -124,6 +158,7 @@ class tree {
   void fill(std::uint64_t keys) {
     constexpr std::uint64_t full = fanout * 2 / 3;
     const std::uint64_t records = (keys + 1) / 2;
+    count_ = static_cast<std::int64_t>(records);
     std::vector<node*> level((records + full - 1) / full);
     for (node*& each : level) each = ::new node;
     fill_leaves(level.data(), level.size(), records, full);
@@ -182,6 +217,8 @@ class tree {
   }
 
   node* root_ = nullptr;
+  alignas(64) std::int64_t count_ = 0;
+  std::array<use_list, 16> lists_;
 };
 
 // A lock by its name, or a readers-writer lock.

@@ -11,7 +11,7 @@ COLLAPSES = ("genome", "intruder", "vacation")
 PANELS = (*COLLAPSES, "ssca2")
 PLAIN, AHEAD = "htm-10", "htm-10-fb-aahtm"
 LINES = {"tatas": "tatas:spin", PLAIN: "htm_10", AHEAD: "htm_10_fb_aahtm"}
-THREADS = (1, 2, 4, 8, 16)
+THREADS = (1, 4, 8, 16)
 
 
 def points(quick: bool) -> list[Point]:

@@ -17,15 +17,15 @@ PROGRAMS = {
 }
 SMALL_INPUTS = (
     "The programs are those of `workloads/stamp/`, written from the published descriptions, with"
-    " preset `tiny` (docs/workloads.md): the paper's native inputs take hours on a modeled machine."
-    " With these, critical sections are as in the suite, but tables and meshes fit into caches that"
-    " the paper's do not, and transactions meet more often."
+    " the suite's sizes for simulators (preset `sim`, docs/workloads.md): its native ones, which"
+    " the paper uses, take hours on a modeled machine. Tables and meshes are smaller, fit into"
+    " caches that the paper's do not, and transactions meet more often in them."
 )
 
 
 def point(panel: str, series: str, threads: int, options: dict, build: str = "") -> Point:
     program, prefix = PROGRAMS[panel]
-    words = {"preset": f"{prefix}tiny", "format": "json", "threads": threads, "pin": "compact"}
+    words = {"preset": f"{prefix}sim", "format": "json", "threads": threads, "pin": "compact"}
     return Point(panel, series, threads, f"stamp/{program}{build}", words | options)
 
 

@@ -1,4 +1,4 @@
-/* gvl.h -- included by the patched files of Ruby: its global VM lock (GVL) through <syncopate/gil.h>.
+/* gvl.h -- for the patched files of Ruby: its global VM lock (GVL) through <syncopate/gil.h>.
  *
  * The main ractor's threads call the component wherever they took, gave back or passed on the GVL.
  * Below it lies Ruby's own GVL, with its queue, timer and signals (runtime.cpp): that is what the

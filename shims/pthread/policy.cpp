@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "pthread/algorithms.h"
+#include "pthread/chosen_barrier.h"
 #include "pthread/policy_sites.h"
 #include "pthread/say.h"
 #include "record/unwind.h"
@@ -74,7 +75,7 @@ bool is_policy_given(bool elides) noexcept {
   const char* const text = std::getenv("SYNCOPATE_SITES");
   return text != nullptr && *text != '\0' &&
          (elides || std::strstr(text, "lock=") != nullptr ||
-          std::strstr(text, "prefer=") != nullptr);
+          std::strstr(text, "prefer=") != nullptr || std::strstr(text, "barrier=") != nullptr);
 }
 
 void read_policy() noexcept {
@@ -123,7 +124,11 @@ void report_policy() noexcept {
     const char* const prefers = (s.setting & prefer_writers) != 0   ? "prefer writers"
                                 : (s.setting & prefer_readers) != 0 ? "prefer readers"
                                                                     : nullptr;
-    if (prefers != nullptr)
+    const unsigned barrier = s.setting >> barrier_wait_shift & barrier_wait_mask;
+    if (barrier != 0)
+      say({"syncopate: policy: ", s.label, ": barriers: ", number, ", each waits by ",
+           barrier_waits[barrier - 1]});
+    else if (prefers != nullptr)
       say({"syncopate: policy: ", s.label, ": locks: ", number, ", each ", prefers, elides});
     else
       say({"syncopate: policy: ", s.label, ": locks: ", number, ", each ", lock.name,

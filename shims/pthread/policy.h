@@ -9,7 +9,7 @@
 //     w,START,END                  a function that only leads to locks: its caller counts instead
 //   START, END: link-time addresses, hexadecimal. LABEL: what to call the site. SETTINGS: joined by
 //   '+', elide=always | elide=off | lock=NAME[:WAIT] (mutexes) | prefer=readers | prefer=writers
-//   (reader-writer locks)
+//   (reader-writer locks) | barrier=WAIT (chosen_barrier.h)
 //
 // A lock asks once: at its init call, or at its first use. The answer lies in the lock. All who
 // meet there at the same time take the answer of the first, so no lock has two algorithms.
@@ -27,6 +27,8 @@ enum choice : std::uint16_t { asked = 4, never_elide = 8, always_elide = 16 };
 inline constexpr unsigned chosen_lock_shift = 5;
 // Further bits, of reader-writer locks: a mutex has no room for them, and no use.
 inline constexpr std::uint16_t prefer_readers = 1u << 8, prefer_writers = 1u << 9;
+// And of barriers: how they wait (chosen_barrier.h).
+inline constexpr unsigned barrier_wait_shift = 10, barrier_wait_mask = 7;
 inline constexpr unsigned most_chosen_locks = 8;  // the default among them
 
 // Index 0 is what SYNCOPATE_LOCK says; set by ensure_configured().

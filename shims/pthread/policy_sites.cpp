@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "pthread/algorithms.h"
+#include "pthread/chosen_barrier.h"
 #include "pthread/policy.h"
 #include "pthread/say.h"
 
@@ -110,6 +111,8 @@ bool read_settings(part text, std::uint16_t& setting) noexcept {
     else if (std::strcmp(one, "elide=off") == 0) bits |= never_elide;
     else if (std::strcmp(one, "prefer=readers") == 0) bits |= prefer_readers;
     else if (std::strcmp(one, "prefer=writers") == 0) bits |= prefer_writers;
+    else if (std::strncmp(one, "barrier=", 8) == 0)
+      bits |= find_barrier_wait(one + 8) << barrier_wait_shift;
     else if (std::strncmp(one, "lock=", 5) == 0) bits |= index_of(one + 5) << chosen_lock_shift;
     else return false;
   }

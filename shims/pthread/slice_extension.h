@@ -43,15 +43,16 @@ class slice_extension {
     return state_;
   }
   void enter() noexcept {
-    if (enable() != slice_state::enabled) return;
-    Kernel::area()[slice_abi::request_at] = 1;
+    volatile unsigned char* const area = Kernel::area();
+    if (area == nullptr || enable() != slice_state::enabled) return;
+    area[slice_abi::request_at] = 1;
     asm volatile("" ::: "memory");
   }
   // Returns whether the section ran on granted time.
   bool leave() noexcept {
-    if (state_ != slice_state::enabled) return false;
-    asm volatile("" ::: "memory");
     volatile unsigned char* const area = Kernel::area();
+    if (area == nullptr || state_ != slice_state::enabled) return false;
+    asm volatile("" ::: "memory");
     area[slice_abi::request_at] = 0;
     if (area[slice_abi::granted_at] == 0) return false;
     if (Kernel::yield() == -ENOSYS) state_ = slice_state::refused;

@@ -56,10 +56,19 @@ enum class cause : unsigned char {
 };
 inline constexpr unsigned causes = 6;
 
-// Numbers that the owner alone writes; read by others as they are.
+// A number that its owner alone writes, and others read as it is: relaxed, for nothing depends on it.
+class counter {
+ public:
+  operator u64() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
+  void operator+=(u64 n) noexcept { __atomic_store_n(&value_, *this + n, __ATOMIC_RELAXED); }
+  void operator++() noexcept { *this += 1; }
+
+ private:
+  u64 value_ = 0;
+};
 struct statistics {
-  u64 commits = 0, alone = 0, hardware = 0;
-  u64 restarts[causes] = {};
+  counter commits, alone, hardware;
+  counter restarts[causes];
 };
 
 // A record that the transaction owns (orecs.h), and what was in it.

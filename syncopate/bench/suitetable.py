@@ -95,6 +95,16 @@ STAMP = {
     "vacation-low": ("vacation", "low-"),
     "yada": ("yada", ""),
 }
+RMSTM = {
+    "apriori": "apriori",
+    "scalparc": "scalparc",
+    "utilitymine": "utility_mine",
+    "fluidanimate": "fluidanimate",
+    "hmmcalibrate": "hmmcalibrate",
+    "hmmsearch": "hmmsearch",
+    "hmmpfam": "hmmpfam",
+}
+NAS = ("is", "cg", "ep", "ft", "mg", "bt", "lu", "sp")
 TM_SHAPES = (
     "empty",
     "write_1",
@@ -124,6 +134,22 @@ PRELOADED = {
 SUITES = {
     "array": under_locks("ArrayBench: random writes into one array", ARRAY, "always-abort"),
     "map": under_locks("MapBench: finds and changes in a std::map", MAP, "always-abort"),
+    "cache": under_locks(
+        "a cache of keys and values with one lock, as memcached 1.4.5",
+        {
+            f"sets-{sets}": Program("workloads/coarse_cache", ("--sets", sets))
+            for sets in ("10", "50")
+        },
+        "always-abort",
+    ),
+    "tree": under_locks(
+        "a B+ tree with one lock, as Kyoto Cabinet's",
+        {
+            name: Program("workloads/tree_database", ("--keys", keys))
+            for name, keys in (("200k", "200000"), ("1m", "1000000"))
+        },
+        "always-abort",
+    ),
     "adversarial": under_locks(
         "speculation against itself: a few lines written again and again",
         {"lines-10": Program("workloads/adversarial")},
@@ -292,6 +318,26 @@ SUITES = {
         words=(*THREADS, "--json"),
         seeded=True,
         papers=("tsx-hpc", "always-abort"),
+    ),
+    "rmstm": Suite(
+        "the RMS-TM-like programs",
+        {name: Program(f"workloads/rmstm/{program}") for name, program in RMSTM.items()},
+        chosen("--variant", "fgl", "sgl", "tsx")
+        | {"tsx-apart": Variant(("--variant", "tsx", "--memory", "0", "--files", "0"))},
+        (SECONDS, JOULES),
+        sizes={size: ("--preset", size) for size in ("small", "paper", "large")},
+        words=THREADS,
+        seeded=True,
+        papers=("tsx-hpc",),
+    ),
+    "nas": Suite(
+        "the NAS-like kernels in C, of which suite lua has some in Lua",
+        {name: Program(f"workloads/nas/{name}") for name in NAS},
+        {"libgomp": Variant(), "ours": Variant(variables=OPENMP)},
+        (SECONDS,),
+        sizes={size: ("--preset", size) for size in ("lua", "small", "paper", "large")},
+        words=THREADS,
+        papers=("ruby-gil",),
     ),
     "epcc": Suite(
         "overheads of OpenMP constructs",

@@ -74,6 +74,8 @@ def main(arguments: list[str]) -> int:
         before = program.read()
         summary = _rewrite(program, before, wanted, options)
     _print_summary(summary, options.json)
+    if options.words is None:
+        _offer_words(summary)
     return SOMETHING_NOT_DONE if summary["not_done"] else 0
 
 
@@ -181,6 +183,17 @@ def _summary(made, output, before: dict[str, str]) -> dict:
         "not_asked": sorted(made.not_asked),
         "not_done": sorted(unique.values(), key=lambda e: (e["file"], e["line"], e["why"])),
     }
+
+
+def _offer_words(summary: dict) -> None:
+    """Locks whose sections cannot all be blocks may still be words."""
+    stay = [
+        re.escape(name)
+        for name, lock in sorted(summary["locks"].items())
+        if not lock["rewritten"] and "?" not in name and name not in summary["not_asked"]
+    ]
+    if stay:
+        print(f"These may be words: --words '^({'|'.join(stay)})$'", file=sys.stderr)
 
 
 def _print_summary(summary: dict, json_file: str | None) -> None:

@@ -136,7 +136,8 @@ def test_every_figure_of_the_scripts_belongs_to_a_paper():
     for each in paper.read_papers().values():
         for key in each["figures"]:
             known.update(path.name for path in paper.scripts_of(each, key))
-    scripts = {path.name for path in (ROOT / "bench" / "figures").glob("*_fig[0-9]*.py")}
+    folder = ROOT / "bench" / "figures"
+    scripts = {path.name for kind in ("fig", "table") for path in folder.glob(f"*_{kind}[0-9]*.py")}
     assert scripts == known
 
 

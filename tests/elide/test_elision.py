@@ -67,6 +67,7 @@ class Run:
 EXACT = {
     "commits": (SECTIONS, {}),
     "unfriendly": (0, {"unfriendly": SECTIONS}),
+    "unfriendly_htm_10": (0, {"unfriendly": 10 * SECTIONS}),
     "user_abort": (0, {7: SECTIONS}),
     "needs_lock": (0, {NEEDS_LOCK: SECTIONS}),
     "held_wait_outside": (2, {LOCK_HELD: 2}),

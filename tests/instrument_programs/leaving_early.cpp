@@ -117,19 +117,24 @@ void* write_for_ever(void*) {
   CHECK(nowhere >= 0);
   for (;;) {
     CHECK(write(nowhere, "x", 1) == 1);
+    progress.fetch_add(1);
     std::this_thread::yield();  // a call takes no time of the machine's
   }
 }
 
 void* sleep_for_ever(void*) {
-  for (;;) usleep(1);
+  for (;;) {
+    progress.fetch_add(1);
+    usleep(1);
+  }
 }
 
 // In a system call that does not block, or in a short sleep; deferred or at once.
 void cancel_in_calls(void* (*routine)(void*)) {
+  const int before = progress.load();
   pthread_t thread;
   CHECK(pthread_create(&thread, nullptr, routine, nullptr) == 0);
-  usleep(100);
+  while (progress.load() == before) std::this_thread::yield();
   CHECK(pthread_cancel(thread) == 0);
   void* result = nullptr;
   CHECK(pthread_join(thread, &result) == 0);

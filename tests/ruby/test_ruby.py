@@ -69,8 +69,9 @@ def passed_basic_tests(folder: Path, machine: str, *options: str, **more: str) -
         check=False,
         timeout=1800,
     )
-    passed = re.search(r"PASS all (\d+) tests", done.stdout)
-    assert passed, done.stdout[-3000:] + done.stderr[-1000:]
+    told = done.stdout + done.stderr
+    passed = re.search(r"^PASS all (\d+) tests$", told, re.MULTILINE)
+    assert passed, told[-4000:]
     return int(passed[1])
 
 

@@ -104,6 +104,15 @@ def test_locks_as_words(tmp_path):
     assert run_rewritten(tmp_path / "out", [name], tmp_path / "rewritten") == expected
 
 
+def test_words_are_offered():
+    """What is offered is what makes all three locks of the program no mutexes."""
+    program = [PROGRAMS / "word_locks.c", "--", "-I", PROGRAMS]
+    said = transactionalize(*program).stderr.splitlines()[-1]
+    offered = re.fullmatch(r"These may be words: --words '(.*)'", said)[1]
+    assert offered == "^(item_locks|list_lock|maintenance_lock)$"
+    assert transactionalize("--words", offered, *program).returncode == 0
+
+
 def test_without_words_these_locks_stay(tmp_path):
     done = rewrite(tmp_path, ["word_locks.c"], "--atomic", status=3)
     assert not any(lock["rewritten"] for lock in done["locks"].values())

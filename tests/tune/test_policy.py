@@ -170,6 +170,42 @@ def test_reader_writer_locks_prefer_whom_the_policy_says(tmp_path, side):
     assert found(done.stderr) == {"variable named": ("1", f"prefer {side}")}
 
 
+BARRIERS = r"""
+#include <pthread.h>
+#include <cstdio>
+#include <thread>
+#include <vector>
+static pthread_barrier_t made, other;
+static int serials[2], arrivals[2];
+__attribute__((noinline)) void make(pthread_barrier_t* b) { pthread_barrier_init(b, nullptr, 3); }
+int main() {
+  make(&made);
+  pthread_barrier_init(&other, nullptr, 3);
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 6; k++)  // more threads than it counts: any three go on
+    threads.emplace_back([] {
+      pthread_barrier_t* both[2] = {&made, &other};
+      for (int b = 0; b < 2; b++)
+        while (__atomic_fetch_add(&arrivals[b], 1, __ATOMIC_RELAXED) < 1200)
+          if (pthread_barrier_wait(both[b]) == PTHREAD_BARRIER_SERIAL_THREAD)
+            __atomic_add_fetch(&serials[b], 1, __ATOMIC_RELAXED);
+    });
+  for (auto& thread : threads) thread.join();
+  pthread_barrier_destroy(&made);
+  pthread_barrier_destroy(&other);
+  std::printf("%d %d\n", serials[0], serials[1]);
+}
+"""
+
+
+@pytest.mark.parametrize("wait", ["park", "spin_then_park", "yield", "spin"])
+def test_barriers_wait_as_the_policy_says(tmp_path, wait):
+    program = compile_program(BARRIERS, tmp_path / "barriers", "g++", "-std=c++17", "-O2")
+    done = run(program, tmp_path, f'[[lock]]\ncreated = "make"\nbarrier = "{wait}"\n')
+    assert (done.returncode, done.stdout) == (0, "400 400\n"), done.stderr
+    assert f"policy: created make: barriers: 1, each waits by {wait}" in done.stderr
+
+
 def test_policies_and_recording_agree(subject, tmp_path):
     record = tmp_path / "with.rec"
     done = run(subject, tmp_path, POLICY, environ={"SYNCOPATE_RECORD": str(record)})
@@ -228,8 +264,10 @@ def test_a_policy_for_locks_that_the_program_never_uses(subject, tmp_path):
         ("[default]\nlok = 'mcs'\n", "default: unknown key lok"),
         ("lock = 3\n", "write [[lock]]"),
         ("[default]\nelide = 'never'\n", "default: elide"),
-        ("[[lock]]\nvariable = 'a'\nprefer = 'nobody'\n", "readers and writers are"),
+        ("[[lock]]\nvariable = 'a'\nprefer = 'nobody'\n", "readers, writers are"),
         ("[[lock]]\nvariable = 'a'\nprefer = 'readers'\nlock = 'mcs'\n", "is for mutexes"),
+        ("[[lock]]\nvariable = 'a'\nbarrier = 'sleep'\n", "spin_then_park, yield, spin are"),
+        ("[[lock]]\nused = 'a'\nbarrier = 'park'\n", "barriers are always created"),
         ("[default]\nprefer = 'readers'\n", "default: unknown key prefer"),
     ],
 )

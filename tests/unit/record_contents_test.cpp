@@ -307,6 +307,9 @@ TEST(Record, AReleaseHasARowAndIsNoPartOfTheHold) {
   const record::event& hold = c.events[0].item;
   EXPECT_EQ(hold.end - hold.start, c.locks.at(1).hold_sum);  // not its end plus 20 ms
   EXPECT_GT(row.wait_sum, 0u);
+  // Of the release's 20 ms the thread slept most.
+  EXPECT_GT(hold.on_processor, 0u);
+  EXPECT_LT(hold.on_processor, row.wait_sum / 2);
 }
 
 TEST(Record, ObjectsWhoseMemoryIsGoneDoNotHurtTheEnd) {

@@ -57,9 +57,10 @@ struct contents {
       if (r.item.lock == lock && is_wait(r.item)) sum += r.item.waits;
     return sum;
   }
-  // Not of a release, which has rows of its own.
+  // Not of a release, nor of a hold: they have rows of their own.
   static bool is_wait(const record::wait_row& row) {
-    return row.kind != static_cast<std::uint32_t>(record::wait_kind::release);
+    return row.kind != static_cast<std::uint32_t>(record::wait_kind::release) &&
+           row.kind != static_cast<std::uint32_t>(record::wait_kind::holder);
   }
 };
 

@@ -164,6 +164,21 @@ def test_the_build_with_transactions_has_that_variant_alone():
         assert run("ssca2.tm", *words).returncode == 2
 
 
+@pytest.mark.skipif(not HAS_TM, reason="the compiler has no -fgnu-tm")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_transaction_lies_in_another_of_its_function(name, monkeypatch):
+    """GCC 12 compiles such a pair wrongly; libitm sees it (docs/tm.md)."""
+    preset = "high-tiny" if name in ("kmeans", "vacation") else "tiny"
+    libitm = Path(os.environ["SYNCOPATE_NATIVE"]) / "lib" / "tm"
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(libitm))
+    monkeypatch.setenv("SYNCOPATE_TM", "norec")
+    monkeypatch.setenv("SYNCOPATE_TM_STATISTICS", "1")
+    done = run(f"{name}.tm", "--preset", preset, "--threads", 2)
+    assert done.returncode == 0, done.stderr
+    assert "algorithm=norec" in done.stderr
+    assert "one function" not in done.stderr
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_help_names_presets_and_options(name):
     done = run(name, "--help")

@@ -1,6 +1,6 @@
 // gil_c_interface.h -- L3: defines the functions of <syncopate/gil.h>. For one file of a runtime.
-// A runtime with a lock of its own names the whole gil<...> as SYNCOPATE_GIL_TYPE, and how that works
-// unless told otherwise as SYNCOPATE_GIL_UNLESS_SET, before it includes this.
+// A runtime with a lock of its own names the whole gil<...> as SYNCOPATE_GIL_TYPE, and how that
+// works unless told otherwise as SYNCOPATE_GIL_UNLESS_SET, before it includes this.
 //
 // SYNCOPATE_GIL        how the lock works: gil_options.h; balance unless set
 // SYNCOPATE_GIL_STATS  text, json, or the name of a file for JSON; nothing unless set

@@ -56,7 +56,13 @@ void unfriendly() {
   REQUIRE(run_sections(lock, sections, [] { machine::yield(); }) == sections);
 }
 
-// The program's own abort: likewise.
+// The paper's policy tries that ten times all the same.
+void unfriendly_htm_10() {
+  static elide::elided_lock<fall_back, elide::policies::htm_10> lock;
+  REQUIRE(run_sections(lock, sections, [] { machine::yield(); }) == sections);
+}
+
+// The program's own abort: one attempt.
 void user_abort() {
   static plain_elided lock;
   REQUIRE(run_sections(lock, sections, [] { machine::htm::abort<7>(); }) == sections);
@@ -385,6 +391,7 @@ void learning() {
 constexpr scenario all[] = {
     {"commits", commits},
     {"capacity", capacity},
+    {"unfriendly_htm_10", unfriendly_htm_10},
     {"unfriendly", unfriendly},
     {"user_abort", user_abort},
     {"needs_lock", needs_lock},

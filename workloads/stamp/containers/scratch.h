@@ -38,6 +38,7 @@ class scratch {
 
  private:
   void grow(std::size_t capacity) {
+    const untracked here;  // a transaction that begins again keeps the memory
     T* const larger = new_array<T>(capacity);
     for (std::size_t i = 0; i < size_; ++i) larger[i] = items_[i];
     delete_array(items_);

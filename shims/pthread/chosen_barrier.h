@@ -1,0 +1,30 @@
+// chosen_barrier.h -- L4: barriers whose waiting a policy has chosen, beside glibc's.
+//
+// glibc's init call is made in any case: its 20 bytes say how many threads, and whether processes
+// share the barrier (then it stays glibc's). Ours is a page of its own, to which the last 8 of
+// pthread_barrier_t's 32 bytes point; zero: none.
+#pragma once
+
+#include <cstdint>
+
+#include <pthread.h>
+
+namespace syncopate::shim {
+
+inline constexpr const char* barrier_waits[] = {"park", "spin_then_park", "yield", "spin"};
+
+struct chosen_barrier;
+
+// Which of barrier_waits this is, counted from 1; 0: none.
+unsigned find_barrier_wait(const char* name) noexcept;
+
+// After glibc's init call, of a barrier of `count` threads. `wait`: as find_barrier_wait() says.
+void choose_barrier(pthread_barrier_t* b, unsigned count, unsigned wait) noexcept;
+// The barrier's own, or null. Requires: it was initialized after the policy was known to exist.
+chosen_barrier* chosen_barrier_of(pthread_barrier_t* b) noexcept;
+// As pthread_barrier_wait.
+int wait_at(chosen_barrier& barrier) noexcept;
+// Waits until nobody is in it any more, as POSIX asks of destroy.
+void destroy_chosen(pthread_barrier_t* b) noexcept;
+
+}  // namespace syncopate::shim

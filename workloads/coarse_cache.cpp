@@ -7,9 +7,10 @@
 //             from that description.
 // A get       finds the item and holds on to it (a section); copies its value; lets go (a section).
 // A set       takes a free item (a section); fills it; puts it in the place of the old one, at the
-//             front of the list of recent use, and frees the old one (a section).
+//             front of the list of recent use, and frees the old one (a section). Within that, a
+//             second lock protects the statistics: items and bytes now, and items ever.
 // Deviations  All keys are there from the start. --work stands for the network and the parsing of a
-//             request. stats_lock is left out: each thread counts for itself.
+//             request.
 // Check       Every key is found once, with the value that its last set wrote; the list holds all
 //             items, none of which anybody holds on to.
 #include "common.h"
@@ -145,10 +146,23 @@ class cache {
   alignas(64) std::uint32_t first_free_ = none;
 };
 
+struct alignas(128) statistics {
+  explicit statistics(const options& o) : lock(make_lock(o)) {}
+  std::unique_ptr<named_lock> lock;
+  std::uint64_t items = 0, bytes = 0, items_ever = 0;
+
+  void count(std::int64_t change) {
+    const std::lock_guard hold(*lock);
+    items += static_cast<std::uint64_t>(change);
+    bytes += static_cast<std::uint64_t>(change) * sizeof(item);
+    if (change > 0) ++items_ever;
+  }
+};
+
 class client {
  public:
-  client(cache& all, named_lock& lock, std::uint32_t keys, std::uint32_t me)
-      : all_(all), lock_(lock), keys_(keys), me_(me) {}
+  client(cache& all, statistics& counts, named_lock& lock, std::uint32_t keys, std::uint32_t me)
+      : all_(all), counts_(counts), lock_(lock), keys_(keys), me_(me) {}
 
   // Returns whether the value belongs to the key.
   bool get(std::uint64_t key) {
@@ -177,11 +191,14 @@ class client {
     for (std::uint64_t& part : it.value) part = value;
     lock_.lock();
     all_.replace_by(fresh);
+    counts_.count(-1);
+    counts_.count(1);
     lock_.unlock();
   }
 
  private:
   cache& all_;
+  statistics& counts_;
   named_lock& lock_;
   const std::uint32_t keys_, me_;
   std::uint64_t sets_ = 0;
@@ -206,10 +223,11 @@ int main(int argc, char** argv) {
   if (keys > 1u << 28) o.refuse("--keys needs 1 to 268435456");
   const auto lock = make_lock(o);
   cache all(static_cast<std::uint32_t>(keys), static_cast<std::uint32_t>(4 * threads));
+  statistics counts(o);
   std::atomic<bool> all_right{true};
   const outcome result = run_threads(o, [&](std::uint32_t me) {
     random_numbers random(seed, me);
-    client mine(all, *lock, static_cast<std::uint32_t>(keys), me);
+    client mine(all, counts, *lock, static_cast<std::uint32_t>(keys), me);
     const std::uint64_t until = machine::now() + microseconds * 1000;
     std::uint64_t requests = 0;
     bool right = true;
@@ -224,6 +242,7 @@ int main(int argc, char** argv) {
     return requests;
   });
   return report("coarse_cache", o, result,
-                all_right.load(std::memory_order_relaxed) && all.is_whole(),
+                all_right.load(std::memory_order_relaxed) && all.is_whole() && counts.items == 0 &&
+                    counts.bytes == 0,
                 member("lock", o.text("lock")) + member("keys", keys) + member("sets", sets));
 }

@@ -95,6 +95,16 @@ def test_map_bench(lock):
     measure("map_bench", lock=lock, keys=200, changes=100, microseconds=300)
 
 
+@pytest.mark.parametrize("lock", LOCKS)
+def test_coarse_cache(lock):
+    measure("coarse_cache", lock=lock, keys=20, sets=50, work=0, threads=3, microseconds=300)
+
+
+@pytest.mark.parametrize("lock", [*LOCKS, "rwlock"])
+def test_tree_database(lock):
+    measure("tree_database", lock=lock, keys=2000, threads=3, microseconds=300)
+
+
 def test_map_bench_only_finds():
     result = measure("map_bench", keys=200, changes=0, microseconds=300)
     assert 0 < result["found"] < result["operations"]

@@ -101,7 +101,10 @@ def mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-WHY = "not known"
+WHY = (
+    "on the model, the thread that has released tatas mostly takes it again: of a run with 18"
+    " threads, one had 958 of 975 operations. What waiters have fetched ahead is then not used"
+)
 
 FIGURE = Figure(
     name="always_abort_fig10",
@@ -114,10 +117,10 @@ FIGURE = Figure(
     prepare=prepare,
     value=lambda run: run["speedup"],
     claims=claims,
-    notes="`workloads/tree_database.cpp` in the place of Kyoto Cabinet's GrassDB and its test. The"
-    " paper's databases come from 1M and 5M random operations; here half of 200,000 and of 1M keys"
-    " are there at first, outside of the caches, and a run has few operations. htm-10's attempts"
-    " and other locks' readers are exclusive.",
+    notes="`workloads/tree_database.cpp` stands in the place of Kyoto Cabinet's GrassDB and its"
+    " test. The paper's databases come from 1M and 5M random operations; here half of 200,000 and of"
+    " 1M keys are there at first, outside of the caches, and a run has few operations. Under all"
+    " locks but the default one, gets are exclusive, too.",
 )
 
 if __name__ == "__main__":

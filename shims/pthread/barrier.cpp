@@ -1,5 +1,5 @@
-// barrier.cpp -- L4: pthread_barrier_*: glibc's barriers, with their waits recorded, unless a policy
-// wants another one (chosen_barrier.h).
+// barrier.cpp -- L4: pthread_barrier_*: glibc's barriers, unless a policy wants another waiting
+// (chosen_barrier.h); waits are recorded.
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 // chosen_barrier.cpp -- L4: what chosen_barrier.h promises.
 //
 // Memory order
-//   [D]  release decrement of `inside`, acquire load by destroy: whoever has left touches it no more.
+//   [D]  release decrement of `inside`, acquire load by destroy: who has left touches it no more.
 //   [X]  relaxed: the arrival itself orders the threads.
 
 #include "pthread/chosen_barrier.h"

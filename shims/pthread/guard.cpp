@@ -89,7 +89,7 @@ guarded* begin_guarding(mutex_object& o, const void* caller) noexcept {
     guarded& g = *new (table.entries + index) guarded{};
     g.object = &o;
     g.site = reinterpret_cast<std::uintptr_t>(caller);
-    g.epoch_end = machine::ticks() + table.epoch_ticks;
+    g.epoch_begin = machine::ticks();
   }
   __atomic_store_n(&o.slot_a, index, __ATOMIC_RELEASE);  // [I]
   return index == no_room ? nullptr : table.entries + index;
@@ -101,8 +101,10 @@ bool is_hard() noexcept { return guards.distrust || guards.restless; }
 
 bool epoch_is_over(const guarded& g, bool waited) noexcept {
   if (is_hard()) return g.tally.acquisitions >= hard_epoch;
+  // Of a lock that hardly moves an epoch takes as long as it needs.
+  if (g.tally.acquisitions < guard_history::least_acquisitions) return false;
   if (!waited && g.tally.acquisitions % looks_at_clock != 0) return false;
-  return static_cast<std::int64_t>(machine::ticks() - g.epoch_end) >= 0;
+  return machine::ticks() - g.epoch_begin >= table.epoch_ticks;
 }
 
 guard_step next_step(guarded& g) noexcept {
@@ -111,6 +113,7 @@ guard_step next_step(guarded& g) noexcept {
   if (!guards.distrust) return g.history.after(g.tally);
   epoch_tally made{guard_history::least_acquisitions, guard_history::least_waits, 0};
   made.wait_ticks = on_fallback ? made.acquisitions : 1000 * made.acquisitions;
+  made.ticks = made.wait_ticks;
   return g.history.after(made);
 }
 
@@ -120,6 +123,7 @@ std::uint64_t to_ns(double ticks) noexcept {
 
 void say_given_up(const guarded& g, const algorithm& choice) noexcept {
   const char* const label = label_at(g.object);
+  const guard_history& h = g.history;
   guard_line({"mutex ",
               address(g.object),
               label != nullptr ? " (" : "",
@@ -131,15 +135,19 @@ void say_given_up(const guarded& g, const algorithm& choice) noexcept {
               choice.name,
               *choice.wait != '\0' ? ":" : "",
               choice.wait,
-              " waits ",
-              number(to_ns(g.history.choice_wait)),
-              " ns by acquisition, ",
+              " is acquired every ",
+              number(to_ns(h.choice_time)),
+              " ns and waited for ",
+              number(to_ns(h.choice_wait)),
+              " ns, ",
               table.fallback->name,
-              " ",
-              number(to_ns(g.history.fallback_wait)),
-              " ns, and so in ",
-              number(g.history.losses),
-              " comparisons in a row: the choice does not pay, back to ",
+              " every ",
+              number(to_ns(h.fallback_time)),
+              " ns and ",
+              number(to_ns(h.fallback_wait)),
+              " ns, and it was so in ",
+              number(h.losses),
+              " comparisons: the choice does not pay, back to ",
               table.fallback->name});
 }
 
@@ -179,13 +187,18 @@ lock_in_use note_acquisition(mutex_object& o, const lock_in_use& held, std::uint
   guarded* g = entry_of(o);
   if (g == nullptr && (waited != 0 || is_hard())) g = begin_guarding(o, caller);
   if (g == nullptr || g->history.given_up) return held;
+  const bool had_to_wait = waited != 0;
   ++g->tally.acquisitions;
-  g->tally.waits += waited != 0 ? 1 : 0;
+  g->tally.waits += had_to_wait ? 1 : 0;
+  // What was waited before the epoch is not its algorithm's doing.
+  if (const std::uint64_t age = waited != 0 ? machine::ticks() - g->epoch_begin : 0; waited > age)
+    waited = age;
   g->tally.wait_ticks += waited;
-  if (!epoch_is_over(*g, waited != 0)) return held;
+  if (!epoch_is_over(*g, had_to_wait)) return held;
+  g->tally.ticks = machine::ticks() - g->epoch_begin;
   const guard_step step = next_step(*g);
   g->tally = {};
-  g->epoch_end = machine::ticks() + table.epoch_ticks;
+  g->epoch_begin = machine::ticks();
   if (step == guard_step::give_up) {
     __atomic_fetch_add(&table.given_up, 1, __ATOMIC_RELAXED);
     say_given_up(*g, choice_of(o));

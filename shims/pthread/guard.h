@@ -19,7 +19,7 @@
 //       a thread, which then holds both. So whoever takes a lock and finds in_use naming the other
 //       one gives it back and tries again.
 //   I2  An object's index is set once, from 0, and stays until its destroy or init call.
-//   I3  history, tally and epoch_end belong to the thread that is inside.
+//   I3  history, tally and epoch_begin belong to the thread that is inside.
 // Memory order (each tag stands at its site)
 //   [U]  relaxed: in_use is read with one of the two locks held, and the lock orders it (I1).
 //   [I]  acq_rel exchange of an object's index, acquire where it is read: the table's entry is
@@ -56,9 +56,9 @@ struct guarded {
   std::uint32_t next_free;
   guard_history history;
   epoch_tally tally;
-  std::uint64_t epoch_end;  // ticks
-  const void* object;       // the mutex
-  std::uint64_t site;       // where it was first waited for
+  std::uint64_t epoch_begin;  // ticks
+  const void* object;         // the mutex
+  std::uint64_t site;         // where it was first waited for
 };
 
 // One of the locks behind a mutex: its algorithm, and where its state is.

@@ -33,8 +33,8 @@ void commit() noexcept;
 // program, at the return address `from`, wants to call `called` (null: it does not say what).
 void become_irrevocable(transaction* tx, const void* called, const void* from) noexcept;
 
-// Where the program began an inner transaction in the function that also began the outermost one: the
-// last such place, or null. GCC 12 compiles that wrongly (docs/tm.md).
+// Where the program began an inner transaction in the function that also began the outermost one:
+// the last such place, or null. GCC 12 compiles that wrongly (docs/tm.md).
 const void* begun_in_same_function() noexcept;
 
 // A number that no other transaction has. Requires: one runs.

@@ -56,7 +56,7 @@ enum class cause : unsigned char {
 };
 inline constexpr unsigned causes = 6;
 
-// A number that its owner alone writes, and others read as it is: relaxed, for nothing depends on it.
+// A number that its owner alone writes, and others read as it is. Relaxed: nothing depends on it.
 class counter {
  public:
   operator u64() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }

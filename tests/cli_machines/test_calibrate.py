@@ -40,6 +40,7 @@ def test_every_number_says_where_it_comes_from(home: Path) -> None:
     assert found["topology"]["cores"] >= 1
     assert found["topology"]["frequency_hz"] > 10**8
     assert 0 < found["cache"]["l1"]["latency"] <= found["cache"]["llc"]["latency"]
+    assert found["coherence"]["migratory"] in (False, True)
     for line in text.split("[topology]")[1].splitlines():
         assert "=" not in line or "  # " in line, line
 

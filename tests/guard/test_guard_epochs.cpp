@@ -9,8 +9,11 @@
 namespace syncopate::shim {
 namespace {
 
-epoch_tally busy(std::uint64_t wait_by_acquisition) {
-  return {.acquisitions = 1000, .waits = 500, .wait_ticks = 1000 * wait_by_acquisition};
+epoch_tally busy(std::uint64_t wait_by_acquisition, std::uint64_t time_by_acquisition = 3000) {
+  return {.acquisitions = 1000,
+          .waits = 500,
+          .wait_ticks = 1000 * wait_by_acquisition,
+          .ticks = 1000 * time_by_acquisition};
 }
 
 // The steps of a lock whose choice and fallback wait as given: s, t(ry), b(ack), g(ive up).
@@ -34,6 +37,22 @@ TEST(GuardEpochs, AChoiceThatPaysIsComparedEverMoreRarely) {
   EXPECT_EQ(steps(history, 16, 1000, 2000), "tbtbstbssstbssss");
   EXPECT_EQ(steps(history, 1000, 1000, 2000).find('g'), std::string::npos);
   EXPECT_EQ(history.gap, guard_history::longest_gap);
+}
+
+TEST(GuardEpochs, ThroughputGoesBeforeWaits) {
+  guard_history slow, fast;
+  for (int i = 0; i < 6; ++i) {
+    (void)slow.after(slow.on_fallback ? busy(2000, 500) : busy(1000, 600));
+    (void)fast.after(fast.on_fallback ? busy(1000, 600) : busy(2000, 500));
+  }
+  EXPECT_TRUE(slow.given_up) << "it waits less only because it does less";
+  EXPECT_FALSE(fast.given_up);
+}
+
+TEST(GuardEpochs, AFewEndlessWaitsAreWorthAComparison) {
+  guard_history history;
+  EXPECT_EQ(history.after({.acquisitions = 64, .waits = 2, .wait_ticks = 64 * 50'000}),
+            guard_step::try_fallback);
 }
 
 TEST(GuardEpochs, ATieKeepsTheChoice) {

@@ -200,7 +200,7 @@ int main() {
 
 @pytest.mark.parametrize("wait", ["park", "spin_then_park", "yield", "spin"])
 def test_barriers_wait_as_the_policy_says(tmp_path, wait):
-    program = compile_program(BARRIERS, tmp_path / "barriers", "g++", "-std=c++17", "-O2")
+    program = compile_program(BARRIERS, tmp_path / "barriers", "g++", "-std=c++17", "-O1")
     done = run(program, tmp_path, f'[[lock]]\ncreated = "make"\nbarrier = "{wait}"\n')
     assert (done.returncode, done.stdout) == (0, "400 400\n"), done.stderr
     assert f"policy: created make: barriers: 1, each waits by {wait}" in done.stderr

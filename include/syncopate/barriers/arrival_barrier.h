@@ -3,7 +3,9 @@
 //
 // Source        ticket counter; our own. What POSIX asks of pthread_barrier_t: any thread may come
 //               at any time, also more of them than the barrier counts.
+// Fairness      FIFO: by arrival.
 // Space         128 B.
+// Uncontended   a barrier of one: 2 RMW.
 // Contended     each arrival one RMW on one line; all watch another.
 //
 // Invariants
@@ -14,7 +16,8 @@
 // Memory order (each tag stands at its site below)
 //   [N]  acq_rel RMW of the arrivals: what each did before happens-before the last of its episode,
 //        and of all later ones.
-//   [R]  release RMW of passed_ -- synchronizes with the acquire load of the strategy [A].
+//   [R]  release RMW of passed_ -- synchronizes with [A].
+//   [A]  acquire load of passed_ by the strategy: what all did before happens-before what we do.
 //   [X]  relaxed: what the RMW [R] begins with.
 //
 // Checked by    tests/posix (test_barrier.cpp, under a policy). Not in barriers/all.h, whose

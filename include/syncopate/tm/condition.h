@@ -53,10 +53,10 @@ typedef struct tm_cond {
 SYNCOPATE_TM_SAFE void tm_cond_wait(tm_cond* cond);
 /* The same; then calls second_half(argument), outside of transactions. */
 SYNCOPATE_TM_SAFE void tm_cond_wait_then(tm_cond* cond, void (*second_half)(void*), void* argument);
-/* As tm_cond_wait(), but no longer than until `until`, on CLOCK_REALTIME, which is copied. Behind the
-   transaction, *timed_out is 1 if that time came first, else 0; it must be alive then, and nobody
-   else may use it meanwhile. In a transaction, it takes our libitm.so.1: GCC's cannot begin a
-   transaction, which the thread needs to leave the queue, in a commit action. */
+/* As tm_cond_wait(), but no longer than until `until`, on CLOCK_REALTIME, which is copied. Behind
+   the transaction, *timed_out is 1 if that time came first, else 0; it must be alive then, and
+   nobody else may use it meanwhile. It takes our libitm.so.1: GCC's cannot begin a transaction,
+   which the thread needs to leave the queue, in a commit action. */
 SYNCOPATE_TM_SAFE void tm_cond_wait_until(tm_cond* cond, const struct timespec* until,
                                           int* timed_out);
 /* Wake the one that has waited longest, or all, once the outermost transaction has committed. */
@@ -81,8 +81,8 @@ SYNCOPATE_TM_SAFE int tm_semaphore_try_wait(tm_semaphore* semaphore);
 SYNCOPATE_TM_SAFE void tm_semaphore_wait(tm_semaphore* semaphore);
 /* The same, but no longer than until `until`, as tm_cond_wait_until() and with its requirements.
    *taken is 1 if it has taken one, else 0. */
-SYNCOPATE_TM_SAFE void tm_semaphore_wait_until(tm_semaphore* semaphore, const struct timespec* until,
-                                               int* taken);
+SYNCOPATE_TM_SAFE void tm_semaphore_wait_until(tm_semaphore* semaphore,
+                                               const struct timespec* until, int* taken);
 
 #ifdef __cplusplus
 }

@@ -60,6 +60,13 @@ class event_queue {
     return result;
   }
 
+  // Takes the first and puts `e` in, as push() after pop() does, in one way through the heap.
+  event exchange_first(const event& e) {
+    const event result = heap_.front();
+    sink(e);
+    return result;
+  }
+
  private:
   // Puts `e` in place of the first.
   void sink(const event& e) {

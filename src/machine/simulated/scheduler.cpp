@@ -88,8 +88,7 @@ void scheduler::wait_for_turn() {
     if (me.clock >= runaway_) stop("over the limit of simulated seconds (SYNCOPATE_LIMIT)", 1);
     const processor& p = of(me);
     if (!events_.empty() && events_.first().before({me.clock, me.index, event::kind::go, 0})) {
-      push_go(me);
-      dispatch();
+      let_pass(me);
     } else if (!me.may_run_on(me.processor)) {
       leave_for_another(me);
     } else if (!p.queue.empty() && me.clock >= p.slice_end) {
@@ -116,10 +115,19 @@ void scheduler::leave_for_another(thread& me) {
 
 // Runs whoever is next, and returns when the calling fiber is.
 void scheduler::dispatch() {
+  if (running_ != nullptr)
+    running_->htm.suspended = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 16;
+  switch_to(next_to_run());
+}
+
+void scheduler::let_pass(thread& me) {
+  me.htm.suspended = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 16;
+  const event e = events_.exchange_first({me.clock, me.index, event::kind::go, ++me.turn});
+  switch_to(act_on(e) ? of(e.who) : next_to_run());
+}
+
+inline void scheduler::switch_to(thread& next) {
   thread* const me = running_;
-  if (me != nullptr)
-    me->htm.suspended = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 16;
-  thread& next = next_to_run();
   running_ = &next;
   refresh_limit();
   if (&next != me) instrument::switch_to(next.body);

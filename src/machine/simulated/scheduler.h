@@ -85,6 +85,9 @@ class scheduler {
  private:
   [[gnu::noinline]] void wait_for_turn();
   [[gnu::noinline]] void dispatch();
+  // Lets the thread of the first event run, which comes before `me` goes on.
+  [[gnu::noinline]] void let_pass(thread& me);
+  void switch_to(thread& next);
   thread& next_to_run();
   bool act_on(const event&);
   void on_look(thread&, cycles at);

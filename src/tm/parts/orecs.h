@@ -50,8 +50,8 @@ extern constinit commit_clock commits;
   return observer::reads(tx, a);
 }
 
-// The same. Requires: the log is not full. Calls nothing (where nobody watches), for loads without a
-// stack frame.
+// The same. Requires: the log is not full. Calls nothing (where nobody watches), for loads without
+// a stack frame.
 [[nodiscard, gnu::always_inline]] inline bool note_read_unchecked(transaction* tx, orec& record,
                                                                   address a) noexcept {
   auto& log = tx->read_orecs;

@@ -94,8 +94,8 @@ class write_set {
     rebuild();
   }
 
-  // Writes the bytes in [from, from + size) to memory now and forgets them. Entries stay, if empty, so
-  // that positions mean what they did.
+  // Writes the bytes in [from, from + size) to memory now and forgets them. Entries stay, if empty,
+  // so that positions mean what they did.
   void flush(address from, std::size_t size) noexcept {
     for (redo_entry& e : entries_) {
       u64 inside = 0;

@@ -118,8 +118,8 @@ FIGURE = Figure(
     value=lambda run: run["speedup"],
     claims=claims,
     notes="`workloads/tree_database.cpp` stands in the place of Kyoto Cabinet's GrassDB and its"
-    " test. The paper's databases come from 1M and 5M random operations; here half of 200,000 and of"
-    " 1M keys are there at first, outside of the caches, and a run has few operations. Under all"
+    " test. The paper's databases come from 1M and 5M random operations; here half of 200,000 and"
+    " of 1M keys are there at first, outside of the caches, and a run has few operations. Under all"
     " locks but the default one, gets are exclusive, too.",
 )
 

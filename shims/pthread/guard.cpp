@@ -90,6 +90,7 @@ guarded* begin_guarding(mutex_object& o, const void* caller) noexcept {
     g.object = &o;
     g.site = reinterpret_cast<std::uintptr_t>(caller);
     g.epoch_begin = machine::ticks();
+    g.generation = machine::fork_generation();
   }
   __atomic_store_n(&o.slot_a, index, __ATOMIC_RELEASE);  // [I]
   return index == no_room ? nullptr : table.entries + index;
@@ -187,6 +188,7 @@ lock_in_use note_acquisition(mutex_object& o, const lock_in_use& held, std::uint
   guarded* g = entry_of(o);
   if (g == nullptr && (waited != 0 || is_hard())) g = begin_guarding(o, caller);
   if (g == nullptr || g->history.given_up) return held;
+  if (g->generation != machine::fork_generation()) return held;  // I4
   const bool had_to_wait = waited != 0;
   ++g->tally.acquisitions;
   g->tally.waits += had_to_wait ? 1 : 0;

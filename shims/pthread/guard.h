@@ -20,6 +20,8 @@
 //       one gives it back and tries again.
 //   I2  An object's index is set once, from 0, and stays until its destroy or init call.
 //   I3  history, tally and epoch_begin belong to the thread that is inside.
+//   I4  In the child of a fork in_use stays as it was: the lock that does not count may be held by a
+//       thread that was about to give it back, and is not there.
 // Memory order (each tag stands at its site)
 //   [U]  relaxed: in_use is read with one of the two locks held, and the lock orders it (I1).
 //   [I]  acq_rel exchange of an object's index, acquire where it is read: the table's entry is
@@ -57,6 +59,7 @@ struct guarded {
   guard_history history;
   epoch_tally tally;
   std::uint64_t epoch_begin;  // ticks
+  std::uint32_t generation;   // of the process: what a parent's threads held never gets free (I4)
   const void* object;         // the mutex
   std::uint64_t site;         // where it was first waited for
 };

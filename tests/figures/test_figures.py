@@ -12,7 +12,11 @@ import pytest
 from common import Claim, Results, markdown
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = sorted((ROOT / "bench" / "figures").glob("*_fig[0-9]*.py"))
+SCRIPTS = sorted(
+    path
+    for kind in ("fig", "table")
+    for path in (ROOT / "bench" / "figures").glob(f"*_{kind}[0-9]*.py")
+)
 COMMITTED = sorted((ROOT / "docs" / "figures" / "simulated").glob("*.json"))
 
 RUNS = [

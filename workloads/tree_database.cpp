@@ -1,4 +1,5 @@
-// tree_database.cpp -- an in-memory B+ tree under one lock, which random operations read and change.
+// tree_database.cpp -- an in-memory B+ tree under one lock, which random operations read and
+// change.
 //
 // Source      Izraelevitz, Xiang & Scott, "Performance Improvement via Always-Abort HTM", section
 //             IV-A.3, figure 10: Kyoto Cabinet's GrassDB, a B+ tree under one readers-writer lock,

@@ -18,8 +18,8 @@ extern "C" {
 
 namespace {
 
-// The C++ library frees exceptions. They are listed among what the transaction has allocated so that
-// no log outlives them.
+// The C++ library frees exceptions. They are listed among what the transaction has allocated so
+// that no log outlives them.
 void left_to_library(void*) {}
 
 // What the transaction has written to its exceptions goes to memory: the C++ library looks there.

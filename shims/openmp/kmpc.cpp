@@ -1,5 +1,5 @@
-// kmpc.cpp -- L4: LLVM's libomp: teams, barriers, copyprivate, critical sections, tasks. Reductions:
-// kmpc_reduce.cpp.
+// kmpc.cpp -- L4: LLVM's libomp: teams, barriers, copyprivate, critical sections, tasks.
+// Reductions: kmpc_reduce.cpp.
 
 #include <syncopate/machine.h>
 

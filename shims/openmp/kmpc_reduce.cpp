@@ -26,7 +26,8 @@ struct place {
 };
 constexpr std::int32_t has_atomics = 0x10;
 
-// Teams so small pass a lock on faster than their atomic operations fail each other; libomp's bound.
+// Teams so small pass a lock on faster than their atomic operations fail each other; libomp's
+// bound.
 constexpr std::uint32_t few = 4;
 
 reduction choose(const frame& f, const void* location) noexcept {

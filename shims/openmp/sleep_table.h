@@ -1,5 +1,6 @@
 // sleep_table.h -- L4: how many threads may sleep on a word, told by the word's address alone: for
-// words that have no room to say so, and wakers that should not pay for sleepers that are not there.
+// words that have no room to say so, and wakers that should not pay for sleepers that are not
+// there.
 //
 // Who sleeps: counts itself, executes a heavy fence, looks at the word once more, sleeps while it
 // is unchanged. Who wakes: changes the word, then may_sleep(). One of the two sees the other.

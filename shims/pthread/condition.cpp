@@ -3,9 +3,9 @@
 //   offset   0  our condition variable (24 bytes)      32  record id
 //           36  __wrefs: bit 0 process-shared, bit 1 monotonic clock, as glibc's init leaves them
 //
-// Process-shared condition variables stay with glibc (shared_condition.h where the mutex is ours); so
-// does everything in mode::pass. All others are ours under every lock, since glibc's would release
-// and take the mutex behind our back.
+// Process-shared condition variables stay with glibc (shared_condition.h where the mutex is ours);
+// so does everything in mode::pass. All others are ours under every lock, since glibc's would
+// release and take the mutex behind our back.
 
 #include <syncopate/condition/condition_variable.h>
 

@@ -20,7 +20,8 @@
 //       one gives it back and tries again.
 //   I2  An object's index is set once, from 0, and stays until its destroy or init call.
 //   I3  history, tally and epoch_begin belong to the thread that is inside.
-//   I4  In the child of a fork in_use stays as it was: the lock that does not count may be held by a
+//   I4  In the child of a fork in_use stays as it was: the lock that does not count may be held by
+//   a
 //       thread that was about to give it back, and is not there.
 // Memory order (each tag stands at its site)
 //   [U]  relaxed: in_use is read with one of the two locks held, and the lock orders it (I1).

@@ -3,7 +3,8 @@
 // glibc's wait releases and takes the mutex that it is given, which a mutex without glibc's word is
 // not for. So it gets another one, the *gate* of the condition variable's address:
 //
-//   wait     closes the gate, releases the mutex, lets glibc wait with the gate (which opens it once
+//   wait     closes the gate, releases the mutex, lets glibc wait with the gate (which opens it
+//   once
 //            the waiter is enlisted, and closes it again), opens it, takes the mutex
 //   signal   passes the gate: closes it, signals, opens it
 //

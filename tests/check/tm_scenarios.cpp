@@ -231,7 +231,8 @@ void beside_hardware() {
   delete s;
 }
 
-// ---- three threads: their names begin with "three_", and only the long tests run them -------------
+// ---- three threads: their names begin with "three_", and only the long tests run them
+// -------------
 
 // No lost update, whoever waits for whom.
 void three_updates() {

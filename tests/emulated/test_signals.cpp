@@ -127,8 +127,9 @@ void faults() {
   munmap(page, 4096);
 }
 
-// A handler runs between the check of a plain write and the write: here, because the page may not be
-// written yet. What the handler does meanwhile must not make others believe that the write was made.
+// A handler runs between the check of a plain write and the write: here, because the page may not
+// be written yet. What the handler does meanwhile must not make others believe that the write was
+// made.
 namespace interrupted_write {
 
 constexpr std::size_t page_bytes = 4096;

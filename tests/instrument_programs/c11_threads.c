@@ -8,8 +8,8 @@
 #include <threads.h>
 #include <time.h>
 
-#define CHECK(condition)                                                                     \
-  ((condition) ? (void)0                                                                     \
+#define CHECK(condition) \
+  ((condition) ? (void)0 \
                : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), exit(1)))
 
 static mtx_t mutex;
@@ -56,8 +56,7 @@ int main(void) {
   CHECK(cnd_init(&changed) == thrd_success);
   thrd_t players[2];
   int names[2] = {0, 1};
-  for (int i = 0; i < 2; ++i)
-    CHECK(thrd_create(&players[i], player, &names[i]) == thrd_success);
+  for (int i = 0; i < 2; ++i) CHECK(thrd_create(&players[i], player, &names[i]) == thrd_success);
   CHECK(!thrd_equal(players[0], players[1]));
   for (int i = 0; i < 2; ++i) {
     int result = 0;

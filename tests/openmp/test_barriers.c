@@ -33,16 +33,16 @@ static void explicit_barrier(void) {
   }
 }
 
-#define LOOP(name, clause)                                     \
-  static void name(void) {                                     \
-    reset();                                                   \
-    long sum = 0;                                              \
+#define LOOP(name, clause)                                      \
+  static void name(void) {                                      \
+    reset();                                                    \
+    long sum = 0;                                               \
     _Pragma("omp parallel") for (int r = 1; r <= rounds; ++r) { \
-      arrive(r);                                               \
+      arrive(r);                                                \
       _Pragma(clause) for (int i = 0; i < 40; ++i) sum += i;    \
-      expect_all(r);                                           \
-    }                                                          \
-    CHECK(sum == rounds * 780L);                               \
+      expect_all(r);                                            \
+    }                                                           \
+    CHECK(sum == rounds * 780L);                                \
   }
 LOOP(static_loop, "omp for schedule(static) reduction(+ : sum)")
 LOOP(dynamic_loop, "omp for schedule(dynamic, 3) reduction(+ : sum)")

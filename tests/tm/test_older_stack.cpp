@@ -1,6 +1,6 @@
-// Locals of functions older than the transaction, which it writes by their address: alone in knowing
-// them, it begins again because of them once in a thread's life at most; and where other threads
-// know them, too, transactions see nothing half done.
+// Locals of functions older than the transaction, which it writes by their address: alone in
+// knowing them, it begins again because of them once in a thread's life at most; and where other
+// threads know them, too, transactions see nothing half done.
 // Stock: fails
 #include "check.h"
 

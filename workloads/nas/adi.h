@@ -1,6 +1,6 @@
 /* adi.h -- what bt.c and sp.c share: alternating directions on a cube of n*n*n cells, two numbers a
-   cell, as in BT and SP of the NAS benchmarks. A step computes the right side, solves the lines along
-   x, y and z, one direction after the other, and adds the result. */
+   cell, as in BT and SP of the NAS benchmarks. A step computes the right side, solves the lines
+   along x, y and z, one direction after the other, and adds the result. */
 #ifndef WORKLOADS_NAS_ADI_H
 #define WORKLOADS_NAS_ADI_H
 
@@ -14,7 +14,8 @@ struct adi_grid {
   double *u[adi_parts], *r[adi_parts];
 };
 
-/* Replaces r on the line that begins at a cell, and whose cells are `step` apart, by the solution. */
+/* Replaces r on the line that begins at a cell, and whose cells are `step` apart, by its solution.
+ */
 typedef void adi_solve_line(const struct adi_grid* grid, long first, long step);
 
 void adi_prepare(long n);

@@ -1,5 +1,5 @@
-/* is.c -- integer sort, with the structure of IS of the NAS benchmarks: every thread counts the keys
-   of its share, the counts become ranks, every thread puts its keys at their ranks.
+/* is.c -- integer sort, with the structure of IS of the NAS benchmarks: every thread counts the
+   keys of its share, the counts become ranks, every thread puts its keys at their ranks.
 
    Check   The keys are in order, and as many of each as before; the sum of is.lua. */
 #include "nas.h"

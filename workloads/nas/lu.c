@@ -1,5 +1,5 @@
-/* lu.c -- symmetric over-relaxation with the structure of LU of the NAS benchmarks: a sweep down and
-   one up, in which every cell needs the new values of those before it. Each thread has a band of
+/* lu.c -- symmetric over-relaxation with the structure of LU of the NAS benchmarks: a sweep down
+   and one up, in which every cell needs the new values of those before it. Each thread has a band of
    rows; as a pipeline, it takes a column once the thread before it has done that column.
 
    Check   The residual falls; its square is that of lu.lua. */

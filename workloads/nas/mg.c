@@ -1,5 +1,5 @@
-/* mg.c -- multigrid with the structure of MG of the NAS benchmarks: V-cycles on a cube with periodic
-   borders; smoothing, residual, restriction and interpolation, each split by planes.
+/* mg.c -- multigrid with the structure of MG of the NAS benchmarks: V-cycles on a cube with
+   periodic borders; smoothing, residual, restriction and interpolation, each split by planes.
 
    Check   The residual falls; its square is that of mg.lua. */
 #include "nas.h"

@@ -1,6 +1,6 @@
-/* sp.c -- scalar pentadiagonal systems along the lines of a cube, with the structure of SP of the NAS
-   benchmarks: the same steps as bt.c, but each number of a cell for itself, damped by its neighbors'
-   neighbors.
+/* sp.c -- scalar pentadiagonal systems along the lines of a cube, with the structure of SP of the
+   NAS benchmarks: the same steps as bt.c, but each number of a cell for itself, damped by its
+   neighbors' neighbors.
 
    Check   The change of a step falls; its norm is that of sp.lua. */
 #include "adi.h"

@@ -1,10 +1,10 @@
-// hmmcalibrate.cpp -- which scores a model gives to random sequences: their distribution tells later
-// how much a score means.
+// hmmcalibrate.cpp -- which scores a model gives to random sequences: their distribution tells
+// later how much a score means.
 //
 // Source      Yoo et al., SC 2013, section 4.3, after RMS-TM's Hmmcalibrate (Kestor et al., 2011;
-//             BioPerf's, from HMMER 2): each worker makes the next random sequence under a lock, aligns
-//             it with the model, and adds its score to the histogram under another one. Written
-//             anew from those descriptions.
+//             BioPerf's, from HMMER 2): each worker makes the next random sequence under a lock,
+//             aligns it with the model, and adds its score to the histogram under another one.
+//             Written anew from those descriptions.
 // Sections    The next random sequence (allocates; advances the shared generator); a score in the
 //             histogram, and each hundredth sample's line (writes to a file).
 // Deviations  Those lines, in place of the model's file with what was fitted.

@@ -4,8 +4,8 @@
 //             BioPerf's, from HMMER 2): for each sequence, threads take models from the database,
 //             align the sequence with them, and put those that score well into the list of hits.
 //             Written anew from those descriptions.
-// Sections    The next model (allocates; reads it from a file: some 6 KB); a hit's place in the list
-//             (allocates; writes a line to a file).
+// Sections    The next model (allocates; reads it from a file: some 6 KB); a hit's place in the
+//             list (allocates; writes a line to a file).
 // Deviations  Models and sequences are random (profile.h); no null model, no E-values.
 // Check       The list and the lines, from a run by one thread without sections.
 #include <deque>

@@ -1,6 +1,6 @@
 // itemset_tree.h -- candidate sets of items in a hash tree: inner nodes choose a child by the next
-// item, leaves hold lists. Threads insert at the same time, each under the lock of a leaf; then they
-// go through the tree with baskets.
+// item, leaves hold lists. Threads insert at the same time, each under the lock of a leaf; then
+// they go through the tree with baskets.
 //
 // Source     Agrawal & Srikant, VLDB 1994, section 2.1.2; parallel as in MineBench's Apriori.
 //
@@ -89,8 +89,8 @@ class itemset_tree {
     }
   }
 
-  // Calls at_leaf(leaf, basket's purchases, position) for each way that the basket's items lead down
-  // to a leaf: the position is behind the last item that was used, the depth what they number.
+  // Calls at_leaf(leaf, basket's purchases, position) for each way that the basket's items lead
+  // down to a leaf: the position is behind the last item that was used, the depth what they number.
   template <class AtLeaf>
   void walk(const basket& b, AtLeaf at_leaf) {
     std::array<std::uint32_t, most_items> path{};

@@ -1,5 +1,5 @@
-// profile.h -- a profile hidden Markov model of a family of proteins, and the score of the best local
-// alignment of a sequence with it: the core of the three hmm programs.
+// profile.h -- a profile hidden Markov model of a family of proteins, and the score of the best
+// local alignment of a sequence with it: the core of the three hmm programs.
 //
 // Source   The architecture of HMMER 2 (Eddy, "Profile hidden Markov models", Bioinformatics 14(9),
 //          1998): match, insert and delete states, scores as whole thousandths of a bit. Models are

@@ -7,8 +7,8 @@
 //   fgl    fine-grained locks: a mutex for each object
 //   sgl    a single global lock around each of the same sections
 //   tsx    that one, elided: five attempts, then the lock
-// --memory 1 and --files 1 are the paper's setting (its flags TM-MEM and TM-FILE off): sections call
-// malloc, and write(2) where they have results. With 0, they find memory that was made ready
+// --memory 1 and --files 1 are the paper's setting (its flags TM-MEM and TM-FILE off): sections
+// call malloc, and write(2) where they have results. With 0, they find memory that was made ready
 // outside, and leave their results in memory.
 //
 // A program is a struct with

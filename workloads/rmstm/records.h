@@ -1,5 +1,5 @@
-// records.h -- the input of scalparc.cpp: records of small numbers, each with a class that a planted
-// tree of comparisons decides, with some noise.
+// records.h -- the input of scalparc.cpp: records of small numbers, each with a class that a
+// planted tree of comparisons decides, with some noise.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// library_transaction.cpp -- what the library form of transactions has besides its header: memory in
-// transactions, and their numbers. Which algorithm runs is libitm's choice (SYNCOPATE_TM); tl2 unless
-// told.
+// library_transaction.cpp -- what the library form of transactions has besides its header: memory
+// in transactions, and their numbers. Which algorithm runs is libitm's choice (SYNCOPATE_TM); tl2
+// unless told.
 #include "library_transaction.h"
 
 #include "program.h"

@@ -11,7 +11,8 @@
 //   * without: the block is a critical section under one global lock, which the program chooses
 //     when it starts: none at all (sequential), any lock of locks/all.h by name, or one that
 //     elides;
-//   * with STAMP_LIBRARY_TM: the block is a transaction of libitm's interface, and so is each access
+//   * with STAMP_LIBRARY_TM: the block is a transaction of libitm's interface, and so is each
+//   access
 //     to a shared<T> (library_transaction.h): for modeled machines.
 //
 // Rules, so that all forms mean the same:

@@ -80,8 +80,8 @@ class speculation {
 
 namespace syncopate {
 
-// Whether the calling thread runs ahead of a lock that another one holds: for critical sections that
-// then take another path. Wait-free.
+// Whether the calling thread runs ahead of a lock that another one holds: for critical sections
+// that then take another path. Wait-free.
 [[nodiscard]] inline bool speculating() noexcept { return waits::speculation::active(); }
 
 }  // namespace syncopate

@@ -83,7 +83,8 @@ struct touched_line {
   place first;  // the first access
 };
 
-// Handlers that may have interrupted each other; accesses that a deeper one interrupts are not told.
+// Handlers that may have interrupted each other; accesses that a deeper one interrupts are not
+// told.
 inline constexpr unsigned most_handlers = 4;
 
 struct thread {

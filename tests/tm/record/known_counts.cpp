@@ -107,7 +107,7 @@ std::atomic<int> holders{0};
   }
 }
 
-// ---- one that loses until it runs alone -----------------------------------------------------------
+// ---- one that loses until it runs alone -----------------------------------------------
 
 std::atomic<int> asked{0}, won{0};
 std::atomic<bool> has_run{false};

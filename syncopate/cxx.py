@@ -57,11 +57,19 @@ def main(command: str, arguments: list[str]) -> int:
         known = "|".join(instrumented.MACHINES)
         raise Failure(f"{command}: for which machine? --machine={known}; see --help", BAD_USE)
     machine = instrumented.check_machine(options["--machine"])
-    compiler = options.get("--compiler") or os.environ.get(variable) or default
+    compiler = options.get("--compiler") or _compiler_of(variable) or default
     steps = Steps(command, machine, compiler, words)
     if "--show" in options:
         return steps.show()
     return steps.run()
+
+
+def _compiler_of(variable: str) -> str:
+    """What the variable names; nothing where it names this very command, as under a make whose CC
+    is `syncopate cc ...`, and would start it again and again."""
+    named = os.environ.get(variable, "")
+    first = named.split(maxsplit=1)[:1]
+    return "" if first and os.path.basename(first[0]) == "syncopate" else named
 
 
 def _own_options(arguments: list[str]) -> tuple[dict[str, str], list[str]]:

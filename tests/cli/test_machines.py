@@ -163,6 +163,18 @@ def test_other_sanitizers_are_left_out_and_said(tools, tmp_path):
     assert "-flto left out" in second
 
 
+def test_the_command_itself_is_no_compiler(tools, tmp_path):
+    """As under `make CC='syncopate cc --machine=simulated'`, which exports CC."""
+    path = source(tmp_path, "a.c")
+    itself = "/opt/bin/syncopate cc --machine=simulated"
+    done = run_cli(
+        "cc", "--machine=simulated", "--show", "-c", path,
+        environ={"SYNCOPATE_NATIVE": str(tmp_path), "CC": itself}, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert shlex.split(done.stdout)[0].endswith("gcc")
+
+
 @pytest.mark.parametrize("option", ["-E", "-S", "-MM"])
 def test_steps_that_do_not_link_pass_through(tools, tmp_path, option):
     path = source(tmp_path, "a.cpp")

@@ -100,7 +100,7 @@ def test_policy_chooses_by_creator_and_by_variable(tmp_path):
         ("[[lock]]\nelide = 'off'\n", "lock 1: give either variable or created"),
         ("[[lock]]\nvariable = 'a'\n", "lock 1: says nothing"),
         ("[[lock]]\nvariable = 'a'\nelide = 'never'\n", "always, off are"),
-        ("[[lock]]\nvarible = 'a'\nelide = 'off'\n", "did you mean variable?"),
+        ("[[lock]]\nvarible = 'a'\nelide = 'off'\n", "did you mean variable"),
         ("[[locks]]\n", "unknown key locks (did you mean lock?)"),
         ("[[lock]\n", "policy.toml: "),
     ],

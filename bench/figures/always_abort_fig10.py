@@ -120,7 +120,9 @@ FIGURE = Figure(
     notes="`workloads/tree_database.cpp` stands in the place of Kyoto Cabinet's GrassDB and its"
     " test. The paper's databases come from 1M and 5M random operations; here half of 200,000 and"
     " of 1M keys are there at first, outside of the caches, and a run has few operations. Under all"
-    " locks but the default one, gets are exclusive, too.",
+    " locks but the default one, gets are exclusive, too. The count of records and the leaves'"
+    " lists of use, both Kyoto's, were added after a first sweep, in which transactions reached 30"
+    " times the speed of tatas.",
 )
 
 if __name__ == "__main__":

@@ -111,7 +111,8 @@ FIGURE = Figure(
     " more: the same lock around table and list of use, keys of 8 bytes, values of 128, and 2 us of"
     " computation a request for what memcached does outside of its lock. The table is larger than"
     " the last-level cache and begins outside of it. The paper's second, finer-grained memcached"
-    " (1.4.36) is left out.",
+    " (1.4.36) is left out. The number of keys, and statistics that lock inside the section as"
+    " memcached's do, were chosen after a first sweep.",
 )
 
 if __name__ == "__main__":

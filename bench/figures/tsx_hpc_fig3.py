@@ -165,7 +165,9 @@ FIGURE = Figure(
     " those of `workloads/rmstm/`, written from the published descriptions; their inputs are much"
     " smaller than the suite's, so that start and end of threads and cold caches count for more. As"
     " in the paper, sections allocate memory and write files; the modeled machine takes 1500 cycles"
-    " for a write, and ends a transaction that does one. The last line is ours.",
+    " for a write, and ends a transaction that does one. The last line is ours."
+    " apriori's and scalparc's inputs, and scalparc's block of records, were enlarged after a first"
+    " sweep.",
 )
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@
 #include "pthread/export.h"
 #include "pthread/real.h"
 #include "pthread/thread_end.h"
-#include "pthread/thread_watch.h"
 #include "record/recorder.h"
 
 namespace syncopate::shim {
@@ -26,20 +25,6 @@ struct start {
   std::uint32_t creator_stack;
 };
 using starts = node_pool<start>;
-
-// A key whose destructor tells that a thread ends, whichever way it does.
-constinit std::atomic<int> end_key{-1};
-
-void thread_ends(void*) {
-  record::thread_end();
-  end_thread_watch();
-}
-
-[[gnu::constructor]] void make_end_key() {
-  pthread_key_t key;
-  if (pthread_key_create(&key, thread_ends) == 0)
-    end_key.store(static_cast<int>(key), std::memory_order_release);
-}
 
 void* begin(void* index_as_pointer) {
   const auto index = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(index_as_pointer));
@@ -63,11 +48,6 @@ bool is_futex_wait(long number, long operation) {
 }
 
 }  // namespace
-
-void watch_for_thread_end() noexcept {
-  const int key = end_key.load(std::memory_order_acquire);
-  if (key >= 0) pthread_setspecific(static_cast<pthread_key_t>(key), "");
-}
 
 }  // namespace syncopate::shim
 

@@ -53,13 +53,6 @@ start<Result>* make_start(Result (*routine)(void*), void* argument) noexcept {
 
 }  // namespace syncopate::emulated
 
-// Of shims/pthread/thread_end.h, whose own file has pthread_create() and so is not here: the guard
-// keeps what it knows of a thread that has ended.
-namespace syncopate::shim {
-void watch_for_thread_end() noexcept;
-void watch_for_thread_end() noexcept {}
-}  // namespace syncopate::shim
-
 using namespace syncopate::emulated;
 
 SYNCOPATE_EXPORT int pthread_create(pthread_t* made, const pthread_attr_t* attributes,

@@ -144,7 +144,7 @@ def test_every_figure_of_the_scripts_belongs_to_a_paper():
 def test_an_edited_page_and_a_missing_file_are_found(tmp_path):
     docs = tmp_path / "docs"
     shutil.copytree(ROOT / "docs" / "figures", docs / "figures")
-    for name in ("papers.toml", "papers.md"):
+    for name in ("papers.toml", "papers.md", "checked.json"):
         shutil.copy(ROOT / "docs" / name, docs / name)
     done = papers("--check", tmp_path)
     assert done.returncode == 2 and "docs/papers.toml: there is no " in done.stderr

@@ -13,10 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120  # generous: no command here takes a tenth of it on a quiet machine
 
 # Notes every call and prints a result that its options decide: `ticket` is slower. While there is a
-# file `hold`, calls after the fourth wait.
+# file `hold`, calls after the fourth wait (of two at once that may be the fourth, too), and say so.
 PROGRAM = """#!/bin/sh
 echo "$*" >> {log}
-if [ "$(wc -l < {log})" -gt 4 ]; then while [ -f {folder}/hold ]; do sleep 0.1; done; fi
+if [ "$(wc -l < {log})" -gt 4 ] && [ -f {folder}/hold ]; then
+  echo held >> {log}.held
+  while [ -f {folder}/hold ]; do sleep 0.1; done
+fi
 sleep {seconds}
 [ -f {folder}/fail ] && {{ echo "it failed" >&2; exit 1; }}
 case "$*" in *ticket*) took=2.0 ;; *) took=1.0 ;; esac
@@ -41,15 +44,22 @@ class Build:
 
     def hold(self, on: bool) -> None:
         file = self.folder / "hold"
-        file.touch() if on else file.unlink()
+        file.touch() if on else file.unlink(missing_ok=True)
 
     def calls(self) -> list[str]:
         return self.log.read_text().splitlines() if self.log.exists() else []
 
+    def held(self) -> int:
+        """How many calls have waited."""
+        file = self.log.with_suffix(".held")
+        return len(file.read_text().splitlines()) if file.exists() else 0
+
 
 @pytest.fixture
-def build(tmp_path) -> Build:
-    return Build(tmp_path / "build")
+def build(tmp_path):
+    made = Build(tmp_path / "build")
+    yield made
+    made.hold(False)  # whatever a failed test left waiting ends
 
 
 def waited(condition, what: str):

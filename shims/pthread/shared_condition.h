@@ -19,8 +19,7 @@
 
 namespace syncopate::shim {
 
-// As pthread_cond_wait (at == nullptr), timedwait (clock < 0), clockwait. Requires: m is ours; no section
-// is elided: a gate that a transaction closes would be lost in its abort.
+// As pthread_cond_wait (at == nullptr), timedwait (clock < 0), clockwait. Requires: m is ours.
 int wait_at_gate(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock, const timespec* at);
 // As pthread_cond_signal and broadcast, of condition variables that wait_at_gate() may use.
 int signal_at_gate(pthread_cond_t* c) noexcept;

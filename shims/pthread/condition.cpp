@@ -49,13 +49,16 @@ static_assert(offsetof(condition_object, flags) == offsetof(pthread_cond_t, __da
 
 bool is_real(condition_object& o) {
   ensure_configured();
-  return current_mode() == mode::pass || o.belongs_to_glibc();
+  if (current_mode() == mode::pass) return true;
+  if (!o.belongs_to_glibc()) return false;
+  // What glibc's code writes must not be undone.
+  if (config.elides) stop_eliding();
+  return true;
 }
 
-// Whether glibc's wait can release and take this mutex itself.
+// Whether glibc's wait may release and take this mutex itself.
 bool fits_real(pthread_mutex_t* m) {
-  return current_mode() == mode::pass || mutex_object::of(m).belongs_to_glibc() ||
-         keeps_glibc_word(m);
+  return current_mode() == mode::pass || mutex_object::of(m).belongs_to_glibc();
 }
 
 // What a canceled or ended wait has to put in order; also pthread's cleanup argument.

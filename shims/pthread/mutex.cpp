@@ -286,9 +286,6 @@ int try_lock_mutex(pthread_mutex_t* m) noexcept {
   return trylock_general(m, __builtin_return_address(0));
 }
 int unlock_mutex(pthread_mutex_t* m) noexcept { return unlock_general(m); }
-bool keeps_glibc_word(pthread_mutex_t* m) noexcept {
-  return lock_of(mutex_object::of(m)).glibc_word;
-}
 
 }  // namespace syncopate::shim
 

@@ -13,8 +13,6 @@ namespace syncopate::shim {
 int lock_mutex(pthread_mutex_t* m, const machine::deadline* until, record::wait_kind why) noexcept;
 int try_lock_mutex(pthread_mutex_t* m) noexcept;
 int unlock_mutex(pthread_mutex_t* m) noexcept;
-// Whether glibc's own code could unlock and lock it. Requires: not mode::pass.
-bool keeps_glibc_word(pthread_mutex_t* m) noexcept;
 
 // A caller's absolute time as the machine wants it. Negative seconds lie in the past.
 inline machine::deadline to_deadline(clockid_t clock, const timespec& at) noexcept {

@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "pthread/config.h"
-#include "pthread/elision.h"
 #include "pthread/real.h"
 
 namespace syncopate::shim {
@@ -72,7 +70,6 @@ int wait_at_gate(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock, const t
     w.passed.open();
     return error;
   }
-  if (config.elides) stop_eliding();
   int result;
   wait_cancelable(c, w, clock, at, &result);
   const int error = leave(w);

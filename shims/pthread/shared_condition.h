@@ -1,7 +1,8 @@
 // shared_condition.h -- L4: glibc's process-shared condition variables with mutexes of ours.
 //
-// glibc's wait releases and takes the mutex that it is given, which a mutex without glibc's word is
-// not for. So it gets another one, the *gate* of the condition variable's address:
+// glibc's wait releases and takes the mutex that it is given, which mutexes of ours are not for: not
+// all have glibc's word, and glibc wakes none that sleeps elsewhere. So it gets another one, the
+// *gate* of the condition variable's address:
 //
 //   wait     closes the gate, releases the mutex, lets glibc wait with the gate (which opens it
 //   once
@@ -19,7 +20,8 @@
 
 namespace syncopate::shim {
 
-// As pthread_cond_wait (at == nullptr), timedwait (clock < 0), clockwait. Requires: m is ours.
+// As pthread_cond_wait (at == nullptr), timedwait (clock < 0), clockwait. Requires: m is ours; no
+// section is elided, whose abort would open a gate that it closed.
 int wait_at_gate(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock, const timespec* at);
 // As pthread_cond_signal and broadcast, of condition variables that wait_at_gate() may use.
 int signal_at_gate(pthread_cond_t* c) noexcept;

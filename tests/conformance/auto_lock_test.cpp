@@ -1,5 +1,8 @@
 // auto_lock: what it promises beyond exclusion -- nobody starves, and a forked child can go on.
+#include <pthread.h>
 #include <sys/wait.h>
+
+#include <new>
 
 #include <syncopate/locks/auto_lock.h>
 
@@ -55,6 +58,25 @@ TEST(AutoLock, IsHandedOverByAThreadThatNeverPauses) {
   });
   EXPECT_EQ(acquired, enough);
   EXPECT_LT(barged, bound);
+}
+
+// All release by glibc's code, as the waits of its condition variables do. It wakes nobody who sleeps
+// in our queue, whether first in it or not: each has to look again by itself, or this never ends.
+TEST(AutoLock, SleepersOutlastReleasesByGlibc) {
+  constexpr int threads = 4;
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  auto& lock = *::new (&mutex) auto_lock;
+  long sections = 0;  // guarded by lock
+  on_threads(threads, [&](int) {
+    for (int i = 0; i < 3; ++i) {
+      lock.lock();
+      ++sections;
+      sleep_ms(3);  // long enough for the others to fall asleep
+      EXPECT_EQ(pthread_mutex_unlock(&mutex), 0);
+    }
+  });
+  EXPECT_EQ(sections, 3 * threads);
+  EXPECT_FALSE(lock.is_locked());
 }
 
 TEST(AutoLock, KnowsItsOwner) {

@@ -42,8 +42,9 @@
 //       by the heir (called to no_heir: by a waiter that gives up). granted implies word_ != 0.
 //   I5  A due heir has exchanged word_ to 2 after it became due: the holder it saw, or a later one,
 //       finds heir_ in unlock(). A holder that read heir_ just before leaves the lock free; then
-//       the heir looks again within heir_patience. So does the first sleeper, because a holder may
-//       release through glibc's code, which knows neither heir_ nor queue_.
+//       the heir looks again within heir_patience. So do the first sleeper, within first_patience,
+//       and the others, within other_patience (they may have become the first), because a holder
+//       may release through glibc's code, which knows neither heir_ nor queue_.
 //
 // Memory order (each tag stands at its site below)
 //   [R]  release RMW of word_ to free -- synchronizes with [A].
@@ -183,8 +184,9 @@ class auto_lock {
   static constexpr std::uint64_t yield_every = 1u << 15;  // ticks an heir keeps the processor
   static constexpr std::uint64_t due_polls = 1u << 13;    // ticks a due heir polls, then it sleeps
   static constexpr std::int64_t nap = 50'000;  // ns between an heir's looks from its sleep
-  static constexpr std::int64_t heir_patience = 1'000'000;   // ns, the same once it is due (I5)
-  static constexpr std::int64_t first_patience = 2'000'000;  // ns, the same for the first sleeper
+  static constexpr std::int64_t heir_patience = 1'000'000;    // ns, the same once it is due (I5)
+  static constexpr std::int64_t first_patience = 2'000'000;   // ns, the same for the first sleeper
+  static constexpr std::int64_t other_patience = 50'000'000;  // ns, the same for the others
   static constexpr std::uint32_t late_one_in = 16;  // contended unlocks that look at the clock
   // One wake in so many also goes to word_, where waiters inside glibc's code sleep.
   static constexpr std::uint32_t glibc_share = 16;
@@ -372,11 +374,11 @@ class auto_lock {
   outcome sleep_counted(attempt& my, std::uint32_t queue) noexcept {
     for (;;) {
       const bool first = (queue & sleepers_mask) == sleeper;
-      const bool expires =
-          my.until != nullptr && (!first || machine::remaining(*my.until) < first_patience);
-      const machine::deadline look = machine::after(first_patience);
-      const machine::deadline* const until = expires ? my.until : first ? &look : nullptr;
-      if (machine::park(queue_, queue, until) != machine::park_result::timed_out)
+      const std::int64_t patience = first ? first_patience : other_patience;
+      const bool expires = my.until != nullptr && machine::remaining(*my.until) < patience;
+      const machine::deadline look = machine::after(patience);
+      if (machine::park(queue_, queue, expires ? my.until : &look) !=
+          machine::park_result::timed_out)
         return outcome::woken;
       if (expires) return outcome::timed_out;
       if (role_of(heir_.load(std::memory_order_relaxed)) <= called &&        // [X]

@@ -5,7 +5,7 @@ import itertools
 import json
 
 import pytest
-from test_workloads import BUILT, measure, run
+from test_workloads import BUILT, check_refused, measure, run
 
 # Inputs that every machine finishes at once.
 SIZES = {
@@ -75,11 +75,7 @@ def check_transactions(program, machine, tmp_path):
     ],
 )
 def test_bad_use(program, parameters, message):
-    done = run(program, **parameters)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert message in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    check_refused(run(program, **parameters), message)
 
 
 @pytest.mark.parametrize("program", SIZES)

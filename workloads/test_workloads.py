@@ -38,6 +38,14 @@ def run(program: str, machine: str = "", stats: str = "", **parameters):
     )
 
 
+def check_refused(done: subprocess.CompletedProcess, message: str) -> None:
+    """Bad use: one line that says so, and nothing else."""
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def measure(program: str, machine: str = "", stats: str = "", **parameters) -> dict:
     """The program's line of JSON, checked for what every workload promises."""
     done = run(program, machine, stats, **parameters)
@@ -212,11 +220,7 @@ def test_an_inconsistent_run_is_told():
     ],
 )
 def test_bad_use(program, parameters, message):
-    done = run(program, **parameters)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert message in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    check_refused(run(program, **parameters), message)
 
 
 def test_help_names_every_option():

@@ -3,8 +3,8 @@
 
 import sys
 
-from always_abort import HTM, LOCKS, MACHINE, PAPER, aborted
-from common import Claim, Figure, Point, Results, best, main, times
+from always_abort import HTM, LOCKS, MACHINE, PAPER, aborted, per_second
+from common import Claim, Figure, Point, Results, add_speedup, best, main, times
 
 DEFAULT = "default"  # a readers-writer lock
 ALL = {DEFAULT: "rwlock"} | {
@@ -23,19 +23,6 @@ def points(quick: bool) -> list[Point]:
         for name, lock in ALL.items()
         for n in ((1, 8, 18) if quick else (1, 2, 4, 8, 18))
     ]  # fmt: skip
-
-
-def prepare(runs: list[dict]) -> None:
-    """Speed-ups are over one thread with the readers-writer lock."""
-    one = {
-        r["panel"]: r["operations"] / r["seconds"]
-        for r in runs
-        if r["x"] == 1 and r["series"] == DEFAULT and "error" not in r
-    }
-    for run in runs:
-        if "error" not in run:
-            own = run["operations"] / run["seconds"]
-            run["speedup"] = own / one.get(run["panel"], float("nan"))
 
 
 def gains(results: Results, panel: str, ahead: str, plain: str) -> list[float]:
@@ -114,7 +101,7 @@ FIGURE = Figure(
     x_label="threads",
     y_label="speed-up over one thread with a readers-writer lock",
     points=points,
-    prepare=prepare,
+    prepare=lambda runs: add_speedup(runs, DEFAULT, per_second),
     value=lambda run: run["speedup"],
     claims=claims,
     notes="`workloads/tree_database.cpp` stands in the place of Kyoto Cabinet's GrassDB and its"

@@ -3,9 +3,9 @@
 
 import sys
 
-from always_abort import LOCKS, MACHINE, PAPER, PLAIN
-from common import Claim, Figure, Point, Results, main
-from stamp import SMALL_INPUTS, each, point, prepare, ratios
+from always_abort import LOCKS, PLAIN, stamp_figure
+from common import Claim, Point, Results, main
+from stamp import each, point, ratios
 
 # Where the paper's speculating locks differ from the others by more than 10 %.
 PANELS = ("genome", "intruder", "vacation")
@@ -79,20 +79,7 @@ WHY_LOCKS = (
     " ahead wait on, and what they fetched is not used. The ticket lock is handed on, and gains"
 )
 
-FIGURE = Figure(
-    name="always_abort_fig11",
-    title="STAMP-like programs with one lock (always-abort, figure 11)",
-    paper=f"{PAPER}, figure 11, section IV-A.4",
-    machine=MACHINE,
-    x_label="threads",
-    y_label="speed-up over one thread of tatas",
-    points=points,
-    prepare=lambda runs: prepare(runs, "tatas"),
-    value=lambda run: run["speedup"],
-    claims=claims,
-    notes=SMALL_INPUTS + " 32 threads, two on a core, are left out. vacation is the paper's"
-    " vacationhi.",
-)
+FIGURE = stamp_figure(11, "one lock", "IV-A.4", points, claims)
 
 if __name__ == "__main__":
     sys.exit(main(FIGURE))

@@ -3,9 +3,9 @@
 
 import sys
 
-from always_abort import MACHINE, PAPER
-from common import Claim, Figure, Point, Results, main
-from stamp import SMALL_INPUTS, each, point, prepare, ratios
+from always_abort import stamp_figure
+from common import Claim, Point, Results, main
+from stamp import each, point, ratios
 
 COLLAPSES = ("genome", "intruder", "vacation")
 PANELS = (*COLLAPSES, "ssca2")
@@ -61,20 +61,7 @@ WHY = (
     " one thread already, where nobody speculates: its path is longer"
 )
 
-FIGURE = Figure(
-    name="always_abort_fig12",
-    title="STAMP-like programs with a speculating fall-back lock (always-abort, figure 12)",
-    paper=f"{PAPER}, figure 12, section IV-A.5",
-    machine=MACHINE,
-    x_label="threads",
-    y_label="speed-up over one thread of tatas",
-    points=points,
-    prepare=lambda runs: prepare(runs, "tatas"),
-    value=lambda run: run["speedup"],
-    claims=claims,
-    notes=SMALL_INPUTS + " 32 threads, two on a core, are left out. vacation is the paper's"
-    " vacationhi.",
-)
+FIGURE = stamp_figure(12, "a speculating fall-back lock", "IV-A.5", points, claims)
 
 if __name__ == "__main__":
     sys.exit(main(FIGURE))

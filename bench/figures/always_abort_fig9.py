@@ -3,8 +3,8 @@
 
 import sys
 
-from always_abort import AHEAD, HTM, LOCKS, MACHINE, PAPER, PLAIN, aborted
-from common import Claim, Figure, Point, Results, best, main, times
+from always_abort import AHEAD, HTM, LOCKS, MACHINE, PAPER, PLAIN, aborted, per_second
+from common import Claim, Figure, Point, Results, add_speedup, best, main, times
 
 DEFAULT = "default"  # pthread's mutex
 READS, WRITES = "10 % sets", "50 % sets"
@@ -24,19 +24,6 @@ def points(quick: bool) -> list[Point]:
         for name, lock in ALL.items()
         for n in ((1, 8, 18) if quick else (1, 4, 8, 18))
     ]  # fmt: skip
-
-
-def prepare(runs: list[dict]) -> None:
-    """Speed-ups are over one thread with pthread's mutex."""
-    one = {
-        r["panel"]: r["operations"] / r["seconds"]
-        for r in runs
-        if r["x"] == 1 and r["series"] == DEFAULT and "error" not in r
-    }
-    for run in runs:
-        if "error" not in run:
-            own = run["operations"] / run["seconds"]
-            run["speedup"] = own / one.get(run["panel"], float("nan"))
 
 
 def claims(results: Results) -> list[Claim]:
@@ -104,7 +91,7 @@ FIGURE = Figure(
     x_label="threads",
     y_label="speed-up over one thread with pthread's mutex",
     points=points,
-    prepare=prepare,
+    prepare=lambda runs: add_speedup(runs, DEFAULT, per_second),
     value=lambda run: run["speedup"],
     claims=claims,
     notes="`workloads/coarse_cache.cpp` in the place of memcached 1.4.5, which is not to be had any"

@@ -1,7 +1,7 @@
 """What figures 5 and 6 of the monitor-mwait paper share: barriers, 8 to 64 cores."""
 
 from common import Claim, Figure, Point, Results, times
-from monitor_mwait import ON_XEON, PAPER, Cores
+from monitor_mwait import Cores, figure_on
 
 STOCK = {"GNU OpenMP-like (1000 polls, futex)": "poll_then_futex", "pthread-like (futex)": "futex"}
 OURS = {"two-level, monitor": "two_level:monitor"}
@@ -103,13 +103,13 @@ WHY_POLLING = (
 
 
 def barrier_figure(number: int, work: int, rounds: int, cores: Cores) -> Figure:
-    return Figure(
-        name=f"monitor_mwait_fig{number}{cores.suffix}",
-        title=f"Barriers after {work / 1000:g} us of work"
-        f" (monitor-mwait, figure {number}{cores.title})",
-        paper=f"{PAPER}, figure {number}",
-        machine=cores.machine,
-        x_label="cores",
+    return figure_on(
+        cores,
+        f"fig{number}",
+        f"{number}",
+        f"Barriers after {work / 1000:g} us of work",
+        "The paper times 100,000 rounds; rounds are all alike here, so fewer are simulated."
+        " Each thread is pinned to a core of its own.",
         y_label="microseconds per round",
         points=points_with(work, rounds, cores),
         value=microseconds,
@@ -118,6 +118,4 @@ def barrier_figure(number: int, work: int, rounds: int, cores: Cores) -> Figure:
             "millijoules per round, whole machine": millijoules,
         },
         claims=claims_with(short=work < 10_000),
-        notes="The paper times 100,000 rounds; rounds are all alike here, so fewer are simulated."
-        " Each thread is pinned to a core of its own." + (ON_XEON if cores.suffix else ""),
     )

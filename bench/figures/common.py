@@ -198,6 +198,19 @@ def times(ratio: float) -> str:
     return "no result" if ratio != ratio else f"{ratio:.2f}x"
 
 
+def add_speedup(runs: list[dict], reference: str, speed: Callable[[dict], float]) -> None:
+    """Gives each run its `speedup`: over one thread of the series `reference`, in its panel."""
+    done = [run for run in runs if "error" not in run]
+    one = {r["panel"]: speed(r) for r in done if r["x"] == 1 and r["series"] == reference}
+    for run in done:
+        run["speedup"] = speed(run) / one.get(run["panel"], float("nan"))
+
+
+def per_time(run: dict) -> float:
+    """Speed of a run that does all of the same work."""
+    return 1 / run["seconds"]
+
+
 def best(results: Results, panel: str, names: list[str], x: int) -> tuple[str, float]:
     """The series with the largest value there."""
     found = [(name, results.value(panel, name, x)) for name in names]

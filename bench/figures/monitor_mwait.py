@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from common import Results
+from common import Figure, Results
 
 PAPER = "H. Akkan, M. Lang, L. Ionkov, LA-UR-13-26575"
 
@@ -36,6 +36,21 @@ ON_XEON = (
     " The paper's statements are about the Opteron; here they are held against a machine of today,"
     " whose monitor wait is UMWAIT."
 )
+
+
+def figure_on(
+    cores: Cores, file: str, number: str, title: str, notes: str, x_label: str = "cores", **others
+) -> Figure:
+    """One of the paper's figures on one of the two machines; `others` are Figure's own."""
+    return Figure(
+        name=f"monitor_mwait_{file}{cores.suffix}",
+        title=f"{title} (monitor-mwait, figure {number}{cores.title})",
+        paper=f"{PAPER}, figure {number}",
+        machine=cores.machine,
+        x_label=x_label,
+        notes=notes + (ON_XEON if cores.suffix else ""),
+        **others,
+    )
 
 
 def per_operation(run: dict) -> float:

@@ -7,11 +7,10 @@ from common import Claim, Figure, Point, Results, main, times
 from monitor_mwait import (
     LIBGOMP,
     MONITOR,
-    ON_XEON,
     OPTERON,
-    PAPER,
     PLAIN,
     Cores,
+    figure_on,
     microjoules,
     nanoseconds,
 )
@@ -77,20 +76,18 @@ WHY = (
 
 
 def figure(cores: Cores) -> Figure:
-    return Figure(
-        name=f"monitor_mwait_fig1{cores.suffix}",
-        title=f"Lock and unlock: time and energy (monitor-mwait, figure 1{cores.title})",
-        paper=f"{PAPER}, figure 1",
-        machine=cores.machine,
-        x_label="cores",
+    return figure_on(
+        cores,
+        "fig1",
+        "1",
+        "Lock and unlock: time and energy",
+        f"Each thread is pinned to a core of its own; {WORK} ns of work inside the lock and as much"
+        " outside. OpenMP: a model of libgomp's mutex (workloads/libgomp_lock.h).",
         y_label="ns per lock/unlock pair",
         points=points_on(cores),
         value=nanoseconds,
         more={"microjoules per pair, whole machine": microjoules},
         claims=claims,
-        notes=f"Each thread is pinned to a core of its own; {WORK} ns of work inside the lock and"
-        " as much outside. OpenMP: a model of libgomp's mutex (workloads/libgomp_lock.h)."
-        + (ON_XEON if cores.suffix else ""),
     )
 
 

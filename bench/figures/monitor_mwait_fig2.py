@@ -7,12 +7,11 @@ from common import Claim, Figure, Point, Results, main
 from monitor_mwait import (
     LIBGOMP,
     MONITOR,
-    ON_XEON,
     ONE_SPINNER,
     OPTERON,
-    PAPER,
     PLAIN,
     Cores,
+    figure_on,
     gain_text,
     gains,
     nanoseconds,
@@ -79,20 +78,18 @@ WHY_FACTOR = (
 
 
 def figure(cores: Cores) -> Figure:
-    return Figure(
-        name=f"monitor_mwait_fig2{cores.suffix}",
-        title=f"Syncbench, LOCK/UNLOCK (monitor-mwait, figure 2{cores.title})",
-        paper=f"{PAPER}, figure 2",
-        machine=cores.machine,
-        x_label="cores",
+    return figure_on(
+        cores,
+        "fig2",
+        "2",
+        "Syncbench, LOCK/UNLOCK",
+        f"{WORK} ns of work inside the lock, none outside; each thread is pinned to a core of its"
+        " own. OpenMP: a model of libgomp's mutex (workloads/libgomp_lock.h). The program is the"
+        " benchmark's loop, not the benchmark, which runs natively (workloads/epcc).",
         y_label="overhead, microseconds per lock/unlock",
         points=points_on(cores),
         value=overhead,
         claims=claims,
-        notes=f"{WORK} ns of work inside the lock, none outside; each thread is pinned to a core of"
-        " its own. OpenMP: a model of libgomp's mutex (workloads/libgomp_lock.h). The program is"
-        " the benchmark's loop, not the benchmark, which runs natively (workloads/epcc)."
-        + (ON_XEON if cores.suffix else ""),
     )
 
 

@@ -4,7 +4,7 @@
 import sys
 
 from common import Claim, Figure, Results, main
-from monitor_mwait import LIBGOMP, ON_XEON, ONE_SPINNER, OPTERON, PAPER, Cores, gain_text, gains
+from monitor_mwait import LIBGOMP, ONE_SPINNER, OPTERON, Cores, figure_on, gain_text, gains
 from monitor_mwait_tasks import NOTES, WORK, microseconds, points_on
 
 
@@ -52,17 +52,16 @@ WHY_FACTOR = (
 
 
 def figure(cores: Cores) -> Figure:
-    return Figure(
-        name=f"monitor_mwait_fig3{cores.suffix}",
-        title=f"Taskbench, PARALLEL TASK (monitor-mwait, figure 3{cores.title})",
-        paper=f"{PAPER}, figure 3",
-        machine=cores.machine,
-        x_label="cores",
+    return figure_on(
+        cores,
+        "fig3",
+        "3",
+        "Taskbench, PARALLEL TASK",
+        NOTES,
         y_label="overhead, microseconds per task of a thread",
         points=points_on(cores),
         value=overhead,
         claims=claims,
-        notes=NOTES + (ON_XEON if cores.suffix else ""),
     )
 
 

@@ -6,11 +6,10 @@ import sys
 from common import Claim, Figure, Results, main, times
 from monitor_mwait import (
     LIBGOMP,
-    ON_XEON,
     ONE_SPINNER,
     OPTERON,
-    PAPER,
     Cores,
+    figure_on,
     microjoules,
 )
 from monitor_mwait_tasks import NOTES, points_on
@@ -44,17 +43,16 @@ WHY = (
 
 
 def figure(cores: Cores) -> Figure:
-    return Figure(
-        name=f"monitor_mwait_fig4{cores.suffix}",
-        title=f"Taskbench, energy (monitor-mwait, figure 4 a{cores.title})",
-        paper=f"{PAPER}, figure 4 a",
-        machine=cores.machine,
-        x_label="cores",
+    return figure_on(
+        cores,
+        "fig4",
+        "4 a",
+        "Taskbench, energy",
+        NOTES,
         y_label="microjoules per task, whole machine",
         points=points_on(cores),
         value=microjoules,
         claims=claims,
-        notes=NOTES + (ON_XEON if cores.suffix else ""),
     )
 
 

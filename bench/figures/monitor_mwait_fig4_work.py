@@ -4,7 +4,7 @@
 import sys
 
 from common import Claim, Figure, Point, Results, main
-from monitor_mwait import LIBGOMP, MONITOR, ON_XEON, OPTERON, PAPER, Cores
+from monitor_mwait import LIBGOMP, MONITOR, OPTERON, Cores, figure_on
 from monitor_mwait_tasks import LOCKS, NOTES, microseconds, task_point
 
 WORKS = (100, 1_000, 10_000, 100_000, 1_000_000, 4_000_000)  # nanoseconds
@@ -68,11 +68,13 @@ WHY = (
 
 
 def figure(cores: Cores) -> Figure:
-    return Figure(
-        name=f"monitor_mwait_fig4_work{cores.suffix}",
-        title=f"Taskbench, work of a task (monitor-mwait, figure 4 b{cores.title})",
-        paper=f"{PAPER}, figure 4 b",
-        machine=cores.machine,
+    return figure_on(
+        cores,
+        "fig4_work",
+        "4 b",
+        "Taskbench, work of a task",
+        f"{cores.all[-1]} cores. {NOTES} The paper's threads make tasks of 10 ms together; here at"
+        f" most {MOST}.",
         x_label="nanoseconds of work",
         y_label="times faster than the original",
         points=points_on(cores),
@@ -80,8 +82,6 @@ def figure(cores: Cores) -> Figure:
         more={"microseconds per task of a thread": microseconds},
         claims=claims,
         prepare=prepare,
-        notes=f"{cores.all[-1]} cores. {NOTES} The paper's threads make tasks of 10 ms together;"
-        f" here at most {MOST}." + (ON_XEON if cores.suffix else ""),
     )
 
 

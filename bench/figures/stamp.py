@@ -29,18 +29,6 @@ def point(panel: str, series: str, threads: int, options: dict, build: str = "")
     return Point(panel, series, threads, f"stamp/{program}{build}", words | options)
 
 
-def prepare(runs: list[dict], reference: str) -> None:
-    """Adds speedup: over one thread of the series `reference`."""
-    one = {
-        r["panel"]: r["seconds"]
-        for r in runs
-        if r["x"] == 1 and r["series"] == reference and "error" not in r
-    }
-    for run in runs:
-        if "error" not in run:
-            run["speedup"] = one.get(run["panel"], float("nan")) / run["seconds"]
-
-
 def aborted(run: dict) -> float:
     """Share of the attempts at transactions that did not commit, in percent."""
     if "attempts" in run:  # of the software's

@@ -3,8 +3,8 @@
 
 import sys
 
-from common import Claim, Figure, Point, Results, main
-from stamp import PROGRAMS, SMALL_INPUTS, each, point, prepare, ratios
+from common import Claim, Figure, Point, Results, add_speedup, main, per_time
+from stamp import PROGRAMS, SMALL_INPUTS, each, point, ratios
 
 SINGLE, TL2, TSX = "sgl", "tl2", "tsx"
 THREADS = (1, 2, 4, 8)
@@ -81,7 +81,7 @@ FIGURE = Figure(
     x_label="threads",
     y_label="speed-up over one thread of sgl",
     points=points,
-    prepare=lambda runs: prepare(runs, SINGLE),
+    prepare=lambda runs: add_speedup(runs, SINGLE, per_time),
     value=lambda run: run["speedup"],
     claims=claims,
     notes=SMALL_INPUTS + " The paper plots execution times; these are their inverses. tl2 is this"

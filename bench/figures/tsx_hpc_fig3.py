@@ -4,7 +4,7 @@ elided."""
 
 import sys
 
-from common import Claim, Figure, Point, Results, main, times
+from common import Claim, Figure, Point, Results, add_speedup, main, per_time, times
 
 FINE, SINGLE, TSX, APART = "fgl", "sgl", "tsx", "tsx, memory and files outside"
 THREADS = (1, 2, 4, 8)
@@ -44,18 +44,6 @@ def points(quick: bool) -> list[Point]:
         for line, options in LINES.items()
         for n in ((1, 8) if quick else THREADS)
     ]  # fmt: skip
-
-
-def prepare(runs: list[dict]) -> None:
-    """Speed-ups are over fine-grained locks with one thread."""
-    one = {
-        r["panel"]: r["seconds"]
-        for r in runs
-        if r["x"] == 1 and r["series"] == FINE and "error" not in r
-    }
-    for run in runs:
-        if "error" not in run:
-            run["speedup"] = one.get(run["panel"], float("nan")) / run["seconds"]
 
 
 def each(values: dict[str, float]) -> str:
@@ -158,7 +146,7 @@ FIGURE = Figure(
     x_label="threads",
     y_label="speed-up over one thread of fgl",
     points=points,
-    prepare=prepare,
+    prepare=lambda runs: add_speedup(runs, FINE, per_time),
     value=lambda run: run["speedup"],
     claims=claims,
     notes="Four cores, eight hardware threads: with 8 threads, two share a core. The programs are"

@@ -5,7 +5,7 @@ ported first, and transactions after coarsening."""
 import sys
 from dataclasses import dataclass
 
-from common import Claim, Figure, Point, Results, main, times
+from common import Claim, Figure, Point, Results, add_speedup, main, per_time, times
 from tsx_hpc_fig5 import WHY_ATOMIC
 
 BASELINE, INIT, COARSEN, ADAPTIVE = "baseline", "tsx.init", "tsx.coarsen", "tsx, adaptive"
@@ -107,18 +107,6 @@ def placed(threads: int) -> dict:
     return {"threads": threads, "pin": "compact"}
 
 
-def prepare(runs: list[dict]) -> None:
-    """Speed-ups are over the baseline with one thread."""
-    one = {
-        r["panel"]: r["seconds"]
-        for r in runs
-        if r["x"] == 1 and r["series"] == BASELINE and "error" not in r
-    }
-    for run in runs:
-        if "error" not in run:
-            run["speedup"] = one.get(run["panel"], float("nan")) / run["seconds"]
-
-
 def over_baseline(results: Results, line: str, threads: int) -> dict[str, float]:
     """By workload: how much faster a line is than the baseline with as many threads."""
     return {w: results.ratio(w, line, BASELINE, threads) for w in results.panels()}
@@ -203,7 +191,7 @@ FIGURE = Figure(
     x_label="threads",
     y_label="speed-up over one thread of the baseline",
     points=points,
-    prepare=prepare,
+    prepare=lambda runs: add_speedup(runs, BASELINE, per_time),
     value=lambda run: run["speedup"],
     claims=claims,
     notes="Four cores, eight hardware threads: with 8 threads, two share a core. Inputs are small,"

@@ -89,3 +89,25 @@ inline void stay_until(const unseen& word) {
     for (int i = 0; i < 100; ++i) __builtin_ia32_pause();  // the time limit counts accesses
   }
 }
+
+// `outside` runs in another thread while a transaction has done `inside`. Returns the
+// transaction's end.
+template <class Inside, class Outside>
+htm::status while_inside(Inside inside, Outside outside) {
+  unseen has, done;
+  std::thread other([&] {
+    has.await(1);
+    outside();
+    done.set(1);
+  });
+  const htm::status s = htm::begin();
+  if (s.started()) {
+    inside();
+    has.set(1);
+    stay_until(done);
+    htm::commit();
+  }
+  done.await(1);
+  other.join();
+  return s;
+}

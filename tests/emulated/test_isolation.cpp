@@ -16,28 +16,6 @@ alignas(64) std::atomic<long> atomic_word{1};
 alignas(64) std::atomic<unsigned __int128> wide{1};
 alignas(64) char bytes[256];
 
-// `outside` runs in another thread while a transaction has done `inside`. Returns the
-// transaction's end.
-template <class Inside, class Outside>
-htm::status while_inside(Inside inside, Outside outside) {
-  unseen has, done;
-  std::thread other([&] {
-    has.await(1);
-    outside();
-    done.set(1);
-  });
-  const htm::status s = htm::begin();
-  if (s.started()) {
-    inside();
-    has.set(1);
-    stay_until(done);
-    htm::commit();
-  }
-  done.await(1);
-  other.join();
-  return s;
-}
-
 void aborts(const htm::status& s) { CHECK(s.why == cause::conflict && s.may_retry); }
 
 void plain() {

@@ -55,21 +55,7 @@ void comes_back() {
 // `outside` runs in another thread while a transaction has done `inside`.
 template <class Inside, class Outside>
 void conflicts(Inside inside, Outside outside) {
-  unseen has, done;
-  std::thread other([&] {
-    has.await(1);
-    outside();
-    done.set(1);
-  });
-  const htm::status s = htm::begin();
-  if (s.started()) {
-    inside();
-    has.set(1);
-    stay_until(done);
-    htm::commit();
-  }
-  other.join();
-  CHECK(s.why == cause::conflict);
+  CHECK(while_inside(inside, outside).why == cause::conflict);
 }
 
 void are_seen_by_others() {

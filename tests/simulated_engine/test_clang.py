@@ -5,7 +5,6 @@ layout of the stack, other addresses of code in messages.
 """
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +13,6 @@ import pytest
 
 HERE = Path(__file__).parent
 QUICK = ("deadlock",)
-
-pytestmark = pytest.mark.skipif(shutil.which("clang++") is None, reason="needs clang++")
 
 
 def environment_of(source: Path) -> list[str]:

@@ -21,7 +21,6 @@ SIZES = {  # others than Lua's
     "lu": 67,
     "sp": 13,
 }
-pytestmark = pytest.mark.skipif(not (BUILD / "is").exists(), reason="no OpenMP in this build")
 
 
 def run(program, *words):

@@ -28,17 +28,18 @@
 //        holder reads anything; what a transaction has committed is seen.
 //   [R]  release store of acquired_ -- synchronizes with [A].
 //   [A]  acquire load of acquired_ that finds 0: the last holder's work happens-before ours.
-//   [L]  relaxed: hints about how to go on (live_, waiting_, epoch_, fixed_, and acquired_ before
-//        another attempt), and complained_; they publish nothing.
+//   [L]  relaxed: hints about how to go on (live_, waiting_, and acquired_ before another
+//        attempt), and complained_; they publish nothing.
 //
 // Checked by    tests/check/gil_check.cpp (exclusion between elided, holding and blocked threads
 //               under every interleaving and abort), tests/gil.
 #pragma once
 
-#include <syncopate/elide/gil_choice.h>
+#include <syncopate/elide/gil_epochs.h>
 #include <syncopate/elide/gil_options.h>
 #include <syncopate/elide/gil_points.h>
 #include <syncopate/elide/gil_retry.h>
+#include <syncopate/elide/gil_totals.h>
 #include <syncopate/elide/section.h>
 #include <syncopate/gil.h>
 #include <syncopate/locks/auto_lock.h>
@@ -106,7 +107,7 @@ class gil {
   int detach(gil_thread& me) noexcept {
     if (state_of(me) != gil_state::outside) return misuse(EPERM, "detached while not outside");
     live_.fetch_sub(1, std::memory_order_relaxed);  // [L]
-    add_to_totals(me);
+    totals_.add(me);
     std::free(me.records);
     me = {};
     return 0;
@@ -166,10 +167,10 @@ class gil {
 
   // Of the threads that have detached. Requires: nobody detaches meanwhile.
   [[nodiscard]] const gil_record& total(std::uint32_t point) const noexcept {
-    return totals_[point];
+    return totals_.records[point];
   }
-  [[nodiscard]] const gil_cycles& cycles() const noexcept { return cycles_; }
-  [[nodiscard]] const choice_state& choice() const noexcept { return choice_; }
+  [[nodiscard]] const gil_cycles& cycles() const noexcept { return totals_.cycles; }
+  [[nodiscard]] const choice_state& choice() const noexcept { return epochs_.choice(); }
   [[nodiscard]] const changes& history() const noexcept { return history_; }
 
  private:
@@ -303,7 +304,7 @@ class gil {
   void set_length(gil_thread& me, const void* pc) noexcept {
     me.point = points_.find(pc);
     ++me.records[me.point].begins;
-    const std::uint16_t chosen = lengths().chooses ? choose(me) : 0;
+    const std::uint16_t chosen = lengths().chooses ? epochs_.choose(me, totals_.lock) : 0;
     me.length = chosen != 0 ? chosen : length_of_point(me.records[me.point], me.point);
     me.countdown = me.length;
   }
@@ -317,50 +318,6 @@ class gil {
     }
     change(point, before, s);
     return s.length;
-  }
-
-  // Tells how far the thread's last transactions have got. Returns the fixed length to use now; 0:
-  // the yield point's own.
-  [[nodiscard]] std::uint16_t choose(gil_thread& me) noexcept {
-    me.cost_points += me.length;
-    const std::uint32_t epoch = epoch_.load(std::memory_order_relaxed);  // [L]
-    if (me.epoch != epoch) {  // these belong to the last way
-      me.epoch = epoch;
-      me.cost_since = me.since;
-      me.cost_points = 0;
-    } else if (me.since - me.cost_since >= epoch_ticks / 16) {
-      add_points(me);
-    }
-    return fixed_.load(std::memory_order_relaxed);  // [L]
-  }
-
-  // The cost of a yield point is the time of the epoch over all points that any thread has passed:
-  // threads that wait, and would tell nothing, count by what they did not do.
-  void add_points(gil_thread& me) noexcept {
-    epoch_points_.fetch_add(me.cost_points, std::memory_order_relaxed);  // [L]
-    me.cost_since = me.since;
-    me.cost_points = 0;
-    const std::uint64_t start = epoch_start_.load(std::memory_order_relaxed);  // [L]
-    const std::uint64_t took = me.since - start;
-    if (static_cast<std::int64_t>(took) <
-        static_cast<std::int64_t>(epoch_length_.load(std::memory_order_relaxed)))  // [L]
-      return;
-    if (!totals_lock_.try_lock()) return;  // somebody else ends it
-    if (start == epoch_start_.load(std::memory_order_relaxed)) end_epoch(me.since, took);  // [L]
-    totals_lock_.unlock();
-  }
-
-  void end_epoch(std::uint64_t now, std::uint64_t took) noexcept {
-    const auto points =
-        static_cast<double>(epoch_points_.exchange(0, std::memory_order_relaxed) + 1);  // [L]
-    // The first one began when nobody ran yet.
-    if (epoch_start_.exchange(now, std::memory_order_relaxed) != 0)  // [L]
-      choice_ = choice::after_epoch(choice_, static_cast<double>(took) / points);
-    // Later trials are longer, so that chance decides less.
-    const std::uint32_t factor = choice_.trials < 7 ? choice_.trials + 1 : 8;
-    epoch_length_.store(factor * epoch_ticks, std::memory_order_relaxed);                 // [L]
-    fixed_.store(choice_state::ways[choice_.way], std::memory_order_relaxed);             // [L]
-    epoch_.store(epoch_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [L]
   }
 
   void change(std::uint32_t point, length_state before, length_state after) noexcept {
@@ -420,7 +377,7 @@ class gil {
     return best == UINT64_MAX || best == 0 ? guess : best;
   }
 
-  // ---- statistics, misuse, fork ----
+  // ---- time, misuse, fork ----
 
   // Adds the time since the last boundary to one of the thread's sums. Returns it, in ticks.
   static std::uint64_t lap(gil_thread& me, std::uint64_t& sum) noexcept {
@@ -428,22 +385,6 @@ class gil {
     me.since = now;
     sum += spent;
     return spent;
-  }
-
-  void add_to_totals(const gil_thread& me) noexcept {
-    totals_lock_.lock();
-    for (std::uint32_t i = 0; i < points_table::size; ++i) {
-      if (me.records[i].begins == 0 && me.records[i].fallbacks == 0) continue;
-      totals_[i].begins += me.records[i].begins;
-      totals_[i].fallbacks += me.records[i].fallbacks;
-      for (unsigned k = 0; k < gil_abort_names.size(); ++k)
-        totals_[i].aborts[k] += me.records[i].aborts[k];
-    }
-    cycles_.useful += me.useful;
-    cycles_.aborted += me.aborted;
-    cycles_.waiting += me.waiting;
-    cycles_.overhead += me.overhead;
-    totals_lock_.unlock();
   }
 
   // The caller's bug: one line, the first time.
@@ -480,8 +421,6 @@ class gil {
 
   static constexpr std::uint32_t batch = 16;  // transactions that a thread counts by itself
   static constexpr std::uint32_t most_lost = 1u << 24;
-  // An epoch: about 50 us, some ten transactions of the longest fixed length.
-  static constexpr std::uint64_t epoch_ticks = 1u << 17;
 
   // Lines of their own, also on machines whose lines have 256 bytes: every transaction reads
   // acquired_.
@@ -494,18 +433,9 @@ class gil {
   std::uint64_t overhead_ = 1;
   points_table points_;
   std::atomic<bool> complained_{false};
-  TotalsLock totals_lock_;
-  gil_record totals_[points_table::size] = {};
-  gil_cycles cycles_;
+  gil_totals<points_table::size, TotalsLock> totals_;
   changes history_;
-
-  // What choose() knows; choice_ under totals_lock_. What is read always and what is added to lie
-  // in different lines.
-  alignas(256) std::atomic<std::uint32_t> epoch_{1};
-  std::atomic<std::uint16_t> fixed_{choice_state::ways[choice_state{}.way]};
-  choice_state choice_;
-  std::atomic<std::uint64_t> epoch_start_{0}, epoch_length_{epoch_ticks};
-  alignas(256) std::atomic<std::uint64_t> epoch_points_{0};
+  gil_epochs epochs_;
 };
 
 }  // namespace syncopate::elide

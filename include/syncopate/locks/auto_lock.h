@@ -62,6 +62,7 @@
 //               under SYNCOPATE_LOCK=auto, with glibc's condition variables on it among others.
 #pragma once
 
+#include <syncopate/locks/spin_lesson.h>
 #include <syncopate/locks/traits.h>
 #include <syncopate/machine.h>
 
@@ -156,20 +157,10 @@ class auto_lock {
   static constexpr std::uint32_t sleeper = 1, sleepers_mask = 0xffff, one_wake = 1u << 16;
   static constexpr unsigned queue_generation_shift = 26;
 
-  // What a lock learns. The budget is how long a newcomer polls before it sleeps; the pace is how
-  // long it pauses before its second poll (2^pace PAUSEs): each poll takes the line from the
-  // holder, so on a busy lock rare polls let the holder do many sections at full speed.
-  struct lesson {
-    std::uint32_t budget, pace;
-  };
+  // Parts of spin_, beside the lesson.
   static constexpr std::uint16_t announced = 0x8000;
-  static constexpr unsigned generation_shift = 12, pace_shift = 9;
-  static constexpr std::uint32_t max_pace = 7, budget_mask = 0x1ff;
-  static constexpr std::uint32_t budget_unit = 128;    // ticks
-  static constexpr std::uint32_t min_budget = 4;       // 512 ticks: a cheap probe
-  static constexpr std::uint32_t first_budget = 64;    // 8,192 ticks, until something was learned
-  static constexpr std::uint32_t max_budget = 320;     // 40,960 ticks: two sleeps and wake-ups
-  static constexpr std::uint32_t explore_one_in = 16;  // slow paths that spin to max_budget
+  static constexpr unsigned generation_shift = spin_lesson::bits_used;
+  static constexpr std::uint32_t explore_one_in = 16;  // slow paths that spin as long as can pay
   // Contended changes of holder that follow each other within so many units of 1,024 ticks slow the
   // pace down, others speed it up: a change costs about 500 ticks of cache misses
   // (bench/pthread_load contended, 2 threads).
@@ -255,25 +246,19 @@ class auto_lock {
   [[nodiscard]] bool spinner_is_announced(std::uint16_t seen) const noexcept {
     return seen >> generation_shift == announcement() >> generation_shift;
   }
-  static lesson learned(std::uint16_t seen) noexcept {
-    return {seen & budget_mask, seen >> pace_shift & max_pace};
-  }
 
   // Returns false if another newcomer spins; else what was learned.
-  bool announce_spinner(lesson& so_far) noexcept {
+  bool announce_spinner(spin_lesson& so_far) noexcept {
     std::uint16_t seen = spin_.load(std::memory_order_relaxed);  // [X]
-    so_far = learned(seen);
+    so_far = spin_lesson::from_bits(seen);
     return !spinner_is_announced(seen) &&
            spin_.compare_exchange_strong(
-               seen,
-               static_cast<std::uint16_t>(announcement() | so_far.pace << pace_shift |
-                                          so_far.budget),
+               seen, static_cast<std::uint16_t>(announcement() | so_far.bits()),
                std::memory_order_relaxed, std::memory_order_relaxed);  // [X]
   }
 
-  void withdraw_spinner(const lesson& next) noexcept {
-    spin_.store(static_cast<std::uint16_t>(next.pace << pace_shift | next.budget),
-                std::memory_order_relaxed);  // [X]
+  void withdraw_spinner(const spin_lesson& next) noexcept {
+    spin_.store(next.bits(), std::memory_order_relaxed);  // [X]
   }
 
   // Others wait already. Then a newcomer sleeps at once: with more threads than processors,
@@ -285,34 +270,30 @@ class auto_lock {
   }
 
   outcome spin_as_newcomer(attempt& my) noexcept {
-    lesson now;
+    spin_lesson now;
     if (holder_cannot_run() || !announce_spinner(now)) return outcome::gave_up;
-    if (now.budget == 0) now.budget = first_budget;
-    const bool explore = (my.arrival / budget_unit) % explore_one_in == 0;
-    const std::uint64_t limit = (explore ? max_budget : now.budget) * std::uint64_t{budget_unit};
-    const outcome end = spin(my, my.arrival + limit, now.pace);
-    if (end == outcome::acquired) learn_from_success(now, machine::ticks() - my.arrival);
-    else if (!explore)
-      now.budget =
-          now.budget - now.budget / 8 > min_budget ? now.budget - now.budget / 8 : min_budget;
+    now = now.or_first();
+    const bool explore = (my.arrival / spin_lesson::budget_unit) % explore_one_in == 0;
+    const outcome end = spin(my, my.arrival + now.ticks(explore), now.pace);
+    if (end == outcome::acquired) {
+      const std::uint64_t waited = machine::ticks() - my.arrival;
+      now = now.after_success(waited, note_change_of_holder());
+    } else if (!explore) {
+      now = now.after_failure();
+    }
     withdraw_spinner(now);
     return end;
   }
 
-  void learn_from_success(lesson& now, std::uint64_t waited) noexcept {
-    // Twice the wait that paid, approached quickly from below and slowly from above.
-    const std::uint64_t units = 2 * waited / budget_unit + min_budget;
-    const auto target = static_cast<std::uint32_t>(units < max_budget ? units : max_budget);
-    now.budget = target > now.budget ? now.budget + (target - now.budget + 3) / 4
-                                     : now.budget - (now.budget - target) / 16;
+  // Returns whether the last contended change was only just before.
+  bool note_change_of_holder() noexcept {
     const std::uint64_t time = machine::ticks();
-    const std::uint64_t since = units_since_change(time);
+    const bool is_hectic = units_since_change(time) < hectic;
     std::uint32_t seen = heir_.load(std::memory_order_relaxed);  // [X]
     if (role_of(seen) == no_heir)
       heir_.compare_exchange_strong(seen, as_heir(no_heir, time), std::memory_order_relaxed,  // [X]
                                     std::memory_order_relaxed);                               // [X]
-    if (since < hectic) now.pace += now.pace < max_pace ? 1 : 0;
-    else now.pace -= now.pace > 0 ? 1 : 0;
+    return is_hectic;
   }
 
   outcome spin(attempt& my, std::uint64_t limit, std::uint32_t pace) noexcept {

@@ -1,15 +1,18 @@
 // prefetch_bench.cpp -- lock_with_prefetch() against lock(): critical sections that write to random
 // lines of a large array, whose places the thread knows before it asks for the lock.
 //
-// Usage: prefetch_bench [ROUNDS [MILLISECONDS [THREADS [MEGABYTES]]]]
+// Usage: prefetch_bench [ROUNDS [MILLISECONDS [THREADS [MEGABYTES [LINES]]]]]
+// LINES: only the second part, with so many lines a section (unless told: 10, 100, 1000).
 // First what there is to win: how long one thread takes for a section on cold lines, for asking for
 // the lines, and for a section on lines that it has asked for. Then all threads with both, many
 // short rounds in turn (A B B A), so that what else the machine does meets both: how long a section
 // holds the lock (medians), sections a second, the median of their ratio prefetching / plain round
 // by round with its 95 % interval, and the ratio of the best rounds, which were disturbed least.
 // `chained` sections need each line before they know the next one; `independent` ones let the
-// processor fetch several at a time by itself. Throughput needs a processor for each thread and no
-// other work: a waiter whose processor is wanted elsewhere has no time to ask for lines in.
+// processor fetch several at a time by itself. Processors read the clock before the last misses
+// have come: `held` of less than a microsecond is too short. Throughput needs a processor for each
+// thread and no other work: a waiter whose processor is wanted elsewhere has no time to ask for
+// lines in.
 
 #include <syncopate/locks/futex_lock.h>
 #include <syncopate/locks/lock_with_prefetch.h>
@@ -37,7 +40,7 @@ struct alignas(64) line {
 };
 
 struct parameters {
-  unsigned rounds = 41, milliseconds = 40, threads = 2, megabytes = 1024;
+  unsigned rounds = 41, milliseconds = 40, threads = 2, megabytes = 1024, lines = 0;
 };
 
 // The sections of one thread: where they write is chosen before each.
@@ -189,23 +192,29 @@ void compare(const parameters& p, const char* name, std::vector<line>& array, un
 
 int main(int argc, char** argv) {
   parameters p;
-  unsigned* const fields[] = {&p.rounds, &p.milliseconds, &p.threads, &p.megabytes};
-  for (int i = 1; i < argc && i <= 4; ++i) {
+  unsigned* const fields[] = {&p.rounds, &p.milliseconds, &p.threads, &p.megabytes, &p.lines};
+  for (int i = 1; i < argc && i <= 5; ++i) {
     *fields[i - 1] = static_cast<unsigned>(std::strtoul(argv[i], nullptr, 10));
     if (*fields[i - 1] == 0) {
-      std::fprintf(stderr, "usage: %s [ROUNDS [MILLISECONDS [THREADS [MEGABYTES]]]]\n", argv[0]);
+      std::fprintf(stderr, "usage: %s [ROUNDS [MILLISECONDS [THREADS [MEGABYTES [LINES]]]]]\n",
+                   argv[0]);
       return 2;
     }
   }
   std::vector<line> array(std::size_t{p.megabytes} * 1024 * 1024 / sizeof(line));
-  std::printf("one thread, %u MiB, median of 200, nanoseconds\n", p.megabytes);
-  std::printf("footprint  sections          cold     asking      after\n");
-  for (const unsigned footprint : {100u, 1000u, 10'000u})
-    for (const bool chained : {false, true}) time_one_thread(array, footprint, chained);
-  std::printf("\n%u threads, %u rounds of %u ms, in turn\n", p.threads, p.rounds, p.milliseconds);
+  if (p.lines == 0) {
+    std::printf("one thread, %u MiB, median of 200, nanoseconds\n", p.megabytes);
+    std::printf("footprint  sections          cold     asking      after\n");
+    for (const unsigned footprint : {100u, 1000u, 10'000u})
+      for (const bool chained : {false, true}) time_one_thread(array, footprint, chained);
+    std::printf("\n");
+  }
+  std::printf("%u threads, %u rounds of %u ms, in turn\n", p.threads, p.rounds, p.milliseconds);
   std::printf("lock    footprint  sections    held, ns +prefetch  sections/s  +prefetch");
   std::printf("  ratio (95 %%)         best\n");
-  for (const unsigned footprint : {10u, 100u, 1000u})
+  std::vector<unsigned> footprints{10, 100, 1000};
+  if (p.lines != 0) footprints = {p.lines};
+  for (const unsigned footprint : footprints)
     for (const bool chained : {false, true}) {
       compare<syncopate::tatas_lock<>>(p, "tatas", array, footprint, chained);
       compare<syncopate::ticket_lock<>>(p, "ticket", array, footprint, chained);

@@ -17,6 +17,9 @@ set(SYNCOPATE_INSTRUMENTED_DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/syncopate-in
 if(SYNCOPATE_MODELED_MACHINES)
   install(TARGETS syncopate-simulated syncopate-explored syncopate-emulated EXPORT syncopateTargets
     LIBRARY COMPONENT machines)
+  if(TARGET syncopate-clang)
+    install(TARGETS syncopate-clang LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT machines)
+  endif()
   install(DIRECTORY "${SYNCOPATE_INSTRUMENT_INCLUDE}/"
     DESTINATION "${SYNCOPATE_INSTRUMENTED_DESTINATION}" COMPONENT machines)
   # Again, for those who install this component alone.
@@ -36,7 +39,7 @@ install(EXPORT syncopateTargets NAMESPACE syncopate:: DESTINATION "${package_dir
 configure_package_config_file(cmake/syncopateConfig.cmake.in
   "${CMAKE_CURRENT_BINARY_DIR}/syncopateConfig.cmake"
   INSTALL_DESTINATION "${package_dir}"
-  PATH_VARS SYNCOPATE_INSTRUMENTED_DESTINATION CMAKE_INSTALL_INCLUDEDIR)
+  PATH_VARS SYNCOPATE_INSTRUMENTED_DESTINATION CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/syncopateConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES

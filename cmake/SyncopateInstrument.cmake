@@ -1,6 +1,7 @@
 # Code for modeled machines. Installed with the library: find_package(syncopate) defines
 #   syncopate_target_machine(TARGET simulated|explored|emulated)
-# Needs: SYNCOPATE_INSTRUMENT_INCLUDE, SYNCOPATE_PUBLIC_INCLUDE, the folders of our headers.
+# Needs: SYNCOPATE_INSTRUMENT_INCLUDE, SYNCOPATE_PUBLIC_INCLUDE, the folders of our headers. May have:
+# SYNCOPATE_CLANG_PLUGINS, the plugins for clang but for their ending, MAJOR.so.
 
 # What makes a compiler show every access to a machine. The same list is in the compiler wrapper
 # (syncopate c++).
@@ -24,7 +25,7 @@ set(SYNCOPATE_INSTRUMENT_OPTIONS_CLANG
   "SHELL:-mllvm -tsan-instrument-func-entry-exit=0"
   "SHELL:-mllvm -tsan-distinguish-volatile=1"
   "SHELL:-mllvm -tsan-instrument-read-before-write=1"
-  -mprefer-vector-width=128  # wider accesses are not instrumented
+  -mprefer-vector-width=128  # wider accesses are reported by a slower call, or not at all
   -mcx16)  # else 16-byte atomics are calls of libatomic, which no machine sees
 function(syncopate_instrument target)
   target_compile_options(${target} PRIVATE ${SYNCOPATE_INSTRUMENT_OPTIONS}
@@ -32,6 +33,11 @@ function(syncopate_instrument target)
     $<$<COMPILE_LANG_AND_ID:C,GNU>:${SYNCOPATE_INSTRUMENT_OPTIONS_GNU}>
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:${SYNCOPATE_INSTRUMENT_OPTIONS_CLANG}>
     $<$<COMPILE_LANG_AND_ID:C,Clang>:${SYNCOPATE_INSTRUMENT_OPTIONS_CLANG}>)
+  string(REGEX MATCH "^[0-9]+" major "${CMAKE_CXX_COMPILER_VERSION}")
+  set(plugin "${SYNCOPATE_CLANG_PLUGINS}${major}.so")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND EXISTS "${plugin}")
+    target_compile_options(${target} PRIVATE "-fpass-plugin=${plugin}")
+  endif()
   # machine.h then asks the machine's library.
   target_include_directories(${target} BEFORE PRIVATE "${SYNCOPATE_INSTRUMENT_INCLUDE}")
   target_include_directories(${target} PRIVATE "${SYNCOPATE_PUBLIC_INCLUDE}")

@@ -113,6 +113,10 @@ class Steps:
         self.before, self.after = instrumented.compile_flags(
             machine, self.is_clang, self.line.compile
         )
+        compiles = self.is_clang and self.line.sources
+        self.plugin = instrumented.clang_plugin(self.compiler) if compiles else None
+        if self.plugin:
+            self.after.append(f"-fpass-plugin={self.plugin}")
 
     def _refuse_impossible(self) -> None:
         line = self.line
@@ -136,9 +140,10 @@ class Steps:
                 f"{' '.join(self.line.left_out)} left out: it would link the sanitizer's library"
             )
         wide = instrumented.options_for_wide_vectors(self.line.compile)
-        if self.is_clang and wide and self.line.sources:
+        if self.is_clang and wide and self.line.sources and not self.plugin:
             said.append(
-                f"{wide[0]}: clang shows the machine no access of more than 16 bytes;"
+                f"{wide[0]}: without libsyncopate-clang, which is built where LLVM's headers are,"
+                " clang shows the machine no access of more than 16 bytes;"
                 " if the program has such vectors of its own, use --compiler=g++"
             )
         return [f"syncopate {self.command}: {text}" for text in said]

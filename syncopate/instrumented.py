@@ -1,6 +1,7 @@
 """What the compiler and the linker are told to make a program for one of our machines."""
 
 import os
+import subprocess
 
 from syncopate import paths
 from syncopate.errors import BAD_USE, FAILED, Failure, near
@@ -71,6 +72,17 @@ def compile_flags(machine: str, is_clang: bool, given: list[str]) -> tuple[list[
             after += ["--param", f"tsan-{choice}"]
         after.append("-Wno-tsan")
     return before, after
+
+
+def clang_plugin(compiler: list[str]) -> str | None:
+    """What makes this clang show accesses of every size (src/instrument/clang), or None."""
+    try:
+        said = subprocess.run(
+            [*compiler, "-dumpversion"], capture_output=True, text=True, check=False, timeout=60
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return paths.find(f"lib/libsyncopate-clang{said.partition('.')[0]}.so")
 
 
 def options_for_wide_vectors(given: list[str]) -> list[str]:

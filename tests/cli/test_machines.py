@@ -4,6 +4,7 @@ tests/cli_machines compiles and runs programs.
 """
 
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -141,7 +142,18 @@ def test_wide_vectors_with_clang_are_said(tools, tmp_path):
     done = tools("c++", *options, "--compiler=clang++", "-mavx2", cwd=tmp_path)
     assert done.returncode == 0
     (line,) = done.stderr.splitlines()
-    assert "-mavx2: clang shows the machine no access" in line
+    assert "-mavx2: without libsyncopate-clang" in line
+    assert "clang shows the machine no access of more than 16 bytes" in line
+
+
+def test_clang_gets_the_plugin_of_its_version(tools, tmp_path):
+    options = ("--compiler=clang++", "-c", "a.cpp")
+    assert not any("-fpass-plugin" in word for word in commands(tools, *options)[0])
+    for major in range(5, 40):
+        (tmp_path / f"lib/libsyncopate-clang{major}.so").touch()
+    (option,) = [word for word in commands(tools, *options)[0] if "-fpass-plugin" in word]
+    said = subprocess.run(["clang++", "-dumpversion"], capture_output=True, text=True, check=True)
+    assert option.endswith(f"/lib/libsyncopate-clang{said.stdout.split('.')[0]}.so")
 
 
 def test_assembler_files_are_left_alone(tools):

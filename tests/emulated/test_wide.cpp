@@ -1,7 +1,7 @@
 // test_wide.cpp -- accesses of 32 and 64 bytes that the program writes as such: vectors of AVX and
-// AVX-512, aligned or not, and copies of structures that hold them.
+// AVX-512, aligned or not, and copies of structures that hold them; and of 10 bytes, long double.
 // options: -mavx2 -mavx512f
-// compilers: GNU
+// needs: odd accesses
 #include <atomic>
 
 #include <immintrin.h>
@@ -66,6 +66,19 @@ void are_seen_by_others() {
   CHECK(unaligned[across] == 1 && unaligned[across + 15] == 1);
 }
 
+// The one that every processor has.
+long double number;
+
+void long_double() {
+  const htm::status s = attempt([] {
+    number += 1;
+    htm::abort<1>();
+  });
+  CHECK(s.code == 1 && number == 0);
+  conflicts([] { number += 1; }, [] { CHECK(number == 0); });
+  conflicts([] { CHECK(number == 0); }, [] { number += 1; });
+}
+
 // Nothing is lost among transactions.
 void count() {
   constexpr int threads = 4, turns = 500;
@@ -81,8 +94,9 @@ void count() {
 }  // namespace
 
 int main() {
+  long_double();
   if (!__builtin_cpu_supports("avx512f")) {
-    std::puts("no AVX-512 here: nothing to run");
+    std::puts("no AVX-512 here: vectors are left out");
     return 0;
   }
   comes_back();

@@ -73,8 +73,7 @@ inline void announce_range(std::uintptr_t at, std::size_t bytes) noexcept {
   thread* const t = here.current;
   if (t == nullptr) [[likely]] {
     announce(at);
-    const std::uint64_t word = shadow(line_of(at)).load(std::memory_order_relaxed);
-    if ((word & ~mark::version) != 0) [[unlikely]]
+    if (mark::any(shadow(line_of(at)).load(std::memory_order_relaxed))) [[unlikely]]
       write_outside(at, bytes, where);
     return;
   }

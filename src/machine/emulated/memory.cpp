@@ -27,10 +27,13 @@ namespace {
 
 using instrument::in_program;
 
-// What malloc keeps in a freed block: a free conflicts as the write that it is.
-constexpr std::size_t written_by_free = 16;
-
 std::uintptr_t address(void* block) noexcept { return reinterpret_cast<std::uintptr_t>(block); }
+
+// A free conflicts as the write that it is: of what malloc keeps in a freed block, 16 bytes, which
+// lie in one line as blocks are aligned so.
+void check_free(void* block, place where) noexcept {
+  if (shadow_is_there() && in_program()) write(block, 16, where);
+}
 
 void note_block(void* block, std::size_t bytes, place where) noexcept {
   if (!observing || block == nullptr || !in_program()) return;
@@ -39,11 +42,16 @@ void note_block(void* block, std::size_t bytes, place where) noexcept {
   instrument::note_allocation(address(block), bytes, where);
 }
 
+// free() is to leave errno alone.
 void note_gone(void* block, place where) noexcept {
   if (!observing || !in_program()) return;
-  const own_memory_scope ours;
-  const std::lock_guard lock(registry);
-  instrument::note_free(address(block), where);
+  const int error = errno;
+  {
+    const own_memory_scope ours;
+    const std::lock_guard lock(registry);
+    instrument::note_free(address(block), where);
+  }
+  errno = error;
 }
 
 // The program's own calls in a transaction. What the C library and the linker allocate for
@@ -108,22 +116,19 @@ int allocate_aligned(void*& block, std::size_t alignment, std::size_t bytes, eng
 }
 
 void free_any(void* block, engine::place where) {
-  const int error = errno;
-  if (shadow_is_there() && in_program()) write_range(address(block), written_by_free, where);
+  check_free(block, where);
+  const runtime_scope inside;
   if (emulated::in_transaction(where)) {
-    const runtime_scope inside;
     here.current->freed.push(block);
   } else {
-    const runtime_scope inside;
     note_gone(block, where);
     __libc_free(block);
   }
-  errno = error;
 }
 
 void* reallocate_any(void* block, std::size_t bytes, engine::place where) {
   if (!emulated::in_transaction(where)) {
-    if (shadow_is_there() && in_program()) write_range(address(block), written_by_free, where);
+    check_free(block, where);
     const runtime_scope inside;
     note_gone(block, where);
     void* const moved = __libc_realloc(block, bytes);

@@ -9,12 +9,8 @@
 
 namespace syncopate::emulated {
 
-namespace {
-constinit std::atomic<bool> made{false};
-}
-
 void make_shadow() noexcept {
-  if (made.load(std::memory_order_relaxed)) return;
+  if (shadow_is_there()) return;
   void* const wanted = reinterpret_cast<void*>(shadow_base);
   void* const got = mmap(wanted, shadow_bytes, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -26,10 +22,8 @@ void make_shadow() noexcept {
   }
   madvise(wanted, shadow_bytes, MADV_NOHUGEPAGE);  // 2 MiB of table for each line otherwise
   madvise(wanted, shadow_bytes, MADV_DONTDUMP);
-  made.store(true, std::memory_order_release);
+  shadow_made.store(true, std::memory_order_release);
 }
-
-bool shadow_is_there() noexcept { return made.load(std::memory_order_acquire); }
 
 void clear_shadow() noexcept {
   madvise(reinterpret_cast<void*>(shadow_base), shadow_bytes, MADV_DONTNEED);

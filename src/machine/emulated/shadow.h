@@ -40,6 +40,9 @@ inline constexpr std::uint64_t writer = std::uint64_t{0x7f} << writer_shift;
 inline constexpr std::uint64_t locked = std::uint64_t{1} << 47;
 inline constexpr std::uint64_t one_version = std::uint64_t{1} << 48;
 inline constexpr std::uint64_t version = ~(one_version - 1);
+// Whether there is anything beside the version; shorter than by a mask of 64 bits.
+constexpr bool any(std::uint64_t word) noexcept { return word << 16 != 0; }
+static_assert(!any(version) && any(locked) && any(1));
 }  // namespace mark
 
 // Where programs and the system put nothing: below all of them with position-independent code,
@@ -65,7 +68,8 @@ inline std::uint64_t writer_slot_bit(std::uint64_t word) noexcept {
 
 // Makes the map; nothing when it is there. Ends the process when the system refuses.
 void make_shadow() noexcept;
-bool shadow_is_there() noexcept;
+inline constinit std::atomic<bool> shadow_made{false};
+inline bool shadow_is_there() noexcept { return shadow_made.load(std::memory_order_acquire); }
 // Forgets all marks. Requires: no other thread runs (a child of fork).
 void clear_shadow() noexcept;
 

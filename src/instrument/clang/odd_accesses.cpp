@@ -1,0 +1,82 @@
+// odd_accesses.cpp -- a plugin for clang: reports to the machine what clang's thread sanitizer
+// leaves out, plain loads and stores of other than 1, 2, 4, 8 and 16 bytes: AVX's vectors, long
+// double, vectors of three. Before each it calls __tsan_read_range or __tsan_write_range.
+//
+// It runs before the sanitizer does, at the same point of the pipeline: after all optimizations, so
+// that what these remove is not reported. As there, locals that nobody else can see are left out.
+// Masked and gathering intrinsics are not plain loads; they stay unseen.
+//
+//   clang++ -fsanitize=thread -fpass-plugin=libsyncopate-clang14.so ...
+#include <llvm/Analysis/CaptureTracking.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace {
+
+struct access {
+  llvm::Instruction* at;
+  llvm::Value* pointer;
+  std::uint64_t bytes;
+  bool is_write;
+};
+
+bool is_reported_by_sanitizer(std::uint64_t bytes) {
+  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
+}
+
+bool is_private(llvm::Value* pointer) {
+  return llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer)) &&
+         !llvm::PointerMayBeCaptured(pointer, true, true);
+}
+
+// Returns: the odd accesses of the function, in any order.
+std::vector<access> odd_accesses(llvm::Function& function) {
+  const llvm::DataLayout& layout = function.getParent()->getDataLayout();
+  std::vector<access> found;
+  for (llvm::Instruction& each : llvm::instructions(function)) {
+    if (each.isAtomic()) continue;
+    llvm::Value* const pointer = llvm::getLoadStorePointerOperand(&each);
+    if (pointer == nullptr || pointer->getType()->getPointerAddressSpace() != 0) continue;
+    const llvm::TypeSize size = layout.getTypeStoreSize(llvm::getLoadStoreType(&each));
+    if (size.isScalable() || is_reported_by_sanitizer(size) || is_private(pointer)) continue;
+    found.push_back({&each, pointer, size, llvm::isa<llvm::StoreInst>(each)});
+  }
+  return found;
+}
+
+struct report_odd_accesses : llvm::PassInfoMixin<report_odd_accesses> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    if (!function.hasFnAttribute(llvm::Attribute::SanitizeThread))
+      return llvm::PreservedAnalyses::all();
+    const std::vector<access> found = odd_accesses(function);
+    for (const access& each : found) {
+      llvm::IRBuilder<> code(each.at);
+      const llvm::FunctionCallee hook = function.getParent()->getOrInsertFunction(
+          each.is_write ? "__tsan_write_range" : "__tsan_read_range", code.getVoidTy(),
+          code.getInt8PtrTy(), code.getInt64Ty());
+      code.CreateCall(hook, {code.CreatePointerCast(each.pointer, code.getInt8PtrTy()),
+                             code.getInt64(each.bytes)});
+    }
+    return found.empty() ? llvm::PreservedAnalyses::all() : llvm::PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }  // also without optimization
+};
+
+void add_pass(llvm::PassBuilder& builder) {
+  builder.registerOptimizerLastEPCallback(
+      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+        passes.addPass(llvm::createModuleToFunctionPassAdaptor(report_odd_accesses()));
+      });
+}
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default")]] llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "syncopate", LLVM_VERSION_STRING, add_pass};
+}

@@ -22,7 +22,8 @@ from pathlib import Path
 
 from interleaved import ROOT, provenance
 
-from syncopate.bench.suitetable import CONSTRUCTS
+from syncopate import openmp
+from syncopate.bench.librarysuites import CONSTRUCTS
 
 OURS = ("LD_PRELOAD", "SYNCOPATE", "OMP_", "GOMP_", "KMP_")
 
@@ -73,6 +74,8 @@ def one_run(program, library, threads, variables, options):
     kept.update(variables, OMP_NUM_THREADS=str(threads))
     if library:
         kept["LD_PRELOAD"] = str(library)
+        if "SYNCOPATE_OMP_PATCH" in variables:
+            openmp.leave_waiting(kept)  # as `syncopate run --omp-patch` does
     done = subprocess.run(
         [program, "--samples", str(options.samples), *options.constructs.split(",")],
         env=kept,

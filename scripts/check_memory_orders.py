@@ -17,7 +17,7 @@ FOLDERS = ("locks", "rwlocks", "condition", "barriers")
 # Files of these folders that are no algorithm: the list, its traits, the type-erased form.
 EXEMPT = {"all.h", "traits.h", "any_lock.h"}
 # Building blocks: their orders are argued like all others, but they are no lock.
-BUILDING_BLOCKS = {"node_pool.h", "parts.h"}
+BUILDING_BLOCKS = {"node_pool.h", "parts.h", "flag_pair.h"}
 BLOCK_FIELDS = ("Space", "Memory order")
 FIELDS = (
     "Source",

@@ -1,5 +1,7 @@
 """OpenMP programs: the options that take over their runtime, and what they put in place."""
 
+import os
+
 from syncopate import locktable, paths
 from syncopate.errors import BAD_USE, Failure, near
 from syncopate.options import FLAG, VALUE
@@ -57,7 +59,16 @@ def choose(environ: dict[str, str], options: dict) -> None:
         environ["SYNCOPATE_OMP_LOCK"] = lock
     if "--omp-patch" in options:
         environ["SYNCOPATE_OMP_PATCH"] = "1"
+        leave_waiting(environ)
     add_library(environ)
+
+
+def leave_waiting(environ: dict[str, str]) -> None:
+    """Keeps libgomp from polling before its waits come to the patch, where threads were asked to
+    outnumber processors: then whoever polls is in the way of those it waits for."""
+    threads = environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    if threads.isdecimal() and int(threads) > len(os.sched_getaffinity(0)):
+        environ.setdefault("GOMP_SPINCOUNT", "0")
 
 
 def add_library(environ: dict[str, str]) -> None:

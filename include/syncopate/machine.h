@@ -8,6 +8,7 @@
 //   relax()                                    one polite spin step
 //   spin(n)                                    n polite spin steps (back-off)
 //   prefetch(address), prefetch_to_write(...)  ask for a cache line; harmless for any address
+//   demote(address)                            let a cache line go where others find it sooner
 //   yield()                                    let another runnable thread have this processor
 //   wait_until(word, order, predicate)         spin until predicate(value); returns that value
 //   wait_until(word, order, predicate, until)  the same, false when the clock passes `until`

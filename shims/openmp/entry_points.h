@@ -124,6 +124,7 @@ using kmpc_copy = void (*)(void*, void*);
   X(int, omp_get_level, (void))                         \
   X(int, omp_get_num_threads, (void))                   \
   X(int, omp_get_max_threads, (void))                   \
+  X(int, omp_get_num_procs, (void))                     \
   X(int, omp_get_thread_num, (void))                    \
   X(void, omp_init_lock_with_hint, (void*, int))        \
   X(void, omp_init_lock_with_hint_, (void*, int*))      \

@@ -38,7 +38,7 @@ bool poll(const std::atomic<std::uint32_t>& word, Changed changed, std::uint64_t
       waits::choose({.expected = expected,
                      .wake_latency = wake_latency,
                      .alone = !machine::may_spin(),
-                     .crowded = oversubscribed(),
+                     .crowded = oversubscribed_between(),
                      .may_yield = yields.may_yield(),
                      .monitor = machine::monitor_usable(),
                      .probe = expected > wake_latency && waits::history::probe()});

@@ -2,6 +2,8 @@
 
 #include "openmp/team.h"
 
+#include <syncopate/machine/affinity.h>
+
 #include <cstdlib>
 #include <new>
 #include <type_traits>
@@ -33,6 +35,18 @@ constexpr std::uint32_t phases_apart = 1u << 16;
 
 // Threads inside teams of ours.
 constinit std::atomic<std::int32_t> busy{0};
+
+// Threads of the region that began last: after its end they wait in the runtime for the next one.
+constinit std::atomic<std::int32_t> last_team{0};
+
+// Whether a runtime was asked. It has bound the first thread, maybe, before anything of ours ran;
+// who goes by that thread's processors alone never spins (OMP_PROC_BIND).
+constinit std::atomic<bool> processors_known{false};
+
+[[gnu::noinline, gnu::cold]] void ask_processors(const runtime& of) noexcept {
+  if (of.real.omp_get_num_procs != nullptr) machine::learn_processors(of.real.omp_get_num_procs());
+  processors_known.store(true, std::memory_order_relaxed);
+}
 
 void give_up_list(void*) noexcept {
   team* first = mine;
@@ -108,7 +122,13 @@ bool oversubscribed() noexcept {
   return busy.load(std::memory_order_relaxed) > n;
 }
 
+bool oversubscribed_between() noexcept {
+  const auto n = static_cast<std::int32_t>(machine::processors());
+  return last_team.load(std::memory_order_relaxed) > n || oversubscribed();
+}
+
 region::region(const runtime& of, unsigned asked, const work& what) noexcept {
+  if (__builtin_expect(!processors_known.load(std::memory_order_relaxed), 0)) ask_processors(of);
   if (config.barrier == nullptr) {
     own_.of = &of;
     own_.what = what;
@@ -151,6 +171,9 @@ void region_order::enter(frame& f) const noexcept {
   if (in == nullptr) return;
   if (f.id == 0) {
     update(in->got, f.threads);
+    const auto count = static_cast<std::int32_t>(f.threads);
+    if (last_team.load(std::memory_order_relaxed) != count)
+      last_team.store(count, std::memory_order_relaxed);
     if (f.threads > 1)
       busy.fetch_add(static_cast<std::int32_t>(f.threads) - (f.outer != nullptr ? 1 : 0),
                      std::memory_order_relaxed);

@@ -63,7 +63,7 @@ struct alignas(128) region_order {
 };
 
 struct alignas(128) team {
-  static constexpr std::size_t room = 896;      // bytes for a barrier
+  static constexpr std::size_t room = 1408;     // bytes for a barrier
   static constexpr std::uint32_t watched = 32;  // threads whose processor is noted
 
   std::atomic<std::uint32_t> task_phase{0};
@@ -150,6 +150,10 @@ void abandon_team() noexcept;
 
 // Whether more threads are in our teams than there are processors.
 [[nodiscard]] bool oversubscribed() noexcept;
+
+// The same for waits of the runtime's, at the start and the end of regions: the threads of the last
+// region are all there, though none is inside one.
+[[nodiscard]] bool oversubscribed_between() noexcept;
 
 // Hides the frames of a thread that runs a region which starts at nesting level 0 (target).
 class hidden_frames {

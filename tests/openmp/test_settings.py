@@ -73,6 +73,20 @@ def test_command_line_puts_it_in_place():
     assert preload.startswith(f"LD_PRELOAD={LIBRARY}:") and "libsyncopate-pthread" in preload
 
 
+@pytest.mark.parametrize(
+    ("variables", "set_to"),
+    [
+        ({"OMP_NUM_THREADS": "100000"}, ["0"]),
+        ({"OMP_NUM_THREADS": "100000,2", "GOMP_SPINCOUNT": "7"}, ["7"]),
+        ({"OMP_NUM_THREADS": "1"}, []),
+        ({"OMP_NUM_THREADS": "many"}, []),
+    ],
+)
+def test_patched_waits_do_not_poll_where_threads_outnumber_processors(variables, set_to):
+    lines = run_cli("run", "--omp-patch", "--", "env", **variables).stdout.splitlines()
+    assert [line[15:] for line in lines if line.startswith("GOMP_SPINCOUNT=")] == set_to
+
+
 def test_command_line_without_omp_leaves_it_out():
     assert "libsyncopate-openmp" not in run_cli("run", "--", "env").stdout
 

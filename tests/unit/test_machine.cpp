@@ -9,6 +9,7 @@
 #include <sched.h>
 
 #include <syncopate/machine.h>
+#include <syncopate/machine/affinity.h>
 
 namespace {
 
@@ -23,6 +24,18 @@ machine::deadline after(clockid_t clock, std::uint64_t nanoseconds) {
   t.tv_sec += static_cast<time_t>(sum / 1'000'000'000u);
   t.tv_nsec = static_cast<long>(sum % 1'000'000'000u);
   return {t, clock};
+}
+
+// A bound thread counts its own processor only; the runtime that bound it knows of the others.
+TEST(Processors, AreLearntAndNeverForgotten) {
+  const unsigned before = machine::processors();
+  machine::learn_processors(0);
+  machine::learn_processors(static_cast<int>(before) - 1);
+  EXPECT_EQ(machine::processors(), before);
+  machine::learn_processors(static_cast<int>(before) + 1);
+  EXPECT_EQ(machine::processors(), before + 1);
+  EXPECT_TRUE(machine::may_spin());
+  machine::detail::usable_processors.store(static_cast<int>(before));
 }
 
 TEST(Clock, TicksAndNowAdvanceTogether) {

@@ -41,8 +41,9 @@ static void barrier(int repetitions) {
   }
 }
 
-// The floor for a barrier of two: each of the first two threads sets its flag and polls the
-// other's, and no more. Where that takes long, as it does when they share a processor, they yield.
+// The plainest barrier of two: each of the first two threads sets its flag and polls the other's,
+// and no more. It tells how far apart the two processors are. Where it takes long, as it does when
+// the threads share a processor, they yield.
 static struct { _Alignas(128) atomic_int passed; } flags[2];
 
 static void wait_for_flag(const atomic_int* flag, int round) {

@@ -1,17 +1,17 @@
 // auto_barrier.h -- for teams whose user chooses nothing: few misses, waits as long as waits are.
 //
-// Source        Two participants: Hensgen, Finkel & Manber, IJPP 17(1), 1988 (a flag each, read by
-//               the other); more: one counter (Mellor-Crummey & Scott, ACM TOCS 9(1), 1991,
-//               algorithm 7, with growing numbers in place of the sense). How we deviate: waiting
-//               is chosen anew each time (wait/plan.h); who sleeps is found by asymmetric fences,
-//               so that nobody pays for sleepers that are not there.
+// Source        Two participants: flags that each reads of the other (flag_pair.h); more: one
+//               counter (Mellor-Crummey & Scott, ACM TOCS 9(1), 1991, algorithm 7, with growing
+//               numbers in place of the sense). How we deviate: waiting is chosen anew each time
+//               (wait/plan.h); who sleeps is found by asymmetric fences, so that nobody pays for
+//               sleepers that are not there.
 // Fairness      all go on together.
-// Space         768 B, no allocation, 0 B per participant.
+// Space         1,408 B, no allocation, 0 B per participant.
 // Uncontended   two participants: 1 store + 2 loads each. More: 1 RMW each, 1 store by the last.
 // Contended     one miss of each of two; else n RMWs on one line, n - 1 waiters invalidated.
 //
 // Invariants
-//   I1  Two participants: flag p is written by p only, and counts p's arrivals.
+//   I1  Two participants: their episodes end as flag_pair.h says.
 //   I2  arrived_ counts all arrivals; an arrival that finds v belongs to episode v / count_, which
 //       ends when the counter reaches the next multiple of count_. released_ follows arrived_ from
 //       one such multiple to the next. Counters do not wrap (64 bits).
@@ -25,14 +25,15 @@
 // Memory order (each tag stands at its site below)
 //   [N]  acq_rel RMW of arrived_: what each did before it arrived happens-before the last arrival,
 //        and before whoever waits on arrived_ itself.
-//   [R]  release store of a flag or of released_ -- synchronizes with [A].
+//   [R]  release store of released_ -- synchronizes with [A].
 //   [A]  acquire load of the word that ends the episode.
 //   [F]  the two fences of I3.
-//   [X]  relaxed: our own flag, hints; sleepers_ and sequence_, which the fences order (I3, I4).
+//   [X]  relaxed: hints; sleepers_ and sequence_, which the fences order (I3, I4).
 //
 // Checked by    tests/conformance/barrier_test.cpp, tests/check/barrier_check.cpp.
 #pragma once
 
+#include <syncopate/barriers/flag_pair.h>
 #include <syncopate/barriers/traits.h>
 #include <syncopate/machine.h>
 #include <syncopate/wait/adaptive.h>
@@ -65,7 +66,7 @@ class auto_barrier {
 
   // Arrives without waiting. Requires: wait() of the same participant follows.
   [[nodiscard]] arrival_token arrive(std::uint32_t participant) noexcept {
-    if (count_ == 2) return arrive_at_flag(flags_[participant]);
+    if (count_ == 2) return arrive_at_flag(participant);
     const std::uint64_t before = arrived_.value.fetch_add(1, std::memory_order_acq_rel);  // [N]
     const arrival_token end = (before / count_ + 1) * count_;
     if (before + 1 == end) {
@@ -85,19 +86,13 @@ class auto_barrier {
   // that true calls wake_called() next.
   template <class CalledAway>
   void wait(arrival_token token, std::uint32_t participant, CalledAway called_away) noexcept {
-    const counter& word = count_ == 2    ? flags_[1 - participant]
-                          : count_ > few ? released_
-                                         : arrived_;
     const auto ended = [&](std::uint64_t now) { return now >= token || called_away(); };
-    if (ended(word.value.load(std::memory_order_acquire))) return;  // [A]
-    const bool crowded = is_crowded(word);
-    if (!crowded) {
-      for (int poll = 0; poll < quick_polls; ++poll) {
-        machine::relax();
-        if (ended(word.value.load(std::memory_order_acquire))) return;  // [A]
-      }
+    if (count_ == 2) {
+      wait_at(flags_.flag_of(1 - participant, token), ended, meets_on_one_processor(participant));
+      flags_.prepare_next(participant, token);
+    } else {
+      wait_at((count_ > few ? released_ : arrived_).value, ended, count_ > machine::processors());
     }
-    wait_slow(word.value, ended, crowded);
   }
 
   // Lets sleepers look whether they are called away.
@@ -115,22 +110,36 @@ class auto_barrier {
 
   struct alignas(128) counter {
     std::atomic<std::uint64_t> value{0};
-    std::atomic<std::uint32_t> processor{machine::no_processor};  // of a flag's owner
   };
 
-  arrival_token arrive_at_flag(counter& mine) noexcept {
-    const std::uint64_t next = mine.value.load(std::memory_order_relaxed) + 1;  // [X]
-    mine.processor.store(machine::processor(), std::memory_order_relaxed);      // [X]
-    mine.value.store(next, std::memory_order_release);                          // [R]
+  arrival_token arrive_at_flag(std::uint32_t participant) noexcept {
+    // A store only when it changed: the line is read by both.
+    auto& where = processor_[participant];
+    if (const unsigned here = machine::processor();
+        where.load(std::memory_order_relaxed) != here)  // [X]
+      where.store(here, std::memory_order_relaxed);     // [X]
+    const arrival_token episode = flags_.arrive(participant);
     wake_sleepers();
-    return next;
+    return episode;
   }
 
-  // Whether whom we wait for cannot run while we do.
-  [[nodiscard]] bool is_crowded(const counter& word) const noexcept {
-    if (count_ == 2)
-      return word.processor.load(std::memory_order_relaxed) == machine::processor();  // [X]
-    return count_ > machine::processors();
+  // Whether the one that we wait for cannot run while we do.
+  [[nodiscard]] bool meets_on_one_processor(std::uint32_t participant) const noexcept {
+    return processor_[1 - participant].load(std::memory_order_relaxed) ==  // [X]
+           processor_[participant].load(std::memory_order_relaxed);        // [X]
+  }
+
+  template <class Ended>
+  void wait_at(const std::atomic<std::uint64_t>& word, Ended ended, bool crowded) noexcept {
+    if (!crowded && count_ == 2) flag_pair::let_arrive();
+    if (ended(word.load(std::memory_order_acquire))) return;  // [A]
+    if (!crowded) {
+      for (int poll = 0; poll < quick_polls; ++poll) {
+        machine::relax();
+        if (ended(word.load(std::memory_order_acquire))) return;  // [A]
+      }
+    }
+    wait_slow(word, ended, crowded);
   }
 
   void wake_sleepers() noexcept {
@@ -188,7 +197,9 @@ class auto_barrier {
 
   const std::uint32_t count_;
   std::atomic<std::uint32_t> sleepers_{0};
-  counter flags_[2];
+  std::atomic<unsigned> processor_[2]{machine::no_processor,
+                                      machine::no_processor};  // of two; where each last arrived
+  flag_pair flags_;
   counter arrived_, released_;
   alignas(128) waits::history past_;
   waits::yield_history yields_;

@@ -61,6 +61,7 @@ inline void spin(std::uint32_t steps) noexcept {
 // No modeled machine has them: what a program asks for early is no access.
 inline void prefetch(const void* /*address*/) noexcept {}
 inline void prefetch_to_write(const void* /*address*/) noexcept {}
+inline void demote(const void* /*address*/) noexcept {}
 inline void yield() noexcept { ::syncopate_yield(); }
 [[nodiscard]] inline std::uint64_t ticks() noexcept { return ::syncopate_ticks(); }
 [[nodiscard]] inline std::uint64_t now() noexcept { return ::syncopate_now(CLOCK_MONOTONIC); }

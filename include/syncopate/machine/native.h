@@ -47,14 +47,27 @@ inline void spin(std::uint32_t steps) noexcept {
 
 // Asks for the address's cache line, to read or to write it; a hint, which never faults. The empty
 // instruction is the side effect that keeps compilers from dropping functions and loops that do
-// nothing else.
+// nothing else. Compilers that may not assume PREFETCHW make a read of the builtin; processors
+// without it do nothing.
 inline void prefetch(const void* address) noexcept {
   __builtin_prefetch(address, 0, 3);
   asm volatile("" ::"r"(address));
 }
 inline void prefetch_to_write(const void* address) noexcept {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" ::"m"(*static_cast<const char*>(address)));
+#else
   __builtin_prefetch(address, 1, 3);
   asm volatile("" ::"r"(address));
+#endif
+}
+
+// Moves the address's line toward the cache that all processors share, so that the next of them
+// need not ask this one's; a hint, which never faults. Older processors do nothing.
+inline void demote([[maybe_unused]] const void* address) noexcept {
+#if defined(__x86_64__)
+  asm volatile("cldemote %0" ::"m"(*static_cast<const char*>(address)));
+#endif
 }
 
 // Lets another runnable thread have this processor. Never fails.

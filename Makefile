@@ -14,7 +14,7 @@ TIDY_FILES = $(shell git ls-files -co --exclude-standard 'src/*.cpp' 'shims/*.cp
 PYTHON_DIRS = syncopate scripts tests bench
 
 .PHONY: all help setup build lua ruby check check-all demo bench figures format lint lint-scripts readme \
-  install deb clean
+  install uninstall deb clean
 
 all: build
 
@@ -30,7 +30,7 @@ help:
 	@echo 'make format     format the sources;  make lint: check them'
 	@echo 'make readme     write README.md from the code, the last demo and docs/figures'
 	@echo 'make deb        a Debian package into build/'
-	@echo 'make install    install into PREFIX (now $(PREFIX))'
+	@echo 'make install    install into PREFIX (now $(PREFIX));  make uninstall: remove it again'
 	@echo 'make clean      remove build/'
 
 # Setup looks for missing packages only when what it is made of has changed.
@@ -103,6 +103,9 @@ readme: build
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)
+
+uninstall:
+	cmake -DMANIFEST=$(BUILD)/install_manifest.txt -P cmake/Uninstall.cmake
 
 deb: build/.setup-test build
 	@scripts/package/deb.sh $(BUILD) build

@@ -2,14 +2,17 @@
 """Holds `syncopate simulate --from` against reality: predicted and measured gains of changes.
 
 Usage: whatif_check.py [--machine NAME] [--rounds N] [--only TEXT] [--output FILE.json]
+       whatif_check.py --folder DIR --measure-only --seconds 200     in pieces: again and again,
+       whatif_check.py --folder DIR                                  then this
 
 For several programs and the lock that each waits for: records the program (futex lock), predicts on
 the machine (by default `this`, calibrated first when its file is missing), then measures the same
 changes: another lock by preloading it, a shorter section by the program's own option. Base and
 changes run interleaved; a measured gain is the median over rounds of changed / base. Keep the
-machine quiet meanwhile: the model knows of no other programs. Prints every pair and the median
-error. Exit status: 0; 1 when a program failed, 2 for a wrong call. Errors of prediction are
-results, not failures.
+machine quiet meanwhile: the model knows of no other programs. Predictions need no quiet. What
+--folder has is not measured again: records and gains lie there, one of each for every program.
+Prints every pair and the median error. Exit status: 0; 1 when a program failed, 2 for a wrong call,
+3 when some programs are still to be measured. Errors of prediction are results, not failures.
 """
 
 import argparse
@@ -20,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +53,13 @@ class Case:
 
     def changes(self) -> list[str]:
         return [f"lock={name}" for name in self.swaps] + [what for what, _, _ in self.changed]
+
+    def slug(self) -> str:
+        return re.sub(r"\W+", "-", f"{self.name} {self.threads()}")
+
+    def threads(self) -> str:
+        option = "-th" if "-th" in self.command else "--threads"
+        return self.command[self.command.index(option) + 1]
 
     def run_with(self, what: str | None) -> tuple[str, list[str]]:
         """The lock to preload and the command, with a change or (None) without."""
@@ -89,6 +100,7 @@ CASES = [
     Case(
         "kccachetest wicked",
         ("kccachetest", "wicked", "-th", "2", "-bnum", "500000", "50000"),
+        lock="kyotocabinet::Mutex",  # swaps are of mutexes; its reader-writer locks stay
     ),
 ]
 
@@ -126,15 +138,24 @@ def start(build: Path, lock: str, command: list[str], record: str | None = None)
     return done.stdout
 
 
-def predicted(o: argparse.Namespace, case: Case, machine: str) -> list[whatif.Answer]:
+def predicted(record: Path, case: Case, machine: str) -> list[whatif.Answer]:
     with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
-        record = os.path.join(folder, "program.rec")
-        start(o.build, BASE, list(case.command), record)
-        analysis = Analysis(Record(record))
+        analysis = Analysis(Record(str(record)))
         use = lockuse.of(analysis, lockuse.choose(analysis, case.lock))
         replayer = whatif.Replayer(use, machine, folder)
         changes = [whatif.parse(text) for text in case.changes()]
         return whatif.answers(replayer, changes, [len(use.threads)])
+
+
+def measure(o: argparse.Namespace, case: Case, folder: Path) -> None:
+    """Leaves the program's record and its measured gains in the folder."""
+    gains = folder / f"{case.slug()}.json"
+    if gains.exists():
+        return
+    progress(f"{case.name}: recording")
+    start(o.build, BASE, list(case.command), str(folder / f"{case.slug()}.rec"))
+    found = measured(o, case)
+    gains.write_text(json.dumps({"load": os.getloadavg()[0], "gains": found}), encoding="utf-8")
 
 
 def measured(o: argparse.Namespace, case: Case) -> dict[str, list[float]]:
@@ -184,7 +205,32 @@ def options() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="only programs whose name contains this")
     parser.add_argument("--build", type=Path, default=ROOT / "build/release")
     parser.add_argument("--output", type=Path, help="write the results as JSON")
+    parser.add_argument("--folder", type=Path, help="keep what is measured here, and do not repeat")
+    parser.add_argument("--seconds", type=float, help="after so many, begin with no other program")
+    parser.add_argument("--measure-only", action="store_true", help="leave predicting for later")
     return parser.parse_args()
+
+
+def measure_all(o: argparse.Namespace, cases: list[Case], folder: Path) -> bool:
+    """Whether all are measured now."""
+    begun = time.monotonic()
+    for number, case in enumerate(cases):
+        if o.seconds and time.monotonic() - begun > o.seconds:
+            print(f"{number} of {len(cases)} programs measured; the same command goes on")
+            return False
+        measure(o, case, folder)
+    return True
+
+
+def compare_all(o: argparse.Namespace, cases: list[Case], folder: Path) -> list[dict]:
+    machine, rows = machinefiles.find(o.machine), []
+    for case in cases:
+        progress(f"{case.name}: predicting")
+        text = (folder / f"{case.slug()}.json").read_text(encoding="utf-8")
+        gains = json.loads(text)["gains"]
+        answers = predicted(folder / f"{case.slug()}.rec", case, machine)
+        rows += [row(case, answer, gains[answer.what]) for answer in answers]
+    return rows
 
 
 def main() -> int:
@@ -195,17 +241,19 @@ def main() -> int:
         print(
             "whatif_check: other programs run: contention will be measured too low", file=sys.stderr
         )
-    rows = []
-    try:
-        machine = machinefiles.find(o.machine)
-        for case in (each for each in CASES if o.only in each.name):
-            progress(f"{case.name}: recording and predicting")
-            answers = predicted(o, case, machine)
-            gains = measured(o, case)
-            rows += [row(case, answer, gains[answer.what]) for answer in answers]
-    except Failure as failure:
-        print(f"whatif_check: {failure}", file=sys.stderr)
-        return 1
+    cases = [each for each in CASES if o.only in each.name]
+    with tempfile.TemporaryDirectory(prefix="syncopate-") as own:
+        folder = o.folder or Path(own)
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            if not measure_all(o, cases, folder):
+                return 3
+            rows = [] if o.measure_only else compare_all(o, cases, folder)
+        except Failure as failure:
+            print(f"whatif_check: {failure}", file=sys.stderr)
+            return 1
+    if o.measure_only:
+        return 0
     progress("")
     if not rows:
         print(f"whatif_check: no program's name contains '{o.only}'", file=sys.stderr)

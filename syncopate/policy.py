@@ -6,7 +6,7 @@ version = 1
 [default]                     # all locks that no entry names; each key may be left out
 lock = "auto"
 elide = "off"
-omp_barrier = "combining_tree"
+omp_barrier = "combining_tree"   # omp_lock, omp_wait, omp_patch = "on"
 reason = "..."                # `reason` and `gain` are for readers, here and in every entry
 gain = "8.1 % (5.0 to 11.2)"
 
@@ -49,7 +49,12 @@ PREFER = ("readers", "writers")
 BARRIER_WAITS = ("park", "spin_then_park", "yield", "spin")  # shims/pthread/chosen_barrier.h
 FOR_READERS = ("reason", "gain")
 LOCK_KEYS = (*SITES, "module", "build_id", *SETTINGS, *FOR_READERS)
-OMP_OPTIONS = {"omp_barrier": "--omp-barrier", "omp_lock": "--omp-lock", "omp_wait": "--wait"}
+OMP_OPTIONS = {
+    "omp_barrier": "--omp-barrier",
+    "omp_lock": "--omp-lock",
+    "omp_wait": "--wait",
+    "omp_patch": "--omp-patch",  # "on": the option is a flag
+}
 DEFAULT_KEYS = ("lock", "elide", *OMP_OPTIONS, *FOR_READERS)
 MOST_LOCKS = 7  # different ones for single locks: as many as a mutex has room to name
 
@@ -104,7 +109,7 @@ def _check_texts(where: str, table: dict, keys: tuple[str, ...], modes: tuple[st
     if mode is not None and mode not in modes:
         hint = near(mode, list(modes))
         raise Failure(f'{where}: elide = "{mode}"{hint}; {", ".join(modes)} are', BAD_USE)
-    for key, values in (("prefer", PREFER), ("barrier", BARRIER_WAITS)):
+    for key, values in (("prefer", PREFER), ("barrier", BARRIER_WAITS), ("omp_patch", ("on",))):
         if key in table and table[key] not in values:
             hint = near(table[key], list(values))
             raise Failure(
@@ -132,6 +137,16 @@ def _check_entry(where: str, entry: dict) -> None:
         raise Failure(f"{where}: barriers are always created; say where", BAD_USE)
     if entry.get("lock") == "glibc":
         raise Failure(f"{where}: glibc is for all locks or none; futex does the same", BAD_USE)
+
+
+def environment(policy: Policy, clean: dict[str, str], program: str) -> dict[str, str]:
+    """`clean` with the preload library and all that the policy says."""
+    lock = policy.default.get("lock", "auto")
+    environ = preload.environment(preload.library(), lock, "auto", False, clean)
+    if "elide" in policy.default:
+        preload.choose_elision(environ, policy.default["elide"])
+    apply(policy, environ, program)
+    return environ
 
 
 def apply(policy: Policy, environ: dict[str, str], program: str) -> None:

@@ -9,6 +9,7 @@
 
 #include <link.h>
 
+#include "pthread/code_names.h"
 #include "record/system.h"
 #include "record/unwind.h"
 
@@ -20,7 +21,7 @@ constexpr std::size_t longest_line = 1024;
 
 struct module {
   std::uintptr_t start, end, bias;
-  const char* name;  // the last part of its path
+  const char* path;
 };
 constexpr unsigned most_modules = 96;
 constinit module modules[most_modules] = {};
@@ -46,7 +47,7 @@ int learn_module(dl_phdr_info* info, std::size_t, void*) noexcept {
   }
   const bool is_program = info->dlpi_name == nullptr || *info->dlpi_name == '\0';
   modules[module_count++] = {start, end, info->dlpi_addr,
-                             last_part(is_program ? program_path : info->dlpi_name)};
+                             is_program ? program_path : info->dlpi_name};
   return 0;
 }
 
@@ -70,9 +71,14 @@ struct line {
     for (unsigned i = 0; i < module_count; ++i) {
       const module& m = modules[i];
       if (pc < m.start || pc >= m.end) continue;
-      add(m.name);
+      add(last_part(m.path));
       add("+0x");
-      return add(pc - m.bias, 16);
+      add(pc - m.bias, 16);
+      char name[128];
+      if (!find_code_name(m.path, pc - m.bias, name, sizeof name)) return;
+      add(" (");
+      add(name);
+      return add(")");
     }
     add("0x");
     add(pc, 16);

@@ -10,7 +10,8 @@ namespace syncopate::shim {
 void open_guard_log() noexcept;
 
 // A part of a line: a text, a number, an address as hexadecimal digits, or code as module+0xoffset
-// (link-time addresses, as addr2line wants them), where the module was there at the start.
+// (link-time addresses, as addr2line wants them) and the function's name, where the module was
+// there at the start.
 struct line_part {
   enum class form : std::uint8_t { text, number, address, code };
   form as;

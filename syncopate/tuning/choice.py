@@ -3,13 +3,19 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from syncopate.openmp import BARRIERS
-from syncopate.policy import PREFER
+from syncopate.openmp import BARRIERS, OWN_LOCK, OWN_WAY, RUNTIME
+from syncopate.policy import BARRIER_WAITS, PREFER
 
 Settings = tuple[tuple[str, str], ...]  # sorted (key, value), as in a policy file
 
 # In the order in which they are tried where time is short: one of each sort first.
 FIRST = ("auto", "tatas", "mcs", "ticket", "tatas:park", "mcs:park", "tatas:adaptive", "futex")
+# Where threads outnumber processors, queues that spin before they sleep mostly lose
+# (bench/tune_goals.py), and giving the processor to the holder is often best.
+FIRST_IF_OVERSUBSCRIBED = (
+    *("auto", "tatas:yield", "futex", "tatas", "mcs", "tatas:adaptive", "tatas:park", "mcs:park"),
+    *("ticket:park", "clh:park"),
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,8 @@ def specifications(table: Iterable[dict], oversubscribed: bool) -> list[str]:
             for wait in waits
             if wait != lock["default_wait"] and wait not in collapses
         ]
-    rank = {name: number for number, name in enumerate(FIRST)}
+    order = FIRST_IF_OVERSUBSCRIBED if oversubscribed else FIRST
+    rank = {name: number for number, name in enumerate(order)}
     return sorted(found, key=lambda name: rank.get(name, len(rank)))
 
 
@@ -97,5 +104,28 @@ def of_elision(base: Choice, locks: Iterable[int]) -> list[Choice]:
     return tried
 
 
-def of_barriers(base: Choice) -> list[Choice]:
-    return [base.with_default("omp_barrier", name) for name in BARRIERS]
+def of_pthread_barrier(base: Choice, barrier: int, oversubscribed: bool) -> list[Choice]:
+    """How threads wait at a barrier; where they outnumber processors, spinning only holds up those
+    that are waited for."""
+    waits = [wait for wait in BARRIER_WAITS if not (oversubscribed and wait == "spin")]
+    return [base.with_single(barrier, "barrier", wait) for wait in waits]
+
+
+def of_openmp_barriers(base: Choice, oversubscribed: bool) -> list[Choice]:
+    """Barriers, each with its usual waiting, and those that can sleep at once doing so."""
+    names = [*BARRIERS, *(f"{name}:park" for name in BARRIERS if name not in OWN_WAY)]
+    if not oversubscribed:
+        names += [f"{name}:spin" for name in BARRIERS if name not in OWN_WAY]
+    return [base.with_default("omp_barrier", name) for name in names]
+
+
+def of_openmp_locks(base: Choice) -> list[Choice]:
+    """Behind OpenMP's locks and critical sections."""
+    now = dict(base.default).get("omp_lock", OWN_LOCK)
+    names = (RUNTIME, OWN_LOCK, "tatas", "mcs", "ticket")
+    return [base.with_default("omp_lock", name) for name in names if name != now]
+
+
+def of_openmp_patch(base: Choice) -> list[Choice]:
+    """The waits inside libgomp, at the start and end of parallel regions."""
+    return [base.with_default("omp_patch", "on")]

@@ -1,4 +1,4 @@
-"""The locks of a record that matter, and how a policy can name them."""
+"""The locks and barriers of a record that matter, and how a policy can name them."""
 
 import os
 from collections import Counter
@@ -6,11 +6,15 @@ from dataclasses import dataclass
 
 from syncopate.analysis import Analysis, Group
 from syncopate.naming import is_runtime, is_wrapper
-from syncopate.recordfile import CREATED, MUTEX, RWLOCK, Lock
+from syncopate.recordfile import BARRIER, CREATED, MUTEX, RWLOCK, Lock
 
 LEAST_LOST = 0.001  # of all thread time: where less is lost, no lock can gain anything
 LEAST_SHARE = 0.05  # of what is lost to locks: what is below cannot be told from noise
+USE_NS = 50  # of a lock and its release, about, where nobody waits
+LEAST_USING = 0.01  # of all thread time: where locks are used less, cheaper ones gain nothing
+LEAST_AT_BARRIER = 0.05  # of all thread time: most of such waits is for work, not for waking
 MOST_LOCKS = 4
+MOST_BARRIERS = 2
 MOST_SITES = 8  # of one group of locks
 OPENMP_RUNTIMES = ("libgomp.so", "libomp.so", "libiomp5.so")
 
@@ -20,10 +24,10 @@ class HotLock:
     """Locks of one name in a record. `sites`: a policy's keys for them, one entry each."""
 
     name: str
-    share: float  # of the time lost to locks
+    share: float  # of the time lost to locks; of a barrier: of all thread time
     lost_ns: int
     sites: list[dict[str, str]]
-    object: int = MUTEX  # or RWLOCK
+    object: int = MUTEX  # or RWLOCK, BARRIER
 
 
 def hot_locks(analysis: Analysis, program: str) -> list[HotLock]:
@@ -45,6 +49,31 @@ def hot_locks(analysis: Analysis, program: str) -> list[HotLock]:
             lost = analysis.ns(group.lost())
             found.append(HotLock(group.name.text, share, lost, sites, group.object))
     return found
+
+
+def are_used_much(analysis: Analysis, thread_time: int) -> bool:
+    """Whether taking and releasing locks, without any wait, costs enough to be worth a search: in
+    a record, waits are those of our locks, and the program's own may cost more. `thread_time` in
+    nanoseconds."""
+    uses = sum(lock.acquisitions for group in analysis.groups for lock in group.locks)
+    return uses * USE_NS >= LEAST_USING * thread_time > 0
+
+
+def hot_barriers(analysis: Analysis, program: str, thread_time: int) -> list[HotLock]:
+    """The barriers of pthread that threads are at for long, and that a policy can name by the place
+    that creates them; longest first. `thread_time` in nanoseconds."""
+    found = []
+    waited = [(_at_barrier(each), each) for each in analysis.groups if each.object == BARRIER]
+    for ticks, group in sorted(waited, key=lambda each: each[0], reverse=True)[:MOST_BARRIERS]:
+        spent = analysis.ns(ticks)
+        sites = [site for site in _sites(analysis, group, program) if "used" not in site]
+        if sites and spent >= LEAST_AT_BARRIER * thread_time:
+            found.append(HotLock(group.name.text, spent / thread_time, spent, sites, BARRIER))
+    return found
+
+
+def _at_barrier(group: Group) -> int:
+    return group.kinds["barrier"].total if "barrier" in group.kinds else 0
 
 
 def is_openmp(analysis: Analysis) -> bool:

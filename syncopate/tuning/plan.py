@@ -1,5 +1,5 @@
-"""The order of the search: all locks, each hot lock, reader-writer locks, elision, barriers; then
-the verdict."""
+"""The order of the search: all locks, each hot lock, reader-writer locks, barriers, elision,
+OpenMP; then the verdict."""
 
 from dataclasses import dataclass, field
 
@@ -18,7 +18,12 @@ class Ground:
     hot: dict[int, str]  # hot mutexes worth a choice of their own: number and name
     elides: bool = False  # transactions commit here
     openmp: bool = False
+    oversubscribed: bool = False  # more threads than processors
     rwlocks: dict[int, str] = field(default_factory=dict)  # hot reader-writer locks
+    barriers: dict[int, str] = field(default_factory=dict)  # of pthread, that much is waited at
+
+    def has_something_to_try(self) -> bool:
+        return bool(self.names or self.barriers or self.openmp)
 
 
 @dataclass
@@ -47,12 +52,15 @@ def explore(search: Search, ground: Ground, outcome: Outcome, say) -> None:
         say(f"who goes first at {name}")
         tried = candidates.of_preference(_base(outcome), number)
         _stage(search, outcome, tried, 0.3 / len(ground.rwlocks))
+    for number, name in ground.barriers.items():
+        say(f"how threads wait at {name}")
+        tried = candidates.of_pthread_barrier(_base(outcome), number, ground.oversubscribed)
+        _stage(search, outcome, tried, 0.4 / len(ground.barriers))
     if ground.elides:
         say("elision")
         _stage(search, outcome, candidates.of_elision(_base(outcome), ground.hot), 0.4)
     if ground.openmp:
-        say("barriers")
-        _stage(search, outcome, candidates.of_barriers(_base(outcome)), 0.6)
+        _explore_openmp(search, ground, outcome, say)
     promising = min(outcome.rejected, key=lambda each: each.ratio.value, default=None)
     if outcome.best == AS_IS and promising is not None and promising.ratio.value < 1:
         outcome.best = promising.choice  # what it lacks may be rounds
@@ -63,6 +71,16 @@ def explore(search: Search, ground: Ground, outcome: Outcome, say) -> None:
             outcome.verdict = last
             if not outcome.steps:
                 outcome.steps.append(last)
+
+
+def _explore_openmp(search: Search, ground: Ground, outcome: Outcome, say) -> None:
+    say("barriers of OpenMP")
+    barriers = candidates.of_openmp_barriers(_base(outcome), ground.oversubscribed)
+    _stage(search, outcome, barriers, 0.5)
+    say("locks of OpenMP")
+    _stage(search, outcome, candidates.of_openmp_locks(_base(outcome)), 0.3)
+    say("starts and ends of parallel regions")
+    _stage(search, outcome, candidates.of_openmp_patch(_base(outcome)), 0.3)
 
 
 def _base(outcome: Outcome) -> Choice:

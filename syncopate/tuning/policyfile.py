@@ -2,11 +2,21 @@
 
 import json
 
-from syncopate.policy import OMP_OPTIONS, SCHEMA, VERSION
+from syncopate.policy import SCHEMA, VERSION
+from syncopate.recordfile import BARRIER
 from syncopate.tuning.choice import Choice
 from syncopate.tuning.hotlocks import HotLock
 from syncopate.tuning.plan import Outcome
 from syncopate.tuning.search import Verdict
+
+# What a step has changed for all locks, in a reason.
+CALLED = {
+    "lock": "lock",
+    "elide": "elision",
+    "omp_barrier": "barrier",
+    "omp_lock": "lock of OpenMP",
+    "omp_patch": "patch of libgomp",
+}
 
 
 def document(choice: Choice, locks: dict[int, HotLock], outcome: Outcome | None = None) -> dict:
@@ -32,14 +42,16 @@ def _why_default(choice: Choice, outcome: Outcome) -> dict[str, str]:
     step = next((step for step in steps if step.choice.default == choice.default), None)
     if step is None:
         return {}
-    last = "barrier" if any(key in OMP_OPTIONS for key, _ in choice.default) else "lock"
+    changed = [key for key, _ in set(step.choice.default) - set(step.against.default)]
+    last = CALLED.get(changed[0], "choice") if len(changed) == 1 else "choice"
     better = "is better than" if step.is_better else "is no worse than"
     before = "the program as it is" if step.against.as_is else "what was best before"
     return {"reason": f"this {last} for all {better} {before}", "gain": gain(step)}
 
 
 def _why_single(number: int, lock: HotLock, settings, outcome: Outcome) -> dict[str, str]:
-    share = f"{lock.share * 100:.0f} % of the time lost to locks"
+    of_what = "all time is spent at it" if lock.object == BARRIER else "the time lost to locks"
+    share = f"{lock.share * 100:.0f} % of {of_what}"
     step = next((s for s in outcome.steps if dict(s.choice.single).get(number) == settings), None)
     return {"reason": share, **({"gain": gain(step)} if step else {})}
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -59,7 +60,7 @@ class Runner:
         started = time.monotonic()
         with _group(command, environ, output, GRACE) as process:
             try:
-                status = process.wait(limit)
+                status = _wait(process, limit)
             except subprocess.TimeoutExpired:
                 raise Dropped(f"it ran longer than {limit:.1f} s") from None
             seconds = time.monotonic() - started
@@ -88,6 +89,20 @@ def _group(command: list[str], environ: dict[str, str], output, grace: float):
     finally:
         if process is not None:
             _end(process, grace)
+
+
+def _wait(process: subprocess.Popen, limit: float) -> int:
+    """As process.wait(limit), which looks every 50 ms: too rarely for what is measured."""
+    try:
+        ended = os.pidfd_open(process.pid)
+    except OSError:  # Linux before 5.3
+        return process.wait(limit)
+    try:
+        if not select.select([ended], [], [], limit)[0]:
+            raise subprocess.TimeoutExpired(process.args, limit)
+    finally:
+        os.close(ended)
+    return process.wait()
 
 
 def _end(process: subprocess.Popen, grace: float) -> None:

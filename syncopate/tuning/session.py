@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from syncopate import doctor, locktable, policy, preload, program, record, wholefile
 from syncopate.analysis import Analysis
 from syncopate.errors import BAD_USE, FAILED, Failure
-from syncopate.recordfile import MUTEX, RWLOCK, Record
+from syncopate.recordfile import BARRIER, MUTEX, RWLOCK, Record
 from syncopate.results import Results
 from syncopate.tuning import hotlocks, plan, policyfile, verdict
 from syncopate.tuning.choice import AS_IS, Choice, specifications
@@ -53,7 +53,7 @@ class Session:
             self._first_run(search)
             self.progress.stage("recording where it waits", self.deadline)
             ground = self._look(search)
-            if ground.names or ground.openmp:
+            if ground.has_something_to_try():
                 plan.explore(search, ground, self.outcome, self._stage)
         except Dropped as why:
             self.progress.done()
@@ -75,13 +75,7 @@ class Session:
         if choice.as_is:
             return self.clean
         chosen = policy.check("tune", policyfile.document(choice, self.locks))
-        environ = preload.environment(
-            self.library, chosen.default.get("lock", "auto"), "auto", False, self.clean
-        )
-        if "elide" in chosen.default:
-            preload.choose_elision(environ, chosen.default["elide"])
-        policy.apply(chosen, environ, self.path)
-        return environ
+        return policy.environment(chosen, self.clean, self.path)
 
     def _first_run(self, search: Search) -> None:
         """Finds out how long a run takes, and so whether the budget will do."""
@@ -115,21 +109,26 @@ class Session:
     def _ground(self, analysis: Analysis) -> Ground:
         time_of_all = Results(analysis).thread_time()
         self.lost = _lost(analysis) / time_of_all if time_of_all else 0.0
-        self.locks = dict(enumerate(hotlocks.hot_locks(analysis, self.path)))
-        worth = self.lost >= hotlocks.LEAST_LOST
+        hot = hotlocks.hot_locks(analysis, self.path)
+        hot += hotlocks.hot_barriers(analysis, self.path, analysis.ns(time_of_all))
+        self.locks = dict(enumerate(hot))
+        much = hotlocks.are_used_much(analysis, analysis.ns(time_of_all))
+        worth = self.lost >= hotlocks.LEAST_LOST or much
+        oversubscribed = len(analysis.threads) > analysis.record.header.processors
         return Ground(
-            names=self._worth_trying(analysis) if worth else [],
+            names=self._worth_trying(oversubscribed) if worth else [],
             hot=self._named(MUTEX),
             rwlocks=self._named(RWLOCK) if worth else {},
+            barriers=self._named(BARRIER),
             elides=worth and _transactions_commit(),
             openmp=hotlocks.is_openmp(analysis),
+            oversubscribed=oversubscribed,
         )
 
     def _named(self, kind: int) -> dict[int, str]:
         return {number: hot.name for number, hot in self.locks.items() if hot.object == kind}
 
-    def _worth_trying(self, analysis: Analysis) -> list[str]:
-        oversubscribed = len(analysis.threads) > analysis.record.header.processors
+    def _worth_trying(self, oversubscribed: bool) -> list[str]:
         return self.names or specifications(locktable.load(), oversubscribed)
 
     def _stage(self, text: str) -> None:

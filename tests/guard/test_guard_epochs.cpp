@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,8 @@ struct quiet_epoch {
   const char* what;
   epoch_tally seen;
 };
+// Names the case in lists of tests, in place of its bytes.
+void PrintTo(const quiet_epoch& epoch, std::ostream* to) { *to << epoch.what; }
 class GuardEpochsQuiet : public ::testing::TestWithParam<quiet_epoch> {};
 
 TEST_P(GuardEpochsQuiet, SaysNothing) {

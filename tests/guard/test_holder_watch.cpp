@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 namespace syncopate::shim {
 namespace {
 
@@ -11,6 +13,8 @@ struct two_looks {
   holder_look before, now;
   wait_advice advice;
 };
+// Names the case in lists of tests, in place of its bytes.
+void PrintTo(const two_looks& looks, std::ostream* to) { *to << looks.name; }
 
 class HolderWatch : public ::testing::TestWithParam<two_looks> {};
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <ostream>
 #include <vector>
 
 namespace syncopate::shim {
@@ -90,6 +91,11 @@ struct kernel_answer {
   long prctl;
   slice_state state;
 };
+// Names the case in lists of tests, in place of its bytes.
+void PrintTo(const kernel_answer& answer, std::ostream* to) {
+  *to << (answer.area ? "area" : "no area") << (answer.offered ? ", offered" : "") << ", prctl "
+      << answer.prctl;
+}
 class SliceExtensionMissing : public SliceExtension,
                               public ::testing::WithParamInterface<kernel_answer> {};
 

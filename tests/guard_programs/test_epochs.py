@@ -85,7 +85,8 @@ def test_a_choice_that_does_not_pay_is_returned_and_the_reason_told(subject, tmp
     said = [line for line in lines(done) if "does not pay" in line]
     assert len(said) == 1
     assert re.fullmatch(
-        r"mutex 0x[0-9a-f]+ \(variable hot\), first waited for at counters\+0x[0-9a-f]+: mcs:park"
+        r"mutex 0x[0-9a-f]+ \(variable hot\), first waited for at counters\+0x[0-9a-f]+"
+        r" \(\w+\): mcs:park"
         r" is acquired every \d+ ns and waited for \d+ ns, auto every \d+ ns and \d+ ns, and it was"
         r" so in 3 comparisons: the choice does not pay, back to auto",
         said[0],

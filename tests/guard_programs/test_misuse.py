@@ -196,6 +196,13 @@ def test_records_count_preempted_holders(subject, tmp_path):
     assert hold["interrupted"]["preemptions"] >= 3
 
 
+def test_places_have_the_names_of_their_functions(subject):
+    done = syncopate("run", "--guard", subject, "free_unlock")
+    (report,) = [line for line in lines(done) if "which nobody holds" in line]
+    assert " (free_unlock::run)" in report
+    assert " (main)" in report
+
+
 def test_without_the_guard_nothing_is_said(subject):
     done = syncopate("run", subject, "foreign_unlock")
     assert (done.returncode, done.stdout, done.stderr) == (0, "went on\n", "")

@@ -33,3 +33,11 @@ LD_LIBRARY_PATH="$prefix/$libdir" "$work/consumer"
 
 "$prefix/bin/syncopate-native" list >"$work/locks.json"
 cmp "$work/locks.json" "$prefix/share/syncopate/locks.json"
+
+# Uninstalling leaves what others have put there, and nothing else.
+DESTDIR='' "$cmake" --install "$build" --prefix "$work/again" >"$work/install.log"
+[ -e "$work/again/$libdir/libsyncopate.so" ]
+: >"$work/again/$libdir/others.so"
+DESTDIR='' "$cmake" -DMANIFEST="$build/install_manifest.txt" -P "$here/../../cmake/Uninstall.cmake"
+left=$(cd "$work/again" && find . ! -type d -o -name 'syncopate*' -o -path "./$libdir/tm")
+[ "$left" = "./$libdir/others.so" ] || { echo "uninstalling left: $left"; exit 1; }

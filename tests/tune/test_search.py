@@ -7,6 +7,7 @@ import pytest
 from syncopate.tuning import choice as candidates
 from syncopate.tuning.choice import AS_IS, Choice
 from syncopate.tuning.plan import Ground, Outcome, explore
+from syncopate.tuning.policyfile import document
 from syncopate.tuning.search import CONFIRMING, MOST_CONFIRMING, Dropped, Search
 
 NAMES = ["auto", "tatas", "mcs", "ticket", "tatas:park", "mcs:park", "clh", "futex"]
@@ -173,6 +174,36 @@ def test_a_reader_writer_lock_prefers_whom_it_should():
     outcome = explored(cost, {0: "a"}, rwlocks={1: "index"})
     assert dict(dict(outcome.best.single)[1]) == {"prefer": "writers"}
     assert outcome.verdict.is_better
+
+
+def test_a_barrier_waits_as_suits_it():
+    def cost(choice):
+        return 4.0 if dict(dict(choice.single).get(0, ())).get("barrier") == "yield" else 6.0
+
+    machine, outcome = Machine(cost), Outcome()
+    ground = Ground([], {}, barriers={0: "between"}, oversubscribed=True)
+    explore(machine.search, ground, outcome, lambda text: None)
+    assert dict(outcome.best.single) == {0: (("barrier", "yield"),)}
+    assert outcome.verdict.is_better
+    assert not [run for run in machine.runs if "barrier=spin" in run.text({}).split()]
+
+
+def test_every_part_of_openmp_is_tried():
+    def cost(choice):
+        wanted = {"omp_barrier": "central:park", "omp_lock": "mcs", "omp_patch": "on"}
+        default = dict(choice.default)
+        return 9.0 - 2 * sum(default.get(key) == value for key, value in wanted.items())
+
+    outcome = explored(cost, openmp=True, oversubscribed=True)
+    assert dict(outcome.best.default) | {"lock": ""} == {
+        "lock": "",
+        "omp_barrier": "central:park",
+        "omp_lock": "mcs",
+        "omp_patch": "on",
+    }
+    assert len(outcome.steps) == 3
+    reason = document(outcome.best, {}, outcome)["default"]["reason"]
+    assert reason == "this patch of libgomp for all is better than what was best before"
 
 
 def test_elision_is_left_alone_where_nothing_commits():

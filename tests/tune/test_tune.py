@@ -247,3 +247,44 @@ def test_barriers_of_openmp(tmp_path):
     assert found.default["gain"].startswith("1.250x")
     ran = syncopate("run", "--policy", tmp_path / "policy.toml", program)
     assert (ran.returncode, ran.stdout) == (0, "cost: 40\n")
+
+
+BARRIER = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+static pthread_barrier_t between;
+static void* work(void* x) {
+  for (int i = 0; i < 20; i++) {
+    if (x) nanosleep(&(struct timespec){0, 300000}, 0);
+    pthread_barrier_wait(&between);
+  }
+  return x;
+}
+int main(void) {
+  pthread_t late, early;
+  pthread_barrier_init(&between, 0, 2);
+  pthread_create(&late, 0, work, &late);
+  pthread_create(&early, 0, work, 0);
+  pthread_join(late, 0);
+  pthread_join(early, 0);
+  const char* sites = getenv("SYNCOPATE_SITES");
+  printf("cost: %d\n", sites && strstr(sites, "barrier=park,variable between") ? 40 : 50);
+  return 0;
+}
+"""
+
+
+def test_barriers_of_pthread(tmp_path):
+    program = compile_program(BARRIER, tmp_path / "between", "-O1")
+    done = tune(tmp_path, *METRIC, "--", program, budget="40s")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("better than what you have: 1.250x"), done.stdout + done.stderr
+    found = policy.read(str(tmp_path / "policy.toml"))
+    assert [(each["variable"], each["barrier"]) for each in found.entries] == [("between", "park")]
+    assert found.entries[0]["reason"].endswith("% of all time is spent at it")
+    ran = syncopate("run", "-v", "--policy", tmp_path / "policy.toml", program)
+    assert (ran.returncode, ran.stdout) == (0, "cost: 40\n")
+    assert "barriers: 1, each waits by park" in ran.stderr

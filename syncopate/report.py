@@ -4,7 +4,7 @@ import json
 import sys
 import time
 
-from syncopate import folded, htmlpage, perfetto, textreport, wholefile
+from syncopate import folded, gilreport, htmlpage, perfetto, textreport, wholefile
 from syncopate.analysis import Analysis
 from syncopate.arguments import Parser
 from syncopate.recordfile import Record
@@ -75,6 +75,8 @@ def main(arguments: list[str]) -> int:
         parser.error("--json and --folded both write to standard output; choose one")
     if (options.whatif or options.policy) and not options.html:
         parser.error("--whatif and --policy add to a page; name one with --html FILE")
+    if any(gilreport.is_statistics(path) for path in options.files):
+        return _interpreter_locks(parser, options)
     progress = Progress()
     analyses = []
     for path in options.files:
@@ -83,6 +85,15 @@ def main(arguments: list[str]) -> int:
     whole = [Results(analysis).as_data() for analysis in analyses]
     progress.done()
     _write(options, analyses, whole)
+    return 0
+
+
+def _interpreter_locks(parser: Parser, options) -> int:
+    """Files that SYNCOPATE_GIL_STATS named, as text."""
+    if options.json or options.html or options.folded or options.perfetto:
+        parser.error("the statistics of an interpreter lock have one form, text")
+    for path in options.files:
+        print(gilreport.text(gilreport.read(path), options.top or DEFAULT_TOP), end="")
     return 0
 
 

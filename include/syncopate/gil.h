@@ -44,6 +44,10 @@ struct syncopate_gil_thread {
 
 extern __thread struct syncopate_gil_thread syncopate_gil_self;
 
+/* Whether yield points have to be counted: the lock is elided, or a thread waits for it. Read it
+ * by way of the functions below. */
+extern uint32_t syncopate_gil_wanted;
+
 /* Makes the calling thread known, outside of the lock. ENOMEM; EDEADLK: it is known already. */
 int syncopate_gil_attach(void);
 /* The reverse. EPERM: not attached, or inside. */
@@ -70,6 +74,14 @@ int syncopate_gil_yield_slow(const void* pc);
  * inside; nothing happens. */
 static inline int syncopate_gil_yield(const void* pc) {
   return --syncopate_gil_self.countdown <= 0 ? syncopate_gil_yield_slow(pc) : 0;
+}
+
+/* The same, in two parts, for an interpreter's loop: whether yield_slow() has to be called now.
+ * Requires: inside. While nobody waits for a plain lock it is a comparison with memory that nobody
+ * writes; a call of yield() counts always, and finds the caller's bugs. */
+static inline int syncopate_gil_is_due(void) {
+  return __builtin_expect(__atomic_load_n(&syncopate_gil_wanted, __ATOMIC_RELAXED) != 0, 0) &&
+         --syncopate_gil_self.countdown <= 0;
 }
 
 /* Prints the statistics as SYNCOPATE_GIL_STATS asks (docs/gil.md); nothing unless asked. */

@@ -18,7 +18,7 @@ export SYNCOPATE_NATIVE="$products"  # where bin/syncopate finds the machines
 source="$folder/mt"
 mkdir -p "$source" "$folder/bin"
 cp "$folder"/lua/*.c "$folder"/lua/*.h "$source"
-for name in ljumptab.h lgc.h lmem.c lobject.c lstring.c; do
+for name in ljumptab.h lgc.h liolib.c lmem.c lobject.c loslib.c lstring.c; do
   cp "$folder/lua/$name" "$source/${name%.*}_lua.${name##*.}"
   cp "$here/$name" "$source/$name"
 done
@@ -27,27 +27,28 @@ done
 build() {
   objects="$folder/objects.$2" cc=$CC cxx=$CXX last=""
   includes="-I $source -I $here -I $root/include"
+  flags="-O2 -g -DLUA_USE_POSIX -DLUA_COMPAT_5_3"
   if [ "$2" != native ]; then
     cc="$products/bin/syncopate cc --machine=$2" cxx="$products/bin/syncopate c++ --machine=$2"
   else
     last="$products/lib/libsyncopate.so -Wl,-rpath,$products/lib"
+    flags="$flags -DLUA_MT_NATIVE -ftls-model=local-exec"  # all thread-local data is the program's
   fi
   rm -rf "$objects" && mkdir -p "$objects"
-  flags="-O2 -g -DLUA_USE_POSIX -DLUA_COMPAT_5_3"
   for file in "$source"/*.c; do
     name=$(basename "$file" .c)
     case $name in
-      luac | linit | *_lua) continue ;;
+      luac | linit | onelua | ltests | *_lua) continue ;;
       lmem | lstring) extra=-Wno-unused-value ;;
       lua) extra=-Dmain=lua_mt_original_main ;;
       *) extra= ;;
     esac
     $cc $flags $extra $includes -include "$here/hooks.h" -c "$file" -o "$objects/$name.o"
   done
-  for name in libraries heap removals; do
+  for name in libraries heap removals blocking_io; do
     $cc $flags -Wall -Wextra $includes -c "$here/$name.c" -o "$objects/$name.o"
   done
-  for name in runtime thread_module; do
+  for name in runtime thread_module sockets; do
     $cxx -std=c++20 -O2 -g -Wall -Wextra $includes -c "$here/$name.cpp" -o "$objects/$name.o"
   done
   wraps=""
@@ -59,7 +60,7 @@ build() {
 }
 
 build_plain() {
-  files=$(ls "$folder"/lua/*.c | grep -v /luac.c)
+  files=$(ls "$folder"/lua/*.c | grep -v -e /luac.c -e /onelua.c)
   $CC -O2 -g -DLUA_USE_POSIX -DLUA_COMPAT_5_3 $files -lm -ldl \
     -o "$folder/bin/lua-plain"
 }

@@ -37,6 +37,14 @@
     }                               \
   }
 
+/* Whether a yield point has work to do. On the modeled machines always counted, so that their
+ * results are those of transactions alone. */
+#ifdef LUA_MT_NATIVE
+#define lua_mt_is_due() l_unlikely(syncopate_gil_is_due())
+#else
+#define lua_mt_is_due() l_unlikely(--syncopate_gil_self.countdown <= 0)
+#endif
+
 #undef vmcase
 #define vmcase(op) \
-  L_##op : if (LUA_MT_YIELDS(op) && l_unlikely(--syncopate_gil_self.countdown <= 0)) LUA_MT_YIELD();
+  L_##op : if (LUA_MT_YIELDS(op) && lua_mt_is_due()) LUA_MT_YIELD();

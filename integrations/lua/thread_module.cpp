@@ -6,12 +6,14 @@
 //   c = thread.condition()     c:wait(m), c:signal(), c:broadcast()
 //   q = thread.channel(n)      q:send(v), q:receive(), q:close(); n values of room, 1 unless given
 //   thread.sleep(s), thread.now()
+//   and sockets: sockets.cpp
 //
 // All that is here runs inside the interpreter lock, and is plain data under it. What waits lets go
 // of the lock meanwhile (wait_queue.h). Lua's errors jump over frames: no function that may raise
 // one has an object with a destructor.
 #include "local_state.h"
 #include "runtime.h"
+#include "sockets.h"
 #include "wait_queue.h"
 
 #include <syncopate/machine.h>
@@ -285,6 +287,7 @@ int luaopen_thread(lua_State* L) {
   define(L, channel_type, channel_methods, destroy<channel>);
   lua_createtable(L, 0, 6);
   luaL_setfuncs(L, functions, 0);
+  lua_mt_add_sockets(L);
   return 1;
 }
 

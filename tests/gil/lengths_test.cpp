@@ -1,5 +1,6 @@
 // How long transactions of the elided interpreter lock are: the controllers, by tables.
 #include <syncopate/elide/gil_choice.h>
+#include <syncopate/elide/gil_learning.h>
 #include <syncopate/elide/gil_lengths.h>
 #include <syncopate/elide/gil_options.h>
 #include <syncopate/elide/gil_retry.h>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 namespace {
@@ -59,12 +61,37 @@ TEST(Lengths, PaperCountsNoMoreThanTheProfilingPeriod) {
   EXPECT_EQ(s.length, 255);
 }
 
-TEST(Lengths, BalancingShrinksWhereLossesExceedTheOverhead) {
+// A point with that length, after the transactions and losses (eighths of B) told.
+length_state judged(std::uint16_t length, std::uint32_t begun, std::uint32_t lost) {
+  length_state s;
+  s.length = length;
+  return lengths::learn(s, begun, lost, 1, {});
+}
+
+TEST(Lengths, BalancingShrinksTheMoreTheMoreIsLost) {
+  EXPECT_EQ(judged(200, 64, 8 * 64).length, 200);      // as much as beginning costs
+  EXPECT_EQ(judged(200, 64, 8 * 64 * 3).length, 150);  // three times
+  EXPECT_EQ(judged(200, 64, 8 * 64 * 4).length, 100);  // four times: sqrt(4) = 2
+  EXPECT_EQ(judged(200, 64, 8 * 64 * 16).length, 50);  // and no further at once
+  EXPECT_EQ(judged(200, 64, 8 * 64 * 999).length, 50);
+  EXPECT_EQ(judged(200, 4, 8 * 64 * 4).length, 100);  // a window's losses, in few transactions
+  EXPECT_EQ(judged(1, 64, 8 * 64 * 999).length, 1);
+}
+
+TEST(Lengths, BalancingGrowsByAThirdWhereLittleIsLost) {
+  EXPECT_EQ(judged(99, 64, 8 * 64 / 2 + 1).length, 99);
+  EXPECT_EQ(judged(99, 64, 8 * 64 / 2).length, 133);
+  EXPECT_EQ(judged(99, 64, 0).length, 133);
+  EXPECT_EQ(judged(99, 63, 0).length, 99);  // too few to tell
+}
+
+TEST(Lengths, APointIsJudgedByTheLengthThatItHad) {
   const length_options o;
-  length_state s = lengths::learn({}, 16, 8 * 16 * 5, o);  // five times what beginning costs
-  EXPECT_EQ(s.length, 191);
-  s = lengths::learn(s, 64, 8 * 63, o);  // as much as it: stays
-  EXPECT_EQ(s.length, 191);
+  length_state s = lengths::learn({}, 63, 0, 40, o);
+  EXPECT_EQ(s.length, 0);  // not judged yet
+  s = lengths::learn(s, 1, 8 * 50, 40, o);
+  EXPECT_EQ(s.length, 40);
+  EXPECT_EQ(lengths::learn({}, 64, 8 * 64 * 4, 40, o).length, 20);
 }
 
 TEST(Lengths, BalancingGrowsWhereNothingIsLost) {
@@ -73,7 +100,7 @@ TEST(Lengths, BalancingGrowsWhereNothingIsLost) {
   s.length = 1;
   std::vector<unsigned> seen;
   for (int i = 0; i < 30; ++i) {
-    s = lengths::learn(s, o.window, 0, o);
+    s = lengths::learn(s, o.window, 0, 1, o);
     seen.push_back(s.length);
   }
   EXPECT_EQ(seen.front(), 2u);
@@ -88,7 +115,7 @@ TEST(Lengths, WhatFailsRightAfterItGrewIsTriedLessOften) {
   int growths = 0;
   for (int windows = 0; windows < 512; ++windows) {  // everything above 16 fails
     const auto before = s.length;
-    s = lengths::learn(s, o.window, s.length > 16 ? 8 * o.window * 4 : 0, o);
+    s = lengths::learn(s, o.window, s.length > 16 ? 8 * o.window * 3 : 0, 1, o);
     growths += s.length > before;
   }
   EXPECT_LT(growths, 40);
@@ -96,20 +123,57 @@ TEST(Lengths, WhatFailsRightAfterItGrewIsTriedLessOften) {
 }
 
 // Per yield point B/L + q (L w) with conflicts that are as likely at every point: least at
-// L = sqrt(B / (q w)). The rule has to end near.
+// L = sqrt(B / (q w)). The rule has to end near, and soon.
 TEST(Lengths, BalancingFindsTheCheapestLength) {
-  for (const double best : {4.0, 16.0, 64.0}) {
+  for (const double best : {4.0, 16.0, 64.0, 400.0}) {
     const length_options o;
     const double w_over_b = 1, q = 1 / (best * best * w_over_b);
-    length_state s = lengths::begins({}, o);
+    length_state s;
+    s.length = o.middle;
     double sum = 0;
     for (int i = 0; i < 4000; ++i) {
       const double lost = 8.0 * 16 * q * s.length * s.length * w_over_b;
-      s = lengths::learn(s, 16, static_cast<std::uint32_t>(lost + 0.5), o);
+      s = lengths::learn(s, 16, static_cast<std::uint32_t>(lost + 0.5), 1, o);
+      if (i == 40) {
+        EXPECT_NEAR(s.length / best, 1, 0.6) << best;
+      }
       if (i >= 2000) sum += s.length;
     }
     EXPECT_NEAR(sum / 2000 / best, 1, 0.5) << best;
   }
+}
+
+// ---- what threads learn together ----
+
+TEST(Learning, WhatNewPointsBeginWithIsWhatTheProgramHasLearned) {
+  using learning = gil_learning<8>;
+  const length_options o;
+  const auto learned = std::make_unique<learning>(o);
+  std::vector<gil_record> mine(learning::records);
+  const int places[3]{};
+  EXPECT_EQ(learned->begins(mine.data(), learned->find(&places[0]), 0), o.middle);
+  for (int i = 0; i < 6; ++i)  // 16 times B is lost, at one point
+    learned->lose(mine.data(), learned->find(&places[0]), 8 * o.window * 16, 0);
+  EXPECT_EQ(learned->points().state(learned->find(&places[1])).length, 0);
+  EXPECT_EQ(learned->begins(mine.data(), learned->find(&places[1]), 0), o.middle / 4);
+  EXPECT_LT(learned->begins(mine.data(), learned->find(&places[0]), 0), o.middle / 4);
+}
+
+TEST(Learning, APointThatWasJudgedGoesItsOwnWay) {
+  using learning = gil_learning<8>;
+  const length_options o;
+  const auto learned = std::make_unique<learning>(o);
+  std::vector<gil_record> mine(learning::records);
+  const int places[2]{};
+  const auto bad = learned->find(&places[0]), good = learned->find(&places[1]);
+  for (int i = 0; i < 2000; ++i) {
+    (void)learned->begins(mine.data(), bad, 0);
+    learned->lose(mine.data(), bad, 8 * 20, 0);
+    (void)learned->begins(mine.data(), good, 0);
+  }
+  EXPECT_EQ(learned->begins(mine.data(), bad, 0), 1);
+  EXPECT_EQ(learned->begins(mine.data(), good, 0), o.longest);
+  EXPECT_GT(learned->history().size(), 2u);
 }
 
 TEST(Lengths, PackedStateIsTheSame) {

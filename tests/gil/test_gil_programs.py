@@ -115,8 +115,8 @@ def test_the_papers_lengths_never_grow():
         assert lengths == sorted(lengths, reverse=True)
 
 
-def test_balanced_lengths_stay_long_without_conflicts():
-    assert Run("simulated", "balance", "own", 4, 6000).mean_length() > 200
+def test_balanced_lengths_become_long_without_conflicts():
+    assert Run("simulated", "balance", "own", 4, 18000).mean_length() > 250
 
 
 def test_balanced_lengths_grow_again_when_the_conflicts_are_over():

@@ -95,6 +95,13 @@ def test_threads_with_errors_coroutines_and_a_collector(lua, machine, mode):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("mode", ["gil", "htm:16", "dynamic"])
+def test_who_waits_for_a_socket_a_pipe_or_a_command_lets_others_run(lua, mode):
+    script = Path(__file__).parent / "lua" / "sockets.lua"
+    assert run(lua, "native", mode, script).split() == ["ok"]
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("machine", ["native", "emulated"])
 @pytest.mark.parametrize("removed", ["none", *REMOVALS])
 def test_each_conflict_removal_alone(lua, machine, removed):

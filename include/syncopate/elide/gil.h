@@ -21,26 +21,27 @@
 //   I2  A transaction has read acquired_ == 0 in it. So a thread that acquires aborts it.
 //   I3  A thread's own data (syncopate_gil_thread) is in nobody else's footprint, and `elided` is
 //       written inside the transaction: an abort takes it back to `outside`.
-//   I4  points_ and the records are touched outside of transactions only (gil_points.h, I1).
+//   I4  learning_ and the records are touched outside of transactions only (gil_points.h, I1).
 //
 // Memory order (each tag stands at its site below)
 //   [S]  seq_cst RMW of acquired_ when the lock is taken: aborts the transactions of I2 before the
 //        holder reads anything; what a transaction has committed is seen.
 //   [R]  release store of acquired_ -- synchronizes with [A].
 //   [A]  acquire load of acquired_ that finds 0: the last holder's work happens-before ours.
-//   [L]  relaxed: hints about how to go on (live_, waiting_, and acquired_ before another
+//   [L]  relaxed: hints about how to go on (live_, waiting(), and acquired_ before another
 //        attempt), and complained_; they publish nothing.
 //
 // Checked by    tests/check/gil_check.cpp (exclusion between elided, holding and blocked threads
 //               under every interleaving and abort), tests/gil.
 #pragma once
 
+#include <syncopate/elide/gil_backend.h>
 #include <syncopate/elide/gil_epochs.h>
+#include <syncopate/elide/gil_learning.h>
 #include <syncopate/elide/gil_options.h>
 #include <syncopate/elide/gil_points.h>
 #include <syncopate/elide/gil_retry.h>
 #include <syncopate/elide/gil_totals.h>
-#include <syncopate/elide/section.h>
 #include <syncopate/gil.h>
 #include <syncopate/locks/auto_lock.h>
 #include <syncopate/machine.h>
@@ -60,32 +61,23 @@ using gil_thread = ::syncopate_gil_thread;
 
 enum class gil_state : std::uint32_t { detached, outside, elided, holding };
 
-// What lies below the lock. This: what the program's machine offers.
-struct gil_machine_backend {
-  static constexpr std::uint32_t points = 1024;  // yield points that are told apart
-  [[nodiscard]] static bool usable() noexcept { return machine::htm::commits(); }
-  [[nodiscard, gnu::always_inline]] static machine::htm::status begin() noexcept {
-    return section::begin();
-  }
-  static void commit() noexcept { section::commit(); }
-  [[nodiscard]] static std::uint64_t ticks() noexcept { return machine::ticks(); }
-  [[nodiscard]] static bool active() noexcept { return section::active(); }
-  template <abort_code Code>
-  static void abort() noexcept {
-    section::abort<Code>();
-  }
-};
-
 // TotalsLock: for statistics; another one where Lock is the runtime's own.
 template <class Lock = auto_lock, class Backend = gil_machine_backend, class TotalsLock = Lock>
 class gil {
  public:
-  using points_table = gil_points<Backend::points>;
-  using changes = gil_history<4 * Backend::points>;
+  using learning = gil_learning<Backend::points>;
+  using points_table = typename learning::points_table;
+  using changes = typename learning::changes;
 
-  explicit gil(const gil_options& options) noexcept : options_(options) {
+  // wanted: where the lock is to tell whether yield points have to be counted (gil.h of C); a word
+  // in a line of its own, or none.
+  explicit gil(const gil_options& options, std::uint32_t* wanted = nullptr) noexcept
+      : options_(options),
+        wanted_(wanted != nullptr ? wanted : &own_wanted_),
+        learning_(options.lengths) {
     elides_ = options.elided && Backend::usable();
-    if (elides_) overhead_ = measure_overhead();
+    if (elides_) overhead_ = detail::empty_transaction<Backend>();
+    waiting().store(elides_, std::memory_order_relaxed);  // [L]
   }
   gil(const gil&) = delete;
   gil& operator=(const gil&) = delete;
@@ -94,7 +86,7 @@ class gil {
   int attach(gil_thread& me) noexcept {
     if (state_of(me) != gil_state::detached) return misuse(EDEADLK, "attached twice");
     auto* const records =
-        static_cast<gil_record*>(std::calloc(points_table::size, sizeof(gil_record)));
+        static_cast<gil_record*>(std::calloc(learning::records, sizeof(gil_record)));
     if (records == nullptr) return ENOMEM;
     me = {};
     me.records = records;
@@ -162,7 +154,10 @@ class gil {
   }
   [[nodiscard]] bool elides() const noexcept { return elides_; }
   [[nodiscard]] const gil_options& options() const noexcept { return options_; }
-  [[nodiscard]] const points_table& points() const noexcept { return points_; }
+  [[nodiscard]] const points_table& points() const noexcept { return learning_.points(); }
+  [[nodiscard]] unsigned length(std::uint32_t point) const noexcept {
+    return learning_.length(point);
+  }
   [[nodiscard]] std::uint64_t overhead() const noexcept { return overhead_; }
 
   // Of the threads that have detached. Requires: nobody detaches meanwhile.
@@ -171,7 +166,7 @@ class gil {
   }
   [[nodiscard]] const gil_cycles& cycles() const noexcept { return totals_.cycles; }
   [[nodiscard]] const choice_state& choice() const noexcept { return epochs_.choice(); }
-  [[nodiscard]] const changes& history() const noexcept { return history_; }
+  [[nodiscard]] const changes& history() const noexcept { return learning_.history(); }
 
  private:
   // ---- figure 1 ----
@@ -206,10 +201,7 @@ class gil {
   [[gnu::noinline]] bool retries(gil_thread& me, gil_tally& left, const machine::htm::status& s,
                                  bool first) noexcept {
     count_abort(me, s, lap(me, me.aborted));
-    if (first) {
-      const length_state known = points_.state(me.point);
-      change(me.point, known, lengths::first_abort(known, lengths()));
-    }
+    if (first) learning_.first_abort(me.point, me.since);
     const gil_decision next = after_abort(left, s, is_acquired());
     left = next.left;
     if (next.step == gil_step::retry) return true;
@@ -236,9 +228,9 @@ class gil {
   void acquire(gil_thread& me, bool fallen) noexcept {
     lap(me, me.overhead);
     if (!lock_.try_lock()) {
-      waiting_.fetch_add(1, std::memory_order_relaxed);  // [L]
+      waiting().fetch_add(1, std::memory_order_relaxed);  // [L]
       lock_.lock();
-      waiting_.fetch_sub(1, std::memory_order_relaxed);  // [L]
+      waiting().fetch_sub(1, std::memory_order_relaxed);  // [L]
     }
     acquired_.exchange(1, std::memory_order_seq_cst);  // [S]
     set_state(me, gil_state::holding);
@@ -290,7 +282,7 @@ class gil {
   [[nodiscard]] bool stays(gil_thread& me) noexcept {
     const bool alone = live_.load(std::memory_order_relaxed) <= 1;  // [L]
     if (elides_ ? !alone
-                : !alone && waiting_.load(std::memory_order_relaxed) != 0 &&  // [L]
+                : !alone && waiting().load(std::memory_order_relaxed) != 0 &&  // [L]
                       Backend::ticks() - me.slice >= options_.slice)
       return false;
     me.countdown = options_.look;
@@ -299,31 +291,13 @@ class gil {
 
   // ---- figure 3, and what is learned beyond it ----
 
-  [[nodiscard]] const length_options& lengths() const noexcept { return options_.lengths; }
-
   void set_length(gil_thread& me, const void* pc) noexcept {
-    me.point = points_.find(pc);
+    me.point = learning_.find(pc);
     ++me.records[me.point].begins;
-    const std::uint16_t chosen = lengths().chooses ? epochs_.choose(me, totals_.lock) : 0;
-    me.length = chosen != 0 ? chosen : length_of_point(me.records[me.point], me.point);
+    const std::uint16_t chosen =
+        options_.lengths.chooses ? epochs_.choose(me, totals_.lock) : std::uint16_t{0};
+    me.length = chosen != 0 ? chosen : learning_.begins(me.records, me.point, me.since);
     me.countdown = me.length;
-  }
-
-  [[nodiscard]] std::uint32_t length_of_point(gil_record& mine, std::uint32_t point) noexcept {
-    const length_state before = points_.state(point);
-    length_state s = lengths::begins(before, lengths());
-    if (lengths().rule == length_rule::balancing && ++mine.begun >= batch) {
-      s = lengths::learn(s, mine.begun, mine.lost, lengths());
-      mine.begun = mine.lost = 0;
-    }
-    change(point, before, s);
-    return s.length;
-  }
-
-  void change(std::uint32_t point, length_state before, length_state after) noexcept {
-    if (after == before) return;
-    points_.set_state(point, after);
-    if (after.length != before.length) history_.add({Backend::ticks(), point, after.length});
   }
 
   void count_abort(gil_thread& me, const machine::htm::status& s, std::uint64_t spent) noexcept {
@@ -332,17 +306,9 @@ class gil {
     lose(me, spent);
   }
 
-  // Time that the length at me.point has cost, for balancing; in eighths of what a transaction
-  // costs. Much at once is learned at once.
+  // Time that the length at me.point has cost.
   void lose(gil_thread& me, std::uint64_t spent) noexcept {
-    if (lengths().rule != length_rule::balancing) return;
-    gil_record& mine = me.records[me.point];
-    const std::uint64_t eighths = spent * 8 / overhead_ + mine.lost;
-    mine.lost = eighths < most_lost ? static_cast<std::uint32_t>(eighths) : most_lost;
-    if (mine.lost < 8u * lengths().window) return;
-    const length_state known = points_.state(me.point);
-    change(me.point, known, lengths::learn(known, mine.begun, mine.lost, lengths()));
-    mine.begun = mine.lost = 0;
+    learning_.lose(me.records, me.point, spent * 8 / overhead_, me.since);
   }
 
   // Threads that stand still while the lock is held.
@@ -361,20 +327,6 @@ class gil {
         return detail::is_persistent(s) ? gil_abort::needs_lock : gil_abort::explicit_;
       default: return gil_abort::other;
     }
-  }
-
-  // What an empty transaction costs, in ticks: the best of some.
-  [[nodiscard]] static std::uint64_t measure_overhead() noexcept {
-    std::uint64_t best = UINT64_MAX;
-    for (int i = 0; i < 32; ++i) {
-      const std::uint64_t start = Backend::ticks();
-      if (!Backend::begin().started()) continue;
-      Backend::commit();
-      const std::uint64_t took = Backend::ticks() - start;
-      best = took < best ? took : best;
-    }
-    constexpr std::uint64_t guess = 100;
-    return best == UINT64_MAX || best == 0 ? guess : best;
   }
 
   // ---- time, misuse, fork ----
@@ -409,32 +361,34 @@ class gil {
     if (!holding && is_acquired()) return misuse(EOWNERDEAD, "forked while another was inside");
     std::construct_at(&lock_);
     if (holding) lock_.lock();
-    live_.store(1, std::memory_order_relaxed);     // [L]
-    waiting_.store(0, std::memory_order_relaxed);  // [L]
+    live_.store(1, std::memory_order_relaxed);            // [L]
+    waiting().store(elides_, std::memory_order_relaxed);  // [L]
     me.generation = machine::fork_generation();
     return 0;
+  }
+
+  // Threads that wait for the lock; one more where it is elided.
+  [[nodiscard]] std::atomic_ref<std::uint32_t> waiting() const noexcept {
+    return std::atomic_ref<std::uint32_t>(*wanted_);
   }
 
   static void set_state(gil_thread& me, gil_state s) noexcept {
     me.state = static_cast<std::uint32_t>(s);
   }
 
-  static constexpr std::uint32_t batch = 16;  // transactions that a thread counts by itself
-  static constexpr std::uint32_t most_lost = 1u << 24;
-
   // Lines of their own, also on machines whose lines have 256 bytes: every transaction reads
   // acquired_.
   alignas(256) std::atomic<std::uint32_t> acquired_{0};
   alignas(256) Lock lock_;
   alignas(256) std::atomic<std::uint32_t> live_{0};
-  alignas(256) std::atomic<std::uint32_t> waiting_{0};
+  alignas(256) std::uint32_t own_wanted_ = 0;
   alignas(256) gil_options options_;
+  std::uint32_t* const wanted_;
   bool elides_ = false;
   std::uint64_t overhead_ = 1;
-  points_table points_;
+  learning learning_;
   std::atomic<bool> complained_{false};
   gil_totals<points_table::size, TotalsLock> totals_;
-  changes history_;
   gil_epochs epochs_;
 };
 

@@ -23,6 +23,7 @@
 
 extern "C" {
 __thread syncopate_gil_thread syncopate_gil_self = {};
+alignas(256) uint32_t syncopate_gil_wanted = 0;
 }
 
 namespace syncopate::elide::c_interface {
@@ -41,7 +42,8 @@ inline gil_options options_from_environment() noexcept {
 
 // The runtime's one lock. Leaked, so that threads may use it while the process ends.
 inline SYNCOPATE_GIL_TYPE& lock() noexcept {
-  static auto& instance = *new SYNCOPATE_GIL_TYPE(options_from_environment());
+  static auto& instance =
+      *new SYNCOPATE_GIL_TYPE(options_from_environment(), &syncopate_gil_wanted);
   return instance;
 }
 

@@ -9,8 +9,11 @@
 //               B/L + q (L w), which is least where q L (L w) = B: where what aborts destroy is
 //               worth as much as what beginning and ending cost. So a length shrinks while aborts
 //               destroy more, and grows while they destroy much less. No target ratio has to be
-//               known: B and the losses are measured. A length that failed right after it grew is
-//               not tried again for twice as long each time.
+//               known: B and the losses are measured. Where they are R times B, the best length is
+//               L / sqrt(R): what is far too long is a quarter of it after one step. A length that
+//               failed right after it grew is not tried again for twice as long each time. A yield
+//               point that was not judged yet has the length of the whole program, which is judged
+//               by all such points together, and so at once.
 #pragma once
 
 #include <bit>
@@ -36,15 +39,17 @@ struct length_options {
   std::uint16_t period = 300;
   std::uint16_t threshold = 18;
 
-  // balancing: transactions that make one judgment.
+  // balancing: transactions that make one judgment; the length before the first one. That one is
+  // a middle one, as it is soon longer where nothing is lost.
   std::uint16_t window = 64;
+  std::uint16_t middle = 32;
 };
 
 // What is known of one yield point, in a word that is loaded and stored at once.
 struct length_state {
   std::uint32_t lost = 0;         // shrinking: aborts; balancing: losses, in eighths of B
   std::uint16_t begun = 0;        // transactions since the last judgment
-  std::uint16_t length : 11 = 0;  // 0: nothing began here yet
+  std::uint16_t length : 11 = 0;  // 0: nothing began here yet; balancing: not judged yet
   std::uint16_t caution : 4 = 0;  // balancing: windows to wait before growing, a power of two
   std::uint16_t grew : 1 = 0;     // balancing: the last judgment made it longer
 
@@ -64,15 +69,10 @@ namespace lengths {
   return next < most ? static_cast<std::uint16_t>(next) : most;
 }
 
-[[nodiscard]] constexpr length_state first_use(const length_options& o) noexcept {
-  length_state s;
-  s.length = o.rule == length_rule::fixed ? o.fixed : o.initial;
-  return s;
-}
-
 // Figure 3, set_transaction_length(): a transaction begins.
 [[nodiscard]] constexpr length_state begins(length_state s, const length_options& o) noexcept {
-  if (s.length == 0) s = first_use(o);
+  if (o.rule == length_rule::balancing) return s;
+  if (s.length == 0) s.length = o.rule == length_rule::fixed ? o.fixed : o.initial;
   if (o.rule == length_rule::shrinking && s.begun < o.period) ++s.begun;
   return s;
 }
@@ -94,12 +94,13 @@ namespace detail {
 inline constexpr std::uint32_t unit = 8;  // eighths of B
 inline constexpr unsigned most_caution = 6;
 
-constexpr length_state shrunk(length_state s) noexcept {
+// The losses were `ratio` times B.
+constexpr length_state shrunk(length_state s, std::uint32_t ratio) noexcept {
   if (s.grew && s.caution < most_caution) ++s.caution;
-  s.length = shorter(s.length);
+  const unsigned divisor = ratio >= 16 ? 4 : ratio >= 4 ? 2 : 1;
+  s.length = divisor == 1 ? shorter(s.length)
+                          : static_cast<std::uint16_t>(s.length > divisor ? s.length / divisor : 1);
   s.grew = 0;
-  s.begun = 0;
-  s.lost = 0;
   return s;
 }
 
@@ -109,27 +110,26 @@ constexpr length_state after_window(length_state s, const length_options& o) noe
   if (s.grew && s.caution > 0) --s.caution;
   s.grew = grows;
   if (grows) s.length = longer(s.length, o.longest);
-  s.begun = 0;
-  s.lost = 0;
   return s;
 }
 }  // namespace detail
 
-// Balancing: `begun` more transactions began at the point, and `lost` eighths of B were lost.
+// Balancing: `begun` more transactions began at the point, and `lost` eighths of B were lost. A
+// point that was not judged yet has had the length `common`.
 [[nodiscard]] constexpr length_state learn(length_state s, std::uint32_t begun, std::uint32_t lost,
-                                           const length_options& o) noexcept {
-  if (s.length == 0) s = first_use(o);
+                                           std::uint16_t common, const length_options& o) noexcept {
   const std::uint32_t count = s.begun + begun;
   s.begun = static_cast<std::uint16_t>(count < 0xffff ? count : 0xffff);
   s.lost = lost < UINT32_MAX - s.lost ? s.lost + lost : UINT32_MAX;
   // A window's worth of losses is enough, however few transactions it took.
   const std::uint32_t judged = s.begun > o.window ? s.begun : o.window;
-  if (s.lost > detail::unit * judged)
-    return s.length > 1
-               ? detail::shrunk(s)
-               : length_state{.lost = 0, .begun = 0, .length = 1, .caution = s.caution, .grew = 0};
-  if (s.begun < (std::uint32_t{o.window} << s.caution)) return s;
-  return detail::after_window(s, o);
+  const bool too_much = s.lost > detail::unit * judged;
+  if (!too_much && s.begun < (std::uint32_t{o.window} << s.caution)) return s;
+  if (s.length == 0) s.length = common;
+  s = too_much ? detail::shrunk(s, s.lost / (detail::unit * judged)) : detail::after_window(s, o);
+  s.begun = 0;
+  s.lost = 0;
+  return s;
 }
 
 [[nodiscard]] constexpr std::uint64_t pack(length_state s) noexcept {

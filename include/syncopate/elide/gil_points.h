@@ -46,6 +46,7 @@ template <std::uint32_t Size>
 class gil_points {
  public:
   static constexpr std::uint32_t size = Size;
+  static constexpr std::uint32_t program = Size;  // index: all that have no length of their own
 
   // The entry of the place, made at its first use. Lock-free.
   [[nodiscard]] std::uint32_t find(const void* pc) noexcept {
@@ -78,7 +79,7 @@ class gil_points {
     std::atomic<const void*> pc{nullptr};
     std::atomic<std::uint64_t> state{0};  // lengths::pack
   };
-  std::array<entry, size> entries_{};
+  std::array<entry, size + 1> entries_{};
 };
 
 // The first changes of lengths, in about the order in which they were made.

@@ -83,8 +83,7 @@ void print_gil_json(const Gil& lock, std::FILE* out) {
     std::fprintf(out,
                  "%s{\"pc\": \"%p\", \"length\": %u, \"transactions\": %" PRIu64
                  ", \"fallbacks\": %" PRIu64 ", \"aborts\": {",
-                 comma, lock.points().pc(i), unsigned{lock.points().state(i).length}, r.begins,
-                 r.fallbacks);
+                 comma, lock.points().pc(i), lock.length(i), r.begins, r.fallbacks);
     detail::print_causes_json(r.aborts, out);
     std::fputs("}", out);
     detail::print_lengths_json(lock, i, out);
@@ -120,8 +119,7 @@ void print_gil_text(const Gil& lock, std::FILE* out) {
     const gil_record& r = lock.total(i);
     if (r.begins < s.begins / 200 + 1) continue;
     std::fprintf(out, "  %-20p %6u %13" PRIu64 " %9" PRIu64 " %10" PRIu64 "\n", lock.points().pc(i),
-                 unsigned{lock.points().state(i).length}, r.begins, detail::aborts_of(r),
-                 r.fallbacks);
+                 lock.length(i), r.begins, detail::aborts_of(r), r.fallbacks);
   }
 }
 

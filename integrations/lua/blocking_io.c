@@ -1,0 +1,140 @@
+/* blocking_io.c -- streams that are waited for outside of the interpreter lock (blocking_io.h).
+ *
+ * Invariants
+ *   I1  A stream that a thread uses outside of the lock is in `uses`; it leaves that list before
+ *       the thread enters again. `uses` changes under `guard` only.
+ *   I2  Between leave() and back() a thread touches the stream and its own variables, nothing of
+ *       Lua's but the bytes of strings and buffers that its stack keeps alive.
+ */
+#include "blocking_io.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syncopate/gil.h>
+
+struct use {
+  FILE* stream;
+  struct use* next;
+};
+
+static struct use* uses;
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+
+static void leave(struct use* me, FILE* stream) {
+  syncopate_gil_needs_lock();
+  me->stream = stream;
+  pthread_mutex_lock(&guard);
+  me->next = uses;
+  uses = me;
+  pthread_mutex_unlock(&guard);
+  syncopate_gil_block_begin();
+}
+
+static void back(struct use* me) {
+  const int error = errno;
+  pthread_mutex_lock(&guard);
+  struct use** link = &uses;
+  while (*link != me) link = &(*link)->next;
+  *link = me->next;
+  pthread_mutex_unlock(&guard);
+  syncopate_gil_block_end((const void*)&back);
+  errno = error;
+}
+
+static bool in_use(FILE* stream) {
+  pthread_mutex_lock(&guard);
+  const struct use* each = uses;
+  while (each != NULL && each->stream != stream) each = each->next;
+  pthread_mutex_unlock(&guard);
+  return each != NULL;
+}
+
+/* The expression, computed outside of the lock. */
+#define OUTSIDE(type, stream, expression) \
+  {                                       \
+    struct use me;                        \
+    leave(&me, (stream));                 \
+    const type result = (expression);     \
+    back(&me);                            \
+    return result;                        \
+  }
+
+/* Bytes that can be read, or written, without a system call. Requires: nobody else uses it. */
+static size_t readable(const FILE* stream) {
+  return (size_t)(stream->_IO_read_end - stream->_IO_read_ptr);
+}
+static size_t room(const FILE* stream) {
+  const ptrdiff_t bytes = stream->_IO_write_end - stream->_IO_write_ptr;
+  return bytes > 0 ? (size_t)bytes : 0; /* a line-buffered stream has its end at its start */
+}
+
+int lua_mt_getc(FILE* stream) {
+  /* Nobody is in a stream outside of the lock: none is locked. */
+  if (__atomic_load_n(&uses, __ATOMIC_RELAXED) == NULL && readable(stream) != 0)
+    return getc_unlocked(stream);
+  if (ftrylockfile(stream) == 0) {
+    const bool ready = readable(stream) != 0;
+    const int c = ready ? getc_unlocked(stream) : EOF;
+    funlockfile(stream);
+    if (ready) return c;
+  }
+  OUTSIDE(int, stream, getc(stream))
+}
+
+size_t lua_mt_fread(void* to, size_t size, size_t count, FILE* stream) {
+  if (ftrylockfile(stream) == 0) {
+    const bool ready = readable(stream) >= size * count;
+    const size_t got = ready ? fread_unlocked(to, size, count, stream) : 0;
+    funlockfile(stream);
+    if (ready) return got;
+  }
+  OUTSIDE(size_t, stream, fread(to, size, count, stream))
+}
+
+size_t lua_mt_fwrite(const void* from, size_t size, size_t count, FILE* stream) {
+  if (ftrylockfile(stream) == 0) {
+    const bool fits = room(stream) > size * count;
+    const size_t put = fits ? fwrite_unlocked(from, size, count, stream) : 0;
+    funlockfile(stream);
+    if (fits) return put;
+  }
+  OUTSIDE(size_t, stream, fwrite(from, size, count, stream))
+}
+
+int lua_mt_fprintf(FILE* stream, const char* format, ...) {
+  char text[512]; /* a number */
+  va_list rest;
+  va_start(rest, format);
+  const int length = vsnprintf(text, sizeof text, format, rest);
+  va_end(rest);
+  if (length < 0 || (size_t)length >= sizeof text) return -1;
+  return lua_mt_fwrite(text, 1, (size_t)length, stream) == (size_t)length ? length : -1;
+}
+
+int lua_mt_fflush(FILE* stream){OUTSIDE(int, stream, fflush(stream))}
+
+FILE* lua_mt_fopen(const char* name, const char* mode) { /* a named pipe waits for its other end */
+  struct use me;
+  leave(&me, NULL);
+  FILE* const opened = fopen(name, mode);
+  back(&me);
+  return opened;
+}
+
+static int close_by(int (*close)(FILE*), FILE* stream) {
+  if (in_use(stream)) {
+    errno = EBUSY;
+    return EOF;
+  }
+  OUTSIDE(int, stream, close(stream))
+}
+
+int lua_mt_fclose(FILE* stream) { return close_by(fclose, stream); }
+int lua_mt_pclose(FILE* stream) { return close_by(pclose, stream); }
+
+int lua_mt_system(const char* command) { OUTSIDE(int, NULL, system(command)) }

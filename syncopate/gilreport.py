@@ -1,0 +1,85 @@
+"""`syncopate report` of what an interpreter lock counted: a file that SYNCOPATE_GIL_STATS named."""
+
+import json
+from pathlib import Path
+
+from syncopate.errors import Failure
+from syncopate.units import count, percent
+
+SHOWN_STEPS = 6  # of a yield point's lengths
+HEADER = f"{'yield point':20} {'transactions':>12} {'aborted':>8} {'fell back':>9}  lengths"
+KEYS = {"transactions", "aborts", "fallbacks", "cycles", "points"}
+
+
+def is_statistics(path: str) -> bool:
+    """Whether the file is not a record, but begins as these statistics do."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(1) == b"{"
+    except OSError:
+        return False
+
+
+def read(path: str) -> dict:
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise Failure(f"{path}: cannot be read: {problem}") from None
+    if not isinstance(found, dict) or not found.keys() >= KEYS:
+        raise Failure(f"{path}: neither a record nor the statistics of an interpreter lock")
+    return found
+
+
+def text(statistics: dict, top: int) -> str:
+    lines = [_summary(statistics), _time(statistics["cycles"]), _causes(statistics["points"])]
+    points = sorted(statistics["points"], key=lambda p: -p["transactions"])
+    if points:
+        lines += ["", HEADER]
+    lines += [_point(point) for point in points[:top]]
+    if len(points) > top:
+        lines.append(f"{count(len(points) - top)} more; --top shows them")
+    return "\n".join(line for line in lines if line is not None) + "\n"
+
+
+def _summary(statistics: dict) -> str:
+    begun, fell = statistics["transactions"], statistics["fallbacks"]
+    if not begun:
+        return "interpreter lock: no transactions"
+    return (
+        f"interpreter lock: {count(begun)} transactions, {percent(_aborted(statistics))} of all"
+        f" attempts aborted, {percent(fell / begun)} fell back to the lock"
+    )
+
+
+def _aborted(of: dict) -> float:
+    aborts = of["aborts"] if isinstance(of["aborts"], int) else sum(of["aborts"].values())
+    attempts = of["transactions"] - of["fallbacks"] + aborts
+    return aborts / attempts if attempts else 0.0
+
+
+def _time(cycles: dict) -> str:
+    whole = sum(cycles.values()) or 1
+    return "time: " + ", ".join(f"{name} {percent(part / whole)}" for name, part in cycles.items())
+
+
+def _causes(points: list[dict]) -> str | None:
+    sums: dict[str, int] = {}
+    for point in points:
+        for cause, number in point["aborts"].items():
+            sums[cause] = sums.get(cause, 0) + number
+    whole = sum(sums.values())
+    if not whole:
+        return None
+    ordered = sorted(sums.items(), key=lambda pair: -pair[1])
+    return "aborts: " + ", ".join(f"{name} {percent(n / whole)}" for name, n in ordered)
+
+
+def _point(point: dict) -> str:
+    steps = [length for _, length in point["lengths"]]
+    if len(steps) > SHOWN_STEPS:
+        steps = [*steps[: SHOWN_STEPS // 2], None, *steps[-SHOWN_STEPS // 2 :]]
+    lengths = " ".join("..." if step is None else str(step) for step in steps)
+    return (
+        f"{point['pc']:20} {count(point['transactions']):>12} {percent(_aborted(point)):>8}"
+        f" {count(point['fallbacks']):>9}  {lengths or point['length']}"
+    )

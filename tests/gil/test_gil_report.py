@@ -1,0 +1,77 @@
+"""`syncopate report` of an interpreter lock's statistics, and what it says to other files."""
+
+import json
+
+import pytest
+
+from syncopate import gilreport, report
+from syncopate.errors import Failure
+
+STATISTICS = {
+    "elided": True,
+    "overhead": 70,
+    "transactions": 110,
+    "aborts": 30,
+    "fallbacks": 10,
+    "cycles": {"useful": 600, "aborted": 200, "waiting": 150, "overhead": 50},
+    "points": [
+        {
+            "pc": "0x10",
+            "length": 24,
+            "transactions": 10,
+            "fallbacks": 0,
+            "aborts": {"capacity": 5},
+            "lengths": [],
+        },
+        {
+            "pc": "0x20",
+            "length": 8,
+            "transactions": 100,
+            "fallbacks": 10,
+            "aborts": {"conflict": 20, "lock_held": 5},
+            "lengths": [[n, 100 - n] for n in range(9)],
+        },
+    ],
+}
+
+
+def shown(tmp_path, capsys, *options: str) -> list[str]:
+    file = tmp_path / "gil.json"
+    file.write_text(json.dumps(STATISTICS))
+    assert report.main([str(file), *options]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_time_causes_and_yield_points(tmp_path, capsys):
+    lines = shown(tmp_path, capsys)
+    assert lines[0] == (
+        "interpreter lock: 110 transactions, 23.1 % of all attempts aborted,"
+        " 9.1 % fell back to the lock"
+    )
+    assert lines[1] == "time: useful 60.0 %, aborted 20.0 %, waiting 15.0 %, overhead 5.0 %"
+    assert lines[2] == "aborts: conflict 66.7 %, capacity 16.7 %, lock_held 16.7 %"
+    assert " ".join(lines[5].split()) == "0x20 100 21.7 % 10 100 99 98 ... 94 93 92"
+    assert " ".join(lines[6].split()) == "0x10 10 33.3 % 0 24"
+
+
+def test_fewer_yield_points_are_told(tmp_path, capsys):
+    assert shown(tmp_path, capsys, "--top", "1")[-1] == "1 more; --top shows them"
+
+
+def test_nothing_was_elided():
+    empty = {"transactions": 0, "aborts": 0, "fallbacks": 0, "points": []}
+    empty["cycles"] = {"useful": 0, "waiting": 0}
+    assert gilreport.text(empty, 10).splitlines()[0] == "interpreter lock: no transactions"
+
+
+def test_other_files_and_forms_are_told(tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text('{"some": 1}')
+    with pytest.raises(Failure, match="neither a record nor the statistics of an interpreter lock"):
+        report.main([str(other)])
+    other.write_text("{broken")
+    with pytest.raises(Failure, match="cannot be read"):
+        report.main([str(other)])
+    with pytest.raises(Failure, match="have one form, text") as refused:
+        report.main([str(other), "--json"])
+    assert refused.value.status == 2

@@ -59,7 +59,6 @@ function(syncopate_machine_library name)
   if(NOT arg_PTHREAD)
     set(arg_PTHREAD algorithm)
   endif()
-  find_library(SYNCOPATE_BOOST_CONTEXT NAMES libboost_context.a boost_context REQUIRED)
   set(target syncopate-${name})
   add_library(${target} SHARED ${arg_UNPARSED_ARGUMENTS} ${arg_SOURCES}
     $<TARGET_OBJECTS:syncopate_instrument>
@@ -69,7 +68,7 @@ function(syncopate_machine_library name)
   add_library(syncopate::${name} ALIAS ${target})
   syncopate_machine_options(${target})
   target_link_libraries(${target} PRIVATE
-    ${arg_LIBRARIES} "${SYNCOPATE_BOOST_CONTEXT}" PkgConfig::LIBDW ${CMAKE_DL_LIBS})
+    ${arg_LIBRARIES} PkgConfig::LIBDW ${CMAKE_DL_LIBS})
   target_link_options(${target} PRIVATE ${SYNCOPATE_MACHINE_ADDRESS})
   syncopate_machine_product(${target} ${name})
 endfunction()

@@ -11,6 +11,15 @@ namespace syncopate::instrument {
 std::uintptr_t thread_pointer() noexcept;
 void set_thread_pointer(std::uintptr_t) noexcept;
 
+// Keeps the running stack's state on it and its pointer in `from`, and goes on with `to`, which is
+// where another was left. Ends in a return, not in a jump: processors predict a return by the call
+// that they saw last, and fibers that wait in the same place go on through the same callers.
+void switch_stack(void*& from, void* to) noexcept;
+
+// What switch_stack() goes to for a new stack, whose end (high address) is given: function(), which
+// never returns.
+void* new_stack(std::uintptr_t stack_end, void (*function)()) noexcept;
+
 // Where a signal interrupted the program; `context` is the third argument of its handler.
 std::uintptr_t interrupted_pc(const void* context) noexcept;
 

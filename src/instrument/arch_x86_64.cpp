@@ -12,6 +12,7 @@
 #include <ucontext.h>
 
 #include <cstddef>
+#include <cstring>
 
 #include <asm/prctl.h>
 
@@ -51,6 +52,21 @@ std::uintptr_t interrupted_pc(const void* context) noexcept {
       static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
 }
 
+void* new_stack(std::uintptr_t stack_end, void (*function)()) noexcept {
+  // As switch_stack() leaves a stack. Above: a null return address, where unwinders stop.
+  struct {
+    std::uint32_t vector_control = 0, float_control = 0;
+    std::uintptr_t preserved[6] = {};
+    void (*resume)() = nullptr;
+    std::uintptr_t no_caller = 0;
+  } left;
+  asm("stmxcsr %0\n\tfnstcw %1" : "=m"(left.vector_control), "=m"(left.float_control));
+  left.resume = function;
+  void* const at = reinterpret_cast<void*>((stack_end & ~std::uintptr_t{15}) - sizeof left);
+  std::memcpy(at, &left, sizeof left);
+  return at;
+}
+
 void call_on_stack(void* stack_end, void (*function)(void*), void* argument) noexcept {
   asm volatile(
       "mov %0, %%rsp\n\t"
@@ -83,6 +99,46 @@ void resume(const registers& saved, std::uint32_t code) noexcept {
 }
 
 }  // namespace syncopate::instrument
+
+// void syncopate::instrument::switch_stack(void*& from, void* to) (arch.h). The control words are
+// rarely different, and slow to load.
+asm(R"(
+  .text
+  .globl _ZN9syncopate10instrument12switch_stackERPvS1_
+  .hidden _ZN9syncopate10instrument12switch_stackERPvS1_
+  .type _ZN9syncopate10instrument12switch_stackERPvS1_, @function
+_ZN9syncopate10instrument12switch_stackERPvS1_:
+  endbr64
+  push %rbp
+  push %rbx
+  push %r12
+  push %r13
+  push %r14
+  push %r15
+  sub $8, %rsp
+  stmxcsr 0(%rsp)
+  fnstcw 4(%rsp)
+  mov 0(%rsp), %eax
+  movzwl 4(%rsp), %ecx
+  mov %rsp, 0(%rdi)
+  mov %rsi, %rsp
+  cmp 0(%rsp), %eax
+  je 1f
+  ldmxcsr 0(%rsp)
+1:
+  cmp 4(%rsp), %cx
+  je 2f
+  fldcw 4(%rsp)
+2:
+  add $8, %rsp
+  pop %r15
+  pop %r14
+  pop %r13
+  pop %r12
+  pop %rbx
+  pop %rbp
+  ret
+)");
 
 // std::uint32_t syncopate::instrument::save(stack_copy*) (fiber.h): fills the registers, with which
 // a stack_copy begins, then copies the stack by syncopate_copy_stack (stack_copy.cpp), returns 0.

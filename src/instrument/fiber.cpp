@@ -3,8 +3,6 @@
 #include <bit>
 #include <cerrno>
 
-#include <boost/context/detail/fcontext.hpp>
-
 #include <malloc.h>
 
 #include "instrument/arch.h"
@@ -17,10 +15,6 @@
 #include "instrument/thread_locals.h"
 
 namespace syncopate::instrument {
-
-using boost::context::detail::jump_fcontext;
-using boost::context::detail::make_fcontext;
-using boost::context::detail::transfer_t;
 
 namespace {
 
@@ -68,8 +62,7 @@ void make_new_again(fiber& f) {
   f.transaction = {};
 }
 
-void start(transfer_t from) {
-  static_cast<fiber*>(from.data)->context = from.fctx;
+void start() {
   machine_depth = 1;
   fiber& me = *running;
   if (me.used_before) forget_thread_keys();
@@ -89,8 +82,7 @@ fiber* create_fiber(void (*entry)(void*), void* argument, std::size_t stack_byte
   if (f.slot == 0 && main_locals != nullptr && f.used_before) restore_main_locals();
   f.entry = entry;
   f.argument = argument;
-  f.context =
-      make_fcontext(reinterpret_cast<void*>(f.stack.high), f.stack.high - f.stack.low, &start);
+  f.context = new_stack(f.stack.high, &start);
   return &f;
 }
 
@@ -105,8 +97,7 @@ void switch_to(fiber* to) {
   const int depth = machine_depth;
   running = to;
   set_thread_pointer(to->pointer);
-  const transfer_t back = jump_fcontext(to->context, from);
-  static_cast<fiber*>(back.data)->context = back.fctx;
+  switch_stack(from->context, to->context);
   machine_depth = depth;
 }
 

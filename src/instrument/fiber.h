@@ -1,7 +1,7 @@
 // fiber.h -- L0: the threads of a modeled machine: stacks that take turns on one OS thread, each
 // with a real thread-control block of its own.
 //
-// A fiber is a Boost.Context stack whose thread pointer (FS base) is that of a parked OS thread
+// A fiber is a stack whose thread pointer (FS base) is that of a parked OS thread
 // made for it: thread_local variables, errno, exceptions in flight, pthread_self() and the C
 // library's own per-thread state are the fiber's, laid out by the C library itself. Stacks and
 // thread-control blocks stand at fixed addresses, the same in every run.

@@ -24,7 +24,7 @@ struct transaction_memory {
 
 class fiber {
  public:
-  void* context = nullptr;  // where it goes on: an fcontext_t
+  void* context = nullptr;  // where it goes on (switch_stack in arch.h)
   std::uintptr_t pointer = 0;
   void (*entry)(void*) = nullptr;
   void* argument = nullptr;

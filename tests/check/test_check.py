@@ -26,7 +26,6 @@ BOUNDED = {
     ("lock_check", "ticket:speculate three_threads"): 20_000,
     ("lock_check", "mcs:speculate three_threads"): 20_000,
     ("lock_check", "mcs:speculate try_lock_again"): 20_000,
-    ("lock_check", "htm_1 three_threads"): 20_000,
     ("lock_check", "elided_auto two_threads"): 20_000,
     ("lock_check", "elided_auto three_threads"): 20_000,
     ("lock_check", "elided_auto try_lock"): 20_000,

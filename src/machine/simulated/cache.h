@@ -7,9 +7,9 @@
 #include "memory.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 
 namespace syncopate::simulated {
 
@@ -70,8 +70,7 @@ class cache {
     for (unsigned way = 1; way < ways_; ++way)
       if (matches(set[way], what)) {
         const tag entry = set[way];
-        std::memmove(set + 1, set, way * sizeof(tag));
-        set[0] = entry;
+        put_first(set, way, entry);
         return set;
       }
     return nullptr;
@@ -81,23 +80,29 @@ class cache {
   // first of its set.
   tag insert(tag entry) {
     tag* set = set_of(tags::line_of(entry));
-    const tag victim = set[ways_ - 1];
-    std::memmove(set + 1, set, (ways_ - 1) * sizeof(tag));
-    set[0] = entry;
+    unsigned used = 0;
+    while (used < ways_ - 1 && set[used] != 0) ++used;
+    const tag victim = set[used];
+    put_first(set, used, entry);
     return victim;
   }
 
   void erase(tag* entry) {
-    const std::size_t index = static_cast<std::size_t>(entry - tags_.get());
-    const std::size_t behind = ways_ - 1 - index % ways_;
-    std::memmove(entry, entry + 1, behind * sizeof(tag));
-    entry[behind] = 0;
+    tag* const last = set_of(tags::line_of(*entry)) + ways_ - 1;
+    for (; entry != last && *entry != 0; ++entry) *entry = entry[1];
+    *entry = 0;
   }
 
  private:
   struct deleter {
     void operator()(tag* p) const { std::free(p); }
   };
+
+  // Moves the set's first `count` entries by one, and puts `entry` before them. Not by memmove():
+  // they are few, and this library's memmove is the program's, too.
+  static void put_first(tag* set, unsigned count, tag entry) {
+    for (unsigned way = 0; way <= count; ++way) entry = std::exchange(set[way], entry);
+  }
 
   static bool matches(tag entry, line what) {
     return entry >> tags::flag_bits == what && (entry & tags::valid) != 0;

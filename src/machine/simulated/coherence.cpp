@@ -27,16 +27,18 @@ cycles memory_system::serve_from_l2(const request& wanted, cycles now) {
 unsigned memory_system::settle_with_group(const request& wanted) {
   unsigned changed = 0;
   const group own = group_of(wanted.by.core);
+  tag* const below = l2s_[own].find(wanted.what);
   for (unsigned i = 0; i < machine_.l2.shared_by; ++i) {
     const unsigned core = own * machine_.l2.shared_by + i;
     if (core == wanted.by.core) continue;
     report_spilled_conflicts(core, wanted.what, wanted.how, wanted.by.number);
+    if (!below || !(*below & copy_bit(core))) continue;
     const tag* copy = cores_[core].l1.find(wanted.what);
-    if (!copy || (!wanted.exclusive() && !(*copy & tags::exclusive))) continue;
+    if (!wanted.exclusive() && !(*copy & tags::exclusive)) continue;
     ++changed;
     if (wanted.exclusive()) {
       take_from_l1(core, wanted.what, wanted.by.number);
-      *l2s_[own].find(wanted.what) &= ~copy_bit(core);
+      *below &= ~copy_bit(core);
     } else {
       downgrade_in_l1(core, wanted.what, wanted.by.number);
     }
@@ -141,7 +143,7 @@ unsigned memory_system::take_from_group(group whose, line what, unsigned by) {
       take_from_l1(core, what, by);
       ++copies;
     } else if (entry && machine_.l2.shared_by == 1) {
-      report({event::kind::invalidated, use::read, 0, core, what, by});
+      report_move({event::kind::invalidated, use::read, 0, core, what, by});
       ++copies;
     }
   }
@@ -153,7 +155,7 @@ void memory_system::take_from_l1(unsigned core, line what, unsigned by) {
   tag* copy = cores_[core].l1.find(what);
   report_conflicts(core, what, *copy & tags::all_marks, use::write, by);
   cores_[core].l1.erase(copy);
-  report({event::kind::invalidated, use::read, 0, core, what, by});
+  report_move({event::kind::invalidated, use::read, 0, core, what, by});
 }
 
 void memory_system::downgrade_in_l1(unsigned core, line what, unsigned by) {
@@ -161,7 +163,7 @@ void memory_system::downgrade_in_l1(unsigned core, line what, unsigned by) {
   report_conflicts(core, what, *copy & tags::all_marks, use::read, by);
   if (*copy & tags::dirty) *l2s_[group_of(core)].find(what) |= tags::dirty;
   *copy &= ~(tags::exclusive | tags::dirty);
-  report({event::kind::downgraded, use::read, 0, core, what, by});
+  report_move({event::kind::downgraded, use::read, 0, core, what, by});
 }
 
 // Whether a read takes the line away, with the permission to write: processors that expect the
@@ -196,7 +198,7 @@ void memory_system::downgrade_owner(line what, line_record& record, unsigned by)
     const tag* copy = cores_[core].l1.find(what);
     if (copy && (*copy & tags::exclusive)) downgrade_in_l1(core, what, by);
     else if (!copy && machine_.l2.shared_by == 1)
-      report({event::kind::downgraded, use::read, 0, core, what, by});
+      report_move({event::kind::downgraded, use::read, 0, core, what, by});
   }
   fill_llc(distances_.llc_of(owner), record, what, *entry & tags::dirty);
   *entry &= ~(tags::exclusive | tags::dirty);

@@ -7,32 +7,48 @@
 
 #include "memory.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 namespace syncopate::simulated {
 
-struct event {
+class event {
+ public:
   enum class kind : std::uint8_t {
     go,     // the thread continues
     look,   // a polling thread reads its word again
     timer,  // the time of a thread's wait is up
-    slice,  // the time slice of a polling thread is over; `who` is processor_event + processor
+    slice,  // the time slice of a polling thread is over; who() is processor_event + processor
   };
   static constexpr std::uint32_t processor_event = 1u << 31;
 
-  cycles at;
-  std::uint32_t who;
-  kind what;
-  std::uint32_t generation;
+  event(cycles at, std::uint32_t who, kind what, std::uint32_t generation) noexcept
+      : at_(at),
+        rest_(std::uint64_t{who} << 32 | std::uint64_t{static_cast<std::uint8_t>(what)} << 30 |
+              (generation & generations)) {}
 
-  [[nodiscard]] bool before(const event& other) const noexcept {
-    if (at != other.at) return at < other.at;
-    if (who != other.who) return who < other.who;
-    if (what != other.what) return what < other.what;
-    return generation < other.generation;
+  [[nodiscard]] cycles at() const noexcept { return at_; }
+  [[nodiscard]] std::uint32_t who() const noexcept {
+    return static_cast<std::uint32_t>(rest_ >> 32);
   }
+  [[nodiscard]] kind what() const noexcept { return static_cast<kind>(rest_ >> 30 & 3); }
+  // Whether the count that it was made with is still that. (It wraps around; no event is so old.)
+  [[nodiscard]] bool is_of(std::uint32_t generation) const noexcept {
+    return ((rest_ ^ generation) & generations) == 0;
+  }
+
+  [[nodiscard]] bool before(const event& other) const noexcept { return order() < other.order(); }
+
+ private:
+  static constexpr std::uint32_t generations = (1u << 30) - 1;
+
+  // Two words that are compared without a branch: who comes first is hard to predict.
+  [[nodiscard]] unsigned __int128 order() const noexcept {
+    return static_cast<unsigned __int128>(at_) << 64 | rest_;
+  }
+
+  cycles at_;
+  std::uint64_t rest_;  // who, what, generation, from the highest bits on
 };
 
 class event_queue {
@@ -70,16 +86,19 @@ class event_queue {
  private:
   // Puts `e` in place of the first.
   void sink(const event& e) {
+    event* const heap = heap_.data();
+    const std::size_t size = heap_.size();
     std::size_t at = 0;
     for (;;) {
       std::size_t child = 2 * at + 1;
-      if (child >= heap_.size()) break;
-      if (child + 1 < heap_.size() && heap_[child + 1].before(heap_[child])) ++child;
-      if (!heap_[child].before(e)) break;
-      heap_[at] = heap_[child];
+      if (child + 1 < size) [[likely]]
+        child += heap[child + 1].before(heap[child]);
+      else if (child >= size) break;
+      if (!heap[child].before(e)) break;
+      heap[at] = heap[child];
       at = child;
     }
-    heap_[at] = e;
+    heap[at] = e;
   }
 
   std::vector<event> heap_;

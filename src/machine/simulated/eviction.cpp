@@ -33,7 +33,7 @@ void memory_system::leave_l1(unsigned core, tag victim) {
   below &= ~copy_bit(core);
   below |= victim & tags::dirty;
   spill_marks(core, victim);
-  report({event::kind::evicted, use::read, 1, core, what, 0});
+  report_move({event::kind::evicted, use::read, 1, core, what, 0});
 }
 
 void memory_system::fill_l2(group own, tag entry) {
@@ -53,7 +53,7 @@ void memory_system::leave_l2(group own, tag victim) {
       cores_[core].l1.erase(copy);
     }
     if (in_l1 || machine_.l2.shared_by == 1)
-      report({event::kind::evicted, use::read, 2, core, what, 0});
+      report_move({event::kind::evicted, use::read, 2, core, what, 0});
   }
   line_record& record = *directory_.find(what);
   if (!group_has_spilled(own, what)) directory_.sharers(record).remove(own);

@@ -9,7 +9,16 @@ interconnect::interconnect(const description& machine)
       groups_per_cluster_(machine.topology.cluster / machine.l2.shared_by),
       groups_per_node_(machine.topology.cores / machine.topology.nodes / machine.l2.shared_by),
       groups_per_socket_(machine.topology.cores / machine.topology.sockets / machine.l2.shared_by),
-      groups_per_llc_(machine.llc.shared_by / machine.l2.shared_by) {}
+      groups_per_llc_(machine.llc.shared_by / machine.l2.shared_by) {
+  const auto begin = [](group g, unsigned size) { return g / size * size; };
+  for (group g = 0; g < machine.topology.cores / machine.l2.shared_by; ++g)
+    places_.push_back({.node = g / groups_per_node_,
+                       .socket = g / groups_per_socket_,
+                       .llc = g / groups_per_llc_,
+                       .cluster_begin = begin(g, groups_per_cluster_),
+                       .node_begin = begin(g, groups_per_node_),
+                       .socket_begin = begin(g, groups_per_socket_)});
+}
 
 cycles interconnect::extra_hops(unsigned from_socket, unsigned to_socket) const {
   const auto& hops = machine_.coherence.hops;
@@ -19,23 +28,25 @@ cycles interconnect::extra_hops(unsigned from_socket, unsigned to_socket) const 
 
 route interconnect::between(group from, group to) const {
   const coherence_description& costs = machine_.coherence;
-  if (from / groups_per_cluster_ == to / groups_per_cluster_)
-    return {costs.transfer_cluster, distance::cluster};
-  if (node_of(from) == node_of(to)) return {costs.transfer_node, distance::node};
-  if (socket_of(from) == socket_of(to)) return {costs.transfer_socket, distance::socket};
-  return {costs.transfer_remote + extra_hops(socket_of(from), socket_of(to)), distance::remote};
+  const place& one = places_[from];
+  const place& other = places_[to];
+  if (one.cluster_begin == other.cluster_begin) return {costs.transfer_cluster, distance::cluster};
+  if (one.node == other.node) return {costs.transfer_node, distance::node};
+  if (one.socket == other.socket) return {costs.transfer_socket, distance::socket};
+  return {costs.transfer_remote + extra_hops(one.socket, other.socket), distance::remote};
 }
 
 route interconnect::nearest(const group_set& holders, group to) const {
   const coherence_description& costs = machine_.coherence;
-  // Whether someone else is in the aligned block of `size` groups around `to`.
-  const auto near = [&](unsigned size) {
-    const group begin = to / size * size;
+  const place& here = places_[to];
+  // Whether someone else is in the block of `size` groups around `to`.
+  const auto near = [&](group begin, unsigned size) {
     return holders.any_in(begin, to) || holders.any_in(to + 1, begin + size);
   };
-  if (near(groups_per_cluster_)) return {costs.transfer_cluster, distance::cluster};
-  if (near(groups_per_node_)) return {costs.transfer_node, distance::node};
-  if (near(groups_per_socket_)) return {costs.transfer_socket, distance::socket};
+  if (near(here.cluster_begin, groups_per_cluster_))
+    return {costs.transfer_cluster, distance::cluster};
+  if (near(here.node_begin, groups_per_node_)) return {costs.transfer_node, distance::node};
+  if (near(here.socket_begin, groups_per_socket_)) return {costs.transfer_socket, distance::socket};
   route best{~cycles{0}, distance::remote};
   for (unsigned socket = 0; socket < machine_.topology.sockets; ++socket) {
     const group begin = socket * groups_per_socket_;

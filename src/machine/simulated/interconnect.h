@@ -26,11 +26,18 @@ class interconnect {
   // Latency of a node's memory.
   cycles dram(unsigned node, group to) const;
 
-  unsigned node_of(group g) const { return g / groups_per_node_; }
-  unsigned socket_of(group g) const { return g / groups_per_socket_; }
-  unsigned llc_of(group g) const { return g / groups_per_llc_; }
+  unsigned node_of(group g) const { return places_[g].node; }
+  unsigned socket_of(group g) const { return places_[g].socket; }
+  unsigned llc_of(group g) const { return places_[g].llc; }
 
  private:
+  // Where a group is, and the first groups of those around it. Kept, not computed: each is a
+  // division, and every miss asks for several.
+  struct place {
+    unsigned node, socket, llc;
+    group cluster_begin, node_begin, socket_begin;
+  };
+
   cycles extra_hops(unsigned from_socket, unsigned to_socket) const;
 
   const description& machine_;
@@ -38,6 +45,7 @@ class interconnect {
   unsigned groups_per_node_;
   unsigned groups_per_socket_;
   unsigned groups_per_llc_;
+  std::vector<place> places_;
 };
 
 // One node's memory channels, as a queue: every line takes its share of the bandwidth.

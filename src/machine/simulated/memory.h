@@ -24,6 +24,8 @@ enum class use : unsigned char { read, write, modify };  // modify: an atomic re
 class memory_listener {
  public:
   virtual ~memory_listener() = default;
+  // Whether it wants to be told the moves. The same every time.
+  virtual bool wants_moves() const { return true; }
   // `core` no longer has the line because processor `by` took it for writing.
   virtual void invalidated(unsigned core, line what, unsigned by) = 0;
   // `core` lost its exclusive copy to a reader; it keeps a shared one.

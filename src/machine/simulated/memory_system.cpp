@@ -14,6 +14,7 @@ constexpr std::size_t many_arriving = 64;
 memory_system::memory_system(const description& machine, memory_listener& listener)
     : machine_(machine),
       listener_(listener),
+      tells_moves_(listener.wants_moves()),
       distances_(machine),
       directory_(machine.l1.line, machine.topology.cores / machine.l2.shared_by),
       line_shift_(static_cast<unsigned>(std::countr_zero(machine.l1.line))),
@@ -22,7 +23,7 @@ memory_system::memory_system(const description& machine, memory_listener& listen
       l1_ways_(machine.l1.ways),
       hit_cycles_{machine.l1.latency, machine.core.store_cycles,
                   machine.l1.latency + machine.atomic.rmw_cycles} {
-  for (unsigned core = 0; core < machine.topology.cores; ++core) cores_.emplace_back(machine);
+  for (unsigned core = 0; core < machine.topology.cores; ++core) cores_.emplace_back(machine, core);
   for (unsigned l2 = 0; l2 < machine.topology.cores / machine.l2.shared_by; ++l2)
     l2s_.emplace_back(machine.l2);
   for (unsigned llc = 0; llc < machine.topology.cores / machine.llc.shared_by; ++llc)

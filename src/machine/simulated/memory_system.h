@@ -78,24 +78,29 @@ class memory_system {
     line what;
     cycles ready;
   };
-  struct core_state {
-    explicit core_state(const description& machine) : l1(machine.l1) {}
+  struct alignas(64) core_state {
+    core_state(const description& machine, unsigned number)
+        : own(number / machine.l2.shared_by),
+          copy_bit(tag{1} << (tags::l1_copies + number % machine.l2.shared_by)),
+          l1(machine.l1) {}
+    group own;
+    tag copy_bit;  // in the tags of its L2
     cache l1;
+    cycles settled = 0;               // when the last line on its way is there
     std::vector<in_flight> arriving;  // lines in L1 whose data is still under way
-    cycles settled = 0;               // when the last of them is there
     flat_map<std::uint16_t> spilled;  // marks of lines that left L1, as in the tag
   };
   // What one processor needs for a hit, together.
-  struct port {
+  struct alignas(64) port {
     explicit port(const description& machine) : stores(machine.core.store_buffer) {}
     tag* l1 = nullptr;
     // The bits of a tag that decide a hit by use: line, permissions, marks of siblings.
     tag relevant[3] = {};
     cycles quiet_from = 0;  // no store is pending and no line arriving in L1 after this time
-    access_totals totals;
     unsigned core = 0;
     unsigned sibling = 0;
     unsigned number = 0;
+    access_totals totals;
     store_buffer stores;
     std::vector<line> marks;  // lines with a mark of this processor; each once per new mark
   };
@@ -166,19 +171,26 @@ class memory_system {
   // speculation.cpp
   void spill_marks(unsigned core, tag victim);
   void report_conflicts(unsigned core, line, tag marks, use how, unsigned by);
-  void report_spilled_conflicts(unsigned core, line, use how, unsigned by);
+  void find_spilled_conflicts(unsigned core, line, use how, unsigned by);
   void unspill(unsigned core, unsigned sibling, line);
   bool group_has_spilled(group, line);
   bool another_has_spilled(unsigned core, line);  // of the core's group
 
   void report(event what) { events_.push_back(what); }
-  group group_of(unsigned core) const { return core / machine_.l2.shared_by; }
-  tag copy_bit(unsigned core) const {
-    return tag{1} << (tags::l1_copies + core % machine_.l2.shared_by);
+  // A move is told to a listener that asks for moves.
+  void report_move(event what) {
+    if (tells_moves_) events_.push_back(what);
   }
+  void report_spilled_conflicts(unsigned core, line what, use how, unsigned by) {
+    if (!cores_[core].spilled.empty()) [[unlikely]]
+      find_spilled_conflicts(core, what, how, by);
+  }
+  group group_of(unsigned core) const { return cores_[core].own; }
+  tag copy_bit(unsigned core) const { return cores_[core].copy_bit; }
 
   const description& machine_;
   memory_listener& listener_;
+  const bool tells_moves_;
   interconnect distances_;
   directory directory_;
   unsigned line_shift_;

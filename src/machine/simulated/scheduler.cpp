@@ -62,7 +62,7 @@ void scheduler::reap() {
 void scheduler::push(const event& e) {
   events_.push(e);
   if (running_ == nullptr) return;
-  const cycles bound = e.who > running_->index ? e.at : e.at - (e.at != 0);
+  const cycles bound = e.who() > running_->index ? e.at() : e.at() - (e.at() != 0);
   if (bound < limit_) limit_ = bound;
 }
 
@@ -71,11 +71,13 @@ void scheduler::refresh_limit() {
   cycles limit = runaway_;
   if (!events_.empty()) {
     const event& e = events_.first();
-    const cycles bound = e.who > me.index ? e.at : e.at - (e.at != 0);
+    const cycles bound = e.who() > me.index ? e.at() : e.at() - (e.at() != 0);
     if (bound < limit) limit = bound;
   }
-  const processor& p = of(me);
-  if (!p.queue.empty() && p.slice_end - 1 < limit) limit = p.slice_end - 1;
+  if (queued_ != 0) {
+    const processor& p = of(me);
+    if (!p.queue.empty() && p.slice_end - 1 < limit) limit = p.slice_end - 1;
+  }
   if (me.in_transaction && me.htm.interrupt_at - 1 < limit) limit = me.htm.interrupt_at - 1;
   if (!me.may_run_on(me.processor)) limit = 0;
   limit_ = interrupted_ != 0 ? 0 : limit;
@@ -89,6 +91,8 @@ void scheduler::wait_for_turn() {
     const processor& p = of(me);
     if (!events_.empty() && events_.first().before({me.clock, me.index, event::kind::go, 0})) {
       let_pass(me);
+      // limit_ is this thread's again, and new.
+      if (me.clock <= limit_) return;
     } else if (!me.may_run_on(me.processor)) {
       leave_for_another(me);
     } else if (!p.queue.empty() && me.clock >= p.slice_end) {
@@ -115,15 +119,16 @@ void scheduler::leave_for_another(thread& me) {
 
 // Runs whoever is next, and returns when the calling fiber is.
 void scheduler::dispatch() {
-  if (running_ != nullptr)
+  if (running_ != nullptr && running_->in_transaction)
     running_->htm.suspended = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 16;
   switch_to(next_to_run());
 }
 
 void scheduler::let_pass(thread& me) {
-  me.htm.suspended = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 16;
+  if (me.in_transaction)
+    me.htm.suspended = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 16;
   const event e = events_.exchange_first({me.clock, me.index, event::kind::go, ++me.turn});
-  switch_to(act_on(e) ? of(e.who) : next_to_run());
+  switch_to(act_on(e) ? of(e.who()) : next_to_run());
 }
 
 inline void scheduler::switch_to(thread& next) {
@@ -131,32 +136,32 @@ inline void scheduler::switch_to(thread& next) {
   running_ = &next;
   refresh_limit();
   if (&next != me) instrument::switch_to(next.body);
-  if (me != nullptr && me->htm.doomed) world_.htm.roll_back(*me);
+  if (me != nullptr && me->in_transaction && me->htm.doomed) world_.htm.roll_back(*me);
 }
 
 thread& scheduler::next_to_run() {
   for (;;) {
     if (events_.empty() && !world_.watching.wake_missed()) report_deadlock(world_);
     const event e = events_.pop();
-    if (act_on(e)) return of(e.who);
+    if (act_on(e)) return of(e.who());
   }
 }
 
 // Whether the event lets a fiber of the program run.
 bool scheduler::act_on(const event& e) {
-  if (e.what == event::kind::slice) {
-    processor& p = processors_[e.who - event::processor_event];
-    if (e.generation == p.slice_generation) on_slice(p, e.at);
+  if (e.what() == event::kind::slice) {
+    processor& p = processors_[e.who() - event::processor_event];
+    if (e.is_of(p.slice_generation)) on_slice(p, e.at());
     return false;
   }
-  thread& t = of(e.who);
-  if (e.what == event::kind::timer) {
-    if (e.generation == t.timer && t.timer_armed) on_timer(t, e.at);
+  thread& t = of(e.who());
+  if (e.what() == event::kind::timer) {
+    if (e.is_of(t.timer) && t.timer_armed) on_timer(t, e.at());
     return false;
   }
-  if (e.generation != t.turn) return false;
-  if (e.what == event::kind::look) {
-    on_look(t, e.at);
+  if (!e.is_of(t.turn)) return false;
+  if (e.what() == event::kind::look) {
+    on_look(t, e.at());
     return false;
   }
   if (!t.foreign) return true;

@@ -108,8 +108,7 @@ void memory_system::report_conflicts(unsigned core, line what, tag marks, use ho
   }
 }
 
-void memory_system::report_spilled_conflicts(unsigned core, line what, use how, unsigned by) {
-  if (cores_[core].spilled.empty()) return;
+void memory_system::find_spilled_conflicts(unsigned core, line what, use how, unsigned by) {
   if (const std::uint16_t* marks = cores_[core].spilled.find(what))
     report_conflicts(core, what, *marks, how, by);
 }

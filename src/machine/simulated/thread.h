@@ -70,33 +70,35 @@ struct loop_state {
   bool had_chance = false;
 };
 
-struct thread {
-  // What each access touches.
+// Many threads take turns, each for an access or two: what a turn touches comes first, together.
+struct alignas(64) thread {
   cycles clock = 0;
   unsigned index = 0;
-  unsigned processor = 0;  // the last one, while it has none
-  unsigned slowed = 0;     // by siblings: additional time, in 1/256
-  cycles owed = 0;         // of that: not yet charged, in 1/256 cycles
-  bool in_transaction = false;
-  cycles relaxed = 0;  // part of the current activity that was relax()
-  std::uint64_t accesses = 0, atomics = 0, slow = 0;
-  cycles stalled = 0;
-  loop_state loop;
-
+  unsigned processor = 0;             // the last one, while it has none
+  instrument::fiber* body = nullptr;  // null: foreign load
+  std::uint32_t turn = 0;             // generation of go and look events
+  unsigned slowed = 0;                // by siblings: additional time, in 1/256
+  cycles owed = 0;                    // of that: not yet charged, in 1/256 cycles
+  cycles relaxed = 0;                 // part of the current activity that was relax()
+  std::uint64_t accesses = 0;
   std::uint32_t drift = 1;
-
+  bool in_transaction = false;
+  bool foreign = false;
   phase state = phase::queued;
   activity doing = activity::ready;
+
+  loop_state loop;
+
+  std::vector<bool> affinity;  // empty: all processors
+  std::uint64_t atomics = 0, slow = 0;
+  cycles stalled = 0;
+
   cycles since = 0;         // of `doing`
-  std::uint32_t turn = 0;   // generation of go and look events
   std::uint32_t timer = 0;  // generation of timer events
   bool timer_armed = false;
   bool polls_on = false;  // preempted in the middle of a poll, which it resumes
   bool has_run = false;
-  bool foreign = false;
-  std::vector<bool> affinity;  // empty: all processors
 
-  instrument::fiber* body = nullptr;  // null: foreign load
   void (*entry)(void*) = nullptr;
   void* argument = nullptr;
   std::uintptr_t stack_low = 0, stack_high = 0;

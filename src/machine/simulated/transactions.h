@@ -65,6 +65,7 @@ class transactions final : public memory_listener {
   void at_place(engine::place where) noexcept { where_ = where; }
   [[nodiscard]] bool any() const noexcept { return !live_.empty(); }
 
+  bool wants_moves() const override { return false; }
   void invalidated(unsigned, line, unsigned) override {}
   void downgraded(unsigned, line, unsigned) override {}
   void evicted(unsigned, line, int) override {}

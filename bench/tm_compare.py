@@ -21,7 +21,7 @@ from pathlib import Path
 
 from interleaved import ROOT
 
-from syncopate.bench.suitetable import TM_SHAPES as SHAPES
+from syncopate.bench.librarysuites import TM_SHAPES as SHAPES
 
 STOCK = {"stock": {}, "stock:ml_wt": {"ITM_DEFAULT_METHOD": "ml_wt"}}
 PROGRAMS = ("genome", "intruder", "kmeans", "labyrinth", "ssca2", "vacation", "yada", "bayes")

@@ -23,7 +23,8 @@ HERE = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(HERE), str(HERE / "bench" / "figures")]
 
 from all import figures  # noqa: E402
-from common import Figure, claims_of  # noqa: E402
+from common import Figure, claims_of, results_of  # noqa: E402
+from headlines import HEADLINES, Headline, factor  # noqa: E402
 
 INTRODUCTION = """\
 # The five papers
@@ -45,6 +46,16 @@ NAME` runs a paper's figures again ([bench.md](bench.md)).
 """
 
 
+HEADLINES_INTRODUCTION = """\
+## What they are known for
+
+How far our numbers are from each paper's, as a factor: 1.0 is as stated. A reason stands where ours
+are not.
+
+| paper | it states | we get | factor | why | evidence |
+|---|---|--:|--:|---|---|"""
+
+
 class PapersError(Exception):
     """An input that cannot be used; the text is one line."""
 
@@ -52,16 +63,19 @@ class PapersError(Exception):
 class Evidence:
     """What the result files of a source tree say."""
 
+    # figures: a figure's name -> the figure, its kind and date, its claims, its results
+
     def __init__(self, root: Path):
         self.root, self.folder = root, root / "docs" / "figures"
         self.checked = self._read(root / "docs" / "checked.json") or {}
-        self.figures = {}  # figure's name -> (the figure, its kind and date, its claims)
+        self.figures = {}
         for figure in figures():
             document = self._read(self.folder / figure.kind / f"{figure.name}.json")
             if document:
                 date = f"{figure.kind} {document.get('date', '(no date)')}"
                 date += " (fewer points)" if document["quick"] else ""
-                self.figures[figure.name] = (figure, date, claims_of(figure, document))
+                claims = claims_of(figure, document)
+                self.figures[figure.name] = (figure, date, claims, results_of(figure, document))
 
     @staticmethod
     def _read(path: Path):
@@ -72,6 +86,22 @@ class Evidence:
         except ValueError as error:
             raise PapersError(f"{path}: {error}") from error
 
+    def every_program(self) -> list[str]:
+        """What bench/every_program.py found."""
+        file = "docs/figures/measured/every_program.json"
+        document = self._read(self.root / file)
+        if not document:
+            return ["Every program at size small: no result yet."]
+        runs = document["runs"]
+        slowest = max(runs, key=lambda run: run["seconds"])
+        failed = sum(bool(run["error"]) for run in runs)
+        return [
+            f"All programs at size small, measured {document['measured']['date']}: {len(runs)} runs"
+            f" (each variant of each program, two threads), {failed} failed; the slowest"
+            f" ({slowest['suite']}/{slowest['program']}, {slowest['variant']}) took"
+            f" {slowest['seconds']:.1f} s: {link(self.root, file)}."
+        ]
+
     def text(self, items: list[str]) -> str:
         return "; ".join(map(self.one, items)) or "-"
 
@@ -79,7 +109,7 @@ class Evidence:
         """One kind of evidence as text; raises PapersError for what does not exist."""
         kind, _, name = item.partition(":")
         if name in self.figures:
-            figure, date, rows = self.figures[name]
+            figure, date, rows, _ = self.figures[name]
             agree = sum(row.holds for row in rows)
             return f"{date}: {page_of(figure)}, {agree} of {len(rows)} claims agree"
         if kind == "simulated":
@@ -141,7 +171,7 @@ def claim_row(root: Path, evidence: Evidence, claim: dict) -> str:
 def figure_rows(evidence: Evidence, paper: dict) -> list[str]:
     """What we get for the statements of this paper's figures."""
     prefix, lines = paper["scripts"] + "_", []
-    for name, (figure, date, rows) in evidence.figures.items():
+    for name, (figure, date, rows, _) in evidence.figures.items():
         if not name.startswith(prefix):
             continue
         page = page_of(figure)
@@ -154,8 +184,28 @@ def figure_rows(evidence: Evidence, paper: dict) -> list[str]:
     return lines
 
 
+def headline_row(evidence: Evidence, paper: dict, headline: Headline) -> str:
+    start = f"| [{paper['title']}](#{paper['name']}) | {headline.states} |"
+    if headline.figure not in evidence.figures:
+        return f"{start} no result yet | - | | |"
+    figure, date, _, results = evidence.figures[headline.figure]
+    low, high = headline.ours(results)
+    ours = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+    apart = factor(headline.stated, (low, high))
+    why = headline.why if round(apart, 2) > 1 else ""
+    shown = f"{apart:.2f}" if apart < float("inf") else "-"
+    return f"{start} {ours}{headline.unit} | {shown} | {why} | {date}: {page_of(figure)} |"
+
+
+def headlines(evidence: Evidence, papers: list[dict]) -> list[str]:
+    named = {paper["name"]: paper for paper in papers}
+    rows = [headline_row(evidence, named[each.paper], each) for each in HEADLINES]
+    return [HEADLINES_INTRODUCTION, *rows, "", *evidence.every_program(), ""]
+
+
 def section(root: Path, evidence: Evidence, number: int, paper: dict) -> list[str]:
-    lines = [f"## {number}. {paper['title']}", "", f"{paper['citation']}.", ""]
+    lines = [f'<a id="{paper["name"]}"></a>', "", f"## {number}. {paper['title']}", ""]
+    lines += [f"{paper['citation']}.", ""]
     if paper["machine"]:
         file = link(root, f"machines/{paper['machine']}.toml")
         lines += [f"The simulated machine that stands for the paper's: {file}.", ""]
@@ -178,7 +228,7 @@ def page(root: Path) -> str:
     """docs/papers.md as it should be."""
     papers = tomllib.loads((root / "docs" / "papers.toml").read_text(encoding="utf-8"))["paper"]
     evidence = Evidence(root)
-    lines = [INTRODUCTION]
+    lines = [INTRODUCTION, *headlines(evidence, papers)]
     for number, paper in enumerate(papers, 1):
         lines += section(root, evidence, number, paper)
     return "\n".join(lines).rstrip() + "\n"

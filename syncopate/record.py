@@ -121,9 +121,10 @@ def prepare_transactions(options: dict) -> tuple[str, dict[str, str]]:
 
 
 def make_room(record: str, shown: str) -> None:
-    """Moves an older record and its children's aside, and proves that a file can be made there."""
-    if os.path.isdir(record):
-        raise Failure(f"{shown} is a directory; name a file for the record with -o", BAD_USE)
+    """Moves an older record and its children's aside, and proves that one can be made there."""
+    if os.path.exists(record) and not os.path.isfile(record):  # /dev/null must stay where it is
+        what = "a directory" if os.path.isdir(record) else "no regular file"
+        raise Failure(f"{shown} is {what}; name a file for the record with -o", BAD_USE)
     try:
         for stale in children_of(record + ".old"):
             os.unlink(stale)
@@ -131,13 +132,22 @@ def make_room(record: str, shown: str) -> None:
             os.rename(child, f"{record}.old{child[len(record) :]}")
         if os.path.lexists(record):
             os.rename(record, record + ".old")
-        os.close(os.open(record, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        os.unlink(record)
+        prove_room(record)
     except OSError as error:
         raise Failure(
             f"cannot write the record {shown}: {error.strerror}; choose another place with -o FILE",
             FAILED,
         ) from None
+
+
+def prove_room(record: str) -> None:
+    """Makes a file as large as a record is at first, and removes it. Throws OSError."""
+    descriptor = os.open(record, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    try:
+        os.posix_fallocate(descriptor, 0, recordfile.FIRST_BYTES)
+    finally:
+        os.close(descriptor)
+        os.unlink(record)
 
 
 def children_of(record: str) -> list[str]:
@@ -210,10 +220,19 @@ def say_where(record: str, shown: str, transactional: bool) -> None:
     children = len(children_of(record))
     also = f" (and {children} of child processes in {shown}.*)" if children else ""
     every = f" {shown}.[0-9]*" if children else ""
+    until = ", until the disk was full" if filled_the_disk(record) else ""
     print(
-        f"syncopate: recorded in {shown}{also}; to read it: syncopate report {shown}{every}",
+        f"syncopate: recorded in {shown}{also}{until}; to read it: syncopate report {shown}{every}",
         file=sys.stderr,
     )
+
+
+def filled_the_disk(record: str) -> bool:
+    """Whether the record lacks what happened when there was no room left for it."""
+    try:
+        return bool(recordfile.Record(record).header.flags & recordfile.DISK_FULL)
+    except Failure:
+        return False  # damaged or not ours, which the report tells
 
 
 def leave_as(status: int) -> int:

@@ -16,6 +16,7 @@ from syncopate.errors import FAILED, Failure
 MAGIC = b"SYNCREC1"
 VERSION = 1
 HEADER_BYTES = 4096
+FIRST_BYTES = 160 * 1024  # without room for these, the library starts no record
 CHUNK_BYTES = 64
 LOCKS, THREADS, ROWS, EVENTS, STACKS, MAPS = range(1, 7)
 SITES, SITE_ROWS, CONFLICTS, UNSAFE_CALLS = range(7, 11)  # of transactions

@@ -23,7 +23,7 @@ SECTIONS_BY_THREAD = 100
 MOST_SECTIONS = 400_000
 TIME_SLICES = 10  # to replay by thread and processor when there are more threads
 # The relative error of a predicted gain, in the median: bench/whatif_check.py (docs/whatif.md).
-MODEL_ERROR = 0.30
+MODEL_ERROR = 0.20
 
 
 @dataclass(frozen=True)

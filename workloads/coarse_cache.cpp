@@ -6,13 +6,15 @@
 //             recent use; keys of 8 bytes, uniformly distributed, values of 128 bytes. Written anew
 //             from that description.
 // A get       finds the item and holds on to it (a section); copies its value; lets go (a section).
-// A set       takes a free item (a section); fills it; puts it in the place of the old one, at the
-//             front of the list of recent use, and frees the old one (a section). Within that, a
-//             second lock protects the statistics: items and bytes now, and items ever.
-// Deviations  All keys are there from the start. --work stands for the network and the parsing of a
-//             request.
+// A set       looks for an expired item among the 50 least recently used, and takes a free one (a
+//             section); fills it; puts it in the place of the old one, at the front of the list of
+//             recent use, with the next version number, and frees the old one (a section); lets go
+//             (a section). Within these, a second lock protects the free items, and a third the
+//             statistics: items and bytes now, and items ever.
+// Deviations  All keys are there from the start, and nothing expires. --work stands for the network
+//             and the parsing of a request.
 // Check       Every key is found once, with the value that its last set wrote; the list holds all
-//             items, none of which anybody holds on to.
+//             items, none of which anybody holds on to; each set has had its version number.
 #include "common.h"
 #include "untracked.h"
 
@@ -23,17 +25,37 @@ namespace {
 using namespace workloads;
 
 constexpr std::uint32_t none = ~0u;
+constexpr int looked_through = 50;  // for an expired item, by each set
+constexpr std::uint32_t now = 1;    // in the seconds of expires
 
 struct alignas(64) item {
   std::uint64_t key;
   std::uint32_t next;          // in its bucket, or of the free ones
   std::uint32_t newer, older;  // in order of use
   std::uint32_t holders;
+  std::uint32_t expires;  // 0: never
+  std::uint64_t version;
   std::uint64_t value[16];  // all the same
 };
 
 template <class T>
 using block = std::unique_ptr<T[], decltype(&std::free)>;
+
+// What is locked inside of a section of the cache.
+struct alignas(128) inner_lock {
+  explicit inner_lock(const options& o) : lock(make_lock(o)) {}
+  std::unique_ptr<named_lock> lock;
+};
+
+struct free_items : inner_lock {
+  using inner_lock::inner_lock;
+  std::uint32_t first = none;
+};
+
+struct statistics : inner_lock {
+  using inner_lock::inner_lock;
+  std::uint64_t items = 0, bytes = 0, items_ever = 0;
+};
 
 // Not even zeroed by what machines see.
 template <class T>
@@ -46,13 +68,16 @@ block<T> make_block(std::size_t count) {
 class cache {
  public:
   // Values are the keys at first. Some more items than keys are free.
-  cache(std::uint32_t keys, std::uint32_t spare)
+  cache(const options& o, std::uint32_t keys, std::uint32_t spare)
       : keys_(keys),
         items_(make_block<item>(keys + spare)),
-        buckets_(make_block<std::uint32_t>(keys)) {
+        buckets_(make_block<std::uint32_t>(keys)),
+        free_(o),
+        counts_(o) {
     fill(items_.get(), buckets_.get(), keys, spare);
-    first_free_ = keys;
+    free_.first = keys;
     newest_ = keys - 1;
+    oldest_ = 0;
   }
 
   [[nodiscard]] std::uint32_t find(std::uint64_t key) const {
@@ -60,15 +85,25 @@ class cache {
     while (at != none && items_[at].key != key) at = items_[at].next;
     return at;
   }
+  // Whether an item has expired among those that a set looks through: it would be used again.
+  [[nodiscard]] bool any_expired(std::uint32_t now) const {
+    std::uint32_t at = oldest_;
+    for (int left = looked_through; left > 0 && at != none; --left, at = items_[at].newer)
+      if (items_[at].holders == 0 && items_[at].expires != 0 && items_[at].expires < now)
+        return true;
+    return false;
+  }
   // Returns an item of nobody's; none where there is none.
   std::uint32_t take() {
-    const std::uint32_t taken = first_free_;
-    if (taken != none) first_free_ = items_[taken].next;
+    const std::lock_guard hold(*free_.lock);
+    const std::uint32_t taken = free_.first;
+    if (taken != none) free_.first = items_[taken].next;
     return taken;
   }
   void give(std::uint32_t at) {
-    items_[at].next = first_free_;
-    first_free_ = at;
+    const std::lock_guard hold(*free_.lock);
+    items_[at].next = free_.first;
+    free_.first = at;
   }
   void hold(std::uint32_t at) { ++items_[at].holders; }
   // The last one to let go of an item that was replaced frees it.
@@ -80,19 +115,26 @@ class cache {
     std::uint32_t* link = &buckets_[bucket(items_[fresh].key, keys_)];
     while (items_[*link].key != items_[fresh].key) link = &items_[*link].next;
     const std::uint32_t old = *link;
+    count(-1);
     items_[fresh].next = items_[old].next;
     *link = fresh;
     unlink(old);
     items_[old].newer = replaced;
     if (items_[old].holders == 0) give(old);
+    count(1);
+    items_[fresh].version = ++version_;
     items_[fresh].older = newest_;
     items_[fresh].newer = none;
     if (newest_ != none) items_[newest_].newer = fresh;
+    else oldest_ = fresh;
     newest_ = fresh;
   }
   item& at(std::uint32_t i) { return items_[i]; }
 
-  [[nodiscard]] bool is_whole() const {
+  // `sets`: how many there were.
+  [[nodiscard]] bool is_whole(std::uint64_t sets) const {
+    if (counts_.items != 0 || counts_.bytes != 0 || counts_.items_ever != sets || version_ != sets)
+      return false;
     std::vector<bool> seen(keys_);
     std::uint32_t listed = 0;
     for (std::uint32_t i = newest_; i != none && listed <= keys_; i = items_[i].older, ++listed) {
@@ -118,7 +160,8 @@ class cache {
     for (std::uint32_t b = 0; b < keys; ++b) buckets[b] = none;
     for (std::uint32_t i = 0; i < keys + spare; ++i) {
       items[i].key = i;
-      items[i].holders = 0;
+      items[i].holders = items[i].expires = 0;
+      items[i].version = 0;
       items[i].older = i == 0 ? none : i - 1;
       items[i].newer = i + 1 < keys ? i + 1 : none;
       for (std::uint64_t& part : items[i].value) part = i;
@@ -137,32 +180,30 @@ class cache {
     if (newer != none) items_[newer].older = older;
     else newest_ = older;
     if (older != none) items_[older].newer = newer;
+    else oldest_ = newer;
+  }
+
+  // `change`: how many items more.
+  void count(std::int64_t change) {
+    const std::lock_guard hold(*counts_.lock);
+    counts_.items += static_cast<std::uint64_t>(change);
+    counts_.bytes += static_cast<std::uint64_t>(change) * sizeof(item);
+    if (change > 0) ++counts_.items_ever;
   }
 
   const std::uint32_t keys_;
   block<item> items_;
   block<std::uint32_t> buckets_;
-  alignas(64) std::uint32_t newest_ = none;
-  alignas(64) std::uint32_t first_free_ = none;
-};
-
-struct alignas(128) statistics {
-  explicit statistics(const options& o) : lock(make_lock(o)) {}
-  std::unique_ptr<named_lock> lock;
-  std::uint64_t items = 0, bytes = 0, items_ever = 0;
-
-  void count(std::int64_t change) {
-    const std::lock_guard hold(*lock);
-    items += static_cast<std::uint64_t>(change);
-    bytes += static_cast<std::uint64_t>(change) * sizeof(item);
-    if (change > 0) ++items_ever;
-  }
+  free_items free_;
+  statistics counts_;
+  alignas(64) std::uint32_t newest_ = none, oldest_ = none;
+  alignas(64) std::uint64_t version_ = 0;
 };
 
 class client {
  public:
-  client(cache& all, statistics& counts, named_lock& lock, std::uint32_t keys, std::uint32_t me)
-      : all_(all), counts_(counts), lock_(lock), keys_(keys), me_(me) {}
+  client(cache& all, named_lock& lock, std::uint32_t keys, std::uint32_t me)
+      : all_(all), lock_(lock), keys_(keys), me_(me) {}
 
   // Returns whether the value belongs to the key.
   bool get(std::uint64_t key) {
@@ -173,32 +214,40 @@ class client {
     const item& it = all_.at(found);
     bool right = it.key == key;
     for (const std::uint64_t part : it.value) right = right && part % keys_ == key;
-    lock_.lock();
-    all_.let_go(found);
-    lock_.unlock();
+    let_go(found);
     return right;
   }
 
-  void set(std::uint64_t key) {
+  // Returns false when an item has expired, which none does.
+  bool set(std::uint64_t key) {
     lock_.lock();
+    const bool expired = all_.any_expired(now);
     const std::uint32_t fresh = all_.take();
     lock_.unlock();
-    if (fresh == none) return;  // others hold all that are spare
+    if (fresh == none) return !expired;  // others hold all that are spare
     item& it = all_.at(fresh);
     it.key = key;
-    it.holders = 0;
+    it.holders = 1;
+    it.expires = 0;
     const std::uint64_t value = (++sets_ * 4096 + me_) * keys_ + key;
     for (std::uint64_t& part : it.value) part = value;
     lock_.lock();
     all_.replace_by(fresh);
-    counts_.count(-1);
-    counts_.count(1);
+    lock_.unlock();
+    let_go(fresh);
+    return !expired;
+  }
+
+  [[nodiscard]] std::uint64_t sets() const { return sets_; }
+
+ private:
+  void let_go(std::uint32_t item) {
+    lock_.lock();
+    all_.let_go(item);
     lock_.unlock();
   }
 
- private:
   cache& all_;
-  statistics& counts_;
   named_lock& lock_;
   const std::uint32_t keys_, me_;
   std::uint64_t sets_ = 0;
@@ -222,27 +271,27 @@ int main(int argc, char** argv) {
   if (sets > 100) o.refuse("--sets is in percent");
   if (keys > 1u << 28) o.refuse("--keys needs 1 to 268435456");
   const auto lock = make_lock(o);
-  cache all(static_cast<std::uint32_t>(keys), static_cast<std::uint32_t>(4 * threads));
-  statistics counts(o);
+  cache all(o, static_cast<std::uint32_t>(keys), static_cast<std::uint32_t>(4 * threads));
   std::atomic<bool> all_right{true};
+  std::atomic<std::uint64_t> all_sets{0};
   const outcome result = run_threads(o, [&](std::uint32_t me) {
     random_numbers random(seed, me);
-    client mine(all, counts, *lock, static_cast<std::uint32_t>(keys), me);
+    client mine(all, *lock, static_cast<std::uint32_t>(keys), me);
     const std::uint64_t until = machine::now() + microseconds * 1000;
     std::uint64_t requests = 0;
     bool right = true;
     do {
       const std::uint64_t key = random.below(keys);
-      if (random.below(100) < sets) mine.set(key);
-      else right = mine.get(key) && right;
+      right = (random.below(100) < sets ? mine.set(key) : mine.get(key)) && right;
       compute(work);
       ++requests;
     } while (machine::now() < until);
     if (!right) all_right.store(false, std::memory_order_relaxed);
+    all_sets.fetch_add(mine.sets(), std::memory_order_relaxed);
     return requests;
   });
   return report("coarse_cache", o, result,
-                all_right.load(std::memory_order_relaxed) && all.is_whole() && counts.items == 0 &&
-                    counts.bytes == 0,
+                all_right.load(std::memory_order_relaxed) &&
+                    all.is_whole(all_sets.load(std::memory_order_relaxed)),
                 member("lock", o.text("lock")) + member("keys", keys) + member("sets", sets));
 }

@@ -12,9 +12,10 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from sweep import CHECKPOINTS, ROOT, Checkpoint, Many, Point, Refusal, Setting, sweep
+from sweep import CHECKPOINTS, ROOT, Checkpoint, Many, Point, Refusal, Setting, side_by_side, sweep
 
 from syncopate.bench.provenance import provenance
 
@@ -241,9 +242,13 @@ def read_claims(figure: Figure, out: Path) -> list[Claim]:
 
 
 def claims_of(figure: Figure, document: dict) -> list[Claim]:
+    return figure.claims(results_of(figure, document))
+
+
+def results_of(figure: Figure, document: dict) -> Results:
     runs = [dict(run) for run in document["runs"]]
     figure.prepare(runs)
-    return figure.claims(Results(figure, runs))
+    return Results(figure, runs)
 
 
 def simulate(figure: Figure, options: argparse.Namespace, many: Many | None) -> list[dict]:
@@ -251,6 +256,8 @@ def simulate(figure: Figure, options: argparse.Namespace, many: Many | None) -> 
     setting = Setting(figure.machine, options.programs, options.limit)
     points = figure.points(options.quick)
     setting.check(points)
+    if options.jobs > 1:
+        many = many or partial(side_by_side, jobs=options.jobs)
     return sweep(
         points, setting, Checkpoint(options.checkpoints / f"{figure.name}.jsonl"), many=many
     )
@@ -313,6 +320,9 @@ def arguments(description: str) -> argparse.ArgumentParser:
         "--checkpoints", type=Path, default=CHECKPOINTS, help="finished points; build/figures"
     )
     parser.add_argument("--limit", type=float, default=600, help="seconds for one run")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="programs at a time, where simulated"
+    )
     parser.add_argument("--redraw", action="store_true", help="from the JSON file, run nothing")
     return parser
 

@@ -9,14 +9,15 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from syncopate.bench.onerun import digest, library_of, simulated_fields  # noqa: E402
+from syncopate.bench.onerun import digest, end_all, library_of, simulated_fields  # noqa: E402
 from syncopate.bench.text import duration  # noqa: E402
 
 CHECKPOINTS = ROOT / "build" / "figures"
@@ -146,19 +147,34 @@ class Checkpoint:
 Many = Callable[[Callable, dict[str, tuple]], Iterable[tuple[str, dict | str]]]
 
 
+def side_by_side(function: Callable, tasks: dict[str, tuple], jobs: int) -> Iterator:
+    """Many, by so many programs at a time on this machine: their results do not depend on it."""
+    with ThreadPoolExecutor(jobs) as pool:
+        keys = {pool.submit(function, argument): key for key, argument in tasks.items()}
+        try:
+            for future in as_completed(keys):
+                yield keys[future], future.result()
+        finally:  # interrupted, too
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_all()
+
+
 def run_elsewhere(points, keys: list[str], setting: Setting, kept: Checkpoint, many: Many) -> dict:
     """Runs what is not kept yet. Returns the failed ones by identity; the others are kept."""
     pairs = zip(keys, points, strict=True)
     todo = {key: point for key, point in pairs if key not in kept.runs}
     runs = {key: run_of(point, setting) for key, point in todo.items()}
-    failed = {}
+    failed, began = {}, time.monotonic()
     for number, (key, outcome) in enumerate(many(simulated_fields, runs), 1):
         fields = {"error": outcome} if isinstance(outcome, str) else outcome
         kept.put(key, fields)
         if "error" in fields:
             failed[key] = fields
-        said = fields.get("error", "done")
-        print(f"[{number}/{len(todo)}] {todo[key].text()}: {said}", file=sys.stderr, flush=True)
+        ahead = len(todo) - number
+        spent = time.monotonic() - began
+        left = f"; {ahead} left, about {duration(spent / number * ahead)}" if ahead else ""
+        progress = f"[{number}/{len(todo)}] {todo[key].text()}: {fields.get('error', 'done')}{left}"
+        print(progress, file=sys.stderr, flush=True)
     return failed
 
 

@@ -37,21 +37,26 @@ def prepare(runs: list[dict]) -> None:
             run["speedup"] = serial.get(run["x"], float("nan")) / run["seconds"]
 
 
-def claims(results: Results) -> list[Claim]:
+def crossing(results: Results) -> int | None:
+    """From how many updates on transactions are faster than atomics; None: never."""
     xs = results.xs("")
 
     def passes(x: int) -> bool:
         return results.ratio("", "Large TM", "Small Atomic", x) > 1
 
-    crossing = next((x for x in xs if all(passes(later) for later in xs if later >= x)), None)
+    return next((x for x in xs if all(passes(later) for later in xs if later >= x)), None)
+
+
+def claims(results: Results) -> list[Claim]:
+    xs, first = results.xs(""), crossing(results)
     small = [results.ratio("", "Small TM", "Small Atomic", x) for x in xs]
     critical = [results.ratio("", "Small Critical", "Small Atomic", x) for x in xs]
     large = max(results.value("", "Large Critical", x) or 0 for x in xs)
     return [
         Claim(
             "Large TM outperforms Small Atomic once 3 to 4 updates are batched",
-            f"from {crossing} on" if crossing else "never",
-            crossing in (3, 4),
+            f"from {first} on" if first else "never",
+            first in (3, 4),
             CROSSING_WHY,
             CROSSING_NOTE,
         ),

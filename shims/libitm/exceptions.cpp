@@ -28,19 +28,30 @@ void settle(transaction* tx) noexcept {
     if (b.release == left_to_library) tx->writes.flush(reinterpret_cast<address>(b.at), b.size);
 }
 
-// The transaction's exceptions are about to be freed, and their memory will be something else.
-void forget_exceptions(transaction* tx) noexcept {
-  settle(tx);
-  for (block& b : tx->allocated) {
-    if (b.release != left_to_library) continue;
-    tx->reads.drop(reinterpret_cast<address>(b.at), b.size);
-    tx->undo.blank(reinterpret_cast<address>(b.at), b.size);
-    b.size = 0;
-  }
+// What the C++ library has before each exception (Itanium C++ ABI, section 2.2.1).
+struct header {
+  void *type, *destroy, *unexpected, *terminate, *next;
+  int handlers;  // negative: thrown on
+};
+constexpr address header_size = 128;  // at most
+
+// The exception that the end of the innermost handler frees, or null.
+block* freed_by_end_catch(transaction* tx) noexcept {
+  const auto* const top = static_cast<const header*>(__cxa_get_globals()->caught);
+  if (top == nullptr || top->handlers != 1) return nullptr;
+  for (block& b : tx->allocated)
+    if (b.release == left_to_library && b.size != 0 &&
+        reinterpret_cast<address>(b.at) - reinterpret_cast<address>(top) <= header_size)
+      return &b;
+  return nullptr;
 }
 
-bool one_is_in_flight(const transaction* tx) noexcept {
-  return uncaught_exceptions() > tx->eh.uncaught_before;
+// The exception is about to be freed, and its memory will be something else.
+void forget_exception(transaction* tx, block& b) noexcept {
+  settle(tx);
+  tx->reads.drop(reinterpret_cast<address>(b.at), b.size);
+  tx->undo.blank(reinterpret_cast<address>(b.at), b.size);
+  b.size = 0;
 }
 
 }  // namespace
@@ -83,7 +94,7 @@ SYNCOPATE_ITM void* _ITM_cxa_begin_catch(void* exception) {
 SYNCOPATE_ITM void _ITM_cxa_end_catch() {
   if (transaction* const tx = current; tx->eh.caught != 0) {
     --tx->eh.caught;
-    if (tx->eh.caught == 0 && !one_is_in_flight(tx)) forget_exceptions(tx);
+    if (block* const freed = freed_by_end_catch(tx)) forget_exception(tx, *freed);
   }
   __cxa_end_catch();
 }

@@ -2,6 +2,7 @@
 
 #include "tm/configuration.h"
 #include "tm/engine.h"
+#include "tm/parts/trials.h"
 #include "tm/regime.h"
 
 #include <cstdio>
@@ -20,110 +21,45 @@ constinit bool on = false;
 
 namespace {
 
-constexpr u64 millisecond = 1'000'000;
-constexpr u64 window = 10 * millisecond;        // how long the lock is watched before a trial
-constexpr u64 warm_up = 2 * millisecond;        // before a trial: logs grow, records are touched
-constexpr u64 trial = 4 * millisecond;          // how long optimism is tried
-constexpr u64 first_pause = 100 * millisecond;  // between trials; doubles
-constexpr u64 longest_pause = 10'000 * millisecond;
-constexpr double worth_it = 1.05;  // optimism has to win by this much: it also costs more energy
-// Where it wins or loses by no more than this, the mean of so many trials decides: one is as long
-// as a scheduler's time slice.
-constexpr double doubtful = 1.5;
-constexpr int most_trials = 3;
-
-// One thread at a time measures: the holder of the mutex, or who has set `busy`.
+// One thread at a time: who has set `busy`.
 std::atomic<bool> busy{false};
-u64 since = 0;           // when the present measurement began
-u64 commits_before = 0;  // and the count then
-u64 next_trial = 0;
-u64 pause = first_pause;
-double lock_rate = 0;  // commits per nanosecond
-bool warming_up = false;
-bool pays = false;  // the trial is over, and optimism goes on
-double gains = 0;   // of the trials since the last decision: the sum, and how many
-int trials = 0;
-std::atomic<u64> due{0};  // when optimism is to be considered again
+trials lessons;
+std::atomic<u64> due{0};  // lessons.due(), for those who only look
 
-void start_measuring(u64 time) noexcept {
-  since = time;
-  commits_before = add_statistics().commits;
+// Returns the way to run from now on. Requires: busy is this thread's.
+way learn(u64 time) noexcept {
+  const way chosen = lessons.step(time, add_statistics().commits);
+  due.store(lessons.due(), std::memory_order_relaxed);
+  return chosen;
 }
-double rate(u64 time) noexcept {
-  return static_cast<double>(add_statistics().commits - commits_before) /
-         static_cast<double>(time - since);
-}
-
-enum class judgment { pays, does_not_pay, unknown };
-
-// Ends the present trial. Returns whether optimism pays, after enough of them.
-judgment judge(u64 time) noexcept {
-  const double gain = rate(time) / lock_rate;
-  gains += gain;
-  ++trials;
-  if (gain < doubtful && gain * doubtful > 1 && trials < most_trials) return judgment::unknown;
-  const double mean = gains / trials;
-  gains = 0;
-  trials = 0;
-  return mean >= worth_it ? judgment::pays : judgment::does_not_pay;
-}
-
-void lengthen_pause() noexcept { pause = pause < longest_pause ? 2 * pause : longest_pause; }
-
-// Whether it is time to go back to the lock. Requires: busy is this thread's, optimism is on.
-bool consider_trial(u64 time) noexcept {
-  due.store(time + trial, std::memory_order_relaxed);
-  if (warming_up) {
-    warming_up = false;
-    start_measuring(time);
-    return false;
-  }
-  if (pays) {
-    // It may pay no longer; the lock is looked at again after the pause.
-    if (time - since < pause && rate(time) >= worth_it * lock_rate) return false;
-    pays = false;
-    next_trial = time + window;
-    lengthen_pause();
-    return true;
-  }
-  switch (judge(time)) {
-    case judgment::pays: pays = true; return false;
-    case judgment::unknown: next_trial = time + window; return true;
-    case judgment::does_not_pay: break;
-  }
-  next_trial = time + pause;
-  lengthen_pause();
-  return true;
+// Requires: the mutex is held.
+void run(way chosen) noexcept {
+  now.slices = chosen == way::in_slices;
+  now.choose(chosen == way::side_by_side ? &encounter_time_operations : nullptr);
 }
 
 }  // namespace
 
-void consider_optimism() noexcept {
+void consider_in_turn() noexcept {
   const u64 time = machine::now();
-  if (since == 0 || time - since > 20 * window) return start_measuring(time);
-  if (time - since < window || time < next_trial) return;
+  if (time < due.load(std::memory_order_relaxed)) return;
   if (busy.exchange(true, std::memory_order_acquire)) return;
-  lock_rate = rate(time);
-  warming_up = true;
-  pays = false;
-  due.store(time + warm_up, std::memory_order_relaxed);
-  now.choose(&encounter_time_operations);
+  run(learn(time));
   busy.store(false, std::memory_order_release);
 }
 
-void consider_lock(transaction* tx) noexcept {
+void consider_side_by_side(transaction* tx) noexcept {
   const u64 time = machine::now();
   // So that a trial of long transactions ends in time.
-  const bool slow = time - tx->looked > trial / 8;
+  const bool slow = time - tx->looked > trials::trial / 8;
   tx->look_step = slow ? 1 : tx->look_step < look_every ? 2 * tx->look_step : look_every;
   tx->look_at = tx->counts.commits + tx->look_step;
   tx->looked = time;
-  if (busy.load(std::memory_order_relaxed) || time < due.load(std::memory_order_relaxed)) return;
+  if (time < due.load(std::memory_order_relaxed)) return;
   if (busy.exchange(true, std::memory_order_acquire)) return;
-  if (consider_trial(time)) {
+  if (const way chosen = learn(time); chosen != way::side_by_side) {
     now.acquire(tx);
-    now.choose(nullptr);
-    start_measuring(machine::now());
+    run(chosen);
     now.release(tx);
   }
   busy.store(false, std::memory_order_release);

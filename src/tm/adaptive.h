@@ -1,4 +1,4 @@
-// adaptive.h -- L3: `auto`: moves between the global lock and an optimistic algorithm.
+// adaptive.h -- L3: `auto`: moves between two ways of taking turns and an optimistic algorithm.
 #pragma once
 
 #include "tm/transaction.h"
@@ -10,11 +10,10 @@ namespace syncopate::tm {
 //               compares measured commits per second, so that it needs no model of the workload.
 //
 // While one thread runs, it runs alone without taking a lock (regime.h). When threads wait for each
-// other, all transactions for a few milliseconds run under the optimistic algorithm; whichever way
-// committed more in a second stays. The first part of a trial does not count (logs grow, and the
-// pages of the ownership records are touched for the first time). Where the two ways are close, the
-// mean of some trials decides. Later trials come ever later, so that a program for which optimism
-// does not pay loses little.
+// other, all transactions run for a few milliseconds each way: in turn, in slices (a thread that is
+// alone stays so for half a millisecond, so that data stay in its cache and nobody hands over), and
+// side by side under the optimistic algorithm. Whichever way committed most in a second stays
+// (parts/trials.h). Later trials come ever later, so that a program loses little by them.
 namespace adaptive {
 
 extern constinit bool on;
@@ -22,11 +21,11 @@ extern constinit bool on;
 // A thread looks at the clock after at most so many of its commits; earlier where they are long.
 inline constexpr u32 look_every = 16;
 
-// To be called by a thread that has waited for the mutex and has it.
-void consider_optimism() noexcept;
+// To be called by a thread that has waited for the mutex, or for a slice to end, and has the mutex.
+void consider_in_turn() noexcept;
 // To be called after a commit of the optimistic algorithm, when tx->look_at commits are reached.
 // Requires: the thread is not active.
-void consider_lock(transaction* tx) noexcept;
+void consider_side_by_side(transaction* tx) noexcept;
 
 }  // namespace adaptive
 

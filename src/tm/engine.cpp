@@ -131,7 +131,7 @@ void give_up_regime(transaction* tx) noexcept {
     finish_rest(tx, was_optimistic);
   else forget(tx);
   if (was_optimistic && adaptive::on && tx->counts.commits >= tx->look_at)
-    adaptive::consider_lock(tx);
+    adaptive::consider_side_by_side(tx);
 }
 
 void roll_back_all(transaction* tx) noexcept {

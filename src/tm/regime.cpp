@@ -27,21 +27,47 @@ void regime::wait_for_others(const transaction* tx) noexcept {
   closer_sleeps.store(false, std::memory_order_relaxed);
 }
 
+namespace {
+
+// The thread whom the word leaves alone, unless it is `tx`; else null.
+const transaction* solo_beside(const transaction* tx, address word) noexcept {
+  if ((word & regime::solo) == 0 || word == regime::solo_of(tx)) return nullptr;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the word names a descriptor
+  return reinterpret_cast<const transaction*>(word - regime::solo);
+}
+
+}  // namespace
+
+void regime::leave_slice(const transaction* owner) const noexcept {
+  // Handing over costs some ten microseconds of both processors, and the data move between caches.
+  constexpr std::int64_t slice = 500'000, look = 50'000;  // ns
+  const u32 nobody_wakes = static_cast<u32>(word.load(std::memory_order_relaxed));
+  const u64 end = machine::now() + slice;
+  u64 seen = owner->counts.commits;
+  patience first;
+  while (!first.is_over() && owner->counts.commits == seen) first.wait();
+  while (owner->counts.commits != seen && machine::now() < end) {
+    seen = owner->counts.commits;
+    const machine::deadline limit = machine::after(look);
+    machine::park(static_cast<const void*>(&word), nobody_wakes, &limit);
+  }
+}
+
 void regime::acquire(transaction* tx, bool in_turn) noexcept {
-  const bool waited = !mutex.try_lock();
+  bool waited = !mutex.try_lock();
   if (waited) mutex.lock();
   const address before = word.load(std::memory_order_relaxed);
   if (before != closed) {
+    const transaction* const owner = solo_beside(tx, before);
+    if (owner != nullptr && in_turn && slices) leave_slice(owner), waited = true;
     word.store(closed, std::memory_order_relaxed);  // [C]
     wait_for_others(tx);
-    if ((before & solo) != 0 && before != solo_of(tx))
-      // NOLINTNEXTLINE(performance-no-int-to-ptr): the word names a descriptor
-      end_solo(reinterpret_cast<const transaction*>(before - solo));
+    if (owner != nullptr) end_solo(owner);
   }
   streak_ = last_ == tx ? streak_ + 1 : 0;
   last_ = tx;
   tx->holds_mutex = true;
-  if (waited && in_turn && adaptive::on && !is_optimistic()) adaptive::consider_optimism();
+  if (waited && in_turn && adaptive::on && !is_optimistic()) adaptive::consider_in_turn();
 }
 
 void regime::end_solo(const transaction* owner) noexcept {
@@ -56,7 +82,7 @@ void regime::end_solo(const transaction* owner) noexcept {
 void regime::release(transaction* tx) noexcept {
   tx->holds_mutex = false;
   if (is_optimistic()) word.store(open, std::memory_order_release);  // [O]
-  else if (may_be_solo && streak_ >= needed_) {
+  else if (may_be_solo && (slices || streak_ >= needed_)) {
     streak_ = 0;
     solo_since_ = tx->counts.commits;
     word.store(solo_of(tx), std::memory_order_release);  // [O]

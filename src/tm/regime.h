@@ -92,6 +92,7 @@ class regime {
   std::atomic<const operations*> optimistic{nullptr};  // written while nothing optimistic runs
   bool hardware = false;                               // try hardware transactions first
   bool may_be_solo = true;
+  bool slices = false;  // who runs solo, and is busy, is left so for a while; guarded by the mutex
   std::atomic<bool> closer_sleeps{false};
   std::atomic<u32> waiters{0};  // transactions that retry, and sleep
 
@@ -104,6 +105,8 @@ class regime {
  private:
   void wake_waiters(bool logged) noexcept;
   void wait_for_others(const transaction* tx) noexcept;
+  // Sleeps until the solo thread's slice of time is over, or it does not run transactions anymore.
+  void leave_slice(const transaction* owner) const noexcept;
   // The thread is alone no longer.
   void end_solo(const transaction* owner) noexcept;
 

@@ -125,7 +125,7 @@ struct alignas(64) transaction {
   u64 next_id = 0;
   u64 random = 0;
   u32 hardware_failures = 0;    // in a row
-  u64 look_at = 0, looked = 0;  // adaptive::consider_lock(): at which commit next; when it last did
+  u64 look_at = 0, looked = 0;  // adaptive: at which commit next; when it last did
   u32 look_step = 1;
   u32 waits_since = 0, unlogged_before = 0;  // regime::start_waiting()
   limbo deferred;

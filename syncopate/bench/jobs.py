@@ -81,7 +81,7 @@ def blocks(request: Request) -> list[list[Job]]:
     result = []
     for name in request.programs:
         for index, threads in enumerate(request.threads):
-            names = list(request.variants)
+            names = variants_of(request, name)
             if index:  # a variant with its own number of threads runs once
                 names = [each for each in names if request.variants[each].threads is None]
             for turn in range(request.repeat if names else 0):
@@ -90,6 +90,12 @@ def blocks(request: Request) -> list[list[Job]]:
                 made = (job(request, name, each, threads, turn, machine_file) for each in order)
                 result.append(list(made))
     return result
+
+
+def variants_of(request: Request, program: str) -> list[str]:
+    """The variants asked for that a program has."""
+    missing = request.suite.programs[program].without
+    return [name for name in request.variants if name not in missing]
 
 
 def job(request, name: str, variant_name: str, threads: int, turn: int, machine_file) -> Job:

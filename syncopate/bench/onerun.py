@@ -9,6 +9,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+running: set[subprocess.Popen] = set()  # by any thread
+
 
 class RunError(Exception):
     """One run gave no result; the text is one line. status: the program's, None without one."""
@@ -20,23 +22,34 @@ class RunError(Exception):
 
 def run(command: list, environment: dict[str, str], limit: float, folder=None) -> str:
     """Runs a program to its end. Returns its standard output; raises RunError."""
-    try:
-        done = subprocess.run(
-            [str(word) for word in command],
-            env=environment,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=limit,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise RunError(f"not done after {limit:.0f} s") from None
-    output, errors = (part.decode(errors="replace") for part in (done.stdout, done.stderr))
-    if done.returncode != 0:
-        said = (errors or output).strip().splitlines()
-        raise RunError(said[-1] if said else f"status {done.returncode}", done.returncode)
+    with subprocess.Popen(
+        [str(word) for word in command],
+        env=environment,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        running.add(process)
+        try:
+            said = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            raise RunError(f"not done after {limit:.0f} s") from None
+        finally:
+            process.kill()  # nothing where it has ended
+            running.discard(process)
+    output, errors = (part.decode(errors="replace") for part in said)
+    if process.returncode != 0:
+        lines = (errors or output).strip().splitlines()
+        status = process.returncode
+        raise RunError(lines[-1] if lines else f"status {status}", status)
     return output
+
+
+def end_all() -> None:
+    """Ends the programs that other threads run; each run() says that there is no result."""
+    for process in list(running):
+        process.kill()
 
 
 def run_simulated(

@@ -7,6 +7,7 @@ for the paper's, or (gcc-tm) on this one. Both are in the source tree only.
 import argparse
 import contextlib
 import importlib
+import os
 import sys
 import textwrap
 import tomllib
@@ -98,10 +99,15 @@ def parse(arguments: list[str], papers: dict) -> argparse.Namespace:
     parser.add_argument("--build", metavar="FOLDER", help="where the programs were built")
     parser.add_argument("--limit", type=float, default=600, help="seconds for one run (600)")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "paper", metavar="FOLDER")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), metavar="N", help="simulated runs at a time"
+    )
     parser.add_argument("--engine", choices=engines.ENGINES, default="local")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, for --engine dask")
     options = parser.parse_args(arguments)
     engines.check(options, parser)
+    if options.jobs < 1:
+        parser.error("--jobs needs at least 1")
     if options.paper not in papers:
         raise Failure(
             f"bench: no paper is called '{options.paper}'{near(options.paper, list(papers))};"

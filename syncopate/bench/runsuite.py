@@ -91,6 +91,9 @@ def requested(options) -> Request:
         if native_only and options.variant:
             raise Failure(f"bench: variant {native_only[0]} of {name} runs natively only", BAD_USE)
         variants = {text: each for text, each in variants.items() if each.simulated}
+    for program in programs if options.variant and len(programs) == 1 else []:
+        if missing := [text for text in asked if text in suite.programs[program].without]:
+            raise Failure(f"bench: {name}/{program} has no variant '{missing[0]}'", BAD_USE)
     if options.threads and not suite.threaded:
         raise Failure(f"bench: suite {name} has no --threads: its programs choose", BAD_USE)
     return Request(

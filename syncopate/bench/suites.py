@@ -51,10 +51,14 @@ class Variant:
 
 @dataclass(frozen=True)
 class Program:
-    """A program with the options that make it this one. path: below the build folder."""
+    """A program with the options that make it this one. path: below the build folder.
+
+    without: variants of its suite that it does not have.
+    """
 
     path: str
     words: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

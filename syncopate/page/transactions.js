@@ -1,4 +1,5 @@
 /* What became of transactions: sites, conflicts, unsafe calls. */
+const CONFLICT_STACKS = 20; // of the most frequent conflicts; the others are in the data
 const size = (set) => (set ? `${set.mean.toFixed(1)} (most ${number(set.max)})` : "-");
 const told = (counts) => Object.entries(counts).filter(([, n]) => n)
   .map(([name, n]) => `${spaced(name)} ${number(n)}`).join(", ") || "-";
@@ -21,6 +22,11 @@ function fillTransactions(transactions) {
   fillTable(at("sites"), SITE_COLUMNS, sites);
   const conflicts = sites.flatMap((s) => s.conflicts.map((c) => ({ loser: s.name, ...c })));
   fillTable(at("conflicts"), CONFLICT_COLUMNS, conflicts.sort((a, b) => b.times - a.times));
+  at("conflict-stacks").replaceChildren(...conflicts.filter((c) => c.stack.length)
+    .slice(0, CONFLICT_STACKS).map((c) => element("div", { className: "stack" },
+      element("strong", { textContent: `${c.address || "unknown"} in ${c.loser} ` }),
+      soft(`lost to ${c.winner || "unknown"}, ${number(c.times)} times`, "span"),
+      frameList(c.stack, 0))));
   at("unsafe").replaceChildren(...sites.flatMap((site) => site.unsafe_calls.map((call) =>
     element("div", { className: "stack" },
       element("strong", { textContent:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 120  # generous: no command here takes a tenth of it on a quiet machine
+SECONDS = 500  # generous: no command here takes a tenth of it on a quiet machine
 
 # Notes every call and prints a result that its options decide: `ticket` is slower. While there is a
 # file `hold`, calls after the fourth wait (of two at once that may be the fourth, too), and say so.

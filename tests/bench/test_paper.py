@@ -60,6 +60,7 @@ def made_up(tmp_path, monkeypatch):
             "same": {"fig3": "fig1"},
         }
     }
+    monkeypatch.delitem(sys.modules, "made_up_fig1", raising=False)  # another test's machine
     monkeypatch.setattr(paper, "SCRIPTS", scripts)
     monkeypatch.setattr(paper, "read_papers", lambda: papers)
     monkeypatch.setattr(paper, "ROOT", tmp_path)
@@ -113,6 +114,37 @@ def test_papers_by_name():
     said = one_line(bench("paper", "ruby"), 2)
     assert "no paper is called 'ruby' (did you mean ruby-gil?)" in said
     assert "there are always-abort, gcc-tm, mwait, ruby-gil, tsx-hpc" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--jobs", "0"], "--jobs needs at least 1"),
+        (["--engine", "dask"], "--engine dask and --scheduler ADDRESS belong together"),
+        (["--figure", "99"], "mwait has no fig99 with data; here: fig1, "),
+    ],
+)
+def test_bad_use(words, said):
+    assert said in one_line(bench("paper", "mwait", *words), 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--machine", "nosuch"], "there is no machine file "),
+        (["--build", "{folder}"], "missing: {folder}/workloads/made_up.simulated; build with"),
+        (["--out", "{folder}/program"], "File exists"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line(made_up, tmp_path, capsys, words, said):
+    (tmp_path / "program").touch()
+    filled = [word.replace("{folder}", str(tmp_path)) for word in words]
+    before = ["made-up", "--build", str(made_up / "build"), "--out", str(made_up / "out")]
+    assert paper.main([*before, *filled]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert said.replace("{folder}", str(tmp_path)) in lines[-1]
+    assert lines[-1].startswith("syncopate: bench: made_up_fig1: ")
+    assert "Traceback" not in "".join(lines)
 
 
 # ---- docs/papers.md ----

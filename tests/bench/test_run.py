@@ -163,6 +163,7 @@ def test_a_file_of_another_suite(build, tmp_path):
         (["array/x"], "suite array has no program 'x'; it has low-small, low-large"),
         (["array", "--variant", "tata"], "no variant 'tata' (did you mean tatas"),
         (["array", "--variant", "lock:nosuch"], "no lock is called 'nosuch'"),
+        (["hpc/ua", "--variant", "lockset"], "hpc/ua has no variant 'lockset'"),
         (["array", "--size", "huge"], "no size 'huge'; it has tiny, small, paper, large"),
         (["array", "--machine", "nosuch"], "no machine is called 'nosuch'; there are native, "),
         (["epcc", "--machine", "test-4c"], "suite epcc runs natively only"),
@@ -175,6 +176,20 @@ def test_a_file_of_another_suite(build, tmp_path):
 )
 def test_bad_use(words, said):
     assert said in one_line(bench("run", *words), 2)
+
+
+def test_a_variant_that_one_program_lacks_is_run_for_the_others(build, tmp_path):
+    for name in ("graph_cluster", "ua", "nufft", "canneal"):
+        program = build.folder / "workloads" / "hpc" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_bytes(build.program.read_bytes())
+        program.chmod(0o755)
+    out = tmp_path / "out.json"
+    words = ["--variant", "lockset,static", "--threads", 2, "--repeat", 1]
+    done = bench("run", "hpc", "--build", build.folder, "--out", out, *words)
+    assert done.returncode == 0, done.stderr
+    found = {(run["program"], run["variant"]) for run in document(out)["runs"]}
+    assert len(found) == 7 and ("ua", "lockset") not in found
 
 
 def test_missing_programs_say_what_to_do(tmp_path):

@@ -6,13 +6,15 @@ The programs wait for known locks in known functions; times are not judged, only
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
+from functools import partial
 
 import pytest
-from conftest import COMMAND, compile_c, run_cli
+from conftest import COMMAND, compile_c, one_line, run_cli
 
-from syncopate import paths
+from syncopate import paths, recordfile
 
 BLOCKED = """
 #include <pthread.h>
@@ -97,6 +99,58 @@ int main(void) {
   pthread_t a;
   pthread_create(&a, 0, work, 0);
   work("says when it is ready");
+}
+"""
+
+OTHER_WAITS = """
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t in_child_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t meeting;
+static int own_word;
+static void rest(void) { nanosleep(&(struct timespec){0, 2000000}, 0); }
+static void* come_late(void* x) {
+  rest();
+  pthread_barrier_wait(&meeting);
+  return x;
+}
+static void* lock_once(void* x) {
+  pthread_mutex_lock(&in_child_lock);
+  pthread_mutex_unlock(&in_child_lock);
+  return x;
+}
+static void child(void) {
+  pthread_t waiter;
+  pthread_mutex_lock(&in_child_lock);
+  pthread_create(&waiter, 0, lock_once, 0);
+  while (*(volatile int*)&in_child_lock.__data.__lock != 2) rest();  // until the other one waits
+  pthread_mutex_unlock(&in_child_lock);
+  pthread_join(waiter, 0);
+}
+int main(void) {
+  pthread_t late;
+  struct timespec moment = {0, 1000000};
+  pthread_barrier_init(&meeting, 0, 2);
+  pthread_create(&late, 0, come_late, 0);
+  pthread_barrier_wait(&meeting);
+  pthread_join(late, 0);
+  syscall(SYS_futex, &own_word, FUTEX_WAIT_PRIVATE, 0, &moment);
+  pid_t forked = fork();
+  if (forked == 0) return child(), 0;
+  return waitpid(forked, 0, 0) == forked ? 5 : 1;
+}
+"""
+
+MANY_LOCKS = """
+#include <pthread.h>
+static pthread_mutex_t many[5000];
+int main(void) {
+  for (int i = 0; i < 5000; i++) pthread_mutex_lock(&many[i]);
+  return 0;
 }
 """
 
@@ -210,6 +264,46 @@ def test_children_have_files_of_their_own(folder, tmp_path, recorded):
     assert len(children) == 2
     for child in children:
         assert lock_named(report(child), "hot_lock")["contended"] > 0
+
+
+def test_barriers_futexes_and_forked_children(tmp_path):
+    compile_c(OTHER_WAITS, tmp_path / "others", "-g", "-D_GNU_SOURCE", "-pthread")
+    done = run_cli("record", "./others", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (5, "")
+    assert "(and 1 of child processes in syncopate.rec.*)" in done.stderr
+    parent = report(tmp_path / "syncopate.rec")
+    barrier = lock_named(parent, "meeting", "barrier")
+    assert barrier["waits"]["barrier"]["count"] == 2
+    futex = lock_named(parent, "own_word", "futex")
+    assert futex["waits"]["futex"]["count"] == 1
+    assert barrier["lost_ns"] == futex["lost_ns"] == 0
+    (path,) = tmp_path.glob("syncopate.rec.*")
+    child = report(path)
+    assert child["process"]["parent_id"] == parent["process"]["id"]
+    assert path.name == f"syncopate.rec.{child['process']['id']}"
+    assert lock_named(child, "in_child_lock")["contended"] == 1
+    assert "meeting" not in [lock["name"] for lock in child["locks"]]
+
+
+@pytest.mark.parametrize(
+    ("missing", "status", "said"),
+    [
+        (0, 0, "recorded in syncopate.rec, until the disk was full; to read it:"),
+        (1, 1, "cannot write the record syncopate.rec: File too large; choose another place"),
+    ],
+)
+def test_full_disk_is_one_line(tmp_path, missing, status, said):
+    """A limit on the file's size takes the same way through the recorder as a full disk."""
+    compile_c(MANY_LOCKS, tmp_path / "many", "-pthread")
+    room = recordfile.FIRST_BYTES - missing
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (room, room))
+    done = run_cli("record", "./many", cwd=tmp_path, preexec_fn=limit)
+    assert done.returncode == status
+    assert said in one_line(done)
+    record = tmp_path / "syncopate.rec"
+    assert record.exists() == (missing == 0)
+    if missing == 0:
+        assert "the disk was full" in report(record)["notes"][0]
 
 
 def test_run_with_every_lock(folder, recorded):

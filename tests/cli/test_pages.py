@@ -6,6 +6,9 @@ Playwright drives the system's Chromium.
 import json
 import os
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from conftest import one_line, run_cli
@@ -224,6 +227,21 @@ def test_ten_thousand_locks(tmp_path, visit):
     shown.fill("#filter", "0x120000")
     assert [row[0] for row in rows(shown, "#locks")] == ["0x120000"]
     assert shown.inner_text("#shown") == "1 of 10,000"
+
+
+@pytest.mark.long
+def test_large_records_are_measured():
+    script = Path(__file__).resolve().parents[2] / "bench" / "report_scale.py"
+    done = subprocess.run(
+        [sys.executable, script, "--events", "20000", "--locks", "200"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("20,000 events, 200 locks, 16 threads: ")
+    assert [line.split(":")[1] for line in done.stdout.splitlines() if "Chromium" in line] == [
+        " load", " sort", " filter", " zoom into the timeline"
+    ]  # fmt: skip
 
 
 @pytest.mark.long

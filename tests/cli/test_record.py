@@ -68,6 +68,15 @@ def test_folder_as_record(cli, tmp_path):
     assert "is a directory" in one_line(done)
 
 
+def test_device_or_pipe_as_record(cli, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = cli("record", "-o", pipe, "true")
+    assert done.returncode == 2
+    assert "is no regular file" in one_line(done)
+    assert pipe.is_fifo()
+
+
 @pytest.mark.parametrize(
     ("script", "status"),
     [("exit 9", 9), ("kill -KILL $$", -9), ("kill -SEGV $$", -11), ("kill -INT $$", -2)],

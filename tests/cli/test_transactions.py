@@ -14,12 +14,14 @@ PROGRAM = """
 static long total;
 int _ITM_versionCompatible(int);
 void _ITM_registerTMCloneTable(void*, unsigned long);
+void* _ITM_getTMCloneSafe(void*);
 struct { void (*function)(void); void* clone; } half[2] = {{(void (*)(void))puts, 0}};
 int main(int argc, char** argv) {
   __transaction_atomic { total += argc; }
   if (argc > 1 && argv[1][0] == 'v') printf("%d\\n", _ITM_versionCompatible(91));
   if (argc > 1 && argv[1][0] == 'h') _ITM_registerTMCloneTable(half, 2);
   if (argc > 1 && argv[1][0] == 'l') _ITM_registerTMCloneTable(half, -1ul / 16);
+  if (argc > 1 && argv[1][0] == 's') _ITM_getTMCloneSafe(puts);
   Dl_info where;
   dladdr((void*)_ITM_versionCompatible, &where);
   printf("%ld %s\\n", total, where.dli_fname);
@@ -112,6 +114,15 @@ def test_bad_objects_are_one_line(program, argument, said):
     assert said in line
     if argument != "version":
         assert str(program) in line
+
+
+def test_function_without_a_clone_is_one_line(program):
+    """Where the compiler promised one: there is no way on."""
+    done = run("auto", program, "safe")
+    assert done.returncode != 0
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert "has no transactional clone" in line
 
 
 def test_object_of_another_interface_is_one_line(tmp_path):

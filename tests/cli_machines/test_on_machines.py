@@ -192,6 +192,54 @@ def test_c_programs_run_too(tmp_path):
     assert on_machines("simulate", "-q", path).returncode == 3
 
 
+C_COUNTER = """\
+#include <pthread.h>
+#include <stdio.h>
+
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static int counter;
+
+static void* add(void* unused) {
+  for (int i = 0; i < 100; ++i) {
+    pthread_mutex_lock(&guard);
+    ++counter;
+    pthread_mutex_unlock(&guard);
+  }
+  return unused;
+}
+
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, NULL, add, NULL);
+  add(NULL);
+  pthread_join(other, NULL);
+  printf("%d\\n", counter);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_cc_compiles_and_links_in_steps(tmp_path, compiler):
+    path = source(tmp_path, "counter.c", C_COUNTER)
+    cc = ("cc", "--machine=simulated", f"--compiler={compiler}", "-std=c11", "-O2")
+    objects, program = tmp_path / "counter.o", tmp_path / "counter"
+    for step in (("-c", path, "-o", objects), (objects, "-o", program, "-pthread")):
+        done = on_machines(*cc, *step)
+        assert done.returncode == 0, done.stderr
+    report = tmp_path / "report.json"
+    environ = {**os.environ, "SYNCOPATE_MACHINE": "haswell-4c8t", "SYNCOPATE_STATS": str(report)}
+    environ["SYNCOPATE_MACHINES"] = str(ROOT / "machines")
+    done = subprocess.run(
+        [program], env=environ, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert done.stdout == "200\n"
+    assert "simulated time: " in done.stderr
+    told = json.loads(report.read_text())
+    assert told["machine"] == "haswell-4c8t"
+    assert any("counter" in line["name"] for line in told["lines"])
+
+
 def test_program_for_the_other_machine_is_refused(counter):
     done = on_machines("check", counter)
     assert done.returncode == 2

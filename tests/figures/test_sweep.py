@@ -1,14 +1,26 @@
 """Sweeps: what is read from a run, what is kept of a stopped one, and what a user is told."""
 
+import contextlib
 import dataclasses
 import json
 import stat
+import threading
+import time
 
 import pytest
 from conftest import made_up_points
-from sweep import Checkpoint, Point, Refusal, Setting, duration, run_point, sweep
+from sweep import (
+    Checkpoint,
+    Point,
+    Refusal,
+    Setting,
+    duration,
+    run_point,
+    side_by_side,
+    sweep,
+)
 
-from syncopate.bench.onerun import of_report
+from syncopate.bench.onerun import RunError, of_report, run
 
 POINTS = made_up_points(quick=False)
 
@@ -149,6 +161,31 @@ def test_points_that_are_run_elsewhere(setting, tmp_path, capsys):
     assert runs[3] == POINTS[3].place() | {"error": "its worker died"}
     assert len(Checkpoint(kept).runs) == 3
     assert "[1/3] slow 2: its worker died" in capsys.readouterr().err
+
+
+def test_points_side_by_side():
+    """Two at a time: each needs the other one to end."""
+    meet = threading.Barrier(2, timeout=60)
+    runs = dict(side_by_side(lambda number: meet.wait() * 0 + number, {"a": 1, "b": 2}, 2))
+    assert runs == {"a": 1, "b": 2}
+
+
+def test_an_interrupted_sweep_ends_its_programs(tmp_path):
+    def program(seconds):
+        if seconds:
+            (tmp_path / "began").touch()
+        with contextlib.suppress(RunError):
+            run(["sleep", seconds], {}, 600)
+        if seconds:
+            (tmp_path / "ended").touch()
+
+    began = time.monotonic()
+    for _ in side_by_side(program, {"long": 500, "short": 0}, 2):
+        while not (tmp_path / "began").exists():
+            time.sleep(0.01)
+        break  # as an exception would
+    assert (tmp_path / "ended").exists()
+    assert time.monotonic() - began < 400
 
 
 def test_another_library_starts_over(setting, tmp_path, monkeypatch):

@@ -259,7 +259,7 @@ int main() {
   for (std::size_t at : {0, 8, 1, 3, 5, 7, 13, 61}) test_D(at);
   for (std::size_t at : {0, 16, 24, 48}) test_E(at);
   for (std::size_t at : {0, 8, 1, 3, 5, 7, 13, 61}) test_M64(at);
-  for (std::size_t at : {0, 16, 64, 48}) test_M128(at);
+  for (std::size_t at : {0, 16, 64, 8, 24, 56}) test_M128(at);
   for (std::size_t at : {0, 32, 64}) test_M256(at);
   for (std::size_t at : {0, 8, 1, 3, 5, 7, 13, 61}) test_CF(at);
   for (std::size_t at : {0, 16, 24, 48}) test_CD(at);

@@ -212,8 +212,7 @@ class learner {
     bool better = false;
     task best{};
     TRANSACTION {
-      best = {0, to, to};
-      find_best(to, mine, best);
+      best = find_best(to, mine);
       better = best.gain > 0;
     };
     if (better) {
@@ -226,9 +225,12 @@ class learner {
     for (auto* n = parents[v].first(); n != nullptr; n = n->next) mine.parents.push(n->key);
   }
 
-  void find_best(uint32_t to, search& mine, task& best) const {
+  // By value, in registers: a local that is reached by its address would be shared data to the
+  // compiler, which it is not in the suite.
+  task find_best(uint32_t to, search& mine) const {
+    task best{0, to, to};
     read_parents(to, mine);
-    if (mine.parents.size() >= most_) return;
+    if (mine.parents.size() >= most_) return best;
     reach(to, mine);
     const double base = scores[to];
     for (uint32_t from = 0; from < variables_; ++from) {
@@ -236,6 +238,7 @@ class learner {
       const double gain = score_with(to, from, mine) - base;
       if (gain > best.gain) best = {gain, from, to};
     }
+    return best;
   }
 
   // Marks `start` and all its descendants.

@@ -7,7 +7,8 @@
 //               that a transaction that is doomed never uses what another has made private.
 // Reads         invisible; 2 loads of shared words and 8 B of log per record.
 // Writes        undo log; 1 RMW per record. Commit: 1 RMW on the clock, 1 store per record.
-// Conflicts     writers meet when they write; who finds a record owned gives up.
+// Conflicts     writers meet when they write; who finds a record owned waits for it, if it owns
+//               none itself, else gives up.
 // Privatization a commit waits for transactions that began before it and have written in place
 //               (they may not have rolled back yet). Readers are not waited for.
 //
@@ -67,6 +68,7 @@ struct encounter_time : in_place<encounter_time> {
       const u64 seen = record.load(std::memory_order_acquire);  // [A]
       if (__builtin_expect(is_owned(seen), 0)) {
         if (seen == owned_by(tx)) return peek(at);
+        if (outlast(record, seen, tx)) continue;
         observer::loses(tx, reinterpret_cast<address>(at), owner_of(seen));
         restart(tx, cause::read_conflict);
       }
@@ -90,12 +92,26 @@ struct encounter_time : in_place<encounter_time> {
     observer::wants(tx, a);
     acquire(record, seen, tx);
   }
+  // Waits for the owner of a record to give it up: less is lost than by beginning again. Returns
+  // false after a long time, and at once where the transaction owns records itself: two would wait
+  // for each other.
+  [[gnu::noinline]] static bool outlast(const orec& record, u64 seen, const transaction* tx) {
+    constexpr u64 longest = 2'000'000;  // nanoseconds
+    if (!tx->owned.empty()) return false;
+    const u64 began = machine::now();
+    for (patience p; record.load(std::memory_order_relaxed) == seen; p.wait())
+      if (p.is_over() && machine::now() - began > longest) return false;
+    return true;
+  }
   [[noreturn]] static void lose(u64 seen, transaction* tx) {
     observer::loses_wanted(tx, owner_of(seen));
     restart(tx, cause::write_conflict);
   }
   [[gnu::noinline]] static void acquire(orec& record, u64 seen, transaction* tx) {
-    if (is_owned(seen)) lose(seen, tx);
+    if (is_owned(seen)) {
+      if (!outlast(record, seen, tx)) lose(seen, tx);
+      return acquire(record, record.load(std::memory_order_relaxed), tx);
+    }
     tx->writing.store(true, std::memory_order_relaxed);  // [W]
     owned_orec* const entry = tx->owned.push();
     if (entry == nullptr) restart(tx, cause::memory);

@@ -2,11 +2,6 @@
 
 // The C++ library is there only in C++ programs.
 extern "C" {
-struct syncopate_eh_globals {
-  void* caught;
-  unsigned int uncaught;
-};
-[[gnu::weak]] syncopate_eh_globals* __cxa_get_globals() noexcept;
 [[gnu::weak]] void __cxa_tm_cleanup(void* unthrown, void* in_cleanup, unsigned int caught) noexcept;
 [[gnu::weak]] void _Unwind_DeleteException(void*);
 }

@@ -4,6 +4,15 @@
 
 #include "tm/parts/memory.h"
 
+// The C++ library's lists of a thread; it is there only in C++ programs.
+extern "C" {
+struct syncopate_eh_globals {
+  void* caught;
+  unsigned int uncaught;
+};
+[[gnu::weak]] syncopate_eh_globals* __cxa_get_globals() noexcept;
+}
+
 namespace syncopate::tm {
 
 struct exceptions {

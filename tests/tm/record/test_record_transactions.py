@@ -1,6 +1,7 @@
 """`syncopate record --tm`: what the report says of transactions whose numbers are known."""
 
 import json
+import subprocess
 
 import pytest
 from transaction_runs import line_of, run_cli
@@ -159,6 +160,15 @@ def test_every_hardware_attempt_is_counted(sites_of):
     assert all(name.startswith("hardware_") for name in seen(count["aborts"]))
 
 
+def drawn(page):
+    """The page after its scripts have run."""
+    browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    done = subprocess.run(
+        [*browser, f"file://{page}"], capture_output=True, text=True, timeout=120, check=True
+    )
+    return done.stdout
+
+
 def test_text_and_page(program, tmp_path):
     record = recorded(tmp_path, "norec", program, "conflict")
     text = run_cli("report", record, COLUMNS="140").stdout
@@ -169,6 +179,10 @@ def test_text_and_page(program, tmp_path):
     page = tmp_path / "page.html"
     assert run_cli("report", "--html", page, record).returncode == 0
     assert winner in page.read_text()
+    # Behind the table of conflicts: the loser's stack, as a browser draws it.
+    stacks = drawn(page).partition('id="conflict-stacks"')[2].partition("<h3>")[0]
+    assert "disputed in lose" in stacks
+    assert "main" in stacks
 
     unsafe = recorded(tmp_path, "norec", program, "unsafe")
     text = run_cli("report", unsafe, COLUMNS="200").stdout

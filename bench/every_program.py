@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Every program and variant of workloads/, once each at size small: its own check of its result,
+and how long it takes.
+
+    bench/every_program.py [--build FOLDER] [--suite NAME,...] [--most SECONDS] [--json FILE]
+
+The programs are those of `syncopate bench list`, so a new one is here by itself. Built with
+sanitizers (cmake --preset asan, or -DSYNCOPATE_SANITIZE=address,undefined) they run under these.
+Exit status: 1 when one fails, or takes longer than --most.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from interleaved import provenance, table
+
+from syncopate.bench.jobs import Job, Request, job, variants_of
+from syncopate.bench.measure import measure
+from syncopate.bench.suites import Suite
+from syncopate.bench.suitetable import SUITES
+from syncopate.errors import Failure
+
+PLACE = "workloads/"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One program in one variant. error: "" when it ended well, and its result was right."""
+
+    suite: str
+    program: str
+    variant: str
+    seconds: float
+    error: str
+
+
+def suites_here() -> dict[str, Suite]:
+    """The suites whose programs are those of workloads/."""
+    return {
+        name: suite
+        for name, suite in SUITES.items()
+        if all(program.path.startswith(PLACE) for program in suite.programs.values())
+    }
+
+
+def jobs_of(name: str, suite: Suite, options) -> tuple[list[Job], list[str]]:
+    """The runs of one suite, and a line for each that this build cannot do."""
+    threads = options.threads if suite.threaded else 0
+    request = Request(name, suite, list(suite.programs), suite.variants, [threads], "small",
+                      build=options.build, limit=options.limit)  # fmt: skip
+    found, missing = [], {}
+    for program in request.programs:
+        for variant in variants_of(request, program):
+            try:
+                found.append(job(request, program, variant, threads, 0, None))
+            except Failure as failure:
+                missing.setdefault(str(failure), f"{name} {variant}: {failure}")
+    return found, list(missing.values())
+
+
+def run(each: Job) -> Run:
+    began = time.monotonic()
+    error = measure(each).get("error", "")
+    took = round(time.monotonic() - began, 2)
+    return Run(each.suite, each.place.program, each.place.variant, took, error)
+
+
+def slowest(runs: list[Run]) -> str:
+    """A line for each program: its slowest variant."""
+    worst: dict[tuple[str, str], Run] = {}
+    for each in runs:
+        place = (each.suite, each.program)
+        worst[place] = max(worst.get(place, each), each, key=lambda one: one.seconds)
+    rows = [[f"{r.suite}/{r.program}", r.variant, f"{r.seconds:.2f}"] for r in worst.values()]
+    return table(rows, ["program", "slowest variant", "s"])
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--build", help="where the programs were built; build/release")
+    parser.add_argument("--suite", metavar="A,B", help="only these")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--limit", type=float, default=300, help="seconds until a run is ended")
+    parser.add_argument("--most", type=float, help="seconds that a run may take")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
+    options = parser.parse_args()
+    here = suites_here()
+    options.suites = options.suite.split(",") if options.suite else list(here)
+    for name in options.suites:
+        if name not in here:
+            parser.error(f"no suite of workloads/ is called '{name}'; there are {', '.join(here)}")
+    return options
+
+
+def main() -> int:
+    options = parse()
+    # Where a library is preloaded, the sanitizer's is not the first one, and needs not be.
+    os.environ.setdefault("ASAN_OPTIONS", "verify_asan_link_order=0")
+    runs = []
+    for name in options.suites:
+        todo, missing = jobs_of(name, SUITES[name], options)
+        print(*(f"left out: {line}" for line in missing), sep="\n", end="\n" * bool(missing))
+        for each in todo:
+            runs.append(run(each))
+            print(f"{name} {each.place.text()}: {runs[-1].error or runs[-1].seconds}", flush=True)
+    if not runs:
+        print("nothing was run: no program is built", file=sys.stderr)
+        return 1
+    print(slowest(runs))
+    failed = [each for each in runs if each.error]
+    late = [each for each in runs if options.most and each.seconds > options.most]
+    for each in failed + late:
+        what = each.error or f"{each.seconds} s"
+        print(f"{each.suite}/{each.program} {each.variant}: {what}", file=sys.stderr)
+    print(
+        f"{len(runs)} runs, {len(failed)} failed, the slowest took {max(r.seconds for r in runs)}"
+    )
+    if options.json:
+        document = {"measured": provenance(), "runs": [asdict(each) for each in runs]}
+        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return 1 if failed or late else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+// trials.h -- L3: what `auto` learns: which way of running transactions commits most per second.
+//
+// Nothing but arithmetic on times and counts that the caller gives; who calls, and what a way is,
+// is adaptive.cpp's affair.
+//
+// Long transactions run side by side, unless that turns out to be much slower than in turn: there
+// are too few of them to count. For others, an experiment runs each way for a while, in turn, and
+// where a challenger won, or all is new, those that were close once more in the opposite order: one
+// run is about as long as a scheduler's time slice, and the program's own rate may drift. Then the
+// best way stays, and the next experiment comes after twice the pause; sooner where the rate falls
+// a lot.
+#pragma once
+
+#include "tm/parts/memory.h"
+
+namespace syncopate::tm {
+
+// One transaction at a time, each thread in its turn; the same, a thread alone for a slice of time;
+// side by side, under an optimistic algorithm.
+enum class way : int { in_turn, in_slices, side_by_side };
+inline constexpr int ways = 3;
+
+class trials {
+ public:
+  static constexpr u64 millisecond = 1'000'000;
+  static constexpr u64 trial = 4 * millisecond;
+  static constexpr u64 warm_up = 2 * millisecond;  // logs grow, records are touched
+  static constexpr u64 watch = 40 * millisecond;   // a rate between experiments
+  static constexpr u64 first_pause = 100 * millisecond;
+  static constexpr u64 longest_pause = 10'000 * millisecond;
+  static constexpr double doubtful = 1.5;   // closer than this, another round decides
+  static constexpr double worth_it = 1.05;  // a change has to win by this much
+  static constexpr u64 few = 64;            // commits in a trial: longer than 60 us each
+
+  // To be called now and then, with the time in nanoseconds and the commits until then. Returns the
+  // way to run from now on.
+  way step(u64 time, u64 commits) noexcept {
+    if (time < due_) return running_;
+    const bool stale = time - due_ > watch;  // nobody called: there was no contention
+    switch (phase_) {
+      case phase::idle: begin_experiment(time, commits); break;
+      case phase::warming: measure(time, commits, trial, phase::measuring); break;
+      case phase::measuring:
+        if (stale) run(running_, time, commits);
+        else if (commits - commits_ < few && time - since_ < 4 * trial && !first_)
+          due_ = time + trial;
+        else note(time, commits);
+        break;
+      case phase::holding: hold(time, commits, stale); break;
+    }
+    return running_;
+  }
+  // Until then, step() changes nothing.
+  [[nodiscard]] u64 due() const noexcept { return due_; }
+
+ private:
+  enum class phase { idle, warming, measuring, holding };
+  static constexpr int number(way w) noexcept { return static_cast<int>(w); }
+
+  void measure(u64 time, u64 commits, u64 length, phase next) noexcept {
+    phase_ = next;
+    since_ = time;
+    commits_ = commits;
+    due_ = time + length;
+  }
+  [[nodiscard]] double rate(u64 time, u64 commits) const noexcept {
+    return static_cast<double>(commits - commits_) / static_cast<double>(time - since_);
+  }
+  void run(way w, u64 time, u64 commits) noexcept {
+    const bool cold = w == way::side_by_side && w != running_;
+    running_ = w;
+    measure(time, commits, cold ? warm_up : warm_up / 10, phase::warming);
+  }
+
+  void begin_experiment(u64 time, u64 commits) noexcept {
+    for (int w = 0; w < ways; ++w) sum_[w] = 0, dropped_[w] = false;
+    round_ = 0;
+    begin_round(time, commits);
+  }
+  void begin_round(u64 time, u64 commits) noexcept {
+    ++round_;
+    tried_ = 0;
+    run_next(time, commits);
+  }
+  void note(u64 time, u64 commits) noexcept {
+    const double now = rate(time, commits);
+    const bool are_long = first_ && commits - commits_ < few;
+    first_ = false;
+    if (are_long) return keep(way::side_by_side, now, time, commits);
+    sum_[number(running_)] += now;
+    run_next(time, commits);
+  }
+  // The next way that is still considered; after the last one, the round is judged.
+  void run_next(u64 time, u64 commits) noexcept {
+    for (; tried_ < ways; ++tried_) {
+      const int w = round_ == 1 ? tried_ : ways - 1 - tried_;
+      if (dropped_[w]) continue;
+      ++tried_;
+      return run(static_cast<way>(w), time, commits);
+    }
+    judge(time, commits);
+  }
+
+  // All that are not dropped have run in as many rounds.
+  void judge(u64 time, u64 commits) noexcept {
+    int top = 0, close = 0;
+    for (int w = 0; w < ways; ++w)
+      if (!dropped_[w] && (dropped_[top] || sum_[w] > sum_[top])) top = w;
+    for (int w = 0; w < ways; ++w) {
+      dropped_[w] = dropped_[w] || sum_[w] * doubtful < sum_[top];
+      close += dropped_[w] ? 0 : 1;
+    }
+    const int before = number(best_);
+    const bool is_clear = close == 1 || (settled_ && top == before);
+    if (!is_clear && round_ == 1) return begin_round(time, commits);
+    if (!dropped_[before] && sum_[top] < worth_it * sum_[before]) top = before;
+    keep(static_cast<way>(top), sum_[top] / round_, time, commits);
+  }
+
+  // `expected`: commits per nanosecond.
+  void keep(way w, double expected, u64 time, u64 commits) noexcept {
+    const bool is_new = w != best_ || !settled_;
+    pause_ = is_new ? first_pause : pause_ < longest_pause ? 2 * pause_ : pause_;
+    settled_ = true;
+    best_ = running_ = w;
+    expected_ = expected;
+    experiment_at_ = time + pause_;
+    fresh_until_ = time + first_pause;
+    measure(time, commits, watch, phase::holding);
+  }
+
+  void hold(u64 time, u64 commits, bool stale) noexcept {
+    const bool fell = !stale && rate(time, commits) * doubtful < expected_;
+    if (time >= experiment_at_ || (fell && time >= fresh_until_))
+      return begin_experiment(time, commits);
+    measure(time, commits, watch, phase::holding);
+  }
+
+  way best_ = way::in_turn, running_ = way::in_turn;
+  phase phase_ = phase::idle;
+  u64 due_ = 0, since_ = 0, commits_ = 0;
+  double sum_[ways] = {};  // of the rates that were measured, in commits per nanosecond
+  bool dropped_[ways] = {};
+  int round_ = 0, tried_ = 0;
+  bool first_ = true;     // nothing was measured yet
+  bool settled_ = false;  // an experiment has chosen best_
+  u64 pause_ = 0, experiment_at_ = 0, fresh_until_ = 0;
+  double expected_ = 0;
+};
+
+}  // namespace syncopate::tm

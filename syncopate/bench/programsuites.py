@@ -1,0 +1,185 @@
+"""The suites of whole programs: those that follow the papers', and real ones."""
+
+from syncopate.bench.realprograms import real_programs
+from syncopate.bench.suiteparts import (
+    JOULES,
+    OPENMP,
+    OUR_TM,
+    PRELOADED,
+    RATE,
+    SECONDS,
+    THREADS,
+    chosen,
+    preloaded,
+)
+from syncopate.bench.suites import Metric, Program, Suite, Variant
+
+STAMP = {
+    "bayes": ("bayes", ""),
+    "genome": ("genome", ""),
+    "intruder": ("intruder", ""),
+    "kmeans-high": ("kmeans", "high-"),
+    "kmeans-low": ("kmeans", "low-"),
+    "labyrinth": ("labyrinth", ""),
+    "ssca2": ("ssca2", ""),
+    "vacation-high": ("vacation", "high-"),
+    "vacation-low": ("vacation", "low-"),
+    "yada": ("yada", ""),
+}
+RMSTM = {
+    "apriori": "apriori",
+    "scalparc": "scalparc",
+    "utilitymine": "utility_mine",
+    "fluidanimate": "fluidanimate",
+    "hmmcalibrate": "hmmcalibrate",
+    "hmmsearch": "hmmsearch",
+    "hmmpfam": "hmmpfam",
+}
+PRESETS = {size: ("--preset", size) for size in ("small", "paper", "large")}
+HPC = {
+    "graphcluster": Program("workloads/hpc/graph_cluster"),
+    "ua": Program("workloads/hpc/ua", without=("lockset",)),  # its mortars have no locks
+    "nufft": Program("workloads/hpc/nufft"),
+    "canneal": Program("workloads/hpc/canneal"),
+}
+NAS = ("is", "cg", "ep", "ft", "mg", "bt", "lu", "sp")
+TM_BUILD = "{program}.tm"
+
+PROGRAMS = {
+    "server": Suite(
+        "a server of keys and values that knows nothing of elision",
+        {
+            name: Program("workloads/request_server/request_server", ("--transport", name))
+            for name in ("unix", "tcp")
+        },
+        PRELOADED,
+        (Metric("throughput", "requests/s", True, "requests", per="seconds"), SECONDS),
+        families={"lock:": preloaded("{rest}")},
+        sizes={
+            "small": ("--requests", "5000"),
+            "paper": ("--requests", "50000"),
+            "large": ("--requests", "500000"),
+        },
+        words=("--workers", "{threads}"),
+        papers=("tsx-hpc",),
+    ),
+    "netstack": Suite(
+        "clients and servers over a user-level TCP/IP stack",
+        {
+            name: Program(f"workloads/netstack/{name}")
+            for name in ("netdedup", "netferret", "netstreamcluster")
+        },
+        chosen("--locking", "mutex", "tsx.abort", "tsx.cond", "mutex.busywait", "tsx.busywait"),
+        (Metric("bandwidth", "MB/s", True, "bytes_per_second", scale=1e-6), SECONDS),
+        sizes={size: ("--size", size) for size in ("tiny", "sim", "small", "paper", "large")},
+        simulated_size="sim",
+        words=THREADS,
+        seeded=True,
+        papers=("tsx-hpc",),
+    ),
+    "txcache": Suite(
+        "a cache whose locks become transactions, stage by stage (docs/workloads.md)",
+        {"self-load": Program("workloads/txcache/txcache")},
+        {
+            "locks": Variant(),
+            "semaphores": Variant(program="{program}.semaphores"),
+        }
+        | {
+            f"{branch}-{stage}": Variant((), OUR_TM, f"{{program}}.{branch}-{stage}")
+            for branch in ("ip", "it")
+            for stage in ("relaxed", "callable", "max", "lib", "on-commit")
+        },
+        (RATE, SECONDS),
+        sizes={
+            size: ("--self-load", f"1,{operations},{{threads}}")
+            for size, operations in (("small", 20_000), ("paper", 625_000), ("large", 2_000_000))
+        },
+        papers=("gcc-tm",),
+    ),
+    "stamp": Suite(
+        "the STAMP-like programs",
+        {
+            name: Program(f"workloads/stamp/{program}", ("--preset", f"{prefix}{{size}}"))
+            for name, (program, prefix) in STAMP.items()
+        },
+        {
+            "sequential": Variant(("--variant", "sequential"), threads=1),
+            "lock": Variant(("--variant", "lock")),
+            "elided": Variant(("--variant", "elided")),
+            "tm:stock": Variant(program=TM_BUILD, simulated=False),
+            "tm:auto": Variant((), {**OUR_TM, "SYNCOPATE_TM": "auto"}, TM_BUILD, simulated=False),
+        },
+        (SECONDS, JOULES),
+        families={
+            "lock:": Variant(("--variant", "lock", "--lock", "{rest}")),
+            "elided:": Variant(("--variant", "elided", "--lock", "{rest}")),
+            "tm:stock:": Variant((), {"ITM_DEFAULT_METHOD": "{rest}"}, TM_BUILD, simulated=False),
+            "tm:": Variant((), {**OUR_TM, "SYNCOPATE_TM": "{rest}"}, TM_BUILD, simulated=False),
+        },
+        sizes={size: () for size in ("tiny", "small", "sim", "paper", "large")},
+        simulated_size="tiny",
+        words=(*THREADS, "--json"),
+        seeded=True,
+        papers=("tsx-hpc", "always-abort"),
+    ),
+    "hpc": Suite(
+        "the HPC set beside histogram and physics",
+        HPC,
+        chosen("--variant", "original", "elided", "lockset", "static", "coarsened", "adaptive"),
+        (SECONDS, RATE, JOULES),
+        sizes=PRESETS,
+        simulated_size="small",
+        words=THREADS,
+        seeded=True,
+        papers=("tsx-hpc",),
+    ),
+    "rmstm": Suite(
+        "the RMS-TM-like programs",
+        {name: Program(f"workloads/rmstm/{program}") for name, program in RMSTM.items()},
+        chosen("--variant", "fgl", "sgl", "tsx")
+        | {"tsx-apart": Variant(("--variant", "tsx", "--memory", "0", "--files", "0"))},
+        (SECONDS, JOULES),
+        sizes=PRESETS,
+        simulated_size="small",
+        words=THREADS,
+        seeded=True,
+        papers=("tsx-hpc",),
+    ),
+    "nas": Suite(
+        "the NAS-like kernels in C, of which suite lua has some in Lua",
+        {name: Program(f"workloads/nas/{name}") for name in NAS},
+        {"libgomp": Variant(), "ours": Variant(variables=OPENMP)},
+        (SECONDS,),
+        sizes={size: ("--preset", size) for size in ("lua", "small", "paper", "large")},
+        words=THREADS,
+        papers=("ruby-gil",),
+    ),
+    "lua": Suite(
+        "Lua with an elided interpreter lock (`make lua` builds it)",
+        {
+            name: Program("lua/bin/lua-mt", (f"{name}.lua", "{threads}"))
+            for name in ("while", "iterator", "is", "cg", "ft", "strings")
+        },
+        {
+            name: Variant(variables={"SYNCOPATE_GIL": name})
+            for name in ("gil", "htm:16", "paper:1", "balance", "dynamic")
+        },
+        (Metric("time", "us", False, "microseconds"),),
+        families={"htm:": Variant(variables={"SYNCOPATE_GIL": "htm:{rest}"})},
+        simulated_size="small",
+        folder="workloads/lua",
+        reader="lua",
+        papers=("ruby-gil",),
+    ),
+    "programs": Suite(
+        "real programs from Debian packages, unmodified",
+        real_programs(),
+        {name: PRELOADED[name] for name in ("glibc", "auto", "pass")},
+        (Metric("speed", "operations/s", True, "speed"),),
+        families={"lock:": preloaded("{rest}")},
+        sizes={"small": ("quick",), "large": ()},
+        threaded=False,
+        reader="real",
+        papers=("always-abort",),
+    ),
+}

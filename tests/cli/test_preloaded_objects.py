@@ -1,0 +1,166 @@
+"""What a preloaded program finds in its objects and gets from its calls: the same as without us.
+
+Each C program below checks itself. It first runs without the library, so that glibc is the oracle.
+"""
+
+import re
+import subprocess
+
+import pytest
+from conftest import compile_c, run_cli
+
+from syncopate import paths
+
+FIELDS = """
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+#define EXPECT(what) \\
+  if (!(what)) return fprintf(stderr, "line %d: %s\\n", __LINE__, #what), 1
+static void* lock_and_unlock(void* m) {
+  pthread_mutex_lock(m);
+  pthread_mutex_unlock(m);
+  return m;
+}
+static int becomes(const volatile int* word, int value) {
+  for (int ms = 0; ms < 30000 && *word != value; ms++) nanosleep(&(struct timespec){0, 1000000}, 0);
+  return *word == value;
+}
+static int is_free(const pthread_mutex_t* m) {
+  return m->__data.__lock == 0 && m->__data.__owner == 0 && m->__data.__nusers == 0;
+}
+static int is_held(const pthread_mutex_t* m) {
+  return m->__data.__lock == 1 && m->__data.__owner == gettid() && m->__data.__nusers == 1;
+}
+static int check(pthread_mutex_t* m, int kind) {
+  pthread_t waiter;
+  EXPECT(is_free(m));
+  for (int round = 0; round < 3; round++) {
+    EXPECT(pthread_mutex_lock(m) == 0 && is_held(m));
+    EXPECT(m->__data.__kind == kind);
+    EXPECT(pthread_mutex_unlock(m) == 0 && is_free(m));
+    EXPECT(pthread_mutex_trylock(m) == 0 && is_held(m));
+    EXPECT(pthread_mutex_unlock(m) == 0 && is_free(m));
+  }
+  pthread_mutex_lock(m);
+  pthread_create(&waiter, 0, lock_and_unlock, m);
+  EXPECT(becomes(&m->__data.__lock, 2) && m->__data.__owner == gettid());
+  pthread_mutex_unlock(m);
+  pthread_join(waiter, 0);
+  EXPECT(is_free(m));
+  return 0;
+}
+int main(void) {
+  pthread_mutex_t normal = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_t checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+  pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+  EXPECT(check(&normal, PTHREAD_MUTEX_NORMAL) == 0);
+  EXPECT(check(&checked, PTHREAD_MUTEX_ERRORCHECK) == 0);
+  EXPECT(check(&recursive, PTHREAD_MUTEX_RECURSIVE) == 0);
+  for (int depth = 1; depth <= 3; depth++) {
+    EXPECT(pthread_mutex_lock(&recursive) == 0 && is_held(&recursive));
+    EXPECT(recursive.__data.__count == depth);
+  }
+  for (int depth = 2; depth >= 0; depth--) {
+    EXPECT(pthread_mutex_unlock(&recursive) == 0);
+    EXPECT(depth == 0 ? is_free(&recursive) : recursive.__data.__count == depth);
+  }
+  return 0;
+}
+"""
+
+SYSTEM_CALLS = """
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#define EXPECT(what) \\
+  if (!(what)) return fprintf(stderr, "line %d: %s, errno %d\\n", __LINE__, #what, errno), 1
+#define FAILS(call, with) EXPECT((errno = 0, (call) == -1 && errno == with))
+static uint32_t word = 7;
+static void* release(void* x) {
+  nanosleep(&(struct timespec){0, 3000000}, 0);
+  __atomic_store_n(&word, 9, __ATOMIC_SEQ_CST);
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
+  return x;
+}
+int main(void) {
+  const struct timespec soon = {0, 2000000}, past = {1, 0};
+  pthread_t other;
+  errno = 77;
+  EXPECT(syscall(SYS_getpid) == getpid() && errno == 77);
+  char* page = (char*)syscall(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);  // as many as there can be
+  EXPECT(page != MAP_FAILED && page[4095] == 0);
+  FAILS(syscall(SYS_close, -1), EBADF);
+  FAILS(syscall(100000), ENOSYS);
+  FAILS(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 8, 0), EAGAIN);
+  FAILS(syscall(SYS_futex, &word, FUTEX_WAIT, 7, &soon), ETIMEDOUT);
+  FAILS(syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE | FUTEX_CLOCK_REALTIME, 7, &past, 0,
+                FUTEX_BITSET_MATCH_ANY), ETIMEDOUT);
+  FAILS(syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, 7, &past, 0, 0), EINVAL);
+  FAILS(syscall(SYS_futex, (char*)&word + 1, FUTEX_WAIT, 7, 0), EINVAL);
+  EXPECT(syscall(SYS_futex, &word, FUTEX_WAKE, 1) == 0);
+  uint32_t owned = 0;
+  EXPECT(syscall(SYS_futex, &owned, FUTEX_LOCK_PI, 0, 0) == 0 && owned == (uint32_t)gettid());
+  FAILS(syscall(SYS_futex, &owned, FUTEX_LOCK_PI, 0, 0), EDEADLK);
+  EXPECT(syscall(SYS_futex, &owned, FUTEX_UNLOCK_PI, 0, 0) == 0 && owned == 0);
+  pthread_create(&other, 0, release, 0);
+  while (__atomic_load_n(&word, __ATOMIC_SEQ_CST) == 7)
+    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 7, 0);
+  pthread_join(other, 0);
+  return 0;
+}
+"""
+
+# Every call on these objects, by whatever versions glibc gives it. The oldest condition variables
+# and the calls that only read or write attributes stay glibc's (docs/limits.md).
+OURS = re.compile(
+    r"pthread_(mutex|cond|rwlock|spin|barrier)_\w+|(mtx|cnd)_\w+|pthread_create|syscall"
+)
+GLIBCS = re.compile(r"\w+(_consistent|_consistent_np|prioceiling)")
+
+
+@pytest.mark.parametrize("source", [FIELDS, SYSTEM_CALLS], ids=["fields", "system calls"])
+def test_the_program_sees_no_difference(source, tmp_path):
+    program = compile_c(source, tmp_path / "program", "-O1", "-D_GNU_SOURCE", "-pthread")
+    subprocess.run([program], check=True, timeout=60)
+    ways = [["run", "--lock", lock] for lock in ("auto", "futex", "glibc")]
+    ways += [["record", "-q", "--lock", lock] for lock in ("auto", "futex")]
+    for way in ways:
+        done = run_cli(*way, program, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), way
+
+
+def versions(library) -> set[tuple[str, str]]:
+    """The (name, version) pairs that a library defines."""
+    command = ["readelf", "--dyn-syms", "--wide", str(library)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    defined = [line.split()[7] for line in text.splitlines() if re.search(r" (FUNC|IFUNC) ", line)
+               and " UND " not in line]  # fmt: skip
+    return {(name, version.lstrip("@")) for name, _, version in (d.partition("@") for d in defined)}
+
+
+def test_every_call_is_exported_in_every_version_of_glibc():
+    with open("/proc/self/maps") as maps:
+        libc = re.search(r"\S+/libc\.so\.6$", maps.read(), re.MULTILINE)
+    assert libc
+    wanted = {
+        (name, version)
+        for name, version in versions(libc[0])
+        if OURS.fullmatch(name)
+        and not GLIBCS.fullmatch(name)
+        and not (name.startswith("pthread_cond_") and version == "GLIBC_2.2.5")
+    }
+    assert {
+        ("pthread_mutex_trylock", "GLIBC_2.2.5"),
+        ("pthread_mutex_trylock", "GLIBC_2.34"),
+    } < wanted
+    ours = versions(paths.require(paths.PRELOAD))
+    assert wanted <= ours, sorted(wanted - ours)

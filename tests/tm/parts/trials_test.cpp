@@ -1,0 +1,104 @@
+// trials: which way of running transactions `auto` keeps, for programs of which each way's rate is
+// known. Time is a number here: nothing depends on the machine.
+#include "tm/parts/trials.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using syncopate::tm::trials;
+using syncopate::tm::u64;
+using syncopate::tm::way;
+
+constexpr u64 millisecond = trials::millisecond;
+
+// A program under `auto`: so many commits per millisecond in each way.
+class program {
+ public:
+  program(double in_turn, double in_slices, double side_by_side)
+      : rates_{in_turn, in_slices, side_by_side} {}
+
+  void change(double in_turn, double in_slices, double side_by_side) {
+    rates_[0] = in_turn, rates_[1] = in_slices, rates_[2] = side_by_side;
+  }
+  // Runs for so long, asking every tenth of a millisecond.
+  void run(u64 milliseconds) {
+    for (u64 i = 0; i < 10 * milliseconds; ++i) {
+      time_ += millisecond / 10;
+      spent_[static_cast<int>(now_)] += 0.1;
+      commits_ += rates_[static_cast<int>(now_)] / 10;
+      now_ = lessons_.step(time_, static_cast<u64>(commits_));
+    }
+  }
+  // Nobody waits for anybody: nobody asks.
+  void rest(u64 milliseconds, double commits) {
+    time_ += milliseconds * millisecond;
+    commits_ += commits;
+  }
+  [[nodiscard]] way now() const { return now_; }
+  [[nodiscard]] double milliseconds(way w) const { return spent_[static_cast<int>(w)]; }
+
+ private:
+  trials lessons_;
+  double rates_[syncopate::tm::ways];
+  double spent_[syncopate::tm::ways] = {};
+  u64 time_ = 1'000'000 * millisecond;
+  double commits_ = 0;
+  way now_ = way::in_turn;
+};
+
+TEST(Trials, KeepsTheBestWay) {
+  for (const way best : {way::in_turn, way::in_slices, way::side_by_side}) {
+    program p(best == way::in_turn ? 9000 : 3000, best == way::in_slices ? 9000 : 3000,
+              best == way::side_by_side ? 9000 : 3000);
+    p.run(60);
+    EXPECT_EQ(p.now(), best);
+  }
+}
+
+TEST(Trials, AChangeHasToBeWorthIt) {
+  program p(1000, 1030, 1030);
+  p.run(60);
+  EXPECT_EQ(p.now(), way::in_turn);
+}
+
+TEST(Trials, CostLittle) {
+  program p(3000, 4000, 400);
+  p.run(20'000);
+  EXPECT_EQ(p.now(), way::in_slices);
+  EXPECT_GT(p.milliseconds(way::in_slices), 19'500);
+  EXPECT_LT(p.milliseconds(way::side_by_side), 100);
+}
+
+TEST(Trials, NoticeThatTheProgramHasChanged) {
+  program p(3000, 4000, 400);
+  p.run(5'000);
+  EXPECT_EQ(p.now(), way::in_slices);
+  p.change(1000, 1000, 3000);
+  p.run(150);
+  EXPECT_EQ(p.now(), way::side_by_side);
+}
+
+TEST(Trials, LongTransactionsRunSideBySideAtOnce) {
+  program p(5, 5, 9);
+  p.run(6);
+  EXPECT_EQ(p.now(), way::side_by_side);
+  p.run(90);
+  EXPECT_EQ(p.now(), way::side_by_side);
+}
+
+TEST(Trials, LongTransactionsThatAbortGoBackToTurns) {
+  program p(5, 5, 1);
+  p.run(400);
+  EXPECT_NE(p.now(), way::side_by_side);
+}
+
+TEST(Trials, WhatWasMeasuredWhileNobodyAskedDoesNotCount) {
+  program p(3000, 9000, 400);
+  p.run(2);
+  p.rest(500, 100'000'000);  // alone, in turn, and very fast
+  p.run(60);
+  EXPECT_EQ(p.now(), way::in_slices);
+}
+
+}  // namespace

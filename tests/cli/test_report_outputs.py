@@ -246,6 +246,19 @@ def test_unwritable_output(record, form):
     assert "cannot write /no/such/folder/out" in one_line(done)
 
 
+def test_device_or_link_as_output_stays_what_it_is(record, tmp_path):
+    done = run_cli("report", "--perfetto", "/dev/stdout", record)
+    assert (done.returncode, done.stderr) == (0, "syncopate: wrote /dev/stdout\n")
+    assert json.loads(done.stdout)["traceEvents"]
+    page, link = tmp_path / "page.html", tmp_path / "link"
+    page.write_text("older")
+    link.symlink_to(page)
+    assert run_cli("report", "--html", link, record).returncode == 0
+    assert link.is_symlink()
+    assert page.read_text().startswith("<!")
+    assert sorted(tmp_path.iterdir()) == [link, page]
+
+
 def test_full_disk_leaves_nothing_behind(record):
     done = run_cli("report", "--json", record, preexec_fn=small_files)
     assert done.returncode == 0  # standard output is a pipe: the limit is for files

@@ -40,3 +40,8 @@ status=0
 "$command" run --lock ticket -- sh -c 'cat /proc/self/maps; exit 7' >maps || status=$?
 [ "$status" = 7 ] || { echo "exit status $status, not 7" >&2; exit 1; }
 grep -q "$work/venv/.*/_native/lib/libsyncopate-pthread" maps
+
+# So are the recorder and the reader of its file.
+"$command" record -q -o wheel.rec -- sort --parallel=2 listed.json >sorted
+"$command" report --json wheel.rec >report.json
+grep -q '"executable": "[^"]*/sort"' report.json

@@ -1,4 +1,5 @@
 // program.cpp -- L0: engine.h's program and threads, on the simulated machine.
+#include "faults.h"
 #include "sections.h"
 #include "world.h"
 
@@ -73,6 +74,7 @@ int run(int (*program)()) {
   action.sa_handler = &scheduler::on_interrupt;
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the process at once
   sigaction(SIGINT, &action, nullptr);
+  abort_where_transactions_fault();
 
   thread& main = make_thread(w, &run_main, reinterpret_cast<void*>(program), 0);
   add_foreign_load(w);

@@ -80,7 +80,7 @@ enum class abort_cause : unsigned char {
   explicit_,
   interrupt,     // timer or other interrupt, at the description's rate
   preempted,     // context switch
-  unfriendly,    // system call, park, relax, ...
+  unfriendly,    // system call, park, relax, fault, ...
   always_abort,  // reached its commit, in always-abort mode
   predicted,     // aborted at its begin by the learning predictor
 };

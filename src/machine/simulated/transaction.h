@@ -22,7 +22,7 @@ class undo_log {
     std::size_t bytes, offset;
   };
 
-  void note(std::uintptr_t at, std::size_t bytes);
+  void note(std::uintptr_t at, std::size_t bytes);  // if reading there faults, nothing is noted
   // Puts back what is not in [skip_low, skip_high), and forgets all but the rest.
   void apply(std::uintptr_t skip_low, std::uintptr_t skip_high);
   // Puts back the rest's part of [at, at + bytes) in a copy of these bytes.
@@ -38,8 +38,9 @@ class undo_log {
 };
 
 struct transaction {
-  unsigned depth = 0;   // 0: none; nested ones are part of the outermost
-  bool doomed = false;  // memory is rolled back already; registers and stack are not
+  unsigned depth = 0;               // 0: none; nested ones are part of the outermost
+  bool doomed = false;              // memory is rolled back already; registers and stack are not
+  volatile bool reads_old = false;  // what is about to be written is being read, and may fault
   machine::htm::mode mode{};
   engine::place began_at = nullptr;
   cycles began = 0;

@@ -44,9 +44,9 @@ bool is_overflow(abort_cause c) {
 }  // namespace
 
 void undo_log::note(std::uintptr_t at, std::size_t bytes) {
-  entries_.push_back({at, bytes, old_.size()});
   const auto* from = reinterpret_cast<const unsigned char*>(at);
   old_.insert(old_.end(), from, from + bytes);
+  entries_.push_back({at, bytes, old_.size() - bytes});
 }
 
 void undo_log::apply(std::uintptr_t skip_low, std::uintptr_t skip_high) {
@@ -164,6 +164,7 @@ void transactions::abort(thread& me, const abort_reason& reason) {
 void transactions::roll_back(thread& me) {
   transaction& tx = me.htm;
   tx.doomed = false;
+  tx.reads_old = false;
   tx.depth = 0;
   me.in_transaction = false;
   forget(me);
@@ -201,7 +202,10 @@ void transactions::accessed(thread& me, std::uintptr_t at, std::size_t bytes, us
                  world_.memory.address_of(l)});
   }
   const bool dead = at >= me.stack_low && at < tx.frame;  // a frame that begin's caller will call
-  if (what != use::read && !dead) tx.undo.note(at, bytes);
+  if (what == use::read || dead) return;
+  tx.reads_old = true;
+  tx.undo.note(at, bytes);
+  tx.reads_old = false;
 }
 
 void transactions::conflict(unsigned processor, line what, use, unsigned) {

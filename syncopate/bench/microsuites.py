@@ -1,7 +1,11 @@
 """The suites of one lock, one barrier or one loop: the papers' microbenchmarks."""
 
+from functools import partial
+
 from syncopate.bench.suiteparts import JOULES, RATE, SECONDS, THREADS, chosen, loops
 from syncopate.bench.suites import Metric, Program, Suite, Variant
+
+micro = partial(Suite, simulated_size="tiny", words=THREADS, seeded=True)
 
 
 def locks(**names: str) -> dict[str, Variant]:
@@ -30,16 +34,13 @@ MICROSECONDS = {
 def under_locks(
     summary: str, programs: dict[str, Program], paper: str, sizes: dict = MICROSECONDS
 ) -> Suite:
-    return Suite(
+    return micro(
         summary,
         programs,
         PAPER_LOCKS,
         (RATE, JOULES),
         families=ANY_LOCK,
         sizes=sizes,
-        simulated_size="tiny",
-        words=THREADS,
-        seeded=True,
         papers=(paper,),
     )
 
@@ -98,66 +99,51 @@ MICRO = {
         {"lines-10": Program("workloads/adversarial")},
         "always-abort",
     ),
-    "clomp": Suite(
+    "clomp": micro(
         "CLOMP-TM: scatters into the zones of a mesh",
         CLOMP,
         chosen("--mode", "small_atomic", "small_critical", "large_critical", "small_tm", "large_tm")
         | {"serial": Variant(("--mode", "serial"), threads=1)},
         (RATE, SECONDS, JOULES),
         sizes=loops("--passes", 10),
-        simulated_size="tiny",
-        words=THREADS,
-        seeded=True,
         papers=("tsx-hpc",),
     ),
-    "histogram": Suite(
+    "histogram": micro(
         "counts the values of an image",
         HISTOGRAM,
         chosen("--variant", "atomic", "mutex", "privatize", "elided", "coarsened", "adaptive"),
         (RATE, SECONDS, JOULES),
         sizes=loops("--pixels", 20_000),
-        simulated_size="tiny",
-        words=THREADS,
-        seeded=True,
         papers=("tsx-hpc",),
     ),
-    "physics": Suite(
+    "physics": micro(
         "forces between pairs of objects, two locks at a time",
         PHYSICS,
         chosen("--variant", "mutex", "try", "barrier", "elided", "lockset", "try_lockset")
         | chosen("--variant", "coarsened", "adaptive"),
         (RATE, SECONDS, JOULES),
         sizes=loops("--steps", 4),
-        simulated_size="tiny",
-        words=THREADS,
-        seeded=True,
         papers=("tsx-hpc",),
     ),
-    "locks": Suite(
+    "locks": micro(
         "lock and unlock one lock",
         {f"work-{ns}": Program("workloads/lock_pingpong", ("--work", ns)) for ns in ("0", "100")},
         chosen("--lock", "pthread", "auto", "futex", "ticket", "mcs", "one_spinner", "combined"),
         (RATE, JOULES),
         families=ANY_LOCK,
         sizes=loops("--pairs", 1000),
-        simulated_size="tiny",
-        words=THREADS,
-        seeded=True,
         papers=("mwait",),
     ),
-    "tasks": Suite(
+    "tasks": micro(
         "OpenMP-like tasks: one queue, one lock",
         {f"work-{ns}": Program("workloads/parallel_tasks", ("--work", ns)) for ns in TASK_LENGTHS},
         chosen("--lock", "libgomp", "auto", "mcs", "one_spinner"),
         (RATE, JOULES),
         families=ANY_LOCK,
         sizes=loops("--tasks", 200),
-        simulated_size="tiny",
-        words=THREADS,
-        seeded=True,
         papers=("mwait",),
     ),
-    "barriers": Suite(
+    "barriers": micro(
         "threads meet at a barrier",
         {
             f"work-{ns}": Program("workloads/barrier_rounds", ("--work", ns))
@@ -167,9 +153,6 @@ MICRO = {
         (RATE, JOULES),
         families={"barrier:": Variant(("--barrier", "{rest}"))},
         sizes=loops("--rounds", 100) | {"small": ("--rounds", "1000")},
-        simulated_size="tiny",
-        words=THREADS,
-        seeded=True,
         papers=("mwait",),
     ),
     "solver": Suite(

@@ -1,5 +1,7 @@
 """The suites of whole programs: those that follow the papers', and real ones."""
 
+from functools import partial
+
 from syncopate.bench.realprograms import real_programs
 from syncopate.bench.suiteparts import (
     JOULES,
@@ -36,6 +38,14 @@ RMSTM = {
     "hmmpfam": "hmmpfam",
 }
 PRESETS = {size: ("--preset", size) for size in ("small", "paper", "large")}
+tsx_hpc_set = partial(
+    Suite,
+    sizes=PRESETS,
+    simulated_size="small",
+    words=THREADS,
+    seeded=True,
+    papers=("tsx-hpc",),
+)
 HPC = {
     "graphcluster": Program("workloads/hpc/graph_cluster"),
     "ua": Program("workloads/hpc/ua", without=("lockset",)),  # its mortars have no locks
@@ -122,28 +132,18 @@ PROGRAMS = {
         seeded=True,
         papers=("tsx-hpc", "always-abort"),
     ),
-    "hpc": Suite(
+    "hpc": tsx_hpc_set(
         "the HPC set beside histogram and physics",
         HPC,
         chosen("--variant", "original", "elided", "lockset", "static", "coarsened", "adaptive"),
         (SECONDS, RATE, JOULES),
-        sizes=PRESETS,
-        simulated_size="small",
-        words=THREADS,
-        seeded=True,
-        papers=("tsx-hpc",),
     ),
-    "rmstm": Suite(
+    "rmstm": tsx_hpc_set(
         "the RMS-TM-like programs",
         {name: Program(f"workloads/rmstm/{program}") for name, program in RMSTM.items()},
         chosen("--variant", "fgl", "sgl", "tsx")
         | {"tsx-apart": Variant(("--variant", "tsx", "--memory", "0", "--files", "0"))},
         (SECONDS, JOULES),
-        sizes=PRESETS,
-        simulated_size="small",
-        words=THREADS,
-        seeded=True,
-        papers=("tsx-hpc",),
     ),
     "nas": Suite(
         "the NAS-like kernels in C, of which suite lua has some in Lua",

@@ -32,21 +32,10 @@ int main() {
   for (int i = 0; i < 256; ++i) CHECK(a[i] == 0);
   for (const double each : d) CHECK(each == 3);
 
-  unseen has, done;
-  std::thread other([&] {
-    has.await(1);
+  const htm::status conflict = while_inside(add, [&] {
     CHECK(a[200] == 0);
     scale(3);
-    done.set(1);
   });
-  const htm::status conflict = htm::begin();
-  if (conflict.started()) {
-    add();
-    has.set(1);
-    stay_until(done);
-    htm::commit();
-  }
-  other.join();
   CHECK(conflict.why == htm::cause::conflict && a[255] == 0 && d[63] == 9);
   CHECK(retry(add) && a[255] == 255);
 }

@@ -10,21 +10,25 @@
 // Uncontended   lock and unlock 1 load + 1 RMW each, shared or exclusive; one cache line.
 // Contended     a short locked section on guard_ per sleep and per wake.
 //
-// State of word_: bit 31 writer (held exclusively); bit 30 waiters (the queue is not empty);
-// bits 0-29 number of readers.
+// State of word_: bit 31 writer (held exclusively); bit 30 waiters (the queue is not empty); bit 29
+// called (a waiter that was woken is on its way); bits 0-28 number of readers.
 //
 // Invariants
-//   I1  writer excludes readers: never both in word_.
+//   I1  writer excludes readers. Both in word_ are a writer and readers that have counted themselves
+//       too early: they leave again as readers do, and do not enter.
 //   I2  waiters is set and cleared with guard_ held, and tells whether the queue is empty.
 //   I3  An element is in the queue until a releaser takes it out (then `turn` will be set) or its
 //       waiter removes itself; both with guard_ held.
-//   I4  The last holder to leave while waiters is set takes guard_ before it releases, takes out
+//   I4  The last holder to leave while waiters is set, and called is not, takes guard_, takes out
 //       who is to go on, and touches only those waiters' elements after the release. Nobody
 //       destroys the lock while a call on it has not returned, so guard_ is still there.
 //   I5  A granted waiter owns the lock when its turn comes (word_ was set for it); a waiter that
 //       was merely woken competes again, and if it loses it enters the queue at the front.
 //   I6  After a fork the child's first use of the queue empties it: its elements belong to threads
 //       that the child does not have.
+//   I7  called is set with the wake that it tells of, and cleared by a woken waiter when it has the
+//       lock, or in the RMW that finds the lock held and puts it into the queue again: until then it
+//       will look at the lock, and leaving holders need not wake another.
 //
 // Memory order (each tag stands at its site below)
 //   [A]  acquire RMW of word_ that takes the lock -- synchronizes with every earlier [R]. (When it
@@ -36,8 +40,8 @@
 //   [F]  release store and acquire load of generation_ around the reset of I6.
 //   [Q]  acq_rel RMW of word_ by the last holder to leave: releases as [R], and acquires what
 //        earlier readers released, since it may hand the lock to others by [G].
-//   [W]  relaxed RMW of word_ with guard_ held: sets or clears waiters only; guard_ orders the
-//        queue, and as an RMW it continues the release sequence of [R].
+//   [W]  relaxed RMW of word_ that changes waiters (guard_ is held, and orders the queue) or called
+//        (a hint) only; as an RMW it continues the release sequence of [R].
 //
 // Checked by    tests/conformance (exclusion, sharing, preferences), tests/posix.
 #pragma once
@@ -54,7 +58,7 @@ enum class rw_preference { readers, writers };
 
 class auto_rwlock {
  public:
-  static constexpr std::uint32_t max_readers = (1u << 30) - 2;
+  static constexpr std::uint32_t max_readers = (1u << 29) - 2;
 
   // Exclusive. Blocks; with a deadline returns whether the lock is held.
   void lock() noexcept {
@@ -65,7 +69,7 @@ class auto_rwlock {
   }
   [[nodiscard]] bool try_lock() noexcept {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);  // [X]
-    while ((seen & ~waiters) == 0)
+    while ((seen & ~queue_bits) == 0)
       if (word_.compare_exchange_weak(seen, seen | writer, std::memory_order_acquire,  // [A]
                                       std::memory_order_relaxed)) {                    // [X]
         writer_.store(machine::self(), std::memory_order_relaxed);                     // [X]
@@ -91,11 +95,9 @@ class auto_rwlock {
     return try_lock_shared(preference) || wait_for(role::reader, preference, until);
   }
   [[nodiscard]] bool try_lock_shared(rw_preference preference = rw_preference::readers) noexcept {
-    std::uint32_t seen = word_.load(std::memory_order_relaxed);  // [X]
-    while (readers_may_enter(seen, preference))
-      if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,  // [A]
-                                      std::memory_order_relaxed))                 // [X]
-        return true;
+    const std::uint32_t before = word_.fetch_add(1, std::memory_order_acquire);  // [A]
+    if (__builtin_expect(readers_may_enter(before, preference), 1)) return true;
+    unlock_shared();
     return false;
   }
   // Requires: the calling thread holds the lock shared.
@@ -117,7 +119,7 @@ class auto_rwlock {
     return (word_.load(std::memory_order_relaxed) & writer) != 0;  // [X]
   }
   [[nodiscard]] bool is_locked() const noexcept {
-    return (word_.load(std::memory_order_relaxed) & ~waiters) != 0;  // [X]
+    return (word_.load(std::memory_order_relaxed) & ~queue_bits) != 0;  // [X]
   }
   [[nodiscard]] bool contended() const noexcept {
     return (word_.load(std::memory_order_relaxed) & waiters) != 0;  // [X]
@@ -127,7 +129,13 @@ class auto_rwlock {
   }
 
  private:
-  enum : std::uint32_t { writer = 1u << 31, waiters = 1u << 30, count_mask = waiters - 1 };
+  enum : std::uint32_t {
+    writer = 1u << 31,
+    waiters = 1u << 30,
+    called = 1u << 29,
+    queue_bits = waiters | called,
+    count_mask = called - 1
+  };
   enum class role : std::uint8_t { reader, writer };
   // Ticks: how long a waiter polls before it sleeps (as waits::spin_then_park, halved because both
   // sides of a rwlock poll), and after how long it is handed the lock (0.5 ms at 2 GHz).
@@ -146,10 +154,10 @@ class auto_rwlock {
 
   static bool readers_may_enter(std::uint32_t seen, rw_preference preference) noexcept {
     return (seen & writer) == 0 && (seen & count_mask) < max_readers &&
-           (preference == rw_preference::readers || (seen & waiters) == 0);
+           (preference == rw_preference::readers || (seen & queue_bits) == 0);
   }
   static bool free_for(std::uint32_t seen, role as) noexcept {
-    return as == role::writer ? (seen & ~waiters) == 0 : (seen & writer) == 0;
+    return as == role::writer ? (seen & ~queue_bits) == 0 : (seen & writer) == 0;
   }
 
   // ---- waiting --------------------------------------------------------------------------------
@@ -190,8 +198,10 @@ class auto_rwlock {
         return true;
       }
       // Woken, not granted. A woken waiter does not defer to others that wait: it was their turn.
-      if (take(as, rw_preference::readers) || (may_spin && spin(as, rw_preference::readers)))
+      if (take(as, rw_preference::readers) || (may_spin && spin(as, rw_preference::readers))) {
+        word_.fetch_and(~called, std::memory_order_relaxed);  // [W]
         return true;
+      }
     }
   }
 
@@ -206,9 +216,9 @@ class auto_rwlock {
   [[gnu::noinline, gnu::cold]] void forget_parent(std::uint32_t now) noexcept {
     static constinit futex_lock resetting;  // guard_ itself may be held by a thread left behind
     resetting.lock();
-    if (generation_.load(std::memory_order_relaxed) != now) {  // [X] `resetting` orders it
-      if (generation_.load(std::memory_order_relaxed) != 0) {  // [X]
-        word_.fetch_and(~waiters, std::memory_order_relaxed);  // [X]
+    if (generation_.load(std::memory_order_relaxed) != now) {     // [X] `resetting` orders it
+      if (generation_.load(std::memory_order_relaxed) != 0) {     // [X]
+        word_.fetch_and(~queue_bits, std::memory_order_relaxed);  // [X]
         head_ = tail_ = nullptr;
         guard_.reset();
       }
@@ -226,11 +236,12 @@ class auto_rwlock {
       // must queue behind those that wait.
       const bool enter =
           me.as == role::writer
-              ? (seen & ~waiters) == 0
+              ? (seen & ~queue_bits) == 0
               : readers_may_enter(seen, front || head_ == nullptr ? rw_preference::readers
                                                                   : rw_preference::writers);
+      const std::uint32_t entered = me.as == role::writer ? seen | writer : seen + 1;
       const std::uint32_t next =
-          enter ? (me.as == role::writer ? seen | writer : seen + 1) : seen | waiters;
+          (enter ? entered : seen | waiters) & (front ? ~called : ~std::uint32_t{0});
       if (word_.compare_exchange_weak(seen, next, std::memory_order_acquire,  // [A]
                                       std::memory_order_relaxed)) {           // [X]
         if (!enter) insert_locked(me, front);
@@ -265,8 +276,13 @@ class auto_rwlock {
 
   // Gives up `mine` (writer, or one reader) and sets going whoever is next. Requires: held.
   [[gnu::noinline, gnu::cold]] void release_slow(std::uint32_t mine) noexcept {
-    lock_guard();
     std::uint32_t seen = word_.load(std::memory_order_relaxed);  // [X]
+    while ((seen & called) != 0)
+      if (word_.compare_exchange_weak(seen, seen - mine, std::memory_order_release,  // [R]
+                                      std::memory_order_relaxed))                    // [X]
+        return;
+    lock_guard();
+    seen = word_.load(std::memory_order_relaxed);  // [X]
     for (;;) {
       if (seen - mine != waiters) {
         // Other readers are inside (the last of them will do this), or nobody waits any more.
@@ -305,7 +321,9 @@ class auto_rwlock {
         ++held;
       }
     const bool grant = machine::ticks() - head_->arrival >= old_age;
-    return {last, grant, (grant ? held : 0) | (last->next != nullptr ? std::uint32_t{waiters} : 0)};
+    return {last, grant,
+            (grant ? held : std::uint32_t{called}) |
+                (last->next != nullptr ? std::uint32_t{waiters} : 0)};
   }
 
   // Takes the queue up to `last` out; it stays linked through `next`. Returns its first element.

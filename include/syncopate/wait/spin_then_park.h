@@ -1,8 +1,14 @@
-// spin_then_park.h -- L1 waiting strategy: spin for about the price of a sleep, then sleep.
+// spin_then_park.h -- L1 waiting strategy: spin for about the price of a sleep, then sleep; with
+// processors to spare, spin for ten times that.
 //
 // Source: Karlin, Li, Manasse & Owicki, "Empirical Studies of Competitive Spinning for a
 // Shared-Memory Multiprocessor", SOSP 1991: spinning for the cost of a context switch is at most
-// twice as expensive as the best choice made with foresight. See spin.h for the contract.
+// twice as expensive as the best choice made with foresight. See spin.h for the contract. The longer
+// spinning is ours: once the waiters of a FIFO lock have begun to sleep, the lock is handed over at
+// the speed of wake-ups, every turn comes late, and so all go on sleeping. Only who polls through a
+// queue of wake-ups ends that. *Measured* on 16 processors, short sections of 4 to 16 threads under
+// mcs, clh and ticket: 0.05 of the throughput of glibc's mutex without it, with it 0.9 to 1.1 (mcs,
+// clh) and 0.4 to 0.6 (ticket).
 #pragma once
 
 #include <syncopate/machine.h>
@@ -23,10 +29,9 @@ struct spin_then_park {
   static std::uint32_t until(std::atomic<std::uint32_t>& word, std::memory_order order,
                              Predicate done, std::uint32_t parked_bit,
                              std::uint32_t bitset = ~0u) noexcept {
-    // Relaxed: the load behind it has the order. It reads what the poll found, or something newer,
+    // Relaxed in the polls: the load behind them has the order. It reads what the poll found, or something newer,
     // and `done`, once it holds, holds until the waiter acts.
-    if (machine::may_spin() &&
-        machine::wait_until(word, std::memory_order_relaxed, done, machine::ticks() + spin_ticks))
+    if (machine::may_spin() && (poll(word, done, spin_ticks) || keep_polling(word, done)))
       return word.load(order);
     return park::until(word, order, done, parked_bit, bitset);
   }
@@ -35,6 +40,30 @@ struct spin_then_park {
   static void waited(std::uint64_t /*ticks*/, bool /*slept*/) noexcept {}
 
   static void delay(std::uint32_t steps) noexcept { machine::spin(steps); }
+
+ private:
+  // With fewer processors somebody always needs the one that a long poll would keep.
+  static constexpr unsigned enough_processors = 4;
+  static constexpr std::uint64_t long_spin_ticks = 10 * spin_ticks;
+
+  // Threads of this process that poll for long, on whatever lock. A hint, but exact: relaxed RMWs.
+  alignas(64) static inline constinit std::atomic<std::uint32_t> long_pollers{0};
+
+  template <class Predicate>
+  static bool poll(std::atomic<std::uint32_t>& word, Predicate done, std::uint64_t limit) noexcept {
+    return machine::wait_until(word, std::memory_order_relaxed, done, machine::ticks() + limit);
+  }
+
+  // Only while every such poller can have a processor, and the one they wait for another.
+  template <class Predicate>
+  static bool keep_polling(std::atomic<std::uint32_t>& word, Predicate done) noexcept {
+    const unsigned processors = machine::processors();
+    if (processors < enough_processors) return false;
+    const bool fits = long_pollers.fetch_add(1, std::memory_order_relaxed) + 1 < processors;
+    const bool satisfied = fits && poll(word, done, long_spin_ticks);
+    long_pollers.fetch_sub(1, std::memory_order_relaxed);
+    return satisfied;
+  }
 };
 
 }  // namespace syncopate::waits

@@ -68,7 +68,7 @@ demo: build/.setup-test build
 
 bench: build/.setup-test build
 	$(BUILD)/bench/locks_bench
-	$(PYTHON) bench/compare.py --configs glibc,pass,auto,tatas -- uncontended
+	$(PYTHON) bench/compare.py --configs glibc,pass,auto,tatas:spin -- uncontended
 	$(PYTHON) bench/compare.py --configs glibc,pass,auto -- uncontended --mutexes 20000
 	$(PYTHON) bench/compare.py --configs glibc,auto -- contended --threads 2
 	$(PYTHON) bench/compare.py --configs glibc,auto -- contended --threads 8 --waits
@@ -79,6 +79,7 @@ figures: build/.setup-build build
 	@$(PYTHON) bench/figures/all.py --programs $(BUILD)/workloads \
 	  $(if $(filter-out 0,$(QUICK)),--quick)
 	@$(PYTHON) scripts/papers.py
+	@$(PYTHON) scripts/sizes.py
 
 lint-scripts: build/.setup-build
 	@$(PYTHON) scripts/check_layers.py .

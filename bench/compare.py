@@ -42,6 +42,8 @@ STANDARD_SERIES = [
     "uncontended --null",
     "uncontended",
     "uncontended --mutexes 20000",
+    "contended --threads 2 --null",
+    "contended --threads 8 --null",
     "contended --threads 2",
     "contended --threads 8 --waits",
     "contended --threads 32 --waits",

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Every program and variant of workloads/, once each at size small: its own check of its result,
-and how long it takes.
+"""Every program and variant of workloads/, once each: its own check of its result, and how long it
+takes.
 
-    bench/every_program.py [--build FOLDER] [--suite NAME,...] [--most SECONDS] [--json FILE]
+    bench/every_program.py [--build FOLDER] [--suite NAME,...] [--size small] [--first]
+                           [--most SECONDS] [--json FILE]
 
 The programs are those of `syncopate bench list`, so a new one is here by itself. Built with
 sanitizers (cmake --preset asan, or -DSYNCOPATE_SANITIZE=address,undefined) they run under these.
+docs/sizes.md is made from such files by scripts/sizes.py.
 Exit status: 1 when one fails, or takes longer than --most.
 """
 
 import argparse
 import json
 import os
+import resource
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -30,12 +33,16 @@ PLACE = "workloads/"
 
 @dataclass(frozen=True)
 class Run:
-    """One program in one variant. error: "" when it ended well, and its result was right."""
+    """One program in one variant. error: "" when it ended well, and its result was right.
+
+    seconds: on the clock. processor_seconds: of all its threads; what others run changes it little.
+    """
 
     suite: str
     program: str
     variant: str
     seconds: float
+    processor_seconds: float
     error: str
 
 
@@ -51,11 +58,12 @@ def suites_here() -> dict[str, Suite]:
 def jobs_of(name: str, suite: Suite, options) -> tuple[list[Job], list[str]]:
     """The runs of one suite, and a line for each that this build cannot do."""
     threads = options.threads if suite.threaded else 0
-    request = Request(name, suite, list(suite.programs), suite.variants, [threads], "small",
+    request = Request(name, suite, list(suite.programs), suite.variants, [threads], options.size,
                       build=options.build, limit=options.limit)  # fmt: skip
     found, missing = [], {}
     for program in request.programs:
-        for variant in variants_of(request, program):
+        variants = [each for each in variants_of(request, program) if each != "sequential"]
+        for variant in variants[:1] if options.first else variants_of(request, program):
             try:
                 found.append(job(request, program, variant, threads, 0, None))
             except Failure as failure:
@@ -63,11 +71,18 @@ def jobs_of(name: str, suite: Suite, options) -> tuple[list[Job], list[str]]:
     return found, list(missing.values())
 
 
+def processor_seconds() -> float:
+    """Of all programs that have ended."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
 def run(each: Job) -> Run:
-    began = time.monotonic()
+    began, used = time.monotonic(), processor_seconds()
     error = measure(each).get("error", "")
     took = round(time.monotonic() - began, 2)
-    return Run(each.suite, each.place.program, each.place.variant, took, error)
+    used = round(processor_seconds() - used, 2)
+    return Run(each.suite, each.place.program, each.place.variant, took, used, error)
 
 
 def slowest(runs: list[Run]) -> str:
@@ -86,17 +101,29 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--build", help="where the programs were built; build/release")
     parser.add_argument("--suite", metavar="A,B", help="only these")
+    parser.add_argument("--size", default="small", help="as in `syncopate bench list`")
+    parser.add_argument("--first", action="store_true", help="one variant of each: the first")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--limit", type=float, default=300, help="seconds until a run is ended")
     parser.add_argument("--most", type=float, help="seconds that a run may take")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="keep the results there")
     options = parser.parse_args()
     here = suites_here()
     options.suites = options.suite.split(",") if options.suite else list(here)
     for name in options.suites:
         if name not in here:
             parser.error(f"no suite of workloads/ is called '{name}'; there are {', '.join(here)}")
+        if options.size not in here[name].sizes:
+            parser.error(f"suite {name} has no size '{options.size}'")
     return options
+
+
+def keep(runs: list[Run], file: Path) -> None:
+    """In the file, beside its runs of other programs and variants."""
+    old = json.loads(file.read_text(encoding="utf-8"))["runs"] if file.exists() else []
+    merged = {(r["suite"], r["program"], r["variant"]): r for r in [*old, *map(asdict, runs)]}
+    document = {"measured": provenance(), "runs": list(merged.values())}
+    file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> int:
@@ -109,6 +136,8 @@ def main() -> int:
         print(*(f"left out: {line}" for line in missing), sep="\n", end="\n" * bool(missing))
         for each in todo:
             runs.append(run(each))
+            if options.json:
+                keep(runs[-1:], options.json)
             print(f"{name} {each.place.text()}: {runs[-1].error or runs[-1].seconds}", flush=True)
     if not runs:
         print("nothing was run: no program is built", file=sys.stderr)
@@ -122,9 +151,6 @@ def main() -> int:
     print(
         f"{len(runs)} runs, {len(failed)} failed, the slowest took {max(r.seconds for r in runs)}"
     )
-    if options.json:
-        document = {"measured": provenance(), "runs": [asdict(each) for each in runs]}
-        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return 1 if failed or late else 0
 
 

@@ -1,12 +1,13 @@
 // memcached_load.cpp -- one hot key: several connections send pipelined `incr hot 1` to a memcached
 // on loopback as fast as it answers, so that its threads meet at one item lock.
 //
-//   memcached_load --port P [--host 127.0.0.1] [--connections 16] [--depth 64]
+//   memcached_load --port P [--host 127.0.0.1] [--clients 1] [--connections 16] [--depth 64]
 //                  [--noreply N] [--seconds 2]
 //
 // With --noreply N every answered increment comes after N that ask for no answer: the client
 // and the kernel's network then cost little, and what is left is the server's own work.
-// One thread and poll: the client must leave the processors to the server. Every reply is read and
+// A client is one thread with so many connections and poll(2): it must leave the processors to the
+// server, but one alone does not keep a server with many of them busy. Every reply is read and
 // must be a number; at the end the key must hold exactly as much as was acknowledged. Prints one
 // line of JSON: {"operations_per_second", "operations", "seconds", "value", "lost"}.
 // Exit status 0; 1 when increments were lost; 2 for anything else (one line on standard error).
@@ -28,6 +29,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -43,7 +45,7 @@ constexpr std::string_view kSilent = "incr hot 1 noreply\r\n";
 
 struct Options {
   std::string host = "127.0.0.1";
-  int port = 0, connections = 16, depth = 64, noreply = 0;
+  int port = 0, clients = 1, connections = 16, depth = 64, noreply = 0;
   double seconds = 2.0;
 };
 
@@ -52,6 +54,7 @@ Options parse(int argc, char** argv) {
   const std::map<std::string_view, std::function<void(const char*)>> known = {
       {"--host", [&](const char* text) { options.host = text; }},
       {"--port", [&](const char* text) { options.port = std::atoi(text); }},
+      {"--clients", [&](const char* text) { options.clients = std::atoi(text); }},
       {"--connections", [&](const char* text) { options.connections = std::atoi(text); }},
       {"--noreply", [&](const char* text) { options.noreply = std::atoi(text); }},
       {"--depth", [&](const char* text) { options.depth = std::atoi(text); }},
@@ -63,7 +66,8 @@ Options parse(int argc, char** argv) {
     option->second(argv[i + 1]);
   }
   if (options.port <= 0) fail("--port is missing");
-  if (options.connections < 1 || options.depth < 1) fail("need at least one connection and depth");
+  if (options.clients < 1 || options.connections < 1 || options.depth < 1)
+    fail("need at least one client, connection and depth");
   if (options.noreply < 0 || options.noreply * options.depth > 100'000) fail("bad --noreply");
   return options;
 }
@@ -169,19 +173,38 @@ double drive(std::vector<Pipeline>& pipelines, double seconds) {
   return elapsed();
 }
 
+struct Client {
+  std::uint64_t acknowledged = 0;
+  double seconds = 0;
+};
+
+Client run_client(const Options& options) {
+  std::vector<Pipeline> pipelines;
+  for (int i = 0; i < options.connections; ++i)
+    pipelines.emplace_back(connect_to(options), options.depth, options.noreply);
+  Client client{.seconds = drive(pipelines, options.seconds)};
+  for (const Pipeline& pipeline : pipelines) client.acknowledged += pipeline.acknowledged();
+  return client;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
   const int control = connect_to(options);
   if (ask(control, "set hot 0 0 1\r\n0\r\n") != "STORED\r") fail("cannot store the hot key");
-  std::vector<Pipeline> pipelines;
-  for (int i = 0; i < options.connections; ++i) {
-    pipelines.emplace_back(connect_to(options), options.depth, options.noreply);
+  std::vector<Client> clients(static_cast<std::size_t>(options.clients));
+  {
+    std::vector<std::jthread> threads;
+    for (Client& client : clients)
+      threads.emplace_back([&client, &options] { client = run_client(options); });
   }
-  const double seconds = drive(pipelines, options.seconds);
   std::uint64_t operations = 0;
-  for (const Pipeline& pipeline : pipelines) operations += pipeline.acknowledged();
+  double seconds = 0;
+  for (const Client& client : clients) {
+    operations += client.acknowledged;
+    seconds = std::max(seconds, client.seconds);
+  }
   const std::uint64_t value = std::strtoull(ask(control, "incr hot 0\r\n").c_str(), nullptr, 10);
   std::printf(
       "{\"operations_per_second\":%.0f,\"operations\":%llu,\"seconds\":%.3f,\"value\":%llu,"

@@ -54,6 +54,7 @@ def add_common(parser):
     """The options that openmp_goals.py has as well."""
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--samples", type=int, default=10, help="of a construct in a round")
+    parser.add_argument("--time", type=int, default=1000, help="microseconds of a sample, at least")
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="the build folder")
     parser.add_argument("--library", type=Path, help="libsyncopate-openmp.so of another build")
     parser.add_argument("--json", type=Path, help="write every sample there")
@@ -77,7 +78,14 @@ def one_run(program, library, threads, variables, options):
         if "SYNCOPATE_OMP_PATCH" in variables:
             openmp.leave_waiting(kept)  # as `syncopate run --omp-patch` does
     done = subprocess.run(
-        [program, "--samples", str(options.samples), *options.constructs.split(",")],
+        [
+            program,
+            "--samples",
+            str(options.samples),
+            "--time",
+            str(options.time),
+            *options.constructs.split(","),
+        ],
         env=kept,
         stdout=subprocess.PIPE,
         text=True,

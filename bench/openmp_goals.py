@@ -4,6 +4,7 @@
     bench/openmp_goals.py                 ten minutes; better with nothing else running
     bench/openmp_goals.py --rounds 9      steadier medians
     bench/openmp_goals.py --only 2        the goals for 2 threads alone
+    bench/openmp_goals.py --only 1        2 threads that have one processor
 
 Everything that is compared was measured in the same interleaved rounds (openmp_compare.py). Beside
 the barriers of two stands what a bare pair of flags takes: two threads that each set one and poll
@@ -15,6 +16,7 @@ import argparse
 import json
 import os
 import sys
+from contextlib import contextmanager, nullcontext
 
 from interleaved import provenance
 from openmp_compare import CONFIGURATIONS, add_common, foreign_load, look_for, measure, median
@@ -39,6 +41,10 @@ GOALS = [
 WITH_BARRIER = ("FOR", "BARRIER", "SINGLE")
 OURS = [name for name in CONFIGURATIONS if name.startswith("ours")]
 STOCK = [name for name in CONFIGURATIONS if not name.startswith("ours")]
+
+# With more threads than processors a sample lasts at least that many microseconds, several slices,
+# so that the start of its region, which may take several, does not count for what is inside.
+CROWD_TIME = 20_000
 
 # (threads, foreign busy processes)
 CROWDS = [(4, 0), (8, 0), (4, 1), (8, 1)]
@@ -85,11 +91,10 @@ def show_two_threads(by_name):
                  f"{busy:.3f}", f"{MOST_WHILE_LATE:g}")  # fmt: skip
 
 
-def show_crowd(by_name, threads, busy):
+def show_crowd(by_name, constructs, what):
     """More threads than processors: never slower than the best of the others."""
-    load = f" beside {busy} busy process" if busy else ""
-    print(f"\n{threads} threads{load}: microseconds, against the best of {', '.join(STOCK)}")
-    for construct in CONSTRUCTS:
+    print(f"\n{what}: microseconds, against the best of {', '.join(STOCK)}")
+    for construct in constructs:
         best, name = min((overhead(by_name[n], construct), n) for n in STOCK if n in by_name)
         for ours in (n for n in OURS if n in by_name):
             value = overhead(by_name[ours], construct)
@@ -107,17 +112,30 @@ def read_arguments():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_common(parser)
-    parser.add_argument("--only", type=int, choices=(2, 4, 8), help="this number of threads")
+    parser.add_argument("--only", type=int, choices=(1, 2, 4, 8), help="this number of threads;"
+                        " 1: 2 threads on one processor")  # fmt: skip
     return parser.parse_args()
 
 
-def phase(programs, library, options, threads, busy):
+@contextmanager
+def one_processor():
+    """The first processor only, for what is started in the block."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def phase(programs, library, options, threads, constructs, busy=0, crowded=True, where=None):
     """Measures one number of threads; returns {configuration: [round's result, ...]}."""
     print(f"measuring {threads} threads, {busy} foreign process(es)", file=sys.stderr, flush=True)
     options.threads = str(threads)
-    extra = (YARDSTICK, LATE) if threads == 2 else ()
-    options.constructs = ",".join((*CONSTRUCTS, *extra))
-    with foreign_load(busy):
+    if crowded:
+        options.time = max(options.time, CROWD_TIME)
+    options.constructs = ",".join(constructs)
+    with foreign_load(busy), where or nullcontext():
         return measure(programs, library, options)[threads]
 
 
@@ -128,15 +146,21 @@ def main():
     kept = {}
     print(", ".join(f"{key} {value}" for key, value in provenance().items()))
     if options.only in (None, 2):
-        kept["2"] = phase(programs, library, options, 2, 0)
+        wanted = (*CONSTRUCTS, YARDSTICK, LATE)
+        kept["2"] = phase(programs, library, options, 2, wanted, crowded=False)
         show_two_threads(kept["2"])
+    if options.only in (None, 1):
+        found = phase(programs, library, options, 2, CONSTRUCTS, where=one_processor())
+        kept["2 on one"] = found
+        show_crowd(found, CONSTRUCTS, "2 threads on one processor")
     processors = len(os.sched_getaffinity(0))
     for threads, busy in CROWDS:
         if options.only not in (None, threads) or threads <= processors:
             continue
-        found = phase(programs, library, options, threads, busy)
+        found = phase(programs, library, options, threads, CONSTRUCTS, busy)
         kept[f"{threads}, {busy} busy"] = found
-        show_crowd(found, threads, busy)
+        load = f" beside {busy} busy process" if busy else ""
+        show_crowd(found, CONSTRUCTS, f"{threads} threads{load}")
     if options.json:
         options.json.write_text(json.dumps(kept, indent=1))
     return 0

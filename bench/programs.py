@@ -10,6 +10,7 @@ is checked here as well: a wrong answer ends the comparison.
 
 import argparse
 import json
+import os
 import random
 import re
 import signal
@@ -91,13 +92,21 @@ def first_number(pattern, output, what):
 # ---- workloads: (configuration, context) -> speed ----
 
 
+def hot_key_crowd(processors):
+    """Returns memcached's threads (four, its default, or one for every other processor) and how
+    many clients keep them busy."""
+    return max(4, processors // 2), max(1, processors * 3 // 8)
+
+
 def memcached_hot_key(configuration, context):
     places = [ROOT / place / "memcached_load" for place in LOAD_PLACES]
     load = context.load or next((str(path) for path in places if path.is_file()), None)
     if load is None:
         raise WorkloadError("no memcached_load in the build folder; run `make`, or give --load")
-    with servers.memcached(configuration.environment()) as server:
-        output, _ = run([load, "--port", server.port, "--seconds", context.seconds])
+    threads, clients = hot_key_crowd(os.cpu_count() or 1)
+    with servers.memcached(configuration.environment(), threads=threads) as server:
+        options = ["--clients", clients, "--noreply", 1, "--seconds", context.seconds]
+        output, _ = run([load, "--port", server.port, *options])
     return json.loads(output)["operations_per_second"]
 
 

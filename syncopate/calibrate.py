@@ -150,6 +150,7 @@ def describe(found: dict) -> str:
     writer.estimate("invalidate_per_sharer")
     writer.put("occupancy", max(1, transfer // 4), "estimate: a quarter of a transfer")
     migratory(writer, transfer)
+    lines_change_hands(writer, transfer)
     writer.section("atomic")
     writer.measured("rmw_cycles", "atomic_rmw", less=l1)
     writer.measured("fence_cycles", "fence", less=l1)
@@ -167,6 +168,27 @@ def migratory(writer: Writer, transfer: int) -> None:
         return
     origin = f"measured: write_after_read, {after:.0f}; of an own line {alone:.0f}"
     writer.put("migratory", after < alone + transfer / 2, origin)
+
+
+def lines_change_hands(writer: Writer, transfer: int) -> None:
+    """How long a core goes on with a line that another wants, from two that add to one word.
+
+    Between two hand-overs lies the first addition, what the line's core does until it answers the
+    request that waits, and the way of the data: a transfer without the request's part.
+    """
+    each, hand_over = writer.cycles("contended_add"), writer.cycles("contended_hand_over")
+    alone = writer.cycles("atomic_rmw")
+    if not each or not hand_over or not alone:
+        reason = "estimate: needs a second processor to measure"
+        writer.put("request", 0, reason)
+        writer.put("hold", 0, reason)
+        return
+    in_a_row = hand_over / each
+    hold = round(max(0.0, in_a_row - 1) * alone)
+    request = min(transfer - 1, max(0, round(transfer + alone + hold - hand_over)))
+    origin = f"measured: contended_hand_over {hand_over:.0f}, {in_a_row:.1f} additions in a row"
+    writer.put("request", request, origin)
+    writer.put("hold", hold, origin)
 
 
 def operating_system(writer: Writer, shape: dict) -> None:

@@ -11,6 +11,7 @@ ALGORITHMS = (
     "auto",
     "global_lock",
     "norec",
+    "eager_norec",
     "lazy",
     "tl2",
     "encounter_time",

@@ -9,6 +9,8 @@
 #include "common.h"
 
 #include <syncopate/locks/htm_lock.h>
+#include <syncopate/locks/tatas_lock.h>
+#include <syncopate/wait/spin.h>
 
 namespace {
 using namespace workloads;
@@ -72,7 +74,7 @@ void update(mesh& m, std::uint64_t first, std::uint64_t last, Small& small, Larg
 }
 
 // The paper's choice: five attempts, then the lock.
-using elided_lock = syncopate::htm_lock<5>;
+using elided_lock = syncopate::htm_lock<5, syncopate::tatas_lock<syncopate::waits::spin>>;
 
 struct locks {
   named_lock& critical;

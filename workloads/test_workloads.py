@@ -143,6 +143,18 @@ def test_physics_solver(variant):
         assert (result["groups"] > 1) == (variant == "barrier")
 
 
+@pytest.mark.parametrize("machine", BUILT)
+def test_shrinking_writes(machine):
+    """What fits commits; 24 KB do not, on the machine that has the paper's limit."""
+    result = measure("shrinking_writes", machine, threads=1, hundreds=2)
+    counts = result["committed"]
+    assert list(counts) == ["24", "20", "16", "12"]
+    assert all(len(each) == 2 for each in counts.values())
+    if machine == "simulated":
+        assert sum(counts["24"]) == 0
+        assert sum(counts["12"]) > 0
+
+
 # Every workload, and what of it runs transactions.
 ON_MACHINES = [
     ("lock_pingpong", {"lock": "htm_10", "pairs": 50, "work": 100}),

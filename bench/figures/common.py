@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import cost
 from sweep import CHECKPOINTS, ROOT, Checkpoint, Many, Point, Refusal, Setting, side_by_side, sweep
 
 from syncopate.bench.provenance import provenance
@@ -251,24 +252,66 @@ def results_of(figure: Figure, document: dict) -> Results:
     return Results(figure, runs)
 
 
-def simulate(figure: Figure, options: argparse.Namespace, many: Many | None) -> list[dict]:
-    """The results of the sweep on the machine that options or figure name."""
-    setting = Setting(figure.machine, options.programs, options.limit)
+Made = tuple[list[dict], float | None]  # the results, and what they cost where that is known
+
+
+def kept_points(figure: Figure, options: argparse.Namespace) -> Checkpoint:
+    return Checkpoint(options.checkpoints / f"{figure.name}.jsonl")
+
+
+def setting_of(figure: Figure, options: argparse.Namespace) -> Setting:
+    return Setting(options.machine or figure.machine, options.programs, options.limit)
+
+
+def shipped(figure: Figure) -> Path:
+    """The document that comes with the source."""
+    return PLACES / figure.kind / f"{figure.name}.json"
+
+
+def known_cost(figure: Figure, options: argparse.Namespace) -> float | None:
+    """As the document that is about to be replaced says, or the one that comes with the source."""
+    before = (options.out or PLACES / figure.kind) / f"{figure.name}.json"
+    return cost.known(before)[0] or cost.known(shipped(figure))[0]
+
+
+def simulate(figure: Figure, options: argparse.Namespace, many: Many | None) -> Made:
+    """The results of the sweep on the machine that options or figure name, and what it cost."""
+    setting = setting_of(figure, options)
     points = figure.points(options.quick)
     setting.check(points)
+    kept = kept_points(figure, options)
+    ran, meter = cost.todo(points, setting, kept), cost.Meter(simulated=True)
     if options.jobs > 1:
         many = many or partial(side_by_side, jobs=options.jobs)
-    return sweep(
-        points, setting, Checkpoint(options.checkpoints / f"{figure.name}.jsonl"), many=many
-    )
+    runs = sweep(points, setting, kept, many=many)
+    return runs, meter.of_all(ran, len(points), known_cost(figure, options))
 
 
-def measure(figure: Figure, options: argparse.Namespace) -> list[dict]:
-    """The results on this machine. A sweep that was stopped goes on; a finished one begins anew."""
-    kept = Checkpoint(options.checkpoints / f"{figure.name}.jsonl")
+def measure(figure: Figure, options: argparse.Namespace) -> Made:
+    """The results on this machine, and what they cost. A sweep that was stopped goes on; a finished
+    one begins anew."""
+    kept = kept_points(figure, options)
+    before, meter = len(kept.runs), cost.Meter(simulated=False)
     runs = figure.measure(figure, options, kept)
     kept.path.unlink(missing_ok=True)
-    return runs
+    points = len(figure.points(options.quick))
+    return runs, meter.of_all(points - before, points, known_cost(figure, options))
+
+
+def expected_seconds(figure: Figure, options: argparse.Namespace) -> float | None:
+    """How long figure will take on the clock, from what it took when docs/figures were made; None
+    where that is not known."""
+    spent, points = cost.known(shipped(figure))
+    if not spent or not points:
+        return None
+    wanted = figure.points(options.quick)
+    if figure.measure:
+        return spent * len(wanted) / points
+    try:
+        ahead = cost.todo(wanted, setting_of(figure, options), kept_points(figure, options))
+    except OSError:
+        return None  # a program is missing: said when the figure's turn comes
+    return spent * ahead / points / options.jobs
 
 
 def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None = None) -> int:
@@ -283,7 +326,9 @@ def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None =
             figure.machine = this_machine()
         else:
             figure.machine = options.machine or figure.machine
-        runs = measure(figure, options) if figure.measure else simulate(figure, options, many)
+        runs, spent = (
+            measure(figure, options) if figure.measure else simulate(figure, options, many)
+        )
         if all("error" in run for run in runs):
             raise Refusal(f"{figure.name}: no run succeeded; nothing is written")
         document = {
@@ -292,6 +337,7 @@ def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None =
             "machine": figure.machine,
             "quick": options.quick,
             "date": datetime.date.today().isoformat(),
+            "cost_seconds": spent,
             "runs": runs,
         }
         folder.mkdir(parents=True, exist_ok=True)

@@ -35,7 +35,7 @@ FIGURE = Figure(
     more={"aborted transactions, percent": aborted},
     claims=lambda results: [near_best(results, "bt", way) for way in (DYNAMIC, OURS)],
     prepare=prepare,
-    notes=NOTES + " Figure 6 (a), the Xeon's own learning, is not here.",
+    notes=NOTES + " Figure 6 (a): [the Xeon's own learning](ruby_gil_fig6_writes.md).",
 )
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The web server's sweep (the Ruby paper's figure 7), which two machines' scripts share."""
+"""The web server's sweep (the Ruby paper's figure 7), which the machines' scripts share."""
 
 from common import Claim, Figure, Point, Results, best, times
 from ruby_gil import (
@@ -12,6 +12,7 @@ from ruby_gil import (
     aborted,
     most,
     near_best,
+    not_the_papers,
     points,
     prepare,
     throughput,
@@ -64,6 +65,11 @@ WHY_ELIDED = (
     " are no pages of the system in between"
 )
 
+SERVER = (
+    " A thread serves a connection; clients are threads of the same program. Ruby on Rails, the"
+    " figure's third part, needs the elided lock in Ruby itself ([ruby.md](../../ruby.md))."
+)
+
 
 def figure(name: str, machine: str, title: str) -> Figure:
     return Figure(
@@ -78,5 +84,5 @@ def figure(name: str, machine: str, title: str) -> Figure:
         more={"aborted transactions, percent": aborted},
         claims=lambda results: claims(machine, results),
         prepare=prepare,
-        notes=NOTES + " A thread serves a connection; clients are threads of the same program.",
+        notes=NOTES + SERVER + not_the_papers(machine),
     )

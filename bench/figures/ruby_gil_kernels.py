@@ -1,4 +1,4 @@
-"""The kernels' sweep (the Ruby paper's figures 5, 8 and 9), which two machines' scripts share."""
+"""The kernels' sweep (the Ruby paper's figures 5, 8 and 9), which the machines' scripts share."""
 
 from collections.abc import Callable
 
@@ -16,6 +16,7 @@ from ruby_gil import (
     aborted,
     most,
     near_best,
+    not_the_papers,
     points,
     prepare,
     share,
@@ -29,6 +30,20 @@ def figure_points(machine: str) -> Callable[[bool], list[Point]]:
     all_threads = THREADS[machine]
     ends = (all_threads[0], all_threads[-1])
     return lambda quick: points(machine, SIZES, ends if quick else all_threads)
+
+
+def prepare_all(runs: list[dict]) -> None:
+    """Adds what figure 9 shows: each way of choosing lengths over itself with one thread."""
+    prepare(runs)
+    good = [run for run in runs if "error" not in run]
+    one = {(r["panel"], r["series"]): r["throughput"] for r in good if r["x"] == 1}
+    for run in good:
+        first = one.get((run["panel"], run["series"]), float("nan"))
+        run["own_speedup"] = run["throughput"] / first
+
+
+def own_speedup(run: dict) -> float:
+    return run["own_speedup"]
 
 
 def values(results: Results, series: str, of=None) -> list[float]:
@@ -127,12 +142,13 @@ def figure(name: str, machine: str, title: str) -> Figure:
         points=figure_points(machine),
         value=throughput,
         more={
+            "throughput, the same with one thread = 1 (figure 9)": own_speedup,
             "aborted transactions, percent": aborted,
             **{f"cycles {part}, percent": share(part) for part in PARTS},
         },
         claims=claims,
-        prepare=prepare,
-        notes=NOTES + SMT * (machine == HASWELL) + WHOLE,
+        prepare=prepare_all,
+        notes=NOTES + SMT * (machine == HASWELL) + WHOLE + not_the_papers(machine),
     )
 
 

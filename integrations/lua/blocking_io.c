@@ -86,6 +86,14 @@ int lua_mt_getc(FILE* stream) {
   OUTSIDE(int, stream, getc(stream))
 }
 
+char* lua_mt_fgets(char* to, int room, FILE* stream) {
+  int length = 0;
+  for (int c = 0; length < room - 1 && c != '\n' && (c = lua_mt_getc(stream)) != EOF;)
+    to[length++] = (char)c;
+  to[length] = '\0';
+  return length != 0 ? to : NULL;
+}
+
 size_t lua_mt_fread(void* to, size_t size, size_t count, FILE* stream) {
   if (ftrylockfile(stream) == 0) {
     const bool ready = readable(stream) >= size * count;
@@ -104,6 +112,16 @@ size_t lua_mt_fwrite(const void* from, size_t size, size_t count, FILE* stream) 
     if (fits) return put;
   }
   OUTSIDE(size_t, stream, fwrite(from, size, count, stream))
+}
+
+size_t lua_mt_print(const char* from, size_t bytes) {
+  enum { small = 1024 }; /* a print flushes what it has written: the buffer has room for some */
+  if (bytes <= small && ftrylockfile(stdout) == 0) {
+    const size_t put = fwrite_unlocked(from, 1, bytes, stdout);
+    funlockfile(stdout);
+    return put;
+  }
+  OUTSIDE(size_t, stdout, fwrite(from, 1, bytes, stdout))
 }
 
 int lua_mt_fprintf(FILE* stream, const char* format, ...) {

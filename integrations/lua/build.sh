@@ -27,6 +27,7 @@ done
 build() {
   objects="$folder/objects.$2" cc=$CC cxx=$CXX last=""
   includes="-I $source -I $here -I $root/include"
+  case $2 in emulated) records=-DSYNCOPATE_GIL_RECORDS ;; *) records= ;; esac
   flags="-O2 -g -DLUA_USE_POSIX -DLUA_COMPAT_5_3"
   if [ "$2" != native ]; then
     cc="$products/bin/syncopate cc --machine=$2" cxx="$products/bin/syncopate c++ --machine=$2"
@@ -49,7 +50,7 @@ build() {
     $cc $flags -Wall -Wextra $includes -c "$here/$name.c" -o "$objects/$name.o"
   done
   for name in runtime thread_module sockets; do
-    $cxx -std=c++20 -O2 -g -Wall -Wextra $includes -c "$here/$name.cpp" -o "$objects/$name.o"
+    $cxx -std=c++20 -O2 -g -Wall -Wextra $records $includes -c "$here/$name.cpp" -o "$objects/$name.o"
   done
   wraps=""
   for name in lua_newstate lua_close lua_gc luaC_newobj luaC_step luaC_fullgc luaC_checkfinalizer \

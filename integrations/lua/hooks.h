@@ -19,4 +19,14 @@
 #define lua_unlock(L) ((void)(L))
 #define luai_threadyield(L) ((void)(L))
 
+/* Others run while print() and the prompt wait for who reads or types. */
+#include "blocking_io.h"
+#define lua_writestring(s, l) lua_mt_print((s), (l))
+#define lua_writeline() (lua_writestring("\n", 1), lua_mt_fflush(stdout))
+#define lua_initreadline(L) ((void)(L))
+#define lua_readline(L, b, p) \
+  ((void)(L), fputs(p, stdout), lua_mt_fflush(stdout), lua_mt_fgets(b, LUA_MAXINPUT, stdin) != NULL)
+#define lua_saveline(L, line) ((void)(L), (void)(line))
+#define lua_freeline(L, b) ((void)(L), (void)(b))
+
 #endif

@@ -3,7 +3,10 @@
    _ITM_beginTransaction keeps on its stack what a caller may expect to find unchanged, and asks
    syncopate_itm_begin(properties, registers) what to do; that one copies the registers if the
    transaction may have to begin again. syncopate_tm_resume(registers, actions) then returns from
-   the same call once more. The layout is syncopate::tm::registers'. */
+   the same call once more. The layout is syncopate::tm::registers'.
+
+   Where a thread runs alone without a lock (the solo bit of the regime's word: a hint, before
+   anything is saved), syncopate_itm_begin_plain is asked first, which mostly needs none of it. */
 
 	.text
 	.p2align 4
@@ -11,6 +14,9 @@
 	.type	_ITM_beginTransaction, @function
 _ITM_beginTransaction:
 	.cfi_startproc
+	testb	$2, _ZN9syncopate2tm3nowE(%rip)
+	jne	ask_plain
+not_plain:
 	leaq	8(%rsp), %rax		/* the stack pointer after the return */
 	movq	(%rsp), %rdx		/* where to return to */
 	subq	$72, %rsp
@@ -27,6 +33,17 @@ _ITM_beginTransaction:
 	call	syncopate_itm_begin
 	addq	$72, %rsp
 	.cfi_adjust_cfa_offset -72
+	ret
+
+ask_plain:
+	leaq	8(%rsp), %rsi
+	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
+	call	syncopate_itm_begin_plain
+	popq	%rdi
+	.cfi_adjust_cfa_offset -8
+	testl	%eax, %eax
+	je	not_plain
 	ret
 	.cfi_endproc
 	.size	_ITM_beginTransaction, .-_ITM_beginTransaction

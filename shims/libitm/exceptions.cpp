@@ -28,6 +28,12 @@ void settle(transaction* tx) noexcept {
     if (b.release == left_to_library) tx->writes.flush(reinterpret_cast<address>(b.at), b.size);
 }
 
+// Before the transaction's first exception.
+void prepare(transaction* tx) noexcept {
+  tx->plain = false;
+  note_exceptions(tx->eh);
+}
+
 // What the C++ library has before each exception (Itanium C++ ABI, section 2.2.1).
 struct header {
   void *type, *destroy, *unexpected, *terminate, *next;
@@ -59,7 +65,7 @@ void forget_exception(transaction* tx, block& b) noexcept {
 SYNCOPATE_ITM void* _ITM_cxa_allocate_exception(std::size_t size) {
   transaction* const tx = current;
   const bool inside = tx->depth != 0;
-  if (inside) note_exceptions(tx->eh);
+  if (inside) prepare(tx);
   void* const exception = __cxa_allocate_exception(size);
   if (!inside) return exception;
   if (tx->how != mode::alone && !tx->allocated.add(exception, size, left_to_library)) {
@@ -85,7 +91,7 @@ SYNCOPATE_ITM void _ITM_cxa_throw(void* exception, void* type, void (*destroy)(v
 
 SYNCOPATE_ITM void* _ITM_cxa_begin_catch(void* exception) {
   if (transaction* const tx = current; tx->depth != 0) {
-    note_exceptions(tx->eh);
+    prepare(tx);
     ++tx->eh.caught;
   }
   return __cxa_begin_catch(exception);

@@ -26,6 +26,11 @@ extern "C" [[gnu::visibility("hidden")]] u32 syncopate_itm_begin(u32 properties,
   return begin(properties, *where);
 }
 
+extern "C" [[gnu::visibility("hidden")]] u32 syncopate_itm_begin_plain(u32 properties,
+                                                                       address stack) {
+  return begin_plain(properties, stack);
+}
+
 SYNCOPATE_ITM void _ITM_commitTransaction() { commit(); }
 
 SYNCOPATE_ITM void _ITM_commitTransactionEH(void* exception) {
@@ -89,6 +94,7 @@ SYNCOPATE_ITM void _ITM_dropReferences(void* at, std::size_t size) {
 SYNCOPATE_ITM void _ITM_addUserCommitAction(void (*function)(void*), u64 /*resuming*/,
                                             void* argument) {
   transaction* const tx = self();
+  tx->plain = false;
   if (!tx->on_commit.add(function, argument)) restart(tx, cause::memory);
 }
 

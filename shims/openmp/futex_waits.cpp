@@ -8,7 +8,8 @@
 //
 // Invariant
 //   F1  Who sleeps on a word was counted (sleep_table.h) before it last looked at the word.
-// Memory order: [F] the fences that sleep_table.h asks for.
+// Memory order: [F] the fences that sleep_table.h asks for. Full ones: in a barrier one thread wakes
+// and all others sleep, and a heavy fence of each costs far more (2 us, and interrupts the others).
 
 #include <syncopate/machine.h>
 #include <syncopate/wait/adaptive.h>
@@ -19,8 +20,13 @@
 
 #include <linux/futex.h>
 
+#include "openmp/futex_patch.h"
 #include "openmp/sleep_table.h"
 #include "openmp/team.h"
+
+namespace syncopate::openmp {
+thread_local constinit const char* last_woken = nullptr;
+}  // namespace syncopate::openmp
 
 #if defined(__x86_64__)
 
@@ -30,6 +36,18 @@ namespace {
 // Of this thread's waits inside libgomp, most of them for the next region.
 thread_local constinit waits::history past [[gnu::tls_model("initial-exec")]];
 thread_local constinit waits::yield_history yields [[gnu::tls_model("initial-exec")]];
+
+// Yields until the word has changed. That a yield took a whole time slice, the thread remembers only
+// if the wait was over then: else nothing was lost by it. Between two regions it mostly was the
+// master that had the processor, with work of its own.
+template <class Changed>
+bool yield(const std::atomic<std::uint32_t>& word, Changed changed, std::uint64_t limit) noexcept {
+  waits::yield_history here;
+  if (!waits::yield_until(word, changed, limit, here)) return false;
+  if (here.may_yield()) yields.paid();
+  else yields.avoid();
+  return true;
+}
 
 template <class Changed>
 bool poll(const std::atomic<std::uint32_t>& word, Changed changed, std::uint64_t start) noexcept {
@@ -43,7 +61,7 @@ bool poll(const std::atomic<std::uint32_t>& word, Changed changed, std::uint64_t
                      .monitor = machine::monitor_usable(),
                      .probe = expected > wake_latency && waits::history::probe()});
   if (how.first == waits::way::park) return false;
-  if (how.first == waits::way::yield) return waits::yield_until(word, changed, how.limit, yields);
+  if (how.first == waits::way::yield) return yield(word, changed, how.limit);
   return waits::poll_by(how, word, changed, start + how.limit);
 }
 
@@ -54,8 +72,8 @@ void wait(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t v
   const bool polled = poll(word, changed, start);
   if (!polled) {
     const sleeper counted(&word);
-    if (!machine::heavy_fence()) machine::yield();  // [F] nobody would see us sleep
-    else if (!changed(word.load(std::memory_order_acquire)))
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // [F]
+    if (!changed(word.load(std::memory_order_acquire)))
       (void)machine::futex(&word, operation, value, nullptr, nullptr, 0);
   }
   const std::uint64_t took = machine::ticks() - start, price = machine::wake_latency();
@@ -64,7 +82,9 @@ void wait(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t v
 }
 
 long wake(const void* word, int operation, std::uint32_t count) noexcept {
-  if (!may_sleep(word)) return 0;  // [F]
+  last_woken = static_cast<const char*>(word);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // [F]
+  if (!may_sleep(word)) return 0;
   return machine::futex(word, operation, count, nullptr, nullptr, 0);
 }
 

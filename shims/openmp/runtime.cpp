@@ -70,6 +70,7 @@ runtime* make_runtime(const void* base, const char* file) noexcept {
   auto* const made = new runtime;
   made->file = ::strdup(file);
   made->base = base;
+  made->end = place_of(base).end;
   if (handle != nullptr) {
 #define SYNCOPATE_FIND_ENTRY(result, name, parameters) \
   made->real.name = reinterpret_cast<result(*) parameters>(::dlsym(handle, #name));
@@ -158,6 +159,14 @@ binding bind(const place& where, void* handle, const char* name, bool any, famil
 }
 
 }  // namespace
+
+bool is_in_llvm_runtime(const void* code) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(code);
+  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr; r = r->next)
+    if (address < r->end && address >= reinterpret_cast<std::uintptr_t>(r->base))
+      return r->known && r->kind == family::llvm;
+  return false;
+}
 
 const module& find_module(const void* code) noexcept {
   ensure_configured();

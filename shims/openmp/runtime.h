@@ -20,6 +20,7 @@ struct runtime {
   entry_points real;
   const char* file = "";
   const void* base = nullptr;
+  std::uintptr_t end = 0;  // behind its last byte
   family kind = family::gnu;
   bool known = false;       // a version whose entry points we know
   bool nest_locks = false;  // the owner of a nest lock can be told (nest_lock.h)
@@ -50,6 +51,9 @@ inline const module& module_of(const void* code) noexcept {
     if (address - m->begin < m->end - m->begin) return *m;
   return find_module(code);
 }
+
+// Whether `code` belongs to a libomp of a version that we know, and found before. Wait-free.
+bool is_in_llvm_runtime(const void* code) noexcept;
 
 }  // namespace syncopate::openmp
 

@@ -3,7 +3,8 @@
 // there.
 //
 // Who sleeps: counts itself, executes a heavy fence, looks at the word once more, sleeps while it
-// is unchanged. Who wakes: changes the word, then may_sleep(). One of the two sees the other.
+// is unchanged. Who wakes: changes the word, then may_sleep(). One of the two sees the other. Where
+// both execute a full fence, the heavy one is not needed.
 // Words may share a count: then somebody is woken, or called for, in vain.
 #pragma once
 

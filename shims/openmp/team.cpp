@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "openmp/config.h"
+#include "openmp/futex_patch.h"
 #include "openmp/team_wait.h"
 #include "record/recorder.h"
 
@@ -128,6 +129,7 @@ bool oversubscribed_between() noexcept {
 }
 
 region::region(const runtime& of, unsigned asked, const work& what) noexcept {
+  prefetch_arrivals();
   if (__builtin_expect(!processors_known.load(std::memory_order_relaxed), 0)) ask_processors(of);
   if (config.barrier == nullptr) {
     own_.of = &of;
@@ -162,14 +164,15 @@ region::~region() {
 }
 
 void region_order::enter(frame& f) const noexcept {
+  prefetch_arrivals();
   f.of = of;
-  f.threads = static_cast<std::uint32_t>(of->real.omp_get_num_threads());
   f.id = static_cast<std::uint32_t>(of->real.omp_get_thread_num());
   f.level = of->real.omp_get_level();
   f.outer = current;
   current = &f;
   if (in == nullptr) return;
   if (f.id == 0) {
+    f.threads = static_cast<std::uint32_t>(of->real.omp_get_num_threads());
     update(in->got, f.threads);
     const auto count = static_cast<std::int32_t>(f.threads);
     if (last_team.load(std::memory_order_relaxed) != count)
@@ -179,7 +182,9 @@ void region_order::enter(frame& f) const noexcept {
                      std::memory_order_relaxed);
   }
   f.phase = first_phase;
-  if (f.threads < 2 || participants != f.threads) return;  // the same in all its threads
+  if (participants < 2 || (f.id == 0 && participants != f.threads)) return;
+  // The others ask for f.threads when they first need it: the runtime's answer lies where the master
+  // has just written, a cache miss between its start of the region and their work.
   f.in = in;
   if (!config.barrier->own_wait) note_processor(*in, f.id);
 }
@@ -191,6 +196,12 @@ void region_order::leave(frame& f) const noexcept {
   if (f.threads > 1)
     busy.fetch_sub(static_cast<std::int32_t>(f.threads) - (f.outer != nullptr ? 1 : 0),
                    std::memory_order_relaxed);
+}
+
+bool settle(frame& f) noexcept {
+  f.threads = static_cast<std::uint32_t>(f.of->real.omp_get_num_threads());
+  if (f.threads != f.in->participants) f.in = nullptr;
+  return f.in != nullptr;
 }
 
 bool pass_barrier(frame& f, const void* caller) noexcept {
@@ -212,8 +223,9 @@ bool pass_barrier(frame& f, const void* caller) noexcept {
 }
 
 void mark_phase() noexcept {
-  const frame* const f = current;
+  frame* const f = current;
   if (f == nullptr || f->in == nullptr || f->in_runtime) return;
+  if (f->threads == 0 && live_frame(f->of) == nullptr && f->in == nullptr) return;
   team& t = *f->in;
   const std::uint32_t phase = f->phase + 1;
   if (t.task_phase.load(std::memory_order_relaxed) == phase) return;

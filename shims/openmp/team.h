@@ -96,8 +96,8 @@ struct frame {
   team* in = nullptr;  // null: not ours
   const runtime* of = nullptr;
   frame* outer = nullptr;
-  std::uint32_t threads = 0, id = 0;
-  std::uint32_t phase = 0;  // barriers passed
+  std::uint32_t threads = 0, id = 0;  // threads 0: not asked yet (live_frame)
+  std::uint32_t phase = 0;            // barriers passed
   int level = 0;
   bool in_runtime = false;  // inside the runtime's own barrier
   reduction reducing = reduction::by_runtime;
@@ -113,11 +113,16 @@ void region_order::run(Body&& body) noexcept {
   leave(mine);
 }
 
+// Asks how many threads the region has. Returns whether its barriers are ours, which they are with
+// as many as were expected; the answer is the same in all of them.
+bool settle(frame& f) noexcept;
+
 // The caller's frame, if its innermost region is one of ours, started through that runtime.
 inline frame* live_frame(const runtime* of) noexcept {
   frame* const f = current;
   if (f == nullptr || f->in == nullptr || f->of != of || f->in_runtime) return nullptr;
-  return f->level == of->real.omp_get_level() ? f : nullptr;
+  if (f->level != of->real.omp_get_level()) return nullptr;
+  return __builtin_expect(f->threads != 0, 1) || settle(*f) ? f : nullptr;
 }
 
 // One region, made by its master before the runtime starts the team, and gone when all its threads

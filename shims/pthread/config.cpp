@@ -14,6 +14,7 @@
 #include "pthread/policy.h"
 #include "pthread/say.h"
 #include "pthread/shared_condition.h"
+#include "pthread/thread_end.h"
 #include "record/recorder.h"
 
 namespace syncopate::shim {
@@ -94,6 +95,7 @@ namespace {
   if (is_set("SYNCOPATE_RECORD") &&
       record::start(std::getenv("SYNCOPATE_RECORD"), config.lock->name, config.wait_name))
     ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
+  if (record::enabled || guards.any()) prepare_thread_end();
   if (is_set("SYNCOPATE_VERBOSE")) {
     const bool waits = *config.wait_name != '\0';
     say({"syncopate: locks of this program: ", config.lock->name, waits ? ":" : "",

@@ -146,8 +146,9 @@ void release(pthread_mutex_t* m, mutex_object& o) {
   void* const state = use.state;
   if (!use.keeps_owner) {
     // Unlocking a free normal mutex is undefined, but glibc tolerates it and programs do it; a
-    // queue lock would wait for a successor that does not exist.
-    if (state != &o && o.users == 0) return;
+    // queue lock would wait for a successor that does not exist. (Who took a tatas on the fast way
+    // is not in `users`.)
+    if (state != &o && o.users == 0 && !lock.is_locked(state)) return;
     o.owner = 0;
     o.users = 0;
   }
@@ -323,8 +324,7 @@ SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
         return 0;
       return counted(m);
     } else if (how == mode::tatas && as_tatas(o).try_lock()) {
-      o.users = 1;  // no owner: nothing asks for a normal mutex's here
-      return 0;
+      return 0;  // no owner, no user: each store before the next exchange would delay that
     } else if (how == mode::chosen && me != 0 && o.has_default_lock() &&
                o.as_auto().try_lock_as(me)) {
       return 0;
@@ -342,8 +342,10 @@ SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
       return 0;
     }
     if (how == mode::tatas) {
-      o.owner = 0;
-      o.users = 0;
+      if (o.users != 0) [[unlikely]] {  // taken on the long way
+        o.owner = 0;
+        o.users = 0;
+      }
       as_tatas(o).unlock();
       return 0;
     }
@@ -403,7 +405,7 @@ SYNCOPATE_EXPORT int pthread_mutex_destroy(pthread_mutex_t* m) {
   if (current_mode() == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_destroy(m);
   if (config.elides) stop_eliding();
   if (guards.misuse) about_to_destroy_mutex(o, is_contended(o));
-  if (o.users != 0) return EBUSY;
+  if (o.users != 0 || (current_mode() == mode::tatas && is_held(o))) return EBUSY;
   if (guards.epochs) stop_guarding(o);
   if (record::enabled) record::object_destroyed(object_kind::mutex, m, slot_of(o), *count_of(o));
   o.kind = -1;  // as glibc does: a use after this is EINVAL, not a hang

@@ -19,13 +19,13 @@ void thread_ends(void*) {
   end_thread_watch();
 }
 
-[[gnu::constructor]] void make_end_key() {
+}  // namespace
+
+void prepare_thread_end() noexcept {
   pthread_key_t key;
   if (pthread_key_create(&key, thread_ends) == 0)
     end_key.store(static_cast<int>(key), std::memory_order_release);
 }
-
-}  // namespace
 
 // A key's destructor runs however the thread ends.
 void watch_for_thread_end() noexcept {

@@ -3,8 +3,12 @@
 
 namespace syncopate::shim {
 
-// The recorder and the guard are told when this thread ends. Safe before the library's constructor
-// has run: then they are not.
+// By the constructor, when there is something to tell. Takes one of the process's keys for
+// thread-specific data (PTHREAD_KEYS_MAX), which the program then lacks.
+void prepare_thread_end() noexcept;
+
+// The recorder and the guard are told when this thread ends. Safe before prepare_thread_end: then
+// they are not.
 void watch_for_thread_end() noexcept;
 
 }  // namespace syncopate::shim

@@ -56,6 +56,7 @@ constexpr const char* tried = "SYNCOPATE_ADDRESSES_TRIED";
   personality(static_cast<unsigned long>(now));
 }
 
+// The program's name comes last: its length, which depends on the folder, moves nothing else.
 void copy_arguments(int count, char** given) {
   std::size_t bytes = (static_cast<std::size_t>(count) + 1) * sizeof(char*);
   for (int i = 0; i < count; ++i) bytes += std::strlen(given[i]) + 1;
@@ -66,10 +67,12 @@ void copy_arguments(int count, char** given) {
   if (at == MAP_FAILED) return;
   arguments = static_cast<char**>(at);
   char* text = reinterpret_cast<char*>(arguments + count + 1);
-  for (int i = 0; i < count; ++i) {
+  const auto copy = [&text, given](int i) {
     arguments[i] = text;
     text = stpcpy(text, given[i]) + 1;
-  }
+  };
+  for (int i = 1; i < count; ++i) copy(i);
+  if (count > 0) copy(0);
   arguments[count] = nullptr;
 }
 

@@ -12,8 +12,8 @@
 
 namespace syncopate::tm {
 
-extern const operations encounter_time_operations, global_lock_operations, irrevocable_operations,
-    lazy_operations, norec_operations, tl2_operations, two_phase_operations;
+extern const operations eager_norec_operations, encounter_time_operations, global_lock_operations,
+    irrevocable_operations, lazy_operations, norec_operations, tl2_operations, two_phase_operations;
 
 namespace {
 
@@ -70,8 +70,9 @@ void choose_manager(const char* name) noexcept {
 }  // namespace
 
 const operations* const algorithms[] = {
-    &global_lock_operations,    &norec_operations,     &lazy_operations,        &tl2_operations,
-    &encounter_time_operations, &two_phase_operations, &irrevocable_operations, nullptr};
+    &global_lock_operations, &norec_operations,       &eager_norec_operations,
+    &lazy_operations,        &tl2_operations,         &encounter_time_operations,
+    &two_phase_operations,   &irrevocable_operations, nullptr};
 
 const char* algorithm_name() noexcept { return chosen; }
 

@@ -94,6 +94,7 @@ void forget(transaction* tx) noexcept {
   tx->captured_size = 0;
   tx->id = 0;
   tx->how = mode::idle;
+  tx->plain = false;
   tx->ops = &alone_operations;
 }
 
@@ -175,6 +176,7 @@ std::atomic<const void*> same_frame{nullptr};  // return address of such a begin
 }
 
 u32 begin_inside(transaction* tx, u32 properties, const registers& where) noexcept {
+  tx->plain = false;
   if (__builtin_expect(where.stack == tx->where.stack, 0)) note_same_frame(where.resume_at);
   if (tx->how == mode::hardware) {
     if ((properties & has_no_abort) == 0) leave_hardware(false);
@@ -196,7 +198,7 @@ u32 begin_inside(transaction* tx, u32 properties, const registers& where) noexce
   return run_instrumented | save_live_variables;
 }
 
-void leave_inner(transaction* tx) noexcept {
+[[gnu::noinline]] void leave_inner(transaction* tx) noexcept {
   if (tx->checkpoints.empty() || tx->checkpoints.back().depth != tx->depth) return;
   const checkpoint c = tx->checkpoints.back();
   tx->checkpoints.pop();
@@ -245,6 +247,33 @@ namespace {
 
 }  // namespace
 
+// The words have just been stored one by one: wider loads would wait for that.
+[[gnu::always_inline]] static inline void copy(registers& to, const registers& from) noexcept {
+  constexpr std::size_t words = sizeof from / word_size;
+  const auto* const source = reinterpret_cast<const u64*>(&from);
+  auto* const target = reinterpret_cast<u64*>(&to);
+  for (std::size_t i = 0; i < words; ++i) {
+    u64 word = source[i];
+    asm("" : "+r"(word));
+    target[i] = word;
+  }
+}
+
+u32 begin_plain(u32 properties, address stack) noexcept {
+  constexpr u32 needed = uninstrumented_code | has_no_abort;
+  transaction* const tx = current;
+  const address mine = regime::solo_of(tx);
+  if (observer::watches || (properties & needed) != needed || tx->depth != 0 ||
+      now.word.load(std::memory_order_relaxed) != mine)
+    return 0;
+  if (__builtin_expect(now.enter(tx) != mine, 0)) return now.leave(tx, mine), 0;
+  tx->depth = 1;
+  tx->where.stack = stack;
+  tx->how = mode::alone;
+  tx->plain = true;
+  return run_uninstrumented | save_live_variables;
+}
+
 // The two fast paths call nothing but the algorithm; everything else is a tail call.
 u32 begin(u32 properties, const registers& where) noexcept {
   transaction* const tx = current;
@@ -260,19 +289,39 @@ u32 begin(u32 properties, const registers& where) noexcept {
   }
   if (__builtin_expect(regime_word != regime::open || needs_to_be_alone(properties), 0))
     return begin_closed(tx, where);
-  tx->where = where;
+  copy(tx->where, where);
   return start_optimistic(tx);
 }
 
-void commit() noexcept {
-  transaction* const tx = current;
-  if (__builtin_expect(--tx->depth != 0, 0)) return leave_inner(tx);
+namespace {
+
+[[gnu::noinline, gnu::cold]] void wake_after_plain(transaction* tx) noexcept {
+  now.wake_closer(tx);
+  now.tell_waiters(false);
+}
+
+[[gnu::noinline]] void commit_any(transaction* tx) noexcept {
   observer::commits(tx);
   if (tx->how == mode::optimistic && __builtin_expect(!tx->ops->commit(tx), 0))
     restart(tx, cause::commit_conflict);
   if (__builtin_expect(tx->how == mode::hardware, 0)) commit_in_hardware(tx);
   observer::committed(tx);
   finish(tx);
+}
+
+}  // namespace
+
+// The fast path, of begin_plain()'s transactions, calls nothing: everything else is a tail call.
+void commit() noexcept {
+  transaction* const tx = current;
+  if (__builtin_expect(--tx->depth != 0, 0)) return leave_inner(tx);
+  if (!tx->plain) return commit_any(tx);
+  tx->plain = false;
+  tx->how = mode::idle;
+  ++tx->counts.commits;
+  const bool closing = now.stop(tx, regime::solo_of(tx));
+  if (closing || __builtin_expect(now.waiters.load(std::memory_order_relaxed) != 0, 0))
+    wake_after_plain(tx);
 }
 
 void restart(transaction* tx, cause why) noexcept {
@@ -359,6 +408,7 @@ const void* begun_in_same_function() noexcept { return same_frame.load(std::memo
 u64 identity(transaction* tx) noexcept {
   static constinit std::atomic<u64> blocks{1};
   constexpr u64 block_size = 1 << 16;
+  tx->plain = false;
   if (tx->id != 0) return tx->id;
   if (tx->next_id % block_size == 0)
     tx->next_id = blocks.fetch_add(1, std::memory_order_relaxed) * block_size;

@@ -7,6 +7,11 @@
 namespace syncopate::tm {
 
 constinit regime now;
+static_assert(regime::solo == 2);  // begin_x86_64.S tests it
+
+void regime::wake_closer(transaction* tx) const noexcept {
+  if (closer_sleeps.load(std::memory_order_relaxed)) machine::wake(&tx->active, 1);
+}
 
 void regime::wait_for_others(const transaction* tx) noexcept {
   (void)machine::heavy_fence();  // [C]
@@ -85,7 +90,7 @@ void regime::release(transaction* tx) noexcept {
   else if (may_be_solo && (slices || streak_ >= needed_)) {
     streak_ = 0;
     solo_since_ = tx->counts.commits;
-    word.store(solo_of(tx), std::memory_order_release);  // [O]
+    word.store(solo_of(tx), std::memory_order_relaxed);  // [S]
   }
   mutex.unlock();
 }
@@ -141,7 +146,7 @@ void regime::wake_waiters(bool logged) noexcept {
 void regime::choose(const operations* algorithm) noexcept {
   optimistic.store(algorithm, std::memory_order_relaxed);
   if (mutex.is_locked()) return;  // release() does the rest
-  word.store(algorithm != nullptr ? open : closed, std::memory_order_release);  // [O]
+  word.store(algorithm != nullptr ? open : closed, std::memory_order_relaxed);  // [S]
 }
 
 }  // namespace syncopate::tm

@@ -23,6 +23,11 @@
 //   [E]  release store of active = 0 -- synchronizes with [C]'s acquire load: what the transaction
 //        did happens-before the one that runs alone.
 //   [O]  release store of word -- synchronizes with [A]: what ran alone happens-before who begins.
+//   [S]  relaxed store of word: tx | solo lets nobody but its own thread begin; and no thread begins
+//        before configure() has chosen (pthread_once in attach()).
+//
+// Checked by    tests/check/regime_scenarios.cpp: each order but the epoch's, which the fence behind
+//               it hides there, since the explored machine makes light_fence() a full one.
 #pragma once
 
 #include "tm/transaction.h"
@@ -42,13 +47,16 @@ class regime {
     return word.load(std::memory_order_acquire);  // [A]
   }
 
-  // Shows the thread inactive, and wakes who waits for that.
-  [[gnu::always_inline]] void leave(transaction* tx, address expected) const noexcept {
+  // Shows the thread inactive. Returns whether somebody may be waiting for that: wake_closer().
+  [[gnu::always_inline]] bool stop(transaction* tx, address expected) const noexcept {
     tx->active.store(0, std::memory_order_release);  // [E]
     machine::light_fence();
-    if (__builtin_expect(word.load(std::memory_order_relaxed) != expected, 0) &&
-        closer_sleeps.load(std::memory_order_relaxed))
-      machine::wake(&tx->active, 1);
+    return __builtin_expect(word.load(std::memory_order_relaxed) != expected, 0);
+  }
+  void wake_closer(transaction* tx) const noexcept;
+  // Both.
+  [[gnu::always_inline]] void leave(transaction* tx, address expected) const noexcept {
+    if (stop(tx, expected)) wake_closer(tx);
   }
 
   static address solo_of(const transaction* tx) noexcept {
@@ -88,7 +96,7 @@ class regime {
     return optimistic.load(std::memory_order_relaxed) != nullptr;
   }
 
-  alignas(64) std::atomic<address> word{closed};
+  alignas(64) std::atomic<address> word{closed};  // begin_x86_64.S looks at the first bytes, too
   std::atomic<const operations*> optimistic{nullptr};  // written while nothing optimistic runs
   bool hardware = false;                               // try hardware transactions first
   bool may_be_solo = true;

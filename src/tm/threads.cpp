@@ -60,7 +60,6 @@ void after_fork_in_child() {
 }
 
 void prepare() {
-  machine::prepare_asymmetric_fences();
   configure();
   pthread_key_create(&key, detach);
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -99,6 +98,10 @@ transaction* make() {
 }
 
 }  // namespace
+
+// When the library is loaded, mostly before there are threads: later, it makes the kernel wait for
+// all processors, some 10 ms, which the first transaction would have to spend.
+[[gnu::constructor]] static void prepare_fences() { machine::prepare_asymmetric_fences(); }
 
 transaction* all_threads() noexcept { return first.load(std::memory_order_acquire); }
 

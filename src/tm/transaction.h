@@ -69,6 +69,12 @@ class counter {
 struct statistics {
   counter commits, alone, hardware;
   counter restarts[causes];
+
+  [[nodiscard]] u64 aborts() const noexcept {
+    u64 sum = 0;
+    for (const counter& each : restarts) sum += each;
+    return sum;
+  }
 };
 
 // A record that the transaction owns (orecs.h), and what was in it.
@@ -114,7 +120,8 @@ struct alignas(64) transaction {
   u32 properties = 0;
   mode how = mode::idle;
   bool holds_mutex = false;
-  u32 attempts = 0;  // of this transaction that failed
+  bool plain = false;  // by begin_plain(), and since then nothing came that commit has to look at
+  u32 attempts = 0;    // of this transaction that failed
   registers where;
   value_log undo;
   allocations allocated, freed;

@@ -1,4 +1,5 @@
 // calibrate.cpp -- microbenchmarks of the machine at hand: caches, coherence, atomics, the kernel.
+// Those of two processors are in calibrate_pairs.cpp.
 //
 // Each experiment is one number in cycles of the time stamp counter, repeated many times in turns
 // with all the others, so that a disturbance of the machine hits all of them alike; the median
@@ -26,17 +27,11 @@
 
 #include <syncopate/machine.h>
 
+#include "calibrate_parts.h"
 #include "json.h"
 
 namespace syncopate::tools {
 namespace {
-
-constexpr std::size_t line_bytes = 64;
-
-// Alone in its pair of lines: the hardware fetches the other of a pair unasked.
-struct alignas(2 * line_bytes) padded {
-  std::atomic<std::uint32_t> word{0};
-};
 
 std::vector<int> usable_processors() {
   cpu_set_t set;
@@ -46,35 +41,6 @@ std::vector<int> usable_processors() {
       if (CPU_ISSET(cpu, &set)) result.push_back(cpu);
   if (result.empty()) result.push_back(0);
   return result;
-}
-
-void stay_on(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
-}
-
-double median(std::vector<double>& v) {
-  std::nth_element(v.begin(), v.begin() + static_cast<long>(v.size() / 2), v.end());
-  return v[v.size() / 2];
-}
-
-template <class Function>
-double cycles_per(int count, Function function) {
-  const std::uint64_t start = machine::ticks();
-  function(count);
-  return static_cast<double>(machine::ticks() - start) / count;
-}
-
-// A random cycle through the numbers below `count`: no prefetcher follows it. Returns: what comes
-// after each.
-std::vector<std::uint32_t> random_cycle(std::size_t count) {
-  std::vector<std::uint32_t> order(count), next(count);
-  std::iota(order.begin(), order.end(), 0u);
-  std::shuffle(order.begin(), order.end(), std::mt19937(1));
-  for (std::size_t i = 0; i < count; ++i) next[order[i]] = order[(i + 1) % count];
-  return next;
 }
 
 // A cycle through all lines of `bytes` bytes in random order. In huge pages, where the system gives
@@ -144,91 +110,11 @@ double relax_step() {
   });
 }
 
-// Lines that one processor has modified, then read by another, which then modifies them, each
-// access waiting for the one before.
-struct line_visit {
-  double read = 0;   // the transfer
-  double write = 0;  // cheap only if the read took the line from its owner: coherence.migratory
-};
-
-line_visit visit_modified_lines(int owner, int visitor) {
-  // More lines than a processor reads ahead of the turn that it guesses to come.
-  constexpr std::uint32_t lines = 256, rounds = 12;
-  const std::vector<std::uint32_t> cycle = random_cycle(lines);
-  std::vector<padded> data(lines);
-  for (std::uint32_t i = 0; i < lines; ++i) data[i].word.store(cycle[i]);
-  const auto along = [&data](auto access) {
-    return cycles_per(lines, [&](int n) {
-      for (std::uint32_t at = 0; n != 0; --n) at = access(data[at].word);
-    });
-  };
-  const auto read = [](auto& word) { return word.load(std::memory_order_acquire); };
-  const auto write = [](auto& word) { return word.fetch_add(0, std::memory_order_acq_rel); };
-  std::atomic<std::uint32_t> turn{0};
-  std::vector<double> reads, writes;
-  std::thread other([&] {
-    stay_on(visitor);
-    for (std::uint32_t i = 0; i < rounds; ++i) {
-      while (turn.load(std::memory_order_acquire) != 2 * i + 1) machine::relax();
-      reads.push_back(along(read));
-      writes.push_back(along(write));
-      turn.store(2 * i + 2, std::memory_order_release);
-    }
-  });
-  stay_on(owner);
-  for (std::uint32_t i = 0; i < rounds; ++i) {
-    along(write);
-    turn.store(2 * i + 1, std::memory_order_release);
-    while (turn.load(std::memory_order_acquire) != 2 * i + 2) machine::relax();
-  }
-  other.join();
-  return {median(reads), median(writes)};
-}
-
 double system_call() {
   padded word;
   return cycles_per(2'000, [&](int n) {
     for (; n != 0; --n) machine::wake(&word.word, 1);  // nobody sleeps there
   });
-}
-
-struct handover {
-  double wake_call = 0;  // the waker's time in the call
-  double latency = 0;    // from before the call until the sleeper runs
-};
-
-// One thread sleeps on a word, another wakes it; both measure.
-handover futex_handover(int waker, int sleeper) {
-  constexpr std::uint32_t rounds = 60;
-  padded word, ready;
-  std::atomic<std::uint64_t> woke{0};
-  std::vector<double> calls, latencies;
-  stay_on(waker);
-  std::thread other([&] {
-    stay_on(sleeper);
-    for (std::uint32_t i = 0; i < rounds; ++i) {
-      ready.word.store(i + 1, std::memory_order_release);
-      while (word.word.load(std::memory_order_acquire) == i) machine::park(word.word, i);
-      woke.store(machine::ticks(), std::memory_order_release);
-      ready.word.store(0, std::memory_order_release);
-    }
-  });
-  for (std::uint32_t i = 0; i < rounds; ++i) {
-    while (ready.word.load(std::memory_order_acquire) != i + 1)
-      if (waker == sleeper) machine::yield();
-    if (waker != sleeper) ::usleep(60);  // until it sleeps
-    else machine::yield();
-    const std::uint64_t before = machine::ticks();
-    word.word.store(i + 1, std::memory_order_release);
-    machine::wake(&word.word, 1);
-    const std::uint64_t after = machine::ticks();
-    while (ready.word.load(std::memory_order_acquire) == i + 1)
-      if (waker == sleeper) machine::yield();
-    calls.push_back(static_cast<double>(after - before));
-    latencies.push_back(static_cast<double>(woke.load(std::memory_order_acquire) - before));
-  }
-  other.join();
-  return {median(calls), median(latencies)};
 }
 
 // Two threads on one processor give it to each other.
@@ -388,6 +274,8 @@ std::string calibrate_json(double seconds) {
   if (here != there) {
     all.push_back({"line_transfer", [&] { return visit_modified_lines(here, there).read; }});
     all.push_back({"write_after_read", [&] { return visit_modified_lines(here, there).write; }});
+    all.push_back({"contended_add", [&] { return add_from_two(here, there).addition; }});
+    all.push_back({"contended_hand_over", [&] { return add_from_two(here, there).hand_over; }});
     all.push_back({"futex_wake_call", [&] { return futex_handover(here, there).wake_call; }});
     all.push_back({"futex_wake_latency", [&] { return futex_handover(here, there).latency; }});
   }

@@ -19,6 +19,7 @@ from syncopate.bench.jobs import build_folders
 from syncopate.bench.provenance import ROOT
 from syncopate.bench.suites import NATIVE
 from syncopate.bench.suitetable import SUITES
+from syncopate.bench.text import duration
 from syncopate.errors import BAD_USE, FAILED, Failure, near
 
 SCRIPTS = ROOT / "bench" / "figures"
@@ -38,8 +39,9 @@ def main(arguments: list[str]) -> int:
     scripts = [(key, path) for key in names for path in scripts_of(paper, key)]
     status = 0
     with imported_scripts() as common, engine(options) as many:
-        for number, (key, path) in enumerate(scripts, 1):
-            figure = importlib.import_module(path.stem).FIGURE
+        figures = [(key, importlib.import_module(path.stem).FIGURE) for key, path in scripts]
+        print(f"{options.paper}: {outlook(common, figures, options)}", flush=True)
+        for number, (key, figure) in enumerate(figures, 1):
             print(f"== {key} ({number} of {len(scripts)}): {figure.title}", flush=True)
             done = common.guarded(
                 lambda figure=figure: common.make_figure(figure, settings(options), many),
@@ -49,11 +51,26 @@ def main(arguments: list[str]) -> int:
                 return done
             status = max(status, done)
             show(common.read_claims(figure, options.out))
+            if figures[number:]:
+                print(f"  ahead: {outlook(common, figures[number:], options)}\n", flush=True)
     if missing and options.figure is None:
         print("not here yet: " + "; ".join(f"{key}, {paper['figures'][key]}" for key in missing))
     if options.native:
         status = max(status, run_natively(options))
     return status
+
+
+def outlook(common, figures: list, options: argparse.Namespace) -> str:
+    """How many figures, and how long they will take, as far as it is known."""
+    told = settings(options)
+    seconds = [common.expected_seconds(figure, told) for _, figure in figures]
+    sum_known = sum(filter(None, seconds))
+    unknown = seconds.count(None)
+    many = f"{len(figures)} figure{'s' * (len(figures) > 1)}"
+    if unknown == len(figures):
+        return f"{many}; how long it takes is not known here"
+    rest = f"; of {unknown} it is not known" if unknown else ""
+    return f"{many}, about {duration(sum_known)} with nothing else running{rest}"
 
 
 def run_natively(options: argparse.Namespace) -> int:

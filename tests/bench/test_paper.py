@@ -45,7 +45,7 @@ def made_up(tmp_path, monkeypatch):
     """A folder of scripts with one figure, a paper of two, and a program for it."""
     scripts = tmp_path / "scripts"
     scripts.mkdir()
-    for name in ("common.py", "sweep.py"):
+    for name in ("common.py", "cost.py", "sweep.py"):
         (scripts / name).symlink_to(ROOT / "bench" / "figures" / name)
     (scripts / "made_up_fig1.py").write_text(FIGURE)
     program = tmp_path / "build" / "workloads" / "made_up.simulated"
@@ -81,6 +81,34 @@ def test_a_figure_beside_what_the_paper_says(made_up, capsys):
     assert len((made_up / "log").read_text().split()) == 2
     assert paper.main([*words, "--figure", "3"]) == 0, "a figure that another one holds"
     assert len((made_up / "log").read_text().split()) == 2, "finished points are kept"
+
+
+def test_it_says_how_long_it_will_take(made_up, capsys, monkeypatch):
+    with paper.imported_scripts() as common:
+        monkeypatch.setattr(common, "PLACES", made_up / "shipped")
+    words = ["made-up", "--build", str(made_up / "build"), "--out", str(made_up / "out")]
+    words += ["--figure", "1", "--jobs", "2"]
+    assert paper.main(words) == 0
+    assert "made-up: 1 figure; how long it takes is not known here" in capsys.readouterr().out
+    shipped = made_up / "shipped" / "simulated" / "made_up_fig1.json"
+    shipped.parent.mkdir(parents=True)
+    shipped.write_text(json.dumps({"cost_seconds": 240, "runs": [{}, {}]}))
+    assert paper.main([*words, "--quick"]) == 0
+    said = capsys.readouterr().out
+    assert "made-up: 1 figure, about 2 min 00 s with nothing else running" in said
+    assert paper.main([*words, "--quick"]) == 0
+    assert "1 figure, about 0 s" in capsys.readouterr().out, "finished points are kept"
+    made = json.loads((made_up / "out" / "made_up_fig1.json").read_text())
+    assert made["cost_seconds"] == 240, "nothing ran: as it was"
+
+
+def test_what_a_figure_costs():
+    with paper.imported_scripts():
+        import cost
+    meter = cost.Meter(simulated=False)
+    meter.clock = lambda: meter.began + 10
+    assert meter.of_all(ran=4, points=6, known=None) == 15, "for all, from those that ran"
+    assert meter.of_all(ran=2, points=6, known=7) == 7, "too few ran"
 
 
 def test_natively_too(made_up, capsys, monkeypatch):

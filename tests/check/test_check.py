@@ -36,6 +36,7 @@ BOUNDED = {
     ("condition_check", "two_waiters_two_signals"): 20_000,
     ("elided_condition_check", "two_waiters_notify_all"): 20_000,
     ("elided_condition_check", "two_waiters_two_signals"): 20_000,
+    ("elided_check", "rwlock_writer_and_reader"): 20_000,
     ("rwlock_check", "writer_and_two_readers"): 20_000,
     ("rwlock_check", "try_beside_two_writers"): 20_000,
     ("gil_check", "enter_and_leave"): 20_000,
@@ -45,14 +46,35 @@ BOUNDED = {
     ("gil_check", "a_second_thread_comes"): 20_000,
 }
 
+# Bounded above, exhaustive in the long tests: with so many executions at most.
+PASSED_AFTER_LONG = {("elided_check", "rwlock_writer_and_reader"): 3_000_000}
+
 # Sleepers that choose how to wait, and three participants of barriers that sleep or speculate: each
 # combination has more executions than are worth their time every day, since the parts (strategies,
 # counters) are explored by themselves. The first of each; whether they are all may change.
 FIRST = 1_500
 FIRST_ONLY = re.compile(
-    r"\S+:adaptive .*|(combined|one_spinner)\S* .*"
+    r"\S+:adaptive .*|combined\S* (?!two_threads)\w+|one_spinner:(?!spin )\S+ .*"
     r"|\w+_barrier:(park|spin_then_park) (two|three)"
     r"|(auto_barrier|futex_barrier|speculating_barrier:\w+|dissemination_barrier:yield) (two|three)"
+)
+
+
+# Of those, explored to the end where the environment is calm: no timed wait expires and no loop
+# gives up while another thread can run, no clock jumps, and one transaction at most aborts by
+# chance.
+CALM = "timeouts=0,jumps=0,aborts=1"
+PASSED_WHEN_CALM = (
+    ("lock_check", "auto two_threads"),
+    ("lock_check", "auto try_lock_again"),
+    ("lock_check", "elided_auto two_threads"),
+    ("lock_check", "elided_auto try_lock"),
+    ("lock_check", "elided_auto timed"),
+    ("lock_check", "elided_auto destroy_after_unlock"),
+    ("lock_check", "combined:adaptive try_lock_again"),
+    ("lock_check", "mcs:speculate try_lock_again"),
+    ("lock_check", "ticket:speculate three_threads"),
+    ("lock_check", "ticket:spin_then_park three_threads"),
 )
 
 
@@ -109,12 +131,33 @@ def test_primitive(program: str, scenario: str) -> None:
     assert result["verdict"] == ("bounded" if limit else "passed"), result["output"]
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("program", "scenario"), PASSED_AFTER_LONG)
+def test_primitive_to_the_end(program: str, scenario: str) -> None:
+    result = explore(program, scenario, PASSED_AFTER_LONG[(program, scenario)])
+    assert result["verdict"] == "passed", result["output"]
+
+
+@pytest.mark.parametrize(("program", "scenario"), PASSED_WHEN_CALM)
+def test_primitive_when_calm(program: str, scenario: str) -> None:
+    calm = f"{CALM},executions={ENOUGH}"
+    result = explore(program, scenario, 0, SYNCOPATE_EXPLORE=calm)
+    assert result["verdict"] == "passed", result["output"]
+
+
+@pytest.mark.parametrize(("program", "scenario"), of("regime_check"))
+def test_regime_of_transactions(program: str, scenario: str) -> None:
+    result = explore(program, scenario, ENOUGH)
+    assert result["verdict"] == "passed", result["output"]
+
+
 # Transactions have more executions than can be explored. Few preemptions first, which finds most
 # mistakes; then some at random, which finds those that take more (commits in the middle of others).
 TM_ALGORITHMS = (
     "auto",
     "global_lock",
     "norec",
+    "eager_norec",
     "lazy",
     "tl2",
     "encounter_time",
@@ -123,12 +166,12 @@ TM_ALGORITHMS = (
 )
 
 
-def of_two_threads(program: str) -> list[tuple[str, str]]:
-    return [each for each in of(program) if not each[1].startswith("three_")]
+def of_short(program: str) -> list[tuple[str, str]]:
+    return [each for each in of(program) if not each[1].startswith(("three_", "starvation"))]
 
 
 @pytest.mark.parametrize("search", ["preemptions=2,executions=2500", "random=1,executions=1500"])
-@pytest.mark.parametrize(("program", "scenario"), of_two_threads("tm_check"))
+@pytest.mark.parametrize(("program", "scenario"), of_short("tm_check"))
 @pytest.mark.parametrize("algorithm", TM_ALGORITHMS)
 def test_transactions(algorithm: str, program: str, scenario: str, search: str) -> None:
     result = explore(program, scenario, 0, SYNCOPATE_TM=algorithm, SYNCOPATE_EXPLORE=search)

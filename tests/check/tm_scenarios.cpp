@@ -176,6 +176,32 @@ void publication() {
   delete s;
 }
 
+// A long transaction among short ones that write what it reads, in the opposite order: after eight
+// failures it runs alone.
+void starvation() {
+  constexpr int rounds = 3;
+  auto* const s = new shared;
+  int attempts = 0;
+  auto is_long = [&] {
+    stm::atomically([&](stm::tx& t) {
+      ++attempts;
+      s->plain = s->x.get(t) + s->y.get(t);
+      add(s->y, t, 1);
+    });
+  };
+  auto are_short = [s] {
+    for (int i = 0; i < rounds; ++i)
+      stm::atomically([s](stm::tx& t) {
+        add(s->y, t, 1);
+        add(s->x, t, 1);
+      });
+  };
+  together(is_long, are_short);
+  assert(attempts <= 9);
+  assert(s->x.unsafe_get() == rounds && s->y.unsafe_get() == rounds + 1);
+  delete s;
+}
+
 // A local of a function that is older than the transaction, which another thread learns of.
 void older_stack() {
   auto* const s = new shared;
@@ -318,6 +344,7 @@ constexpr check::scenario scenarios[] = {
     {"write_skew", write_skew},
     {"privatization", privatization},
     {"publication", publication},
+    {"starvation", starvation},
     {"older_stack", older_stack},
     {"beside_hardware", beside_hardware},
     {"three_updates", three_updates},

@@ -5,10 +5,11 @@ import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, compile_c, one_line
+from conftest import COMMAND, ROOT, compile_c, one_line
 
 
 def test_program_gets_library_and_lock(cli, native):
@@ -189,6 +190,36 @@ def test_setuid_program_is_refused_to_others(native, tmp_path, monkeypatch):
     with pytest.raises(Failure, match="is setuid: the loader ignores LD_PRELOAD") as refused:
         program.check_preloadable(str(target), library)
     assert refused.value.status == 2
+
+
+if os.geteuid() == 0:
+
+    def test_setuid_program_is_refused_to_another_user(native):
+        with tempfile.TemporaryDirectory() as name:  # a folder that other users may enter
+            folder = Path(name)
+            folder.chmod(0o755)
+            shutil.copytree(ROOT / "syncopate", folder / "syncopate")
+            shutil.copytree(native, folder / "native")
+            (folder / "native").chmod(0o755)
+            target = folder / "env"
+            shutil.copy(shutil.which("env"), target)
+            target.chmod(0o4755)
+
+            def run_as_other(*arguments):
+                return subprocess.run(
+                    ["/usr/bin/python3", *COMMAND[1:-1], folder, "run", *arguments, target],
+                    env={**os.environ, "SYNCOPATE_NATIVE": str(folder / "native")},
+                    cwd="/",
+                    **{"user": 65534, "group": 65534, "extra_groups": []},
+                    **{"capture_output": True, "text": True, "check": False},
+                )
+
+            refused = run_as_other()
+            assert refused.returncode == 2
+            assert "is setuid: the loader ignores LD_PRELOAD" in one_line(refused)
+            forced = run_as_other("--force")  # and so the loader does
+            assert forced.returncode == 0
+            assert "LD_PRELOAD" not in forced.stdout
 
 
 def test_missing_library_says_where_it_looked(cli, tmp_path):

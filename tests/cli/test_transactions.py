@@ -60,7 +60,10 @@ def test_statistics_name_the_algorithm(program):
 @pytest.mark.parametrize(
     ("choice", "said"),
     [
-        ("norek", "no algorithm for transactions is named 'norek' (did you mean norec?)"),
+        (
+            "norek",
+            "no algorithm for transactions is named 'norek' (did you mean norec or eager_norec?)",
+        ),
         ("", "no algorithm for transactions is named ''"),
         ("htm+auto", "no algorithm for transactions is named 'auto'"),
         ("norec:patience", "no contention manager is named 'patience'"),

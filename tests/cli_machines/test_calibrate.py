@@ -41,6 +41,8 @@ def test_every_number_says_where_it_comes_from(home: Path) -> None:
     assert found["topology"]["frequency_hz"] > 10**8
     assert 0 < found["cache"]["l1"]["latency"] <= found["cache"]["llc"]["latency"]
     assert found["coherence"]["migratory"] in (False, True)
+    assert 0 <= found["coherence"]["request"] < found["coherence"]["transfer_cluster"]
+    assert found["coherence"]["hold"] >= 0
     for line in text.split("[topology]")[1].splitlines():
         assert "=" not in line or "  # " in line, line
 

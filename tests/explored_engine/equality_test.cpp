@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <tuple>
 
 #include "model.h"
 
@@ -11,6 +12,7 @@ using namespace model;
 struct instruction {
   int what, variable, target;
   std::memory_order order;
+  int value;  // to write
 };
 
 var& variable(int i) { return i == 0 ? x : i == 1 ? y : z; }
@@ -24,10 +26,10 @@ void execute(const instruction& i) {
                                                      : i.order == acq_rel ? acq
                                                                           : i.order);
       break;
-    case 1: v.store(i.target + 1, i.order == acq || i.order == acq_rel ? rel : i.order); break;
+    case 1: v.store(i.value, i.order == acq || i.order == acq_rel ? rel : i.order); break;
     case 2: r[static_cast<std::size_t>(i.target)] = v.add(10, i.order); break;
     case 3:
-      r[static_cast<std::size_t>(i.target)] = v.cas(0, i.target + 1, i.order, sc_only ? sc : rlx);
+      r[static_cast<std::size_t>(i.target)] = v.cas(0, i.value, i.order, sc_only ? sc : rlx);
       break;
     case 4: fence(i.order == rlx ? sc : i.order); break;
     case 6:
@@ -45,7 +47,7 @@ void execute(const instruction& i) {
     case 5:
       if (v.load(rlx) != 0)
         variable(1 - i.variable)
-            .store(i.target + 5, i.order == acq || i.order == acq_rel ? rel : i.order);
+            .store(i.value + 4, i.order == acq || i.order == acq_rel ? rel : i.order);
       break;
   }
 }
@@ -55,15 +57,30 @@ std::string text(const std::vector<std::vector<instruction>>& program) {
                                       "if-store", "await z", "park on z", "spin on z"};
   std::string all;
   for (const auto& thread : program) {
-    for (const auto& i : thread)
+    for (const auto& i : thread) {
       all += std::string(names[i.what]) + " v" + std::to_string(i.variable) + " #" +
-             std::to_string(i.target) + " " + syncopate::explored::name(i.order) + "; ";
+             std::to_string(i.target) + " " + syncopate::explored::name(i.order) + " =";
+      all += std::to_string(i.value);
+      all += "; ";
+    }
     all += "|| ";
   }
   return all;
 }
 
 constexpr std::memory_order orders[] = {rlx, acq, rel, acq_rel, sc, sc};
+
+// What threads write: values that tell who wrote them, or few, which several messages have, so that
+// one may stand for another (memory::stands_for).
+enum class values { unique, few };
+
+instruction any_of(std::mt19937& random, int kinds, int target, values of) {
+  const int what = static_cast<int>(random() % static_cast<unsigned>(kinds));
+  const int variable = static_cast<int>(random() % 2);
+  const std::memory_order order = orders[random() % 6];
+  return {what, variable, target, order,
+          of == values::few ? static_cast<int>(random() % 2) : target + 1};
+}
 
 void compare(const std::vector<std::vector<instruction>>& program, bool opens_z) {
   std::vector<body> bodies;
@@ -82,43 +99,47 @@ void compare(const std::vector<std::vector<instruction>>& program, bool opens_z)
   ASSERT_LE(reduced.how.executions, all.how.executions) << text(program);
 }
 
-class RandomPrograms : public testing::TestWithParam<int> {};
+class RandomPrograms : public testing::TestWithParam<std::tuple<int, values>> {};
 
 TEST_P(RandomPrograms, reduced_search_equals_enumeration) {
-  std::mt19937 random(static_cast<unsigned>(GetParam()));
+  const auto [seed, of] = GetParam();
+  std::mt19937 random(static_cast<unsigned>(seed));
   for (int n = 0; n < 60; ++n) {
     const std::size_t threads = 2 + random() % 2;
     std::vector<std::vector<instruction>> program(threads);
     int target = 0;
     for (auto& thread : program)
       for (std::size_t k = threads == 2 ? 2 + random() % 2 : 1 + random() % 2; k > 0; --k)
-        thread.push_back({static_cast<int>(random() % 6), static_cast<int>(random() % 2), target++,
-                          orders[random() % 6]});
+        thread.push_back(any_of(random, 6, target++, of));
     compare(program, false);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms, testing::Range(0, 8));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms,
+                         testing::Combine(testing::Range(0, 8),
+                                          testing::Values(values::unique, values::few)));
 
-class RandomWaiting : public testing::TestWithParam<int> {};
+class RandomWaiting : public testing::TestWithParam<std::tuple<int, values>> {};
 
 // The first thread changes z at its end and wakes; another one waits for that in some way.
 TEST_P(RandomWaiting, reduced_search_equals_enumeration) {
-  std::mt19937 random(static_cast<unsigned>(GetParam()));
+  const auto [seed, of] = GetParam();
+  std::mt19937 random(static_cast<unsigned>(seed));
   for (int n = 0; n < 10; ++n) {
     const std::size_t threads = 2 + random() % 2;
     std::vector<std::vector<instruction>> program(threads);
     int target = 0;
     for (auto& thread : program) {
       for (std::size_t k = threads == 2 ? 2 : 1; k > 0; --k)
-        thread.push_back({static_cast<int>(random() % 6), static_cast<int>(random() % 2), target++,
-                          orders[random() % 6]});
+        thread.push_back(any_of(random, 6, target++, of));
       if (&thread == &program[1] || (&thread != &program[0] && random() % 2 == 0))
         thread.push_back({6 + static_cast<int>(random() % 3), static_cast<int>(random() % 2),
-                          target++, orders[random() % 6]});
+                          target++, orders[random() % 6], 1});
     }
     compare(program, true);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomWaiting, testing::Range(0, 8));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomWaiting,
+                         testing::Combine(testing::Range(0, 6),
+                                          testing::Values(values::unique, values::few)));
 
 }  // namespace

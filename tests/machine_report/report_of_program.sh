@@ -28,6 +28,15 @@ for lock in futex clh; do
   done
 done
 
+# The path that the program is called by changes nothing, as long as it does not look at it itself.
+long=a/path/that/is/much/longer/than/the/one/that/the/build/has/given/to/the/program
+mkdir -p "$folder/$long"
+ln -s "$program" "$folder/$long/program"
+ln -s "$program" "$folder/p"
+SYNCOPATE_STATS="$folder/short.json" "$folder/p" 1000
+SYNCOPATE_STATS="$folder/long.json" "$folder/$long/program" 1000
+cmp "$folder/short.json" "$folder/long.json" || fail "the path matters" "$folder/long.json"
+
 # Threads have the names of what they run, and joins the place of the program's call.
 for name in "use_lock at told.cpp:" "main::{lambda()#1}" "user::use at told.cpp:" \
   "(anonymous namespace)::user" "main::{lambda()#2}" "raw_thread at told.cpp:"; do

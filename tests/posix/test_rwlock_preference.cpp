@@ -43,6 +43,30 @@ void reading_again_beside_a_writer(pthread_rwlock_t* lock) {
   }
 }
 
+// A reader that holds the lock may wait for another reader, even one that came after a writer. (Its
+// place in line is likely, not certain; wherever it stands, it gets in.)
+void readers_go_on_together() {
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  int second_inside = 0;
+  CHECK_OK(pthread_rwlock_wrlock(&lock));
+  Thread first([&] {
+    CHECK_OK(pthread_rwlock_rdlock(&lock));
+    await_int(&second_inside, 1);
+    CHECK_OK(pthread_rwlock_unlock(&lock));
+  });
+  sleep_ms(5);
+  {
+    WaitingWriter writer(&lock);
+    Thread second([&] {
+      CHECK_OK(pthread_rwlock_rdlock(&lock));
+      set_int(&second_inside, 1);
+      CHECK_OK(pthread_rwlock_unlock(&lock));
+    });
+    sleep_ms(5);
+    CHECK_OK(pthread_rwlock_unlock(&lock));
+  }
+}
+
 // The non-recursive writer-preferring kind holds new readers back while a writer waits.
 void new_readers_wait_behind_a_writer() {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
@@ -132,6 +156,7 @@ int main() {
     reading_again_beside_a_writer(&lock);
     CHECK_OK(pthread_rwlock_destroy(&lock));
   }
+  for (int i = 0; i < 5; ++i) readers_go_on_together();
   new_readers_wait_behind_a_writer();
   writers_are_not_starved();
   readers_enter_together();

@@ -9,22 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "constructs.h"
 
-static double cpu_seconds(void) {
-  struct rusage used;
-  getrusage(RUSAGE_SELF, &used);
-  return (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
-         1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
-}
-
 static void show(const struct construct* c, const struct settings* how, int threads) {
-  const struct statistics reference = measure(c->reference, how);
-  const double cpu = cpu_seconds(), wall = omp_get_wtime();
-  const struct statistics test = measure(c->run, how);
-  const double cpus = (cpu_seconds() - cpu) / (omp_get_wtime() - wall);
+  const struct comparison found = measure(c, how);
+  const struct statistics reference = found.reference, test = found.test;
   const double overhead = test.mean - reference.mean;
   // 95 % of a normal distribution; both deviations count.
   const double confidence = 1.96 * hypot(test.deviation, reference.deviation);
@@ -35,7 +25,7 @@ static void show(const struct construct* c, const struct settings* how, int thre
       "\"outliers\": %d, \"cpus\": %.3f}\n",
       c->name, c->group, threads, overhead * 1e6, confidence * 1e6,
       (test.least - reference.least) * 1e6, test.mean * 1e6, reference.mean * 1e6,
-      test.deviation * 1e6, test.least * 1e6, test.most * 1e6, test.outliers, cpus);
+      test.deviation * 1e6, test.least * 1e6, test.most * 1e6, test.outliers, found.cpus);
   fflush(stdout);
 }
 
@@ -54,18 +44,37 @@ static int show_matching(const char* word, const struct settings* how, int threa
   return shown;
 }
 
+static void list_constructs(FILE* out) {
+  for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g)
+    for (const struct construct* c = groups[g]; c->name != NULL; ++c) fprintf(out, " %s", c->name);
+}
+
 static int refuse(const char* program, const char* word) {
   fprintf(stderr, "%s: there is no construct, group or option '%s'; constructs are", program, word);
-  for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g)
-    for (const struct construct* c = groups[g]; c->name != NULL; ++c)
-      fprintf(stderr, " %s", c->name);
+  list_constructs(stderr);
   fprintf(stderr, "; groups sync task schedule; options --samples --time --delay\n");
   return 2;
+}
+
+static int help(const char* program) {
+  printf(
+      "usage: %s [OPTION VALUE]... [CONSTRUCT or GROUP]...\n\n"
+      "Overheads of OpenMP constructs, in microseconds: a line of JSON for each; all of them\n"
+      "when none is named. OMP_NUM_THREADS threads.\n\n"
+      "  --samples N   measurements of each (20; at least 2)\n"
+      "  --time US     how long one lasts, in microseconds (1000)\n"
+      "  --delay US    the work in a construct, in microseconds (0.1)\n\nconstructs",
+      program);
+  list_constructs(stdout);
+  printf("\ngroups sync task schedule\n");
+  return 0;
 }
 
 int main(int argc, char** argv) {
   struct settings how = {20, 1e-3, 1e-7};
   int first = 1;
+  if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+    return help(argv[0]);
   for (; first + 1 < argc && strncmp(argv[first], "--", 2) == 0; first += 2) {
     const double value = atof(argv[first + 1]);
     if (strcmp(argv[first], "--samples") == 0 && value >= 2) how.samples = (int)value;

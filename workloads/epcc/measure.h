@@ -32,5 +32,11 @@ void delay(void);
 // Finds out how long delay() has to be. To be called first.
 void calibrate_delay(double seconds);
 
-// Seconds per repetition. The number of repetitions doubles until a sample takes test_time.
-struct statistics measure(void (*run)(int repetitions), const struct settings* how);
+// Seconds per repetition of a construct and of its reference; processors that the first kept busy.
+struct comparison {
+  struct statistics reference, test;
+  double cpus;
+};
+
+// The number of repetitions doubles until a sample takes test_time.
+struct comparison measure(const struct construct* c, const struct settings* how);

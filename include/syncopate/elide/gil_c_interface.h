@@ -4,6 +4,9 @@
 //
 // SYNCOPATE_GIL        how the lock works: gil_options.h; balance unless set
 // SYNCOPATE_GIL_STATS  text, json, or the name of a file for JSON; nothing unless set
+// SYNCOPATE_GIL_TRACE  the name of a file: what threads touch is recorded in it (gil_recording.h),
+//                      where the runtime was built with SYNCOPATE_GIL_RECORDS for the emulated
+//                      machine; the lock then works as that needs it
 #pragma once
 
 #include <syncopate/elide/gil.h>
@@ -14,6 +17,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#ifdef SYNCOPATE_GIL_RECORDS
+#include <syncopate/elide/gil_recording.h>
+#define SYNCOPATE_GIL_TYPE ::syncopate::elide::recording_gil
+#endif
 #ifndef SYNCOPATE_GIL_TYPE
 #define SYNCOPATE_GIL_TYPE ::syncopate::elide::gil<>
 #endif
@@ -28,7 +35,29 @@ alignas(256) uint32_t syncopate_gil_wanted = 0;
 
 namespace syncopate::elide::c_interface {
 
+#ifdef SYNCOPATE_GIL_RECORDS
+using recorder = gil_recorder;
+#else
+struct recorder {
+  static const char* file() noexcept { return nullptr; }
+  static void attached() noexcept {}
+  static void entered() noexcept {}
+  static void detached() noexcept {}
+  template <class Gil>
+  static void report(const Gil&) noexcept {}
+};
+#endif
+
+// One stretch a transaction; under the lock only what can be no transaction.
+inline gil_options recording_options() noexcept {
+  gil_options options = *parse_gil_options("htm:1");
+  options.retries = {.transient = 255, .held = 255};
+  options.patience = UINT32_MAX;
+  return options;
+}
+
 inline gil_options options_from_environment() noexcept {
+  if (recorder::file() != nullptr) return recording_options();
   const char* const text = std::getenv("SYNCOPATE_GIL");
   const gil_options unless_set = *parse_gil_options(SYNCOPATE_GIL_UNLESS_SET);
   if (text == nullptr || *text == '\0') return unless_set;
@@ -52,12 +81,19 @@ inline SYNCOPATE_GIL_TYPE& lock() noexcept {
 extern "C" {
 
 int syncopate_gil_attach(void) {
-  return syncopate::elide::c_interface::lock().attach(syncopate_gil_self);
+  using namespace syncopate::elide::c_interface;
+  const int error = lock().attach(syncopate_gil_self);
+  if (error == 0) recorder::attached();
+  return error;
 }
 int syncopate_gil_detach(void) {
-  return syncopate::elide::c_interface::lock().detach(syncopate_gil_self);
+  using namespace syncopate::elide::c_interface;
+  const int error = lock().detach(syncopate_gil_self);
+  if (error == 0) recorder::detached();
+  return error;
 }
 int syncopate_gil_enter(const void* pc) {
+  syncopate::elide::c_interface::recorder::entered();
   return syncopate::elide::c_interface::lock().enter(syncopate_gil_self, pc);
 }
 int syncopate_gil_leave(void) {
@@ -74,6 +110,7 @@ int syncopate_gil_needs_lock(void) {
 
 void syncopate_gil_report(void) {
   using namespace syncopate::elide;
+  c_interface::recorder::report(c_interface::lock());
   const char* const how = std::getenv("SYNCOPATE_GIL_STATS");
   if (how == nullptr || *how == '\0') return;
   if (std::strcmp(how, "text") == 0) return print_gil_text(c_interface::lock(), stderr);

@@ -100,14 +100,11 @@ constexpr void for_each_lock(Visit&& visit) {
   own(std::type_identity<speculative_ticket_lock>{}, "speculative_ticket",
       "speculative_ticket_lock.h");
   own(std::type_identity<priority_lock>{}, "priority", "priority_lock.h");
-  const auto elided = [&]<class Lock, elide::retry_policy Policy>(std::string_view name) {
-    own(std::type_identity<elide::elided_lock<Lock, Policy>>{}, name, "elide/elided_lock.h");
-  };
-  own(std::type_identity<htm_lock<1>>{}, "htm_1", "htm_lock.h");
-  own(std::type_identity<htm_lock<10>>{}, "htm_10", "htm_lock.h");
-  elided.template operator()<auto_lock, elide::policies::adaptive>("elided_auto");
-  elided.template operator()<speculative_tatas_lock, elide::policies::htm_10_fb_aahtm>(
-      "htm_10_fb_aahtm");
+  own(std::type_identity<htm_lock<1, tatas_lock<waits::spin>>>{}, "htm_1", "htm_lock.h");
+  own(std::type_identity<htm_lock<10, tatas_lock<waits::spin>>>{}, "htm_10", "htm_lock.h");
+  own(std::type_identity<elide::elided_lock<auto_lock, elide::policies::adaptive>>{}, "elided_auto",
+      "elide/elided_lock.h");
+  own(std::type_identity<htm_lock<10, speculative_tatas_lock>>{}, "htm_10_fb_aahtm", "htm_lock.h");
   own(std::type_identity<null_lock>{}, "null", "null_lock.h");
 }
 

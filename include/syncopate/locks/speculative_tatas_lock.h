@@ -39,6 +39,7 @@ class speculative_tatas_lock {
       .preload = false,  // wait/speculate.h says why
       .summary = "tatas whose waiters run ahead in transactions that never commit",
       .source = "Izraelevitz, Xiang & Scott 2017, figure 3"};
+  static constexpr bool waiters_run_ahead = true;  // for htm_lock.h
 
   // Blocks until the lock is held, or until the calling thread runs ahead as if it were.
   void lock() noexcept {
@@ -61,6 +62,12 @@ class speculative_tatas_lock {
   // whoever takes the lock writes word_ by an atomic instruction, which aborts it.
   [[nodiscard]] bool is_locked() const noexcept {
     return word_.load(std::memory_order_relaxed) != free;  // [T]
+  }
+
+  // Returns when the lock has been seen free, having waited in the way of spinners.
+  void await_free() const noexcept {
+    machine::wait_until(word_, std::memory_order_relaxed,  // [T]
+                        [](std::uint32_t value) { return value == free; });
   }
 
   // Always false: nobody sleeps.

@@ -69,6 +69,12 @@ class tatas_lock {
     return word_.load(std::memory_order_relaxed) != free;  // [T]
   }
 
+  // Returns when the lock has been seen free, having waited in the way of spinners.
+  void await_free() const noexcept {
+    machine::wait_until(word_, std::memory_order_relaxed,  // [T]
+                        [](std::uint32_t value) { return value == free; });
+  }
+
   // Whether somebody sleeps; a hint, always false for strategies that never sleep.
   [[nodiscard]] bool contended() const noexcept {
     return word_.load(std::memory_order_relaxed) == held_parked;  // [T]

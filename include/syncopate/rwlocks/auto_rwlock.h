@@ -29,6 +29,9 @@
 //   I7  called is set with the wake that it tells of, and cleared by a woken waiter when it has the
 //       lock, or in the RMW that finds the lock held and puts it into the queue again: until then it
 //       will look at the lock, and leaving holders need not wake another.
+//   I8  Readers that prefer readers do not stay behind a writer while others hold the lock: a holder
+//       may wait for one of them. So they enter beside other readers, go on with readers that stood
+//       before that writer, and are set going by the writer if readers were faster than it.
 //
 // Memory order (each tag stands at its site below)
 //   [A]  acquire RMW of word_ that takes the lock -- synchronizes with every earlier [R]. (When it
@@ -147,6 +150,7 @@ class auto_rwlock {
     waiter* previous = nullptr;
     std::uint64_t arrival = 0;
     role as = role::reader;
+    rw_preference prefers = rw_preference::readers;
     bool queued = false;
     enum : std::uint32_t { waiting = 0, woken = 1, granted = 2 };
     std::atomic<std::uint32_t> turn{waiting};
@@ -181,6 +185,7 @@ class auto_rwlock {
     waiter me;
     me.arrival = machine::ticks();
     me.as = as;
+    me.prefers = preference;
     const bool may_spin = machine::may_spin();
     if (may_spin && spin(as, preference)) return true;
     for (bool again = false;; again = true) {
@@ -229,6 +234,7 @@ class auto_rwlock {
 
   // Returns false with the lock held if it was free after all; else the waiter is in the queue.
   bool enqueue_unless_free(waiter& me, bool front) noexcept {
+    waiter* going = nullptr;
     lock_guard();
     std::uint32_t seen = word_.load(std::memory_order_relaxed);  // [X]
     for (;;) {
@@ -237,15 +243,19 @@ class auto_rwlock {
       const bool enter =
           me.as == role::writer
               ? (seen & ~queue_bits) == 0
-              : readers_may_enter(seen, front || head_ == nullptr ? rw_preference::readers
-                                                                  : rw_preference::writers);
+              : readers_may_enter(seen,
+                                  front || head_ == nullptr ? rw_preference::readers : me.prefers);
       const std::uint32_t entered = me.as == role::writer ? seen | writer : seen + 1;
       const std::uint32_t next =
           (enter ? entered : seen | waiters) & (front ? ~called : ~std::uint32_t{0});
       if (word_.compare_exchange_weak(seen, next, std::memory_order_acquire,  // [A]
                                       std::memory_order_relaxed)) {           // [X]
         if (!enter) insert_locked(me, front);
+        // Readers were faster than this writer: those behind it share the lock with them (I8).
+        if (!enter && front && me.as == role::writer && (seen & writer) == 0)
+          going = take_out_locked(role::reader);
         guard_.unlock();
+        set_going(going, waiter::woken);
         if (enter && me.as == role::writer)
           writer_.store(machine::self(), std::memory_order_relaxed);  // [X]
         return !enter;
@@ -264,7 +274,7 @@ class auto_rwlock {
       const bool readers_next = me.as == role::writer && head_ != nullptr &&
                                 head_->as == role::reader &&
                                 (word_.load(std::memory_order_relaxed) & writer) == 0;  // [X]
-      if (readers_next) going = take_out_locked(choose_locked().last);
+      if (readers_next) going = take_out_locked(role::reader);
       if (head_ == nullptr) word_.fetch_and(~waiters, std::memory_order_relaxed);  // [W]
     }
     guard_.unlock();
@@ -297,7 +307,7 @@ class auto_rwlock {
       const choice next = choose_locked();
       if (word_.compare_exchange_strong(seen, next.word, std::memory_order_acq_rel,  // [Q] [R]
                                         std::memory_order_relaxed)) {                // [X]
-        waiter* const first = take_out_locked(next.last);
+        waiter* const first = take_out_locked(next.as);
         guard_.unlock();
         set_going(first, next.grant ? waiter::granted : waiter::woken);
         return;
@@ -306,33 +316,52 @@ class auto_rwlock {
   }
 
   struct choice {
-    waiter* last;        // the queue up to here goes on: one writer, or readers up to a writer
+    role as;             // who goes on: the first waiter, a writer; or readers
     bool grant;          // with the lock in hand (old waiters), or to compete for it
     std::uint32_t word;  // what word_ has to become
   };
 
-  // Requires: the queue is not empty.
-  choice choose_locked() const noexcept {
-    waiter* last = head_;
-    std::uint32_t held = head_->as == role::writer ? std::uint32_t{writer} : 1;
-    if (head_->as == role::reader)
-      while (last->next != nullptr && last->next->as == role::reader) {
-        last = last->next;
-        ++held;
-      }
-    const bool grant = machine::ticks() - head_->arrival >= old_age;
-    return {last, grant,
-            (grant ? held : std::uint32_t{called}) |
-                (last->next != nullptr ? std::uint32_t{waiters} : 0)};
+  // Whether a waiter goes on with the readers before it, some of whom may stand before a writer.
+  static bool goes_along(const waiter& w, bool behind_writer) noexcept {
+    return w.as == role::reader && (!behind_writer || w.prefers == rw_preference::readers);
   }
 
-  // Takes the queue up to `last` out; it stays linked through `next`. Returns its first element.
-  waiter* take_out_locked(waiter* last) noexcept {
-    waiter* const first = head_;
-    head_ = last->next;
-    (head_ != nullptr ? head_->previous : tail_) = nullptr;
-    last->next = nullptr;
-    for (waiter* w = first; w != nullptr; w = w->next) w->queued = false;
+  // Requires: the queue is not empty.
+  choice choose_locked() const noexcept {
+    std::uint32_t held = 0;
+    bool others_stay = false;
+    if (head_->as == role::writer) {
+      held = writer;
+      others_stay = head_->next != nullptr;
+    } else {
+      for (const waiter* w = head_; w != nullptr; w = w->next) {
+        if (goes_along(*w, others_stay)) ++held;
+        else others_stay = true;
+      }
+    }
+    const bool grant = machine::ticks() - head_->arrival >= old_age;
+    return {head_->as, grant,
+            (grant ? held : std::uint32_t{called}) | (others_stay ? std::uint32_t{waiters} : 0)};
+  }
+
+  // Takes the first waiter out of the queue, a writer, or all readers that may go on. They stay
+  // linked through `next`. Returns the first of them, or null.
+  waiter* take_out_locked(role as) noexcept {
+    waiter* first = nullptr;
+    waiter** end = &first;
+    bool others_stay = false;
+    for (waiter *w = head_, *next; w != nullptr; w = next) {
+      next = w->next;
+      if (as == role::writer || goes_along(*w, others_stay)) {
+        remove_locked(*w);
+        w->next = nullptr;
+        *end = w;
+        end = &w->next;
+      } else {
+        others_stay = true;
+      }
+      if (as == role::writer) break;
+    }
     return first;
   }
 

@@ -20,6 +20,11 @@ struct clock {
   void join(const clock& other) noexcept {
     for (unsigned i = 0; i < max_threads; ++i) at[i] = std::max(at[i], other.at[i]);
   }
+  [[nodiscard]] bool includes(const clock& other) const noexcept {
+    for (unsigned i = 0; i < max_threads; ++i)
+      if (other.at[i] > at[i]) return false;
+    return true;
+  }
   // Whether what `thread` did at `time` is in the past that this clock describes.
   [[nodiscard]] bool covers(thread_index thread, std::uint32_t time) const noexcept {
     return time <= at[thread];

@@ -150,6 +150,7 @@ class machine {
   void choose_thread(step&);
   void settle(step&);
   choices available(thread_index);
+  [[nodiscard]] choices distinct(thread_index, const operation&, choices all) const;
   [[nodiscard]] bool is_asleep(thread_index, const step&, choices);
   bool force(step&);
   void switch_to(thread_index);

@@ -2,6 +2,7 @@
 #include "memory.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 
@@ -218,6 +219,34 @@ choices memory::newer(const location& l, choices all, message_id since) const no
   for (choice c = 0; c < l.order.size() && all >> c != 0; ++c) {
     const message_id m = named(l, c);
     if ((all >> c & 1) != 0 && m > since && messages_[m].step != 0) result |= choices{1} << c;
+  }
+  return result;
+}
+
+// Whether who acquires `more` knows all that `less` would tell.
+bool memory::within(const frozen_view* less, const frozen_view* more) const noexcept {
+  if (less == nullptr || less == more) return true;
+  if (more == nullptr || !more->happened.includes(less->happened)) return false;
+  for (std::uint32_t i = 0; i < less->size; ++i)
+    if (position(less->newest[i]) > (i < more->size ? position(more->newest[i]) : 0)) return false;
+  return true;
+}
+
+bool memory::stands_for(message_id older, message_id newer, std::uint64_t time) const noexcept {
+  const message &o = messages_[older], &n = messages_[newer];
+  return o.value == n.value && n.time <= std::max(time, o.time) && within(o.released, n.released);
+}
+
+choices memory::distinct(thread_index t, const location& l, choices all) const noexcept {
+  choices result = all;
+  for (choices rest = all; rest != 0; rest &= rest - 1) {
+    const auto newer = static_cast<choice>(std::countr_zero(rest));
+    for (choices behind = rest & (rest - 1); behind != 0; behind &= behind - 1) {
+      const auto older = static_cast<choice>(std::countr_zero(behind));
+      if (!stands_for(named(l, older), named(l, newer), threads_[t].time)) continue;
+      result &= ~(choices{1} << newer);
+      break;
+    }
   }
   return result;
 }

@@ -82,7 +82,8 @@ struct location {
   message_id sc_floor = 0;        // S
   struct reading {
     std::uint32_t step;
-    message_id floor;  // the oldest message that its thread could have read
+    message_id floor;        // the oldest message that its thread could have read
+    std::uint64_t time = 0;  // the thread's clock
   };
   std::vector<reading> readings;  // all steps that read, for the search
   // Committed transactions read this message, without writing: whoever comes later in the
@@ -116,6 +117,7 @@ class memory {
   // new first message.
   void refresh(location_id);
   location& at(location_id id) noexcept { return locations_[id]; }
+  [[nodiscard]] const location& at(location_id id) const noexcept { return locations_[id]; }
   message& get(message_id id) noexcept { return messages_[id]; }
   [[nodiscard]] message_id last_message() const noexcept {
     return static_cast<message_id>(messages_.size() - 1);
@@ -147,6 +149,14 @@ class memory {
   [[nodiscard]] bool unclaimed(const location& l, choice c) const noexcept;
   // Those of `all` that were written after `since` messages existed.
   [[nodiscard]] choices newer(const location& l, choices all, message_id since) const noexcept;
+
+  // Whether a thread with this clock that may read either message need not read the newer one: it
+  // gets the same value from the older one, knows less of others afterwards, and so can do all that
+  // it could do otherwise.
+  [[nodiscard]] bool stands_for(message_id older, message_id newer,
+                                std::uint64_t time) const noexcept;
+  // Of `all`, those for which no other stands.
+  [[nodiscard]] choices distinct(thread_index, const location& l, choices all) const noexcept;
 
   // Both return the message. raised: the access moved S of the location.
   message_id read(thread_index, location_id, choice, std::memory_order, bool& raised);
@@ -185,6 +195,7 @@ class memory {
   const frozen_view* freeze(const clock&, const std::vector<message_id>& newest);
   std::byte* take(std::size_t bytes);
   [[nodiscard]] message_id seen(const thread&, location_id) const noexcept;
+  [[nodiscard]] bool within(const frozen_view* less, const frozen_view* more) const noexcept;
 
   std::deque<location> locations_;  // the first used_ are this execution's; 0 is none
   std::size_t used_ = 1;

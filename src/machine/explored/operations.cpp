@@ -111,7 +111,7 @@ bool machine::stays_impatient(address at, unsigned bytes, std::memory_order orde
 void machine::record_reading(step& s) {
   const auto& newest = memory_.of(current_).newest;
   memory_.at(s.where).readings.push_back(
-      {search_.depth(), s.where < newest.size() ? newest[s.where] : 0});
+      {search_.depth(), s.where < newest.size() ? newest[s.where] : 0, memory_.of(current_).time});
 }
 
 // The read-modify-writes without which the compare-exchange could have succeeded.
@@ -257,6 +257,7 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   const message_id source = memory_.named(memory_.at(s.where), s.chosen);
   const bool exchanged = !without_reason && memory_.get(source).value == expected;
   if (!exchanged) record_claims(s, op);
+  s.expected = op.expected;
   const word found = finish_read(s, op, exchanged ? success : failure);
   if (exchanged) {
     memory_.follow_transactions(current_, s.where, source);

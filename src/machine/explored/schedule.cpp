@@ -98,12 +98,19 @@ void machine::check_recorded(step& s, const operation& op) {
 
 // ---- what is possible -------------------------------------------------------------------------
 
+// Of the messages that the operation may read, those that are worth reading (memory.h). A schedule
+// to be repeated may be of a search without this.
+choices machine::distinct(thread_index t, const operation& op, choices all) const {
+  const bool reduces = !options_.every_order && !options_.random && forced_.empty();
+  return reduces ? memory_.distinct(t, memory_.at(op.where), all) : all;
+}
+
 choices machine::available(thread_index t) {
   thread& who = threads_[t];
   const operation& op = who.next;
   const bool sc = op.order == std::memory_order_seq_cst;
   switch (op.what) {
-    case action::load: return memory_.readable(t, op.where, sc);
+    case action::load: return distinct(t, op, memory_.readable(t, op.where, sc));
     case action::store: return memory_.writable(t, op.where, sc);
     case action::modify: {
       const location& l = memory_.at(op.where);
@@ -119,14 +126,14 @@ choices machine::available(thread_index t) {
       const choices success = memory_.readable(t, op.where, sc);
       const choices failure =
           memory_.readable(t, op.where, op.failure == std::memory_order_seq_cst);
-      choices all = success | failure;
-      for (choices rest = all; rest != 0; rest &= rest - 1) {
+      choices all = 0, failures = 0;
+      for (choices rest = success | failure; rest != 0; rest &= rest - 1) {
         const auto c = static_cast<choice>(std::countr_zero(rest));
         const bool equal = memory_.get(memory_.named(l, c)).value == op.expected;
-        const bool possible =
-            equal ? (success >> c & 1) != 0 && memory_.unclaimed(l, c) : (failure >> c & 1) != 0;
-        if (!possible) all &= ~one(c);
+        if (!equal) failures |= failure & one(c);
+        else if (memory_.unclaimed(l, c)) all |= success & one(c);
       }
+      all |= distinct(t, op, failures);
       if (op.weak && spurious_ < options_.spurious) all |= one(without_cause);
       return all;
     }
@@ -138,6 +145,7 @@ choices machine::available(thread_index t) {
         const word value = memory_.get(memory_.named(l, c)).value;
         if (!op.satisfied(op.context, static_cast<std::uint64_t>(value))) all &= ~one(c);
       }
+      all = distinct(t, op, all);
       if (op.timed && timeouts_ < options_.timeouts) all |= one(time_out);
       return all;
     }

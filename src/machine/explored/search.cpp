@@ -52,6 +52,25 @@ void search::made(const std::uint32_t* symmetric, std::size_t count) {
   ++depth_;
 }
 
+// Whether the reader had no need of the message that was written later: it could read an older one
+// that stands for it.
+bool search::tells_no_more(const location::reading& r, message_id written) const {
+  const step& reader = steps_[r.step];
+  const bool only_reads = reader.what == action::load || reader.what == action::await ||
+                          reader.what == action::compare_exchange;
+  const message& latest = memory_.get(written);
+  if (!only_reads || reader.wrote || reader.is_sc || reader.chosen >= max_choices) return false;
+  if (reader.what == action::compare_exchange && latest.value == reader.expected) return false;
+  const location& l = memory_.at(latest.where);
+  const std::uint32_t first = r.floor == 0 ? 0 : memory_.get(r.floor).position;
+  for (const message_id m : l.order) {
+    if (m == written) return false;
+    if (m > reader.messages || memory_.get(m).position < first) continue;
+    if (memory_.stands_for(m, written, r.time)) return true;
+  }
+  return false;
+}
+
 // Steps of others that read the location before this write, and could have read from it; or that
 // made this compare-exchange fail.
 void search::reverse_readings(const clock& own, const std::uint32_t* symmetric, std::size_t count) {
@@ -67,7 +86,7 @@ void search::reverse_readings(const clock& own, const std::uint32_t* symmetric, 
       const step& reader = steps_[r.step];
       if (reader.thread == s.thread || before.covers(reader.thread, r.step + 1)) continue;
       if (r.floor != 0 && memory_.get(r.floor).position > memory_.get(written).position) continue;
-      reverse(r.step, own, symmetric, count);
+      if (!tells_no_more(r, written)) reverse(r.step, own, symmetric, count);
     }
   };
   if (s.wrote) readers_of(s.where);

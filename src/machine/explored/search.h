@@ -11,6 +11,9 @@
 //     what has to be reversed; the load then explores only messages that are newer than its earlier
 //     turn (the sleeping thread wakes for these only). So each reads-from is explored once, as in
 //     GenMC (Kokologiannakis, Raad & Vafeiadis, PLDI 2019).
+//   * Of the messages that an operation without a write may read, those with the same value are one
+//     (memory::stands_for): what can follow the newer one can follow the older one. In the manner of
+//     Chatterjee, Pavlogiannis & Toman, "Value-centric dynamic partial order reduction", OOPSLA 2019.
 //   * Both orders matter for: a seq_cst fence and any seq_cst operation; two seq_cst accesses of a
 //     location unless neither moves its seq_cst view; two futex operations of one address; a park
 //     and a write of its word; a transaction and whatever 0015-explored-transactions.md names.
@@ -64,6 +67,7 @@ class search {
                std::size_t count);
   [[nodiscard]] thread_set initials(std::uint32_t earlier, const clock& past) const;
   void try_one(step& before, thread_set first);
+  [[nodiscard]] bool tells_no_more(const location::reading&, message_id written) const;
   void reverse_readings(const clock& own, const std::uint32_t* symmetric, std::size_t count);
 
   const options& options_;

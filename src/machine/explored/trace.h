@@ -99,6 +99,7 @@ struct step {
   address at = 0, other = 0;
   place from = nullptr;
   word before = 0, after = 0;  // value read, value written
+  word expected = 0;           // compare_exchange
   std::uint32_t source = 0;    // 1 + the step whose message it read
   choice stale = 0;            // how many messages stood behind the one that it read
   std::int64_t result = 0;     // wake: woken; park: park_result; transaction: htm::cause

@@ -47,7 +47,9 @@ unsigned memory_system::settle_with_group(const request& wanted) {
 }
 
 cycles memory_system::wait_for(const request& wanted, const line_record& record, cycles now) {
-  const cycles start = std::max(now, record.busy_until);
+  cycles free = record.busy_until;
+  if (lines_are_held_) free = free_for(wanted, record);
+  const cycles start = std::max(now, free);
   wanted.by.totals.waited += start - now;
   return start;
 }
@@ -57,13 +59,16 @@ cycles memory_system::serve_from_directory(const request& wanted, bool held, cyc
   const group own = group_of(wanted.by.core);
   line_record& record = directory_.at(wanted.what, distances_.node_of(own));
   const cycles start = wait_for(wanted, record, now);
+  const way_behind before = lines_are_held_ ? end_turn(wanted) : way_behind{};
   incident happened;
   cycles latency = supply(wanted, record, held, start, happened);
   if (wanted.exclusive()) {
     if (machine_.l2.shared_by > 1) happened.invalidated += settle_with_group(wanted);
     latency = invalidate_others(wanted, record, latency, happened);
+    latency -= std::min(latency, before.way);
     record.busy_until = start + latency + wanted.lock;
   } else {
+    latency -= std::min(latency, before.way);
     const bool migrating = migrates(wanted, record);
     if (migrating) happened.invalidated += take_from_owner(wanted, record);
     else if (record.owner != nobody) downgrade_owner(wanted.what, record, wanted.by.number);
@@ -72,7 +77,7 @@ cycles memory_system::serve_from_directory(const request& wanted, bool held, cyc
     if (machine_.l2.shared_by > 1) settle_with_group(wanted);
     record.busy_until = start + (migrating ? latency : machine_.coherence.occupancy);
   }
-  count(wanted, record, happened, start - now);
+  count(wanted, record, happened, start - now + before.queued);
   grant(wanted, record, held);
   return start + latency;
 }

@@ -80,13 +80,17 @@ void read_coherence(toml_document& from, const topology_description& topology,
              integer("transfer_remote", to.transfer_remote, 1, most_cycles),
              matrix("hops", to.hops), integer("extra_hop", to.extra_hop, 0, most_cycles),
              integer("invalidate_per_sharer", to.invalidate_per_sharer, 0, most_cycles),
-             integer("occupancy", to.occupancy, 0, most_cycles), flag("migratory", to.migratory)});
+             integer("occupancy", to.occupancy, 0, most_cycles), flag("migratory", to.migratory),
+             optional(integer("request", to.request, 0, most_cycles)),
+             optional(integer("hold", to.hold, 0, most_cycles))});
   if (to.transfer_node < to.transfer_cluster)
     from.fail("coherence.transfer_node", "must not be less than coherence.transfer_cluster");
   if (to.transfer_socket < to.transfer_node)
     from.fail("coherence.transfer_socket", "must not be less than coherence.transfer_node");
   if (to.transfer_remote < to.transfer_socket)
     from.fail("coherence.transfer_remote", "must not be less than coherence.transfer_socket");
+  if (to.request > to.transfer_cluster)
+    from.fail("coherence.request", "must not be more than coherence.transfer_cluster");
   if (to.hops.empty()) return;
   const std::string square = "must have a row and a column for each socket, or be []";
   if (to.hops.size() != topology.sockets) from.fail("coherence.hops", square);

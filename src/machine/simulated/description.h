@@ -2,7 +2,8 @@
 //
 // A description is read once, checked as a whole and never changed. All times are cycles of the
 // machine's clock unless a name says otherwise. No number has a default: a machine file states each
-// one and where it comes from, so that a result can be traced to its sources.
+// one and where it comes from, so that a result can be traced to its sources. What a machine lacks,
+// or what is not known of it, has no numbers (htm, monitor; coherence.request and hold).
 #pragma once
 
 #include <cstdint>
@@ -52,6 +53,9 @@ struct coherence_description {
   unsigned invalidate_per_sharer;  // for each copy to be invalidated, beside the farthest's latency
   unsigned occupancy;              // how long one read request keeps the line from the next request
   bool migratory;                  // a read of a modified line takes it from its owner
+  // How long the core that has a line goes on with it (turns.cpp). Both 0: it loses it at once.
+  unsigned request;  // until a request has reached it; a part of each transfer
+  unsigned hold;     // once the line has arrived, before it answers a request that waits
 };
 
 struct atomic_description {

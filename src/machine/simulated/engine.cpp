@@ -2,7 +2,8 @@
 //
 // An access takes effect when the thread is the earliest of all, at its clock, and is then charged
 // for: the next one of the same thread comes after that. So accesses take effect in the order in
-// which they were begun; what an access costs includes the queue for its line.
+// which they were begun; what an access costs includes the queue for its line. Where lines take time
+// to change hands, an access that takes one away is begun when the request has reached the line.
 #include "instrument/engine.h"
 
 #include "sections.h"
@@ -87,6 +88,7 @@ word apply(operation what, word old, word operand) {
 // A read-modify-write's way to the line, up to the moment of the write.
 void modify_line(world& w, thread& me, address at, unsigned bytes, place where) {
   w.schedule.settle(me);
+  w.schedule.take_turn(me, at, bytes, use::modify);
   ++me.atomics;
   const cycles begun = me.clock;
   charge(w, me, at, bytes, use::modify, where);
@@ -102,6 +104,7 @@ void access(address at, std::size_t bytes, kind what, place where) {
   if (what == kind::read) {
     w.schedule.settle(me);
     w.polled_loops.before_read(me, at, bytes, where);
+    w.schedule.take_turn(me, at, bytes, use::read);
     charge(w, me, at, bytes, use::read, where);
   } else {
     w.schedule.settle(me);
@@ -116,8 +119,10 @@ word load(address at, unsigned bytes, std::memory_order, place where) {
   thread& me = w.schedule.running();
   w.schedule.settle(me);
   w.polled_loops.before_read(me, at, bytes, where);
+  w.schedule.take_turn(me, at, bytes, use::read);
   ++me.atomics;
   charge(w, me, at, bytes, use::read, where);
+  const touching_memory here(me);
   return read(at, bytes);
 }
 
@@ -130,7 +135,10 @@ void store(address at, unsigned bytes, word value, std::memory_order order, plac
   charge(w, me, at, bytes, use::write, where);
   announce_write(w, me, at, bytes, begun);
   w.gather.atomic_write(me, at, false);
-  write(at, bytes, value);
+  {
+    const touching_memory here(me);
+    write(at, bytes, value);
+  }
   // It waits for its own completion (x86: XCHG or MFENCE).
   if (order == std::memory_order_seq_cst) me.clock = w.memory.fence(me.processor, me.clock);
 }
@@ -140,6 +148,7 @@ word modify(address at, unsigned bytes, operation what, word operand, std::memor
   world& w = *the_world;
   thread& me = w.schedule.running();
   modify_line(w, me, at, bytes, where);
+  const touching_memory here(me);
   const word old = read(at, bytes);
   write(at, bytes, apply(what, old, operand));
   return old;
@@ -150,6 +159,7 @@ bool compare_exchange(address at, unsigned bytes, word& expected, word desired, 
   world& w = *the_world;
   thread& me = w.schedule.running();
   modify_line(w, me, at, bytes, where);
+  const touching_memory here(me);
   const word found = read(at, bytes);
   if (found == expected) {
     write(at, bytes, desired);

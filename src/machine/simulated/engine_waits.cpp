@@ -18,6 +18,7 @@ void leave_transaction(world& w, thread& me, place where) {
 
 std::uint64_t first_look(world& w, thread& me, address at, unsigned bytes, place where) {
   w.schedule.settle(me);
+  w.schedule.take_turn(me, at, bytes, use::read);
   if (w.htm.any()) w.htm.at_place(where);
   ++me.accesses;
   ++me.atomics;
@@ -26,6 +27,7 @@ std::uint64_t first_look(world& w, thread& me, address at, unsigned bytes, place
   w.gather.accessed(me, begun);
   me.clock += w.machine.core.access_cycles;
   if (me.in_transaction) w.htm.accessed(me, at, bytes, use::read);
+  const touching_memory here(me);
   return read_word(at, bytes);
 }
 

@@ -27,7 +27,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   if (info->si_code <= 0 || the_world == nullptr || !the_world->schedule.has_running())
     return pass_on(signal);
   thread& me = the_world->schedule.running();
-  const bool is_programs = instrument::in_program() || me.htm.reads_old;
+  const bool is_programs = instrument::in_program() || me.htm.touches;
   if (!is_programs || !me.in_transaction) return pass_on(signal);
   instrument::machine_depth = 1;  // as in any call of the engine
   the_world->schedule.settle(me);

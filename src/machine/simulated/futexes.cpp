@@ -65,9 +65,10 @@ void futexes::leave_kernel(thread& me) {
 cycles futexes::way_in() const { return world_.machine.os.syscall_cycles / 2; }
 
 void futexes::take_bucket(thread& me, engine::address at) {
-  const std::uintptr_t bucket = (at >> 2 ^ at >> 10 ^ at >> 20) % buckets;
-  me.clock = world_.memory.access(me.processor, kernel_memory + bucket * bucket_bytes, 4,
-                                  use::modify, me.clock);
+  const std::uintptr_t bucket =
+      kernel_memory + (at >> 2 ^ at >> 10 ^ at >> 20) % buckets * bucket_bytes;
+  world_.schedule.take_turn(me, bucket, 4, use::modify);
+  me.clock = world_.memory.access(me.processor, bucket, 4, use::modify, me.clock);
   world_.schedule.settle(me);
 }
 
@@ -76,6 +77,7 @@ machine::park_result futexes::park(thread& me, engine::address at, std::uint32_t
                                    engine::place where) {
   enter_kernel(me);
   take_bucket(me, at);
+  world_.schedule.take_turn(me, at, 4, use::read);
   const cycles begun = me.clock;
   me.clock = world_.memory.access(me.processor, at, 4, use::read, me.clock);
   world_.gather.accessed(me, begun);

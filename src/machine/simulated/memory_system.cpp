@@ -15,6 +15,7 @@ memory_system::memory_system(const description& machine, memory_listener& listen
     : machine_(machine),
       listener_(listener),
       tells_moves_(listener.wants_moves()),
+      lines_are_held_(machine.coherence.request + machine.coherence.hold != 0),
       distances_(machine),
       directory_(machine.l1.line, machine.topology.cores / machine.l2.shared_by),
       line_shift_(static_cast<unsigned>(std::countr_zero(machine.l1.line))),

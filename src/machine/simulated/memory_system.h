@@ -30,6 +30,15 @@ class memory_system {
   // write it unless it was a read. core.access_cycles is the caller's business.
   cycles access(unsigned processor, std::uintptr_t at, std::size_t bytes, use what, cycles now);
 
+  // Whether lines take time to change hands (coherence.request, hold): turn() comes before access().
+  bool lines_are_held() const { return lines_are_held_; }
+
+  // The processor wants to make this access at `now`, when somebody else may have the line.
+  // Returns: when it can take place; until then that core goes on with the line. If that is not
+  // `now`, the request is under way, and is to be asked for again at the time returned: it may have
+  // to wait longer. Plain writes do not ask: the store buffer waits for them, not the processor.
+  cycles turn(unsigned processor, std::uintptr_t at, std::size_t bytes, use what, cycles now);
+
   // A sequentially consistent fence. Returns: when it is done.
   cycles fence(unsigned processor, cycles now);
 
@@ -74,6 +83,7 @@ class memory_system {
  private:
   friend class memory_inspector;  // the tests' view of the state
 
+  static constexpr line no_line = ~line{0};
   struct in_flight {
     line what;
     cycles ready;
@@ -101,6 +111,8 @@ class memory_system {
     unsigned sibling = 0;
     unsigned number = 0;
     access_totals totals;
+    line requested = no_line;  // by turn()
+    cycles queued = 0;         // how long that request waited for others
     store_buffer stores;
     std::vector<line> marks;  // lines with a mark of this processor; each once per new mark
   };
@@ -124,6 +136,16 @@ class memory_system {
   struct obtained {
     cycles ready;
     bool hit;
+  };
+  // The last of those who wait for a line: where it is, and when it will give the line away.
+  struct last_in_line {
+    group which = 0;
+    cycles until = 0;
+  };
+  // What of a request's time lies behind it, when it takes place.
+  struct way_behind {
+    cycles way = 0;
+    cycles queued = 0;
   };
   // What happened to a line at the directory, for its statistics.
   struct incident {
@@ -160,6 +182,13 @@ class memory_system {
   cycles wait_for(const request&, const line_record&, cycles now);
   void count(const request&, line_record&, const incident&, cycles waited);
 
+  // turns.cpp: when lines change hands
+  bool somebody_loses(const request&, line_record&) const;
+  cycles released_at(const line_record&) const;
+  cycles join_queue(const request&, const line_record&, cycles now);
+  cycles free_for(const request&, const line_record&) const;
+  way_behind end_turn(const request&);
+
   // eviction.cpp: what has to make room
   void fill_l1(port&, line, bool to_write);
   void fill_l2(group, tag entry);
@@ -191,6 +220,7 @@ class memory_system {
   const description& machine_;
   memory_listener& listener_;
   const bool tells_moves_;
+  const bool lines_are_held_;
   interconnect distances_;
   directory directory_;
   unsigned line_shift_;
@@ -203,6 +233,7 @@ class memory_system {
   std::vector<cache> l2s_;
   std::vector<cache> llcs_;
   std::vector<dram_channel> channels_;
+  flat_map<last_in_line> queues_;  // of lines that were ever waited for in turn()
   std::vector<event> events_;
   unsigned accessing_core_ = ~0u;  // while events are told
   line accessed_ = 0;

@@ -30,6 +30,7 @@ void scheduler::on_interrupt(int) noexcept {
 scheduler::scheduler(world& w)
     : world_(w),
       machine_(w.machine),
+      lines_are_held_(w.memory.lines_are_held()),
       processors_(w.machine.processors()),
       energy_(w.machine),
       slice_(w.machine.topology.frequency_hz / 1'000'000 * w.machine.os.time_slice_microseconds),
@@ -107,6 +108,16 @@ void scheduler::wait_for_turn() {
   refresh_limit();
 }
 
+void scheduler::wait_for_line(thread& me, std::uintptr_t at, std::size_t bytes, use what) {
+  for (;;) {
+    const cycles turn = world_.memory.turn(me.processor, at, bytes, what, me.clock);
+    if (turn <= me.clock) return;
+    me.stalled += turn - me.clock;
+    me.clock = turn;
+    settle(me);
+  }
+}
+
 // The affinity mask took the processor away.
 void scheduler::leave_for_another(thread& me) {
   if (me.in_transaction) world_.htm.doom(me, {abort_cause::preempted});
@@ -176,6 +187,10 @@ void scheduler::on_look(thread& t, cycles at) {
     return;
   }
   t.clock = at;
+  if (lines_are_held_) {
+    const cycles turn = world_.watching.turn(t);
+    if (turn > at) return wake_poller(t, turn);
+  }
   if (world_.watching.look(t)) {
     t.state = phase::running;
     set_activity(t, activity::running);

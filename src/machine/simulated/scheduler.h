@@ -43,6 +43,12 @@ class scheduler {
     if (me.clock > limit_) [[unlikely]]
       wait_for_turn();
   }
+  // Returns when the thread's next access, one that it waits for, can take place: where lines take
+  // time to change hands, others go on until then.
+  void take_turn(thread& me, std::uintptr_t at, std::size_t bytes, use what) {
+    if (lines_are_held_) [[unlikely]]
+      wait_for_line(me, at, bytes, what);
+  }
   // Gives the processor up, until make_ready() and a processor.
   void leave_processor(thread& me, phase, activity);
   // Keeps the processor and sleeps until a look succeeds, or the timer.
@@ -84,6 +90,7 @@ class scheduler {
 
  private:
   [[gnu::noinline]] void wait_for_turn();
+  [[gnu::noinline]] void wait_for_line(thread& me, std::uintptr_t at, std::size_t bytes, use);
   [[gnu::noinline]] void dispatch();
   // Lets the thread of the first event run, which comes before `me` goes on.
   [[gnu::noinline]] void let_pass(thread& me);
@@ -124,6 +131,7 @@ class scheduler {
   const description& machine_;
   thread* running_ = nullptr;  // whose fiber runs; null: the first fiber
   cycles limit_ = 0;
+  const bool lines_are_held_;
   event_queue events_;
   std::deque<thread> threads_;  // of the program, by index
   std::deque<thread> foreign_;

@@ -135,6 +135,28 @@ struct alignas(64) thread {
   }
 };
 
+// While one exists, the engine accesses memory of the program on the thread's behalf: a fault there
+// is the program's, and aborts its transaction (faults.cpp).
+class touching_memory {
+ public:
+  explicit touching_memory(thread& me) noexcept : in_(me.in_transaction ? &me.htm : nullptr) {
+    set(true);
+  }
+  ~touching_memory() { set(false); }
+  touching_memory(const touching_memory&) = delete;
+  touching_memory& operator=(const touching_memory&) = delete;
+
+ private:
+  void set(bool touches) noexcept {
+    if (in_ == nullptr) [[likely]]
+      return;
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // the accesses stay inside
+    in_->touches = touches;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  transaction* in_;
+};
+
 struct processor {
   unsigned number = 0;
   thread* has = nullptr;

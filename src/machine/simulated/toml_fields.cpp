@@ -118,6 +118,7 @@ void toml_document::read(const std::string& section, const std::vector<field>& f
   }
   for (const field& one : fields) {
     const toml::node* node = table->get(one.key);
+    if (!node && one.may_be_missing) continue;
     if (!node) fail(table->source().begin.line, prefix + one.key, "this key is missing");
     lines_[prefix + one.key] = node->source().begin.line;
     const std::string wrong = one.store(*node);
@@ -188,6 +189,11 @@ toml_document::field subtable(std::string key) {
   return {std::move(key), [](const toml::node& node) -> std::string {
             return node.is_table() ? "" : "must be a table, is a " + type_name(node);
           }};
+}
+
+toml_document::field optional(toml_document::field of) {
+  of.may_be_missing = true;
+  return of;
 }
 
 }  // namespace syncopate::simulated

@@ -26,6 +26,7 @@ class toml_document {
     std::string key;
     // Stores the value. Returns: what is wrong with it, or nothing.
     std::function<std::string(const toml::node&)> store;
+    bool may_be_missing = false;  // the variable keeps its value then
   };
   // Reads [section]; an empty name is the top level. Names with dots are sub-tables.
   void read(const std::string& section, const std::vector<field>& fields);
@@ -50,6 +51,7 @@ toml_document::field flag(std::string key, bool& to);
 toml_document::field text(std::string key, std::string& to);
 toml_document::field matrix(std::string key, std::vector<std::vector<unsigned>>& to);
 toml_document::field subtable(std::string key);  // its own read() looks into it
+toml_document::field optional(toml_document::field);
 
 // The names a misspelt one may mean, nearest first; those too different are left out.
 std::vector<std::string> near_names(const std::string& name, const std::vector<std::string>& all);

@@ -38,9 +38,9 @@ class undo_log {
 };
 
 struct transaction {
-  unsigned depth = 0;               // 0: none; nested ones are part of the outermost
-  bool doomed = false;              // memory is rolled back already; registers and stack are not
-  volatile bool reads_old = false;  // what is about to be written is being read, and may fault
+  unsigned depth = 0;             // 0: none; nested ones are part of the outermost
+  bool doomed = false;            // memory is rolled back already; registers and stack are not
+  volatile bool touches = false;  // see touching_memory
   machine::htm::mode mode{};
   engine::place began_at = nullptr;
   cycles began = 0;

@@ -51,8 +51,12 @@ void undo_log::note(std::uintptr_t at, std::size_t bytes) {
 
 void undo_log::apply(std::uintptr_t skip_low, std::uintptr_t skip_high) {
   const auto skipped = [=](const entry& e) { return e.at >= skip_low && e.at < skip_high; };
-  for (auto e = entries_.rbegin(); e != entries_.rend(); ++e)
-    if (!skipped(*e)) std::memcpy(reinterpret_cast<void*>(e->at), &old_[e->offset], e->bytes);
+  for (auto e = entries_.rbegin(); e != entries_.rend(); ++e) {
+    auto* const now = reinterpret_cast<void*>(e->at);
+    // What is as before may be memory that cannot be written: that is why the transaction ends.
+    if (!skipped(*e) && std::memcmp(now, &old_[e->offset], e->bytes) != 0)
+      std::memcpy(now, &old_[e->offset], e->bytes);
+  }
   std::erase_if(entries_, [&](const entry& e) { return !skipped(e); });
 }
 
@@ -164,7 +168,7 @@ void transactions::abort(thread& me, const abort_reason& reason) {
 void transactions::roll_back(thread& me) {
   transaction& tx = me.htm;
   tx.doomed = false;
-  tx.reads_old = false;
+  tx.touches = false;
   tx.depth = 0;
   me.in_transaction = false;
   forget(me);
@@ -203,9 +207,8 @@ void transactions::accessed(thread& me, std::uintptr_t at, std::size_t bytes, us
   }
   const bool dead = at >= me.stack_low && at < tx.frame;  // a frame that begin's caller will call
   if (what == use::read || dead) return;
-  tx.reads_old = true;
+  const touching_memory here(me);
   tx.undo.note(at, bytes);
-  tx.reads_old = false;
 }
 
 void transactions::conflict(unsigned processor, line what, use, unsigned) {

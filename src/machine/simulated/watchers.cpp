@@ -85,6 +85,13 @@ void watchers::wake(thread& t, cycles at) {
   world_.schedule.wake_poller(t, when);
 }
 
+cycles watchers::turn(thread& t) {
+  const poll_state& poll = t.poll;
+  // Such a loop makes its own access, as look() says.
+  if (poll.holds == nullptr && read_word(poll.at, poll.bytes) != poll.seen) return t.clock;
+  return world_.memory.turn(t.processor, poll.at, poll.bytes, use::read, t.clock);
+}
+
 bool watchers::look(thread& t) {
   poll_state& poll = t.poll;
   ++poll.looks;

@@ -28,6 +28,8 @@ class watchers {
   // poll.satisfied: whether it holds, or the time is up.
   void wait(thread& me, engine::place where);
 
+  // When the next look can take place (memory_system::turn).
+  cycles turn(thread&);
   // One look. Returns: whether the wait is over, else the thread watches again.
   bool look(thread&);
 

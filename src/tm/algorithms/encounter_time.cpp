@@ -10,7 +10,8 @@
 // Conflicts     writers meet when they write; who finds a record owned waits for it, if it owns
 //               none itself, else gives up.
 // Privatization a commit waits for transactions that began before it and have written in place
-//               (they may not have rolled back yet). Readers are not waited for.
+//               (they may not have rolled back yet), and sleeps if that takes long. Readers are not
+//               waited for.
 //
 // Invariants
 //   I1  Memory under a record that nobody owns is committed; a record's version is the clock's
@@ -42,6 +43,7 @@ struct encounter_time : in_place<encounter_time> {
     if (!reads_are_valid(tx)) restart(tx, why);
     tx->snapshot = now;
     tx->seen.store(now, std::memory_order_release);
+    if (!tx->owned.empty()) ring_bell();
   }
 
   // The fast path calls nothing, so that it needs no stack frame: everything else is a tail call.
@@ -164,7 +166,7 @@ struct encounter_time : in_place<encounter_time> {
     if (version != tx->snapshot + 1 && !reads_are_valid(tx)) return false;
     observer::publishes(tx);
     release_orecs(tx, version);
-    tx->writing.store(false, std::memory_order_release);
+    tx->writing.store(false, std::memory_order_release);  // before waiting, which rings the bell
     wait_for_older(tx, version, true);
     return true;
   }
@@ -178,7 +180,9 @@ struct encounter_time : in_place<encounter_time> {
       release_orecs(tx, commits.now.fetch_add(1, std::memory_order_seq_cst) + 1);  // [C]
       tx->read_orecs.clear();  // what it read by owning is not there, so it says too little
     }
+    if (!tx->writing.load(std::memory_order_relaxed)) return;  // [W]
     tx->writing.store(false, std::memory_order_release);
+    ring_bell();
   }
 };
 

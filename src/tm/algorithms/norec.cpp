@@ -15,101 +15,37 @@
 // Invariants
 //   I1  sequence is odd exactly while one transaction, the one that made it odd, writes back.
 //   I2  All that a transaction has read was in memory together at a moment when sequence was its
-//       snapshot, an even number.
+//       snapshot, an even number (by_value.h).
 // Memory order (each tag stands at its site below)
-//   [S]  acquire load of sequence -- synchronizes with [W]: memory is at least as new as that
-//     commit.
-//   [V]  acquire fence between reading a value and reading sequence again: if the value came from a
-//        write-back, the odd number before it, or a later one, is seen.
+//   [S]  acquire load of sequence (by_value.h).
 //   [L]  acquire RMW that makes sequence odd; the release fence behind it keeps the write-back from
-//        being seen before the odd number (pairs with [V]).
+//        being seen before the odd number (pairs with by_value.h's [V]).
 //   [W]  release store that makes it even again.
-#include "tm/engine.h"
+#include "tm/parts/by_value.h"
 #include "tm/parts/patience.h"
 #include "tm/parts/redo.h"
 
 namespace syncopate::tm {
 namespace {
 
-alignas(64) constinit std::atomic<u64> sequence{0};
+struct norec : redo<norec>, by_value<norec> {
+  using by_value<norec>::has_changed;
 
-// What the transaction read from its own stack or its own blocks may have changed by its own hand.
-bool may_change(const transaction* tx, address a) noexcept {
-  return on_own_stack(tx, a) || stacks::is_private(tx, a) || tx->allocated.covers(a);
-}
+  alignas(64) static constinit std::atomic<u64> sequence;
 
-[[gnu::noinline, gnu::cold]] u64 wait_for_even_sequence() noexcept {
-  u64 now = sequence.load(std::memory_order_acquire);                                  // [S]
-  for (patience p; now & 1; now = sequence.load(std::memory_order_acquire)) p.wait();  // [S]
-  return now;
-}
-u64 even_sequence() noexcept {
-  const u64 now = sequence.load(std::memory_order_acquire);  // [S]
-  return __builtin_expect((now & 1) == 0, 1) ? now : wait_for_even_sequence();
-}
-
-// Returns a snapshot at which all that was read is still what it was; restarts if there is none.
-[[gnu::noinline]] u64 validate(transaction* tx, cause why) noexcept {
-  for (;;) {
-    const u64 now = even_sequence();
-    for (const logged_value& entry : tx->reads)
-      if (entry.at.value() != entry.value && !may_change(tx, entry.at.where())) {
-        observer::loses(tx, entry.at.where(), nullptr);
-        restart(tx, why);
-      }
-    std::atomic_thread_fence(std::memory_order_acquire);              // [V]
-    if (sequence.load(std::memory_order_relaxed) == now) return now;  // [V]
+  [[gnu::noinline, gnu::cold]] static u64 wait_for_even_sequence() noexcept {
+    u64 now = sequence.load(std::memory_order_acquire);                                  // [S]
+    for (patience p; now & 1; now = sequence.load(std::memory_order_acquire)) p.wait();  // [S]
+    return now;
   }
-}
 
-struct norec : redo<norec> {
-  // The fast path calls nothing, so that it needs no stack frame: everything else is a tail call.
   template <class T>
   static T load(const T* at, transaction* tx) {
-    if (!is_unwritten(at, tx)) return load_slow(at, tx);
-    const T value = peek(at);
-    std::atomic_thread_fence(std::memory_order_acquire);                              // [V]
-    if (__builtin_expect(sequence.load(std::memory_order_relaxed) != tx->snapshot ||  // [V]
-                             tx->reads.is_full(),
-                         0))
-      return read_memory(at, tx);
-    tx->reads.push_unchecked({place(at), value});
-    return value;
+    return is_unwritten(at, tx) ? read_and_log(at, tx) : load_slow(at, tx);
   }
   template <class T>
   static T load_again(const T* at, transaction* tx) {
-    if (!is_unwritten(at, tx)) return load_slow(at, tx);
-    const T value = peek(at);
-    std::atomic_thread_fence(std::memory_order_acquire);                                // [V]
-    if (__builtin_expect(sequence.load(std::memory_order_relaxed) != tx->snapshot, 0))  // [V]
-      return read_moved(at, tx);
-    return value;
-  }
-  template <class T>
-  static T load_for_write(const T* at, transaction* tx) {
-    return load(at, tx);
-  }
-
-  // As load(), of bytes that the transaction has not written.
-  template <class T>
-  [[gnu::noinline]] static T read_memory(const T* at, transaction* tx) {
-    T value = peek(at);
-    std::atomic_thread_fence(std::memory_order_acquire);           // [V]
-    if (sequence.load(std::memory_order_relaxed) != tx->snapshot)  // [V]
-      value = read_moved(at, tx);
-    if (__builtin_expect(!tx->reads.add(at, value), 0)) restart(tx, cause::memory);
-    return value;
-  }
-
-  // Memory has a newer state than the transaction's snapshot.
-  template <class T>
-  [[gnu::noinline]] static T read_moved(const T* at, transaction* tx) {
-    for (;;) {
-      tx->snapshot = validate(tx, cause::read_conflict);
-      const T value = peek(at);
-      std::atomic_thread_fence(std::memory_order_acquire);                         // [V]
-      if (sequence.load(std::memory_order_relaxed) == tx->snapshot) return value;  // [V]
-    }
+    return is_unwritten(at, tx) ? read_again(at, tx) : load_slow(at, tx);
   }
 
   static u32 begin(transaction* tx) {
@@ -134,14 +70,9 @@ struct norec : redo<norec> {
   }
 
   static void roll_back(transaction* tx) { restore_memory(tx); }
-
-  // Of its own stack and blocks, nothing is left; what it read there, nobody else changes.
-  static bool has_changed(const transaction* tx) {
-    for (const logged_value& entry : tx->reads)
-      if (!on_own_stack(tx, entry.at.where()) && entry.at.value() != entry.value) return true;
-    return tx->reads.empty();
-  }
 };
+
+constinit std::atomic<u64> norec::sequence{0};
 
 }  // namespace
 

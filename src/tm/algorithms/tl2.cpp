@@ -7,7 +7,8 @@
 //               compiler knows to be read-only.
 // Writes        redo log. Commit: 1 RMW + 1 store per record, 1 RMW on the clock.
 // Conflicts     whatever is newer than the snapshot, also where it would not matter.
-// Privatization a commit that wrote waits for all transactions that began before it.
+// Privatization a commit that wrote waits for all transactions that began before it, and sleeps if
+//               that takes long.
 //
 // Memory order (each tag stands at its site below)
 //   [B]  store of the snapshot, full fence, second look at the clock -- against [C] and the loads
@@ -74,7 +75,7 @@ struct tl2 : redo<tl2> {
   }
 
   static bool commit(transaction* tx) {
-    if (tx->writes.empty()) return keep_memory(tx), true;
+    if (tx->writes.empty()) return keep_memory(tx), stop_being_older(tx), true;
     if (!own_writes(tx)) return false;
     const u64 version = commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;  // [C]
     fence_after_rmw();                                                            // [C]
@@ -93,6 +94,11 @@ struct tl2 : redo<tl2> {
   static void roll_back(transaction* tx) {
     restore_memory(tx);
     restore_orecs(tx);
+    stop_being_older(tx);
+  }
+  static void stop_being_older(transaction* tx) {
+    tx->seen.store(~u64{0}, std::memory_order_release);
+    ring_bell();
   }
 };
 

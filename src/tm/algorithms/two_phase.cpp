@@ -6,7 +6,8 @@
 // Reads         visible: 1 RMW per lock; no validation, ever.
 // Writes        undo log; 1 RMW per lock. Commit: 1 RMW per lock held, no shared clock.
 // Conflicts     who meets one for the first time takes a number; the lower number waits for the
-//               other, the higher gives up, waits for the lower one to end, and keeps its number.
+//               other, the higher gives up and begins again with its number. (In the paper it waits
+//               for the lower one to end before that; here, the contention manager says how long.)
 // Privatization nobody reads or writes what another has locked: nothing to do.
 //
 // State of a lock

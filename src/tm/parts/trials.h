@@ -3,12 +3,12 @@
 // Nothing but arithmetic on times and counts that the caller gives; who calls, and what a way is,
 // is adaptive.cpp's affair.
 //
-// Long transactions run side by side, unless that turns out to be much slower than in turn: there
-// are too few of them to count. For others, an experiment runs each way for a while, in turn, and
-// where a challenger won, or all is new, those that were close once more in the opposite order: one
-// run is about as long as a scheduler's time slice, and the program's own rate may drift. Then the
-// best way stays, and the next experiment comes after twice the pause; sooner where the rate falls
-// a lot.
+// Long transactions run side by side as long as few of them abort: there are too few to compare
+// rates soon. That is done later, without slices, which gain nothing then. For others, an
+// experiment runs each way for a while, in turn, and where a challenger won, or all is new, those
+// that were close once more in the opposite order: one run is about as long as a scheduler's time
+// slice, and the program's own rate may drift. Then the best way stays, and the next experiment
+// comes after twice the pause; sooner where the rate falls a lot.
 #pragma once
 
 #include "tm/parts/memory.h"
@@ -28,14 +28,16 @@ class trials {
   static constexpr u64 watch = 40 * millisecond;   // a rate between experiments
   static constexpr u64 first_pause = 100 * millisecond;
   static constexpr u64 longest_pause = 10'000 * millisecond;
-  static constexpr double doubtful = 1.5;   // closer than this, another round decides
-  static constexpr double worth_it = 1.05;  // a change has to win by this much
-  static constexpr u64 few = 64;            // commits in a trial: longer than 60 us each
+  static constexpr u64 long_pause = 1'000 * millisecond;  // the first one, of long transactions
+  static constexpr double doubtful = 1.5;                 // closer than this, another round decides
+  static constexpr double worth_it = 1.05;                // a change has to win by this much
+  static constexpr u64 few = 64;  // commits in a trial: longer than 60 us each
 
-  // To be called now and then, with the time in nanoseconds and the commits until then. Returns the
-  // way to run from now on.
-  way step(u64 time, u64 commits) noexcept {
+  // To be called now and then, with the time in nanoseconds, and the commits and aborts until then.
+  // Returns the way to run from now on.
+  way step(u64 time, u64 commits, u64 aborts) noexcept {
     if (time < due_) return running_;
+    aborts_now_ = aborts;
     const bool stale = time - due_ > watch;  // nobody called: there was no contention
     switch (phase_) {
       case phase::idle: begin_experiment(time, commits); break;
@@ -61,11 +63,13 @@ class trials {
     phase_ = next;
     since_ = time;
     commits_ = commits;
+    aborts_ = aborts_now_;
     due_ = time + length;
   }
   [[nodiscard]] double rate(u64 time, u64 commits) const noexcept {
     return static_cast<double>(commits - commits_) / static_cast<double>(time - since_);
   }
+  static bool is_long(double rate) noexcept { return rate * trial < few; }
   void run(way w, u64 time, u64 commits) noexcept {
     const bool cold = w == way::side_by_side && w != running_;
     running_ = w;
@@ -74,6 +78,7 @@ class trials {
 
   void begin_experiment(u64 time, u64 commits) noexcept {
     for (int w = 0; w < ways; ++w) sum_[w] = 0, dropped_[w] = false;
+    dropped_[number(way::in_slices)] = long_;
     round_ = 0;
     begin_round(time, commits);
   }
@@ -84,7 +89,7 @@ class trials {
   }
   void note(u64 time, u64 commits) noexcept {
     const double now = rate(time, commits);
-    const bool are_long = first_ && commits - commits_ < few;
+    const bool are_long = first_ && is_long(now);
     first_ = false;
     if (are_long) return keep(way::side_by_side, now, time, commits);
     sum_[number(running_)] += now;
@@ -120,7 +125,9 @@ class trials {
   // `expected`: commits per nanosecond.
   void keep(way w, double expected, u64 time, u64 commits) noexcept {
     const bool is_new = w != best_ || !settled_;
-    pause_ = is_new ? first_pause : pause_ < longest_pause ? 2 * pause_ : pause_;
+    long_ = is_long(expected);
+    if (is_new) pause_ = long_ ? long_pause : first_pause;
+    else if (pause_ < longest_pause) pause_ *= 2;
     settled_ = true;
     best_ = running_ = w;
     expected_ = expected;
@@ -130,20 +137,28 @@ class trials {
   }
 
   void hold(u64 time, u64 commits, bool stale) noexcept {
-    const bool fell = !stale && rate(time, commits) * doubtful < expected_;
-    if (time >= experiment_at_ || (fell && time >= fresh_until_))
-      return begin_experiment(time, commits);
+    if (!stale && is_disappointing(time, commits)) experiment_at_ = fresh_until_;
+    if (time >= experiment_at_) return begin_experiment(time, commits);
     measure(time, commits, watch, phase::holding);
+  }
+
+  // Not what was expected: the rate has fallen; or those that were taken for long abort, or are not
+  // long.
+  [[nodiscard]] bool is_disappointing(u64 time, u64 commits) const noexcept {
+    const double now = rate(time, commits);
+    if (!long_ || running_ != way::side_by_side) return now * doubtful < expected_;
+    return 2 * (aborts_now_ - aborts_) > commits - commits_ || !is_long(now);
   }
 
   way best_ = way::in_turn, running_ = way::in_turn;
   phase phase_ = phase::idle;
-  u64 due_ = 0, since_ = 0, commits_ = 0;
+  u64 due_ = 0, since_ = 0, commits_ = 0, aborts_ = 0, aborts_now_ = 0;
   double sum_[ways] = {};  // of the rates that were measured, in commits per nanosecond
   bool dropped_[ways] = {};
   int round_ = 0, tried_ = 0;
   bool first_ = true;     // nothing was measured yet
   bool settled_ = false;  // an experiment has chosen best_
+  bool long_ = false;     // the transactions are, by the rate that was expected last
   u64 pause_ = 0, experiment_at_ = 0, fresh_until_ = 0;
   double expected_ = 0;
 };

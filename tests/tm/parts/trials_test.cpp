@@ -12,11 +12,11 @@ using syncopate::tm::way;
 
 constexpr u64 millisecond = trials::millisecond;
 
-// A program under `auto`: so many commits per millisecond in each way.
+// A program under `auto`: so many commits per millisecond in each way, and aborts side by side.
 class program {
  public:
-  program(double in_turn, double in_slices, double side_by_side)
-      : rates_{in_turn, in_slices, side_by_side} {}
+  program(double in_turn, double in_slices, double side_by_side, double aborts = 0)
+      : rates_{in_turn, in_slices, side_by_side}, abort_rate_(aborts) {}
 
   void change(double in_turn, double in_slices, double side_by_side) {
     rates_[0] = in_turn, rates_[1] = in_slices, rates_[2] = side_by_side;
@@ -27,7 +27,8 @@ class program {
       time_ += millisecond / 10;
       spent_[static_cast<int>(now_)] += 0.1;
       commits_ += rates_[static_cast<int>(now_)] / 10;
-      now_ = lessons_.step(time_, static_cast<u64>(commits_));
+      if (now_ == way::side_by_side) aborts_ += abort_rate_ / 10;
+      now_ = lessons_.step(time_, static_cast<u64>(commits_), static_cast<u64>(aborts_));
     }
   }
   // Nobody waits for anybody: nobody asks.
@@ -43,7 +44,7 @@ class program {
   double rates_[syncopate::tm::ways];
   double spent_[syncopate::tm::ways] = {};
   u64 time_ = 1'000'000 * millisecond;
-  double commits_ = 0;
+  double abort_rate_, commits_ = 0, aborts_ = 0;
   way now_ = way::in_turn;
 };
 
@@ -83,12 +84,28 @@ TEST(Trials, LongTransactionsRunSideBySideAtOnce) {
   program p(5, 5, 9);
   p.run(6);
   EXPECT_EQ(p.now(), way::side_by_side);
-  p.run(90);
+  p.run(900);
   EXPECT_EQ(p.now(), way::side_by_side);
+  EXPECT_LT(p.milliseconds(way::in_turn), 6);
+  EXPECT_EQ(p.milliseconds(way::in_slices), 0);
+}
+
+TEST(Trials, LongTransactionsAreComparedInTheEnd) {
+  program p(9, 9, 5);  // few abort, but they wait for each other
+  p.run(2'500);
+  EXPECT_EQ(p.now(), way::in_turn);
+}
+
+TEST(Trials, TransactionsThatOnlySeemedLongAreCompared) {
+  program p(5, 5, 500);
+  p.run(6);
+  p.change(9000, 3000, 3000);
+  p.run(250);
+  EXPECT_EQ(p.now(), way::in_turn);
 }
 
 TEST(Trials, LongTransactionsThatAbortGoBackToTurns) {
-  program p(5, 5, 1);
+  program p(5, 5, 1, 4);
   p.run(400);
   EXPECT_NE(p.now(), way::side_by_side);
 }

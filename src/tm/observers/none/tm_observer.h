@@ -15,6 +15,8 @@ enum class cause : unsigned char;
 
 namespace observer {
 
+inline constexpr bool watches = false;
+
 struct notes {};
 
 inline void began(transaction*, const registers&) noexcept {}

@@ -24,6 +24,8 @@ enum class cause : unsigned char;
 
 namespace observer {
 
+inline constexpr bool watches = true;
+
 // What is kept in each thread's transaction.
 struct notes {
   // ---- of the running transaction

@@ -1,0 +1,45 @@
+"""What a figure costs: kept with its results, so that the next who makes it is told how long.
+
+`cost_seconds` in a figure's document: processor seconds of all its simulated runs, or, where it is
+measured, seconds on the clock.
+"""
+
+import json
+import resource
+import time
+from pathlib import Path
+
+from sweep import Checkpoint, Point, Setting, identity
+
+
+def todo(points: list[Point], setting: Setting, checkpoint: Checkpoint) -> int:
+    """How many of the points are not kept. Throws OSError where a program is missing."""
+    return sum(identity(point, setting) not in checkpoint.runs for point in points)
+
+
+def processor_seconds() -> float:
+    """Of all programs that this process has started and that have ended."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+class Meter:
+    """Reads what a figure costs, from here on."""
+
+    def __init__(self, simulated: bool):
+        self.clock = processor_seconds if simulated else time.monotonic
+        self.began = self.clock()
+
+    def of_all(self, ran: int, points: int, known: float | None) -> float | None:
+        """For all points, from those that ran here; too few of them, or none here: as known."""
+        spent = self.clock() - self.began
+        return round(spent * points / ran, 1) if 2 * ran >= points and spent else known
+
+
+def known(document: Path) -> tuple[float | None, int]:
+    """What the figure in the document did cost, and how many points it has; None: not known."""
+    try:
+        found = json.loads(document.read_text(encoding="utf-8"))
+        return found.get("cost_seconds"), len(found["runs"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None, 0

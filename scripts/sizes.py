@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Writes docs/sizes.md: how long each program takes at each size, from what bench/every_program.py
+measured (docs/figures/measured/every_program*.json), and each paper's figures, from their results.
+
+    scripts/sizes.py [--check]
+
+--check writes nothing, and ends with status 1 when the page is out of date.
+"""
+
+import argparse
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from syncopate.bench.text import duration  # noqa: E402
+
+PAGE = ROOT / "docs" / "sizes.md"
+FIGURES = ROOT / "docs" / "figures"
+RESULTS = FIGURES / "measured"
+COLUMNS = {
+    "small": "every_program.json",
+    "paper": "every_program_paper.json",
+    "large": "every_program_large.json",
+    "sanitized": "every_program_sanitized.json",
+}
+HEAD = """\
+# How long the programs take
+
+Each program of `workloads/`, run to its end by `bench/every_program.py` with two threads, its own
+check of its result and the making of its input included.
+
+- `small`: the slowest of all variants, in seconds on the clock.
+- `paper`, `large`: the first variant of `syncopate bench list` (the plain lock, or the published
+  program's synchronization), in processor seconds of both threads together.
+- `sanitized`: the slowest of all variants at size `small`, in seconds on the clock, in a build with
+  AddressSanitizer and UndefinedBehaviorSanitizer.
+
+A dash: not run. Programs that run for a given time (array, map, cache, tree, adversarial) last as
+long as their size says. This page is written by `scripts/sizes.py`.
+"""
+
+PAPERS = """\
+`syncopate bench paper NAME` from nothing: what its runs took when the results in docs/figures were
+made. Simulated ones run side by side (`--jobs`); measured ones take so long on the clock.
+"""
+
+
+def documents() -> dict[str, dict]:
+    """The results by column; a column without any is left out."""
+    files = {name: RESULTS / file for name, file in COLUMNS.items()}
+    return {
+        name: json.loads(file.read_text(encoding="utf-8"))
+        for name, file in files.items()
+        if file.exists()
+    }
+
+
+def cell(column: str, runs: list[dict]) -> str:
+    """The slowest of a program's runs, or that it failed."""
+    if not runs:
+        return "-"
+    failed = [run for run in runs if run["error"]]
+    if failed:
+        return f"**{failed[0]['variant']}: {failed[0]['error']}**"
+    field = "processor_seconds" if column in ("paper", "large") else "seconds"
+    seconds = max(run[field] for run in runs)
+    return f"{seconds:.2g} s" if seconds < 10 else duration(seconds)
+
+
+def summary(name: str, document: dict) -> str:
+    runs, by = document["runs"], document["measured"]
+    failed = sum(bool(run["error"]) for run in runs)
+    longest = max(runs, key=lambda run: run["seconds"])
+    return (
+        f"- `{name}`: {len(runs)} runs, {failed} failed; the longest, {longest['suite']}/"
+        f"{longest['program']} {longest['variant']}, {duration(longest['seconds'])}"
+        f" ({by['date']}, {by['processor']}, {by['processors']} processors, {by['commit']})"
+    )
+
+
+def papers() -> list[str]:
+    """A table of what `syncopate bench paper` takes, as the figures' results say."""
+    found = tomllib.loads((ROOT / "docs" / "papers.toml").read_text(encoding="utf-8"))["paper"]
+    lines = ["| paper | figures | points | processor seconds | on two processors | not timed |"]
+    lines.append("|---|--:|--:|--:|--:|--:|")
+    for paper in found:
+        made = [json.loads(f.read_text(encoding="utf-8")) for f in figures_of(paper["scripts"])]
+        spent = [each["cost_seconds"] for each in made if each.get("cost_seconds")]
+        measured = made[0]["kind"] == "measured"
+        rest = len(made) - len(spent)
+        cells = [
+            f"`{paper['name']}`",
+            str(len(made)),
+            str(sum(len(each["runs"]) for each in made)),
+            "measured here" if measured else f"{sum(spent):.0f}" if spent else "-",
+            duration(sum(spent) / (1 if measured else 2)) if spent else "-",
+            str(rest) if rest else "",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def figures_of(scripts: str) -> list[Path]:
+    """The results of a paper's figures and tables."""
+    names = (f"*/{scripts}_{kind}[0-9]*.json" for kind in ("fig", "table"))
+    return sorted(path for name in names for path in FIGURES.glob(name))
+
+
+def page() -> str:
+    columns = documents()
+    places = {
+        (run["suite"], run["program"]): None for each in columns.values() for run in each["runs"]
+    }
+    lines = [HEAD, *(summary(name, each) for name, each in columns.items()), ""]
+    lines.append("| program | " + " | ".join(columns) + " |")
+    lines.append("|---" + "|--:" * len(columns) + "|")
+    for suite, program in places:
+        cells = [
+            cell(name, [r for r in each["runs"] if (r["suite"], r["program"]) == (suite, program)])
+            for name, each in columns.items()
+        ]
+        lines.append(f"| {suite}/{program} | " + " | ".join(cells) + " |")
+    lines += ["", "## The papers' figures", "", PAPERS, *papers()]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    text = page()
+    if not options.check:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+        print("docs/sizes.md is out of date: run scripts/sizes.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

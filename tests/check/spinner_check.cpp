@@ -1,0 +1,105 @@
+// spinner_check.cpp -- who spins on auto_lock: one newcomer at most, and nobody while the holder
+// cannot run.
+#include <syncopate/locks/auto_lock.h>
+
+#include <atomic>
+
+#include "lock_scenarios.h"
+
+namespace {
+
+using syncopate::auto_lock;
+using syncopate::spin_lesson;
+
+// What auto_lock keeps to itself: access is not checked in an explicit instantiation.
+bool announce(auto_lock&, spin_lesson& learned);
+void withdraw(auto_lock&, const spin_lesson& next);
+template <auto Announce, auto Withdraw>
+struct exposed {
+  friend bool announce(auto_lock& lock, spin_lesson& learned) { return (lock.*Announce)(learned); }
+  friend void withdraw(auto_lock& lock, const spin_lesson& next) { (lock.*Withdraw)(next); }
+};
+template struct exposed<&auto_lock::announce_spinner, &auto_lock::withdraw_spinner>;
+
+struct counted : check::shared<auto_lock> {
+  std::atomic<int> spinners{0};
+};
+
+// Nobody is announced while another one is; and the lesson is that of the one before.
+void announce_once(counted& s) {
+  spin_lesson learned;
+  if (!announce(s.lock, learned)) return;
+  const int others = s.spinners.fetch_add(1, std::memory_order_relaxed);
+  assert(others == 0);
+  s.spinners.fetch_sub(1, std::memory_order_relaxed);
+  withdraw(s.lock, {learned.budget + 1, learned.pace});
+}
+
+void one_spinner() {
+  auto* const s = new counted;
+  auto twice = [s] { announce_once(*s), announce_once(*s); };
+  auto other = twice;
+  check::together(twice, other);
+  spin_lesson learned;
+  assert(announce(s->lock, learned));  // the last one has withdrawn
+  assert(learned.budget >= 2 && learned.budget <= 4);
+  delete s;
+}
+
+void one_spinner_of_three() {
+  auto* const s = new counted;
+  auto once = [s] { announce_once(*s); };
+  auto second = once, third = once;
+  check::together(once, second, third);
+  spin_lesson learned;
+  assert(announce(s->lock, learned));
+  assert(learned.budget >= 1 && learned.budget <= 3);
+  delete s;
+}
+
+// Threads that do nothing, so that the next one gets the processor of the calling thread.
+void pass_over_the_other_processors() {
+  const unsigned here = syncopate::machine::processor();
+  for (bool is_next = false; !is_next;) {
+    auto looks = [&is_next, here] {
+      is_next = (syncopate::machine::processor() + 1) % syncopate::machine::processors() == here;
+    };
+    auto nothing = [] {};
+    check::together(looks, nothing);
+  }
+}
+
+// A waiter on the holder's processor goes to sleep at once: whoever spins leaves a lesson.
+void sleeps_on_the_processor_of_the_holder() {
+  auto* const s = new counted;
+  pass_over_the_other_processors();
+  s->lock.lock();
+  auto waits = [s] { check::section(*s); };
+  auto holds = [s] {
+    ++s->value;
+    s->lock.unlock();
+  };
+  check::together(waits, holds);
+  assert(s->value == 2);
+  spin_lesson learned;
+  assert(announce(s->lock, learned));
+  assert(learned == spin_lesson::from_bits(0));
+  delete s;
+}
+
+constexpr check::scenario scenarios[] = {
+    {"one_spinner", one_spinner},
+    {"one_spinner_of_three", one_spinner_of_three},
+    {"sleeps_on_the_processor_of_the_holder", sleeps_on_the_processor_of_the_holder},
+};
+
+}  // namespace
+
+// As scenarios of the lock `auto`: its name comes first.
+int main(int argc, char** argv) {
+  for (const check::scenario& s : scenarios) {
+    if (argc < 3) std::printf("auto %.*s\n", static_cast<int>(s.name.size()), s.name.data());
+    else if (s.name == argv[2]) return s.run(), 0;
+  }
+  return argc < 3 ? 0 : 2;
+}

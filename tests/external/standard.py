@@ -1,0 +1,138 @@
+"""A standard's own tests, built outside their tree, compared with and without the preload library.
+
+The source is Debian's package, fetched when first needed and never kept in this repository. A test
+that does not build outside its tree, or does not pass without us on this machine, says nothing
+about us and is left out; what remains must pass under every lock.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SECONDS = 60  # For one test; those that take longer without us are left out.
+REPEATS = 5
+PASSED = 0
+SESSION = 3  # In /proc/PID/stat, counted from what follows the name.
+
+
+class UnfetchedError(Exception):
+    """The source cannot be had here; its text says why."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """One program of a suite, how to build it, and how it is started."""
+
+    name: str
+    sources: tuple
+    flags: tuple = ()
+    libraries: tuple = ()
+    environment: dict = field(default_factory=dict, hash=False)
+
+
+def fetch(package, folder):
+    """Returns the folder of the Debian source package `package`, unpacked below `folder`."""
+    whole = folder / "apt" / "unpacked"
+    if not whole.exists():
+        script = ROOT / "integrations" / "debian_source.sh"
+        fetched = subprocess.run(
+            ["sh", script, folder, package], capture_output=True, text=True, check=False
+        )
+        if fetched.returncode:
+            last = ["no reason given", *fetched.stderr.strip().splitlines()][-1]
+            raise UnfetchedError(f"Debian's source package {package} cannot be fetched: {last}")
+        whole.touch()
+    return next(folder.glob(f"apt/{package}-*/"))
+
+
+def compiled(output, sources, flags, libraries=()):
+    """Builds `output` unless it is there; returns whether that worked. Errors go to a file."""
+    if output.exists():
+        return True
+    command = ["gcc", "-w", *flags, *sources, "-o", output, *libraries]
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{output}.err", "wb") as errors:
+        return subprocess.run(command, stderr=errors, check=False).returncode == 0
+
+
+def build(tests, folder, jobs):
+    """Returns {test: program} of those tests that build."""
+
+    def one(test):
+        program = folder / test.name
+        return test, program, compiled(program, test.sources, test.flags, test.libraries)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return {test: program for test, program, works in pool.map(one, tests) if works}
+
+
+def run(test, program, environment):
+    """Returns (exit status, the end of the output) of one run in an empty folder of its own."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        if "SYNCOPATE_RECORD" in environment:
+            environment = {**environment, "SYNCOPATE_RECORD": f"{folder}/program.rec"}
+        with open(f"{folder}/output", "w+b") as output:
+            process = subprocess.Popen(
+                [program],
+                cwd=folder,
+                env={**environment, **test.environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                status = process.wait(SECONDS)
+            except subprocess.TimeoutExpired:
+                status = "hangs"
+            finally:
+                _end(process)
+            output.seek(0)
+            return status, output.read()[-1500:].decode(errors="replace")
+
+
+def _end(process):
+    """Ends a test and the children that it left behind, some in process groups of their own."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text(encoding="utf-8", errors="replace").rsplit(") ", 1)[1].split()
+            if int(fields[SESSION]) == process.pid:
+                os.kill(int(stat.parent.name), signal.SIGKILL)
+    process.wait()
+
+
+def passing(programs, environment, jobs):
+    """Runs all programs, `jobs` at a time; returns ({passing test: program}, {failed: result})."""
+    with ThreadPoolExecutor(jobs) as pool:
+        results = pool.map(lambda item: run(*item, environment), programs.items())
+    results = dict(zip(programs, results, strict=True))
+    passed = {test: programs[test] for test, (status, _) in results.items() if status == PASSED}
+    return passed, {test: result for test, result in results.items() if test not in passed}
+
+
+def _mostly_passes(test, program, environment):
+    """Whether most of REPEATS runs of the test alone pass; stops when that is decided."""
+    most = REPEATS // 2 + 1
+    passes = failures = 0
+    while passes < most and failures < most:
+        if run(test, program, environment)[0] == PASSED:
+            passes += 1
+        else:
+            failures += 1
+    return passes == most
+
+
+def verdict(test, program, without_us, with_us):
+    """Judges a test that failed among others, alone: "fails", or "unsteady" where it often passes.
+
+    Such tests count on sleeps; on a loaded machine some fail now and then without us, too.
+    """
+    if _mostly_passes(test, program, with_us):
+        return "unsteady"
+    return "fails" if _mostly_passes(test, program, without_us) else "unsteady"

@@ -46,5 +46,4 @@
 #endif
 
 #undef vmcase
-#define vmcase(op) \
-  L_##op : if (LUA_MT_YIELDS(op) && lua_mt_is_due()) LUA_MT_YIELD();
+#define vmcase(op) L_##op : if (LUA_MT_YIELDS(op) && lua_mt_is_due()) LUA_MT_YIELD();

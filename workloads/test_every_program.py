@@ -71,8 +71,7 @@ TOLD = told()
 
 def run(path: str, *words: str) -> subprocess.CompletedProcess:
     program = Path(BUILD) / path
-    if not program.exists():
-        pytest.skip(f"{path} is not built")
+    assert program.exists(), f"{path} is not built"
     return subprocess.run(
         [program, *words], capture_output=True, text=True, check=False, timeout=300
     )

@@ -108,35 +108,36 @@ int take(pthread_rwlock_t* rwlock, int i) {
   return i == 0 ? pthread_rwlock_wrlock(rwlock) : pthread_rwlock_rdlock(rwlock);
 }
 
+// Disturbs waiters while this thread holds the rwlock; none gets through before it lets go.
+template <class Wait>
+void none_gets_past(pthread_rwlock_t* rwlock, Wait wait) {
+  Waiters waiters(wait);
+  CHECK(waiters.disturb() > 0);
+  CHECK_EQ(waiters.through(), 0);
+  CHECK_OK(pthread_rwlock_unlock(rwlock));
+  waiters.join();
+  CHECK_EQ(waiters.through(), waiter_count);
+}
+
 void a_writer_keeps_all_out() {
   pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
   CHECK_OK(pthread_rwlock_wrlock(&rwlock));
-  Waiters waiters([&](int i) {
+  none_gets_past(&rwlock, [&](int i) {
     CHECK_OK(take(&rwlock, i));
     CHECK_OK(pthread_rwlock_unlock(&rwlock));
   });
-  CHECK(waiters.disturb() > 0);
-  CHECK_EQ(waiters.through(), 0);
-  CHECK_OK(pthread_rwlock_unlock(&rwlock));
-  waiters.join();
-  CHECK_EQ(waiters.through(), waiter_count);
 }
 
 void a_reader_keeps_writers_out() {
   pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
   std::atomic<int> writing{0};
   CHECK_OK(pthread_rwlock_rdlock(&rwlock));
-  Waiters waiters([&](int) {
+  none_gets_past(&rwlock, [&](int) {
     CHECK_OK(pthread_rwlock_wrlock(&rwlock));
     CHECK_EQ(++writing, 1);
     --writing;
     CHECK_OK(pthread_rwlock_unlock(&rwlock));
   });
-  CHECK(waiters.disturb() > 0);
-  CHECK_EQ(waiters.through(), 0);
-  CHECK_OK(pthread_rwlock_unlock(&rwlock));
-  waiters.join();
-  CHECK_EQ(waiters.through(), waiter_count);
 }
 
 void a_barrier_waits_for_the_last() {

@@ -3,11 +3,14 @@
 takes.
 
     bench/every_program.py [--build FOLDER] [--suite NAME,...] [--size small] [--first]
-                           [--most SECONDS] [--json FILE]
+                           [--jobs N] [--within SECONDS] [--most SECONDS] [--json FILE]
 
 The programs are those of `syncopate bench list`, so a new one is here by itself. Built with
 sanitizers (cmake --preset asan, or -DSYNCOPATE_SANITIZE=address,undefined) they run under these.
 docs/sizes.md is made from such files by scripts/sizes.py.
+
+--jobs: so many programs at a time, of --threads each; those that are known to last begin first.
+--within: what has not ended by then is ended, and named; it is not among the results.
 Exit status: 1 when one fails, or takes longer than --most.
 """
 
@@ -17,18 +20,22 @@ import os
 import resource
 import sys
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from interleaved import provenance, table
 
 from syncopate.bench.jobs import Job, Request, job, variants_of
 from syncopate.bench.measure import measure
+from syncopate.bench.provenance import ROOT
 from syncopate.bench.suites import Suite
 from syncopate.bench.suitetable import SUITES
 from syncopate.errors import Failure
 
 PLACE = "workloads/"
+KNOWN = ROOT / "docs" / "figures" / "measured" / "every_program.json"
 
 
 @dataclass(frozen=True)
@@ -77,12 +84,36 @@ def processor_seconds() -> float:
     return spent.ru_utime + spent.ru_stime
 
 
-def run(each: Job) -> Run:
+def run(each: Job, until: float) -> Run | None:
+    """None where the clock is at `until` before it has ended: then it is ended."""
     began, used = time.monotonic(), processor_seconds()
-    error = measure(each).get("error", "")
+    if until <= began:
+        return None
+    error = measure(replace(each, limit=min(each.limit, until - began))).get("error", "")
+    if error and until <= time.monotonic():
+        return None
     took = round(time.monotonic() - began, 2)
     used = round(processor_seconds() - used, 2)
     return Run(each.suite, each.place.program, each.place.variant, took, used, error)
+
+
+def all_runs(todo: list[Job], options) -> Iterator[tuple[Job, Run | None]]:
+    """As they end. Each of --jobs processes runs one at a time, so that it can tell its cost."""
+    until = time.monotonic() + options.within
+    if options.jobs == 1:
+        yield from ((each, run(each, until)) for each in todo)
+        return
+    with ProcessPoolExecutor(options.jobs) as pool:
+        running = {pool.submit(run, each, until): each for each in longest_first(todo)}
+        yield from ((running[done], done.result()) for done in as_completed(running))
+
+
+def longest_first(todo: list[Job]) -> list[Job]:
+    """By what they took at size small; those that it is not known of first."""
+    runs = json.loads(KNOWN.read_text(encoding="utf-8"))["runs"] if KNOWN.exists() else []
+    known = {(r["suite"], r["program"], r["variant"]): r["seconds"] for r in runs}
+    ours = {job.key: (job.suite, job.place.program, job.place.variant) for job in todo}
+    return sorted(todo, key=lambda job: known.get(ours[job.key], float("inf")), reverse=True)
 
 
 def slowest(runs: list[Run]) -> str:
@@ -105,6 +136,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--first", action="store_true", help="one variant of each: the first")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--limit", type=float, default=300, help="seconds until a run is ended")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="programs at a time")
+    parser.add_argument(
+        "--within", type=float, default=float("inf"), help="seconds until all runs are ended"
+    )
     parser.add_argument("--most", type=float, help="seconds that a run may take")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep the results there")
     options = parser.parse_args()
@@ -130,19 +165,25 @@ def main() -> int:
     options = parse()
     # Where a library is preloaded, the sanitizer's is not the first one, and needs not be.
     os.environ.setdefault("ASAN_OPTIONS", "verify_asan_link_order=0")
-    runs = []
+    todo, runs, unfinished = [], [], []
     for name in options.suites:
-        todo, missing = jobs_of(name, SUITES[name], options)
+        found, missing = jobs_of(name, SUITES[name], options)
         print(*(f"left out: {line}" for line in missing), sep="\n", end="\n" * bool(missing))
-        for each in todo:
-            runs.append(run(each))
-            if options.json:
-                keep(runs[-1:], options.json)
-            print(f"{name} {each.place.text()}: {runs[-1].error or runs[-1].seconds}", flush=True)
+        todo += found
+    for each, done in all_runs(todo, options):
+        where = f"{each.suite} {each.place.text()}"
+        if done is None:
+            unfinished.append(where)
+            continue
+        runs.append(done)
+        if options.json:
+            keep([done], options.json)
+        print(f"{where}: {done.error or done.seconds}", flush=True)
     if not runs:
         print("nothing was run: no program is built", file=sys.stderr)
         return 1
     print(slowest(runs))
+    print(*(f"not done within {options.within:.0f} s: {each}" for each in unfinished), sep="\n")
     failed = [each for each in runs if each.error]
     late = [each for each in runs if options.most and each.seconds > options.most]
     for each in failed + late:

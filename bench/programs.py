@@ -103,7 +103,7 @@ def memcached_hot_key(configuration, context):
     load = context.load or next((str(path) for path in places if path.is_file()), None)
     if load is None:
         raise WorkloadError("no memcached_load in the build folder; run `make`, or give --load")
-    threads, clients = hot_key_crowd(os.cpu_count() or 1)
+    threads, clients = hot_key_crowd(len(os.sched_getaffinity(0)))
     with servers.memcached(configuration.environment(), threads=threads) as server:
         options = ["--clients", clients, "--noreply", 1, "--seconds", context.seconds]
         output, _ = run([load, "--port", server.port, *options])

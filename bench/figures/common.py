@@ -252,7 +252,7 @@ def results_of(figure: Figure, document: dict) -> Results:
     return Results(figure, runs)
 
 
-Made = tuple[list[dict], float | None]  # the results, and what they cost where that is known
+Made = tuple[list[dict], dict]  # the results, and the document's fields of what they cost
 
 
 def kept_points(figure: Figure, options: argparse.Namespace) -> Checkpoint:
@@ -284,7 +284,8 @@ def simulate(figure: Figure, options: argparse.Namespace, many: Many | None) -> 
     if options.jobs > 1:
         many = many or partial(side_by_side, jobs=options.jobs)
     runs = sweep(points, setting, kept, many=many)
-    return runs, meter.of_all(ran, len(points), known_cost(figure, options))
+    spent = meter.of_all(ran, len(points), known_cost(figure, options))
+    return runs, {"cost_seconds": spent, **meter.on_clock(ran, len(points), options.jobs)}
 
 
 def measure(figure: Figure, options: argparse.Namespace) -> Made:
@@ -295,7 +296,8 @@ def measure(figure: Figure, options: argparse.Namespace) -> Made:
     runs = figure.measure(figure, options, kept)
     kept.path.unlink(missing_ok=True)
     points = len(figure.points(options.quick))
-    return runs, meter.of_all(points - before, points, known_cost(figure, options))
+    spent = meter.of_all(points - before, points, known_cost(figure, options))
+    return runs, {"cost_seconds": spent}
 
 
 def expected_seconds(figure: Figure, options: argparse.Namespace) -> float | None:
@@ -316,7 +318,8 @@ def expected_seconds(figure: Figure, options: argparse.Namespace) -> float | Non
 
 def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None = None) -> int:
     """Runs the sweep and writes the three files. Returns 1 when a point has no result."""
-    need_matplotlib()
+    if not options.data:
+        need_matplotlib()
     folder = options.out or PLACES / figure.kind
     data = folder / f"{figure.name}.json"
     if options.redraw:
@@ -337,12 +340,12 @@ def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None =
             "machine": figure.machine,
             "quick": options.quick,
             "date": datetime.date.today().isoformat(),
-            "cost_seconds": spent,
+            **spent,
             "runs": runs,
         }
         folder.mkdir(parents=True, exist_ok=True)
         data.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    print(draw(figure, document, folder), file=sys.stderr)
+    print(data if options.data else draw(figure, document, folder), file=sys.stderr)
     return 1 if any("error" in run for run in document["runs"]) else 0
 
 
@@ -370,6 +373,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
         "--jobs", type=int, default=os.cpu_count(), help="programs at a time, where simulated"
     )
     parser.add_argument("--redraw", action="store_true", help="from the JSON file, run nothing")
+    parser.add_argument("--data", action="store_true", help="the JSON file only, drawn elsewhere")
     return parser
 
 

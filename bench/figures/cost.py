@@ -1,7 +1,8 @@
 """What a figure costs: kept with its results, so that the next who makes it is told how long.
 
 `cost_seconds` in a figure's document: processor seconds of all its simulated runs, or, where it is
-measured, seconds on the clock.
+measured, seconds on the clock. `clock_seconds` and `jobs`: where all of its points ran in one go,
+how long that took, and how many at a time.
 """
 
 import json
@@ -28,12 +29,18 @@ class Meter:
 
     def __init__(self, simulated: bool):
         self.clock = processor_seconds if simulated else time.monotonic
-        self.began = self.clock()
+        self.began, self.clock_began = self.clock(), time.monotonic()
 
     def of_all(self, ran: int, points: int, known: float | None) -> float | None:
         """For all points, from those that ran here; too few of them, or none here: as known."""
         spent = self.clock() - self.began
         return round(spent * points / ran, 1) if 2 * ran >= points and spent else known
+
+    def on_clock(self, ran: int, points: int, jobs: int) -> dict:
+        """The document's two fields; none where points were kept from before."""
+        if ran < points:
+            return {}
+        return {"clock_seconds": round(time.monotonic() - self.clock_began, 1), "jobs": jobs}
 
 
 def known(document: Path) -> tuple[float | None, int]:

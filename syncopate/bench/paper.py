@@ -173,7 +173,7 @@ def imported_scripts():
 
 def settings(options: argparse.Namespace) -> argparse.Namespace:
     """What make_figure() is told. Quick points are kept apart: each sweep drops those of others."""
-    options.redraw = False
+    options.redraw = options.data = False
     built = [folder for folder in build_folders(options.build) if (folder / "workloads").is_dir()]
     options.programs = (built or build_folders(options.build))[0] / "workloads"
     options.checkpoints = ROOT / "build" / "figures" / ("quick" if options.quick else ".")

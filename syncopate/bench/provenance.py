@@ -18,7 +18,7 @@ def provenance():
     )
     return {
         "processor": next(models, platform.machine()),
-        "processors": os.cpu_count(),
+        "processors": len(os.sched_getaffinity(0)),
         "kernel": platform.release(),
         "date": datetime.date.today().isoformat(),
         "commit": commit(),
@@ -26,7 +26,12 @@ def provenance():
 
 
 def commit() -> str:
-    """Returns the source tree's commit, `-dirty` where files differ from it; else `unknown`."""
+    """Returns the source tree's commit, `-dirty` where files differ from it; else `unknown`.
+
+    SYNCOPATE_COMMIT says it for a tree that was copied to another machine without its history.
+    """
+    if said := os.environ.get("SYNCOPATE_COMMIT"):
+        return said
     try:
         done = subprocess.run(
             ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],

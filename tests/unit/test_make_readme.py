@@ -19,6 +19,7 @@ MEASURED = {
     "date": "2026-01-02",
     "commit": "abc",
 }
+NO_PROGRAMS = {"measured": MEASURED, "workloads": []}
 TEMPLATE = """\
 before
 %% section demo
@@ -26,9 +27,10 @@ before
 %% insert demo
 %% end
 %% insert locks
-%% section figures
-## Figures
-%% insert figures
+%% section programs
+## Programs
+%% insert programs
+%% insert summary
 %% end
 [a link](docs)
 """
@@ -70,6 +72,7 @@ def run(root: Path, locks: Path, *options: str) -> subprocess.CompletedProcess:
 def root(tmp_path: Path) -> Path:
     (tmp_path / "docs" / "figures").mkdir(parents=True)
     (tmp_path / "README.md.in").write_text(TEMPLATE)
+    (tmp_path / "docs" / "measured.md.in").write_text("all\n%% insert figures\n")
     (tmp_path / "include").symlink_to(ROOT / "include")  # where the table of locks links to
     return tmp_path
 
@@ -87,7 +90,7 @@ def test_readme_is_what_its_inputs_say() -> None:
 
 def test_missing_inputs_are_left_out_and_named(root: Path) -> None:
     text = made(root)
-    assert "Demo" not in text and "Figures" not in text
+    assert "Demo" not in text and "Programs" not in text
     assert "[`auto`](include/syncopate/locks/auto_lock.h)" in text
     said = run(root, LOCKS, "--check").stderr
     assert "section 'demo': left out" in said and "no programs.json" in said
@@ -140,10 +143,21 @@ def test_figures_of_comparisons(root: Path) -> None:
     comparison = {"arguments": ["uncontended"], "rounds": rounds}
     report = {"measured": MEASURED, "program": None, "comparisons": [comparison]}
     (root / "docs/figures/locks.json").write_text(json.dumps(report))
-    text = made(root)
-    assert "`pthread_load uncontended`, 3 rounds" in text
-    assert "cycles per lock and unlock" in text
-    assert "| `auto` | 30.00 | 0.750 [0.750, 0.750] |" in text
+    (root / "docs/figures/programs.json").write_text(json.dumps(NO_PROGRAMS))
+    readme, page = made(root), (root / "docs/measured.md").read_text()
+    assert "`pthread_load uncontended`, 3 rounds" in page
+    assert "| `auto` | 30.00 | 0.750 [0.750, 0.750] |" in page
+    row = "| `uncontended`, cycles per lock and unlock | 40.00 | 30.00 | 0.750 [0.750, 0.750] |"
+    assert row in readme and row not in page
+
+
+def test_other_figures_are_in_the_page_alone(root: Path) -> None:
+    comparison = {"arguments": ["run"], "rounds": {"glibc": [{"wall": 2.0}], "x": [{"wall": 1.0}]}}
+    report = {"measured": MEASURED, "program": "some/tool", "comparisons": [comparison]}
+    (root / "docs/figures/of-another.json").write_text(json.dumps(report))
+    assert "Of another" not in made(root)
+    page = (root / "docs/measured.md").read_text()
+    assert "### Of another" in page and "`tool run`, 1 rounds" in page
 
 
 @pytest.mark.parametrize(

@@ -342,7 +342,7 @@ def small(figure):
 
 def settings(tmp_path: Path, programs: Path) -> argparse.Namespace:
     return argparse.Namespace(
-        quick=True, redraw=False, limit=LIMIT, machine=None, programs=programs,
+        quick=True, redraw=False, data=False, limit=LIMIT, machine=None, programs=programs,
         out=tmp_path / "out", checkpoints=tmp_path,
     )  # fmt: skip
 

@@ -1,0 +1,193 @@
+"""What was measured, as Markdown: the files of docs/figures that our benchmarks wrote."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+
+from compare import MODE_METRICS, WAIT_METRICS
+from interleaved import Ratio, Summary, number, ratio_of_medians
+
+# Figures: file in docs/figures/ -> (title, how to measure it again).
+PROGRAMS = {
+    "programs.json": ("Real programs", "bench/programs.py --json docs/figures/programs.json"),
+    "programs_16_processors.json": ("Real programs on 16 processors", "bench/programs.py"),
+}
+LOCKS = {
+    "locks.json": ("The cost of a lock", "bench/compare.py --json docs/figures/locks.json"),
+    "locks_16_processors.json": ("The cost of a lock on 16 processors", "bench/compare.py"),
+}
+FIGURES = {
+    **PROGRAMS,
+    **LOCKS,
+    "recording.json": ("The cost of recording", ""),  # docs/figures/README.md says how
+}
+METRIC_NAMES = {
+    "cycles": "cycles per lock and unlock",
+    "throughput": "lock and unlock per second",
+    "share": "least favored thread / most favored",
+    "cpu_seconds": "CPU seconds",
+    "voluntary": "context switches asked for",
+    "longest_wait_ms": "longest wait, ms",
+    "p99_wait_us": "wait, 99th percentile, us",
+    "bytes_per_mutex": "bytes beyond the object",
+    "regex": "what the program printed",
+    "wall": "seconds",
+    "cpu": "CPU seconds",
+}
+SUMMED_UP = "auto"  # the lock of the summary's lines
+
+
+class ReadmeError(Exception):
+    """An input that cannot be used; the text is one line."""
+
+
+@contextlib.contextmanager
+def of_our_benchmarks(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise ReadmeError(f"{path}: not written by our benchmarks ({error!r})") from error
+
+
+def markdown(rows: list[list[str]], titles: list[str]) -> str:
+    """Rows as a Markdown table: the first column left, the others right."""
+    lines = [titles, ["---", *["--:"] * (len(titles) - 1)], *rows]
+    return "".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines
+    )
+
+
+def spread(values: list[float]) -> str:
+    """The median, and the smallest and largest value."""
+    summary = Summary.of(values)
+    if summary.smallest == summary.largest:
+        return number(summary.median)
+    ends = f"{number(summary.smallest)} .. {number(summary.largest)}"
+    return f"{number(summary.median)} ({ends})"
+
+
+def programs_table(report: dict) -> str:
+    """What bench/programs.py measured: a row for each program and lock beside the first."""
+    rows, base = [], "glibc"
+    for workload in report["workloads"]:
+        speeds, base = workload["speeds"], next(iter(workload["speeds"]))
+        for name, ratio in workload["ratios"].items():
+            title = f"{workload['workload']}, {workload['unit']}"
+            sides = [spread(speeds[base]), f"`{name}`", spread(speeds[name])]
+            rows.append([title, *sides, str(Ratio(**ratio)), f"{workload['at_least']:g}"])
+    titles = ["program", base, "lock", "with it", f"ratio to {base} (95 %)", "goal"]
+    return markdown(rows, titles)
+
+
+def metrics_of(comparison: dict) -> list[str]:
+    """Which numbers of a comparison are shown: those that bench/compare.py prints."""
+    words = comparison["arguments"]
+    first = next(iter(comparison["rounds"].values()))[0]
+    wanted = MODE_METRICS.get(words[0] if words else "", [])
+    if "--waits" in words:
+        wanted = wanted + WAIT_METRICS
+    return [metric for metric in wanted if metric in first] or [
+        metric for metric in ("regex", "wall") if metric in first
+    ][:1]
+
+
+def values(comparison: dict, name: str, metric: str) -> list[float]:
+    return [float(each[metric]) for each in comparison["rounds"][name]]
+
+
+def ratio_to_base(comparison: dict, name: str, metric: str) -> Ratio:
+    base = next(iter(comparison["rounds"]))
+    return ratio_of_medians(values(comparison, name, metric), values(comparison, base, metric))
+
+
+def comparison_table(program: str | None, comparison: dict) -> str:
+    """One of bench/compare.py's comparisons: a row for each configuration."""
+    rounds, metrics = comparison["rounds"], metrics_of(comparison)
+    if not metrics:
+        raise ReadmeError(f"no known metric in the comparison {comparison['arguments']}")
+    base = next(iter(rounds))
+    rows = []
+    for name in rounds:
+        ratio = ratio_to_base(comparison, name, metrics[0])
+        cells = [spread(values(comparison, name, metric)) for metric in metrics]
+        rows.append([f"`{name}`", *cells, "1" if name == base else str(ratio)])
+    titles = [METRIC_NAMES.get(metric, metric) for metric in metrics]
+    command = " ".join([Path(program or "pthread_load").name, *comparison["arguments"]])
+    count = len(rounds[base])
+    return f"`{command}`, {count} rounds:\n\n" + markdown(
+        rows, ["lock", *titles, f"ratio to {base} (95 %)"]
+    )
+
+
+def provenance(report: dict) -> str:
+    how = report["measured"]
+    rounds = f"{how['rounds']} interleaved" if "rounds" in how else "interleaved"
+    return (
+        f"Measured {how['date']} at commit {how['commit']} on {how['processors']} x"
+        f" {how['processor']},\nLinux {how['kernel']}. Medians of {rounds} rounds (smallest .."
+        " largest).\n"
+    )
+
+
+def figure(path: Path) -> str:
+    """One file of docs/figures as Markdown."""
+    title, command = FIGURES.get(path.name, (path.stem.replace("-", " ").capitalize(), ""))
+    with of_our_benchmarks(path):
+        report = json.loads(path.read_text(encoding="utf-8"))
+        head = f"### {title}\n\n{provenance(report)}"
+        if "workloads" in report:
+            tables = [programs_table(report)]
+        else:
+            tables = [
+                comparison_table(report.get("program"), each) for each in report["comparisons"]
+            ]
+    again = f"\nAgain: `{command}`\n" if command else ""
+    return "\n".join([head, *tables]) + again
+
+
+def figures_text(folder: Path, wanted: dict, *, others: bool = False) -> str | None:
+    """The wanted files of docs/figures as Markdown; with others, all that are there beside them."""
+    known = [folder / name for name in wanted]
+    for path in known:
+        if not path.is_file():
+            print(f"make_readme: no {path.name} in docs/figures: left out", file=sys.stderr)
+    rest = sorted(set(folder.glob("*.json")) - set(known)) if others else []
+    found = [figure(path) for path in [*known, *rest] if path.is_file()]
+    return "\n".join(found) or None
+
+
+def summary_table(path: Path) -> str:
+    """One line for each of bench/compare.py's comparisons: `auto` beside the first lock."""
+    rows, base = [], "glibc"
+    with of_our_benchmarks(path):
+        report = json.loads(path.read_text(encoding="utf-8"))
+        for comparison in report["comparisons"]:
+            words, metric = comparison["arguments"], metrics_of(comparison)[0]
+            base = next(iter(comparison["rounds"]))
+            if SUMMED_UP not in comparison["rounds"] or {"--null", "memory"} & set(words):
+                continue
+            what = f"`{' '.join(words)}`, {METRIC_NAMES.get(metric, metric)}"
+            sides = [spread(values(comparison, name, metric)) for name in (base, SUMMED_UP)]
+            rows.append([what, *sides, str(ratio_to_base(comparison, SUMMED_UP, metric))])
+        head = f"### {LOCKS[path.name][0]}\n\n{provenance(report)}"
+    return f"{head}\n" + markdown(
+        rows, ["`pthread_load`", base, f"`{SUMMED_UP}`", f"ratio to {base} (95 %)"]
+    )
+
+
+def summary_text(folder: Path) -> str | None:
+    found = [summary_table(folder / name) for name in LOCKS if (folder / name).is_file()]
+    return "\n".join(found) or None
+
+
+def texts(folder: Path) -> dict[str, str | None]:
+    """What templates may insert: programs and a summary of the locks, or all figures."""
+    return {
+        "programs": figures_text(folder, PROGRAMS),
+        "summary": summary_text(folder),
+        "figures": figures_text(folder, FIGURES, others=True),
+    }

@@ -95,7 +95,7 @@ lint: build/.setup-test $(BUILD)/build.ninja lint-scripts
 	@! grep -nE '^.{101,}' $(CXX_FILES)
 	$(PYTHON) -m ruff check $(PYTHON_DIRS)
 	$(PYTHON) -m ruff format --check $(PYTHON_DIRS)
-	clang-tidy --quiet -p $(BUILD) $(TIDY_FILES)
+	@$(PYTHON) scripts/tidy.py --build $(BUILD) --jobs $(JOBS) $(TIDY_FILES)
 
 # README.md from README.md.in, the code's list of locks, the last demo and docs/figures.
 readme: build

@@ -3,7 +3,8 @@
 takes.
 
     bench/every_program.py [--build FOLDER] [--suite NAME,...] [--size small] [--first]
-                           [--jobs N] [--within SECONDS] [--most SECONDS] [--json FILE]
+                           [--jobs N] [--within SECONDS] [--most SECONDS]
+                           [--json FILE [--missing]]
 
 The programs are those of `syncopate bench list`, so a new one is here by itself. Built with
 sanitizers (cmake --preset asan, or -DSYNCOPATE_SANITIZE=address,undefined) they run under these.
@@ -35,7 +36,7 @@ from syncopate.bench.suitetable import SUITES
 from syncopate.errors import Failure
 
 PLACE = "workloads/"
-KNOWN = ROOT / "docs" / "figures" / "measured" / "every_program.json"
+KNOWN = ROOT / "docs" / "figures" / "measured" / "every_program_paper.json"
 
 
 @dataclass(frozen=True)
@@ -109,11 +110,21 @@ def all_runs(todo: list[Job], options) -> Iterator[tuple[Job, Run | None]]:
 
 
 def longest_first(todo: list[Job]) -> list[Job]:
-    """By what they took at size small; those that it is not known of first."""
-    runs = json.loads(KNOWN.read_text(encoding="utf-8"))["runs"] if KNOWN.exists() else []
-    known = {(r["suite"], r["program"], r["variant"]): r["seconds"] for r in runs}
-    ours = {job.key: (job.suite, job.place.program, job.place.variant) for job in todo}
-    return sorted(todo, key=lambda job: known.get(ours[job.key], float("inf")), reverse=True)
+    """By what they took at size paper; those that it is not known of first."""
+    known = {key: run["seconds"] for key, run in runs_in(KNOWN).items()}
+    return sorted(todo, key=lambda job: known.get(name_of(job), float("inf")), reverse=True)
+
+
+def name_of(each: Job) -> tuple[str, str, str]:
+    return each.suite, each.place.program, each.place.variant
+
+
+def runs_in(file: Path | None) -> dict[tuple[str, str, str], dict]:
+    """The results that were kept in the file; none where there is no such file."""
+    if file is None or not file.exists():
+        return {}
+    runs = json.loads(file.read_text(encoding="utf-8"))["runs"]
+    return {(run["suite"], run["program"], run["variant"]): run for run in runs}
 
 
 def slowest(runs: list[Run]) -> str:
@@ -142,6 +153,7 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--most", type=float, help="seconds that a run may take")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep the results there")
+    parser.add_argument("--missing", action="store_true", help="run what is not in that file")
     options = parser.parse_args()
     here = suites_here()
     options.suites = options.suite.split(",") if options.suite else list(here)
@@ -155,8 +167,7 @@ def parse() -> argparse.Namespace:
 
 def keep(runs: list[Run], file: Path) -> None:
     """In the file, beside its runs of other programs and variants."""
-    old = json.loads(file.read_text(encoding="utf-8"))["runs"] if file.exists() else []
-    merged = {(r["suite"], r["program"], r["variant"]): r for r in [*old, *map(asdict, runs)]}
+    merged = runs_in(file) | {(r.suite, r.program, r.variant): asdict(r) for r in runs}
     document = {"measured": provenance(), "runs": list(merged.values())}
     file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
@@ -165,11 +176,11 @@ def main() -> int:
     options = parse()
     # Where a library is preloaded, the sanitizer's is not the first one, and needs not be.
     os.environ.setdefault("ASAN_OPTIONS", "verify_asan_link_order=0")
-    todo, runs, unfinished = [], [], []
+    todo, runs, unfinished, kept = [], [], [], runs_in(options.json)
     for name in options.suites:
         found, missing = jobs_of(name, SUITES[name], options)
         print(*(f"left out: {line}" for line in missing), sep="\n", end="\n" * bool(missing))
-        todo += found
+        todo += [each for each in found if not options.missing or name_of(each) not in kept]
     for each, done in all_runs(todo, options):
         where = f"{each.suite} {each.place.text()}"
         if done is None:
@@ -179,8 +190,12 @@ def main() -> int:
         if options.json:
             keep([done], options.json)
         print(f"{where}: {done.error or done.seconds}", flush=True)
+    if kept and not todo:
+        print("nothing is missing")
+        return 0
     if not runs:
-        print("nothing was run: no program is built", file=sys.stderr)
+        why = f"none ended within {options.within:.0f} s" if todo else "no program is built"
+        print(f"nothing was run: {why}", file=sys.stderr)
         return 1
     print(slowest(runs))
     print(*(f"not done within {options.within:.0f} s: {each}" for each in unfinished), sep="\n")

@@ -5,7 +5,8 @@
 
 Every workload is a speed (operations or runs per second; higher is better); ratios come from
 medians over rounds, with a 95 % bootstrap interval. What each workload checks about its own output
-is checked here as well: a wrong answer ends the comparison.
+is checked here as well. A wrong answer or a missing program ends its workload with one line; the
+others go on, and the exit status is 2. Stopped earlier (Ctrl-C, timeout), it shows what is done.
 """
 
 import argparse
@@ -40,6 +41,7 @@ from servers import LOOPBACK, ServerError, require
 
 LOAD_PLACES = ["build/bin", "build/bench", "build/release/bench"]
 SYSTEM_PYTHON = "/usr/bin/python3"
+TERMINATED = 128 + signal.SIGTERM
 
 
 class WorkloadError(Exception):
@@ -60,7 +62,10 @@ class Context:
 
 
 def run(command, environment=None, timeout=120.0, capture=True):
-    """Runs a program to its end; returns (its output, seconds). Raises WorkloadError."""
+    """Runs a program to its end; returns (its output, or only what it complained of; seconds).
+
+    Raises WorkloadError.
+    """
     start = time.monotonic()
     try:
         done = subprocess.run(
@@ -68,13 +73,13 @@ def run(command, environment=None, timeout=120.0, capture=True):
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE if capture else subprocess.DEVNULL,
-            stderr=subprocess.STDOUT if capture else subprocess.DEVNULL,
+            stderr=subprocess.STDOUT if capture else subprocess.PIPE,
             timeout=timeout,
             check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise WorkloadError(f"{command[0]}: not done after {timeout:.0f} s") from error
-    output = (done.stdout or b"").decode(errors="replace")
+    output = (done.stdout or done.stderr or b"").decode(errors="replace")
     if done.returncode != 0:
         last = output.strip().splitlines()[-1:] or ["no message"]
         raise WorkloadError(f"{command[0]}: exit status {done.returncode}: {last[0]}")
@@ -262,36 +267,52 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def run_all(arguments, folder):
-    """Runs the chosen workloads and prints the table; returns what goes into the JSON file."""
+def run_all(arguments, folder, rows):
+    """Runs the chosen workloads and appends their rows; after each the JSON file has what is done.
+
+    Returns whether all of them ran; those that did not have said why.
+    """
     context = Context(arguments.quick, Path(folder), arguments.load)
     rounds = arguments.rounds or (3 if arguments.quick else 9)
-    names = arguments.configs.split(",")
-    configurations = [Configuration.parse(text, arguments.library) for text in names]
-    if len(configurations) < 2:
-        raise ConfigurationError("--configs needs at least two configurations")
     chosen = [each for each in workloads() if (arguments.only or "") in each.name]
     if not chosen:
         raise WorkloadError(f"no workload's name contains {arguments.only!r}")
-    rows = [compare(workload, configurations, rounds, context) for workload in chosen]
-    print(as_table(rows, configurations))
-    return {"measured": {**provenance(), "rounds": rounds}, "workloads": rows}
+    measured = {**provenance(), "rounds": rounds}
+    for workload in chosen:
+        try:
+            rows.append(compare(workload, arguments.configurations, rounds, context))
+        except (ServerError, WorkloadError, OSError) as error:
+            complain(f"{workload.name}: {error}")
+        if arguments.json:
+            report = {"measured": measured, "workloads": rows}
+            Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    return len(rows) == len(chosen)
+
+
+def complain(line):
+    print(f"programs.py: {line}", file=sys.stderr, flush=True)
 
 
 def main():
     arguments = parse_arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds: servers are stopped
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # unwinds: servers are stopped
+    rows = []
     try:
+        texts = arguments.configs.split(",")
+        arguments.configurations = [Configuration.parse(text, arguments.library) for text in texts]
+        if len(texts) < 2:
+            raise ConfigurationError("--configs needs at least two configurations")
         with tempfile.TemporaryDirectory(prefix="syncopate-programs-") as folder:
-            report = run_all(arguments, folder)
-    except (ConfigurationError, ServerError, WorkloadError) as error:
-        print(f"programs.py: {error}", file=sys.stderr)
+            return 0 if run_all(arguments, folder, rows) else 2
+    except (ConfigurationError, WorkloadError, OSError) as error:
+        complain(error)
         return 2
-    except KeyboardInterrupt:
-        return 130
-    if arguments.json:
-        Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    return 0
+    except (KeyboardInterrupt, SystemExit) as stop:
+        complain("stopped before its end" + (", after these:" if rows else ""))
+        return stop.code if isinstance(stop, SystemExit) else 130
+    finally:
+        if rows:
+            print(as_table(rows, arguments.configurations), flush=True)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ A variant is one of
     tm:ALGORITHM       -fgnu-tm on the libitm of --libitm, under that SYNCOPATE_TM
 Every round runs each variant of a program once, each round starting with the next one. Shown
 are the seconds of the parallel region: medians, half the spread in percent, and ratios of medians.
+The JSON file has, besides, how fair each was: what the thread that did least did, as a multiple of
+an equal share.
 """
 
 import argparse
@@ -87,30 +89,41 @@ def run_program(build, name, variant, options):
 
 
 def run_once(build, name, variant, options):
-    """Runs one program; returns {"seconds": ...}, of infinity where it failed."""
+    """Runs one program; returns its seconds, infinity where it failed, and its least share."""
+    failed = {"seconds": math.inf, "least_share": 0}
     try:
         done = run_program(build, name, variant, options)
         if done.returncode == 2:
             raise UseError(done.stderr.decode(errors="replace").strip())
-        result = json.loads(done.stdout) if done.returncode == 0 else {"seconds": math.inf}
         if done.returncode != 0:
             print(f"{name} {variant.text}: ended with {done.returncode}", file=sys.stderr)
+            return failed
     except subprocess.TimeoutExpired:
         print(f"{name} {variant.text}: not done after {options.timeout} s", file=sys.stderr)
-        return {"seconds": math.inf}
-    return {"seconds": result["seconds"]}
+        return failed
+    result = json.loads(done.stdout)
+    done_by = result["per_thread"]
+    equal = sum(done_by) / len(done_by)
+    return {"seconds": result["seconds"], "least_share": min(done_by) / equal if equal else 0}
 
 
 def measure(build, name, texts, threads, options):
-    """Returns {variant text: [seconds of each round]} of one program at one number of threads."""
+    """Returns what run_once() did, in {variant text: [of each round]}, at one number of threads."""
     variants = [parse_variant(text, threads, options.libitm) for text in texts]
 
     def note(text):
         if sys.stderr.isatty():
             print(f"\r\x1b[K{name}, {threads} threads, {text}", end="", file=sys.stderr, flush=True)
 
-    rounds = run_rounds(variants, options.rounds, lambda v: run_once(build, name, v, options), note)
-    return {text: [each["seconds"] for each in values] for text, values in rounds.items()}
+    return run_rounds(variants, options.rounds, lambda v: run_once(build, name, v, options), note)
+
+
+def column(runs, key):
+    """Returns {program: {variant text: [the value `key` of each round]}}."""
+    return {
+        name: {text: [each[key] for each in rounds] for text, rounds in variants.items()}
+        for name, variants in runs.items()
+    }
 
 
 def finite(seconds):
@@ -221,13 +234,15 @@ def main(words=None):
         options = arguments(words)
         for text in options.variants:
             parse_variant(text, 1, options.libitm)
-        report = {"provenance": provenance(), "preset": options.preset, "seconds": {}, "means": {}}
+        report = {"provenance": provenance(), "preset": options.preset}
+        report |= {"seconds": {}, "least_share": {}, "means": {}}
         failed = False
         for threads in options.threads:
-            results = {
+            runs = {
                 name: measure(options.build, name, options.variants, threads, options)
                 for name in options.programs
             }
+            results = column(runs, "seconds")
             failed = failed or any(
                 math.inf in values for variants in results.values() for values in variants.values()
             )
@@ -235,6 +250,7 @@ def main(words=None):
                 name: {text: [finite(each) for each in values] for text, values in rows.items()}
                 for name, rows in results.items()
             }
+            report["least_share"][threads] = column(runs, "least_share")
             report["means"][threads] = {}
             for base in ("sequential", "lock"):
                 if base in options.variants:

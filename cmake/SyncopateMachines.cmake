@@ -42,12 +42,19 @@ endfunction()
 
 # A machine's library holds memory of the program's: locks' nodes, the records of threads. The loader
 # maps it where it is linked for if nothing is there, also under address randomization; so results do
-# not depend on that (src/instrument/layout.h has the program's other memory).
+# not depend on that (src/instrument/layout.h has the program's other memory). Nor on the size of the
+# machine's code: the data have addresses of their own.
 include(CheckLinkerFlag)
 set(SYNCOPATE_MACHINE_ADDRESS "LINKER:-Ttext-segment=0x1c0000000000")
 check_linker_flag(CXX "${SYNCOPATE_MACHINE_ADDRESS}" SYNCOPATE_LINKER_HAS_TEXT_SEGMENT)
 if(NOT SYNCOPATE_LINKER_HAS_TEXT_SEGMENT)
   set(SYNCOPATE_MACHINE_ADDRESS "")
+endif()
+set(all_addresses
+  "LINKER:-Ttext-segment=0x1c0000000000,-Tdata=0x1c0001000000,-Tbss=0x1c0001100ac0")
+check_linker_flag(CXX "${all_addresses}" SYNCOPATE_LINKER_HAS_ALL_ADDRESSES)
+if(SYNCOPATE_LINKER_HAS_ALL_ADDRESSES)
+  set(SYNCOPATE_MACHINE_ADDRESS "${all_addresses}")
 endif()
 
 # lib/libsyncopate-NAME.so out of the front end and one engine.

@@ -50,7 +50,7 @@ HEADLINES_INTRODUCTION = """\
 ## What they are known for
 
 How far our numbers are from each paper's, as a factor: 1.0 is as stated. A reason stands where ours
-are not.
+are not; [differences.md](differences.md) shows what was tried to find it.
 
 | paper | it states | we get | factor | why | evidence |
 |---|---|--:|--:|---|---|"""

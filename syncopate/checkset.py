@@ -74,8 +74,7 @@ def scenarios(target: str, compiler: str | None, work: str) -> list[Scenario]:
         seen.update(scenario.target().partition(":")[0] for scenario in listed)
         found += [scenario for scenario in listed if _is_meant(scenario, target)]
     if not found:
-        names = sorted({*seen, *known, "all"})
-        raise Failure(f"nothing to check is named '{target}'{near(target, names)}", BAD_USE)
+        raise _unknown(target, {*seen, *known})
     return found
 
 
@@ -85,12 +84,23 @@ def _candidates(target: str, known: dict[str, str]) -> list[str]:
         return list(known)
     if target in known:
         return [target]
+    primitive = target.partition(":")[0]
+    if primitive.endswith("_barrier") and "barrier" in known:
+        return ["barrier"]
     if paths.find(paths.LOCKS) and "lock" in known:
         from syncopate import locktable
 
-        if target.partition(":")[0] in {lock["name"] for lock in locktable.load()}:
+        locks = {lock["name"] for lock in locktable.load()}
+        if primitive in locks:
             return ["lock"]
+        raise _unknown(target, {*locks, *known})  # before anything is compiled
     return [test for test in known if test != _MUTANTS]
+
+
+def _unknown(target: str, names: set[str]) -> Failure:
+    return Failure(
+        f"nothing to check is named '{target}'{near(target, sorted({*names, 'all'}))}", BAD_USE
+    )
 
 
 def _is_meant(scenario: Scenario, target: str) -> bool:

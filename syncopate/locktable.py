@@ -34,15 +34,16 @@ def load() -> list[dict]:
     return locks if "glibc" in names else [*locks, GLIBC]
 
 
-def check_choice(choice: str) -> str:
-    """Checks NAME or NAME:WAIT against the table and returns it; a Failure names what would do."""
+def check_choice(choice: str, more: tuple[str, ...] = ()) -> str:
+    """Checks NAME or NAME:WAIT against the table and returns it; a Failure names what would do,
+    and the names that the caller knows besides."""
     name, colon, wait = choice.partition(":")
     usable = {lock["name"]: lock for lock in load() if lock["preload"]}
     lock = usable.get(name)
     if lock is None:
         raise Failure(
-            f"no lock is named '{name}'{near(name, list(usable))};"
-            f" there are {', '.join(usable)} (see `syncopate list`)",
+            f"no lock is named '{name}'{near(name, [*more, *usable])};"
+            f" there are {', '.join([*more, *usable])} (see `syncopate list`)",
             BAD_USE,
         )
     known = lock.get("preload_waits", lock["waits"])

@@ -54,7 +54,7 @@ def choose(environ: dict[str, str], options: dict) -> None:
         environ["SYNCOPATE_OMP_BARRIER"] = barrier
     if lock:
         if lock not in (RUNTIME, OWN_LOCK):
-            locktable.check_choice(lock)
+            locktable.check_choice(lock, (OWN_LOCK, RUNTIME))
             _check_agreement("--omp-lock", lock, wait)
         environ["SYNCOPATE_OMP_LOCK"] = lock
     if "--omp-patch" in options:

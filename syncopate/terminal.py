@@ -22,7 +22,14 @@ def console(width: int | None = None):
     if width is None and not sys.stdout.isatty():
         columns = os.environ.get("COLUMNS", "")
         width = int(columns) if columns.isdigit() and int(columns) >= 40 else 100
-    return Console(width=width, highlight=False, emoji=False, markup=False, soft_wrap=False)
+    made = Console(width=width, highlight=False, emoji=False, markup=False, soft_wrap=False)
+    made.on_broken_pipe = _reader_has_gone
+    return made
+
+
+def _reader_has_gone():
+    """As for all other output (__main__.py); rich's own way ends with another exit status."""
+    raise BrokenPipeError
 
 
 def table(console, columns: dict[str, list[str]], optional: tuple[str, ...] = ()):

@@ -61,8 +61,10 @@ struct shared_state {
 // One thread's share of the image.
 using counter = void (*)(shared_state&, pixels, std::uint32_t thread);
 
+// The counts' address is read once, not at each of the updates that are compared.
 template <class Lock>
-void count_under(Lock& lock, histogram& bins, pixels mine) {
+void count_under(Lock& lock, histogram& counts, pixels mine) {
+  std::uint64_t* const bins = counts.data();
   for (const std::uint32_t bin : mine) {
     lock.lock();
     ++bins[bin];
@@ -71,8 +73,9 @@ void count_under(Lock& lock, histogram& bins, pixels mine) {
 }
 
 void count_atomically(shared_state& s, pixels mine, std::uint32_t) {
+  std::uint64_t* const bins = s.bins.data();
   for (const std::uint32_t bin : mine)
-    std::atomic_ref(s.bins[bin]).fetch_add(1, std::memory_order_relaxed);
+    std::atomic_ref(bins[bin]).fetch_add(1, std::memory_order_relaxed);
 }
 
 // The threads share out the bins for the second part.
@@ -80,7 +83,8 @@ void count_privately(shared_state& s, pixels mine, std::uint32_t thread) {
   const std::uint64_t bins = s.bins.size();
   histogram& copy = s.copies[thread];
   copy.assign(bins, 0);
-  for (const std::uint32_t bin : mine) ++copy[bin];
+  std::uint64_t* const counts = copy.data();
+  for (const std::uint32_t bin : mine) ++counts[bin];
   s.all_counted.arrive_and_wait();
   const std::uint64_t first = bins * thread / s.threads, last = bins * (thread + 1) / s.threads;
   for (const histogram& each : s.copies)
@@ -90,8 +94,9 @@ void count_privately(shared_state& s, pixels mine, std::uint32_t thread) {
 // Size is a number of updates, or a granularity that adjusts itself.
 template <class Size>
 void count_in_batches(shared_state& s, pixels mine, Size& size) {
+  std::uint64_t* const bins = s.bins.data();
   elide::coarsener batch(s.elided, size);
-  for (const std::uint32_t bin : mine) batch([&] { ++s.bins[bin]; });
+  for (const std::uint32_t bin : mine) batch([&] { ++bins[bin]; });
 }
 
 counter find_counter(std::string_view variant) {

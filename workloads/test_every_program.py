@@ -2,6 +2,7 @@
 they find is a failure. How long each takes is bench/every_program.py's to say, not this test's."""
 
 import itertools
+import json
 import os
 import re
 import subprocess
@@ -41,6 +42,26 @@ def test_unknown_suites_and_empty_builds(tmp_path):
         "--suite", "nosuch"
     )
     assert "nothing was run" in said("--suite", "cache", "--build", tmp_path)
+
+
+def test_what_is_missing_runs_within_a_time(tmp_path):
+    """One program is in the file already; of the others, none gets any time."""
+    file = tmp_path / "runs.json"
+    fields = {"suite": "array", "program": "low-small", "variant": "tatas", "error": ""}
+    fields |= {"seconds": 1.0, "processor_seconds": 1.0}
+    file.write_text(json.dumps({"measured": {}, "runs": [fields]}))
+    words = ["--suite", "array", "--size", "tiny", "--first", "--json", file, "--missing"]
+    words += ["--build", BUILD]
+    runs = [sys.executable, SCRIPT, *words, "--jobs", "2"]
+    done = subprocess.run([*runs, "--within", "0"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "within 0 s" in done.stderr, done.stderr
+    done = subprocess.run(runs, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    kept = json.loads(file.read_text())["runs"]
+    assert kept[0] == fields, "as it was"
+    assert {run["program"] for run in kept} == set(SUITES["array"].programs)
+    done = subprocess.run(runs, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "nothing is missing" in done.stdout, done.stderr
 
 
 # ---- what each program says of itself ----

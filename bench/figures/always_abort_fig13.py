@@ -51,8 +51,9 @@ def claims(results: Results) -> list[Claim]:
 
 
 WHY_PROTECTED = (
-    "each of up to four runs ahead still begins and aborts a transaction, some 180 cycles"
-    " on this machine file, before the waiter polls"
+    "not by what transactions cost, which was tried: where lines pass between cores in 60 cycles"
+    " instead of 90, nothing is lost (docs/differences.md). A run ahead that the test ends has"
+    " fetched a line that the holder writes"
 )
 
 FIGURE = Figure(

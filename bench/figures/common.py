@@ -268,10 +268,14 @@ def shipped(figure: Figure) -> Path:
     return PLACES / figure.kind / f"{figure.name}.json"
 
 
+def result(figure: Figure, options: argparse.Namespace) -> Path:
+    """The document that is written, or about to be replaced."""
+    return (options.out or PLACES / figure.kind) / f"{figure.name}.json"
+
+
 def known_cost(figure: Figure, options: argparse.Namespace) -> float | None:
     """As the document that is about to be replaced says, or the one that comes with the source."""
-    before = (options.out or PLACES / figure.kind) / f"{figure.name}.json"
-    return cost.known(before)[0] or cost.known(shipped(figure))[0]
+    return cost.known(result(figure, options))[0] or cost.known(shipped(figure))[0]
 
 
 def simulate(figure: Figure, options: argparse.Namespace, many: Many | None) -> Made:
@@ -285,7 +289,8 @@ def simulate(figure: Figure, options: argparse.Namespace, many: Many | None) -> 
         many = many or partial(side_by_side, jobs=options.jobs)
     runs = sweep(points, setting, kept, many=many)
     spent = meter.of_all(ran, len(points), known_cost(figure, options))
-    return runs, {"cost_seconds": spent, **meter.on_clock(ran, len(points), options.jobs)}
+    clock = meter.on_clock(ran, len(points), options.jobs, result(figure, options))
+    return runs, {"cost_seconds": spent, **clock}
 
 
 def measure(figure: Figure, options: argparse.Namespace) -> Made:

@@ -36,11 +36,23 @@ class Meter:
         spent = self.clock() - self.began
         return round(spent * points / ran, 1) if 2 * ran >= points and spent else known
 
-    def on_clock(self, ran: int, points: int, jobs: int) -> dict:
-        """The document's two fields; none where points were kept from before."""
+    def on_clock(self, ran: int, points: int, jobs: int, before: Path | None = None) -> dict:
+        """The document's two fields: as they were in the document before where nothing ran, none
+        where some points were kept."""
+        if ran == 0 and before is not None:
+            return known_on_clock(before)
         if ran < points:
             return {}
         return {"clock_seconds": round(time.monotonic() - self.clock_began, 1), "jobs": jobs}
+
+
+def known_on_clock(document: Path) -> dict:
+    """The two fields of on_clock() in the document; none where it has none."""
+    try:
+        found = json.loads(document.read_text(encoding="utf-8"))
+        return {field: found[field] for field in ("clock_seconds", "jobs")}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def known(document: Path) -> tuple[float | None, int]:

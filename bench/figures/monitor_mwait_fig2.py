@@ -72,8 +72,8 @@ WHY_FEW = (
 )
 WHY_FACTOR = (
     "the model's mutex loses by the exchanges of all its waiters and one call of the kernel for"
-    " each unlock; that those calls themselves collide, in the kernel's table of waiters, is not"
-    " modeled, and what else slowed the paper's machine is not known"
+    " each unlock: dearer calls, transfers and invalidations each bring us nearer, none of them all"
+    " of the way (docs/differences.md)"
 )
 
 

@@ -24,6 +24,7 @@ from ruby_gil import (
 )
 
 SIZES = {"bt": 10, "cg": 600, "ft": 32, "is": 12000, "lu": 48, "mg": 8, "sp": 10}
+LARGE = {"bt": 20, "cg": 4800, "ft": 64, "is": 96000, "lu": 136, "mg": 16, "sp": 20}
 
 
 def figure_points(machine: str) -> Callable[[bool], list[Point]]:

@@ -175,7 +175,10 @@ def gains(results: Results, threads: int) -> dict[str, float]:
     return {name: results.ratio(name, COARSEN, INIT, threads) for name in coarsened}
 
 
-WHY_AVERAGE = "histogram and physicsSolver gain nothing on the model, as their rows explain"
+WHY_AVERAGE = (
+    "histogram and physicsSolver gain little on the model, whose locked instructions are cheap:"
+    " what dearer ones do was tried (docs/differences.md)"
+)
 WHY_SOLVER = (
     "on the model, two free mutexes cost two locked instructions of 18 cycles on lines that the"
     " update needs anyway; a transaction costs 45 cycles (both are estimates) and what the library"

@@ -54,6 +54,9 @@ static bool in_use(FILE* stream) {
   return each != NULL;
 }
 
+/* What a stream takes or gives is not taken back when a transaction aborts: where the machine is a
+ * modeled one, the C library's code is not its to undo. So each function here has the lock first. */
+
 /* The expression, computed outside of the lock. */
 #define OUTSIDE(type, stream, expression) \
   {                                       \
@@ -74,6 +77,7 @@ static size_t room(const FILE* stream) {
 }
 
 int lua_mt_getc(FILE* stream) {
+  syncopate_gil_needs_lock();
   /* Nobody is in a stream outside of the lock: none is locked. */
   if (__atomic_load_n(&uses, __ATOMIC_RELAXED) == NULL && readable(stream) != 0)
     return getc_unlocked(stream);
@@ -95,6 +99,7 @@ char* lua_mt_fgets(char* to, int room, FILE* stream) {
 }
 
 size_t lua_mt_fread(void* to, size_t size, size_t count, FILE* stream) {
+  syncopate_gil_needs_lock();
   if (ftrylockfile(stream) == 0) {
     const bool ready = readable(stream) >= size * count;
     const size_t got = ready ? fread_unlocked(to, size, count, stream) : 0;
@@ -105,6 +110,7 @@ size_t lua_mt_fread(void* to, size_t size, size_t count, FILE* stream) {
 }
 
 size_t lua_mt_fwrite(const void* from, size_t size, size_t count, FILE* stream) {
+  syncopate_gil_needs_lock();
   if (ftrylockfile(stream) == 0) {
     const bool fits = room(stream) > size * count;
     const size_t put = fits ? fwrite_unlocked(from, size, count, stream) : 0;
@@ -115,6 +121,7 @@ size_t lua_mt_fwrite(const void* from, size_t size, size_t count, FILE* stream) 
 }
 
 size_t lua_mt_print(const char* from, size_t bytes) {
+  syncopate_gil_needs_lock();
   enum { small = 1024 }; /* a print flushes what it has written: the buffer has room for some */
   if (bytes <= small && ftrylockfile(stdout) == 0) {
     const size_t put = fwrite_unlocked(from, 1, bytes, stdout);

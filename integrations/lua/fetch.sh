@@ -1,6 +1,6 @@
 #!/bin/sh
 # fetch.sh FOLDER -- puts Lua 5.4's source into FOLDER/lua: the Debian source package, or, where
-# that cannot be had, the copy in the Rust package lua-src. Nothing when it is there already.
+# that cannot be had, what fetch_tests.sh gets. Nothing when it is there already.
 set -eu
 [ $# -eq 1 ] || { echo "usage: fetch.sh FOLDER" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,16 +20,7 @@ from_debian() {
   rm -rf "$apt"
 }
 
-from_cargo() {
-  command -v cargo > /dev/null || return 1
-  crate="$folder/crate"
-  rm -rf "$crate" && mkdir -p "$crate/src"
-  : > "$crate/src/lib.rs"
-  printf '[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n%s\n' \
-    'lua-src = "=547.0.0"' > "$crate/Cargo.toml"
-  (cd "$crate" && cargo vendor) >> "$log" 2>&1 || return 1
-  mv "$crate"/vendor/lua-src/lua-5.4.* "$folder/lua"
-  rm -rf "$crate"
+from_debian || sh "$here/fetch_tests.sh" "$folder" >> "$log" 2>&1 || {
+  echo "fetch.sh: cannot get Lua's source; see $log" >&2
+  exit 1
 }
-
-from_debian || from_cargo || { echo "fetch.sh: cannot get Lua's source; see $log" >&2; exit 1; }

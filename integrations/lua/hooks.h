@@ -23,6 +23,8 @@
 #include "blocking_io.h"
 #define lua_writestring(s, l) lua_mt_print((s), (l))
 #define lua_writeline() (lua_writestring("\n", 1), lua_mt_fflush(stdout))
+#define lua_writestringerror(s, p) \
+  (syncopate_gil_needs_lock(), fprintf(stderr, (s), (p)), fflush(stderr))
 #define lua_initreadline(L) ((void)(L))
 #define lua_readline(L, b, p) \
   ((void)(L), fputs(p, stdout), lua_mt_fflush(stdout), lua_mt_fgets(b, LUA_MAXINPUT, stdin) != NULL)

@@ -23,6 +23,15 @@
 #define l_pclose(L, stream) ((void)(L), lua_mt_pclose(stream))
 #define l_popen(L, command, mode) ((void)(L), lua_mt_fflush(NULL), popen(command, mode))
 
+/* What cannot be taken back. */
+#define l_fseek(stream, to, from) (syncopate_gil_needs_lock(), fseeko(stream, to, from))
+#define l_ftell(stream) (syncopate_gil_needs_lock(), ftello(stream))
+#define l_seeknum off_t
+#define setvbuf(stream, to, mode, size) \
+  (syncopate_gil_needs_lock(), setvbuf(stream, to, mode, size))
+#define tmpfile() (syncopate_gil_needs_lock(), tmpfile())
+#define ungetc(c, stream) (syncopate_gil_needs_lock(), ungetc(c, stream))
+
 #undef getc
 #define getc lua_mt_getc
 #define fread lua_mt_fread

@@ -37,13 +37,38 @@
     }                               \
   }
 
-/* Whether a yield point has work to do. On the modeled machines always counted, so that their
- * results are those of transactions alone. */
 #ifdef LUA_MT_NATIVE
-#define lua_mt_is_due() l_unlikely(syncopate_gil_is_due())
+/* While nobody waits for a plain lock, yield points are no work: instructions go by Lua's own table
+ * of labels. By the other one they go by way of their yield points; loops and calls notice, at a
+ * load and a branch each, when it is time for that one, a yield point when it no longer is. */
+#include "ljumptab_yielding.h" /* by build.sh: Lua's table, with each L_ a Y_ */
+const void* const* table = syncopate_gil_is_counted() ? yielding : disptab;
+
+#define LUA_MT_NOTICES(op)                                                           \
+  ((op) == OP_FORLOOP || (op) == OP_TFORLOOP || (op) == OP_JMP || (op) == OP_CALL || \
+   (op) == OP_TAILCALL)
+
+#undef vmdispatch
+#define vmdispatch(op) goto* table[op];
+#undef vmcase
+#define vmcase(op)                                                            \
+  Y_##op : if (LUA_MT_YIELDS(op)) {                                           \
+    if (!syncopate_gil_is_counted()) table = disptab;                         \
+    else if (l_unlikely(--syncopate_gil_self.countdown <= 0)) LUA_MT_YIELD(); \
+  }                                                                           \
+  L_##op : if (LUA_MT_NOTICES(op) && l_unlikely(syncopate_gil_is_counted())) table = yielding;
 #else
-#define lua_mt_is_due() l_unlikely(--syncopate_gil_self.countdown <= 0)
+/* On the modeled machines always counted, so that their results are those of transactions alone. */
+#undef vmcase
+#define vmcase(op) \
+  L_##op : if (LUA_MT_YIELDS(op) && l_unlikely(--syncopate_gil_self.countdown <= 0)) LUA_MT_YIELD();
 #endif
 
-#undef vmcase
-#define vmcase(op) L_##op : if (LUA_MT_YIELDS(op) && lua_mt_is_due()) LUA_MT_YIELD();
+/* A condition jumps at once, but not back (`repeat`): there the jump that follows it is executed,
+ * which is a yield point. */
+#undef donextjump
+#define donextjump(ci)                         \
+  {                                            \
+    Instruction ni = *pc;                      \
+    if (GETARG_sJ(ni) >= 0) dojump(ci, ni, 1); \
+  }

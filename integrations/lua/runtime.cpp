@@ -1,6 +1,6 @@
 // runtime.cpp -- lua-mt: Lua's own stand-alone interpreter, whose main thread is inside the lock.
 //
-// The linker sends lua_close here first (--wrap).
+// The linker sends calls of lua_close and luaL_loadfilex here first (--wrap).
 #include "runtime.h"
 
 #include "local_state.h"
@@ -13,12 +13,19 @@ extern "C" {
 int lua_mt_original_main(int argc, char** argv);  // lua.c's
 
 void __real_lua_close(lua_State* L);
+int __real_luaL_loadfilex(lua_State* L, const char* name, const char* mode);
 
 // The program ends when its last thread does.
 void __wrap_lua_close(lua_State* L) {
   lua_mt_await_threads();
   lua_mt_make_whole(L);
   __real_lua_close(L);
+}
+
+// A file is opened and read under the lock.
+int __wrap_luaL_loadfilex(lua_State* L, const char* name, const char* mode) {
+  syncopate_gil_needs_lock();
+  return __real_luaL_loadfilex(L, name, mode);
 }
 
 int main(int argc, char** argv) {

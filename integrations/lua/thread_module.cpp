@@ -43,7 +43,7 @@ struct task {
 };
 
 struct mutex {
-  bool locked = false;
+  const lua_mt_local* owner = nullptr;  // the thread that has it
   wait_queue waiters;
 };
 
@@ -141,6 +141,7 @@ int thread_start(lua_State* L) {
 
 int thread_join(lua_State* L) {
   task* const t = check<task>(L, 1, thread_type);
+  if (!t->done && t->local == lua_mt_self) return luaL_error(L, "a thread waits for itself");
   while (!t->done) t->finished.sleep(place_of(&thread_join));
   const int results = lua_gettop(t->L);
   luaL_checkstack(L, results, "too many results");
@@ -155,19 +156,23 @@ int thread_join(lua_State* L) {
 // ---- mutexes and conditions ----
 
 void lock(mutex* m) {
-  while (m->locked) m->waiters.sleep(place_of(&lock));
-  m->locked = true;
+  while (m->owner != nullptr) m->waiters.sleep(place_of(&lock));
+  m->owner = lua_mt_self;
 }
 
 int unlock(lua_State* L, mutex* m) {
-  if (!m->locked) return luaL_error(L, "the mutex is not locked");
-  m->locked = false;
+  if (m->owner == nullptr) return luaL_error(L, "the mutex is not locked");
+  m->owner = nullptr;
   m->waiters.wake(1);
   return 0;
 }
 
 int new_mutex(lua_State* L) { return make<mutex>(L, mutex_type), 1; }
-int mutex_lock(lua_State* L) { return lock(check<mutex>(L, 1, mutex_type)), 0; }
+int mutex_lock(lua_State* L) {
+  mutex* const m = check<mutex>(L, 1, mutex_type);
+  if (m->owner == lua_mt_self) return luaL_error(L, "this thread has locked the mutex already");
+  return lock(m), 0;
+}
 int mutex_unlock(lua_State* L) { return unlock(L, check<mutex>(L, 1, mutex_type)); }
 
 int new_condition(lua_State* L) { return make<condition>(L, condition_type), 1; }

@@ -100,5 +100,6 @@ SYNCOPATE_ITM void _ITM_addUserCommitAction(void (*function)(void*), u64 /*resum
 
 SYNCOPATE_ITM void _ITM_addUserUndoAction(void (*function)(void*), void* argument) {
   transaction* const tx = self();
+  tx->plain = false;
   if (tx->how != mode::alone && !tx->on_undo.add(function, argument)) restart(tx, cause::memory);
 }

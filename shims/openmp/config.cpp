@@ -2,6 +2,7 @@
 
 #include "openmp/config.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -96,11 +97,8 @@ bool read_lock(const char* common_wait) noexcept {
            refuse(me, name, "contradicts SYNCOPATE_WAIT");
   // A lock that can wait so does; another keeps its own way.
   char both[96];
-  const std::size_t length = std::strlen(name), rest = std::strlen(common_wait);
-  if (length + rest + 2 > sizeof both) return true;
-  std::memcpy(both, name, length);
-  both[length] = ':';
-  std::memcpy(both + length + 1, common_wait, rest + 1);
+  const int length = std::snprintf(both, sizeof both, "%s:%s", name, common_wait);
+  if (length < 0 || static_cast<std::size_t>(length) >= sizeof both) return true;
   if (const lock_algorithm* const waiting_so = find_lock(both)) config.lock = waiting_so;
   return true;
 }

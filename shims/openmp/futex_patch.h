@@ -16,7 +16,7 @@ extern thread_local constinit const char* last_woken [[gnu::tls_model("initial-e
 
 // Takes the cache line that the caller writes when it reaches that barrier again: libgomp counts
 // arrivals in the line behind the word. For the master it is the one that begins a region, for
-// others the one that ends it; each would wait for the line there (*measured*: a tenth of a region).
+// others the one that ends it; each would wait there for the line (*measured*: 1/10 of a region).
 // A hint: any address will do.
 inline void prefetch_arrivals() noexcept {
   if (last_woken != nullptr) machine::prefetch_to_write(last_woken + 64);

@@ -8,7 +8,7 @@
 //
 // Invariant
 //   F1  Who sleeps on a word was counted (sleep_table.h) before it last looked at the word.
-// Memory order: [F] the fences that sleep_table.h asks for. Full ones: in a barrier one thread wakes
+// Memory order: [F] the fences that sleep_table.h asks for. Full: in a barrier one thread wakes
 // and all others sleep, and a heavy fence of each costs far more (2 us, and interrupts the others).
 
 #include <syncopate/machine.h>
@@ -35,19 +35,6 @@ namespace {
 
 // Of this thread's waits inside libgomp, most of them for the next region.
 thread_local constinit waits::history past [[gnu::tls_model("initial-exec")]];
-thread_local constinit waits::yield_history yields [[gnu::tls_model("initial-exec")]];
-
-// Yields until the word has changed. That a yield took a whole time slice, the thread remembers only
-// if the wait was over then: else nothing was lost by it. Between two regions it mostly was the
-// master that had the processor, with work of its own.
-template <class Changed>
-bool yield(const std::atomic<std::uint32_t>& word, Changed changed, std::uint64_t limit) noexcept {
-  waits::yield_history here;
-  if (!waits::yield_until(word, changed, limit, here)) return false;
-  if (here.may_yield()) yields.paid();
-  else yields.avoid();
-  return true;
-}
 
 template <class Changed>
 bool poll(const std::atomic<std::uint32_t>& word, Changed changed, std::uint64_t start) noexcept {
@@ -56,12 +43,12 @@ bool poll(const std::atomic<std::uint32_t>& word, Changed changed, std::uint64_t
       waits::choose({.expected = expected,
                      .wake_latency = wake_latency,
                      .alone = !machine::may_spin(),
-                     .crowded = oversubscribed_between(),
-                     .may_yield = yields.may_yield(),
+                     .crowded = oversubscribed(),
+                     .may_yield = true,
                      .monitor = machine::monitor_usable(),
                      .probe = expected > wake_latency && waits::history::probe()});
   if (how.first == waits::way::park) return false;
-  if (how.first == waits::way::yield) return yield(word, changed, how.limit);
+  if (how.first == waits::way::yield) return waits::yield_until(word, changed, how.limit);
   return waits::poll_by(how, word, changed, start + how.limit);
 }
 

@@ -31,7 +31,7 @@ struct position {
 };
 constexpr position position_of(std::uint32_t number) noexcept {
   const std::uint32_t n = number - 1;
-  const auto block = static_cast<std::uint32_t>(std::bit_width(n / first_block + 1) - 1);
+  const auto block = static_cast<std::uint32_t>(std::bit_width((n / first_block + 1) / 2));
   return {block, n - first_block * ((1u << block) - 1)};
 }
 static_assert(position_of(1).block == 0 && position_of(64).index == 63);

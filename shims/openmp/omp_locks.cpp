@@ -4,6 +4,8 @@
 //
 // Both runtimes take zeroed memory for a lock, and let any thread release it.
 
+#include <cstdlib>
+
 #include "openmp/config.h"
 #include "openmp/export.h"
 #include "openmp/locks.h"
@@ -14,10 +16,13 @@ using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): thi
 namespace {
 
 // The runtime that a lock call from there is for, where it stays the runtime's; null if it is ours.
+// Who has found our names without a runtime behind them has nobody to be passed on to.
 const entry_points* plain(const binding& b) {
+  if (b.to == nullptr) std::abort();
   return b.ours && config.lock != nullptr ? nullptr : &b.to->real;
 }
 const entry_points* nested(const binding& b) {
+  if (b.to == nullptr) std::abort();
   return b.ours && config.lock != nullptr && b.to->nest_locks ? nullptr : &b.to->real;
 }
 

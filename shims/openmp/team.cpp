@@ -2,8 +2,6 @@
 
 #include "openmp/team.h"
 
-#include <syncopate/machine/affinity.h>
-
 #include <cstdlib>
 #include <new>
 #include <type_traits>
@@ -34,11 +32,25 @@ constexpr int place_in_program = 1;
 // No thread of a region passes that many barriers more than its master before it is cancelled.
 constexpr std::uint32_t phases_apart = 1u << 16;
 
-// Threads inside teams of ours.
-constinit std::atomic<std::int32_t> busy{0};
+// What masters write at each region, apart from what waiters read.
+struct alignas(128) tally {
+  std::atomic<std::int32_t> threads{0};  // inside teams of ours
+  alignas(128) std::atomic<std::uint32_t> regions{0};
+};
+constinit tally begun;
 
-// Threads of the region that began last: after its end they wait in the runtime for the next one.
-constinit std::atomic<std::int32_t> last_team{0};
+// See oversubscribed(). Read at each wait, so it is written only when it changes.
+struct alignas(128) flag {
+  std::atomic<bool> set{false};
+};
+constinit flag crowded;
+
+void count_threads(std::int32_t more) noexcept {
+  const std::int32_t now = begun.threads.fetch_add(more, std::memory_order_relaxed) + more;
+  const bool more_than_processors = now > static_cast<std::int32_t>(machine::processors());
+  if (now > 0 && crowded.set.load(std::memory_order_relaxed) != more_than_processors)
+    crowded.set.store(more_than_processors, std::memory_order_relaxed);
+}
 
 // Whether a runtime was asked. It has bound the first thread, maybe, before anything of ours ran;
 // who goes by that thread's processors alone never spins (OMP_PROC_BIND).
@@ -47,6 +59,11 @@ constinit std::atomic<bool> processors_known{false};
 [[gnu::noinline, gnu::cold]] void ask_processors(const runtime& of) noexcept {
   if (of.real.omp_get_num_procs != nullptr) machine::learn_processors(of.real.omp_get_num_procs());
   processors_known.store(true, std::memory_order_relaxed);
+}
+
+// Threads of the master's region that are in no other: it may itself be in one.
+std::int32_t newcomers(const frame& f) noexcept {
+  return static_cast<std::int32_t>(f.threads) - (f.outer != nullptr ? 1 : 0);
 }
 
 void give_up_list(void*) noexcept {
@@ -118,15 +135,9 @@ void note_processor(team& t, std::uint32_t id) noexcept {
 
 }  // namespace
 
-bool oversubscribed() noexcept {
-  const auto n = static_cast<std::int32_t>(machine::processors());
-  return busy.load(std::memory_order_relaxed) > n;
-}
+bool oversubscribed() noexcept { return crowded.set.load(std::memory_order_relaxed); }
 
-bool oversubscribed_between() noexcept {
-  const auto n = static_cast<std::int32_t>(machine::processors());
-  return last_team.load(std::memory_order_relaxed) > n || oversubscribed();
-}
+std::uint32_t regions_begun() noexcept { return begun.regions.load(std::memory_order_relaxed); }
 
 region::region(const runtime& of, unsigned asked, const work& what) noexcept {
   prefetch_arrivals();
@@ -174,16 +185,12 @@ void region_order::enter(frame& f) const noexcept {
   if (f.id == 0) {
     f.threads = static_cast<std::uint32_t>(of->real.omp_get_num_threads());
     update(in->got, f.threads);
-    const auto count = static_cast<std::int32_t>(f.threads);
-    if (last_team.load(std::memory_order_relaxed) != count)
-      last_team.store(count, std::memory_order_relaxed);
-    if (f.threads > 1)
-      busy.fetch_add(static_cast<std::int32_t>(f.threads) - (f.outer != nullptr ? 1 : 0),
-                     std::memory_order_relaxed);
+    begun.regions.store(regions_begun() + 1, std::memory_order_relaxed);
+    if (f.threads > 1) count_threads(newcomers(f));
   }
   f.phase = first_phase;
   if (participants < 2 || (f.id == 0 && participants != f.threads)) return;
-  // The others ask for f.threads when they first need it: the runtime's answer lies where the master
+  // The others ask for f.threads when they first need it: its answer lies where the master
   // has just written, a cache miss between its start of the region and their work.
   f.in = in;
   if (!config.barrier->own_wait) note_processor(*in, f.id);
@@ -193,9 +200,7 @@ void region_order::leave(frame& f) const noexcept {
   current = f.outer;
   if (f.id != 0 || in == nullptr) return;
   update(in->phase, f.phase);
-  if (f.threads > 1)
-    busy.fetch_sub(static_cast<std::int32_t>(f.threads) - (f.outer != nullptr ? 1 : 0),
-                   std::memory_order_relaxed);
+  if (f.threads > 1) count_threads(-newcomers(f));
 }
 
 bool settle(frame& f) noexcept {

@@ -153,12 +153,12 @@ void mark_phase() noexcept;
 // The region is cancelled: its threads may have passed different numbers of barriers.
 void abandon_team() noexcept;
 
-// Whether more threads are in our teams than there are processors.
+// Whether more threads are in our teams than there are processors. Where none is in a team, as it
+// was last: the threads of that region are still there, and wait in the runtime for the next one.
 [[nodiscard]] bool oversubscribed() noexcept;
 
-// The same for waits of the runtime's, at the start and the end of regions: the threads of the last
-// region are all there, though none is inside one.
-[[nodiscard]] bool oversubscribed_between() noexcept;
+// Changes when a region begins.
+[[nodiscard]] std::uint32_t regions_begun() noexcept;
 
 // Hides the frames of a thread that runs a region which starts at nesting level 0 (target).
 class hidden_frames {

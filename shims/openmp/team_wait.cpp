@@ -14,10 +14,8 @@ constexpr std::uint32_t first_polls = 40;
 constexpr std::uint32_t first_polls_crowded = 2;
 constexpr std::uint32_t polls_per_look = 16;
 constexpr std::uint64_t spin_then_park_ticks = 20'000;  // wait/spin_then_park.h
-constexpr std::uint64_t foreign_factor = 16;            // wait/adaptive.h
 // What this thread's waits have been like.
 thread_local constinit waits::history past [[gnu::tls_model("initial-exec")]];
-thread_local constinit waits::yield_history yields [[gnu::tls_model("initial-exec")]];
 
 }  // namespace
 
@@ -33,7 +31,7 @@ team_waiter::~team_waiter() {
   const std::uint64_t took = start_ != 0 ? machine::ticks() - start_ : 0;
   const std::uint64_t price = slept_ ? wake_latency : 0;
   past.note(took > price ? took - price : 1, wake_latency);
-  if (yielded_) yields.paid();
+  if (stage_ == stage::yielding) yield_.was_last();
 }
 
 bool team_waiter::shares_processor() const noexcept {
@@ -75,7 +73,7 @@ void team_waiter::decide() noexcept {
                      .wake_latency = wake_latency,
                      .alone = !machine::may_spin(),
                      .crowded = oversubscribed() || shares_processor(),
-                     .may_yield = yields.may_yield(),
+                     .may_yield = true,
                      .probe = expected > wake_latency && waits::history::probe()});
   switch (how.first) {
     case waits::way::park: return begin(stage::falling_asleep, 0);
@@ -94,13 +92,8 @@ void team_waiter::go_on_spinning() noexcept {
 }
 
 void team_waiter::go_on_yielding() noexcept {
-  const std::uint64_t before = machine::ticks();
-  if (config.wait == waiting::adaptive && before >= limit_) return begin(stage::falling_asleep, 0);
-  machine::yield();
-  if (config.wait != waiting::adaptive) return;
-  yielded_ = true;
-  // That long only a foreign thread keeps the processor.
-  if (machine::ticks() - before > foreign_factor * machine::wake_latency()) yields.avoid();
+  if (config.wait != waiting::adaptive) return machine::yield();
+  if (machine::ticks() >= limit_ || !yield_.offer()) begin(stage::falling_asleep, 0);
 }
 
 // The thread is counted among the sleepers, and has looked since.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <syncopate/machine.h>
+#include <syncopate/wait/foreign_load.h>
 
 #include <atomic>
 #include <cstdint>
@@ -63,7 +64,8 @@ class team_waiter {
   std::uint32_t seen_ = 0;   // event before the last look
   std::uint64_t start_ = 0;  // ticks; 0: short so far
   std::uint64_t limit_ = 0;  // ticks at which the stage ends
-  bool slept_ = false, yielded_ = false;
+  bool slept_ = false;
+  waits::peer_yield yield_;
 };
 
 struct team_wait {

@@ -2,15 +2,15 @@
 // start and the end of regions.
 //
 // Where its threads outnumber the processors, libomp calls sched_yield() between two looks at what
-// it waits for. That is best among its own threads. A foreign thread that computes keeps what it is
-// given for a time slice, some milliseconds, of which a region takes one or more. So once that has
-// happened, for a while (wait/plan.h) the thread sleeps some microseconds instead: the kernel then
-// lets it run again as soon as it wakes.
+// it waits for. That is best among its own threads, but not on a processor where a foreign thread
+// computes (wait/foreign_load.h): there they move to another one, and where no other is left they
+// sleep some microseconds instead. What they wait for libomp knows alone; that a region has begun
+// meanwhile tells that a wait was over.
 //
 // Calls of anybody else are passed on.
 
 #include <syncopate/machine.h>
-#include <syncopate/wait/plan.h>
+#include <syncopate/wait/foreign_load.h>
 
 #include <ctime>
 
@@ -20,17 +20,13 @@
 
 #include "openmp/export.h"
 #include "openmp/runtime.h"
+#include "openmp/team.h"
 
 namespace {
 
 using namespace syncopate;
 
-// A yield among its own threads does not take so many sleeps' price: wait/adaptive.h.
-constexpr std::uint64_t foreign_factor = 16;
 constexpr long nap_nanoseconds = 3000;
-
-// Of all threads: whether there is somebody else is the same for each, and costs a slice to learn.
-constinit waits::yield_history yields;
 
 long yield_to_any() noexcept { return ::syscall(SYS_sched_yield); }
 
@@ -44,11 +40,10 @@ void nap() noexcept {
 }
 
 void yield_to_peers() noexcept {
-  if (!yields.may_yield()) return nap();
-  const std::uint64_t before = machine::ticks();
-  yield_to_any();
-  if (machine::ticks() - before > foreign_factor * machine::wake_latency()) yields.avoid();
-  else yields.paid();
+  waits::peer_yield ours;
+  const std::uint32_t before = openmp::regions_begun();
+  if (!ours.offer()) nap();
+  else if (openmp::regions_begun() != before) ours.was_last();
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ class mapped_file {
   explicit mapped_file(const char* path) noexcept {
     const int file = sys::open(path, O_RDONLY);
     if (file < 0) return;
-    struct stat about;
+    struct stat about = {};
     if (sys::fstat(file, &about) == 0 && about.st_size > 0) {
       const auto size = static_cast<std::size_t>(about.st_size);
       const long at = sys::call(SYS_mmap, 0, size, PROT_READ, MAP_PRIVATE, file, 0);

@@ -323,10 +323,10 @@ SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
       if ((++*o.record_count(true) & (record::count_period - 1)) != 1) [[likely]]
         return 0;
       return counted(m);
-    } else if (how == mode::tatas && as_tatas(o).try_lock()) {
-      return 0;  // no owner, no user: each store before the next exchange would delay that
-    } else if (how == mode::chosen && me != 0 && o.has_default_lock() &&
-               o.as_auto().try_lock_as(me)) {
+    } else if ((how == mode::tatas && as_tatas(o).try_lock()) ||
+               (how == mode::chosen && me != 0 && o.has_default_lock() &&
+                o.as_auto().try_lock_as(me))) {
+      // tatas: no owner, no user, since each store before the next exchange would delay that.
       return 0;
     }
   }

@@ -1,6 +1,6 @@
 // shared_condition.h -- L4: glibc's process-shared condition variables with mutexes of ours.
 //
-// glibc's wait releases and takes the mutex that it is given, which mutexes of ours are not for: not
+// glibc's wait releases and takes the mutex that it is given, which ours are not for: not
 // all have glibc's word, and glibc wakes none that sleeps elsewhere. So it gets another one, the
 // *gate* of the condition variable's address:
 //

@@ -36,6 +36,11 @@ struct registers {
 // Calls function(argument) on another stack, whose end (high address) is given, for good.
 [[noreturn]] void call_on_stack(void* stack_end, void (*function)(void*), void* argument) noexcept;
 
+// Calls function(a, b, c) with the stack pointer that is given, on the running stack, and returns
+// what that returns. Exceptions pass. Requires: a multiple of 16, below the caller's frame.
+extern "C" std::uintptr_t syncopate_call_at(std::uintptr_t stack_pointer, const void* function,
+                                            std::uintptr_t a, std::uintptr_t b, std::uintptr_t c);
+
 // Returns `code` from the function whose registers were saved.
 [[noreturn]] void resume(const registers&, std::uint32_t code) noexcept;
 

@@ -140,6 +140,32 @@ _ZN9syncopate10instrument12switch_stackERPvS1_:
   ret
 )");
 
+// syncopate_call_at (arch.h).
+asm(R"(
+  .text
+  .globl syncopate_call_at
+  .hidden syncopate_call_at
+  .type syncopate_call_at, @function
+syncopate_call_at:
+  .cfi_startproc
+  endbr64
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp, -16
+  mov %rsp, %rbp
+  .cfi_def_cfa_register %rbp
+  mov %rdi, %rsp
+  mov %rsi, %rax
+  mov %rdx, %rdi
+  mov %rcx, %rsi
+  mov %r8, %rdx
+  call *%rax
+  leave
+  .cfi_def_cfa %rsp, 8
+  ret
+  .cfi_endproc
+)");
+
 // std::uint32_t syncopate::instrument::save(stack_copy*) (fiber.h): fills the registers, with which
 // a stack_copy begins, then copies the stack by syncopate_copy_stack (stack_copy.cpp), returns 0.
 asm(R"(

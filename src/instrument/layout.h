@@ -20,6 +20,12 @@ inline constexpr std::uintptr_t stacks = 0x2000'0000'0000;
 inline constexpr std::size_t stack_slot = (std::size_t{256} << 20) + 4096;
 inline constexpr unsigned stack_slots = 4096;
 
+// Where on a stack, below its end, the program's code begins: room for what the machine has there
+// before, which differs with how the machine was compiled. What the program keeps on its stack
+// must not move by that.
+inline constexpr std::size_t before_thread = 0x1140;
+inline constexpr std::size_t before_main = 0x21a0;
+
 // What the program maps by itself, one after the other; never used twice in a run.
 inline constexpr std::uintptr_t mappings = 0x2800'0000'0000;
 

@@ -85,5 +85,43 @@ PASS(char*, fgets, (char* to, int n, std::FILE* stream), to, n, stream)
 PASS(int, vprintf, (const char* format, std::va_list list), format, list)
 PASS(int, vfprintf, (std::FILE * stream, const char* format, std::va_list list), stream, format,
      list)
+PASS(std::FILE*, fdopen, (int file, const char* mode), file, mode)
+PASS(std::FILE*, freopen, (const char* path, const char* mode, std::FILE* stream), path, mode,
+     stream)
+PASS(int, fgetc, (std::FILE * stream), stream)
+PASS(int, getc, (std::FILE * stream), stream)
+PASS(int, getchar, (), )
+PASS(int, ungetc, (int c, std::FILE* stream), c, stream)
+PASS(ssize_t, getline, (char** to, std::size_t* n, std::FILE* stream), to, n, stream)
+PASS(ssize_t, getdelim, (char** to, std::size_t* n, int end, std::FILE* stream), to, n, end, stream)
+PASS(int, setvbuf, (std::FILE * stream, char* buffer, int mode, std::size_t n), stream, buffer,
+     mode, n)
+PASS(int, fseek, (std::FILE * stream, long offset, int from), stream, offset, from)
+PASS(long, ftell, (std::FILE * stream), stream)
+PASS(void, rewind, (std::FILE * stream), stream)
+PASS(void, perror, (const char* text), text)
+
+// A stream's lock, and what the caller of those without one may do: by these, too, the stream
+// changes in ways that nobody takes back. Its lock would stay taken.
+PASS(void, flockfile, (std::FILE * stream), stream)
+PASS(int, ftrylockfile, (std::FILE * stream), stream)
+PASS(void, funlockfile, (std::FILE * stream), stream)
+PASS(std::size_t, fwrite_unlocked,
+     (const void* from, std::size_t n, std::size_t count, std::FILE* stream), from, n, count,
+     stream)
+PASS(std::size_t, fread_unlocked, (void* to, std::size_t n, std::size_t count, std::FILE* stream),
+     to, n, count, stream)
+PASS(char*, fgets_unlocked, (char* to, int n, std::FILE* stream), to, n, stream)
+PASS(int, fputs_unlocked, (const char* text, std::FILE* stream), text, stream)
+PASS(int, fflush_unlocked, (std::FILE * stream), stream)
+PASS(int, fgetc_unlocked, (std::FILE * stream), stream)
+PASS(int, getc_unlocked, (std::FILE * stream), stream)
+PASS(int, getchar_unlocked, (), )
+PASS(int, fputc_unlocked, (int c, std::FILE* stream), c, stream)
+PASS(int, putc_unlocked, (int c, std::FILE* stream), c, stream)
+PASS(int, putchar_unlocked, (int c), c)
+PASS(int, __uflow, (std::FILE * stream), stream)               // getc_unlocked inline,
+PASS(int, __overflow, (std::FILE * stream, int c), stream, c)  // putc_unlocked inline
+
 PASS_LIST(printf, vprintf, (const char* format, ...), format, format)
 PASS_LIST(fprintf, vfprintf, (std::FILE * stream, const char* format, ...), format, stream, format)

@@ -60,7 +60,6 @@ void sleep_for(const timespec& how_long, clockid_t clock, engine::place where) {
 }  // namespace syncopate::instrument
 
 using namespace syncopate::instrument;
-namespace engine = syncopate::engine;
 
 // Clocks are asked by the program's static constructors, too: no result depends on the real date.
 #define UNLESS_ASKED(name, ...) \

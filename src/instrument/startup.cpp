@@ -12,6 +12,7 @@
 #include <sys/personality.h>
 #include <unistd.h>
 
+#include "instrument/arch.h"
 #include "instrument/engine.h"
 #include "instrument/fiber_state.h"
 #include "instrument/identity.h"
@@ -76,7 +77,12 @@ void copy_arguments(int count, char** given) {
   arguments[count] = nullptr;
 }
 
-int call_main() { return program_main(argument_count, arguments, environ); }
+int call_main() {
+  return static_cast<int>(syncopate_call_at(
+      stack_of(running_fiber()).high - layout::before_main,
+      reinterpret_cast<const void*>(program_main), static_cast<std::uintptr_t>(argument_count),
+      reinterpret_cast<std::uintptr_t>(arguments), reinterpret_cast<std::uintptr_t>(environ)));
+}
 
 int run_program() {
   const program_scope program;

@@ -4,6 +4,7 @@
 #include "tm/engine.h"
 #include "tm/parts/trials.h"
 #include "tm/regime.h"
+#include "tm/threads.h"
 
 #include <cstdio>
 
@@ -25,6 +26,9 @@ namespace {
 std::atomic<bool> busy{false};
 trials lessons;
 std::atomic<u64> due{0};  // lessons.due(), for those who only look
+way present = way::in_turn;
+u64 present_since = 0;
+std::atomic<u64> spent[ways];  // nanoseconds
 
 // Returns the way to run from now on. Requires: busy is this thread's.
 way learn(u64 time) noexcept {
@@ -33,14 +37,23 @@ way learn(u64 time) noexcept {
   due.store(lessons.due(), std::memory_order_relaxed);
   return chosen;
 }
-// Few processors gain little from writers side by side, and ownership records cost more than they
-// give. *Measured* on two: the STAMP-like programs take 0.85 times as long without (docs/tm.md).
+// Few threads, or few processors for them, gain little from writers side by side, and ownership
+// records cost more than they give. *Measured* with two: the STAMP-like programs take 0.85 times as
+// long without (docs/tm.md).
 const operations* optimistic() noexcept {
   constexpr unsigned few = 4;
-  return machine::processors() <= few ? &eager_norec_operations : &encounter_time_operations;
+  return machine::processors() <= few || threads_attached() <= few ? &eager_norec_operations
+                                                                   : &encounter_time_operations;
+}
+void note_spent(u64 time) noexcept {
+  if (present_since != 0)
+    spent[static_cast<int>(present)].fetch_add(time - present_since, std::memory_order_relaxed);
+  present_since = time;
 }
 // Requires: the mutex is held.
 void run(way chosen) noexcept {
+  note_spent(machine::now());
+  present = chosen;
   now.slices = chosen == way::in_slices;
   now.choose(chosen == way::side_by_side ? optimistic() : nullptr);
 }
@@ -70,6 +83,18 @@ void consider_side_by_side(transaction* tx) noexcept {
     now.release(tx);
   }
   busy.store(false, std::memory_order_release);
+}
+
+void print_ways() noexcept {
+  if (present_since == 0) return;  // nobody has met anybody
+  note_spent(machine::now());
+  const auto milliseconds = [](way w) {
+    return static_cast<unsigned long long>(
+        spent[static_cast<int>(w)].load(std::memory_order_relaxed) / trials::millisecond);
+  };
+  std::fprintf(stderr, "syncopate tm: auto: ms in turn %llu, in slices %llu, side by side %llu\n",
+               milliseconds(way::in_turn), milliseconds(way::in_slices),
+               milliseconds(way::side_by_side));
 }
 
 }  // namespace adaptive
@@ -102,6 +127,7 @@ void print_statistics() noexcept {
       static_cast<unsigned long long>(sum.restarts[1]),
       static_cast<unsigned long long>(sum.restarts[2]),
       static_cast<unsigned long long>(sum.restarts[4]));
+  adaptive::print_ways();
   print_same_function();
 }
 

@@ -26,6 +26,8 @@ void consider_in_turn() noexcept;
 // To be called after a commit of the optimistic algorithm, when tx->look_at commits are reached.
 // Requires: the thread is not active.
 void consider_side_by_side(transaction* tx) noexcept;
+// Writes a line of how long each way was taken to standard error, where there was a choice.
+void print_ways() noexcept;
 
 }  // namespace adaptive
 

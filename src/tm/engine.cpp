@@ -252,6 +252,7 @@ namespace {
   constexpr std::size_t words = sizeof from / word_size;
   const auto* const source = reinterpret_cast<const u64*>(&from);
   auto* const target = reinterpret_cast<u64*>(&to);
+#pragma GCC unroll 8
   for (std::size_t i = 0; i < words; ++i) {
     u64 word = source[i];
     asm("" : "+r"(word));
@@ -290,6 +291,7 @@ u32 begin(u32 properties, const registers& where) noexcept {
   if (__builtin_expect(regime_word != regime::open || needs_to_be_alone(properties), 0))
     return begin_closed(tx, where);
   copy(tx->where, where);
+  tx->plain = !observer::watches && !now.hardware;
   return start_optimistic(tx);
 }
 
@@ -309,6 +311,28 @@ namespace {
   finish(tx);
 }
 
+// What is left to do where commit() has not done it all.
+[[gnu::noinline, gnu::cold]] void finish_side_by_side(transaction* tx, bool closing) noexcept {
+  if (closing) now.wake_closer(tx);
+  now.tell_waiters(true);
+  if (adaptive::on && tx->counts.commits >= tx->look_at) adaptive::consider_side_by_side(tx);
+}
+
+// An optimistic transaction's first attempt that did nothing but read and write: finish() without
+// all that such a one has no need of.
+[[gnu::noinline]] void commit_plain_optimistic(transaction* tx) noexcept {
+  if (__builtin_expect(!tx->ops->commit(tx), 0)) restart(tx, cause::commit_conflict);
+  tx->plain = false;
+  tx->how = mode::idle;
+  tx->ops = &alone_operations;
+  tx->undo.clear();
+  const u64 done = ++tx->counts.commits;
+  const bool closing = now.stop(tx, regime::open);
+  if (closing || __builtin_expect(now.waiters.load(std::memory_order_relaxed) != 0, 0) ||
+      (adaptive::on && done >= tx->look_at))
+    finish_side_by_side(tx, closing);
+}
+
 }  // namespace
 
 // The fast path, of begin_plain()'s transactions, calls nothing: everything else is a tail call.
@@ -316,6 +340,7 @@ void commit() noexcept {
   transaction* const tx = current;
   if (__builtin_expect(--tx->depth != 0, 0)) return leave_inner(tx);
   if (!tx->plain) return commit_any(tx);
+  if (tx->how == mode::optimistic) return commit_plain_optimistic(tx);
   tx->plain = false;
   tx->how = mode::idle;
   ++tx->counts.commits;
@@ -382,10 +407,9 @@ void become_irrevocable(transaction* tx, const void* called, const void* from) n
   observer::calls_unsafe(tx, called, from);
   switch (tx->how) {
     case mode::idle:
-    case mode::alone: return;
-    case mode::alone_undo:
-      // Inner transactions that can be canceled keep their checkpoints: what they log is harmless.
-      return;
+    case mode::alone:
+    // Inner transactions that can be canceled keep their checkpoints: what they log is harmless.
+    case mode::alone_undo: return;
     case mode::hardware: leave_hardware(true);
     case mode::optimistic: restart(tx, cause::unsafe_call);
   }

@@ -110,6 +110,12 @@ struct algorithm {
     std::memcpy(&value, bytes, sizeof value);
     return value;
   }
+  template <class T>
+  [[gnu::noinline]] static void store_pieces(T* at, T value, transaction* tx) {
+    unsigned char bytes[word_size];
+    std::memcpy(bytes, &value, sizeof value);
+    A::store_block(at, bytes, sizeof(T), tx);
+  }
   static void store_block(void* to, const void* from, std::size_t size, transaction* tx) {
     for_each_piece(to, size, [&](auto* piece, std::size_t offset) {
       std::remove_pointer_t<decltype(piece)> value;

@@ -1,6 +1,7 @@
 #include "tm/regime.h"
 
 #include "tm/adaptive.h"
+#include "tm/parts/fences.h"
 #include "tm/parts/patience.h"
 #include "tm/threads.h"
 
@@ -14,7 +15,7 @@ void regime::wake_closer(transaction* tx) const noexcept {
 }
 
 void regime::wait_for_others(const transaction* tx) noexcept {
-  (void)machine::heavy_fence();  // [C]
+  heavy_fence();  // [C]
   for (transaction* other = all_threads(); other != nullptr; other = other->next) {
     if (other == tx) continue;
     u32 seen = other->active.load(std::memory_order_acquire);                            // [C]
@@ -23,7 +24,7 @@ void regime::wait_for_others(const transaction* tx) noexcept {
         p.wait();
       } else if (!closer_sleeps.load(std::memory_order_relaxed)) {
         closer_sleeps.store(true, std::memory_order_relaxed);
-        (void)machine::heavy_fence();  // [C]
+        heavy_fence();  // [C]
       } else {
         machine::park(other->active, seen);
       }
@@ -145,6 +146,11 @@ void regime::wake_waiters(bool logged) noexcept {
 
 void regime::choose(const operations* algorithm) noexcept {
   optimistic.store(algorithm, std::memory_order_relaxed);
+  if (algorithm != nullptr && algorithm != last_optimistic_) {
+    // What one algorithm's transactions wait for, another's commits do not show.
+    if (last_optimistic_ != nullptr) unlogged_commits_.fetch_add(1, std::memory_order_relaxed);
+    last_optimistic_ = algorithm;
+  }
   if (mutex.is_locked()) return;  // release() does the rest
   word.store(algorithm != nullptr ? open : closed, std::memory_order_relaxed);  // [S]
 }

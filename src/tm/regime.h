@@ -23,10 +23,10 @@
 //   [E]  release store of active = 0 -- synchronizes with [C]'s acquire load: what the transaction
 //        did happens-before the one that runs alone.
 //   [O]  release store of word -- synchronizes with [A]: what ran alone happens-before who begins.
-//   [S]  relaxed store of word: tx | solo lets nobody but its own thread begin; and no thread begins
+//   [S]  relaxed store of word: tx | solo lets only its own thread begin; and no thread begins
 //        before configure() has chosen (pthread_once in attach()).
 //
-// Checked by    tests/check/regime_scenarios.cpp: each order but the epoch's, which the fence behind
+// Checked by    tests/check/regime_scenarios.cpp: each order but the epoch's, which a fence behind
 //               it hides there, since the explored machine makes light_fence() a full one.
 #pragma once
 
@@ -118,6 +118,7 @@ class regime {
   // The thread is alone no longer.
   void end_solo(const transaction* owner) noexcept;
 
+  const operations* last_optimistic_ = nullptr;
   transaction* last_ = nullptr;  // who had the mutex last, and how often in a row
   u32 streak_ = 0;
   u64 solo_since_ = 0;  // the count of its commits when the thread was left alone

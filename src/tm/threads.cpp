@@ -2,6 +2,7 @@
 
 #include "tm/configuration.h"
 #include "tm/engine.h"
+#include "tm/parts/fences.h"
 #include "tm/parts/stacks.h"
 #include "tm/regime.h"
 
@@ -21,6 +22,7 @@ namespace {
 
 constinit std::atomic<transaction*> first{nullptr};
 constinit u32 descriptors = 0;
+constinit std::atomic<u32> attached{0};  // changed under list_guard
 constexpr u32 numbered = 64;
 constinit std::atomic<transaction*> in_slot[numbered];
 pthread_mutex_t list_guard = PTHREAD_MUTEX_INITIALIZER;
@@ -34,6 +36,7 @@ void detach(void* descriptor) {
   stacks::retract(tx);
   pthread_mutex_lock(&list_guard);
   tx->in_use = false;
+  attached.fetch_sub(1, std::memory_order_relaxed);
   pthread_mutex_unlock(&list_guard);
   current = &nobody;
 }
@@ -54,7 +57,8 @@ void after_fork_in_child() {
     abandon(tx);
     tx->in_use = false;
   }
-  machine::prepare_asymmetric_fences();
+  attached.store(1, std::memory_order_relaxed);
+  settle_light_fences();
   now.waiters.store(0, std::memory_order_relaxed);
   after_fork_in_parent();
 }
@@ -103,6 +107,8 @@ transaction* make() {
 // all processors, some 10 ms, which the first transaction would have to spend.
 [[gnu::constructor]] static void prepare_fences() { machine::prepare_asymmetric_fences(); }
 
+u32 threads_attached() noexcept { return attached.load(std::memory_order_relaxed); }
+
 transaction* all_threads() noexcept { return first.load(std::memory_order_acquire); }
 
 transaction* thread_in_slot(u32 slot) noexcept {
@@ -115,6 +121,7 @@ transaction* attach() noexcept {
   transaction* tx = take_unused();
   if (tx == nullptr) tx = make();
   tx->in_use = true;
+  attached.fetch_add(1, std::memory_order_relaxed);
   pthread_mutex_unlock(&list_guard);
   learn_stack(tx);
   pthread_setspecific(key, tx);
@@ -123,7 +130,7 @@ transaction* attach() noexcept {
 
 u32 oldest_epoch() noexcept {
   const u32 present = epoch.load(std::memory_order_relaxed);
-  (void)machine::heavy_fence();
+  heavy_fence();
   u32 oldest = present;
   for (transaction* tx = all_threads(); tx != nullptr; tx = tx->next) {
     for (const std::atomic<u32>* since : {&tx->active, &tx->looking}) {

@@ -8,6 +8,9 @@ namespace syncopate::tm {
 // The first descriptor; the others follow by `next`. Descriptors are reused, never freed.
 transaction* all_threads() noexcept;
 
+// How many threads have a descriptor now.
+u32 threads_attached() noexcept;
+
 // The descriptor with this number, or null. O(1).
 transaction* thread_in_slot(u32 slot) noexcept;
 

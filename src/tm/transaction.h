@@ -4,6 +4,7 @@
 #include "tm/operations.h"
 #include "tm/parts/actions.h"
 #include "tm/parts/allocations.h"
+#include "tm/parts/duplicates.h"
 #include "tm/parts/exceptions.h"
 #include "tm/parts/limbo.h"
 #include "tm/parts/value_log.h"
@@ -61,7 +62,11 @@ class counter {
  public:
   operator u64() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
   void operator+=(u64 n) noexcept { __atomic_store_n(&value_, *this + n, __ATOMIC_RELAXED); }
-  void operator++() noexcept { *this += 1; }
+  u64 operator++() noexcept {
+    const u64 next = *this + 1;
+    __atomic_store_n(&value_, next, __ATOMIC_RELAXED);
+    return next;
+  }
 
  private:
   u64 value_ = 0;
@@ -112,6 +117,7 @@ struct alignas(64) transaction {
   std::size_t captured_size = 0;
   value_log reads;                       // by value
   buffer<std::atomic<u64>*> read_orecs;  // by ownership record (orecs.h)
+  duplicate_filter read_twice;
   write_set writes;
   buffer<owned_orec> owned;
 
@@ -120,7 +126,7 @@ struct alignas(64) transaction {
   u32 properties = 0;
   mode how = mode::idle;
   bool holds_mutex = false;
-  bool plain = false;  // by begin_plain(), and since then nothing came that commit has to look at
+  bool plain = false;  // since the beginning, nothing came that commit has to look at
   u32 attempts = 0;    // of this transaction that failed
   registers where;
   value_log undo;
@@ -135,6 +141,8 @@ struct alignas(64) transaction {
   u64 look_at = 0, looked = 0;  // adaptive: at which commit next; when it last did
   u32 look_step = 1;
   u32 waits_since = 0, unlogged_before = 0;  // regime::start_waiting()
+  const transaction* gave_way_to = nullptr;  // two_phase: it waits for that one's end
+  u64 gave_way_to_number = 0;
   limbo deferred;
   statistics counts;
   [[no_unique_address]] mutable observer::notes observed;

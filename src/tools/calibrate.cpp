@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -232,7 +233,7 @@ void write_results(json_writer& json, std::vector<experiment>& all) {
     std::sort(e.results.begin(), e.results.end());
     const auto at = [&e](double part) {
       const auto index = static_cast<std::size_t>(part * static_cast<double>(e.results.size()));
-      return static_cast<std::int64_t>(e.results[std::min(index, e.results.size() - 1)] * 10 + 0.5);
+      return std::llround(e.results[std::min(index, e.results.size() - 1)] * 10);
     };
     json.begin_object();
     json.member("name", e.name);

@@ -34,7 +34,7 @@ double cycles_per(int count, Function function) {
   return static_cast<double>(machine::ticks() - start) / count;
 }
 
-// ---- two processors (calibrate_pairs.cpp) ----------------------------------------------------------
+// ---- two processors (calibrate_pairs.cpp) -------------------------------------------------------
 
 // Lines that one processor has modified, then read by another, which then modifies them, each
 // access waiting for the one before.

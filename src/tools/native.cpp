@@ -13,7 +13,7 @@
 #include "json.h"
 #include "lock_list.h"
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 namespace {
 

@@ -19,10 +19,7 @@ CONSTRUCTS = ("PARALLEL", "FOR", "BARRIER", "SINGLE", "CRITICAL", "LOCK", "REDUC
 LIBRARIES = {
     "epcc": Suite(
         "overheads of OpenMP constructs",
-        {
-            name.lower(): Program("workloads/epcc/epcc_gcc", ("--samples", "10", name))
-            for name in CONSTRUCTS
-        },
+        {name.lower(): Program("workloads/epcc/epcc_gcc", (name,)) for name in CONSTRUCTS},
         {
             "libgomp": Variant(),
             "libgomp-passive": Variant(variables={"OMP_WAIT_POLICY": "passive"}),
@@ -34,6 +31,11 @@ LIBRARIES = {
             Metric("overhead", "us", False, "overhead_us"),
             Metric("processors busy", "", False, "cpus"),
         ),
+        sizes={
+            "small": ("--samples", "10"),
+            "paper": ("--samples", "20"),
+            "large": ("--samples", "200"),
+        },
         variables={"OMP_NUM_THREADS": "{threads}"},
         papers=("mwait",),
     ),

@@ -175,8 +175,8 @@ MICRO = {
         sizes={
             "tiny": ("--levels", "100", "--solves", "1"),
             "small": ("--solves", "10"),
-            "paper": ("--solves", "1000"),
-            "large": ("--solves", "10000"),
+            "paper": ("--levels", "0", "--solves", "100"),  # as many levels as the paper's
+            "large": ("--levels", "0", "--solves", "1000"),
         },
         simulated_size="tiny",
         words=THREADS,

@@ -47,5 +47,6 @@ def measure_real(name: str, variables: dict, quick: bool) -> dict:
             programs.ServerError,
             programs.WorkloadError,
             ConfigurationError,
+            OSError,
         ) as error:
             raise RunError(str(error)) from error

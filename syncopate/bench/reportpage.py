@@ -34,6 +34,7 @@ def main(arguments: list[str]) -> int:
 
 def write(target: Path, data: dict) -> None:
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         with open(target, "w", encoding="utf-8") as page:
             page.writelines(htmlpage.filled(str(TEMPLATE), data))
     except OSError as error:

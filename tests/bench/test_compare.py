@@ -154,4 +154,7 @@ def test_report_is_one_page_a_suite(tmp_path):
     assert files[1]["ratios"] == []
     for outside in ('src="', "<link", "@import", "https://"):
         assert outside not in page
-    assert "No such file" in one_line(bench("report", native, "--out", tmp_path / "nosuch"), 1)
+    deeper = tmp_path / "new" / "deeper"
+    assert bench("report", native, "--out", deeper).returncode == 0
+    assert list(deeper.iterdir()), "the folder is made"
+    assert "File exists" in one_line(bench("report", native, "--out", native), 1)

@@ -109,6 +109,10 @@ def test_what_a_figure_costs():
     meter.clock = lambda: meter.began + 10
     assert meter.of_all(ran=4, points=6, known=None) == 15, "for all, from those that ran"
     assert meter.of_all(ran=2, points=6, known=7) == 7, "too few ran"
+    meter.clock_began -= 30
+    timed = meter.on_clock(ran=6, points=6, jobs=2)
+    assert timed["jobs"] == 2 and timed["clock_seconds"] >= 30
+    assert meter.on_clock(ran=5, points=6, jobs=2) == {}, "not all of them in one go"
 
 
 def test_natively_too(made_up, capsys, monkeypatch):

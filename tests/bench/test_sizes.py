@@ -50,6 +50,15 @@ def test_cells_and_summaries():
     )
 
 
+def test_what_a_figure_takes_on_two_processors():
+    took = module().on_two_processors
+    assert took({"kind": "measured", "cost_seconds": 60}) == (60, True)
+    made = {"kind": "simulated", "cost_seconds": 60}
+    assert took(made) == (30, False)
+    assert took(made | {"jobs": 2, "clock_seconds": 33}) == (33, True)
+    assert took(made | {"jobs": 16, "clock_seconds": 5}) == (30, False)
+
+
 def test_another_page_is_out_of_date(tmp_path, monkeypatch, capsys):
     sizes = module()
     (tmp_path / "sizes.md").write_text("other")

@@ -14,36 +14,38 @@ PROGRAMS = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "tests" / "check"
 # More executions than any scenario needs that can be explored in seconds.
 ENOUGH = 150_000
 
-# Too many executions to explore all of them: how many are, every time. The search is
+# With the default environment (two time-outs at will, one jump of the clock, two aborts) there are
+# too many executions to explore all of them: how many are, every time. The search is
 # deterministic, so these are always the same ones.
+ENOUGH_OF_MANY = 10_000
 BOUNDED = {
-    ("lock_check", "auto two_threads"): 20_000,
-    ("lock_check", "auto three_threads"): 20_000,
-    ("lock_check", "auto try_lock_again"): 20_000,
-    ("lock_check", "ticket:park three_threads"): 20_000,
-    ("lock_check", "ticket:spin_then_park three_threads"): 20_000,
-    ("lock_check", "tatas:speculate three_threads"): 20_000,
-    ("lock_check", "ticket:speculate three_threads"): 20_000,
-    ("lock_check", "mcs:speculate three_threads"): 20_000,
-    ("lock_check", "mcs:speculate try_lock_again"): 20_000,
-    ("lock_check", "elided_auto two_threads"): 20_000,
-    ("lock_check", "elided_auto three_threads"): 20_000,
-    ("lock_check", "elided_auto try_lock"): 20_000,
-    ("lock_check", "elided_auto try_lock_again"): 20_000,
-    ("lock_check", "elided_auto destroy_after_unlock"): 20_000,
-    ("lock_check", "elided_auto timed"): 20_000,
-    ("condition_check", "two_waiters_notify_all"): 20_000,
-    ("condition_check", "two_waiters_two_signals"): 20_000,
-    ("elided_condition_check", "two_waiters_notify_all"): 20_000,
-    ("elided_condition_check", "two_waiters_two_signals"): 20_000,
-    ("elided_check", "rwlock_writer_and_reader"): 20_000,
-    ("rwlock_check", "writer_and_two_readers"): 20_000,
-    ("rwlock_check", "try_beside_two_writers"): 20_000,
-    ("gil_check", "enter_and_leave"): 20_000,
-    ("gil_check", "yield_beside_one"): 20_000,
-    ("gil_check", "beside_the_holder"): 20_000,
-    ("gil_check", "two_holders"): 20_000,
-    ("gil_check", "a_second_thread_comes"): 20_000,
+    ("lock_check", "auto two_threads"),
+    ("lock_check", "auto three_threads"),
+    ("lock_check", "auto try_lock_again"),
+    ("lock_check", "ticket:park three_threads"),
+    ("lock_check", "ticket:spin_then_park three_threads"),
+    ("lock_check", "tatas:speculate three_threads"),
+    ("lock_check", "ticket:speculate three_threads"),
+    ("lock_check", "mcs:speculate three_threads"),
+    ("lock_check", "mcs:speculate try_lock_again"),
+    ("lock_check", "elided_auto two_threads"),
+    ("lock_check", "elided_auto three_threads"),
+    ("lock_check", "elided_auto try_lock"),
+    ("lock_check", "elided_auto try_lock_again"),
+    ("lock_check", "elided_auto destroy_after_unlock"),
+    ("lock_check", "elided_auto timed"),
+    ("condition_check", "two_waiters_notify_all"),
+    ("condition_check", "two_waiters_two_signals"),
+    ("elided_condition_check", "two_waiters_notify_all"),
+    ("elided_condition_check", "two_waiters_two_signals"),
+    ("elided_check", "rwlock_writer_and_reader"),
+    ("rwlock_check", "writer_and_two_readers"),
+    ("rwlock_check", "try_beside_two_writers"),
+    ("gil_check", "enter_and_leave"),
+    ("gil_check", "yield_beside_one"),
+    ("gil_check", "beside_the_holder"),
+    ("gil_check", "two_holders"),
+    ("gil_check", "a_second_thread_comes"),
 }
 
 # Bounded above, exhaustive in the long tests: with so many executions at most.
@@ -59,23 +61,44 @@ FIRST_ONLY = re.compile(
     r"|(auto_barrier|futex_barrier|speculating_barrier:\w+|dissemination_barrier:yield) (two|three)"
 )
 
-
-# Of those, explored to the end where the environment is calm: no timed wait expires and no loop
-# gives up while another thread can run, no clock jumps, and one transaction at most aborts by
+# All of these are explored to the end where the environment is calm: no timed wait expires and no
+# loop gives up while another thread can run, no clock jumps, and one transaction at most aborts by
 # chance.
 CALM = "timeouts=0,jumps=0,aborts=1"
-PASSED_WHEN_CALM = (
-    ("lock_check", "auto two_threads"),
-    ("lock_check", "auto try_lock_again"),
-    ("lock_check", "elided_auto two_threads"),
-    ("lock_check", "elided_auto try_lock"),
-    ("lock_check", "elided_auto timed"),
-    ("lock_check", "elided_auto destroy_after_unlock"),
-    ("lock_check", "combined:adaptive try_lock_again"),
-    ("lock_check", "mcs:speculate try_lock_again"),
-    ("lock_check", "ticket:speculate three_threads"),
-    ("lock_check", "ticket:spin_then_park three_threads"),
-)
+ENOUGH_WHEN_CALM = 25_000
+# But for those that take more: to the end in the long tests, with so many executions at most,
+PASSED_AFTER_LONG_WHEN_CALM = {
+    ("lock_check", "tatas:speculate three_threads"): 400_000,
+    ("lock_check", "one_spinner:park try_lock_again"): 100_000,
+    ("lock_check", "elided_auto three_threads"): 100_000,
+    ("rwlock_check", "writer_and_two_readers"): 400_000,
+    ("gil_check", "beside_the_holder"): 300_000,
+    ("barrier_check", "auto_barrier three"): 60_000,
+    ("barrier_check", "futex_barrier three"): 60_000,
+    ("barrier_check", "dissemination_barrier:yield three"): 200_000,
+}
+# and for those of which no end has been seen: many in the long tests.
+BOUNDED_WHEN_CALM = {
+    ("lock_check", "auto three_threads"),
+    ("lock_check", "ticket:park three_threads"),
+    ("lock_check", "mcs:speculate three_threads"),
+    ("lock_check", "one_spinner:park three_threads"),
+    ("condition_check", "two_waiters_notify_all"),
+    ("condition_check", "two_waiters_two_signals"),
+    ("elided_condition_check", "two_waiters_notify_all"),
+    ("elided_condition_check", "two_waiters_two_signals"),
+    ("gil_check", "two_holders"),
+    ("barrier_check", "central_barrier:park three"),
+    ("barrier_check", "combining_tree_barrier:park three"),
+    ("barrier_check", "dissemination_barrier:park three"),
+    ("barrier_check", "two_level_barrier:park three"),
+    ("barrier_check", "speculating_barrier:adaptive three"),
+    ("barrier_check", "speculating_barrier:monitor three"),
+    ("barrier_check", "speculating_barrier:park three"),
+    ("barrier_check", "speculating_barrier:spin three"),
+    ("barrier_check", "speculating_barrier:spin_then_park three"),
+    ("barrier_check", "speculating_barrier:yield three"),
+}
 
 
 def scenarios(program: str) -> list[str]:
@@ -122,13 +145,13 @@ def every_check() -> list[str]:
 
 @pytest.mark.parametrize(("program", "scenario"), of(*every_check()))
 def test_primitive(program: str, scenario: str) -> None:
-    limit = BOUNDED.get((program, scenario))
-    if limit is None and FIRST_ONLY.fullmatch(scenario):
+    bounded = (program, scenario) in BOUNDED
+    if not bounded and FIRST_ONLY.fullmatch(scenario):
         result = explore(program, scenario, FIRST)
         assert result["verdict"] in ("passed", "bounded"), result["output"]
         return
-    result = explore(program, scenario, limit or ENOUGH)
-    assert result["verdict"] == ("bounded" if limit else "passed"), result["output"]
+    result = explore(program, scenario, ENOUGH_OF_MANY if bounded else ENOUGH)
+    assert result["verdict"] == ("bounded" if bounded else "passed"), result["output"]
 
 
 @pytest.mark.long
@@ -138,11 +161,43 @@ def test_primitive_to_the_end(program: str, scenario: str) -> None:
     assert result["verdict"] == "passed", result["output"]
 
 
-@pytest.mark.parametrize(("program", "scenario"), PASSED_WHEN_CALM)
+def calm(program: str, scenario: str, executions: int) -> dict:
+    return explore(program, scenario, 0, SYNCOPATE_EXPLORE=f"{CALM},executions={executions}")
+
+
+def not_to_the_end() -> list[tuple[str, str]]:
+    """Whatever the default environment leaves bounded."""
+    return [each for each in of(*every_check()) if each in BOUNDED or FIRST_ONLY.fullmatch(each[1])]
+
+
+def passed_when_calm() -> list[tuple[str, str]]:
+    left_out = BOUNDED_WHEN_CALM | set(PASSED_AFTER_LONG_WHEN_CALM)
+    return [each for each in not_to_the_end() if each not in left_out]
+
+
+@pytest.mark.parametrize(("program", "scenario"), passed_when_calm())
 def test_primitive_when_calm(program: str, scenario: str) -> None:
-    calm = f"{CALM},executions={ENOUGH}"
-    result = explore(program, scenario, 0, SYNCOPATE_EXPLORE=calm)
+    result = calm(program, scenario, ENOUGH_WHEN_CALM)
     assert result["verdict"] == "passed", result["output"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("program", "scenario"), sorted(PASSED_AFTER_LONG_WHEN_CALM))
+def test_primitive_to_the_end_when_calm(program: str, scenario: str) -> None:
+    result = calm(program, scenario, PASSED_AFTER_LONG_WHEN_CALM[(program, scenario)])
+    assert result["verdict"] == "passed", result["output"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("program", "scenario"), sorted(BOUNDED_WHEN_CALM))
+def test_primitive_deeper_when_calm(program: str, scenario: str) -> None:
+    result = calm(program, scenario, 1_000_000)
+    assert result["verdict"] in ("passed", "bounded"), result["output"]
+
+
+def test_names_of_bounded_scenarios() -> None:
+    known = set(not_to_the_end())
+    assert known >= BOUNDED | BOUNDED_WHEN_CALM | set(PASSED_AFTER_LONG_WHEN_CALM)
 
 
 @pytest.mark.parametrize(("program", "scenario"), of("regime_check"))

@@ -276,11 +276,12 @@ def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
 
 
-def test_reader_that_leaves_early(record):
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_reader_that_leaves_early(record, form):
     read, write = os.pipe()
     os.close(read)
     process = subprocess.Popen(
-        [*COMMAND, "report", "--json", record], stdout=write, stderr=subprocess.PIPE, text=True
+        [*COMMAND, "report", *form, record], stdout=write, stderr=subprocess.PIPE, text=True
     )
     os.close(write)
     _, said = process.communicate(timeout=60)

@@ -102,22 +102,72 @@ TEST(History, ProbesNowAndThen) {
   EXPECT_EQ(probes, 10);
 }
 
-TEST(YieldHistory, AvoidsYieldsForTwiceAsLongEachTime) {
-  waits::yield_history yields;
-  const auto refusals = [&yields] {
-    int count = 0;
-    while (!yields.may_yield()) ++count;
-    return count;
-  };
-  EXPECT_EQ(refusals(), 0);
-  yields.avoid();
-  const int first = refusals();
-  EXPECT_GT(first, 0);
-  yields.avoid();
-  EXPECT_EQ(refusals(), 2 * first);
-  for (int i = 0; i < 5000; ++i) yields.paid();
-  yields.avoid();
-  EXPECT_EQ(refusals(), first);
+// Times in slices; a slice is long against a sleep, as measured at start-up or estimated.
+struct foreign_slices {
+  static constexpr std::uint64_t zero = 1'000'000'000'000;
+  const std::uint64_t slice = 100 * waits::foreign_factor * syncopate::machine::wake_latency() / 10;
+  waits::foreign_load load;
+
+  void took(double start, double length = 1) { load.took_slice(at(start), at(start + length)); }
+  [[nodiscard]] bool is_there(double time) const { return load.is_there(at(time)); }
+  [[nodiscard]] std::uint64_t at(double time) const {
+    return zero + static_cast<std::uint64_t>(time * static_cast<double>(slice));
+  }
+};
+
+TEST(ForeignLoad, KnowsNothingAtFirst) { EXPECT_FALSE(foreign_slices().is_there(0)); }
+
+TEST(ForeignLoad, ASliceAloneIsNothing) {
+  foreign_slices f;
+  for (int i = 0; i < 10; ++i) f.took(3 * i);  // two slices' time in between
+  EXPECT_FALSE(f.is_there(40));
+}
+
+TEST(ForeignLoad, TwoThreadsThatMeetOneSliceMeetOne) {
+  foreign_slices f;
+  f.took(0);
+  f.took(0.1);
+  EXPECT_FALSE(f.is_there(2));
+}
+
+TEST(ForeignLoad, OneSliceAfterTheOtherIsAThreadThatComputes) {
+  foreign_slices f;
+  f.took(0);
+  f.took(1.1);
+  EXPECT_TRUE(f.is_there(3));
+  EXPECT_TRUE(f.is_there(30));
+  EXPECT_FALSE(f.is_there(40));
+}
+
+TEST(ForeignLoad, TakesAllWhereNothingIsLeftInBetween) {
+  foreign_slices f;
+  f.took(0);
+  f.took(1.01);
+  EXPECT_TRUE(f.load.takes_all());
+  f.took(500);
+  f.took(501.5);
+  EXPECT_TRUE(f.is_there(503));
+  EXPECT_FALSE(f.load.takes_all());
+  f.load.ignore();
+  EXPECT_FALSE(f.is_there(503));
+}
+
+TEST(ForeignLoad, WhoIsStillThereIsLeftAloneForLonger) {
+  foreign_slices f;
+  f.took(0);
+  f.took(1.1);
+  f.took(36);  // one is enough now
+  EXPECT_TRUE(f.is_there(36 + 60));
+  EXPECT_FALSE(f.is_there(36 + 70));
+  f.took(1000);  // long after: as at first
+  EXPECT_FALSE(f.is_there(1002));
+}
+
+TEST(ForeignLoad, AStandStillIsNoSlice) {
+  foreign_slices f;
+  f.took(0, 1e6);
+  f.took(1e6 + 1, 1e6);
+  EXPECT_FALSE(f.is_there(2e6 + 1 + 1000));
 }
 
 TEST(LastWaiter, IsInTheWayOnlyIfItIsAnother) {

@@ -61,7 +61,7 @@ TEST(AutoLock, IsHandedOverByAThreadThatNeverPauses) {
 }
 
 #if !defined(__SANITIZE_THREAD__)  // It sees nothing of what glibc's code releases.
-// All release by glibc's code, as the waits of its condition variables do. It wakes nobody who sleeps
+// All release by glibc's code, as the waits of its condition variables do. It wakes nobody asleep
 // in our queue, whether first in it or not: each has to look again by itself, or this never ends.
 TEST(AutoLock, SleepersOutlastReleasesByGlibc) {
   constexpr int threads = 4;

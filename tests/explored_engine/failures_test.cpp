@@ -188,6 +188,19 @@ TEST(Livelock, threads_that_wait_for_nobody) {
             }}),
             failure_kind::livelock);
 }
+TEST(Livelock, loop_without_a_pause) {
+  EXPECT_EQ(kind({[] { x.store(1, rel); },
+                  [] {
+                    while (x.load(acq) != 2) continue;
+                  }}),
+            failure_kind::livelock);
+}
+TEST(Livelock, none_in_a_loop_that_ends) {
+  EXPECT_EQ(kind({[] {
+              for (int i = 0; i < 500; ++i) (void)x.load(acq);
+            }}),
+            failure_kind::none);
+}
 TEST(Livelock, none_while_somebody_will_write) {
   EXPECT_EQ(kind({[] {
                     while (x.load(acq) == 0) relax();

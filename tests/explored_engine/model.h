@@ -71,11 +71,16 @@ class var {
         &context, until, value, line(6));
     return static_cast<int>(value);
   }
-  bool park(int expected) {
-    return on->park(at(), static_cast<std::uint32_t>(expected), nullptr, ~0u, line(7)) ==
+  bool park(int expected, std::uint32_t bitset = ~0u) {
+    return on->park(at(), static_cast<std::uint32_t>(expected), nullptr, bitset, line(7)) ==
            syncopate::machine::park_result::woken;
   }
-  int wake(int count = 1) { return on->wake(at(), count, ~0u, line(8)); }
+  int wake(int count = 1, std::uint32_t bitset = ~0u) {
+    return on->wake(at(), count, bitset, line(8));
+  }
+  int requeue(var& to, int count, int limit) {
+    return on->requeue(at(), to.at(), count, limit, line(16));
+  }
 
   int value = 0;
 
@@ -141,8 +146,9 @@ struct found {
   }
 };
 
-// Explores the threads to the end.
-inline found explore(const std::vector<body>& threads, const options& o = {}) {
+// Explores the threads to the end. all_must_end: one that sleeps for good is a deadlock.
+inline found explore(const std::vector<body>& threads, const options& o = {},
+                     bool all_must_end = true) {
   static machine* last = nullptr;
   delete last;
   last = new machine(o);
@@ -150,7 +156,7 @@ inline found explore(const std::vector<body>& threads, const options& o = {}) {
   bodies = &threads;
   found result;
   machine::surroundings around;
-  around.all_must_end = true;
+  around.all_must_end = all_must_end;
   around.before = [] {
     x.value = y.value = z.value = w.value = a.value = b.value = 0;
     r.fill(0);

@@ -28,19 +28,6 @@ MODES = ["gil", "htm:1", "htm:16", "paper", "dynamic"]
 REMOVALS = ["heap", "lines", "debt", "objects", "strings", "numbers", "collector"]
 
 
-@pytest.fixture(scope="session")
-def lua() -> Path:
-    """The folder of the built programs: Lua's source is fetched by the package manager."""
-    folder = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "lua"
-    build = ROOT / "integrations" / "lua" / "build.sh"
-    products = os.environ["SYNCOPATE_NATIVE"]
-    machines = ["plain", "native", "emulated", "simulated"]
-    command = ["sh", str(build), str(folder), products, *machines]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1500)
-    assert done.returncode == 0, done.stderr
-    return folder / "bin"
-
-
 def run(lua: Path, machine: str, mode: str, script: Path, *arguments: object, **more: str) -> str:
     """What the program prints. more: further environment variables."""
     environment = (
@@ -92,6 +79,24 @@ def test_threads_with_errors_coroutines_and_a_collector(lua, machine, mode):
     script = Path(__file__).parent / "lua" / "threads.lua"
     turns = 1000 if machine == "native" else 200
     assert run(lua, machine, mode, script, 4, turns).split() == ["ok"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", ["native", "emulated", "simulated"])
+@pytest.mark.parametrize("mode", ["gil", "htm:256"])
+def test_no_loop_keeps_others_out(lua, machine, mode):
+    script = Path(__file__).parent / "lua" / "endless.lua"
+    assert run(lua, machine, mode, script).split() == ["ok"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", ["native", "emulated", "simulated"])
+@pytest.mark.parametrize("mode", ["gil", "htm:1", "htm:256"])
+def test_what_is_printed_in_transactions_appears_once(lua, machine, mode):
+    script = Path(__file__).parent / "lua" / "prints.lua"
+    found = sorted(line.split() for line in run(lua, machine, mode, script, 3, 20).splitlines())
+    known = [[str(t), str(n), str(5050 * n)] for t in (1, 2, 3) for n in range(1, 21)]
+    assert found == sorted(known * 2)
 
 
 @pytest.mark.long

@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import pytest
-from test_lua import lua  # noqa: F401  (the fixture: built once for both files)
 
 PRINTS = """
 local t = thread.start(function() print(("x"):rep(1000000)) end)
@@ -31,7 +30,7 @@ def until(exists: Path) -> None:
         time.sleep(0.02)
 
 
-def start(lua: Path, *arguments: str) -> subprocess.Popen:  # noqa: F811
+def start(lua: Path, *arguments: str) -> subprocess.Popen:
     return subprocess.Popen(
         [lua / "lua-mt", *arguments],
         stdin=subprocess.PIPE,
@@ -42,7 +41,7 @@ def start(lua: Path, *arguments: str) -> subprocess.Popen:  # noqa: F811
 
 
 @pytest.mark.long
-def test_others_run_while_print_waits(lua, tmp_path):  # noqa: F811
+def test_others_run_while_print_waits(lua, tmp_path):
     (tmp_path / "prints.lua").write_text(PRINTS)
     program = start(lua, str(tmp_path / "prints.lua"), str(tmp_path / "there"))
     until(tmp_path / "there")  # nobody has read the pipe yet
@@ -51,7 +50,7 @@ def test_others_run_while_print_waits(lua, tmp_path):  # noqa: F811
 
 
 @pytest.mark.long
-def test_others_run_while_the_prompt_waits(lua, tmp_path):  # noqa: F811
+def test_others_run_while_the_prompt_waits(lua, tmp_path):
     there = tmp_path / "there"
     program = start(lua, "-i")
     program.stdin.write(
@@ -65,7 +64,7 @@ def test_others_run_while_the_prompt_waits(lua, tmp_path):  # noqa: F811
 
 
 @pytest.mark.long
-def test_printed_lines_stay_whole(lua, tmp_path):  # noqa: F811
+def test_printed_lines_stay_whole(lua, tmp_path):
     (tmp_path / "lines.lua").write_text(LINES)
     output, _ = start(lua, str(tmp_path / "lines.lua")).communicate(timeout=120)
     lines = output.splitlines()

@@ -1,14 +1,18 @@
-"""What starts lua-mt for the figures and the table of removals."""
+"""What starts lua-mt for the figures, the tables and the measurement of its cost."""
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCH = ROOT / "workloads" / "lua" / "launch.py"
 REMOVALS = ROOT / "integrations" / "lua" / "removals.py"
+COST = ROOT / "bench" / "lua_cost.py"
 
 
 def run(script: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess:
@@ -20,6 +24,13 @@ def run(script: Path, *arguments: str, **more: str) -> subprocess.CompletedProce
         check=False,
         timeout=60,
     )
+
+
+def module_of(script: Path):
+    spec = importlib.util.spec_from_file_location(script.stem, script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_a_missing_interpreter_is_told(tmp_path):
@@ -59,9 +70,7 @@ def test_a_program_becomes_one_line_of_json(tmp_path):
 
 
 def test_each_removal_is_in_the_table_alone_and_left_out():
-    spec = importlib.util.spec_from_file_location("removals", REMOVALS)
-    removals = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(removals)
+    removals = module_of(REMOVALS)
     source = (REMOVALS.parent / "removals.c").read_text()
     for name in removals.REMOVALS:
         assert f'{{"{name}", &lua_mt_removed.{name}}}' in source
@@ -72,3 +81,42 @@ def test_each_removal_is_in_the_table_alone_and_left_out():
     counts = {"transactions": 8, "aborts": 3, "fallbacks": 1}
     assert removals.abort_ratio(counts) == 30.0
     assert removals.abort_ratio({"transactions": 0, "aborts": 0, "fallbacks": 0}) == 0.0
+
+
+def test_the_cost_is_that_of_all_layouts_together(tmp_path):
+    done = run(COST, str(tmp_path))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"lua_cost.py: {tmp_path} has no layouts; make them: ")
+    folder = tmp_path / "layouts"
+    folder.mkdir()
+    for name in ("lua-plain.0", "lua-plain.1", "lua-mt.0", "lua-mt.1"):
+        path = folder / name
+        path.write_text("#!/bin/sh\ni=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done\n")
+        path.chmod(0o755)
+    out = tmp_path / "cost.json"
+    done = run(COST, str(tmp_path), "--only", "while,bt", "--rounds", "1", "--json", str(out))
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(out.read_text())["rows"]
+    assert [row["program"] for row in rows] == ["while", "bt"]
+    for row in rows:
+        plain, ours = (row["values"][name] for name in ("lua-plain", "lua-mt"))
+        assert len(plain) == len(ours) == 2
+        assert row["ratio"] == pytest.approx(sum(ours) / sum(plain))
+    done = run(COST, str(tmp_path), "--only", "nothing")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("lua_cost.py: programs are: additions, ")
+
+
+def test_ways_are_held_against_the_best_fixed_length():
+    ways = module_of(ROOT / "bench" / "gil_ways.py")
+    speeds = {"gil": 1, "htm:1": 2, "htm:16": 4, "htm:256": 3, "balance": 5, "dynamic": 3}
+    runs = [
+        {"panel": "bt", "series": way, "x": 12, "result": "7", "microseconds": 12 / speed}
+        for way, speed in speeds.items()
+    ]
+    runs.append({"panel": "bt", "series": "gil", "x": 1, "result": "7", "microseconds": 12})
+    runs.append({"panel": "bt", "series": "paper:1", "x": 12, "result": "8", "microseconds": 1})
+    last = ways.table("zec12-12c", runs)[-1]
+    assert last == (
+        "| bt | 12 | 1.00 | 2.00 | 4.00 | 3.00 | - | - | 5.00 | 3.00 | 1.25 | **0.75** |"
+    )

@@ -9,7 +9,10 @@
 #include <thread>
 #include <vector>
 
+#include "../../src/instrument/layout.h"
 #include "check.h"
+
+namespace layout = syncopate::instrument::layout;
 
 namespace {
 
@@ -29,9 +32,24 @@ void worker(int id) {
   show("large", new char[1 << 20]);
 }
 
+// Whether a function that the machine called, with this frame, begins where layout.h says, however
+// deep the machine's own calls are: two words up its stack pointer was, some pages below the end.
+bool begins(const void* frame, std::size_t below_end) {
+  return (reinterpret_cast<std::uintptr_t>(frame) + 2 * sizeof(void*) + below_end) % 4096 == 0;
+}
+
+void* routine(void*) {
+  return begins(__builtin_frame_address(0), layout::before_thread) ? &variable : nullptr;
+}
+
 }  // namespace
 
 int main(int, char** argv) {
+  CHECK(begins(__builtin_frame_address(0), layout::before_main));
+  pthread_t thread;
+  void* result = nullptr;
+  CHECK(pthread_create(&thread, nullptr, routine, nullptr) == 0);
+  CHECK(pthread_join(thread, &result) == 0 && result == &variable);
   std::setvbuf(stdout, nullptr, _IOFBF, 1 << 16);
   show("variable", &variable);
   show("constructor", &table[2][0]);

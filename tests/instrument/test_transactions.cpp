@@ -78,6 +78,16 @@ void heap() {
   CHECK(next == kept);
 }
 
+// What changes a stream without a system call.
+void (*const use_stdout[])() = {
+    [] { CHECK(ftrylockfile(stdout) != 0); },
+    [] { flockfile(stdout); },
+    [] { CHECK(fwrite_unlocked("lost", 1, 4, stdout) == 0); },
+    [] { CHECK(putc_unlocked('l', stdout) == EOF); },
+    [] { CHECK(fputs_unlocked("lost", stdout) == EOF); },
+    [] { CHECK(std::ungetc('l', stdin) == EOF); },
+};
+
 void output_ends_them() {
   int attempts = 0;
   const htm::status s = begin_elsewhere();
@@ -87,6 +97,17 @@ void output_ends_them() {
     CHECK(false);
   }
   CHECK(!s.started() && attempts == 0);
+  for (const auto& with_stream : use_stdout) {
+    if (begin_elsewhere().started()) {
+      with_stream();
+      CHECK(false);
+    }
+  }
+  // No lock of the stream was left taken, and nothing is in its buffer.
+  std::thread([] {
+    CHECK(ftrylockfile(stdout) == 0);
+    funlockfile(stdout);
+  }).join();
   if (begin_elsewhere().started()) {
     std::this_thread::yield();
     CHECK(false);

@@ -1,8 +1,9 @@
-// test_spurious_wakeups.cpp -- sleepers are woken falsely, on the very words that they sleep on: they sleep on,
-// nobody is let in, no time-out comes early, and nothing is lost afterwards.
+// test_spurious_wakeups.cpp -- sleepers are woken falsely, on the very words that they sleep
+// on: they sleep on, nobody is let in, no time-out comes early, and nothing is lost afterwards.
 //
-// The kernel tells where a thread sleeps (/proc/self/task/TID/syscall), so the test needs no knowledge of any
-// lock's inside. A lock whose waiters do not sleep gets no wake-up here; its test is then exclusion alone.
+// The kernel tells where a thread sleeps (/proc/self/task/TID/syscall), so the test needs no
+// knowledge of any lock's inside. A lock whose waiters do not sleep gets no wake-up here; its test
+// is then exclusion alone.
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -3,8 +3,12 @@
 #include "machine/simulated/flat_map.h"
 #include "memory_fixture.h"
 
+#include <algorithm>
 #include <map>
 #include <random>
+#include <string>
+#include <tuple>
+#include <vector>
 
 namespace syncopate::simulated {
 namespace {
@@ -44,6 +48,41 @@ TEST(Cache, ErasedEntriesAreFilledFirst) {
   tested.erase(tested.find(2));
   EXPECT_EQ(tested.insert(tags::make(4, 0)), 0u);
   EXPECT_EQ(tags::line_of(tested.insert(tags::make(5, 0))), 1u);
+}
+
+// Against the definition, on machines with several of each level.
+TEST(Interconnect, TheNearestHolderIsOneAtTheLeastDistance) {
+  for (const char* name : {"opteron-6272", "sapphire-rapids-2s", "epyc-9754-2s"}) {
+    const description machine =
+        read_description(SYNCOPATE_SOURCE_MACHINES "/" + std::string(name) + ".toml");
+    const interconnect tested(machine);
+    const unsigned groups = machine.topology.cores / machine.l2.shared_by;
+    const unsigned llcs = machine.topology.cores / machine.llc.shared_by;
+    std::mt19937 random(5);
+    for (unsigned round = 0; round < 500; ++round) {
+      std::vector<std::uint64_t> words((groups + 63) / 64);
+      group_set holders(words.data(), static_cast<unsigned>(words.size()));
+      const group to = random() % groups;
+      route nearest{~cycles{0}, distance::remote};
+      for (unsigned n = random() % 3 + 1; n != 0; --n) {
+        const group one = (to + 1 + random() % (groups - 1)) % groups;
+        holders.add(one);
+        const route from = tested.between(one, to);
+        if (std::tie(from.far, from.latency) < std::tie(nearest.far, nearest.latency))
+          nearest = from;
+      }
+      const route found = tested.nearest(holders, to);
+      EXPECT_EQ(found.latency, nearest.latency);
+      EXPECT_EQ(found.far, nearest.far);
+
+      const std::uint64_t having = random() & ((std::uint64_t{1} << llcs) - 1);
+      cycles least = ~cycles{0};
+      for (unsigned llc = 0; llc < llcs; ++llc)
+        if (having >> llc & 1)
+          least = std::min(least, tested.between(llc * (groups / llcs), to).latency);
+      EXPECT_EQ(tested.nearest_llc(having, to).latency, least);
+    }
+  }
 }
 
 TEST(GroupSet, FindsMembersInRangesAcrossWords) {

@@ -1,4 +1,4 @@
-// Threads that went to sleep for a lock and could stop sleeping, since there are processors for all:
+// Threads that went to sleep for a lock and could stop sleeping, as there are processors for all:
 // FIFO locks must not go on handing over at the speed of wake-ups, nor `auto` sleep after each
 // section because others sleep already.
 // run: SYNCOPATE_MACHINE=sapphire-rapids-2s

@@ -1,4 +1,4 @@
-// Threads that want one line: the core that has it goes on until the request has reached it, and for
+// Threads that want one line: the core that has it goes on until the request is there, and for
 // a while after the line has arrived. Those who wait get it in turn.
 // run: SYNCOPATE_MACHINE=@dir@/held-lines.toml
 #include <algorithm>

@@ -38,6 +38,24 @@ TEST(Processors, AreLearntAndNeverForgotten) {
   machine::detail::usable_processors.store(static_cast<int>(before));
 }
 
+TEST(Processors, AreLeftForOthersAndUsableAsBefore) {
+  const machine::detail::processor_mask before;
+  const unsigned here = machine::processor();
+  bool asked_of_another = false;
+  const bool moved = machine::move_away([&](unsigned n) {
+    asked_of_another |= n != here;
+    EXPECT_TRUE(before.has(n));
+    return n == here;
+  });
+  EXPECT_EQ(moved, before.count() > 1);
+  EXPECT_EQ(asked_of_another, before.count() > 1);
+  const machine::detail::processor_mask after;
+  EXPECT_EQ(after.count(), before.count());
+  for (unsigned n = 0; n < before.end(); ++n) EXPECT_EQ(after.has(n), before.has(n)) << n;
+  EXPECT_FALSE(machine::move_away([](unsigned) { return true; }));
+  EXPECT_EQ(machine::detail::processor_mask().count(), before.count());
+}
+
 TEST(Clock, TicksAndNowAdvanceTogether) {
   const std::uint64_t rate = machine::ticks_per_second();
   EXPECT_GT(rate, 1'000'000u);

@@ -72,23 +72,28 @@ static int help(const char* program) {
 
 int main(int argc, char** argv) {
   struct settings how = {20, 1e-3, 1e-7};
-  int first = 1;
+  int names = 0;
   if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
     return help(argv[0]);
-  for (; first + 1 < argc && strncmp(argv[first], "--", 2) == 0; first += 2) {
-    const double value = atof(argv[first + 1]);
-    if (strcmp(argv[first], "--samples") == 0 && value >= 2) how.samples = (int)value;
-    else if (strcmp(argv[first], "--time") == 0 && value > 0) how.test_time = value * 1e-6;
-    else if (strcmp(argv[first], "--delay") == 0 && value > 0) how.delay_time = value * 1e-6;
-    else return refuse(argv[0], argv[first]);
+  for (int at = 1; at < argc; ++at) {  // the names are moved to the front
+    const char* word = argv[at];
+    if (strncmp(word, "--", 2) != 0) {
+      argv[++names] = argv[at];
+      continue;
+    }
+    const double value = at + 1 < argc ? atof(argv[++at]) : 0;
+    if (strcmp(word, "--samples") == 0 && value >= 2) how.samples = (int)value;
+    else if (strcmp(word, "--time") == 0 && value > 0) how.test_time = value * 1e-6;
+    else if (strcmp(word, "--delay") == 0 && value > 0) how.delay_time = value * 1e-6;
+    else return refuse(argv[0], word);
   }
   calibrate_delay(how.delay_time);
   int threads = 0;
 #pragma omp parallel
 #pragma omp master
   threads = omp_get_num_threads();
-  if (first == argc) return show_matching(NULL, &how, threads) != 0 ? 0 : 1;
-  for (; first < argc; ++first)
-    if (show_matching(argv[first], &how, threads) == 0) return refuse(argv[0], argv[first]);
+  if (names == 0) return show_matching(NULL, &how, threads) != 0 ? 0 : 1;
+  for (int name = 1; name <= names; ++name)
+    if (show_matching(argv[name], &how, threads) == 0) return refuse(argv[0], argv[name]);
   return 0;
 }

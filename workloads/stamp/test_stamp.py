@@ -228,6 +228,8 @@ def test_comparison(tmp_path):
         for values in report["seconds"][threads].values():
             assert set(values) == set(variants)
             assert all(len(seconds) == 2 and min(seconds) > 0 for seconds in values.values())
+        for shares in report["least_share"][threads].values():
+            assert all(0 <= each <= 1 for rounds in shares.values() for each in rounds)
         assert report["means"][threads]["lock"]["lock"] == pytest.approx(1)
         assert report["means"][threads]["sequential"].keys() == set(variants)
     assert done.stdout.count("geometric mean") == 4

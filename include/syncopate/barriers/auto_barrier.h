@@ -160,12 +160,12 @@ class auto_barrier {
                        .wake_latency = wake_latency,
                        .alone = !machine::may_spin(),
                        .crowded = crowded,
-                       .may_yield = yields_.may_yield(),
+                       .may_yield = true,
                        .monitor = machine::monitor_usable(),
                        .probe = expected > wake_latency && waits::history::probe()});
     const bool polled =
         how.first == waits::way::yield
-            ? waits::yield_until(word, ended, how.limit, yields_)
+            ? waits::yield_until(word, ended, how.limit)
             : how.first != waits::way::park && waits::poll_by(how, word, ended, start + how.limit);
     if (!polled) sleep_until(word, ended);
     (void)word.load(std::memory_order_acquire);  // [A]
@@ -202,7 +202,6 @@ class auto_barrier {
   flag_pair flags_;
   counter arrived_, released_;
   alignas(128) waits::history past_;
-  waits::yield_history yields_;
   std::atomic<std::uint32_t> sequence_{0};
 };
 

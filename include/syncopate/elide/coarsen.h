@@ -118,19 +118,22 @@ class coarsener {
   // a lock would, and goes on to the caller.
   template <class Iteration>
   void operator()(Iteration&& iterate) {
-    if (done_ == 0) lock_.lock();
+    if (left_ == 0) {
+      lock_.lock();
+      left_ = size_->size();
+    }
     try {
       iterate();
     } catch (...) {
       end();
       throw;
     }
-    if (++done_ >= size_->size()) end();
+    if (--left_ == 0) end();
   }
 
   // Ends the batch, however long it is. The next iteration begins another one.
   void finish() {
-    if (done_ != 0) end();
+    if (left_ != 0) end();
   }
 
  private:
@@ -141,7 +144,7 @@ class coarsener {
 
   void end() {
     const bool transaction = section::active();
-    done_ = 0;
+    left_ = 0;
     lock_.unlock();
     if (transaction) size_->committed();
   }
@@ -150,7 +153,7 @@ class coarsener {
   granularity fixed_;
   granularity* size_;
   on_abort<shrinker> shrink_;
-  unsigned done_ = 0;  // iterations in the batch; an abort takes it back to 0
+  unsigned left_ = 0;  // iterations of the batch still to come; an abort takes it back to 0
 };
 
 // Static coarsening: from its construction to its end, the elided sections of the calling thread

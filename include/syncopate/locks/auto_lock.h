@@ -275,8 +275,8 @@ class auto_lock {
   }
 
   // With processors to spare a newcomer polls all the same: else each section ends in a wake-up,
-  // during which the lock is idle. Not where the heir is the only other waiter of a hectic lock: the
-  // holder then does many sections at full speed, until the heir is due. *Measured* on 16
+  // during which the lock is idle. Not where the heir is the only other waiter of a hectic lock:
+  // the holder then does many sections at full speed, until the heir is due. *Measured* on 16
   // processors, 4 to 64 threads: sections of 1,000 and 5,000 ticks 1.5 to 1.9 times as fast, of 100
   // ticks 0.9 times.
   [[nodiscard]] bool may_overtake() const noexcept {

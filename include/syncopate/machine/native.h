@@ -3,9 +3,11 @@
 #pragma once
 
 #include <syncopate/machine/htm.h>
+#include <syncopate/machine/processor_mask.h>
 #include <syncopate/machine/system_call.h>
 #include <syncopate/machine/types.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -144,17 +146,6 @@ inline const volatile struct rseq* rseq_area() noexcept {
 }
 
 namespace detail {
-inline int count_processors() noexcept {
-  // The raw call: CPU_COUNT on a fixed set is wrong above 1,024 processors, and the C library's
-  // sysconf() opens files.
-  unsigned long mask[1024 / sizeof(unsigned long)];
-  const long bytes = ::syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
-  if (bytes <= 0) return 1;
-  int count = 0;
-  for (long i = 0; i < bytes / static_cast<long>(sizeof mask[0]); ++i)
-    count += __builtin_popcountl(mask[i]);
-  return count;
-}
 inline constinit std::atomic<int> usable_processors{0};
 }  // namespace detail
 
@@ -162,10 +153,17 @@ inline constinit std::atomic<int> usable_processors{0};
 [[nodiscard]] inline unsigned processors() noexcept {
   int n = detail::usable_processors.load(std::memory_order_relaxed);
   if (n == 0) {
-    n = detail::count_processors();
+    n = std::max(detail::processor_mask().count(), 1);
     detail::usable_processors.store(n, std::memory_order_relaxed);
   }
   return static_cast<unsigned>(n);
+}
+
+// From now on processors() is at least `count`, for whoever knows better: by itself it counts what
+// its first caller may use, and that is one where the caller is bound. Any thread.
+inline void learn_processors(int count) noexcept {
+  if (count > static_cast<int>(processors()))
+    detail::usable_processors.store(count, std::memory_order_relaxed);
 }
 
 // Whether a thread that spins can be overtaken by a running holder at all: false on one usable

@@ -4,13 +4,13 @@
 // for a raw clone): the two pass a word to and fro by futex, each asleep when its turn comes.
 #pragma once
 
+#include <syncopate/machine/processor_mask.h>
 #include <syncopate/machine/types.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <iterator>
 #include <new>
 
 #include <sys/mman.h>
@@ -50,13 +50,9 @@ inline bool take_turns(std::atomic<std::uint32_t>& turn, std::uint32_t mine) noe
 // Keeps the calling thread off that processor, if it may use another one: two threads on one
 // processor change places much faster than a sleeping processor wakes.
 inline void leave_processor(unsigned processor) noexcept {
-  unsigned long mask[1024 / sizeof(unsigned long)] = {};
-  constexpr unsigned bits = 8 * sizeof mask[0];
-  if (processor / bits >= std::size(mask)) return;
-  const long bytes = ::syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
-  if (bytes <= 0) return;
-  mask[processor / bits] &= ~(1ul << processor % bits);
-  (void)::syscall(SYS_sched_setaffinity, 0, bytes, mask);  // refused when no processor is left
+  processor_mask mask;
+  mask.remove(processor);
+  (void)mask.apply();  // refused when no processor is left
 }
 }  // namespace detail
 

@@ -14,7 +14,7 @@
 // called (a waiter that was woken is on its way); bits 0-28 number of readers.
 //
 // Invariants
-//   I1  writer excludes readers. Both in word_ are a writer and readers that have counted themselves
+//   I1  writer excludes readers. Both in word_ are a writer and readers that counted themselves
 //       too early: they leave again as readers do, and do not enter.
 //   I2  waiters is set and cleared with guard_ held, and tells whether the queue is empty.
 //   I3  An element is in the queue until a releaser takes it out (then `turn` will be set) or its
@@ -27,9 +27,9 @@
 //   I6  After a fork the child's first use of the queue empties it: its elements belong to threads
 //       that the child does not have.
 //   I7  called is set with the wake that it tells of, and cleared by a woken waiter when it has the
-//       lock, or in the RMW that finds the lock held and puts it into the queue again: until then it
+//       lock, or in the RMW that finds the lock held and queues it again: until then it
 //       will look at the lock, and leaving holders need not wake another.
-//   I8  Readers that prefer readers do not stay behind a writer while others hold the lock: a holder
+//   I8  Readers that prefer readers do not stay behind a writer while others hold it: a holder
 //       may wait for one of them. So they enter beside other readers, go on with readers that stood
 //       before that writer, and are set going by the writer if readers were faster than it.
 //

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <syncopate/machine.h>
+#include <syncopate/wait/foreign_load.h>
 #include <syncopate/wait/park.h>
 #include <syncopate/wait/plan.h>
 
@@ -18,22 +19,21 @@
 namespace syncopate::waits {
 
 // Offers the processor until done(word) or the limit of `duration` ticks. Returns whether it was
-// the former. Learns when yielding does not pay.
+// the former; the latter at once where offers do not pay.
 template <class T, class Predicate>
-bool yield_until(const std::atomic<T>& word, Predicate done, std::uint64_t duration,
-                 yield_history& past) noexcept {
-  // A yield that took longer than so many sleeps' price met a foreign time slice: peers on their
-  // way do not take that long.
-  constexpr std::uint64_t foreign_factor = 16;
+bool yield_until(const std::atomic<T>& word, Predicate done, std::uint64_t duration) noexcept {
+  // After an offer all peers on this processor have had their turn. Whom we still wait for is on
+  // another one: polling for as long as an offer takes sees its end sooner.
+  constexpr std::uint64_t between_offers = 1000;  // ticks
   const std::uint64_t start = machine::ticks();
-  for (std::uint64_t before = start;;) {
-    machine::yield();
-    const bool satisfied = done(word.load(std::memory_order_relaxed));
+  for (peer_yield ours;;) {
+    const bool offered = ours.offer();
+    if (done(word.load(std::memory_order_relaxed))) return ours.was_last(), true;
     const std::uint64_t now = machine::ticks();
-    if (now - before > foreign_factor * machine::wake_latency()) past.avoid();
-    if (satisfied) return past.paid(), true;
-    if (now - start > duration) return false;
-    before = now;
+    if (!offered || now - start > duration) return false;
+    if (machine::may_spin() &&
+        machine::wait_until(word, std::memory_order_relaxed, done, now + between_offers))
+      return true;
   }
 }
 
@@ -112,9 +112,9 @@ class team_adaptive : public adaptive {
     const std::uint32_t value = word.load(order);
     if (done(value)) return value;
     const std::uint64_t start = machine::ticks();
-    const plan how = choose_now(team_ > machine::processors(), yields_.may_yield());
+    const plan how = choose_now(team_ > machine::processors(), true);
     const bool polled = how.first == way::yield
-                            ? yield_until(word, done, how.limit, yields_)
+                            ? yield_until(word, done, how.limit)
                             : how.first != way::park && poll_by(how, word, done, start + how.limit);
     const std::uint32_t result =
         polled ? word.load(order) : park::until(word, order, done, parked_bit, bitset);
@@ -123,7 +123,6 @@ class team_adaptive : public adaptive {
   }
 
  private:
-  yield_history yields_;
   std::uint32_t team_ = 0;
 };
 

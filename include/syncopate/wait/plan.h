@@ -93,40 +93,6 @@ class history {
   std::atomic<std::uint32_t> mean_{0};
 };
 
-// Whether yielding pays at present, for barriers. All zero: it does. A hint as above.
-class yield_history {
- public:
-  // A yield gave the processor to a foreign thread for a whole time slice: for the next waits do
-  // not yield but sleep, which gets it back sooner. Each time for twice as many.
-  void avoid() noexcept {
-    const std::uint32_t level = std::min(level_.load(std::memory_order_relaxed) + 1, highest_level);
-    level_.store(level, std::memory_order_relaxed);
-    avoided_.store(fewest_waits << level, std::memory_order_relaxed);
-  }
-
-  // Asked once per wait.
-  [[nodiscard]] bool may_yield() noexcept {
-    const std::uint32_t left = avoided_.load(std::memory_order_relaxed);
-    if (__builtin_expect(left == 0, 1)) return true;
-    avoided_.store(left - 1, std::memory_order_relaxed);
-    return false;
-  }
-
-  // A yield was followed by what it was for. After many, foreign threads are taken to be gone.
-  void paid() noexcept {
-    if (level_.load(std::memory_order_relaxed) != 0 && machine::now_and_then(4096))
-      level_.store(0, std::memory_order_relaxed);
-  }
-
- private:
-  // Waits without yields: a slice of 3 milliseconds is lost, so at least several milliseconds'
-  // worth of waits of 10 microseconds each; up to a second's.
-  static constexpr std::uint32_t fewest_waits = 256, highest_level = 9;
-
-  std::atomic<std::uint32_t> avoided_{0};  // waits to come without yields
-  std::atomic<std::uint32_t> level_{0};    // how often in a row that was done
-};
-
 // Who waited here last, and where: that thread has what we wait for now, most likely. All zero:
 // nobody. A hint, as cheap as two loads.
 class last_waiter {

@@ -3,7 +3,7 @@
 //
 // Source: Karlin, Li, Manasse & Owicki, "Empirical Studies of Competitive Spinning for a
 // Shared-Memory Multiprocessor", SOSP 1991: spinning for the cost of a context switch is at most
-// twice as expensive as the best choice made with foresight. See spin.h for the contract. The longer
+// twice as expensive as the best choice made with foresight. See spin.h for the contract. Longer
 // spinning is ours: once the waiters of a FIFO lock have begun to sleep, the lock is handed over at
 // the speed of wake-ups, every turn comes late, and so all go on sleeping. Only who polls through a
 // queue of wake-ups ends that. *Measured* on 16 processors, short sections of 4 to 16 threads under
@@ -29,8 +29,8 @@ struct spin_then_park {
   static std::uint32_t until(std::atomic<std::uint32_t>& word, std::memory_order order,
                              Predicate done, std::uint32_t parked_bit,
                              std::uint32_t bitset = ~0u) noexcept {
-    // Relaxed in the polls: the load behind them has the order. It reads what the poll found, or something newer,
-    // and `done`, once it holds, holds until the waiter acts.
+    // Relaxed in the polls: the load behind them has the order. It reads what the poll
+    // found, or something newer, and `done`, once it holds, holds until the waiter acts.
     if (machine::may_spin() && (poll(word, done, spin_ticks) || keep_polling(word, done)))
       return word.load(order);
     return park::until(word, order, done, parked_bit, bitset);

@@ -13,6 +13,8 @@
 #include <csetjmp>
 #include <cstdlib>
 
+#include "instrument/arch.h"
+#include "instrument/layout.h"
 #include "instrument/pthread/cancel.h"
 #include "instrument/pthread/objects.h"
 #include "instrument/pthread/real.h"
@@ -70,9 +72,14 @@ void not_rethrown(_Unwind_Reason_Code, _Unwind_Exception*) {
   thread_root root;
   r.root = &root;
   if (_setjmp(root.here) == 0) {
-    r.result = r.routine != nullptr
-                   ? r.routine(r.argument)
-                   : reinterpret_cast<void*>(std::intptr_t{r.c11_routine(r.argument)});
+    const bool is_c11 = r.routine == nullptr;
+    const std::uintptr_t result =
+        syncopate_call_at(stack_of(r.runs_on).high - layout::before_thread,
+                          is_c11 ? reinterpret_cast<const void*>(r.c11_routine)
+                                 : reinterpret_cast<const void*>(r.routine),
+                          reinterpret_cast<std::uintptr_t>(r.argument), 0, 0);
+    r.result = reinterpret_cast<void*>(is_c11 ? std::intptr_t{static_cast<int>(result)}
+                                              : static_cast<std::intptr_t>(result));
   }
   r.root = nullptr;
 }

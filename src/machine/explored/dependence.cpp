@@ -28,9 +28,7 @@ void machine::collect_of_transaction(const step& s) {
   if (s.touched->committed) add(sc_step_);
   for (const footprint::word& w : s.touched->words) {
     if (w.read || w.wrote) add(memory_.at(w.where).write_step);
-    if (!w.wrote) continue;
-    for (std::size_t i = 0; i < futexes_used_; ++i)
-      if (futexes_[i].at == w.at) add(futexes_[i].park);
+    if (w.wrote) add_parks(w.at, last);
   }
   add_symmetric(last);
 }
@@ -49,14 +47,43 @@ void machine::collect_symmetric(const step& s) {
     add_symmetric(s.wrote || s.raised_sc ? l.sc_step : l.sc_change_step);
   }
   if (is_futex(s.what)) {
-    add_symmetric(futex_at(s.at).any);
+    collect_of_futex(s.at, s);
     if (s.what == action::park && s.where != memory::none)
       add_symmetric(memory_.at(s.where).write_step);
-    if (s.what == action::requeue) add_symmetric(futex_at(s.other).any);
+    if (s.what == action::requeue) collect_of_futex(s.other, s);
   }
-  if (s.wrote && futexes_used_ != 0)
-    for (std::size_t i = 0; i < futexes_used_; ++i)
-      if (futexes_[i].at == s.at) add_symmetric(futexes_[i].park);
+  if (!s.wrote || futexes_used_ == 0) return;
+  std::array<std::uint32_t, max_threads> parks{};
+  add_parks(s.at, parks);
+  add_symmetric(parks);
+}
+
+void machine::collect_of_futex(address at, const step& s) {
+  std::array<std::uint32_t, max_threads> last{};
+  for (const std::uint32_t made : futex_at(at).steps)
+    if (const step& done = search_.at(made - 1); futex_order_matters(done, s.what, s.bitset))
+      last[done.thread] = made;
+  add_symmetric(last);
+}
+
+// The last of each thread at the address, for a write there.
+void machine::add_parks(address at, std::array<std::uint32_t, max_threads>& last) {
+  for (std::size_t i = 0; i < futexes_used_; ++i)
+    if (futexes_[i].at == at)
+      for (const std::uint32_t made : futexes_[i].steps)
+        if (const step& done = search_.at(made - 1); done.what == action::park)
+          last[done.thread] = std::max(last[done.thread], made);
+}
+
+// Whether a futex operation does the same before and after another one at its address: where they
+// mean different sleepers. Of two wakes, the second does the same unless the first took a sleeper
+// that it means. Parks are ordered, since wakes take who came first; but for those
+// that no wake means both of, while that is so (note_disjoint_waiters).
+bool machine::futex_order_matters(const step& done, action next, std::uint32_t bitset) const {
+  if (done.what == action::requeue || next == action::requeue) return true;
+  if (done.what == action::park && next == action::park && parks_ordered_) return true;
+  if (done.what == action::wake && next == action::wake) return (done.woken & bitset) != 0;
+  return (done.bitset & bitset) != 0;
 }
 
 // A transaction that sleeps, and a step of another thread.
@@ -118,7 +145,9 @@ bool machine::order_matters(thread_index t, const step& done) {
   if (next_sc && done.wrote && done.where == next.where && is_access(next.what)) return true;
   if (is_futex(next.what) && is_futex(done.what)) {
     const auto at = [&](address a) { return a == next.at || (next.other != 0 && a == next.other); };
-    if (at(done.at) || (done.other != 0 && at(done.other))) return true;
+    if ((at(done.at) || (done.other != 0 && at(done.other))) &&
+        futex_order_matters(done, next.what, next.bitset))
+      return true;
   }
   if (next.what == action::park && done.wrote && done.at == next.at) return true;
   if (done.what == action::park && done.at == next.at &&

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include <unistd.h>
 
@@ -41,6 +42,7 @@ void machine::begin_threads() {
     t.now = state::none;
     t.parked = t.woken = t.forced = t.spins = false;
     t.patience_lost = 0;
+    t.times_forced = 0;
     t.next = {};
   }
   futexes_used_ = 0;
@@ -235,7 +237,9 @@ verdict machine::explore(int (*program)(), const surroundings& around) {
     if (outcome_ == outcome::complete && around.after) around.after();
     if (outcome_ == outcome::redundant) ++verdict_.redundant;
     if (outcome_ == outcome::cut) ++verdict_.cut;
-    if (!forced_.empty() || !search_.next()) break;
+    if (!forced_.empty()) break;
+    if (std::exchange(begins_anew_, false)) search_.forget();
+    else if (!search_.next()) break;
     if (verdict_.executions % look_at_clock_every == 0 || verdict_.longest > 1000) {
       const double seconds = since(start);
       if (shows_progress && seconds >= next_progress) {

@@ -117,14 +117,15 @@ class machine {
     // A loop that has given up waiting: it reads the same again until it does something else.
     unsigned patience_lost = 0;
     bool forced = false;  // since nothing else could run
-    bool spins = false;   // and it never ended
+    std::uint32_t times_forced = 0;
+    bool spins = false;  // and it never ended
     std::vector<polled> ignores;
     engine::place impatient_at = nullptr;
     std::uint32_t priority = 0;
   };
-  struct futex {  // the last steps of each thread at an address
+  struct futex {
     address at = 0;
-    std::array<std::uint32_t, max_threads> any{}, park{};
+    std::vector<std::uint32_t> steps;  // 1 + the futex operations of this execution there
   };
   enum class outcome : std::uint8_t { running, complete, redundant, cut, failed };
 
@@ -153,6 +154,7 @@ class machine {
   [[nodiscard]] choices distinct(thread_index, const operation&, choices all) const;
   [[nodiscard]] bool is_asleep(thread_index, const step&, choices);
   bool force(step&);
+  bool reads_for_good();
   void switch_to(thread_index);
   [[noreturn]] void end_execution(outcome);
   [[noreturn]] void fail(failure_kind, std::string text, place where = nullptr,
@@ -165,6 +167,7 @@ class machine {
   void show_progress(double seconds) const;
   void note_transaction_made(const step&, std::uint32_t made);
   futex& futex_at(address);
+  void note_disjoint_waiters(address, std::uint32_t bitset, thread_set chosen);
   std::uint64_t deadline_ns(const syncopate::machine::deadline&) const noexcept;
 
   // operations.cpp
@@ -181,10 +184,13 @@ class machine {
 
   // dependence.cpp
   [[nodiscard]] bool order_matters(thread_index, const step& done);
+  [[nodiscard]] bool futex_order_matters(const step& done, action next, std::uint32_t bitset) const;
   [[nodiscard]] bool matters_to_transaction(const footprint& sleeper, const step& done) const;
   [[nodiscard]] bool matters_after_transaction(const footprint& done, thread_index) const;
   void collect_symmetric(const step&);
   void collect_of_transaction(const step&);
+  void collect_of_futex(address, const step&);
+  void add_parks(address, std::array<std::uint32_t, max_threads>& last);
   void add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads);
 
   // transactions.cpp
@@ -216,6 +222,8 @@ class machine {
   instrument::fiber* engine_ = nullptr;
   int (*program_)() = nullptr;
   std::vector<futex> futexes_;
+  bool parks_ordered_ = false;  // also those with disjoint bitsets (futex_order_matters)
+  bool begins_anew_ = false;    // since that has just turned out
   std::size_t futexes_used_ = 0;
   std::uint64_t parks_ = 0;
   unsigned timeouts_ = 0, jumps_ = 0, spurious_ = 0, aborts_ = 0;

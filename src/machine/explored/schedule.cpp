@@ -12,6 +12,8 @@ constexpr choices one(choice c) noexcept { return choices{1} << c; }
 
 // Random choices of messages: the newest one this often, out of 8.
 constexpr unsigned newest_of_8 = 6;
+
+constexpr std::uint32_t endless_reads = 2'000;  // steps; no loop with an end reads so often
 }  // namespace
 
 // ---- turns ------------------------------------------------------------------------------------
@@ -59,10 +61,8 @@ void machine::end_turn(step& s) {
   if (s.wrote) memory_.at(s.where).write_step[s.thread] = made;
   if (s.ran_transaction()) note_transaction_made(s, made);
   if (is_futex(s.what)) {
-    futex& f = futex_at(s.at);
-    f.any[s.thread] = made;
-    if (s.what == action::park) f.park[s.thread] = made;
-    if (s.what == action::requeue) futex_at(s.other).any[s.thread] = made;
+    futex_at(s.at).steps.push_back(made);
+    if (s.what == action::requeue) futex_at(s.other).steps.push_back(made);
   }
 }
 
@@ -87,12 +87,14 @@ void machine::check_recorded(step& s, const operation& op) {
   s.where = op.where;
   s.at = op.at;
   s.other = op.other;
+  s.bitset = op.bitset;
   s.from = op.from;
   s.wrote = s.raised_sc = s.is_sc = false;
   s.before = s.after = 0;
   s.source = 0;
   s.stale = 0;
   s.result = 0;
+  s.woken = 0;
   s.code = 0;
 }
 
@@ -241,7 +243,10 @@ thread_index machine::pick() {
   for (unsigned t = 0; t < count_; ++t)
     if (threads_[t].now == state::ready) return static_cast<thread_index>(t);
   if (all_idle()) end_execution(outcome::complete);
-  if (search_.depth() >= options_.steps) end_execution(outcome::cut);
+  if (search_.depth() >= options_.steps) {
+    if (reads_for_good()) fail(failure_kind::livelock, "a loop reads what nobody will change");
+    end_execution(outcome::cut);
+  }
   if (search_.is_known()) {
     const thread_index t = search_.now().thread;
     if (t >= count_ || threads_[t].now != state::announced)
@@ -292,25 +297,44 @@ void machine::choose_thread(step& s) {
   s.to_try = options_.every_order ? s.enabled : bit(s.thread);
 }
 
+// At the limit of steps: whether one thread has only read for long, and no other could run. That is
+// a loop without relax() or yield(), of which force() does not know.
+bool machine::reads_for_good() {
+  const std::uint32_t end = search_.depth();
+  if (end < 2 * endless_reads) return false;
+  const thread_index reader = search_.at(end - 1).thread;
+  for (std::uint32_t i = end - endless_reads; i < end; ++i) {
+    const step& s = search_.at(i);
+    if (s.enabled != bit(reader) || s.wrote || !is_access(s.what)) return false;
+  }
+  threads_[reader].spins = true;
+  return true;
+}
+
 // Nothing can run: time passes, or a spinning thread spins on. Returns whether that is possible.
+// The one for which that was done least often: who only looks now and then keeps nobody waiting.
 bool machine::force(step& s) {
-  for (unsigned round = 0; round < 2; ++round)
+  unsigned least = max_threads;
+  for (const bool spinners : {false, true})
     for (unsigned t = 0; t < count_; ++t) {
-      thread& who = threads_[t];
+      const thread& who = threads_[t];
       if (who.now != state::announced || who.spins) continue;
       const bool waits = who.next.what == action::await || who.next.what == action::expire;
-      if (round == 0 ? !(waits && who.next.timed) : who.next.what != action::relax) continue;
-      s.enabled = s.awake = bit(t);
-      s.asleep[t] = 0;
-      s.settled = true;
-      s.chosen = round == 0 ? time_out : impatient;
-      who.forced = round == 1;
-      for (unsigned other = 0; other < count_; ++other)
-        search_.past_of(static_cast<thread_index>(t))
-            .join(search_.past_of(static_cast<thread_index>(other)));
-      return true;
+      if (spinners ? who.next.what != action::relax : !(waits && who.next.timed)) continue;
+      if (least == max_threads || who.times_forced < threads_[least].times_forced) least = t;
     }
-  return false;
+  if (least == max_threads) return false;
+  thread& who = threads_[least];
+  s.enabled = s.awake = bit(least);
+  s.asleep[least] = 0;
+  s.settled = true;
+  who.forced = who.next.what == action::relax;
+  s.chosen = who.forced ? impatient : time_out;
+  ++who.times_forced;
+  for (unsigned other = 0; other < count_; ++other)
+    search_.past_of(static_cast<thread_index>(least))
+        .join(search_.past_of(static_cast<thread_index>(other)));
+  return true;
 }
 
 void machine::stuck() {

@@ -11,12 +11,13 @@
 //     what has to be reversed; the load then explores only messages that are newer than its earlier
 //     turn (the sleeping thread wakes for these only). So each reads-from is explored once, as in
 //     GenMC (Kokologiannakis, Raad & Vafeiadis, PLDI 2019).
-//   * Of the messages that an operation without a write may read, those with the same value are one
-//     (memory::stands_for): what can follow the newer one can follow the older one. In the manner of
-//     Chatterjee, Pavlogiannis & Toman, "Value-centric dynamic partial order reduction", OOPSLA 2019.
+//   * Of the messages that an operation without a write may read, those with one value are one
+//     (memory::stands_for): what can follow the newer can follow the older. In the manner of
+//     Chatterjee et al., "Value-centric dynamic partial order reduction", OOPSLA 2019.
 //   * Both orders matter for: a seq_cst fence and any seq_cst operation; two seq_cst accesses of a
-//     location unless neither moves its seq_cst view; two futex operations of one address; a park
-//     and a write of its word; a transaction and whatever 0015-explored-transactions.md names.
+//     location unless neither moves its seq_cst view; two futex operations of one address, unless
+//     no bit of their bitsets is common (machine::futex_order_matters); a park and a write of its
+//     word; a transaction and whatever 0015-explored-transactions.md names.
 //   * A transaction that ran is one step with a footprint. A thread may sleep before one, too,
 //     until a step comes that matters to the footprint.
 // tests/explored_engine compares the outcomes of random programs with those of plain enumeration.
@@ -56,6 +57,8 @@ class search {
   // ---- between executions ---------------------------------------------------------------------
   // Goes back to the last step that has an alternative. False: there is none.
   bool next();
+  // The next execution is the first one again.
+  void forget() { steps_.clear(); }
   // Whether the limit of preemptions has kept something from being tried.
   [[nodiscard]] bool dropped() const noexcept { return dropped_; }
   [[nodiscard]] const std::vector<step>& steps() const noexcept { return steps_; }

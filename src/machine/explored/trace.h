@@ -104,6 +104,8 @@ struct step {
   choice stale = 0;            // how many messages stood behind the one that it read
   std::int64_t result = 0;     // wake: woken; park: park_result; transaction: htm::cause
   unsigned char code = 0;      // transaction: of the program's abort
+  std::uint32_t bitset = 0;  // futex operations: whom a wake means, or what the sleeper listens to
+  std::uint32_t woken = 0;   // wake: the bitsets of those it woke, together
   // transaction: what it did when it last ran from here.
   std::shared_ptr<const footprint> touched;
   // The same for threads that are asleep before a transaction.

@@ -144,8 +144,8 @@ machine::futex& machine::futex_at(address at) {
   for (std::size_t i = 0; i < futexes_used_; ++i)
     if (futexes_[i].at == at) return futexes_[i];
   if (futexes_used_ == futexes_.size()) futexes_.emplace_back();
-  futexes_[futexes_used_] = {};
   futexes_[futexes_used_].at = at;
+  futexes_[futexes_used_].steps.clear();
   return futexes_[futexes_used_++];
 }
 
@@ -236,6 +236,18 @@ void machine::unpark(thread_index t) {
   time = std::max(time, memory_.of(current_).time);
 }
 
+// The search takes parks with disjoint bitsets for independent (futex_order_matters). That is wrong
+// once an operation chooses among such sleepers by who slept first: then the search begins anew.
+void machine::note_disjoint_waiters(address at, std::uint32_t bitset, thread_set chosen) {
+  if (parks_ordered_) return;
+  const choices left = waiters(at, bitset);
+  for (unsigned c = 0; c < count_; ++c)
+    for (unsigned t = 0; (chosen >> c & 1) != 0 && t < count_; ++t)
+      if (t != c && (left >> t & 1) != 0 &&
+          (threads_[c].parked_bitset & threads_[t].parked_bitset) == 0)
+        parks_ordered_ = begins_anew_ = true;
+}
+
 int machine::wake(address at, int count, std::uint32_t bitset, place from) {
   abort_unfriendly();
   regain_patience();
@@ -258,7 +270,9 @@ int machine::wake(address at, int count, std::uint32_t bitset, place from) {
           best = static_cast<thread_index>(t);
     unpark(best);
     woken |= bit(best);
+    s.woken |= threads_[best].parked_bitset;
   }
+  note_disjoint_waiters(at, bitset, woken);
   s.result = std::popcount(woken);
   end_turn(s);
   for (unsigned t = 0; t < count_; ++t)
@@ -277,7 +291,7 @@ int machine::requeue(address from, address to, int count, int limit, place where
   op.from = where;
   step& s = take_turn(op);
   thread_set woken = 0;
-  int moved = 0;
+  thread_set moved = 0;
   for (;;) {
     thread* first = nullptr;
     unsigned index = 0;
@@ -290,20 +304,22 @@ int machine::requeue(address from, address to, int count, int limit, place where
     if (std::popcount(woken) < count) {
       unpark(static_cast<thread_index>(index));
       woken |= bit(index);
-    } else if (moved < limit) {
+    } else if (std::popcount(moved) < limit) {
       first->next.at = to;
       first->parked_order = ++parks_;
-      ++moved;
+      moved |= bit(index);
     } else {
       break;
     }
   }
-  s.result = std::popcount(woken) + moved;
+  s.result = std::popcount(woken) + std::popcount(moved);
+  note_disjoint_waiters(from, ~0u, woken | moved);
+  note_disjoint_waiters(to, ~0u, woken);
   end_turn(s);
   for (unsigned t = 0; t < count_; ++t)
     if ((woken & bit(t)) != 0)
       search_.past_of(static_cast<thread_index>(t)).join(search_.past_of(current_));
-  return std::popcount(woken) + moved;
+  return static_cast<int>(s.result);
 }
 
 // ---- time -------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ class cache {
   // The line's entry, or null. Leaves the order of use alone.
   tag* find(line what) {
     tag* set = set_of(what);
-    for (unsigned way = 0; way < ways_; ++way)
+    for (unsigned way = 0; way < ways_ && set[way] != 0; ++way)
       if (matches(set[way], what)) return set + way;
     return nullptr;
   }
@@ -67,7 +67,8 @@ class cache {
   tag* touch(line what) {
     tag* set = set_of(what);
     if (matches(set[0], what)) return set;
-    for (unsigned way = 1; way < ways_; ++way)
+    if (set[0] == 0) return nullptr;
+    for (unsigned way = 1; way < ways_ && set[way] != 0; ++way)
       if (matches(set[way], what)) {
         const tag entry = set[way];
         put_first(set, way, entry);

@@ -2,17 +2,18 @@
 #include "memory_system.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace syncopate::simulated {
 
 // The L2 has the line with the permission asked for; other cores of the group may have copies.
-cycles memory_system::serve_from_l2(const request& wanted, cycles now) {
+cycles memory_system::serve_from_l2(const request& wanted, tag& below, cycles now) {
   port& by = wanted.by;
   ++by.totals.l2_hits;
   const cycles latency = machine_.l2.latency;
   if (machine_.l2.shared_by == 1) return now + latency;
 
-  const unsigned copies = settle_with_group(wanted);
+  const unsigned copies = settle_with_group(wanted, &below);
   if (copies == 0) return now + latency;
   line_record& record = *directory_.find(wanted.what);
   const cycles start = wait_for(wanted, record, now);
@@ -23,11 +24,16 @@ cycles memory_system::serve_from_l2(const request& wanted, cycles now) {
 }
 
 // The L1s of the group's other cores: a writer takes their copies, a reader the permission to
-// write. Returns: how many changed.
-unsigned memory_system::settle_with_group(const request& wanted) {
+// write. below: the line in the group's L2, if it is there. Returns: how many changed.
+unsigned memory_system::settle_with_group(const request& wanted, tag* below) {
+  // Nobody's L1 may write what the L2 may not.
+  const tag others = below ? *below & tags::all_l1_copies & ~copy_bit(wanted.by.core) : 0;
+  const bool disturbed = others != 0 && (wanted.exclusive() || (*below & tags::exclusive));
+  if (!disturbed && spilled_lines_ == 0) [[likely]]
+    return 0;
+
   unsigned changed = 0;
   const group own = group_of(wanted.by.core);
-  tag* const below = l2s_[own].find(wanted.what);
   for (unsigned i = 0; i < machine_.l2.shared_by; ++i) {
     const unsigned core = own * machine_.l2.shared_by + i;
     if (core == wanted.by.core) continue;
@@ -54,16 +60,17 @@ cycles memory_system::wait_for(const request& wanted, const line_record& record,
   return start;
 }
 
-// held: the group has a shared copy and wants to write.
-cycles memory_system::serve_from_directory(const request& wanted, bool held, cycles now) {
+// below: not null if the group has a shared copy and wants to write.
+memory_system::served memory_system::serve_from_directory(const request& wanted, tag* below,
+                                                          cycles now) {
   const group own = group_of(wanted.by.core);
   line_record& record = directory_.at(wanted.what, distances_.node_of(own));
   const cycles start = wait_for(wanted, record, now);
   const way_behind before = lines_are_held_ ? end_turn(wanted) : way_behind{};
   incident happened;
-  cycles latency = supply(wanted, record, held, start, happened);
+  cycles latency = supply(wanted, record, below != nullptr, start, happened);
   if (wanted.exclusive()) {
-    if (machine_.l2.shared_by > 1) happened.invalidated += settle_with_group(wanted);
+    if (machine_.l2.shared_by > 1) happened.invalidated += settle_with_group(wanted, below);
     latency = invalidate_others(wanted, record, latency, happened);
     latency -= std::min(latency, before.way);
     record.busy_until = start + latency + wanted.lock;
@@ -74,12 +81,11 @@ cycles memory_system::serve_from_directory(const request& wanted, bool held, cyc
     else if (record.owner != nobody) downgrade_owner(wanted.what, record, wanted.by.number);
     else if (machine_.htm.present && !machine_.htm.write_in_l1)
       report_written_elsewhere(wanted, record);
-    if (machine_.l2.shared_by > 1) settle_with_group(wanted);
+    if (machine_.l2.shared_by > 1) settle_with_group(wanted, below);
     record.busy_until = start + (migrating ? latency : machine_.coherence.occupancy);
   }
   count(wanted, record, happened, start - now + before.queued);
-  grant(wanted, record, held);
-  return start + latency;
+  return {start + latency, &grant(wanted, record, below)};
 }
 
 // Where the data comes from, and how long that takes.
@@ -139,15 +145,20 @@ cycles memory_system::invalidate_others(const request& wanted, line_record& reco
 // Returns: the copies that cores lost.
 unsigned memory_system::take_from_group(group whose, line what, unsigned by) {
   cache& l2 = l2s_[whose];
+  const unsigned cores = machine_.l2.shared_by;
   tag* entry = l2.find(what);
+  const tag having = entry ? (*entry & tags::all_l1_copies) >> tags::l1_copies : 0;
+  // Without spilled marks only those that have a copy are concerned.
+  tag concerned = spilled_lines_ == 0 && cores > 1 ? having : (tag{1} << cores) - 1;
   unsigned copies = 0;
-  for (unsigned i = 0; i < machine_.l2.shared_by; ++i) {
-    const unsigned core = whose * machine_.l2.shared_by + i;
+  for (; concerned != 0; concerned &= concerned - 1) {
+    const auto i = static_cast<unsigned>(std::countr_zero(concerned));
+    const unsigned core = whose * cores + i;
     report_spilled_conflicts(core, what, use::write, by);
-    if (entry && (*entry & copy_bit(core))) {
+    if (having >> i & 1) {
       take_from_l1(core, what, by);
       ++copies;
-    } else if (entry && machine_.l2.shared_by == 1) {
+    } else if (entry && cores == 1) {
       report_move({event::kind::invalidated, use::read, 0, core, what, by});
       ++copies;
     }
@@ -221,7 +232,8 @@ void memory_system::report_written_elsewhere(const request& wanted, line_record&
   });
 }
 
-void memory_system::grant(const request& wanted, line_record& record, bool held) {
+// Returns: the line in the group's L2.
+tag& memory_system::grant(const request& wanted, line_record& record, tag* below) {
   const group own = group_of(wanted.by.core);
   const unsigned llc = distances_.llc_of(own);
   group_set sharers = directory_.sharers(record);
@@ -234,8 +246,9 @@ void memory_system::grant(const request& wanted, line_record& record, bool held)
   }
   if (wanted.exclusive()) record.llc = 0;
   else fill_llc(llc, record, wanted.what, 0);
-  if (held) *l2s_[own].find(wanted.what) |= tags::exclusive;
-  else fill_l2(own, tags::make(wanted.what, alone ? tags::exclusive : 0));
+  if (!below) return fill_l2(own, tags::make(wanted.what, alone ? tags::exclusive : 0));
+  *below |= tags::exclusive;
+  return *below;
 }
 
 // Lines get statistics with the first transfer or invalidation.

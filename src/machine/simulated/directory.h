@@ -33,6 +33,11 @@ class group_set {
     }
     return false;
   }
+  bool any_of(const std::uint64_t* other) const {  // as many words
+    for (unsigned i = 0; i < count_; ++i)
+      if (words_[i] & other[i]) return true;
+    return false;
+  }
   template <class Action>
   void for_each(Action action) const {
     for (unsigned i = 0; i < count_; ++i)

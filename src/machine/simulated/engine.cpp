@@ -2,7 +2,7 @@
 //
 // An access takes effect when the thread is the earliest of all, at its clock, and is then charged
 // for: the next one of the same thread comes after that. So accesses take effect in the order in
-// which they were begun; what an access costs includes the queue for its line. Where lines take time
+// which they were begun; what an access costs includes the queue for its line. Where they take time
 // to change hands, an access that takes one away is begun when the request has reached the line.
 #include "instrument/engine.h"
 

@@ -58,14 +58,7 @@ class event_queue {
 
   void push(const event& e) {
     heap_.push_back(e);
-    std::size_t at = heap_.size() - 1;
-    while (at > 0) {
-      const std::size_t parent = (at - 1) / 2;
-      if (!e.before(heap_[parent])) break;
-      heap_[at] = heap_[parent];
-      at = parent;
-    }
-    heap_[at] = e;
+    rise(heap_.size() - 1, e);
   }
 
   event pop() {
@@ -84,19 +77,32 @@ class event_queue {
   }
 
  private:
-  // Puts `e` in place of the first.
+  // Puts `e` in place of the first. The free place goes down to a leaf, without a branch that
+  // depends on the events, and `e` up from there: most events are later than most others.
   void sink(const event& e) {
     event* const heap = heap_.data();
     const std::size_t size = heap_.size();
-    std::size_t at = 0;
-    for (;;) {
-      std::size_t child = 2 * at + 1;
-      if (child + 1 < size) [[likely]]
-        child += heap[child + 1].before(heap[child]);
-      else if (child >= size) break;
-      if (!heap[child].before(e)) break;
+    std::size_t at = 0, child = 1;
+    for (; child + 1 < size; child = 2 * at + 1) {
+      child += heap[child + 1].before(heap[child]);
       heap[at] = heap[child];
       at = child;
+    }
+    if (child < size) {
+      heap[at] = heap[child];
+      at = child;
+    }
+    rise(at, e);
+  }
+
+  // Puts `e` into a free place or, if it is earlier than what lies above that, higher.
+  void rise(std::size_t at, const event& e) {
+    event* const heap = heap_.data();
+    while (at > 0) {
+      const std::size_t parent = (at - 1) / 2;
+      if (!e.before(heap[parent])) break;
+      heap[at] = heap[parent];
+      at = parent;
     }
     heap[at] = e;
   }

@@ -3,27 +3,29 @@
 
 namespace syncopate::simulated {
 
-// Requires: the L2 has the line. The L1 may have a shared copy of it already.
-void memory_system::fill_l1(port& by, line what, bool to_write) {
+// below: the line in the L2. entry: a shared copy that the L1 may have already. Returns: the line
+// in the L1.
+tag* memory_system::fill_l1(port& by, line what, tag* entry, bool to_write, tag& below) {
   core_state& core = cores_[by.core];
-  tag& below = *l2s_[group_of(by.core)].find(what);
   const bool only_copy = (below & tags::all_l1_copies & ~copy_bit(by.core)) == 0;
   // A reader must ask again before it writes what another core's transaction still watches.
-  const bool watched = !to_write && another_has_spilled(by.core, what);
+  const bool watched = !to_write && spilled_lines_ != 0 && another_has_spilled(by.core, what);
   const tag permission = only_copy && !watched ? below & tags::exclusive : 0;
   below |= copy_bit(by.core);
-  if (tag* entry = core.l1.find(what)) {
+  if (entry) {
     *entry |= permission;
-    return;
+    return entry;
   }
-  tag entry = tags::make(what, permission);
-  if (!core.spilled.empty()) {
+  tag made = tags::make(what, permission);
+  if (spilled_lines_ != 0) [[unlikely]] {
     if (const std::uint16_t* marks = core.spilled.find(what)) {
-      entry |= *marks;
+      made |= *marks;
       core.spilled.erase(what);
+      --spilled_lines_;
     }
   }
-  if (const tag victim = core.l1.insert(entry)) leave_l1(by.core, victim);
+  if (const tag victim = core.l1.insert(made)) leave_l1(by.core, victim);
+  return core.l1.set_of(what);
 }
 
 // The L2 includes its L1s; it learns there what was written.
@@ -36,8 +38,10 @@ void memory_system::leave_l1(unsigned core, tag victim) {
   report_move({event::kind::evicted, use::read, 1, core, what, 0});
 }
 
-void memory_system::fill_l2(group own, tag entry) {
-  if (const tag victim = l2s_[own].insert(entry)) leave_l2(own, victim);
+tag& memory_system::fill_l2(group own, tag entry) {
+  cache& l2 = l2s_[own];
+  if (const tag victim = l2.insert(entry)) leave_l2(own, victim);
+  return *l2.set_of(tags::line_of(entry));
 }
 
 void memory_system::leave_l2(group own, tag victim) {
@@ -100,7 +104,7 @@ void memory_system::drop_private_lines(unsigned core) {
       l2.erase(l2.find(tags::line_of(entry)));
     }
   }
-  deliver_events(~0u, 0);
+  if (!events_.empty()) deliver_events(~0u, 0);
 }
 
 }  // namespace syncopate::simulated

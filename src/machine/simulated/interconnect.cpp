@@ -1,23 +1,50 @@
 #include "interconnect.h"
 
 #include <algorithm>
+#include <cmath>
+#include <tuple>
 
 namespace syncopate::simulated {
 
 interconnect::interconnect(const description& machine)
-    : machine_(machine),
-      groups_per_cluster_(machine.topology.cluster / machine.l2.shared_by),
-      groups_per_node_(machine.topology.cores / machine.topology.nodes / machine.l2.shared_by),
-      groups_per_socket_(machine.topology.cores / machine.topology.sockets / machine.l2.shared_by),
-      groups_per_llc_(machine.llc.shared_by / machine.l2.shared_by) {
-  const auto begin = [](group g, unsigned size) { return g / size * size; };
-  for (group g = 0; g < machine.topology.cores / machine.l2.shared_by; ++g)
-    places_.push_back({.node = g / groups_per_node_,
-                       .socket = g / groups_per_socket_,
+    : machine_(machine), groups_per_llc_(machine.llc.shared_by / machine.l2.shared_by) {
+  const unsigned groups = machine.topology.cores / machine.l2.shared_by;
+  const unsigned per_cluster = machine.topology.cluster / machine.l2.shared_by;
+  const unsigned per_node = groups / machine.topology.nodes;
+  const unsigned per_socket = groups / machine.topology.sockets;
+  for (group g = 0; g < groups; ++g)
+    places_.push_back({.node = g / per_node,
+                       .socket = g / per_socket,
                        .llc = g / groups_per_llc_,
-                       .cluster_begin = begin(g, groups_per_cluster_),
-                       .node_begin = begin(g, groups_per_node_),
-                       .socket_begin = begin(g, groups_per_socket_)});
+                       .cluster_begin = g / per_cluster * per_cluster,
+                       .groups = {},
+                       .llcs = {}});
+  for (group g = 0; g < groups; ++g) add_rings(g);
+}
+
+void interconnect::add_rings(group of) {
+  const auto add = [](std::vector<ring>& rings, const route& from, std::size_t member,
+                      std::size_t words) {
+    auto found = std::find_if(rings.begin(), rings.end(), [&](const ring& r) {
+      return r.from.latency == from.latency && r.from.far == from.far;
+    });
+    if (found == rings.end())
+      found = rings.insert(found, {std::vector<std::uint64_t>(words), from});
+    found->members[member / 64] |= std::uint64_t{1} << member % 64;
+  };
+  place& here = places_[of];
+  const auto groups = static_cast<group>(places_.size());
+  for (group g = 0; g < groups; ++g)
+    if (g != of) add(here.groups, between(g, of), g, (groups + 63) / 64);
+  for (group g = 0; g < groups; g += groups_per_llc_)
+    add(here.llcs, between(g, of), g / groups_per_llc_, 1);
+  // A line comes from the nearest level, whatever that costs; from an LLC wherever it costs least.
+  std::stable_sort(here.groups.begin(), here.groups.end(), [](const ring& one, const ring& other) {
+    return std::tie(one.from.far, one.from.latency) < std::tie(other.from.far, other.from.latency);
+  });
+  std::stable_sort(here.llcs.begin(), here.llcs.end(), [](const ring& one, const ring& other) {
+    return one.from.latency < other.from.latency;
+  });
 }
 
 cycles interconnect::extra_hops(unsigned from_socket, unsigned to_socket) const {
@@ -37,34 +64,15 @@ route interconnect::between(group from, group to) const {
 }
 
 route interconnect::nearest(const group_set& holders, group to) const {
-  const coherence_description& costs = machine_.coherence;
-  const place& here = places_[to];
-  // Whether someone else is in the block of `size` groups around `to`.
-  const auto near = [&](group begin, unsigned size) {
-    return holders.any_in(begin, to) || holders.any_in(to + 1, begin + size);
-  };
-  if (near(here.cluster_begin, groups_per_cluster_))
-    return {costs.transfer_cluster, distance::cluster};
-  if (near(here.node_begin, groups_per_node_)) return {costs.transfer_node, distance::node};
-  if (near(here.socket_begin, groups_per_socket_)) return {costs.transfer_socket, distance::socket};
-  route best{~cycles{0}, distance::remote};
-  for (unsigned socket = 0; socket < machine_.topology.sockets; ++socket) {
-    const group begin = socket * groups_per_socket_;
-    if (socket != socket_of(to) && holders.any_in(begin, begin + groups_per_socket_))
-      best.latency =
-          std::min(best.latency, costs.transfer_remote + extra_hops(socket, socket_of(to)));
-  }
-  return best;
+  for (const ring& around : places_[to].groups)
+    if (holders.any_of(around.members.data())) return around.from;
+  return {~cycles{0}, distance::remote};
 }
 
 route interconnect::nearest_llc(std::uint64_t llcs, group to) const {
-  route best{~cycles{0}, distance::remote};
-  for (; llcs; llcs &= llcs - 1) {
-    const auto llc = static_cast<unsigned>(std::countr_zero(llcs));
-    const route from = between(llc * groups_per_llc_, to);
-    if (from.latency < best.latency) best = from;
-  }
-  return best;
+  for (const ring& around : places_[to].llcs)
+    if (llcs & around.members[0]) return around.from;
+  return {~cycles{0}, distance::remote};
 }
 
 cycles interconnect::dram(unsigned node, group to) const {
@@ -78,7 +86,7 @@ dram_channel::dram_channel(const description& machine) {
       static_cast<double>(machine.dram.bytes_per_second) / machine.l1.line;
   const double cycles_per_line =
       static_cast<double>(machine.topology.frequency_hz) / lines_per_second;
-  per_line_ = static_cast<std::uint64_t>(cycles_per_line * (1u << fraction_bits) + 0.5);
+  per_line_ = static_cast<std::uint64_t>(std::llround(cycles_per_line * (1u << fraction_bits)));
 }
 
 }  // namespace syncopate::simulated

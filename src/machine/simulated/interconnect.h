@@ -31,19 +31,24 @@ class interconnect {
   unsigned llc_of(group g) const { return places_[g].llc; }
 
  private:
-  // Where a group is, and the first groups of those around it. Kept, not computed: each is a
-  // division, and every miss asks for several.
+  // Groups, or LLCs, from which a line takes equally long: as bits.
+  struct ring {
+    std::vector<std::uint64_t> members;
+    route from;
+  };
+  // Where a group is, and what lies around it, the nearest first. Kept, not computed: every miss
+  // asks for several of these, and branches on them are hard to predict.
   struct place {
     unsigned node, socket, llc;
-    group cluster_begin, node_begin, socket_begin;
+    group cluster_begin;
+    std::vector<ring> groups;  // but itself
+    std::vector<ring> llcs;
   };
 
   cycles extra_hops(unsigned from_socket, unsigned to_socket) const;
+  void add_rings(group of);
 
   const description& machine_;
-  unsigned groups_per_cluster_;
-  unsigned groups_per_node_;
-  unsigned groups_per_socket_;
   unsigned groups_per_llc_;
   std::vector<place> places_;
 };

@@ -56,7 +56,8 @@ cycles memory_system::access_slow(port& by, std::uintptr_t at, std::size_t bytes
     const std::size_t room = line_mask_ + 1 - (at & line_mask_);
     const std::size_t part = std::min(bytes, room);
     done = std::max(done, access_line(by, at, part, what, issue));
-    deliver_events(by.core, line_of(at));
+    if (!events_.empty()) [[unlikely]]
+      deliver_events(by.core, line_of(at));
     if (part == bytes) break;
     at += part;
     bytes -= part;
@@ -137,12 +138,12 @@ memory_system::obtained memory_system::obtain(const request& wanted, cycles now)
     if (core.settled > now) ready = arrival(core, wanted.what, now);
   } else {
     ++by.totals.l1_misses;
-    const tag* l2_entry = l2s_[group_of(by.core)].touch(wanted.what);
-    const bool enough = l2_entry && (!wanted.exclusive() || (*l2_entry & tags::exclusive));
-    ready = enough ? serve_from_l2(wanted, now)
-                   : serve_from_directory(wanted, l2_entry != nullptr, now);
-    fill_l1(by, wanted.what, wanted.exclusive());
-    entry = core.l1.find(wanted.what);
+    tag* const below = l2s_[core.own].touch(wanted.what);
+    const bool enough = below && (!wanted.exclusive() || (*below & tags::exclusive));
+    const served got = enough ? served{serve_from_l2(wanted, *below, now), below}
+                              : serve_from_directory(wanted, below, now);
+    ready = got.ready;
+    entry = fill_l1(by, wanted.what, entry, wanted.exclusive(), *got.below);
   }
   if (wanted.exclusive()) *entry |= tags::dirty;
   const tag foreign = *entry & by.relevant[static_cast<unsigned>(wanted.how)] & tags::all_marks;
@@ -178,7 +179,6 @@ void memory_system::update_quiet_from(unsigned core) {
 // Moves first, then what they mean for transactions: the listener may end one there, which drops
 // lines. The line just accessed stays even so, for its marks and for whoever waits for its loss.
 void memory_system::deliver_events(unsigned core, line accessed) {
-  if (events_.empty()) return;
   accessing_core_ = core;
   accessed_ = accessed;
   for (const event& told : events_) {

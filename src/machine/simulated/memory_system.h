@@ -30,7 +30,7 @@ class memory_system {
   // write it unless it was a read. core.access_cycles is the caller's business.
   cycles access(unsigned processor, std::uintptr_t at, std::size_t bytes, use what, cycles now);
 
-  // Whether lines take time to change hands (coherence.request, hold): turn() comes before access().
+  // Whether lines take time to change hands (coherence.request, hold): then turn() comes first.
   bool lines_are_held() const { return lines_are_held_; }
 
   // The processor wants to make this access at `now`, when somebody else may have the line.
@@ -137,6 +137,11 @@ class memory_system {
     cycles ready;
     bool hit;
   };
+  // A request that the L1 could not serve: when the line is there, and its entry in the group's L2.
+  struct served {
+    cycles ready;
+    tag* below;
+  };
   // The last of those who wait for a line: where it is, and when it will give the line away.
   struct last_in_line {
     group which = 0;
@@ -166,16 +171,16 @@ class memory_system {
   void deliver_events(unsigned core, line accessed);
 
   // coherence.cpp: what happens outside of the L1 that missed
-  cycles serve_from_l2(const request&, cycles now);
-  cycles serve_from_directory(const request&, bool held, cycles now);
+  cycles serve_from_l2(const request&, tag& below, cycles now);
+  served serve_from_directory(const request&, tag* below, cycles now);
   cycles supply(const request&, line_record&, bool held, cycles start, incident&);
   cycles invalidate_others(const request&, line_record&, cycles supplied, incident&);
-  unsigned settle_with_group(const request&);
+  unsigned settle_with_group(const request&, tag* below);
   bool migrates(const request&, const line_record&);
   unsigned take_from_owner(const request&, line_record&);
   void downgrade_owner(line, line_record&, unsigned by);
   void report_written_elsewhere(const request&, line_record&);
-  void grant(const request&, line_record&, bool held);
+  tag& grant(const request&, line_record&, tag* below);
   unsigned take_from_group(group, line, unsigned by);
   void take_from_l1(unsigned core, line, unsigned by);
   void downgrade_in_l1(unsigned core, line, unsigned by);
@@ -190,8 +195,8 @@ class memory_system {
   way_behind end_turn(const request&);
 
   // eviction.cpp: what has to make room
-  void fill_l1(port&, line, bool to_write);
-  void fill_l2(group, tag entry);
+  tag* fill_l1(port&, line, tag* entry, bool to_write, tag& below);
+  tag& fill_l2(group, tag entry);
   void fill_llc(unsigned llc, line_record&, line, tag dirty);
   void leave_l1(unsigned core, tag victim);
   void leave_l2(group, tag victim);
@@ -211,7 +216,7 @@ class memory_system {
     if (tells_moves_) events_.push_back(what);
   }
   void report_spilled_conflicts(unsigned core, line what, use how, unsigned by) {
-    if (!cores_[core].spilled.empty()) [[unlikely]]
+    if (spilled_lines_ != 0) [[unlikely]]
       find_spilled_conflicts(core, what, how, by);
   }
   group group_of(unsigned core) const { return cores_[core].own; }
@@ -235,6 +240,7 @@ class memory_system {
   std::vector<dram_channel> channels_;
   flat_map<last_in_line> queues_;  // of lines that were ever waited for in turn()
   std::vector<event> events_;
+  std::size_t spilled_lines_ = 0;  // of all cores
   unsigned accessing_core_ = ~0u;  // while events are told
   line accessed_ = 0;
   std::vector<line_statistics> lines_;

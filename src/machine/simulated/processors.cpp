@@ -3,6 +3,7 @@
 #include "scheduler.h"
 #include "world.h"
 
+#include <cmath>
 #include <tuple>
 
 namespace syncopate::simulated {
@@ -288,7 +289,7 @@ void scheduler::slow_siblings(const processor& p) {
       if (o != s) halves += competition(processors_[o]);
     // One full competitor leaves the share smt_share, that is 1 / smt_share times the duration.
     const double longer = 1 / machine_.core.smt_share - 1;
-    processors_[s].has->slowed = static_cast<unsigned>(longer * 256 * halves / 2 + 0.5);
+    processors_[s].has->slowed = static_cast<unsigned>(std::lround(longer * 256 * halves / 2));
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include "world.h"
 
+#include <algorithm>
+
 #include "instrument/options.h"
 
 namespace syncopate::simulated {
@@ -60,21 +62,20 @@ void scheduler::reap() {
   ended_.clear();
 }
 
+// Until when the thread comes before the event. (Who comes first is hard to predict: no branch.)
+inline cycles scheduler::bound_by(const event& e, const thread& me) {
+  return e.at() - ((e.who() <= me.index) & (e.at() != 0));
+}
+
 void scheduler::push(const event& e) {
   events_.push(e);
-  if (running_ == nullptr) return;
-  const cycles bound = e.who() > running_->index ? e.at() : e.at() - (e.at() != 0);
-  if (bound < limit_) limit_ = bound;
+  if (running_ != nullptr) limit_ = std::min(limit_, bound_by(e, *running_));
 }
 
 void scheduler::refresh_limit() {
   const thread& me = *running_;
   cycles limit = runaway_;
-  if (!events_.empty()) {
-    const event& e = events_.first();
-    const cycles bound = e.who() > me.index ? e.at() : e.at() - (e.at() != 0);
-    if (bound < limit) limit = bound;
-  }
+  if (!events_.empty()) limit = std::min(limit, bound_by(events_.first(), me));
   if (queued_ != 0) {
     const processor& p = of(me);
     if (!p.queue.empty() && p.slice_end - 1 < limit) limit = p.slice_end - 1;

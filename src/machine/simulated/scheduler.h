@@ -112,6 +112,7 @@ class scheduler {
   unsigned choose_processor(const thread&) const;
   void push_go(thread& t) { push({t.clock, t.index, event::kind::go, ++t.turn}); }
   void push(const event&);
+  static cycles bound_by(const event&, const thread& me);
   void charge(thread&, activity next, cycles at);
   void charge(processor&, activity next, cycles at, cycles relaxed);
   void slow_siblings(const processor&);

@@ -66,7 +66,10 @@ void memory_system::spill_marks(unsigned core, tag victim) {
       report({event::kind::overflow, use::write, 0, processor, what, 0});
     }
   }
-  if (marks) cores_[core].spilled[what] |= static_cast<std::uint16_t>(marks);
+  if (marks == 0) return;
+  auto& spilled = cores_[core].spilled;
+  spilled_lines_ += spilled.find(what) == nullptr;
+  spilled[what] |= static_cast<std::uint16_t>(marks);
 }
 
 // Removes a sibling's spilled marks, and the group from the sharers if that was all it had.
@@ -77,12 +80,14 @@ void memory_system::unspill(unsigned core, unsigned sibling, line what) {
       static_cast<std::uint16_t>(~(mark_of(sibling, use::read) | mark_of(sibling, use::write)));
   if (*marks) return;
   cores_[core].spilled.erase(what);
+  --spilled_lines_;
   const group own = group_of(core);
   if (l2s_[own].find(what) || group_has_spilled(own, what)) return;
   directory_.sharers(*directory_.find(what)).remove(own);
 }
 
 bool memory_system::group_has_spilled(group own, line what) {
+  if (spilled_lines_ == 0) return false;
   for (unsigned i = 0; i < machine_.l2.shared_by; ++i)
     if (cores_[own * machine_.l2.shared_by + i].spilled.find(what)) return true;
   return false;

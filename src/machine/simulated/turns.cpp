@@ -2,13 +2,13 @@
 //
 // A request for a line that another core has reaches that core coherence.request cycles later, and
 // one that waits for a line under way is answered coherence.hold cycles after it has arrived. Until
-// then the line's core goes on with it. So whoever is about to make such an access asks turn() first,
+// then the line's core goes on with it. So who is about to make such an access asks turn() first,
 // lets the others act until the time that it says, and makes the access then.
 //
 // Invariants
-//   T1  A request takes its line no earlier than busy_until + hold of the one before it. turn() sees
+//   T1  A request takes its line no earlier than busy_until + hold of the last one. turn() sees
 //       to that when it is asked again; what it says at first is an estimate.
-//   T2  Those who wait for a line get it in the order in which they asked: each is told a time after
+//   T2  Those who wait for a line get it in the order in which they asked: each gets a time after
 //       that of the one before. (But for estimates that were too low: then the threads' order.)
 //   T3  Whether it has to wait or not, an access to a free line takes what it does without turns:
 //       request is a part of the transfer, and was spent when the access takes place.

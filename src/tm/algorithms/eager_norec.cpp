@@ -99,7 +99,7 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
   }
 
   static u32 begin(transaction* tx) {
-    tx->reads.clear();
+    tx->reads.clear_to_first();
     tx->snapshot = even_sequence();
     return started;
   }
@@ -124,8 +124,8 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
   }
 };
 
-constinit std::atomic<u64> eager_norec::sequence{0};
-constinit auto_lock eager_norec::writers;
+alignas(64) constinit std::atomic<u64> eager_norec::sequence{0};
+alignas(64) constinit auto_lock eager_norec::writers;
 
 // Once it is the writer: nobody else changes memory.
 struct writer : eager_norec {

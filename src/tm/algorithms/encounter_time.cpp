@@ -147,13 +147,13 @@ struct encounter_time : in_place<encounter_time> {
         restart(tx, cause::memory);
       return poke(at, value);
     }
-    if (__builtin_expect(!is_aligned(at), 0)) return store_block(at, &value, sizeof value, tx);
+    if (__builtin_expect(!is_aligned(at), 0)) return store_pieces(at, value, tx);
     own(a, tx);
     if (__builtin_expect(!tx->undo.add(at, peek(at)), 0)) restart(tx, cause::memory);
     poke(at, value);
   }
   static u32 begin(transaction* tx) {
-    tx->read_orecs.clear();
+    tx->read_orecs.clear_to_first();
     tx->snapshot = commits.now.load(std::memory_order_acquire);  // [A]
     tx->seen.store(tx->snapshot, std::memory_order_relaxed);
     return started;

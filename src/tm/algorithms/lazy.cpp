@@ -110,7 +110,7 @@ struct lazy : redo<lazy> {
 
   static u32 begin(transaction* tx) {
     forget(tx);
-    tx->read_orecs.clear();
+    tx->read_orecs.clear_to_first();
     tx->snapshot = commits.now.load(std::memory_order_acquire);  // [A]
     return started;
   }

@@ -50,7 +50,7 @@ struct norec : redo<norec>, by_value<norec> {
 
   static u32 begin(transaction* tx) {
     forget(tx);
-    tx->reads.clear();
+    tx->reads.clear_to_first();
     tx->snapshot = even_sequence();
     return started;
   }
@@ -72,10 +72,52 @@ struct norec : redo<norec>, by_value<norec> {
   static void roll_back(transaction* tx) { restore_memory(tx); }
 };
 
-constinit std::atomic<u64> norec::sequence{0};
+alignas(64) constinit std::atomic<u64> norec::sequence{0};
+
+constexpr const char* name = "norec";
+const operations writer_operations = make_operations<norec>(name);
+
+// Until its first write, a transaction does not ask whether it has written what it reads.
+struct reader : norec {
+  template <class T>
+  static T load(const T* at, transaction* tx) {
+    return is_plain(at) ? read_and_log(at, tx) : load_slow(at, tx);
+  }
+  template <class T>
+  static T load_again(const T* at, transaction* tx) {
+    return is_plain(at) ? read_again(at, tx) : load_slow(at, tx);
+  }
+  template <class T>
+  static T load_for_write(const T* at, transaction* tx) {
+    return load(at, tx);
+  }
+  template <class T>
+  static void store(T* at, T value, transaction* tx) {
+    tx->ops = &writer_operations;
+    norec::store(at, value, tx);
+  }
+  template <class T>
+  static void store_again(T* at, T value, transaction* tx) {
+    store(at, value, tx);
+  }
+  static void store_block(void* to, const void* from, std::size_t size, transaction* tx) {
+    tx->ops = &writer_operations;
+    norec::store_block(to, from, size, tx);
+  }
+  static void load_block(void* to, const void* from, std::size_t size, transaction* tx) {
+    algorithm<reader>::load_block(to, from, size, tx);
+  }
+
+ private:
+  template <class T>
+  [[gnu::always_inline]] static bool is_plain(const T* at) {
+    const address a = reinterpret_cast<address>(at);
+    return __builtin_expect((stacks::may_be_on_stack(a) | (a & (sizeof(T) - 1))) == 0, 1);
+  }
+};
 
 }  // namespace
 
-extern const operations norec_operations = make_operations<norec>("norec");
+extern const operations norec_operations = make_operations<reader>(name);
 
 }  // namespace syncopate::tm

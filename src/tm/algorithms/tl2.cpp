@@ -65,7 +65,7 @@ struct tl2 : redo<tl2> {
 
   static u32 begin(transaction* tx) {
     forget(tx);
-    tx->read_orecs.clear();
+    tx->read_orecs.clear_to_first();
     do {
       tx->snapshot = commits.now.load(std::memory_order_acquire);           // [A]
       tx->seen.exchange(tx->snapshot, std::memory_order_seq_cst);           // [B]

@@ -6,8 +6,9 @@
 // Reads         visible: 1 RMW per lock; no validation, ever.
 // Writes        undo log; 1 RMW per lock. Commit: 1 RMW per lock held, no shared clock.
 // Conflicts     who meets one for the first time takes a number; the lower number waits for the
-//               other, the higher gives up and begins again with its number. (In the paper it waits
-//               for the lower one to end before that; here, the contention manager says how long.)
+//               other, the higher gives up, waits for the lower one to end, and begins again with
+//               its number: it gives up once for each older one, and then it is the oldest. It
+//               does not wait while somebody wants to run alone.
 // Privatization nobody reads or writes what another has locked: nothing to do.
 //
 // State of a lock
@@ -17,16 +18,18 @@
 // Invariants
 //   I1  A thread touches memory only while it holds the lock: as reader with no other writer
 //       entered at the moment its bit was set, as writer once it was the only reader.
-//   I2  A thread waits only for threads whose number is higher or that have none; those give up or
-//       end without waiting for it. So nobody waits in a circle, and the lowest number never
-//       gives up.
+//   I2  A thread that holds locks waits only for threads whose number is higher or that have none;
+//       those give up or end without waiting for it. One that waits for a lower number holds none.
+//       So nobody waits in a circle, and the lowest number never gives up.
 // Memory order (each tag stands at its site below)
 //   [L]  acq_rel RMW that takes a lock, or finds it taken.
 //   [U]  release RMW that gives it up -- synchronizes with [L].
-//   [N]  numbers: relaxed; one that is seen late is seen at the next look.
+//   [N]  numbers, and whether the one waited for still runs: relaxed; what is seen late is seen at
+//        the next look.
 #include "tm/engine.h"
 #include "tm/parts/in_place.h"
 #include "tm/parts/patience.h"
+#include "tm/regime.h"
 #include "tm/threads.h"
 #include "tm_tables.h"
 
@@ -59,6 +62,28 @@ struct opponent {
   u64 number = ~u64{0}, slot = ~u64{0};
 };
 
+// Whether the transaction that this one gave way to still runs, and nobody wants to run alone.
+bool should_give_way(const transaction* tx) noexcept {
+  const transaction* const older = tx->gave_way_to;
+  return older->priority.load(std::memory_order_relaxed) == tx->gave_way_to_number &&  // [N]
+         older->active.load(std::memory_order_relaxed) != 0 &&                         // [N]
+         now.word.load(std::memory_order_relaxed) == regime::open;
+}
+
+[[gnu::noinline, gnu::cold]] void give_way(transaction* tx) noexcept {
+  constexpr std::int64_t look = 50'000;  // ns
+  static constinit std::atomic<u32> nobody_wakes{0};
+  for (patience p; should_give_way(tx);) {
+    if (!p.is_over()) {
+      p.wait();
+      continue;
+    }
+    const machine::deadline limit = machine::after(look);
+    machine::park(nobody_wakes, 0, &limit);
+  }
+  tx->gave_way_to = nullptr;
+}
+
 // The one with the lowest number among those that hold the lock against this transaction.
 opponent lowest_opponent(u64 seen, const transaction* tx, bool readers_too) noexcept {
   opponent lowest;
@@ -80,7 +105,9 @@ void stand_back(const lock_word& lock, transaction* tx, patience& p, bool reader
   const u64 seen = lock.load(std::memory_order_relaxed);
   const opponent lowest = lowest_opponent(seen, tx, readers_too);
   if (lowest.number < tx->priority.load(std::memory_order_relaxed)) {  // [N]
-    observer::loses_wanted(tx, thread_in_slot(static_cast<u32>(lowest.slot)));
+    tx->gave_way_to = thread_in_slot(static_cast<u32>(lowest.slot));
+    tx->gave_way_to_number = lowest.number;
+    observer::loses_wanted(tx, tx->gave_way_to);
     restart(tx, why);
   }
   p.wait();
@@ -150,7 +177,7 @@ struct two_phase : in_place<two_phase> {
   template <class T>
   static void store(T* at, T value, transaction* tx) {
     const address a = reinterpret_cast<address>(at);
-    if (__builtin_expect(!is_aligned(at), 0)) return store_block(at, &value, sizeof value, tx);
+    if (__builtin_expect(!is_aligned(at), 0)) return store_pieces(at, value, tx);
     if (!is_captured(tx, a)) own(a, tx);
     else if (tx->checkpoints.empty()) return poke(at, value);
     if (__builtin_expect(!tx->undo.add(at, peek(at)), 0)) restart(tx, cause::memory);
@@ -158,9 +185,15 @@ struct two_phase : in_place<two_phase> {
   }
   static u32 begin(transaction* tx) {
     if (__builtin_expect(tx->slot >= writer_shift, 0)) restart(tx, cause::unsafe_call);
+    if (tx->attempts == 0) forget_number(tx);
+    else if (tx->gave_way_to != nullptr) give_way(tx);
     return started;
   }
 
+  static void forget_number(transaction* tx) {
+    if (tx->priority.load(std::memory_order_relaxed) != 0)  // [N]
+      tx->priority.store(0, std::memory_order_relaxed);
+  }
   static void unlock_all(transaction* tx) {
     const u64 mine = reader_bit(tx);
     for (const owned_orec& o : tx->owned) {
@@ -180,8 +213,7 @@ struct two_phase : in_place<two_phase> {
     observer::commits_with(tx, [&](u32& reads, u32& writes) { count_locks(tx, reads, writes); });
     observer::publishes(tx);
     unlock_all(tx);
-    if (tx->priority.load(std::memory_order_relaxed) != 0)  // [N]
-      tx->priority.store(0, std::memory_order_relaxed);
+    forget_number(tx);
     return true;
   }
 

@@ -83,7 +83,10 @@ struct by_value {
     std::atomic_thread_fence(std::memory_order_acquire);              // [V]
     if (A::sequence.load(std::memory_order_relaxed) != tx->snapshot)  // [V]
       value = read_moved(at, tx);
-    if (__builtin_expect(!tx->reads.add(at, value), 0)) restart(tx, cause::memory);
+    const auto key = [](const logged_value& entry) { return entry.at.identity(); };
+    if (tx->reads.is_full() && __builtin_expect(!tx->read_twice.make_room(tx->reads, key), 0))
+      restart(tx, cause::memory);
+    tx->reads.push_unchecked({place(at), value});
     return value;
   }
 

@@ -1,4 +1,11 @@
-// fences.h -- L3: fences that cost nothing where the processor has already done their work.
+// fences.h -- L3: the runtime's fences: those that cost nothing where the processor has done
+// their work, and the heavy one of an asymmetric pair, which the kernel may come to refuse.
+//
+// State of light_fences
+//   free       machine::light_fence() costs nothing; heavy_fence() makes all processors execute one
+//   changing   a thread found that the kernel refuses that (a filter of system calls that the
+//              program has set up): light fences become full ones
+//   full       every thread's are
 #pragma once
 
 #include <syncopate/machine.h>
@@ -12,6 +19,32 @@ namespace syncopate::tm {
 [[gnu::always_inline]] inline void fence_after_rmw() noexcept {
   if constexpr (machine::is_modeled) std::atomic_thread_fence(std::memory_order_seq_cst);
   else std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+enum class fences : unsigned char { free, changing, full };
+inline constinit std::atomic<fences> light_fences{fences::free};
+
+// Returns when all light fences are full ones, and all that came before is seen. Does not return
+// where the kernel refuses that, too: one line, and abort() (shims/libitm/refused_fence.cpp).
+void make_light_fences_full() noexcept;
+
+// To be paired with machine::light_fence().
+inline void heavy_fence() noexcept {
+  const bool done = machine::heavy_fence();
+  if constexpr (!machine::is_modeled) {
+    // Who has seen that light fences are going to be full sees that they may not be yet.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (__builtin_expect(!done || light_fences.load(std::memory_order_acquire) == fences::changing,
+                         0))
+      make_light_fences_full();
+  }
+}
+
+// In the child of a fork. A thread that was changing them is not there.
+inline void settle_light_fences() noexcept {
+  if (light_fences.load(std::memory_order_relaxed) == fences::free)
+    machine::prepare_asymmetric_fences();
+  else light_fences.store(fences::full, std::memory_order_relaxed);
 }
 
 }  // namespace syncopate::tm

@@ -48,33 +48,34 @@ inline void poke(T* at, T value) noexcept {
 }
 
 // A place in memory and its size, which is 1, 2, 4 or 8: the two highest bits of the address, which
-// no address of a program uses, hold the size's logarithm.
+// no address of a program uses, say how often it is to be halved from 8. So a word is its address.
 class place {
  public:
   place() = default;
   template <class T>
   explicit place(const T* at) noexcept
-      : bits_(reinterpret_cast<address>(at) | address{__builtin_ctz(sizeof(T))} << size_shift) {}
-
-  [[nodiscard]] address where() const noexcept { return bits_ & ~(address{3} << size_shift); }
-  [[nodiscard]] std::size_t size() const noexcept {
-    return std::size_t{1} << (bits_ >> size_shift);
+      : bits_(reinterpret_cast<address>(at) | address{3 - __builtin_ctz(sizeof(T))} << size_shift) {
   }
+
+  // The same for the same place and size alone.
+  [[nodiscard]] u64 identity() const noexcept { return bits_; }
+  [[nodiscard]] address where() const noexcept { return bits_ & ~(address{3} << size_shift); }
+  [[nodiscard]] std::size_t size() const noexcept { return word_size >> (bits_ >> size_shift); }
 
   [[nodiscard]] u64 value() const noexcept {
     switch (bits_ >> size_shift) {
-      case 0: return peek(reinterpret_cast<const u8*>(where()));
-      case 1: return peek(reinterpret_cast<const u16*>(where()));
-      case 2: return peek(reinterpret_cast<const u32*>(where()));
-      default: return peek(reinterpret_cast<const u64*>(where()));
+      case 0: return peek(reinterpret_cast<const u64*>(where()));
+      case 1: return peek(reinterpret_cast<const u32*>(where()));
+      case 2: return peek(reinterpret_cast<const u16*>(where()));
+      default: return peek(reinterpret_cast<const u8*>(where()));
     }
   }
   void set(u64 value) const noexcept {
     switch (bits_ >> size_shift) {
-      case 0: return poke(reinterpret_cast<u8*>(where()), static_cast<u8>(value));
-      case 1: return poke(reinterpret_cast<u16*>(where()), static_cast<u16>(value));
-      case 2: return poke(reinterpret_cast<u32*>(where()), static_cast<u32>(value));
-      default: return poke(reinterpret_cast<u64*>(where()), value);
+      case 0: return poke(reinterpret_cast<u64*>(where()), value);
+      case 1: return poke(reinterpret_cast<u32*>(where()), static_cast<u32>(value));
+      case 2: return poke(reinterpret_cast<u16*>(where()), static_cast<u16>(value));
+      default: return poke(reinterpret_cast<u8*>(where()), static_cast<u8>(value));
     }
   }
 

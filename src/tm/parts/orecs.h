@@ -38,15 +38,21 @@ extern constinit commit_clock commits;
 }
 [[nodiscard]] inline u64 version_of(u64 seen) noexcept { return seen >> 1; }
 
+// Who watches keeps an address for each entry.
+[[nodiscard]] inline bool make_room_for_read(transaction* tx) noexcept {
+  if constexpr (observer::watches) return tx->read_orecs.grow(1);
+  return tx->read_twice.make_room(
+      tx->read_orecs, [](const orec* record) { return reinterpret_cast<address>(record); });
+}
+
 // Enters a record, for the address `a` under it, in the read log, unless it was the last to be
 // entered. Returns false when there is no memory.
 [[nodiscard, gnu::always_inline]] inline bool note_read(transaction* tx, orec& record,
                                                         address a) noexcept {
   auto& log = tx->read_orecs;
   if (!log.empty() && log.back() == &record) return true;
-  orec** const entry = log.push();
-  if (__builtin_expect(entry == nullptr, 0)) return false;
-  *entry = &record;
+  if (log.is_full() && __builtin_expect(!make_room_for_read(tx), 0)) return false;
+  log.push_unchecked(&record);
   return observer::reads(tx, a);
 }
 

@@ -10,6 +10,7 @@
 //        sleeps sees the end, or it is woken.
 #pragma once
 
+#include "tm/parts/fences.h"
 #include "tm/parts/patience.h"
 #include "tm/threads.h"
 
@@ -38,9 +39,9 @@ inline bool is_in_the_way(const transaction* other, u64 version, bool writers_on
 
 [[gnu::noinline, gnu::cold]] inline void sleep_for_older(const transaction* other, u64 version,
                                                          bool writers_only) noexcept {
-  constexpr std::int64_t look = 10'000'000;               // ns; for fences that the kernel refuses
+  constexpr std::int64_t look = 10'000'000;               // ns
   bell.sleepers.fetch_add(1, std::memory_order_seq_cst);  // [Q]
-  (void)machine::heavy_fence();                           // [Q]
+  heavy_fence();                                          // [Q]
   for (;;) {
     const u32 heard = bell.rings.load(std::memory_order_acquire);
     if (!is_in_the_way(other, version, writers_only)) break;  // [Q]

@@ -54,8 +54,7 @@ struct redo : algorithm<A> {
     tx->filter |= filter_bit(a);
     if (__builtin_expect(is_captured(tx, a), 0)) return store_captured(at, value, tx);
     if (__builtin_expect(is_older_stack(tx, a), 0)) return store_on_stack(at, value, tx);
-    if (__builtin_expect(!is_aligned(at), 0))
-      return algorithm<A>::store_block(at, &value, sizeof value, tx);
+    if (__builtin_expect(!is_aligned(at), 0)) return algorithm<A>::store_pieces(at, value, tx);
     if (__builtin_expect(stacks::may_be_on_stack(a) != 0, 0)) stacks::use(tx, a);
     const unsigned shift = 8 * (a & 7);
     const u64 mask = (~u64{0} >> (64 - 8 * sizeof(T))) << shift;

@@ -1,6 +1,7 @@
 #include "tm/parts/stacks.h"
 
 #include "tm/engine.h"
+#include "tm/parts/fences.h"
 #include "tm/parts/patience.h"
 #include "tm/regime.h"
 #include "tm/threads.h"
@@ -36,7 +37,7 @@ void share(transaction* owner, address a) noexcept {
   a &= ~address{63};  // so that an access that ends there is its own
   if (a >= owner->settled_from.load(std::memory_order_relaxed)) return;
   owner->shared_from.store(a, std::memory_order_relaxed);                           // [S]
-  (void)machine::heavy_fence();                                                     // [S]
+  heavy_fence();                                                                    // [S]
   for (patience p; owner->writes_stack.load(std::memory_order_acquire);) p.wait();  // [S]
   owner->shared_since.store(epoch.fetch_add(2, std::memory_order_seq_cst) + 2,
                             std::memory_order_relaxed);

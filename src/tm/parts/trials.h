@@ -24,6 +24,9 @@ class trials {
  public:
   static constexpr u64 millisecond = 1'000'000;
   static constexpr u64 trial = 4 * millisecond;
+  static constexpr u64 glance =
+      millisecond;                         // into a trial: what is plain then needs no more of it
+  static constexpr double hopeless = 2.0;  // so much slower than the best of the round
   static constexpr u64 warm_up = 2 * millisecond;  // logs grow, records are touched
   static constexpr u64 watch = 40 * millisecond;   // a rate between experiments
   static constexpr u64 first_pause = 100 * millisecond;
@@ -41,7 +44,13 @@ class trials {
     const bool stale = time - due_ > watch;  // nobody called: there was no contention
     switch (phase_) {
       case phase::idle: begin_experiment(time, commits); break;
-      case phase::warming: measure(time, commits, trial, phase::measuring); break;
+      case phase::warming: measure(time, commits, glance, phase::glancing); break;
+      case phase::glancing:
+        if (const double now = rate(time, commits);
+            now * hopeless < best_rate_ || (first_ && is_long(now)))
+          note(time, commits);
+        else phase_ = phase::measuring, due_ = since_ + trial;
+        break;
       case phase::measuring:
         if (stale) run(running_, time, commits);
         else if (commits - commits_ < few && time - since_ < 4 * trial && !first_)
@@ -56,7 +65,7 @@ class trials {
   [[nodiscard]] u64 due() const noexcept { return due_; }
 
  private:
-  enum class phase { idle, warming, measuring, holding };
+  enum class phase { idle, warming, glancing, measuring, holding };
   static constexpr int number(way w) noexcept { return static_cast<int>(w); }
 
   void measure(u64 time, u64 commits, u64 length, phase next) noexcept {
@@ -85,6 +94,7 @@ class trials {
   void begin_round(u64 time, u64 commits) noexcept {
     ++round_;
     tried_ = 0;
+    best_rate_ = 0;
     run_next(time, commits);
   }
   void note(u64 time, u64 commits) noexcept {
@@ -93,6 +103,7 @@ class trials {
     first_ = false;
     if (are_long) return keep(way::side_by_side, now, time, commits);
     sum_[number(running_)] += now;
+    if (now > best_rate_) best_rate_ = now;
     run_next(time, commits);
   }
   // The next way that is still considered; after the last one, the round is judged.
@@ -154,6 +165,7 @@ class trials {
   phase phase_ = phase::idle;
   u64 due_ = 0, since_ = 0, commits_ = 0, aborts_ = 0, aborts_now_ = 0;
   double sum_[ways] = {};  // of the rates that were measured, in commits per nanosecond
+  double best_rate_ = 0;   // in this round
   bool dropped_[ways] = {};
   int round_ = 0, tried_ = 0;
   bool first_ = true;     // nothing was measured yet

@@ -4,6 +4,17 @@ local threads, turns = tonumber(arg[1]), tonumber(arg[2])
 local shared = {sum = 0}
 local mutex = thread.mutex()
 
+-- What would wait for ever is an error.
+do
+  local m, t = thread.mutex(), nil
+  m:lock()
+  assert(not pcall(m.lock, m))
+  t = thread.start(function() return pcall(function() return t:join() end) end)
+  assert(t:join() == false)
+  m:unlock()
+  assert(not pcall(m.unlock, m))
+end
+
 local function add_coroutine()
   local step = coroutine.wrap(function(a)
     for k = 1, 5 do a = coroutine.yield(a + k) end

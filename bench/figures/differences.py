@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""What explains where a figure differs from its paper: the suspected reason is changed, on the
+model, and the few points that decide are run again. Writes docs/figures/simulated/differences.json
+and, of it, docs/differences.md.
+
+A trial names a number of a figure, the paper's value of it, and what is changed: fields of the
+machine file, or options of the program. How much of the difference goes with the change says
+whether it is the reason; nothing of that is typed.
+"""
+
+import argparse
+import datetime
+import importlib
+import json
+import sys
+import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from common import PLACES, Figure, Results, arguments, guarded
+from sweep import ROOT, Point, Refusal, Setting, identity, run_point
+from trials import TRIALS, Number, Trial, explained
+
+DATA = PLACES / "simulated" / "differences.json"
+PAGE = ROOT / "docs" / "differences.md"
+HEAD = """\
+# Why our figures differ from the papers'
+
+Written by `bench/figures/differences.py`; nothing is edited here. Where a figure's number is not
+the paper's, what is suspected was changed on the model, alone, and the points that decide were run
+again. The last column is how much of the difference (of the ratio between the paper's number and
+ours, on a logarithmic scale) went with it: about 100 % where it explains all, about 0 % where it is
+not the reason, less than 0 % where it leads away, more than 100 % where it leads past the paper's
+number. A machine file's fields are described in [machines.md](machines.md); none of what was
+changed here is claimed to be what the paper's machine has.
+"""
+
+
+def changed_machine(name: str, fields: dict, folder: Path) -> Path:
+    """A copy of the machine's file with other values of fields "table.key"."""
+    lines, table, left = [], "", dict(fields)
+    for line in (ROOT / "machines" / f"{name}.toml").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            table = line.strip("[]")
+        key = f"{table}.{line.partition('=')[0].strip()}"
+        lines.append(f"{key.rpartition('.')[2]} = {left.pop(key)}" if key in left else line)
+    if left:
+        raise Refusal(f"{name}.toml has no {', '.join(left)}")
+    text = "\n".join(lines) + "\n"
+    file = folder / f"{name}-{abs(hash(text))}.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def figure_of(number: Number) -> Figure:
+    return importlib.import_module(number.figure).FIGURE
+
+
+def points_of(number: Number) -> list[Point]:
+    """Those of its figure that decide the number."""
+    return [point for point in figure_of(number).points(False) if number.needs(point)]
+
+
+def value(number: Number, runs: list[dict]) -> float:
+    """The number, of the results of its points. Throws Refusal where one of them has none."""
+    failed = [run for run in runs if "error" in run]
+    if failed:
+        raise Refusal(f"{number.figure} {failed[0]['series']}: {failed[0]['error']}")
+    figure = figure_of(number)
+    runs = [dict(run) for run in runs]
+    figure.prepare(runs)
+    return number.of(Results(figure, runs))
+
+
+def run_all(trials: list[Trial], options: argparse.Namespace) -> list[dict]:
+    """A row for each, with the number as it stands and as the change makes it."""
+    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(options.jobs) as pool:
+        started: dict[str, Future] = {}  # several trials need the same run
+
+        def start(number: Number, fields: dict, words: dict) -> list[Future]:
+            machine = figure_of(number).machine
+            if fields:
+                machine = str(changed_machine(machine, fields, Path(place)))
+            setting = Setting(machine, options.programs, options.limit)
+            points = [replace(p, options=p.options | words) for p in points_of(number)]
+            setting.check(points)
+            keys = [f"{p.place()} {identity(p, setting)}" for p in points]
+            for key, point in zip(keys, points, strict=True):
+                if key not in started:
+                    started[key] = pool.submit(run_point, point, setting)
+            return [started[key] for key in keys]
+
+        before = {each.number.name: start(each.number, {}, {}) for each in trials}
+        after = [start(each.number, each.fields, each.options) for each in trials]
+        rows = []
+        for trial, found in zip(trials, after, strict=True):
+            number = trial.number
+            try:
+                ours = value(number, [one.result() for one in before[number.name]])
+                then = value(number, [one.result() for one in found])
+            except Refusal as refusal:
+                print(refusal, file=sys.stderr, flush=True)
+                continue
+            rows.append(
+                {"figure": number.figure, "number": number.name, "paper": number.paper,
+                 "changed": trial.text(), "ours": ours, "then": then}
+            )  # fmt: skip
+            print(f"{number.name}: {trial.text()}: {ours:.3g}, then {then:.3g}", flush=True)
+    return rows
+
+
+def page(document: dict) -> str:
+    lines = [HEAD, f"Simulated {document['date']}.", ""]
+    lines.append("| figure | number | paper | ours | changed | then | of the difference |")
+    lines.append("|---|---|--:|--:|---|--:|--:|")
+    for row in document["rows"]:
+        name = row["figure"]
+        cells = [f"[{name}](figures/simulated/{name}.md)", row["number"], f"{row['paper']:.3g}",
+                 f"{row['ours']:.3g}", row["changed"], f"{row['then']:.3g}",
+                 f"{explained(row):.0f} %"]  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    options = arguments("What explains where a figure differs from its paper.").parse_args()
+    data = (options.out / DATA.name) if options.out else DATA
+    if not options.redraw:
+        rows = run_all(TRIALS, options)
+        document = {"kind": "simulated", "date": datetime.date.today().isoformat(), "rows": rows}
+        data.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    if not options.data:
+        document = json.loads(data.read_text(encoding="utf-8"))
+        PAGE.write_text(page(document), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(main, "differences"))

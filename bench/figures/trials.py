@@ -1,0 +1,244 @@
+"""The trials of differences.py: what is suspected where a figure's number is not the paper's."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import tsx_hpc_fig4
+from common import Results
+from monitor_mwait import LIBGOMP, ONE_SPINNER
+from sweep import Point
+
+
+@dataclass(frozen=True)
+class Number:
+    """One of a figure: the points that decide it, and how it is read off them. paper: as stated."""
+
+    figure: str
+    name: str
+    paper: float
+    needs: Callable[[Point], bool]
+    of: Callable[[Results], float]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is changed. fields: "table.key" of the machine file. said: in place of their names."""
+
+    number: Number
+    fields: dict = field(default_factory=dict)
+    options: dict = field(default_factory=dict)
+    said: str = ""
+
+    def text(self) -> str:
+        pairs = [f"{key} = {new}" for key, new in (self.fields | self.options).items()]
+        return self.said or ", ".join(f"`{pair}`" for pair in pairs)
+
+
+def explained(row: dict) -> float:
+    """How much of the difference went with the change, in percent."""
+    whole = math.log(row["paper"] / row["ours"])
+    return 100 * math.log(row["then"] / row["ours"]) / whole if whole else 0.0
+
+
+def at(*series: str, x: int, panel: str | None = None) -> Callable[[Point], bool]:
+    """The series at x; and the last one with one thread, which speed-ups are taken over."""
+    return lambda p: (
+        panel in (None, p.panel)
+        and ((p.series in series and p.x == x) or (p.series == series[-1] and p.x == 1))
+    )
+
+
+def gain(above: str, below: str, x: int, panel: str = "") -> Callable[[Results], float]:
+    return lambda results: results.ratio(panel, above, below, x)
+
+
+# ---- tsx-hpc ----
+
+AVERAGE = Number(
+    "tsx_hpc_fig4",
+    "tsx.coarsen over the baseline, average at 8 threads",
+    1.41,
+    at("tsx.coarsen", "baseline", x=8),
+    lambda results: tsx_hpc_fig4.average(tsx_hpc_fig4.over_baseline(results, "tsx.coarsen", 8)),
+)
+HISTOGRAM, PHYSICS = (
+    Number(
+        "tsx_hpc_fig4",
+        f"{panel}: {line} over the baseline at 8 threads (the paper: more than 1)",
+        1.0,
+        at(line, "baseline", x=8, panel=panel),
+        gain(line, "baseline", 8, panel),
+    )
+    for panel, line in (("histogram", "tsx.coarsen"), ("physicsSolver", "tsx.init"))
+)
+BUSY = Number(
+    "tsx_hpc_fig6",
+    "netstreamcluster: tsx.busywait over mutex, 2 connections (the paper: more than 1)",
+    1.0,
+    at("tsx.busywait", "mutex", x=2, panel="netstreamcluster"),
+    gain("tsx.busywait", "mutex", 2, "netstreamcluster"),
+)
+APRIORI = Number(
+    "tsx_hpc_fig3",
+    "apriori: sgl over fgl at 8 threads",
+    1.0,
+    at("sgl", "fgl", x=8, panel="apriori"),
+    gain("sgl", "fgl", 8, "apriori"),
+)
+CORES = {"topology.cores": 8, "topology.smt": 1, "cache.llc.shared_by": 8}
+
+# ---- always-abort ----
+
+CACHE, CACHE_TICKET = (
+    Number(
+        "always_abort_fig9",
+        f"50 % writes: {line} over the default at 18 threads",
+        2.5,
+        at(line, "default", x=18, panel="50 % sets"),
+        gain(line, "default", 18, "50 % sets"),
+    )
+    for line in ("tatas-aahtm", "ticket-aahtm")
+)
+
+
+def transfers(cycles: int) -> dict:
+    """Within the socket of the paper's machine."""
+    return {f"coherence.transfer_{where}": cycles for where in ("cluster", "node", "socket")}
+
+
+BASELINE, AHEAD = "baseline (central, polling)", "aahtm (speculating, polling)"
+
+
+def solver_gain(matrix: str, x: int, paper: float) -> Number:
+    return Number(
+        "always_abort_fig14",
+        f"{matrix}: throughput of the speculating barrier over the baseline's at {x} threads",
+        1 + paper / 100,
+        at(AHEAD, BASELINE, x=x, panel=matrix),
+        gain(AHEAD, BASELINE, x, matrix),
+    )
+
+
+def solver_scaling(matrix: str, paper: float) -> Number:
+    return Number(
+        "always_abort_fig14",
+        f"{matrix}: 16 threads over one, baseline",
+        paper,
+        lambda p: p.panel == matrix and p.series == BASELINE and p.x in (1, 16),
+        lambda results: results.value(matrix, BASELINE, 16) / results.value(matrix, BASELINE, 1),
+    )
+
+
+OFFSHORE, THERMAL = solver_gain("offshore", 4, 15.58), solver_gain("thermal2", 8, 11.47)
+SCALING = [solver_scaling("offshore", 2.31), solver_scaling("thermal2", 3.86)]
+SMALL_LLC = {"cache.llc.size": 5_242_880}
+FAR_DRAM = {"dram.local": 630, "dram.remote": 630}
+SLOW_DRAM = {"dram.bytes_per_second": 13_000_000_000}
+ADVERSARIAL = Number(
+    "always_abort_fig13",
+    "with the test: tatas-aahtm over tatas at 4 threads",
+    1.0,
+    at("tatas-aahtm", "tatas", x=4, panel="with the protective test"),
+    gain("tatas-aahtm", "tatas", 4, "with the protective test"),
+)
+
+# ---- mwait ----
+
+TASKS = Number(
+    "monitor_mwait_fig3",
+    "tasks: 1spinner over libgomp's mutex at 64 cores",
+    23,
+    at(ONE_SPINNER, LIBGOMP, x=64),
+    lambda results: results.ratio("", LIBGOMP, ONE_SPINNER, 64),
+)
+CRITICAL = Number(
+    "monitor_mwait_fig2",
+    "1spinner over libgomp's mutex at 64 cores",
+    22,
+    at(ONE_SPINNER, LIBGOMP, x=64),
+    lambda results: results.ratio("", LIBGOMP, ONE_SPINNER, 64),
+)
+FEW = Number(
+    "monitor_mwait_fig3",
+    "tasks: 1spinner over libgomp's mutex at 2 cores",
+    1.0,
+    at(ONE_SPINNER, LIBGOMP, x=2),
+    lambda results: results.ratio("", LIBGOMP, ONE_SPINNER, 2),
+)
+ENERGY = Number(
+    "monitor_mwait_fig4",
+    "tasks: energy of libgomp's mutex over 1spinner's at 64 cores",
+    6,
+    at(ONE_SPINNER, LIBGOMP, x=64),
+    lambda results: results.ratio("", LIBGOMP, ONE_SPINNER, 64),
+)
+LEVELS = Number(
+    "monitor_mwait_fig5",
+    "two-level over central, both polling, 64 cores (the paper: no gain)",
+    1.0,
+    at("two-level, polling", "central, polling", x=64),
+    lambda results: results.ratio("", "two-level, polling", "central, polling", 64),
+)
+QUICK_MONITOR = {"monitor.light.entry_cycles": 20, "monitor.light.wake_cycles": 60}
+
+TRIALS = [
+    *(
+        Trial(number, fields)
+        for number in (AVERAGE, HISTOGRAM, PHYSICS)
+        for fields in (
+            {"atomic.rmw_cycles": 40},
+            {"htm.begin_cycles": 10, "htm.commit_cycles": 5},
+            {"cache.l1.latency": 1, "atomic.rmw_cycles": 17},
+        )
+    ),
+    Trial(BUSY, CORES),
+    Trial(APRIORI, {}, {"items": 1000, "support": 10}),
+    *(
+        Trial(number, fields)
+        for number in (CACHE, CACHE_TICKET)
+        for fields in (
+            transfers(60),
+            transfers(50) | {"coherence.occupancy": 5, "coherence.invalidate_per_sharer": 1},
+            FAR_DRAM,
+            {"os.futex_wake_cycles": 7000, "os.futex_wait_cycles": 4500},
+        )
+    ),
+    *(
+        Trial(number, fields)
+        for number in (OFFSHORE, THERMAL, *SCALING)
+        for fields in (SMALL_LLC, SLOW_DRAM, SMALL_LLC | SLOW_DRAM, FAR_DRAM)
+    ),
+    *(Trial(number, {}, {"seed": seed}) for number in (OFFSHORE, THERMAL) for seed in (2, 3)),
+    Trial(ADVERSARIAL, {"htm.abort_cycles": 30}),
+    Trial(ADVERSARIAL, transfers(60)),
+    *(Trial(ADVERSARIAL, {}, {"seed": seed}) for seed in (2, 3, 4)),
+    *(
+        Trial(number, fields)
+        for number in (TASKS, CRITICAL)
+        for fields in (
+            {"os.futex_wake_cycles": 10000},
+            {"os.syscall_cycles": 2000},
+            {"atomic.rmw_cycles": 40},
+            {"coherence.occupancy": 60},
+            {"coherence.invalidate_per_sharer": 36},
+            {"coherence.transfer_remote": 350, "coherence.transfer_socket": 320},
+        )
+    ),
+    Trial(FEW, QUICK_MONITOR),
+    Trial(FEW, {"os.syscall_cycles": 2000}),
+    *(
+        Trial(ENERGY, fields)
+        for fields in (
+            {"energy.base": 510.0},
+            {"energy.monitor_light": 5.0, "energy.idle": 5.0},
+            {"energy.spinning": 1.5, "energy.running": 1.5},
+        )
+    ),
+    *(
+        Trial(ENERGY, {}, {"work": work}, f"each task works for {work / 1000:g} us")
+        for work in (1000, 10_000)
+    ),
+    Trial(LEVELS, {"coherence.occupancy": 5, "coherence.invalidate_per_sharer": 1}),
+    Trial(LEVELS, {"coherence.transfer_remote": 85, "coherence.transfer_socket": 85}),
+]

@@ -1,0 +1,45 @@
+"""differences.py: a changed machine, how much a change explains, and the page."""
+
+import json
+
+import differences
+import pytest
+from sweep import Refusal
+from trials import TRIALS, explained
+
+ROW = {"figure": "made_up_fig1", "number": "gain", "paper": 4.0, "changed": "`a.b = 1`"}
+
+
+def test_how_much_a_change_explains():
+    for then, percent in ((4, 100), (2, 50), (1, 0), (0.5, -50)):
+        assert explained(ROW | {"ours": 1.0, "then": then}) == pytest.approx(percent)
+    assert explained(ROW | {"ours": 4.0, "then": 1.0}) == 0, "there is nothing to explain"
+
+
+def test_fields_of_a_machine_are_changed_and_no_others(tmp_path):
+    original = (differences.ROOT / "machines" / "test-4c.toml").read_text()
+    fields = {"cache.l1.latency": 77, "dram.local": 999}
+    file = differences.changed_machine("test-4c", fields, tmp_path)
+    pairs = zip(original.splitlines(), file.read_text().splitlines(), strict=True)
+    changed = {new for old, new in pairs if old != new}
+    assert changed == {"latency = 77", "local = 999"}
+    with pytest.raises(Refusal, match=r"test-4c.toml has no dram.color"):
+        differences.changed_machine("test-4c", {"dram.color": 1}, tmp_path)
+
+
+def test_every_trial_has_points_and_changes_something():
+    for trial in TRIALS:
+        assert len(differences.points_of(trial.number)) >= 2, trial.number.name
+        assert trial.fields or trial.options, trial.number.name
+
+
+def test_a_point_without_a_result_is_told():
+    number = TRIALS[0].number
+    runs = [point.place() | {"error": "ended"} for point in differences.points_of(number)]
+    with pytest.raises(Refusal, match=f"{number.figure} .*: ended"):
+        differences.value(number, runs)
+
+
+def test_the_page_is_of_the_committed_data():
+    document = json.loads(differences.DATA.read_text())
+    assert differences.PAGE.read_text() == differences.page(document), "run with --redraw"

@@ -40,6 +40,9 @@ build/.setup-build: scripts/setup.sh scripts/requirements.txt
 build/.setup-test: scripts/setup.sh scripts/requirements.txt
 	@scripts/setup.sh test
 
+build/.setup-long: scripts/setup.sh scripts/requirements.txt
+	@scripts/setup.sh long
+
 setup: build/.setup-build build/.setup-test
 
 $(BUILD)/build.ninja: build/.setup-build CMakePresets.json
@@ -52,7 +55,7 @@ build: $(BUILD)/build.ninja
 check: build/.setup-test build
 	ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error -LE long $(TESTS)
 
-check-all: build/.setup-test build
+check-all: build/.setup-long build
 	ctest --test-dir $(BUILD) -j$(JOBS) --output-on-failure --no-tests=error $(TESTS)
 
 # Lua with the elided lock; its source is fetched (docs/gil.md).

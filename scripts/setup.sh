@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what a fresh Debian lacks: system packages with apt where allowed, Python packages in
 # build/venv. Asks nothing, does nothing when all is there, leaves no service running.
-# Usage: setup.sh build | test      (test: also what the tests and the demo run)
+# Usage: setup.sh build | test | long
+#   test: also what the tests and the demo run; long: also what the long tests alone run
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -12,6 +13,7 @@ test_packages="clang llvm-dev clang-format clang-tidy elfutils memcached libmemc
   zsh fish help2man dpkg-dev python3-rich curl chromium valgrind ruby patch
   libomp-dev coccinelle gfortran graphicsmagick clustalo fasttree g++-aarch64-linux-gnu qemu-user
   default-jdk-headless nodejs golang-go"
+long_packages="slurmctld slurmd slurm-client munge"
 
 missing_of() {
   for package in "$@"; do
@@ -56,7 +58,7 @@ install_packages() {
     apt install --no-install-recommends "$@" >/dev/null || { echo "$ask_for" >&2; exit 1; }
   fi
   if [ -d /run/systemd/system ]; then
-    for service in memcached redis-server; do
+    for service in memcached redis-server slurmctld slurmd munge; do
       case " $* " in
         *" $service "*) $as_root systemctl --quiet disable --now "$service" || true ;;
       esac
@@ -80,7 +82,8 @@ make_venv() {
 case ${1:-} in
   build) packages=$build_packages ;;
   test) packages="$build_packages $test_packages" ;;
-  *) echo "usage: setup.sh build | test" >&2; exit 2 ;;
+  long) packages="$build_packages $test_packages $long_packages" ;;
+  *) echo "usage: setup.sh build | test | long" >&2; exit 2 ;;
 esac
 
 # Word splitting is wanted from here on: these are lists of names.

@@ -5,18 +5,22 @@
     scripts/slurm_workers.py --queue NAME --print     # the job script, and nothing else
 
 Runs the scheduler here, submits that many jobs, prints the scheduler's address, and waits; Ctrl-C
-ends the jobs. A job has a node for itself and runs one task at a time, since timings would disturb
-each other. Needs `sbatch`, the Python package dask-jobqueue, and this folder on the nodes, too.
+ends the jobs. A job that was at work and is cancelled, or out of time, is submitted again. A job
+has a node for itself and runs one task at a time, since timings would disturb each other. Needs
+`sbatch`, the Python package dask-jobqueue, and this folder on the nodes, too.
 """
 
 import argparse
 import contextlib
+import logging
 import shutil
 import signal
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+LOOKS_EVERY = 2  # seconds between two looks for jobs that were refused or ended
 
 
 def parse(words: list[str] | None = None) -> argparse.Namespace:
@@ -39,11 +43,27 @@ def parse(words: list[str] | None = None) -> argparse.Namespace:
     return options
 
 
-def cluster(options: argparse.Namespace):
-    """The scheduler, running here, which submits jobs when it is scaled."""
+def cluster(options: argparse.Namespace, submitted: list[str]):
+    """The scheduler, running here, which submits jobs when it is scaled.
+
+    submitted: gets for each job what sbatch said against it, or nothing.
+    """
     from dask_jobqueue import SLURMCluster
+    from dask_jobqueue.slurm import SLURMJob
+    from distributed.core import Status
+
+    class Job(SLURMJob):
+        async def start(self):
+            try:
+                await super().start()
+            except RuntimeError as error:  # its text ends with what sbatch printed
+                submitted.append(str(error).strip().splitlines()[-1])
+                self.status = Status.failed  # else the cluster does not close
+                raise
+            submitted.append("")
 
     return SLURMCluster(
+        job_cls=Job,
         queue=options.queue,
         account=options.account,
         cores=1,  # tasks at a time
@@ -52,8 +72,8 @@ def cluster(options: argparse.Namespace):
         memory=options.memory,
         walltime=options.walltime,
         interface=options.interface,
-        nanny=False,  # a worker that dies is Slurm's to start anew, its round another worker's
-        python=sys.executable,
+        nanny=False,  # a worker ends with its job
+        python=f"exec {sys.executable}",  # no shell between: what ends the job ends the worker
         log_directory=options.logs,
         job_extra_directives=["--exclusive", *(f"--{word}" for word in options.sbatch)],
         job_script_prologue=[f"export PYTHONPATH={ROOT}"],
@@ -61,13 +81,30 @@ def cluster(options: argparse.Namespace):
     )
 
 
+def keep(workers, jobs: int, submitted: list[str]) -> int:
+    """Submits the jobs, and new ones for those that end, until interrupted. Returns the exit
+    status, 1, when Slurm has refused all of them."""
+    workers.scale(jobs=jobs)
+    print(workers.scheduler_address, flush=True)
+    said = 0
+    while True:
+        time.sleep(LOOKS_EVERY)
+        for line in filter(None, submitted[said:]):
+            print(f"slurm_workers: {line}", file=sys.stderr)
+        said = len(submitted)
+        if said >= jobs and all(submitted):
+            return 1
+        workers.scale(jobs=jobs)
+
+
 def main() -> int:
     options = parse()
     if not options.print and shutil.which("sbatch") is None:
         print("slurm_workers: there is no sbatch here; run it on a Slurm cluster", file=sys.stderr)
         return 2
+    submitted: list[str] = []
     try:
-        workers = cluster(options)
+        workers = cluster(options, submitted)
     except ImportError as error:
         print(f"slurm_workers: {error}; `pip install dask-jobqueue`", file=sys.stderr)
         return 2
@@ -75,11 +112,10 @@ def main() -> int:
         if options.print:
             print(workers.job_script(), end="")
             return 0
-        workers.scale(jobs=options.jobs)
-        print(workers.scheduler_address, flush=True)
+        logging.disable(logging.CRITICAL)  # a refused job is a line of ours
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         with contextlib.suppress(KeyboardInterrupt):
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
-            signal.pause()
+            return keep(workers, options.jobs, submitted)
     return 0
 
 

@@ -55,7 +55,7 @@ def test_the_job_script():
     ):
         assert line in lines
     worker = lines[-1]
-    assert worker.startswith(f"{sys.executable} -m distributed.cli.dask_worker tcp://")
+    assert worker.startswith(f"exec {sys.executable} -m distributed.cli.dask_worker tcp://")
     assert "--nthreads 1 " in worker and "--no-nanny" in worker, "one task at a time"
 
 
@@ -78,6 +78,24 @@ def test_a_run_on_its_workers(build, slurm):
             running.send_signal(signal.SIGINT)
     assert running.returncode == 0
     assert (slurm / "cancelled").read_text().split() == ["17"], "Ctrl-C ends the jobs"
+
+
+def test_a_refused_job(slurm):
+    (slurm / "sbatch").write_text(
+        "#!/bin/sh\necho 'sbatch: error: no such partition' >&2; exit 1\n"
+    )
+    path = f"{slurm}:{os.environ['PATH']}"
+    done = subprocess.run(
+        words("--jobs", "2"),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+        env={**environment(), "PATH": path},
+        cwd=slurm,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["slurm_workers: sbatch: error: no such partition"] * 2
 
 
 @pytest.mark.parametrize(

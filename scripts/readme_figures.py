@@ -9,6 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
 from compare import MODE_METRICS, WAIT_METRICS
+from hardware_transactions import speed_ratio
 from interleaved import Ratio, Summary, number, ratio_of_medians
 
 # Figures: file in docs/figures/ -> (title, how to measure it again).
@@ -23,9 +24,14 @@ LOCKS = {
     "locks.json": ("The cost of a lock", "bench/compare.py --json docs/figures/locks.json"),
     "locks_16_processors.json": ("The cost of a lock on 16 processors", "bench/compare.py"),
 }
+HARDWARE = "hardware_transactions.json"
 FIGURES = {
     **PROGRAMS,
     **LOCKS,
+    HARDWARE: (
+        "Hardware transactions",
+        f"bench/hardware_transactions.py --json docs/figures/{HARDWARE}",
+    ),
     "recording.json": ("The cost of recording", ""),  # docs/figures/README.md says how
 }
 METRIC_NAMES = {
@@ -126,6 +132,23 @@ def comparison_table(program: str | None, comparison: dict) -> str:
     )
 
 
+def hardware_table(report: dict) -> str:
+    """What bench/hardware_transactions.py measured: a row for each program and way."""
+    found, counts = {}, set()
+    for row in report["hardware_transactions"]:
+        place = (f"{row['suite']}/{row['program']}", f"`{row['base']}`", f"`{row['way']}`")
+        found.setdefault(place, {})[row["threads"]] = str(speed_ratio(row))
+        counts.add(row["threads"])
+    rows = [
+        [*place, *(ratios.get(count, "-") for count in sorted(counts))]
+        for place, ratios in found.items()
+    ]
+    titles = [f"{count} thread{'s' * (count > 1)}" for count in sorted(counts)]
+    return "How many times as fast as the locks (95 %):\n\n" + markdown(
+        rows, ["program", "locks", "transactions", *titles]
+    )
+
+
 def provenance(report: dict) -> str:
     how = report["measured"]
     rounds = f"{how['rounds']} interleaved" if "rounds" in how else "interleaved"
@@ -142,7 +165,9 @@ def figure(path: Path) -> str:
     with of_our_benchmarks(path):
         report = json.loads(path.read_text(encoding="utf-8"))
         head = f"### {title}\n\n{provenance(report)}"
-        if "workloads" in report:
+        if "hardware_transactions" in report:
+            tables = [hardware_table(report)]
+        elif "workloads" in report:
             tables = [programs_table(report)]
         else:
             tables = [

@@ -42,6 +42,12 @@ class RunError(Exception):
     """A run without a result; the text is one line."""
 
 
+def without_hardware() -> dict[str, str]:
+    """GCC's library would take hardware transactions, which the paper's machine had not."""
+    found = re.search(r"^flags\s*:.*\brtm\b", Path("/proc/cpuinfo").read_text(), re.M)
+    return {"ITM_DEFAULT_METHOD": "ml_wt"} if found else {}
+
+
 @dataclass(frozen=True)
 class Series:
     """STAGE on GCC's library, or STAGE@ALGORITHM[:MANAGER] on ours."""
@@ -60,7 +66,7 @@ class Series:
         drop = ("LD_LIBRARY_PATH", "SYNCOPATE_TM", "ITM_DEFAULT_METHOD", "LD_PRELOAD")
         clean = {key: value for key, value in os.environ.items() if key not in drop}
         if not self.algorithm:
-            return clean
+            return clean | without_hardware()
         folder = Path(find(transactions.LIBRARY)).parent
         ours = {"SYNCOPATE_TM": self.algorithm, "SYNCOPATE_TM_STATISTICS": "1"}
         return clean | ours | {"LD_LIBRARY_PATH": str(folder)}

@@ -30,8 +30,15 @@ bool is_set(const char* name) noexcept {
   return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
 }
 
-mode fast_path_of(const algorithm& lock, bool recording, bool elides) noexcept {
-  if (elides || guards.any()) return mode::general;
+// A transaction costs about twice as much as an uncontended acquisition, so there has to be
+// something to gain. Of the algorithms only auto knows.
+bool elides_contended_only(const algorithm& lock) noexcept {
+  return elide::control::now() == elide::mode::automatic && std::strcmp(lock.name, "auto") == 0;
+}
+
+mode fast_path_of(const algorithm& lock, bool recording) noexcept {
+  if (config.elides_contended && !has_policy && !recording && !guards.any()) return mode::elided;
+  if (config.elides || guards.any()) return mode::general;
   if (has_policy) return lock.glibc_word && !recording ? mode::chosen : mode::general;
   if (lock.glibc_word) return recording ? mode::recorded : mode::automatic;
   if (recording) return mode::general;
@@ -66,11 +73,13 @@ void ensure_configured() noexcept {
       config.lock = lock;
       config.wait_name = lock->wait;
       chosen_locks[0] = lock;
-      config.elides = configure_elision();
-      has_policy = is_policy_given(config.elides);
-      config.asks_rwlocks = config.elides || has_policy;
       configure_guard(recording);
-      how = fast_path_of(*lock, recording, config.elides);
+      // What runs as a transaction takes no lock that the guard could see.
+      config.elides = !guards.misuse && configure_elision();
+      has_policy = is_policy_given(config.elides);
+      config.elides_contended = config.elides && elides_contended_only(*lock);
+      config.asks_rwlocks = config.elides || has_policy;
+      how = fast_path_of(*lock, recording);
     }
   }
   config.how.store(how, std::memory_order_release);

@@ -19,10 +19,11 @@
 
 namespace syncopate::shim {
 
-// The order matters: up to `recorded` the lock word is glibc's and auto_lock's fast path may act.
+// The order matters: up to `elided` the lock word is glibc's and auto_lock's fast path may act.
 enum class mode : std::uint8_t {
   automatic,  // an algorithm on glibc's word, not recording: auto_lock's inline fast path
   recorded,   // the same, recording: counted
+  elided,     // as automatic, but a mutex that was contended goes the long way, and elides
   tatas,      // tatas_lock<spin>, not recording: the other inline fast path
   unknown,    // nothing was read yet: a lock call before our constructor finds this
   general,    // any other algorithm, recording, elision, guard: through the table of algorithms
@@ -33,6 +34,7 @@ enum class mode : std::uint8_t {
 struct configuration {
   std::atomic<mode> how{mode::unknown};
   bool elides = false;              // sections are run as transactions (elision.h)
+  bool elides_contended = false;    // only those of mutexes that were contended (auto_lock)
   bool asks_rwlocks = false;        // `elides`, or there is a policy: one test instead of two
   const algorithm* lock = nullptr;  // the default algorithm; null in mode::pass
   const char* wait_name = "";

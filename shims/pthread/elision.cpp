@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "pthread/guard.h"
 #include "pthread/say.h"
 
 // Where the mode lies, one byte of elide::mode's values, for whoever changes it from outside
@@ -43,10 +44,10 @@ bool configure_elision() noexcept {
 // What is wrong with the mode itself, elide/control.h says.
 void report_elision(bool locks_pass) noexcept {
   const char* const mode = setting("SYNCOPATE_ELIDE");
-  if (locks_pass && is(mode, "always"))
-    say(
-        {"syncopate: SYNCOPATE_ELIDE=always, but the locks stay with the C library; nothing is "
-         "elided"});
+  if ((locks_pass || guards.misuse) && is(mode, "always"))
+    say({"syncopate: SYNCOPATE_ELIDE=always, but ",
+         locks_pass ? "the locks stay with the C library" : "--guard has to see every lock",
+         "; nothing is elided"});
   const char* const name = setting("SYNCOPATE_ELIDE_POLICY");
   if (name == nullptr) return;
   if (elide::find_policy(name) == nullptr)

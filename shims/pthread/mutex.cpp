@@ -189,9 +189,16 @@ elide::entry elide_section(pthread_mutex_t* m, mutex_object& o, patience how) {
       [&o] { return !is_held(o); }, [m, &o] { return identify(m, o); });
 }
 
+// In a section that is elided already, a lock that is taken would be one more line to conflict at.
+// Requires: config.elides_contended.
+bool worth_eliding(mutex_object& o) {
+  return o.chosen_lock() != 0 || o.as_auto().has_been_contended() || elide::section::active();
+}
+
 bool elides(pthread_mutex_t* m, mutex_object& o, patience how) {
   if (__builtin_expect(!config.elides, 1)) return false;
   if ((o.choice() & never_elide) != 0) return false;
+  if (config.elides_contended && !worth_eliding(o)) return false;
   return elide_section(m, o, how) == elide::entry::elided;
 }
 
@@ -324,6 +331,8 @@ SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
         return 0;
       return counted(m);
     } else if ((how == mode::tatas && as_tatas(o).try_lock()) ||
+               (how == mode::elided && me != 0 && !worth_eliding(o) &&
+                o.as_auto().try_lock_as(me)) ||
                (how == mode::chosen && me != 0 && o.has_default_lock() &&
                 o.as_auto().try_lock_as(me))) {
       // tatas: no owner, no user, since each store before the next exchange would delay that.
@@ -349,7 +358,8 @@ SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
       as_tatas(o).unlock();
       return 0;
     }
-    if (how == mode::chosen && o.has_default_lock()) {
+    if ((how == mode::elided && !elide::section::active()) ||
+        (how == mode::chosen && o.has_default_lock())) {
       o.as_auto().unlock();
       return 0;
     }

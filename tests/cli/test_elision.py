@@ -15,6 +15,7 @@ from conftest import COMMAND, one_line, run_cli
         ({"SYNCOPATE_ELIDE_POLICY": "htm_2"}, "no elision policy is called 'htm_2'"),
         ({"SYNCOPATE_ELIDE": "always", "SYNCOPATE": "off"}, "nothing is elided"),
         ({"SYNCOPATE_ELIDE": "off", "SYNCOPATE_ELIDE_POLICY": "htm_1"}, "nothing is elided"),
+        ({"SYNCOPATE_ELIDE": "always", "SYNCOPATE_GUARD": "misuse"}, "--guard has to see every"),
     ],
 )
 def test_bad_elision_in_the_environment_is_one_line(environ, said):

@@ -151,6 +151,20 @@ def test_figures_of_comparisons(root: Path) -> None:
     assert row in readme and row not in page
 
 
+def test_figures_of_hardware_transactions(root: Path) -> None:
+    row = {
+        "suite": "map", "program": "10k-20", "threads": 2, "base": "tatas", "way": "htm-10",
+        "metric": "throughput", "base_values": [100, 100, 100], "values": [150, 150, 150],
+    }  # fmt: skip
+    timed = {**row, "program": "timed", "threads": 1, "metric": "time"}
+    report = {"measured": MEASURED, "hardware_transactions": [row, timed]}
+    (root / "docs/figures/hardware_transactions.json").write_text(json.dumps(report))
+    made(root)
+    page = (root / "docs/measured.md").read_text()
+    assert "| map/10k-20 | `tatas` | `htm-10` | - | 1.500 [1.500, 1.500] |" in page
+    assert "| map/timed | `tatas` | `htm-10` | 0.667 [0.667, 0.667] | - |" in page
+
+
 def test_other_figures_are_in_the_page_alone(root: Path) -> None:
     comparison = {"arguments": ["run"], "rounds": {"glibc": [{"wall": 2.0}], "x": [{"wall": 1.0}]}}
     report = {"measured": MEASURED, "program": "some/tool", "comparisons": [comparison]}

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <thread>
 
+#include "../contended.h"
+
 namespace {
 
 struct alignas(128) counter {
@@ -33,6 +35,7 @@ void count(counter& mine) {
 }  // namespace
 
 int main() {
+  for (counter& each : counters) contend_once(*each.mutex.native_handle());
   std::thread first(count, std::ref(counters[0])), second(count, std::ref(counters[1]));
   while (std::getchar() != EOF) {
     std::uint64_t elided = 0, locked = 0;

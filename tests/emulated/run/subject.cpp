@@ -1,8 +1,15 @@
 // subject.cpp -- four locks by two threads: which of them were elided, the record says.
+//
+//   subject            both threads at once
+//   subject alone      one after the other
+//   subject contended  the same, but before that named_lock is contended once
 #include <cstdio>
+#include <string_view>
 #include <thread>
 
 #include <pthread.h>
+
+#include "../contended.h"
 
 struct table {
   pthread_mutex_t lock;
@@ -30,7 +37,9 @@ long named_sum = 0, read_sum = 0;
   pthread_mutex_unlock(&to->lock);
 }
 
-int main() {
+int main(int argc, char** argv) {
+  const std::string_view how = argc > 1 ? argv[1] : "";
+  if (how == "contended") contend_once(named_lock);
   table* const first = make_table();
   table* const second = make_other();
   constexpr int rounds = 2000;
@@ -49,8 +58,9 @@ int main() {
       pthread_rwlock_unlock(&named_rwlock);
     }
   };
+  if (!how.empty()) work();
   std::thread other(work);
-  work();
+  if (how.empty()) work();
   other.join();
   const long expected = 2 * rounds;
   if (first->sum != expected || second->sum != expected || named_sum != expected ||

@@ -23,7 +23,7 @@ def syncopate(*arguments, environ=None):
     )
 
 
-def elided(tmp_path, *options, policy=None):
+def elided(tmp_path, *options, policy=None, how=()):
     """Runs the subject; returns by lock what became of its sections, and standard error."""
     record = tmp_path / "subject.rec"
     record.unlink(missing_ok=True)
@@ -31,7 +31,7 @@ def elided(tmp_path, *options, policy=None):
         path = tmp_path / "policy.toml"
         path.write_text('schema = "syncopate-policy"\nversion = 1\n' + policy)
         options = [*options, "--policy", path]
-    done = syncopate("run", *options, SUBJECT, environ={"SYNCOPATE_RECORD": str(record)})
+    done = syncopate("run", *options, SUBJECT, *how, environ={"SYNCOPATE_RECORD": str(record)})
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
     report = syncopate("report", "--json", record)
     assert report.returncode == 0, report.stderr
@@ -60,6 +60,16 @@ def test_all_elide_without_a_policy(tmp_path):
         sections = 8000 if lock == "named_rwlock" else 4000
         assert counts["committed"] + counts["fell_back"] <= sections
         assert counts["attempts"] == counts["committed"] + sum(counts["aborts"].values())
+
+
+def test_auto_elides_only_what_was_contended(tmp_path):
+    mutexes = ("make_table", "make_other", "named_lock")
+    locks, _ = elided(tmp_path, "--elide", "auto", how=["alone"])
+    assert [commits(locks, lock) for lock in mutexes] == [0, 0, 0]
+    locks, _ = elided(tmp_path, "--elide", "auto", how=["contended"])
+    assert [commits(locks, lock) > 0 for lock in mutexes] == [False, False, True]
+    locks, _ = elided(tmp_path, "--elide", "always", how=["alone"])
+    assert all(commits(locks, lock) > 0 for lock in mutexes)
 
 
 def test_none_elide_when_off(tmp_path):

@@ -153,10 +153,11 @@ def test_who_fails_too_often_runs_alone(sites_of, algorithm):
 
 
 def test_every_hardware_attempt_is_counted(sites_of):
-    """Where none commits, and where all do."""
+    """Where none commits, and where all do but those that an interrupt or the like has aborted."""
     (count, _, _) = sites_of("htm", "commits", "count-up", "sum-table", "give-up")
     assert count["committed"] == 1000
-    assert count["hardware"] == 1000 or sum(count["aborts"].values()) >= 64
+    fell_back = 1000 - count["hardware"]
+    assert sum(count["aborts"].values()) >= (64 if fell_back == 1000 else fell_back)
     assert all(name.startswith("hardware_") for name in seen(count["aborts"]))
 
 

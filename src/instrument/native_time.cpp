@@ -89,9 +89,10 @@ bool holds(const dl_phdr_info& module, const void* place) {
 
 int add_module(dl_phdr_info* module, std::size_t, void* is_first) {
   owner whose = owner::library;
-  if (std::exchange(*static_cast<bool*>(is_first), false)) whose = owner::program;
-  else if (holds(*module, &in_machine)) whose = owner::machine;
-  else if (dynamic_names(*module).find("__tsan_") != std::string_view::npos) whose = owner::program;
+  const bool first = std::exchange(*static_cast<bool*>(is_first), false);
+  if (!first && holds(*module, &in_machine)) whose = owner::machine;
+  else if (first || dynamic_names(*module).find("__tsan_") != std::string_view::npos)
+    whose = owner::program;
   const std::string path = module->dlpi_name;
   for (int i = 0; i < module->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = module->dlpi_phdr[i];

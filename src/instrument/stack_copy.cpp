@@ -56,6 +56,7 @@ extern "C" [[gnu::visibility("hidden")]] void syncopate_copy_stack(
   if (copy->size > copy->capacity) {
     delete[] copy->bytes;
     copy->capacity = copy->size * 2;
+    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without memory the program ends here
     copy->bytes = new unsigned char[copy->capacity];
   }
   std::memcpy(copy->bytes, reinterpret_cast<const void*>(low), copy->size);

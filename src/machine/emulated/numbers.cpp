@@ -1,5 +1,10 @@
 // numbers.cpp -- L0: numbers out of text, in transactions: what the C library reads and writes
 // there is announced.
+
+// The C library's headers define some of these inline.
+#if !defined(__NO_INLINE__)
+#define __NO_INLINE__ 1
+#endif
 #include <cstdlib>
 #include <cstring>
 

@@ -65,7 +65,7 @@ SYNCOPATE_EXPORT int pthread_create(pthread_t* made, const pthread_attr_t* attri
   return error;
 }
 
-SYNCOPATE_EXPORT int thrd_create(thrd_t* made, thrd_start_t routine, void* argument) noexcept {
+SYNCOPATE_EXPORT int thrd_create(thrd_t* made, thrd_start_t routine, void* argument) {
   end_transaction(reason::library_call, SYNCOPATE_CALLER);
   auto* const what = make_start(routine, argument);
   if (what == nullptr) return thrd_nomem;

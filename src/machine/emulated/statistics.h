@@ -36,12 +36,14 @@ struct abort_key {
   reason why;
   std::uint8_t code;
   const char* called;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees the 0 that = default compares with
   auto operator<=>(const abort_key&) const = default;
 };
 
 struct conflict_key {
   line at;
   place victim, requester;  // the victim's first access to the line; the access that won
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees the 0 that = default compares with
   auto operator<=>(const conflict_key&) const = default;
 };
 

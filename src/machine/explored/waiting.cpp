@@ -198,6 +198,7 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
   if (expired) {
     ++timeouts_;
     auto& time = memory_.of(current_).time;
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): only timed operations time out
     time = std::max(time, deadline_ns(*until) + 1);
   } else {
     ++spurious_;

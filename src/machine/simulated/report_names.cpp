@@ -16,7 +16,7 @@ constexpr std::string_view records = "syncopate::instrument::table[";
 std::string line_name(std::uintptr_t address, std::uint64_t line_bytes) {
   // Programs' addresses end there; futexes.cpp puts the kernel's own lines behind.
   if (address >> 47 != 0) return "the kernel's queue for a futex";
-  const std::string name = instrument::range_name(address, line_bytes);
+  std::string name = instrument::range_name(address, line_bytes);
   if (!name.starts_with(records)) return name;
   return "record of thread " + name.substr(records.size(), name.find(']') - records.size());
 }
@@ -35,7 +35,7 @@ std::string wait_name(std::uintptr_t address) {
 std::string thread_name(const thread_statistics& thread) {
   if (thread.index == 0) return "main";
   if (thread.entry != nullptr) {
-    const std::string function = instrument::function_name(thread.entry);
+    std::string function = instrument::function_name(thread.entry);
     if (!function.starts_with("syncopate::instrument::")) return function;
   }
   // pthread_create's caller; std::thread calls it from the compiled part of libstdc++.

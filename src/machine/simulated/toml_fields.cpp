@@ -167,7 +167,7 @@ toml_document::field text(std::string key, std::string& to) {
 
 toml_document::field matrix(std::string key, std::vector<std::vector<unsigned>>& to) {
   return {std::move(key), [&to](const toml::node& node) -> std::string {
-            const std::string wanted = "must be a list of rows of small numbers";
+            std::string wanted = "must be a list of rows of small numbers";
             const auto* rows = node.as_array();
             if (!rows) return wanted;
             to.clear();

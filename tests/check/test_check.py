@@ -69,6 +69,9 @@ ENOUGH_WHEN_CALM = 25_000
 # But for those that take more: to the end in the long tests, with so many executions at most,
 PASSED_AFTER_LONG_WHEN_CALM = {
     ("lock_check", "tatas:speculate three_threads"): 400_000,
+    ("lock_check", "ticket:park three_threads"): 500_000,
+    ("lock_check", "mcs:speculate three_threads"): 700_000,
+    ("lock_check", "one_spinner:park three_threads"): 400_000,
     ("lock_check", "one_spinner:park try_lock_again"): 100_000,
     ("lock_check", "elided_auto three_threads"): 100_000,
     ("rwlock_check", "writer_and_two_readers"): 400_000,
@@ -80,9 +83,6 @@ PASSED_AFTER_LONG_WHEN_CALM = {
 # and for those of which no end has been seen: many in the long tests.
 BOUNDED_WHEN_CALM = {
     ("lock_check", "auto three_threads"),
-    ("lock_check", "ticket:park three_threads"),
-    ("lock_check", "mcs:speculate three_threads"),
-    ("lock_check", "one_spinner:park three_threads"),
     ("condition_check", "two_waiters_notify_all"),
     ("condition_check", "two_waiters_two_signals"),
     ("elided_condition_check", "two_waiters_notify_all"),

@@ -6,12 +6,14 @@
 
 Runs each suite by `syncopate bench run`, interleaved, with 1 and 2 threads: first the locks, then
 the ways that use transactions. A finished run is kept in build/hardware; the same command goes on
-after Ctrl-C (--fresh: from the beginning). Ratios are of speeds: above 1 transactions win. Where
-transactions do not commit (`syncopate doctor`: rtm) there is nothing to measure, and it says so.
+after Ctrl-C (--fresh: from the beginning). With --only the file's other suites stay as they are.
+Ratios are of speeds: above 1 transactions win. Where none commits (`syncopate doctor`: rtm) there is
+nothing to measure, and it says so.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -44,8 +46,12 @@ SWEEPS = (
     Sweep("rmstm", ("sgl", "tsx"), repeat=3),
     Sweep("stamp", ("lock", "elided", "tm:htm", "tm:auto", "tm:stock"), repeat=3),
     Sweep("netstack", ("mutex", "tsx.abort", "tsx.cond"), repeat=3),
-    Sweep("lua", ("gil", "htm:16", "paper:1", "balance"), repeat=3),
 )
+
+# Lua with its interpreter lock, at sizes of some 50 ms: workloads/lua/NAME.lua THREADS SIZE.
+LUA = Sweep("lua", ("gil", "htm:16", "htm:256", "paper:1", "balance"))
+LUA_SIZES = {"while": 3_000_000, "iterator": 1_500_000, "is": 400_000, "cg": 4_000, "ft": 64,
+             "strings": 60_000}  # fmt: skip
 
 
 def commits_here() -> bool:
@@ -66,6 +72,29 @@ def measure(sweep: Sweep, threads: str, options) -> dict:
             raise SystemExit(f"hardware_transactions: {what} ended with {done.returncode}")
         fresh = []
     return json.loads(result.read_text(encoding="utf-8"))
+
+
+def measure_lua(threads: str, rounds: int) -> dict:
+    """The same for LUA, whose suite has one size. Every way must have the lock's result."""
+    runs, results = [], {}
+    for repetition in range(rounds):
+        for program, size in LUA_SIZES.items():
+            for count in map(int, threads.split(",")):
+                for way in LUA.variants:
+                    command = [str(ROOT / "build/lua/bin/lua-mt"), f"{program}.lua", str(count),
+                               str(size)]  # fmt: skip
+                    done = subprocess.run(
+                        command, cwd=ROOT / "workloads/lua", capture_output=True, text=True,
+                        env={**os.environ, "SYNCOPATE_GIL": way}, check=False,
+                    )  # fmt: skip
+                    took, _, result = done.stdout.strip().partition(" ")
+                    if done.returncode or results.setdefault((program, count), result) != result:
+                        raise SystemExit(f"hardware_transactions: {program}.lua {count} {way}: "
+                                         f"{done.stderr.strip() or result}")  # fmt: skip
+                    place = {"program": program, "threads": count, "variant": way}
+                    values = {"us": float(took)}
+                    runs.append({**place, "repetition": repetition, "values": values})
+    return {"runs": runs}
 
 
 def rows_of(sweep: Sweep, result: dict) -> list[dict]:
@@ -90,6 +119,12 @@ def rows_of(sweep: Sweep, result: dict) -> list[dict]:
     return rows
 
 
+def others_in(path: Path, wanted: list[str]) -> list[dict]:
+    """The rows of suites that were not measured now."""
+    known = json.loads(path.read_text(encoding="utf-8"))["hardware_transactions"]
+    return [row for row in known if row["suite"] not in wanted]
+
+
 def speed_ratio(row: dict):
     """How many times as fast as the locks; both were measured in the same rounds."""
     values, base = row["values"], row["base_values"]
@@ -107,9 +142,10 @@ def main() -> int:
     parser.add_argument("--fresh", action="store_true", help="forget what was measured before")
     parser.add_argument("--json", help="also write the numbers to this file")
     options = parser.parse_args()
-    wanted = options.only.split(",") if options.only else [sweep.suite for sweep in SWEEPS]
-    if unknown := set(wanted) - {sweep.suite for sweep in SWEEPS}:
-        known = ", ".join(sweep.suite for sweep in SWEEPS)
+    suites = [sweep.suite for sweep in (*SWEEPS, LUA)]
+    wanted = options.only.split(",") if options.only else suites
+    if unknown := set(wanted) - set(suites):
+        known = ", ".join(suites)
         parser.error(f"no suite {', '.join(sorted(unknown))} here; there are {known}")
     if not commits_here():
         print("hardware_transactions: transactions do not commit on this machine (syncopate doctor "
@@ -121,6 +157,10 @@ def main() -> int:
     for sweep in SWEEPS:
         if sweep.suite in wanted:
             rows += rows_of(sweep, measure(sweep, options.threads, options))
+    if LUA.suite in wanted:
+        if not (ROOT / "build/lua/bin/lua-mt").is_file():
+            parser.error("suite lua: `make lua` builds it")
+        rows += rows_of(LUA, measure_lua(options.threads, options.repeat or LUA.repeat))
     cells = [
         [f"{row['suite']}/{row['program']}", str(row["threads"]), row["base"], row["way"],
          number(row["base_values"][0]), str(speed_ratio(row))]
@@ -128,6 +168,8 @@ def main() -> int:
     ]  # fmt: skip
     print(table(cells, ["program", "threads", "locks", "transactions", "locks'", "speed (95 %)"]))
     if options.json:
+        if Path(options.json).is_file():
+            rows = others_in(Path(options.json), wanted) + rows
         report = {"measured": provenance(), "hardware_transactions": rows}
         Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -7,8 +7,8 @@
 Runs each suite by `syncopate bench run`, interleaved, with 1 and 2 threads: first the locks, then
 the ways that use transactions. A finished run is kept in build/hardware; the same command goes on
 after Ctrl-C (--fresh: from the beginning). With --only the file's other suites stay as they are.
-Ratios are of speeds: above 1 transactions win. Where none commits (`syncopate doctor`: rtm) there is
-nothing to measure, and it says so.
+Ratios are of speeds: above 1 transactions win. Where none commits (`syncopate doctor`: rtm), there
+is nothing to measure, and it says so.
 """
 
 import argparse

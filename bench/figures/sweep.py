@@ -10,7 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -156,7 +156,8 @@ def side_by_side(function: Callable, tasks: dict[str, tuple], jobs: int) -> Iter
                 yield keys[future], future.result()
         finally:  # interrupted, too
             pool.shutdown(wait=False, cancel_futures=True)
-            end_all()
+            while wait(keys, timeout=0.1).not_done:
+                end_all()  # again, for a program that was only just beginning
 
 
 def run_elsewhere(points, keys: list[str], setting: Setting, kept: Checkpoint, many: Many) -> dict:

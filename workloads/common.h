@@ -24,6 +24,7 @@
 
 #include "libgomp_lock.h"
 #include "options.h"
+#include "published_lock.h"
 #include "random_numbers.h"
 
 // Given by a machine's runtime; absent natively. The first adds `count` to what the machine reports
@@ -44,24 +45,29 @@ inline void compute(std::uint64_t nanoseconds) {
   while (static_cast<std::int64_t>(machine::ticks() - until) < 0) machine::relax();
 }
 
-// A lock by its name in locks/all.h; `pthread`: the platform's own mutex; `libgomp`: its model.
+// A lock by its name in locks/all.h; `pthread`: the platform's own mutex; `libgomp`: its model;
+// those of published_lock.h.
 class named_lock {
  public:
   explicit named_lock(const std::string& name) : is_libgomp_(name == "libgomp") {
-    if (name != "pthread" && !is_libgomp_) ours_.emplace(name);
+    if (published_lock::is_name(name)) published_.emplace(name);
+    else if (name != "pthread" && !is_libgomp_) ours_.emplace(name);
   }
   void lock() {
     if (ours_) ours_->lock();
     else if (is_libgomp_) libgomp_.lock();
+    else if (published_) published_->lock();
     else theirs_.lock();
   }
   void unlock() {
     if (ours_) ours_->unlock();
     else if (is_libgomp_) libgomp_.unlock();
+    else if (published_) published_->unlock();
     else theirs_.unlock();
   }
   [[nodiscard]] static bool is_name(const std::string& name) {
-    return name == "pthread" || name == "libgomp" || syncopate::any_lock::is_name(name);
+    return name == "pthread" || name == "libgomp" || published_lock::is_name(name) ||
+           syncopate::any_lock::is_name(name);
   }
 
  private:
@@ -69,6 +75,7 @@ class named_lock {
   alignas(128) const bool is_libgomp_;  // read at each use
   alignas(128) std::mutex theirs_;
   alignas(128) libgomp_lock libgomp_;
+  std::optional<published_lock> published_;
 };
 
 // The same, where the option names none: ends the program with one line.
@@ -105,6 +112,9 @@ inline std::unique_ptr<any_barrier> make_barrier(std::string_view name, std::uin
 // What every workload has.
 inline const option threads_option{"threads", "2", "how many threads"};
 inline const option seed_option{"seed", "1", "of the random numbers"};
+inline const option between_option{
+    "between", "0",
+    "nanoseconds that a thread computes after each section, beside what the program does"};
 inline const option pin_option{"pin", "none",
                                "none, compact (thread i on processor i), or a stride: i * stride"};
 

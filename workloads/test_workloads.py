@@ -10,7 +10,8 @@ import pytest
 
 BUILD = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "workloads"
 LOCKS = ("pthread", "libgomp", "mcs:monitor", "one_spinner", "speculative_tatas",
-         "speculative_ticket", "priority", "htm_1", "htm_10")  # fmt: skip
+         "speculative_ticket", "priority", "htm_1", "htm_10", "published:htm-1",
+         "published:htm-10-fb-aahtm:4")  # fmt: skip
 BARRIERS = ("futex", "poll_then_futex", "central", "dissemination", "two_level")
 MODES = ("small_atomic", "small_critical", "large_critical", "small_tm", "large_tm")
 COUNTERS = ("mutex", "atomic", "privatize", "elided", "coarsened", "adaptive")
@@ -113,6 +114,11 @@ def test_tree_database(lock):
     measure("tree_database", lock=lock, keys=2000, threads=3, microseconds=300)
 
 
+def test_tree_database_computes_between_operations():
+    result = measure("tree_database", keys=2000, threads=1, microseconds=3000, between=100_000)
+    assert 0 < result["operations"] <= 31  # the last one begins before the end
+
+
 def test_map_bench_only_finds():
     result = measure("map_bench", keys=200, changes=0, microseconds=300)
     assert 0 < result["found"] < result["operations"]
@@ -155,6 +161,7 @@ def test_shrinking_writes(machine):
         assert sum(counts["12"]) > 0
 
 
+PUBLISHED = ("published:htm-1", "published:htm-10", "published:htm-10-fb-aahtm:4")
 # Every workload, and what of it runs transactions.
 ON_MACHINES = [
     ("lock_pingpong", {"lock": "htm_10", "pairs": 50, "work": 100}),
@@ -168,7 +175,7 @@ ON_MACHINES = [
     ],
     *[
         ("map_bench", {"lock": lock, "keys": keys, "changes": changes, "microseconds": 300})
-        for lock in ("htm_10", "pthread")
+        for lock in ("htm_10", "pthread", *PUBLISHED)
         for keys, changes in ((500, 20), (500, 100), (10000, 20))
     ],
     *[("clomp_tm", {"mode": mode, "passes": 1}) for mode in MODES],
@@ -176,7 +183,7 @@ ON_MACHINES = [
     *[("physics_solver", {"variant": variant, "steps": 2}) for variant in SOLVERS],
 ]
 TRANSACTIONAL = ("htm_10", "small_tm", "large_tm", "elided", "coarsened", "adaptive", "lockset",
-                 "whole")  # fmt: skip
+                 "whole", *PUBLISHED)  # fmt: skip
 
 
 @pytest.mark.parametrize("machine", BUILT)
@@ -224,6 +231,16 @@ def test_an_inconsistent_run_is_told():
         ("map_bench", {"threads": "0"}, "--threads needs a whole number of at least 1"),
         ("map_bench", {"threads": "two"}, "--threads needs a whole number of at least 1"),
         ("map_bench", {"thread": 2}, "there is no option '--thread'"),
+        *[
+            ("map_bench", {"lock": name}, f"no lock is called '{name}'")
+            for name in (
+                "published:htm-2",
+                "published:htm-10:",
+                "published:htm-10:0",
+                "published:htm-10:65",
+                "published:htm-10:4x",
+            )
+        ],
         ("histogram", {"variant": "nosuch"}, "no variant is called 'nosuch'"),
         ("histogram", {"bins": 0}, "--bins needs a whole number of at least 1"),
         ("physics_solver", {"variant": "nosuch"}, "no variant is called 'nosuch'"),

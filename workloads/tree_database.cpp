@@ -245,10 +245,11 @@ int main(int argc, char** argv) {
                    threads_option,
                    {"keys", "100000", "keys are drawn from so many; half are there at first"},
                    {"microseconds", "1000", "how long"},
+                   between_option,
                    pin_option,
                    seed_option});
   const std::uint64_t keys = o.number("keys", 2), microseconds = o.number("microseconds");
-  const std::uint64_t seed = o.number("seed");
+  const std::uint64_t seed = o.number("seed"), between = o.number("between");
   if (keys > 1u << 30) o.refuse("--keys needs 2 to 1073741824");
   database_lock lock(o);
   tree records(keys);
@@ -276,6 +277,7 @@ int main(int argc, char** argv) {
         if (changed) mine += dice == 2 ? -1 : 1;
       }
       ++operations;
+      compute(between);
     } while (machine::now() < until);
     net.fetch_add(mine, std::memory_order_relaxed);
     if (!right) all_right.store(false, std::memory_order_relaxed);

@@ -3,7 +3,7 @@
 
 import sys
 
-from always_abort import LOCKS, PLAIN, stamp_figure
+from always_abort import LOCKS, OURS, PLAIN, gap, stamp_figure
 from common import Claim, Point, Results, main
 from stamp import each, point, ratios
 
@@ -14,9 +14,9 @@ THREADS = (1, 4, 8, 16)
 
 def points(quick: bool) -> list[Point]:
     return [
-        point(panel, name, n, {"variant": "lock", "lock": lock})
+        point(panel, name, n, {"variant": "lock", "lock": lock} | gap(panel))
         for panel in PANELS
-        for name, lock in LOCKS.items()
+        for name, lock in (LOCKS | OURS).items()
         if name != "tatas-pri-aahtm"
         for n in ((1, 4, 16) if quick else THREADS)
     ]

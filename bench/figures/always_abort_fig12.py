@@ -3,20 +3,20 @@
 
 import sys
 
-from always_abort import stamp_figure
+from always_abort import HTM, OURS, gap, stamp_figure
 from common import Claim, Point, Results, main
 from stamp import each, point, ratios
 
 COLLAPSES = ("genome", "intruder", "vacation")
 PANELS = (*COLLAPSES, "ssca2")
 PLAIN, AHEAD = "htm-10", "htm-10-fb-aahtm"
-LINES = {"tatas": "tatas:spin", PLAIN: "htm_10", AHEAD: "htm_10_fb_aahtm"}
+LINES = {"tatas": "tatas:spin", PLAIN: HTM[PLAIN], AHEAD: "published:htm-10-fb-aahtm:4"} | OURS
 THREADS = (1, 4, 8, 16)
 
 
 def points(quick: bool) -> list[Point]:
     return [
-        point(panel, name, n, {"variant": "lock", "lock": lock})
+        point(panel, name, n, {"variant": "lock", "lock": lock} | gap(panel))
         for panel in PANELS
         for name, lock in LINES.items()
         for n in ((1, 4, 16) if quick else THREADS)

@@ -4,8 +4,8 @@ model, and the few points that decide are run again. Writes docs/figures/simulat
 and, of it, docs/differences.md.
 
 A trial names a number of a figure, the paper's value of it, and what is changed: fields of the
-machine file, or options of the program. How much of the difference goes with the change says
-whether it is the reason; nothing of that is typed.
+machine file, options of the program, or a series' lock. How much of the difference goes with the
+change says whether it is the reason; nothing of that is typed.
 """
 
 import argparse
@@ -62,6 +62,12 @@ def points_of(number: Number) -> list[Point]:
     return [point for point in figure_of(number).points(False) if number.needs(point)]
 
 
+def changed_point(point: Point, change: Trial) -> Point:
+    lock = change.locks.get(point.series)
+    words = change.options | ({"lock": lock} if lock else {})
+    return replace(point, options=point.options | words)
+
+
 def value(number: Number, runs: list[dict]) -> float:
     """The number, of the results of its points. Throws Refusal where one of them has none."""
     failed = [run for run in runs if "error" in run]
@@ -78,12 +84,13 @@ def run_all(trials: list[Trial], options: argparse.Namespace) -> list[dict]:
     with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(options.jobs) as pool:
         started: dict[str, Future] = {}  # several trials need the same run
 
-        def start(number: Number, fields: dict, words: dict) -> list[Future]:
-            machine = figure_of(number).machine
-            if fields:
-                machine = str(changed_machine(machine, fields, Path(place)))
+        def start(number: Number, change: Trial | None = None) -> list[Future]:
+            machine, points = figure_of(number).machine, points_of(number)
+            if change:
+                if change.fields:
+                    machine = str(changed_machine(machine, change.fields, Path(place)))
+                points = [changed_point(point, change) for point in points]
             setting = Setting(machine, options.programs, options.limit)
-            points = [replace(p, options=p.options | words) for p in points_of(number)]
             setting.check(points)
             keys = [f"{p.place()} {identity(p, setting)}" for p in points]
             for key, point in zip(keys, points, strict=True):
@@ -91,8 +98,8 @@ def run_all(trials: list[Trial], options: argparse.Namespace) -> list[dict]:
                     started[key] = pool.submit(run_point, point, setting)
             return [started[key] for key in keys]
 
-        before = {each.number.name: start(each.number, {}, {}) for each in trials}
-        after = [start(each.number, each.fields, each.options) for each in trials]
+        before = {each.number.name: start(each.number) for each in trials}
+        after = [start(each.number, each) for each in trials]
         rows = []
         for trial, found in zip(trials, after, strict=True):
             number = trial.number

@@ -23,16 +23,20 @@ class Number:
 
 @dataclass(frozen=True)
 class Trial:
-    """What is changed. fields: "table.key" of the machine file. said: in place of their names."""
+    """What is changed. fields: "table.key" of the machine file. options: the program's. locks: of a
+    series. said: in place of the names of these two."""
 
     number: Number
     fields: dict = field(default_factory=dict)
     options: dict = field(default_factory=dict)
+    locks: dict = field(default_factory=dict)
     said: str = ""
 
     def text(self) -> str:
-        pairs = [f"{key} = {new}" for key, new in (self.fields | self.options).items()]
-        return self.said or ", ".join(f"`{pair}`" for pair in pairs)
+        pairs = [f"`{key} = {new}`" for key, new in self.fields.items()]
+        words = [f"`{key} = {new}`" for key, new in self.options.items()]
+        words += [f"{series} is `{lock}`" for series, lock in self.locks.items()]
+        return ", ".join([*pairs, *([self.said] if self.said else words)])
 
 
 def explained(row: dict) -> float:
@@ -133,6 +137,8 @@ def solver_scaling(matrix: str, paper: float) -> Number:
 OFFSHORE, THERMAL = solver_gain("offshore", 4, 15.58), solver_gain("thermal2", 8, 11.47)
 SCALING = [solver_scaling("offshore", 2.31), solver_scaling("thermal2", 3.86)]
 SMALL_LLC = {"cache.llc.size": 5_242_880}
+# As if ten misses of a core overlapped: Haswell's and Broadwell's L1 has ten fill buffers.
+OVERLAP = {"cache.l2.latency": 1, "cache.llc.latency": 5, "dram.local": 21, "dram.remote": 31}
 FAR_DRAM = {"dram.local": 630, "dram.remote": 630}
 SLOW_DRAM = {"dram.bytes_per_second": 13_000_000_000}
 ADVERSARIAL = Number(
@@ -142,6 +148,60 @@ ADVERSARIAL = Number(
     at("tatas-aahtm", "tatas", x=4, panel="with the protective test"),
     gain("tatas-aahtm", "tatas", 4, "with the protective test"),
 )
+
+
+def database_htm(panel: str) -> Number:
+    return Number(
+        "always_abort_fig10",
+        f"{panel}: htm-10 over tatas at 18 threads (the paper: no speed-up)",
+        1.0,
+        at("htm-10", "tatas", x=18, panel=panel),
+        gain("htm-10", "tatas", 18, panel),
+    )
+
+
+def one_lock(panel: str) -> Number:
+    return Number(
+        "always_abort_fig11",
+        f"{panel}: tatas-aahtm over tatas at 16 threads (the paper: more than 1.1)",
+        1.1,
+        at("tatas-aahtm", "tatas", x=16, panel=panel),
+        gain("tatas-aahtm", "tatas", 16, panel),
+    )
+
+
+def fall_back(panel: str) -> Number:
+    return Number(
+        "always_abort_fig12",
+        f"{panel}: htm-10-fb-aahtm over htm-10 at 16 threads (the paper: drastic, more than 1.1)",
+        1.1,
+        at(FALL_BACK, "htm-10", "tatas", x=16, panel=panel),
+        gain(FALL_BACK, "htm-10", 16, panel),
+    )
+
+
+def scaling_on(panel: str) -> Number:
+    return Number(
+        "always_abort_fig12",
+        f"{panel}: htm-10 with 16 threads over its speed with 8 (the paper: falls)",
+        0.8,
+        lambda p: p.panel == panel and (p.series, p.x) in HTM_ENDS,
+        lambda results: results.value(panel, "htm-10", 16) / results.value(panel, "htm-10", 8),
+    )
+
+
+FALL_BACK = "htm-10-fb-aahtm"
+HTM_ENDS = {("htm-10", 8), ("htm-10", 16), ("tatas", 1)}
+FAR_LLC = {"cache.l2.size": 32768, "cache.llc.latency": 210}
+HALF_L1 = {"cache.l1.size": 16384, "cache.l1.ways": 4}
+
+
+def backing_off(number: Number, pauses: int, fields: dict | None = None) -> Trial:
+    """The paper's transactions with a back-off that begins with so many PAUSEs."""
+    locks = {name: f"published:{name}:{pauses}" for name in ("htm-10", FALL_BACK)}
+    said = f"back-off begins with {pauses} PAUSE{'s' * (pauses > 1)}, not 4"
+    return Trial(number, fields or {}, locks=locks, said=said)
+
 
 # ---- mwait ----
 
@@ -205,11 +265,43 @@ TRIALS = [
         )
     ),
     *(
-        Trial(number, fields)
-        for number in (OFFSHORE, THERMAL, *SCALING)
-        for fields in (SMALL_LLC, SLOW_DRAM, SMALL_LLC | SLOW_DRAM, FAR_DRAM)
+        backing_off(database_htm(panel), pauses)
+        for panel in ("small database", "five times as large")
+        for pauses in (1, 8)
     ),
+    *(
+        Trial(one_lock(panel), fields, options)
+        for panel in ("genome", "intruder")
+        for fields, options in (
+            ({}, {"between": 400}),
+            (FAR_LLC, {}),
+            (FAR_LLC, {"between": 200}),
+        )
+    ),
+    *(
+        backing_off(number, pauses)
+        for number in (scaling_on("genome"), fall_back("genome"))
+        for pauses in (1, 8)
+    ),
+    *(
+        trial
+        for number in (scaling_on("vacation"), fall_back("vacation"))
+        for trial in (
+            backing_off(number, 1),
+            Trial(number, HALF_L1),
+            backing_off(number, 1, HALF_L1),
+        )
+    ),
+    backing_off(fall_back("intruder"), 1),
+    backing_off(fall_back("intruder"), 1, FAR_LLC),
+    *(Trial(OFFSHORE, fields) for fields in (SMALL_LLC, FAR_DRAM, SLOW_DRAM)),
+    *(Trial(THERMAL, fields) for fields in (FAR_DRAM, SLOW_DRAM)),
     *(Trial(number, {}, {"seed": seed}) for number in (OFFSHORE, THERMAL) for seed in (2, 3)),
+    *(
+        Trial(number, fields)
+        for number in SCALING
+        for fields in (SLOW_DRAM, OVERLAP, OVERLAP | SLOW_DRAM)
+    ),
     Trial(ADVERSARIAL, {"htm.abort_cycles": 30}),
     Trial(ADVERSARIAL, transfers(60)),
     *(Trial(ADVERSARIAL, {}, {"seed": seed}) for seed in (2, 3, 4)),
@@ -236,9 +328,12 @@ TRIALS = [
         )
     ),
     *(
-        Trial(ENERGY, {}, {"work": work}, f"each task works for {work / 1000:g} us")
+        Trial(ENERGY, {}, {"work": work}, said=f"each task works for {work / 1000:g} us")
         for work in (1000, 10_000)
     ),
     Trial(LEVELS, {"coherence.occupancy": 5, "coherence.invalidate_per_sharer": 1}),
     Trial(LEVELS, {"coherence.transfer_remote": 85, "coherence.transfer_socket": 85}),
+    *(Trial(LEVELS, {"coherence.occupancy": cycles}) for cycles in (100, 200, 400)),
+    Trial(LEVELS, {"coherence.invalidate_per_sharer": 200}),
+    Trial(LEVELS, {"coherence.occupancy": 200, "coherence.invalidate_per_sharer": 200}),
 ]

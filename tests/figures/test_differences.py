@@ -30,7 +30,7 @@ def test_fields_of_a_machine_are_changed_and_no_others(tmp_path):
 def test_every_trial_has_points_and_changes_something():
     for trial in TRIALS:
         assert len(differences.points_of(trial.number)) >= 2, trial.number.name
-        assert trial.fields or trial.options, trial.number.name
+        assert trial.fields or trial.options or trial.locks, trial.number.name
 
 
 def test_a_point_without_a_result_is_told():

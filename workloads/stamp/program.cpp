@@ -12,6 +12,7 @@ namespace workloads::stamp {
 namespace {
 
 std::unique_ptr<named_lock> global_lock;
+std::uint64_t between_sections = 0;  // nanoseconds
 
 // The value after `--preset`; the first preset where there is none.
 std::string preset_of(const std::vector<std::string>& words, const parameters& all) {
@@ -39,6 +40,7 @@ std::vector<option> option_list(const parameters& all, std::size_t preset, bool 
          " attempts)"});
   result.push_back(
       {"lock", "", "the lock by its name (default: pthread, or elided_auto to elide)"});
+  result.push_back(between_option);
   result.push_back({"threads", "1", threads_option.help});
   result.push_back(pin_option);
   result.push_back(seed_option);
@@ -57,6 +59,7 @@ void lock_globally() {
 void unlock_globally() {
   if (global_lock) global_lock->unlock();
   else workloads::program.lock.unlock();
+  compute(between_sections);
 }
 
 struct program::team {
@@ -98,6 +101,7 @@ program::~program() = default;
 void program::choose_variant(bool gnu_tm) {
   const std::string& variant = options_->text("variant");
   const std::string& lock = options_->text("lock");
+  between_sections = options_->number("between");
   if (gnu_tm) {
     if (variant != "tm") refuse("this build has the variant tm alone, not '" + variant + "'");
     if (!lock.empty()) refuse("the variant tm has no --lock");

@@ -139,6 +139,14 @@ def test_no_lock_at_all_is_found():
     pytest.fail("no edge was ever lost under the null lock")
 
 
+def test_computing_between_sections():
+    between = 200_000  # nanoseconds
+    words = ["--preset", "low-tiny", "--tasks", 50, "--between", between, "--json"]
+    result = json.loads(run("vacation", *words).stdout)
+    assert result["operations"] == 50
+    assert result["seconds"] > 0.9 * 50 * between * 1e-9
+
+
 def test_an_option_overrides_its_preset():
     done = run("vacation", "--tasks", 30, "--preset", "low-tiny", "--json")
     result = json.loads(done.stdout)

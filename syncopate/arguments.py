@@ -17,4 +17,4 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str):
-        raise Failure(f"{self.prog.split()[-1]}: {message}; see --help", BAD_USE)
+        raise Failure(f"{self.prog.partition(' ')[2]}: {message}; see --help", BAD_USE)

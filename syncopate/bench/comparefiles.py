@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 from syncopate.arguments import Parser
 from syncopate.bench import resultfile
-from syncopate.bench.points import Case, Points
+from syncopate.bench.points import Case, Points, case_names
 from syncopate.bench.ranktest import mann_whitney
 from syncopate.bench.ratios import Ratio, Summary, ratio_of_independent, ratio_of_medians
-from syncopate.bench.suites import Metric
+from syncopate.bench.suites import NATIVE, Metric
 from syncopate.bench.text import number, table
 from syncopate.errors import BAD_USE, Failure
 
@@ -32,15 +32,31 @@ def main(arguments: list[str]) -> int:
     if options.second and options.base:
         parser.error("--base is for one file")
     points = Points(resultfile.read(options.first))
-    if options.second:
-        rows = rows_of_files(points, Points(resultfile.read(options.second)))
+    second = Points(resultfile.read(options.second)) if options.second else None
+    if second:
+        rows = rows_of_files(points, second)
     else:
         rows = rows_of_variants(points, chosen_base(points, options.base))
     if options.json:
         print(json.dumps(rows, indent=1))
         return 0
-    print(as_table(rows, bool(options.second)))
+    if second:
+        print(f"A: {origin(points.file)}\nB: {origin(second.file)}\n")
+    print(as_table(rows, bool(second), points.cases + (second.cases if second else [])))
     return 0
+
+
+def origin(file: resultfile.ResultFile) -> str:
+    """One line: the file, its machine, and when and of which commits its runs are."""
+    parts = [f"{file.path}, {file.machine}"]
+    for field in ("processor", "processors", "date", "commit"):
+        found = list(dict.fromkeys(str(each[field]) for each in file.measured if field in each))
+        if field in ("processor", "processors") and file.machine != NATIVE:
+            continue  # the simulated machine's results do not depend on it
+        if found:
+            named = {"processors": "{} processors", "commit": "commit {}"}.get(field, "{}")
+            parts.append(named.format(" and ".join(found)))
+    return ", ".join(parts)
 
 
 def chosen_base(points: Points, text: str | None) -> str:
@@ -134,14 +150,16 @@ def verdict_note() -> str:
     )
 
 
-def as_table(rows: list[dict], files: bool) -> str:
-    """One table for each metric."""
+def as_table(rows: list[dict], files: bool, all_cases: list[Case]) -> str:
+    """One table for each metric. all_cases: those that names have to tell apart."""
     heads = ("A", "B", "B / A [95 %]") if files else ("base", "median", "to base [95 %]")
     texts = []
+    cases = [Case(each["program"], each["size"], each["threads"]) for each in rows]
+    case_name = case_names(all_cases)
     for name in dict.fromkeys(heading(each["metric"], each["unit"]) for each in rows):
         lines = [
             [
-                Case(each["program"], each["size"], each["threads"]).text(),
+                case_name(case),
                 each["variant"],
                 number(each["base_median"]),
                 number(each["median"]),
@@ -149,7 +167,7 @@ def as_table(rows: list[dict], files: bool) -> str:
                 f"{each['p']:.3f}",
                 each["verdict"],
             ]
-            for each in rows
+            for case, each in zip(cases, rows, strict=True)
             if heading(each["metric"], each["unit"]) == name
         ]
         texts.append(table(lines, [name, "variant", *heads, "p", "so"]))
@@ -168,10 +186,11 @@ def heading(name: str, unit: str) -> str:
 def variant_table(points: Points, metric: Metric) -> str:
     """Medians and spread of one metric: a line for each case, a column for each variant."""
     rows = []
+    case_name = case_names(points.cases)
     for case in points.cases:
         summaries = [points.summary(case, variant, metric.name) for variant in points.variants]
         if any(summaries):
-            rows.append([case.text(), *map(cell, summaries)])
+            rows.append([case_name(case), *map(cell, summaries)])
     return table(rows, [heading(metric.name, metric.unit), *points.variants])
 
 

@@ -125,6 +125,8 @@ def parse(arguments: list[str], papers: dict) -> argparse.Namespace:
     engines.check(options, parser)
     if options.jobs < 1:
         parser.error("--jobs needs at least 1")
+    if options.machine:
+        runsuite.check_machine(options.machine, native=False)
     if options.paper not in papers:
         raise Failure(
             f"bench: no paper is called '{options.paper}'{near(options.paper, list(papers))};"
@@ -202,6 +204,9 @@ def show(claims: list) -> None:
         }
         for label, text in lines.items():
             first, rest = f"  {label:11}", " " * 13
-            print(textwrap.fill(text, 100, initial_indent=first, subsequent_indent=rest) or first)
+            print(
+                textwrap.fill(text, 100, initial_indent=first, subsequent_indent=rest)
+                or first.rstrip()
+            )
         print()
     print(f"  {agree} of {len(claims)} statements agree\n", flush=True)

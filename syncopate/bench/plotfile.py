@@ -5,7 +5,7 @@ from pathlib import Path
 from syncopate.arguments import Parser
 from syncopate.bench import resultfile
 from syncopate.bench.comparefiles import heading
-from syncopate.bench.points import Case, Points
+from syncopate.bench.points import Case, Points, program_names
 from syncopate.bench.suites import Metric
 from syncopate.errors import BAD_USE, Failure, near
 
@@ -54,15 +54,18 @@ def chosen_metric(points: Points, name: str | None) -> Metric:
 def draw(points: Points, metric: Metric):
     """The figure: a panel for each program, lines over the numbers of threads."""
     pyplot = need_pyplot()
-    names = {case.program for case in points.cases if shown(points, case, metric)}
-    programs = list(dict.fromkeys(c.program for c in points.cases if c.program in names))
+    name = program_names(points.cases)
+    programs: dict[str, list[Case]] = {}
+    for case in points.cases:
+        if shown(points, case, metric):
+            programs.setdefault(name(case), []).append(case)
     columns = min(COLUMNS, len(programs))
     rows = -(-len(programs) // columns)
     size = (1.2 + 4.2 * columns, 1.4 + 3.2 * rows)
     page, axes = pyplot.subplots(rows, columns, squeeze=False, figsize=size, layout="constrained")
     flat = [axis for line in axes for axis in line]
-    for axis, program in zip(flat, programs, strict=False):
-        panel(axis, points, metric, program)
+    for axis, (program, cases) in zip(flat, programs.items(), strict=False):
+        panel(axis, points, metric, sorted(cases))
         axis.set_title(program, fontsize=10)
     for axis in flat[len(programs) :]:
         axis.set_visible(False)
@@ -86,9 +89,8 @@ def where(points: Points) -> str:
     return f"{last['processor']}, {last['date']}"
 
 
-def panel(axis, points: Points, metric: Metric, program: str) -> None:
-    """One program: lines over the numbers of threads."""
-    cases = sorted(case for case in points.cases if case.program == program)
+def panel(axis, points: Points, metric: Metric, cases: list[Case]) -> None:
+    """One program at one size: lines over the numbers of threads."""
     for index, variant in enumerate(points.variants):
         found = [(case.threads, points.summary(case, variant, metric.name)) for case in cases]
         found = [(threads, summary) for threads, summary in found if summary]

@@ -1,5 +1,6 @@
 """The results of a file by point: what compare, plot and report show."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from syncopate.bench.jobs import threads_text
@@ -16,8 +17,17 @@ class Case:
     size: str
     threads: int
 
-    def text(self) -> str:
-        return self.program + threads_text(self.threads)
+
+def program_names(cases: Iterable[Case]) -> Callable[[Case], str]:
+    """What tells the programs of these cases apart: their names, and sizes where they differ."""
+    many = len({case.size for case in cases}) > 1
+    return lambda case: f"{case.program} {case.size}" if many else case.program
+
+
+def case_names(cases: Iterable[Case]) -> Callable[[Case], str]:
+    """The same of the cases: with the number of threads."""
+    program = program_names(cases)
+    return lambda case: program(case) + threads_text(case.threads)
 
 
 class Points:

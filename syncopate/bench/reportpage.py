@@ -7,7 +7,7 @@ from syncopate import htmlpage
 from syncopate.arguments import Parser
 from syncopate.bench import resultfile
 from syncopate.bench.comparefiles import rows_of_variants, verdict_note
-from syncopate.bench.points import Points
+from syncopate.bench.points import Case, Points, program_names
 from syncopate.errors import Failure
 
 TEMPLATE = Path(__file__).with_name("report_page.html")
@@ -67,15 +67,20 @@ def ratios(points: Points) -> list[dict]:
     if len(points.variants) < 2:
         return []
     try:
-        return rows_of_variants(points, points.variants[0])
+        rows = rows_of_variants(points, points.variants[0])
     except Failure as failure:  # the variants share no point
         print(f"syncopate: {failure}", file=sys.stderr)
         return []
+    name = program_names(points.cases)
+    for row in rows:
+        row["program"] = name(Case(row["program"], row["size"], row["threads"]))
+    return rows
 
 
 def rows_of(points: Points, metric: str) -> list[dict]:
     """Each case with each variant's median, quartiles and number of runs; null without one."""
     rows = []
+    name = program_names(points.cases)
     for case in points.cases:
         cells = []
         for variant in points.variants:
@@ -85,5 +90,5 @@ def rows_of(points: Points, metric: str) -> list[dict]:
                 summary and [summary.median, summary.lower_quartile, summary.upper_quartile, runs]
             )
         if any(cells):
-            rows.append({"program": case.program, "threads": case.threads, "cells": cells})
+            rows.append({"program": name(case), "threads": case.threads, "cells": cells})
     return rows

@@ -110,15 +110,16 @@ def requested(options) -> Request:
     )
 
 
-def check_machine(name: str) -> None:
-    """Refuses a machine that is neither known nor a file, and says which are known."""
+def check_machine(name: str, native: bool = True) -> None:
+    """Refuses a machine that is neither known nor a file, and says which are known. native: whether
+    this one is among them."""
     known = machinefiles.files()
     if name in known or "/" in name or name.endswith(".toml"):
         machinefiles.find(name)
         return
     raise Failure(
         f"bench: no machine is called '{name}'{near(name, list(known))};"
-        f" there are {', '.join([NATIVE, *known])}",
+        f" there are {', '.join([NATIVE] * native + [*known])}",
         BAD_USE,
     )
 

@@ -49,20 +49,21 @@ def test_pairs_forgive_what_disturbs_both():
     assert 1.0199 < pairs.low <= pairs.value <= pairs.high < 1.0201
 
 
-def results(path, values: dict, machine="native", suite="array"):
+def results(path, values: dict, machine="native", suite="array", sizes=("small",)):
     """A file with these throughputs: {variant: values of the repetitions}."""
     runs = [
         {
             "program": "low-small",
             "variant": variant,
-            "size": "small",
+            "size": size,
             "threads": threads,
             "repetition": turn,
-            "key": f"{variant}{threads}{turn}",
+            "key": f"{variant}{size}{threads}{turn}",
             "measured": 0,
             "values": {"throughput": value * threads},
         }
         for variant, found in values.items()
+        for size in sizes
         for threads in (1, 2)
         for turn, value in enumerate(found)
     ]
@@ -90,6 +91,30 @@ def test_compare_two_files(tmp_path):
     assert found["ticket", 2]["verdict"] == "unclear"
     text = bench("compare", first, second).stdout
     assert "B / A [95 %]" in text and "worse" in text
+    where = "native, P, 2 processors, 2026-01-02, commit abc"
+    assert text.splitlines()[:3] == [f"A: {first}, {where}", f"B: {second}, {where}", ""]
+    modeled = results(tmp_path / "c.json", {"tatas": SLOW}, machine="test-4c")
+    said = bench("compare", first, modeled).stdout.splitlines()[1]
+    assert said == f"B: {modeled}, test-4c, 2026-01-02, commit abc"
+
+
+def test_sizes_are_told_where_they_differ(tmp_path):
+    one = results(tmp_path / "a.json", {"tatas": FAST, "auto": SLOW})
+    two = results(tmp_path / "b.json", {"tatas": FAST, "auto": SLOW}, sizes=("small", "tiny"))
+    assert "low-small, 2 threads" in bench("compare", one).stdout
+    for words in ([two], [one, two]):
+        text = bench("compare", *words).stdout
+        assert "low-small small, 2 threads" in text
+    assert "low-small tiny, 1 thread " in bench("compare", two).stdout
+    picture = tmp_path / "b.svg"
+    assert plotfile.main([str(two), "--out", str(picture)]) == 0
+    for name in ("low-small small", "low-small tiny"):
+        assert f">{name}<" in picture.read_text()
+    bench("report", two, "--out", tmp_path)
+    data = (tmp_path / "array.html").read_text().split('id="data">')[1].split("</script>")[0]
+    (file,) = json.loads(data)["files"]
+    for rows in (file["metrics"][0]["rows"], file["ratios"]):
+        assert {row["program"] for row in rows} == {"low-small small", "low-small tiny"}
 
 
 def test_compare_the_variants_of_one_file(tmp_path):

@@ -154,6 +154,9 @@ def test_papers_by_name():
         (["--jobs", "0"], "--jobs needs at least 1"),
         (["--engine", "dask"], "--engine dask and --scheduler ADDRESS belong together"),
         (["--figure", "99"], "mwait has no fig99 with data; here: fig1, "),
+        (["--machine", "haswel"], "no machine is called 'haswel' (did you mean haswell-4c8t?)"),
+        (["--machine", "native"], "no machine is called 'native'; there are broadwell-2x18, "),
+        (["--machine", "./nosuch.toml"], "./nosuch.toml: no such machine file"),
     ],
 )
 def test_bad_use(words, said):
@@ -163,7 +166,6 @@ def test_bad_use(words, said):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--machine", "nosuch"], "there is no machine file "),
         (["--build", "{folder}"], "missing: {folder}/workloads/made_up.simulated; build with"),
         (["--out", "{folder}/program"], "File exists"),
     ],

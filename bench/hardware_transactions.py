@@ -119,10 +119,16 @@ def rows_of(sweep: Sweep, result: dict) -> list[dict]:
     return rows
 
 
-def others_in(path: Path, wanted: list[str]) -> list[dict]:
-    """The rows of suites that were not measured now."""
-    known = json.loads(path.read_text(encoding="utf-8"))["hardware_transactions"]
-    return [row for row in known if row["suite"] not in wanted]
+def added_to(known: dict, report: dict) -> dict:
+    """The report with the rows of suites that were not measured now; `measured` stays theirs, and
+    `later` says by suite how the new ones were."""
+    now = {row["suite"] for row in report["hardware_transactions"]}
+    kept = [row for row in known["hardware_transactions"] if row["suite"] not in now]
+    if not kept:
+        return report
+    later = known.get("later", {}) | dict.fromkeys(sorted(now), report["measured"])
+    rows = kept + report["hardware_transactions"]
+    return {"measured": known["measured"], "later": later, "hardware_transactions": rows}
 
 
 def speed_ratio(row: dict):
@@ -168,9 +174,9 @@ def main() -> int:
     ]  # fmt: skip
     print(table(cells, ["program", "threads", "locks", "transactions", "locks'", "speed (95 %)"]))
     if options.json:
-        if Path(options.json).is_file():
-            rows = others_in(Path(options.json), wanted) + rows
         report = {"measured": provenance(), "hardware_transactions": rows}
+        if Path(options.json).is_file():
+            report = added_to(json.loads(Path(options.json).read_text(encoding="utf-8")), report)
         Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -144,7 +144,11 @@ def hardware_table(report: dict) -> str:
         for place, ratios in found.items()
     ]
     titles = [f"{count} thread{'s' * (count > 1)}" for count in sorted(counts)]
-    return "How many times as fast as the locks (95 %):\n\n" + markdown(
+    later = "".join(
+        f"{suite}/ was measured {how['date']} at commit {how['commit']}.\n"
+        for suite, how in report.get("later", {}).items()
+    )
+    return f"{later}How many times as fast as the locks (95 %):\n\n" + markdown(
         rows, ["program", "locks", "transactions", *titles]
     )
 

@@ -12,18 +12,21 @@ import argparse
 import datetime
 import importlib
 import json
+import math
 import sys
 import tempfile
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 from common import PLACES, Figure, Results, arguments, guarded
-from sweep import ROOT, Point, Refusal, Setting, identity, run_point
+from sweep import ROOT, Checkpoint, Point, Refusal, Setting, identity, run_point
 from trials import TRIALS, Number, Trial, explained
 
 DATA = PLACES / "simulated" / "differences.json"
 PAGE = ROOT / "docs" / "differences.md"
+KEEPING = threading.Lock()
 HEAD = """\
 # Why our figures differ from the papers'
 
@@ -76,11 +79,27 @@ def value(number: Number, runs: list[dict]) -> float:
     figure = figure_of(number)
     runs = [dict(run) for run in runs]
     figure.prepare(runs)
-    return number.of(Results(figure, runs))
+    found = number.of(Results(figure, runs))
+    if not math.isfinite(found):
+        raise Refusal(f"{number.figure}, {number.name}: no value from the points of its trials")
+    return found
+
+
+def finished(point: Point, setting: Setting, kept: Checkpoint) -> dict:
+    """The run of a point, or the one that was kept."""
+    key = identity(point, setting)
+    run = kept.get(key, point)
+    if run is None:
+        run = run_point(point, setting)
+        with KEEPING:
+            kept.put(key, run)
+    return run
 
 
 def run_all(trials: list[Trial], options: argparse.Namespace) -> list[dict]:
-    """A row for each, with the number as it stands and as the change makes it."""
+    """A row for each, with the number as it stands and as the change makes it. Finished runs are
+    kept: one that was stopped goes on where it was."""
+    kept = Checkpoint(options.checkpoints / "differences.jsonl")
     with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(options.jobs) as pool:
         started: dict[str, Future] = {}  # several trials need the same run
 
@@ -95,7 +114,7 @@ def run_all(trials: list[Trial], options: argparse.Namespace) -> list[dict]:
             keys = [f"{p.place()} {identity(p, setting)}" for p in points]
             for key, point in zip(keys, points, strict=True):
                 if key not in started:
-                    started[key] = pool.submit(run_point, point, setting)
+                    started[key] = pool.submit(finished, point, setting, kept)
             return [started[key] for key in keys]
 
         before = {each.number.name: start(each.number) for each in trials}

@@ -39,10 +39,15 @@ class Trial:
         return ", ".join([*pairs, *([self.said] if self.said else words)])
 
 
+NO_DIFFERENCE = 0.02  # as a ratio's logarithm
+
+
 def explained(row: dict) -> float:
-    """How much of the difference went with the change, in percent."""
+    """How much of the difference went with the change, in percent; 0 where there is hardly one."""
     whole = math.log(row["paper"] / row["ours"])
-    return 100 * math.log(row["then"] / row["ours"]) / whole if whole else 0.0
+    if abs(whole) < NO_DIFFERENCE:
+        return 0.0
+    return 100 * math.log(row["then"] / row["ours"]) / whole
 
 
 def at(*series: str, x: int, panel: str | None = None) -> Callable[[Point], bool]:
@@ -150,34 +155,29 @@ ADVERSARIAL = Number(
 )
 
 
-def database_htm(panel: str) -> Number:
+def always_abort_gain(figure: int, panel: str, way: str, base: str, x: int, said: str, paper: float,
+                      *also: str) -> Number:  # fmt: skip
+    """`also`: the series that the figure's speed-ups are over, where it is not `base`."""
     return Number(
-        "always_abort_fig10",
-        f"{panel}: htm-10 over tatas at 18 threads (the paper: no speed-up)",
-        1.0,
-        at("htm-10", "tatas", x=18, panel=panel),
-        gain("htm-10", "tatas", 18, panel),
+        f"always_abort_fig{figure}",
+        f"{panel}: {way} over {base} at {x} threads (the paper: {said})",
+        paper,
+        at(way, base, *also, x=x, panel=panel),
+        gain(way, base, x, panel),
     )
+
+
+def database_htm(panel: str) -> Number:
+    return always_abort_gain(10, panel, "htm-10", "tatas", 18, "no speed-up", 1.0, "default")
 
 
 def one_lock(panel: str) -> Number:
-    return Number(
-        "always_abort_fig11",
-        f"{panel}: tatas-aahtm over tatas at 16 threads (the paper: more than 1.1)",
-        1.1,
-        at("tatas-aahtm", "tatas", x=16, panel=panel),
-        gain("tatas-aahtm", "tatas", 16, panel),
-    )
+    return always_abort_gain(11, panel, "tatas-aahtm", "tatas", 16, "more than 1.1", 1.1)
 
 
 def fall_back(panel: str) -> Number:
-    return Number(
-        "always_abort_fig12",
-        f"{panel}: htm-10-fb-aahtm over htm-10 at 16 threads (the paper: drastic, more than 1.1)",
-        1.1,
-        at(FALL_BACK, "htm-10", "tatas", x=16, panel=panel),
-        gain(FALL_BACK, "htm-10", 16, panel),
-    )
+    said = "drastic, more than 1.1"
+    return always_abort_gain(12, panel, FALL_BACK, "htm-10", 16, said, 1.1, "tatas")
 
 
 def scaling_on(panel: str) -> Number:

@@ -157,11 +157,13 @@ def test_figures_of_hardware_transactions(root: Path) -> None:
         "metric": "throughput", "base_values": [100, 100, 100], "values": [150, 150, 150],
     }  # fmt: skip
     timed = {**row, "program": "timed", "threads": 1, "metric": "time"}
-    report = {"measured": MEASURED, "hardware_transactions": [row, timed]}
+    later = {"map": {**MEASURED, "commit": "def"}}
+    report = {"measured": MEASURED, "later": later, "hardware_transactions": [row, timed]}
     (root / "docs/figures/hardware_transactions.json").write_text(json.dumps(report))
     made(root)
     page = (root / "docs/measured.md").read_text()
     assert "| map/10k-20 | `tatas` | `htm-10` | - | 1.500 [1.500, 1.500] |" in page
+    assert "map/ was measured" in page and "at commit def." in page
     assert "| map/timed | `tatas` | `htm-10` | 0.667 [0.667, 0.667] | - |" in page
 
 

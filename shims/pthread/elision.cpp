@@ -32,6 +32,13 @@ const char* setting(const char* name) noexcept {
 // hot key, whose sections conflict, 0.80 and 1.05 (bench/programs.py).
 constexpr unsigned enough_processors = 4;
 
+// By its setting, or by a policy for some lock.
+bool is_asked_for() noexcept {
+  const char* const sites = setting("SYNCOPATE_SITES");
+  return setting("SYNCOPATE_ELIDE") != nullptr ||
+         (sites != nullptr && std::strstr(sites, "elide=always") != nullptr);
+}
+
 bool is(const char* value, const char* what) noexcept {
   return value != nullptr && std::strcmp(value, what) == 0;
 }
@@ -41,8 +48,7 @@ bool is(const char* value, const char* what) noexcept {
 bool configure_elision() noexcept {
   if (const char* const name = setting("SYNCOPATE_ELIDE_POLICY"))
     if (const elide::retry_policy* const known = elide::find_policy(name)) elision_policy = *known;
-  if (setting("SYNCOPATE_ELIDE") == nullptr && machine::processors() < enough_processors)
-    return false;
+  if (!is_asked_for() && machine::processors() < enough_processors) return false;
   if (elide::control::now() == elide::mode::off) return false;
   syncopate_elision_mode = &elide::control::detail::state.now;
   return true;

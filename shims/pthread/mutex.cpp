@@ -190,15 +190,18 @@ elide::entry elide_section(pthread_mutex_t* m, mutex_object& o, patience how) {
 }
 
 // In a section that is elided already, a lock that is taken would be one more line to conflict at.
-// Requires: config.elides_contended.
+// Requires: config.elides_contended, and the mutex has the default lock.
 bool worth_eliding(mutex_object& o) {
-  return o.chosen_lock() != 0 || o.as_auto().has_been_contended() || elide::section::active();
+  return o.as_auto().has_been_contended() || elide::section::active();
 }
 
 bool elides(pthread_mutex_t* m, mutex_object& o, patience how) {
   if (__builtin_expect(!config.elides, 1)) return false;
-  if ((o.choice() & never_elide) != 0) return false;
-  if (config.elides_contended && !worth_eliding(o)) return false;
+  const unsigned choice = o.choice();
+  if ((choice & never_elide) != 0) return false;
+  if (config.elides_contended && (choice & always_elide) == 0 && o.chosen_lock() == 0 &&
+      !worth_eliding(o))
+    return false;
   return elide_section(m, o, how) == elide::entry::elided;
 }
 

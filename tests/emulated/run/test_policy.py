@@ -104,6 +104,14 @@ def test_policy_chooses_by_creator_and_by_variable(tmp_path):
     assert len(said.splitlines()) == 1
 
 
+@pytest.mark.parametrize("options", [(), ("--elide", "auto")])
+def test_policy_elides_what_was_never_contended(tmp_path, options):
+    """Also where few processors leave elision to those who ask."""
+    locks, _ = elided(tmp_path, *options, policy=POLICY, how=["alone"])
+    assert commits(locks, "named_lock") > 0
+    assert [commits(locks, lock) for lock in ("make_table", "make_other")] == [0, 0]
+
+
 @pytest.mark.parametrize(
     ("policy", "said"),
     [

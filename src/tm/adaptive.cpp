@@ -2,6 +2,7 @@
 
 #include "tm/configuration.h"
 #include "tm/engine.h"
+#include "tm/hardware.h"
 #include "tm/parts/trials.h"
 #include "tm/regime.h"
 #include "tm/threads.h"
@@ -55,15 +56,16 @@ void run(way chosen) noexcept {
   note_spent(machine::now());
   present = chosen;
   now.slices = chosen == way::in_slices;
-  now.choose(chosen == way::side_by_side ? optimistic() : nullptr);
+  now.choose(chosen == way::side_by_side ? optimistic() : nullptr, chosen == way::in_hardware);
 }
 
 }  // namespace
 
-void consider_in_turn() noexcept {
+void consider_in_turn(const transaction* tx) noexcept {
   const u64 time = machine::now();
   if (time < due.load(std::memory_order_relaxed)) return;
   if (busy.exchange(true, std::memory_order_acquire)) return;
+  if (fits_hardware(tx->properties) && machine::htm::commits()) lessons.allow_hardware();
   run(learn(time));
   busy.store(false, std::memory_order_release);
 }
@@ -77,7 +79,7 @@ void consider_side_by_side(transaction* tx) noexcept {
   tx->looked = time;
   if (time < due.load(std::memory_order_relaxed)) return;
   if (busy.exchange(true, std::memory_order_acquire)) return;
-  if (const way chosen = learn(time); chosen != way::side_by_side) {
+  if (const way chosen = learn(time); chosen != present) {
     now.acquire(tx);
     run(chosen);
     now.release(tx);
@@ -92,9 +94,11 @@ void print_ways() noexcept {
     return static_cast<unsigned long long>(
         spent[static_cast<int>(w)].load(std::memory_order_relaxed) / trials::millisecond);
   };
-  std::fprintf(stderr, "syncopate tm: auto: ms in turn %llu, in slices %llu, side by side %llu\n",
+  std::fprintf(stderr,
+               "syncopate tm: auto: ms in turn %llu, in slices %llu, side by side %llu, in hardware "
+               "%llu\n",
                milliseconds(way::in_turn), milliseconds(way::in_slices),
-               milliseconds(way::side_by_side));
+               milliseconds(way::side_by_side), milliseconds(way::in_hardware));
 }
 
 }  // namespace adaptive

@@ -11,8 +11,9 @@ namespace syncopate::tm {
 //
 // While one thread runs, it runs alone without taking a lock (regime.h). When threads wait for each
 // other, all transactions run for a few milliseconds each way: in turn, in slices (a thread that is
-// alone stays so for half a millisecond, so that data stay in its cache and nobody hands over), and
-// side by side under the optimistic algorithm. Whichever way committed most in a second stays
+// alone stays so for half a millisecond, so that data stay in its cache and nobody hands over),
+// side by side under the optimistic algorithm, and, where hardware transactions commit, in those,
+// one that does not fit alone. Whichever way committed most in a second stays
 // (parts/trials.h). Later trials come ever later, so that a program loses little by them.
 namespace adaptive {
 
@@ -21,9 +22,10 @@ extern constinit bool on;
 // A thread looks at the clock after at most so many of its commits; earlier where they are long.
 inline constexpr u32 look_every = 16;
 
-// To be called by a thread that has waited for the mutex, or for a slice to end, and has the mutex.
-void consider_in_turn() noexcept;
-// To be called after a commit of the optimistic algorithm, when tx->look_at commits are reached.
+// To be called by a thread that has waited for the mutex, or for a slice to end, and has the mutex,
+// for a transaction that begins.
+void consider_in_turn(const transaction* tx) noexcept;
+// To be called after a commit side by side with others, when tx->look_at commits are reached.
 // Requires: the thread is not active.
 void consider_side_by_side(transaction* tx) noexcept;
 // Writes a line of how long each way was taken to standard error, where there was a choice.

@@ -31,14 +31,16 @@ const operations* find(const char* name, std::size_t length) noexcept {
 }
 
 // The same, with "htm" and "htm+" understood.
-const operations* find_with_hardware(const char* name, std::size_t length) noexcept {
+const operations* find_with_hardware(const char* name, std::size_t length,
+                                     bool& hardware) noexcept {
+  hardware = false;
   if (length < hardware_length || std::strncmp(name, hardware_name, hardware_length) != 0)
     return find(name, length);
   const operations* fallback = nullptr;
   if (length == hardware_length) fallback = &norec_operations;
   else if (name[hardware_length] == '+')
     fallback = find(name + hardware_length + 1, length - hardware_length - 1);
-  now.hardware = fallback != nullptr;
+  hardware = fallback != nullptr;
   return fallback;
 }
 
@@ -53,12 +55,12 @@ void list_algorithms() noexcept {
   std::fputs(" (using auto)\n", stderr);
 }
 
-void choose(const operations* algorithm) noexcept {
+void choose(const operations* algorithm, bool hardware) noexcept {
   chosen = algorithm->name;
   const bool takes_lock =
       algorithm == &global_lock_operations || algorithm == &irrevocable_operations;
   now.may_be_solo = algorithm != &irrevocable_operations;
-  now.choose(takes_lock ? nullptr : algorithm);
+  now.choose(takes_lock ? nullptr : algorithm, hardware);
 }
 
 void choose_manager(const char* name) noexcept {
@@ -82,9 +84,10 @@ void configure() noexcept {
   adaptive::on = true;
   if (value == nullptr || *value == '\0') return;
   const std::size_t length = std::strcspn(value, ":");
-  if (const operations* const algorithm = find_with_hardware(value, length)) {
+  bool hardware = false;
+  if (const operations* const algorithm = find_with_hardware(value, length, hardware)) {
     adaptive::on = false;
-    choose(algorithm);
+    choose(algorithm, hardware);
   } else if (std::strlen(adaptive_name) != length ||
              std::strncmp(value, adaptive_name, length) != 0) {
     complain("algorithm", value);

@@ -48,10 +48,6 @@ void find_own_stack(transaction* tx) noexcept {
 }
 
 [[gnu::always_inline]] inline u32 start_optimistic(transaction* tx) noexcept {
-  if (__builtin_expect(now.hardware, 0)) {
-    if (start_in_hardware(tx)) return run_uninstrumented | save_live_variables;
-    now.software.fetch_add(1, std::memory_order_seq_cst);
-  }
   tx->how = mode::optimistic;
   tx->ops = now.optimistic.load(std::memory_order_relaxed);
   find_own_stack(tx);
@@ -76,7 +72,8 @@ bool needs_to_be_alone(u32 properties) noexcept {
     if (regime_word == regime::solo_of(tx)) return start_alone(tx);
     const bool invited =
         regime_word == regime::open || (regime_word == regime::narrow && tx->attempts != 0);
-    if (invited && !want_alone) return start_optimistic(tx);
+    if (invited && !want_alone && (!now.prefers_hardware() || now.try_count_software(regime_word)))
+      return start_optimistic(tx);
     now.leave(tx, regime::open);
     if (regime_word == regime::narrow && !want_alone) now.wait_while_narrow();
     else if (want_alone || !now.is_optimistic()) return start_with_mutex(tx);
@@ -100,10 +97,10 @@ void forget(transaction* tx) noexcept {
 
 void give_up_regime(transaction* tx) noexcept {
   if (tx->holds_mutex) return now.release(tx);
-  if (__builtin_expect(now.hardware, 0) && tx->how == mode::optimistic)
-    now.software.fetch_sub(1, std::memory_order_release);
-  const bool side_by_side = tx->how == mode::optimistic || tx->how == mode::hardware;
-  now.leave(tx, side_by_side ? address{regime::open} : regime::solo_of(tx));
+  if (tx->how == mode::hardware) return;  // it never showed itself
+  const bool optimistic = tx->how == mode::optimistic;
+  if (optimistic && __builtin_expect(now.prefers_hardware(), 0)) now.count_software_off();
+  now.leave(tx, optimistic ? address{regime::open} : regime::solo_of(tx));
 }
 
 // Everything that most transactions do not have. Requires: the regime is given up.
@@ -123,6 +120,7 @@ void give_up_regime(transaction* tx) noexcept {
 
 [[gnu::always_inline]] inline void finish(transaction* tx) {
   const bool was_optimistic = tx->how == mode::optimistic;
+  const bool was_side_by_side = was_optimistic || tx->how == mode::hardware;
   ++tx->counts.commits;
   give_up_regime(tx);
   now.tell_waiters(was_optimistic);
@@ -131,7 +129,7 @@ void give_up_regime(transaction* tx) noexcept {
   if (__builtin_expect(!tx->freed.empty() || !tx->on_commit.empty() || !tx->on_undo.empty(), 0))
     finish_rest(tx, was_optimistic);
   else forget(tx);
-  if (was_optimistic && adaptive::on && tx->counts.commits >= tx->look_at)
+  if (was_side_by_side && adaptive::on && tx->counts.commits >= tx->look_at)
     adaptive::consider_side_by_side(tx);
 }
 
@@ -240,6 +238,16 @@ namespace {
   tx->where = where;
   return start_slowly(tx, needs_to_be_alone(tx->properties));
 }
+[[gnu::noinline]] u32 begin_in_hardware(transaction* tx, const registers& where) noexcept {
+  bool alone = needs_to_be_alone(tx->properties);
+  if (fits_hardware(tx->properties)) {
+    const start how = start_in_hardware(tx);
+    if (how == start::in_hardware) return run_uninstrumented | save_live_variables;
+    alone = how == start::alone;
+  }
+  tx->where = where;
+  return start_slowly(tx, alone);
+}
 [[gnu::noinline]] u32 begin_unusual(u32 properties, const registers& where) noexcept {
   transaction* const tx = self();
   return tx->depth != 0 ? begin_inside(tx, properties, where) : begin(properties, where);
@@ -283,6 +291,7 @@ u32 begin(u32 properties, const registers& where) noexcept {
   tx->properties = properties;
   tx->where.stack = where.stack;
   observer::began(tx, where);
+  if (__builtin_expect(now.prefers_hardware(), 0)) return begin_in_hardware(tx, where);
   const address regime_word = now.enter(tx);
   if (regime_word == regime::solo_of(tx)) {
     if ((properties & has_no_abort) == 0) tx->where = where;
@@ -291,7 +300,7 @@ u32 begin(u32 properties, const registers& where) noexcept {
   if (__builtin_expect(regime_word != regime::open || needs_to_be_alone(properties), 0))
     return begin_closed(tx, where);
   copy(tx->where, where);
-  tx->plain = !observer::watches && !now.hardware;
+  tx->plain = !observer::watches && !now.prefers_hardware();
   return start_optimistic(tx);
 }
 
@@ -333,6 +342,16 @@ namespace {
     finish_side_by_side(tx, closing);
 }
 
+// The same of one in hardware.
+[[gnu::noinline]] void commit_plain_hardware(transaction* tx) noexcept {
+  commit_in_hardware(tx);
+  tx->plain = false;
+  tx->how = mode::idle;
+  const u64 done = ++tx->counts.commits;
+  if (__builtin_expect(now.waiters.load(std::memory_order_relaxed) != 0, 0)) now.tell_waiters(false);
+  if (adaptive::on && done >= tx->look_at) adaptive::consider_side_by_side(tx);
+}
+
 }  // namespace
 
 // The fast path, of begin_plain()'s transactions, calls nothing: everything else is a tail call.
@@ -341,6 +360,7 @@ void commit() noexcept {
   if (__builtin_expect(--tx->depth != 0, 0)) return leave_inner(tx);
   if (!tx->plain) return commit_any(tx);
   if (tx->how == mode::optimistic) return commit_plain_optimistic(tx);
+  if (tx->how == mode::hardware) return commit_plain_hardware(tx);
   tx->plain = false;
   tx->how = mode::idle;
   ++tx->counts.commits;

@@ -2,7 +2,6 @@
 
 #include "tm/engine.h"
 #include "tm/parts/patience.h"
-#include "tm/regime.h"
 
 namespace syncopate::tm {
 namespace {
@@ -10,39 +9,49 @@ namespace {
 enum abort_code : unsigned char { not_now = 1, software_please = 2, alone_please = 3 };
 
 constexpr u32 tries = 5;  // Intel's optimization manual: a few, with the lock free again
+// A transaction that aborts without a reason goes on alone: it has met memory that is not there
+// yet, or a function that the dynamic linker has to look up, for which uninstrumented code must
+// run. Not if that has not helped so many times in a row.
+constexpr u32 helped_alone = 8;
 // A thread whose transactions never commit in hardware tries once in so many.
 constexpr u32 hopeless_after = 64, try_one_in = 256;
 
-bool can_run(const transaction* tx) noexcept {
-  constexpr u32 wanted = uninstrumented_code | has_no_abort;
-  return (tx->properties & wanted) == wanted && (tx->properties & goes_irrevocable) == 0 &&
-         tx->attempts == 0;
+[[gnu::always_inline]] inline bool may_run() noexcept {
+  const address word = now.word.load(std::memory_order_acquire);  // [O]
+  return (word == regime::open || word == regime::in_hardware) &&
+         now.software.load(std::memory_order_acquire) == 0;  // [U]
 }
 
 }  // namespace
 
-bool start_in_hardware(transaction* tx) noexcept {
-  if (!can_run(tx)) return false;
+start start_in_hardware(transaction* tx) noexcept {
   if (tx->hardware_failures >= hopeless_after && tx->hardware_failures++ % try_one_in != 0)
-    return false;
+    return start::in_software;
+  start otherwise = start::in_software;
   for (u32 attempt = 0; attempt < tries; ++attempt) {
-    for (patience p; now.software.load(std::memory_order_relaxed) != 0 && !p.is_over();) p.wait();
+    for (patience p; !may_run() && !p.is_over();) p.wait();
     const machine::htm::status status = machine::htm::begin();
     if (status.started()) {
-      if (now.word.load(std::memory_order_relaxed) != regime::open ||
-          now.software.load(std::memory_order_relaxed) != 0)
-        machine::htm::abort<not_now>();
+      if (!may_run()) machine::htm::abort<not_now>();
       tx->how = mode::hardware;
+      tx->plain = !observer::watches;
       tx->ops = &alone_operations;
-      return true;
+      return start::in_hardware;
     }
     observer::left_hardware(tx, status);
-    if (status.why == machine::htm::cause::explicit_ && status.code != not_now) break;
-    if (!status.may_retry && status.why != machine::htm::cause::explicit_) break;
+    if (status.why == machine::htm::cause::explicit_) {
+      if (status.code == not_now) continue;
+      if (status.code == alone_please) otherwise = start::alone;
+      break;
+    }
+    if (status.may_retry) continue;
+    if (status.why == machine::htm::cause::other && tx->hardware_failures < helped_alone)
+      otherwise = start::alone;
+    break;
   }
   ++tx->hardware_failures;
   machine::htm::fell_back();
-  return false;
+  return otherwise;
 }
 
 void commit_in_hardware(transaction* tx) noexcept {

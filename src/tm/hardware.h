@@ -5,17 +5,28 @@
 //               deviate: one count of running software transactions instead of named phases.
 //
 // A hardware transaction reads regime::word and regime::software when it begins: who wants to run
-// alone, or in software, changes one of them and so aborts it. So the two kinds never run together,
-// and any algorithm may be the fall-back.
+// alone, or in software, or not to have hardware transactions at all, changes one of them and so
+// aborts it. So the kinds never run together, any algorithm may be the fall-back, and a hardware
+// transaction need not show itself: nobody has to wait for it.
 #pragma once
 
+#include "tm/regime.h"
 #include "tm/transaction.h"
 
 namespace syncopate::tm {
 
-// Returns whether the transaction now runs in hardware. Returns false also later, a second time,
-// when the hardware transaction aborts and is not worth another try. Requires: active.
-bool start_in_hardware(transaction* tx) noexcept;
+enum class start : unsigned char { in_hardware, in_software, alone };
+
+// Whether the transaction may be tried in hardware: where it is an outermost one's first attempt.
+[[nodiscard]] inline bool fits_hardware(u32 properties) noexcept {
+  constexpr u32 wanted = uninstrumented_code | has_no_abort;
+  return (properties & (wanted | goes_irrevocable)) == wanted;
+}
+
+// Returns how the transaction has to run; in_hardware: it now does. Returns also later, a second
+// time, when the hardware transaction aborts and is not worth another try. Requires: fits_hardware()
+// and that the thread is not active.
+start start_in_hardware(transaction* tx) noexcept;
 
 void commit_in_hardware(transaction* tx) noexcept;
 

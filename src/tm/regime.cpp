@@ -66,14 +66,17 @@ void regime::acquire(transaction* tx, bool in_turn) noexcept {
   if (before != closed) {
     const transaction* const owner = solo_beside(tx, before);
     if (owner != nullptr && in_turn && slices) leave_slice(owner), waited = true;
-    word.store(closed, std::memory_order_relaxed);  // [C]
-    wait_for_others(tx);
+    const bool counted = prefers_hardware();
+    if (counted) word.store(closed, std::memory_order_seq_cst);             // [H]
+    else word.store(closed, std::memory_order_relaxed);                     // [C]
+    if (!counted || software.load(std::memory_order_seq_cst) != 0)          // [H]
+      wait_for_others(tx);
     if (owner != nullptr) end_solo(owner);
   }
   streak_ = last_ == tx ? streak_ + 1 : 0;
   last_ = tx;
   tx->holds_mutex = true;
-  if (waited && in_turn && adaptive::on && !is_optimistic()) adaptive::consider_in_turn();
+  if (waited && in_turn && adaptive::on && !is_optimistic()) adaptive::consider_in_turn(tx);
 }
 
 void regime::end_solo(const transaction* owner) noexcept {
@@ -88,6 +91,7 @@ void regime::end_solo(const transaction* owner) noexcept {
 void regime::release(transaction* tx) noexcept {
   tx->holds_mutex = false;
   if (is_optimistic()) word.store(open, std::memory_order_release);  // [O]
+  else if (prefers_hardware()) word.store(in_hardware, std::memory_order_release);  // [O]
   else if (may_be_solo && (slices || streak_ >= needed_)) {
     streak_ = 0;
     solo_since_ = tx->counts.commits;
@@ -144,15 +148,18 @@ void regime::wake_waiters(bool logged) noexcept {
   machine::wake(&commits_, INT32_MAX);
 }
 
-void regime::choose(const operations* algorithm) noexcept {
+void regime::choose(const operations* algorithm, bool hardware) noexcept {
   optimistic.store(algorithm, std::memory_order_relaxed);
+  hardware_first.store(hardware, std::memory_order_relaxed);
+  software.store(hardware ? 0 : not_in_hardware, std::memory_order_relaxed);
   if (algorithm != nullptr && algorithm != last_optimistic_) {
     // What one algorithm's transactions wait for, another's commits do not show.
     if (last_optimistic_ != nullptr) unlogged_commits_.fetch_add(1, std::memory_order_relaxed);
     last_optimistic_ = algorithm;
   }
   if (mutex.is_locked()) return;  // release() does the rest
-  word.store(algorithm != nullptr ? open : closed, std::memory_order_relaxed);  // [S]
+  const address alone = hardware ? in_hardware : closed;
+  word.store(algorithm != nullptr ? open : alone, std::memory_order_relaxed);  // [S]
 }
 
 }  // namespace syncopate::tm

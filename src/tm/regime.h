@@ -8,6 +8,7 @@
 //   closed       nobody may begin; who needs to, takes the mutex
 //   tx | solo    the thread of this descriptor runs without taking the mutex, and nobody else does:
 //                it was the only one for a while
+//   in_hardware  hardware transactions run side by side; any other runs alone
 //   narrow       a transaction that failed often runs; others finish, and do not begin (hourglass)
 //
 // Invariants
@@ -20,6 +21,12 @@
 //        acquire load: the snapshot is at least as new.
 //   [C]  store of word, heavy fence, loads of all threads' active. The same again with
 //        closer_sleeps, before the closer sleeps: whoever leaves later wakes it.
+//   [H]  where hardware transactions are preferred: seq_cst store of word, then load of software,
+//        against fetch_add of software, then load of word: either the closer knows of the software
+//        transaction, or that one sees the closed word. A hardware transaction sees it closed, or
+//        aborts when the store takes the word away from it; nothing is read before that.
+//   [U]  release decrement of software -- synchronizes with the loads by hardware transactions, and
+//        by who runs alone and finds no software transaction: what those did happens-before.
 //   [E]  release store of active = 0 -- synchronizes with [C]'s acquire load: what the transaction
 //        did happens-before the one that runs alone.
 //   [O]  release store of word -- synchronizes with [A]: what ran alone happens-before who begins.
@@ -38,7 +45,7 @@ namespace syncopate::tm {
 
 class regime {
  public:
-  enum : address { open = 0, closed = 1, solo = 2, narrow = 4 };
+  enum : address { open = 0, closed = 1, solo = 2, narrow = 4, in_hardware = 8 };
 
   // Shows the thread active. Returns word.
   [[gnu::always_inline]] address enter(transaction* tx) const noexcept {
@@ -89,24 +96,43 @@ class regime {
   }
 
   // Chooses what release() leaves behind: open with this algorithm, or, if null, one at a time.
-  // Requires: acquire(), or that no transaction has run yet.
-  void choose(const operations* algorithm) noexcept;
+  // `hardware`: hardware transactions first, before that. Requires: acquire(), or that no
+  // transaction has run yet.
+  void choose(const operations* algorithm, bool hardware = false) noexcept;
 
   [[nodiscard]] bool is_optimistic() const noexcept {
     return optimistic.load(std::memory_order_relaxed) != nullptr;
   }
 
+  // Whether hardware transactions are tried first. For who is active, it does not change; others
+  // only guess: `software` tells a hardware transaction the truth.
+  [[nodiscard]] bool prefers_hardware() const noexcept {
+    return hardware_first.load(std::memory_order_relaxed);
+  }
+
   alignas(64) std::atomic<address> word{closed};  // begin_x86_64.S looks at the first bytes, too
   std::atomic<const operations*> optimistic{nullptr};  // written while nothing optimistic runs
-  bool hardware = false;                               // try hardware transactions first
+  std::atomic<bool> hardware_first{false};             // the same
   bool may_be_solo = true;
   bool slices = false;  // who runs solo, and is busy, is left so for a while; guarded by the mutex
   std::atomic<bool> closer_sleeps{false};
   std::atomic<u32> waiters{0};  // transactions that retry, and sleep
 
-  // Software transactions that run where `hardware` is set; hardware ones run only while there is
-  // none.
-  alignas(64) std::atomic<u32> software{0};
+  // Says, where hardware transactions are preferred, that one in software runs. Returns false if
+  // the word, which was `expected`, has changed meanwhile.
+  bool try_count_software(address expected) noexcept {
+    software.fetch_add(1, std::memory_order_seq_cst);                      // [H]
+    if (word.load(std::memory_order_seq_cst) == expected) return true;     // [H]
+    software.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  // That it has come to its end.
+  void count_software_off() noexcept { software.fetch_sub(1, std::memory_order_release); }  // [U]
+
+  // Hardware transactions run only while this is 0: where hardware_first is set, it counts the
+  // software transactions that run; else it is not_in_hardware.
+  static constexpr u32 not_in_hardware = 1;
+  alignas(64) std::atomic<u32> software{not_in_hardware};
 
   alignas(64) auto_lock mutex;
 

@@ -5,6 +5,7 @@
 // The data are plain: sections that the regime has not ordered are a race.
 #include "tm/configuration.h"
 #include "tm/engine.h"
+#include "tm/hardware.h"
 #include "tm/regime.h"
 #include "tm/threads.h"
 
@@ -46,6 +47,25 @@ void section_solo(shared& s) {
   const tm::address mine = regime::solo_of(tx);
   if (now.enter(tx) == mine) ++s.value;
   now.leave(tx, mine);
+}
+
+// As one in hardware, if that is done at present and comes to its end; else alone.
+void section_in_hardware(shared& s) {
+  tm::transaction* const tx = tm::self();
+  if (tm::start_in_hardware(tx) != tm::start::in_hardware) return section_alone(s);
+  ++s.value;
+  tm::commit_in_hardware(tx);
+}
+
+// As one in software where hardware transactions are preferred. There is one such thread, too.
+void section_counted(shared& s) {
+  tm::transaction* const tx = tm::self();
+  const tm::address word = now.enter(tx);
+  if (word == regime::open && now.try_count_software(word)) {
+    ++s.value;
+    now.count_software_off();
+  }
+  now.leave(tx, regime::open);
 }
 
 // With transactions side by side; the calling thread has its descriptor.
@@ -143,11 +163,68 @@ void epoch_and_memory() {
   delete s;
 }
 
+// Where only hardware transactions run side by side.
+void alone_and_in_hardware() {
+  tm::self();
+  now.choose(nullptr, true);
+  auto* const s = new shared;
+  auto alone = [s] { section_alone(*s); };
+  auto hardware = [s] { section_in_hardware(*s); };
+  check::together(alone, hardware);
+  assert(s->value == 2);
+  delete s;
+}
+
+// Where hardware transactions run side by side, or else those in software.
+void alone_and_counted() {
+  tm::self();
+  now.choose(tm::algorithms[1], true);
+  auto* const s = new shared;
+  auto alone = [s] { section_alone(*s); };
+  auto counted = [s] { section_counted(*s); };
+  check::together(alone, counted);
+  assert(s->value >= 1);
+  delete s;
+}
+
+void in_hardware_and_counted() {
+  tm::self();
+  now.choose(tm::algorithms[1], true);
+  auto* const s = new shared;
+  auto hardware = [s] { section_in_hardware(*s); };
+  auto counted = [s] { section_counted(*s); };
+  check::together(hardware, counted);
+  assert(s->value >= 1);
+  delete s;
+}
+
+// Hardware transactions are given up while one may be running.
+void in_hardware_until_it_is_not() {
+  tm::self();
+  now.choose(nullptr, true);
+  auto* const s = new shared;
+  auto hardware = [s] { section_in_hardware(*s); };
+  auto changes = [s] {
+    tm::transaction* const tx = tm::self();
+    now.acquire(tx);
+    now.choose(tm::algorithms[1]);
+    now.release(tx);
+    section_beside(*s);
+  };
+  check::together(hardware, changes);
+  assert(s->value >= 1);
+  delete s;
+}
+
 constexpr check::scenario scenarios[] = {
     {"alone_and_beside", alone_and_beside},
     {"alone_narrow_and_beside", alone_narrow_and_beside},
     {"solo_and_alone", solo_and_alone},
     {"solo_and_solo", solo_and_solo},
+    {"alone_and_in_hardware", alone_and_in_hardware},
+    {"alone_and_counted", alone_and_counted},
+    {"in_hardware_and_counted", in_hardware_and_counted},
+    {"in_hardware_until_it_is_not", in_hardware_until_it_is_not},
     {"slot_of_a_new_thread", slot_of_a_new_thread},
     {"epoch_and_memory", epoch_and_memory},
 };

@@ -218,6 +218,7 @@ TM_ALGORITHMS = (
     "encounter_time",
     "two_phase",
     "htm",
+    "htm+global_lock",
 )
 
 

@@ -232,23 +232,35 @@ void older_stack() {
   delete s;
 }
 
-// A transaction that runs in hardware where SYNCOPATE_TM says so, and the library form beside it.
-// (That asks for code that tells of each access, so it never runs in hardware itself.)
-void beside_hardware() {
+// A transaction that runs in hardware where SYNCOPATE_TM says so.
+void add_to_both(shared* s) {
   constexpr std::uint32_t both_codes = 3, has_no_abort = 8, run_instrumented = 1;
-  auto* const s = new shared;
-  auto plain = [s] {
-    if (_ITM_beginTransaction(both_codes | has_no_abort) & run_instrumented) {
-      for (variable* v : {&s->x, &s->y}) {
-        auto* const bits = const_cast<std::uint64_t*>(&v->unsafe_get());
-        _ITM_WU8(bits, _ITM_RU8(bits) + 1);
-      }
-    } else {
-      s->x.poke(s->x.peek() + 1);
-      s->y.poke(s->y.peek() + 1);
+  if (_ITM_beginTransaction(both_codes | has_no_abort) & run_instrumented) {
+    for (variable* v : {&s->x, &s->y}) {
+      auto* const bits = const_cast<std::uint64_t*>(&v->unsafe_get());
+      _ITM_WU8(bits, _ITM_RU8(bits) + 1);
     }
-    _ITM_commitTransaction();
-  };
+  } else {
+    s->x.poke(s->x.peek() + 1);
+    s->y.poke(s->y.peek() + 1);
+  }
+  _ITM_commitTransaction();
+}
+
+void both_in_hardware() {
+  auto* const s = new shared;
+  auto one = [s] { add_to_both(s); };
+  auto other = one;
+  together(one, other);
+  assert(s->x.unsafe_get() == 2 && s->y.unsafe_get() == 2);
+  delete s;
+}
+
+// Such a one, and the library form beside it. (That asks for code that tells of each access, so it
+// never runs in hardware itself.)
+void beside_hardware() {
+  auto* const s = new shared;
+  auto plain = [s] { add_to_both(s); };
   auto other = [s] {
     stm::atomically([s](stm::tx& t) {
       const std::uint64_t x = s->x.get(t);
@@ -351,6 +363,7 @@ constexpr check::scenario scenarios[] = {
     {"publication", publication},
     {"starvation", starvation},
     {"older_stack", older_stack},
+    {"both_in_hardware", both_in_hardware},
     {"beside_hardware", beside_hardware},
     {"three_updates", three_updates},
     {"three_in_a_ring", three_in_a_ring},

@@ -83,7 +83,7 @@ extern constinit commit_clock commits;
 // What algorithms with records know of a transaction that waits (operations.h). Hardware
 // transactions leave no trace in records.
 [[nodiscard]] inline bool records_have_changed(const transaction* tx) noexcept {
-  return now.hardware || tx->read_orecs.empty() || !reads_are_valid(tx);
+  return now.prefers_hardware() || tx->read_orecs.empty() || !reads_are_valid(tx);
 }
 
 // Owns the records of all words in the redo log. Returns false where another transaction owns one,

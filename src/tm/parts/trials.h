@@ -3,6 +3,8 @@
 // Nothing but arithmetic on times and counts that the caller gives; who calls, and what a way is,
 // is adaptive.cpp's affair.
 //
+// Where hardware transactions commit, they are one of the ways, and tried first.
+//
 // Long transactions run side by side as long as few of them abort: there are too few to compare
 // rates soon. That is done later, without slices, which gain nothing then. For others, an
 // experiment runs each way for a while, in turn, and where a challenger won, or all is new, those
@@ -16,9 +18,9 @@
 namespace syncopate::tm {
 
 // One transaction at a time, each thread in its turn; the same, a thread alone for a slice of time;
-// side by side, under an optimistic algorithm.
-enum class way : int { in_turn, in_slices, side_by_side };
-inline constexpr int ways = 3;
+// side by side, under an optimistic algorithm; in hardware transactions, or else one at a time.
+enum class way : int { in_turn, in_slices, side_by_side, in_hardware };
+inline constexpr int ways = 4;
 
 class trials {
  public:
@@ -35,6 +37,9 @@ class trials {
   static constexpr double doubtful = 1.5;                 // closer than this, another round decides
   static constexpr double worth_it = 1.05;                // a change has to win by this much
   static constexpr u64 few = 64;  // commits in a trial: longer than 60 us each
+
+  // From the next experiment on, transactions may be tried in hardware.
+  void allow_hardware() noexcept { has_hardware_ = true; }
 
   // To be called now and then, with the time in nanoseconds, and the commits and aborts until then.
   // Returns the way to run from now on.
@@ -65,6 +70,8 @@ class trials {
   [[nodiscard]] u64 due() const noexcept { return due_; }
 
  private:
+  static constexpr way order[ways] = {way::in_hardware, way::in_turn, way::in_slices,
+                                      way::side_by_side};
   enum class phase { idle, warming, glancing, measuring, holding };
   static constexpr int number(way w) noexcept { return static_cast<int>(w); }
 
@@ -88,6 +95,7 @@ class trials {
   void begin_experiment(u64 time, u64 commits) noexcept {
     for (int w = 0; w < ways; ++w) sum_[w] = 0, dropped_[w] = false;
     dropped_[number(way::in_slices)] = long_;
+    dropped_[number(way::in_hardware)] = !has_hardware_;
     round_ = 0;
     begin_round(time, commits);
   }
@@ -109,7 +117,7 @@ class trials {
   // The next way that is still considered; after the last one, the round is judged.
   void run_next(u64 time, u64 commits) noexcept {
     for (; tried_ < ways; ++tried_) {
-      const int w = round_ == 1 ? tried_ : ways - 1 - tried_;
+      const int w = number(order[round_ == 1 ? tried_ : ways - 1 - tried_]);
       if (dropped_[w]) continue;
       ++tried_;
       return run(static_cast<way>(w), time, commits);
@@ -168,6 +176,7 @@ class trials {
   double best_rate_ = 0;   // in this round
   bool dropped_[ways] = {};
   int round_ = 0, tried_ = 0;
+  bool has_hardware_ = false;
   bool first_ = true;     // nothing was measured yet
   bool settled_ = false;  // an experiment has chosen best_
   bool long_ = false;     // the transactions are, by the rate that was expected last

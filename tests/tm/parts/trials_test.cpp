@@ -16,7 +16,15 @@ constexpr u64 millisecond = trials::millisecond;
 class program {
  public:
   program(double in_turn, double in_slices, double side_by_side, double aborts = 0)
-      : rates_{in_turn, in_slices, side_by_side}, abort_rate_(aborts) {}
+      : rates_{in_turn, in_slices, side_by_side, 0}, abort_rate_(aborts) {}
+  // On a machine whose hardware transactions commit.
+  static program with_hardware(double in_turn, double in_slices, double side_by_side,
+                               double in_hardware) {
+    program p(in_turn, in_slices, side_by_side);
+    p.rates_[static_cast<int>(way::in_hardware)] = in_hardware;
+    p.lessons_.allow_hardware();
+    return p;
+  }
 
   void change(double in_turn, double in_slices, double side_by_side) {
     rates_[0] = in_turn, rates_[1] = in_slices, rates_[2] = side_by_side;
@@ -55,6 +63,27 @@ TEST(Trials, KeepsTheBestWay) {
     p.run(60);
     EXPECT_EQ(p.now(), best);
   }
+}
+
+TEST(Trials, HardwareIsTriedFirstWhereItIsThere) {
+  program p = program::with_hardware(3000, 4000, 2000, 9000);
+  p.run(1);
+  EXPECT_EQ(p.now(), way::in_hardware);
+  EXPECT_LT(p.milliseconds(way::in_turn), 0.5);
+  p.run(60);
+  EXPECT_EQ(p.now(), way::in_hardware);
+
+  program without(3000, 4000, 2000);
+  without.run(1'000);
+  EXPECT_EQ(without.now(), way::in_slices);
+  EXPECT_EQ(without.milliseconds(way::in_hardware), 0);
+}
+
+TEST(Trials, HardwareThatDoesNotPayIsGivenUp) {
+  program p = program::with_hardware(3000, 9000, 2000, 1000);
+  p.run(60);
+  EXPECT_EQ(p.now(), way::in_slices);
+  EXPECT_LT(p.milliseconds(way::in_hardware), 12);
 }
 
 TEST(Trials, AChangeHasToBeWorthIt) {

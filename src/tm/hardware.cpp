@@ -16,10 +16,11 @@ constexpr u32 helped_alone = 8;
 // A thread whose transactions never commit in hardware tries once in so many.
 constexpr u32 hopeless_after = 64, try_one_in = 256;
 
+// Relaxed: what counts is what a hardware transaction reads, and it is ordered as a whole.
 [[gnu::always_inline]] inline bool may_run() noexcept {
-  const address word = now.word.load(std::memory_order_acquire);  // [O]
+  const address word = now.word.load(std::memory_order_relaxed);
   return (word == regime::open || word == regime::in_hardware) &&
-         now.software.load(std::memory_order_acquire) == 0;  // [U]
+         now.software.load(std::memory_order_relaxed) == 0;
 }
 
 }  // namespace

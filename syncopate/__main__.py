@@ -1,10 +1,13 @@
 """The `syncopate` command: finds the subcommand and turns failures into one line and a status."""
 
+import errno
 import os
 import sys
 
 from syncopate import __version__
-from syncopate.errors import BAD_USE, Failure, near
+from syncopate.errors import BAD_USE, FAILED, Failure, near
+
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 COMMANDS = {
     "run": "run a program with better locks",
@@ -86,17 +89,29 @@ def _with_packages(name: str):
 def main(arguments: list[str] | None = None) -> int:
     """The entry point. Returns the exit status; never leaves a traceback for a user's mistake."""
     try:
-        status = dispatch(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
-        return status
+        try:
+            return dispatch(sys.argv[1:] if arguments is None else arguments)
+        finally:  # also after --help, which leaves by SystemExit
+            sys.stdout.flush()
     except Failure as failure:
         print(f"syncopate: {failure}", file=sys.stderr)
         return failure.status
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter flushes once more at exit
+        _discard_output()
         return 141
+    except OSError as error:
+        if error.filename is not None or error.errno not in UNWRITABLE:
+            raise
+        _discard_output()
+        print(f"syncopate: cannot write the output: {error.strerror}", file=sys.stderr)
+        return FAILED
+
+
+def _discard_output() -> None:
+    """What is still in the buffer, which the interpreter would flush once more at its exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 if __name__ == "__main__":

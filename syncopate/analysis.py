@@ -15,6 +15,7 @@ from syncopate.recordfile import CAME_LAST, KIND_NAMES, LOST_KINDS, Event, Recor
 from syncopate.symbols import Frame, Symbolizer
 
 PROGRESS_EVERY = 65536  # events
+ENOUGH_NS = 20_000_000  # between two stamps of both clocks, for the rate of one by the other
 MOST_EVENTS = 1_000_000  # of more, as many are chosen: they are samples, and seconds to read
 
 
@@ -127,10 +128,12 @@ class Analysis:
             self.end_ticks = max(self.end_ticks, event.end)
 
     def _rate(self) -> float:
-        """Nanoseconds a tick, from the two stamps of both clocks; 1 when no time has passed."""
+        """Nanoseconds a tick, from the two stamps of both clocks where enough time has passed."""
         header = self.record.header
         ticks = header.last_ticks - header.start_ticks
         passed = header.last_monotonic_ns - header.start_monotonic_ns
+        if passed < ENOUGH_NS and header.ticks_per_second:
+            return 1e9 / header.ticks_per_second
         return passed / ticks if ticks > 0 and passed > 0 else 1.0
 
     def _make_groups(self) -> tuple[list[Group], dict[int, Group]]:

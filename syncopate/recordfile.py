@@ -53,7 +53,7 @@ ELISION_COUNTS = (
 OBJECT_NAMES = {1: "mutex", 2: "rwlock", 3: "spinlock", 4: "condition", 5: "barrier", 6: "futex"}
 LOST_KINDS = {"mutex", "mutex_relock", "read", "write", "spinlock"}  # time lost to locks
 
-FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280s")
+FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQ")
 CHUNK_HEADER = struct.Struct("<IIIIQ")
 LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
 THREAD_ENTRY = struct.Struct("<IIQQ16sQ16x")
@@ -82,7 +82,7 @@ ALONE_REASONS = ("by_algorithm", "start_serial", "in_flight", "after_failures")
 
 
 MEASURED = struct.Struct("1280s")  # file_header::measured
-MEASURED_AT = FILE_HEADER.size - MEASURED.size
+MEASURED_AT = FILE_HEADER.size - MEASURED.size - 8
 
 
 class Header(NamedTuple):
@@ -104,6 +104,7 @@ class Header(NamedTuple):
     command: list[str]
     capture_ticks: int
     measured: str  # JSON: what `syncopate record` measured beside the program; "" if nothing
+    ticks_per_second: int  # as measured at the start; 0: not known
 
 
 class Lock(NamedTuple):
@@ -277,6 +278,7 @@ class Record:
             command,
             fields[17],
             _text(fields[18]),
+            fields[19],
         )
         if header.bytes_used > self.size:
             raise self._damaged(

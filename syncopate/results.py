@@ -77,7 +77,7 @@ class Results:
         flags = self.of.record.header.flags
         notes = []
         if not flags & recordfile.FINISHED:
-            state = "still runs" if self._runs() else "was killed"
+            state = "still runs" if self._runs() else "was killed, or ended by _exit or exec"
             notes.append(f"the program {state}; counts may lag by up to 255 per lock")
         if flags & recordfile.DISK_FULL:
             notes.append("the disk was full: what happened afterwards is missing")

@@ -139,6 +139,7 @@ void fill_header(file_header& h) noexcept {
   h.start_realtime_ns = static_cast<std::uint64_t>(wall.tv_sec) * 1'000'000'000u +
                         static_cast<std::uint64_t>(wall.tv_nsec);
   h.processors = static_cast<std::uint32_t>(machine::processors());
+  h.ticks_per_second = machine::ticks_per_second();
   sys::call(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", h.executable, sizeof h.executable - 1);
   sys::read_file("/proc/self/cmdline", h.command, sizeof h.command - 1);
   publish(h.bytes_used, sizeof h);

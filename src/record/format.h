@@ -43,7 +43,8 @@ struct file_header {  // 4,096 bytes
   char command[2048];           // /proc/self/cmdline, NUL-separated
   std::uint64_t capture_ticks;  // time spent capturing call stacks, all threads (approximate)
   char measured[1280];          // JSON that `syncopate record` adds: energy, processor time
-  char reserved[4096 - 3992];
+  std::uint64_t ticks_per_second;  // measured at the start; the stamps above say it better, later
+  char reserved[4096 - 4000];
 };
 
 enum class chunk_kind : std::uint32_t {

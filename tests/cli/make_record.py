@@ -30,6 +30,7 @@ class RecordBuilder:
     def __init__(self, start: int = 1_000_000, end: int = 2_000_000):
         self.start, self.end = start, end
         self.ns_per_tick = 1
+        self.ticks_per_second = 0  # as of records that did not say it
         self.flags = 1
         self.lock_name, self.wait_name = "futex", "park"
         self.command = ["/usr/bin/server", "--threads", "2"]
@@ -126,12 +127,12 @@ class RecordBuilder:
         body = b"".join(chunks)
         elapsed = (self.end - self.start) * self.ns_per_tick
         header = struct.pack(
-            "<8sIIQIIQQQQQII32s32s512s2048sQ1280s",
+            "<8sIIQIIQQQQQII32s32s512s2048sQ1280sQ",
             self.magic, self.version, 4096, 4096 + len(body), 4242, 4241, self.start, 10**9,
             1_790_000_000 * 10**9, self.end, 10**9 + elapsed,
             self.flags, 2, self.lock_name.encode(), self.wait_name.encode(),
             self.command[0].encode(), "\0".join(self.command).encode(), 0,
-            self.measured.encode(),
+            self.measured.encode(), self.ticks_per_second,
         )  # fmt: skip
         return header.ljust(4096, b"\0") + body
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import LOCKS, ROOT, compile_c, one_line, run_cli
+from conftest import COMMAND, LOCKS, ROOT, compile_c, one_line, run_cli
 
 from syncopate import machine
 
@@ -17,6 +17,16 @@ def test_list_shows_every_lock(cli):
     for lock in LOCKS:
         assert re.search(rf"^{lock['name']} +{lock['fair']} +8 ", done.stdout, re.MULTILINE)
     assert "spin, park*" in done.stdout
+
+
+@pytest.mark.parametrize("words", [["list"], ["doctor"], ["--help"], ["report", "--help"]])
+def test_output_that_cannot_be_written(words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == "syncopate: cannot write the output: No space left on device\n"
 
 
 def test_list_says_which_collapse(cli):

@@ -199,10 +199,18 @@ def test_samples_are_scaled_to_the_exact_sums(tmp_path):
     assert [(s["ns"], s["share"]) for s in found["waiters"]] == [(7500, 0.75), (2500, 0.25)]
 
 
+def test_killed_before_the_clocks_were_compared_again(tmp_path):
+    """Its header has one stamp of both clocks, and the rate that was measured at the start."""
+    builder = RecordBuilder(end=1_000_000)
+    builder.ticks_per_second = 2_500_000_000
+    builder.row(builder.thread(10), builder.lock(0x9000), 1, [1000] * 10)
+    assert results_of(builder, tmp_path)["locks"][0]["lost_ns"] == 4000
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (0, "the program was killed; counts may lag by up to 255 per lock"),
+        (0, "was killed, or ended by _exit or exec; counts may lag by up to 255 per lock"),
         (1 | 2, "the disk was full"),
         (1 | 4, "closed the record's descriptor"),
         (1 | 8, "more locks than the record's table holds"),

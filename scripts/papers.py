@@ -40,9 +40,10 @@ machine.
   results compare with the paper's statements, and why they differ where they do. Nothing of that
   was measured on hardware; most numbers of the machine files are estimates ([limits.md](limits.md))
 
-The machine that this is developed on has two processors, on which neither hardware transactions nor
-user-mode monitor waits are usable (`syncopate doctor` gives the reasons). `syncopate bench paper
-NAME` runs a paper's figures again ([bench.md](bench.md)).
+The machine that this is developed on has two processors, without user-mode monitor waits; hardware
+transactions commit on some of its kind only (`syncopate doctor` gives the reasons), and what was
+measured there is in [measured.md](measured.md). `syncopate bench paper NAME` runs a paper's figures
+again ([bench.md](bench.md)).
 """
 
 

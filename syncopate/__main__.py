@@ -88,6 +88,8 @@ def _with_packages(name: str):
 
 def main(arguments: list[str] | None = None) -> int:
     """The entry point. Returns the exit status; never leaves a traceback for a user's mistake."""
+    if sys.stdout is None:  # closed
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
         try:
             return dispatch(sys.argv[1:] if arguments is None else arguments)

@@ -6,11 +6,19 @@ events give stacks and holders, scaled so that they add up to the rows. All time
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from syncopate import histogram, recordfile
 from syncopate.blame import Holds
-from syncopate.naming import BEYOND, Name, is_ours, is_place, name_locks
+from syncopate.naming import (
+    BEYOND,
+    Name,
+    is_ours,
+    is_ours_module,
+    is_place,
+    is_wrapper,
+    name_locks,
+)
 from syncopate.recordfile import CAME_LAST, KIND_NAMES, LOST_KINDS, Event, Record
 from syncopate.symbols import Frame, Symbolizer
 
@@ -96,12 +104,32 @@ class Analysis:
         return self.ns(max(0, ticks - self.record.header.start_ticks))
 
     def frames_of(self, stack: int) -> list[Frame]:
-        """The frames of a stack id, innermost first, without those of the preload library."""
+        """The frames of a stack id, innermost first, without those of the preload library.
+
+        A function that ends by a jump to the lock call, as one does whose last act is to unlock,
+        has left no return address: the call that entered it names it.
+        """
         if stack not in self._frames:
             addresses = self.stacks.get(stack, ())
-            frames = [frame for address in addresses for frame in self.symbolizer.frames(address)]
-            self._frames[stack] = [frame for frame in frames if not is_ours(frame)]
+            all_frames = [self.symbolizer.frames(address) for address in addresses]
+            frames = [frame for each in all_frames for frame in each if not is_ours(frame)]
+            innermost = self._innermost(addresses)
+            target = None if innermost is None else self.symbolizer.entered(innermost)
+            if target is not None:
+                left = self.symbolizer.frames(target + 1)[-1]
+                name = left.function.removesuffix("+0x0")
+                if not is_wrapper(name) and not is_ours(left):
+                    frames.insert(0, left._replace(function=name))
+            self._frames[stack] = frames
         return self._frames[stack]
+
+    def _innermost(self, addresses: Sequence[int]) -> int | None:
+        """The innermost return address outside of the preload library."""
+        for address in addresses:
+            code = self.symbolizer.code(address)
+            if code is None or not is_ours_module(code[0]):
+                return address
+        return None
 
     def label(self, thread: int) -> str:
         """What to call a thread: its name and kernel id."""
@@ -139,6 +167,8 @@ class Analysis:
     def _make_groups(self) -> tuple[list[Group], dict[int, Group]]:
         locks = list(self.record.locks())
         addresses = [address for stack in self.stacks.values() for address in stack]
+        innermost = {self._innermost(stack) for stack in self.stacks.values()} - {None}
+        addresses += [to + 1 for to in map(self.symbolizer.entered, innermost) if to is not None]
         addresses += [lock.address for lock in locks if is_place(lock)]
         self.symbolizer.resolve(addresses)  # at once: one eu-addr2line per module
         names = name_locks(locks, self.symbolizer, self.frames_of)

@@ -99,8 +99,9 @@ def _hold(sides: tuple[Side, Side]) -> dict:
         buckets = hold.get("histogram")
         if buckets is None:
             return change(*means, None)
+        # The buckets count acquisitions that the samples stand for.
         seen = sum(((low + high) / 2 - hold["mean_ns"]) ** 2 * n for low, high, n in buckets)
-        variance += seen / hold["samples"] ** 2
+        variance += seen / sum(n for _, _, n in buckets) / hold["samples"]
     return change(*means, SIGMAS * math.sqrt(variance))
 
 

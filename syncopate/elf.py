@@ -18,6 +18,7 @@ MACHINES = {
 }
 PT_LOAD, PT_INTERP = 1, 3
 PF_X, PF_W = 1, 2
+X86_64 = 62  # e_machine
 PAGE = 4096
 
 

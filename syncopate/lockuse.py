@@ -102,7 +102,7 @@ def of(analysis: Analysis, group: Group) -> LockUse:
     if not samples:
         raise Failure(
             f"{analysis.record.path}: no hold of '{group.name.text}' was measured; record again,"
-            " longer: `syncopate record -- PROGRAM` samples one hold in 256, and contended ones",
+            " longer: `syncopate record -- PROGRAM` samples one hold in 16, then in 256",
             FAILED,
         )
     assumptions = [
@@ -164,8 +164,8 @@ def _holds(
     total = sum(count for _, _, count in buckets)
     if long:
         assumptions.append(
-            f"{long} of {total + long} measured holds were over {PREEMPTED_NS // 1000} us: left"
-            " out, as of holders that were interrupted"
+            f"{100 * long / (total + long):.2g} % of the measured holds were over"
+            f" {PREEMPTED_NS // 1000} us: left out, as of holders that were interrupted"
         )
     return buckets, _mean(buckets)
 

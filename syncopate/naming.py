@@ -36,9 +36,14 @@ STARTERS = {
 }
 
 
+def is_ours_module(path: str) -> bool:
+    """Whether a module is the preload library."""
+    return os.path.basename(path).startswith("libsyncopate-")
+
+
 def is_ours(frame: Frame) -> bool:
     """Whether the frame lies in the preload library: never of interest to a reader."""
-    return os.path.basename(frame.module).startswith("libsyncopate-")
+    return is_ours_module(frame.module)
 
 
 def is_wrapper(function: str) -> bool:

@@ -30,7 +30,7 @@ def environment(
     others = [entry for entry in before if entry and entry != path]
     environ["LD_PRELOAD"] = ":".join([path, *others])
     environ["SYNCOPATE_LOCK"] = locktable.check_choice(
-        lock or environ.get("SYNCOPATE_LOCK") or default
+        lock if lock is not None else environ.get("SYNCOPATE_LOCK") or default
     )
     if verbose:
         environ["SYNCOPATE_VERBOSE"] = "1"

@@ -96,6 +96,11 @@ def prepare(options: dict) -> tuple[str, dict[str, str]]:
     if "--tm" in options:
         return prepare_transactions(options)
     if not openmp.wanted(options):
+        if os.environ.get("SYNCOPATE") == "off":
+            raise Failure(
+                "record: SYNCOPATE=off, in the environment, switches the library off; unset it",
+                BAD_USE,
+            )
         library = preload.library()
         verbose = "--verbose" in options
         return library, preload.environment(library, options.get("--lock"), "futex", verbose)

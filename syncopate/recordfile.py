@@ -14,7 +14,7 @@ from typing import NamedTuple
 from syncopate.errors import FAILED, Failure
 
 MAGIC = b"SYNCREC1"
-VERSION = 1
+VERSION = 2
 HEADER_BYTES = 4096
 FIRST_BYTES = 160 * 1024  # without room for these, the library starts no record
 CHUNK_BYTES = 64

@@ -206,7 +206,7 @@ class Results:
         p99 = histogram.percentile(merged, 0.99, largest)
         return {
             "samples": samples,
-            "mean_ns": self.of.ns(sum(lock.hold_sum for lock in group.locks) / samples),
+            "mean_ns": self.of.ns(sum(lock.hold_sum for lock in group.locks) / sum(merged)),
             "p99_ns": None if p99 is None else self.of.ns(p99),
             "max_ns": self.of.ns(largest),
             "histogram": self._buckets(merged, largest),

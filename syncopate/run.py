@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> int:
 
         chosen = policy.read(options["--policy"])
         default = chosen.default
-    lock = options.get("--lock") or default.get("lock")
+    lock = options.get("--lock", default.get("lock"))
     environ = preload.environment(library, lock, "auto", "--verbose" in options)
     elide = options.get("--elide") or default.get("elide")
     if elide:

@@ -8,6 +8,7 @@ import bisect
 import os
 import re
 import shutil
+import struct
 import subprocess
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -17,6 +18,8 @@ from syncopate.elfsymbols import SymbolTable
 
 _MAP = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) ([0-9a-f]+) \S+ \d+ *(.*)")
 _POSITION = re.compile(r"(.*?):(\d+)(?::\d+)?(?: \(.*\))?$")
+_CALL = struct.Struct("<Bi")  # of x86-64: E8 and the distance
+CALL, CALL_RELATIVE = _CALL.size, 0xE8
 _INLINED = re.compile(r" inlined at .* in ")
 
 
@@ -62,6 +65,7 @@ class Symbolizer:
         self._recorded_at = recorded_at_ns
         self._modules: dict[str, _Module | None] = {}
         self._frames: dict[int, list[Frame]] = {}
+        self._entered: dict[int, int | None] = {}
         layers: dict[int, tuple[int, int, int, str]] = {}
         for line in maps.splitlines():
             found = _MAP.match(line)
@@ -90,6 +94,34 @@ class Symbolizer:
         if address not in self._frames:
             self.resolve([address])
         return self._frames[address]
+
+    def entered(self, address: int) -> int | None:
+        """Where the call before a return address leads, at run time: to the first byte of a
+        function that has a symbol. None for other calls, as through a table, and elsewhere."""
+        if address not in self._entered:
+            self._entered[address] = self._find_entered(address)
+        return self._entered[address]
+
+    def _find_entered(self, address: int) -> int | None:
+        index = bisect.bisect_right(self._ranges, (address - CALL, 1 << 64, 0, "")) - 1
+        if index < 0 or address > self._ranges[index][1]:
+            return None
+        start, _, offset, path = self._ranges[index]
+        module = self._module(path)
+        if module is None or module.header is None or module.header.machine != elf.X86_64:
+            return None
+        try:
+            with open(path, "rb") as file:
+                file.seek(offset + address - CALL - start)
+                operation, distance = _CALL.unpack(file.read(CALL))
+        except (OSError, struct.error):
+            return None
+        target = address + distance
+        if operation != CALL_RELATIVE:
+            return None
+        there, at = self._locate(target, elf.PF_X)
+        found = there.table.function(at) if there is not None and at is not None else None
+        return target if found and found[1] == 0 else None
 
     def code(self, address: int) -> tuple[str, int] | None:
         """The path of the module whose code is at a run-time address, and the link-time address."""

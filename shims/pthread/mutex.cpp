@@ -122,7 +122,7 @@ std::uint32_t identify(pthread_mutex_t* m, mutex_object& o) {
 
 void count_acquisition(pthread_mutex_t* m, mutex_object& o) {
   std::uint32_t* const count = count_of(o);
-  if (__builtin_expect((++*count & (record::count_period - 1)) == 1, 0))
+  if (__builtin_expect(record::is_sampled(++*count), 0))
     record::counted(object_kind::mutex, o.type(), m, slot_of(o), count);
 }
 
@@ -330,7 +330,7 @@ SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
       // Counted here; contention is recorded on the long way.
       if (me == 0 || !o.as_auto().try_lock_as(me))
         return lock_otherwise(m, __builtin_return_address(0));
-      if ((++*o.record_count(true) & (record::count_period - 1)) != 1) [[likely]]
+      if (!record::is_sampled(++*o.record_count(true))) [[likely]]
         return 0;
       return counted(m);
     } else if ((how == mode::tatas && as_tatas(o).try_lock()) ||

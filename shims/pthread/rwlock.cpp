@@ -66,7 +66,7 @@ bool is_real(rwlock_object& o) {
 void count(pthread_rwlock_t* l, rwlock_object& o) {
   // Readers count at the same time; the line is theirs anyway.
   const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);
-  if ((n & (record::count_period - 1)) == 1)
+  if (record::is_sampled(n))
     record::counted(object_kind::rwlock, 0, l, &o.slot, &o.count);
 }
 
@@ -120,11 +120,11 @@ bool elides(pthread_rwlock_t* l, rwlock_object& o, side which, patience how, con
 
 int acquire(pthread_rwlock_t* l, side which, const machine::deadline* until, const void* caller) {
   rwlock_object& o = rwlock_object::of(l);
+  if (until != nullptr && !valid(until->at)) return EINVAL;  // at once, unlike for mutexes
   if (elides(l, o, which, until == nullptr ? patience::full : patience::none, caller)) return 0;
   if (!try_take(o, which)) {
     if (o.ours().exclusive_owner() == machine::self()) return EDEADLK;
     if (which == side::read && o.ours().reader_count() >= auto_rwlock::max_readers) return EAGAIN;
-    if (until != nullptr && !valid(until->at)) return EINVAL;
     if (!record::enabled) return take(o, which, until) ? 0 : ETIMEDOUT;
     record::wait w = record::wait_begin(which == side::write ? wait_kind::write : wait_kind::read,
                                         record::identify(object_kind::rwlock, 0, l, &o.slot),

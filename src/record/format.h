@@ -17,7 +17,7 @@
 namespace syncopate::record {
 
 inline constexpr char magic[8] = {'S', 'Y', 'N', 'C', 'R', 'E', 'C', '1'};
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 
 enum file_flag : std::uint32_t {
   finished = 1,         // the process ended through exit() or by returning from main
@@ -37,12 +37,12 @@ struct file_header {  // 4,096 bytes
   std::uint64_t last_ticks, last_monotonic_ns;  // written now and then, and at the end
   std::uint32_t flags;                          // file_flag
   std::uint32_t processors;                     // usable ones at the start
-  char lock[32];                // algorithm the program ran with, for example "auto"
-  char wait[32];                // waiting strategy, for example "spin_then_park"
-  char executable[512];         // /proc/self/exe
-  char command[2048];           // /proc/self/cmdline, NUL-separated
-  std::uint64_t capture_ticks;  // time spent capturing call stacks, all threads (approximate)
-  char measured[1280];          // JSON that `syncopate record` adds: energy, processor time
+  char lock[32];                   // algorithm the program ran with, for example "auto"
+  char wait[32];                   // waiting strategy, for example "spin_then_park"
+  char executable[512];            // /proc/self/exe
+  char command[2048];              // /proc/self/cmdline, NUL-separated
+  std::uint64_t capture_ticks;     // time spent capturing call stacks, all threads (approximate)
+  char measured[1280];             // JSON that `syncopate record` adds: energy, processor time
   std::uint64_t ticks_per_second;  // measured at the start; the stamps above say it better, later
   char reserved[4096 - 4000];
 };
@@ -89,7 +89,9 @@ struct lock_entry {  // 256 bytes; id = chunk.first + index; id 0: "locks beyond
   std::uint32_t reserved;
   std::uint64_t created_ticks, destroyed_ticks;
   std::uint64_t acquisitions;  // may lag by fewer than 256 when the process was killed
-  std::uint64_t hold_samples, hold_sum, hold_max;  // ticks; sampled holds
+  // Ticks. Each sample is in the sum and the histogram as often as it stands for acquisitions; the
+  // largest is that of all holds that were seen, also of those after a wait.
+  std::uint64_t hold_samples, hold_sum, hold_max;
   std::uint32_t hold_histogram[46];
 };
 

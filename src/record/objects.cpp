@@ -200,7 +200,8 @@ void counted(object_kind kind, int type, const void* object, std::uint32_t* slot
   lock_entry* e = lock_of(id);
   if (e == nullptr) return;
   if (id != 0 && load(e->reserved) == 0) note_places(*e, object, slot, count_at);
-  add(e->acquisitions, load(*count_at) == 1 ? 1 : count_period);
+  const std::uint32_t weight = stands_for(load(*count_at));
+  add(e->acquisitions, weight);
   std::uint64_t now = machine::ticks();
   hold_sample& sample = current_hold;
   // A sample in flight goes on: were it replaced by an inner lock's, long holds would be the ones
@@ -209,7 +210,7 @@ void counted(object_kind kind, int type, const void* object, std::uint32_t* slot
     return;
   begin_hold_watch(asking::always);
   now = machine::ticks();
-  sample = {object, now, id};
+  sample = {object, now, id, weight};
 }
 
 void object_created(object_kind kind, int type, const void* object, std::uint32_t* slot,
@@ -248,7 +249,7 @@ void object_destroyed(object_kind kind, const void* object, std::uint32_t* slot,
       slot != nullptr ? known : objects.index.find(address_of(object), kind, locks);
   lock_entry* e = id != 0 ? locks.at(id) : nullptr;
   if (!stands_for(e, object)) return;
-  if (acquisitions != 0) add(e->acquisitions, (acquisitions - 1) % count_period);
+  if (acquisitions != 0) add(e->acquisitions, since_sampled(acquisitions));
   retire_locked(id, *e);
 }
 
@@ -259,12 +260,16 @@ lock_entry* lock_of(std::uint32_t id) noexcept {
 
 std::uint32_t known_id(std::uint32_t id) noexcept { return id < locks.count() ? id : 0; }
 
-void add_hold(std::uint32_t id, std::uint64_t ticks) noexcept {
+void add_hold(std::uint32_t id, std::uint64_t ticks, std::uint32_t weight) noexcept {
+  // More, and a count of the histogram could overflow: hours of nothing but locking.
+  constexpr std::uint64_t enough = UINT32_MAX / count_period;
   lock_entry* e = lock_of(id);
   if (e == nullptr) return;
-  add(e->hold_samples, 1);
-  add(e->hold_sum, ticks);
-  add(e->hold_histogram[bucket(ticks, 46)], 1);
+  if (weight != 0 && load(e->hold_samples) < enough) {
+    add(e->hold_samples, 1);
+    add(e->hold_sum, ticks * weight);
+    add(e->hold_histogram[bucket(ticks, 46)], weight);
+  }
   std::uint64_t most = load(e->hold_max);
   while (ticks > most && !__atomic_compare_exchange_n(&e->hold_max, &most, ticks, true,
                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -299,7 +304,7 @@ static void add_batch(remainder* batch, unsigned n) noexcept {
       __builtin_memcpy(&slot, batch[first].bytes + batch[first].to_slot, 4);
       __builtin_memcpy(&count, batch[first].bytes + batch[first].to_count, 4);
       if (slot == batch[first].id && count != 0)
-        add(locks.at(slot)->acquisitions, (count - 1) % count_period);
+        add(locks.at(slot)->acquisitions, since_sampled(count));
     }
     ++first;  // unreadable (or one past the end)
   }

@@ -12,9 +12,9 @@ lock_entry* lock_of(std::uint32_t id) noexcept;
 std::uint32_t known_id(std::uint32_t id) noexcept;
 
 // Adds one hold of `ticks` to the lock's sums and histogram. Other threads do so too.
-void add_hold(std::uint32_t id, std::uint64_t ticks) noexcept;
+void add_hold(std::uint32_t id, std::uint64_t ticks, std::uint32_t weight) noexcept;
 
-// Adds the acquisitions that live objects have counted since their last multiple of count_period.
+// Adds the acquisitions that live objects have counted since the last sampled one.
 void add_remainders() noexcept;
 
 bool prepare_objects() noexcept;

@@ -55,22 +55,36 @@ void object_destroyed(object_kind, const void* object, std::uint32_t* slot,
 std::uint32_t identify(object_kind, int type, const void* object, std::uint32_t* slot) noexcept;
 
 // Uncontended acquisitions are counted in the object, by its holder, without a shared line:
-//     if ((++count & (count_period - 1)) == 1) counted(...);
-// so that `counted` sees acquisitions 1, 257, 513, ...: it registers the object and adds 1 at the
-// first, adds count_period at each later one, and starts one sampled hold-time measurement.
-// `count_at` is where the count lives, read again at finish() for the remainder; slot and count
-// must lie within 256 bytes of the object's address for that.
+//     if (is_sampled(++count)) counted(...);
+// so that `counted` sees acquisitions 1, 17, 33, ... 4097, 4353, ...: it registers the object at the
+// first, adds those since the one before, and starts one sampled hold-time measurement, which
+// stands for as many. `count_at` is where the count lives, read again at finish() for the
+// remainder; slot and count must lie within 256 bytes of the object's address for that.
 inline constexpr std::uint32_t count_period = 256;
+inline constexpr std::uint32_t first_period = 16, first_ones = 4096;  // the first ones closer
+constexpr bool is_sampled(std::uint32_t n) noexcept {
+  return (n & (count_period - 1)) == 1 || (n <= first_ones && (n & (first_period - 1)) == 1);
+}
+// How many acquisitions the sampled one `n` stands for.
+constexpr std::uint32_t stands_for(std::uint32_t n) noexcept {
+  if (n <= 1) return 1;
+  return n <= first_ones + 1 ? first_period : count_period;
+}
+// How many there were since the last sampled one, when there were `n`. Requires: n > 0.
+constexpr std::uint32_t since_sampled(std::uint32_t n) noexcept {
+  return (n - 1) % (n <= first_ones ? first_period : count_period);
+}
 void counted(object_kind, int type, const void* object, std::uint32_t* slot,
              const std::uint32_t* count_at) noexcept;
 
-// The hold-time sample in flight of this thread: set by counted() (and by wait_end()), taken back
-// by released() when `object` is what it samples: a release must call that then. The fast path's
+// The hold-time sample in flight of this thread: set by counted() (and by wait_end(): that one
+// stands for nothing in sums, since who waited is not like the others), taken back by released() when `object` is what it samples: a release must call that then. The fast path's
 // test is one load and compare.
 struct hold_sample {
   const void* object = nullptr;
   std::uint64_t since = 0;
   std::uint32_t id = 0;
+  std::uint32_t weight = 0;  // of how many acquisitions it is the sample
 };
 extern thread_local constinit hold_sample current_hold __attribute__((tls_model("initial-exec")));
 

@@ -167,7 +167,7 @@ void wait_end(wait& w, const void* object) noexcept {
       held - sample.since <= ticks_per_second)
     return;
   begin_hold_watch(w.used.cpu_ns != 0 ? asking::always : asking::if_free);
-  sample = {object, held, w.id};
+  sample = {object, held, w.id, 0};
 }
 
 // What this takes is time with the lock held, hence the budget: it belongs to neither the hold nor
@@ -209,7 +209,7 @@ void released(const void* object, std::uint32_t id, bool contended, std::uint64_
     since = sample.since;
     if (id == 0) id = sample.id;
     sample.object = nullptr;
-    add_hold(id, ended > since ? ended - since : 0);
+    add_hold(id, ended > since ? ended - since : 0, sample.weight);
     if (has_hold_watch())
       if (thread_state* const t = this_thread()) write_hold_watch(*t, id);
   }

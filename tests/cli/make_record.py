@@ -42,7 +42,7 @@ class RecordBuilder:
         self.events: dict[int, list[bytes]] = {}
         self.maps = ""
         self.measured = ""
-        self.version = 1
+        self.version = 2
         self.magic = b"SYNCREC1"
 
     def lock(self, address, object_kind=1, acquisitions=0, create=0, first=0, holds=()) -> int:

@@ -29,6 +29,16 @@ def test_output_that_cannot_be_written(words):
     assert done.stderr == "syncopate: cannot write the output: No space left on device\n"
 
 
+def test_closed_output_is_no_traceback():
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "list"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_list_says_which_collapse(cli):
     lines = cli("list", environ={"COLUMNS": "160"}).stdout.splitlines()
     at = {lock["name"]: index for index, line in enumerate(lines) for lock in LOCKS

@@ -172,7 +172,7 @@ def test_other_version(tmp_path):
     builder.version = 9
     done = run_cli("report", builder.write(tmp_path / "r"))
     assert done.returncode == 1
-    assert "record format 9 and this Syncopate reads 1" in one_line(done)
+    assert f"record format 9 and this Syncopate reads {recordfile.VERSION}" in one_line(done)
 
 
 @pytest.mark.parametrize("name", ["missing", "folder"])

@@ -4,11 +4,13 @@ import subprocess
 
 import pytest
 from conftest import compile_c
+from make_record import RecordBuilder
 
 from syncopate import elf, symbols
+from syncopate.analysis import Analysis
 from syncopate.elfsymbols import SymbolTable, demangle
 from syncopate.naming import name_locks, telling
-from syncopate.recordfile import CREATED, Lock
+from syncopate.recordfile import CREATED, Lock, Record
 from syncopate.symbols import Frame, Symbolizer
 
 SOURCE = """
@@ -169,3 +171,51 @@ def test_telling_frame_of_wrappers_only():
     only = [Frame("pthread_mutex_lock", "", 0, "libc.so.6", False)]
     assert telling(only) == only[0]
     assert telling([]) is None
+
+
+TAIL = """
+#include <pthread.h>
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noinline)) void last_act(void) {
+  asm volatile("");
+  pthread_mutex_unlock(&lock);  // a jump
+}
+__attribute__((noinline)) int plain(void) {
+  pthread_mutex_lock(&lock);
+  last_act();
+  asm volatile("");
+  return 0;
+}
+int main(void) { return plain(); }
+"""
+
+
+def calls_in(path, function: str) -> list[int]:
+    """The return addresses of all calls in a function, at run time."""
+    listed = subprocess.run(
+        ["objdump", "-d", f"--disassemble={function}", path], capture_output=True, text=True
+    ).stdout.splitlines()
+    return [BASE + int(listed[index + 1].partition(":")[0], 16)
+            for index, line in enumerate(listed) if "call " in line]  # fmt: skip
+
+
+def test_what_a_call_entered(tmp_path):
+    path = compile_c(TAIL, tmp_path / "tail", "-g", "-O2", "-pie")
+    symbolizer = Symbolizer(maps_of(path))
+    through_table, direct = calls_in(path, "plain")
+    assert symbolizer.entered(through_table) is None
+    assert symbolizer.entered(direct) == BASE + symbol(path, "last_act")
+    assert symbolizer.entered(direct - 1) is None  # no call before it
+    assert symbolizer.entered(0x1234) is None
+
+
+def test_a_function_that_ends_by_unlocking_is_named(tmp_path):
+    path = compile_c(TAIL, tmp_path / "tail", "-g", "-O2", "-pie")
+    builder = RecordBuilder()
+    builder.maps = maps_of(path)
+    through_table, direct = calls_in(path, "plain")
+    stacks = [builder.stack(address) for address in (direct, through_table)]
+    builder.thread(11)
+    analysis = Analysis(Record(str(builder.write(tmp_path / "rec"))))
+    named = [[frame.function for frame in analysis.frames_of(stack)] for stack in stacks]
+    assert named == [["last_act", "plain"], ["plain"]]

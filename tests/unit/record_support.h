@@ -160,7 +160,7 @@ struct object {
   std::uint32_t slot = 0;
 
   void counted() {
-    if ((++count & (record::count_period - 1)) == 1)
+    if (record::is_sampled(++count))
       record::counted(record::object_kind::mutex, 0, this, &slot, &count);
   }
   std::uint32_t id() { return record::identify(record::object_kind::mutex, 0, this, &slot); }

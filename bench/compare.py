@@ -41,9 +41,11 @@ WAIT_METRICS = ["longest_wait_ms", "p99_wait_us"]
 STANDARD_SERIES = [
     "uncontended --null",
     "uncontended",
+    "uncontended --null --mutexes 20000",
     "uncontended --mutexes 20000",
     "contended --threads 2 --null",
     "contended --threads 8 --null",
+    "contended --threads 32 --null",
     "contended --threads 2",
     "contended --threads 8 --waits",
     "contended --threads 32 --waits",

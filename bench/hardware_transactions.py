@@ -44,8 +44,11 @@ SWEEPS = (
     Sweep("physics", ("mutex", "elided", "lockset", "coarsened", "adaptive")),
     Sweep("hpc", ("original", "elided", "lockset", "coarsened", "adaptive"), repeat=3),
     Sweep("rmstm", ("sgl", "tsx"), repeat=3),
-    Sweep("stamp", ("lock", "elided", "tm:htm", "tm:htm+global_lock", "tm:auto", "tm:stock",
-                    "tm:stock:ml_wt"), repeat=3),  # fmt: skip
+    Sweep(
+        "stamp",
+        ("lock", "elided", "tm:htm", "tm:htm+global_lock", "tm:auto", "tm:stock", "tm:stock:ml_wt"),
+        repeat=3,
+    ),
     Sweep("netstack", ("mutex", "tsx.abort", "tsx.cond"), repeat=3),
 )
 

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
@@ -25,6 +26,7 @@ LOCKS = {
     "locks_16_processors.json": ("The cost of a lock on 16 processors", "bench/compare.py"),
 }
 HARDWARE = "hardware_transactions.json"
+START = "start_cost.json"
 FIGURES = {
     **PROGRAMS,
     **LOCKS,
@@ -33,6 +35,9 @@ FIGURES = {
         f"bench/hardware_transactions.py --json docs/figures/{HARDWARE}",
     ),
     "recording.json": ("The cost of recording", ""),  # docs/figures/README.md says how
+    "recording_memcached.json": ("The cost of recording memcached", ""),
+    "recording_kccachetest.json": ("The cost of recording kccachetest", ""),
+    START: ("The cost of starting a program", f"bench/start_cost.py --json docs/figures/{START}"),
 }
 METRIC_NAMES = {
     "cycles": "cycles per lock and unlock",
@@ -48,6 +53,36 @@ METRIC_NAMES = {
     "cpu": "CPU seconds",
 }
 SUMMED_UP = "auto"  # the lock of the summary's lines
+
+
+class Goal(NamedTuple):
+    """What one number of pthread_load should be: the median, or its ratio to the first lock's."""
+
+    arguments: str  # of pthread_load
+    lock: str
+    metric: str
+    bound: float
+    at_most: bool = False
+    is_ratio: bool = True
+
+
+def of_many_threads(arguments: str) -> list[Goal]:
+    return [
+        Goal(arguments, "auto", "throughput", 0.95),
+        Goal(arguments, "auto", "longest_wait_ms", 0.1, at_most=True),
+        Goal(arguments, "auto", "share", 0.7, is_ratio=False),
+    ]
+
+
+GOALS = [
+    Goal("uncontended", "auto", "cycles", 1, at_most=True),
+    Goal("uncontended", "tatas:spin", "cycles", 22, at_most=True, is_ratio=False),
+    Goal("uncontended --mutexes 20000", "auto", "cycles", 1, at_most=True),
+    Goal("contended --threads 2", "auto", "throughput", 1.2),
+    *of_many_threads("contended --threads 8 --waits"),
+    *of_many_threads("contended --threads 32 --waits"),
+    Goal("memory", "auto", "bytes_per_mutex", 0, at_most=True, is_ratio=False),
+]
 
 
 class ReadmeError(Exception):
@@ -79,7 +114,7 @@ def spread(values: list[float]) -> str:
     return f"{number(summary.median)} ({ends})"
 
 
-def programs_table(report: dict) -> str:
+def programs_table(report: dict, *, goals: bool = True) -> str:
     """What bench/programs.py measured: a row for each program and lock beside the first."""
     rows, base = [], "glibc"
     for workload in report["workloads"]:
@@ -89,6 +124,8 @@ def programs_table(report: dict) -> str:
             sides = [spread(speeds[base]), f"`{name}`", spread(speeds[name])]
             rows.append([title, *sides, str(Ratio(**ratio)), f"{workload['at_least']:g}"])
     titles = ["program", base, "lock", "with it", f"ratio to {base} (95 %)", "goal"]
+    if not goals:
+        rows, titles = [row[:-1] for row in rows], titles[:-1]
     return markdown(rows, titles)
 
 
@@ -127,9 +164,42 @@ def comparison_table(program: str | None, comparison: dict) -> str:
     titles = [METRIC_NAMES.get(metric, metric) for metric in metrics]
     command = " ".join([Path(program or "pthread_load").name, *comparison["arguments"]])
     count = len(rounds[base])
-    return f"`{command}`, {count} rounds:\n\n" + markdown(
-        rows, ["lock", *titles, f"ratio to {base} (95 %)"]
+    return (
+        f"`{command}`, {count} rounds:\n\n"
+        + markdown(rows, ["lock", *titles, f"ratio to {base} (95 %)"])
+        + goals_text(comparison)
     )
+
+
+def goals_text(comparison: dict) -> str:
+    """A line for each goal of one comparison, with what was reached."""
+    lines, base = [], next(iter(comparison["rounds"]))
+    for goal in GOALS:
+        if goal.arguments.split() != comparison["arguments"]:
+            continue
+        if goal.lock not in comparison["rounds"]:
+            continue
+        reached = Summary.of(values(comparison, goal.lock, goal.metric)).median
+        if goal.is_ratio:
+            reached /= Summary.of(values(comparison, base, goal.metric)).median
+        is_met = reached <= goal.bound if goal.at_most else reached >= goal.bound
+        lines.append(
+            f"- {METRIC_NAMES[goal.metric]}, `{goal.lock}`"
+            f"{f' over {base}' if goal.is_ratio else ''}: at {'most' if goal.at_most else 'least'}"
+            f" {goal.bound:g}; {number(reached)}, {'reached' if is_met else 'not reached'}\n"
+        )
+    return "\nGoals:\n\n" + "".join(lines) if lines else ""
+
+
+def start_table(report: dict) -> str:
+    """What bench/start_cost.py measured: a row for each way to start a program."""
+    rounds = report["rounds"]
+    base = Summary.of([ms for ms, _ in next(iter(rounds.values()))]).median
+    rows = []
+    for way, each in rounds.items():
+        times, kib = [ms for ms, _ in each], [kib for _, kib in each]
+        rows.append([way, spread(times), number(Summary.of(times).median - base), spread(kib)])
+    return markdown(rows, ["started", "ms", f"more (goal: at most {report['goal_ms']})", "KiB"])
 
 
 def hardware_table(report: dict) -> str:
@@ -171,8 +241,10 @@ def figure(path: Path) -> str:
         head = f"### {title}\n\n{provenance(report)}"
         if "hardware_transactions" in report:
             tables = [hardware_table(report)]
+        elif "goal_ms" in report:
+            tables = [start_table(report)]
         elif "workloads" in report:
-            tables = [programs_table(report)]
+            tables = [programs_table(report, goals=not path.name.startswith("recording"))]
         else:
             tables = [
                 comparison_table(report.get("program"), each) for each in report["comparisons"]

@@ -5,6 +5,8 @@
 // can wake them without knowing the barrier. So the barriers need not wake anybody (`parks` is
 // false); each thread looks for sleepers after its own stores: when it begins to wait itself, and
 // when it leaves the barrier.
+//
+// Checked by    tests/check/team_wait_scenarios.cpp.
 #pragma once
 
 #include <syncopate/machine.h>

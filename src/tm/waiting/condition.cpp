@@ -7,6 +7,8 @@
 //       of the transaction that made it, which takes it out of the queue, too.
 //   I2  Between a waiter's entry (with its transaction) and its sleep (behind it) a post is kept by
 //       the semaphore: no signal is lost.
+//
+// Checked by    tests/check/tm_waiting_scenarios.cpp, tests/tm.
 #include <syncopate/tm/condition.h>
 #include <syncopate/tm/transaction.h>
 

@@ -1,0 +1,122 @@
+// team_wait_scenarios.cpp -- how a thread waits in a barrier of its OpenMP team
+// (shims/openmp/team_wait.h): whoever ends a wait wakes the sleepers, and no wake-up is lost;
+// neither is a mark, by which a thread is called away.
+#include <syncopate/barriers/central_barrier.h>
+
+#include "openmp/team_wait.h"
+
+#include "check.h"
+
+namespace syncopate::openmp {
+
+constinit configuration config;
+thread_local constinit frame* current = nullptr;
+bool oversubscribed() noexcept { return false; }
+
+}  // namespace syncopate::openmp
+
+namespace {
+
+using namespace syncopate;
+using namespace syncopate::openmp;
+
+struct shared {
+  team in;
+  std::atomic<std::uint32_t> word{0};
+  int data = 0;
+  central_barrier<team_wait> barrier{2};
+};
+
+// One thread of the team, in the phase that all are in.
+class member {
+ public:
+  member(shared& s, std::uint32_t id) {
+    mine_.in = &s.in;
+    mine_.threads = 2;
+    mine_.id = id;
+    mine_.phase = 1;
+    current = &mine_;
+  }
+  ~member() { current = nullptr; }
+  member(const member&) = delete;
+  member& operator=(const member&) = delete;
+
+ private:
+  frame mine_;
+};
+
+shared* begin(waiting how) {
+  config.wait = how;
+  return new shared;
+}
+
+void ends(waiting how) {
+  shared* const s = begin(how);
+  auto waits = [s] {
+    const member m(*s, 0);
+    team_wait::until(
+        s->word, std::memory_order_acquire, [](auto v) { return v != 0; }, 0);
+    assert(s->data == 7);
+  };
+  auto stores = [s] {
+    s->data = 7;
+    s->word.store(1, std::memory_order_release);
+    wake_sleepers(s->in);
+  };
+  check::together(waits, stores);
+  assert(s->in.sleepers.load() == 0);
+  delete s;
+}
+
+void is_called_away(waiting how) {
+  shared* const s = begin(how);
+  auto waits = [s] {
+    const member m(*s, 0);
+    team_wait::until(
+        s->word, std::memory_order_acquire, [](auto v) { return v != 0; }, 0);
+    assert(s->in.task_phase.load() == 1);
+  };
+  auto marks = [s] {
+    s->in.task_phase.store(1, std::memory_order_release);
+    wake_sleepers(s->in);
+  };
+  check::together(waits, marks);
+  assert(s->in.sleepers.load() == 0);
+  delete s;
+}
+
+// The last to arrive leaves at once, and looks for sleepers then.
+void barrier_of_two(waiting how) {
+  shared* const s = begin(how);
+  auto pass = [s](std::uint32_t id) {
+    const member m(*s, id);
+    if (id == 0) s->data = 7;
+    s->barrier.arrive_and_wait(id);
+    wake_sleepers(s->in);
+    assert(s->data == 7);
+  };
+  auto one = [&] { pass(0); };
+  auto other = [&] { pass(1); };
+  check::together(one, other);
+  assert(s->in.sleepers.load() == 0);
+  delete s;
+}
+
+void wait_asleep() { ends(waiting::park); }
+void wait_then_asleep() { ends(waiting::spin_then_park); }
+void wait_adaptive() { ends(waiting::adaptive); }
+void mark_asleep() { is_called_away(waiting::park); }
+void mark_adaptive() { is_called_away(waiting::adaptive); }
+void barrier_asleep() { barrier_of_two(waiting::park); }
+void barrier_adaptive() { barrier_of_two(waiting::adaptive); }
+
+constexpr check::scenario scenarios[] = {
+    {"wait_asleep", wait_asleep},           {"wait_then_asleep", wait_then_asleep},
+    {"wait_adaptive", wait_adaptive},       {"mark_asleep", mark_asleep},
+    {"mark_adaptive", mark_adaptive},       {"barrier_asleep", barrier_asleep},
+    {"barrier_adaptive", barrier_adaptive},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return check::main(argc, argv, scenarios); }

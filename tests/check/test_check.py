@@ -210,7 +210,8 @@ def test_waiting_of_transactions_and_teams(program: str, scenario: str) -> None:
 
 @pytest.mark.parametrize(("program", "scenario"), of("regime_check"))
 def test_regime_of_transactions(program: str, scenario: str) -> None:
-    result = explore(program, scenario, ENOUGH)
+    once = f"aborts=1,executions={ENOUGH}"
+    result = explore(program, scenario, 0, SYNCOPATE_EXPLORE=once)
     assert result["verdict"] == "passed", result["output"]
 
 

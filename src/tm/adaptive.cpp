@@ -94,11 +94,12 @@ void print_ways() noexcept {
     return static_cast<unsigned long long>(
         spent[static_cast<int>(w)].load(std::memory_order_relaxed) / trials::millisecond);
   };
-  std::fprintf(stderr,
-               "syncopate tm: auto: ms in turn %llu, in slices %llu, side by side %llu, in hardware "
-               "%llu\n",
-               milliseconds(way::in_turn), milliseconds(way::in_slices),
-               milliseconds(way::side_by_side), milliseconds(way::in_hardware));
+  std::fprintf(
+      stderr,
+      "syncopate tm: auto: ms in turn %llu, in slices %llu, side by side %llu, in hardware "
+      "%llu\n",
+      milliseconds(way::in_turn), milliseconds(way::in_slices), milliseconds(way::side_by_side),
+      milliseconds(way::in_hardware));
 }
 
 }  // namespace adaptive

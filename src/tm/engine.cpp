@@ -1,22 +1,15 @@
-#include "tm/engine.h"
+// engine.cpp -- L3: the beginning and the end of a transaction.
+#include "tm/engine_parts.h"
 
 #include "tm/adaptive.h"
 #include "tm/hardware.h"
 #include "tm/parts/contention.h"
-#include "tm/parts/stacks.h"
-#include "tm/regime.h"
 #include "tm/threads.h"
 
-#include <cstdio>
 #include <cstdlib>
 
 namespace syncopate::tm {
 namespace {
-
-[[noreturn]] void fail(const char* what) noexcept {
-  std::fprintf(stderr, "libitm (syncopate): %s\n", what);
-  std::abort();
-}
 
 // ---- running alone --------------------------------------------------------------------------
 
@@ -61,12 +54,9 @@ void find_own_stack(transaction* tx) noexcept {
   return start_alone(tx);
 }
 
-bool needs_to_be_alone(u32 properties) noexcept {
-  return (properties & goes_irrevocable) != 0 || (properties & instrumented_code) == 0;
-}
+}  // namespace
 
-// Requires: tx->where holds where to begin again.
-[[gnu::noinline]] u32 start_slowly(transaction* tx, bool want_alone) noexcept {
+u32 start_slowly(transaction* tx, bool want_alone) noexcept {
   for (;;) {
     const address regime_word = now.enter(tx);
     if (regime_word == regime::solo_of(tx)) return start_alone(tx);
@@ -81,27 +71,9 @@ bool needs_to_be_alone(u32 properties) noexcept {
   }
 }
 
+namespace {
+
 // ---- the end -----------------------------------------------------------------------------
-
-void forget(transaction* tx) noexcept {
-  tx->undo.clear();
-  tx->allocated.clear();
-  tx->freed.clear();
-  tx->checkpoints.clear();
-  tx->captured_size = 0;
-  tx->id = 0;
-  tx->how = mode::idle;
-  tx->plain = false;
-  tx->ops = &alone_operations;
-}
-
-void give_up_regime(transaction* tx) noexcept {
-  if (tx->holds_mutex) return now.release(tx);
-  if (tx->how == mode::hardware) return;  // it never showed itself
-  const bool optimistic = tx->how == mode::optimistic;
-  if (optimistic && __builtin_expect(now.prefers_hardware(), 0)) now.count_software_off();
-  now.leave(tx, optimistic ? address{regime::open} : regime::solo_of(tx));
-}
 
 // Everything that most transactions do not have. Requires: the regime is given up.
 [[gnu::noinline, gnu::cold]] void finish_rest(transaction* tx, bool was_optimistic) {
@@ -133,101 +105,7 @@ void give_up_regime(transaction* tx) noexcept {
     adaptive::consider_side_by_side(tx);
 }
 
-void roll_back_all(transaction* tx) noexcept {
-  tx->ops->roll_back(tx);
-  tx->undo.undo(0, tx->stack_begin - tx->stack_extent, tx->stack_begin);
-  tx->on_undo.run_backwards(0);
-  tx->on_commit.clear();
-  revert_exceptions(tx->eh, {});
-  tx->allocated.release(0);
-  tx->freed.clear();
-}
-
-// ---- inner transactions -------------------------------------------------------------------
-
-u32 path_inside(const transaction* tx, u32 properties) noexcept {
-  const bool plain = tx->how == mode::alone && (properties & uninstrumented_code) != 0;
-  return (plain ? run_uninstrumented : run_instrumented) | save_live_variables;
-}
-
-void push_checkpoint(transaction* tx, const registers& where) noexcept {
-  checkpoint* const c = tx->checkpoints.push();
-  if (c == nullptr) restart(tx, cause::memory);
-  *c = {where,
-        tx->depth,
-        tx->ops,
-        tx->how,
-        tx->eh,
-        tx->undo.size(),
-        tx->allocated.size(),
-        tx->freed.size(),
-        tx->on_commit.size(),
-        tx->on_undo.size(),
-        tx->writes.position()};
-}
-
-std::atomic<const void*> same_frame{nullptr};  // return address of such a beginning
-
-// One function begins a transaction inside of its own (docs/tm.md).
-[[gnu::cold]] void note_same_frame(const void* where) noexcept {
-  same_frame.store(where, std::memory_order_relaxed);
-}
-
-u32 begin_inside(transaction* tx, u32 properties, const registers& where) noexcept {
-  tx->plain = false;
-  if (__builtin_expect(where.stack == tx->where.stack, 0)) note_same_frame(where.resume_at);
-  if (tx->how == mode::hardware) {
-    if ((properties & has_no_abort) == 0) leave_hardware(false);
-    ++tx->depth;
-    return run_uninstrumented | save_live_variables;
-  }
-  if ((properties & instrumented_code) == 0) become_irrevocable(tx, nullptr, where.resume_at);
-  if ((properties & has_no_abort) != 0 || (properties & instrumented_code) == 0) {
-    ++tx->depth;
-    return path_inside(tx, properties);
-  }
-  push_checkpoint(tx, where);
-  if (tx->how == mode::alone) {
-    tx->how = mode::alone_undo;
-    tx->ops = &alone_undo_operations;
-    tx->stack_begin = where.stack, tx->stack_extent = 0;
-  }
-  ++tx->depth;
-  return run_instrumented | save_live_variables;
-}
-
-[[gnu::noinline]] void leave_inner(transaction* tx) noexcept {
-  if (tx->checkpoints.empty() || tx->checkpoints.back().depth != tx->depth) return;
-  const checkpoint c = tx->checkpoints.back();
-  tx->checkpoints.pop();
-  if (c.how != mode::alone) return;
-  // The outer one cannot roll back.
-  tx->how = c.how;
-  tx->ops = c.ops;
-  tx->undo.shrink(c.undo);
-}
-
-[[noreturn]] void cancel_inner(transaction* tx) noexcept {
-  const checkpoint c = tx->checkpoints.back();
-  const address dead_from = tx->stack_low < c.where.stack ? tx->stack_low : c.where.stack;
-  tx->undo.undo(c.undo, dead_from, c.where.stack);
-  if (tx->how == mode::optimistic) tx->writes.restore(c.writes);
-  tx->on_undo.run_backwards(c.on_undo);
-  tx->on_commit.shrink(c.on_commit);
-  revert_exceptions(tx->eh, c.eh);
-  tx->allocated.release(c.allocated);
-  tx->freed.shrink(c.freed);
-  tx->captured_size = 0;
-  tx->depth = c.depth;
-  tx->ops = c.ops;
-  tx->how = c.how;
-  tx->checkpoints.pop();
-  syncopate_tm_resume(&c.where, abort_transaction | restore_live_variables);
-}
-
-}  // namespace
-
-namespace {
+// ---- the beginning -------------------------------------------------------------------------
 
 [[gnu::noinline]] u32 begin_closed(transaction* tx, const registers& where) noexcept {
   now.leave(tx, regime::open);
@@ -348,7 +226,8 @@ namespace {
   tx->plain = false;
   tx->how = mode::idle;
   const u64 done = ++tx->counts.commits;
-  if (__builtin_expect(now.waiters.load(std::memory_order_relaxed) != 0, 0)) now.tell_waiters(false);
+  if (__builtin_expect(now.waiters.load(std::memory_order_relaxed) != 0, 0))
+    now.tell_waiters(false);
   if (adaptive::on && done >= tx->look_at) adaptive::consider_side_by_side(tx);
 }
 
@@ -369,86 +248,6 @@ void commit() noexcept {
     wake_after_plain(tx);
 }
 
-void restart(transaction* tx, cause why) noexcept {
-  if (tx->how != mode::optimistic) {
-    if (why == cause::memory) fail("no memory for the log of a transaction");
-    fail("a transaction that runs alone cannot begin again");
-  }
-  tx->ops = now.optimistic.load(std::memory_order_relaxed);
-  ++tx->counts.restarts[static_cast<unsigned>(why)];
-  observer::aborted(tx, why);
-  ++tx->attempts;
-  roll_back_all(tx);
-  give_up_regime(tx);
-  forget(tx);
-  tx->depth = 1;
-  const bool alone = why == cause::memory || why == cause::unsafe_call ||
-                     contention::after_failure(tx) == contention::verdict::alone;
-  const u32 actions = start_slowly(tx, alone || needs_to_be_alone(tx->properties));
-  if (tx->wants_stack_announced && tx->how != mode::optimistic) stacks::announce(tx);
-  syncopate_tm_resume(&tx->where, (actions & ~save_live_variables) | restore_live_variables);
-}
-
-void retry(transaction* tx) noexcept {
-  if (tx->how == mode::alone || (!tx->checkpoints.empty() && tx->checkpoints[0].how == mode::alone))
-    fail("retry in a transaction that cannot roll back");
-  ++tx->counts.restarts[static_cast<unsigned>(cause::retry)];
-  observer::aborted(tx, cause::retry);
-  if (tx->how == mode::optimistic) tx->ops = now.optimistic.load(std::memory_order_relaxed);
-  for (const block& b : tx->allocated) tx->reads.drop(reinterpret_cast<address>(b.at), b.size);
-  roll_back_all(tx);
-  const operations& ran_under = *tx->ops;
-  now.start_waiting(tx);
-  give_up_regime(tx);
-  forget(tx);
-  tx->depth = 1;
-  now.wait_for_change(tx, ran_under);
-  tx->properties &= ~u32{read_only};  // so that tl2, too, knows the next time what it waits for
-  const u32 actions = start_slowly(tx, needs_to_be_alone(tx->properties));
-  syncopate_tm_resume(&tx->where, (actions & ~save_live_variables) | restore_live_variables);
-}
-
-void cancel(transaction* tx, bool outermost) noexcept {
-  if (!outermost && !tx->checkpoints.empty() && tx->checkpoints.back().depth + 1 == tx->depth)
-    cancel_inner(tx);
-  if (tx->how == mode::alone || (!tx->checkpoints.empty() && tx->checkpoints[0].how == mode::alone))
-    fail("a transaction that cannot roll back was canceled");
-  observer::canceled(tx);
-  roll_back_all(tx);
-  give_up_regime(tx);
-  if (tx->attempts != 0) contention::after_success(tx);
-  forget(tx);
-  tx->depth = 0;
-  const registers where = tx->where;
-  syncopate_tm_resume(&where, abort_transaction | restore_live_variables);
-}
-
-void become_irrevocable(transaction* tx, const void* called, const void* from) noexcept {
-  observer::calls_unsafe(tx, called, from);
-  switch (tx->how) {
-    case mode::idle:
-    case mode::alone:
-    // Inner transactions that can be canceled keep their checkpoints: what they log is harmless.
-    case mode::alone_undo: return;
-    case mode::hardware: leave_hardware(true);
-    case mode::optimistic: restart(tx, cause::unsafe_call);
-  }
-}
-
-void abandon(transaction* tx) noexcept {
-  tx->on_commit.clear();
-  tx->on_undo.clear();
-  forget(tx);
-  tx->depth = tx->attempts = 0;
-  tx->holds_mutex = false;
-  tx->active.store(0, std::memory_order_relaxed);
-  tx->looking.store(0, std::memory_order_relaxed);
-  tx->writes_stack.store(false, std::memory_order_relaxed);
-  stacks::retract(tx);
-}
-
-const void* begun_in_same_function() noexcept { return same_frame.load(std::memory_order_relaxed); }
-
 u64 identity(transaction* tx) noexcept {
   static constinit std::atomic<u64> blocks{1};
   constexpr u64 block_size = 1 << 16;
@@ -457,17 +256,6 @@ u64 identity(transaction* tx) noexcept {
   if (tx->next_id % block_size == 0)
     tx->next_id = blocks.fetch_add(1, std::memory_order_relaxed) * block_size;
   return tx->id = tx->next_id++;
-}
-
-statistics add_statistics() noexcept {
-  statistics sum;
-  for (transaction* tx = all_threads(); tx != nullptr; tx = tx->next) {
-    sum.commits += tx->counts.commits;
-    sum.alone += tx->counts.alone;
-    sum.hardware += tx->counts.hardware;
-    for (unsigned i = 0; i < causes; ++i) sum.restarts[i] += tx->counts.restarts[i];
-  }
-  return sum;
 }
 
 }  // namespace syncopate::tm

@@ -67,9 +67,9 @@ void regime::acquire(transaction* tx, bool in_turn) noexcept {
     const transaction* const owner = solo_beside(tx, before);
     if (owner != nullptr && in_turn && slices) leave_slice(owner), waited = true;
     const bool counted = prefers_hardware();
-    if (counted) word.store(closed, std::memory_order_seq_cst);             // [H]
-    else word.store(closed, std::memory_order_relaxed);                     // [C]
-    if (!counted || software.load(std::memory_order_seq_cst) != 0)          // [H]
+    if (counted) word.store(closed, std::memory_order_seq_cst);     // [H]
+    else word.store(closed, std::memory_order_relaxed);             // [C]
+    if (!counted || software.load(std::memory_order_seq_cst) != 0)  // [H]
       wait_for_others(tx);
     if (owner != nullptr) end_solo(owner);
   }
@@ -90,7 +90,7 @@ void regime::end_solo(const transaction* owner) noexcept {
 
 void regime::release(transaction* tx) noexcept {
   tx->holds_mutex = false;
-  if (is_optimistic()) word.store(open, std::memory_order_release);  // [O]
+  if (is_optimistic()) word.store(open, std::memory_order_release);                 // [O]
   else if (prefers_hardware()) word.store(in_hardware, std::memory_order_release);  // [O]
   else if (may_be_solo && (slices || streak_ >= needed_)) {
     streak_ = 0;

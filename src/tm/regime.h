@@ -121,8 +121,8 @@ class regime {
   // Says, where hardware transactions are preferred, that one in software runs. Returns false if
   // the word, which was `expected`, has changed meanwhile.
   bool try_count_software(address expected) noexcept {
-    software.fetch_add(1, std::memory_order_seq_cst);                      // [H]
-    if (word.load(std::memory_order_seq_cst) == expected) return true;     // [H]
+    software.fetch_add(1, std::memory_order_seq_cst);                   // [H]
+    if (word.load(std::memory_order_seq_cst) == expected) return true;  // [H]
     software.fetch_sub(1, std::memory_order_relaxed);
     return false;
   }

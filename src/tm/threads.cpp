@@ -128,6 +128,17 @@ transaction* attach() noexcept {
   return current = tx;
 }
 
+statistics add_statistics() noexcept {
+  statistics sum;
+  for (transaction* tx = all_threads(); tx != nullptr; tx = tx->next) {
+    sum.commits += tx->counts.commits;
+    sum.alone += tx->counts.alone;
+    sum.hardware += tx->counts.hardware;
+    for (unsigned i = 0; i < causes; ++i) sum.restarts[i] += tx->counts.restarts[i];
+  }
+  return sum;
+}
+
 u32 oldest_epoch() noexcept {
   const u32 present = epoch.load(std::memory_order_relaxed);
   heavy_fence();

@@ -12,6 +12,7 @@ shown as FAILED, never as a time.
 """
 
 import argparse
+import json
 import math
 import os
 import statistics
@@ -19,7 +20,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from interleaved import ROOT
+from interleaved import ROOT, provenance
 
 from syncopate.bench.librarysuites import TM_SHAPES as SHAPES
 
@@ -94,14 +95,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--algorithms", default="auto,norec,lazy,tl2,encounter_time,two_phase")
+    parser.add_argument("--algorithms", default="auto,htm,norec,lazy,tl2,encounter_time")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--milliseconds", type=int, default=40, help="per shape and round")
     parser.add_argument("--library", type=Path, default=ROOT / "build/lib/tm")
-    parser.add_argument("--bench", type=Path, default=ROOT / "build/bench/tm_bench")
+    parser.add_argument("--bench", type=Path, default=ROOT / "build/release/bench/tm_bench")
     parser.add_argument("--stamp", type=Path, help="folder of the STAMP-like programs")
     parser.add_argument("--only", default=",".join(PROGRAMS))
     parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--json", type=Path, help="writes the nanoseconds to this file, too")
     parser.add_argument("--limit", type=int, default=120, help="seconds for one STAMP-like run")
     options = parser.parse_args()
     needed = [options.library / "libitm.so.1"] + ([] if options.stamp else [options.bench])
@@ -129,6 +131,9 @@ def main() -> int:
                         seconds = run_stamp(program, environ, threads, options.limit)
                         row.setdefault(column, []).append(seconds)
     unit = "seconds" if options.stamp else "nanoseconds"
+    if options.json and not options.stamp:
+        report = {"measured": {**provenance(), "rounds": options.rounds}, "nanoseconds": rows}
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     show(unit, rows, columns)
     show_ratios(rows, columns)
     return 0

@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 from compare import MODE_METRICS, WAIT_METRICS
 from hardware_transactions import speed_ratio
 from interleaved import Ratio, Summary, number, ratio_of_medians
+from readme_transactions import costs_table, stamp_tables
 
 # Figures: file in docs/figures/ -> (title, how to measure it again).
 PROGRAMS = {
@@ -27,6 +28,10 @@ LOCKS = {
 }
 HARDWARE = "hardware_transactions.json"
 START = "start_cost.json"
+STAMP_VARIANTS = (
+    "sequential,lock,tm:stock,tm:stock:ml_wt,tm:auto,tm:htm,tm:norec,tm:eager_norec,"
+    "tm:encounter_time,tm:tl2"
+)
 FIGURES = {
     **PROGRAMS,
     **LOCKS,
@@ -37,6 +42,15 @@ FIGURES = {
     "recording.json": ("The cost of recording", ""),  # docs/figures/README.md says how
     "recording_memcached.json": ("The cost of recording memcached", ""),
     "recording_kccachetest.json": ("The cost of recording kccachetest", ""),
+    "stamp.json": (
+        "Transactions in the STAMP-like programs",
+        f"bench/stamp_compare.py --libitm build/lib/tm --variants {STAMP_VARIANTS}"
+        " --json docs/figures/stamp.json",
+    ),
+    "transactions.json": (
+        "The cost of a transaction",
+        "bench/tm_compare.py --json docs/figures/transactions.json",
+    ),
     START: ("The cost of starting a program", f"bench/start_cost.py --json docs/figures/{START}"),
 }
 METRIC_NAMES = {
@@ -224,7 +238,7 @@ def hardware_table(report: dict) -> str:
 
 
 def provenance(report: dict) -> str:
-    how = report["measured"]
+    how = report.get("measured") or report["provenance"]
     rounds = f"{how['rounds']} interleaved" if "rounds" in how else "interleaved"
     return (
         f"Measured {how['date']} at commit {how['commit']} on {how['processors']} x"
@@ -239,7 +253,11 @@ def figure(path: Path) -> str:
     with of_our_benchmarks(path):
         report = json.loads(path.read_text(encoding="utf-8"))
         head = f"### {title}\n\n{provenance(report)}"
-        if "hardware_transactions" in report:
+        if "nanoseconds" in report:
+            tables = [costs_table(report, markdown)]
+        elif "least_share" in report:
+            tables = stamp_tables(report, markdown)
+        elif "hardware_transactions" in report:
             tables = [hardware_table(report)]
         elif "goal_ms" in report:
             tables = [start_table(report)]

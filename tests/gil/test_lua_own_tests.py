@@ -1,5 +1,6 @@
-"""Lua's own published test files, run by lua-mt built from the same version of Lua: under the plain
-lock on this machine, and in transactions on the emulated one."""
+"""Lua's own published test files, run by lua-mt built from the same version of Lua: on this machine
+under the plain lock and in hardware transactions (where there are none that commit, each falls back
+on the lock), and in transactions on the emulated one."""
 
 import os
 import subprocess
@@ -51,6 +52,13 @@ def passes(folder: Path, program: str, name: str, **more: str) -> None:
 @pytest.mark.parametrize("name", PLAIN)
 def test_under_the_plain_lock(folder, name):
     passes(folder, "lua-mt", name, SYNCOPATE_GIL="gil")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("lengths", ["htm:16", "balance"])
+@pytest.mark.parametrize("name", PLAIN)
+def test_in_hardware_transactions(folder, name, lengths):
+    passes(folder, "lua-mt", name, SYNCOPATE_GIL=lengths)
 
 
 @pytest.mark.long

@@ -66,8 +66,7 @@ bool is_real(rwlock_object& o) {
 void count(pthread_rwlock_t* l, rwlock_object& o) {
   // Readers count at the same time; the line is theirs anyway.
   const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);
-  if (record::is_sampled(n))
-    record::counted(object_kind::rwlock, 0, l, &o.slot, &o.count);
+  if (record::is_sampled(n)) record::counted(object_kind::rwlock, 0, l, &o.slot, &o.count);
 }
 
 enum class side { read, write };

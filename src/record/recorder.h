@@ -56,8 +56,8 @@ std::uint32_t identify(object_kind, int type, const void* object, std::uint32_t*
 
 // Uncontended acquisitions are counted in the object, by its holder, without a shared line:
 //     if (is_sampled(++count)) counted(...);
-// so that `counted` sees acquisitions 1, 17, 33, ... 4097, 4353, ...: it registers the object at the
-// first, adds those since the one before, and starts one sampled hold-time measurement, which
+// so that `counted` sees acquisitions 1, 17, 33, ... 4097, 4353, ...: it registers the object at
+// the first, adds those since the one before, and starts one sampled hold-time measurement, which
 // stands for as many. `count_at` is where the count lives, read again at finish() for the
 // remainder; slot and count must lie within 256 bytes of the object's address for that.
 inline constexpr std::uint32_t count_period = 256;
@@ -78,8 +78,9 @@ void counted(object_kind, int type, const void* object, std::uint32_t* slot,
              const std::uint32_t* count_at) noexcept;
 
 // The hold-time sample in flight of this thread: set by counted() (and by wait_end(): that one
-// stands for nothing in sums, since who waited is not like the others), taken back by released() when `object` is what it samples: a release must call that then. The fast path's
-// test is one load and compare.
+// stands for nothing in sums, since who waited is not like the others), taken back by released()
+// when `object` is what it samples: a release must call that then. The fast path's test is one load
+// and compare.
 struct hold_sample {
   const void* object = nullptr;
   std::uint64_t since = 0;

@@ -24,8 +24,8 @@ enum class start : unsigned char { in_hardware, in_software, alone };
 }
 
 // Returns how the transaction has to run; in_hardware: it now does. Returns also later, a second
-// time, when the hardware transaction aborts and is not worth another try. Requires: fits_hardware()
-// and that the thread is not active.
+// time, when the hardware transaction aborts and is not worth another try. Requires:
+// fits_hardware(), and that the thread is not active.
 start start_in_hardware(transaction* tx) noexcept;
 
 void commit_in_hardware(transaction* tx) noexcept;

@@ -25,8 +25,8 @@
 //        against fetch_add of software, then load of word: either the closer knows of the software
 //        transaction, or that one sees the closed word. A hardware transaction sees it closed, or
 //        aborts when the store takes the word away from it; nothing is read before that.
-//   [U]  release decrement of software -- synchronizes with hardware transactions, and with who runs
-//        alone and finds no software transaction: what those did happens-before.
+//   [U]  release decrement of software -- synchronizes with hardware transactions, and with who
+//        runs alone and finds no software transaction: what those did happens-before.
 //   [E]  release store of active = 0 -- synchronizes with [C]'s acquire load: what the transaction
 //        did happens-before the one that runs alone.
 //   [O]  release store of word -- synchronizes with [A]: what ran alone happens-before who begins.

@@ -200,9 +200,7 @@ def test_names_of_bounded_scenarios() -> None:
     assert known >= BOUNDED | BOUNDED_WHEN_CALM | set(PASSED_AFTER_LONG_WHEN_CALM)
 
 
-@pytest.mark.parametrize(
-    ("program", "scenario"), [*of("tm_waiting_check"), *of("team_wait_check")]
-)
+@pytest.mark.parametrize(("program", "scenario"), [*of("tm_waiting_check"), *of("team_wait_check")])
 def test_waiting_of_transactions_and_teams(program: str, scenario: str) -> None:
     result = explore(program, scenario, ENOUGH)
     assert result["verdict"] == "passed", result["output"]

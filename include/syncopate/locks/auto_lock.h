@@ -559,10 +559,10 @@ class auto_lock {
   }
 
   // Whether this thread has done late_one_in contended unlocks in quick succession. Only such make
-  // room for an heir: a yield may cost the rest of a time slice, and a thread that is back only after
-  // other work may have to do with a lock that others want more. *Measured* with Python's global
-  // lock (bench/sqlite_load.py, 4 threads on 2 processors): 1.03 of glibc's rate, 0.87 where all
-  // yield.
+  // room for an heir: a yield may cost the rest of a time slice, and a thread that is back only
+  // after other work may have to do with a lock that others want more. *Measured* with Python's
+  // global lock (bench/sqlite_load.py, 4 threads on 2 processors): 1.03 of glibc's rate, 0.87 where
+  // all yield.
   static bool comes_back_soon() noexcept {
     const std::uint64_t time = machine::ticks(), before = last_look;
     last_look = time;

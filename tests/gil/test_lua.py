@@ -1,6 +1,7 @@
 """lua-mt: Lua with the elided lock, fetched and built; its programs give the results of the plain
 lock on this machine, on the emulated and on the simulated one."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -54,6 +55,17 @@ def run(lua: Path, machine: str, mode: str, script: Path, *arguments: object, **
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("program", ["bt", "cg", "ft", "is", "lu", "mg", "sp"])
+def test_the_kernels_in_c_give_the_same(lua, program):
+    """Two programs in two languages, with C's size small."""
+    in_c = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "workloads" / "nas" / program
+    done = subprocess.run([in_c], capture_output=True, text=True, check=True, timeout=60)
+    small = json.loads(done.stdout)
+    printed = run(lua, "native", "gil", PROGRAMS / f"{program}.lua", 2, small["size"])
+    assert printed.split()[1] == small["result"]
 
 
 @pytest.mark.long

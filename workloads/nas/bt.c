@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
       .sizes = {6, 64, 162, 408},
       .least = 2,
       .most = adi_longest,
-      .known_value = "1.9765242713e+00",
+      .known_values = {"1.9765242713e+00", "9.4205546552e+02", "1.4192722454e+04",
+                       "2.2031458988e+05"},
       .prepare = adi_prepare,
       .run = run};
   return nas_main(argc, argv, &bt);

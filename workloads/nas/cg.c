@@ -100,7 +100,8 @@ int main(int argc, char** argv) {
       .sizes = {100, 200000, 1500000, 6000000},
       .least = 2,
       .most = 16000000,
-      .known_value = "2.5418647113e-07",
+      .known_values = {"2.5418647113e-07", "7.4015179691e-04", "5.5343585162e-03",
+                       "2.4336308183e-02"},
       .prepare = prepare,
       .run = run};
   return nas_main(argc, argv, &cg);

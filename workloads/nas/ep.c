@@ -52,7 +52,8 @@ int main(int argc, char** argv) {
       .sizes = {16, 2000, 16384, 65536},
       .least = 1,
       .most = 100000000,
-      .known_value = "51278 83481",
+      .known_values = {"51278 83481", "6433843 10477391", "52707550 85836760",
+                       "210829893 343316390"},
       .prepare = prepare,
       .run = run};
   return nas_main(argc, argv, &ep);

@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
       .least = 2,
       .most = 32768,
       .is_size = is_power_of_two,
-      .known_value = "-41.05359781",
+      .known_values = {"-41.05359781", "-99107.75901994", "1266025.80618691", "-2950270.02194910"},
       .prepare = prepare,
       .run = run};
   return nas_main(argc, argv, &ft);

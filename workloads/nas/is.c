@@ -85,14 +85,15 @@ static bool run(char* result, size_t length) {
 }
 
 int main(int argc, char** argv) {
-  static const struct nas_program is = {.name = "is",
-                                        .about = "Threads sort numbers by counting them (IS).",
-                                        .size_help = "keys",
-                                        .sizes = {2000, 4000000, 33554432, 134217728},
-                                        .least = 1,
-                                        .most = 2000000000,
-                                        .known_value = "234579137",
-                                        .prepare = prepare,
-                                        .run = run};
+  static const struct nas_program is = {
+      .name = "is",
+      .about = "Threads sort numbers by counting them (IS).",
+      .size_help = "keys",
+      .sizes = {2000, 4000000, 33554432, 134217728},
+      .least = 1,
+      .most = 2000000000,
+      .known_values = {"234579137", "882989724", "125157221", "330660827"},
+      .prepare = prepare,
+      .run = run};
   return nas_main(argc, argv, &is);
 }

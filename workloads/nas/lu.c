@@ -105,7 +105,8 @@ int main(int argc, char** argv) {
                                         .sizes = {20, 1500, 8000, 16000},
                                         .least = 2,
                                         .most = 30000,
-                                        .known_value = "4.6189619653e+01",
+                                        .known_values = {"4.6189619653e+01", "5.5771029864e+05",
+                                                         "1.5988883687e+07", "6.4023321692e+07"},
                                         .prepare = prepare,
                                         .run = run};
   return nas_main(argc, argv, &lu);

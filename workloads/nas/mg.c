@@ -123,7 +123,8 @@ int main(int argc, char** argv) {
       .least = 2,
       .most = 1024,
       .is_size = is_power_of_two,
-      .known_value = "3.3008569832e-01",
+      .known_values = {"3.3008569832e-01", "8.7966397234e-01", "4.0872928498e+00",
+                       "6.6484093231e+00"},
       .prepare = prepare,
       .run = run};
   return nas_main(argc, argv, &mg);

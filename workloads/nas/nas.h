@@ -3,8 +3,8 @@
 
    Source   The structure of the NAS parallel benchmarks (Bailey et al., NAS-94-007), and nothing of
             their code: these are the kernels of workloads/lua/ once more, cell by cell and number
-            by number, so that an interpreter's times can be held against C's. With Lua's default
-            size, each ends in the value that the Lua program checks. ep is in C alone. */
+            by number, so that an interpreter's times can be held against C's, and their results:
+            both end in the same value. ep is in C alone. */
 #ifndef WORKLOADS_NAS_NAS_H
 #define WORKLOADS_NAS_NAS_H
 
@@ -19,7 +19,9 @@ struct nas_program {
   long sizes[4];              /* lua, small, paper, large */
   long least, most;           /* that --size may be */
   bool (*is_size)(long size); /* whether it may be this one; null: any between these */
-  const char* known_value; /* the result with sizes[0]: what the Lua program of that name checks */
+  /* The result with each of sizes: the first is what the Lua program of that name checks, and it
+     gives the second and third, too, when it is run with that size. */
+  const char* known_values[4];
   /* Makes the input; the time of it is not measured. */
   void (*prepare)(long size);
   /* Runs; writes its result as text. Returns whether its own check holds. */

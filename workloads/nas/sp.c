@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
       .sizes = {6, 64, 162, 408},
       .least = 2,
       .most = adi_longest,
-      .known_value = "1.8247560551e+00",
+      .known_values = {"1.8247560551e+00", "9.5379104915e+02", "1.4545841921e+04",
+                       "2.2696553704e+05"},
       .prepare = adi_prepare,
       .run = run};
   return nas_main(argc, argv, &sp);

@@ -1,5 +1,5 @@
-"""The NAS-like kernels: with Lua's sizes, the values that the Lua programs check, for every number
-of threads; with others, the same value for every number of threads."""
+"""The NAS-like kernels: with a preset's size, the known value, which for Lua's is what the Lua
+programs check; with others, the same value for every number of threads."""
 
 import json
 import os
@@ -45,8 +45,9 @@ def measure(program, *words):
 
 @pytest.mark.parametrize("program", SIZES)
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_lua_sizes(program, threads):
-    result = measure(program, "--preset", "lua", "--threads", threads)
+@pytest.mark.parametrize("preset", ["lua", "small"])
+def test_known_values(program, preset, threads):
+    result = measure(program, "--preset", preset, "--threads", threads)
     assert result["known"] is True
     assert result["threads"] == threads
 

@@ -71,6 +71,8 @@ def parse(arguments: list[str]):
     engines.check(options, parser)
     if options.repeat is not None and options.repeat < 1:
         parser.error("--repeat needs at least 1")
+    if not options.limit > 0:
+        parser.error("--limit needs more than 0 seconds")
     return options
 
 

@@ -111,8 +111,8 @@ def find_variant(name: str, suite: Suite, text: str) -> Variant:
     for prefix in sorted(suite.families, key=len, reverse=True):
         if text.startswith(prefix) and len(text) > len(prefix):
             rest = text[len(prefix) :]
-            if prefix == "lock:":
-                check_lock(rest)
+            if prefix in CHECKS:
+                CHECKS[prefix](rest)
             return suite.families[prefix].filled(rest)
     families = [f"{prefix}NAME" for prefix in suite.families]
     there = ", ".join([*suite.variants, *families])
@@ -134,6 +134,39 @@ def check_lock(text: str) -> None:
             f"bench: no lock is called '{name}'{near(name, names)}; `syncopate list` shows them",
             BAD_USE,
         )
+
+
+def check_transactions(text: str) -> None:
+    """Refuses what SYNCOPATE_TM does not know: the library only warns, and takes another."""
+    from syncopate import transactions
+
+    transactions.check_choice(text)
+
+
+def check_stock(text: str) -> None:
+    """The same for GCC's library."""
+    if text not in STOCK_METHODS:
+        raise Failure(
+            f"bench: GCC's libitm has no method '{text}'{near(text, list(STOCK_METHODS))};"
+            f" it has {', '.join(STOCK_METHODS)}",
+            BAD_USE,
+        )
+
+
+def check_length(text: str) -> None:
+    if not (text.isdecimal() and 0 < int(text) < 2**31):
+        raise Failure(
+            f"bench: htm: needs a number of yield points from 1 on, not '{text}'", BAD_USE
+        )
+
+
+STOCK_METHODS = ("gl_wt", "htm", "ml_wt", "serial", "serialirr", "serialirr_onwrite")
+CHECKS = {  # what a family's variant refuses, before anything runs
+    "lock:": check_lock,
+    "tm:": check_transactions,
+    "tm:stock:": check_stock,
+    "htm:": check_length,
+}
 
 
 def find_size(name: str, suite: Suite, text: str | None, simulated: bool) -> str:

@@ -162,6 +162,9 @@ def test_a_file_of_another_suite(build, tmp_path):
         (["arra"], "no suite is called 'arra' (did you mean array"),
         (["array/x"], "suite array has no program 'x'; it has low-small, low-large"),
         (["array", "--variant", "tata"], "no variant 'tata' (did you mean tatas"),
+        (["stamp/ssca2", "--variant", "tm:nore"], "no algorithm for transactions is named 'nore'"),
+        (["stamp/ssca2", "--variant", "tm:stock:ml"], "GCC's libitm has no method 'ml'"),
+        (["lua/while", "--variant", "htm:many"], "a number of yield points from 1 on, not 'many'"),
         (["array", "--variant", "lock:nosuch"], "no lock is called 'nosuch'"),
         (["hpc/ua", "--variant", "lockset"], "hpc/ua has no variant 'lockset'"),
         (["array", "--size", "huge"], "no size 'huge'; it has tiny, small, paper, large"),
@@ -171,6 +174,7 @@ def test_a_file_of_another_suite(build, tmp_path):
         (["tm", "--threads", "2"], "suite tm has no --threads"),
         (["array", "--threads", "few"], "--threads needs whole numbers above 0"),
         (["array", "--repeat", "0"], "--repeat needs at least 1"),
+        (["array", "--limit", "0"], "--limit needs more than 0 seconds"),
         (["array", "--engine", "dask"], "--engine dask and --scheduler ADDRESS belong together"),
     ],
 )

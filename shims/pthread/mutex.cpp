@@ -262,7 +262,7 @@ int trylock_general(pthread_mutex_t* m, const void* caller) {
   return 0;
 }
 
-int unlock_general(pthread_mutex_t* m) {
+[[gnu::noinline]] int unlock_general(pthread_mutex_t* m) {
   ensure_configured();
   mutex_object& o = mutex_object::of(m);
   if (current_mode() == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_unlock(m);
@@ -315,9 +315,23 @@ namespace {
   return lock_general(m, nullptr, record::wait_kind::mutex, caller);
 }
 
+// Where sections may be elided: a mutex for which that is not worth while is taken as any other.
+[[gnu::noinline]] int lock_or_elide(pthread_mutex_t* m, const void* caller) {
+  mutex_object& o = mutex_object::of(m);
+  const int me = machine::known_self();
+  if (me != 0 && !worth_eliding(o) && o.as_auto().try_lock_as(me)) return 0;
+  return lock_otherwise(m, caller);
+}
+
+[[gnu::noinline]] int unlock_contended(pthread_mutex_t* m) {
+  mutex_object::of(m).as_auto().unlock();
+  return 0;
+}
+
 }  // namespace
 
-// Without a stack frame: every way that is not one of the fast ones is a tail call.
+// Without a stack frame, as pthread_mutex_unlock: every way that is not one of the fast ones is a
+// tail call (scripts/check_fast_paths.sh).
 SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
   mutex_object& o = mutex_object::of(m);
   if (o.kind_flags() == 0) [[likely]] {
@@ -333,9 +347,9 @@ SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
       if (!record::is_sampled(++*o.record_count(true))) [[likely]]
         return 0;
       return counted(m);
+    } else if (how == mode::elided) {
+      return lock_or_elide(m, __builtin_return_address(0));
     } else if ((how == mode::tatas && as_tatas(o).try_lock()) ||
-               (how == mode::elided && me != 0 && !worth_eliding(o) &&
-                o.as_auto().try_lock_as(me)) ||
                (how == mode::chosen && me != 0 && o.has_default_lock() &&
                 o.as_auto().try_lock_as(me))) {
       // tatas: no owner, no user, since each store before the next exchange would delay that.
@@ -349,10 +363,8 @@ SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
   mutex_object& o = mutex_object::of(m);
   if (o.kind_flags() == 0) [[likely]] {
     const mode how = current_mode();
-    if (how == mode::automatic) [[likely]] {
-      o.as_auto().unlock();
-      return 0;
-    }
+    if (how == mode::automatic) [[likely]]
+      return o.as_auto().unlock_uncontended() ? 0 : unlock_contended(m);
     if (how == mode::tatas) {
       if (o.users != 0) [[unlikely]] {  // taken on the long way
         o.owner = 0;
@@ -362,10 +374,8 @@ SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
       return 0;
     }
     if ((how == mode::elided && !elide::section::active()) ||
-        (how == mode::chosen && o.has_default_lock())) {
-      o.as_auto().unlock();
-      return 0;
-    }
+        (how == mode::chosen && o.has_default_lock()))
+      return o.as_auto().unlock_uncontended() ? 0 : unlock_contended(m);
     if (how == mode::recorded && record::current_hold.object != m &&
         o.as_auto().unlock_uncontended()) [[likely]]
       return 0;

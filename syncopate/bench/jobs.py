@@ -147,7 +147,8 @@ def build_folders(given: str | None) -> list[Path]:
 
 def program_path(request: Request, program: Program, variant: Variant) -> str:
     """The program that a variant runs. Raises a Failure that says how to get it."""
-    name = variant.program.replace("{program}", program.path)
+    build = variant.modeled if request.simulated and variant.modeled else variant.program
+    name = build.replace("{program}", program.path)
     if request.simulated:
         name += ".simulated"
     folders = build_folders(request.build)

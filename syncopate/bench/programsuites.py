@@ -124,7 +124,10 @@ PROGRAMS = {
             "lock:": Variant(("--variant", "lock", "--lock", "{rest}")),
             "elided:": Variant(("--variant", "elided", "--lock", "{rest}")),
             "tm:stock:": Variant((), {"ITM_DEFAULT_METHOD": "{rest}"}, TM_BUILD, simulated=False),
-            "tm:": Variant((), {**OUR_TM, "SYNCOPATE_TM": "{rest}"}, TM_BUILD, simulated=False),
+            # On modeled machines the library form: gcc compiles no -fgnu-tm for them.
+            "tm:": Variant(
+                (), {**OUR_TM, "SYNCOPATE_TM": "{rest}"}, TM_BUILD, modeled="{program}.tl2"
+            ),
         },
         sizes={size: () for size in ("tiny", "small", "sim", "paper", "large")},
         simulated_size="tiny",

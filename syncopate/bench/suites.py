@@ -5,7 +5,7 @@ Words and variables may hold {threads}, {rest} (what follows a family's prefix: 
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from syncopate.errors import BAD_USE, Failure, near
 
@@ -41,12 +41,13 @@ class Variant:
     program: str = "{program}"  # which build of the program
     threads: int | None = None  # it always has that many
     simulated: bool = True  # it runs on modeled machines too
+    modeled: str | None = None  # which build runs there, where that is another one
 
     def filled(self, rest: str) -> "Variant":
         """Returns a family's variant with {rest} replaced."""
         words = tuple(word.replace("{rest}", rest) for word in self.words)
         variables = {key: text.replace("{rest}", rest) for key, text in self.variables.items()}
-        return Variant(words, variables, self.program, self.threads, self.simulated)
+        return replace(self, words=words, variables=variables)
 
 
 @dataclass(frozen=True)

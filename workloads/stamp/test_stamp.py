@@ -92,6 +92,21 @@ def test_simulated(name, preset):
 
 
 @pytest.mark.skipif(not HAS_SIMULATED, reason="the simulated machine is not built")
+def test_bench_runs_software_transactions_on_the_simulated_machine(tmp_path):
+    words = ["bench", "run", "stamp/kmeans-high", "--machine", "haswell-4c8t", "--threads", "2"]
+    words += ["--variant", "tm:norec,tm:tl2", "--build", str(BUILD.parents[1])]
+    words += ["--out", str(tmp_path / "r.json")]
+    done = subprocess.run(
+        [sys.executable, "-m", "syncopate", *words],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    runs = json.loads((tmp_path / "r.json").read_text())["runs"]
+    assert {run["variant"] for run in runs} == {"tm:norec", "tm:tl2"}
+    assert len({run["values"]["time"] for run in runs}) == 2
+
+
+@pytest.mark.skipif(not HAS_SIMULATED, reason="the simulated machine is not built")
 @pytest.mark.parametrize(("name", "preset"), CASES)
 def test_software_transactions_on_the_simulated_machine(name, preset):
     """TL2 runs there itself; each operation commits at least one transaction in most programs."""

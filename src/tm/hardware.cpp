@@ -16,6 +16,13 @@ constexpr u32 helped_alone = 8;
 // A thread whose transactions never commit in hardware tries once in so many.
 constexpr u32 hopeless_after = 64, try_one_in = 256;
 
+// The thread sanitizer does not know how the processor orders its transactions.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool ordered = machine::is_modeled;
+#else
+constexpr bool ordered = true;
+#endif
+
 // Relaxed: what counts is what a hardware transaction reads, and it is ordered as a whole.
 [[gnu::always_inline]] inline bool may_run() noexcept {
   const address word = now.word.load(std::memory_order_relaxed);
@@ -26,6 +33,7 @@ constexpr u32 hopeless_after = 64, try_one_in = 256;
 }  // namespace
 
 start start_in_hardware(transaction* tx) noexcept {
+  if (!ordered) return start::in_software;
   if (tx->hardware_failures >= hopeless_after && tx->hardware_failures++ % try_one_in != 0)
     return start::in_software;
   start otherwise = start::in_software;

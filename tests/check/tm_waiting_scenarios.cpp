@@ -53,6 +53,7 @@ void _ITM_addUserCommitAction(void (*function)(void*), std::uint64_t, void* argu
 }
 void _ITM_addUserUndoAction(void (*)(void*), void*) {}
 std::uint32_t _ITM_inTransaction() { return depth != 0; }
+const char* _ITM_libraryVersion() { return "Syncopate"; }
 void _ITM_abortTransaction(int) { assert(!"nothing is rolled back here"); }
 }
 

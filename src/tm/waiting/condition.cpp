@@ -5,6 +5,7 @@
 //   I1  A waiter is in at most one queue, or has been taken out by the one who is going to post to
 //       it, and is freed by its thread after that post. Nobody else frees it, except the roll-back
 //       of the transaction that made it, which takes it out of the queue, too.
+//       Transactions that have lost may be reading it until then, and after: give_back().
 //   I2  Between a waiter's entry (with its transaction) and its sleep (behind it) a post is kept by
 //       the semaphore: no signal is lost.
 //
@@ -13,6 +14,9 @@
 #include <syncopate/tm/transaction.h>
 
 #include <cerrno>
+#include <cstring>
+
+extern "C" const char* _ITM_libraryVersion();
 
 namespace {
 
@@ -68,13 +72,22 @@ bool sleep_until_time(tm_waiter* w) {
   return false;
 }
 
+bool is_our_library() { return std::strncmp(_ITM_libraryVersion(), "Syncopate", 9) == 0; }
+
+// GCC's library has waited for the transactions that had begun before the one that took the waiter
+// out. Ours has not: what a transaction frees it keeps until they are over.
+[[gnu::noinline]] void give_back(tm_waiter* w) {
+  if (!is_our_library()) return std::free(w);
+  __transaction_atomic { std::free(w); }
+}
+
 void sleep_until_woken(void* waiting) {
   auto* const w = static_cast<tm_waiter*>(waiting);
   if (w->what.timed_out != nullptr) *w->what.timed_out = sleep_until_time(w) ? 1 : 0;
   else sleep_for_ever(w);
   const request what = w->what;
   sem_destroy(&w->woken);
-  std::free(w);
+  give_back(w);
   if (what.second_half != nullptr) what.second_half(what.argument);
 }
 

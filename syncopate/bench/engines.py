@@ -93,6 +93,15 @@ def warn_of_threads(client, native: bool) -> None:
         )
 
 
+def one_line(error: BaseException) -> str:
+    """What an error says, and what caused it: Dask wraps a worker's in sentences of its own."""
+    said = []
+    while error is not None:
+        said.append(" ".join(str(error).split()) or type(error).__name__)
+        error = error.__cause__
+    return (said[0] if len(said) == 1 else f"{said[0].partition('. ')[0]}: {said[-1]}")[:400]
+
+
 def gather(client, function: Callable, tasks: dict) -> Iterator[tuple]:
     """Submits function(argument) for each task. Yields its key and the result, or a line that says
     why there is none, as they finish."""
@@ -104,10 +113,9 @@ def gather(client, function: Callable, tasks: dict) -> Iterator[tuple]:
     }
     try:
         for future in as_completed(list(futures), loop=client.loop):
-            if future.status == "error":  # its workers died again and again, or cannot import us
-                outcome = (str(future.exception()).splitlines() or ["no message"])[0]
-            else:
-                outcome = future.result()
+            # An error: its workers died again and again, or cannot import us.
+            failed = future.status == "error"
+            outcome = one_line(future.exception()) if failed else future.result()
             key = futures.pop(future)
             # Let go of it: else what a dying worker holds of merged results would be run again.
             future.release()

@@ -103,7 +103,7 @@ def read(path: str | Path) -> ResultFile:
     """Returns what a file holds; a Failure of one line when it is no result file of ours."""
     path = Path(path)
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
     except OSError as error:
         raise Failure(f"bench: {path}: {error.strerror}") from None
     except ValueError:
@@ -116,14 +116,50 @@ def read(path: str | Path) -> ResultFile:
             f" {SCHEMA}; write it anew with `bench run`, or use the version that wrote it"
         )
     try:
+        _check_types(document)
         runs = {}
         for run in document["runs"]:
             place = Place(*(run.pop(name) for name in Place.__dataclass_fields__))
             runs[place] = run
         names = (document[name] for name in ("suite", "machine", "measured"))
         return ResultFile(path, *names, runs, len(runs))
-    except (KeyError, TypeError, AttributeError):
-        raise Failure(f"bench: {path} is damaged: a part of schema {SCHEMA} is missing") from None
+    except (KeyError, TypeError, AttributeError, IndexError):
+        raise Failure(
+            f"bench: {path} is damaged: a part of schema {SCHEMA} is missing, or of another type"
+        ) from None
+
+
+def _no_number(text: str):
+    """JSON has no NaN and no Infinity; Python would read them."""
+    raise ValueError(text)
+
+
+def _check_types(document: dict) -> None:
+    """Raises a TypeError, KeyError or IndexError where a file is not what save() writes."""
+
+    def need(value, kind) -> None:
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise TypeError
+
+    for name in ("suite", "machine"):
+        need(document[name], str)
+    need(document["measured"], list)
+    for origin in document["measured"]:
+        need(origin, dict)
+        for name in ("processor", "kernel", "date", "commit"):
+            need(origin[name], str)
+    for run in document["runs"]:
+        for name, kind in Place.__annotations__.items():
+            need(run[name], kind)
+        need(run["key"], str)
+        need(run["measured"], int)
+        document["measured"][run["measured"]]
+        if "values" not in run:
+            need(run["error"], str)
+            continue
+        need(run["values"], dict)
+        for value in run["values"].values():
+            need(value, int | float)
 
 
 def open_or_new(path: Path, suite: str, machine: str, fresh: bool) -> ResultFile:

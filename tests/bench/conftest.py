@@ -85,7 +85,8 @@ def bench(*words: object, **others) -> subprocess.CompletedProcess:
     """Runs `syncopate bench WORDS`."""
     return subprocess.run(
         command(*words),
-        env=environment(),
+        # Under limits Python would leave half a compiled module behind.
+        env=environment() | ({"PYTHONDONTWRITEBYTECODE": "1"} if "preexec_fn" in others else {}),
         capture_output=True,
         text=True,
         timeout=SECONDS,

@@ -1,5 +1,6 @@
 """`bench run`: what is run in which order, what is kept, and how it goes on."""
 
+import json
 import os
 import resource
 import signal
@@ -127,6 +128,21 @@ def test_a_file_that_cannot_grow_keeps_what_it_has(build, tmp_path):
     assert len(document(out)["runs"]) == 18
 
 
+def damaged(**changes) -> str:
+    """A result file in which one field of its run is wrong."""
+    run = {"program": "low-small", "variant": "tatas", "size": "small", "threads": 1}
+    run |= {"repetition": 0, "key": "k", "measured": 0, "values": {"throughput": 1.0}}
+    origin = {"processor": "p", "processors": 1, "kernel": "k", "date": "d", "commit": "c"}
+    head = {"kind": "syncopate-bench", "schema": 1, "suite": "array", "machine": "native"}
+    return json.dumps({**head, "measured": [origin], "runs": [run | changes]})
+
+
+def test_the_undamaged_file_is_read(tmp_path):
+    (tmp_path / "r.json").write_text(damaged())
+    done = bench("compare", tmp_path / "r.json", tmp_path / "r.json")
+    assert "is damaged" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -135,6 +151,13 @@ def test_a_file_that_cannot_grow_keeps_what_it_has(build, tmp_path):
         ('{"kind": "other"}', "is no result file"),
         ('{"kind": "syncopate-bench", "schema": 99}', "has schema 99, and this version reads 1"),
         ('{"kind": "syncopate-bench", "schema": 1}', "is damaged"),
+        (damaged(values={"throughput": None}), "is damaged"),
+        (damaged(values={"throughput": "fast"}), "is damaged"),
+        (damaged(values={"throughput": float("nan")}), "is no JSON file"),
+        (damaged(values=None), "is damaged"),
+        (damaged(threads="2"), "is damaged"),
+        (damaged(measured=7), "is damaged"),
+        (damaged(key=None), "is damaged"),
     ],
 )
 def test_files_that_are_not_ours_stay_as_they_are(build, tmp_path, text, said):

@@ -47,8 +47,10 @@ LOCKS = [
 def run_cli(*arguments, environ=None, **others) -> subprocess.CompletedProcess:
     """Runs `syncopate ARGUMENTS`; `environ` is added to ours."""
     others.setdefault("stdin", subprocess.DEVNULL)
+    # Under limits Python would leave half a compiled module behind.
+    flags = ["-B"] if "preexec_fn" in others else []
     return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
+        [COMMAND[0], *flags, *COMMAND[1:], *map(str, arguments)],
         env={**os.environ, **(environ or {})},
         capture_output=True,
         text=True,

@@ -26,7 +26,7 @@ static pthread_mutex_t* made;
 static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_mutex_t ready_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
-static int is_ready;
+static int is_waiting, is_ready;
 static void rest(void) { nanosleep(&(struct timespec){0, 3000000}, 0); }
 NOINLINE void holder_function(void) {
   pthread_mutex_lock(&hot_lock);
@@ -54,6 +54,7 @@ NOINLINE pthread_mutex_t* make_lock(void) {
 }
 static void* holder(void* x) {
   pthread_mutex_lock(&ready_lock);
+  is_waiting = 1;
   while (!is_ready) pthread_cond_wait(&ready, &ready_lock);
   pthread_mutex_unlock(&ready_lock);
   for (int i = 0; i < 40; i++) holder_function();
@@ -73,6 +74,11 @@ int main(void) {
   pthread_create(&b, 0, waiter, 0);
   rest();
   pthread_mutex_lock(&ready_lock);
+  while (!is_waiting) {
+    pthread_mutex_unlock(&ready_lock);
+    rest();
+    pthread_mutex_lock(&ready_lock);
+  }
   is_ready = 1;
   pthread_cond_signal(&ready);
   pthread_mutex_unlock(&ready_lock);

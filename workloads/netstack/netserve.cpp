@@ -1,5 +1,6 @@
 // netserve.cpp -- the stack beside the kernel's TCP: a TUN device between them, an HTTP server or
 // client on our side, and curl or any other program on the kernel's.
+#include <charconv>
 #include <cstdio>
 #include <exception>
 
@@ -71,7 +72,14 @@ void answer(net::socket& client) {
   if (!head) return;
   const std::string& text = head->lines;
   if (text.starts_with("GET /")) {
-    const std::uint64_t size = std::strtoull(&text[5], nullptr, 10);
+    std::uint64_t size = 0;
+    const char *const begin = &text[5], *const end = text.data() + text.size();
+    const auto [behind, error] = std::from_chars(begin, end, size);
+    if (error != std::errc() || behind == begin || (behind != end && *behind > ' ')) {
+      send_text(client, "400 Bad Request", "GET /N, for N bytes\n");
+      client.finish();
+      return;
+    }
     client.send(net::http::as_bytes("HTTP/1.0 200 OK\r\nContent-Length: " + std::to_string(size) +
                                     "\r\n\r\n"));
     send_pattern(client, size);

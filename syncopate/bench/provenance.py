@@ -34,7 +34,8 @@ def commit() -> str:
         return said
     try:
         done = subprocess.run(
-            ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
+            # Without locks: a measurement must not leave one in the repository when it is killed.
+            ["git", "--no-optional-locks", "-C", str(ROOT), "describe", "--always", "--dirty"],
             capture_output=True,
             text=True,
             check=False,

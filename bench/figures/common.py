@@ -331,6 +331,8 @@ def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None =
         document = json.loads(data.read_text(encoding="utf-8"))
     else:
         if figure.measure:
+            if options.machine:
+                raise Refusal("this figure is measured here, not simulated; leave --machine out")
             figure.machine = this_machine()
         else:
             figure.machine = options.machine or figure.machine

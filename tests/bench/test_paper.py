@@ -181,6 +181,12 @@ def test_what_cannot_be_run_is_one_line(made_up, tmp_path, capsys, words, said):
     assert "Traceback" not in "".join(lines)
 
 
+def test_measured_figures_have_no_other_machine(tmp_path):
+    done = bench("paper", "gcc-tm", "--figure", "4", "--machine", "haswell-4c8t", "--out", tmp_path)
+    assert done.returncode == 2
+    assert "this figure is measured here, not simulated; leave --machine out" in done.stderr
+
+
 # ---- docs/papers.md ----
 
 SCRIPT = ROOT / "scripts" / "papers.py"

@@ -177,6 +177,8 @@ class starting_gun {
 // A processor that does not exist leaves its thread where it is.
 template <class Work>
 outcome run_threads(const options& o, Work work) {
+  constexpr std::uint64_t most = 4096;  // as many as modeled machines have
+  if (o.number("threads", 1) > most) o.refuse("--threads needs at most " + std::to_string(most));
   const auto count = static_cast<std::uint32_t>(o.number("threads", 1));
   const std::vector<unsigned> processors = pinning(o);
   outcome result;

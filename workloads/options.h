@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@ class options {
   options(int argc, char** argv, std::string_view about, std::vector<option> known,
           std::string_view prints = "one line of JSON")
       : program_(argv[0]), known_(std::move(known)) {
+    std::set_new_handler(end_without_memory);
     for (int i = 1; i < argc; ++i) {
       const std::string_view word = argv[i];
       if (word == "--help" || word == "-h") show_help(about, prints);
@@ -61,6 +63,11 @@ class options {
   }
 
  private:
+  [[noreturn]] static void end_without_memory() {
+    std::fputs("no memory for this size; choose a smaller one\n", stderr);
+    std::_Exit(3);
+  }
+
   option* find(std::string_view name) {
     for (option& o : known_)
       if (o.name == name) return &o;

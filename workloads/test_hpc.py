@@ -103,3 +103,12 @@ def test_help_names_presets(program):
     done = run(program, help="")
     assert done.returncode == 0
     assert "sizes: small, paper or large" in done.stdout
+
+
+def test_too_much_is_one_line():
+    many = run("hpc/ua", threads=100_000)
+    assert (many.returncode, many.stdout) == (2, "")
+    assert many.stderr.endswith(": --threads needs at most 4096\n")
+    large = run("hpc/nufft", side=100_000)
+    assert large.returncode == 3
+    assert large.stderr == "no memory for this size; choose a smaller one\n"

@@ -3,9 +3,12 @@ natively, and on the emulated and the simulated machine, where tsx runs sections
 
 import itertools
 import json
+import resource
+import signal
+import subprocess
 
 import pytest
-from test_workloads import BUILT, check_refused, measure, run
+from test_workloads import BUILD, BUILT, check_refused, measure, run
 
 # Inputs that every machine finishes at once.
 SIZES = {
@@ -33,6 +36,23 @@ def test_every_variant_finds_what_one_thread_finds(program, variant):
         results.add(result["results"])
     assert len(results) == 1
     assert results.pop() > 1  # there is something to compare
+
+
+@pytest.mark.parametrize("program", ["rmstm/apriori", "rmstm/scalparc", "rmstm/hmmpfam"])
+def test_full_disk_is_one_line(program):
+    """A limit on files takes the same way."""
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+    done = subprocess.run(
+        [BUILD / program, "--preset", "small"],
+        capture_output=True, text=True, check=False, timeout=60, preexec_fn=small_files,
+    )  # fmt: skip
+    assert done.returncode == 3
+    (line,) = done.stderr.splitlines()
+    assert " a temporary file: " in line
 
 
 @pytest.mark.skipif("emulated" not in BUILT, reason="no emulated machine in this build")

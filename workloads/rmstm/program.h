@@ -23,10 +23,12 @@
 #include <syncopate/barriers/central_barrier.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -90,13 +92,19 @@ class fresh {
   std::unique_ptr<T> spare_;
 };
 
+// Ends the program with one line: in a section of some thread nobody could go on.
+[[noreturn]] inline void lose_file(const char* what) {
+  std::fprintf(stderr, "%s: %s\n", what, std::strerror(errno));
+  std::_Exit(3);
+}
+
 // Lines that threads write as they find them: into a file, in the section, or into memory. The file
 // has no name, and is gone when the program ends.
 class result_lines {
  public:
-  // Throws std::system_error where no file can be made or written.
+  // Ends the program where no file can be made or written.
   result_lines(bool in_file, std::uint32_t threads) : kept_(threads) {
-    if (in_file && (file_ = std::tmpfile()) == nullptr) fail("cannot make a temporary file");
+    if (in_file && (file_ = std::tmpfile()) == nullptr) lose_file("cannot make a temporary file");
   }
   ~result_lines() {
     if (file_ != nullptr) (void)std::fclose(file_);
@@ -109,8 +117,9 @@ class result_lines {
     if (file_ == nullptr) return kept_[thread].push_back(std::move(line));
     // Modeled machines take no time for it by themselves; this is about what a short write takes.
     if (syncopate_work != nullptr) syncopate_work(1500);
+    errno = ENOSPC;  // what a part of the line written means
     if (::write(fileno(file_), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-      fail("cannot write a temporary file");
+      lose_file("cannot write a temporary file");
   }
 
   // All lines, in order of the alphabet.
@@ -123,9 +132,6 @@ class result_lines {
   }
 
  private:
-  [[noreturn]] static void fail(const char* what) {
-    throw std::system_error(errno, std::generic_category(), what);
-  }
   void read_back(std::vector<std::string>& to) {
     std::rewind(file_);
     std::string line;
@@ -193,7 +199,7 @@ auto run_variant(const Program& program, const options& o, team& threads, const 
 
 // Runs it, and compares with what one thread finds. Returns the exit status.
 template <class Program>
-int run_and_check(const char* name, const options& o, const Program& program) try {
+int run_and_check(const char* name, const options& o, const Program& program) {
   const resources inside{.memory = o.flag("memory"), .files = o.flag("files")};
   team threads(o);
   const auto found = run_variant(program, o, threads, inside);
@@ -203,9 +209,6 @@ int run_and_check(const char* name, const options& o, const Program& program) tr
   return report(name, o, threads.ran(), found == expected,
                 member("variant", o.text("variant")) + member("memory", inside.memory ? 1 : 0) +
                     member("files", inside.files ? 1 : 0) + member("results", found.size()));
-} catch (const std::system_error& error) {
-  std::fprintf(stderr, "%s: %s\n", name, error.what());
-  return 2;
 }
 
 }  // namespace workloads::rmstm

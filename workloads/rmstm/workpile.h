@@ -14,13 +14,13 @@ class workpile {
   static_assert(std::is_trivially_copyable_v<Record>);
 
  public:
-  // Throws std::system_error where no file can be made.
+  // Ends the program where no file can be made.
   workpile(const std::vector<Record>& all, resources inside) : all_(all) {
     if (!inside.files) return;
     file_ = std::tmpfile();
     if (file_ == nullptr ||
         std::fwrite(all.data(), sizeof(Record), all.size(), file_) != all.size())
-      fail();
+      lose_file("cannot make a temporary file");
     std::rewind(file_);
   }
   ~workpile() {
@@ -42,12 +42,10 @@ class workpile {
   }
 
  private:
-  [[noreturn]] static void fail() {
-    throw std::system_error(errno, std::generic_category(), "a temporary file");
-  }
   void read(Record& to) {
     if (syncopate_work != nullptr) syncopate_work(1500);  // as result_lines::put()
-    if (::read(fileno(file_), &to, sizeof to) != static_cast<ssize_t>(sizeof to)) fail();
+    if (::read(fileno(file_), &to, sizeof to) != static_cast<ssize_t>(sizeof to))
+      lose_file("cannot read a temporary file");
   }
 
   const std::vector<Record>& all_;

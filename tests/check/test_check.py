@@ -14,9 +14,9 @@ PROGRAMS = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "tests" / "check"
 # More executions than any scenario needs that can be explored in seconds.
 ENOUGH = 150_000
 
-# With the default environment (two time-outs at will, one jump of the clock, two aborts) there are
-# too many executions to explore all of them: how many are, every time. The search is
-# deterministic, so these are always the same ones.
+# With the default environment (each thread's two time-outs at will and one jump of the clock or a
+# loop, two aborts) there are too many executions to explore all of them: how many are, every time.
+# The search is deterministic, so these are always the same ones.
 ENOUGH_OF_MANY = 10_000
 BOUNDED = {
     ("lock_check", "auto two_threads"),
@@ -24,6 +24,9 @@ BOUNDED = {
     ("lock_check", "auto try_lock_again"),
     ("lock_check", "ticket:park three_threads"),
     ("lock_check", "ticket:spin_then_park three_threads"),
+    # Each of the sleepers polls twice with a deadline before it sleeps.
+    ("lock_check", "mcs:spin_then_park three_threads"),
+    ("lock_check", "clh:spin_then_park three_threads"),
     ("lock_check", "tatas:speculate three_threads"),
     ("lock_check", "ticket:speculate three_threads"),
     ("lock_check", "mcs:speculate three_threads"),
@@ -41,6 +44,8 @@ BOUNDED = {
     ("elided_check", "rwlock_writer_and_reader"),
     ("rwlock_check", "writer_and_two_readers"),
     ("rwlock_check", "try_beside_two_writers"),
+    ("rwlock_check", "timed_writer_is_overtaken"),  # two that time out
+    ("barrier_check", "poll_then_futex_barrier three"),  # each polls a thousand times, then sleeps
     ("gil_check", "enter_and_leave"),
     ("gil_check", "yield_beside_one"),
     ("gil_check", "beside_the_holder"),
@@ -49,7 +54,13 @@ BOUNDED = {
 }
 
 # Bounded above, exhaustive in the long tests: with so many executions at most.
-PASSED_AFTER_LONG = {("elided_check", "rwlock_writer_and_reader"): 3_000_000}
+PASSED_AFTER_LONG = {
+    ("elided_check", "rwlock_writer_and_reader"): 3_000_000,
+    ("lock_check", "mcs:spin_then_park three_threads"): 700_000,
+    ("lock_check", "clh:spin_then_park three_threads"): 300_000,
+    ("rwlock_check", "timed_writer_is_overtaken"): 400_000,
+    ("barrier_check", "poll_then_futex_barrier three"): 100_000,
+}
 
 # Sleepers that choose how to wait, and three participants of barriers that sleep or speculate: each
 # combination has more executions than are worth their time every day, since the parts (strategies,
@@ -206,10 +217,25 @@ def test_waiting_of_transactions_and_teams(program: str, scenario: str) -> None:
     assert result["verdict"] == "passed", result["output"]
 
 
+# Two threads that time out and abort at will: every day the first executions, and all where the
+# environment is calm.
+REGIME_AFTER_LONG = {"alone_and_in_hardware": 300_000, "in_hardware_until_it_is_not": 300_000}
+
+
 @pytest.mark.parametrize(("program", "scenario"), of("regime_check"))
 def test_regime_of_transactions(program: str, scenario: str) -> None:
-    once = f"aborts=1,executions={ENOUGH}"
-    result = explore(program, scenario, 0, SYNCOPATE_EXPLORE=once)
+    bounded = scenario in REGIME_AFTER_LONG
+    result = explore(program, scenario, ENOUGH_OF_MANY if bounded else ENOUGH)
+    assert result["verdict"] == ("bounded" if bounded else "passed"), result["output"]
+    if bounded:
+        result = calm(program, scenario, ENOUGH_WHEN_CALM)
+        assert result["verdict"] == "passed", result["output"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scenario", REGIME_AFTER_LONG)
+def test_regime_of_transactions_to_the_end(scenario: str) -> None:
+    result = explore("regime_check", scenario, REGIME_AFTER_LONG[scenario])
     assert result["verdict"] == "passed", result["output"]
 
 

@@ -23,11 +23,16 @@ double since(seconds_clock::time_point start) {
 constexpr std::uint64_t random_executions = 10'000;
 constexpr std::uint64_t look_at_clock_every = 64;  // executions
 
+options as_scheduled(options o) {
+  take_options_of_schedule(o);
+  return o;
+}
+
 }  // namespace
 
 machine::machine(const options& o)
-    : options_(o), search_(options_, memory_), sites_(o.weaken, !o.sites.empty()) {
-  if (!o.schedule.empty()) read_schedule(o.schedule, forced_);
+    : options_(as_scheduled(o)), search_(options_, memory_), sites_(o.weaken, !o.sites.empty()) {
+  if (!options_.schedule.empty()) read_schedule(options_.schedule, forced_);
 }
 
 // ---- one execution ----------------------------------------------------------------------------
@@ -43,12 +48,13 @@ void machine::begin_threads() {
     t.parked = t.woken = t.forced = t.spins = false;
     t.patience_lost = 0;
     t.times_forced = 0;
+    t.timeouts = t.jumps = 0;
     t.next = {};
   }
   futexes_used_ = 0;
   heap_.clear();
   parks_ = 0;
-  timeouts_ = jumps_ = spurious_ = aborts_ = 0;
+  spurious_ = aborts_ = 0;
   tx_.depth = 0;
   fence_step_.fill(0);
   sc_step_.fill(0);
@@ -161,11 +167,14 @@ void machine::note_failure(failure_kind kind, std::string text, place where, pla
   f.text = std::move(text);
   f.thread = current_;
   f.where = where;
+  f.callers = callers_of(where);
   f.other = other;
   const std::size_t made = search_.depth() + (in_step_ ? 1 : 0);
   f.steps.assign(search_.steps().begin(),
                  search_.steps().begin() + static_cast<std::ptrdiff_t>(made));
-  f.schedule = write_schedule(f.steps);
+  f.schedule = unusual(options_);
+  if (!f.schedule.empty()) f.schedule += ' ';
+  f.schedule += write_schedule(f.steps);
   const bool nobody_runs = kind == failure_kind::deadlock || kind == failure_kind::livelock;
   for (unsigned t = 0; t < count_; ++t) {
     failure::thread_end end;

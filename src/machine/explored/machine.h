@@ -51,6 +51,10 @@ class machine {
   static constexpr std::uint64_t start_of_time = 1'000'000'000'000;
   static constexpr std::uint64_t start_of_calendar = 1'700'000'000'000'000'000;
 
+  // A loop that has given up waiting is followed for so many turns, or so many reads in one
+  // turn. It is endless if it has not ended by then.
+  static constexpr unsigned longest_impatience = 100'000;
+
   using surroundings = explored::surroundings;
 
   // Runs `program` as long as there is something to try. Called on the first OS thread's context.
@@ -100,6 +104,12 @@ class machine {
     location_id where;
     message_id seen;
   };
+  // A loop by its relax() and the calls around that.
+  struct loop {
+    place at = nullptr;
+    caller_places callers{};
+    bool operator==(const loop&) const = default;
+  };
   struct thread {
     instrument::fiber* fiber = nullptr;
     std::size_t stack_bytes = 0;
@@ -115,12 +125,15 @@ class machine {
     // The locations read since the last relax(), with what was read.
     std::vector<polled> polls;
     // A loop that has given up waiting: it reads the same again until it does something else.
-    unsigned patience_lost = 0;
-    bool forced = false;  // since nothing else could run
+    unsigned patience_lost = 0;  // turns of it
+    unsigned ignored = 0;        // reads of the last turn
+    bool forced = false;         // since nothing else could run
     std::uint32_t times_forced = 0;
     bool spins = false;  // and it never ended
     std::vector<polled> ignores;
-    engine::place impatient_at = nullptr;
+    loop impatient_in;
+    // What the environment has done to it in this execution (options.h).
+    unsigned timeouts = 0, jumps = 0;
     std::uint32_t priority = 0;
   };
   struct futex {
@@ -131,9 +144,12 @@ class machine {
 
   thread& me() noexcept { return threads_[current_]; }
   void regain_patience() noexcept {
-    me().patience_lost = 0;
+    me().patience_lost = me().ignored = 0;
     me().forced = false;
   }
+
+  // callers.cpp
+  caller_places callers_of(place);
 
   // schedule.cpp
   void run_once(int (*program)());
@@ -141,6 +157,7 @@ class machine {
   void announce(const operation&);
   step& turn();
   step& take_turn(const operation&);
+  [[nodiscard]] bool is_next_forced() const noexcept;
   void take_forced();
   void end_turn(step&);
   void check_recorded(step&, const operation&);
@@ -151,6 +168,8 @@ class machine {
   void choose_thread(step&);
   void settle(step&);
   choices available(thread_index);
+  choices timeout_of(const thread&);
+  choices spurious();
   [[nodiscard]] choices distinct(thread_index, const operation&, choices all) const;
   [[nodiscard]] bool is_asleep(thread_index, const step&, choices);
   bool force(step&);
@@ -207,7 +226,9 @@ class machine {
   void write_inside(address, unsigned bytes, word value, place);
 
   // waiting.cpp
+  [[nodiscard]] bool is_endless(const loop&) const;
   choices relax_choices(thread_index);
+  void count(const step&, unsigned& at_will);
   void unpark(thread_index);
   choices waiters(address, std::uint32_t bitset) const;
 
@@ -226,14 +247,14 @@ class machine {
   bool begins_anew_ = false;    // since that has just turned out
   std::size_t futexes_used_ = 0;
   std::uint64_t parks_ = 0;
-  unsigned timeouts_ = 0, jumps_ = 0, spurious_ = 0, aborts_ = 0;
+  unsigned spurious_ = 0, aborts_ = 0;
   transaction tx_;
   std::array<std::uint32_t, 5 * max_threads> symmetric_{};
   std::size_t symmetric_count_ = 0;
   std::array<std::uint32_t, max_threads> fence_step_{}, sc_step_{};
   // 1 + the last transaction of each thread that ran; that committed.
   std::array<std::uint32_t, max_threads> transaction_step_{}, commit_step_{};
-  std::vector<engine::place> endless_;  // relax() sites of loops that never give up
+  std::vector<loop> endless_;  // that never give up
   std::vector<std::uint32_t> priority_changes_;
   std::vector<schedule_token> forced_;  // of a schedule to replay
   std::size_t forced_at_ = 0;

@@ -7,9 +7,6 @@ namespace syncopate::explored {
 
 namespace {
 
-// A loop that has given up waiting is followed for so many polls.
-constexpr unsigned longest_impatience = 200;
-
 word mask_of(unsigned bytes) noexcept {
   return bytes >= 16 ? ~word{0} : (word{1} << (8 * bytes)) - 1;
 }
@@ -96,7 +93,7 @@ bool machine::stays_impatient(address at, unsigned bytes, std::memory_order orde
     const location& l = memory_.at(p.where);
     if (l.at != at || l.bytes != bytes || l.fresh) continue;
     const std::uint32_t position = memory_.get(p.seen).position;
-    if (position < l.first_position || t.patience_lost > longest_impatience) break;
+    if (position < l.first_position || ++t.ignored > longest_impatience) break;
     bool raised = false;
     seen = memory_.read(
         current_, p.where, static_cast<choice>(l.order.size() - 1 - (position - l.first_position)),

@@ -76,6 +76,33 @@ std::string parse(const char* text, options& into) {
   return {};
 }
 
+std::string unusual(const options& o) {
+  const options usual;
+  std::string text;
+  const auto add = [&](const char* name, std::uint64_t value, std::uint64_t usually) {
+    if (value == usually) return;
+    text += (text.empty() ? "" : ",") + std::string(name) + "=" + std::to_string(value);
+  };
+  add("steps", o.steps, usual.steps);
+  add("timeouts", o.timeouts, usual.timeouts);
+  add("jumps", o.jumps, usual.jumps);
+  add("spurious", o.spurious, usual.spurious);
+  add("aborts", o.aborts, usual.aborts);
+  add("any_waiter", o.any_waiter, usual.any_waiter);
+  add("processors", o.processors, usual.processors);
+  add("nodes", o.nodes, usual.nodes);
+  add("htm", o.htm, usual.htm);
+  return text;
+}
+
+std::string take_options_of_schedule(options& o) {
+  const std::size_t end = o.schedule.find(' ');
+  const std::string first = o.schedule.substr(0, end);
+  if (first.find('=') == std::string::npos) return {};
+  o.schedule = end == std::string::npos ? "-" : o.schedule.substr(end + 1);
+  return parse(first.c_str(), o);
+}
+
 options options_from_environment() {
   options result;
   if (const std::string wrong = parse(from_environment("SYNCOPATE_EXPLORE").c_str(), result);
@@ -88,6 +115,8 @@ options options_from_environment() {
   }
   result.sites = from_environment("SYNCOPATE_SITES");
   result.schedule = from_environment("SYNCOPATE_SCHEDULE");
+  if (const std::string wrong = take_options_of_schedule(result); !wrong.empty())
+    refuse("SYNCOPATE_SCHEDULE: " + wrong);
   if (std::vector<schedule_token> tokens;
       !result.schedule.empty() && !read_schedule(result.schedule, tokens))
     refuse("SYNCOPATE_SCHEDULE is no schedule");

@@ -23,8 +23,11 @@ struct options {
   bool every_order = false;  // no reduction at all: every interleaving. For tests of the reduction.
 
   // What the environment may do to an execution, beyond scheduling; part of what "passed" means.
-  unsigned timeouts = 2;    // timed waits that expire although another thread could run
-  unsigned jumps = 1;       // calls of a clock that find much time gone, or spin loops that give up
+  // Of each thread: were these for all together, two that wait a while before they sleep would
+  // never sleep both.
+  unsigned timeouts = 2;  // timed waits that expire although another thread could run
+  unsigned jumps = 1;     // calls of a clock that find much time gone, or spin loops that give up
+  // Of all together.
   unsigned spurious = 0;    // wake-ups without a wake, and weak compare-exchanges that fail
   unsigned aborts = 2;      // transactions that abort though the program has not asked for it
   bool any_waiter = false;  // wake() chooses; else the longest-parked
@@ -35,13 +38,20 @@ struct options {
   bool progress = false;   // a line every 2 seconds, also when standard error is no terminal
   unsigned weaken = 0;     // SYNCOPATE_WEAKEN: the ordered access site to make relaxed; 0: none
   std::string sites;       // SYNCOPATE_SITES: the file for the list of sites; empty: none
-  std::string schedule;    // SYNCOPATE_SCHEDULE: run this one execution
+  std::string schedule;    // SYNCOPATE_SCHEDULE: run this one execution (verdict.h)
   std::string statistics;  // SYNCOPATE_STATS: "json", a file, or empty
   bool quiet = false;      // SYNCOPATE_QUIET=1: no final line
 };
 
 // Reads SYNCOPATE_EXPLORE's syntax. Returns an empty string, or what is wrong with it.
 std::string parse(const char* text, options& into);
+
+// The options that say what can happen in an execution, where they are not the usual ones, in
+// parse()'s syntax.
+std::string unusual(const options&);
+
+// Takes the options that stand before the steps of a schedule. Returns as parse().
+std::string take_options_of_schedule(options&);
 
 // The options of this process's environment. Ends the process with status 2 and one line if they
 // cannot be understood.

@@ -34,13 +34,21 @@ std::string value_of(word v) {
   return text;
 }
 
+// Where a reader knows the code: at the place, or where the library was called that it lies in.
+std::string code_position(place where, const caller_places& callers) {
+  if (where == nullptr) return "?";
+  std::vector<place> all{where};
+  for (const place caller : callers)
+    if (caller != nullptr) all.push_back(caller);
+  return instrument::known_frames(all.data(), all.size(), 1).front().text();
+}
+
 // Names take milliseconds each. Blocks of the heap get letters, explained below the table.
 class names {
  public:
-  const std::string& code(place where) {
-    auto [at, fresh] = code_.try_emplace(where);
-    if (fresh)
-      at->second = where != nullptr ? without_arguments(instrument::code_name(where)) : "?";
+  const std::string& code(place where, const caller_places& callers = {}) {
+    auto [at, fresh] = code_.try_emplace({where, callers});
+    if (fresh) at->second = without_arguments(code_position(where, callers));
     return at->second;
   }
   const std::string& data(address where) {
@@ -76,7 +84,7 @@ class names {
     return text;
   }
 
-  std::map<place, std::string> code_;
+  std::map<std::pair<place, caller_places>, std::string> code_;
   std::map<address, std::string> data_;
   std::map<address, block> blocks_;
 };
@@ -175,7 +183,7 @@ std::string state_of(const failure::thread_end& t, names& known) {
                                value_of(memory::peek(t.next.at, t.next.bytes))
                          : std::string("is about to ") + verb(t.next.what) +
                                (t.next.at != 0 ? " " + known.data(t.next.at) : "");
-  return text + ", " + known.code(t.next.from);
+  return text + ", " + known.code(t.next.from, t.next.callers);
 }
 
 }  // namespace
@@ -201,7 +209,13 @@ std::string summary(const verdict& v, const options& o) {
   text += ": " + grouped(v.executions) + " executions";
   text += " (" + grouped(v.redundant) + " redundant, " + grouped(v.cut) + " cut), ";
   text += grouped(v.steps) + " steps, " + std::to_string(v.threads) + " threads";
-  if (v.transactions) text += ", aborts at most " + std::to_string(o.aborts);
+  const auto at_most = [&](const char* what, unsigned most) {
+    text += std::string(", ") + what + " at most " + std::to_string(most);
+  };
+  if (v.withheld.timeouts) at_most("timeouts", o.timeouts);
+  if (v.withheld.jumps) at_most("jumps", o.jumps);
+  if (v.withheld.spurious) at_most("spurious", o.spurious);
+  if (v.transactions) at_most("aborts", o.aborts);
   if (!v.bound.empty()) text += "; limit: " + v.bound;
   return text + "\n";
 }
@@ -210,7 +224,7 @@ std::string describe(const failure& f, std::size_t most_steps) {
   names known;
   std::string text = std::string("syncopate: ") + name(f.kind) + ": " + f.text + "\n";
   if (f.where != nullptr)
-    text += "  thread " + std::to_string(f.thread) + ", " + known.code(f.where) + "\n";
+    text += "  thread " + std::to_string(f.thread) + ", " + known.code(f.where, f.callers) + "\n";
   if (f.other != nullptr) text += "  the other: " + known.code(f.other) + "\n";
 
   std::size_t widest = 0;
@@ -229,7 +243,7 @@ std::string describe(const failure& f, std::size_t most_steps) {
     text += start + operation;
     if (f.steps[i].from != nullptr)
       text += std::string(operation.size() < widest ? widest - operation.size() : 0, ' ') + "  " +
-              known.code(f.steps[i].from);
+              known.code(f.steps[i].from, f.steps[i].callers);
     text += '\n';
   }
   text += '\n';
@@ -255,7 +269,7 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
   json.member("seconds", v.seconds);
   json.key("within");
   json.begin_object();
-  json.member("timeouts", o.timeouts);
+  json.member("timeouts", o.timeouts);  // of a thread, as jumps
   json.member("jumps", o.jumps);
   json.member("spurious", o.spurious);
   if (v.transactions) json.member("aborts", o.aborts);
@@ -264,6 +278,12 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
   json.member("random", o.random);
   json.member("seed", o.seed);
   json.end_object();
+  json.key("withheld");  // what could have happened beyond that
+  json.begin_array();
+  if (v.withheld.timeouts) json.value("timeouts");
+  if (v.withheld.jumps) json.value("jumps");
+  if (v.withheld.spurious) json.value("spurious");
+  json.end_array();
   if (!weakened.empty()) json.member("weakened", weakened);
   if (v.how == result::failed) {
     json.key("failure");
@@ -271,7 +291,7 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
     json.member("kind", name(v.what.kind));
     json.member("text", v.what.text);
     json.member("thread", v.what.thread);
-    if (v.what.where != nullptr) json.member("at", instrument::code_name(v.what.where));
+    if (v.what.where != nullptr) json.member("at", code_position(v.what.where, v.what.callers));
     if (v.what.other != nullptr) json.member("other", instrument::code_name(v.what.other));
     json.member("schedule", v.what.schedule);
     json.end_object();

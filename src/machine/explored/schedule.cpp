@@ -21,6 +21,7 @@ constexpr std::uint32_t endless_reads = 2'000;  // steps; no loop with an end re
 // Returns when the thread is to run again.
 void machine::announce(const operation& op) {
   me().next = op;
+  me().next.callers = callers_of(op.from);
   me().now = state::announced;
   const thread_index next = pick();
   if (next != current_) switch_to(next);
@@ -89,6 +90,7 @@ void machine::check_recorded(step& s, const operation& op) {
   s.other = op.other;
   s.bitset = op.bitset;
   s.from = op.from;
+  s.callers = op.callers;
   s.wrote = s.raised_sc = s.is_sc = false;
   s.before = s.after = 0;
   s.source = 0;
@@ -105,6 +107,18 @@ void machine::check_recorded(step& s, const operation& op) {
 choices machine::distinct(thread_index t, const operation& op, choices all) const {
   const bool reduces = !options_.every_order && !options_.random && forced_.empty();
   return reduces ? memory_.distinct(t, memory_.at(op.where), all) : all;
+}
+
+choices machine::timeout_of(const thread& who) {
+  if (who.timeouts < options_.timeouts) return one(time_out);
+  verdict_.withheld.timeouts = true;
+  return 0;
+}
+
+choices machine::spurious() {
+  if (spurious_ < options_.spurious) return one(without_cause);
+  verdict_.withheld.spurious = true;
+  return 0;
 }
 
 choices machine::available(thread_index t) {
@@ -136,7 +150,7 @@ choices machine::available(thread_index t) {
         else if (memory_.unclaimed(l, c)) all |= success & one(c);
       }
       all |= distinct(t, op, failures);
-      if (op.weak && spurious_ < options_.spurious) all |= one(without_cause);
+      if (op.weak) all |= spurious();
       return all;
     }
     case action::await: {
@@ -148,12 +162,10 @@ choices machine::available(thread_index t) {
         if (!op.satisfied(op.context, static_cast<std::uint64_t>(value))) all &= ~one(c);
       }
       all = distinct(t, op, all);
-      if (op.timed && timeouts_ < options_.timeouts) all |= one(time_out);
+      if (op.timed) all |= timeout_of(who);
       return all;
     }
-    case action::expire:
-      return (op.timed && timeouts_ < options_.timeouts ? one(time_out) : 0) |
-             (spurious_ < options_.spurious ? one(without_cause) : 0);
+    case action::expire: return (op.timed ? timeout_of(who) : 0) | spurious();
     case action::relax: return relax_choices(t);
     case action::transaction: {
       const bool normal = op.count == static_cast<int>(syncopate::machine::htm::mode::normal);
@@ -256,9 +268,16 @@ thread_index machine::pick() {
   }
   step& s = search_.add();
   prepare(s);
-  if (s.enabled == 0 && !force(s)) stuck();
+  if ((s.enabled == 0 || is_next_forced()) && !force(s)) stuck();
   choose_thread(s);
   return s.thread;
+}
+
+// Whether the schedule's next step was made since nothing else could run. Here something could, it
+// may seem: the search knew by then which loops are endless.
+bool machine::is_next_forced() const noexcept {
+  const std::size_t at = forced_at_ + (forced_left_ == 0 ? 1 : 0);
+  return at < forced_.size() && forced_[at].chosen > only;
 }
 
 void machine::take_forced() {
@@ -328,9 +347,8 @@ bool machine::force(step& s) {
   s.enabled = s.awake = bit(least);
   s.asleep[least] = 0;
   s.settled = true;
-  who.forced = who.next.what == action::relax;
-  s.chosen = who.forced ? impatient : time_out;
-  ++who.times_forced;
+  s.forced = true;
+  s.chosen = who.next.what == action::relax ? impatient : time_out;
   for (unsigned other = 0; other < count_; ++other)
     search_.past_of(static_cast<thread_index>(least))
         .join(search_.past_of(static_cast<thread_index>(other)));

@@ -47,6 +47,12 @@ inline constexpr choice time_out = 57;       // await, expire: the deadline has 
 inline constexpr choice without_cause = 58;  // expire: a spurious wake-up; weak CAS: it fails so
 inline constexpr choice only = 59;           // there is nothing to choose
 static_assert(max_choices <= impatient);
+// Added to impatient and time_out in schedules: it happened since nothing else could run.
+inline constexpr choice forcibly = 4;
+static_assert(impatient + forcibly > only && time_out + forcibly < 64);
+
+// Return addresses of the calls around a place, the innermost first; null after the last.
+using caller_places = std::array<place, 8>;
 
 struct operation {
   action what = action::none;
@@ -60,6 +66,7 @@ struct operation {
   address at = 0;
   address other = 0;         // requeue
   place from = nullptr;      // position in the program
+  caller_places callers{};   // announce() finds them
   word operand = 0;          // value to write; await: until
   word expected = 0;         // compare_exchange, park
   int count = 0, limit = 0;  // transaction: count is htm::mode
@@ -75,6 +82,7 @@ struct step {
   choice chosen = only;
   choices rest = 0;        // alternatives of this thread that are still to be tried
   bool settled = false;    // `chosen` and `rest` are known
+  bool forced = false;     // nothing else could run
   bool local = false;      // only this thread's choice: no other could be scheduled here
   thread_set enabled = 0;  // able to make a step
   thread_set awake = 0;    // of these, not asleep in the sense of sleep sets
@@ -98,6 +106,7 @@ struct step {
   location_id where = memory::none;
   address at = 0, other = 0;
   place from = nullptr;
+  caller_places callers{};
   word before = 0, after = 0;  // value read, value written
   word expected = 0;           // compare_exchange
   std::uint32_t source = 0;    // 1 + the step whose message it read

@@ -29,7 +29,10 @@ std::string write_schedule(const std::vector<step>& steps) {
   std::string text;
   for (std::size_t i = 0; i < steps.size();) {
     // `only` and the newest message are what a reader of the schedule assumes.
-    const auto short_form = [](const step& s) { return s.chosen == only ? 0 : s.chosen; };
+    const auto short_form = [](const step& s) -> choice {
+      if (s.forced) return static_cast<choice>(s.chosen + forcibly);
+      return s.chosen == only ? 0 : s.chosen;
+    };
     std::size_t same = i + 1;
     while (same < steps.size() && steps[same].thread == steps[i].thread &&
            short_form(steps[same]) == short_form(steps[i]))

@@ -28,6 +28,7 @@ struct failure {
   std::string text;
   thread_index thread = 0;
   place where = nullptr, other = nullptr;
+  caller_places callers{};  // of `where`
   std::vector<step> steps;
   struct thread_end {  // what a thread was about to do
     bool running = false, ended = false, parked = false, spins = false;
@@ -51,6 +52,10 @@ struct verdict {
   std::uint64_t longest = 0;    // steps of the longest execution
   unsigned threads = 0;
   bool transactions = false;  // some were begun
+  // What could have happened beyond the options (options.h).
+  struct {
+    bool timeouts = false, jumps = false, spurious = false;
+  } withheld;
   double seconds = 0;
   failure what;
 
@@ -61,7 +66,8 @@ struct verdict {
 };
 
 // One entry of a schedule: `count` steps of a thread with this choice. As text "0*12 1 1/2":
-// thread, /choice unless it is the newest message, *count unless it is 1. No steps: "-".
+// thread, /choice unless it is the newest message, *count unless it is 1. No steps: "-". Before
+// them stand the options without which they are not possible: "jumps=2,spurious=1 0*12 1 1/2".
 struct schedule_token {
   thread_index thread = 0;
   choice chosen = 0;

@@ -4,7 +4,7 @@
 // relax() and yield(): a thread that has polled (loaded, or failed to change) locations since its
 // last relax() waits until one of them has a newer message with another value, and then does not
 // read the old one again: each turn of a spin loop reads something new, so loops are finite. Or the
-// loop gives up waiting (`jumps` times in an execution): it reads the same again and time flies
+// loop gives up waiting (`jumps` times in a thread): it reads the same again and time flies
 // until it does something else, as loops with a count or a deadline do. A loop that never does is
 // known to be endless from then on, and is not tried that way again. When nothing else can run, a
 // waiting loop is made to give up; if it is endless, that is a livelock.
@@ -17,8 +17,8 @@ namespace syncopate::explored {
 
 namespace {
 
-constexpr unsigned longest_impatience = 200;  // polls
-constexpr std::uint64_t little = 20;          // nanoseconds between two looks at a clock
+constexpr unsigned a_few = 200;       // turns of a loop that gives up, in which time flies
+constexpr std::uint64_t little = 20;  // nanoseconds between two looks at a clock
 constexpr std::uint64_t much = 10'000'000'000;
 
 constexpr choices one(choice c) noexcept { return choices{1} << c; }
@@ -27,6 +27,10 @@ constexpr thread_set bit(unsigned t) noexcept { return static_cast<thread_set>(1
 }  // namespace
 
 // ---- polling ----------------------------------------------------------------------------------
+
+bool machine::is_endless(const loop& l) const {
+  return std::find(endless_.begin(), endless_.end(), l) != endless_.end();
+}
 
 // Which of the polled locations has news for the thread.
 choices machine::relax_choices(thread_index t) {
@@ -44,10 +48,15 @@ choices machine::relax_choices(thread_index t) {
       break;
     }
   }
-  if (jumps_ < options_.jumps &&
-      std::find(endless_.begin(), endless_.end(), who.next.from) == endless_.end())
-    all |= one(impatient);
+  if (is_endless({who.next.from, who.next.callers})) return all;
+  if (who.jumps < options_.jumps) all |= one(impatient);
+  else verdict_.withheld.jumps = true;
   return all;
+}
+
+// What the environment did to the thread: at will, or since nothing else could run.
+void machine::count(const step& s, unsigned& at_will) {
+  ++(s.forced ? me().times_forced : at_will);
 }
 
 void machine::relax(place from) {
@@ -56,10 +65,13 @@ void machine::relax(place from) {
   auto& time = memory_.of(current_).time;
   time += little;
   if (t.patience_lost != 0) {
-    time += std::uint64_t{1000} << std::min(t.patience_lost, 32u);
-    if (++t.patience_lost <= longest_impatience) return;
-    if (std::find(endless_.begin(), endless_.end(), t.impatient_at) == endless_.end())
-      endless_.push_back(t.impatient_at);
+    t.ignored = 0;
+    if (t.patience_lost <= a_few) time += std::uint64_t{1000} << std::min(t.patience_lost, 32u);
+    if (++t.patience_lost <= a_few) return;
+    if (!is_endless(t.impatient_in)) {
+      if (t.patience_lost <= longest_impatience) return;
+      endless_.push_back(t.impatient_in);
+    }
     t.spins = t.forced;  // until somebody changes something
     regain_patience();
   }
@@ -69,9 +81,10 @@ void machine::relax(place from) {
   op.from = from;
   step& s = take_turn(op);
   if (s.chosen == impatient) {
-    if (!t.forced) ++jumps_;
+    t.forced = s.forced;
+    count(s, t.jumps);
     t.patience_lost = 1;
-    t.impatient_at = from;
+    t.impatient_in = {from, s.callers};
     t.ignores = t.polls;
   } else {
     const polled p = t.polls[s.chosen];
@@ -122,7 +135,7 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
   const bool expired = s.chosen == time_out;
   if (expired) {
     // Whatever it reads, it is too late; it reads the oldest message that it may.
-    ++timeouts_;
+    count(s, me().timeouts);
     auto& time = memory_.of(current_).time;
     time = std::max(time, until - start_of_time + 1);
     const choices all = memory_.readable(current_, s.where, order == std::memory_order_seq_cst);
@@ -196,7 +209,7 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
   step& s = turn();
   const bool expired = s.chosen == time_out;
   if (expired) {
-    ++timeouts_;
+    count(s, me().timeouts);
     auto& time = memory_.of(current_).time;
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): only timed operations time out
     time = std::max(time, deadline_ns(*until) + 1);
@@ -335,7 +348,11 @@ void machine::sleep_until(const syncopate::machine::deadline& until, place from)
 // Looking at a clock: whether much time has passed since the last look is a choice.
 bool machine::much_time_passes() {
   thread& t = me();
-  if (tx_.runs() || t.patience_lost != 0 || jumps_ >= options_.jumps) return false;
+  if (tx_.runs() || t.patience_lost != 0) return false;
+  if (t.jumps >= options_.jumps) {
+    verdict_.withheld.jumps = true;
+    return false;
+  }
   const bool known = search_.is_known();
   if (!known && search_.depth() >= options_.steps) end_execution(outcome::cut);
   step& s = known ? search_.now() : search_.add();
@@ -367,7 +384,7 @@ bool machine::much_time_passes() {
   in_step_ = true;
   symmetric_count_ = 0;
   const bool jumps = s.chosen == impatient;
-  if (jumps) ++jumps_;
+  if (jumps) ++t.jumps;
   end_turn(s);
   return jumps;
 }

@@ -13,6 +13,7 @@
 #include "instrument/mappings.h"
 #include "instrument/options.h"
 #include "instrument/program_image.h"
+#include "instrument/scope.h"
 
 #include <csignal>
 #include <cstdio>
@@ -64,6 +65,8 @@ void give_stdout_a_buffer() {
 alignas(16) char crash_stack[64 * 1024];
 
 void on_crash(int signal, siginfo_t* info, void* context) {
+  // What is noted of it must not lie in the program's heap, which goes back in time.
+  const instrument::engine_scope inside;
   char text[96];
   const char* const name = signal == SIGSEGV  ? "segmentation fault"
                            : signal == SIGBUS ? "bus error"

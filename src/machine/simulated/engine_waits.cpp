@@ -84,6 +84,7 @@ machine::park_result park(address at, std::uint32_t expected, const machine::dea
   world& w = *the_world;
   thread& me = w.schedule.running();
   leave_transaction(w, me, where);
+  w.polled_loops.interrupted(me);
   return w.kernel.park(me, at, expected, until, bitset, where);
 }
 
@@ -105,6 +106,7 @@ void sleep_until(const machine::deadline& until, place where) {
   world& w = *the_world;
   thread& me = w.schedule.running();
   leave_transaction(w, me, where);
+  w.polled_loops.interrupted(me);
   w.kernel.sleep_until(me, until, where);
 }
 
@@ -115,6 +117,7 @@ std::uint64_t ticks() {
   // Reading the clock takes about as long as a hit does; time passes for loops on it.
   me.clock += w.machine.l1.latency + w.machine.core.access_cycles;
   w.schedule.settle(me);
+  w.polled_loops.interrupted(me);
   return me.clock;
 }
 

@@ -7,7 +7,7 @@ namespace syncopate::simulated {
 // The loop did something else although its word was as before.
 void loops::left(loop_state& l) {
   places_[l.where].bounded = true;
-  l.had_chance = false;
+  l.chance = 0;
 }
 
 void loops::repeated(thread& me, std::size_t bytes) {
@@ -22,7 +22,7 @@ void loops::repeated(thread& me, std::size_t bytes) {
     if (!nothing_between && l.polls >= in_a_row) left(l);
     l.polls = 1;
     l.value = value;
-    l.had_chance = false;
+    l.chance = 0;
     l.honest = 0;
     return;
   }
@@ -32,17 +32,24 @@ void loops::repeated(thread& me, std::size_t bytes) {
     return;
   }
   if (l.place == nullptr) l.place = &places_[l.where];
+  if (l.polls >= honest_in_a_row) l.place->polls = honest_polls;
   if (l.place->bounded || ++l.place->polls < honest_polls) return;
   me.poll = {.at = l.at, .bytes = static_cast<unsigned>(bytes), .seen = value, .period = period};
   world_.watching.wait(me, l.where);
   l.last = me.clock;
 }
 
-bool loops::give_chance(thread& t) {
-  if (t.loop.had_chance) return false;
-  t.loop.had_chance = true;
-  t.loop.honest = honest_polls;
-  return true;
+bool loops::may_have_chance() {
+  std::uint64_t in_vain = 0;
+  for (const thread& t : world_.schedule.threads())
+    if (t.sleeps_in_loop()) in_vain += t.loop.chance;
+  return in_vain < most_in_vain;
+}
+
+void loops::give_chance(thread& t) {
+  loop_state& l = t.loop;
+  l.chance = l.chance == 0 ? honest_in_a_row : 2 * l.chance;
+  l.honest = l.chance;
 }
 
 }  // namespace syncopate::simulated

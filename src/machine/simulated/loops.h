@@ -5,8 +5,9 @@
 // and with no other access to memory in between (relax() is none), polls; it would go on at the
 // same pace until the word changes. But the loop may also count: while it sleeps, its counter
 // stands still. So each place first polls honestly for a while; a place whose loop was seen to end
-// although the word had not changed is never put to sleep; and when nothing else in the machine can
-// happen any more, sleeping loops poll honestly once more.
+// although the word had not changed is never put to sleep, nor is a loop that looks at a clock; and
+// when nothing else in the machine can happen any more, sleeping loops poll honestly again, each
+// time for twice as long, until it is clear that they wait in vain.
 #pragma once
 
 #include "thread.h"
@@ -38,13 +39,27 @@ class loops {
     repeated(me, bytes);
   }
 
-  // A thread that sleeps in a loop may poll honestly once more. Returns: whether it had not yet.
-  bool give_chance(thread&);
+  // The thread did what a loop that waits for its word alone does not: it asked for the time, or
+  // slept. Where it was in a loop, that one may end by itself.
+  void interrupted(thread& me) {
+    if (me.loop.polls >= in_a_row) [[unlikely]]
+      left(me.loop);
+    me.loop.polls = 0;
+  }
+
+  // Nothing else can happen any more: threads that sleep in loops may poll honestly again, the next
+  // time for twice as long. Returns: whether they may; not when they have done so in vain for long.
+  bool may_have_chance();
+  // Gives it to one of them.
+  static void give_chance(thread&);
 
  private:
   static constexpr unsigned in_a_row = 3;
-  // A bounded loop of usual length (spin, then park) ends within this many polls.
-  static constexpr unsigned honest_polls = 2000;
+  // So often a place polls honestly: a thread in a row, all of them together. Nearly all loops that
+  // count end before.
+  static constexpr unsigned honest_in_a_row = 100'000, honest_polls = 1'000'000;
+  // So often all sleeping loops poll, at least, before nothing but a deadlock is left: for a second.
+  static constexpr unsigned most_in_vain = 1u << 24;
 
   void repeated(thread& me, std::size_t bytes);
   void left(loop_state&);

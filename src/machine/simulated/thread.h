@@ -67,7 +67,7 @@ struct loop_state {
   cycles last = 0;             // time of the last poll
   unsigned polls = 0;          // in a row
   unsigned honest = 0;         // polls that it shall make before it sleeps again
-  bool had_chance = false;
+  unsigned chance = 0;         // as many it got the last time that nobody else could run
 };
 
 // Many threads take turns, each for an access or two: what a turn touches comes first, together.
@@ -129,6 +129,9 @@ struct alignas(64) thread {
   }
   [[nodiscard]] bool has_processor() const noexcept {
     return state == phase::running || state == phase::polling || state == phase::looking;
+  }
+  [[nodiscard]] bool sleeps_in_loop() const noexcept {
+    return state == phase::polling && poll.on_list && poll.holds == nullptr;
   }
   [[nodiscard]] bool may_run_on(unsigned p) const noexcept {
     return affinity.empty() || (p < affinity.size() && affinity[p]);

@@ -127,12 +127,16 @@ bool watchers::look(thread& t) {
 
 bool watchers::wake_missed() {
   bool any = false;
+  const bool chance = world_.polled_loops.may_have_chance();
   for (thread& t : world_.schedule.threads()) {
     if (t.state != phase::polling || !t.poll.on_list) continue;
-    const bool loop_with_chance = t.poll.holds == nullptr && world_.polled_loops.give_chance(t);
+    const bool loop_with_chance = chance && t.sleeps_in_loop();
     if (!loop_with_chance && !holds(t, read_word(t.poll.at, t.poll.bytes))) continue;
     remove(t);
-    if (loop_with_chance) t.poll.seen = ~read_word(t.poll.at, t.poll.bytes);
+    if (loop_with_chance) {
+      loops::give_chance(t);
+      t.poll.seen = ~read_word(t.poll.at, t.poll.bytes);
+    }
     wake(t, t.clock);
     any = true;
   }

@@ -26,12 +26,22 @@ void section_begun(const volatile void* lock, bool shared, engine::place where);
 void section_ended(const volatile void* lock);
 // By the program, also through the C++ library; function: a literal.
 void section_called(const char* function, engine::place where);
-void lock_code_runs(bool);
+
+// The lock that a thread is taking, by a call of pthread's that has not returned yet; null: none.
+struct lock_call {
+  const volatile void* lock = nullptr;
+  const int* owner = nullptr;  // where a mutex notes its holder's gettid(), or 0
+};
+lock_call running_lock_call() noexcept;  // of the calling thread
+
+enum class lock_kind : unsigned char { mutex, other };
+void lock_code_runs(bool, const volatile void* taken = nullptr, lock_kind = lock_kind::other);
 
 // Around what a lock does for itself. For instrumented code, which must not see how it is decided.
 class lock_code {
  public:
   lock_code() { lock_code_runs(true); }
+  lock_code(const volatile void* taken, lock_kind kind) { lock_code_runs(true, taken, kind); }
   ~lock_code() { lock_code_runs(false); }
   lock_code(const lock_code&) = delete;
   lock_code& operator=(const lock_code&) = delete;

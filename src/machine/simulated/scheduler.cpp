@@ -1,6 +1,7 @@
 // scheduler.cpp -- L0: the order of events, and fibers.
 #include "scheduler.h"
 
+#include "describe_threads.h"
 #include "world.h"
 
 #include <algorithm>
@@ -148,7 +149,20 @@ inline void scheduler::switch_to(thread& next) {
   running_ = &next;
   refresh_limit();
   if (&next != me) instrument::switch_to(next.body);
+  while (question_.ask != nullptr) [[unlikely]] answer();
   if (me != nullptr && me->in_transaction && me->htm.doomed) world_.htm.roll_back(*me);
+}
+
+void scheduler::ask(thread& t, void (*ask)(void*), void* context) {
+  if (t.body == instrument::running_fiber()) return ask(context);
+  question_ = {ask, context, instrument::running_fiber()};
+  instrument::switch_to(t.body);
+  question_ = {};
+}
+
+void scheduler::answer() {
+  question_.ask(question_.context);
+  instrument::switch_to(question_.by);
 }
 
 thread& scheduler::next_to_run() {
@@ -277,6 +291,7 @@ void scheduler::end_thread(thread& me) {
 
 void scheduler::stop(const char* why, int status) {
   instrument::complain("the simulated program was stopped: %s", why);
+  describe_threads(world_);
   stop_run(world_, status);
 }
 

@@ -80,6 +80,10 @@ class scheduler {
   // To be called when something that limits the running thread has changed.
   void refresh_limit();
 
+  // Calls ask(context) on the fiber of a thread that has run and not ended, for the last words of a
+  // run that is over: no thread goes on after it.
+  void ask(thread&, void (*ask)(void* context), void* context);
+
   // Runs the program until leave_machine(). Called on the first fiber.
   void run(thread& main);
   // Charges all activities up to `at`.
@@ -95,6 +99,7 @@ class scheduler {
   // Lets the thread of the first event run, which comes before `me` goes on.
   [[gnu::noinline]] void let_pass(thread& me);
   void switch_to(thread& next);
+  [[gnu::noinline]] void answer();
   thread& next_to_run();
   bool act_on(const event&);
   void on_look(thread&, cycles at);
@@ -144,6 +149,11 @@ class scheduler {
   cycles runaway_ = 0;
   cycles foreign_busy_ = 0, foreign_rest_ = 0;
   instrument::fiber* first_fiber_ = nullptr;
+  struct {
+    void (*ask)(void*);
+    void* context;
+    instrument::fiber* by;
+  } question_{};
   static volatile std::sig_atomic_t interrupted_;
 };
 

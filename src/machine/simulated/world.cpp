@@ -1,13 +1,11 @@
 #include "world.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <exception>
-#include <string>
+#include "describe_threads.h"
 
-#include "instrument/names.h"
+#include <algorithm>
+#include <exception>
+
 #include "instrument/options.h"
-#include "instrument/pthread/threads.h"
 
 namespace syncopate::simulated {
 
@@ -22,35 +20,6 @@ description read_chosen() {
   } catch (const std::exception& error) {
     instrument::fail("%s", error.what());
   }
-}
-
-std::string described(world& w, thread& t) {
-  using instrument::code_name;
-  using instrument::data_name;
-  if (t.state == phase::parked) {
-    // pthread_join parks on a word of the thread's record.
-    const auto* record =
-        instrument::find_record(t.park.at - offsetof(instrument::thread_record, ended));
-    if (record != nullptr)
-      return "waits for thread " + std::to_string(record->index) + " to end (join)";
-  }
-  std::string what;
-  engine::address at = 0;
-  if (t.state == phase::parked) {
-    at = t.park.at;
-    what = "is parked on " + data_name(at) + " (futex)";
-  } else if (t.poll.holds == nullptr) {
-    at = t.poll.at;
-    what = "polls " + data_name(at) + " in a loop";
-  } else {
-    at = t.poll.at;
-    what = (t.poll.depth < 0 ? "spins on " : "watches ") + data_name(at);
-    what += t.poll.depth < 0 ? " (wait_until)" : " (monitor_wait)";
-  }
-  what += " in " + code_name(t.waits_at);
-  const int writer = w.gather.last_writer(at);
-  if (writer >= 0) what += "; last written by thread " + std::to_string(writer);
-  return what;
 }
 
 }  // namespace
@@ -80,10 +49,7 @@ void stop_run(world& w, int status) {
 
 void report_deadlock(world& w) {
   instrument::complain("deadlock: no thread of the simulated program can run");
-  for (thread& t : w.schedule.threads()) {
-    if (t.state == phase::ended) continue;
-    instrument::complain("  thread %u %s", t.index, described(w, t).c_str());
-  }
+  describe_threads(w);
   stop_run(w, 1);
 }
 

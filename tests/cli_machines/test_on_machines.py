@@ -276,6 +276,20 @@ def test_mutation_of_a_program(tmp_path):
     assert done.returncode == (1 if survived else 0)
 
 
+def test_check_of_a_loop_without_accesses(tmp_path):
+    text = """#include <atomic>
+std::atomic<int> stored{3};
+int main() {
+  unsigned x = stored.load();
+  while (x != 0) asm volatile("" : "+r"(x));
+}
+"""
+    done = on_machines("check", "--seconds", "1", source(tmp_path, "register.cpp", text))
+    assert done.returncode == 3
+    said = done.stdout + done.stderr
+    assert "without an access to memory, in main at register.cpp:5" in said
+
+
 def test_check_of_a_shipped_test():
     done = on_machines("check", "--seconds", "5", "condition")
     assert done.returncode in (0, 3), done.stdout + done.stderr

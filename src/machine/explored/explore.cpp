@@ -145,6 +145,13 @@ void machine::finish(engine::end how, int status, const char* message, place whe
 
 void machine::crashed(const char* how, place where) { fail(failure_kind::crash, how, where); }
 
+void machine::runs_away(std::uint64_t seconds, place where) {
+  verdict_.bound = std::to_string(seconds) +
+                   " s of processor time without an access to memory, in " +
+                   instrument::code_name(where);
+  end_execution(outcome::cut);
+}
+
 void machine::end_execution(outcome how) {
   outcome_ = how;
   instrument::switch_to(engine_);
@@ -246,7 +253,7 @@ verdict machine::explore(int (*program)(), const surroundings& around) {
     if (outcome_ == outcome::complete && around.after) around.after();
     if (outcome_ == outcome::redundant) ++verdict_.redundant;
     if (outcome_ == outcome::cut) ++verdict_.cut;
-    if (!forced_.empty()) break;
+    if (!forced_.empty() || !verdict_.bound.empty()) break;
     if (std::exchange(begins_anew_, false)) search_.forget();
     else if (!search_.next()) break;
     if (verdict_.executions % look_at_clock_every == 0 || verdict_.longest > 1000) {
@@ -279,7 +286,7 @@ verdict machine::explore(int (*program)(), const surroundings& around) {
       verdict_.bound = std::to_string(options_.steps) + " steps an execution";
     if (search_.dropped() && verdict_.bound.empty())
       verdict_.bound = std::to_string(options_.preemptions) + " preemptions";
-    if (!forced_.empty()) verdict_.bound = "one schedule";
+    if (!forced_.empty() && verdict_.bound.empty()) verdict_.bound = "one schedule";
     verdict_.how = verdict_.bound.empty() ? result::passed : result::bounded;
   }
   return verdict_;

@@ -98,6 +98,9 @@ class machine {
   // The program crashed (a signal).
   [[noreturn]] void crashed(const char* how, place where);
 
+  // It computes there for ever, or for so long that nothing can be said of it.
+  [[noreturn]] void runs_away(std::uint64_t seconds, place where);
+
  private:
   enum class state : std::uint8_t { none, ready, announced, ended };
   struct polled {

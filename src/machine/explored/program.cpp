@@ -11,8 +11,10 @@
 
 #include "instrument/engine.h"
 #include "instrument/mappings.h"
+#include "instrument/names.h"
 #include "instrument/options.h"
 #include "instrument/program_image.h"
+#include "instrument/runaway.h"
 #include "instrument/scope.h"
 
 #include <csignal>
@@ -95,6 +97,21 @@ void let_crash() {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) ::signal(signal, SIG_DFL);
 }
 
+// ---- loops without an access ------------------------------------------------------------------
+
+constexpr std::uint64_t most_seconds = 600;  // unless the whole search has fewer
+
+std::uint64_t runaway_seconds() {
+  const double all = program_options().seconds;
+  return all > 0 && all < most_seconds ? static_cast<std::uint64_t>(all) : most_seconds;
+}
+
+void stop_runaway(place where, bool may_report) {
+  if (may_report) running_machine->runs_away(runaway_seconds(), where);
+  instrument::fail("the program computes without an access to memory, in %s",
+                   instrument::code_name(where).c_str());
+}
+
 // ---- the end ----------------------------------------------------------------------------------
 
 void report(const verdict& v, const options& o, const sites& ordered) {
@@ -138,6 +155,7 @@ int syncopate::engine::run(int (*program)()) {
   running_machine = &all;
   instrument::keep_program_image();
   catch_crashes();
+  instrument::watch_for_runaway(runaway_seconds(), {[] { return 1 + calls_seen; }, stop_runaway});
   bool first = true;
   explored::machine::surroundings around;
   around.before = [&] {

@@ -38,7 +38,13 @@ const void* module_of(const void* place) {
 _Unwind_Reason_Code look_at(_Unwind_Context* context, void* result) {
   constexpr std::size_t most = 64;
   auto& told = *static_cast<account*>(result);
-  const auto place = reinterpret_cast<engine::place>(_Unwind_GetIP(context));
+  int interrupted = 0;
+  auto at = _Unwind_GetIPInfo(context, &interrupted);
+  if (interrupted != 0) {  // by a signal, whose handler asks; a place is one behind
+    told.of_program.clear();
+    ++at;
+  }
+  const auto place = reinterpret_cast<engine::place>(at);
   const void* module = module_of(place);
   if (module == nullptr || told.of_program.size() == most) return _URC_END_OF_STACK;
   if (module != told.machine) told.of_program.push_back(place);

@@ -1,4 +1,5 @@
 // program.cpp -- L0: engine.h's program and threads, on the simulated machine.
+#include "describe_threads.h"
 #include "faults.h"
 #include "sections.h"
 #include "world.h"
@@ -7,9 +8,12 @@
 #include <csignal>
 #include <cstdio>
 
+#include <unistd.h>
+
 #include "instrument/engine.h"
 #include "instrument/names.h"
 #include "instrument/options.h"
+#include "instrument/runaway.h"
 #include "instrument/scope.h"
 
 namespace syncopate::engine {
@@ -55,6 +59,23 @@ void add_foreign_load(world& w) {
                               rest * per_microsecond);
 }
 
+std::uint64_t seen_of_program() {
+  const thread& me = the_world->schedule.running();
+  return 1 + me.accesses + me.clock;
+}
+
+void stop_runaway(place where, bool may_report) {
+  instrument::complain(
+      "the simulated program was stopped: over the limit of seconds of processor time without any "
+      "access to memory (SYNCOPATE_LIMIT)");
+  if (!may_report) {
+    instrument::complain("  in %s", instrument::code_name(where).c_str());
+    ::_exit(1);
+  }
+  describe_threads(*the_world);
+  stop_run(*the_world, 1);
+}
+
 void say_and_report(world& w) {
   w.schedule.close_accounts(w.ended_at);
   const statistics all = w.gather.results(w.ended_at);
@@ -79,6 +100,7 @@ int run(int (*program)()) {
   thread& main = make_thread(w, &run_main, reinterpret_cast<void*>(program), 0);
   add_foreign_load(w);
   watch_sections(w.machine);
+  instrument::watch_for_runaway(w.schedule.limit_seconds(), {seen_of_program, stop_runaway});
   w.schedule.run(main);
   say_and_report(w);
   return w.exit_status;

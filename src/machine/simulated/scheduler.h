@@ -88,6 +88,10 @@ class scheduler {
   void run(thread& main);
   // Charges all activities up to `at`.
   void close_accounts(cycles at);
+  // The simulated time, and time without any, after which a run is one without end.
+  [[nodiscard]] std::uint64_t limit_seconds() const noexcept {
+    return runaway_ / machine_.topology.frequency_hz;
+  }
   [[nodiscard]] const energy_meter& energy() const noexcept { return energy_; }
 
   static void on_interrupt(int) noexcept;  // Ctrl-C

@@ -5,13 +5,17 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <mutex>
 #include <shared_mutex>
 #include <thread>
+#include <utility>
 
+#include <poll.h>
 #include <pthread.h>
+#include <sys/select.h>
 
 #include "check.h"
 
@@ -117,6 +121,20 @@ void sleeps(nanoseconds asked) {
   takes(asked, CLOCK_REALTIME, [&](const timespec& until) {
     CHECK(clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, nullptr) == 0);
   });
+  const timespec how_long = to_timespec(asked);
+  sigset_t none;
+  sigemptyset(&none);
+  takes(asked, CLOCK_MONOTONIC, [&](const timespec&) {
+    timeval t{how_long.tv_sec, how_long.tv_nsec / 1000};
+    CHECK(select(0, nullptr, nullptr, nullptr, &t) == 0);
+  });
+  for (const sigset_t* mask : {static_cast<const sigset_t*>(nullptr), &std::as_const(none)}) {
+    takes(asked, CLOCK_MONOTONIC, [&](const timespec&) {
+      CHECK(pselect(0, nullptr, nullptr, nullptr, &how_long, mask) == 0);
+    });
+    takes(asked, CLOCK_MONOTONIC,
+          [&](const timespec&) { CHECK(ppoll(nullptr, 0, &how_long, mask) == 0); });
+  }
 }
 
 }  // namespace

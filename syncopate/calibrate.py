@@ -8,6 +8,7 @@ import datetime
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 
@@ -258,5 +259,7 @@ def main(arguments: list[str]) -> int:
             file.write(text)
     except OSError as error:
         raise Failure(f"cannot write {output}: {error.strerror}", FAILED) from error
-    print(f"wrote {output}; use it with SYNCOPATE_MACHINE=this or --machine this")
+    is_default = os.path.abspath(output) == os.path.abspath(default_output())
+    name = "this" if is_default else shlex.quote(os.path.abspath(output))
+    print(f"wrote {output}; use it with SYNCOPATE_MACHINE={name} or --machine {name}")
     return 0

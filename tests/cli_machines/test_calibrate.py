@@ -62,6 +62,14 @@ def test_programs_run_on_it(home: Path) -> None:
     assert result["consistent"] and result["operations"] == 200
 
 
+def test_says_how_a_file_elsewhere_is_used(tmp_path: Path) -> None:
+    file = tmp_path / "elsewhere.toml"
+    done = calibrate("--seconds", "0.01", "-o", str(file))
+    assert done.returncode == 0, done.stderr
+    assert f"SYNCOPATE_MACHINE={file} " in done.stdout
+    assert "SYNCOPATE_MACHINE=this" not in done.stdout
+
+
 @pytest.mark.parametrize("seconds", ["0", "-1", "soon", "1e9", "nan"])
 def test_bad_seconds(seconds: str) -> None:
     done = calibrate("--seconds", seconds)

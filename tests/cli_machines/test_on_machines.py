@@ -125,6 +125,20 @@ def test_report_names_variables_and_is_the_same_every_time(counter, tmp_path):
     assert report["energy"]["joules"] > 0
 
 
+@pytest.mark.parametrize(
+    ("lock", "said"),
+    [
+        ("bogus", "no lock is called 'bogus' (`syncopate list` shows the names)"),
+        ("combined", "the lock 'combined' is too large for pthread's mutexes"),
+        ("combined:park", "the lock 'combined:park' is too large for pthread's mutexes"),
+    ],
+)
+def test_locks_that_mutexes_cannot_have(counter, lock, said):
+    environment = {**os.environ, "SYNCOPATE_LOCK": lock}
+    done = subprocess.run([counter], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, f"syncopate: {said}\n")
+
+
 def test_stats_are_tables_on_standard_error(counter):
     done = on_machines("simulate", "-m", "opteron-6272", "--stats", "-q", counter, "4")
     assert done.returncode == 0, done.stderr

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include <syncopate/machine.h>
+#include <syncopate/machine/htm.h>
 
 #include "check.h"
 

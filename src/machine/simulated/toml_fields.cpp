@@ -54,6 +54,21 @@ std::size_t edits_between(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+// "key: " or "section.key: " of a line of the text that could not be parsed; empty where that has
+// no key.
+std::string key_in_line(std::string_view text, std::size_t line) {
+  std::istringstream in{std::string(text)};
+  std::string section, last;
+  for (std::size_t i = 0; i < line && std::getline(in, last); ++i)
+    if (last.starts_with('[') && last.find(']') != std::string::npos)
+      section = last.substr(1, last.find(']') - 1) + ".";
+  const std::size_t end = last.find_first_of(" \t=");
+  const std::size_t equals = last.find_first_not_of(" \t", end);
+  const bool has_key =
+      end != 0 && end != std::string::npos && equals != std::string::npos && last[equals] == '=';
+  return has_key ? section + last.substr(0, end) + ": " : "";
+}
+
 }  // namespace
 
 std::vector<std::string> near_names(const std::string& name, const std::vector<std::string>& all) {
@@ -74,7 +89,8 @@ toml_document::toml_document(std::string_view text, std::string file) : file_(st
   try {
     root_ = toml::parse(text, file_);
   } catch (const toml::parse_error& error) {
-    throw description_error(file_ + ":" + std::to_string(error.source().begin.line) + ": " +
+    const std::size_t line = error.source().begin.line;
+    throw description_error(file_ + ":" + std::to_string(line) + ": " + key_in_line(text, line) +
                             std::string(error.description()));
   }
 }

@@ -11,7 +11,8 @@ namespace {
 
 namespace machine = syncopate::machine;
 
-// Cycles by which a reader notices late, on average, that a word changes now and then.
+// Cycles by which a reader notices late, on average, that a word changes now and then. Before the
+// first change it polls for so long that its loop sleeps from then on.
 template <class Read>
 void notice(const char* what, Read wait_for) {
   alignas(128) static std::atomic<unsigned> word;
@@ -19,12 +20,12 @@ void notice(const char* what, Read wait_for) {
   word = 0;
   std::uint64_t late = 0;
   run_together(2, [&](unsigned me) {
-    for (unsigned i = 0; i < 10; ++i) {
+    for (unsigned i = 0; i <= 10; ++i) {
       if (me == 0) {
         wait_for(word, i + 1);
-        late += machine::ticks() - written[i];
+        if (i != 0) late += machine::ticks() - written[i];
       } else {
-        machine::spin(20'000);
+        machine::spin(i == 0 ? 400'000 : 20'000);
         written[i] = machine::ticks();
         word.store(i + 1, std::memory_order_release);
       }

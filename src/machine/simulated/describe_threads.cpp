@@ -61,7 +61,7 @@ void tell(void* result) {
 account ask(world& w, thread& t) {
   account told;
   told.machine = module_of(reinterpret_cast<const void*>(&tell));
-  if (t.has_run) w.schedule.ask(t, tell, &told);
+  w.schedule.ask(t, tell, &told);
   return told;
 }
 
@@ -101,13 +101,14 @@ std::string waiting(const thread& t, engine::address& at) {
 }
 
 std::string described(world& w, thread& t) {
+  if (!t.begun) return "has not run yet";
   const account told = ask(w, t);
   engine::address at = 0;
   std::string what;
   switch (t.state) {
     case phase::running: what = "runs"; break;
     case phase::sleeping: what = "sleeps"; break;
-    case phase::queued: what = t.has_run ? "waits for a processor" : "has not run yet"; break;
+    case phase::queued: what = "waits for a processor"; break;
     default: what = waiting(t, at); break;
   }
   if (told.call.lock != nullptr) {

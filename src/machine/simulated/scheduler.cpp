@@ -17,6 +17,7 @@ constexpr std::uint64_t default_limit_seconds = 600;
 // What a fiber calls first; the thread pointer is the fiber's own.
 void start_of_fiber(void* argument) {
   auto& me = *static_cast<thread*>(argument);
+  me.begun = true;
   me.entry(me.argument);
   the_world->schedule.end_thread(the_world->schedule.running());
 }

@@ -80,7 +80,7 @@ class scheduler {
   // To be called when something that limits the running thread has changed.
   void refresh_limit();
 
-  // Calls ask(context) on the fiber of a thread that has run and not ended, for the last words of a
+  // Calls ask(context) on the fiber of a thread that has begun and not ended, for the last words of a
   // run that is over: no thread goes on after it.
   void ask(thread&, void (*ask)(void* context), void* context);
 

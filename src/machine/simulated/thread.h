@@ -97,7 +97,8 @@ struct alignas(64) thread {
   std::uint32_t timer = 0;  // generation of timer events
   bool timer_armed = false;
   bool polls_on = false;  // preempted in the middle of a poll, which it resumes
-  bool has_run = false;
+  bool has_run = false;   // had a processor
+  bool begun = false;     // its fiber was switched to
 
   void (*entry)(void*) = nullptr;
   void* argument = nullptr;

@@ -37,6 +37,7 @@ void loops::repeated(thread& me, std::size_t bytes) {
   me.poll = {.at = l.at, .bytes = static_cast<unsigned>(bytes), .seen = value, .period = period};
   world_.watching.wait(me, l.where);
   l.last = me.clock;
+  if (read_word(l.at, bytes) != value) l.polls = 0;  // it may end now, and has not counted
 }
 
 bool loops::may_have_chance() {

@@ -58,7 +58,7 @@ class loops {
   // So often a place polls honestly: a thread in a row, all of them together. Nearly all loops that
   // count end before.
   static constexpr unsigned honest_in_a_row = 100'000, honest_polls = 1'000'000;
-  // So often all sleeping loops poll, at least, before nothing but a deadlock is left: for a second.
+  // So often all sleeping loops poll, at least, before nothing but a deadlock is left: a second.
   static constexpr unsigned most_in_vain = 1u << 24;
 
   void repeated(thread& me, std::size_t bytes);

@@ -80,8 +80,8 @@ class scheduler {
   // To be called when something that limits the running thread has changed.
   void refresh_limit();
 
-  // Calls ask(context) on the fiber of a thread that has begun and not ended, for the last words of a
-  // run that is over: no thread goes on after it.
+  // Calls ask(context) on the fiber of a thread that has begun and not ended, for the last words of
+  // a run that is over: no thread goes on after it.
   void ask(thread&, void (*ask)(void* context), void* context);
 
   // Runs the program until leave_machine(). Called on the first fiber.

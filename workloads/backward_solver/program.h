@@ -44,6 +44,7 @@ inline std::unique_ptr<backward_solve> make_solver(const options& o) {
   constexpr std::uint64_t most = 1000;  // each has a solution of its own
   const std::uint64_t solves = o.number("solves", 1);
   if (solves > most) o.refuse("--solves needs at most " + std::to_string(most));
+  std::set_new_handler(nullptr);  // what does not fit is said below
   try {
     return std::make_unique<backward_solve>(read_or_generate(o), solves, o.number("seed"));
   } catch (const bad_matrix& problem) {

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 from syncopate import live, program, topscreen
 from syncopate.errors import BAD_USE, FAILED, NOT_EXECUTABLE, Failure
@@ -132,7 +133,15 @@ def main(arguments: list[str]) -> int:
     rows = int(_number(options, "--rows", 0)) or None
     if not words:
         raise Failure("top: name a process or `-- PROGRAM`; see --help", BAD_USE)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    leaving = threading.Event()
+
+    def leave(*_) -> None:
+        leaving.set()
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, leave)
     if "--" not in arguments and len(words) == 1 and words[0].isdigit():
         source = Attached(int(words[0]))
     else:
@@ -140,7 +149,7 @@ def main(arguments: list[str]) -> int:
     try:
         json_wanted = "--json" in options
         show = topscreen.Lines() if json_wanted else topscreen.Screen(source.title, rows)
-        _watch(source, interval, "--once" in options, show)
+        _watch(source, interval, "--once" in options, show, leaving)
     except KeyboardInterrupt:
         pass  # the way to leave
     finally:
@@ -159,15 +168,19 @@ def _number(options: dict[str, str], name: str, default: float) -> float:
     return value
 
 
-def _watch(source, interval: float, once: bool, show: topscreen.Display) -> None:
-    """Shows interval after interval until the program ends. A Failure if it recorded nothing."""
+def _watch(source, interval: float, once: bool, show: topscreen.Display, leaving) -> None:
+    """Shows interval after interval until the program ends. A Failure if it recorded nothing.
+
+    `leaving`: an event that is set when the user wants to leave. An exception says so, too, at
+    once; but where Python itself calls a function, as when it frees an object, it drops them.
+    """
     before = live.snapshot(source.taps())
     with show:
         while True:
             ended = source.ended_within(interval)
             after = live.snapshot(source.taps())
             show.update(before, after)
-            if ended or once:
+            if ended or once or leaving.is_set():
                 break
             before = after
     if not source.taps():

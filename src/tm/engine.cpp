@@ -226,8 +226,7 @@ namespace {
   tx->plain = false;
   tx->how = mode::idle;
   const u64 done = ++tx->counts.commits;
-  if (__builtin_expect(now.waiters.load(std::memory_order_relaxed) != 0, 0))
-    now.tell_waiters(false);
+  now.tell_waiters(false);
   if (adaptive::on && done >= tx->look_at) adaptive::consider_side_by_side(tx);
 }
 

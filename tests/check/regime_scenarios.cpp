@@ -163,39 +163,27 @@ void epoch_and_memory() {
   delete s;
 }
 
-// Where only hardware transactions run side by side.
+// Two sections at once, where hardware transactions come before `algorithm`.
+void where_hardware_is_first(const tm::operations* algorithm, void (*one)(shared&),
+                             void (*other)(shared&), int least) {
+  tm::self();
+  now.choose(algorithm, true);
+  auto* const s = new shared;
+  auto first = [s, one] { one(*s); };
+  auto second = [s, other] { other(*s); };
+  check::together(first, second);
+  assert(s->value >= least && s->value <= 2);
+  delete s;
+}
+
 void alone_and_in_hardware() {
-  tm::self();
-  now.choose(nullptr, true);
-  auto* const s = new shared;
-  auto alone = [s] { section_alone(*s); };
-  auto hardware = [s] { section_in_hardware(*s); };
-  check::together(alone, hardware);
-  assert(s->value == 2);
-  delete s;
+  where_hardware_is_first(nullptr, section_alone, section_in_hardware, 2);
 }
-
-// Where hardware transactions run side by side, or else those in software.
 void alone_and_counted() {
-  tm::self();
-  now.choose(tm::algorithms[1], true);
-  auto* const s = new shared;
-  auto alone = [s] { section_alone(*s); };
-  auto counted = [s] { section_counted(*s); };
-  check::together(alone, counted);
-  assert(s->value >= 1);
-  delete s;
+  where_hardware_is_first(tm::algorithms[1], section_alone, section_counted, 1);
 }
-
 void in_hardware_and_counted() {
-  tm::self();
-  now.choose(tm::algorithms[1], true);
-  auto* const s = new shared;
-  auto hardware = [s] { section_in_hardware(*s); };
-  auto counted = [s] { section_counted(*s); };
-  check::together(hardware, counted);
-  assert(s->value >= 1);
-  delete s;
+  where_hardware_is_first(tm::algorithms[1], section_in_hardware, section_counted, 1);
 }
 
 // Hardware transactions are given up while one may be running.

@@ -50,39 +50,39 @@ shared* begin(waiting how) {
   return new shared;
 }
 
-void ends(waiting how) {
+// One thread waits for the word; the other acts, and wakes it. `holds` must hold afterwards.
+template <class Act, class Holds>
+void one_waits(waiting how, Act act, Holds holds) {
   shared* const s = begin(how);
-  auto waits = [s] {
+  auto waits = [s, holds] {
     const member m(*s, 0);
     team_wait::until(
         s->word, std::memory_order_acquire, [](auto v) { return v != 0; }, 0);
-    assert(s->data == 7);
+    assert(holds(*s));
   };
-  auto stores = [s] {
-    s->data = 7;
-    s->word.store(1, std::memory_order_release);
+  auto acts = [s, act] {
+    act(*s);
     wake_sleepers(s->in);
   };
-  check::together(waits, stores);
+  check::together(waits, acts);
   assert(s->in.sleepers.load() == 0);
   delete s;
 }
 
+void ends(waiting how) {
+  one_waits(
+      how,
+      [](shared& s) {
+        s.data = 7;
+        s.word.store(1, std::memory_order_release);
+      },
+      [](shared& s) { return s.data == 7; });
+}
+
 void is_called_away(waiting how) {
-  shared* const s = begin(how);
-  auto waits = [s] {
-    const member m(*s, 0);
-    team_wait::until(
-        s->word, std::memory_order_acquire, [](auto v) { return v != 0; }, 0);
-    assert(s->in.task_phase.load() == 1);
-  };
-  auto marks = [s] {
-    s->in.task_phase.store(1, std::memory_order_release);
-    wake_sleepers(s->in);
-  };
-  check::together(waits, marks);
-  assert(s->in.sleepers.load() == 0);
-  delete s;
+  one_waits(
+      how, [](shared& s) { s.in.task_phase.store(1, std::memory_order_release); },
+      [](shared& s) { return s.in.task_phase.load() == 1; });
 }
 
 // The last to arrive leaves at once, and looks for sleepers then.

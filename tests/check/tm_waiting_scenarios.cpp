@@ -101,36 +101,36 @@ void signal_is_not_lost() {
   delete s;
 }
 
-void one_signal_each() {
+// Two wait while a third gives.
+template <class Give>
+void two_take(Give give) {
   auto* const s = new shared;
   auto waits = [s] { take(*s); };
   auto other = waits;
-  auto signals = [s] {
-    for (int i = 0; i < 2; ++i) {
-      __transaction_atomic {
-        ++s->ready;
-        tm_cond_signal(&s->changed);
-      }
-    }
-  };
-  check::together(waits, other, signals);
+  auto gives = [s, give] { give(*s); };
+  check::together(waits, other, gives);
   assert(s->taken == 2 && s->changed.first == nullptr);
   delete s;
 }
 
-void broadcast_wakes_all() {
-  auto* const s = new shared;
-  auto waits = [s] { take(*s); };
-  auto other = waits;
-  auto signals = [s] {
-    __transaction_atomic {
-      s->ready += 2;
-      tm_cond_broadcast(&s->changed);
+void one_signal_each() {
+  two_take([](shared& s) {
+    for (int i = 0; i < 2; ++i) {
+      __transaction_atomic {
+        ++s.ready;
+        tm_cond_signal(&s.changed);
+      }
     }
-  };
-  check::together(waits, other, signals);
-  assert(s->taken == 2 && s->changed.first == nullptr);
-  delete s;
+  });
+}
+
+void broadcast_wakes_all() {
+  two_take([](shared& s) {
+    __transaction_atomic {
+      s.ready += 2;
+      tm_cond_broadcast(&s.changed);
+    }
+  });
 }
 
 // A waiter whose time comes has left the queue, or taken the signal: it does not swallow one.

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "instrument/arch.h"
 #include "libc_range.h"
 #include "pthread/callers.h"
 #include "pthread/on_engine.h"
@@ -12,6 +13,8 @@ static constinit section_observer* observer = nullptr;
 static thread_local constinit struct {
   const volatile void* lock;
   lock_kind kind;
+  bool timed;
+  unsigned number;
 } taking [[gnu::tls_model("initial-exec")]]{};
 
 void observe_sections(section_observer* by) { observer = by; }
@@ -32,14 +35,20 @@ void section_called(const char* function, engine::place where) {
   on_engine([&] { observer->called(function, by); });
 }
 
-lock_call running_lock_call() noexcept {
-  const auto* mutex = static_cast<const volatile pthread_mutex_t*>(taking.lock);
-  if (mutex == nullptr || taking.kind != lock_kind::mutex) return {taking.lock, nullptr};
-  return {mutex, const_cast<const int*>(&mutex->__data.__owner)};
+lock_call running_lock_call(const fiber* of) noexcept {
+  // The variable of that fiber: as far from its thread pointer as ours is from ours.
+  const auto distance = thread_pointer() - reinterpret_cast<std::uintptr_t>(&taking);
+  const auto& its = *reinterpret_cast<const decltype(taking)*>(tls_of(of).high - distance);
+  lock_call call{its.lock, nullptr, its.timed, its.number};
+  if (its.lock != nullptr && its.kind == lock_kind::mutex) {
+    const auto* mutex = static_cast<const volatile pthread_mutex_t*>(its.lock);
+    call.owner = const_cast<const int*>(&mutex->__data.__owner);
+  }
+  return call;
 }
 
-void lock_code_runs(bool runs, const volatile void* taken, lock_kind kind) {
-  taking = {taken, kind};
+void lock_code_runs(bool runs, const volatile void* taken, lock_kind kind, bool timed) {
+  taking = {taken, kind, timed, taking.number + 1};
   if (observer != nullptr) on_engine([&] { observer->in_lock_code(runs); });
 }
 

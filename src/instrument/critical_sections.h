@@ -3,6 +3,7 @@
 #pragma once
 
 #include "instrument/engine.h"
+#include "instrument/fiber.h"
 
 namespace syncopate::instrument {
 
@@ -31,17 +32,22 @@ void section_called(const char* function, engine::place where);
 struct lock_call {
   const volatile void* lock = nullptr;
   const int* owner = nullptr;  // where a mutex notes its holder's gettid(), or 0
+  bool timed = false;          // returns by itself
+  unsigned number = 0;         // of the thread's calls on locks
 };
-lock_call running_lock_call() noexcept;  // of the calling thread
+lock_call running_lock_call(const fiber*) noexcept;  // of a fiber that may have been suspended
 
 enum class lock_kind : unsigned char { mutex, other };
-void lock_code_runs(bool, const volatile void* taken = nullptr, lock_kind = lock_kind::other);
+void lock_code_runs(bool, const volatile void* taken = nullptr, lock_kind = lock_kind::other,
+                    bool timed = false);
 
 // Around what a lock does for itself. For instrumented code, which must not see how it is decided.
 class lock_code {
  public:
   lock_code() { lock_code_runs(true); }
-  lock_code(const volatile void* taken, lock_kind kind) { lock_code_runs(true, taken, kind); }
+  lock_code(const volatile void* taken, lock_kind kind, bool timed) {
+    lock_code_runs(true, taken, kind, timed);
+  }
   ~lock_code() { lock_code_runs(false); }
   lock_code(const lock_code&) = delete;
   lock_code& operator=(const lock_code&) = delete;

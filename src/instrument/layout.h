@@ -29,6 +29,8 @@ inline constexpr std::size_t before_main = 0x21a0;
 // What the program maps by itself, one after the other; never used twice in a run.
 inline constexpr std::uintptr_t mappings = 0x2800'0000'0000;
 
-// This library itself lies at 0x1c00'0000'0000 (cmake/SyncopateMachines.cmake).
+// This library itself (cmake/SyncopateMachines.cmake).
+inline constexpr std::uintptr_t library = 0x1c00'0000'0000;
+inline constexpr std::uintptr_t library_end = stacks;
 
 }  // namespace syncopate::instrument::layout

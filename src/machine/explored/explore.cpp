@@ -43,11 +43,14 @@ void machine::begin_threads() {
   search_.begin();
   for (thread& t : threads_) {
     t.polls.clear();
+    t.rounds_of.clear();
     t.ignores.clear();
     t.now = state::none;
     t.parked = t.woken = t.forced = t.spins = false;
     t.patience_lost = 0;
     t.times_forced = 0;
+    t.stands = 0;
+    t.touched = ~address{0};
     t.timeouts = t.jumps = 0;
     t.next = {};
   }
@@ -125,6 +128,8 @@ unsigned machine::spawn(void (*entry)(void*), void* argument, std::size_t stack_
 
 void machine::thread_exit() {
   abort_unfriendly();
+  // (main's variables outlive the other threads as far as anybody can tell.)
+  if (current_ != 0) leave_frames(instrument::stack_of(me().fiber).high, me().next.from);
   me().now = state::ended;
   const thread_index next = pick();
   switch_to(next);

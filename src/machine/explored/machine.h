@@ -120,6 +120,9 @@ class machine {
     void (*entry)(void*) = nullptr;
     void* argument = nullptr;
     operation next;
+    // Its stack: where it stood at its last operation, or 0 if that is not known; and the lowest
+    // variable that somebody has accessed since.
+    address stands = 0, touched = ~address{0};
     // Parked: next is expire. woken: by a wake.
     bool parked = false, woken = false;
     std::uint32_t parked_bitset = 0;
@@ -135,6 +138,12 @@ class machine {
     bool spins = false;  // and it never ended
     std::vector<polled> ignores;
     loop impatient_in;
+    // The loops it is in, and how often each has gone round since it last did more than read.
+    struct rounds {
+      loop of;
+      int turns;
+    };
+    std::vector<rounds> rounds_of;
     // What the environment has done to it in this execution (options.h).
     unsigned timeouts = 0, jumps = 0;
     std::uint32_t priority = 0;
@@ -150,9 +159,16 @@ class machine {
     me().patience_lost = me().ignored = 0;
     me().forced = false;
   }
+  // The thread does more than read.
+  void act() noexcept {
+    regain_patience();
+    me().rounds_of.clear();
+  }
 
   // callers.cpp
   caller_places callers_of(place);
+  void note_stack(address);
+  void leave_frames(address up_to, place);
 
   // schedule.cpp
   void run_once(int (*program)());
@@ -230,6 +246,9 @@ class machine {
 
   // waiting.cpp
   [[nodiscard]] bool is_endless(const loop&) const;
+  [[nodiscard]] choices news_for(const thread&) const;
+  [[nodiscard]] bool goes_round_in_vain(const thread&) const;
+  [[nodiscard]] bool somebody_goes_round_in_vain() const;
   choices relax_choices(thread_index);
   void count(const step&, unsigned& at_will);
   void unpark(thread_index);

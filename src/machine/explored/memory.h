@@ -119,6 +119,7 @@ class memory {
   location& at(location_id id) noexcept { return locations_[id]; }
   [[nodiscard]] const location& at(location_id id) const noexcept { return locations_[id]; }
   message& get(message_id id) noexcept { return messages_[id]; }
+  [[nodiscard]] const message& get(message_id id) const noexcept { return messages_[id]; }
   [[nodiscard]] message_id last_message() const noexcept {
     return static_cast<message_id>(messages_.size() - 1);
   }

@@ -59,6 +59,7 @@ location_id machine::location_of(address at, unsigned bytes, place from) {
 
 void machine::touch_atomic(const operation& op, bool writes) {
   check_freed(op.at, op.bytes, "an atomic access", op.from);
+  note_stack(op.at);
   const access_record* const other =
       shadow_.access(op.at, op.bytes, writes ? touch::atomic_write : touch::atomic_read, current_,
                      memory_.of(current_).happened, op.from);
@@ -66,9 +67,9 @@ void machine::touch_atomic(const operation& op, bool writes) {
     const access_record record = *other;
     fail(failure_kind::race,
          std::string("an atomic ") + (writes ? "write" : "read") + " and " +
-             (record.how == touch::release ? "the release of the memory"
-              : record.how == touch::write ? "a plain write"
-                                           : "a plain read") +
+             (record.how == touch::write  ? "a plain write"
+              : record.how == touch::read ? "a plain read"
+                                          : name(record.how)) +
              " by thread " + std::to_string(record.thread) + " are not ordered",
          op.from, record.where);
   }
@@ -180,7 +181,7 @@ word machine::load(address at, unsigned bytes, std::memory_order order, place fr
 void machine::store(address at, unsigned bytes, word value, std::memory_order order, place from) {
   order = sites_.order(from, "store", order);
   if (tx_.runs()) return write_inside(at, bytes, value & mask_of(bytes), from);
-  regain_patience();
+  act();
   operation op = make(action::store, at, bytes, order, from);
   op.operand = value & mask_of(bytes);
   op.where = location_of(at, bytes, from);
@@ -201,7 +202,7 @@ word machine::modify(address at, unsigned bytes, engine::operation how, word ope
     write_inside(at, bytes, apply(how, old, operand, bytes), from);
     return old;
   }
-  regain_patience();
+  act();
   operation op = make(action::modify, at, bytes, order, from);
   op.rmw = how;
   op.operand = operand;
@@ -257,6 +258,7 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   s.expected = op.expected;
   const word found = finish_read(s, op, exchanged ? success : failure);
   if (exchanged) {
+    act();
     memory_.follow_transactions(current_, s.where, source);
     finish_write(s, op, op.operand, s.chosen, success, source);
   }
@@ -276,7 +278,7 @@ void machine::fence(std::memory_order order, place from) {
     memory_.tick(current_);
     return;
   }
-  regain_patience();
+  act();
   step& s = take_turn(make(action::fence, 0, 0, order, from));
   memory_.fence(current_, order);
   s.is_sc = true;
@@ -290,21 +292,20 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
   const bool writes = what == engine::kind::write;
   if (tx_.runs()) return access_inside(at, bytes, writes, from);
   check_freed(at, bytes, writes ? "a write" : "a read", from);
+  note_stack(at);
   const access_record* const other = shadow_.access(at, bytes, writes ? touch::write : touch::read,
                                                     current_, memory_.of(current_).happened, from);
   if (other != nullptr) {
     const access_record record = *other;
-    const char* const how = record.how == touch::release       ? "the release of the memory"
-                            : record.how == touch::read        ? "a read"
-                            : record.how == touch::write       ? "a write"
-                            : record.how == touch::atomic_read ? "an atomic read"
-                                                               : "an atomic write";
     fail(failure_kind::race,
-         std::string(writes ? "a write" : "a read") + " and " + how + " by thread " +
+         std::string(writes ? "a write" : "a read") + " and " + name(record.how) + " by thread " +
              std::to_string(record.thread) + " are not ordered",
          from, record.where);
   }
-  if (writes) memory_.overwrite(at, bytes);
+  if (!writes) return;
+  memory_.overwrite(at, bytes);
+  const auto stack = instrument::stack_of(me().fiber);
+  if (at < stack.low || at >= stack.high) me().rounds_of.clear();
 }
 
 void machine::allocated(address at, std::size_t bytes, place from) {

@@ -22,6 +22,7 @@ constexpr std::uint32_t endless_reads = 2'000;  // steps; no loop with an end re
 void machine::announce(const operation& op) {
   me().next = op;
   me().next.callers = callers_of(op.from);
+  leave_frames(me().stands, op.from);
   me().now = state::announced;
   const thread_index next = pick();
   if (next != current_) switch_to(next);
@@ -268,6 +269,7 @@ thread_index machine::pick() {
   }
   step& s = search_.add();
   prepare(s);
+  if (s.enabled == 0 && somebody_goes_round_in_vain()) end_execution(outcome::redundant);
   if ((s.enabled == 0 || is_next_forced()) && !force(s)) stuck();
   choose_thread(s);
   return s.thread;

@@ -8,9 +8,7 @@ namespace syncopate::explored {
 namespace {
 constexpr unsigned granule_bits = 3;
 
-bool writes(touch how) noexcept {
-  return how == touch::write || how == touch::atomic_write || how == touch::release;
-}
+bool writes(touch how) noexcept { return how != touch::read && how != touch::atomic_read; }
 bool is_atomic(touch how) noexcept {
   return how == touch::atomic_read || how == touch::atomic_write;
 }
@@ -23,6 +21,18 @@ bool replaces(const access_record& now, const access_record& old) noexcept {
          (!is_atomic(now.how) || is_atomic(old.how));
 }
 }  // namespace
+
+const char* name(touch how) noexcept {
+  switch (how) {
+    case touch::read: return "a read";
+    case touch::write: return "a write";
+    case touch::atomic_read: return "an atomic read";
+    case touch::atomic_write: return "an atomic write";
+    case touch::release: return "the release of the memory";
+    case touch::leave: return "the return from the variable's function";
+  }
+  return "?";
+}
 
 shadow::shadow() : cells_(4096) {}
 
@@ -51,6 +61,15 @@ shadow::cell& shadow::cell_of(engine::address granule) {
     used_ = 0;
     for (cell& c : old)
       if (c.execution == execution_) cell_of(c.granule) = std::move(c);
+  }
+}
+
+bool shadow::has_cell(engine::address granule) const noexcept {
+  const std::size_t mask = cells_.size() - 1;
+  for (std::size_t i = (granule * 0x9e3779b97f4a7c15u) >> 32;; ++i) {
+    const cell& c = cells_[i & mask];
+    if (c.execution != execution_) return false;
+    if (c.granule == granule) return true;
   }
 }
 
@@ -105,6 +124,18 @@ const access_record* shadow::access(engine::address at, std::size_t bytes, touch
     if (!add(cell_of(granule), now, happened)) return &found_;
     at = high;
   }
+  return nullptr;
+}
+
+const access_record* shadow::leave(engine::address low, engine::address high, std::uint8_t thread,
+                                   const clock& happened, engine::place where) {
+  for (engine::address at = low >> granule_bits << granule_bits; at < high; at += 8)
+    if (has_cell(at >> granule_bits)) {
+      const engine::address first = std::max(at, low),
+                            end = std::min<engine::address>(at + 8, high);
+      if (const auto* other = access(first, end - first, touch::leave, thread, happened, where))
+        return other;
+    }
   return nullptr;
 }
 

@@ -3,7 +3,7 @@
 // Two accesses to a byte race if at least one writes, at least one is not atomic, and neither
 // happens-before the other (Flanagan & Freund's vector clocks, "FastTrack", PLDI 2009, but every
 // unordered access is kept, so that no race of an execution is missed). Giving a block of heap back
-// counts as writing all of it. Nothing is approximated: masks of bytes, per 8 bytes of memory.
+// counts as writing all of it, and so does leaving a stack frame. Nothing is approximated: masks of bytes, per 8 bytes of memory.
 #pragma once
 
 #include "clock.h"
@@ -16,7 +16,9 @@
 
 namespace syncopate::explored {
 
-enum class touch : std::uint8_t { read, write, atomic_read, atomic_write, release };
+// release: of a heap block. leave: of a function, with its variables on the stack.
+enum class touch : std::uint8_t { read, write, atomic_read, atomic_write, release, leave };
+[[nodiscard]] const char* name(touch) noexcept;
 
 struct access_record {
   engine::place where;
@@ -48,6 +50,9 @@ class shadow {
   };
   [[nodiscard]] const freed_block* freed_at(engine::address at, std::size_t bytes) const noexcept;
   void add_freed(const freed_block& block);
+  // Leaves what was accessed of these bytes. Returns what that races with, or null, as access().
+  const access_record* leave(engine::address low, engine::address high, std::uint8_t thread,
+                             const clock& happened, engine::place where);
   // The bytes are a new block (or a new thread's stack): what was there is forgotten.
   void forget(engine::address at, std::size_t bytes);
 
@@ -61,6 +66,7 @@ class shadow {
     std::vector<access_record> more;  // the rest
   };
   cell& cell_of(engine::address granule);
+  [[nodiscard]] bool has_cell(engine::address granule) const noexcept;
   bool add(cell& c, const access_record& now, const clock& happened);
 
   std::vector<cell> cells_;

@@ -52,7 +52,7 @@ machine::~machine() {
     ++tx_.depth;
     return {cause::started, 0, false, false};
   }
-  regain_patience();
+  act();
   operation op;
   op.what = action::transaction;
   op.from = from;

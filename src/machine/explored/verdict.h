@@ -54,7 +54,7 @@ struct verdict {
   bool transactions = false;  // some were begun
   // What could have happened beyond the options (options.h).
   struct {
-    bool timeouts = false, jumps = false, spurious = false;
+    bool timeouts = false, jumps = false, turns = false, spurious = false;
   } withheld;
   double seconds = 0;
   failure what;

@@ -8,6 +8,11 @@
 // until it does something else, as loops with a count or a deadline do. A loop that never does is
 // known to be endless from then on, and is not tried that way again. When nothing else can run, a
 // waiting loop is made to give up; if it is endless, that is a livelock.
+//
+// With the option `turns`, a loop that has gone round so often without doing more than read waits
+// until it may give up. Where its locations have news by then, the execution is one of those in
+// which it began its turns later: given up as redundant. (Kokologiannakis, Ren & Vafeiadis, "Dynamic
+// partial order reductions for spinloops", FMCAD 2021, where this is derived from the loop's code.)
 #include "machine.h"
 
 #include <algorithm>
@@ -33,8 +38,7 @@ bool machine::is_endless(const loop& l) const {
 }
 
 // Which of the polled locations has news for the thread.
-choices machine::relax_choices(thread_index t) {
-  const thread& who = threads_[t];
+choices machine::news_for(const thread& who) const {
   choices all = 0;
   for (std::size_t i = 0; i < who.polls.size(); ++i) {
     const polled& p = who.polls[i];
@@ -47,6 +51,35 @@ choices machine::relax_choices(thread_index t) {
       all |= one(static_cast<choice>(i));
       break;
     }
+  }
+  return all;
+}
+
+// The loop's turns have only read, as many as may: what the next one could read, the first one could
+// have read later.
+bool machine::goes_round_in_vain(const thread& who) const {
+  if (options_.turns < 0) return false;
+  for (const auto& rounds : who.rounds_of)
+    if (rounds.of == loop{who.next.from, who.next.callers}) return rounds.turns >= options_.turns;
+  return options_.turns == 0;
+}
+
+bool machine::somebody_goes_round_in_vain() const {
+  for (unsigned t = 0; t < count_; ++t) {
+    const thread& who = threads_[t];
+    if (who.now == state::announced && who.next.what == action::relax && goes_round_in_vain(who) &&
+        news_for(who) != 0)
+      return true;
+  }
+  return false;
+}
+
+choices machine::relax_choices(thread_index t) {
+  const thread& who = threads_[t];
+  choices all = news_for(who);
+  if (all != 0 && goes_round_in_vain(who)) {
+    verdict_.withheld.turns = true;
+    all = 0;
   }
   if (is_endless({who.next.from, who.next.callers})) return all;
   if (who.jumps < options_.jumps) all |= one(impatient);
@@ -102,6 +135,13 @@ void machine::relax(place from) {
       break;
     }
   }
+  if (options_.turns > 0 && s.chosen != impatient) {
+    const loop here{from, s.callers};
+    const auto at = std::find_if(t.rounds_of.begin(), t.rounds_of.end(),
+                                 [&](const auto& rounds) { return rounds.of == here; });
+    if (at == t.rounds_of.end()) t.rounds_of.push_back({here, 1});
+    else ++at->turns;
+  }
   // A later write to a location that had no news yet would have been another choice.
   for (const polled& p : t.polls)
     if (p.where != s.where) memory_.at(p.where).readings.push_back({search_.depth(), p.seen});
@@ -120,7 +160,7 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
     if (!satisfied(context, value)) abort_unfriendly();  // nobody else can change it
     return true;
   }
-  regain_patience();
+  act();
   operation op;
   op.what = action::await;
   op.at = at;
@@ -174,7 +214,7 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
   using syncopate::machine::park_result;
   abort_unfriendly();
   thread& t = me();
-  regain_patience();
+  act();
   operation op;
   op.what = action::park;
   op.at = at;
@@ -264,7 +304,7 @@ void machine::note_disjoint_waiters(address at, std::uint32_t bitset, thread_set
 
 int machine::wake(address at, int count, std::uint32_t bitset, place from) {
   abort_unfriendly();
-  regain_patience();
+  act();
   operation op;
   op.what = action::wake;
   op.at = at;
@@ -297,7 +337,7 @@ int machine::wake(address at, int count, std::uint32_t bitset, place from) {
 
 int machine::requeue(address from, address to, int count, int limit, place where) {
   abort_unfriendly();
-  regain_patience();
+  act();
   operation op;
   op.what = action::requeue;
   op.at = from;

@@ -54,7 +54,6 @@ _Unwind_Reason_Code look_at(_Unwind_Context* context, void* result) {
 // Called on the thread's fiber.
 void tell(void* result) {
   auto& told = *static_cast<account*>(result);
-  told.call = instrument::running_lock_call();
   _Unwind_Backtrace(look_at, &told);
 }
 
@@ -62,6 +61,7 @@ account ask(world& w, thread& t) {
   account told;
   told.machine = module_of(reinterpret_cast<const void*>(&tell));
   w.schedule.ask(t, tell, &told);
+  told.call = instrument::running_lock_call(t.body);
   return told;
 }
 
@@ -113,7 +113,7 @@ std::string described(world& w, thread& t) {
   }
   if (told.call.lock != nullptr) {
     const std::string lock = data_name(reinterpret_cast<engine::address>(told.call.lock));
-    if (at == 0 || lock != data_name(at)) what += (at == 0 ? " for " : ", for ") + lock;
+    if (at == 0 || lock != data_name(at)) what += (at == 0 ? ", taking " : ", for ") + lock;
   }
   const std::string place = place_of(told);
   if (!place.empty() && (at == 0 || place != code_name(t.waits_at)))

@@ -40,6 +40,7 @@ scheduler::scheduler(world& w)
       slice_(w.machine.topology.frequency_hz / 1'000'000 * w.machine.os.time_slice_microseconds),
       runaway_(instrument::option_number("LIMIT", default_limit_seconds, 1'000'000) *
                w.machine.topology.frequency_hz) {
+  look_for_an_end(0);
   for (unsigned i = 0; i < processors_.size(); ++i) processors_[i].number = i;
 }
 
@@ -76,7 +77,7 @@ void scheduler::push(const event& e) {
 
 void scheduler::refresh_limit() {
   const thread& me = *running_;
-  cycles limit = runaway_;
+  cycles limit = next_look_;
   if (!events_.empty()) limit = std::min(limit, bound_by(events_.first(), me));
   if (queued_ != 0) {
     const processor& p = of(me);
@@ -91,7 +92,7 @@ void scheduler::wait_for_turn() {
   thread& me = *running_;
   for (;;) {
     if (interrupted_ != 0) stop("interrupted", 130);
-    if (me.clock >= runaway_) stop("over the limit of simulated seconds (SYNCOPATE_LIMIT)", 1);
+    if (me.clock >= next_look_) look_for_an_end(me.clock);
     const processor& p = of(me);
     if (!events_.empty() && events_.first().before({me.clock, me.index, event::kind::go, 0})) {
       let_pass(me);
@@ -288,6 +289,14 @@ void scheduler::end_thread(thread& me) {
   ended_.push_back(me.body);
   leave_processor(me, phase::ended, activity::off);
   __builtin_unreachable();
+}
+
+// Once a simulated second.
+void scheduler::look_for_an_end(cycles now) {
+  if (now >= runaway_) stop("over the limit of simulated seconds (SYNCOPATE_LIMIT)", 1);
+  if (now != 0 && stalemate_.is_reached(world_))
+    report_deadlock(world_, "every thread of the simulated program waits for another");
+  next_look_ = std::min(runaway_, now + machine_.topology.frequency_hz);
 }
 
 void scheduler::stop(const char* why, int status) {

@@ -15,6 +15,7 @@
 #include "description.h"
 #include "energy.h"
 #include "events.h"
+#include "stalemate.h"
 #include "thread.h"
 
 #include <csignal>
@@ -127,6 +128,7 @@ class scheduler {
   void slow_siblings(const processor&);
   [[nodiscard]] unsigned competition(const processor&) const;
   [[nodiscard]] bool somebody_can_run() const;
+  void look_for_an_end(cycles now);
   [[noreturn]] void stop(const char* why, int status);
   [[nodiscard]] thread& of(std::uint32_t who) {
     return who < first_foreign ? threads_[who] : foreign_[who - first_foreign];
@@ -151,6 +153,8 @@ class scheduler {
   std::size_t queued_ = 0;
   cycles slice_ = 0;
   cycles runaway_ = 0;
+  cycles next_look_ = 0;  // at whether anybody can go on; at most runaway_
+  stalemate stalemate_;
   cycles foreign_busy_ = 0, foreign_rest_ = 0;
   instrument::fiber* first_fiber_ = nullptr;
   struct {

@@ -47,8 +47,8 @@ void stop_run(world& w, int status) {
   w.schedule.leave_machine();
 }
 
-void report_deadlock(world& w) {
-  instrument::complain("deadlock: no thread of the simulated program can run");
+void report_deadlock(world& w, const char* why) {
+  instrument::complain("deadlock: %s", why);
   describe_threads(w);
   stop_run(w, 1);
 }

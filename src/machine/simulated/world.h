@@ -39,7 +39,8 @@ const description& the_machine();
 // The program cannot go on: ends the run. For those who have said why.
 [[noreturn]] void stop_run(world&, int status);
 
-// Nothing can happen any more: says who waits for what, and ends the run with status 1.
-[[noreturn]] void report_deadlock(world&);
+// Nothing useful can happen any more: says so, and who waits for what; ends the run with status 1.
+[[noreturn]] void report_deadlock(world&,
+                                  const char* why = "no thread of the simulated program can run");
 
 }  // namespace syncopate::simulated

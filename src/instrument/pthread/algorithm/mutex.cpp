@@ -75,7 +75,7 @@ int relock(mutex_object& o) {
 }  // namespace
 
 int mutex_lock(pthread_mutex_t& m, limit until, place where) {
-  const lock_code not_the_sections(&m, lock_kind::mutex);
+  const lock_code not_the_sections(&m, lock_kind::mutex, until != nullptr);
   mutex_object& o = mutex_object::of(&m);
   const int kind = o.kind;
   if (kind == destroyed) return EINVAL;

@@ -32,7 +32,7 @@ int rwlock_trylock(pthread_rwlock_t& l, side which, place where) {
 
 int rwlock_lock(pthread_rwlock_t& l, side which, limit until, place where) {
   if (rwlock_trylock(l, which, where) == 0) return 0;
-  const lock_code not_the_sections(&l, lock_kind::other);
+  const lock_code not_the_sections(&l, lock_kind::other, until != nullptr);
   if (of(l).exclusive_owner() == machine::self()) return EDEADLK;
   if (which == side::read && of(l).reader_count() >= auto_rwlock::max_readers) return EAGAIN;
   if (!valid(until)) return EINVAL;

@@ -23,7 +23,7 @@ void spin_init(pthread_spinlock_t& l, place /*where*/) {
 }
 
 int spin_lock(pthread_spinlock_t& l, place where) {
-  const lock_code not_the_sections(&l, lock_kind::other);
+  const lock_code not_the_sections(&l, lock_kind::other, false);
   std::atomic<int>& word = word_of(l);
   while (word.exchange(locked, std::memory_order_acquire) != unlocked)
     machine::wait_until(word, std::memory_order_relaxed,

@@ -1,0 +1,37 @@
+// stalemate.cpp -- L0: see stalemate.h.
+#include "stalemate.h"
+
+#include "world.h"
+
+#include <utility>
+
+#include "instrument/critical_sections.h"
+
+namespace syncopate::simulated {
+
+namespace {
+
+// Nobody but another thread can make it go on.
+bool waits(const thread& t, const instrument::lock_call& call) {
+  if (call.lock != nullptr) return !call.timed && t.state != phase::queued;
+  return (t.state == phase::parked || t.state == phase::polling) && !t.timer_armed;
+}
+
+}  // namespace
+
+bool stalemate::is_reached(world& w) {
+  std::vector<unsigned> calls;
+  bool all_wait = true;
+  for (const thread& t : w.schedule.threads()) {
+    instrument::lock_call call{};
+    if (t.state != phase::ended) {
+      if (t.begun) call = instrument::running_lock_call(t.body);
+      all_wait &= waits(t, call);
+    }
+    calls.push_back(call.number);
+  }
+  const std::vector<unsigned> before = std::exchange(before_, std::move(calls));
+  return all_wait && before == before_;
+}
+
+}  // namespace syncopate::simulated

@@ -166,8 +166,8 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomWaiting,
 
 class RandomPolling : public testing::TestWithParam<std::tuple<int, values>> {};
 
-// The first thread writes before it opens z; the others poll what it writes. Polls of which only the
-// last turn is followed (options.h, turns) have the same outcomes.
+// The first thread writes before it opens z; the others poll what it writes. Polls of which only
+// the last turn is followed (options.h, turns) have the same outcomes.
 TEST_P(RandomPolling, last_turns_are_enough) {
   const auto [seed, of] = GetParam();
   std::mt19937 random(static_cast<unsigned>(seed));

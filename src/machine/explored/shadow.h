@@ -3,7 +3,8 @@
 // Two accesses to a byte race if at least one writes, at least one is not atomic, and neither
 // happens-before the other (Flanagan & Freund's vector clocks, "FastTrack", PLDI 2009, but every
 // unordered access is kept, so that no race of an execution is missed). Giving a block of heap back
-// counts as writing all of it, and so does leaving a stack frame. Nothing is approximated: masks of bytes, per 8 bytes of memory.
+// counts as writing all of it, and so does leaving a stack frame. Nothing is approximated: masks of
+// bytes, per 8 bytes of memory.
 #pragma once
 
 #include "clock.h"

@@ -11,8 +11,9 @@
 //
 // With the option `turns`, a loop that has gone round so often without doing more than read waits
 // until it may give up. Where its locations have news by then, the execution is one of those in
-// which it began its turns later: given up as redundant. (Kokologiannakis, Ren & Vafeiadis, "Dynamic
-// partial order reductions for spinloops", FMCAD 2021, where this is derived from the loop's code.)
+// which it began its turns later: given up as redundant. (Kokologiannakis, Ren & Vafeiadis,
+// "Dynamic partial order reductions for spinloops", FMCAD 2021, where this is derived from the
+// loop's code.)
 #include "machine.h"
 
 #include <algorithm>
@@ -55,8 +56,8 @@ choices machine::news_for(const thread& who) const {
   return all;
 }
 
-// The loop's turns have only read, as many as may: what the next one could read, the first one could
-// have read later.
+// The loop's turns have only read, as many as may: what the next one could read, the first one
+// could have read later.
 bool machine::goes_round_in_vain(const thread& who) const {
   if (options_.turns < 0) return false;
   for (const auto& rounds : who.rounds_of)

@@ -1,5 +1,5 @@
-// stalemate.h -- L0: deadlocks in which threads do something from time to time: the sleepers of some
-// locks look after themselves, so that time goes on for ever.
+// stalemate.h -- L0: deadlocks in which threads do something from time to time: the sleepers of
+// some locks look after themselves, so that time goes on for ever.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
-// Threads that work on what is on each other's stacks, and wait until nobody does: nothing is wrong.
+// Threads that work on what is on each other's stacks, and wait until nobody does: nothing is
+// wrong.
 // Expect: 0 passed: .*
 #include <atomic>
 #include <thread>

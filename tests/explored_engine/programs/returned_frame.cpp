@@ -1,4 +1,5 @@
-// An event on the stack, which the one that sets it touches once more after the waiter may have left.
+// An event on the stack, which the one that sets it touches once more after the waiter may have
+// left.
 // Expect: 1 data race: .*the return from the variable's function.* not ordered
 #include <atomic>
 #include <thread>

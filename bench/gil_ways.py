@@ -3,10 +3,14 @@
 threads of a simulated machine: the table of docs/gil.md.
 
 Throughput over one thread with the lock; then `balance` and `dynamic` over the best fixed length.
+A change of some instructions moves the transactions of several threads against each other, and one
+run by up to a tenth; with --repeat each program runs with so many sizes, one apart, and what is
+printed are medians, of the last two columns with the lowest and the highest.
 Finished runs are kept in build/figures, as those of the figures are.
 """
 
 import argparse
+import statistics
 import sys
 from functools import partial
 from pathlib import Path
@@ -38,7 +42,7 @@ def threads_of(program: str, machine: str) -> int:
     return ruby_gil_http.CLIENTS[-1] if program == "http" else ruby_gil.THREADS[machine][-1]
 
 
-def points(machine: str, large: bool) -> list[Point]:
+def points(machine: str, large: bool, larger: int = 0) -> list[Point]:
     build = ruby_gil.build_digest()
 
     def point(program: str, size: int, way: str, threads: int) -> Point:
@@ -47,33 +51,54 @@ def points(machine: str, large: bool) -> list[Point]:
         return Point(program, way, threads, "lua", options)
 
     found = []
-    for program, size in sizes(large).items():
+    for program, smallest in sizes(large).items():
+        size = smallest + larger
         found.append(point(program, size, "gil", 1))
         found += [point(program, size, way, threads_of(program, machine)) for way in WAYS]
     return found
 
 
-def table(machine: str, runs: list[dict]) -> list[str]:
-    """Rows of Markdown. A run without a result, or with another than the lock's, is a dash."""
-    at = {(r["panel"], r["series"], r["x"]): r for r in runs if "error" not in r}
+def speeds_of(runs: list[dict], program: str, threads: int) -> dict[str, float | None]:
+    """By way, of one size. A run without a result, or with another than the lock's: None."""
+    at = {(r["series"], r["x"]): r for r in runs if "error" not in r}
+    first = at.get(("gil", 1))
+
+    def speed(way: str) -> float | None:
+        run = at.get((way, threads))
+        if run is None or first is None or run["result"] != first["result"]:
+            return None
+        work = threads if program in GROWING else 1
+        return work * first["microseconds"] / run["microseconds"]
+
+    return {way: speed(way) for way in WAYS}
+
+
+def ratio_cell(ratios: list[float]) -> str:
+    middle = statistics.median(ratios)
+    cell = f"{middle:.2f}" if middle >= GOAL else f"**{middle:.2f}**"
+    return cell if len(ratios) == 1 else f"{cell} [{min(ratios):.2f}, {max(ratios):.2f}]"
+
+
+def table(machine: str, *sweeps: list[dict]) -> list[str]:
+    """Rows of Markdown, medians over the sweeps, one of each size. Without all results: a dash."""
     lines = ["| program | threads | " + " | ".join(WAYS) + " | balance | dynamic |",
              "|---|" + "--:|" * (len(WAYS) + 3)]  # fmt: skip
-    for program in dict.fromkeys(r["panel"] for r in runs):
-        first, threads = at.get((program, "gil", 1)), threads_of(program, machine)
-
-        def speed(way: str, program=program, first=first, threads=threads) -> float | None:
-            run = at.get((program, way, threads))
-            if run is None or first is None or run["result"] != first["result"]:
-                return None
-            work = threads if program in GROWING else 1
-            return work * first["microseconds"] / run["microseconds"]
-
-        speeds = {way: speed(way) for way in WAYS}
-        best = max((speeds[way] or 0 for way in FIXED), default=0)
-        cells = ["-" if s is None else f"{s:.2f}" for s in speeds.values()]
+    for program in dict.fromkeys(r["panel"] for r in sweeps[0]):
+        threads = threads_of(program, machine)
+        speeds = [
+            speeds_of([r for r in runs if r["panel"] == program], program, threads)
+            for runs in sweeps
+        ]
+        cells = []
+        for way in WAYS:
+            values = [s[way] for s in speeds]
+            cells.append("-" if None in values else f"{statistics.median(values):.2f}")
         for way in OURS:
-            ratio = (speeds[way] or 0) / best if best else 0
-            cells.append(f"{ratio:.2f}" if ratio >= GOAL else f"**{ratio:.2f}**")
+            ratios = [
+                (s[way] or 0) / best if (best := max(s[fixed] or 0 for fixed in FIXED)) else 0
+                for s in speeds
+            ]
+            cells.append(ratio_cell(ratios))
         lines.append(f"| {program} | {threads} | " + " | ".join(cells) + " |")
     return lines
 
@@ -84,6 +109,7 @@ def make_table() -> int:
     )
     parser.add_argument("--machine", default=ruby_gil.ZEC12, choices=list(ruby_gil.THREADS))
     parser.add_argument("--large", action="store_true", help="larger kernels")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="sizes of each program")
     parser.add_argument("--programs", type=Path, default=ROOT / "build/release/workloads",
                         help="the folder of lua.simulated")  # fmt: skip
     parser.add_argument("--checkpoints", type=Path, default=CHECKPOINTS)
@@ -91,12 +117,17 @@ def make_table() -> int:
     parser.add_argument("--limit", type=float, default=600, help="seconds for one run")
     options = parser.parse_args()
     setting = Setting(options.machine, options.programs, options.limit)
-    todo = points(options.machine, options.large)
-    setting.check(todo)
+    if options.repeat < 1:
+        parser.error("--repeat must be at least 1")
+    setting = Setting(options.machine, options.programs, options.limit)
     kept = Checkpoint(options.checkpoints / f"gil_ways_{options.machine}.jsonl")
-    runs = sweep(todo, setting, kept, many=partial(side_by_side, jobs=options.jobs))
-    print("\n".join(table(options.machine, runs)))
-    errors = [run for run in runs if "error" in run]
+    sweeps = []
+    for larger in range(options.repeat):
+        todo = points(options.machine, options.large, larger)
+        setting.check(todo)
+        sweeps.append(sweep(todo, setting, kept, many=partial(side_by_side, jobs=options.jobs)))
+    print("\n".join(table(options.machine, *sweeps)))
+    errors = [run for runs in sweeps for run in runs if "error" in run]
     for run in errors:
         print(f"{run['panel']} {run['series']}: {run['error']}", file=sys.stderr)
     return 1 if errors else 0

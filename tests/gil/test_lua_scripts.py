@@ -116,7 +116,14 @@ def test_ways_are_held_against_the_best_fixed_length():
     ]
     runs.append({"panel": "bt", "series": "gil", "x": 1, "result": "7", "microseconds": 12})
     runs.append({"panel": "bt", "series": "paper:1", "x": 12, "result": "8", "microseconds": 1})
-    last = ways.table("zec12-12c", runs)[-1]
+    (*_, last) = ways.table("zec12-12c", runs)
     assert last == (
         "| bt | 12 | 1.00 | 2.00 | 4.00 | 3.00 | - | - | 5.00 | 3.00 | 1.25 | **0.75** |"
     )
+    others = [
+        [r | {"microseconds": r["microseconds"] / (faster if r["series"] == "balance" else 1)}
+         for r in runs]
+        for faster in (0.6, 0.8)
+    ]  # fmt: skip
+    (*_, last) = ways.table("zec12-12c", runs, *others)
+    assert last.endswith(" 4.00 | 3.00 | 1.00 [0.75, 1.25] | **0.75** [0.75, 0.75] |")

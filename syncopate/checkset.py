@@ -85,6 +85,8 @@ def _candidates(target: str, known: dict[str, str]) -> list[str]:
     if target in known:
         return [target]
     primitive = target.partition(":")[0]
+    if primitive in _NOT_EXPLORED:
+        raise Failure(_NOT_EXPLORED[primitive], BAD_USE)
     if primitive.endswith("_barrier") and "barrier" in known:
         return ["barrier"]
     if paths.find(paths.LOCKS) and "lock" in known:
@@ -95,6 +97,12 @@ def _candidates(target: str, known: dict[str, str]) -> list[str]:
             return ["lock"]
         raise _unknown(target, {*locks, *known})  # before anything is compiled
     return [test for test in known if test != _MUTANTS]
+
+
+_NOT_EXPLORED = {
+    "glibc": "glibc's lock is not instrumented, so it cannot be explored; futex has its algorithm",
+    "null": "null excludes nobody: there is nothing to check",
+}
 
 
 def _unknown(target: str, names: set[str]) -> Failure:

@@ -228,6 +228,8 @@ def test_compile_errors_are_the_compilers(tools, tmp_path):
         (["check", "--seconds", "many", "all"], 2, "'many' is not a number"),
         (["check", "/bin/true"], 2, "was not compiled for the explored machine"),
         (["check", "all", "more"], 2, "one name"),
+        (["check", "glibc"], 2, "futex has its algorithm"),
+        (["check", "null"], 2, "there is nothing to check"),
     ],
 )
 def test_bad_use(tools, arguments, status, said):

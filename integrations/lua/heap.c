@@ -18,6 +18,7 @@
 #include <syncopate/gil.h>
 
 enum { chunk_bytes = 256 * 1024, header_bytes = 256, plain_unit = 16, most_bytes = 4096 };
+enum { in_pages = 128 * 1024 }; /* malloc has pages of their own for blocks of so many bytes */
 
 struct chunk {
   struct lua_mt_local* owner;
@@ -82,13 +83,36 @@ static void release(void* block, size_t size) {
   else free(block);
 }
 
+/* malloc's block, with another size; null: the caller has to move it. A large one stays where it is,
+ * or moves by whole pages: then it begins with a line as before. (On the modeled machines all that
+ * grows in lines of its own moves: their results are to depend on no allocator's moods.) */
+static void* grow(void* block, size_t old_size, size_t new_size) {
+  if (!lua_mt_removed.lines) return realloc(block, new_size);
+#ifdef LUA_MT_NATIVE
+  if (old_size < in_pages || new_size < in_pages) return NULL;
+  void* const grown = realloc(block, rounded(new_size));
+  if (grown == NULL || (uintptr_t)grown % lua_mt_removed.line == 0) return grown;
+  void* const in_line = aligned_alloc(lua_mt_removed.line, rounded(new_size));
+  if (in_line == NULL) return grown; /* in no line of its own, but whole */
+  memcpy(in_line, grown, old_size < new_size ? old_size : new_size);
+  free(grown);
+  return in_line;
+#else
+  (void)old_size;
+  return NULL;
+#endif
+}
+
 void* lua_mt_allocate(void* unused, void* block, size_t old_size, size_t new_size) {
   (void)unused;
   if (new_size == 0) return release(block, old_size), NULL;
   if (block == NULL) return allocate(new_size); /* old_size says what it is for */
   if (in_heap(old_size) == in_heap(new_size)) {
     if (in_heap(old_size) && rounded(old_size) == rounded(new_size)) return block;
-    if (!in_heap(old_size) && !lua_mt_removed.lines) return realloc(block, new_size);
+    if (!in_heap(old_size)) {
+      void* const grown = grow(block, old_size, new_size);
+      if (grown != NULL || !lua_mt_removed.lines) return grown;
+    }
   }
   void* const moved = allocate(new_size);
   if (moved == NULL) return NULL;

@@ -16,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from syncopate.bench.suiteparts import OUR_TM  # noqa: E402
+from syncopate.bench.suitetable import SUITES  # noqa: E402
 from syncopate.bench.text import duration  # noqa: E402
 
 PAGE = ROOT / "docs" / "sizes.md"
@@ -36,8 +38,8 @@ check of its result and the making of its input included.
 - `small`: the slowest of all variants, in seconds on the clock.
 - `paper`, `large`: the first variant of `syncopate bench list` (the plain lock, or the published
   program's synchronization), in processor seconds of both threads together.
-- `sanitized`: the slowest of all variants at size `small`, in seconds on the clock, in a build with
-  AddressSanitizer and UndefinedBehaviorSanitizer.
+- `sanitized`: the slowest of the variants that a build with AddressSanitizer and
+  UndefinedBehaviorSanitizer has, at size `small`, in seconds on the clock.
 
 A dash: not run. Programs that run for a given time (array, map, cache, tree, adversarial) last as
 long as their size says. This page is written by `scripts/sizes.py`.
@@ -86,6 +88,32 @@ def summary(name: str, document: dict) -> str:
     )
 
 
+def has_transactions(run: dict) -> bool:
+    """Whether -fgnu-tm built its program."""
+    variant = SUITES[run["suite"]].variants[run["variant"]]
+    return variant.program.endswith(".tm") or variant.variables.items() >= OUR_TM.items()
+
+
+def left_out(small: list[dict], sanitized: list[dict]) -> str:
+    """Which of the runs of `small` are not among the sanitized ones, and why."""
+    done = {place_of(run) for run in sanitized}
+    missing = [run for run in small if place_of(run) not in done]
+    variants: dict[str, dict] = {}
+    for run in filter(has_transactions, missing):
+        variants.setdefault(run["suite"], {})[run["variant"]] = None
+    which = "; ".join(f"{suite} {', '.join(names)}" for suite, names in variants.items())
+    built_so = sum(map(has_transactions, missing))
+    text = f"  Of the {len(small)} runs of `small`, {len(missing)} are not among them"
+    if which:
+        text += f"; {built_so} since GCC has no `-fgnu-tm` with AddressSanitizer ({which})"
+    rest = len(missing) - built_so
+    return text + f"; {rest} were not run" * bool(rest) + "."
+
+
+def place_of(run: dict) -> tuple[str, str, str]:
+    return run["suite"], run["program"], run["variant"]
+
+
 def on_two_processors(made: dict) -> tuple[float, bool]:
     """How long a figure's runs take there, and whether that was seen on the clock."""
     if made["kind"] == "measured":
@@ -130,7 +158,10 @@ def page() -> str:
     places = {
         (run["suite"], run["program"]): None for each in columns.values() for run in each["runs"]
     }
-    lines = [HEAD, *(summary(name, each) for name, each in columns.items()), ""]
+    lines = [HEAD, *(summary(name, each) for name, each in columns.items())]
+    if "small" in columns and "sanitized" in columns:
+        lines.append(left_out(columns["small"]["runs"], columns["sanitized"]["runs"]))
+    lines.append("")
     lines.append("| program | " + " | ".join(columns) + " |")
     lines.append("|---" + "|--:" * len(columns) + "|")
     for suite, program in places:

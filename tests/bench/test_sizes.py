@@ -50,6 +50,24 @@ def test_cells_and_summaries():
     )
 
 
+def test_what_a_build_with_sanitizers_leaves_out():
+    def run(suite, variant):
+        return {"suite": suite, "program": "one", "variant": variant}
+
+    sizes = module()
+    small = [run("stamp", "lock"), run("stamp", "tm:auto"), run("txcache", "it-lib")]
+    assert sizes.left_out(small, small) == "  Of the 3 runs of `small`, 0 are not among them."
+    why = "GCC has no `-fgnu-tm` with AddressSanitizer"
+    assert sizes.left_out(small, small[:1]) == (
+        "  Of the 3 runs of `small`, 2 are not among them;"
+        f" 2 since {why} (stamp tm:auto; txcache it-lib)."
+    )
+    assert sizes.left_out(small, small[1:2]) == (
+        "  Of the 3 runs of `small`, 2 are not among them;"
+        f" 1 since {why} (txcache it-lib); 1 were not run."
+    )
+
+
 def test_what_a_figure_takes_on_two_processors():
     took = module().on_two_processors
     assert took({"kind": "measured", "cost_seconds": 60}) == (60, True)

@@ -38,8 +38,11 @@ def main(arguments: list[str]) -> int:
     missing = [key for key in paper["figures"] if not scripts_of(paper, key)]
     scripts = [(key, path) for key in names for path in scripts_of(paper, key)]
     status = 0
-    with imported_scripts() as common, engine(options) as many:
+    with contextlib.ExitStack() as stack:
+        common = stack.enter_context(imported_scripts())
         figures = [(key, importlib.import_module(path.stem).FIGURE) for key, path in scripts]
+        check_measured(figures, options)
+        many = stack.enter_context(engine(options))
         print(f"{options.paper}: {outlook(common, figures, options)}", flush=True)
         for number, (key, figure) in enumerate(figures, 1):
             print(f"== {key} ({number} of {len(scripts)}): {figure.title}", flush=True)
@@ -58,6 +61,23 @@ def main(arguments: list[str]) -> int:
     if options.native:
         status = max(status, run_natively(options))
     return status
+
+
+def check_measured(figures: list, options: argparse.Namespace) -> None:
+    """Refuses what only simulated figures have, where all are measured."""
+    given = {
+        "--machine": options.machine,
+        "--engine": options.engine != "local",
+        "--jobs": options.jobs,
+    }
+    words = [word for word, value in given.items() if value]
+    if words and all(figure.measure for _, figure in figures):
+        raise Failure(
+            f"bench: figures of {options.paper} are measured on this machine, one run at a time,"
+            f" not simulated; leave {' and '.join(words)} out",
+            BAD_USE,
+        )
+    options.jobs = options.jobs or os.cpu_count()
 
 
 def outlook(common, figures: list, options: argparse.Namespace) -> str:
@@ -117,13 +137,13 @@ def parse(arguments: list[str], papers: dict) -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=600, help="seconds for one run (600)")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "paper", metavar="FOLDER")
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count(), metavar="N", help="simulated runs at a time"
+        "--jobs", type=int, metavar="N", help="simulated runs at a time (all processors)"
     )
     parser.add_argument("--engine", choices=engines.ENGINES, default="local")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, for --engine dask")
     options = parser.parse_args(arguments)
     engines.check(options, parser)
-    if options.jobs < 1:
+    if options.jobs is not None and options.jobs < 1:
         parser.error("--jobs needs at least 1")
     if options.machine:
         runsuite.check_machine(options.machine, native=False)

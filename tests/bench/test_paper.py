@@ -181,10 +181,21 @@ def test_what_cannot_be_run_is_one_line(made_up, tmp_path, capsys, words, said):
     assert "Traceback" not in "".join(lines)
 
 
-def test_measured_figures_have_no_other_machine(tmp_path):
-    done = bench("paper", "gcc-tm", "--figure", "4", "--machine", "haswell-4c8t", "--out", tmp_path)
-    assert done.returncode == 2
-    assert "this figure is measured here, not simulated; leave --machine out" in done.stderr
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--machine", "haswell-4c8t"], "leave --machine out"),
+        (["--jobs", "1"], "leave --jobs out"),
+        (["--engine", "dask", "--scheduler", "127.0.0.1:1"], "leave --engine out"),
+        (["--machine", "haswell-4c8t", "--jobs", "2"], "leave --machine and --jobs out"),
+    ],
+)
+def test_measured_figures_refuse_what_simulated_ones_have(tmp_path, words, said):
+    done = bench("paper", "gcc-tm", "--figure", "4", "--out", tmp_path, *words)
+    line = one_line(done, 2)
+    assert "measured on this machine, one run at a time, not simulated" in line
+    assert line.endswith(said)
+    assert not list(tmp_path.iterdir())
 
 
 # ---- docs/papers.md ----

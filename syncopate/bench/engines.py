@@ -6,13 +6,14 @@ twice, its key says so, and resultfile.py merges it once.
 
 import hashlib
 import logging
+import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator
 
 from syncopate.bench.jobs import Job
 from syncopate.bench.measure import measure, measure_block
-from syncopate.bench.provenance import provenance
+from syncopate.bench.provenance import ROOT, provenance
 from syncopate.errors import BAD_USE, FAILED, Failure
 
 CONNECT_SECONDS = 15
@@ -102,20 +103,42 @@ def one_line(error: BaseException) -> str:
     return (said[0] if len(said) == 1 else f"{said[0].partition('. ')[0]}: {said[-1]}")[:400]
 
 
+class Call:
+    """Unpickled, it is what function(argument) returns.
+
+    Dask itself sees the bytes alone: a worker that cannot import us would end when it is told of
+    our functions, and nobody would learn why.
+    """
+
+    def __init__(self, function: Callable, argument):
+        self.function, self.argument = function, argument
+
+    def __reduce__(self):
+        return self.function, (self.argument,)
+
+
+def why(error: BaseException) -> str:
+    """Why a task has no result."""
+    said = one_line(error)
+    if isinstance(error, ImportError):
+        return f"a worker cannot import Syncopate ({said}); its PYTHONPATH needs {ROOT}"
+    return said
+
+
 def gather(client, function: Callable, tasks: dict) -> Iterator[tuple]:
     """Submits function(argument) for each task. Yields its key and the result, or a line that says
     why there is none, as they finish."""
     from distributed import CancelledError, as_completed
 
     futures = {
-        client.submit(function, argument, key=key, pure=True): key
+        client.submit(pickle.loads, pickle.dumps(Call(function, argument)), key=key, pure=True): key
         for key, argument in tasks.items()
     }
     try:
         for future in as_completed(list(futures), loop=client.loop):
             # An error: its workers died again and again, or cannot import us.
             failed = future.status == "error"
-            outcome = one_line(future.exception()) if failed else future.result()
+            outcome = why(future.exception()) if failed else future.result()
             key = futures.pop(future)
             # Let go of it: else what a dying worker holds of merged results would be run again.
             future.release()

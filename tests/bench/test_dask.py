@@ -9,7 +9,17 @@ import sys
 from collections import Counter
 
 import pytest
-from conftest import SECONDS, bench, command, document, environment, one_line, run_words, waited
+from conftest import (
+    ROOT,
+    SECONDS,
+    bench,
+    command,
+    document,
+    environment,
+    one_line,
+    run_words,
+    waited,
+)
 
 from syncopate.bench import engines
 from syncopate.bench.jobs import Job, Place
@@ -18,14 +28,12 @@ from syncopate.errors import Failure
 
 
 @contextlib.contextmanager
-def started(module: str, *words: object, folder):
+def started(module: str, *words: object, folder, **how):
     """A process of Dask; killed at the end."""
     with open(folder / f"{module}.log", "ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", f"distributed.cli.dask_{module}", *map(str, words)],
-            env=environment(),
-            stdout=log,
-            stderr=log,
+            **{"env": environment(), "stdout": log, "stderr": log} | how,
         )
     try:
         yield process
@@ -34,9 +42,9 @@ def started(module: str, *words: object, folder):
         process.wait()
 
 
-@pytest.fixture
-def cluster(tmp_path):
-    """(the scheduler's address, its two workers)."""
+@contextlib.contextmanager
+def clustered(tmp_path, *names: str, **how):
+    """(the scheduler's address, its workers of these names); how: they are started."""
     file = tmp_path / "scheduler.json"
     common = ["--scheduler-file", file, "--no-dashboard"]
     with contextlib.ExitStack() as stack:
@@ -45,15 +53,21 @@ def cluster(tmp_path):
         waited(lambda: file.exists() and file.read_text().endswith("}"), "the scheduler")
         address = json.loads(file.read_text())["address"]
         workers = []
-        for name in ("first", "second"):
+        for name in names:
             place = ["--name", name, "--local-directory", tmp_path / name]
             words = [*common, "--nthreads", 1, "--no-nanny", *place]
-            workers.append(stack.enter_context(started("worker", *words, folder=tmp_path)))
+            workers.append(stack.enter_context(started("worker", *words, folder=tmp_path, **how)))
         from distributed import Client
 
         with Client(address, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=SECONDS)
+            client.wait_for_workers(len(names), timeout=SECONDS)
         yield address, workers
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    with clustered(tmp_path, "first", "second") as made:
+        yield made
 
 
 def test_a_killed_worker_loses_and_doubles_nothing(build, tmp_path, cluster):
@@ -85,6 +99,20 @@ def test_a_killed_worker_loses_and_doubles_nothing(build, tmp_path, cluster):
     before = len(build.calls())
     assert "24 of 24 runs are in" in bench(*words).stderr
     assert len(build.calls()) == before
+
+
+def test_a_worker_that_cannot_import_us_says_so(build, tmp_path):
+    out = tmp_path / "out.json"
+    words = run_words(build, out, "--variant", "tatas", "--threads", "1", "--repeat", 1)
+    elsewhere = environment()
+    del elsewhere["PYTHONPATH"]
+    with clustered(tmp_path, "foreign", env=elsewhere, cwd=tmp_path) as (address, _):
+        done = bench(*words, "--engine", "dask", "--scheduler", address)
+    why = "a worker cannot import Syncopate (No module named 'syncopate')"
+    why += f"; its PYTHONPATH needs {ROOT}"
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[0] == f"syncopate: low-small tatas, 1 thread: {why}"
+    assert [run["error"] for run in document(out)["runs"]] == [why]
 
 
 def test_a_result_that_comes_twice_is_merged_once(tmp_path):

@@ -102,6 +102,13 @@ def test_several_at_a_time():
     assert found == {n: (200, pattern(n)) for n in sizes}
 
 
+@pytest.mark.parametrize("path", ["/", "/-1", "/99999999999999999999", "/x", "/1x", "/1/2", "/+1"])
+def test_what_is_no_number_of_bytes_is_a_bad_request(path):
+    with Server() as server:
+        assert server.ask("GET", path) == (400, b"GET /N, for N bytes\n")
+        assert server.ask("GET", "/3") == (200, pattern(3))
+
+
 def test_other_methods_and_ports_are_refused():
     with Server() as server:
         assert server.ask("DELETE", "/")[0] == 501

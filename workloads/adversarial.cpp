@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
                    {"lines", "10", "cache lines (64 bytes) of the array"},
                    {"footprint", "100", "elements that one critical section writes"},
                    {"protect", "0", "1: speculation gives up at once"},
-                   {"microseconds", "1000", "how long"},
+                   tiny_preset_option(),
+                   running_time.as_option(),
                    pin_option,
                    seed_option});
   const array_parameters p{.elements = o.number("lines", 1) * 16,

@@ -11,7 +11,8 @@ int main(int argc, char** argv) {
                    {"footprint", "10", "elements that one critical section writes"},
                    {"contended", "0", "1: each section begins by writing element 0"},
                    {"optimized", "0", "1: speculation leaves element 0 alone"},
-                   {"microseconds", "1000", "how long"},
+                   tiny_preset_option(),
+                   running_time.as_option(),
                    pin_option,
                    seed_option});
   const array_parameters p{.elements = o.number("elements", 1),

@@ -8,6 +8,7 @@
 #include <syncopate/wait/speculate.h>
 
 #include "common.h"
+#include "presets.h"
 
 namespace workloads {
 

@@ -3,13 +3,16 @@
 // Source: Akkan, Lang & Ionkov, LA-UR-13-26575, section IV-B, figures 5 and 6: 100,000 rounds with
 // 1 or 250 microseconds of work.
 #include "common.h"
+#include "presets.h"
 
 int main(int argc, char** argv) {
   using namespace workloads;
+  const sized counts{"rounds", "how often they meet", {100, 1000, 100'000, 500'000}};
   const options o(argc, argv, "Threads meet at a barrier again and again.",
                   {{"barrier", "central", "a barrier of barriers/all.h, NAME or NAME:WAIT"},
                    threads_option,
-                   {"rounds", "100", "how often they meet"},
+                   tiny_preset_option(),
+                   counts.as_option(),
                    {"work", "1000", "nanoseconds of work before each meeting"},
                    pin_option,
                    seed_option});

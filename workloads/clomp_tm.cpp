@@ -7,6 +7,7 @@
 // contend for memory locations. Written anew from the papers' description. How we deviate: values
 // are integers, so that the sum is exact whatever the order.
 #include "common.h"
+#include "presets.h"
 
 #include <syncopate/locks/htm_lock.h>
 #include <syncopate/locks/tatas_lock.h>
@@ -103,6 +104,7 @@ updater find_updater(std::string_view mode) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const sized counts{"passes", "how often the whole mesh is updated", {10, 500, 10'000, 50'000}};
   const options o(argc, argv, "Threads scatter values into the zones of a mesh.",
                   {{"mode", "small_atomic",
                     "serial, small_atomic, small_critical, large_critical, small_tm or large_tm"},
@@ -111,7 +113,8 @@ int main(int argc, char** argv) {
                    {"scatters", "4", "zones that each zone deposits a value into"},
                    {"partitions", "16", "shared out among the threads"},
                    {"zones", "64", "zones of each partition"},
-                   {"passes", "10", "how often the whole mesh is updated"},
+                   tiny_preset_option(),
+                   counts.as_option(),
                    pin_option,
                    seed_option});
   const updater apply = find_updater(o.text("mode"));

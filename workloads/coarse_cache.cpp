@@ -16,6 +16,7 @@
 // Check       Every key is found once, with the value that its last set wrote; the list holds all
 //             items, none of which anybody holds on to; each set has had its version number.
 #include "common.h"
+#include "presets.h"
 #include "untracked.h"
 
 #include <cstdlib>
@@ -262,7 +263,8 @@ int main(int argc, char** argv) {
                    {"keys", "100000", "all present; 256 bytes each"},
                    {"sets", "10", "percent of requests that write"},
                    {"work", "2000", "nanoseconds of a request outside of the cache"},
-                   {"microseconds", "1000", "how long"},
+                   tiny_preset_option(),
+                   running_time.as_option(),
                    pin_option,
                    seed_option});
   const std::uint64_t keys = o.number("keys", 1), sets = o.number("sets");

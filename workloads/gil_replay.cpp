@@ -202,7 +202,9 @@ std::string statistics_member() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const options o(argc, argv, "Threads do again what a trace of an interpreter lock says.",
+  const options o(argc, argv,
+                  "Threads do again what a trace of an interpreter lock says. The trace is its\n"
+                  "size: it has no --preset.",
                   {{"trace", "", "the trace's file (SYNCOPATE_GIL_TRACE)"},
                    {"gil", "balance", "how the lock works, as SYNCOPATE_GIL"},
                    seed_option});

@@ -10,6 +10,7 @@
 //   coarsened   one for --granularity updates: listing 3, where that number is TXN_GRAN
 //   adaptive    the same, and the number adjusts itself
 #include "common.h"
+#include "presets.h"
 #include "sections.h"
 
 #include <syncopate/barriers/central_barrier.h>
@@ -122,12 +123,14 @@ counter find_counter(std::string_view variant) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const sized counts{"pixels", "of the image", {20'000, 1'000'000, 20'000'000, 100'000'000}};
   const options o(argc, argv, "Threads count the values of an image into one histogram.",
                   {{"variant", "atomic", "mutex, atomic, privatize, elided, coarsened or adaptive"},
                    {"lock", "pthread", "the lock of mutex: of `syncopate list`, or pthread"},
                    {"granularity", "8", "updates in one transaction of coarsened"},
                    threads_option,
-                   {"pixels", "20000", "of the image"},
+                   tiny_preset_option(),
+                   counts.as_option(),
                    {"bins", "4096", "of the histogram (8 bytes each)"},
                    pin_option,
                    seed_option});

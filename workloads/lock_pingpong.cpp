@@ -4,6 +4,7 @@
 // inside and outside of a critical section". The paper does not say how much. With no work outside
 // it is LOCK/UNLOCK of the EPCC syncbench, figure 2.
 #include "common.h"
+#include "presets.h"
 
 namespace {
 using namespace workloads;
@@ -14,10 +15,13 @@ struct shared_data {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const sized counts{
+      "pairs", "lock/unlock pairs of each thread", {1000, 50'000, 1'000'000, 5'000'000}};
   const options o(argc, argv, "Threads lock and unlock one lock.",
                   {{"lock", "auto", "a lock of `syncopate list`, or pthread"},
                    threads_option,
-                   {"pairs", "1000", "lock/unlock pairs of each thread"},
+                   tiny_preset_option(),
+                   counts.as_option(),
                    {"work", "100", "nanoseconds of work inside"},
                    {"outside", "same", "nanoseconds of work outside; same: as inside"},
                    pin_option,

@@ -4,6 +4,7 @@
 // IV-A.1, figure 8: keys from 10,000 or 10,000,000, half of them present at first; 10 % or 50 % of
 // the operations write ("writes" counts inserts and erases that change the map, which half do).
 #include "common.h"
+#include "presets.h"
 
 #include <map>
 
@@ -25,13 +26,17 @@ void fill(tree& map, std::uint64_t keys, std::uint64_t seed, bool shuffled) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Filled in random order, ten million keys take ten seconds.
+  const sized orders{
+      "shuffled", "0: fill the map in the order of keys, which is faster", {1, 0, 1, 1}};
   const options o(argc, argv, "Threads find, insert and erase in a std::map, under one lock.",
                   {{"lock", "auto", "a lock of `syncopate list`, or pthread"},
                    threads_option,
                    {"keys", "10000", "keys are drawn from so many"},
                    {"changes", "20", "percent of operations that insert or erase, half each"},
-                   {"shuffled", "1", "0: fill the map in the order of keys, which is faster"},
-                   {"microseconds", "1000", "how long"},
+                   tiny_preset_option(),
+                   orders.as_option(),
+                   running_time.as_option(),
                    pin_option,
                    seed_option});
   const std::uint64_t keys = o.number("keys", 2), changes = o.number("changes");

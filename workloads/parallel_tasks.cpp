@@ -2,14 +2,17 @@
 //
 // Source: Akkan, Lang & Ionkov, LA-UR-13-26575, section IV-A, figures 3 and 4: PARALLEL TASK of the
 // EPCC taskbench (Bull, Reid & McDonnell, IWOMP 2012) on libgomp, whose tasks have one lock.
+#include "presets.h"
 #include "task_queue.h"
 
 int main(int argc, char** argv) {
   using namespace workloads;
+  const sized counts{"tasks", "how many each thread makes", {200, 10'000, 200'000, 1'000'000}};
   const options o(argc, argv, "Threads make tasks, whose queue has one lock, and run them.",
                   {{"lock", "libgomp", "a lock of `syncopate list`, pthread, or libgomp"},
                    threads_option,
-                   {"tasks", "100", "how many each thread makes"},
+                   tiny_preset_option(),
+                   counts.as_option(),
                    {"work", "100", "nanoseconds of work of each task"},
                    pin_option,
                    seed_option});

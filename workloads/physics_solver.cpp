@@ -16,6 +16,7 @@
 //   adaptive        the same, and the number adjusts itself
 //   whole           --granularity updates under one lock of the whole program, elided: what the
 //                   paper's library does
+#include "presets.h"
 #include "scene.h"
 
 #include <syncopate/elide/coarsen.h>
@@ -211,6 +212,7 @@ runner find_runner(std::string_view variant) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const sized counts{"steps", "of the solver", {4, 200, 4000, 20'000}};
   const options o(
       argc, argv, "Threads add up forces between pairs of objects.",
       {{"variant", "mutex",
@@ -221,7 +223,8 @@ int main(int argc, char** argv) {
        {"objects", "64", "in the scene"},
        {"constraints", "1024", "pairs of objects that pull each other"},
        {"hubs", "4", "objects that a quarter of the constraints have to do with"},
-       {"steps", "4", "of the solver"},
+       tiny_preset_option(),
+       counts.as_option(),
        pin_option,
        seed_option});
   const runner run = find_runner(o.text("variant"));

@@ -1,38 +1,42 @@
-// presets.h -- sizes of a workload by name: --preset sets those that the command line does not.
+// presets.h -- sizes of a workload by name: --preset sets what the command line does not.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "options.h"
 
 namespace workloads {
 
-inline const char* const preset_names[] = {"small", "paper", "large"};
+// --preset, with its default and the names of a program's sizes.
+inline option preset_option(std::string chosen = "small",
+                            std::vector<std::string> names = {"small", "paper", "large"}) {
+  return {"preset", std::move(chosen), "sizes", std::move(names)};
+}
+
+// Of programs that modeled machines run, too: there a millisecond is much.
+inline option tiny_preset_option() {
+  return preset_option("tiny", {"tiny", "small", "paper", "large"});
+}
 
 // A number that --preset chooses where the command line does not.
 struct sized {
   const char* name;
   const char* help;
-  std::array<std::uint64_t, std::size(preset_names)> values;
+  std::vector<std::uint64_t> values;  // in each preset
 
   [[nodiscard]] option as_option() const {
-    std::string text = help;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      text += (i == 0 ? ": " : ", ") + std::to_string(values[i]);
-    return {name, "preset", text};
+    std::vector<std::string> texts;
+    for (const std::uint64_t value : values) texts.push_back(std::to_string(value));
+    return {name, "", help, std::move(texts)};
   }
   // Requires: as_option() is one of the options.
-  [[nodiscard]] std::uint64_t of(const options& o) const {
-    if (o.text(name) != "preset") return o.number(name, 1);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (o.text("preset") == preset_names[i]) return values[i];
-    o.refuse("no preset is called '" + o.text("preset") + "'; there are small, paper and large");
-  }
+  [[nodiscard]] std::uint64_t of(const options& o) const { return o.number(name, 1); }
 };
 
-inline const option preset_option{"preset", "small", "sizes: small, paper or large"};
+// Of programs that run for so long.
+inline const sized running_time{"microseconds", "how long", {1000, 50'000, 1'000'000, 5'000'000}};
 
 }  // namespace workloads

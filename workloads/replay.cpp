@@ -175,7 +175,9 @@ std::uint64_t percent(const options& o, std::string_view name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const options o(argc, argv, "Threads take and hold a lock as a trace of a program says.",
+  const options o(argc, argv,
+                  "Threads take and hold a lock as a trace of a program says. The trace is its\n"
+                  "size: it has no --preset.",
                   {{"trace", "", "the trace's file"},
                    {"lock", "auto", "a lock of `syncopate list`, pthread, or rwlock"},
                    threads_option,

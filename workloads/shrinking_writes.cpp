@@ -6,6 +6,7 @@
 #include <syncopate/elide/section.h>
 
 #include "common.h"
+#include "presets.h"
 
 namespace {
 using namespace workloads;
@@ -39,11 +40,10 @@ std::string counts_member(std::uint64_t size, const std::vector<std::uint64_t>& 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const options o(argc, argv, "A thread writes 24, 20, 16, then 12 KB in each transaction.",
-                  {{"threads", "1", "1"},
-                   {"hundreds", "100", "of transactions for each size"},
-                   pin_option,
-                   seed_option});
+  const sized counts{"hundreds", "of transactions for each size", {10, 100, 1000}};
+  const options o(
+      argc, argv, "A thread writes 24, 20, 16, then 12 KB in each transaction.",
+      {{"threads", "1", "1"}, preset_option("paper"), counts.as_option(), pin_option, seed_option});
   if (o.number("threads") != 1) o.refuse("one thread is all there is: --threads 1");
   const std::uint64_t hundreds = o.number("hundreds", 1);
   memory m;

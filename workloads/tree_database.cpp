@@ -12,6 +12,7 @@
 // Deviations  Records are two numbers. Leaves that removals empty stay.
 // Check       Keys are in order, as many as sets added and removals took, each with its value.
 #include "common.h"
+#include "presets.h"
 #include "untracked.h"
 
 #include <syncopate/locks/tatas_lock.h>
@@ -244,7 +245,8 @@ int main(int argc, char** argv) {
                   {{"lock", "rwlock", "rwlock, a lock of `syncopate list`, or pthread"},
                    threads_option,
                    {"keys", "100000", "keys are drawn from so many; half are there at first"},
-                   {"microseconds", "1000", "how long"},
+                   tiny_preset_option(),
+                   running_time.as_option(),
                    between_option,
                    pin_option,
                    seed_option});

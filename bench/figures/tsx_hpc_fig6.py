@@ -19,7 +19,7 @@ def points(quick: bool) -> list[Point]:
             locking,
             n,
             f"netstack/{program}",
-            {"size": "tiny" if quick else "sim", "locking": locking, "threads": n},
+            {"preset": "tiny" if quick else "sim", "locking": locking, "threads": n},
         )
         for program in PROGRAMS
         for locking in LOCKINGS

@@ -1,6 +1,6 @@
 """The suites of our libraries beside those they stand in for: what one operation costs."""
 
-from syncopate.bench.suiteparts import OPENMP, OUR_TM, PRELOADED, preloaded
+from syncopate.bench.suiteparts import OPENMP, OUR_TM, PRELOADED, preloaded, presets
 from syncopate.bench.suites import Metric, Program, Suite, Variant
 
 TM_SHAPES = (
@@ -31,11 +31,7 @@ LIBRARIES = {
             Metric("overhead", "us", False, "overhead_us"),
             Metric("processors busy", "", False, "cpus"),
         ),
-        sizes={
-            "small": ("--samples", "10"),
-            "paper": ("--samples", "20"),
-            "large": ("--samples", "200"),
-        },
+        sizes=presets("small", "paper", "large"),
         variables={"OMP_NUM_THREADS": "{threads}"},
         papers=("mwait",),
     ),

@@ -2,10 +2,11 @@
 
 from functools import partial
 
-from syncopate.bench.suiteparts import JOULES, RATE, SECONDS, THREADS, chosen, loops
+from syncopate.bench.suiteparts import JOULES, OPENMP, RATE, SECONDS, THREADS, chosen, presets
 from syncopate.bench.suites import Metric, Program, Suite, Variant
 
-micro = partial(Suite, simulated_size="tiny", words=THREADS, seeded=True)
+SIZES = presets("tiny", "small", "paper", "large")
+micro = partial(Suite, sizes=SIZES, simulated_size="tiny", words=THREADS, seeded=True)
 
 
 def locks(**names: str) -> dict[str, Variant]:
@@ -23,26 +24,10 @@ PAPER_LOCKS = locks(
     ticket_aahtm="speculative_ticket",
     auto="auto",
 )
-MICROSECONDS = {
-    "tiny": ("--microseconds", "1000"),
-    "small": ("--microseconds", "50000"),
-    "paper": ("--microseconds", "1000000"),
-    "large": ("--microseconds", "5000000"),
-}
 
 
-def under_locks(
-    summary: str, programs: dict[str, Program], paper: str, sizes: dict = MICROSECONDS
-) -> Suite:
-    return micro(
-        summary,
-        programs,
-        PAPER_LOCKS,
-        (RATE, JOULES),
-        families=ANY_LOCK,
-        sizes=sizes,
-        papers=(paper,),
-    )
+def under_locks(summary: str, programs: dict[str, Program], paper: str) -> Suite:
+    return micro(summary, programs, PAPER_LOCKS, (RATE, JOULES), families=ANY_LOCK, papers=(paper,))
 
 
 ARRAY = {
@@ -71,13 +56,7 @@ PHYSICS = {
 
 MICRO = {
     "array": under_locks("ArrayBench: random writes into one array", ARRAY, "always-abort"),
-    "map": under_locks(
-        "MapBench: finds and changes in a std::map",
-        MAP,
-        "always-abort",
-        # Filled in random order, the larger one takes ten seconds.
-        MICROSECONDS | {"small": (*MICROSECONDS["small"], "--shuffled", "0")},
-    ),
+    "map": under_locks("MapBench: finds and changes in a std::map", MAP, "always-abort"),
     "cache": under_locks(
         "a cache of keys and values with one lock, as memcached 1.4.5",
         {
@@ -105,7 +84,6 @@ MICRO = {
         chosen("--mode", "small_atomic", "small_critical", "large_critical", "small_tm", "large_tm")
         | {"serial": Variant(("--mode", "serial"), threads=1)},
         (RATE, SECONDS, JOULES),
-        sizes=loops("--passes", 10),
         papers=("tsx-hpc",),
     ),
     "histogram": micro(
@@ -113,16 +91,14 @@ MICRO = {
         HISTOGRAM,
         chosen("--variant", "atomic", "mutex", "privatize", "elided", "coarsened", "adaptive"),
         (RATE, SECONDS, JOULES),
-        sizes=loops("--pixels", 20_000),
         papers=("tsx-hpc",),
     ),
     "physics": micro(
         "forces between pairs of objects, two locks at a time",
         PHYSICS,
         chosen("--variant", "mutex", "try", "barrier", "elided", "lockset", "try_lockset")
-        | chosen("--variant", "coarsened", "adaptive"),
+        | chosen("--variant", "coarsened", "adaptive", "whole"),
         (RATE, SECONDS, JOULES),
-        sizes=loops("--steps", 4),
         papers=("tsx-hpc",),
     ),
     "locks": micro(
@@ -131,7 +107,6 @@ MICRO = {
         chosen("--lock", "pthread", "auto", "futex", "ticket", "mcs", "one_spinner", "combined"),
         (RATE, JOULES),
         families=ANY_LOCK,
-        sizes=loops("--pairs", 1000),
         papers=("mwait",),
     ),
     "tasks": micro(
@@ -140,7 +115,6 @@ MICRO = {
         chosen("--lock", "libgomp", "auto", "mcs", "one_spinner"),
         (RATE, JOULES),
         families=ANY_LOCK,
-        sizes=loops("--tasks", 200),
         papers=("mwait",),
     ),
     "barriers": micro(
@@ -152,7 +126,6 @@ MICRO = {
         chosen("--barrier", "futex", "poll_then_futex", "central", "two_level"),
         (RATE, JOULES),
         families={"barrier:": Variant(("--barrier", "{rest}"))},
-        sizes=loops("--rounds", 100) | {"small": ("--rounds", "1000")},
         papers=("mwait",),
     ),
     "solver": Suite(
@@ -169,15 +142,14 @@ MICRO = {
                 ("auto", "auto"),
                 ("two_level", "two_level:spin"),
             )
+        }
+        | {
+            "libgomp": Variant(program="{program}.openmp", simulated=False),
+            "ours": Variant((), OPENMP, "{program}.openmp", simulated=False),
         },
         (Metric("throughput", "GB/s", True, "gigabytes_per_second"), SECONDS, JOULES),
         families={"barrier:": Variant(("--barrier", "{rest}"))},
-        sizes={
-            "tiny": ("--levels", "100", "--solves", "1"),
-            "small": ("--solves", "10"),
-            "paper": ("--levels", "0", "--solves", "100"),  # as many levels as the paper's
-            "large": ("--levels", "0", "--solves", "1000"),
-        },
+        sizes=SIZES,
         simulated_size="tiny",
         words=THREADS,
         papers=("always-abort",),

@@ -13,6 +13,7 @@ from syncopate.bench.suiteparts import (
     THREADS,
     chosen,
     preloaded,
+    presets,
 )
 from syncopate.bench.suites import Metric, Program, Suite, Variant
 
@@ -37,7 +38,7 @@ RMSTM = {
     "hmmsearch": "hmmsearch",
     "hmmpfam": "hmmpfam",
 }
-PRESETS = {size: ("--preset", size) for size in ("small", "paper", "large")}
+PRESETS = presets("small", "paper", "large")
 tsx_hpc_set = partial(
     Suite,
     sizes=PRESETS,
@@ -65,11 +66,7 @@ PROGRAMS = {
         PRELOADED,
         (Metric("throughput", "requests/s", True, "requests", per="seconds"), SECONDS),
         families={"lock:": preloaded("{rest}")},
-        sizes={
-            "small": ("--requests", "5000"),
-            "paper": ("--requests", "50000"),
-            "large": ("--requests", "500000"),
-        },
+        sizes=PRESETS,
         words=("--workers", "{threads}"),
         papers=("tsx-hpc",),
     ),
@@ -81,7 +78,7 @@ PROGRAMS = {
         },
         chosen("--locking", "mutex", "tsx.abort", "tsx.cond", "mutex.busywait", "tsx.busywait"),
         (Metric("bandwidth", "MB/s", True, "bytes_per_second", scale=1e-6), SECONDS),
-        sizes={size: ("--size", size) for size in ("tiny", "sim", "small", "paper", "large")},
+        sizes=presets("tiny", "sim", "small", "paper", "large"),
         simulated_size="sim",
         words=THREADS,
         seeded=True,
@@ -100,10 +97,8 @@ PROGRAMS = {
             for stage in ("relaxed", "callable", "max", "lib", "on-commit")
         },
         (RATE, SECONDS),
-        sizes={
-            size: ("--self-load", f"1,{operations},{{threads}}")
-            for size, operations in (("small", 20_000), ("paper", 625_000), ("large", 2_000_000))
-        },
+        sizes=PRESETS,
+        words=THREADS,
         papers=("gcc-tm",),
     ),
     "stamp": Suite(
@@ -116,6 +111,7 @@ PROGRAMS = {
             "sequential": Variant(("--variant", "sequential"), threads=1),
             "lock": Variant(("--variant", "lock")),
             "elided": Variant(("--variant", "elided")),
+            "tsx": Variant(("--variant", "tsx")),
             "tm:stock": Variant(program=TM_BUILD, simulated=False),
             "tm:auto": Variant((), {**OUR_TM, "SYNCOPATE_TM": "auto"}, TM_BUILD, simulated=False),
         },
@@ -153,7 +149,7 @@ PROGRAMS = {
         {name: Program(f"workloads/nas/{name}") for name in NAS},
         {"libgomp": Variant(), "ours": Variant(variables=OPENMP)},
         (SECONDS,),
-        sizes={size: ("--preset", size) for size in ("lua", "small", "paper", "large")},
+        sizes=presets("lua", "small", "paper", "large"),
         words=THREADS,
         papers=("ruby-gil",),
     ),

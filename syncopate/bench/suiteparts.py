@@ -16,10 +16,9 @@ def chosen(option: str, *names: str) -> dict[str, Variant]:
     return {name: Variant((option, name)) for name in names}
 
 
-def loops(option: str, tiny: int) -> dict[str, tuple[str, ...]]:
-    """Sizes of a program whose length is one number."""
-    factors = {"tiny": 1, "small": 50, "paper": 1000, "large": 5000}
-    return {size: (option, str(tiny * factor)) for size, factor in factors.items()}
+def presets(*names: str) -> dict[str, tuple[str, ...]]:
+    """Sizes by name: what each means, the program itself knows."""
+    return {name: ("--preset", name) for name in names}
 
 
 def preloaded(lock: str) -> Variant:

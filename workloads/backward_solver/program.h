@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../common.h"
+#include "../presets.h"
 #include "generate.h"
 #include "matrix_market.h"
 #include "solver.h"
@@ -19,8 +20,12 @@ inline std::vector<option> solver_options(std::vector<option> more) {
   std::vector<option> result{
       {"matrix", "offshore",
        "a MatrixMarket file, or generated like the paper's offshore, inline_1, thermal2"},
-      {"levels", "400", "of a generated matrix; 0: as many as the paper's has"},
-      {"solves", "3", "how often it is solved, within the time that is measured"},
+      preset_option("small", {"tiny", "small", "paper", "large"}),
+      sized{"levels", "of a generated matrix; 0: as many as the paper's has", {100, 400, 0, 0}}
+          .as_option(),
+      sized{
+          "solves", "how often it is solved, within the time that is measured", {1, 10, 100, 1000}}
+          .as_option(),
       threads_option,
       seed_option};
   result.insert(result.end(), more.begin(), more.end());

@@ -1,9 +1,9 @@
 // epcc.c -- overheads of OpenMP constructs, in microseconds: a line of JSON for each.
 //
-//   OMP_NUM_THREADS=2 epcc_gcc [--samples N] [--time US] [--delay US] [NAME or GROUP]...
+//   OMP_NUM_THREADS=2 epcc_gcc [--preset SIZE] [--samples N] [--time US] [--delay US] [NAME]...
 //
-// NAME is a construct's (BARRIER), GROUP sync, task or schedule; all when none is given. User and
-// system CPU seconds of the measurement stand beside the wall time.
+// NAME is a construct's (BARRIER) or a group's (sync, task, schedule); all when none is given. User
+// and system CPU seconds of the measurement stand beside the wall time.
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -11,6 +11,11 @@
 #include <string.h>
 
 #include "constructs.h"
+
+static const struct preset {
+  const char* name;
+  int samples;
+} presets[] = {{"small", 10}, {"paper", 20}, {"large", 200}};
 
 static void show(const struct construct* c, const struct settings* how, int threads) {
   const struct comparison found = measure(c, how);
@@ -22,10 +27,11 @@ static void show(const struct construct* c, const struct settings* how, int thre
       "{\"construct\": \"%s\", \"group\": \"%s\", \"threads\": %d, \"overhead_us\": %.5f, "
       "\"confidence_us\": %.5f, \"best_overhead_us\": %.5f, \"test_us\": %.5f, "
       "\"reference_us\": %.5f, \"deviation_us\": %.5f, \"least_us\": %.5f, \"most_us\": %.5f, "
-      "\"outliers\": %d, \"cpus\": %.3f}\n",
+      "\"outliers\": %d, \"samples\": %d, \"cpus\": %.3f}\n",
       c->name, c->group, threads, overhead * 1e6, confidence * 1e6,
       (test.least - reference.least) * 1e6, test.mean * 1e6, reference.mean * 1e6,
-      test.deviation * 1e6, test.least * 1e6, test.most * 1e6, test.outliers, found.cpus);
+      test.deviation * 1e6, test.least * 1e6, test.most * 1e6, test.outliers, how->samples,
+      found.cpus);
   fflush(stdout);
 }
 
@@ -52,8 +58,17 @@ static void list_constructs(FILE* out) {
 static int refuse(const char* program, const char* word) {
   fprintf(stderr, "%s: there is no construct, group or option '%s'; constructs are", program, word);
   list_constructs(stderr);
-  fprintf(stderr, "; groups sync task schedule; options --samples --time --delay\n");
+  fprintf(stderr, "; groups sync task schedule; options --preset --samples --time --delay\n");
   return 2;
+}
+
+// Ends the program where there is no such preset.
+static int samples_of(const char* program, const char* preset) {
+  for (size_t i = 0; i < sizeof presets / sizeof *presets; ++i)
+    if (strcmp(presets[i].name, preset) == 0) return presets[i].samples;
+  fprintf(stderr, "%s: no preset is called '%s'; there are small, paper and large\n", program,
+          preset);
+  exit(2);
 }
 
 static int help(const char* program) {
@@ -61,17 +76,23 @@ static int help(const char* program) {
       "usage: %s [OPTION VALUE]... [CONSTRUCT or GROUP]...\n\n"
       "Overheads of OpenMP constructs, in microseconds: a line of JSON for each; all of them\n"
       "when none is named. OMP_NUM_THREADS threads.\n\n"
-      "  --samples N   measurements of each (20; at least 2)\n"
+      "  --preset SIZE sizes: small, paper or large (paper)\n"
+      "  --samples N   measurements of each (the preset's; at least 2)\n"
       "  --time US     how long one lasts, in microseconds (1000)\n"
-      "  --delay US    the work in a construct, in microseconds (0.1)\n\nconstructs",
+      "  --delay US    the work in a construct, in microseconds (0.1)\n\n"
+      "  sizes  samples\n",
       program);
+  for (size_t i = 0; i < sizeof presets / sizeof *presets; ++i)
+    printf("  %-5s  %7d\n", presets[i].name, presets[i].samples);
+  printf("\nconstructs");
   list_constructs(stdout);
   printf("\ngroups sync task schedule\n");
   return 0;
 }
 
 int main(int argc, char** argv) {
-  struct settings how = {20, 1e-3, 1e-7};
+  struct settings how = {0, 1e-3, 1e-7};
+  const char* preset = "paper";
   int names = 0;
   if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
     return help(argv[0]);
@@ -82,11 +103,14 @@ int main(int argc, char** argv) {
       continue;
     }
     const double value = at + 1 < argc ? atof(argv[++at]) : 0;
-    if (strcmp(word, "--samples") == 0 && value >= 2) how.samples = (int)value;
+    if (strcmp(word, "--preset") == 0 && argv[at] != word) preset = argv[at];
+    else if (strcmp(word, "--samples") == 0 && value >= 2) how.samples = (int)value;
     else if (strcmp(word, "--time") == 0 && value > 0) how.test_time = value * 1e-6;
     else if (strcmp(word, "--delay") == 0 && value > 0) how.delay_time = value * 1e-6;
     else return refuse(argv[0], word);
   }
+  const int samples = samples_of(argv[0], preset);
+  if (how.samples == 0) how.samples = samples;
   calibrate_delay(how.delay_time);
   int threads = 0;
 #pragma omp parallel

@@ -117,7 +117,7 @@ inline std::vector<option> option_list(std::string variants, const std::vector<s
       {"variant", "original", std::move(variants)},
       {"granularity", "8", "items in one section of coarsened"},
       threads_option,
-      preset_option,
+      preset_option(),
   };
   for (const sized& each : sizes) result.push_back(each.as_option());
   for (option& each : others) result.push_back(std::move(each));

@@ -48,9 +48,11 @@ struct choice {
 static void help(const struct nas_program* p) {
   printf("%s\n\n", p->about);
   printf("  --preset   sizes: lua, small, paper or large (default: small)\n");
-  printf("  --size     %s: %ld, %ld, %ld, %ld (default: the preset's)\n", p->size_help, p->sizes[0],
-         p->sizes[1], p->sizes[2], p->sizes[3]);
+  printf("  --size     %s (default: the preset's)\n", p->size_help);
   printf("  --threads  of OpenMP (default: as it chooses)\n\n");
+  printf("  sizes         size\n");
+  for (size_t i = 0; i < presets; ++i) printf("  %-5s  %10ld\n", size_names[i], p->sizes[i]);
+  printf("\n");
   printf("Prints one line of JSON. With a preset's size, the result must be the known one.\n");
   exit(0);
 }

@@ -230,7 +230,7 @@ std::string describe(const workloads::options& o, const served& result) {
   std::snprintf(bandwidth, sizeof bandwidth, "\"bytes_per_second\": %.0f, ",
                 seconds > 0 ? static_cast<double>(result.reading.operations()) / seconds : 0.0);
   return member("locking", o.text("locking")) + member("link", o.text("link")) +
-         member("size", o.text("size")) + bandwidth + member("segments_sent", tcp.sent) +
+         member("preset", o.text("preset")) + bandwidth + member("segments_sent", tcp.sent) +
          member("segments_received", tcp.received) + member("time_outs", tcp.time_outs) +
          member("fast_retransmissions", tcp.fast_retransmissions) +
          member("damaged", result.counters.damaged);
@@ -246,9 +246,11 @@ void peer::read(std::span<std::uint8_t> data) {
   bytes_read_ += data.size();
 }
 
-std::vector<workloads::option> network_options(std::vector<workloads::option> more) {
-  const std::vector<workloads::option> all{
-      {"size", "small", "tiny, sim, small, paper or large"},
+std::vector<workloads::option> network_options(const std::vector<workloads::sized>& sizes) {
+  std::vector<workloads::option> result{
+      workloads::preset_option("small", {"tiny", "sim", "small", "paper", "large"})};
+  for (const workloads::sized& each : sizes) result.push_back(each.as_option());
+  const std::vector<workloads::option> others{
       {"threads", "2", "connections; each has a thread in the client and one in the server"},
       {"locking", "mutex",
        "of the stack: mutex, tsx.abort, tsx.cond, mutex.busywait, tsx.busywait"},
@@ -260,15 +262,8 @@ std::vector<workloads::option> network_options(std::vector<workloads::option> mo
       {"time-out", "200", "milliseconds, at least, until a segment is sent again"},
       {"time-wait", "100", "milliseconds that a closed connection is remembered"},
       workloads::seed_option};
-  more.insert(more.end(), all.begin(), all.end());
-  return more;
-}
-
-std::size_t size_index(const workloads::options& o) {
-  const std::string_view names[] = {"tiny", "sim", "small", "paper", "large"};
-  for (std::size_t i = 0; i < std::size(names); ++i)
-    if (names[i] == o.text("size")) return i;
-  o.refuse("--size is tiny, sim, small, paper or large, not '" + o.text("size") + "'");
+  result.insert(result.end(), others.begin(), others.end());
+  return result;
 }
 
 int run_network_program(const char* name, const workloads::options& o, network_program& program) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../common.h"
+#include "../presets.h"
 #include "stack.h"
 
 namespace net {
@@ -58,11 +59,9 @@ class network_program {
   virtual std::string results() = 0;
 };
 
-// The options that all programs have; `more` come first.
-std::vector<workloads::option> network_options(std::vector<workloads::option> more);
-
-// The index of --size in tiny, sim, small, paper, large.
-std::size_t size_index(const workloads::options& o);
+// The options that all programs have, with the sizes of this one: in the presets tiny, sim, small,
+// paper and large.
+std::vector<workloads::option> network_options(const std::vector<workloads::sized>& sizes);
 
 // Runs client and server and prints the line of JSON. Returns the program's exit status.
 int run_network_program(const char* name, const workloads::options& o, network_program& program);

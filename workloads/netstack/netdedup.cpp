@@ -17,7 +17,8 @@ namespace {
 using byte_vector = std::vector<std::uint8_t>;
 using net::bytes;
 
-constexpr std::size_t sizes[] = {64 << 10, 1 << 20, 4 << 20, 184 << 20, 672 << 20};  // bytes in all
+const workloads::sized total{
+    "bytes", "of all files", {64 << 10, 1 << 20, 4 << 20, 184 << 20, 672 << 20}};
 
 // ---- the files ----
 
@@ -153,7 +154,7 @@ class netdedup final : public net::network_program {
   explicit netdedup(const workloads::options& o)
       : seed_(o.number("seed")),
         received_(o.number("threads", 1)),
-        file_bytes_(sizes[net::size_index(o)] / received_.size() + 1) {}
+        file_bytes_(total.of(o) / received_.size() + 1) {}
 
   void send(std::size_t connection, net::socket& to) override {
     const byte_vector file = make_file(seed_, connection, file_bytes_);
@@ -210,7 +211,7 @@ int main(int argc, char** argv) {
       "Client and server over a user-level TCP/IP stack: files are cut into chunks,\n"
       "deduplicated and compressed. Operations are bytes that the server has read, seconds the\n"
       "time that reading took.",
-      net::network_options({}));
+      net::network_options({total}));
   netdedup program(o);
   return net::run_network_program("netdedup", o, program);
 }

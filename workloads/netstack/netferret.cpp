@@ -15,12 +15,11 @@ namespace {
 
 using byte_vector = std::vector<std::uint8_t>;
 
-struct amount {
-  std::size_t queries, entries;
-};
-constexpr amount sizes[] = {
-    {300, 64}, {4'000, 64}, {20'000, 512}, {3'500, 59'695}, {100'000, 59'695}};
 constexpr std::size_t features = 14, best = 10;
+const workloads::sized query_counts{
+    "queries", "of all connections", {300, 4000, 20'000, 3500, 100'000}};
+const workloads::sized entry_counts{
+    "entries", "of the table, at least 10", {64, 64, 512, 59'695, 59'695}};
 
 using feature_vector = std::array<std::int16_t, features>;
 
@@ -72,8 +71,8 @@ class netferret final : public net::network_program {
       : seed_(o.number("seed")),
         asked_(o.number("threads", 1)),
         found_(asked_.size()),
-        queries_(sizes[net::size_index(o)].queries / asked_.size() + 1),
-        table_(make_table(seed_, sizes[net::size_index(o)].entries)) {}
+        queries_(query_counts.of(o) / asked_.size() + 1),
+        table_(make_table(seed_, entry_counts.of(o))) {}
 
   // Each query is a call of its own, and so a packet of its own.
   void send(std::size_t connection, net::socket& to) override {
@@ -131,7 +130,8 @@ int main(int argc, char** argv) {
       "Client and server over a user-level TCP/IP stack: similarity search with many small\n"
       "packets. Operations are bytes that the server has read, seconds the time that reading\n"
       "took.",
-      net::network_options({}));
+      net::network_options({query_counts, entry_counts}));
+  if (entry_counts.of(o) < best) o.refuse("--entries needs at least " + std::to_string(best));
   netferret program(o);
   return net::run_network_program("netferret", o, program);
 }

@@ -172,7 +172,8 @@ int main(int argc, char** argv) {
       "makes\n"
       "a TUN device, for which it needs root. GET /N answers N bytes; PUT and POST answer the "
       "length\n"
-      "and checksum of what was sent:  netserve &  curl http://10.73.0.2/1000000 | wc -c",
+      "and checksum of what was sent:  netserve &  curl http://10.73.0.2/1000000 | wc -c\n"
+      "Its size is what clients ask for: it has no --preset.",
       {{"kernel", "10.73.0.1", "the kernel's address on the device"},
        {"address", "10.73.0.2", "the stack's"},
        {"port", "80", "where the server listens"},

@@ -18,11 +18,13 @@ using byte_vector = std::vector<std::uint8_t>;
 struct amount {
   std::size_t points, dimensions, block, candidates;
 };
-constexpr amount sizes[] = {{512, 8, 128, 8},
-                            {2048, 32, 256, 4},
-                            {16384, 32, 1024, 24},
-                            {65536, 128, 4096, 40},
-                            {1'000'000, 128, 20'000, 40}};
+const workloads::sized point_counts{
+    "points", "of the stream", {512, 2048, 16384, 65536, 1'000'000}};
+const workloads::sized dimension_counts{"dimensions", "of a point", {8, 32, 32, 128, 128}};
+const workloads::sized block_sizes{
+    "block", "points that are clustered at once", {128, 256, 1024, 4096, 20'000}};
+const workloads::sized candidate_counts{
+    "candidates", "centers that are tried in a block", {8, 4, 24, 40, 40}};
 constexpr std::size_t centers = 10;
 
 // Points of so many dimensions, one after another, and how many points each stands for.
@@ -130,7 +132,8 @@ class netstreamcluster final : public net::network_program {
   explicit netstreamcluster(const workloads::options& o)
       : seed_(o.number("seed")),
         connections_(o.number("threads", 1)),
-        size_(sizes[net::size_index(o)]),
+        size_{point_counts.of(o), dimension_counts.of(o), block_sizes.of(o),
+              candidate_counts.of(o)},
         blocks_(size_.points / size_.block),
         block_centers_(blocks_),
         result_{size_.dimensions, {}, {}} {}
@@ -203,7 +206,8 @@ int main(int argc, char** argv) {
       argc, argv,
       "Client and server over a user-level TCP/IP stack: k-median clustering of a stream of\n"
       "points. Operations are bytes that the server has read, seconds the time that reading took.",
-      net::network_options({}));
+      net::network_options({point_counts, dimension_counts, block_sizes, candidate_counts}));
+  if (point_counts.of(o) < block_sizes.of(o)) o.refuse("--points is at least --block");
   netstreamcluster program(o);
   return net::run_network_program("netstreamcluster", o, program);
 }

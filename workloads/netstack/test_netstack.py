@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import BUILD, LOCKINGS, PROGRAMS, result, run
 
-TINY = ("--size", "tiny")
+TINY = ("--preset", "tiny")
 # The same for all variants, since they depend on the input alone.
 EXPECTED = {
     "netdedup": ("operations", "chunks", "kept", "packed_bytes"),
@@ -122,7 +122,7 @@ def test_the_simulated_machine_has_one_link():
     [
         (("--locking", "spin"), "no locking is called 'spin'"),
         (("--link", "wire"), "--link is memory or unix, not 'wire'"),
-        (("--size", "huge"), "--size is tiny, sim, small, paper or large, not 'huge'"),
+        (("--preset", "huge"), "no preset is called 'huge'; there are tiny, sim, small, paper and"),
         (("--lost", "99"), "--lost is at most 50"),
         (("--mss", "3"), "at least 64"),
         (("--mss", "9000"), "--mss is at most 1460"),

@@ -20,7 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../options.h"
+#include "../presets.h"
 #include "client.h"
 #include "server.h"
 
@@ -96,11 +96,13 @@ void tick_every(std::uint64_t microseconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const workloads::sized counts{"requests", "of each client", {500, 5000, 50'000, 500'000}};
   const workloads::options o(argc, argv,
                              "A server of keys and values, and clients that check its answers.",
                              {{"clients", "4", "threads that send requests"},
                               {"workers", "2", "threads that answer them"},
-                              {"requests", "500", "of each client"},
+                              workloads::tiny_preset_option(),
+                              counts.as_option(),
                               {"shards", "4", "of the table"},
                               {"transport", "unix", "unix or tcp: the sockets between them"},
                               {"tick", "0", "microseconds between two timer signals; 0: none"},

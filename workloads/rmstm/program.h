@@ -180,7 +180,7 @@ inline std::vector<option> option_list(const std::vector<sized>& sizes) {
       {"memory", "1", "1: sections allocate memory; 0: it is made ready outside"},
       {"files", "1", "1: sections write their results to a file; 0: they keep them in memory"},
       threads_option,
-      preset_option,
+      preset_option(),
   };
   for (const sized& each : sizes) result.push_back(each.as_option());
   result.push_back(pin_option);

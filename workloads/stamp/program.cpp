@@ -2,6 +2,7 @@
 #include "program.h"
 
 #include "../common.h"
+#include "../presets.h"
 #include "../sections.h"
 
 #include <cstring>
@@ -14,23 +15,22 @@ namespace {
 std::unique_ptr<named_lock> global_lock;
 std::uint64_t between_sections = 0;  // nanoseconds
 
-// The value after `--preset`; the first preset where there is none.
-std::string preset_of(const std::vector<std::string>& words, const parameters& all) {
-  for (std::size_t i = 0; i + 1 < words.size(); ++i)
-    if (words[i] == "--preset") return words[i + 1];
-  return all.presets.front();
+std::vector<std::string> strings(const std::vector<const char*>& words) {
+  return {words.begin(), words.end()};
 }
 
-std::string joined(const std::vector<const char*>& words) {
-  std::string result;
-  for (const char* word : words) result += (result.empty() ? "" : ", ") + std::string(word);
-  return result;
+// Programs of two contentions have each size twice: without one of them, the high one is meant.
+const char* const of_high_contention = "high-";
+std::string whole_preset(const parameters& all, const std::string& name) {
+  std::string high = of_high_contention + name;
+  return std::ranges::count(all.presets, high) != 0 ? high : name;
 }
 
-std::vector<option> option_list(const parameters& all, std::size_t preset, bool gnu_tm) {
-  std::vector<option> result{
-      {"preset", all.presets[preset], "defaults of the parameters: " + joined(all.presets)}};
-  for (const parameter& p : all.list) result.push_back({p.name, p.values[preset], p.help});
+std::vector<option> option_list(const parameters& all, bool gnu_tm) {
+  std::vector<option> result{preset_option(all.presets.front(), strings(all.presets))};
+  if (whole_preset(all, "small") != "small")
+    result.front().help = "sizes (small is high-small, and so on)";
+  for (const parameter& p : all.list) result.push_back({p.name, "", p.help, strings(p.values)});
   if (gnu_tm)
     result.push_back({"variant", "tm", "tm: transactions of the compiler's run-time library"});
   else
@@ -74,18 +74,14 @@ program::program(int argc, char** argv, const char* name, const char* about, con
     : name_(name) {
   for (int i = 0; i < argc; ++i) {
     const bool json = std::strcmp(argv[i], "--json") == 0;
-    words_.emplace_back(json ? "--format" : argv[i]);
+    const bool names_preset = i > 0 && std::strcmp(argv[i - 1], "--preset") == 0;
+    words_.push_back(json ? "--format" : names_preset ? whole_preset(all, argv[i]) : argv[i]);
     if (json) words_.emplace_back("json");
   }
-  const std::string chosen = preset_of(words_, all);
-  std::size_t preset = 0;
-  while (preset < all.presets.size() && chosen != all.presets[preset]) ++preset;
-  const bool known = preset < all.presets.size();
   std::vector<char*> pointers;
   for (std::string& word : words_) pointers.push_back(word.data());
   options_ = std::make_unique<options>(static_cast<int>(pointers.size()), pointers.data(), about,
-                                       option_list(all, known ? preset : 0, gnu_tm), "its result");
-  if (!known) refuse("there is no preset '" + chosen + "'; there are " + joined(all.presets));
+                                       option_list(all, gnu_tm), "its result");
   for (const parameter& p : all.list) parameters_.emplace_back(p.name);
   threads_ = static_cast<std::uint32_t>(options_->number("threads", 1));
   if (const std::string& format = options_->text("format"); format != "text" && format != "json")

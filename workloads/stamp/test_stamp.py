@@ -171,7 +171,7 @@ def test_an_option_overrides_its_preset():
 @pytest.mark.parametrize(
     ("program", "words", "message"),
     [
-        ("genome", ["--preset", "nosuch"], "there is no preset 'nosuch'; there are small, tiny"),
+        ("genome", ["--preset", "nosuch"], "no preset is called 'nosuch'; there are small, tiny"),
         ("genome", ["--variant", "tm"], "no variant is called 'tm' here"),
         ("genome", ["--variant", "sequential", "--threads", 2], "sequential needs --threads 1"),
         ("genome", ["--variant", "sequential", "--lock", "mcs"], "sequential has no --lock"),

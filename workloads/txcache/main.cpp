@@ -20,7 +20,11 @@ options parse(int argc, char** argv) {
   return {argc,
           argv,
           about,
-          {{"port", "11211", "where to listen; 0: any free port"},
+          {{"preset",
+            "server",
+            "no network, but a load of its own, of a size",
+            {"server", "small", "paper", "large"}},
+           {"port", "11211", "where to listen; 0: any free port"},
            {"address", "127.0.0.1", "where to listen"},
            {"socket", "", "listen at this path instead"},
            {"threads", "4", "threads that serve"},
@@ -28,7 +32,11 @@ options parse(int argc, char** argv) {
            {"page", "1m", "what slab classes exchange; no item is larger"},
            {"hash-power", "10", "the table begins with 2^N buckets"},
            {"use-interval", "60", "seconds between two moves of an item to its list's head"},
-           {"self-load", "", "SEED,OPERATIONS,THREADS: no network; every answer is checked"},
+           {"self-load",
+            "",
+            "SEED,OPERATIONS,THREADS: no network; every answer is checked; THREADS may be left out,"
+            " and is that of --threads then",
+            {"", "1,20000", "1,625000", "1,2000000"}},
            {"self-keys", "1000", "keys of each thread of --self-load"},
            {"self-size", "400", "bytes of its largest value; in its second half, four times that"},
            {"self-check", "1", "0: a benchmark; values are not compared"},
@@ -74,10 +82,13 @@ constexpr std::uint64_t most_threads = 256;
 txcache::self_load_options load_of(const options& o) {
   txcache::self_load_options load;
   unsigned long long seed = 0, operations = 0, threads = 0;
+  const char* const text = o.text("self-load").c_str();
+  int end = -1;  // of two numbers, where nothing follows
   char rest = 0;
-  if (std::sscanf(o.text("self-load").c_str(), "%llu,%llu,%llu%c", &seed, &operations, &threads,
-                  &rest) != 3 ||
-      threads < 1 || threads > most_threads)
+  (void)std::sscanf(text, "%llu,%llu%n", &seed, &operations, &end);
+  if (end >= 0 && text[end] == '\0') threads = number_up_to(o, "threads", 1, most_threads);
+  else if (std::sscanf(text, "%llu,%llu,%llu%c", &seed, &operations, &threads, &rest) != 3 ||
+           threads < 1 || threads > most_threads)
     o.refuse("--self-load needs SEED,OPERATIONS,THREADS, such as 1,10000,2, not '" +
              o.text("self-load") + "'");
   load.seed = seed;

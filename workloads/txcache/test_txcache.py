@@ -442,7 +442,9 @@ def test_port_in_use():
         (("--threads", "0"), "--threads needs a whole number of at least 1"),
         (("--hash-power", "40"), "--hash-power is at most 28"),
         (("--address", "nowhere"), "--address needs a number"),
-        (("--self-load", "1,2"), "--self-load needs SEED,OPERATIONS,THREADS"),
+        (("--self-load", "1"), "--self-load needs SEED,OPERATIONS,THREADS"),
+        (("--self-load", "1,2,3,4"), "--self-load needs SEED,OPERATIONS,THREADS"),
+        (("--self-load", "1,2", "--threads", "257"), "--threads is at most 256"),
         (("--nosuch", "1"), "there is no option '--nosuch'"),
     ],
 )

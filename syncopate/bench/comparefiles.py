@@ -195,10 +195,11 @@ def variant_table(points: Points, metric: Metric) -> str:
 
 
 def cell(summary: Summary | None) -> str:
-    """A median and half its spread in percent."""
+    """A median and half its spread: in percent, but where that is more than the median itself."""
     if summary is None:
         return "-"
-    if summary.smallest == summary.largest or not summary.median:
+    if summary.smallest == summary.largest:
         return number(summary.median)
-    spread = 50 * (summary.largest - summary.smallest) / abs(summary.median)
-    return f"{number(summary.median)} ±{spread:.0f}%"
+    spread, middle = (summary.largest - summary.smallest) / 2, abs(summary.median)
+    shown = number(spread) if spread > middle else f"{100 * spread / middle:.0f}%"
+    return f"{number(summary.median)} ±{shown}"

@@ -7,7 +7,7 @@ import sys
 import pytest
 from conftest import bench, one_line
 
-from syncopate.bench import plotfile, ranktest, ratios
+from syncopate.bench import comparefiles, plotfile, ranktest, ratios
 from syncopate.bench.ranktest import doubled_midranks, mann_whitney
 from syncopate.errors import Failure
 
@@ -20,6 +20,20 @@ def test_exact_rank_test():
     assert mann_whitney([1, 2, 3, 7], [4, 5, 6, 8, 9]) == pytest.approx(0.1111, abs=1e-4)
     assert mann_whitney([1, 2], [1, 2]) == 1
     assert mann_whitney([5] * 4, [5] * 3) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([2, 1.9, 2.1], "2.000 ±5%"),
+        ([4, 2, 10], "4.000 ±100%"),
+        ([-0.00005, -0.04, 0.058], "-5e-05 ±0.049"),  # not 97,900 %
+        ([0, -1, 2], "0 ±1.500"),
+        ([7], "7.000"),
+    ],
+)
+def test_a_median_with_its_spread(values, shown):
+    assert comparefiles.cell(ratios.Summary.of(values)) == shown
 
 
 def test_midranks_share():

@@ -212,6 +212,8 @@ int main(int argc, char** argv) {
       "deduplicated and compressed. Operations are bytes that the server has read, seconds the\n"
       "time that reading took.",
       net::network_options({total}));
+  constexpr std::uint64_t most = std::uint64_t{1} << 34;  // all of it is kept in memory
+  if (total.of(o) > most) o.refuse("--bytes is at most " + std::to_string(most));
   netdedup program(o);
   return net::run_network_program("netdedup", o, program);
 }

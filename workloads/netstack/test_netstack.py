@@ -130,7 +130,23 @@ def test_the_simulated_machine_has_one_link():
     ],
 )
 def test_bad_use(words, says):
-    done = run("netdedup", *words)
+    check_refused(run("netdedup", *words), says)
+
+
+@pytest.mark.parametrize(
+    "program, words, says",
+    [
+        ("netdedup", ("--bytes", str(2**60)), "--bytes is at most 17179869184"),
+        ("netferret", ("--entries", "9"), "--entries needs at least 10"),
+        ("netstreamcluster", ("--points", "127", *TINY), "--points is at least --block"),
+        ("netstreamcluster", ("--candidates", "0"), "--candidates needs a whole number"),
+    ],
+)
+def test_sizes_that_cannot_be(program, words, says):
+    check_refused(run(program, *words), says)
+
+
+def check_refused(done, says):
     assert done.returncode == 2
     assert says in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -64,11 +64,16 @@ def test_all_programs_are_looked_at():
 
 
 @pytest.mark.parametrize("program", SIZED)
-def test_small_runs_and_the_sizes_differ(program):
+def test_the_sizes_differ(program):
     sizes = sizes_of(program)
     high = "high-" if "high-small" in sizes else ""  # of those that have two contentions
     rows = [tuple(sizes[high + name].items()) for name in NAMES]
     assert len(set(rows)) == 3 and all(rows)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("program", SIZED)
+def test_small_runs(program):
     measured(program, "--preset", "small")
 
 

@@ -54,6 +54,16 @@ bool have_descriptor() noexcept {
   return true;
 }
 
+// Zeros by the kernel's own way into the file, which makes all their pages ready at once: a store
+// to a page that is not costs 2.7 us here, these and a first store 0.9. What fails is left to that.
+void make_ready(std::size_t offset, std::size_t bytes) noexcept {
+  constexpr std::size_t pages = 17;          // a first chunk of a table has 64 KiB of items
+  if (bytes > pages * sizeof zeros) return;  // a large table's, most of which may stay unused
+  iovec parts[pages];
+  for (iovec& part : parts) part = {const_cast<char*>(zeros), sizeof zeros};
+  sys::call(SYS_pwritev, file.fd, parts, bytes / sizeof zeros, offset, 0);
+}
+
 long write_zeros(std::size_t offset, std::size_t bytes) noexcept {
   while (bytes != 0) {
     const std::size_t part = bytes < sizeof zeros ? bytes : sizeof zeros;
@@ -74,7 +84,8 @@ long reserve_space(std::size_t offset, std::size_t bytes) noexcept {
   do {
     result = sys::call(SYS_fallocate, file.fd, 0, offset, bytes);
   } while (result == -EINTR);
-  if (result == -EOPNOTSUPP || result == -ENOSYS) result = write_zeros(offset, bytes);
+  if (result == -EOPNOTSUPP || result == -ENOSYS) return write_zeros(offset, bytes);
+  if (result == 0) make_ready(offset, bytes);
   return result;
 }
 

@@ -154,8 +154,8 @@ void release(pthread_mutex_t* m, mutex_object& o) {
   }
   if (__builtin_expect(!record::enabled, 1)) return lock.unlock(state);
   const bool contended = lock.contended(state);
-  const std::uint32_t id = *o.record_slot(lock.glibc_word);
   const std::uint64_t ended = record::hold_ends(m, contended);
+  const std::uint32_t id = ended != 0 ? *o.record_slot(lock.glibc_word) : 0;
   lock.unlock(state);
   if (ended != 0) record::released(m, id, contended, ended);
 }

@@ -64,9 +64,10 @@ bool is_real(rwlock_object& o) {
 }
 
 void count(pthread_rwlock_t* l, rwlock_object& o) {
-  // Readers count at the same time; the line is theirs anyway.
+  if (record::counted_by_thread(l)) return;
+  // Readers count at the same time.
   const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);
-  if (record::is_sampled(n)) record::counted(object_kind::rwlock, 0, l, &o.slot, &o.count);
+  if (record::is_sampled(n)) record::counted(object_kind::rwlock, 0, l, &o.slot, &o.count, n);
 }
 
 enum class side { read, write };
@@ -203,8 +204,8 @@ SYNCOPATE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* l) {
     return 0;
   const bool recording = record::enabled;
   const bool contended = recording && o.ours().contended();
-  const std::uint32_t id = recording ? o.slot : 0;
   const std::uint64_t ended = recording ? record::hold_ends(l, contended) : 0;
+  const std::uint32_t id = ended != 0 ? o.slot : 0;
   if (o.ours().exclusive_owner() == machine::self()) o.ours().unlock();
   else o.ours().unlock_shared();
   if (ended != 0) record::released(l, id, contended, ended);

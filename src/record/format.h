@@ -88,7 +88,9 @@ struct lock_entry {  // 256 bytes; id = chunk.first + index; id 0: "locks beyond
   std::uint32_t first_stack;   // stack id of the first use seen, 0 when not captured
   std::uint32_t reserved;
   std::uint64_t created_ticks, destroyed_ticks;
-  std::uint64_t acquisitions;  // may lag by fewer than 256 when the process was killed
+  // May lag by fewer than 256 when the process was killed; a reader-writer lock's by as many for
+  // each thread.
+  std::uint64_t acquisitions;
   // Ticks. Each sample is in the sum and the histogram as often as it stands for acquisitions; the
   // largest is that of all holds that were seen, also of those after a wait.
   std::uint64_t hold_samples, hold_sum, hold_max;
@@ -115,7 +117,7 @@ enum class wait_kind : std::uint32_t {
   futex = 8,       // the program's own FUTEX_WAIT
   elision = 9,     // no wait: counts of elided sections, in a row of their own (elision_count)
   came_last = 10,  // no wait: the thread was the last at an OpenMP barrier
-  release = 11,    // no wait: releases while others waited, and how long they took
+  release = 11,    // no wait: releases while others waited, sampled, and how long they took
   holder = 12,     // no wait: sampled holds, and whether they ran on (holder_count)
 };
 

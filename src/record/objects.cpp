@@ -18,6 +18,8 @@
 //   I3  Under `objects.lock`: an entry is in at most one list; then it is destroyed, and
 //       lock_entry::reserved is the next one's id.
 //   I4  Outside of lists, lock_entry::reserved says where in the object the slot and count are.
+//   I5  What a thread counts by itself is of the lock that it takes it for, as long as no object of
+//       that kind has come or gone since. (The slot would say so too, but its line is the lock's.)
 #include "record/objects.h"
 
 #include "record/address_index.h"
@@ -39,6 +41,9 @@ struct {
   address_index index;
   std::uint32_t* lists = nullptr;  // by creation stack: first destroyed id
 } constinit objects;
+
+// I5. Of reader-writer locks: how often one was created or destroyed.
+constinit std::atomic<std::uint32_t> lives{0};
 
 // The mark of a slot that holds a creation stack: 17 bits of stack id under 14 bits of generation,
 // since stack ids of a fork's parent mean nothing in the child.
@@ -182,6 +187,33 @@ void note_places(lock_entry& e, const void* object, const std::uint32_t* slot,
   store(e.reserved, std::uint32_t{1} << 16 | static_cast<std::uint32_t>(to_slot << 8 | to_count));
 }
 
+void begin_hold(const void* object, std::uint32_t id, std::uint32_t weight) noexcept {
+  const std::uint64_t now = machine::ticks();
+  hold_sample& sample = current_hold;
+  // A sample in flight goes on: were it replaced by an inner lock's, long holds would be the ones
+  // missing. One that never ends (released by another thread) is given up after a second.
+  if (sample.object != nullptr && sample.object != object && now - sample.since <= ticks_per_second)
+    return;
+  begin_hold_watch(asking::always);
+  sample = {object, machine::ticks(), id, weight};
+}
+
+own_count& own_count_of(thread_state& t, const void* object) noexcept {
+  return t.counts[address_of(object) * 0x9e3779b97f4a7c15u >> 61];
+}
+
+void note_life(object_kind kind) noexcept {
+  if (kind == object_kind::rwlock) lives.fetch_add(1, std::memory_order_relaxed);
+}
+
+void tell(own_count& c) noexcept {
+  const std::uint32_t untold = load(c.untold);
+  lock_entry* const e = untold != 0 ? lock_of(c.id) : nullptr;
+  if (e == nullptr) return;
+  add(e->acquisitions, untold);
+  store(c.untold, 0u);
+}
+
 }  // namespace
 
 std::uint32_t identify(object_kind kind, int type, const void* object,
@@ -194,29 +226,44 @@ std::uint32_t identify(object_kind kind, int type, const void* object,
 }
 
 void counted(object_kind kind, int type, const void* object, std::uint32_t* slot,
-             const std::uint32_t* count_at) noexcept {
+             const std::uint32_t* count_at, std::uint32_t n) noexcept {
   if (!enabled || local.inside) return;
   const std::uint32_t id = identify(kind, type, object, slot);
   lock_entry* e = lock_of(id);
   if (e == nullptr) return;
   if (id != 0 && load(e->reserved) == 0) note_places(*e, object, slot, count_at);
-  const std::uint32_t weight = stands_for(load(*count_at));
+  const std::uint32_t weight = stands_for(n != 0 ? n : load(*count_at));
   add(e->acquisitions, weight);
-  std::uint64_t now = machine::ticks();
-  hold_sample& sample = current_hold;
-  // A sample in flight goes on: were it replaced by an inner lock's, long holds would be the ones
-  // missing. One that never ends (released by another thread) is given up after a second.
-  if (sample.object != nullptr && sample.object != object && now - sample.since <= ticks_per_second)
-    return;
-  begin_hold_watch(asking::always);
-  now = machine::ticks();
-  sample = {object, now, id, weight};
+  if (kind == object_kind::rwlock && weight == count_period && id != 0)
+    if (thread_state* const t = local.state) {
+      own_count& c = own_count_of(*t, object);
+      tell(c);
+      c = {object, id, 0, lives.load(std::memory_order_relaxed)};
+    }
+  begin_hold(object, id, weight);
+}
+
+bool counted_by_thread(const void* object) noexcept {
+  thread_state* const t = local.state;
+  if (t == nullptr) return false;
+  own_count& c = own_count_of(*t, object);
+  if (c.object != object || c.life != lives.load(std::memory_order_relaxed)) return false;
+  store(c.untold, c.untold + 1);
+  if (c.untold < count_period) return true;
+  tell(c);
+  if (enabled && !local.inside) begin_hold(object, c.id, count_period);
+  return true;
+}
+
+void tell_counts(thread_state& t) noexcept {
+  for (own_count& c : t.counts) tell(c);
 }
 
 void object_created(object_kind kind, int type, const void* object, std::uint32_t* slot,
                     const void* caller) noexcept {
   if (slot != nullptr) store(*slot, 0u);
   if (!enabled) return;
+  note_life(kind);
   entry inside;
   if (!inside) return;
   std::uint32_t stack = 0;
@@ -238,6 +285,7 @@ void object_destroyed(object_kind kind, const void* object, std::uint32_t* slot,
   const std::uint32_t known = slot != nullptr ? load(*slot) : 0;
   if (slot != nullptr) store(*slot, 0u);
   if (!enabled || (slot != nullptr && !stands_for(locks.at(known), object))) return;
+  note_life(kind);
   entry inside;
   if (!inside) return;
   holding lock(objects.lock);

@@ -14,6 +14,9 @@ std::uint32_t known_id(std::uint32_t id) noexcept;
 // Adds one hold of `ticks` to the lock's sums and histogram. Other threads do so too.
 void add_hold(std::uint32_t id, std::uint64_t ticks, std::uint32_t weight) noexcept;
 
+// Tells what the thread has counted by itself. Called by itself, or by finish().
+void tell_counts(thread_state&) noexcept;
+
 // Adds the acquisitions that live objects have counted since the last sampled one.
 void add_remainders() noexcept;
 

@@ -108,7 +108,11 @@ void finish() noexcept {
   entry inside;
   if (!inside) return;
   enabled = false;  // first: no thread may count on while the remainders are added
-  if (local.state != nullptr) flush(*local.state);
+  if (thread_state* const t = local.state) {
+    flush(*t);
+    tell_capture_ticks(*t);
+  }
+  tell_all_counts();
   add_remainders();
   refresh_threads();
   snapshot_maps();

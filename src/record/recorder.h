@@ -8,8 +8,12 @@
 //     wait_end(w);                                 a few stores into thread-local memory
 //     ended = hold_ends(object, contended);        before the release
 //     ... release ...
-//     released(object, id, contended, ended);      after the release: pending waits are written
-//                                                  out, and a contended holder's stack is sampled
+//     released(object, id, contended, ended);      after the release, where `ended` is not 0:
+//                                                  pending waits are written out, and a contended
+//                                                  holder's stack is sampled
+//
+// Behind a short wait, only some holds and releases are measured; then the wait is written out when
+// the thread begins its next one.
 //
 // Nothing here allocates, locks, throws, touches errno, or writes to a standard stream. All calls
 // are safe before start() and after the recorder stopped (they do nothing).
@@ -59,7 +63,8 @@ std::uint32_t identify(object_kind, int type, const void* object, std::uint32_t*
 // so that `counted` sees acquisitions 1, 17, 33, ... 4097, 4353, ...: it registers the object at
 // the first, adds those since the one before, and starts one sampled hold-time measurement, which
 // stands for as many. `count_at` is where the count lives, read again at finish() for the
-// remainder; slot and count must lie within 256 bytes of the object's address for that.
+// remainder; slot and count must lie within 256 bytes of the object's address for that. `n`: the
+// count that was sampled, where others hold the object too and may have counted on.
 inline constexpr std::uint32_t count_period = 256;
 inline constexpr std::uint32_t first_period = 16, first_ones = 4096;  // the first ones closer
 constexpr bool is_sampled(std::uint32_t n) noexcept {
@@ -75,7 +80,12 @@ constexpr std::uint32_t since_sampled(std::uint32_t n) noexcept {
   return (n - 1) % (n <= first_ones ? first_period : count_period);
 }
 void counted(object_kind, int type, const void* object, std::uint32_t* slot,
-             const std::uint32_t* count_at) noexcept;
+             const std::uint32_t* count_at, std::uint32_t n = 0) noexcept;
+
+// Of a lock that several threads hold at once, the count in the object is a line that all of them
+// write. So once such a lock has proved busy, each thread counts it by itself and tells every
+// count_period acquisitions: then this one is counted, and true.
+bool counted_by_thread(const void* object) noexcept;
 
 // The hold-time sample in flight of this thread: set by counted() (and by wait_end(): that one
 // stands for nothing in sums, since who waited is not like the others), taken back by released()
@@ -97,7 +107,8 @@ struct wait {
   usage used;  // at its start, then from start to end; zeros where nobody asked
 };
 wait wait_begin(wait_kind, std::uint32_t id, std::uint32_t holder) noexcept;
-// For locks: keeps `w` in thread-local memory until released() or the next wait_begin().
+// For locks: keeps `w` in thread-local memory until released() or the next wait_begin(), and starts
+// a sample of the hold behind a long wait, or one that becomes an event.
 void wait_end(wait& w, const void* object) noexcept;
 // For waits that end without holding anything (conditions, barriers, futexes, timeouts): writes
 // now.
@@ -111,8 +122,9 @@ struct elision_counts {
 };
 void elided(std::uint32_t id, const elision_counts&) noexcept;
 
-// Before a release: the time at which the hold ends; 0 when released() need not be called. The
-// release itself is not part of it: waking a waiter may take longer than the section did.
+// Before a release: the time at which the hold ends; 0 when released() need not be called: nothing
+// is to be measured. The release itself is not part of it: waking a waiter may take longer than the
+// section did.
 std::uint64_t hold_ends_now(const void* object, bool contended) noexcept;
 inline std::uint64_t hold_ends(const void* object, bool contended) noexcept {
   return contended || current_hold.object == object ? hold_ends_now(object, contended) : 0;

@@ -3,9 +3,12 @@
 // Invariants
 //   I1  A non-zero index slot holds the upper 32 bits of a hash and the id of a complete entry.
 //   I2  Slots never go back to zero: a search that meets zero has seen every equal stack there was.
+//   I3  A stack whose first probes are free is in the first slots: few pages are ever touched for
+//       the hundred stacks of most programs.
 #include "record/stacks.h"
 
 #include <cstring>
+#include <utility>
 
 #include "record/maps.h"
 #include "record/threads.h"
@@ -15,8 +18,8 @@ namespace syncopate::record {
 
 namespace {
 
-constexpr std::uint32_t index_slots = 2 * most_stacks;
-constexpr std::size_t index_bytes = index_slots * sizeof(std::uint64_t);
+constexpr std::uint32_t first_slots = 4096, first_probes = 8, other_slots = 2 * most_stacks;
+constexpr std::size_t index_bytes = (first_slots + other_slots) * sizeof(std::uint64_t);
 
 table<stack_entry, chunk_kind::stacks, 256, most_stacks> constinit stacks;
 constinit tiny_lock insertion;
@@ -36,9 +39,15 @@ struct found {
   std::uint32_t slot;  // where it is or would go
 };
 
+// I3
+std::uint32_t slot_of(std::uint64_t hash, std::uint32_t probe) noexcept {
+  const std::uint32_t at = static_cast<std::uint32_t>(hash) + probe;
+  return probe < first_probes ? at & (first_slots - 1) : first_slots + (at & (other_slots - 1));
+}
+
 found find(std::uint64_t hash, const std::uint64_t* pc, unsigned depth) noexcept {
-  std::uint32_t slot = static_cast<std::uint32_t>(hash) & (index_slots - 1);
-  for (;; slot = (slot + 1) & (index_slots - 1)) {
+  for (std::uint32_t probe = 0;; ++probe) {
+    const std::uint32_t slot = slot_of(hash, probe);
     const std::uint64_t word = __atomic_load_n(&index[slot], __ATOMIC_ACQUIRE);
     if (word == 0) return {0, slot};
     if ((word ^ hash) >> 32 != 0) continue;
@@ -80,15 +89,27 @@ std::uint32_t intern_stack(const std::uint64_t* pc, unsigned depth) noexcept {
 std::uint32_t capture_stack(thread_state& t, capture_reason why, std::uint64_t now) noexcept {
   capture_budget& budget = t.captures[static_cast<int>(why)];
   if (!budget.allows(now)) return 0;
-  std::uint64_t pc[stack_depth];
-  const unsigned depth = walk_stack(t.stack, pc);
-  const std::uint32_t id = intern_stack(pc, depth);
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  std::uint32_t id =
+      t.seen_stacks.find(frame, [](std::uint32_t known) { return stacks.at(known)->pc; });
+  if (id == 0) {
+    std::uint64_t pc[stack_depth];
+    const unsigned depth = walk_stack(t.stack, pc, &t.seen_stacks.begin(), frame);
+    id = intern_stack(pc, depth);
+    t.seen_stacks.keep(frame, id);
+  }
   const std::uint64_t cost = machine::ticks() - now;
   // What goes beyond is no work of ours: preemption, or the first touch of unwind tables.
   const std::uint64_t most = ticks_per_second / 10'000;
   budget.spend(cost < most ? cost : most);
-  if (file_header* h = header.load(std::memory_order_relaxed)) add(h->capture_ticks, cost);
+  t.capture_ticks += cost;
+  if (t.capture_ticks > most) tell_capture_ticks(t);
   return id;
+}
+
+void tell_capture_ticks(thread_state& t) noexcept {
+  if (file_header* h = header.load(std::memory_order_relaxed))
+    add(h->capture_ticks, std::exchange(t.capture_ticks, 0));
 }
 
 bool prepare_stacks() noexcept {

@@ -14,6 +14,9 @@ enum class capture_reason { wait, hold, creation };
 // table is full, or when the stack cannot be walked. `now` are ticks.
 std::uint32_t capture_stack(thread_state&, capture_reason, std::uint64_t now) noexcept;
 
+// Adds the thread's time for that to the header's, which all threads share: now and then.
+void tell_capture_ticks(thread_state&) noexcept;
+
 // Id of a stack given by its return addresses; 0 when the table is full. Lock-free when known.
 std::uint32_t intern_stack(const std::uint64_t* pc, unsigned depth) noexcept;
 

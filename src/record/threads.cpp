@@ -2,10 +2,12 @@
 #include "record/threads.h"
 
 #include <cstring>
+#include <utility>
 
 #include <sys/prctl.h>
 
 #include "record/hold_watch.h"
+#include "record/objects.h"
 #include "record/stacks.h"
 #include "record/usage.h"
 
@@ -34,6 +36,7 @@ table<thread_entry, chunk_kind::threads, 64, most_threads> constinit entries;
 struct {
   tiny_lock lock;
   thread_state* idle = nullptr;
+  thread_state* newest = nullptr;
   char* slab = nullptr;  // unused rest of the last slab
   std::size_t slab_left = 0;
   std::atomic<std::uint32_t> running{0};
@@ -61,6 +64,8 @@ thread_state* new_thread_locked(std::uint64_t now) noexcept {
   t->rows = t->first_rows;
   t->rows_size = first_row_slots;
   t->row_chunk.next_bytes = t->event_chunk.next_bytes = 4096;
+  t->older = threads.newest;
+  threads.newest = t;
   t->index = entries.append();
   return t;
 }
@@ -73,6 +78,7 @@ thread_state* adopt_idle_locked(std::uint64_t now) noexcept {
   e.start_ticks += now - e.end_ticks;
   e.end_ticks = 0;
   t->pending_count = 0;
+  t->seen_stacks.forget();  // of another stack
   return t;
 }
 
@@ -94,8 +100,8 @@ thread_state* register_thread() noexcept {
   t->entry->thread_id = sys::thread_id();
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
   t->stack = find_stack_bounds();
-  // The first threads may spend 5 ms at once, so that short programs show stacks too.
-  const std::uint64_t credit = ticks_per_second / (t->index < 16 ? 600 : 6000);
+  // The first threads may spend 1.5 ms at once, so that short programs show stacks too.
+  const std::uint64_t credit = ticks_per_second / (t->index < 16 ? 2000 : 6000);
   for (capture_budget& budget : t->captures) budget.start(now, credit);
   local.state = t;
   return t;
@@ -133,6 +139,12 @@ bool enlarge_rows(thread_state& t) noexcept {
   return true;
 }
 
+// Usable ones, at the start.
+std::uint64_t processors() noexcept {
+  const file_header* const h = header.load(std::memory_order_relaxed);
+  return h != nullptr && h->processors != 0 ? h->processors : 1;
+}
+
 }  // namespace
 
 // Share of elapsed time for each of the three reasons: 0.5 %, so 1.5 % in all. With more threads
@@ -149,25 +161,37 @@ bool capture_budget::allows(std::uint64_t now) noexcept {
   const std::uint64_t elapsed = now - refilled_;
   if (elapsed < milliseconds(1)) return false;  // no division at every wait
   refilled_ = now;
-  const file_header* h = header.load(std::memory_order_relaxed);
-  const std::uint64_t processors = h != nullptr && h->processors != 0 ? h->processors : 1;
   const std::uint64_t running = threads.running.load(std::memory_order_relaxed);
   std::uint64_t share = elapsed / 200;
-  if (running > processors) share = share * processors / running;
+  if (running > processors()) share = share * processors() / running;
   credit_ += static_cast<std::int64_t>(share);
   if (credit_ > most_) credit_ = most_;
   return credit_ > 0;
 }
 
+// With more threads than processors, each gets less of both, or the machine would spend on events
+// what it has for one thread. At least an eighth: most of many threads may be asleep.
 bool event_budget::allows(std::uint64_t now) noexcept {
-  constexpr std::uint32_t burst = 256, per_second = 2000, halve_after = 4096;
+  constexpr std::uint32_t burst = 256, per_second = 2000, halve_after = 4096, most_crowded = 8;
   const std::uint32_t halvings = written_ / halve_after;
   if ((++candidates_ & ((1u << (halvings < 31 ? halvings : 31)) - 1)) != 0) return false;
   const std::uint64_t price = ticks_per_second / per_second;
   if (paid_until_ > now + burst * price) return false;
-  paid_until_ = (paid_until_ > now ? paid_until_ : now) + price;
+  const std::uint64_t running = threads.running.load(std::memory_order_relaxed);
+  const std::uint64_t threads_each = (running + processors() - 1) / processors();
+  const std::uint64_t crowded = threads_each < most_crowded ? threads_each : most_crowded;
+  paid_until_ = (paid_until_ > now ? paid_until_ : now) + price * (crowded != 0 ? crowded : 1);
   ++written_;
   return true;
+}
+
+std::uint32_t release_turns::take_now(turn& t) noexcept {
+  constexpr std::uint32_t first_ones = 64, one_in = 16;
+  if (++t.measured > first_ones) {
+    chance_ = chance_ * 1664525u + 1013904223u;  // Numerical Recipes' generator
+    t.left = static_cast<std::uint16_t>((chance_ >> 16) % (2 * one_in - 1));
+  }
+  return std::exchange(t.count, std::uint16_t{0});
 }
 
 thread_state* this_thread() noexcept {
@@ -210,6 +234,8 @@ void thread_end() noexcept {
   entry inside;
   if (!inside) return;
   flush(*t);
+  tell_capture_ticks(*t);
+  tell_counts(*t);
   current_hold.object = nullptr;
   drop_hold_watch();
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
@@ -230,6 +256,12 @@ std::uint32_t capture_creator() noexcept {
   if (!inside) return 0;
   thread_state* t = this_thread();
   return t != nullptr ? capture_stack(*t, capture_reason::creation, machine::ticks()) : 0;
+}
+
+void tell_all_counts() noexcept {
+  holding lock(threads.lock);
+  if (!lock) return;
+  for (thread_state* t = threads.newest; t != nullptr; t = t->older) tell_counts(*t);
 }
 
 // Threads often get their names after they began: asks for those of the threads still running, and
@@ -255,7 +287,7 @@ void refresh_threads() noexcept {
 void forget_threads() noexcept {
   entries.reset();
   threads.lock.reset();
-  threads.idle = nullptr;
+  threads.idle = threads.newest = nullptr;
   threads.slab = nullptr;
   threads.slab_left = 0;
   threads.running.store(0, std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "record/file.h"
+#include "record/trails.h"
 #include "record/unwind.h"
 
 namespace syncopate::record {
@@ -28,6 +29,31 @@ class event_budget {
   std::uint32_t written_ = 0, candidates_ = 0;
 };
 
+// Which contended releases a thread measures: each lock's first ones, then about one in sixteen,
+// which stands for those since the one before. By chance, or else two locks that are released in turn
+// could share them unfairly. Locks whose addresses collide share their turns.
+class release_turns {
+ public:
+  // Of a release of `object`: how many it stands for; 0: it is not to be measured.
+  std::uint32_t take(const void* object) noexcept {
+    turn& t = turns_[reinterpret_cast<std::uintptr_t>(object) * 0x9e3779b97f4a7c15u >> 60];
+    ++t.count;
+    if (t.left == 0) return take_now(t);
+    --t.left;
+    return 0;
+  }
+
+ private:
+  struct turn {
+    std::uint16_t left, count;  // until the next one is measured; since one was
+    std::uint32_t measured;
+  };
+  std::uint32_t take_now(turn&) noexcept;
+
+  turn turns_[16];
+  std::uint32_t chance_;
+};
+
 // Where a thread's waits on one (lock, kind) are counted; of kind `release`, its holds.
 struct row_slot {
   std::uint32_t lock = 0, kind = 0;
@@ -43,6 +69,14 @@ struct own_chunk {
   std::size_t next_bytes = 4096;  // of the next chunk: quadruples up to 64 KiB
 };
 
+// Acquisitions that a thread counts by itself, of one lock: recorder.h, counted_by_thread().
+struct own_count {
+  const void* object;
+  std::uint32_t id;
+  std::uint32_t untold;
+  std::uint32_t life;  // objects.cpp, I5
+};
+
 inline constexpr unsigned most_pending = 4;
 inline constexpr std::uint32_t first_row_slots = 16;
 
@@ -50,8 +84,11 @@ struct thread_state {
   std::uint32_t index;  // of `entry`
   thread_entry* entry;
   thread_state* next_idle;  // list of ended threads' states
+  thread_state* older;      // list of all
   stack_bounds stack;
-  capture_budget captures[3];  // by capture_reason
+  capture_budget captures[3];   // by capture_reason
+  std::uint64_t capture_ticks;  // not yet in the header's
+  trails seen_stacks;
   event_budget wait_events, hold_events;
   wait pending[most_pending];
   std::uint32_t pending_count;
@@ -60,7 +97,10 @@ struct thread_state {
     std::uint64_t since;   // ticks; 0: none
     std::uint64_t cpu_ns;  // the thread's processor time then; 0: not asked
     bool is_event;
+    std::uint32_t weight;  // how many releases it stands for
   } release;
+  release_turns turns;
+  own_count counts[8];
   std::uint32_t usage_turn;            // events that could have asked the kernel (waits.cpp)
   std::uint32_t rows_used, rows_size;  // size: a power of two
   row_slot* rows;
@@ -90,6 +130,8 @@ Item* next_item(own_chunk& own, chunk_kind kind, std::uint32_t owner) noexcept {
 inline void publish_item(own_chunk& own) noexcept { publish(own.chunk->used, own.chunk->used + 1); }
 
 void refresh_threads() noexcept;
+// Tells what threads count by themselves.
+void tell_all_counts() noexcept;
 void forget_threads() noexcept;
 
 // Writes the pending waits of this thread out (waits.cpp).

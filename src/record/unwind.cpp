@@ -42,6 +42,8 @@ struct walk {
   stack_bounds bounds;           // low moves up frame by frame
   bool checked;                  // whether frames must lie in `bounds`
   std::uintptr_t frame_pointer;  // register's value in the first frame outside this library
+  trail* noted;
+  std::uintptr_t from;
 };
 
 #if defined(__x86_64__)
@@ -50,10 +52,31 @@ constexpr int frame_pointer_register = 6;  // rbp, in DWARF's numbering
 constexpr int frame_pointer_register = 29;
 #endif
 
+// Return address `pc` is said to be right below its frame, at `at`. Where it is not (behind a
+// signal, on other processors), there is no trail.
+[[gnu::no_sanitize("address")]] void note(walk& w, std::uintptr_t at, std::uintptr_t pc) noexcept {
+  trail& t = *w.noted;
+  const bool own = is_own(pc);
+  if (own && w.depth != 0) return;  // of a thread's start
+  if (at < w.from) {
+    t.inner += own ? 0 : 1;
+    return;
+  }
+  const std::uintptr_t words = (at - w.from) / sizeof pc;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel and registers give numbers
+  const auto* const there = reinterpret_cast<const std::uintptr_t*>(at);
+  t.spoiled |= words > UINT16_MAX || at % sizeof pc != 0 || at + sizeof pc > w.bounds.high ||
+               (own && t.own_count == trail::most_own) || *there != pc;
+  if (t.spoiled) return;
+  if (own) t.own[t.own_count++] = static_cast<std::uint32_t>(pc - own_begin);
+  t.place[t.count++] = static_cast<std::uint16_t>(words);
+}
+
 _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
   walk& w = *static_cast<walk*>(argument);
   const std::uintptr_t pc = _Unwind_GetIP(context);
   if (pc == 0) return _URC_NORMAL_STOP;
+  if (w.noted != nullptr) note(w, _Unwind_GetCFA(context) - sizeof pc, pc);
   // Innermost, and where a thread starts through a trampoline of the shim.
   if (is_own(pc)) return ++w.own_frames < stack_depth ? _URC_NO_REASON : _URC_NORMAL_STOP;
   if (w.depth == 0) w.frame_pointer = _Unwind_GetGR(context, frame_pointer_register);
@@ -87,6 +110,18 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
 
 }  // namespace
 
+// Innermost first: each that holds shows that the next place is one that a walk would read.
+[[gnu::no_sanitize("address", "thread")]] bool trail::holds(
+    std::uintptr_t frame, const std::uint64_t* pc) const noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel and registers give numbers
+  const auto* const words = reinterpret_cast<const volatile std::uint64_t*>(frame);
+  for (unsigned i = 0; i < own_count; ++i)
+    if (words[place[i]] != own_begin + own[i]) return false;
+  for (unsigned i = own_count; i < count; ++i)
+    if (words[place[i]] != pc[i - own_count + inner]) return false;
+  return true;
+}
+
 stack_bounds find_stack_bounds() noexcept {
   // The stack's size is not known without pthread_getattr_np(), which allocates: take the default
   // one. It errs to the safe side for larger stacks, and a coroutine's stack, made by malloc() or
@@ -101,18 +136,21 @@ stack_bounds find_stack_bounds() noexcept {
   return {high - size, high};
 }
 
-unsigned walk_stack(const stack_bounds& bounds, std::uint64_t (&pc)[stack_depth]) noexcept {
+unsigned walk_stack(const stack_bounds& bounds, std::uint64_t (&pc)[stack_depth], trail* noted,
+                    std::uintptr_t from) noexcept {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const bool on_own_stack = here > bounds.low && here < bounds.high;
   // Up to the caller, only our own frames are walked, and we know that their tables are right.
   // That is as far as one may go on a foreign stack.
   const bool only_caller = frame_pointers || !on_own_stack;
-  walk w{pc, 0, only_caller ? 1 : stack_depth, 0, bounds, on_own_stack, 0};
+  if (noted != nullptr && only_caller) noted->spoiled = true;  // cheap, or on a stack not ours
+  walk w{pc, 0, only_caller ? 1 : stack_depth, 0, bounds, on_own_stack, 0, noted, from};
   _Unwind_Backtrace(visit, &w);
   if (!frame_pointers || !on_own_stack) return w.depth;
   const unsigned depth = walk_frame_pointers({here, bounds.high}, w.frame_pointer, pc, w.depth);
   if (depth > 1) return depth;
-  w = {pc, 0, stack_depth, 0, bounds, true, 0};  // no frame pointers in this one after all
+  // No frame pointers in this one after all.
+  w = {pc, 0, stack_depth, 0, bounds, true, 0, nullptr, 0};
   _Unwind_Backtrace(visit, &w);
   return w.depth;
 }

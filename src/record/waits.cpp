@@ -14,14 +14,18 @@ namespace {
 // A wait this long is always worth an event: it has paid for it.
 std::uint64_t long_wait() noexcept { return milliseconds(1); }
 
+// Behind a wait this long, the hold is measured: a hundredth of what it took.
+std::uint64_t worth_a_hold() noexcept { return milliseconds(1) / 32; }
+
 std::uint16_t take_weight(row_slot& row) noexcept {
   const std::uint32_t stood_for = row.skipped < 65'534 ? row.skipped : 65'534;
   row.skipped -= stood_for;
   return static_cast<std::uint16_t>(stood_for + 1);
 }
 
-void skip_event(row_slot& row) noexcept {
-  if (row.skipped++ == 0) set_flag(sampled);
+void skip_event(row_slot& row, std::uint32_t weight = 1) noexcept {
+  if (row.skipped == 0) set_flag(sampled);
+  row.skipped += weight;
 }
 
 // Fills all but the weight; writes it, or counts it as skipped where the record is full.
@@ -36,17 +40,17 @@ void write_event(thread_state& t, row_slot& row, event e) noexcept {
   publish_item(t.event_chunk);
 }
 
-void count(wait_row& row, std::uint64_t ticks) noexcept {
-  ++row.waits;
-  row.wait_sum += ticks;
+void count(wait_row& row, std::uint64_t ticks, std::uint32_t weight = 1) noexcept {
+  row.waits += weight;
+  row.wait_sum += ticks * weight;
   if (ticks > row.wait_max) row.wait_max = ticks;
-  ++row.histogram[bucket(ticks, 64)];
+  row.histogram[bucket(ticks, 64)] += weight;
 }
 
 // Whether to ask the kernel about a wait that becomes an event. That takes about 2 us in all, half
-// of it with the lock held; so after a thread's first ones, at one event in eight: 250 a second.
+// of it with the lock held; so after a thread's first ones, at one event in sixteen.
 bool asks_usage(thread_state& t) noexcept {
-  constexpr std::uint32_t first_ones = 64, one_in = 8;
+  constexpr std::uint32_t first_ones = 24, one_in = 16;
   const std::uint32_t turn = t.usage_turn++;
   return turn < first_ones || turn % one_in == 0;
 }
@@ -90,7 +94,7 @@ void touch_header(std::uint64_t now) noexcept {
   store(h->last_monotonic_ns, machine::now());
 }
 
-// A contended release: its row, exactly, and the hold that it ended, where the budget allows.
+// A contended release: its row, and the hold that it ended, where the budget allows.
 void write_release(thread_state& t, std::uint32_t id, std::uint64_t since, std::uint64_t ended,
                    std::uint64_t now) noexcept {
   const auto release = std::exchange(t.release, {});
@@ -98,11 +102,13 @@ void write_release(thread_state& t, std::uint32_t id, std::uint64_t since, std::
   if (slot == nullptr) return;
   const std::uint64_t began = release.since != 0 ? release.since : ended;
   const std::uint64_t ticks = now > began ? now - began : 0;
-  count(*slot->row, ticks);
+  const std::uint32_t weight = release.weight != 0 ? release.weight : 1;
+  count(*slot->row, ticks, weight);
   if (release.since != 0 ? !release.is_event : !t.hold_events.allows(now)) {
-    skip_event(*slot);
+    skip_event(*slot, weight);
     return;
   }
+  if (weight > 1) skip_event(*slot, weight - 1);
   const std::uint64_t used =
       release.cpu_ns != 0 ? cpu_time(CLOCK_THREAD_CPUTIME_ID) - release.cpu_ns : 0;
   write_event(t, *slot,
@@ -162,6 +168,8 @@ void wait_end(wait& w, const void* object) noexcept {
     held = machine::ticks();
   }
   if (t->pending_count < most_pending) t->pending[t->pending_count++] = w;
+  // Else the hold is measured where it is its lock's turn, and the wait is written at the next one.
+  if (w.weight == 0 && w.end - w.start < worth_a_hold()) return;
   hold_sample& sample = current_hold;
   if (sample.object != nullptr && sample.object != object &&
       held - sample.since <= ticks_per_second)
@@ -171,13 +179,21 @@ void wait_end(wait& w, const void* object) noexcept {
 }
 
 // What this takes is time with the lock held, hence the budget: it belongs to neither the hold nor
-// the release.
+// the release. Where readers come and go beside a writer that waits, all their releases are
+// contended, far more of them than there are waits.
 std::uint64_t hold_ends_now(const void* object, bool contended) noexcept {
-  const std::uint64_t now = machine::ticks();
-  if (current_hold.object == object) end_hold_watch();
   thread_state* const t = local.state;
-  if (!contended || t == nullptr || local.inside) return now;
-  t->release = {now, 0, t->hold_events.allows(now)};
+  const bool is_release = contended && t != nullptr && !local.inside;
+  const bool is_sampled = current_hold.object == object;
+  std::uint32_t weight = 1;
+  if (is_release && !is_sampled) {
+    weight = t->turns.take(object);
+    if (weight == 0) return 0;
+  }
+  const std::uint64_t now = machine::ticks();
+  if (is_sampled) end_hold_watch();
+  if (!is_release) return now;
+  t->release = {now, 0, t->hold_events.allows(now), weight};
   if (t->release.is_event && asks_usage(*t)) {
     t->release.cpu_ns = cpu_time(CLOCK_THREAD_CPUTIME_ID);
     t->release.since = machine::ticks();

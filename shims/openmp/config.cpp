@@ -103,6 +103,17 @@ bool read_lock(const char* common_wait) noexcept {
   return true;
 }
 
+bool read_regions() noexcept {
+  constexpr const char* me = "SYNCOPATE_OMP_REGIONS";
+  const char* const set = variable(me);
+  if (set == nullptr || std::strcmp(set, "runtime") == 0) return true;
+  if (std::strcmp(set, "kept") != 0) return refuse(me, set, "regions are kept or runtime");
+  if (config.barrier == nullptr)
+    return refuse(me, set, "contradicts SYNCOPATE_OMP_BARRIER=runtime");
+  config.keep = true;
+  return true;
+}
+
 // Programs start threads before they call us; but all first calls of a process come one after the
 // other, except of a library that was opened by two threads: then both read the same.
 bool read_environment() noexcept {
@@ -112,7 +123,7 @@ bool read_environment() noexcept {
   config.patch = is_set("SYNCOPATE_OMP_PATCH");
   const char* const wait = variable("SYNCOPATE_WAIT");
   if (wait != nullptr && !find_wait("SYNCOPATE_WAIT", wait, wait, config.wait)) return false;
-  return read_barrier(wait) && read_lock(wait);
+  return read_barrier(wait) && read_lock(wait) && read_regions();
 }
 
 constinit pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;

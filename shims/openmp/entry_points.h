@@ -31,6 +31,16 @@ using kmpc_copy = void (*)(void*, void*);
   X(void, GOMP_atomic_start, (void))                                                               \
   X(void, GOMP_atomic_end, (void))                                                                 \
   X(void, GOMP_parallel, (gomp_function, void*, unsigned, unsigned))                               \
+  X(void, GOMP_parallel_start, (gomp_function, void*, unsigned))                                   \
+  X(void, GOMP_parallel_end, (void))                                                               \
+  X(void, GOMP_parallel_sections_start, (gomp_function, void*, unsigned, unsigned))                \
+  X(void, GOMP_parallel_loop_static_start,                                                         \
+    (gomp_function, void*, unsigned, long, long, long, long))                                      \
+  X(void, GOMP_parallel_loop_dynamic_start,                                                        \
+    (gomp_function, void*, unsigned, long, long, long, long))                                      \
+  X(void, GOMP_parallel_loop_guided_start,                                                         \
+    (gomp_function, void*, unsigned, long, long, long, long))                                      \
+  X(void, GOMP_parallel_loop_runtime_start, (gomp_function, void*, unsigned, long, long, long))    \
   X(unsigned, GOMP_parallel_reductions, (gomp_function, void*, unsigned, unsigned))                \
   X(void, GOMP_parallel_sections, (gomp_function, void*, unsigned, unsigned, unsigned))            \
   X(void, GOMP_parallel_loop_static,                                                               \
@@ -57,6 +67,8 @@ using kmpc_copy = void (*)(void*, void*);
     (gomp_function, void*, gomp_copy, long, long, unsigned, unsigned long, int,                    \
      unsigned long long, unsigned long long, unsigned long long))                                  \
   X(void, GOMP_taskwait_depend_nowait, (void**))                                                   \
+  X(void, GOMP_target,                                                                             \
+    (int, gomp_function, const void*, std::size_t, void**, std::size_t*, unsigned char*))          \
   X(void, GOMP_target_ext,                                                                         \
     (int, gomp_function, std::size_t, void**, std::size_t*, unsigned short*, unsigned, void**,     \
      void**))                                                                                      \
@@ -125,6 +137,16 @@ using kmpc_copy = void (*)(void*, void*);
   X(int, omp_get_num_threads, (void))                   \
   X(int, omp_get_max_threads, (void))                   \
   X(int, omp_get_num_procs, (void))                     \
+  X(int, omp_get_dynamic, (void))                       \
+  X(int, omp_get_max_active_levels, (void))             \
+  X(int, omp_get_thread_limit, (void))                  \
+  X(int, omp_get_default_device, (void))                \
+  X(int, omp_get_cancellation, (void))                  \
+  X(void, omp_get_schedule, (int*, int*))               \
+  X(int, omp_pause_resource, (int, int))                \
+  X(int, omp_pause_resource_all, (int))                 \
+  X(int, omp_pause_resource_, (const int*, const int*)) \
+  X(int, omp_pause_resource_all_, (const int*))         \
   X(int, omp_get_thread_num, (void))                    \
   X(void, omp_init_lock_with_hint, (void*, int))        \
   X(void, omp_init_lock_with_hint_, (void*, int*))      \

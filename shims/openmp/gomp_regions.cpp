@@ -1,7 +1,9 @@
 // gomp_regions.cpp -- L4: where libgomp starts teams. The runtime starts them as ever; it only runs
 // our function, which runs the program's with a frame around it.
 
+#include "openmp/config.h"
 #include "openmp/export.h"
+#include "openmp/kept_region.h"
 #include "openmp/team.h"
 
 using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): this file is the ABI
@@ -20,6 +22,12 @@ void run(void* started) {
 // One thread needs no team; then the region's nesting level keeps its barriers from ours.
 bool passed_on(const module& m, unsigned threads) { return !m.gomp.ours || threads == 1; }
 
+// The runtime of a call that starts a team in a way of its own.
+const entry_points& real_of(const module& m) {
+  end_kept(m.gomp.to);
+  return m.gomp.to->real;
+}
+
 }  // namespace
 
 // An entry point whose arguments after (function, data, threads) are passed on as they are. Each
@@ -28,6 +36,7 @@ bool passed_on(const module& m, unsigned threads) { return !m.gomp.ours || threa
   SYNCOPATE_OPENMP_EXPORT void name(gomp_function function, void* data, unsigned threads, \
                                     SYNCOPATE_STRIP parameters) {                         \
     const module& m = SYNCOPATE_CALLER;                                                   \
+    end_kept(m.gomp.to);                                                                  \
     if (passed_on(m, threads))                                                            \
       return m.gomp.to->real.name(function, data, threads, SYNCOPATE_STRIP arguments);    \
     region r(*m.gomp.to, threads, work_of(function, data));                               \
@@ -35,7 +44,16 @@ bool passed_on(const module& m, unsigned threads) { return !m.gomp.ours || threa
   }
 #define SYNCOPATE_STRIP(...) __VA_ARGS__
 
-SYNCOPATE_REGION(GOMP_parallel, (unsigned flags), (flags))
+SYNCOPATE_OPENMP_EXPORT void GOMP_parallel(gomp_function function, void* data, unsigned threads,
+                                           unsigned flags) {
+  const module& m = SYNCOPATE_CALLER;
+  if (passed_on(m, threads)) return m.gomp.to->real.GOMP_parallel(function, data, threads, flags);
+  const work what = work_of(function, data);
+  if (config.keep && run_kept(*m.gomp.to, threads, flags, what)) return;
+  region r(*m.gomp.to, threads, what);
+  m.gomp.to->real.GOMP_parallel(run, r.order(), threads, flags);
+}
+
 SYNCOPATE_REGION(GOMP_parallel_sections, (unsigned count, unsigned flags), (count, flags))
 
 #define SYNCOPATE_LOOP_REGION(name)                                                      \
@@ -58,6 +76,46 @@ SYNCOPATE_RUNTIME_LOOP_REGION(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 SYNCOPATE_OPENMP_EXPORT unsigned GOMP_parallel_reductions(gomp_function function, void* data,
                                                           unsigned threads, unsigned flags) {
   const module& m = SYNCOPATE_CALLER;
+  const entry_points& real = real_of(m);
   const hidden_frames until_it_ends;
-  return m.gomp.to->real.GOMP_parallel_reductions(function, data, threads, flags);
+  return real.GOMP_parallel_reductions(function, data, threads, flags);
 }
+
+// Before GCC 4.9: a region begins by one call and ends by another. Its barriers are the runtime's.
+SYNCOPATE_OPENMP_EXPORT void GOMP_parallel_start(gomp_function function, void* data,
+                                                 unsigned threads) {
+  real_of(SYNCOPATE_CALLER).GOMP_parallel_start(function, data, threads);
+}
+
+SYNCOPATE_OPENMP_EXPORT void GOMP_parallel_sections_start(gomp_function function, void* data,
+                                                          unsigned threads, unsigned count) {
+  real_of(SYNCOPATE_CALLER).GOMP_parallel_sections_start(function, data, threads, count);
+}
+
+#define SYNCOPATE_OLD_LOOP_REGION(name)                                                   \
+  SYNCOPATE_OPENMP_EXPORT void name(gomp_function function, void* data, unsigned threads, \
+                                    long first, long last, long step, long chunk) {       \
+    real_of(SYNCOPATE_CALLER).name(function, data, threads, first, last, step, chunk);    \
+  }
+SYNCOPATE_OLD_LOOP_REGION(GOMP_parallel_loop_static_start)
+SYNCOPATE_OLD_LOOP_REGION(GOMP_parallel_loop_dynamic_start)
+SYNCOPATE_OLD_LOOP_REGION(GOMP_parallel_loop_guided_start)
+
+SYNCOPATE_OPENMP_EXPORT void GOMP_parallel_loop_runtime_start(gomp_function function, void* data,
+                                                              unsigned threads, long first,
+                                                              long last, long step) {
+  real_of(SYNCOPATE_CALLER)
+      .GOMP_parallel_loop_runtime_start(function, data, threads, first, last, step);
+}
+
+// Gives the threads back.
+#define SYNCOPATE_PAUSE(name, parameters, arguments) \
+  SYNCOPATE_OPENMP_EXPORT int name parameters {      \
+    const module& m = SYNCOPATE_CALLER;              \
+    end_kept(m.omp.to);                              \
+    return m.omp.to->real.name arguments;            \
+  }
+SYNCOPATE_PAUSE(omp_pause_resource, (int kind, int device), (kind, device))
+SYNCOPATE_PAUSE(omp_pause_resource_all, (int kind), (kind))
+SYNCOPATE_PAUSE(omp_pause_resource_, (const int* kind, const int* device), (kind, device))
+SYNCOPATE_PAUSE(omp_pause_resource_all_, (const int* kind), (kind))

@@ -2,6 +2,7 @@
 // phase has some (team.h).
 
 #include "openmp/export.h"
+#include "openmp/kept_region.h"
 #include "openmp/team.h"
 
 using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): this file is the ABI
@@ -48,11 +49,21 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_taskwait_depend_nowait(void** depend) {
 }
 
 // A target region that runs on the host runs at nesting level 0.
+SYNCOPATE_OPENMP_EXPORT void GOMP_target(int device, gomp_function function, const void* unused,
+                                         std::size_t count, void** addresses, std::size_t* sizes,
+                                         unsigned char* kinds) {
+  const module& m = SYNCOPATE_CALLER;
+  never_keep();
+  const hidden_frames until_it_ends;
+  m.gomp.to->real.GOMP_target(device, function, unused, count, addresses, sizes, kinds);
+}
+
 SYNCOPATE_OPENMP_EXPORT void GOMP_target_ext(int device, gomp_function function, std::size_t count,
                                              void** addresses, std::size_t* sizes,
                                              unsigned short* kinds, unsigned flags, void** depend,
                                              void** arguments) {
   const entry_points& real = observed(SYNCOPATE_CALLER);
+  never_keep();
   const hidden_frames until_it_ends;
   real.GOMP_target_ext(device, function, count, addresses, sizes, kinds, flags, depend, arguments);
 }

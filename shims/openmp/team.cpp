@@ -237,6 +237,7 @@ void mark_phase() noexcept {
   t.task_phase.store(phase, std::memory_order_release);
   wake_sleepers(t);
   config.barrier->call_away(t.barrier);
+  if (t.kept != nullptr) wake_kept(*t.kept);
 }
 
 void abandon_team() noexcept {

@@ -36,6 +36,7 @@ namespace syncopate::openmp {
 
 struct frame;
 struct team;
+class kept_region;
 
 // What a region runs, for whoever starts it.
 struct work {
@@ -58,6 +59,7 @@ struct alignas(128) region_order {
   void run(Body&& body) noexcept;
 
  private:
+  friend class kept_region;
   void enter(frame& f) const noexcept;
   void leave(frame& f) const noexcept;
 };
@@ -73,8 +75,9 @@ struct alignas(128) team {
   std::atomic<bool> abandoned{false};  // see abandon_team()
   // Counted while recording: all arrivals, to tell who is the last.
   std::atomic<std::uint32_t> arrivals{0};
-  void* copied = nullptr;  // copyprivate: what the single thread offers
-  team* next = nullptr;    // in a list of unused ones
+  void* copied = nullptr;       // copyprivate: what the single thread offers
+  team* next = nullptr;         // in a list of unused ones
+  kept_region* kept = nullptr;  // whose team it is (kept_region.h)
 
   alignas(64) std::atomic<std::uint32_t> sleepers{0};
   std::atomic<std::uint32_t> event{0};  // what sleepers sleep on
@@ -149,6 +152,9 @@ class region {
 
 // A task may be deferred, or something else begin, that only the runtime's barrier ends.
 void mark_phase() noexcept;
+
+// Lets who waits between two regions of that one look whether the phase has tasks.
+void wake_kept(kept_region& k) noexcept;
 
 // The region is cancelled: its threads may have passed different numbers of barriers.
 void abandon_team() noexcept;

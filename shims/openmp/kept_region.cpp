@@ -21,8 +21,10 @@ namespace {
 // More than any libgomp's thread-local storage; GCC 12's takes 136 bytes.
 constexpr std::size_t most_storage = 512;
 
-// So many regions alike before their team is kept; twice as many whenever it was in vain.
+// So many regions alike before their team is kept, since its start and end take as long as some
+// regions; twice as many whenever it then ran few.
 constexpr std::uint32_t first_patience = 2, most_patience = 1u << 20;
+constexpr std::uint64_t worth_keeping = 64;
 
 constinit std::atomic<bool> refused{false};
 
@@ -94,6 +96,7 @@ class kept_region {
   [[nodiscard]] bool run(const work& what) noexcept;
 
   [[nodiscard]] const runtime* of() const noexcept { return &of_; }
+  [[nodiscard]] std::uint64_t regions() const noexcept { return meeting_.regions(); }
   [[nodiscard]] bool is_inside() const noexcept { return inside_region_; }
   void wake_called() noexcept { meeting_.wake_called(); }
 
@@ -312,7 +315,8 @@ bool run_kept(const runtime& of, unsigned asked, unsigned flags, const work& wha
 void end_kept(const runtime* of) noexcept {
   last.alike = 0;
   if (kept == nullptr || kept->of() != of || kept->is_inside()) return;
-  lose_patience();
+  if (kept->regions() >= worth_keeping) last.patience = first_patience;
+  else lose_patience();
   kept_region* const k = kept;
   kept = nullptr;
   k->close();

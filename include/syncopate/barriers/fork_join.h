@@ -91,6 +91,9 @@ class fork_join {
     ended_.signal();
   }
 
+  // The master's. How many have begun.
+  [[nodiscard]] std::uint64_t regions() const noexcept { return region_; }
+
   // Lets who sleeps look whether it is called away.
   void wake_called() noexcept {
     started_.signal();

@@ -46,6 +46,9 @@ BOUNDED = {
     ("rwlock_check", "try_beside_two_writers"),
     ("rwlock_check", "timed_writer_is_overtaken"),  # two that time out
     ("barrier_check", "poll_then_futex_barrier three"),  # each polls a thousand times, then sleeps
+    ("fork_join_check", "one_member"),
+    ("fork_join_check", "two_members"),
+    ("fork_join_check", "one_of_two_calls"),
     ("gil_check", "enter_and_leave"),
     ("gil_check", "yield_beside_one"),
     ("gil_check", "beside_the_holder"),

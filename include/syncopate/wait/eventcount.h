@@ -20,7 +20,7 @@
 //   [X]  relaxed: sleepers_ and sequence_, which the fences order (I1, I2); signaled_ and
 //        price_ are hints.
 //
-// Checked by    tests/check/fork_join_check.cpp.
+// Checked by    tests/check/barrier_check.cpp, tests/check/fork_join_check.cpp.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -65,8 +65,9 @@ class eventcount {
   }
 
  private:
-  // Polls before the clock is asked: about a cache-line round trip between sockets.
-  static constexpr int quick_polls = 64;
+  // Polls before the clock is asked: what a barrier takes or, natively, the way from one region to
+  // the next.
+  static constexpr int quick_polls = machine::is_modeled ? 16 : 64;
   // As measure_wake_latency() has it: what took longer was something else.
   static constexpr std::uint64_t most_wakes = 5;
 
@@ -87,8 +88,7 @@ class eventcount {
     const bool polled = how.first == way::yield ? yield_until(word, ended, how.limit)
                                                 : how.first != way::park &&
                                                       poll_by(how, word, ended, start + how.limit);
-    if (polled) {
-      (void)word.load(std::memory_order_acquire);  // [A]
+    if (polled && ended(word.load(std::memory_order_acquire))) {  // [A]
       past_.note(machine::ticks() - start, worth_polling);
     } else {
       sleep_until(word, ended);

@@ -34,6 +34,7 @@ CONFIGURATIONS = {
     "libomp": ("epcc_clang", False, {}),
     "ours, gcc": ("epcc_gcc", True, {}),
     "ours, patched": ("epcc_gcc", True, {"SYNCOPATE_OMP_PATCH": "1"}),
+    "ours, kept": ("epcc_gcc", True, {"SYNCOPATE_OMP_REGIONS": "kept"}),
     "ours, clang": ("epcc_clang", True, {}),
 }
 

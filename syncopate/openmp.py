@@ -11,6 +11,7 @@ OPTIONS = {
     "--omp-barrier": VALUE,
     "--omp-lock": VALUE,
     "--omp-patch": FLAG,
+    "--omp-regions": VALUE,
     "--wait": VALUE,
 }
 
@@ -24,6 +25,8 @@ HELP = """\
                           default), or as for --lock; runtime: its own
       --omp-patch         also take over the waits inside libgomp (start and end of regions), by
                           changing its code in memory; where that is not known, it stays as it is
+      --omp-regions kept  libgomp's teams stay from one parallel region to the next, where regions
+                          alike follow each other; runtime (the default): it starts each anew
       --wait NAME         how both wait where they leave a choice: adaptive, spin, yield, park,
                           spin_then_park
 """
@@ -33,6 +36,7 @@ OWN_WAY = ("auto", "futex", "poll_then_futex")  # bring their own waiting
 BARRIERS = ("auto", "central", "combining_tree", "dissemination", "futex", "poll_then_futex")
 WAITS = ("adaptive", "spin", "yield", "park", "spin_then_park")
 RUNTIME = "runtime"
+REGIONS = ("kept", RUNTIME)
 OWN_LOCK = "asymmetric"  # the default; not one of `syncopate list`
 
 
@@ -57,6 +61,8 @@ def choose(environ: dict[str, str], options: dict) -> None:
             locktable.check_choice(lock, (OWN_LOCK, RUNTIME))
             _check_agreement("--omp-lock", lock, wait)
         environ["SYNCOPATE_OMP_LOCK"] = lock
+    if "--omp-regions" in options:
+        environ["SYNCOPATE_OMP_REGIONS"] = _checked_regions(options["--omp-regions"], barrier)
     if "--omp-patch" in options:
         environ["SYNCOPATE_OMP_PATCH"] = "1"
         leave_waiting(environ)
@@ -95,6 +101,15 @@ def _check_barrier(choice: str, wait: str | None) -> None:
         )
     _check_wait("--omp-barrier", own)
     _check_agreement("--omp-barrier", choice, wait)
+
+
+def _checked_regions(choice: str, barrier: str | None) -> str:
+    if choice not in REGIONS:
+        hint = near(choice, list(REGIONS))
+        raise Failure(f"--omp-regions: no '{choice}'{hint}; kept or {RUNTIME}", BAD_USE)
+    if choice != RUNTIME and barrier == RUNTIME:
+        raise Failure(f"--omp-regions {choice} contradicts --omp-barrier {RUNTIME}", BAD_USE)
+    return choice
 
 
 def _check_wait(option: str, wait: str) -> None:

@@ -180,7 +180,7 @@ void watch_fork_and_end() noexcept {
 bool may_keep(const runtime& of) noexcept {
   const entry_points& real = of.real;
   return config.barrier != nullptr && !last.ending && !refused.load(std::memory_order_relaxed) &&
-         has_all(real) && real.omp_get_level() == 0 && real.omp_get_dynamic() == 0 &&
+         cannot_keep(of) == nullptr && real.omp_get_level() == 0 && real.omp_get_dynamic() == 0 &&
          real.omp_get_cancellation() == 0;
 }
 
@@ -289,6 +289,11 @@ void kept_region::work_on(frame& f) noexcept {
     if (settings_of(of_.real) != mine) changed_.store(true, std::memory_order_relaxed);
     meeting_.arrive(number);
   }
+}
+
+const char* cannot_keep(const runtime& of) noexcept {
+  if (of.kind != family::gnu) return "it is libomp, of which only libgomp's way is known";
+  return has_all(of.real) ? nullptr : "it has no separate calls to start and end them";
 }
 
 void wake_kept(kept_region& k) noexcept { k.wake_called(); }

@@ -33,6 +33,9 @@ namespace syncopate::openmp {
 [[nodiscard]] bool run_kept(const runtime& of, unsigned asked, unsigned flags,
                             const work& what) noexcept;
 
+// Why regions of that runtime cannot be kept; null: they can, as far as one can tell before the first.
+const char* cannot_keep(const runtime& of) noexcept;
+
 // To be called before the runtime starts a team of this thread's in any other way, or gives its
 // threads back. Inside a region nothing happens.
 void end_kept(const runtime* of) noexcept;

@@ -10,6 +10,7 @@
 
 #include "openmp/config.h"
 #include "openmp/futex_patch.h"
+#include "openmp/kept_region.h"
 #include "openmp/known.h"
 #include "openmp/nest_lock.h"
 
@@ -65,6 +66,16 @@ const char* take_over_futexes(const runtime& r) noexcept {
   return "";
 }
 
+// The same for whole regions.
+const char* say_regions_kept(const runtime& r) noexcept {
+  if (!config.keep) return "";
+  const char* const refused = cannot_keep(r);
+  if (refused == nullptr) return ", regions kept";
+  const char* parts[] = {"syncopate: regions of ", r.file, " are not kept: ", refused, nullptr};
+  say(parts);
+  return "";
+}
+
 runtime* make_runtime(const void* base, const char* file) noexcept {
   void* const handle = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD);  // kept: it stays loaded
   auto* const made = new runtime;
@@ -96,7 +107,7 @@ runtime* make_runtime(const void* base, const char* file) noexcept {
     say(parts);
     return made;
   }
-  const char* const regions = take_over_futexes(*made);
+  const char *const regions = take_over_futexes(*made), *const kept = say_regions_kept(*made);
   if (config.verbose) {
     const char* parts[] = {"syncopate: OpenMP of ",
                            file,
@@ -106,6 +117,7 @@ runtime* make_runtime(const void* base, const char* file) noexcept {
                            ", lock ",
                            config.lock != nullptr ? config.lock->name : "runtime",
                            regions,
+                           kept,
                            nullptr};
     say(parts);
   }

@@ -38,6 +38,11 @@ def test_is_quiet_by_default():
             {"SYNCOPATE_OMP_LOCK": "ticket:park", "SYNCOPATE_WAIT": "spin"},
             "contradicts SYNCOPATE_WAIT",
         ),
+        ({"SYNCOPATE_OMP_REGIONS": "kpet"}, "SYNCOPATE_OMP_REGIONS=kpet: regions are kept or"),
+        (
+            {"SYNCOPATE_OMP_REGIONS": "kept", "SYNCOPATE_OMP_BARRIER": "runtime"},
+            "contradicts SYNCOPATE_OMP_BARRIER=runtime",
+        ),
     ],
 )
 def test_bad_setting_is_one_line_and_the_runtime_runs(settings, said):
@@ -46,6 +51,16 @@ def test_bad_setting_is_one_line_and_the_runtime_runs(settings, said):
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
     assert "the program's own OpenMP runtime runs" in done.stderr
+
+
+def test_regions_are_kept_where_that_is_known():
+    kept = {"SYNCOPATE_OMP_REGIONS": "kept"}
+    done = run([PROGRAM], SYNCOPATE_VERBOSE="1", **kept)
+    assert done.stderr.endswith("lock asymmetric, regions kept\n")
+    done = run([PROGRAMS / "clang_locks"], **kept)
+    assert done.stdout == FINE
+    assert done.stderr.count("\n") == 1
+    assert "are not kept: it is libomp" in done.stderr
 
 
 @pytest.mark.parametrize("barrier", openmp.BARRIERS)
@@ -62,13 +77,14 @@ def test_every_waiting_of_the_command_line_exists(wait):
 
 def test_command_line_puts_it_in_place():
     options = ("--omp-barrier", "central", "--omp-lock=asymmetric", "--wait=park", "--omp-patch")
-    done = run_cli("run", *options, "--", "env")
+    done = run_cli("run", *options, "--omp-regions=kept", "--", "env")
     lines = done.stdout.splitlines()
     assert done.returncode == 0
     assert "SYNCOPATE_OMP_BARRIER=central" in lines
     assert "SYNCOPATE_OMP_LOCK=asymmetric" in lines
     assert "SYNCOPATE_WAIT=park" in lines
     assert "SYNCOPATE_OMP_PATCH=1" in lines
+    assert "SYNCOPATE_OMP_REGIONS=kept" in lines
     (preload,) = [line for line in lines if line.startswith("LD_PRELOAD=")]
     assert preload.startswith(f"LD_PRELOAD={LIBRARY}:") and "libsyncopate-pthread" in preload
 
@@ -105,6 +121,8 @@ def test_both_libraries_in_one_program():
         (["--omp-barrier", "auto:park"], "leave out ':park'"),
         (["--omp-barrier", "central:prak"], "no waiting is named 'prak' (did you mean park"),
         (["--omp-lock", "tikcet"], "(did you mean ticket"),
+        (["--omp-regions", "kpet"], "no 'kpet' (did you mean kept?)"),
+        (["--omp-regions", "kept", "--omp-barrier", "runtime"], "contradicts --omp-barrier"),
         (["--wait", "yeild"], "no waiting is named 'yeild' (did you mean yield?)"),
         (["--omp-barrier", "central:park", "--wait", "spin"], "contradicts --wait spin"),
         (["--omp-lock", "ticket:park", "--wait", "spin"], "contradicts --wait spin"),

@@ -17,10 +17,10 @@
 //       regions. Numbers do not wrap (64 bits).
 //
 // Memory order (each tag stands at its site below)
-//   [S]  release store of a region's number -- synchronizes with the members' acquire load of it
-//        (eventcount.h [A]): what the master did before, and the work.
+//   [S]  release store of a region's number -- synchronizes with [A]: what the master did before, and the work.
 //   [R]  release store, or acq_rel RMW, of an arrival -- synchronizes with the master's acquire load
 //        of it. With several members each RMW continues the others' release.
+//   [A]  acquire load of a region's number, as eventcount.h has it.
 //   [X]  relaxed: hints.
 //
 // Checked by    tests/check/fork_join_check.cpp.
@@ -73,7 +73,7 @@ class fork_join {
     const start& mine = starts_[number % 2];
     started_.wait(
         mine.region, [&](std::uint64_t now) { return now == number || called_away(); }, crowded());
-    if (mine.region.load(std::memory_order_acquire) != number) return nullptr;
+    if (mine.region.load(std::memory_order_acquire) != number) return nullptr;  // [A]
     if (alone()) machine::prefetch_to_write(&arrivals(number));
     return &mine.what;
   }

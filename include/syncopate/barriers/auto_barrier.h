@@ -5,7 +5,7 @@
 //               numbers in place of the sense). How we deviate: waiting is chosen anew each time
 //               (wait/plan.h); nobody pays for sleepers that are not there.
 // Fairness      all go on together.
-// Space         1,408 B, no allocation, 0 B per participant.
+// Space         1,280 B, no allocation, 0 B per participant.
 // Uncontended   two participants: 1 store + 2 loads each. More: 1 RMW each, 1 store by the last.
 // Contended     one miss of each of two; else n RMWs on one line, n - 1 waiters invalidated.
 //

@@ -5,7 +5,7 @@
 //               barriers, one at each end, take two (libgomp). How we deviate: with one member all
 //               words are doubled, as in flag_pair.h; the work lies in the line that announces it.
 // Fairness      the master goes on when all members have arrived.
-// Space         704 B, no allocation, 0 B per member.
+// Space         768 B, no allocation, 0 B per member.
 // Uncontended   master 1 store + 1 load, each member 1 RMW + 1 load (a store, where it is alone).
 // Contended     one miss of each of two; else n RMWs on one line, n waiters invalidated.
 //

@@ -1,5 +1,6 @@
 // fork_join_check.cpp -- regions of a master and its members under every interleaving: the members
-// see what the master did before, the master what they did; nobody misses a start, an end or a call.
+// see what the master did before, the master what they did; nobody misses a start, an end or a
+// call.
 #include <syncopate/barriers/fork_join.h>
 
 #include <atomic>
@@ -63,7 +64,8 @@ void two_members() {
   delete s;
 }
 
-// One of the members has something for all, before it arrives: master and members leave their waits.
+// One of the members has something for all, before it arrives: master and members leave their
+// waits.
 void called(unsigned members) {
   auto* const s = new shared(members);
   const auto is_called = [s] { return s->called.load(std::memory_order_acquire); };

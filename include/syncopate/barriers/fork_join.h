@@ -1,25 +1,27 @@
 // fork_join.h -- a master hands work to its members, again and again, and waits until all are done.
 //
-// Source        the halves of a barrier (Mellor-Crummey & Scott, ACM TOCS 9(1), 1991, section 3), as
-//               LLVM's OpenMP runtime has them. A region takes one wait of each thread, where two
-//               barriers, one at each end, take two (libgomp). How we deviate: with one member all
-//               words are doubled, as in flag_pair.h; the work lies in the line that announces it.
+// Source        the halves of a barrier (Mellor-Crummey & Scott, ACM TOCS 9(1), 1991, section 3),
+//               as LLVM's OpenMP runtime has them. A region takes one wait of each thread, where
+//               two barriers, one at each end, take two (libgomp). How we deviate: with one member
+//               all words are doubled, as in flag_pair.h; the work lies in the line that announces
+//               it.
 // Fairness      the master goes on when all members have arrived.
 // Space         768 B, no allocation, 0 B per member.
 // Uncontended   master 1 store + 1 load, each member 1 RMW + 1 load (a store, where it is alone).
 // Contended     one miss of each of two; else n RMWs on one line, n waiters invalidated.
 //
 // Invariants
-//   I1  starts_[r % 2] is written by the master only, at the start of region r; nobody reads it then:
-//       all members have arrived in r - 1, and so have read what it held for r - 2.
+//   I1  starts_[r % 2] is written by the master only, at the start of region r; nobody reads it
+//       then: all members have arrived in r - 1, and so have read what it held for r - 2.
 //   I2  Each member arrives once in each region, in order. One member: arrived_[r % 2] holds the
 //       last region of that parity in which it did. More: arrived_[0] counts the arrivals of all
 //       regions. Numbers do not wrap (64 bits).
 //
 // Memory order (each tag stands at its site below)
-//   [S]  release store of a region's number -- synchronizes with [A]: what the master did before, and the work.
-//   [R]  release store, or acq_rel RMW, of an arrival -- synchronizes with the master's acquire load
-//        of it. With several members each RMW continues the others' release.
+//   [S]  release store of a region's number -- synchronizes with [A]: what the master did before,
+//        and the work.
+//   [R]  release store, or acq_rel RMW, of an arrival -- synchronizes with the master's acquire
+//        load of it. With several members each RMW continues the others' release.
 //   [A]  acquire load of a region's number, as eventcount.h has it.
 //   [X]  relaxed: hints.
 //

@@ -1,5 +1,5 @@
-// eventcount.h -- L1: how a team's threads wait for any condition over a word, and how whoever makes
-// it true finds those that sleep: spins, yields or sleeps by experience (plan.h).
+// eventcount.h -- L1: how a team's threads wait for any condition over a word, and how whoever
+// makes it true finds those that sleep: spins, yields or sleeps by experience (plan.h).
 //
 // Source        Reed & Kanodia, CACM 22(2), 1979 (eventcounts). How we deviate: who signals reads
 //               whether anybody sleeps, and calls the kernel only then; asymmetric fences make that
@@ -33,15 +33,16 @@
 namespace syncopate::waits {
 
 // Which fences: `light` where one thread sleeps, and each sleep may cost 2 microseconds more and
-// interrupt the others, so that signals cost nothing; requires machine::prepare_asymmetric_fences().
+// interrupt the others, so that signals cost nothing; requires
+// machine::prepare_asymmetric_fences().
 enum class fences : unsigned char { light, full };
 
 class eventcount {
  public:
   explicit eventcount(fences kind) noexcept : kind_(kind) {}
 
-  // Returns when ended(word) holds, after which it has to hold until the waiter acts. `crowded`: whom
-  // it waits for has no processor, as far as one can tell.
+  // Returns when ended(word) holds, after which it has to hold until the waiter acts. `crowded`:
+  // whom it waits for has no processor, as far as one can tell.
   template <class Ended>
   void wait(const std::atomic<std::uint64_t>& word, Ended ended, bool crowded) noexcept {
     if (ended(word.load(std::memory_order_acquire))) return;  // [A]
@@ -75,8 +76,8 @@ class eventcount {
   [[gnu::noinline, gnu::cold]] void wait_slow(const std::atomic<std::uint64_t>& word, Ended ended,
                                               bool crowded) noexcept {
     const std::uint64_t start = machine::ticks(), expected = past_.expected();
-    // Twice: whom we wait for may be asleep itself, and comes after a sleep's price. If that made us
-    // sleep, all would do so from then on for no other reason.
+    // Twice: whom we wait for may be asleep itself, and comes after a sleep's price. If that made
+    // us sleep, all would do so from then on for no other reason.
     const std::uint64_t worth_polling = 2 * price();
     const plan how = choose({.expected = expected,
                              .wake_latency = worth_polling,

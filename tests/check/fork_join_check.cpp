@@ -96,11 +96,37 @@ void called(unsigned members) {
 void one_calls() { called(1); }
 void one_of_two_calls() { called(2); }
 
+// A member is called away as a region begins: it gets all of the region's work, or none.
+void called_as_it_begins() {
+  auto* const s = new shared(1);
+  auto member = [s] {
+    const auto is_called = [s] { return s->called.load(std::memory_order_relaxed); };
+    const work* const what = s->meeting.next(1, is_called);
+    if (what == nullptr) {
+      assert(is_called());
+      return;
+    }
+    assert(what->value == 1 && s->before == 1);
+    s->meeting.arrive(1);
+  };
+  auto master = [s] {
+    s->before = 1;
+    s->meeting.fork({1});
+  };
+  auto caller = [s] {
+    s->called.store(true, std::memory_order_relaxed);
+    s->meeting.wake_called();
+  };
+  check::together(member, master, caller);
+  delete s;
+}
+
 constexpr check::scenario scenarios[] = {
     {"one_member", one_member},
     {"two_members", two_members},
     {"one_calls", one_calls},
     {"one_of_two_calls", one_of_two_calls},
+    {"called_as_it_begins", called_as_it_begins},
 };
 
 }  // namespace

@@ -30,6 +30,8 @@ bool stalemate::is_reached(world& w) {
     }
     calls.push_back(call.number);
   }
+  // One look is not enough: whoever has the lock next may not know it yet.
+  if (!all_wait) calls.clear();
   const std::vector<unsigned> before = std::exchange(before_, std::move(calls));
   return all_wait && before == before_;
 }

@@ -64,12 +64,12 @@ shadow::cell& shadow::cell_of(engine::address granule) {
   }
 }
 
-bool shadow::has_cell(engine::address granule) const noexcept {
+shadow::cell* shadow::known_cell(engine::address granule) noexcept {
   const std::size_t mask = cells_.size() - 1;
   for (std::size_t i = (granule * 0x9e3779b97f4a7c15u) >> 32;; ++i) {
-    const cell& c = cells_[i & mask];
-    if (c.execution != execution_) return false;
-    if (c.granule == granule) return true;
+    cell& c = cells_[i & mask];
+    if (c.execution != execution_) return nullptr;
+    if (c.granule == granule) return &c;
   }
 }
 
@@ -130,7 +130,7 @@ const access_record* shadow::access(engine::address at, std::size_t bytes, touch
 const access_record* shadow::leave(engine::address low, engine::address high, std::uint8_t thread,
                                    const clock& happened, engine::place where) {
   for (engine::address at = low >> granule_bits << granule_bits; at < high; at += 8)
-    if (has_cell(at >> granule_bits)) {
+    if (known_cell(at >> granule_bits) != nullptr) {
       const engine::address first = std::max(at, low),
                             end = std::min<engine::address>(at + 8, high);
       if (const auto* other = access(first, end - first, touch::leave, thread, happened, where))
@@ -180,16 +180,8 @@ void shadow::forget(engine::address at, std::size_t bytes) {
       if (c.execution == execution_ && c.granule >= first && c.granule < last) clear(c);
     return;
   }
-  for (engine::address granule = first; granule < last; ++granule) {
-    const std::size_t mask = cells_.size() - 1;
-    for (std::size_t i = (granule * 0x9e3779b97f4a7c15u) >> 32;; ++i) {
-      cell& c = cells_[i & mask];
-      if (c.execution != execution_) break;
-      if (c.granule != granule) continue;
-      clear(c);
-      break;
-    }
-  }
+  for (engine::address granule = first; granule < last; ++granule)
+    if (cell* const c = known_cell(granule)) clear(*c);
 }
 
 }  // namespace syncopate::explored

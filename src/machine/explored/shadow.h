@@ -67,7 +67,8 @@ class shadow {
     std::vector<access_record> more;  // the rest
   };
   cell& cell_of(engine::address granule);
-  [[nodiscard]] bool has_cell(engine::address granule) const noexcept;
+  // The granule's cell, if it has been accessed in this execution; else null.
+  [[nodiscard]] cell* known_cell(engine::address granule) noexcept;
   bool add(cell& c, const access_record& now, const clock& happened);
 
   std::vector<cell> cells_;

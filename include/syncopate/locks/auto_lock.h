@@ -8,7 +8,7 @@
 //               for one hand_over_period since the last hand-over; then the lock is handed to it.
 // Space         32 B per lock, laid out as the first 32 bytes of glibc's pthread_mutex_t; 0 B per
 //               waiter.
-// Uncontended   lock 1 RMW + 3 stores; unlock 1 load + 1 RMW + 2 stores; one cache line.
+// Uncontended   lock 1 RMW + 1 load + 1 store; unlock 1 load + 1 RMW + 1 store; one cache line.
 // Contended     at most one newcomer and the heir poll, with growing pauses; the others sleep in
 //               FIFO order.
 //

@@ -324,7 +324,7 @@ namespace {
 }
 
 [[gnu::noinline]] int unlock_contended(pthread_mutex_t* m) {
-  mutex_object::of(m).as_auto().unlock_rest();
+  mutex_object::of(m).as_auto().unlock();
   return 0;
 }
 

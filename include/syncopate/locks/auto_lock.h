@@ -121,19 +121,16 @@ class auto_lock {
   }
 
   // The first half of unlock(): returns false, with the lock still held, where a waiter has to be
-  // seen to; then unlock_rest() is next.
+  // seen to; then unlock() is next.
   [[nodiscard]] bool unlock_uncontended() noexcept {
     holder_ = {0, 0};
     if (__builtin_expect((heir_.load(std::memory_order_relaxed) & role_mask) != no_heir,  // [H]
                          0))
       return false;
-    // A subtraction costs a cycle less than a comparison and exchange.
-    if (__builtin_expect(word_.fetch_sub(held, std::memory_order_release) == held, 1))  // [R]
-      return true;
-    undo_release();
-    return false;
+    std::uint32_t expected = held;
+    return word_.compare_exchange_strong(expected, free, std::memory_order_release,  // [R]
+                                         std::memory_order_relaxed);                 // [X]
   }
-  void unlock_rest() noexcept { unlock_contended(); }
 
   // Whether some thread holds the lock; a hint. A transaction that reads false has subscribed:
   // whoever takes the lock writes word_ by an atomic instruction, which aborts it.
@@ -217,11 +214,11 @@ class auto_lock {
   }
   void note_holder(int me) noexcept {
     // As few stores as can be: the next locked instruction waits for every earlier one.
+    holder_ = std::bit_cast<holder>(std::uint64_t{static_cast<std::uint32_t>(me)} | std::uint64_t{1}
+                                                                                        << 32);
     const auto here = static_cast<std::uint16_t>(machine::processor_hint());
     if (__builtin_expect(processor_.load(std::memory_order_relaxed) != here, 0))  // [X]
       processor_.store(here, std::memory_order_relaxed);                          // [X]
-    holder_ = std::bit_cast<holder>(std::uint64_t{static_cast<std::uint32_t>(me)} | std::uint64_t{1}
-                                                                                        << 32);
   }
   [[gnu::noinline, gnu::cold]] void note_new_holder() noexcept {
     (void)machine::self();
@@ -526,18 +523,6 @@ class auto_lock {
   }
 
   // ---- releasing ------------------------------------------------------------------------------
-
-  // After a subtraction that found no 1. The lock had sleepers, and is still held. Or it was free,
-  // and a program unlocks what nobody holds, which glibc bears: a waiter that saw the odd word has
-  // made it 2, and unlock_contended() then wakes it.
-  void undo_release() noexcept {
-    std::uint32_t seen = word_.load(std::memory_order_relaxed);  // [X]
-    if (seen != free - held)                                     // held, or 2 already
-      word_.store(held_sleepers, std::memory_order_relaxed);     // [X]
-    else
-      word_.compare_exchange_strong(seen, free, std::memory_order_relaxed,  // [X]
-                                    std::memory_order_relaxed);             // [X]
-  }
 
   [[gnu::noinline]] void unlock_contended() noexcept {
     const void* const word_address = &word_;

@@ -21,7 +21,7 @@ namespace {
 void* note(void* at, std::size_t size, free_function release) noexcept {
   transaction* const tx = current;
   if (at == nullptr || tx->depth == 0 || tx->how == mode::alone) return at;
-  tx->plain = false;
+  tx->not_plain();
   if (!tx->allocated.add(at, size, release)) {
     release(at);
     restart(tx, cause::memory);
@@ -37,7 +37,7 @@ void free_later(void* at, free_function release) noexcept {
   transaction* const tx = current;
   if (at == nullptr) return;
   if (tx->depth == 0 || tx->how == mode::alone) return release(at);
-  tx->plain = false;
+  tx->not_plain();
   if (!tx->freed.add(at, 0, release)) restart(tx, cause::memory);
 }
 

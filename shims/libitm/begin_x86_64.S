@@ -5,8 +5,10 @@
    transaction may have to begin again. syncopate_tm_resume(registers, actions) then returns from
    the same call once more. The layout is syncopate::tm::registers'.
 
-   Where a thread runs alone without a lock (the solo bit of the regime's word: a hint, before
-   anything is saved), syncopate_itm_begin_plain is asked first, which mostly needs none of it. */
+   Where a thread runs alone without a lock, and may be quick (tm/parts/quick.h), it needs none of
+   that. */
+
+#include "numbers.h"
 
 	.text
 	.p2align 4
@@ -14,9 +16,33 @@
 	.type	_ITM_beginTransaction, @function
 _ITM_beginTransaction:
 	.cfi_startproc
-	testb	$2, _ZN9syncopate2tm3nowE(%rip)
-	jne	ask_plain
-not_plain:
+	movq	_ZN9syncopate2tm7currentE@gottpoff(%rip), %rax
+	movq	%fs:(%rax), %rax		/* the transaction */
+	leaq	SYNCOPATE_SOLO_QUICK(%rax), %rdx
+	cmpq	%rdx, _ZN9syncopate2tm3nowE(%rip)
+	jne	not_quick
+	testb	$SYNCOPATE_UNINSTRUMENTED_CODE, %dil
+	je	not_quick
+	testb	$SYNCOPATE_HAS_NO_ABORT, %dil
+	je	not_quick
+	cmpl	$0, SYNCOPATE_DEPTH(%rax)
+	jne	not_quick
+	movl	$1, SYNCOPATE_ACTIVE(%rax)
+	cmpq	%rdx, _ZN9syncopate2tm3nowE(%rip)
+	jne	called_away
+	movabsq	$SYNCOPATE_QUICK_RUNNING, %rcx
+	movq	%rcx, SYNCOPATE_PROGRESS(%rax)
+	movl	$(SYNCOPATE_RUN_UNINSTRUMENTED | SYNCOPATE_SAVE_LIVE_VARIABLES), %eax
+	ret
+
+called_away:
+	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
+	movq	%rax, %rdi
+	call	syncopate_itm_not_quick
+	popq	%rdi
+	.cfi_adjust_cfa_offset -8
+not_quick:
 	leaq	8(%rsp), %rax		/* the stack pointer after the return */
 	movq	(%rsp), %rdx		/* where to return to */
 	subq	$72, %rsp
@@ -33,17 +59,6 @@ not_plain:
 	call	syncopate_itm_begin
 	addq	$72, %rsp
 	.cfi_adjust_cfa_offset -72
-	ret
-
-ask_plain:
-	leaq	8(%rsp), %rsi
-	pushq	%rdi
-	.cfi_adjust_cfa_offset 8
-	call	syncopate_itm_begin_plain
-	popq	%rdi
-	.cfi_adjust_cfa_offset -8
-	testl	%eax, %eax
-	je	not_plain
 	ret
 	.cfi_endproc
 	.size	_ITM_beginTransaction, .-_ITM_beginTransaction

@@ -30,7 +30,7 @@ void settle(transaction* tx) noexcept {
 
 // Before the transaction's first exception.
 void prepare(transaction* tx) noexcept {
-  tx->plain = false;
+  tx->not_plain();
   note_exceptions(tx->eh);
 }
 

@@ -29,7 +29,7 @@ bool set_affinity(const processors& set) noexcept {
 }
 
 // Processors that are off, or not this process's, do not run its threads.
-bool visit_all_processors() noexcept {
+bool try_visit_all_processors() noexcept {
   constexpr long word = 8 * sizeof(unsigned long);
   static processors before, one;  // one thread at a time
   const long bytes = get_affinity(before);
@@ -53,13 +53,21 @@ bool visit_all_processors() noexcept {
 
 }  // namespace
 
+bool light_fences_cost_nothing() noexcept {
+  return machine::detail::membarrier_ready.load(std::memory_order_relaxed);
+}
+
+void visit_all_processors() noexcept {
+  if (!try_visit_all_processors()) give_up();
+}
+
 void make_light_fences_full() noexcept {
   fences present = fences::free;
   if (light_fences.compare_exchange_strong(present, fences::changing, std::memory_order_seq_cst)) {
     std::atomic_thread_fence(std::memory_order_release);
     machine::detail::membarrier_ready.store(false, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (!visit_all_processors()) give_up();
+    visit_all_processors();
     light_fences.store(fences::full, std::memory_order_release);
   }
   while (light_fences.load(std::memory_order_acquire) == fences::changing) machine::yield();

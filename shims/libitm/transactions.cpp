@@ -1,5 +1,7 @@
 // transactions.cpp -- begin, commit, cancel, and questions about the running transaction.
 #include "abi.h"
+#include "numbers.h"
+#include "tm/parts/quick.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +21,21 @@ struct source_location {
   const char* where;
 };
 
+// What begin_x86_64.S takes for granted. Not of standard layout, but without virtual bases.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+static_assert(SYNCOPATE_UNINSTRUMENTED_CODE == uninstrumented_code);
+static_assert(SYNCOPATE_HAS_NO_ABORT == has_no_abort);
+static_assert(SYNCOPATE_RUN_UNINSTRUMENTED == run_uninstrumented);
+static_assert(SYNCOPATE_SAVE_LIVE_VARIABLES == save_live_variables);
+static_assert(SYNCOPATE_SOLO_QUICK == (regime::solo | regime::quick));
+static_assert(SYNCOPATE_DEPTH == offsetof(transaction, depth) && SYNCOPATE_PROGRESS == 0);
+static_assert(SYNCOPATE_ACTIVE == offsetof(transaction, active));
+static_assert(SYNCOPATE_QUICK_RUNNING == quick::running);
+static_assert(offsetof(regime, word) == 0);
+static_assert(alignof(transaction) > SYNCOPATE_SOLO_QUICK);
+#pragma GCC diagnostic pop
+
 }  // namespace
 
 extern "C" [[gnu::visibility("hidden")]] u32 syncopate_itm_begin(u32 properties,
@@ -26,17 +43,20 @@ extern "C" [[gnu::visibility("hidden")]] u32 syncopate_itm_begin(u32 properties,
   return begin(properties, *where);
 }
 
-extern "C" [[gnu::visibility("hidden")]] u32 syncopate_itm_begin_plain(u32 properties,
-                                                                       address stack) {
-  return begin_plain(properties, stack);
+// Where a quick transaction (tm/parts/quick.h) found that its thread is alone no longer.
+extern "C" [[gnu::visibility("hidden")]] void syncopate_itm_not_quick(transaction* tx) {
+  quick::leave(tx);
 }
 
-SYNCOPATE_ITM void _ITM_commitTransaction() { commit(); }
+SYNCOPATE_ITM void _ITM_commitTransaction() {
+  if (transaction* const tx = current; __builtin_expect(quick::runs(tx), 1)) quick::commit(tx);
+  else commit();
+}
 
 SYNCOPATE_ITM void _ITM_commitTransactionEH(void* exception) {
   transaction* const tx = current;
   tx->eh.in_flight = exception;
-  commit();
+  _ITM_commitTransaction();
   tx->eh.in_flight = nullptr;
 }
 
@@ -94,12 +114,12 @@ SYNCOPATE_ITM void _ITM_dropReferences(void* at, std::size_t size) {
 SYNCOPATE_ITM void _ITM_addUserCommitAction(void (*function)(void*), u64 /*resuming*/,
                                             void* argument) {
   transaction* const tx = self();
-  tx->plain = false;
+  tx->not_plain();
   if (!tx->on_commit.add(function, argument)) restart(tx, cause::memory);
 }
 
 SYNCOPATE_ITM void _ITM_addUserUndoAction(void (*function)(void*), void* argument) {
   transaction* const tx = self();
-  tx->plain = false;
+  tx->not_plain();
   if (tx->how != mode::alone && !tx->on_undo.add(function, argument)) restart(tx, cause::memory);
 }

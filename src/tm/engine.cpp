@@ -27,21 +27,21 @@ void find_own_stack(transaction* tx) noexcept {
 [[gnu::always_inline]] inline u32 start_alone(transaction* tx) noexcept {
   const u32 may_run = tx->properties;
   if (__builtin_expect((may_run & has_no_abort) != 0 || (may_run & instrumented_code) == 0, 1)) {
-    tx->how = mode::alone;
+    tx->set(1, mode::alone, false);
     tx->ops = &alone_operations;
     observer::attempts(tx);
     return (may_run & uninstrumented_code ? run_uninstrumented : run_instrumented) |
            save_live_variables;
   }
-  tx->how = mode::alone_undo;
+  tx->set(1, mode::alone_undo, false);
   tx->ops = &alone_undo_operations;
   find_own_stack(tx);
   observer::attempts(tx);
   return run_instrumented | save_live_variables;
 }
 
-[[gnu::always_inline]] inline u32 start_optimistic(transaction* tx) noexcept {
-  tx->how = mode::optimistic;
+[[gnu::always_inline]] inline u32 start_optimistic(transaction* tx, bool plain) noexcept {
+  tx->set(1, mode::optimistic, plain);
   tx->ops = now.optimistic.load(std::memory_order_relaxed);
   find_own_stack(tx);
   observer::attempts(tx);
@@ -59,11 +59,11 @@ void find_own_stack(transaction* tx) noexcept {
 u32 start_slowly(transaction* tx, bool want_alone) noexcept {
   for (;;) {
     const address regime_word = now.enter(tx);
-    if (regime_word == regime::solo_of(tx)) return start_alone(tx);
+    if (regime::is_solo_of(regime_word, tx)) return start_alone(tx);
     const bool invited =
         regime_word == regime::open || (regime_word == regime::narrow && tx->attempts != 0);
     if (invited && !want_alone && (!now.prefers_hardware() || now.try_count_software(regime_word)))
-      return start_optimistic(tx);
+      return start_optimistic(tx, false);
     now.leave(tx, regime::open);
     if (regime_word == regime::narrow && !want_alone) now.wait_while_narrow();
     else if (want_alone || !now.is_optimistic()) return start_with_mutex(tx);
@@ -146,48 +146,26 @@ namespace {
   }
 }
 
-u32 begin_plain(u32 properties, address stack) noexcept {
-  constexpr u32 needed = uninstrumented_code | has_no_abort;
-  transaction* const tx = current;
-  const address mine = regime::solo_of(tx);
-  if (observer::watches || (properties & needed) != needed || tx->depth != 0 ||
-      now.word.load(std::memory_order_relaxed) != mine)
-    return 0;
-  if (__builtin_expect(now.enter(tx) != mine, 0)) return now.leave(tx, mine), 0;
-  tx->depth = 1;
-  tx->where.stack = stack;
-  tx->how = mode::alone;
-  tx->plain = true;
-  return run_uninstrumented | save_live_variables;
-}
-
 // The two fast paths call nothing but the algorithm; everything else is a tail call.
 u32 begin(u32 properties, const registers& where) noexcept {
   transaction* const tx = current;
   if (__builtin_expect(tx == &nobody || tx->depth != 0, 0)) return begin_unusual(properties, where);
-  tx->depth = 1;
   tx->properties = properties;
   tx->where.stack = where.stack;
   observer::began(tx, where);
   if (__builtin_expect(now.prefers_hardware(), 0)) return begin_in_hardware(tx, where);
   const address regime_word = now.enter(tx);
-  if (regime_word == regime::solo_of(tx)) {
+  if (regime::is_solo_of(regime_word, tx)) {
     if ((properties & has_no_abort) == 0) tx->where = where;
     return start_alone(tx);
   }
   if (__builtin_expect(regime_word != regime::open || needs_to_be_alone(properties), 0))
     return begin_closed(tx, where);
   copy(tx->where, where);
-  tx->plain = !observer::watches && !now.prefers_hardware();
-  return start_optimistic(tx);
+  return start_optimistic(tx, !observer::watches && !now.prefers_hardware());
 }
 
 namespace {
-
-[[gnu::noinline, gnu::cold]] void wake_after_plain(transaction* tx) noexcept {
-  now.wake_closer(tx);
-  now.tell_waiters(false);
-}
 
 [[gnu::noinline]] void commit_any(transaction* tx) noexcept {
   observer::commits(tx);
@@ -209,8 +187,7 @@ namespace {
 // all that such a one has no need of.
 [[gnu::noinline]] void commit_plain_optimistic(transaction* tx) noexcept {
   if (__builtin_expect(!tx->ops->commit(tx), 0)) restart(tx, cause::commit_conflict);
-  tx->plain = false;
-  tx->how = mode::idle;
+  tx->set(0, mode::idle, false);
   tx->ops = &alone_operations;
   tx->undo.clear();
   const u64 done = ++tx->counts.commits;
@@ -223,8 +200,7 @@ namespace {
 // The same of one in hardware.
 [[gnu::noinline]] void commit_plain_hardware(transaction* tx) noexcept {
   commit_in_hardware(tx);
-  tx->plain = false;
-  tx->how = mode::idle;
+  tx->set(0, mode::idle, false);
   const u64 done = ++tx->counts.commits;
   now.tell_waiters(false);
   if (adaptive::on && done >= tx->look_at) adaptive::consider_side_by_side(tx);
@@ -232,25 +208,20 @@ namespace {
 
 }  // namespace
 
-// The fast path, of begin_plain()'s transactions, calls nothing: everything else is a tail call.
+// Everything is a tail call.
 void commit() noexcept {
   transaction* const tx = current;
-  if (__builtin_expect(--tx->depth != 0, 0)) return leave_inner(tx);
+  tx->set_word(tx->word() - 1);
+  if (__builtin_expect(tx->depth != 0, 0)) return leave_inner(tx);
   if (!tx->plain) return commit_any(tx);
   if (tx->how == mode::optimistic) return commit_plain_optimistic(tx);
-  if (tx->how == mode::hardware) return commit_plain_hardware(tx);
-  tx->plain = false;
-  tx->how = mode::idle;
-  ++tx->counts.commits;
-  const bool closing = now.stop(tx, regime::solo_of(tx));
-  if (closing || __builtin_expect(now.waiters.load(std::memory_order_relaxed) != 0, 0))
-    wake_after_plain(tx);
+  return commit_plain_hardware(tx);
 }
 
 u64 identity(transaction* tx) noexcept {
   static constinit std::atomic<u64> blocks{1};
   constexpr u64 block_size = 1 << 16;
-  tx->plain = false;
+  tx->not_plain();
   if (tx->id != 0) return tx->id;
   if (tx->next_id % block_size == 0)
     tx->next_id = blocks.fetch_add(1, std::memory_order_relaxed) * block_size;

@@ -17,12 +17,8 @@ extern const operations alone_undo_operations;
 // transaction does not come to its end, resume() returns from the same place again.
 u32 begin(u32 properties, const registers& where) noexcept;
 
-// The same where least is to be done: an outermost transaction that needs neither a log nor the
-// mutex, of code that has no calls for each access. Returns 0 where it is not that. `stack`: the
-// caller's stack pointer, as if the beginning had returned.
-u32 begin_plain(u32 properties, address stack) noexcept;
-
-// Ends the innermost transaction. Does not return where it has to begin again.
+// Ends the innermost transaction, which is none of quick.h. Does not return where it has to begin
+// again.
 void commit() noexcept;
 
 // Rolls everything back and begins again.

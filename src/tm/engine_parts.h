@@ -27,8 +27,7 @@ inline void forget(transaction* tx) noexcept {
   tx->checkpoints.clear();
   tx->captured_size = 0;
   tx->id = 0;
-  tx->how = mode::idle;
-  tx->plain = false;
+  tx->set(tx->depth, mode::idle, false);
   tx->ops = &alone_operations;
 }
 
@@ -38,7 +37,7 @@ inline void give_up_regime(transaction* tx) noexcept {
   if (tx->how == mode::hardware) return;  // it never showed itself
   const bool optimistic = tx->how == mode::optimistic;
   if (optimistic && __builtin_expect(now.prefers_hardware(), 0)) now.count_software_off();
-  now.leave(tx, optimistic ? address{regime::open} : regime::solo_of(tx));
+  now.leave(tx, optimistic ? address{regime::open} : regime::quick_solo_of(tx));
 }
 
 // Takes back all that the attempt has done. Requires: it can roll back.

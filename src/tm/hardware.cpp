@@ -42,8 +42,7 @@ start start_in_hardware(transaction* tx) noexcept {
     const machine::htm::status status = machine::htm::begin();
     if (status.started()) {
       if (!may_run()) machine::htm::abort<not_now>();
-      tx->how = mode::hardware;
-      tx->plain = !observer::watches;
+      tx->set(1, mode::hardware, !observer::watches);
       tx->ops = &alone_operations;
       return start::in_hardware;
     }

@@ -2,6 +2,7 @@
 // which have a checkpoint to roll back to.
 #include "tm/engine_parts.h"
 #include "tm/hardware.h"
+#include "tm/parts/quick.h"
 
 namespace syncopate::tm {
 namespace {
@@ -37,16 +38,17 @@ std::atomic<const void*> same_frame{nullptr};  // return address of such a begin
 }  // namespace
 
 u32 begin_inside(transaction* tx, u32 properties, const registers& where) noexcept {
-  tx->plain = false;
+  if (quick::runs(tx)) tx->where.stack = 0;  // it was not kept
+  tx->not_plain();
   if (__builtin_expect(where.stack == tx->where.stack, 0)) note_same_frame(where.resume_at);
   if (tx->how == mode::hardware) {
     if ((properties & has_no_abort) == 0) leave_hardware(false);
-    ++tx->depth;
+    tx->set_word(tx->word() + 1);
     return run_uninstrumented | save_live_variables;
   }
   if ((properties & instrumented_code) == 0) become_irrevocable(tx, nullptr, where.resume_at);
   if ((properties & has_no_abort) != 0 || (properties & instrumented_code) == 0) {
-    ++tx->depth;
+    tx->set_word(tx->word() + 1);
     return path_inside(tx, properties);
   }
   push_checkpoint(tx, where);

@@ -3,19 +3,20 @@
 #include "tm/adaptive.h"
 #include "tm/parts/fences.h"
 #include "tm/parts/patience.h"
+#include "tm/parts/quick.h"
 #include "tm/threads.h"
 
 namespace syncopate::tm {
 
 constinit regime now;
-static_assert(regime::solo == 2);  // begin_x86_64.S tests it
 
 void regime::wake_closer(transaction* tx) const noexcept {
   if (closer_sleeps.load(std::memory_order_relaxed)) machine::wake(&tx->active, 1);
 }
 
-void regime::wait_for_others(const transaction* tx) noexcept {
-  heavy_fence();  // [C]
+void regime::wait_for_others(const transaction* tx, bool was_quick) noexcept {
+  heavy_fence();                                      // [C]
+  if (was_quick) make_up_for_missing_light_fences();  // [C]
   for (transaction* other = all_threads(); other != nullptr; other = other->next) {
     if (other == tx) continue;
     u32 seen = other->active.load(std::memory_order_acquire);                            // [C]
@@ -37,9 +38,9 @@ namespace {
 
 // The thread whom the word leaves alone, unless it is `tx`; else null.
 const transaction* solo_beside(const transaction* tx, address word) noexcept {
-  if ((word & regime::solo) == 0 || word == regime::solo_of(tx)) return nullptr;
+  if ((word & regime::solo) == 0 || regime::is_solo_of(word, tx)) return nullptr;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the word names a descriptor
-  return reinterpret_cast<const transaction*>(word - regime::solo);
+  return reinterpret_cast<const transaction*>(word & ~address{regime::solo | regime::quick});
 }
 
 }  // namespace
@@ -70,7 +71,7 @@ void regime::acquire(transaction* tx, bool in_turn) noexcept {
     if (counted) word.store(closed, std::memory_order_seq_cst);     // [H]
     else word.store(closed, std::memory_order_relaxed);             // [C]
     if (!counted || software.load(std::memory_order_seq_cst) != 0)  // [H]
-      wait_for_others(tx);
+      wait_for_others(tx, (before & quick) != 0);
     if (owner != nullptr) end_solo(owner);
   }
   streak_ = last_ == tx ? streak_ + 1 : 0;
@@ -95,7 +96,10 @@ void regime::release(transaction* tx) noexcept {
   else if (may_be_solo && (slices || streak_ >= needed_)) {
     streak_ = 0;
     solo_since_ = tx->counts.commits;
-    word.store(solo_of(tx), std::memory_order_relaxed);  // [S]
+    bool be_quick = false;
+    if constexpr (quick::possible)
+      be_quick = light_fences_cost_nothing() && waiters.load(std::memory_order_relaxed) == 0;
+    word.store(solo_of(tx) | (be_quick ? address{quick} : 0), std::memory_order_relaxed);  // [S]
   }
   mutex.unlock();
 }

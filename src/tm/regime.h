@@ -8,6 +8,8 @@
 //   closed       nobody may begin; who needs to, takes the mutex
 //   tx | solo    the thread of this descriptor runs without taking the mutex, and nobody else does:
 //                it was the only one for a while
+//   tx | solo | quick  the same, and light fences cost nothing, and nobody waits (waiters): its thread
+//                may begin as quick.h says
 //   in_hardware  hardware transactions run side by side; any other runs alone
 //   narrow       a transaction that failed often runs; others finish, and do not begin (hourglass)
 //
@@ -45,7 +47,7 @@ namespace syncopate::tm {
 
 class regime {
  public:
-  enum : address { open = 0, closed = 1, solo = 2, narrow = 4, in_hardware = 8 };
+  enum : address { open = 0, closed = 1, solo = 2, narrow = 4, in_hardware = 8, quick = 16 };
 
   // Shows the thread active. Returns word.
   [[gnu::always_inline]] address enter(transaction* tx) const noexcept {
@@ -67,7 +69,12 @@ class regime {
   }
 
   static address solo_of(const transaction* tx) noexcept {
-    return reinterpret_cast<address>(tx) | solo;
+    return reinterpret_cast<address>(tx) + solo;
+  }
+  // The usual one.
+  static address quick_solo_of(const transaction* tx) noexcept { return solo_of(tx) + quick; }
+  static bool is_solo_of(address word, const transaction* tx) noexcept {
+    return (word & ~address{quick}) == solo_of(tx);
   }
 
   // Waits until no other transaction runs. Requires: the thread is not active.
@@ -110,7 +117,7 @@ class regime {
     return hardware_first.load(std::memory_order_relaxed);
   }
 
-  alignas(64) std::atomic<address> word{closed};  // begin_x86_64.S looks at the first bytes, too
+  alignas(64) std::atomic<address> word{closed};       // begin_x86_64.S reads it
   std::atomic<const operations*> optimistic{nullptr};  // written while nothing optimistic runs
   std::atomic<bool> hardware_first{false};             // the same
   bool may_be_solo = true;
@@ -138,7 +145,8 @@ class regime {
 
  private:
   void wake_waiters(bool logged) noexcept;
-  void wait_for_others(const transaction* tx) noexcept;
+  // `was_quick`: the word that is closed now let a thread begin without light fences.
+  void wait_for_others(const transaction* tx, bool was_quick) noexcept;
   // Sleeps until the solo thread's slice of time is over, or it does not run transactions anymore.
   void leave_slice(const transaction* owner) const noexcept;
   // The thread is alone no longer.

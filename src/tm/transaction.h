@@ -12,6 +12,7 @@
 #include "tm_observer.h"
 
 #include <atomic>
+#include <cstring>
 
 namespace syncopate::tm {
 
@@ -99,11 +100,35 @@ struct checkpoint {
   write_set::mark writes;
 };
 
+// How far the thread is. Written as one word: commit() reads it as one, and a load of more than the
+// last store has written waits for that store.
+struct alignas(u64) progress {
+  u32 depth = 0;
+  mode how = mode::idle;
+  bool plain = false;  // since the beginning, nothing came that commit has to look at
+  unsigned short unused = 0;
+
+  [[nodiscard]] static constexpr u64 word_of(u32 depth, mode how, bool plain) noexcept {
+    return depth | u64{static_cast<unsigned char>(how)} << 32 | u64{plain} << 40;
+  }
+  [[nodiscard]] u64 word() const noexcept {
+    u64 all;
+    std::memcpy(&all, this, sizeof all);
+    return all;
+  }
+  void set_word(u64 all) noexcept { std::memcpy(static_cast<void*>(this), &all, sizeof all); }
+  void set(u32 new_depth, mode new_how, bool is_plain) noexcept {
+    set_word(word_of(new_depth, new_how, is_plain));
+  }
+  void not_plain() noexcept { set_word(word() & ~word_of(0, mode::idle, true)); }
+};
+static_assert(sizeof(progress) == sizeof(u64));
+
 // Straight to memory, for a transaction that cannot roll back while no other runs; and for accesses
 // outside of transactions: GCC 12 moves some there (docs/tm.md).
 extern const operations alone_operations;
 
-struct alignas(64) transaction {
+struct alignas(64) transaction : progress {
   // ---- what every access needs ------------------------------------------------------------
   const operations* ops = &alone_operations;
   u64 snapshot = 0;
@@ -122,12 +147,9 @@ struct alignas(64) transaction {
   buffer<owned_orec> owned;
 
   // ---- what the beginning and the end need ---------------------------------------------------
-  u32 depth = 0;
   u32 properties = 0;
-  mode how = mode::idle;
   bool holds_mutex = false;
-  bool plain = false;  // since the beginning, nothing came that commit has to look at
-  u32 attempts = 0;    // of this transaction that failed
+  u32 attempts = 0;  // of this transaction that failed
   registers where;
   value_log undo;
   allocations allocated, freed;
@@ -145,7 +167,6 @@ struct alignas(64) transaction {
   u64 gave_way_to_number = 0;
   limbo deferred;
   statistics counts;
-  [[no_unique_address]] mutable observer::notes observed;
 
   // ---- what other threads look at --------------------------------------------------------------
   // The epoch in which the running transaction began; 0: none runs, or it has the mutex.
@@ -166,6 +187,8 @@ struct alignas(64) transaction {
 
   address stack_low = 0, stack_high = 0;  // the thread's stack
   bool wants_stack_announced = false;     // at its next beginning, alone
+
+  [[no_unique_address]] mutable observer::notes observed;
 };
 
 // What threads have before their first transaction: nothing but `ops` may be used of it.

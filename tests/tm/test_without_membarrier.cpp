@@ -1,9 +1,12 @@
 // Where the kernel refuses membarrier (a filter of system calls, as containers have them), both
 // sides execute fences: transactions side by side, beside others that must run alone. The filter is
 // set up while they run; and then the program begins again, under it from the start.
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <functional>
 #include <thread>
 
 #include <linux/filter.h>
@@ -11,6 +14,7 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -34,6 +38,18 @@ void add(int number) {
   }
 }
 
+// A thread that is left alone, until another one comes: it has begun to run without any fences.
+std::atomic<bool> enough{false};
+void add_all_the_time(long& times) {
+  do {
+    __transaction_atomic { ++x; }
+    ++times;
+  } while (!enough);
+}
+[[gnu::noinline]] void add_one() {
+  __transaction_atomic { ++x; }
+}
+
 // For all threads, and the program that the process becomes. Returns whether the kernel took it.
 bool refuse_membarrier() {
   sock_filter filter[] = {
@@ -47,12 +63,29 @@ bool refuse_membarrier() {
          syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
+void meet_a_thread_left_alone() {
+  long times = 0;
+  std::thread alone(add_all_the_time, std::ref(times));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  refuse_membarrier();
+  for (int i = 0; i < rounds; ++i) add_one();
+  enough = true;
+  alone.join();
+  CHECK(x == times + rounds);
+}
+
 }  // namespace
 
 int main(int, char** argv) {
   constexpr const char* mark = "TEST_WITHOUT_MEMBARRIER";
   const bool again = std::getenv(mark) != nullptr;
   if (again) CHECK(syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0) == -1 && errno == EPERM);
+  if (!again) {
+    const pid_t child = fork();
+    if (child == 0) meet_a_thread_left_alone(), std::_Exit(0);
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+  }
   std::thread first(add, 0), second(add, 50);
   const bool refused = again || refuse_membarrier();
   first.join();

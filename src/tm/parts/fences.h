@@ -40,6 +40,21 @@ inline void heavy_fence() noexcept {
   }
 }
 
+// Whether light fences cost nothing (shims/libitm/refused_fence.cpp, as the next one).
+[[nodiscard]] bool light_fences_cost_nothing() noexcept;
+
+// A thread that runs on another processor is switched away there.
+// Requires: one thread at a time.
+void visit_all_processors() noexcept;
+
+// Behind a heavy_fence() that is paired with code that has no light fence, since those cost nothing
+// when it was allowed to run. Requires: one thread at a time.
+inline void make_up_for_missing_light_fences() noexcept {
+  if constexpr (!machine::is_modeled) {
+    if (__builtin_expect(!light_fences_cost_nothing(), 0)) visit_all_processors();
+  }
+}
+
 // In the child of a fork. A thread that was changing them is not there.
 inline void settle_light_fences() noexcept {
   if (light_fences.load(std::memory_order_relaxed) == fences::free)

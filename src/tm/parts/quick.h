@@ -1,0 +1,54 @@
+// quick.h -- L3: the transactions of which least is to be done: their thread is left alone without
+// the mutex, they run code without calls for each access, and cannot be canceled.
+//
+// begin_x86_64.S begins them, with two stores: it shows the thread active, finds the word still the
+// thread's own, and notes how far the thread is. Nothing is kept of where the transaction began, nor
+// is any light fence executed: regime::quick is set only where those cost nothing, and who takes it
+// away makes up for it if they have begun to cost something (fences.h). What it shows as its epoch
+// (regime.h, [A]) is just not 0: it finds no block that another transaction has freed.
+//
+// Memory order  as in regime.h: [A] at the beginning (x86-64: no store passes a store, no load a
+//               load), [E] at the end.
+#pragma once
+
+#include "tm/parts/fences.h"
+#include "tm/regime.h"
+#include "tm/transaction.h"
+
+#include <cstddef>
+
+namespace syncopate::tm::quick {
+
+// The recorder wants to see each one, and the thread sanitizer each access to the words above.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool possible = false;
+#else
+inline constexpr bool possible = !machine::is_modeled && !observer::watches;
+#endif
+
+inline constexpr u64 running = progress::word_of(1, mode::alone, true);
+
+// Whether the innermost transaction is one.
+[[nodiscard, gnu::always_inline]] inline bool runs(const transaction* tx) noexcept {
+  return tx->word() == running;
+}
+
+// The word was not, or is not, the thread's own.
+[[gnu::noinline, gnu::cold]] inline void leave(transaction* tx) noexcept {
+  tx->active.store(0, std::memory_order_release);  // [E]
+  // Instead of a light one, which might have begun to cost something: against [C] of closer_sleeps.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  now.wake_closer(tx);
+}
+
+// Requires: runs(tx).
+[[gnu::always_inline]] inline void commit(transaction* tx) noexcept {
+  tx->set(0, mode::idle, false);
+  tx->counts.commits += 1;
+  tx->active.store(0, std::memory_order_release);  // [E]
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const address mine = regime::quick_solo_of(tx);
+  if (__builtin_expect(now.word.load(std::memory_order_relaxed) != mine, 0)) leave(tx);
+}
+
+}  // namespace syncopate::tm::quick

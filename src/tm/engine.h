@@ -23,12 +23,16 @@ void commit() noexcept;
 
 // Rolls everything back and begins again.
 [[noreturn]] void restart(transaction* tx, cause why) noexcept;
+// The same, and it runs alone then.
+[[noreturn]] void restart_alone(transaction* tx, cause why) noexcept;
 
 // Rolls the innermost transaction back (or all, if `outermost`) and continues behind it.
 [[noreturn]] void cancel(transaction* tx, bool outermost) noexcept;
 
 // Rolls everything back and begins again once something that the transaction read has changed.
 [[noreturn]] void retry(transaction* tx) noexcept;
+// For one that waits so, and cannot look at what it has read: begins again at once.
+[[noreturn]] void stop_waiting(transaction* tx) noexcept;
 
 // When this returns, the transaction runs alone and cannot roll back. For those who watch: the
 // program, at the return address `from`, wants to call `called` (null: it does not say what).

@@ -1,6 +1,7 @@
 #include "tm/regime.h"
 
 #include "tm/adaptive.h"
+#include "tm/parts/doomed.h"
 #include "tm/parts/fences.h"
 #include "tm/parts/patience.h"
 #include "tm/parts/quick.h"
@@ -142,6 +143,9 @@ void regime::wait_for_change(transaction* tx, const operations& ran_under) noexc
     seen = commits_.load(std::memory_order_acquire);
   } while (unlogged_commits_.load(std::memory_order_relaxed) == tx->unlogged_before &&
            !ran_under.has_changed(tx));
+}
+
+void regime::count_waiter_off(transaction* tx) noexcept {
   tx->looking.store(0, std::memory_order_release);
   waiters.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -153,6 +157,9 @@ void regime::wake_waiters(bool logged) noexcept {
 }
 
 void regime::choose(const operations* algorithm, bool hardware) noexcept {
+  if constexpr (!machine::is_modeled) {
+    if (algorithm != nullptr) catch_doomed_reads();
+  }
   optimistic.store(algorithm, std::memory_order_relaxed);
   hardware_first.store(hardware, std::memory_order_relaxed);
   software.store(hardware ? 0 : not_in_hardware, std::memory_order_relaxed);

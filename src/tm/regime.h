@@ -95,8 +95,10 @@ class regime {
   // of it.
   void start_waiting(transaction* tx) noexcept;
   // Sleeps until some transaction has committed since start_waiting(), or for a few milliseconds,
-  // as often as the algorithm it ran under says that nothing has changed. Then the waiting is over.
+  // as often as the algorithm it ran under says that nothing has changed.
   void wait_for_change(transaction* tx, const operations& ran_under) noexcept;
+  // The waiting is over.
+  void count_waiter_off(transaction* tx) noexcept;
   // To be called after each commit. `logged`: the algorithm's has_changed() knows of it.
   [[gnu::always_inline]] void tell_waiters(bool logged) noexcept {
     if (__builtin_expect(waiters.load(std::memory_order_relaxed) != 0, 0)) wake_waiters(logged);

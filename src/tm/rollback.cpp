@@ -25,7 +25,17 @@ void roll_back_all(transaction* tx) noexcept {
   tx->freed.clear();
 }
 
-void restart(transaction* tx, cause why) noexcept {
+namespace {
+
+// Requires: nothing is left of the attempt before.
+[[noreturn]] void begin_again(transaction* tx, bool alone) noexcept {
+  tx->depth = 1;
+  const u32 actions = start_slowly(tx, alone || needs_to_be_alone(tx->properties));
+  if (tx->wants_stack_announced && tx->how != mode::optimistic) stacks::announce(tx);
+  syncopate_tm_resume(&tx->where, (actions & ~save_live_variables) | restore_live_variables);
+}
+
+void give_attempt_up(transaction* tx, cause why) noexcept {
   if (tx->how != mode::optimistic) {
     if (why == cause::memory) fail("no memory for the log of a transaction");
     fail("a transaction that runs alone cannot begin again");
@@ -37,12 +47,19 @@ void restart(transaction* tx, cause why) noexcept {
   roll_back_all(tx);
   give_up_regime(tx);
   forget(tx);
-  tx->depth = 1;
-  const bool alone = why == cause::memory || why == cause::unsafe_call ||
-                     contention::after_failure(tx) == contention::verdict::alone;
-  const u32 actions = start_slowly(tx, alone || needs_to_be_alone(tx->properties));
-  if (tx->wants_stack_announced && tx->how != mode::optimistic) stacks::announce(tx);
-  syncopate_tm_resume(&tx->where, (actions & ~save_live_variables) | restore_live_variables);
+}
+
+}  // namespace
+
+void restart(transaction* tx, cause why) noexcept {
+  give_attempt_up(tx, why);
+  begin_again(tx, why == cause::memory || why == cause::unsafe_call ||
+                      contention::after_failure(tx) == contention::verdict::alone);
+}
+
+void restart_alone(transaction* tx, cause why) noexcept {
+  give_attempt_up(tx, why);
+  begin_again(tx, true);
 }
 
 void retry(transaction* tx) noexcept {
@@ -59,9 +76,13 @@ void retry(transaction* tx) noexcept {
   forget(tx);
   tx->depth = 1;
   now.wait_for_change(tx, ran_under);
+  stop_waiting(tx);
+}
+
+void stop_waiting(transaction* tx) noexcept {
+  now.count_waiter_off(tx);
   tx->properties &= ~u32{read_only};  // so that tl2, too, knows the next time what it waits for
-  const u32 actions = start_slowly(tx, needs_to_be_alone(tx->properties));
-  syncopate_tm_resume(&tx->where, (actions & ~save_live_variables) | restore_live_variables);
+  begin_again(tx, false);
 }
 
 void cancel(transaction* tx, bool outermost) noexcept {

@@ -55,11 +55,12 @@ class Run:
 
 
 def suites_here() -> dict[str, Suite]:
-    """The suites whose programs are those of workloads/."""
+    """The suites whose programs are those of workloads/; Lua's are run there by an interpreter."""
     return {
         name: suite
         for name, suite in SUITES.items()
-        if all(program.path.startswith(PLACE) for program in suite.programs.values())
+        if (suite.folder or "").startswith(PLACE)
+        or all(program.path.startswith(PLACE) for program in suite.programs.values())
     }
 
 
@@ -166,9 +167,17 @@ def parse() -> argparse.Namespace:
 
 
 def keep(runs: list[Run], file: Path) -> None:
-    """In the file, beside its runs of other programs and variants."""
-    merged = runs_in(file) | {(r.suite, r.program, r.variant): asdict(r) for r in runs}
-    document = {"measured": provenance(), "runs": list(merged.values())}
+    """In the file, beside its runs of other programs and variants. `measured` says by what; a run
+    of another machine, day or commit has instead the number of one of `others`."""
+    here, kept = provenance(), runs_in(file)
+    document = json.loads(file.read_text(encoding="utf-8")) if kept else {"measured": here}
+    made = {(r.suite, r.program, r.variant): asdict(r) for r in runs}
+    if here != document["measured"]:
+        others = document.setdefault("others", [])
+        if here not in others:
+            others.append(here)
+        made = {key: run | {"measured": others.index(here)} for key, run in made.items()}
+    document["runs"] = list((kept | made).values())
     file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 

@@ -96,8 +96,9 @@ class Evidence:
         runs = document["runs"]
         slowest = max(runs, key=lambda run: run["seconds"])
         failed = sum(bool(run["error"]) for run in runs)
+        last = max(by["date"] for by in (document["measured"], *document.get("others", [])))
         return [
-            f"All programs at size small, measured {document['measured']['date']}: {len(runs)} runs"
+            f"All programs at size small, measured until {last}: {len(runs)} runs"
             f" (each variant of each program, two threads), {failed} failed; the slowest"
             f" ({slowest['suite']}/{slowest['program']}, {slowest['variant']}) took"
             f" {slowest['seconds']:.1f} s: {link(self.root, file)}."

@@ -78,14 +78,28 @@ def cell(column: str, runs: list[dict]) -> str:
 
 
 def summary(name: str, document: dict) -> str:
-    runs, by = document["runs"], document["measured"]
+    runs = document["runs"]
     failed = sum(bool(run["error"]) for run in runs)
     longest = max(runs, key=lambda run: run["seconds"])
     return (
         f"- `{name}`: {len(runs)} runs, {failed} failed; the longest, {longest['suite']}/"
         f"{longest['program']} {longest['variant']}, {duration(longest['seconds'])}"
-        f" ({by['date']}, {by['processor']}, {by['processors']} processors, {by['commit']})"
+        f" ({measured(document)})"
     )
+
+
+def measured(document: dict) -> str:
+    """By what, and on which days; how many runs, where they are of several."""
+    origins = [document["measured"], *document.get("others", [])]
+    counts = [0] * len(origins)
+    for run in document["runs"]:
+        counts[run.get("measured", -1) + 1] += 1
+    parts = []
+    for by, count in zip(origins, counts, strict=True):
+        text = f"{by['date']}, {by['processor']}, {by['processors']} processors, {by['commit']}"
+        if count:
+            parts.append(text if count == len(document["runs"]) else f"{count} of them {text}")
+    return "; ".join(parts)
 
 
 def has_transactions(run: dict) -> bool:

@@ -49,7 +49,7 @@ def test_what_is_missing_runs_within_a_time(tmp_path):
     file = tmp_path / "runs.json"
     fields = {"suite": "array", "program": "low-small", "variant": "tatas", "error": ""}
     fields |= {"seconds": 1.0, "processor_seconds": 1.0}
-    file.write_text(json.dumps({"measured": {}, "runs": [fields]}))
+    file.write_text(json.dumps({"measured": {"date": "another"}, "runs": [fields]}))
     words = ["--suite", "array", "--size", "tiny", "--first", "--json", file, "--missing"]
     words += ["--build", BUILD]
     runs = [sys.executable, SCRIPT, *words, "--jobs", "2"]
@@ -57,8 +57,11 @@ def test_what_is_missing_runs_within_a_time(tmp_path):
     assert done.returncode == 1 and "within 0 s" in done.stderr, done.stderr
     done = subprocess.run(runs, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    kept = json.loads(file.read_text())["runs"]
+    document = json.loads(file.read_text())
+    kept = document["runs"]
     assert kept[0] == fields, "as it was"
+    assert document["measured"] == {"date": "another"} and len(document["others"]) == 1
+    assert {run["measured"] for run in kept[1:]} == {0}
     assert {run["program"] for run in kept} == set(SUITES["array"].programs)
     done = subprocess.run(runs, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "nothing is missing" in done.stdout, done.stderr

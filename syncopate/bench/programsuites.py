@@ -54,6 +54,8 @@ HPC = {
     "canneal": Program("workloads/hpc/canneal"),
 }
 NAS = ("is", "cg", "ep", "ft", "mg", "bt", "lu", "sp")
+MICRO = ("while", "iterator", "strings", "alloc", "collect")
+LUA = (*MICRO, *(name for name in NAS if name != "ep"), "http")
 TM_BUILD = "{program}.tm"
 
 PROGRAMS = {
@@ -155,17 +157,16 @@ PROGRAMS = {
     ),
     "lua": Suite(
         "Lua with an elided interpreter lock (`make lua` builds it)",
-        {
-            name: Program("lua/bin/lua-mt", (f"{name}.lua", "{threads}"))
-            for name in ("while", "iterator", "is", "cg", "ft", "strings")
-        },
+        {name: Program("lua/bin/lua-mt", (f"{name}.lua",)) for name in LUA},
         {
             name: Variant(variables={"SYNCOPATE_GIL": name})
             for name in ("gil", "htm:16", "paper:1", "balance", "dynamic")
         },
         (Metric("time", "us", False, "microseconds"),),
         families={"htm:": Variant(variables={"SYNCOPATE_GIL": "htm:{rest}"})},
-        simulated_size="small",
+        sizes=presets("tiny", "small", "paper", "large"),
+        simulated_size="tiny",
+        words=THREADS,
         folder="workloads/lua",
         reader="lua",
         papers=("ruby-gil",),

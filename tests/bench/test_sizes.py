@@ -50,6 +50,19 @@ def test_cells_and_summaries():
     )
 
 
+def test_runs_of_several_machines_are_told_apart():
+    first = {"date": "2026-01-02", "processor": "one", "processors": 2, "commit": "abc"}
+    other = {"date": "2026-01-03", "processor": "two", "processors": 16, "commit": "def"}
+    runs = [run_of("original", 2, 4), run_of("elided", 1, 1) | {"measured": 0}]
+    document = {"measured": first, "others": [other], "runs": runs}
+    assert module().measured(document) == (
+        "1 of them 2026-01-02, one, 2 processors, abc;"
+        " 1 of them 2026-01-03, two, 16 processors, def"
+    )
+    document["runs"] = runs[1:]
+    assert module().measured(document) == "2026-01-03, two, 16 processors, def"
+
+
 def test_what_a_build_with_sanitizers_leaves_out():
     def run(suite, variant):
         return {"suite": suite, "program": "one", "variant": variant}

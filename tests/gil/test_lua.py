@@ -3,6 +3,7 @@ lock on this machine, on the emulated and on the simulated one."""
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -81,7 +82,57 @@ def test_results_are_those_of_the_plain_lock(lua, machine, program):
 @pytest.mark.long
 @pytest.mark.parametrize("program", SMALL)
 def test_results_are_the_known_ones(lua, program):
-    run(lua, "native", "dynamic", PROGRAMS / f"{program}.lua", 2)  # the default size is verified
+    """Sizes by name: their results are verified."""
+    script = PROGRAMS / f"{program}.lua"
+    tiny = run(lua, "native", "dynamic", script, 2).split()[1]
+    words = ["--threads", 3, "--preset"]
+    assert run(lua, "native", "balance", script, *words, "tiny").split()[1] == tiny
+    assert run(lua, "native", "balance", script, *words, "small").split()[1] != tiny
+
+
+def refused(lua: Path, script: Path, *words: str) -> tuple[int, str]:
+    """The status, and what stands on standard error."""
+    command = [lua / "lua-mt", script.name, *words]
+    done = subprocess.run(
+        command, cwd=script.parent, capture_output=True, text=True, check=False, timeout=60
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.long
+def test_a_wrong_result_is_found(lua, tmp_path):
+    folder = shutil.copytree(PROGRAMS, tmp_path / "lua")
+    script = folder / "is.lua"
+    script.write_text(script.read_text().replace("930615839", "930615838"))
+    assert refused(lua, script, "--preset", "tiny") == (0, "")
+    status, said = refused(lua, script, "--preset", "small")
+    assert status == 1
+    assert "verification failed: 930615839, not 930615838" in said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--preset", "big"], "no preset is called 'big'; there are tiny, small, paper, large"),
+        (["--presets", "tiny"], "there is no option '--presets'; see --help"),
+        (["2", "300", "4"], "there is no option '4'; see --help"),
+        (["--threads"], "option '--threads' needs a value"),
+        (["0"], "--threads needs a whole number above 0, not '0'"),
+        (["2", "1.5"], "--size needs a whole number above 0, not '1.5'"),
+    ],
+)
+def test_bad_words(lua, words, said):
+    assert refused(lua, PROGRAMS / "is.lua", *words) == (2, f"is.lua: {said}\n")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("program", SMALL)
+def test_help_says_the_sizes(lua, program):
+    said = run(lua, "native", "gil", PROGRAMS / f"{program}.lua", "--help")
+    assert said.startswith(f"{program}.lua -- ")
+    assert all(f"\n  {name} " in said for name in ("tiny", "small", "paper", "large"))
+    assert "verif" not in said, "nothing is run"
 
 
 @pytest.mark.long

@@ -1,7 +1,7 @@
 -- alloc.lua -- every thread builds short lists of small tables and drops them: objects of its own,
 -- from an allocator and for a collector that all threads have in common.
 local common = require "common"
-local turns = common.size(400)
+local turns = common.size(400, 500000, 15000000, 75000000)
 
 local function workload()
   local list, sum = nil, 0
@@ -14,4 +14,4 @@ end
 
 common.measure(function()
   return common.split(common.threads, workload) // common.threads
-end, "151840")
+end, {"151840", "237499800000", "213749994000000", "5343749970000000"})

@@ -1,7 +1,7 @@
 -- cg.lua -- conjugate gradients, with the structure of CG of the NAS benchmarks: products of a
 -- sparse matrix and a vector, and updates of vectors, each split among the threads.
 local common = require "common"
-local n, steps, per_row = common.size(100), 4, 8
+local n, steps, per_row = common.size(100, 20000, 200000, 800000), 4, 8
 
 -- A symmetric matrix whose diagonal outweighs the rest, so that it is positive definite.
 local rows = {}
@@ -62,4 +62,4 @@ common.measure(function()
   end
   assert(rho < 1e-3 * n, "does not converge")
   return string.format("%.10e", rho)
-end, "2.5418647113e-07")
+end, {"2.5418647113e-07", "7.7209103385e-05", "7.4015179691e-04", "3.0356947045e-03"})

@@ -1,7 +1,7 @@
 -- collect.lua -- the collector's stress: every thread keeps a tree, replaces parts of it, and lets
 -- the collector take what was there. Tables, closures, numbers and strings die young and old.
 local common = require "common"
-local turns, depth = common.size(60), 5
+local turns, depth = common.size(60, 20000, 600000, 3000000), 5
 
 local function grow(levels, mark)
   if levels == 0 then return {mark = mark, text = "leaf" .. mark % 17} end
@@ -30,4 +30,4 @@ end
 
 common.measure(function()
   return common.split(common.threads, workload) // common.threads
-end, "25139")
+end, {"25139", "111960", "540188", "649327"})

@@ -1,7 +1,7 @@
 -- ft.lua -- Fourier transforms of the rows, then of the columns of a square, as FT of the NAS
 -- benchmarks does in three dimensions; then back. Allocates a row's numbers for each transform.
 local common = require "common"
-local n = common.size(16)  -- a power of two
+local n = common.size(16, 128, 1024, 2048)  -- a power of two
 local re, im = {}, {}
 
 local next_number = common.random(3, 1024)
@@ -54,4 +54,4 @@ common.measure(function()
   common.split(n, lines(1, n, 1))
   for i = 1, n * n do assert(math.abs(re[i] / (n * n) - original[i]) < 1e-9, "not the inverse") end
   return string.format("%.8f", sum)
-end, "-41.05359781")
+end, {"-41.05359781", "-408.87547857", "-99107.75901994", "-231837.55464803"})

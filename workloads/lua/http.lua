@@ -3,7 +3,7 @@
 -- place of sockets; each client sends one request after the other, and sleeps for as long as a
 -- network would take. The interpreter lock is free while a thread waits or sleeps.
 local common = require "common"
-local requests, network = common.size(20), 20e-6
+local requests, network = common.size(20, 2000, 30000, 150000), 20e-6
 
 local pages = {["/"] = "<html><body>It works, and it is short.</body></html>"}
 for k = 1, 9 do pages["/page/" .. k] = ("<p>%d</p>"):rep(k):gsub("%%d", tostring(k)) end
@@ -81,4 +81,4 @@ common.measure(function()
     servers[t]:join()
   end
   return bytes // common.threads
-end, "767")
+end, {"767", "80201", "1235001", "6260001"})

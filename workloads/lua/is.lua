@@ -1,7 +1,7 @@
 -- is.lua -- integer sort, with the structure of IS of the NAS benchmarks: every thread counts the
 -- keys of its share, the counts become ranks, every thread puts its keys at their ranks.
 local common = require "common"
-local n, values = common.size(2000), 256
+local n, values = common.size(2000, 500000, 8388608, 33554432), 256
 local keys, sorted = {}, {}
 
 local next_key = common.random(1, values)
@@ -49,4 +49,4 @@ common.measure(function()
     sum = (sum * 31 + sorted[i]) % 1000000007
   end
   return sum
-end, "234579137")
+end, {"234579137", "930615839", "913667773", "125157221"})

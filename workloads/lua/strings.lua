@@ -1,7 +1,7 @@
 -- strings.lua -- every thread makes strings and a table of its own: the allocator, the table of
 -- short strings and the collector are what threads have in common.
 local common = require "common"
-local turns = common.size(300)
+local turns = common.size(300, 1000000, 30000000, 150000000)
 
 local function workload()
   local seen, total = {}, 0
@@ -17,4 +17,4 @@ end
 
 common.measure(function()
   return common.split(common.threads, workload) // common.threads
-end, "874101")
+end, {"874101", "2910892101", "87326732101", "436633663101"})

@@ -14,7 +14,7 @@ import tomllib
 from pathlib import Path
 
 from syncopate.arguments import Parser
-from syncopate.bench import engines, runsuite
+from syncopate.bench import engines, expected, runsuite
 from syncopate.bench.jobs import build_folders
 from syncopate.bench.provenance import ROOT
 from syncopate.bench.suites import NATIVE
@@ -44,6 +44,8 @@ def main(arguments: list[str]) -> int:
         check_measured(figures, options)
         many = stack.enter_context(engine(options))
         print(f"{options.paper}: {outlook(common, figures, options)}", flush=True)
+        if options.native:
+            print(f"then {native_outlook(options)}", flush=True)
         for number, (key, figure) in enumerate(figures, 1):
             print(f"== {key} ({number} of {len(scripts)}): {figure.title}", flush=True)
             done = common.guarded(
@@ -93,16 +95,42 @@ def outlook(common, figures: list, options: argparse.Namespace) -> str:
     return f"{many}, about {duration(sum_known)} with nothing else running{rest}"
 
 
+def native_suites(paper: str) -> list[str]:
+    return [name for name, suite in SUITES.items() if paper in suite.papers]
+
+
+def native_words(name: str, options: argparse.Namespace) -> list[str]:
+    """What `bench run` is told for a suite of the paper."""
+    words = [name, "--repeat", "3" if options.quick else "5"]
+    words += ["--out", str(options.out / runsuite.default_file(name, NATIVE))]
+    words += ["--build", options.build] if options.build else []
+    return words + ["--fresh"] * options.fresh
+
+
+def native_outlook(options: argparse.Namespace) -> str:
+    """How many runs the suites have, and how long they will take, as far as it is known."""
+    names = native_suites(options.paper)
+    many, took, unknown = 0, 0.0, []
+    for name in names:
+        try:
+            *_, left = runsuite.plan(runsuite.parse(native_words(name, options)))
+        except Failure:  # said when the suite's turn comes
+            continue
+        seconds = [expected.seconds(job) for block in left for job in block]
+        many += len(seconds)
+        took += sum(filter(None, seconds))
+        unknown += [name] * (None in seconds)
+    said = f"natively {', '.join(names)}: {many} runs, about {duration(took)}"
+    return said + (f"; of {', '.join(unknown)} it is not known" if unknown else "")
+
+
 def run_natively(options: argparse.Namespace) -> int:
     """Runs the suites of the paper's programs on this machine. Returns the worst exit status."""
     status = 0
-    for name in [name for name, suite in SUITES.items() if options.paper in suite.papers]:
+    for name in native_suites(options.paper):
         print(f"== suite {name}, natively: {SUITES[name].summary}", flush=True)
-        words = [name, "--repeat", "3" if options.quick else "5"]
-        words += ["--out", str(options.out / runsuite.default_file(name, NATIVE))]
-        words += ["--build", options.build] if options.build else []
         try:
-            done = runsuite.main(words)
+            done = runsuite.main(native_words(name, options))
         except Failure as failure:  # the other suites can still be run
             print(f"syncopate: {failure}", file=sys.stderr)
             done = FAILED
@@ -132,6 +160,7 @@ def parse(arguments: list[str], papers: dict) -> argparse.Namespace:
     parser.add_argument("--figure", metavar="N", help="only this one: 7, fig7, table1")
     parser.add_argument("--quick", action="store_true", help="fewer points, shorter runs")
     parser.add_argument("--native", action="store_true", help="then the paper's suites, natively")
+    parser.add_argument("--fresh", action="store_true", help="forget the suites' native results")
     parser.add_argument("--machine", help="another machine than the paper's")
     parser.add_argument("--build", metavar="FOLDER", help="where the programs were built")
     parser.add_argument("--limit", type=float, default=600, help="seconds for one run (600)")

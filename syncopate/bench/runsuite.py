@@ -5,7 +5,7 @@ from pathlib import Path
 
 from syncopate import machinefiles
 from syncopate.arguments import Parser
-from syncopate.bench import engines, resultfile
+from syncopate.bench import engines, expected, resultfile
 from syncopate.bench.comparefiles import variant_table
 from syncopate.bench.jobs import Job, Request, blocks
 from syncopate.bench.points import Points
@@ -27,23 +27,16 @@ with what is left. Repetitions are interleaved: each round runs every variant on
 
 def main(arguments: list[str]) -> int:
     options = parse(arguments)
-    request = requested(options)
-    where = NATIVE if not request.simulated else Path(request.machine).stem
-    path = Path(options.out or default_file(options.suite, where))
-    todo = blocks(request)
-    file = resultfile.open_or_new(path, request.name, where, options.fresh)
-    file.check(request.name, where, [job for block in todo for job in block])
-    left = [rest for block in todo if (rest := [job for job in block if not file.has(job)])]
-    total = sum(map(len, todo))
-    count = sum(map(len, left))
-    if count < total:
-        print(f"{total - count} of {total} runs are in {path}", file=sys.stderr)
+    request, file, total, left = plan(options)
+    ahead = [job for block in left for job in block]
+    if len(ahead) < total:
+        print(f"{total - len(ahead)} of {total} runs are in {file.path}", file=sys.stderr)
     finished = engine(options, left, request.simulated)
     try:
-        refused = collect(finished, file, count)
+        refused = collect(finished, file, ahead)
     except KeyboardInterrupt:
         print(
-            f"syncopate: stopped; {file.written} runs are kept in {path}, and the same command"
+            f"syncopate: stopped; {file.written} runs are kept in {file.path}, and the same command"
             " goes on with the rest",
             file=sys.stderr,
         )
@@ -51,6 +44,19 @@ def main(arguments: list[str]) -> int:
     if refused:
         raise Failure(f"bench: {refused}", BAD_USE)
     return show(file)
+
+
+def plan(options) -> tuple[Request, ResultFile, int, list[list[Job]]]:
+    """What was asked for, its file, how many runs that is, and the blocks of those that the file
+    does not hold. Writes nothing."""
+    request = requested(options)
+    where = NATIVE if not request.simulated else Path(request.machine).stem
+    path = Path(options.out or default_file(options.suite, where))
+    todo = blocks(request)
+    file = resultfile.open_or_new(path, request.name, where, options.fresh)
+    file.check(request.name, where, [job for block in todo for job in block])
+    left = [rest for block in todo if (rest := [job for job in block if not file.has(job)])]
+    return request, file, sum(map(len, todo)), left
 
 
 def parse(arguments: list[str]):
@@ -143,15 +149,17 @@ def engine(options, left: list[list[Job]], simulated: bool) -> engines.Finished:
     return engines.local(left)
 
 
-def collect(finished: engines.Finished, file: ResultFile, count: int) -> str | None:
+def collect(finished: engines.Finished, file: ResultFile, ahead: list[Job]) -> str | None:
     """Merges what comes. Returns a line when a program refused its options: the rest is pointless.
 
     Another kind of failure is a result too: it is shown at the end, and tried again next time.
     """
-    with Progress(count) as progress:
+    weights = expected.weights(ahead)
+    of_each = {job.key: weight for job, weight in zip(ahead, weights, strict=True)}
+    with Progress(weights) as progress:
         for job, result, origin in finished:
             file.add(job, result, origin)
-            progress.advance(job.place.text())
+            progress.advance(job.place.text(), of_each[job.key])
             if result.get("status") == BAD_USE:
                 return f"{job.place.text()}: {result['error']}"
     return None

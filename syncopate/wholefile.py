@@ -1,24 +1,28 @@
 """Files that are there as a whole, or as they were."""
 
+import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from syncopate.errors import FAILED, Failure
 
 
-def write(path: str, pieces: Iterable[str]) -> None:
-    """Writes beside the file's place and moves it there, so that none is left half-written.
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike) -> Iterator[str]:
+    """A name beside the file's: when the block ends well, what it wrote there takes the place.
 
-    A device or a pipe stays what it is: it is written to.
+    A device or a pipe stays what it is: its own name is given. Raises a Failure where the file
+    cannot be written.
     """
     target = os.path.realpath(path)
-    partial = f"{target}.{os.getpid()}.part"
+    folder, name = os.path.split(target)
+    partial = os.path.join(folder, f".{os.getpid()}.{name}")  # ends as the name does
     try:
         if os.path.exists(path) and not os.path.isfile(path):
-            _write(path, pieces)
+            yield str(path)
             return
         try:
-            _write(partial, pieces)
+            yield partial
             os.replace(partial, target)
         finally:
             if os.path.exists(partial):
@@ -29,6 +33,7 @@ def write(path: str, pieces: Iterable[str]) -> None:
         ) from None
 
 
-def _write(path: str, pieces: Iterable[str]) -> None:
-    with open(path, "w", encoding="utf-8", errors="replace") as file:
+def write(path: str | os.PathLike, pieces: Iterable[str]) -> None:
+    """Writes the file, so that none is left half-written."""
+    with replacing(path) as place, open(place, "w", encoding="utf-8", errors="replace") as file:
         file.writelines(pieces)

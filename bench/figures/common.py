@@ -18,7 +18,9 @@ from pathlib import Path
 import cost
 from sweep import CHECKPOINTS, ROOT, Checkpoint, Many, Point, Refusal, Setting, side_by_side, sweep
 
+from syncopate import wholefile
 from syncopate.bench.provenance import provenance
+from syncopate.errors import Failure
 
 PLACES = ROOT / "docs" / "figures"
 
@@ -190,7 +192,8 @@ def plot(figure: Figure, results: Results, path: Path) -> None:
     page.legend(handles, labels, loc="lower center", ncol=min(len(labels), 5), fontsize=8)
     page.suptitle(f"{figure.title}\n{figure.kind}: {figure.machine}", fontsize=11)
     page.tight_layout(rect=(0, 0.04 + 0.03 * (len(labels) // 5), 1, 1))
-    page.savefig(path, metadata={"Date": None})
+    with wholefile.replacing(path) as place:
+        page.savefig(place, metadata={"Date": None})
 
 
 # ---- for the tables of claims ----
@@ -231,7 +234,7 @@ def draw(figure: Figure, document: dict, out: Path) -> Path:
     results = Results(figure, runs)
     command = f"bench/figures/{figure.name}.py" + (" --quick" if document["quick"] else "")
     page = out / f"{figure.name}.md"
-    page.write_text(markdown(figure, results, command), encoding="utf-8")
+    wholefile.write(page, [markdown(figure, results, command)])
     plot(figure, results, out / f"{figure.name}.svg")
     return page
 
@@ -351,7 +354,7 @@ def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None =
             "runs": runs,
         }
         folder.mkdir(parents=True, exist_ok=True)
-        data.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        wholefile.write(data, [json.dumps(document, indent=1), "\n"])
     print(data if options.data else draw(figure, document, folder), file=sys.stderr)
     return 1 if any("error" in run for run in document["runs"]) else 0
 
@@ -388,7 +391,7 @@ def guarded(action: Callable[[], int], name: str) -> int:
     """action's status; 2 with one line for what a user can mend, 130 when interrupted."""
     try:
         return action()
-    except (Refusal, OSError) as error:
+    except (Refusal, Failure, OSError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -125,10 +125,15 @@ class Checkpoint:
         if "error" in run:
             return
         self.runs[key] = {k: v for k, v in run.items() if k not in ("panel", "series", "x")}
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            # The newline first: the file may end in the middle of a line.
-            file.write("\n" + json.dumps({"identity": key, "run": self.runs[key]}))
+        line = json.dumps({"identity": key, "run": self.runs[key]})
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                # The newline first: the file may end in the middle of a line.
+                file.write("\n" + line)
+        except OSError as error:
+            why = f"{self.path}: {error.strerror}; the points in it are kept"
+            raise Refusal(f"{why}, and the same command goes on with the rest") from None
 
     def keep_only(self, keys: set[str]) -> None:
         """Drops what other libraries, programs or options gave."""

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from syncopate import wholefile
 from syncopate.arguments import Parser
 from syncopate.bench import resultfile
 from syncopate.bench.comparefiles import heading
@@ -30,10 +31,8 @@ def main(arguments: list[str]) -> int:
     if out.suffix not in FORMATS:
         raise Failure(f"bench plot: {out}: the name has to end in {', '.join(FORMATS)}", BAD_USE)
     page = draw(points, metric)
-    try:
-        page.savefig(out, dpi=150, metadata={"Date": None} if out.suffix == ".svg" else None)
-    except OSError as error:
-        raise Failure(f"bench plot: {out}: {error.strerror}") from None
+    with wholefile.replacing(out) as place:
+        page.savefig(place, dpi=150, metadata={"Date": None} if out.suffix == ".svg" else None)
     print(out)
     return 0
 

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from syncopate import htmlpage
+from syncopate import htmlpage, wholefile
 from syncopate.arguments import Parser
 from syncopate.bench import resultfile
 from syncopate.bench.comparefiles import rows_of_variants, verdict_note
@@ -35,10 +35,9 @@ def main(arguments: list[str]) -> int:
 def write(target: Path, data: dict) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with open(target, "w", encoding="utf-8") as page:
-            page.writelines(htmlpage.filled(str(TEMPLATE), data))
     except OSError as error:
-        raise Failure(f"bench report: {target}: {error.strerror}") from None
+        raise Failure(f"bench report: {target.parent}: {error.strerror}") from None
+    wholefile.write(target, htmlpage.filled(str(TEMPLATE), data))
 
 
 def described(points: Points) -> dict:

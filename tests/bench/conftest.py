@@ -1,7 +1,9 @@
 """A build folder of made-up programs, and the command."""
 
+import contextlib
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -25,6 +27,17 @@ sleep {seconds}
 case "$*" in *ticket*) took=2.0 ;; *) took=1.0 ;; esac
 echo '{{"workload": "made_up", "operations": 1000, "seconds": '$took', "consistent": true}}'
 """
+
+
+@contextlib.contextmanager
+def full_disk():
+    """No file can have more than 100 bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 class Build:

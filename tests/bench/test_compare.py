@@ -5,9 +5,9 @@ import math
 import sys
 
 import pytest
-from conftest import bench, one_line
+from conftest import bench, full_disk, one_line
 
-from syncopate.bench import comparefiles, plotfile, ranktest, ratios
+from syncopate.bench import comparefiles, plotfile, ranktest, ratios, reportpage
 from syncopate.bench.ranktest import doubled_midranks, mann_whitney
 from syncopate.errors import Failure
 
@@ -170,6 +170,20 @@ def test_plot(tmp_path, capsys):
         plotfile.main([file, "--metric", "speed"])
     with pytest.raises(Failure, match="No such file"):
         plotfile.main([file, "--out", str(tmp_path / "nosuch" / "a.svg")])
+
+
+def test_a_full_disk_leaves_the_picture_and_the_page_as_they_were(tmp_path):
+    file = str(results(tmp_path / "a.json", {"tatas": SLOW}))
+    picture, page = tmp_path / "a.svg", tmp_path / "array.html"
+    for path, write in (
+        (picture, lambda: plotfile.main([file, "--out", str(picture)])),
+        (page, lambda: reportpage.main([file, "--out", str(tmp_path)])),
+    ):
+        path.write_text("as it was")
+        with full_disk(), pytest.raises(Failure, match=f"cannot write {path}: File too large"):
+            write()
+        assert path.read_text() == "as it was"
+    assert len(list(tmp_path.iterdir())) == 3, "nothing is left behind"
 
 
 def test_plot_without_matplotlib(monkeypatch):

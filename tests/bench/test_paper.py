@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, bench, one_line
+from conftest import ROOT, bench, full_disk, one_line
 
 from syncopate.bench import paper
 from syncopate.bench.suites import Metric, Program, Suite, Variant
@@ -132,6 +132,23 @@ def test_natively_too(made_up, capsys, monkeypatch):
     assert "== suite made-up-suite, natively: made-up programs" in capsys.readouterr().out
     runs = json.loads((made_up / "out" / "made-up-suite-native.bench.json").read_text())["runs"]
     assert [run["values"]["throughput"] for run in runs] == [3.0] * 12
+
+
+def test_a_full_disk_takes_nothing_away(made_up, capsys):
+    out = made_up / "out"
+    words = ["made-up", "--build", str(made_up / "build"), "--out", str(out), "--jobs", "1"]
+    with full_disk():
+        assert paper.main(words) == 2
+    kept = made_up / "build" / "figures" / "made_up_fig1.jsonl"
+    assert f"{kept}: File too large; the points in it are kept" in capsys.readouterr().err
+    assert paper.main(words) == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert len(before) == 3
+    with full_disk():
+        assert paper.main(words) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert f"cannot write {out / 'made_up_fig1.json'}: File too large" in said
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
 def test_figures_that_are_not_here(made_up):

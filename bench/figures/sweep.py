@@ -161,7 +161,8 @@ def side_by_side(function: Callable, tasks: dict[str, tuple], jobs: int) -> Iter
                 yield keys[future], future.result()
         finally:  # interrupted, too
             pool.shutdown(wait=False, cancel_futures=True)
-            while wait(keys, timeout=0.1).not_done:
+            running = [future for future in keys if not future.cancelled()]  # wait() skips none
+            while wait(running, timeout=0.1).not_done:
                 end_all()  # again, for a program that was only just beginning
 
 

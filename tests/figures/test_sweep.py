@@ -180,7 +180,9 @@ def test_an_interrupted_sweep_ends_its_programs(tmp_path):
             (tmp_path / "ended").touch()
 
     began = time.monotonic()
-    for _ in side_by_side(program, {"long": 500, "short": 0}, 2):
+    # The last ones never begin: both places are taken.
+    tasks = {"long": 500, "short": 0, "second": 500, "third": 500, "fourth": 500}
+    for _ in side_by_side(program, tasks, 2):
         while not (tmp_path / "began").exists():
             time.sleep(0.01)
         break  # as an exception would

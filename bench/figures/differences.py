@@ -21,8 +21,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from common import PLACES, Figure, Results, arguments, guarded
-from sweep import ROOT, Checkpoint, Point, Refusal, Setting, identity, run_point
+from sweep import ROOT, Checkpoint, Point, Refusal, Setting, end_runs, identity, run_point
 from trials import TRIALS, Number, Trial, explained
+
+from syncopate import wholefile
 
 DATA = PLACES / "simulated" / "differences.json"
 PAGE = ROOT / "docs" / "differences.md"
@@ -117,22 +119,25 @@ def run_all(trials: list[Trial], options: argparse.Namespace) -> list[dict]:
                     started[key] = pool.submit(finished, point, setting, kept)
             return [started[key] for key in keys]
 
-        before = {each.number.name: start(each.number) for each in trials}
-        after = [start(each.number, each) for each in trials]
-        rows = []
-        for trial, found in zip(trials, after, strict=True):
-            number = trial.number
-            try:
-                ours = value(number, [one.result() for one in before[number.name]])
-                then = value(number, [one.result() for one in found])
-            except Refusal as refusal:
-                print(refusal, file=sys.stderr, flush=True)
-                continue
-            rows.append(
-                {"figure": number.figure, "number": number.name, "paper": number.paper,
-                 "changed": trial.text(), "ours": ours, "then": then}
-            )  # fmt: skip
-            print(f"{number.name}: {trial.text()}: {ours:.3g}, then {then:.3g}", flush=True)
+        try:
+            before = {each.number.name: start(each.number) for each in trials}
+            after = [start(each.number, each) for each in trials]
+            rows = []
+            for trial, found in zip(trials, after, strict=True):
+                number = trial.number
+                try:
+                    ours = value(number, [one.result() for one in before[number.name]])
+                    then = value(number, [one.result() for one in found])
+                except Refusal as refusal:
+                    print(refusal, file=sys.stderr, flush=True)
+                    continue
+                rows.append(
+                    {"figure": number.figure, "number": number.name, "paper": number.paper,
+                     "changed": trial.text(), "ours": ours, "then": then}
+                )  # fmt: skip
+                print(f"{number.name}: {trial.text()}: {ours:.3g}, then {then:.3g}", flush=True)
+        finally:  # interrupted, too
+            end_runs(pool, started.values())
     return rows
 
 
@@ -155,10 +160,10 @@ def main() -> int:
     if not options.redraw:
         rows = run_all(TRIALS, options)
         document = {"kind": "simulated", "date": datetime.date.today().isoformat(), "rows": rows}
-        data.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        wholefile.write(data, [json.dumps(document, indent=1), "\n"])
     if not options.data:
         document = json.loads(data.read_text(encoding="utf-8"))
-        PAGE.write_text(page(document), encoding="utf-8")
+        wholefile.write(PAGE, [page(document)])
     return 0
 
 

@@ -10,7 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -160,10 +160,15 @@ def side_by_side(function: Callable, tasks: dict[str, tuple], jobs: int) -> Iter
             for future in as_completed(keys):
                 yield keys[future], future.result()
         finally:  # interrupted, too
-            pool.shutdown(wait=False, cancel_futures=True)
-            running = [future for future in keys if not future.cancelled()]  # wait() skips none
-            while wait(running, timeout=0.1).not_done:
-                end_all()  # again, for a program that was only just beginning
+            end_runs(pool, keys)
+
+
+def end_runs(pool: ThreadPoolExecutor, futures: Iterable[Future]) -> None:
+    """Ends the programs that the pool's threads run; what has not begun never does."""
+    pool.shutdown(wait=False, cancel_futures=True)
+    running = [future for future in futures if not future.cancelled()]  # wait() skips none
+    while wait(running, timeout=0.1).not_done:
+        end_all()  # again, for a program that was only just beginning
 
 
 def run_elsewhere(points, keys: list[str], setting: Setting, kept: Checkpoint, many: Many) -> dict:

@@ -30,13 +30,19 @@ constexpr lock_algorithm make(const lock_entry<Lock>& entry) {
   return a;
 }
 
-// Each release calls the kernel until a sleeper has woken: a wait that may soon end is worth some
-// more polling than a sleep costs. libgomp polls for 2 milliseconds.
+// Where there is a processor for each, a wait that may soon end is worth some more polling than a
+// sleep costs (libgomp polls for 2 milliseconds). Where not, all but one heir soon sleep, and the
+// heir polls between yields.
 struct lock_patience {
+  static constexpr std::uint64_t crowded = 20'000, alone = 400'000;  // 10 and 200 us at 2 GHz
+  static constexpr std::uint64_t heir = 800'000;
+
   static std::uint64_t polling_ticks() noexcept {
-    constexpr std::uint64_t crowded = 20'000, alone = 400'000;  // 10 and 200 us at 2 GHz
-    return !machine::may_spin() ? 0 : oversubscribed() ? crowded : alone;
+    return !machine::may_spin() ? 0 : may_yield() ? crowded : alone;
   }
+  static std::uint64_t heir_ticks() noexcept { return machine::may_spin() ? heir : 0; }
+  static std::uint64_t due_ticks() noexcept { return heir - heir / 8; }
+  static bool may_yield() noexcept { return oversubscribed(); }
 };
 
 // The default: it needs no look-up, and is the cheapest to pass on between few threads.

@@ -1,6 +1,6 @@
 // sleep_table.h -- L4: how many threads may sleep on a word, told by the word's address alone: for
 // words that have no room to say so, and wakers that should not pay for sleepers that are not
-// there.
+// there. Above the count are bits that call for something else (asymmetric_lock.h).
 //
 // Who sleeps: counts itself, executes a heavy fence, looks at the word once more, sleeps while it
 // is unchanged. Who wakes: changes the word, then may_sleep(). One of the two sees the other. Where
@@ -22,9 +22,13 @@ struct alignas(64) sleep_count {
 inline constexpr std::size_t sleep_counts = 256;
 inline constinit sleep_count sleep_table[sleep_counts]{};
 
-inline std::atomic<std::uint32_t>& sleepers_on(const void* word) noexcept {
+inline std::size_t sleep_index(const void* word) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(word);
-  return sleep_table[(address >> 2 ^ address >> 9 ^ address >> 16) % sleep_counts].threads;
+  return (address >> 2 ^ address >> 9 ^ address >> 16) % sleep_counts;
+}
+
+inline std::atomic<std::uint32_t>& sleepers_on(const void* word) noexcept {
+  return sleep_table[sleep_index(word)].threads;
 }
 
 // To be asked after the word was changed.

@@ -11,51 +11,69 @@
 
 namespace {
 
+// Waiters sleep at once: one on the lock's word, the others behind it.
 struct impatient {
   static std::uint64_t polling_ticks() noexcept { return 0; }
+  static std::uint64_t heir_ticks() noexcept { return 0; }
+  static std::uint64_t due_ticks() noexcept { return 1; }
+  static bool may_yield() noexcept { return false; }
 };
 using lock_type = syncopate::openmp::asymmetric_lock<impatient>;
 
-struct shared {
-  lock_type lock;
-  int sum = 0;  // plain: a race is an error
+// The heir is due at its second look.
+struct insistent : impatient {
+  static std::uint64_t heir_ticks() noexcept { return 2; }
+  static bool may_yield() noexcept { return true; }
 };
 
-void add(shared& s) {
-  s.lock.lock();
-  ++s.sum;
-  s.lock.unlock();
-}
+template <class Lock = lock_type>
+struct shared {
+  Lock lock;
+  int sum = 0;  // plain: a race is an error
+
+  void add() {
+    lock.lock();
+    ++sum;
+    lock.unlock();
+  }
+};
 
 void two_threads() {
   shared s;
-  auto one = [&s] { add(s); };
+  auto one = [&s] { s.add(); };
   check::together(one, one);
   assert(s.sum == 2);
 }
 
 void three_threads() {
   shared s;
-  auto one = [&s] { add(s); };
+  auto one = [&s] { s.add(); };
   check::together(one, one, one);
   assert(s.sum == 3);
 }
 
 void twice() {
   shared s;
-  auto one = [&s] { add(s); };
+  auto one = [&s] { s.add(); };
   auto two = [&s] {
-    add(s);
-    add(s);
+    s.add();
+    s.add();
   };
   check::together(one, two);
   assert(s.sum == 3);
 }
 
+void due_heir() {
+  shared<syncopate::openmp::asymmetric_lock<insistent>> s;
+  auto one = [&s] { s.add(); };
+  check::together(one, one);
+  assert(s.sum == 2);
+}
+
 void try_lock() {
   shared s;
   int taken = 0;
-  auto one = [&s] { add(s); };
+  auto one = [&s] { s.add(); };
   auto trying = [&] {
     if (!s.lock.try_lock()) return;
     ++s.sum;
@@ -66,13 +84,35 @@ void try_lock() {
   assert(s.sum == 1 + taken);
 }
 
+// Two locks whose words share a count and a seat, one taken inside the other.
+void shared_seat() {
+  static lock_type locks[1024];
+  lock_type &first = locks[0], *second = &locks[1];
+  while (syncopate::openmp::sleep_index(second) != syncopate::openmp::sleep_index(&first)) ++second;
+  assert(second < locks + 1024);
+  int inner = 0, outer = 0;
+  auto both = [&] {
+    first.lock();
+    second->lock();
+    ++inner, ++outer;
+    second->unlock();
+    first.unlock();
+  };
+  auto one = [&] {
+    second->lock();
+    ++inner;
+    second->unlock();
+  };
+  check::together(both, both, one);
+  assert(inner == 3 && outer == 2);
+}
+
 constexpr struct {
   const char* name;
   void (*run)();
-} scenarios[] = {{"two_threads", two_threads},
-                 {"three_threads", three_threads},
-                 {"twice", twice},
-                 {"try_lock", try_lock}};
+} scenarios[] = {
+    {"two_threads", two_threads}, {"three_threads", three_threads}, {"twice", twice},
+    {"due_heir", due_heir},       {"try_lock", try_lock},           {"shared_seat", shared_seat}};
 
 }  // namespace
 

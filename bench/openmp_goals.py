@@ -5,6 +5,9 @@
     bench/openmp_goals.py --rounds 9      steadier medians
     bench/openmp_goals.py --only 2        the goals for 2 threads alone
     bench/openmp_goals.py --only 1        2 threads that have one processor
+    bench/openmp_goals.py --only 8 --busy 1 --json docs/figures/measured/openmp_goals.json
+                                          8 threads beside a busy process; the file's other parts
+                                          stay; then scripts/openmp_page.py writes docs/openmp.md
 
 Everything that is compared was measured in the same interleaved rounds (openmp_compare.py). Beside
 the barriers of two stands what a bare pair of flags takes: two threads that each set one and poll
@@ -15,8 +18,10 @@ changes on virtual machines; a barrier can be faster (include/syncopate/barriers
 import argparse
 import json
 import os
+import re
 import sys
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 from interleaved import provenance
 from openmp_compare import CONFIGURATIONS, add_common, foreign_load, look_for, measure, median
@@ -114,6 +119,8 @@ def read_arguments():
     add_common(parser)
     parser.add_argument("--only", type=int, choices=(1, 2, 4, 8), help="this number of threads;"
                         " 1: 2 threads on one processor")  # fmt: skip
+    parser.add_argument("--busy", type=int, choices=(0, 1), help="only with so many foreign busy"
+                        " processes")  # fmt: skip
     return parser.parse_args()
 
 
@@ -139,30 +146,64 @@ def phase(programs, library, options, threads, constructs, busy=0, crowded=True,
         return measure(programs, library, options)[threads]
 
 
+# What is kept of a line of workloads/epcc for each round.
+FIELDS = ("overhead_us", "test_us", "cpus")
+
+
+def scheduling():
+    """How the kernel was told to treat what is measured."""
+    policy = {os.SCHED_FIFO: "FIFO", os.SCHED_RR: "round robin"}.get(os.sched_getscheduler(0))
+    if policy is None:
+        return f"nice {os.nice(0)}"
+    return f"real time, {policy} {os.sched_getparam(0).sched_priority}"
+
+
+def keep(path: Path, name, found, options):
+    """Puts one part's rounds into the file, beside the parts that are there already."""
+    parts = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    rounds = {
+        configuration: {
+            construct: {field: [each[construct][field] for each in all_rounds] for field in FIELDS}
+            for construct in all_rounds[0]
+        }
+        for configuration, all_rounds in found.items()
+    }
+    how = {"rounds": options.rounds, "samples": options.samples, "sample_us": options.time}
+    measured = provenance() | {"scheduling": scheduling()} | how
+    parts[name] = {"measured": measured, "configurations": rounds}
+    text = json.dumps(dict(sorted(parts.items())), indent=1)
+    rows = re.sub(r"\[[^\[\]{}]*\]", lambda found: " ".join(found[0].split()), text)
+    path.write_text(rows + "\n", encoding="utf-8")
+
+
 def main():
     """Runs everything; returns the exit status."""
     options = read_arguments()
     programs, library = look_for(options)
-    kept = {}
+    time = options.time
     print(", ".join(f"{key} {value}" for key, value in provenance().items()))
-    if options.only in (None, 2):
-        wanted = (*CONSTRUCTS, YARDSTICK, LATE)
-        kept["2"] = phase(programs, library, options, 2, wanted, crowded=False)
-        show_two_threads(kept["2"])
-    if options.only in (None, 1):
-        found = phase(programs, library, options, 2, CONSTRUCTS, where=one_processor())
-        kept["2 on one"] = found
+
+    def measured(name, *how, **more):
+        options.time = time
+        found = phase(programs, library, options, *how, **more)
+        if options.json:
+            keep(options.json, name, found, options)
+        return found
+
+    if options.only in (None, 2) and not options.busy:
+        show_two_threads(measured("2", 2, (*CONSTRUCTS, YARDSTICK, LATE), crowded=False))
+    if options.only in (None, 1) and not options.busy:
+        found = measured("2 on one", 2, CONSTRUCTS, where=one_processor())
         show_crowd(found, CONSTRUCTS, "2 threads on one processor")
     processors = len(os.sched_getaffinity(0))
     for threads, busy in CROWDS:
-        if options.only not in (None, threads) or threads <= processors:
+        if options.only not in (None, threads) or options.busy not in (None, busy):
             continue
-        found = phase(programs, library, options, threads, CONSTRUCTS, busy)
-        kept[f"{threads}, {busy} busy"] = found
+        if threads <= processors:
+            continue
+        found = measured(f"{threads}, {busy} busy", threads, CONSTRUCTS, busy=busy)
         load = f" beside {busy} busy process" if busy else ""
         show_crowd(found, CONSTRUCTS, f"{threads} threads{load}")
-    if options.json:
-        options.json.write_text(json.dumps(kept, indent=1))
     return 0
 
 

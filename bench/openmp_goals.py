@@ -50,6 +50,13 @@ STOCK = [name for name in CONFIGURATIONS if not name.startswith("ours")]
 # With more threads than processors a sample lasts at least that many microseconds, several slices,
 # so that the start of its region, which may take several, does not count for what is inside.
 CROWD_TIME = 20_000
+# Beside a busy process less: what repetitions were counted for in a lucky moment may take a thousand
+# times as long.
+BUSY_TIME = 10_000
+
+# Microseconds, a twentieth of the delay in a construct: by less than that delays vary, so what
+# sections cost that do not meet cannot be told.
+UNTOLD = 0.005
 
 # (threads, foreign busy processes)
 CROWDS = [(4, 0), (8, 0), (4, 1), (8, 1)]
@@ -103,8 +110,7 @@ def show_crowd(by_name, constructs, what):
         best, name = min((overhead(by_name[n], construct), n) for n in STOCK if n in by_name)
         for ours in (n for n in OURS if n in by_name):
             value = overhead(by_name[ours], construct)
-            # Sections that do not meet cost less than the delays around them vary.
-            told = min(value, best) > 0
+            told = max(value, best) > UNTOLD
             line(f"{construct}, {ours}", value <= best if told else None, f"{value:.2f}",
                  f"{best:.2f} ({name})")  # fmt: skip
 
@@ -140,7 +146,7 @@ def phase(programs, library, options, threads, constructs, busy=0, crowded=True,
     print(f"measuring {threads} threads, {busy} foreign process(es)", file=sys.stderr, flush=True)
     options.threads = str(threads)
     if crowded:
-        options.time = max(options.time, CROWD_TIME)
+        options.time = max(options.time, BUSY_TIME if busy else CROWD_TIME)
     options.constructs = ",".join(constructs)
     with foreign_load(busy), where or nullcontext():
         return measure(programs, library, options)[threads]

@@ -17,6 +17,7 @@ using kmpc_copy = void (*)(void*, void*);
 // libgomp: X(result, name, parameters)
 #define SYNCOPATE_GOMP_ENTRIES(X)                                                                  \
   X(void, GOMP_barrier, (void))                                                                    \
+  X(bool, GOMP_loop_start, (long, long, long, long, long, long*, long*, std::uintptr_t*, void**))  \
   X(void, GOMP_loop_end, (void))                                                                   \
   X(void, GOMP_loop_end_nowait, (void))                                                            \
   X(void, GOMP_sections_end, (void))                                                               \

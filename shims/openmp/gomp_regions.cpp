@@ -28,15 +28,41 @@ const entry_points& real_of(const module& m) {
   return m.gomp.to->real;
 }
 
+// A loop that is a region of its own. In a team that is kept each thread begins it as any other
+// loop: the first one there prepares it, and none takes a part of it yet (no place to put it).
+struct loop_region {
+  gomp_function function;
+  void* data;
+  long first, last, step, schedule, chunk;
+  const entry_points& real;
+};
+enum : long { as_set = 0, in_turn = 1, dynamic = 2, guided = 3 };  // as libgomp numbers schedules
+
+void run_loop(void* started) {
+  const auto& loop = *static_cast<const loop_region*>(started);
+  (void)loop.real.GOMP_loop_start(loop.first, loop.last, loop.step, loop.schedule, loop.chunk,
+                                  nullptr, nullptr, nullptr, nullptr);
+  loop.function(loop.data);
+}
+
+// False: the runtime has to start it, and no team is kept any more.
+bool run_kept_loop(const module& m, unsigned threads, unsigned flags, loop_region loop) {
+  if (!passed_on(m, threads) && config.keep && loop.real.GOMP_loop_start != nullptr)
+    return run_kept(*m.gomp.to, threads, flags, work_of(run_loop, &loop));
+  end_kept(m.gomp.to);
+  return false;
+}
+
 }  // namespace
 
 // An entry point whose arguments after (function, data, threads) are passed on as they are. Each
-// kind of loop has to keep its own: the runtime prepares the loop in it.
-#define SYNCOPATE_REGION(name, parameters, arguments)                                     \
+// kind of loop has to keep its own: the runtime prepares the loop in it. `kept` runs the region by a
+// team that stays, if there is one.
+#define SYNCOPATE_REGION(name, parameters, arguments, kept)                               \
   SYNCOPATE_OPENMP_EXPORT void name(gomp_function function, void* data, unsigned threads, \
                                     SYNCOPATE_STRIP parameters) {                         \
     const module& m = SYNCOPATE_CALLER;                                                   \
-    end_kept(m.gomp.to);                                                                  \
+    if (kept) return;                                                                     \
     if (passed_on(m, threads))                                                            \
       return m.gomp.to->real.name(function, data, threads, SYNCOPATE_STRIP arguments);    \
     region r(*m.gomp.to, threads, work_of(function, data));                               \
@@ -54,20 +80,27 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_parallel(gomp_function function, void* data, u
   m.gomp.to->real.GOMP_parallel(run, r.order(), threads, flags);
 }
 
-SYNCOPATE_REGION(GOMP_parallel_sections, (unsigned count, unsigned flags), (count, flags))
+// Its first part can only be begun by who takes it.
+SYNCOPATE_REGION(GOMP_parallel_sections, (unsigned count, unsigned flags), (count, flags),
+                 (end_kept(m.gomp.to), false))
 
-#define SYNCOPATE_LOOP_REGION(name)                                                      \
-  SYNCOPATE_REGION(name, (long first, long last, long step, long chunk, unsigned flags), \
-                   (first, last, step, chunk, flags))
-SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_static)
-SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_dynamic)
-SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_guided)
-SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_nonmonotonic_dynamic)
-SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_nonmonotonic_guided)
+#define SYNCOPATE_LOOP_REGION(name, schedule)                               \
+  SYNCOPATE_REGION(                                                         \
+      name, (long first, long last, long step, long chunk, unsigned flags), \
+      (first, last, step, chunk, flags),                                    \
+      run_kept_loop(m, threads, flags,                                      \
+                    {function, data, first, last, step, schedule, chunk, m.gomp.to->real}))
+SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_static, in_turn)
+SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_dynamic, dynamic)
+SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_guided, guided)
+SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_nonmonotonic_dynamic, dynamic)
+SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_nonmonotonic_guided, guided)
 
 #define SYNCOPATE_RUNTIME_LOOP_REGION(name)                                  \
   SYNCOPATE_REGION(name, (long first, long last, long step, unsigned flags), \
-                   (first, last, step, flags))
+                   (first, last, step, flags),                               \
+                   run_kept_loop(m, threads, flags,                          \
+                                 {function, data, first, last, step, as_set, 0, m.gomp.to->real}))
 SYNCOPATE_RUNTIME_LOOP_REGION(GOMP_parallel_loop_runtime)
 SYNCOPATE_RUNTIME_LOOP_REGION(GOMP_parallel_loop_nonmonotonic_runtime)
 SYNCOPATE_RUNTIME_LOOP_REGION(GOMP_parallel_loop_maybe_nonmonotonic_runtime)

@@ -122,6 +122,29 @@ static void work_sharing(void) {
   }
 }
 
+// Regions that are a loop, whose parts are handed out one by one, between others.
+static void loops(void) {
+  for (int r = 0; r < 2 * many; ++r) {
+    long parts = 0, grown = 0, set = 0, down = 0;
+#pragma omp parallel for num_threads(3) schedule(dynamic) reduction(+ : parts)
+    for (int i = 0; i < 30 + r; ++i) parts += i;
+#pragma omp parallel for num_threads(3) schedule(monotonic : dynamic, 4) reduction(+ : down)
+    for (int i = 100; i > r; i -= 3) down += i;
+    if (r % 4 == 0) one_region(3);
+#pragma omp parallel for num_threads(3) schedule(guided, 2) reduction(+ : grown)
+    for (int i = 0; i < r; ++i) grown += i;  // none at first
+    if (r >= many) omp_set_schedule(r % 2 == 0 ? omp_sched_dynamic : omp_sched_static, 3);
+#pragma omp parallel for num_threads(3) schedule(runtime) reduction(+ : set)
+    for (int i = 0; i < 50; ++i) set += omp_get_num_threads();
+    long wanted = 0;
+    for (int i = 100; i > r; i -= 3) wanted += i;
+    CHECK(parts == (30 + r) * (29 + r) / 2 && down == wanted);
+    CHECK(grown == r * (r - 1) / 2 && set == 150);
+    if (r % 6 == 5) nothing_between();
+  }
+  omp_set_schedule(omp_sched_static, 0);
+}
+
 // Made by the last statement of the region, run by whoever has time, done when it has ended.
 static void tasks_at_the_end(void) {
   for (int r = 0; r < 4 * many; ++r) {
@@ -369,9 +392,19 @@ static void run_apart(void (*test)(void)) {
 static void four(void) { regions(4); }
 
 int main(void) {
-  void (*tests[])(void) = {four,         serial_code,      changing_sizes,  work_sharing,
-                           nested,       dependent_tasks,  threads_stay,    tasks_at_the_end,
-                           late_regions, settings_outside, settings_inside, target_regions};
+  void (*tests[])(void) = {four,
+                           serial_code,
+                           changing_sizes,
+                           work_sharing,
+                           loops,
+                           nested,
+                           dependent_tasks,
+                           threads_stay,
+                           tasks_at_the_end,
+                           late_regions,
+                           settings_outside,
+                           settings_inside,
+                           target_regions};
   void (*of_threads[])(void) = {forked, given_back, several_masters, old_entry_points};
   alarm(100);
   for (size_t i = 0; own_threads && i < sizeof of_threads / sizeof *of_threads; ++i)

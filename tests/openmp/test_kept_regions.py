@@ -3,6 +3,7 @@ it): that they stay, and that a runtime whose storage is not as we know it runs 
 
 import struct
 
+import pytest
 from openmp_runs import compiled, libgomp_image, renamed_runtime, run, source
 
 KEPT = {"SYNCOPATE_OMP_REGIONS": "kept"}
@@ -39,7 +40,7 @@ int main(void) {
   backtrace(&frame, 1);
   signal(SIGUSR1, look);
   for (int r = 0; r < 20; ++r) {
-#pragma omp parallel num_threads(3) reduction(+ : sum)
+    PRAGMA
     sum += omp_get_num_threads();
   }
   DIR* tasks = opendir("/proc/self/task");
@@ -56,8 +57,22 @@ int main(void) {
 """
 
 
-def test_the_threads_stay_with_us(tmp_path):
-    program = compiled(tmp_path / "where", source(tmp_path, "where.c", WHERE))
+SUM = "num_threads(3) reduction(+ : sum)"
+REGIONS = {"plain": f'_Pragma("omp parallel {SUM}")'} | {
+    schedule: f'_Pragma("omp parallel for {SUM} schedule({schedule})") for (int i = 0; i < 3; ++i)'
+    for schedule in ("dynamic", "monotonic : dynamic", "guided", "runtime", "static, 2")
+}
+
+
+def where(tmp_path, region="plain"):
+    """The program, whose regions add 3 times their number of threads each."""
+    text = WHERE.replace("PRAGMA", REGIONS[region])
+    return compiled(tmp_path / "where", source(tmp_path, "where.c", text))
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_the_threads_stay_with_us(tmp_path, region):
+    program = where(tmp_path, region)
     assert run([program], **KEPT).stdout == "180 2\n"
     assert run([program]).stdout == "180 0\n"
 
@@ -77,7 +92,7 @@ def with_more_storage(image):
 
 
 def test_another_storage_is_refused(tmp_path):
-    program = compiled(tmp_path / "stock", source(tmp_path, "where.c", WHERE))
+    program = where(tmp_path)
     renamed = tmp_path / "renamed"
     renamed.write_bytes(program.read_bytes().replace(b"libgomp.so.1", b"libgomq.so.1"))
     renamed.chmod(0o755)

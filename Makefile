@@ -104,6 +104,7 @@ lint: build/.setup-test $(BUILD)/build.ninja lint-scripts
 readme: build
 	@$(PYTHON) scripts/make_readme.py --demo build/demo/demo.txt --page build/demo/memcached.html \
 	  build/share/syncopate/locks.json
+	@$(PYTHON) scripts/openmp_page.py
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)

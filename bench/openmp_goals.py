@@ -50,8 +50,8 @@ STOCK = [name for name in CONFIGURATIONS if not name.startswith("ours")]
 # With more threads than processors a sample lasts at least that many microseconds, several slices,
 # so that the start of its region, which may take several, does not count for what is inside.
 CROWD_TIME = 20_000
-# Beside a busy process less: what repetitions were counted for in a lucky moment may take a thousand
-# times as long.
+# Beside a busy process less: what repetitions were counted for in a lucky moment may take a
+# thousand times as long.
 BUSY_TIME = 10_000
 
 # Microseconds, a twentieth of the delay in a construct: by less than that delays vary, so what

@@ -16,7 +16,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
-from openmp_goals import CONSTRUCTS, GOALS, LATE, MOST_WHILE_LATE, OURS, STOCK, YARDSTICK  # noqa: E402
+from openmp_goals import (  # noqa: E402
+    CONSTRUCTS,
+    GOALS,
+    LATE,
+    MOST_WHILE_LATE,
+    OURS,
+    STOCK,
+    UNTOLD,
+    YARDSTICK,
+)
 
 PAGE = ROOT / "docs" / "openmp.md"
 RESULTS = ROOT / "docs" / "figures" / "measured" / "openmp_goals.json"
@@ -45,10 +54,12 @@ def spread(part, name, construct, field="overhead_us", scale=1.0):
 
 
 def number(value):
-    """Two digits that count, and no more than two behind the point."""
+    """Two digits that count, and no more than three behind the point."""
     if abs(value) >= 10:
         return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
+    if abs(value) < 0.0005:
+        return "0"
+    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.3f}"
 
 
 def how(part):
@@ -56,7 +67,7 @@ def how(part):
     m = part["measured"]
     return (
         f"Measured {m['date']} at commit {m['commit']}, {m['processors']} x {m['processor']}, "
-        f"Linux {m['kernel']}, {m['scheduling']}: medians of {m['rounds']} rounds of "
+        f"Linux {m['kernel']},\n{m['scheduling']}: medians of {m['rounds']} rounds of "
         f"{m['samples']} samples of {m['sample_us'] / 1000:g} ms.\n"
     )
 
@@ -97,7 +108,7 @@ def crowd(title, part):
         cells = [construct]
         for name in STOCK + OURS:
             value = number(median(part, name, construct))
-            slower = name in OURS and median(part, name, construct) > max(best, 0)
+            slower = name in OURS and median(part, name, construct) > max(best, UNTOLD)
             busy = median(part, name, construct, "cpus")
             cells.append((f"**{value}**" if slower else value) + f" ({busy:.1f})")
         text += row(cells)

@@ -25,7 +25,9 @@ def explored(*arguments, **variables):
     )
 
 
-@pytest.mark.parametrize("scenario", ["two_threads", "three_threads", "twice", "due_heir", "try_lock", "shared_seat"])
+@pytest.mark.parametrize(
+    "scenario", ["two_threads", "three_threads", "twice", "due_heir", "try_lock", "shared_seat"]
+)
 def test_scenario(scenario):
     assert scenario in explored().stdout.splitlines()
     limit = EXECUTIONS.get(scenario)

@@ -127,6 +127,8 @@ def read_arguments():
                         " 1: 2 threads on one processor")  # fmt: skip
     parser.add_argument("--busy", type=int, choices=(0, 1), help="only with so many foreign busy"
                         " processes")  # fmt: skip
+    parser.add_argument("--without", default="", help="configurations to leave out, by commas: where"
+                        " a runtime takes minutes for a run")  # fmt: skip
     return parser.parse_args()
 
 
@@ -186,6 +188,7 @@ def main():
     """Runs everything; returns the exit status."""
     options = read_arguments()
     programs, library = look_for(options)
+    programs = {name: at for name, at in programs.items() if name not in options.without.split(",")}
     time = options.time
     print(", ".join(f"{key} {value}" for key, value in provenance().items()))
 

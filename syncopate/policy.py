@@ -6,7 +6,8 @@ version = 1
 [default]                     # all locks that no entry names; each key may be left out
 lock = "auto"
 elide = "off"
-omp_barrier = "combining_tree"   # omp_lock, omp_wait, omp_patch = "on"
+omp_barrier = "combining_tree"   # omp_lock, omp_wait, omp_patch = "on",
+                              # omp_regions = "kept"
 reason = "..."                # `reason` and `gain` are for readers, here and in every entry
 gain = "8.1 % (5.0 to 11.2)"
 
@@ -54,8 +55,15 @@ OMP_OPTIONS = {
     "omp_lock": "--omp-lock",
     "omp_wait": "--wait",
     "omp_patch": "--omp-patch",  # "on": the option is a flag
+    "omp_regions": "--omp-regions",
 }
 DEFAULT_KEYS = ("lock", "elide", *OMP_OPTIONS, *FOR_READERS)
+CHOICES = {
+    "prefer": PREFER,
+    "barrier": BARRIER_WAITS,
+    "omp_patch": ("on",),
+    "omp_regions": openmp.REGIONS,
+}
 MOST_LOCKS = 7  # different ones for single locks: as many as a mutex has room to name
 
 
@@ -109,7 +117,7 @@ def _check_texts(where: str, table: dict, keys: tuple[str, ...], modes: tuple[st
     if mode is not None and mode not in modes:
         hint = near(mode, list(modes))
         raise Failure(f'{where}: elide = "{mode}"{hint}; {", ".join(modes)} are', BAD_USE)
-    for key, values in (("prefer", PREFER), ("barrier", BARRIER_WAITS), ("omp_patch", ("on",))):
+    for key, values in CHOICES.items():
         if key in table and table[key] not in values:
             hint = near(table[key], list(values))
             raise Failure(

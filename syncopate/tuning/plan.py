@@ -80,6 +80,7 @@ def _explore_openmp(search: Search, ground: Ground, outcome: Outcome, say) -> No
     say("locks of OpenMP")
     _stage(search, outcome, candidates.of_openmp_locks(_base(outcome)), 0.3)
     say("starts and ends of parallel regions")
+    _stage(search, outcome, candidates.of_openmp_regions(_base(outcome)), 0.3)
     _stage(search, outcome, candidates.of_openmp_patch(_base(outcome)), 0.3)
 
 

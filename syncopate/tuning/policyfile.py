@@ -16,6 +16,7 @@ CALLED = {
     "omp_barrier": "barrier",
     "omp_lock": "lock of OpenMP",
     "omp_patch": "patch of libgomp",
+    "omp_regions": "keeping of regions",
 }
 
 

@@ -190,9 +190,10 @@ def test_a_barrier_waits_as_suits_it():
 
 def test_every_part_of_openmp_is_tried():
     def cost(choice):
-        wanted = {"omp_barrier": "central:park", "omp_lock": "mcs", "omp_patch": "on"}
+        wanted = {"omp_barrier": "central:park", "omp_lock": "mcs",
+                  "omp_regions": "kept", "omp_patch": "on"}  # fmt: skip
         default = dict(choice.default)
-        return 9.0 - 2 * sum(default.get(key) == value for key, value in wanted.items())
+        return 10.0 - 2 * sum(default.get(key) == value for key, value in wanted.items())
 
     outcome = explored(cost, openmp=True, oversubscribed=True)
     assert dict(outcome.best.default) | {"lock": ""} == {
@@ -200,8 +201,9 @@ def test_every_part_of_openmp_is_tried():
         "omp_barrier": "central:park",
         "omp_lock": "mcs",
         "omp_patch": "on",
+        "omp_regions": "kept",
     }
-    assert len(outcome.steps) == 3
+    assert len(outcome.steps) == 4
     reason = document(outcome.best, {}, outcome)["default"]["reason"]
     assert reason == "this patch of libgomp for all is better than what was best before"
 

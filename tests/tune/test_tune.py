@@ -10,6 +10,7 @@ import pytest
 from conftest import COMMAND, ROOT, compile_program, policy_of, syncopate
 
 from syncopate import policy
+from syncopate.errors import Failure
 from syncopate.tuning.metric import Metric
 
 # Two mutexes that threads surely wait for. What it prints is a cost that depends on its locks: 100,
@@ -217,6 +218,11 @@ def test_policies_of_tests_are_sound(tmp_path):
     path = tmp_path / "policy.toml"
     path.write_text(policy_of('[default]\nomp_barrier = "dissemination"\nomp_wait = "park"\n'))
     assert policy.read(str(path)).default["omp_wait"] == "park"
+    path.write_text(policy_of('[default]\nomp_regions = "kept"\n'))
+    assert policy.read(str(path)).default["omp_regions"] == "kept"
+    path.write_text(policy_of('[default]\nomp_regions = "stay"\n'))
+    with pytest.raises(Failure, match=r"omp_regions.*kept, runtime are"):
+        policy.read(str(path))
 
 
 OPENMP = r"""

@@ -127,8 +127,8 @@ def read_arguments():
                         " 1: 2 threads on one processor")  # fmt: skip
     parser.add_argument("--busy", type=int, choices=(0, 1), help="only with so many foreign busy"
                         " processes")  # fmt: skip
-    parser.add_argument("--without", default="", help="configurations to leave out, by commas: where"
-                        " a runtime takes minutes for a run")  # fmt: skip
+    parser.add_argument("--without", default="", help="configurations to leave out, by commas:"
+                        " where a runtime takes minutes for a run")  # fmt: skip
     return parser.parse_args()
 
 

@@ -34,12 +34,12 @@
 //   [A]  acquire RMW that finds the lock free: the previous critical section happens-before ours.
 //   [T]  relaxed load: the first test; it publishes nothing and decides only when to try [A].
 //   [F]  the two fences of I2.
-//   [C]  relaxed RMW of the count: the fences order it (I2). Of `due`: a late sight costs time only.
-//   [N]  release RMW that sets call_next, acquire RMW that clears it: a release of an earlier holder
-//        may find it, and its call has to come after the heir's leaving (heir_seat.h, [C]).
+//   [C]  relaxed RMW of the count: the fences order it (I2). Of `due`: a late sight costs time.
+//   [N]  release RMW that sets call_next, acquire RMW that clears it: a release of an earlier
+//        holder may find it, and its call has to come after the heir's leaving (heir_seat.h, [C]).
 //
-// Checked by    tests/openmp/asymmetric_lock_scenarios.cpp (every interleaving
-//               of two threads), test_locks.c.
+// Checked by    tests/openmp/asymmetric_lock_scenarios.cpp (every
+//               interleaving of two threads), test_locks.c.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -130,7 +130,7 @@ class asymmetric_lock {
     if (seat.leave()) sleepers_on(&word_).fetch_or(call_next, std::memory_order_release);  // [N]
   }
 
-  // Polls for so many ticks, with yields in between if wanted. Returns whether the lock is held now.
+  // Polls for so many ticks, with yields if wanted. Returns whether the lock is held now.
   [[nodiscard]] bool poll(std::uint64_t limit, bool may_yield = false) noexcept {
     const std::uint64_t start = machine::ticks();
     std::uint64_t now = start;

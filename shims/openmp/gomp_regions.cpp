@@ -56,8 +56,8 @@ bool run_kept_loop(const module& m, unsigned threads, unsigned flags, loop_regio
 }  // namespace
 
 // An entry point whose arguments after (function, data, threads) are passed on as they are. Each
-// kind of loop has to keep its own: the runtime prepares the loop in it. `kept` runs the region by a
-// team that stays, if there is one.
+// kind of loop has to keep its own: the runtime prepares the loop in it. `kept` runs the region by
+// a team that stays, if there is one.
 #define SYNCOPATE_REGION(name, parameters, arguments, kept)                               \
   SYNCOPATE_OPENMP_EXPORT void name(gomp_function function, void* data, unsigned threads, \
                                     SYNCOPATE_STRIP parameters) {                         \

@@ -12,6 +12,7 @@ Finished runs are kept in build/figures, as those of the figures are.
 import argparse
 import statistics
 import sys
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
@@ -42,7 +43,10 @@ def threads_of(program: str, machine: str) -> int:
     return ruby_gil_http.CLIENTS[-1] if program == "http" else ruby_gil.THREADS[machine][-1]
 
 
-def points(machine: str, large: bool, larger: int = 0) -> list[Point]:
+def points(
+    machine: str, large: bool, larger: int = 0, only: Collection[str] | None = None
+) -> list[Point]:
+    """Of all programs, or of those in `only`."""
     build = ruby_gil.build_digest()
 
     def point(program: str, size: int, way: str, threads: int) -> Point:
@@ -52,6 +56,8 @@ def points(machine: str, large: bool, larger: int = 0) -> list[Point]:
 
     found = []
     for program, smallest in sizes(large).items():
+        if only is not None and program not in only:
+            continue
         size = smallest + larger
         found.append(point(program, size, "gil", 1))
         found += [point(program, size, way, threads_of(program, machine)) for way in WAYS]
@@ -109,6 +115,8 @@ def make_table() -> int:
     )
     parser.add_argument("--machine", default=ruby_gil.ZEC12, choices=list(ruby_gil.THREADS))
     parser.add_argument("--large", action="store_true", help="larger kernels")
+    parser.add_argument("--only", type=lambda text: text.split(","), metavar="PROGRAM,...",
+                        help=f"of {', '.join(sizes(False))}")  # fmt: skip
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="sizes of each program")
     parser.add_argument("--programs", type=Path, default=ROOT / "build/release/workloads",
                         help="the folder of lua.simulated")  # fmt: skip
@@ -116,14 +124,15 @@ def make_table() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="programs at a time")
     parser.add_argument("--limit", type=float, default=600, help="seconds for one run")
     options = parser.parse_args()
-    setting = Setting(options.machine, options.programs, options.limit)
     if options.repeat < 1:
         parser.error("--repeat must be at least 1")
+    if unknown := set(options.only or ()) - set(sizes(options.large)):
+        parser.error(f"--only: {min(unknown)}: no such program")
     setting = Setting(options.machine, options.programs, options.limit)
     kept = Checkpoint(options.checkpoints / f"gil_ways_{options.machine}.jsonl")
     sweeps = []
     for larger in range(options.repeat):
-        todo = points(options.machine, options.large, larger)
+        todo = points(options.machine, options.large, larger, options.only)
         setting.check(todo)
         sweeps.append(sweep(todo, setting, kept, many=partial(side_by_side, jobs=options.jobs)))
     print("\n".join(table(options.machine, *sweeps)))

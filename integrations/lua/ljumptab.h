@@ -11,9 +11,10 @@
 #include "ljumptab_lua.h"
 
 /* The paper's yield points (section 4.2) in Lua's terms: branches back, calls and returns; and the
- * frequent instructions that read variables or tables, or calculate. */
+ * frequent instructions that read variables or tables, or calculate. A generic `for` goes from its
+ * call on to its branch back without a dispatch, so the call stands for both. */
 #define LUA_MT_YIELDS(op)                                                                  \
-  ((op) == OP_FORLOOP || (op) == OP_TFORLOOP || (op) == OP_JMP || (op) == OP_CALL ||       \
+  ((op) == OP_FORLOOP || (op) == OP_TFORCALL || (op) == OP_JMP || (op) == OP_CALL ||       \
    (op) == OP_TAILCALL || (op) == OP_RETURN || (op) == OP_RETURN0 || (op) == OP_RETURN1 || \
    (op) == OP_GETUPVAL || (op) == OP_GETTABUP || (op) == OP_GETTABLE || (op) == OP_GETI || \
    (op) == OP_GETFIELD || (op) == OP_SELF)
@@ -45,7 +46,7 @@
 const void* const* table = syncopate_gil_is_counted() ? yielding : disptab;
 
 #define LUA_MT_NOTICES(op)                                                           \
-  ((op) == OP_FORLOOP || (op) == OP_TFORLOOP || (op) == OP_JMP || (op) == OP_CALL || \
+  ((op) == OP_FORLOOP || (op) == OP_TFORCALL || (op) == OP_JMP || (op) == OP_CALL || \
    (op) == OP_TAILCALL)
 
 #undef vmdispatch

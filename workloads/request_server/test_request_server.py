@@ -95,7 +95,7 @@ def test_what_fails_always_is_learned(measure, checksum):
     found, sums = measure(ELIDE="auto")
     assert found["checksum"] == checksum
     assert sums["commits"] > 1000
-    assert sums["system_call"] < 300
+    assert sums.get("system_call", 0) < 300  # none, if other aborts taught it first
 
 
 CAUSES = {

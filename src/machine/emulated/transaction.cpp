@@ -181,6 +181,8 @@ std::uint32_t status_bits(reason why, std::uint8_t code, bool nested) noexcept {
 extern "C" [[noreturn, gnu::visibility("hidden")]] void syncopate_emulated_abort(thread*) noexcept;
 
 void abort_transaction(thread& t, reason why, place where) noexcept {
+  t.block_calls = 0;  // first, as in runtime_scope
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   here.inside = 1;
   t.why = why;
   t.where = where;

@@ -41,7 +41,8 @@ void pass_on(int number, siginfo_t* info, void* context) noexcept {
   const struct sigaction& next = before[number == SIGBUS];
   if ((next.sa_flags & SA_SIGINFO) != 0) return next.sa_sigaction(number, info, context);
   if (next.sa_handler != SIG_DFL && next.sa_handler != SIG_IGN) return next.sa_handler(number);
-  sigaction(number, &next, nullptr);  // and faults again
+  sigaction(number, &next, nullptr);
+  if (info->si_code <= 0) std::raise(number);  // somebody has sent it; else it faults again
 }
 
 void handle(int number, siginfo_t* info, void* context) noexcept {

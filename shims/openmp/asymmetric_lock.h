@@ -38,8 +38,8 @@
 //   [N]  release RMW that sets call_next, acquire RMW that clears it: a release of an earlier
 //        holder may find it, and its call has to come after the heir's leaving (heir_seat.h, [C]).
 //
-// Checked by    tests/openmp/asymmetric_lock_scenarios.cpp (every
-//               interleaving of two threads), test_locks.c.
+// Checked by    tests/openmp/asymmetric_lock_scenarios.cpp (every interleaving of two threads),
+//               test_locks.c.
 #pragma once
 
 #include <syncopate/machine.h>

@@ -1,6 +1,7 @@
 // A thread takes a buffer out of what transactions share and gives it back to the system, while
 // others' transactions may still be reading it: those begin again. What the program itself does
-// wrong in a transaction ends it, and a handler that it has set up before hears of it.
+// wrong in a transaction ends it, as does a signal that it is sent, and a handler that it has set up
+// before hears of it.
 // Stock: fails
 #include <atomic>
 #include <csetjmp>
@@ -98,7 +99,7 @@ void hear(int) {
 }
 
 // In a child each, before there are threads: without a handler, and with one.
-void read_wildly_in_children() {
+void be_killed_in_children() {
   const long* const nowhere = nullptr;
   int status = 0;
   pid_t child = fork();
@@ -111,11 +112,20 @@ void read_wildly_in_children() {
     std::_Exit(heard == 1 ? 0 : 1);
   }
   CHECK(waitpid(child, &status, 0) == child && status == 0);
+  // A signal that somebody sends comes once only.
+  child = fork();
+  if (child == 0) {
+    const long here = 1;
+    read_wildly(&here);
+    kill(getpid(), SIGSEGV);
+    std::_Exit(0);
+  }
+  CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 
 }  // namespace
 
 int main() {
-  read_wildly_in_children();
+  be_killed_in_children();
   replace_while_others_read();
 }

@@ -23,7 +23,6 @@ from openmp_goals import (  # noqa: E402
     MOST_WHILE_LATE,
     OURS,
     STOCK,
-    UNTOLD,
     YARDSTICK,
 )
 
@@ -108,8 +107,9 @@ def crowd(title, part):
         best = min(median(part, name, construct) for name in others)
         cells = [construct]
         for name in others + OURS:
-            value = number(median(part, name, construct))
-            slower = name in OURS and median(part, name, construct) > max(best, UNTOLD)
+            mine = median(part, name, construct)
+            value = number(mine)
+            slower = name in OURS and mine > best and best > 0  # 0 and less: not to be told
             busy = median(part, name, construct, "cpus")
             cells.append((f"**{value}**" if slower else value) + f" ({busy:.1f})")
         text += row(cells)

@@ -57,7 +57,10 @@ const void* const* table = syncopate_gil_is_counted() ? yielding : disptab;
     if (!syncopate_gil_is_counted()) table = disptab;                         \
     else if (l_unlikely(--syncopate_gil_self.countdown <= 0)) LUA_MT_YIELD(); \
   }                                                                           \
-  L_##op : if (LUA_MT_NOTICES(op) && l_unlikely(syncopate_gil_is_counted())) table = yielding;
+  L_##op : if (LUA_MT_NOTICES(op) && l_unlikely(syncopate_gil_is_counted())) {  \
+    table = yielding;                                                         \
+    __asm__("" : "+r"(table));                                                \
+  }
 #else
 /* On the modeled machines always counted, so that their results are those of transactions alone. */
 #undef vmcase

@@ -18,7 +18,7 @@ from readme_transactions import costs_table, stamp_tables
 PROGRAMS = {
     "programs.json": (
         "Real programs",
-        "bench/programs.py --quick --rounds 9 --json docs/figures/programs.json",
+        "bench/programs.py --configs glibc,pass,auto --json docs/figures/programs.json",
     ),
     "programs_16_processors.json": ("Real programs on 16 processors", "bench/programs.py"),
 }
@@ -67,6 +67,7 @@ METRIC_NAMES = {
     "cpu": "CPU seconds",
 }
 SUMMED_UP = "auto"  # the lock of the summary's lines
+PASS = "pass"  # shows what the library alone costs
 
 
 class Goal(NamedTuple):
@@ -128,15 +129,19 @@ def spread(values: list[float]) -> str:
     return f"{number(summary.median)} ({ends})"
 
 
-def programs_table(report: dict, *, goals: bool = True) -> str:
-    """What bench/programs.py measured: a row for each program and lock beside the first."""
+def programs_table(report: dict, *, goals: bool = True, only: str | None = None) -> str:
+    """What bench/programs.py measured: a row for each program and lock beside the first, or for one
+    lock only. The pass-through has no goal."""
     rows, base = [], "glibc"
     for workload in report["workloads"]:
         speeds, base = workload["speeds"], next(iter(workload["speeds"]))
         for name, ratio in workload["ratios"].items():
+            if only not in (None, name):
+                continue
             title = f"{workload['workload']}, {workload['unit']}"
+            goal = "-" if name == PASS else f"{workload['at_least']:g}"
             sides = [spread(speeds[base]), f"`{name}`", spread(speeds[name])]
-            rows.append([title, *sides, str(Ratio(**ratio)), f"{workload['at_least']:g}"])
+            rows.append([title, *sides, str(Ratio(**ratio)), goal])
     titles = ["program", base, "lock", "with it", f"ratio to {base} (95 %)", "goal"]
     if not goals:
         rows, titles = [row[:-1] for row in rows], titles[:-1]
@@ -247,8 +252,8 @@ def provenance(report: dict) -> str:
     )
 
 
-def figure(path: Path) -> str:
-    """One file of docs/figures as Markdown."""
+def figure(path: Path, only: str | None = None) -> str:
+    """One file of docs/figures as Markdown; of programs only one lock, if told."""
     title, command = FIGURES.get(path.name, (path.stem.replace("-", " ").capitalize(), ""))
     with of_our_benchmarks(path):
         report = json.loads(path.read_text(encoding="utf-8"))
@@ -262,7 +267,8 @@ def figure(path: Path) -> str:
         elif "goal_ms" in report:
             tables = [start_table(report)]
         elif "workloads" in report:
-            tables = [programs_table(report, goals=not path.name.startswith("recording"))]
+            goals = not path.name.startswith("recording")
+            tables = [programs_table(report, goals=goals, only=only)]
         else:
             tables = [
                 comparison_table(report.get("program"), each) for each in report["comparisons"]
@@ -271,14 +277,16 @@ def figure(path: Path) -> str:
     return "\n".join([head, *tables]) + again
 
 
-def figures_text(folder: Path, wanted: dict, *, others: bool = False) -> str | None:
+def figures_text(
+    folder: Path, wanted: dict, *, others: bool = False, only: str | None = None
+) -> str | None:
     """The wanted files of docs/figures as Markdown; with others, all that are there beside them."""
     known = [folder / name for name in wanted]
     for path in known:
         if not path.is_file():
             print(f"make_readme: no {path.name} in docs/figures: left out", file=sys.stderr)
     rest = sorted(set(folder.glob("*.json")) - set(known)) if others else []
-    found = [figure(path) for path in [*known, *rest] if path.is_file()]
+    found = [figure(path, only) for path in [*known, *rest] if path.is_file()]
     return "\n".join(found) or None
 
 
@@ -309,7 +317,7 @@ def summary_text(folder: Path) -> str | None:
 def texts(folder: Path) -> dict[str, str | None]:
     """What templates may insert: programs and a summary of the locks, or all figures."""
     return {
-        "programs": figures_text(folder, PROGRAMS),
+        "programs": figures_text(folder, PROGRAMS, only=SUMMED_UP),
         "summary": summary_text(folder),
         "figures": figures_text(folder, FIGURES, others=True),
     }

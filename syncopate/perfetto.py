@@ -5,11 +5,11 @@ be released in the order they were taken), so holds lie in tracks of their own, 
 """
 
 import json
-import re
 from collections.abc import Iterator
 
 from syncopate import timeline
 from syncopate.analysis import Analysis
+from syncopate.selection import matcher
 from syncopate.timeline import Span
 
 HOLD_TRACK = 1 << 24  # above any kernel thread id, below what a double keeps exactly
@@ -18,7 +18,7 @@ LANES = 64
 
 def pieces(analyses: list[Analysis], pattern: str | None) -> Iterator[str]:
     """The text of the trace, in parts; `pattern` keeps only locks whose names match."""
-    wanted = re.compile(pattern or "").search
+    wanted = matcher(pattern)
     yield '{"displayTimeUnit":"ns","traceEvents":[\n'
     separator = ""
     for analysis in analyses:

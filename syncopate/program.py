@@ -12,6 +12,8 @@ SCRIPT_DEPTH = 5  # the kernel follows at most this many interpreters
 
 def find_program(name: str) -> str:
     """Finds `name` as execvp does. A Failure carries 127 (not found) or 126 (not executable)."""
+    if not name:
+        raise Failure("the program's name is empty", NOT_FOUND)
     if "/" in name:
         if not os.path.exists(name):
             raise Failure(f"{name}: no such file; check the path", NOT_FOUND)

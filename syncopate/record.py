@@ -5,6 +5,7 @@ import json
 import os
 import re
 import resource
+import shlex
 import signal
 import sys
 import time
@@ -226,10 +227,11 @@ def say_where(record: str, shown: str, transactional: bool) -> None:
         return
     children = len(children_of(record))
     also = f" (and {children} of child processes in {shown}.*)" if children else ""
-    every = f" {shown}.[0-9]*" if children else ""
+    typed = shlex.quote(shown)
+    every = f" {typed}.[0-9]*" if children else ""
     until = ", until the disk was full" if filled_the_disk(record) else ""
     print(
-        f"syncopate: recorded in {shown}{also}{until}; to read it: syncopate report {shown}{every}",
+        f"syncopate: recorded in {shown}{also}{until}; to read it: syncopate report {typed}{every}",
         file=sys.stderr,
     )
 

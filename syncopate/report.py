@@ -10,7 +10,7 @@ from syncopate.arguments import Parser
 from syncopate.recordfile import Record
 from syncopate.reportextras import extras
 from syncopate.results import Results
-from syncopate.selection import SORTS, select
+from syncopate.selection import SORTS, matcher, select
 
 SCHEMA, SCHEMA_VERSION = "syncopate-report", 1
 PATIENCE = 2.0  # seconds of silence before progress is shown
@@ -73,6 +73,9 @@ def main(arguments: list[str]) -> int:
         parser.error("--holders changes --folded; name both")
     if options.json and options.folded:
         parser.error("--json and --folded both write to standard output; choose one")
+    if "" in (options.html, options.perfetto):
+        parser.error("--html and --perfetto need the name of a file")
+    matcher(options.lock)  # which says now what is wrong with it
     if (options.whatif or options.policy) and not options.html:
         parser.error("--whatif and --policy add to a page; name one with --html FILE")
     if any(gilreport.is_statistics(path) for path in options.files):

@@ -1,6 +1,7 @@
 """Which locks a report shows, and in which order."""
 
 import re
+from collections.abc import Callable
 
 from syncopate.errors import BAD_USE, Failure
 
@@ -26,6 +27,14 @@ SORTS = {
 }
 
 
+def matcher(pattern: str | None) -> Callable:
+    """What tells whether a lock's name matches `pattern`; without one, all do."""
+    try:
+        return re.compile(pattern or "").search
+    except re.error as error:
+        raise Failure(f"--lock: '{pattern}' is no regular expression: {error}", BAD_USE) from None
+
+
 def select(results: dict, sort: str, pattern: str | None, top: int | None) -> dict:
     """The results with only the locks whose names match `pattern`, sorted, at most `top` a kind.
 
@@ -34,14 +43,9 @@ def select(results: dict, sort: str, pattern: str | None, top: int | None) -> di
     locks = results["locks"]
     blocks = results["blocks"]
     if pattern is not None:
-        try:
-            wanted = re.compile(pattern)
-        except re.error as error:
-            raise Failure(
-                f"--lock: '{pattern}' is no regular expression: {error}", BAD_USE
-            ) from None
-        locks = [lock for lock in locks if wanted.search(lock["name"])]
-        blocks = [block for block in blocks if wanted.search(block["lock"])]
+        matches = matcher(pattern)
+        locks = [lock for lock in locks if matches(lock["name"])]
+        blocks = [block for block in blocks if matches(block["lock"])]
     locks = sorted(locks, key=SORTS[sort], reverse=True)
     kept, seen = [], {}
     for lock in locks:

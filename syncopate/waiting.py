@@ -2,16 +2,18 @@
 
 Some waits are chosen, when they begin, to become events; for these the recorder asks the kernel
 how long the thread had a processor and how often it left it. A lock's exact waiting time is shared
-out as those of its waits that were chosen. Joules are a meter's, and only a meter's.
+out as those of its waits that were chosen; long ones, which become events chosen or not, as long
+ones that were chosen. Joules are a meter's, and only a meter's.
 """
 
 import json
 from collections import Counter, defaultdict
 
 from syncopate.analysis import Analysis
-from syncopate.recordfile import KIND_NAMES
+from syncopate.recordfile import KIND_NAMES, Event
 from syncopate.units import count, duration
 
+LONG_NS = 1_000_000  # src/record/waits.cpp: long_wait()
 NUMBERS = ("seconds", "user_seconds", "system_seconds")
 
 
@@ -35,42 +37,59 @@ def measured(text: str) -> dict | None:
 
 def cost(analysis: Analysis) -> dict:
     """The `waiting` of docs/report-schema.md."""
-    chosen: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
-    sampled = 0
+    sums: dict[tuple[int, int], dict[bool, Counter[str]]] = defaultdict(
+        lambda: {False: Counter(), True: Counter()}
+    )
     for lock, events in analysis.waits.items():
         for event in events:
-            if not event.on_processor:
-                continue
-            sampled += 1
-            sums = chosen[lock, event.wait]
-            off = max(0, event.end - event.start - event.on_processor)
-            left = max(1, event.sleeps + event.preemptions)
-            sums["parked"] += event.weight * off * event.sleeps // left
-            sums["waits"] += event.weight
-            sums["ticks"] += event.weight * (event.end - event.start)
-            sums["on_processor"] += event.weight * event.on_processor
-            sums["sleeps"] += event.weight * event.sleeps
-            sums["preemptions"] += event.weight * event.preemptions
+            is_long = analysis.ns(event.end - event.start) >= LONG_NS
+            _add(sums[lock, event.wait][is_long], event)
     exact: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     for row in analysis.record.rows():
-        exact[row.lock, row.kind][0] += row.waits
-        exact[row.lock, row.kind][1] += row.wait_sum
-    return _summed(analysis, chosen, exact, sampled)
+        if row.kind in KIND_NAMES:
+            exact[row.lock, row.kind][0] += row.waits
+            exact[row.lock, row.kind][1] += row.wait_sum
+    return _summed(analysis, sums, exact)
 
 
-def _summed(analysis: Analysis, chosen: dict, exact: dict, sampled: int) -> dict:
+def _add(sums: Counter[str], event: Event) -> None:
+    """To the sums over all events ("all ..."), and over those of which the kernel was asked."""
+    ticks = event.end - event.start
+    sums["all waits"] += event.weight
+    sums["all ticks"] += event.weight * ticks
+    if not event.on_processor:
+        return
+    sums["asked"] += 1
+    off = max(0, ticks - event.on_processor)
+    left = max(1, event.sleeps + event.preemptions)
+    sums["parked"] += event.weight * off * event.sleeps // left
+    sums["waits"] += event.weight
+    sums["ticks"] += event.weight * ticks
+    sums["on_processor"] += event.weight * event.on_processor
+    sums["sleeps"] += event.weight * event.sleeps
+    sums["preemptions"] += event.weight * event.preemptions
+
+
+def _summed(analysis: Analysis, found: dict, exact: dict) -> dict:
     awake = parked = preempted = unknown = wake_ups = preemptions = 0.0
     for key, (waits, ticks) in exact.items():
-        sums = chosen.get(key)
-        if key[1] not in KIND_NAMES or not sums or not sums["ticks"]:
+        parts = found[key].values()
+        all_waits, all_ticks = (sum(p[name] for p in parts) for name in ("all waits", "all ticks"))
+        if not all_ticks:
             unknown += ticks
             continue
-        share, sleeping = (sums[name] / sums["ticks"] for name in ("on_processor", "parked"))
-        awake += share * ticks
-        parked += sleeping * ticks
-        preempted += (1 - share - sleeping) * ticks
-        wake_ups += sums["sleeps"] / sums["waits"] * waits
-        preemptions += sums["preemptions"] / sums["waits"] * waits
+        for sums in parts:
+            mine = ticks * sums["all ticks"] / all_ticks
+            if not sums["ticks"]:
+                unknown += mine
+                continue
+            share, sleeping = (sums[name] / sums["ticks"] for name in ("on_processor", "parked"))
+            awake += share * mine
+            parked += sleeping * mine
+            preempted += (1 - share - sleeping) * mine
+            times = waits * sums["all waits"] / all_waits / sums["waits"]
+            wake_ups += sums["sleeps"] * times
+            preemptions += sums["preemptions"] * times
     by_state = {
         _awake_state(analysis): awake,
         "parked": parked,
@@ -84,7 +103,7 @@ def _summed(analysis: Analysis, chosen: dict, exact: dict, sampled: int) -> dict
         },
         "wake_ups": round(wake_ups),
         "preemptions": round(preemptions),
-        "sampled": sampled,
+        "sampled": sum(sums["asked"] for parts in found.values() for sums in parts.values()),
     }
 
 

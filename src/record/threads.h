@@ -58,7 +58,10 @@ class release_turns {
 struct row_slot {
   std::uint32_t lock = 0, kind = 0;
   std::uint32_t used = 0;
-  std::uint32_t skipped = 0;  // events left out since the last one written
+  // Events left out since the last one written of their kind: of short waits (and holds), of long
+  // ones. Nearly all long ones are written: each that stood for short ones, too, would be far too
+  // heavy.
+  std::uint32_t skipped[2] = {};
   wait_row* row = nullptr;
 };
 

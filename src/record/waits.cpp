@@ -14,28 +14,39 @@ namespace {
 // A wait this long is always worth an event: it has paid for it.
 std::uint64_t long_wait() noexcept { return milliseconds(1); }
 
+// Of a wait that was not chosen when it began.
+bool is_worth_it(const wait& w) noexcept {
+  return w.weight == 0 && w.end > w.start && w.end - w.start >= long_wait();
+}
+
+void make_event(thread_state& t, wait& w) noexcept {
+  if (!t.wait_events.allows(w.end)) return;
+  w.weight = 1;
+  w.stack = capture_stack(t, capture_reason::wait, w.end);
+}
+
 // Behind a wait this long, the hold is measured: a hundredth of what it took.
 std::uint64_t worth_a_hold() noexcept { return milliseconds(1) / 32; }
 
-std::uint16_t take_weight(row_slot& row) noexcept {
-  const std::uint32_t stood_for = row.skipped < 65'534 ? row.skipped : 65'534;
-  row.skipped -= stood_for;
+std::uint16_t take_weight(std::uint32_t& skipped) noexcept {
+  const std::uint32_t stood_for = skipped < 65'534 ? skipped : 65'534;
+  skipped -= stood_for;
   return static_cast<std::uint16_t>(stood_for + 1);
 }
 
-void skip_event(row_slot& row, std::uint32_t weight = 1) noexcept {
-  if (row.skipped == 0) set_flag(sampled);
-  row.skipped += weight;
+void skip_event(std::uint32_t& skipped, std::uint32_t weight = 1) noexcept {
+  if (skipped == 0) set_flag(sampled);
+  skipped += weight;
 }
 
 // Fills all but the weight; writes it, or counts it as skipped where the record is full.
-void write_event(thread_state& t, row_slot& row, event e) noexcept {
+void write_event(thread_state& t, std::uint32_t& skipped, event e) noexcept {
   event* to = next_item<event>(t.event_chunk, chunk_kind::events, t.index);
   if (to == nullptr) {
-    skip_event(row);
+    skip_event(skipped);
     return;
   }
-  e.weight = take_weight(row);
+  e.weight = take_weight(skipped);
   *to = e;
   publish_item(t.event_chunk);
 }
@@ -67,11 +78,12 @@ void write_wait(thread_state& t, const wait& w) noexcept {
   row_slot* slot = find_row(t, w.id, static_cast<std::uint32_t>(w.kind));
   if (slot == nullptr) return;
   count(*slot->row, ticks);
-  if (w.weight == 0 && (ticks < long_wait() || !t.wait_events.allows(w.end))) {
-    skip_event(*slot);
+  std::uint32_t& skipped = slot->skipped[ticks >= long_wait()];
+  if (w.weight == 0) {
+    skip_event(skipped);
     return;
   }
-  write_event(t, *slot,
+  write_event(t, skipped,
               {.start = w.start,
                .end = w.end,
                .lock = w.id,
@@ -105,13 +117,13 @@ void write_release(thread_state& t, std::uint32_t id, std::uint64_t since, std::
   const std::uint32_t weight = release.weight != 0 ? release.weight : 1;
   count(*slot->row, ticks, weight);
   if (release.since != 0 ? !release.is_event : !t.hold_events.allows(now)) {
-    skip_event(*slot, weight);
+    skip_event(slot->skipped[0], weight);
     return;
   }
-  if (weight > 1) skip_event(*slot, weight - 1);
+  if (weight > 1) skip_event(slot->skipped[0], weight - 1);
   const std::uint64_t used =
       release.cpu_ns != 0 ? cpu_time(CLOCK_THREAD_CPUTIME_ID) - release.cpu_ns : 0;
-  write_event(t, *slot,
+  write_event(t, slot->skipped[0],
               {.start = since,
                .end = ended,
                .lock = id,
@@ -163,6 +175,11 @@ void wait_end(wait& w, const void* object) noexcept {
   thread_state* t = local.state;
   if (t == nullptr || local.inside) return;
   std::uint64_t held = w.end;
+  if (is_worth_it(w)) {  // with the lock held, too: microseconds behind a wait of milliseconds
+    entry inside;
+    if (inside) make_event(*t, w);
+    held = machine::ticks();
+  }
   if (w.used.cpu_ns != 0) {  // two system calls with the lock held: see asks_usage()
     w.used = thread_usage() - w.used;
     held = machine::ticks();
@@ -208,6 +225,7 @@ void wait_end_now(wait& w) noexcept {
   thread_state* t = local.state;
   if (!inside || t == nullptr) return;
   if (w.used.cpu_ns != 0) w.used = thread_usage() - w.used;
+  if (is_worth_it(w)) make_event(*t, w);
   write_wait(*t, w);
   touch_header(w.end);
 }

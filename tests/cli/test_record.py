@@ -32,6 +32,12 @@ def test_counts_records_of_children(cli, tmp_path):
     assert "syncopate report syncopate.rec syncopate.rec.[0-9]*" in done.stderr
 
 
+def test_the_command_that_it_names_can_be_typed(cli, tmp_path):
+    done = cli("record", "-o", "a b", "sh", "-c", f"{WRITE}; (sh -c '{WRITE}')", cwd=tmp_path)
+    assert "recorded in a b (and 1 of" in one_line(done)
+    assert "syncopate report 'a b' 'a b'.[0-9]*" in done.stderr
+
+
 def test_quiet_says_nothing(cli, tmp_path):
     done = cli("record", "-q", "sh", "-c", WRITE, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

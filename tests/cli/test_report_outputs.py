@@ -123,6 +123,8 @@ def test_blocks_follow_the_choice_of_locks(record):
         (["--sort", "color", "x"], "invalid choice"),
         (["--holders", "x"], "--holders changes --folded"),
         (["--json", "--folded", "x"], "choose one"),
+        (["--html", "", "x"], "need the name of a file"),
+        (["--perfetto", "", "x"], "need the name of a file"),
         (["--frobnicate", "x"], "unrecognized arguments"),
     ],
 )
@@ -132,8 +134,9 @@ def test_bad_use(arguments, said):
     assert said in one_line(done)
 
 
-def test_lock_must_be_a_regular_expression(record):
-    done = run_cli("report", "--lock", "*(", record)
+@pytest.mark.parametrize("form", [[], ["--perfetto", "trace.json"]])
+def test_lock_must_be_a_regular_expression(record, form, tmp_path):
+    done = run_cli("report", "--lock", "*(", *form, record, cwd=tmp_path)
     assert done.returncode == 2
     assert "is no regular expression" in one_line(done)
 

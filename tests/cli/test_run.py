@@ -127,6 +127,7 @@ def test_glibc_is_always_there(cli):
         (["--verbose=yes", "true"], 2, "--verbose takes no value"),
         (["no-such-program-here"], 127, "not found in PATH"),
         (["./no/such/program"], 127, "no such file"),
+        ([""], 127, "name is empty"),
         (["/"], 126, "is a directory"),
         (["/etc/passwd"], 126, "not executable"),
     ],

@@ -54,6 +54,26 @@ def test_waits_are_shared_out_as_those_that_were_sampled(tmp_path):
     assert found["sampled"] == 2
 
 
+def test_long_waits_are_shared_out_as_long_ones(tmp_path):
+    """Of 2 long waits one was asked of, of 8 short ones one, which stands for 2: the long ones
+    slept all the time, the short ones never."""
+    long, short = 2_000_000, 100_000
+    builder = RecordBuilder()
+    thread, lock = builder.thread(100), builder.lock(0x9000)
+    builder.row(thread, lock, 1, [long] * 2 + [short] * 8)
+    for start, length, weight, used in (
+        (0, short, 2, (short, 0, 0)),
+        (1_000_000, long, 1, (1, 1, 0)),
+        (4_000_000, long, 1, (0, 0, 0)),
+        (7_000_000, short, 6, (0, 0, 0)),
+    ):
+        builder.wait(thread, lock, start, start + length, weight=weight, used=used)
+    found = results(builder, tmp_path)["waiting"]
+    states = {name: state["ns"] for name, state in found["states"].items()}
+    assert states == {"spinning": 800_002, "parked": 3_999_998, "preempted": 0, "unknown": 0}
+    assert (found["wake_ups"], found["sampled"]) == (2, 2)
+
+
 def test_the_monitor_strategy_has_a_state_of_its_own(tmp_path):
     builder = two_locks()
     builder.wait_name = "monitor"

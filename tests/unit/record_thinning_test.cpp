@@ -242,5 +242,63 @@ TEST(RecordThinning, ShortWaitsAreCountedWithoutMeasuringTheirHolds) {
   EXPECT_EQ(read_record(dir.file()).waits(1), rounds + 1);
 }
 
+// Waits on one lock, by way of wait_end() or of wait_end_now(); a long one among many short ones.
+template <class End>
+void expect_long_waits_stand_for_themselves(End end) {
+  constexpr unsigned rounds = 20'000, long_every = 1000;
+  scratch dir;
+  std::uint64_t long_ones[2] = {};  // how many, their ticks
+  int channel[2];
+  ASSERT_EQ(::pipe(channel), 0);
+  const int status = in_child([&] {
+    static object one;
+    if (!record::start(dir.file().c_str(), "auto", "park")) return 1;
+    const std::uint64_t long_wait = syncopate::machine::ticks_per_second() / 1000;
+    for (unsigned i = 0; i < rounds; ++i) {
+      record::wait w = record::wait_begin(record::wait_kind::mutex, one.id(), 7);
+      if (i % long_every == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      end(w, &one);
+      if (w.end - w.start < long_wait) continue;
+      ++long_ones[0];
+      long_ones[1] += w.end - w.start;
+    }
+    record::finish();
+    return ::write(channel[1], long_ones, sizeof long_ones) == sizeof long_ones ? 0 : 2;
+  });
+  ASSERT_EQ(status, 0);
+  ASSERT_EQ(::read(channel[0], long_ones, sizeof long_ones), ssize_t{sizeof long_ones});
+  ::close(channel[0]);
+  ::close(channel[1]);
+  const contents c = read_record(dir.file());
+  std::uint64_t count = 0, ticks = 0, shorter = 0;
+  for (const auto& e : c.events) {
+    const std::uint64_t length = e.item.end - e.item.start;
+    if (e.item.kind != static_cast<std::uint8_t>(record::event_kind::wait)) continue;
+    if (length < long_ones[1] / long_ones[0] / 3) {
+      shorter += e.item.weight;
+      continue;
+    }
+    count += e.item.weight;
+    ticks += e.item.weight * length;
+    EXPECT_NE(e.item.stack, 0u);
+  }
+  EXPECT_EQ(count, long_ones[0]);
+  EXPECT_EQ(ticks, long_ones[1]);
+  EXPECT_EQ(c.waits(1), rounds);
+  EXPECT_LE(count + shorter, rounds);
+  EXPECT_GT(shorter, rounds / 2);
+}
+
+TEST(RecordThinning, LongWaitsForLocksStandForThemselves) {
+  expect_long_waits_stand_for_themselves([](record::wait& w, object* o) {
+    record::wait_end(w, o);
+    if (record::current_hold.object == o) record::released(o, o->slot, false);
+  });
+}
+
+TEST(RecordThinning, LongOtherWaitsStandForThemselves) {
+  expect_long_waits_stand_for_themselves([](record::wait& w, object*) { record::wait_end_now(w); });
+}
+
 }  // namespace
 }  // namespace record_test

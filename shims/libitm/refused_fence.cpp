@@ -31,7 +31,7 @@ bool set_affinity(const processors& set) noexcept {
 // Processors that are off, or not this process's, do not run its threads.
 bool try_visit_all_processors() noexcept {
   constexpr long word = 8 * sizeof(unsigned long);
-  static processors before, one;  // one thread at a time
+  processors before{}, one{};
   const long bytes = get_affinity(before);
   if (bytes <= 0) return false;
   for (long p = 0; p < 8 * bytes; ++p) {
@@ -53,7 +53,7 @@ bool try_visit_all_processors() noexcept {
 
 }  // namespace
 
-bool light_fences_cost_nothing() noexcept {
+bool kernel_makes_fences_cheap() noexcept {
   return machine::detail::membarrier_ready.load(std::memory_order_relaxed);
 }
 

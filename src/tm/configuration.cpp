@@ -2,6 +2,7 @@
 
 #include "tm/adaptive.h"
 #include "tm/parts/contention.h"
+#include "tm/parts/quick.h"
 #include "tm/regime.h"
 
 #include "tm/engine.h"
@@ -82,6 +83,7 @@ void configure() noexcept {
   const char* const value = std::getenv("SYNCOPATE_TM");
   if (std::getenv("SYNCOPATE_TM_STATISTICS") != nullptr) std::atexit(print_statistics);
   adaptive::on = true;
+  now.may_be_quick = quick::possible;
   if (value == nullptr || *value == '\0') return;
   const std::size_t length = std::strcspn(value, ":");
   bool hardware = false;

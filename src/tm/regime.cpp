@@ -4,7 +4,6 @@
 #include "tm/parts/doomed.h"
 #include "tm/parts/fences.h"
 #include "tm/parts/patience.h"
-#include "tm/parts/quick.h"
 #include "tm/threads.h"
 
 namespace syncopate::tm {
@@ -97,9 +96,8 @@ void regime::release(transaction* tx) noexcept {
   else if (may_be_solo && (slices || streak_ >= needed_)) {
     streak_ = 0;
     solo_since_ = tx->counts.commits;
-    bool be_quick = false;
-    if constexpr (quick::possible)
-      be_quick = light_fences_cost_nothing() && waiters.load(std::memory_order_relaxed) == 0;
+    const bool nobody_waits = waiters.load(std::memory_order_relaxed) == 0;
+    const bool be_quick = may_be_quick && nobody_waits && light_fences_cost_nothing();
     word.store(solo_of(tx) | (be_quick ? address{quick} : 0), std::memory_order_relaxed);  // [S]
   }
   mutex.unlock();

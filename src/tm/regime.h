@@ -123,6 +123,7 @@ class regime {
   std::atomic<const operations*> optimistic{nullptr};  // written while nothing optimistic runs
   std::atomic<bool> hardware_first{false};             // the same
   bool may_be_solo = true;
+  bool may_be_quick = false;  // and begin as quick.h says
   bool slices = false;  // who runs solo, and is busy, is left so for a while; guarded by the mutex
   std::atomic<bool> closer_sleeps{false};
   std::atomic<u32> waiters{0};  // transactions that retry, and sleep

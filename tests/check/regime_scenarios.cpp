@@ -6,6 +6,7 @@
 #include "tm/configuration.h"
 #include "tm/engine.h"
 #include "tm/hardware.h"
+#include "tm/parts/quick.h"
 #include "tm/regime.h"
 #include "tm/threads.h"
 
@@ -47,6 +48,22 @@ void section_solo(shared& s) {
   const tm::address mine = regime::solo_of(tx);
   if (now.enter(tx) == mine) ++s.value;
   now.leave(tx, mine);
+}
+
+// The same where the thread may be quick, begun as any other.
+void section_solo_or_quick(shared& s) {
+  tm::transaction* const tx = tm::self();
+  if (regime::is_solo_of(now.enter(tx), tx)) ++s.value;
+  now.leave(tx, regime::quick_solo_of(tx));
+}
+
+// As a quick one, if it still may.
+void section_quick(shared& s) {
+  tm::transaction* const tx = tm::self();
+  if (!tm::quick::begin(tx)) return;
+  assert(tm::quick::runs(tx));
+  ++s.value;
+  tm::quick::commit(tx);
 }
 
 // As one in hardware, if that is done at present and comes to its end; else alone.
@@ -120,6 +137,36 @@ void solo_and_solo() {
   auto* const s = new shared;
   auto one = [s] { section_alone(*s), section_solo(*s); };
   auto other = [s] { section_alone(*s); };
+  check::together(one, other);
+  assert(s->value >= 2);
+  delete s;
+}
+
+// One thread is left alone, and quick, until another one comes.
+shared* begin_quick() {
+  tm::self();
+  now.choose(nullptr);
+  now.slices = now.may_be_quick = true;
+  return new shared;
+}
+void where_one_is_quick(void (*first)(shared&), void (*second)(shared&)) {
+  shared* const s = begin_quick();
+  section_alone(*s);
+  assert(now.word.load(std::memory_order_relaxed) == regime::quick_solo_of(tm::self()));
+  auto comes = [s] { section_alone(*s); };
+  auto quick = [s, first, second] { first(*s), second(*s); };
+  check::together(comes, quick);
+  assert(s->value >= 2);
+  delete s;
+}
+void quick_and_alone() { where_one_is_quick(section_quick, section_quick); }
+void quick_then_solo_and_alone() { where_one_is_quick(section_quick, section_solo_or_quick); }
+
+// Both may be quick.
+void quick_and_quick() {
+  shared* const s = begin_quick();
+  auto one = [s] { section_alone(*s), section_quick(*s); };
+  auto other = one;
   check::together(one, other);
   assert(s->value >= 2);
   delete s;
@@ -209,6 +256,9 @@ constexpr check::scenario scenarios[] = {
     {"alone_narrow_and_beside", alone_narrow_and_beside},
     {"solo_and_alone", solo_and_alone},
     {"solo_and_solo", solo_and_solo},
+    {"quick_and_alone", quick_and_alone},
+    {"quick_then_solo_and_alone", quick_then_solo_and_alone},
+    {"quick_and_quick", quick_and_quick},
     {"alone_and_in_hardware", alone_and_in_hardware},
     {"alone_and_counted", alone_and_counted},
     {"in_hardware_and_counted", in_hardware_and_counted},

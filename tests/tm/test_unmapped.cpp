@@ -53,6 +53,22 @@ void read_until_stopped() {
     last = value;
   }
 }
+// One that writes after what it has read is gone.
+long times;
+[[gnu::transaction_pure]] [[gnu::noinline]] void linger() {
+  for (int i = 0; i < 2000; ++i) asm volatile("" ::: "memory");
+}
+[[gnu::noinline]] void read_and_count() {
+  __transaction_atomic {
+    const long* const b = shared_buffer;
+    const long value = b[words - 8];
+    linger();
+    times += value >= 0 ? 1 : 0;
+  }
+}
+void count_until_stopped() {
+  while (!stop) read_and_count();
+}
 // One who waits for a buffer that begins with more than `last` looks at the old one meanwhile.
 [[gnu::noinline]] long wait_for_more(long last) {
   long value = 0;
@@ -77,13 +93,14 @@ void wait_until_last() {
 
 void replace_while_others_read() {
   shared_buffer = new_buffer(0);
-  std::thread reader(read_until_stopped), waiter(wait_until_last);
+  std::thread reader(read_until_stopped), counter(count_until_stopped), waiter(wait_until_last);
   for (long i = 1; i <= buffers; ++i) {
     long* const fresh = new_buffer(i);
     munmap(replace(fresh), words * sizeof(long));
   }
   stop = true;
-  reader.join(), waiter.join();
+  reader.join(), counter.join(), waiter.join();
+  CHECK(times > 0);
 }
 
 [[gnu::noipa]] long read_wildly(const long* where) {

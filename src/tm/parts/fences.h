@@ -40,15 +40,24 @@ inline void heavy_fence() noexcept {
   }
 }
 
-// Whether light fences cost nothing (shims/libitm/refused_fence.cpp, as the next one).
-[[nodiscard]] bool light_fences_cost_nothing() noexcept;
-
-// A thread that runs on another processor is switched away there.
-// Requires: one thread at a time.
+// Of this kernel; and: a thread that runs on another processor is switched away there
+// (shims/libitm/refused_fence.cpp).
+[[nodiscard]] bool kernel_makes_fences_cheap() noexcept;
 void visit_all_processors() noexcept;
 
+// Whether light fences cost nothing. Modeled machines have no kernel that could change it.
+[[nodiscard]] inline bool light_fences_cost_nothing() noexcept {
+  if constexpr (machine::is_modeled) return true;
+  else return kernel_makes_fences_cheap();
+}
+// A light fence where they do.
+[[gnu::always_inline]] inline void costless_fence() noexcept {
+  if constexpr (machine::is_modeled) machine::light_fence();
+  else std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
 // Behind a heavy_fence() that is paired with code that has no light fence, since those cost nothing
-// when it was allowed to run. Requires: one thread at a time.
+// when it was allowed to run.
 inline void make_up_for_missing_light_fences() noexcept {
   if constexpr (!machine::is_modeled) {
     if (__builtin_expect(!light_fences_cost_nothing(), 0)) visit_all_processors();

@@ -7,6 +7,16 @@
 // away makes up for it if they have begun to cost something (fences.h). What it shows as its epoch
 // (regime.h, [A]) is just not 0: it finds no block that another transaction has freed.
 //
+// Where the kernel begins to refuse membarrier, a quick thread's fences stay free, and suffice. Who
+// takes the word away makes each processor pass a fence between that store and the first look at
+// `active`: by membarrier; or, where that is refused now, or was before, by visiting them, since
+// heavy_fence() then returns when light_fences_cost_nothing() is false, for good. If the quick thread
+// looks at the word before that fence, its store of `active`, which came before the look, is seen;
+// if after, it finds the word taken and calls leave(), which needs nobody else's fence.
+//
+// Checked by    tests/check/regime_scenarios.cpp, with begin() below for the assembly, and light
+//               fences where free ones are.
+//
 // Memory order  as in regime.h: [A] at the beginning (x86-64: no store passes a store, no load a
 //               load), [E] at the end.
 #pragma once
@@ -41,12 +51,24 @@ inline constexpr u64 running = progress::word_of(1, mode::alone, true);
   now.wake_closer(tx);
 }
 
+// What begin_x86_64.S does, on the explored machine, which does not see that. Requires: the thread
+// is in no transaction. Returns whether it is in a quick one now.
+[[nodiscard]] inline bool begin(transaction* tx) noexcept {
+  const address mine = regime::quick_solo_of(tx);
+  if (now.word.load(std::memory_order_relaxed) != mine) return false;
+  tx->active.store(1, std::memory_order_relaxed);  // [A]
+  costless_fence();
+  if (now.word.load(std::memory_order_relaxed) != mine) return leave(tx), false;
+  tx->set_word(running);
+  return true;
+}
+
 // Requires: runs(tx).
 [[gnu::always_inline]] inline void commit(transaction* tx) noexcept {
   tx->set(0, mode::idle, false);
   tx->counts.commits += 1;
   tx->active.store(0, std::memory_order_release);  // [E]
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  costless_fence();
   const address mine = regime::quick_solo_of(tx);
   if (__builtin_expect(now.word.load(std::memory_order_relaxed) != mine, 0)) leave(tx);
 }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <set>
 
 namespace {
@@ -17,6 +18,11 @@ constexpr std::size_t first = log_of_numbers::first_capacity;
 
 class logged {
  public:
+  logged() = default;
+  ~logged() { std::free(log.begin()); }  // transactions keep theirs for good
+  logged(const logged&) = delete;
+  logged& operator=(const logged&) = delete;
+
   void add(u64 number) {
     const bool has_room = !log.is_full() || filter.make_room(log, [](u64 n) { return n; });
     ASSERT_TRUE(has_room);

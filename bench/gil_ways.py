@@ -43,10 +43,17 @@ def threads_of(program: str, machine: str) -> int:
     return ruby_gil_http.CLIENTS[-1] if program == "http" else ruby_gil.THREADS[machine][-1]
 
 
+def neighbour(program: str, size: int, n: int) -> int:
+    """The n-th of the sizes around one; the 0-th is that itself."""
+    if program != "ft":
+        return size + n
+    return size << (n + 1) // 2 if n % 2 else size >> n // 2
+
+
 def points(
-    machine: str, large: bool, larger: int = 0, only: Collection[str] | None = None
+    machine: str, large: bool, turn: int = 0, only: Collection[str] | None = None
 ) -> list[Point]:
-    """Of all programs, or of those in `only`."""
+    """Of all programs, or of those in `only`; turn: which of the sizes around their own."""
     build = ruby_gil.build_digest()
 
     def point(program: str, size: int, way: str, threads: int) -> Point:
@@ -55,10 +62,10 @@ def points(
         return Point(program, way, threads, "lua", options)
 
     found = []
-    for program, smallest in sizes(large).items():
+    for program, own in sizes(large).items():
         if only is not None and program not in only:
             continue
-        size = smallest + larger
+        size = neighbour(program, own, turn)
         found.append(point(program, size, "gil", 1))
         found += [point(program, size, way, threads_of(program, machine)) for way in WAYS]
     return found
@@ -131,8 +138,8 @@ def make_table() -> int:
     setting = Setting(options.machine, options.programs, options.limit)
     kept = Checkpoint(options.checkpoints / f"gil_ways_{options.machine}.jsonl")
     sweeps = []
-    for larger in range(options.repeat):
-        todo = points(options.machine, options.large, larger, options.only)
+    for turn in range(options.repeat):
+        todo = points(options.machine, options.large, turn, options.only)
         setting.check(todo)
         sweeps.append(sweep(todo, setting, kept, many=partial(side_by_side, jobs=options.jobs)))
     print("\n".join(table(options.machine, *sweeps)))

@@ -127,3 +127,13 @@ def test_ways_are_held_against_the_best_fixed_length():
     ]  # fmt: skip
     (*_, last) = ways.table("zec12-12c", runs, *others)
     assert last.endswith(" 4.00 | 3.00 | 1.00 [0.75, 1.25] | **0.75** [0.75, 0.75] |")
+
+
+def test_sizes_around_a_programs_own_are_ones_that_it_takes():
+    ways = module_of(ROOT / "bench" / "gil_ways.py")
+    sizes = [
+        {p.panel: p.options["size"] for p in ways.points("zec12-12c", False, n, ("cg", "ft"))}
+        for n in range(5)
+    ]
+    assert [size["cg"] for size in sizes] == [600, 601, 602, 603, 604]
+    assert [size["ft"] for size in sizes] == [32, 64, 16, 128, 8]

@@ -42,7 +42,8 @@ class Run:
         )
         assert done.returncode == 0, done.stderr
         self.checksum, self.nanoseconds = (int(line) for line in done.stdout.split())
-        self.report = json.loads(done.stderr[done.stderr.index("{") :])
+        self.said, brace, statistics = done.stderr.partition("{")
+        self.report = json.loads(brace + statistics)
 
     def aborts(self, cause: str) -> int:
         return sum(point["aborts"].get(cause, 0) for point in self.report["points"])
@@ -61,6 +62,16 @@ def test_results_are_those_of_the_plain_lock(machine, program):
     expected = Run(machine, "gil", program, 4, turns).checksum
     for mode in ELIDED if machine != "native" else ["dynamic"]:
         assert Run(machine, mode, program, 4, turns).checksum == expected, mode
+
+
+@pytest.mark.parametrize("machine", ["native", "emulated"])
+@pytest.mark.parametrize("mode", ["htm:16", "balance"])
+def test_who_forks_in_a_transaction_is_inside_in_the_child(machine, mode):
+    """It has the lock: no transaction survives the fork."""
+    run = Run(machine, mode, "forks", 3, 20)
+    assert run.checksum == Run(machine, "gil", "forks", 3, 20).checksum
+    assert run.said == "", "no misuse"
+    assert run.report["elided"] == (run.report["fallbacks"] > 0)
 
 
 def test_the_native_machine_takes_the_lock_where_transactions_never_commit():

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -33,6 +34,7 @@ enum class op : std::uint8_t {
   call,      // a system call: no transaction survives it
   collect,   // asks for the lock, then writes the whole heap
   block,     // lets go of the lock around a nap
+  fork,      // a child that goes on inside, alone
   jump,      // to a while mine[0] < turns
   halt,
 };
@@ -57,6 +59,7 @@ const named_program programs[] = {
     {"calls", {{op::call}, {op::add_all, 0, 1}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
     {"collects", {{op::collect}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
     {"blocks", {{op::add_all, 0, 1}, {op::block}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
+    {"forks", {{op::add_all, 0, 1}, {op::fork}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
     // Its conflicts end half way: lengths that have shrunk should grow again.
     {"phases",
      {{op::add_all, 0, 1},
@@ -107,10 +110,13 @@ void transfer(std::int64_t turn, unsigned thread, int amount) {
   shared->account[to].value += amount;
 }
 
+bool holds() {
+  return syncopate_gil_self.state == static_cast<unsigned>(syncopate::elide::gil_state::holding);
+}
+
 void collect(unsigned thread) {
   expect(syncopate_gil_needs_lock() == 0, "the lock cannot be had");
-  expect(syncopate_gil_self.state == static_cast<unsigned>(syncopate::elide::gil_state::holding),
-         "needs_lock() left the thread without the lock");
+  expect(holds(), "needs_lock() left the thread without the lock");
   for (padded& each : shared->own) each.value += thread + 1;
 }
 
@@ -123,6 +129,23 @@ void block(const instruction* pc) {
   expect(syncopate_gil_block_begin() == 0, "cannot let go");
   syncopate::machine::spin(20);
   expect(syncopate_gil_block_end(pc) == 0, "cannot come back");
+}
+
+// What the child exits with: where something is wrong in it.
+int in_child(const instruction* pc) {
+  for (int i = 0; i < 2000; ++i)
+    if (syncopate_gil_yield(pc) != 0) return 1;
+  if (!holds()) return 2;  // as one that is alone
+  if (syncopate_gil_leave() != 0) return 3;
+  return syncopate_gil_enter(pc) != 0 ? 4 : 0;
+}
+
+void fork_child(const instruction* pc) {
+  const pid_t child = ::fork();
+  expect(child >= 0, "cannot fork");
+  if (child == 0) std::_Exit(in_child(pc));
+  int status = -1;
+  expect(::waitpid(child, &status, 0) == child && status == 0, "something is wrong in the child");
 }
 
 // One instruction that is neither a jump nor the end.
@@ -138,6 +161,7 @@ void execute(const instruction& i, unsigned thread, std::array<std::int64_t, 2>&
     case op::call: (void)!::write(-1, "", 0); break;
     case op::collect: collect(thread); break;
     case op::block: block(&i); break;
+    case op::fork: fork_child(&i); break;
     default: fail("no such instruction");
   }
 }

@@ -7,7 +7,10 @@ from syncopate.errors import Failure
 from syncopate.units import count, percent
 
 SHOWN_STEPS = 6  # of a yield point's lengths
-HEADER = f"{'yield point':20} {'transactions':>12} {'aborted':>8} {'fell back':>9}  lengths"
+HEADER = (
+    f"{'yield point':20} {'transactions':>12} {'aborted':>8} {'fell back':>9}"
+    f"  {'lengths':28}  because of"
+)
 KEYS = {"transactions", "aborts", "fallbacks", "cycles", "points"}
 
 
@@ -67,11 +70,14 @@ def _causes(points: list[dict]) -> str | None:
     for point in points:
         for cause, number in point["aborts"].items():
             sums[cause] = sums.get(cause, 0) + number
-    whole = sum(sums.values())
-    if not whole:
-        return None
-    ordered = sorted(sums.items(), key=lambda pair: -pair[1])
-    return "aborts: " + ", ".join(f"{name} {percent(n / whole)}" for name, n in ordered)
+    return f"aborts: {_shares(sums)}" if sums else None
+
+
+def _shares(causes: dict[str, int]) -> str:
+    """Of all aborts, the most frequent cause first."""
+    whole = sum(causes.values()) or 1
+    ordered = sorted(causes.items(), key=lambda pair: -pair[1])
+    return ", ".join(f"{name} {percent(n / whole)}" for name, n in ordered)
 
 
 def _point(point: dict) -> str:
@@ -81,5 +87,6 @@ def _point(point: dict) -> str:
     lengths = " ".join("..." if step is None else str(step) for step in steps)
     return (
         f"{point['pc']:20} {count(point['transactions']):>12} {percent(_aborted(point)):>8}"
-        f" {count(point['fallbacks']):>9}  {lengths or point['length']}"
-    )
+        f" {count(point['fallbacks']):>9}  {lengths or str(point['length']):28}"
+        f"  {_shares(point['aborts'])}"
+    ).rstrip()

@@ -50,8 +50,10 @@ def test_time_causes_and_yield_points(tmp_path, capsys):
     )
     assert lines[1] == "time: useful 60.0 %, aborted 20.0 %, waiting 15.0 %, overhead 5.0 %"
     assert lines[2] == "aborts: conflict 66.7 %, capacity 16.7 %, lock_held 16.7 %"
-    assert " ".join(lines[5].split()) == "0x20 100 21.7 % 10 100 99 98 ... 94 93 92"
-    assert " ".join(lines[6].split()) == "0x10 10 33.3 % 0 24"
+    assert " ".join(lines[5].split()) == (
+        "0x20 100 21.7 % 10 100 99 98 ... 94 93 92 conflict 80.0 %, lock_held 20.0 %"
+    )
+    assert " ".join(lines[6].split()) == "0x10 10 33.3 % 0 24 capacity 100.0 %"
 
 
 def test_fewer_yield_points_are_told(tmp_path, capsys):

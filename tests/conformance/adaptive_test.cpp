@@ -1,12 +1,14 @@
 // How the adaptive strategy decides, as a table; and what its memory makes of a sequence of waits.
 #include <gtest/gtest.h>
 
+#include <new>
 #include <string>
 
 #include <syncopate/wait/adaptive.h>
 
 namespace {
 
+namespace machine = syncopate::machine;
 namespace waits = syncopate::waits;
 using waits::plan;
 using waits::situation;
@@ -148,7 +150,7 @@ TEST(ForeignLoad, TakesAllWhereNothingIsLeftInBetween) {
   f.took(501.5);
   EXPECT_TRUE(f.is_there(503));
   EXPECT_FALSE(f.load.takes_all());
-  f.load.ignore();
+  f.load.try_again();
   EXPECT_FALSE(f.is_there(503));
 }
 
@@ -163,6 +165,78 @@ TEST(ForeignLoad, WhoIsStillThereIsLeftAloneForLonger) {
   EXPECT_FALSE(f.is_there(1002));
 }
 
+TEST(ForeignLoad, WhatIsTriedAgainIsKnownByOneSlice) {
+  foreign_slices f;
+  f.took(0);
+  f.took(1.1);
+  EXPECT_FALSE(f.load.is_sure());
+  f.load.try_again();
+  EXPECT_FALSE(f.is_there(3));
+  f.took(3);
+  EXPECT_TRUE(f.is_there(5));
+  EXPECT_TRUE(f.load.is_sure());
+}
+
+TEST(ForeignLoad, LessIsSureOfWhatWasThereOnceOrEarlier) {
+  foreign_slices once, earlier, again;
+  earlier.took(0), earlier.took(1.1);
+  once.took(10), once.took(11.1);
+  again.took(0), again.took(1.1), again.took(36);
+  EXPECT_TRUE(earlier.load.is_less_sure_than(once.load));
+  EXPECT_FALSE(once.load.is_less_sure_than(earlier.load));
+  EXPECT_TRUE(once.load.is_less_sure_than(again.load));
+  EXPECT_FALSE(again.load.is_less_sure_than(again.load));
+  EXPECT_TRUE(foreign_slices().load.is_less_sure_than(earlier.load));
+}
+
+// The processors that this thread may use, with what is known of them put back at the end.
+class OnProcessors : public ::testing::Test {
+ protected:
+  void meet(unsigned n, int times) {
+    const std::uint64_t slice = 100 * waits::foreign_factor * machine::wake_latency();
+    const std::uint64_t first = machine::ticks();
+    waits::load_of(n).took_slice(first, first + slice);
+    for (int i = 1; i < times; ++i) {
+      waits::load_of(n).took_slice(first + i * slice + 1, first + (i + 1) * slice);
+      if (i + 1 < times) waits::load_of(n).try_again();
+    }
+  }
+  template <class Each>
+  void each(Each act) {
+    const machine::detail::processor_mask mine;
+    for (unsigned n = 0; n < mine.end(); ++n)
+      if (mine.has(n)) act(n);
+  }
+  void TearDown() override {
+    for (auto& load : waits::on_processor) {
+      load.~foreign_load();
+      new (&load) waits::foreign_load;
+    }
+  }
+};
+
+TEST_F(OnProcessors, AThreadMovesAwayFromAForeignOne) {
+  const unsigned here = machine::processor();
+  meet(here, 2);
+  waits::peer_yield ours;
+  if (machine::processor() != here) GTEST_SKIP() << "moved by the system";
+  EXPECT_EQ(ours.offer(), true);
+  if (machine::detail::processor_mask().count() > 1) EXPECT_NE(machine::processor(), here);
+}
+
+// Each is tried once more before all are given up.
+TEST_F(OnProcessors, WhereAllAreTakenTheLeastSureIsTriedAndThenOneSleeps) {
+  each([this](unsigned n) { meet(n, 2); });
+  EXPECT_TRUE(waits::peer_yield().offer());
+  int left = 0;
+  each([&left](unsigned n) { left += waits::load_of(n).is_there(machine::ticks()) ? 0 : 1; });
+  EXPECT_EQ(left, 1);
+  each([this](unsigned n) { meet(n, 3); });
+  bool yields = true;
+  for (int i = 0; i < 100 && yields; ++i) yields = waits::peer_yield().offer();
+  EXPECT_FALSE(yields);
+  EXPECT_FALSE(waits::peer_yield().offer());
+}
 TEST(ForeignLoad, AStandStillIsNoSlice) {
   foreign_slices f;
   f.took(0, 1e6);

@@ -10,6 +10,11 @@
 // processors, one foreign process, microseconds a barrier): 4 threads 2.6, where sleeping all the
 // time takes 5 to 12 and yielding on some 2,500; 8 threads 5.8 (passive libgomp 16).
 //
+// Foreign threads move as well, and short ones come and go: soon every processor has met one. Then
+// the one that has shown least is tried again, by all. Only where all of them have shown foreign
+// threads again, the team sleeps, and on one of them: a thread that is woken on another
+// processor than its peers' waits there for a slice's end, at each barrier.
+//
 // What is known is kept for the process: it is true for all its teams, and costs slices to learn.
 #pragma once
 
@@ -47,25 +52,38 @@ class foreign_load {
   // that computes: then the processor is left to it for 32 times as long, and twice as long each
   // time when it is still there soon after. Slices that overlap are the same one, met by several.
   void took_slice(std::uint64_t start, std::uint64_t end) noexcept {
-    const std::uint64_t until = until_.load(std::memory_order_relaxed);
     const std::uint64_t last = last_.exchange(end, std::memory_order_relaxed);
-    if (start < last || start < until) return;
+    if (start < last || start < until_.load(std::memory_order_relaxed)) return;
     const std::uint64_t length = std::min(end - start, longest_factor * machine::wake_latency());
-    const bool again = last != 0 && start - last < length;
+    const std::uint64_t known = known_.load(std::memory_order_relaxed);
     std::uint32_t level = level_.load(std::memory_order_relaxed);
-    if (until != 0 && start - until < period(length, level)) {
+    if (known != 0 && start - known < 2 * period(length, level)) {
       level = std::min(level + 1, highest_level);
     } else {
-      if (!again) return;
+      if (last == 0 || start - last >= length) return;
       level = 0;
       takes_all_.store(start - last < length / 8, std::memory_order_relaxed);
     }
     level_.store(level, std::memory_order_relaxed);
+    known_.store(end, std::memory_order_relaxed);
     until_.store(end + period(length, level), std::memory_order_relaxed);
   }
 
-  // It is there, but there is nowhere else to go.
-  void ignore() noexcept { until_.store(0, std::memory_order_relaxed); }
+  // Whether less speaks for a foreign thread here than there: it was there fewer times, or earlier.
+  [[nodiscard]] bool is_less_sure_than(const foreign_load& other) const noexcept {
+    const std::uint32_t level = level_.load(std::memory_order_relaxed);
+    const std::uint32_t others = other.level_.load(std::memory_order_relaxed);
+    if (level != others) return level < others;
+    return known_.load(std::memory_order_relaxed) < other.known_.load(std::memory_order_relaxed);
+  }
+
+  // Whether it was there again when it was looked for.
+  [[nodiscard]] bool is_sure() const noexcept {
+    return level_.load(std::memory_order_relaxed) != 0;
+  }
+
+  // It was there, but there is nowhere else to go. What shows it again counts as soon after.
+  void try_again() noexcept { until_.store(0, std::memory_order_relaxed); }
 
  private:
   // With slices of 4 milliseconds an eighth of a second at first, up to a second, which is also how
@@ -80,6 +98,7 @@ class foreign_load {
   }
 
   std::atomic<std::uint64_t> last_{0};   // end of the last slice
+  std::atomic<std::uint64_t> known_{0};  // when it was last shown
   std::atomic<std::uint64_t> until_{0};  // ticks; till then the processor is left alone
   std::atomic<std::uint32_t> level_{0};
   std::atomic<bool> takes_all_{false};
@@ -93,21 +112,26 @@ inline constinit foreign_load on_processor[watched_processors]{};
   return on_processor[processor % watched_processors];
 }
 
+// Where a thread sleeps, since there is no other processor for it.
+struct stay {
+  unsigned at = machine::no_processor;
+  std::uint64_t until = 0;  // ticks
+};
+inline thread_local constinit stay stays [[gnu::tls_model("initial-exec")]] = {};
+
 // A waiter's offers of its processor to its peers, one after the other. On modeled machines, whose
 // threads are all of one process, plain yields.
 class peer_yield {
  public:
-  // Yields, or moves to another processor. False, with nothing done, where a foreign thread would
-  // get the processor and no other can be used: then sleep.
+  // Yields, or moves to another processor. False, with nothing done, where foreign threads would
+  // get each processor that can be used: then sleep.
   [[nodiscard]] bool offer() noexcept {
     if constexpr (!machine::is_modeled) {
       start_ = machine::ticks();
       where_ = machine::processor();
       if (__builtin_expect(load_of(where_).is_there(start_), 0)) {
-        const std::uint64_t now = std::exchange(start_, 0);
-        if (machine::move_away([now](unsigned n) { return load_of(n).is_there(now); })) return true;
-        if (load_of(where_).takes_all()) return false;
-        load_of(where_).ignore();
+        const way_out way = leave(std::exchange(start_, 0));
+        if (way != way_out::none) return way == way_out::moved;
       }
     }
     machine::yield();
@@ -125,6 +149,28 @@ class peer_yield {
   }
 
  private:
+  enum class way_out : unsigned char { none, moved, sleep };
+
+  // Finding out that there is no other processor takes a call of the kernel.
+  static constexpr std::uint64_t looks_again_after = 64;  // sleeps' prices
+
+  // To a processor without a foreign thread, else to that with least of them.
+  [[gnu::noinline, gnu::cold]] way_out leave(std::uint64_t now) const noexcept {
+    if (where_ == stays.at && now < stays.until) return way_out::sleep;
+    unsigned best = where_;
+    const bool found = machine::move_away([now, &best](unsigned n) {
+      if (load_of(n).is_less_sure_than(load_of(best))) best = n;
+      return load_of(n).is_there(now);
+    });
+    if (found) return way_out::moved;
+    foreign_load& least = load_of(best);
+    if (!least.is_sure() || !least.takes_all()) least.try_again();
+    else if (best == where_) stays = {best, now + looks_again_after * machine::wake_latency()};
+    if (best != where_ && machine::move_away([best](unsigned n) { return n != best; }))
+      return way_out::moved;
+    return least.is_there(now) ? way_out::sleep : way_out::none;
+  }
+
   std::uint64_t start_ = 0;  // of the last yield; 0: none
   unsigned where_ = 0;
 };

@@ -70,8 +70,9 @@ def find_program(build, name):
     return None
 
 
-def one_run(program, library, threads, variables, options):
-    """Runs every construct once; returns {construct: line of epcc.c}."""
+def one_run(program, library, threads, variables, options, time=None):
+    """Runs every construct once; returns {construct: line of epcc.c}. `time`: of a sample, where
+    it is not the options'."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     kept.update(variables, OMP_NUM_THREADS=str(threads))
     if library:
@@ -84,7 +85,7 @@ def one_run(program, library, threads, variables, options):
             "--samples",
             str(options.samples),
             "--time",
-            str(options.time),
+            str(time or options.time),
             *options.constructs.split(","),
         ],
         env=kept,
@@ -96,18 +97,20 @@ def one_run(program, library, threads, variables, options):
     return {line["construct"]: line for line in map(json.loads, done.stdout.splitlines())}
 
 
-def measure(programs, library, options):
-    """Returns {threads: {configuration: [round's result, ...]}}."""
+def measure(programs, library, options, first=0, times=None):
+    """Returns {threads: {configuration: [round's result, ...]}}. `first`: the first round's number;
+    `times`: samples of configurations that last otherwise than the options say."""
     results = {}
     names = list(programs)
     for threads in map(int, options.threads.split(",")):
         results[threads] = {name: [] for name in names}
-        for turn in range(options.rounds):
+        for turn in range(first, first + options.rounds):
             for i in range(len(names)):
                 name = names[(turn + i) % len(names)]
                 _, ours, variables = CONFIGURATIONS[name]
                 used = library if ours else None
-                result = one_run(programs[name], used, threads, variables, options)
+                time = (times or {}).get(name)
+                result = one_run(programs[name], used, threads, variables, options, time)
                 results[threads][name].append(result)
     return results
 

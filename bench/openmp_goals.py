@@ -8,6 +8,9 @@
     bench/openmp_goals.py --only 8 --busy 1 --json docs/figures/measured/openmp_goals.json
                                           8 threads beside a busy process; the file's other parts
                                           stay; then scripts/openmp_page.py writes docs/openmp.md
+    bench/openmp_goals.py --only 8 --busy 1 --rounds 1 --more --json ...
+                                          one more round for that part: where a quiet machine is to
+                                          be had for minutes only
 
 Everything that is compared was measured in the same interleaved rounds (openmp_compare.py). Beside
 the barriers of two stands what a bare pair of flags takes: two threads that each set one and poll
@@ -53,6 +56,10 @@ CROWD_TIME = 20_000
 # Beside a busy process less: what repetitions were counted for in a lucky moment may take a
 # thousand times as long.
 BUSY_TIME = 10_000
+
+# And of these still less: each of libomp's barriers waits for time slices there, so that a count
+# made in a lucky moment takes minutes.
+SLOW_BESIDE_BUSY = {"libomp": 1000}
 
 # (threads, foreign busy processes)
 CROWDS = [(4, 0), (8, 0), (4, 1), (8, 1)]
@@ -124,6 +131,8 @@ def read_arguments():
                         " 1: 2 threads on one processor")  # fmt: skip
     parser.add_argument("--busy", type=int, choices=(0, 1), help="only with so many foreign busy"
                         " processes")  # fmt: skip
+    parser.add_argument("--more", action="store_true", help="add rounds to those in the file of"
+                        " --json that were measured in the same way")  # fmt: skip
     parser.add_argument("--without", default="", help="configurations to leave out, by commas:"
                         " where a runtime takes minutes for a run")  # fmt: skip
     return parser.parse_args()
@@ -147,8 +156,9 @@ def phase(programs, library, options, threads, constructs, busy=0, crowded=True,
     if crowded:
         options.time = max(options.time, BUSY_TIME if busy else CROWD_TIME)
     options.constructs = ",".join(constructs)
+    times = SLOW_BESIDE_BUSY if busy else {}
     with foreign_load(busy), where or nullcontext():
-        return measure(programs, library, options)[threads]
+        return measure(programs, library, options, options.first, times)[threads]
 
 
 # What is kept of a line of workloads/epcc for each round.
@@ -163,9 +173,36 @@ def scheduling():
     return f"real time, {policy} {os.sched_getparam(0).sched_priority}"
 
 
+def read_parts(path: Path):
+    """The parts that are in the file; none where there is no file."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def rounds_before(name, options):
+    """How many rounds of a part are there already, to which this run's are added."""
+    if not options.more:
+        return 0
+    return read_parts(options.json).get(name, {"measured": {"rounds": 0}})["measured"]["rounds"]
+
+
+def extend(before, rounds, measured):
+    """Adds new rounds to a part's; ends the script where they were measured in another way."""
+    old = before["measured"]
+    for what in measured:
+        if what not in ("rounds", "date") and old.get(what) != measured[what]:
+            sys.exit(f"openmp_goals: --more: {what} was {old.get(what)}, is {measured[what]}")
+    if set(rounds) != set(before["configurations"]):
+        sys.exit("openmp_goals: --more: other configurations than before")
+    for configuration, constructs in rounds.items():
+        for construct, fields in constructs.items():
+            for field, values in fields.items():
+                fields[field] = before["configurations"][configuration][construct][field] + values
+    measured["rounds"] += old["rounds"]
+
+
 def keep(path: Path, name, found, options):
     """Puts one part's rounds into the file, beside the parts that are there already."""
-    parts = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    parts = read_parts(path)
     rounds = {
         configuration: {
             construct: {field: [each[construct][field] for each in all_rounds] for field in FIELDS}
@@ -175,6 +212,8 @@ def keep(path: Path, name, found, options):
     }
     how = {"rounds": options.rounds, "samples": options.samples, "sample_us": options.time}
     measured = provenance() | {"scheduling": scheduling()} | how
+    if options.more and name in parts:
+        extend(parts[name], rounds, measured)
     parts[name] = {"measured": measured, "configurations": rounds}
     text = json.dumps(dict(sorted(parts.items())), indent=1)
     rows = re.sub(r"\[[^\[\]{}]*\]", lambda found: " ".join(found[0].split()), text)
@@ -184,6 +223,8 @@ def keep(path: Path, name, found, options):
 def main():
     """Runs everything; returns the exit status."""
     options = read_arguments()
+    if options.more and not options.json:
+        sys.exit("openmp_goals: --more adds to the file of --json")
     programs, library = look_for(options)
     programs = {name: at for name, at in programs.items() if name not in options.without.split(",")}
     time = options.time
@@ -191,6 +232,7 @@ def main():
 
     def measured(name, *how, **more):
         options.time = time
+        options.first = rounds_before(name, options)
         found = phase(programs, library, options, *how, **more)
         if options.json:
             keep(options.json, name, found, options)

@@ -69,7 +69,7 @@ def test_any_more_than_the_best_is_slower_where_both_cost_something():
 
 def test_parts_stay_in_the_file(tmp_path):
     class Options:
-        rounds, samples, time = 1, 2, 3
+        rounds, samples, time, more = 1, 2, 3, False
 
     line = {"overhead_us": 1.0, "test_us": 2.0, "cpus": 3.0, "more": 4}
     file = tmp_path / "goals.json"
@@ -81,3 +81,22 @@ def test_parts_stay_in_the_file(tmp_path):
     assert found["configurations"]["libomp"]["FOR"] == {
         "overhead_us": [1.0, 1.0], "test_us": [2.0, 2.0], "cpus": [3.0, 3.0]}  # fmt: skip
     assert found["measured"]["samples"] == 2 and found["measured"]["processors"] >= 1
+
+
+def test_rounds_are_added_to_those_measured_in_the_same_way(tmp_path):
+    class Options:
+        rounds, samples, time, more, json = 2, 2, 3, True, tmp_path / "goals.json"
+
+    def found(*values):
+        return {"libomp": [{"FOR": dict.fromkeys(openmp_goals.FIELDS, v)} for v in values]}
+
+    assert openmp_goals.rounds_before("4, 1 busy", Options) == 0
+    openmp_goals.keep(Options.json, "4, 1 busy", found(1, 2), Options)
+    assert openmp_goals.rounds_before("4, 1 busy", Options) == 2
+    openmp_goals.keep(Options.json, "4, 1 busy", found(3, 4), Options)
+    part = json.loads(Options.json.read_text())["4, 1 busy"]
+    assert part["measured"]["rounds"] == 4
+    assert part["configurations"]["libomp"]["FOR"]["cpus"] == [1, 2, 3, 4]
+    Options.time = 4
+    with pytest.raises(SystemExit, match="sample_us was 3, is 4"):
+        openmp_goals.keep(Options.json, "4, 1 busy", found(5, 6), Options)

@@ -18,9 +18,9 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-# machine/native.h: monitor_wait() uses no instruction yet, whatever the processor has.
 MONITOR_NOTE = (
-    "monitor: on this machine it polls, as spin does; on a modeled machine the processor sleeps"
+    "monitor: the processor sleeps until the word is written, where `syncopate doctor` finds"
+    " waitpkg or monitorx; elsewhere it polls, as spin does"
 )
 
 
@@ -47,15 +47,22 @@ def show(locks: list[dict]) -> None:
     console = terminal.console()
     console.print(table)
     console.print("\n* unless you name another: --lock NAME:WAIT", style="dim")
+    if any("(" in waits(lock) for lock in locks):
+        console.print("( ) in C++ only, not for `syncopate run`", style="dim")
     if any("monitor" in lock["waits"] for lock in locks):
         console.print(MONITOR_NOTE, style="dim")
 
 
 def waits(lock: dict) -> str:
-    """The waiting strategies, the default one starred."""
+    """The waiting strategies, the default one starred; in brackets those that the preload library
+    does not offer."""
     if not lock["waits"]:
         return "its own way"
-    return ", ".join(name + "*" * (name == lock["default_wait"]) for name in lock["waits"])
+    offered = lock.get("preload_waits", lock["waits"]) if lock["preload"] else lock["waits"]
+    return ", ".join(
+        name + "*" * (name == lock["default_wait"]) if name in offered else f"({name})"
+        for name in lock["waits"]
+    )
 
 
 def collapse_note(lock: dict) -> str:

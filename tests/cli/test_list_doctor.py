@@ -50,6 +50,20 @@ def test_list_says_which_collapse(cli):
     assert "not for `syncopate run`" in lines[at["elided"] + 1]
 
 
+def test_list_says_which_waits_are_for_cpp_only(cli, tmp_path):
+    ticket = next(lock for lock in LOCKS if lock["name"] == "ticket")
+    others = [lock for lock in LOCKS if lock != ticket]
+    (tmp_path / "share/syncopate").mkdir(parents=True)
+    table = json.dumps([*others, ticket | {"preload_waits": ["park"]}])
+    (tmp_path / "share/syncopate/locks.json").write_text(table)
+    environ = {"COLUMNS": "160", "SYNCOPATE_NATIVE": str(tmp_path)}
+    lines = cli("list", environ=environ).stdout.splitlines()
+    assert [line.split()[0] for line in lines if " (spin), park* " in line] == ["ticket"]
+    explained = "( ) in C++ only, not for `syncopate run`"
+    assert explained in lines
+    assert explained not in cli("list").stdout
+
+
 def test_list_json(cli):
     listed = json.loads(cli("list", "--json").stdout)
     assert listed[: len(LOCKS)] == LOCKS

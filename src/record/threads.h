@@ -30,7 +30,7 @@ class event_budget {
 };
 
 // Which contended releases a thread measures: each lock's first ones, then about one in sixteen,
-// which stands for those since the one before. By chance, or else two locks that are released in turn
+// which stands for those since the one before. By chance, or else two locks released in turn
 // could share them unfairly. Locks whose addresses collide share their turns.
 class release_turns {
  public:

@@ -8,7 +8,7 @@
 //   closed       nobody may begin; who needs to, takes the mutex
 //   tx | solo    the thread of this descriptor runs without taking the mutex, and nobody else does:
 //                it was the only one for a while
-//   tx | solo | quick  the same, and light fences cost nothing, and nobody waits (waiters): its thread
+//   tx | solo | quick  the same, and light fences cost nothing, nobody waits (waiters): its thread
 //                may begin as quick.h says
 //   in_hardware  hardware transactions run side by side; any other runs alone
 //   narrow       a transaction that failed often runs; others finish, and do not begin (hourglass)

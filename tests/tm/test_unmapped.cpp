@@ -1,6 +1,6 @@
 // A thread takes a buffer out of what transactions share and gives it back to the system, while
 // others' transactions may still be reading it: those begin again. What the program itself does
-// wrong in a transaction ends it, as does a signal that it is sent, and a handler that it has set up
+// wrong in a transaction ends it, as does a signal that it is sent, and a handler that it set up
 // before hears of it.
 // Stock: fails
 #include <atomic>

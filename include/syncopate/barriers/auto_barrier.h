@@ -128,7 +128,7 @@ class auto_barrier {
                                       machine::no_processor};  // of two; where each last arrived
   flag_pair flags_;
   counter arrived_, released_;
-  // Of two each participant ends the other's wait; of more only the last to arrive pays for a fence,
+  // Of two each participant ends the other's wait; of more only the last one pays for a fence,
   // and a heavy one by each sleeper would cost far more.
   alignas(128) waits::eventcount over_{count_ == 2 ? waits::fences::light : waits::fences::full};
 };

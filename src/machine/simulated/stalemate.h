@@ -11,8 +11,8 @@ struct world;
 class stalemate {
  public:
   // To be called now and then, after a simulated time that no hand-over of a lock takes. Whether
-  // every thread waits for another, and did so at the last look: is in a call that takes a lock, the
-  // same one as then, or sleeps without a time-out.
+  // every thread waits for another, and did so at the last look: is in a call that takes a lock,
+  // the same one as then, or sleeps without a time-out.
   bool is_reached(world&);
 
  private:

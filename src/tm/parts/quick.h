@@ -2,7 +2,7 @@
 // the mutex, they run code without calls for each access, and cannot be canceled.
 //
 // begin_x86_64.S begins them, with two stores: it shows the thread active, finds the word still the
-// thread's own, and notes how far the thread is. Nothing is kept of where the transaction began, nor
+// thread's own, and notes how far the thread is. Nothing is kept of where it began, nor
 // is any light fence executed: regime::quick is set only where those cost nothing, and who takes it
 // away makes up for it if they have begun to cost something (fences.h). What it shows as its epoch
 // (regime.h, [A]) is just not 0: it finds no block that another transaction has freed.

@@ -34,7 +34,8 @@ struct by_value {
     return __builtin_expect((now & 1) == 0, 1) ? now : A::wait_for_even_sequence();
   }
 
-  // Whether all that was read is in memory now.
+  // Whether all that was read is in memory now. From the first to the last: what says that memory
+  // is gone was read before what was in it (doomed.h; test_unmapped).
   static bool reads_are_there(const transaction* tx) noexcept {
     for (const logged_value& entry : tx->reads)
       if (entry.at.value() != entry.value && !may_change(tx, entry.at.where())) {

@@ -126,6 +126,17 @@ TEST(Trials, LongTransactionsRunSideBySideAtOnce) {
   EXPECT_EQ(p.milliseconds(way::in_slices), 0);
 }
 
+TEST(Trials, LongTransactionsThatFollowShortOnesAreNotComparedWithThem) {
+  program p(200, 200, 200);
+  p.run(2);
+  p.change(10, 10, 18);
+  p.run(6);
+  EXPECT_EQ(p.now(), way::side_by_side);
+  p.run(500);
+  EXPECT_EQ(p.now(), way::side_by_side);
+  EXPECT_LT(p.milliseconds(way::in_turn) + p.milliseconds(way::in_slices), 7);
+}
+
 TEST(Trials, LongTransactionsAreComparedInTheEnd) {
   program p(9, 9, 5);  // few abort, but they wait for each other
   p.run(2'500);

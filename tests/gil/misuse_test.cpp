@@ -120,6 +120,44 @@ TEST(Gil, WhoForksInsideIsInsideInTheChild) {
   EXPECT_EQ(f.lock->leave(f.me), 0);
 }
 
+// Whoever locks it stays in it, once asked to, until told to go on.
+struct lingering_lock : syncopate::auto_lock {
+  static inline std::atomic<int> stage{0};  // 1: asked, 2: there, 3: told
+  void lock() noexcept {
+    auto_lock::lock();
+    int asked = 1;
+    if (!stage.compare_exchange_strong(asked, 2)) return;
+    while (stage != 3) std::this_thread::yield();
+  }
+};
+
+TEST(Gil, WhatOthersCountedAtAForkIsNotWaitedFor) {
+  using lingering_gil = gil<syncopate::auto_lock, no_transactions, lingering_lock>;
+  const auto lock = std::make_unique<lingering_gil>(gil_options{});
+  for (const bool inside : {true, false}) {
+    gil_thread me{};
+    ASSERT_EQ(lock->attach(me), 0);
+    if (inside) ASSERT_EQ(lock->enter(me, &me), 0);
+    lingering_lock::stage = 1;
+    std::thread other([&] {
+      gil_thread its{};
+      ASSERT_EQ(lock->attach(its), 0);
+      ASSERT_EQ(lock->detach(its), 0);
+    });
+    while (lingering_lock::stage != 2) std::this_thread::yield();
+    EXPECT_EQ(in_child([&] {
+                alarm(20);  // ends it if it hangs
+                if (inside && lock->leave(me) != 0) return 1;
+                return lock->detach(me);
+              }),
+              0);
+    lingering_lock::stage = 3;
+    other.join();
+    if (inside) ASSERT_EQ(lock->leave(me), 0);
+    ASSERT_EQ(lock->detach(me), 0);
+  }
+}
+
 TEST(Gil, WhoForksOutsideWhileAnotherIsInsideCannotEnter) {
   fixture f;
   ASSERT_EQ(f.lock->attach(f.me), 0);

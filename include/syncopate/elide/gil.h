@@ -98,6 +98,7 @@ class gil {
 
   int detach(gil_thread& me) noexcept {
     if (state_of(me) != gil_state::outside) return misuse(EPERM, "detached while not outside");
+    if (is_forked(me)) renew_totals_lock();
     live_.fetch_sub(1, std::memory_order_relaxed);  // [L]
     totals_.add(me);
     std::free(me.records);
@@ -106,7 +107,7 @@ class gil {
   }
 
   int enter(gil_thread& me, const void* pc) noexcept {
-    if (me.generation != machine::fork_generation()) {
+    if (is_forked(me)) {
       if (state_of(me) == gil_state::detached) return misuse(EPERM, "entered by a stranger");
       if (const int error = adopt(me)) return error;
     }
@@ -350,8 +351,15 @@ class gil {
     return error;
   }
 
+  [[nodiscard]] static bool is_forked(const gil_thread& me) noexcept {
+    return __builtin_expect(me.generation != machine::fork_generation(), 0);
+  }
+
+  // In the child: a thread that it has not may have been telling what it counted.
+  void renew_totals_lock() noexcept { std::construct_at(&totals_.lock); }
+
   void adopt_if_forked(gil_thread& me) noexcept {
-    if (__builtin_expect(me.generation != machine::fork_generation(), 0)) (void)adopt(me);
+    if (is_forked(me)) (void)adopt(me);
   }
 
   // In a forked child, of whose threads only this one is left. Whether it forked inside: then it
@@ -359,6 +367,7 @@ class gil {
   [[gnu::noinline, gnu::cold]] int adopt(gil_thread& me) noexcept {
     const bool holding = state_of(me) == gil_state::holding;
     if (!holding && is_acquired()) return misuse(EOWNERDEAD, "forked while another was inside");
+    renew_totals_lock();
     std::construct_at(&lock_);
     if (holding) lock_.lock();
     live_.store(1, std::memory_order_relaxed);            // [L]

@@ -9,7 +9,7 @@ from syncopate.units import count, percent
 SHOWN_STEPS = 6  # of a yield point's lengths
 HEADER = (
     f"{'yield point':20} {'transactions':>12} {'aborted':>8} {'fell back':>9}"
-    f"  {'lengths':28}  because of"
+    f"  {'lengths':24}  because of"
 )
 KEYS = {"transactions", "aborts", "fallbacks", "cycles", "points"}
 
@@ -87,6 +87,6 @@ def _point(point: dict) -> str:
     lengths = " ".join("..." if step is None else str(step) for step in steps)
     return (
         f"{point['pc']:20} {count(point['transactions']):>12} {percent(_aborted(point)):>8}"
-        f" {count(point['fallbacks']):>9}  {lengths or str(point['length']):28}"
+        f" {count(point['fallbacks']):>9}  {lengths or str(point['length']):24}"
         f"  {_shares(point['aborts'])}"
     ).rstrip()

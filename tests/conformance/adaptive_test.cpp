@@ -216,12 +216,16 @@ class OnProcessors : public ::testing::Test {
 };
 
 TEST_F(OnProcessors, AThreadMovesAwayFromAForeignOne) {
-  const unsigned here = machine::processor();
-  meet(here, 2);
-  waits::peer_yield ours;
-  if (machine::processor() != here) GTEST_SKIP() << "moved by the system";
-  EXPECT_EQ(ours.offer(), true);
-  if (machine::detail::processor_mask().count() > 1) EXPECT_NE(machine::processor(), here);
+  if (machine::detail::processor_mask().count() < 2) GTEST_SKIP() << "there is one processor only";
+  const unsigned taken = machine::processor();
+  meet(taken, 2);
+  // The system may have moved it meanwhile, or move it back.
+  bool is_away = false;
+  for (int i = 0; i < 100 && !is_away; ++i) {
+    EXPECT_TRUE(waits::peer_yield().offer());
+    is_away = machine::processor() != taken;
+  }
+  EXPECT_TRUE(is_away);
 }
 
 // Each is tried once more before all are given up.

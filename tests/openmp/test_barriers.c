@@ -146,6 +146,23 @@ static void single(void) {
   }
 }
 
+// GCC has it from version 12 on, clang not yet. Its variables are each thread's own.
+static void scope(void) {
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+  reset();
+  long sum = 0;
+#pragma omp parallel
+  for (int r = 1; r <= rounds; ++r) {
+    arrive(r);
+#pragma omp scope reduction(+ : sum)
+    sum += 1;
+    expect_all(r);
+    CHECK(sum == (long)r * omp_get_num_threads());
+#pragma omp barrier
+  }
+#endif
+}
+
 static void copyprivate(void) {
 #pragma omp parallel
   {
@@ -175,6 +192,7 @@ int main(void) {
   sections();
   combined_sections();
   single();
+  scope();
   copyprivate();
   puts("barriers: all hold");
   return 0;

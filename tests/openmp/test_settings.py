@@ -1,5 +1,8 @@
 """Settings of the OpenMP library, by environment and command line: what works, what is said."""
 
+import re
+from pathlib import Path
+
 import pytest
 from openmp_runs import LIBRARY, PROGRAMS, run, run_cli
 
@@ -73,6 +76,23 @@ def test_every_barrier_of_the_command_line_exists(barrier):
 def test_every_waiting_of_the_command_line_exists(wait):
     done = run([PROGRAM], SYNCOPATE_VERBOSE="1", SYNCOPATE_WAIT=wait)
     assert "the program's own OpenMP runtime runs" not in done.stderr
+
+
+def settings_of_the_build():
+    """NAME|BARRIER|LOCK|WAIT|... of CMakeLists.txt."""
+    text = (Path(__file__).parent / "CMakeLists.txt").read_text(encoding="utf-8")
+    rows = re.findall(r'^  "(\w+(?:\|[^"|]*){4,})"$', text, re.MULTILINE)
+    assert len(rows) > 10
+    return [row.split("|")[:4] for row in rows]
+
+
+# A refused setting would leave its tests to the program's own runtime.
+@pytest.mark.parametrize(("name", "barrier", "lock", "wait"), settings_of_the_build())
+def test_no_setting_of_the_tests_is_refused(name, barrier, lock, wait):
+    variables = {"BARRIER": barrier, "LOCK": lock}
+    settings = {f"SYNCOPATE_OMP_{what}": value for what, value in variables.items()}
+    done = run([PROGRAM], SYNCOPATE_VERBOSE="1", SYNCOPATE_WAIT=wait, **settings)
+    assert f"barrier {barrier.partition(':')[0]}, lock {lock.partition(':')[0]}" in done.stderr
 
 
 def test_command_line_puts_it_in_place():

@@ -75,11 +75,17 @@ class switch_mark {
   }
   static bool is_set() noexcept { return area()->rseq_cs == nowhere_address(); }
   static void put() noexcept {
-    // The same values by every thread.
-    nowhere.descriptor.start_ip = nowhere_address();
-    nowhere.descriptor.post_commit_offset = 1;
-    nowhere.descriptor.abort_ip = reinterpret_cast<std::uint64_t>(&nowhere.end);
+    prepare_nowhere();
     area()->rseq_cs = nowhere_address();
+  }
+  // By whoever comes first, with the same values: nobody writes the line later, which all share.
+  // Acquire and release, since the kernel looks at all of it and ends the process over half of it.
+  static void prepare_nowhere() noexcept {
+    struct rseq_cs& d = nowhere.descriptor;
+    if (__atomic_load_n(&d.abort_ip, __ATOMIC_ACQUIRE) != 0) return;
+    __atomic_store_n(&d.start_ip, nowhere_address(), __ATOMIC_RELAXED);
+    __atomic_store_n(&d.post_commit_offset, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&d.abort_ip, reinterpret_cast<std::uint64_t>(&nowhere.end), __ATOMIC_RELEASE);
   }
 #else
   static bool is_possible() noexcept { return false; }

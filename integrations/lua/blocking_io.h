@@ -18,7 +18,7 @@ int lua_mt_getc(FILE* stream);
 char* lua_mt_fgets(char* to, int room, FILE* stream);
 size_t lua_mt_fread(void* to, size_t size, size_t count, FILE* stream);
 size_t lua_mt_fwrite(const void* from, size_t size, size_t count, FILE* stream);
-/* A part of a line for standard output: at once unless it is long, so that lines stay whole. */
+/* A line for standard output: at once unless it is long. */
 size_t lua_mt_print(const char* from, size_t bytes);
 __attribute__((format(printf, 2, 3))) int lua_mt_fprintf(FILE* stream, const char* format, ...);
 int lua_mt_fflush(FILE* stream);

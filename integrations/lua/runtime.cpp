@@ -9,14 +9,20 @@
 
 #include <cstdlib>
 
+namespace {
+thread_local bool is_main = false;
+}
+
 extern "C" {
 int lua_mt_original_main(int argc, char** argv);  // lua.c's
 
 void __real_lua_close(lua_State* L);
 int __real_luaL_loadfilex(lua_State* L, const char* name, const char* mode);
 
-// The program ends when its last thread does.
+// The program ends when its last thread does. A started thread that ends it (os.exit(code, true))
+// leaves the state open, as the main thread is still in it.
 void __wrap_lua_close(lua_State* L) {
+  if (!is_main) return;
   lua_mt_await_threads();
   lua_mt_make_whole(L);
   __real_lua_close(L);
@@ -29,6 +35,7 @@ int __wrap_luaL_loadfilex(lua_State* L, const char* name, const char* mode) {
 }
 
 int main(int argc, char** argv) {
+  is_main = true;
   if (!lua_mt_begin() || syncopate_gil_attach() != 0) return EXIT_FAILURE;
   syncopate_gil_enter(reinterpret_cast<const void*>(&main));
   const int status = lua_mt_original_main(argc, argv);

@@ -209,3 +209,29 @@ def test_bad_variables_are_told(lua, name, value, told):
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"lua-mt: {name}: {told}")
     assert done.stdout == ""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("close", ["false", "true"])
+@pytest.mark.parametrize("main", ["t:join()", "while true do end"])
+def test_a_started_thread_can_end_the_program(lua, close, main):
+    """Whatever the main thread is at."""
+    script = f"local t = thread.start(function() os.exit(3, {close}) end) {main}"
+    done = subprocess.run([lua / "lua-mt", "-e", script], check=False, timeout=60)
+    assert done.returncode == 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "file", "told"),
+    [
+        ("SYNCOPATE_GIL_STATS", "/dev/full", "/dev/full: No space left on device"),
+        ("SYNCOPATE_GIL_TRACE", "t", "syncopate: SYNCOPATE_GIL_TRACE: this build records nothing"),
+    ],
+)
+def test_what_is_not_written_is_told(lua, name, file, told):
+    command = [lua / "lua-mt", "-e", "print(1)"]
+    done = subprocess.run(
+        command, capture_output=True, env=os.environ | {name: file}, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("1\n", f"{told}\n")

@@ -70,3 +70,14 @@ def test_printed_lines_stay_whole(lua, tmp_path):
     lines = output.splitlines()
     assert len(lines) == 800
     assert {line.replace("\t", " ") for line in lines} == {f"a{i} b{i} c{i}" for i in range(1, 5)}
+
+
+@pytest.mark.long
+def test_lines_stay_whole_also_when_the_reader_is_slow(lua):
+    """Of print, and of io.write with one string: the pipe is full, and all wait."""
+    script = Path(__file__).parent / "lua" / "prints.lua"
+    program = start(lua, str(script), "3", "3000")
+    time.sleep(0.3)
+    output, _ = program.communicate(timeout=120)
+    known = [f"{t} {n} {5050 * n}" for t in (1, 2, 3) for n in range(1, 3001)]
+    assert sorted(output.replace("\t", " ").splitlines()) == sorted(known * 2)

@@ -39,7 +39,11 @@ namespace syncopate::elide::c_interface {
 using recorder = gil_recorder;
 #else
 struct recorder {
-  static const char* file() noexcept { return nullptr; }
+  static const char* file() noexcept {
+    if (std::getenv("SYNCOPATE_GIL_TRACE") != nullptr)
+      std::fputs("syncopate: SYNCOPATE_GIL_TRACE: this build records nothing\n", stderr);
+    return nullptr;
+  }
   static void attached() noexcept {}
   static void entered() noexcept {}
   static void detached() noexcept {}
@@ -118,7 +122,8 @@ void syncopate_gil_report(void) {
   std::FILE* const file = std::fopen(how, "w");
   if (file == nullptr) return std::perror(how);
   print_gil_json(c_interface::lock(), file);
-  std::fclose(file);
+  const bool failed = std::ferror(file) != 0;
+  if (std::fclose(file) != 0 || failed) std::perror(how);
 }
 
 }  // extern "C"

@@ -6,7 +6,7 @@ for id = 1, tonumber(arg[1]) do
     for line = 1, tonumber(arg[2]) do
       for i = 1, 100 do sum = sum + i end
       print(id, line, sum)
-      io.write(id, " ", line, " ", sum, "\n")
+      io.write(string.format("%d %d %d\n", id, line, sum))
     end
   end)
 end

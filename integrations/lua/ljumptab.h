@@ -49,6 +49,7 @@ const void* const* table = syncopate_gil_is_counted() ? yielding : disptab;
   ((op) == OP_FORLOOP || (op) == OP_TFORCALL || (op) == OP_JMP || (op) == OP_CALL || \
    (op) == OP_TAILCALL)
 
+#define LUA_MT_COUNTED syncopate_gil_is_counted()
 #undef vmdispatch
 #define vmdispatch(op) goto* table[op];
 #undef vmcase
@@ -63,16 +64,21 @@ const void* const* table = syncopate_gil_is_counted() ? yielding : disptab;
   }
 #else
 /* On the modeled machines always counted, so that their results are those of transactions alone. */
+#define LUA_MT_COUNTED 1
 #undef vmcase
 #define vmcase(op) \
   L_##op : if (LUA_MT_YIELDS(op) && l_unlikely(--syncopate_gil_self.countdown <= 0)) LUA_MT_YIELD();
 #endif
 
-/* A condition jumps at once, but not back (`repeat`): there the jump that follows it is executed,
- * which is a yield point. */
+/* A condition jumps at once, but while yield points are counted not back (`repeat`): there the jump
+ * that follows it is executed, which is one. A hook that counts instructions counts both as one. */
 #undef donextjump
 #define donextjump(ci)                         \
   {                                            \
     Instruction ni = *pc;                      \
-    if (GETARG_sJ(ni) >= 0) dojump(ci, ni, 1); \
+    if (GETARG_sJ(ni) < 0 && LUA_MT_COUNTED) { \
+      if (l_unlikely(trap)) ++L->hookcount;    \
+    } else {                                   \
+      dojump(ci, ni, 1);                       \
+    }                                          \
   }

@@ -154,6 +154,17 @@ def test_no_loop_keeps_others_out(lua, machine, mode):
 
 @pytest.mark.long
 @pytest.mark.parametrize("machine", ["native", "emulated", "simulated"])
+@pytest.mark.parametrize("mode", ["gil", "htm:16"])
+def test_hooks_see_what_they_see_in_plain_lua(lua, machine, mode):
+    script = Path(__file__).parent / "lua" / "hooks.lua"
+    plain = subprocess.run(
+        [lua / "lua-plain", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert run(lua, machine, mode, script) == plain.stdout
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", ["native", "emulated", "simulated"])
 @pytest.mark.parametrize("mode", ["gil", "htm:1", "htm:256"])
 def test_what_is_printed_in_transactions_appears_once(lua, machine, mode):
     script = Path(__file__).parent / "lua" / "prints.lua"

@@ -53,14 +53,14 @@ const void* const* table = syncopate_gil_is_counted() ? yielding : disptab;
 #undef vmdispatch
 #define vmdispatch(op) goto* table[op];
 #undef vmcase
-#define vmcase(op)                                                            \
-  Y_##op : if (LUA_MT_YIELDS(op)) {                                           \
-    if (!syncopate_gil_is_counted()) table = disptab;                         \
-    else if (l_unlikely(--syncopate_gil_self.countdown <= 0)) LUA_MT_YIELD(); \
-  }                                                                           \
-  L_##op : if (LUA_MT_NOTICES(op) && l_unlikely(syncopate_gil_is_counted())) {  \
-    table = yielding;                                                         \
-    __asm__("" : "+r"(table));                                                \
+#define vmcase(op)                                                             \
+  Y_##op : if (LUA_MT_YIELDS(op)) {                                            \
+    if (!syncopate_gil_is_counted()) table = disptab;                          \
+    else if (l_unlikely(--syncopate_gil_self.countdown <= 0)) LUA_MT_YIELD();  \
+  }                                                                            \
+  L_##op : if (LUA_MT_NOTICES(op) && l_unlikely(syncopate_gil_is_counted())) { \
+    table = yielding;                                                          \
+    __asm__("" : "+r"(table));                                                 \
   }
 #else
 /* On the modeled machines always counted, so that their results are those of transactions alone. */

@@ -10,9 +10,9 @@
 // Where the kernel begins to refuse membarrier, a quick thread's fences stay free, and suffice. Who
 // takes the word away makes each processor pass a fence between that store and the first look at
 // `active`: by membarrier; or, where that is refused now, or was before, by visiting them, since
-// heavy_fence() then returns when light_fences_cost_nothing() is false, for good. If the quick thread
-// looks at the word before that fence, its store of `active`, which came before the look, is seen;
-// if after, it finds the word taken and calls leave(), which needs nobody else's fence.
+// heavy_fence() then returns when light_fences_cost_nothing() is false, for good. If the quick
+// thread looks at the word before that fence, its store of `active`, which came before the look, is
+// seen; if after, it finds the word taken and calls leave(), which needs nobody else's fence.
 //
 // Checked by    tests/check/regime_scenarios.cpp, with begin() below for the assembly, and light
 //               fences where free ones are.

@@ -40,6 +40,7 @@ SHORT = {
     "additions": (48_000_000, "local x = 0 for i = 1, N do x = x + i % 7 end"),
     "empty loop": (96_000_000, "for i = 1, N do end"),
     "while": (36_000_000, "local i = 0 while i < N do i = i + 1 end"),
+    "repeat": (36_000_000, "local i = 0 repeat i = i + 1 until i == N"),
     "array": (400_000, "local t = {} for i = 1, 100 do t[i] = i end local s = 0"
               " for k = 1, N do for i = 1, 100 do s = s + t[i] end end"),
     "fields": (20_000_000, "local t = {x = 1, y = 2} for i = 1, N do t.x = t.x + t.y end"),

@@ -41,7 +41,8 @@
 #ifdef LUA_MT_NATIVE
 /* While nobody waits for a plain lock, yield points are no work: instructions go by Lua's own table
  * of labels. By the other one they go by way of their yield points; loops and calls notice, at a
- * load and a branch each, when it is time for that one, a yield point when it no longer is. */
+ * load and a branch each, when it is time for that one, a yield point when it no longer is. The
+ * empty assembly keeps it a branch: each dispatch would wait for the load of a conditional move. */
 #include "ljumptab_yielding.h" /* by build.sh: Lua's table, with each L_ a Y_ */
 const void* const* table = syncopate_gil_is_counted() ? yielding : disptab;
 

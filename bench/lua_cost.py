@@ -5,7 +5,8 @@ Where the compiler puts the interpreter's loop moves a short loop by a third, wi
 lock. So both programs are built several times, their code 16 bytes further on and the loop aligned
 in another way each time (integrations/lua/build.sh build/lua build plain native layouts), and a
 ratio is the mean over one program's layouts above the mean over the other's, each layout's time the
-median of rounds in turn.
+median of rounds in turn. Its interval (95 %) is that of two means over so many layouts; COUNT=24 in
+front of build.sh makes more of them.
 
 Seconds are the processor's, of the whole run, its start included. With --instructions valgrind
 counts what is executed instead, in a twentieth of the steps and without the start: that depends on
@@ -154,19 +155,31 @@ def measure(program: Program, found: dict[str, list[Path]], options) -> dict:
     else:
         values = time_of(program, found, options)
     plain, ours = (statistics.mean(values[name]) for name in NAMES)
-    return {"program": program.name, "values": values, "ratio": ours / plain}
+    error = math.hypot(*(error_of_mean(values[name]) for name in NAMES))
+    return {"program": program.name, "values": values, "ratio": ours / plain, "error": error}
+
+
+def error_of_mean(values: list[float]) -> float:
+    """The standard error of their mean, over the mean; 0 for a single one."""
+    if len(values) < 2:
+        return 0.0
+    return statistics.stdev(values) / math.sqrt(len(values)) / statistics.mean(values)
 
 
 def as_table(rows: list[dict]) -> str:
     def spread(values: list[float]) -> str:
         return f"{number(min(values))} .. {number(max(values))}"
 
+    def interval(row: dict) -> str:
+        width = 1.96 * row["error"]
+        return f"{row['ratio'] * (1 - width):.2f} .. {row['ratio'] * (1 + width):.2f}"
+
     lines = [
         [row["program"], *(spread(row["values"][name]) for name in NAMES), f"{row['ratio']:.3f}",
-         "yes" if row["ratio"] <= GOAL else "no"]
+         interval(row), "yes" if row["ratio"] <= GOAL else "no"]
         for row in rows
     ]  # fmt: skip
-    return table(lines, ["program", *NAMES, "ratio of means", f"at most {GOAL}"])
+    return table(lines, ["program", *NAMES, "ratio of means", "95 %", f"at most {GOAL}"])
 
 
 def mean_ratio(rows: list[dict]) -> float:

@@ -78,7 +78,7 @@ const void* const* table = syncopate_gil_is_counted() ? yielding : disptab;
 #define donextjump(ci)                                     \
   {                                                        \
     Instruction ni = *pc;                                  \
-    if (l_likely(GETARG_sJ(ni) >= 0) || !LUA_MT_COUNTED) { \
+    if (l_likely(!LUA_MT_COUNTED) || GETARG_sJ(ni) >= 0) { \
       dojump(ci, ni, 1);                                   \
     } else if (l_unlikely(trap)) {                         \
       ++L->hookcount;                                      \

@@ -72,8 +72,8 @@ const void* const* table = syncopate_gil_is_counted() ? yielding : disptab;
 #endif
 
 /* A condition jumps at once, but while yield points are counted not back (`repeat`): there the jump
- * that follows it is executed, which is one. A hook that counts instructions counts both as one; the
- * empty assembly keeps that out of the loop's way. */
+ * that follows it is executed, which is one. A hook that counts instructions counts both as one;
+ * the empty assembly keeps that out of the loop's way. */
 #undef donextjump
 #define donextjump(ci)                                     \
   {                                                        \

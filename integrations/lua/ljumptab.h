@@ -72,16 +72,14 @@ const void* const* table = syncopate_gil_is_counted() ? yielding : disptab;
 #endif
 
 /* A condition jumps at once, but while yield points are counted not back (`repeat`): there the jump
- * that follows it is executed, which is one. A hook that counts instructions counts both as one;
- * the empty assembly keeps that out of the loop's way. */
+ * that follows it is executed, which is one. A hook that counts instructions counts both as one. */
 #undef donextjump
 #define donextjump(ci)                                     \
   {                                                        \
     Instruction ni = *pc;                                  \
-    if (l_likely(!LUA_MT_COUNTED) || GETARG_sJ(ni) >= 0) { \
+    if (l_likely(!LUA_MT_COUNTED || GETARG_sJ(ni) >= 0)) { \
       dojump(ci, ni, 1);                                   \
     } else if (l_unlikely(trap)) {                         \
       ++L->hookcount;                                      \
-      __asm__("" ::: "memory");                            \
     }                                                      \
   }

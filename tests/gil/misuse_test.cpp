@@ -137,7 +137,9 @@ TEST(Gil, WhatOthersCountedAtAForkIsNotWaitedFor) {
   for (const bool inside : {true, false}) {
     gil_thread me{};
     ASSERT_EQ(lock->attach(me), 0);
-    if (inside) ASSERT_EQ(lock->enter(me, &me), 0);
+    if (inside) {
+      ASSERT_EQ(lock->enter(me, &me), 0);
+    }
     lingering_lock::stage = 1;
     std::thread other([&] {
       gil_thread its{};
@@ -153,7 +155,9 @@ TEST(Gil, WhatOthersCountedAtAForkIsNotWaitedFor) {
               0);
     lingering_lock::stage = 3;
     other.join();
-    if (inside) ASSERT_EQ(lock->leave(me), 0);
+    if (inside) {
+      ASSERT_EQ(lock->leave(me), 0);
+    }
     ASSERT_EQ(lock->detach(me), 0);
   }
 }

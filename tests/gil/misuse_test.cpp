@@ -182,4 +182,76 @@ TEST(Gil, WhoForksOutsideWhileAnotherIsInsideCannotEnter) {
   EXPECT_EQ(in_child([&] { return f.lock->enter(f.me, f.here); }), 0);  // nobody is inside
 }
 
+// In a child, by a thread that was not there before. Returns 0, or what enter() says.
+int enter_as_newcomer(plain_gil& lock, int* counter = nullptr) {
+  int result = -1;
+  std::thread newcomer([&] {
+    gil_thread me{};
+    if (lock.attach(me) != 0) return;
+    result = lock.enter(me, &me);
+    if (result == 0) {
+      for (int i = 0; counter != nullptr && i < 1000; ++i) {
+        *counter = *counter + 1;
+        (void)lock.yield(me, &me);
+      }
+      (void)lock.leave(me);
+    } else if (lock.enter(me, &me) != result) {
+      result = -2;  // it says so each time
+    }
+    if (lock.detach(me) != 0) result = -3;
+  });
+  newcomer.join();
+  return result;
+}
+
+// Who forks has never used the lock; so has, in the child, nobody.
+TEST(Gil, ThreadsOfAChildThatAStrangerForkedAreToldOfADeadHolder) {
+  fixture f;
+  ASSERT_EQ(f.lock->attach(f.me), 0);
+  auto fork_beside = [&](bool twice) {
+    int status = -1;
+    std::thread stranger([&] {
+      status = in_child([&] {
+        alarm(20);  // ends it if it hangs
+        return twice ? in_child([&] { return alarm(20), enter_as_newcomer(*f.lock); })
+                     : enter_as_newcomer(*f.lock);
+      });
+    });
+    stranger.join();
+    return status;
+  };
+  for (const bool twice : {false, true}) {
+    ASSERT_EQ(f.lock->enter(f.me, f.here), 0);
+    EXPECT_EQ(fork_beside(twice), EOWNERDEAD);
+    ASSERT_EQ(f.lock->leave(f.me), 0);
+    EXPECT_EQ(fork_beside(twice), 0);  // nobody is inside
+  }
+}
+
+TEST(Gil, ThreadsOfAChildWaitForTheOneThatForkedInside) {
+  fixture f;
+  ASSERT_EQ(f.lock->attach(f.me), 0);
+  ASSERT_EQ(f.lock->enter(f.me, f.here), 0);
+  auto both = [&] {
+    alarm(20);
+    int counter = 0;
+    int results[2] = {-1, -1};
+    std::thread newcomers[2];
+    for (int t = 0; t < 2; ++t)
+      newcomers[t] = std::thread([&, t] { results[t] = enter_as_newcomer(*f.lock, &counter); });
+    usleep(50000);  // they wait
+    if (counter != 0) return 1;
+    for (int i = 0; i < 1000; ++i) {
+      counter = counter + 1;
+      if (f.lock->yield(f.me, f.here) != 0) return 2;
+    }
+    if (f.lock->leave(f.me) != 0) return 3;
+    for (std::thread& each : newcomers) each.join();
+    if (f.lock->enter(f.me, f.here) != 0) return 4;
+    return results[0] == 0 && results[1] == 0 && counter == 3000 ? 0 : 5;
+  };
+  EXPECT_EQ(in_child(both), 0);
+  EXPECT_EQ(f.lock->leave(f.me), 0);
+}
+
 }  // namespace

@@ -74,6 +74,13 @@ def test_who_forks_in_a_transaction_is_inside_in_the_child(machine, mode):
     assert run.report["elided"] == (run.report["fallbacks"] > 0)
 
 
+@pytest.mark.parametrize("machine", ["native", "emulated"])
+@pytest.mark.parametrize("mode", ["gil", "htm:16"])
+def test_a_child_that_a_stranger_forked_does_not_wait_for_who_was_inside(machine, mode):
+    run = Run(machine, mode, "strangers", 3, 6)
+    assert run.checksum == Run(machine, "gil", "bank", 3, 6).checksum
+
+
 def test_the_native_machine_takes_the_lock_where_transactions_never_commit():
     run = Run("native", "dynamic", "own", 2, 1000)
     if not run.report["elided"]:

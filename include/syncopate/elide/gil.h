@@ -22,12 +22,19 @@
 //   I3  A thread's own data (syncopate_gil_thread) is in nobody else's footprint, and `elided` is
 //       written inside the transaction: an abort takes it back to `outside`.
 //   I4  learning_ and the records are touched outside of transactions only (gil_points.h, I1).
+//   I5  In a forked child nobody enters before lock_, live_ and waiting() are that process's own:
+//       generation_ is its fork_generation() then. A thread whose generation is another one has not
+//       been counted in it.
 //
 // Memory order (each tag stands at its site below)
 //   [S]  seq_cst RMW of acquired_ when the lock is taken: aborts the transactions of I2 before the
 //        holder reads anything; what a transaction has committed is seen.
 //   [R]  release store of acquired_ -- synchronizes with [A].
 //   [A]  acquire load of acquired_ that finds 0: the last holder's work happens-before ours.
+//   [G]  release store of generation_, once what I5 names is new -- synchronizes with [H].
+//   [H]  acquire load of generation_ that finds this process's.
+//   [K]  release store of acquired_ by who forked inside, after [G]: an acquire load of its new id,
+//        or of 0, happens after [G], so that the old generation is not taken for a dead holder's.
 //   [L]  relaxed: hints about how to go on (live_, waiting(), and acquired_ before another
 //        attempt), and complained_; they publish nothing.
 //
@@ -48,6 +55,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -90,17 +98,17 @@ class gil {
     if (records == nullptr) return ENOMEM;
     me = {};
     me.records = records;
-    me.generation = machine::fork_generation();
     set_state(me, gil_state::outside);
-    live_.fetch_add(1, std::memory_order_relaxed);  // [L]
+    (void)adopt(me);  // else enter() tells
     return 0;
   }
 
   int detach(gil_thread& me) noexcept {
     if (state_of(me) != gil_state::outside) return misuse(EPERM, "detached while not outside");
-    if (is_forked(me)) renew_totals_lock();
-    live_.fetch_sub(1, std::memory_order_relaxed);  // [L]
-    totals_.add(me);
+    if (!is_forked(me) || adopt(me)) {
+      live_.fetch_sub(1, std::memory_order_relaxed);  // [L]
+      totals_.add(me);
+    }
     std::free(me.records);
     me = {};
     return 0;
@@ -109,7 +117,7 @@ class gil {
   int enter(gil_thread& me, const void* pc) noexcept {
     if (is_forked(me)) {
       if (state_of(me) == gil_state::detached) return misuse(EPERM, "entered by a stranger");
-      if (const int error = adopt(me)) return error;
+      if (const int error = enter_child(me)) return error;
     }
     if (state_of(me) != gil_state::outside) return misuse(EDEADLK, "entered twice");
     me.since = Backend::ticks();
@@ -233,7 +241,7 @@ class gil {
       lock_.lock();
       waiting().fetch_sub(1, std::memory_order_relaxed);  // [L]
     }
-    acquired_.exchange(1, std::memory_order_seq_cst);  // [S]
+    acquired_.exchange(own_id(), std::memory_order_seq_cst);  // [S]
     set_state(me, gil_state::holding);
     lap(me, me.waiting);
     me.slice = me.since;
@@ -355,25 +363,60 @@ class gil {
     return __builtin_expect(me.generation != machine::fork_generation(), 0);
   }
 
-  // In the child: a thread that it has not may have been telling what it counted.
-  void renew_totals_lock() noexcept { std::construct_at(&totals_.lock); }
+  [[nodiscard]] static std::uint32_t own_id() noexcept {
+    return static_cast<std::uint32_t>(machine::self());
+  }
 
   void adopt_if_forked(gil_thread& me) noexcept {
     if (is_forked(me)) (void)adopt(me);
   }
 
-  // In a forked child, of whose threads only this one is left. Whether it forked inside: then it
-  // holds the lock, since no transaction survives a system call.
-  [[gnu::noinline, gnu::cold]] int adopt(gil_thread& me) noexcept {
-    const bool holding = state_of(me) == gil_state::holding;
-    if (!holding && is_acquired()) return misuse(EOWNERDEAD, "forked while another was inside");
-    renew_totals_lock();
+  // Counts the thread in the process that it runs in. Whether that could be: not in a child while
+  // who was inside at the fork is another thread, or has not been here since.
+  [[gnu::noinline, gnu::cold]] bool adopt(gil_thread& me) noexcept {
+    if (!renew(state_of(me) == gil_state::holding)) return false;
+    live_.fetch_add(1, std::memory_order_relaxed);  // [L]
+    me.generation = machine::fork_generation();
+    return true;
+  }
+
+  // For a thread that is not inside. Blocks while the one that forked is. (A child of a child, too,
+  // is told of a dead holder, until the first yield point of the thread that forked both inside.)
+  [[gnu::noinline, gnu::cold]] int enter_child(gil_thread& me) noexcept {
+    while (!adopt(me)) {
+      const std::uint32_t holder = acquired_.load(std::memory_order_acquire);   // [K]
+      const std::uint32_t known = generation_.load(std::memory_order_relaxed);  // [L]
+      if (known == machine::fork_generation()) continue;
+      if (holder != static_cast<std::uint32_t>(machine::forked_from()))
+        return misuse(EOWNERDEAD, "forked while another was inside");
+      machine::park(generation_, known);
+    }
+    return 0;
+  }
+
+  // I5, in a child by the first of its threads that can: who forked inside, and holds the lock
+  // (no transaction survives a system call), or any where nobody was inside. Returns whether it is
+  // done.
+  bool renew(bool holding) noexcept {
+    const std::uint32_t mine = machine::fork_generation(), in_hand = mine | under_way;
+    std::uint32_t seen = generation_.load(std::memory_order_acquire);  // [H]
+    if (seen == mine) return true;
+    if (!holding && is_acquired()) return false;
+    if (seen == in_hand ||
+        !generation_.compare_exchange_strong(seen, in_hand, std::memory_order_relaxed)) {  // [L]
+      auto is_done = [mine](std::uint32_t v) { return v == mine; };
+      machine::wait_until(generation_, std::memory_order_acquire, is_done);  // [H]
+      return true;
+    }
+    std::construct_at(&totals_.lock);
     std::construct_at(&lock_);
     if (holding) lock_.lock();
-    live_.store(1, std::memory_order_relaxed);            // [L]
-    waiting().store(elides_, std::memory_order_relaxed);  // [L]
-    me.generation = machine::fork_generation();
-    return 0;
+    live_.store(0, std::memory_order_relaxed);                          // [L]
+    waiting().store(elides_, std::memory_order_relaxed);                // [L]
+    generation_.store(mine, std::memory_order_release);                 // [G]
+    if (holding) acquired_.store(own_id(), std::memory_order_release);  // [K], for the next fork
+    machine::wake(&generation_, INT_MAX);
+    return true;
   }
 
   // Threads that wait for the lock; one more where it is elided.
@@ -391,6 +434,8 @@ class gil {
   alignas(256) Lock lock_;
   alignas(256) std::atomic<std::uint32_t> live_{0};
   alignas(256) std::uint32_t own_wanted_ = 0;
+  static constexpr std::uint32_t under_way = 1u << 31;  // of generation_, while it is being renewed
+  std::atomic<std::uint32_t> generation_{machine::fork_generation()};
   alignas(256) gil_options options_;
   std::uint32_t* const wanted_;
   bool elides_ = false;

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +36,7 @@ enum class op : std::uint8_t {
   collect,   // asks for the lock, then writes the whole heap
   block,     // lets go of the lock around a nap
   fork,      // a child that goes on inside, alone
+  stranger,  // a thread that is not attached forks
   jump,      // to a while mine[0] < turns
   halt,
 };
@@ -60,6 +62,8 @@ const named_program programs[] = {
     {"collects", {{op::collect}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
     {"blocks", {{op::add_all, 0, 1}, {op::block}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
     {"forks", {{op::add_all, 0, 1}, {op::fork}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
+    {"strangers",
+     {{op::transfer, 0, 5}, {op::stranger}, {op::add, 0, 1}, {op::jump, 0}, {op::halt}}},
     // Its conflicts end half way: lengths that have shrunk should grow again.
     {"phases",
      {{op::add_all, 0, 1},
@@ -148,6 +152,44 @@ void fork_child(const instruction* pc) {
   expect(::waitpid(child, &status, 0) == child && status == 0, "something is wrong in the child");
 }
 
+// In a child: what a new thread is told that wants to enter.
+int enter_as_newcomer() {
+  ::alarm(30);  // ends it if it hangs
+  int error = -1;
+  std::thread newcomer([&] {
+    expect(syncopate_gil_attach() == 0, "cannot attach in a child");
+    error = syncopate_gil_enter(&error);
+    if (error == 0) audit();  // nobody is in the middle of something
+    if (error == 0) expect(syncopate_gil_leave() == 0, "cannot leave in a child");
+    expect(syncopate_gil_detach() == 0, "cannot detach in a child");
+  });
+  newcomer.join();
+  return error;
+}
+
+// What a child's new threads are told, where a thread that never used the lock has forked it.
+int fork_as_stranger() {
+  int status = -1;
+  std::thread stranger([&] {
+    const pid_t child = ::fork();
+    expect(child >= 0, "cannot fork");
+    if (child == 0) std::_Exit(enter_as_newcomer());
+    expect(::waitpid(child, &status, 0) == child, "no child");
+  });
+  stranger.join();
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// While this thread is inside, and while others may be.
+void strangers(const instruction* pc) {
+  expect(syncopate_gil_needs_lock() == 0, "the lock cannot be had");
+  expect(fork_as_stranger() == EOWNERDEAD, "nobody was told that the holder is not there");
+  expect(syncopate_gil_block_begin() == 0, "cannot let go");
+  const int told = fork_as_stranger();
+  expect(told == 0 || told == EOWNERDEAD, "something is wrong in the child of a stranger");
+  expect(syncopate_gil_block_end(pc) == 0, "cannot come back");
+}
+
 // One instruction that is neither a jump nor the end.
 void execute(const instruction& i, unsigned thread, std::array<std::int64_t, 2>& mine) {
   switch (i.what) {
@@ -162,6 +204,7 @@ void execute(const instruction& i, unsigned thread, std::array<std::int64_t, 2>&
     case op::collect: collect(thread); break;
     case op::block: block(&i); break;
     case op::fork: fork_child(&i); break;
+    case op::stranger: strangers(&i); break;
     default: fail("no such instruction");
   }
 }

@@ -5,6 +5,9 @@
  *       the thread enters again. `uses` changes under `guard` only.
  *   I2  Between leave() and back() a thread touches the stream and its own variables, nothing of
  *       Lua's but the bytes of strings and buffers that its stack keeps alive.
+ *   I3  A stream is locked here in UNSEEN functions only. The threads of a simulated machine are one
+ *       of the system's: did another run meanwhile, and wait in the C library, none ever would again.
+ *       It may run where the machine sees an access; here it sees none.
  */
 #include "blocking_io.h"
 
@@ -67,13 +70,44 @@ static bool in_use(FILE* stream) {
     return result;                        \
   }
 
+#define UNSEEN __attribute__((no_sanitize("thread")))
+
 /* Bytes that can be read, or written, without a system call. Requires: nobody else uses it. */
-static size_t readable(const FILE* stream) {
+static UNSEEN size_t readable(const FILE* stream) {
   return (size_t)(stream->_IO_read_end - stream->_IO_read_ptr);
 }
-static size_t room(const FILE* stream) {
+static UNSEEN size_t room(const FILE* stream) {
   const ptrdiff_t bytes = stream->_IO_write_end - stream->_IO_write_ptr;
   return bytes > 0 ? (size_t)bytes : 0; /* a line-buffered stream has its end at its start */
+}
+
+/* At once, or not at all: what does not wait for the stream, nor for who reads it or writes to it.
+ * Return the character, or the items; EOF, or `not_now`. */
+static const size_t not_now = (size_t)-1;
+
+static UNSEEN int getc_at_once(FILE* stream) {
+  if (ftrylockfile(stream) != 0) return EOF;
+  const int c = readable(stream) != 0 ? getc_unlocked(stream) : EOF;
+  funlockfile(stream);
+  return c;
+}
+
+static UNSEEN size_t fread_at_once(void* to, size_t size, size_t count, FILE* stream) {
+  if (ftrylockfile(stream) != 0) return not_now;
+  const bool ready = readable(stream) >= size * count;
+  const size_t got = ready ? fread_unlocked(to, size, count, stream) : not_now;
+  funlockfile(stream);
+  return got;
+}
+
+/* spare: what has to fit into the buffer. */
+static UNSEEN size_t fwrite_at_once(const void* from, size_t size, size_t count, FILE* stream,
+                                    size_t spare) {
+  if (ftrylockfile(stream) != 0) return not_now;
+  const bool fits = room(stream) >= spare;
+  const size_t put = fits ? fwrite_unlocked(from, size, count, stream) : not_now;
+  funlockfile(stream);
+  return put;
 }
 
 int lua_mt_getc(FILE* stream) {
@@ -81,12 +115,8 @@ int lua_mt_getc(FILE* stream) {
   /* Nobody is in a stream outside of the lock: none is locked. */
   if (__atomic_load_n(&uses, __ATOMIC_RELAXED) == NULL && readable(stream) != 0)
     return getc_unlocked(stream);
-  if (ftrylockfile(stream) == 0) {
-    const bool ready = readable(stream) != 0;
-    const int c = ready ? getc_unlocked(stream) : EOF;
-    funlockfile(stream);
-    if (ready) return c;
-  }
+  const int c = getc_at_once(stream);
+  if (c != EOF) return c;
   OUTSIDE(int, stream, getc(stream))
 }
 
@@ -100,34 +130,23 @@ char* lua_mt_fgets(char* to, int room, FILE* stream) {
 
 size_t lua_mt_fread(void* to, size_t size, size_t count, FILE* stream) {
   syncopate_gil_needs_lock();
-  if (ftrylockfile(stream) == 0) {
-    const bool ready = readable(stream) >= size * count;
-    const size_t got = ready ? fread_unlocked(to, size, count, stream) : 0;
-    funlockfile(stream);
-    if (ready) return got;
-  }
+  const size_t got = fread_at_once(to, size, count, stream);
+  if (got != not_now) return got;
   OUTSIDE(size_t, stream, fread(to, size, count, stream))
 }
 
 size_t lua_mt_fwrite(const void* from, size_t size, size_t count, FILE* stream) {
   syncopate_gil_needs_lock();
-  if (ftrylockfile(stream) == 0) {
-    const bool fits = room(stream) > size * count;
-    const size_t put = fits ? fwrite_unlocked(from, size, count, stream) : 0;
-    funlockfile(stream);
-    if (fits) return put;
-  }
+  const size_t put = fwrite_at_once(from, size, count, stream, size * count + 1);
+  if (put != not_now) return put;
   OUTSIDE(size_t, stream, fwrite(from, size, count, stream))
 }
 
 size_t lua_mt_print(const char* from, size_t bytes) {
   syncopate_gil_needs_lock();
   enum { small = 1024 }; /* a print flushes what it has written: the buffer has room for some */
-  if (bytes <= small && ftrylockfile(stdout) == 0) {
-    const size_t put = fwrite_unlocked(from, 1, bytes, stdout);
-    funlockfile(stdout);
-    return put;
-  }
+  const size_t put = bytes <= small ? fwrite_at_once(from, 1, bytes, stdout, 0) : not_now;
+  if (put != not_now) return put;
   OUTSIDE(size_t, stdout, fwrite(from, 1, bytes, stdout))
 }
 

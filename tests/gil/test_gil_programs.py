@@ -24,18 +24,21 @@ SMALL = {
 SMALL |= {"blocks": 100, "phases": 200}
 
 
+def environment_for(mode: str) -> dict[str, str]:
+    return os.environ | {
+        "SYNCOPATE_GIL": mode,
+        "SYNCOPATE_MACHINES": str(MACHINES),
+        "SYNCOPATE_MACHINE": "zec12-12c",
+        "SYNCOPATE_QUIET": "1",
+        "SYNCOPATE_EMULATED": "yield=2000,spurious=50",
+    }
+
+
 class Run:
     """One run: the heap's checksum, nanoseconds, and what the lock counted."""
 
     def __init__(self, machine: str, mode: str, program: str, threads: int, turns: int):
-        environment = os.environ | {
-            "SYNCOPATE_GIL": mode,
-            "SYNCOPATE_GIL_STATS": "json",
-            "SYNCOPATE_MACHINES": str(MACHINES),
-            "SYNCOPATE_MACHINE": "zec12-12c",
-            "SYNCOPATE_QUIET": "1",
-            "SYNCOPATE_EMULATED": "yield=2000,spurious=50",
-        }
+        environment = environment_for(mode) | {"SYNCOPATE_GIL_STATS": "json"}
         command = [PROGRAMS / f"toy.{machine}", program, str(threads), str(turns)]
         done = subprocess.run(
             command, capture_output=True, env=environment, text=True, check=False, timeout=100
@@ -152,6 +155,24 @@ def test_dynamic_comes_near_the_best_fixed_length(program):
     turns = {"own": 20000, "shared": 30000}[program]
     best = min(Run("simulated", f"htm:{n}", program, 4, turns).nanoseconds for n in (1, 16, 256))
     assert Run("simulated", "dynamic", program, 4, turns).nanoseconds < best / 0.6
+
+
+@pytest.mark.parametrize("machine", ["native", "emulated", "simulated"])
+@pytest.mark.parametrize("mode", ["gil", "htm:16"])
+def test_threads_share_luas_streams(machine, mode, tmp_path):
+    """None waits for a stream that another keeps locked; on the simulated machine, for ever."""
+    written = tmp_path / "written"
+    done = subprocess.run(
+        [PROGRAMS / f"streams.{machine}", written, "200"],
+        capture_output=True,
+        env=environment_for(mode),
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert (done.returncode, done.stderr) == (0, "200\n")
+    assert sorted(written.read_text().split()) == sorted([*map(str, range(200)), *["and"] * 200])
+    assert done.stdout == "printed\n" * 200
 
 
 def test_an_unknown_mode_is_told():

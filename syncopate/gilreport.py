@@ -7,10 +7,7 @@ from syncopate.errors import Failure
 from syncopate.units import count, percent
 
 SHOWN_STEPS = 6  # of a yield point's lengths
-HEADER = (
-    f"{'yield point':20} {'transactions':>12} {'aborted':>8} {'fell back':>9}"
-    f"  {'lengths':24}  because of"
-)
+NARROWEST = 20  # column of places
 KEYS = {"transactions", "aborts", "fallbacks", "cycles", "points"}
 
 
@@ -25,7 +22,7 @@ def is_statistics(path: str) -> bool:
 
 def read(path: str) -> dict:
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        found = json.loads(Path(path).read_text(encoding="utf-8", errors="replace"))
     except (OSError, ValueError) as problem:
         raise Failure(f"{path}: cannot be read: {problem}") from None
     if not isinstance(found, dict) or not found.keys() >= KEYS:
@@ -36,9 +33,11 @@ def read(path: str) -> dict:
 def text(statistics: dict, top: int) -> str:
     lines = [_summary(statistics), _time(statistics["cycles"]), _causes(statistics["points"])]
     points = sorted(statistics["points"], key=lambda p: -p["transactions"])
-    if points:
-        lines += ["", HEADER]
-    lines += [_point(point) for point in points[:top]]
+    shown = points[:top]
+    if shown:
+        width = max(NARROWEST, *(len(_place(point)) for point in shown))
+        lines += ["", _header(width)]
+        lines += [_point(point, width) for point in shown]
     if len(points) > top:
         lines.append(f"{count(len(points) - top)} more; --top shows them")
     return "\n".join(line for line in lines if line is not None) + "\n"
@@ -80,13 +79,25 @@ def _shares(causes: dict[str, int]) -> str:
     return ", ".join(f"{name} {percent(n / whole)}" for name, n in ordered)
 
 
-def _point(point: dict) -> str:
+def _header(width: int) -> str:
+    return (
+        f"{'yield point':{width}} {'transactions':>12} {'aborted':>8} {'fell back':>9}"
+        f"  {'lengths':24}  because of"
+    )
+
+
+def _place(point: dict) -> str:
+    """What the runtime calls it; else its address."""
+    return point.get("name") or point["pc"]
+
+
+def _point(point: dict, width: int) -> str:
     steps = [length for _, length in point["lengths"]]
     if len(steps) > SHOWN_STEPS:
         steps = [*steps[: SHOWN_STEPS // 2], None, *steps[-SHOWN_STEPS // 2 :]]
     lengths = " ".join("..." if step is None else str(step) for step in steps)
     return (
-        f"{point['pc']:20} {count(point['transactions']):>12} {percent(_aborted(point)):>8}"
+        f"{_place(point):{width}} {count(point['transactions']):>12} {percent(_aborted(point)):>8}"
         f" {count(point['fallbacks']):>9}  {lengths or str(point['length']):24}"
         f"  {_shares(point['aborts'])}"
     ).rstrip()

@@ -15,6 +15,7 @@
 #ifndef SYNCOPATE_GIL_H
 #define SYNCOPATE_GIL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -87,6 +88,13 @@ static inline int syncopate_gil_is_counted(void) {
 static inline int syncopate_gil_is_due(void) {
   return syncopate_gil_is_counted() && --syncopate_gil_self.countdown <= 0;
 }
+
+/* Names the yield points that were used so far, for the statistics: a runtime calls this while it
+ * still has its code, outside of the lock. `name` gets each pc and `context`, and writes what people
+ * call that place ("file.lua:12"), at most `room` bytes, a zero at the end; or nothing. It is not
+ * called unless statistics are asked for. */
+void syncopate_gil_name_points(void (*name)(const void* pc, char* to, size_t room, void* context),
+                               void* context);
 
 /* Prints the statistics as SYNCOPATE_GIL_STATS asks (docs/gil.md); nothing unless asked. */
 void syncopate_gil_report(void);

@@ -11,6 +11,8 @@
  */
 #include "blocking_io.h"
 
+#include "places.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -45,7 +47,7 @@ static void back(struct use* me) {
   while (*link != me) link = &(*link)->next;
   *link = me->next;
   pthread_mutex_unlock(&guard);
-  syncopate_gil_block_end((const void*)&back);
+  syncopate_gil_block_end(lua_mt_places[lua_mt_at_stream]);
   errno = error;
 }
 

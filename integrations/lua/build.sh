@@ -66,7 +66,7 @@ build() {
       *) compile "$each" ;;
     esac
   done
-  for name in libraries heap removals blocking_io; do
+  for name in libraries heap removals blocking_io places; do
     $cc $flags -Wall -Wextra $includes -c "$here/$name.c" -o "$objects/$name.o"
   done
   for name in runtime thread_module sockets; do

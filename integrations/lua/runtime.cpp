@@ -4,6 +4,7 @@
 #include "runtime.h"
 
 #include "local_state.h"
+#include "places.h"
 
 #include <syncopate/elide/gil_c_interface.h>
 
@@ -25,6 +26,7 @@ void __wrap_lua_close(lua_State* L) {
   if (!is_main) return;
   lua_mt_await_threads();
   lua_mt_make_whole(L);
+  lua_mt_name_points(L);
   __real_lua_close(L);
 }
 
@@ -37,7 +39,7 @@ int __wrap_luaL_loadfilex(lua_State* L, const char* name, const char* mode) {
 int main(int argc, char** argv) {
   is_main = true;
   if (!lua_mt_begin() || syncopate_gil_attach() != 0) return EXIT_FAILURE;
-  syncopate_gil_enter(reinterpret_cast<const void*>(&main));
+  syncopate_gil_enter(lua_mt_places[lua_mt_at_main]);
   const int status = lua_mt_original_main(argc, argv);
   syncopate_gil_leave();
   syncopate_gil_detach();

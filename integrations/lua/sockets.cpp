@@ -16,6 +16,7 @@
 //       number cannot come to mean another file. Both are told under the interpreter lock.
 #include "sockets.h"
 
+#include "places.h"
 #include "runtime.h"
 
 #include <cerrno>
@@ -55,7 +56,7 @@ auto outside(stream_socket* s, Call call) {
   auto result = call(handle);
   while (result < 0 && errno == EINTR) result = call(handle);
   const int error = errno;
-  syncopate_gil_block_end(reinterpret_cast<const void*>(&close_if_unused));
+  syncopate_gil_block_end(lua_mt_places[lua_mt_at_socket]);
   --s->users;
   close_if_unused(s);
   errno = error;

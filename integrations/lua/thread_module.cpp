@@ -12,6 +12,7 @@
 // of the lock meanwhile (wait_queue.h). Lua's errors jump over frames: no function that may raise
 // one has an object with a destructor.
 #include "local_state.h"
+#include "places.h"
 #include "runtime.h"
 #include "sockets.h"
 #include "wait_queue.h"
@@ -63,11 +64,6 @@ wait_queue all_finished;
 std::atomic<unsigned> attached{0};  // the same, until they have also told what they counted
 
 template <class T>
-const void* place_of(T* what) {
-  return reinterpret_cast<const void*>(what);
-}
-
-template <class T>
 T* make(lua_State* L, const char* type) {
   T* const object = ::new (lua_newuserdatauv(L, sizeof(T), 1)) T;
   luaL_setmetatable(L, type);
@@ -90,7 +86,7 @@ int destroy(lua_State* L) {
 void run(task* me) {
   if (syncopate_gil_attach() != 0) std::abort();
   lua_mt_self = me->local;
-  syncopate_gil_enter(place_of(&run));
+  syncopate_gil_enter(lua_mt_places[lua_mt_at_start]);
   lua_State* const L = me->L;
   me->status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
   me->done = true;
@@ -142,7 +138,7 @@ int thread_start(lua_State* L) {
 int thread_join(lua_State* L) {
   task* const t = check<task>(L, 1, thread_type);
   if (!t->done && t->local == lua_mt_self) return luaL_error(L, "a thread waits for itself");
-  while (!t->done) t->finished.sleep(place_of(&thread_join));
+  while (!t->done) t->finished.sleep(lua_mt_places[lua_mt_at_join]);
   const int results = lua_gettop(t->L);
   luaL_checkstack(L, results, "too many results");
   if (!lua_checkstack(t->L, 1)) return luaL_error(L, "too many results");
@@ -156,7 +152,7 @@ int thread_join(lua_State* L) {
 // ---- mutexes and conditions ----
 
 void lock(mutex* m) {
-  while (m->owner != nullptr) m->waiters.sleep(place_of(&lock));
+  while (m->owner != nullptr) m->waiters.sleep(lua_mt_places[lua_mt_at_lock]);
   m->owner = lua_mt_self;
 }
 
@@ -181,7 +177,7 @@ int condition_wait(lua_State* L) {
   condition* const c = check<condition>(L, 1, condition_type);
   mutex* const m = check<mutex>(L, 2, mutex_type);
   unlock(L, m);  // nobody runs between this and the sleep: both are inside, without a yield
-  c->waiters.sleep(place_of(&condition_wait));
+  c->waiters.sleep(lua_mt_places[lua_mt_at_wait]);
   lock(m);
   return 0;
 }
@@ -207,7 +203,7 @@ int new_channel(lua_State* L) {
 int channel_send(lua_State* L) {
   channel* const c = check<channel>(L, 1, channel_type);
   luaL_checkany(L, 2);
-  while (c->count == c->room && !c->closed) c->senders.sleep(place_of(&channel_send));
+  while (c->count == c->room && !c->closed) c->senders.sleep(lua_mt_places[lua_mt_at_send]);
   if (c->closed) return luaL_error(L, "the channel is closed");
   lua_getiuservalue(L, 1, 1);
   lua_pushvalue(L, 2);
@@ -219,7 +215,7 @@ int channel_send(lua_State* L) {
 // The next value; nothing once the channel is closed and empty.
 int channel_receive(lua_State* L) {
   channel* const c = check<channel>(L, 1, channel_type);
-  while (c->count == 0 && !c->closed) c->receivers.sleep(place_of(&channel_receive));
+  while (c->count == 0 && !c->closed) c->receivers.sleep(lua_mt_places[lua_mt_at_receive]);
   if (c->count == 0) return 0;
   lua_getiuservalue(L, 1, 1);
   lua_rawgeti(L, -1, c->first);
@@ -246,7 +242,7 @@ int thread_sleep(lua_State* L) {
   syncopate_gil_needs_lock();
   syncopate_gil_block_begin();
   std::this_thread::sleep_for(std::chrono::duration<lua_Number>(seconds));
-  syncopate_gil_block_end(place_of(&thread_sleep));
+  syncopate_gil_block_end(lua_mt_places[lua_mt_at_sleep]);
   return 0;
 }
 
@@ -297,7 +293,7 @@ int luaopen_thread(lua_State* L) {
 }
 
 void lua_mt_await_threads(void) {
-  while (running != 0) all_finished.sleep(place_of(&lua_mt_await_threads));
+  while (running != 0) all_finished.sleep(lua_mt_places[lua_mt_at_end]);
 }
 
 void lua_mt_await_detached(void) {

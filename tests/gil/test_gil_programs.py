@@ -84,6 +84,13 @@ def test_a_child_that_a_stranger_forked_does_not_wait_for_who_was_inside(machine
     assert run.checksum == Run(machine, "gil", "bank", 3, 6).checksum
 
 
+def test_yield_points_have_the_names_that_the_runtime_gives():
+    points = Run("simulated", "htm:1", "bank", 4, 50).report["points"]
+    names = {f'"{n}" of\t\\, a program whose name is too long for this'[:47] for n in range(5)}
+    assert len(points) > 1
+    assert {point["name"] for point in points} <= names
+
+
 def test_the_native_machine_takes_the_lock_where_transactions_never_commit():
     run = Run("native", "dynamic", "own", 2, 1000)
     if not run.report["elided"]:

@@ -56,6 +56,15 @@ def test_time_causes_and_yield_points(tmp_path, capsys):
     assert " ".join(lines[6].split()) == "0x10 10 33.3 % 0 24 capacity 100.0 %"
 
 
+def test_yield_points_have_the_names_that_the_runtime_gave(tmp_path, capsys, monkeypatch):
+    name = "a_program_with_a_long_name.lua:1234 CALL"
+    monkeypatch.setitem(STATISTICS["points"][1], "name", name)
+    *_, header, named, other = shown(tmp_path, capsys)
+    assert named.startswith(f"{name}          100")
+    assert other.startswith(f"{'0x10':{len(name)}}           10")
+    assert header.index("transactions") == len(name) + 1
+
+
 def test_fewer_yield_points_are_told(tmp_path, capsys):
     assert shown(tmp_path, capsys, "--top", "1")[-1] == "1 more; --top shows them"
 

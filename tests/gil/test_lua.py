@@ -222,6 +222,28 @@ def test_bad_variables_are_told(lua, name, value, told):
     assert done.stdout == ""
 
 
+NAMED = """local function add(n)
+  for _ = 1, 300 do
+    n.sum = n.sum + 1
+  end
+end
+local t = thread.start(add, {sum = 0})
+add {sum = 0}
+t:join()
+"""
+
+
+@pytest.mark.long
+def test_yield_points_are_lines_of_the_program(lua, tmp_path):
+    (tmp_path / "named.lua").write_text(NAMED)
+    more = {"SYNCOPATE_GIL_STATS": str(tmp_path / "stats")}
+    run(lua, "simulated", "htm:1", tmp_path / "named.lua", **more)
+    points = json.loads((tmp_path / "stats").read_text())["points"]
+    often = {p["name"] for p in points if p["transactions"] > 100}
+    assert often == {"named.lua:3 GETFIELD", "named.lua:2 FORLOOP"}
+    assert {"a thread's start", "named.lua:5 RETURN0"} < {p["name"] for p in points}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("close", ["false", "true"])
 @pytest.mark.parametrize("main", ["t:join()", "while true do end"])

@@ -164,6 +164,11 @@ class gil {
   [[nodiscard]] bool elides() const noexcept { return elides_; }
   [[nodiscard]] const gil_options& options() const noexcept { return options_; }
   [[nodiscard]] const points_table& points() const noexcept { return learning_.points(); }
+  // For reports: gil_points.h. Outside of transactions.
+  template <class Name>
+  void name_points(Name name_of) {
+    learning_.points().name_all(name_of);
+  }
   [[nodiscard]] unsigned length(std::uint32_t point) const noexcept {
     return learning_.length(point);
   }

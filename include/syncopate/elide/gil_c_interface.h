@@ -73,6 +73,12 @@ inline gil_options options_from_environment() noexcept {
   return unless_set;
 }
 
+// How statistics are to be told; nullptr: not.
+inline const char* statistics() noexcept {
+  const char* const how = std::getenv("SYNCOPATE_GIL_STATS");
+  return how == nullptr || *how == '\0' ? nullptr : how;
+}
+
 // The runtime's one lock. Leaked, so that threads may use it while the process ends.
 inline SYNCOPATE_GIL_TYPE& lock() noexcept {
   static auto& instance =
@@ -112,11 +118,19 @@ int syncopate_gil_needs_lock(void) {
   return syncopate::elide::c_interface::lock().needs_lock(syncopate_gil_self);
 }
 
+void syncopate_gil_name_points(void (*name)(const void* pc, char* to, size_t room, void* context),
+                               void* context) {
+  using namespace syncopate::elide;
+  if (c_interface::statistics() == nullptr) return;
+  c_interface::lock().name_points(
+      [=](const void* pc, char* to, size_t room) { name(pc, to, room, context); });
+}
+
 void syncopate_gil_report(void) {
   using namespace syncopate::elide;
   c_interface::recorder::report(c_interface::lock());
-  const char* const how = std::getenv("SYNCOPATE_GIL_STATS");
-  if (how == nullptr || *how == '\0') return;
+  const char* const how = c_interface::statistics();
+  if (how == nullptr) return;
   if (std::strcmp(how, "text") == 0) return print_gil_text(c_interface::lock(), stderr);
   if (std::strcmp(how, "json") == 0) return print_gil_json(c_interface::lock(), stderr);
   std::FILE* const file = std::fopen(how, "w");

@@ -24,6 +24,7 @@ class gil_learning {
 
   [[nodiscard]] std::uint32_t find(const void* pc) noexcept { return points_.find(pc); }
   [[nodiscard]] const points_table& points() const noexcept { return points_; }
+  [[nodiscard]] points_table& points() noexcept { return points_; }
   [[nodiscard]] const changes& history() const noexcept { return history_; }
 
   // Of the next transaction that begins there.

@@ -73,11 +73,24 @@ class gil_points {
     return entries_[index].pc.load(std::memory_order_relaxed);
   }
 
+  // What people call the place; empty: nobody has said. Requires: one thread at a time.
+  [[nodiscard]] const char* name(std::uint32_t index) const noexcept {
+    return entries_[index].name;
+  }
+  // name_of(pc, to, room) writes at most `room` bytes, a zero at the end; nothing: it has no name.
+  template <class Name>
+  void name_all(Name name_of) {
+    for (entry& each : entries_)
+      if (const void* const pc = each.pc.load(std::memory_order_relaxed))
+        name_of(pc, each.name, sizeof each.name);
+  }
+
  private:
   static constexpr std::uint32_t most_probes = Size > 32 ? 32 : Size - 1;
   struct alignas(64) entry {
     std::atomic<const void*> pc{nullptr};
     std::atomic<std::uint64_t> state{0};  // lengths::pack
+    char name[48] = {};
   };
   std::array<entry, size + 1> entries_{};
 };

@@ -62,6 +62,18 @@ inline void print_causes_json(const std::uint32_t* counts, std::FILE* out) {
   }
 }
 
+// The name that a point was given, as a member of its object.
+inline void print_name_json(const char* name, std::FILE* out) {
+  if (*name == '\0') return;
+  std::fputs(", \"name\": \"", out);
+  for (; *name != '\0'; ++name) {
+    const auto c = static_cast<unsigned char>(*name);
+    if (c < 0x20 || c == '"' || c == '\\') std::fprintf(out, "\\u%04x", c);
+    else std::fputc(c, out);
+  }
+  std::fputs("\"", out);
+}
+
 }  // namespace detail
 
 // One line of JSON. "lengths" are pairs of ticks and length, the first changes of all points.
@@ -82,8 +94,10 @@ void print_gil_json(const Gil& lock, std::FILE* out) {
     if (r.begins == 0) continue;
     std::fprintf(out,
                  "%s{\"pc\": \"%p\", \"length\": %u, \"transactions\": %" PRIu64
-                 ", \"fallbacks\": %" PRIu64 ", \"aborts\": {",
+                 ", \"fallbacks\": %" PRIu64,
                  comma, lock.points().pc(i), lock.length(i), r.begins, r.fallbacks);
+    detail::print_name_json(lock.points().name(i), out);
+    std::fputs(", \"aborts\": {", out);
     detail::print_causes_json(r.aborts, out);
     std::fputs("}", out);
     detail::print_lengths_json(lock, i, out);
@@ -114,12 +128,15 @@ void print_gil_text(const Gil& lock, std::FILE* out) {
     std::fprintf(out, "  lengths: %s %u, after %u trials\n", way == 0 ? "balanced" : "fixed", way,
                  lock.choice().trials);
   }
-  std::fputs("  yield point          length  transactions    aborts  fell back\n", out);
+  std::fprintf(out, "  %-30s length  transactions    aborts  fell back\n", "yield point");
   for (std::uint32_t i = 0; i < Gil::points_table::size; ++i) {
     const gil_record& r = lock.total(i);
     if (r.begins < s.begins / 200 + 1) continue;
-    std::fprintf(out, "  %-20p %6u %13" PRIu64 " %9" PRIu64 " %10" PRIu64 "\n", lock.points().pc(i),
-                 lock.length(i), r.begins, detail::aborts_of(r), r.fallbacks);
+    if (const char* const name = lock.points().name(i); *name != '\0')
+      std::fprintf(out, "  %-30s", name);
+    else std::fprintf(out, "  %-30p", lock.points().pc(i));
+    std::fprintf(out, " %6u %13" PRIu64 " %9" PRIu64 " %10" PRIu64 "\n", lock.length(i), r.begins,
+                 detail::aborts_of(r), r.fallbacks);
   }
 }
 

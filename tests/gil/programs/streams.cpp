@@ -6,6 +6,7 @@
 // what is written. A fifth goes on writing beside the streams' own data, so that each look at that
 // takes long: on a modeled machine others run meanwhile, as they do for long in real programs.
 #include <blocking_io.h>
+#include <places.h>
 #include <syncopate/elide/gil_c_interface.h>
 
 #include <atomic>
@@ -13,6 +14,9 @@
 #include <cstdlib>
 #include <thread>
 #include <vector>
+
+// Lua's own file of them has names of its lines, too.
+extern "C" const char lua_mt_places[lua_mt_place_count][24] = {};
 
 namespace {
 

@@ -259,6 +259,14 @@ void run_all(const std::vector<instruction>& code, unsigned count) {
   for (std::thread& each : threads) each.join();
 }
 
+// For the statistics: its number in the program. Names are cut where there is no room, and any text
+// is one.
+void name_instruction(const void* pc, char* to, std::size_t room, void* code) {
+  const auto number = static_cast<const instruction*>(pc) - static_cast<instruction*>(code);
+  std::snprintf(to, room, "\"%td\" of\t\\, %s", number,
+                "a program whose name is too long for this");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -276,6 +284,7 @@ int main(int argc, char** argv) {
     audit();
     std::printf("%lld\n%llu\n", static_cast<long long>(checksum()),
                 static_cast<unsigned long long>(took));
+    syncopate_gil_name_points(name_instruction, const_cast<instruction*>(each.code.data()));
     syncopate_gil_report();
     return 0;
   }

@@ -90,13 +90,15 @@ static inline int syncopate_gil_is_due(void) {
 }
 
 /* Names the yield points that were used so far, for the statistics: a runtime calls this while it
- * still has its code, outside of the lock. `name` gets each pc and `context`, and writes what people
+ * still has its code, and not in a transaction. `name` gets each pc and `context`, and writes what people
  * call that place ("file.lua:12"), at most `room` bytes, a zero at the end; or nothing. It is not
  * called unless statistics are asked for. */
 void syncopate_gil_name_points(void (*name)(const void* pc, char* to, size_t room, void* context),
                                void* context);
 
-/* Prints the statistics as SYNCOPATE_GIL_STATS asks (docs/gil.md); nothing unless asked. */
+/* Prints the statistics as SYNCOPATE_GIL_STATS asks (docs/gil.md); nothing unless asked. Of the
+ * threads that have detached; and of the calling one where it has not, and holds the lock or is
+ * outside: then the program ends at once, others may still run, and no trace is written. */
 void syncopate_gil_report(void);
 
 #ifdef __cplusplus

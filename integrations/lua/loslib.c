@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lua.h"
+
 #include "blocking_io.h"
 
 #define system(command) \
@@ -16,5 +18,9 @@
 #define rename(from, to) (syncopate_gil_needs_lock(), rename(from, to))
 #define mkstemp(name) (syncopate_gil_needs_lock(), mkstemp(name))
 #define setlocale(category, locale) (syncopate_gil_needs_lock(), setlocale(category, locale))
+
+/* runtime.cpp: with the statistics that were asked for. */
+_Noreturn void lua_mt_exit(lua_State* L, int status);
+#define exit(status) lua_mt_exit(L, status)
 
 #include "loslib_lua.c"

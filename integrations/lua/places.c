@@ -58,8 +58,4 @@ static void name_point(const void* pc, char* to, size_t room, void* context) {
   name_among(G(L)->allgc, pc, to, room);
 }
 
-void lua_mt_name_points(lua_State* L) {
-  syncopate_gil_block_begin();
-  syncopate_gil_name_points(name_point, L);
-  syncopate_gil_block_end(lua_mt_places[lua_mt_at_end]);
-}
+void lua_mt_name_points(lua_State* L) { syncopate_gil_name_points(name_point, L); }

@@ -25,8 +25,8 @@ extern "C" {
 
 extern const char lua_mt_places[lua_mt_place_count][24];
 
-/* Tells the names, where statistics are asked for. Requires: inside, alone; made whole
- * (local_state.h). Lets go of the lock meanwhile: it is no part of what is counted. */
+/* Tells the names, where statistics are asked for. Requires: made whole (local_state.h), and since
+ * then nobody has run Lua. */
 struct lua_State;
 void lua_mt_name_points(struct lua_State* L);
 

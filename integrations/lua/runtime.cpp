@@ -12,7 +12,8 @@
 
 namespace {
 thread_local bool is_main = false;
-}
+bool is_closed = false;  // the state; inside the lock
+}  // namespace
 
 extern "C" {
 int lua_mt_original_main(int argc, char** argv);  // lua.c's
@@ -26,8 +27,23 @@ void __wrap_lua_close(lua_State* L) {
   if (!is_main) return;
   lua_mt_await_threads();
   lua_mt_make_whole(L);
+  syncopate_gil_block_begin();  // no part of what is counted; nobody else is there
   lua_mt_name_points(L);
+  syncopate_gil_block_end(lua_mt_places[lua_mt_at_end]);
+  syncopate_gil_needs_lock();
+  is_closed = true;
   __real_lua_close(L);
+}
+
+// Of os.exit: others may still run, and their numbers are not among the statistics.
+[[noreturn]] void lua_mt_exit(lua_State* L, int status) {
+  syncopate_gil_needs_lock();
+  if (!is_closed) {
+    lua_mt_make_whole(L);
+    lua_mt_name_points(L);
+  }
+  syncopate_gil_report();
+  std::exit(status);
 }
 
 // A file is opened and read under the lock.

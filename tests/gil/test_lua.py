@@ -30,19 +30,19 @@ MODES = ["gil", "htm:1", "htm:16", "paper", "dynamic"]
 REMOVALS = ["heap", "lines", "debt", "objects", "strings", "numbers", "collector"]
 
 
+def environment_for(mode: str) -> dict[str, str]:
+    return os.environ | {
+        "SYNCOPATE_GIL": mode,
+        "SYNCOPATE_QUIET": "1",
+        "SYNCOPATE_MACHINES": str(ROOT / "machines"),
+        "SYNCOPATE_MACHINE": "zec12-12c",
+        "SYNCOPATE_EMULATED": "yield=500",
+    }
+
+
 def run(lua: Path, machine: str, mode: str, script: Path, *arguments: object, **more: str) -> str:
     """What the program prints. more: further environment variables."""
-    environment = (
-        os.environ
-        | more
-        | {
-            "SYNCOPATE_GIL": mode,
-            "SYNCOPATE_QUIET": "1",
-            "SYNCOPATE_MACHINES": str(ROOT / "machines"),
-            "SYNCOPATE_MACHINE": "zec12-12c",
-            "SYNCOPATE_EMULATED": "yield=500",
-        }
-    )
+    environment = environment_for(mode) | more
     program = lua / ("lua-mt" if machine == "native" else f"lua-mt.{machine}")
     command = [str(program), script.name, *(str(a) for a in arguments)]
     done = subprocess.run(
@@ -252,6 +252,42 @@ def test_a_started_thread_can_end_the_program(lua, close, main):
     script = f"local t = thread.start(function() os.exit(3, {close}) end) {main}"
     done = subprocess.run([lua / "lua-mt", "-e", script], check=False, timeout=60)
     assert done.returncode == 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", ["native", "emulated", "simulated"])
+@pytest.mark.parametrize("ending", ["os.exit(3)", "os.exit(3, true)", "EXITS:join()"])
+def test_a_program_that_exits_tells_its_statistics(lua, machine, ending, tmp_path):
+    """Its own thread's, while another runs on; named."""
+    script = tmp_path / "exits.lua"
+    script.write_text(
+        "local begun, done = false, false\n"
+        "local t = thread.start(function() begun = true repeat until done end)\n"
+        "repeat until begun\n"
+        "for _ = 1, 3000 do begun = true end\n"
+        + ("done = true " if "true" in ending else "")
+        + ending.replace("EXITS", "thread.start(function() os.exit(3) end)")
+    )
+    file = tmp_path / "stats"
+    environment = environment_for("htm:16") | {"SYNCOPATE_GIL_STATS": str(file)}
+    program = lua / ("lua-mt" if machine == "native" else f"lua-mt.{machine}")
+    done = subprocess.run(
+        [program, "exits.lua"],
+        capture_output=True,
+        cwd=tmp_path,
+        env=environment,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (3, "")
+    counted = json.loads(file.read_text())
+    assert counted["cycles"]["useful"] > 0
+    names = {point["name"] for point in counted["points"]}
+    if "EXITS" in ending:
+        assert names == {"a thread's start"} or machine == "native"
+    elif machine != "native":
+        assert any(name.startswith("exits.lua:4 ") for name in names)
 
 
 @pytest.mark.long

@@ -174,7 +174,26 @@ class gil {
   }
   [[nodiscard]] std::uint64_t overhead() const noexcept { return overhead_; }
 
-  // Of the threads that have detached. Requires: nobody detaches meanwhile.
+  // Hands in what a thread has counted so far, which then counts anew. Requires: not elided.
+  void hand_in(gil_thread& me) noexcept {
+    if (inside(me)) lap(me, me.useful);
+    totals_.add(me);
+    for (std::uint32_t i = 0; i < learning::records; ++i) {
+      gil_record& mine = me.records[i];
+      mine = {.begun = mine.begun, .lost = mine.lost};
+    }
+    me.useful = me.aborted = me.waiting = me.overhead = 0;
+  }
+
+  // print(), while nobody hands in what it counted.
+  template <class Print>
+  void while_settled(Print print) {
+    totals_.lock.lock();
+    print();
+    totals_.lock.unlock();
+  }
+
+  // Of the threads that have detached, or handed in. Requires: nobody does so meanwhile.
   [[nodiscard]] const gil_record& total(std::uint32_t point) const noexcept {
     return totals_.records[point];
   }

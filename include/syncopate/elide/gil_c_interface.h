@@ -86,6 +86,16 @@ inline SYNCOPATE_GIL_TYPE& lock() noexcept {
   return instance;
 }
 
+inline void print_statistics(const char* how) {
+  if (std::strcmp(how, "text") == 0) return print_gil_text(lock(), stderr);
+  if (std::strcmp(how, "json") == 0) return print_gil_json(lock(), stderr);
+  std::FILE* const file = std::fopen(how, "w");
+  if (file == nullptr) return std::perror(how);
+  print_gil_json(lock(), file);
+  const bool failed = std::ferror(file) != 0;
+  if (std::fclose(file) != 0 || failed) std::perror(how);
+}
+
 }  // namespace syncopate::elide::c_interface
 
 extern "C" {
@@ -127,17 +137,14 @@ void syncopate_gil_name_points(void (*name)(const void* pc, char* to, size_t roo
 }
 
 void syncopate_gil_report(void) {
-  using namespace syncopate::elide;
-  c_interface::recorder::report(c_interface::lock());
-  const char* const how = c_interface::statistics();
+  using namespace syncopate::elide::c_interface;
+  auto& all = lock();
+  const bool detached = all.state_of(syncopate_gil_self) == syncopate::elide::gil_state::detached;
+  if (detached) recorder::report(all);
+  const char* const how = statistics();
   if (how == nullptr) return;
-  if (std::strcmp(how, "text") == 0) return print_gil_text(c_interface::lock(), stderr);
-  if (std::strcmp(how, "json") == 0) return print_gil_json(c_interface::lock(), stderr);
-  std::FILE* const file = std::fopen(how, "w");
-  if (file == nullptr) return std::perror(how);
-  print_gil_json(c_interface::lock(), file);
-  const bool failed = std::ferror(file) != 0;
-  if (std::fclose(file) != 0 || failed) std::perror(how);
+  if (!detached) all.hand_in(syncopate_gil_self);
+  all.while_settled([how] { print_statistics(how); });
 }
 
 }  // extern "C"

@@ -4,7 +4,7 @@
 // Source        Reed & Kanodia, CACM 22(2), 1979 (eventcounts). How we deviate: who signals reads
 //               whether anybody sleeps, and calls the kernel only then; asymmetric fences make that
 //               read free where one side is far more frequent.
-// Space         40 B.
+// Space         48 B.
 //
 // Invariants
 //   I1  Who sleeps has counted itself in sleepers_, executed a fence, and then found its condition
@@ -17,8 +17,8 @@
 // Memory order (each tag stands at its site below)
 //   [A]  acquire load of the word, of what was stored before it changed.
 //   [F]  the two fences of I1.
-//   [X]  relaxed: sleepers_ and sequence_, which the fences order (I1, I2); signaled_ and
-//        price_ are hints.
+//   [X]  relaxed: sleepers_ and sequence_, which the fences order (I1, I2); signaled_, price_ and
+//        long_in_a_row_ are hints.
 //
 // Checked by    tests/check/barrier_check.cpp, tests/check/fork_join_check.cpp.
 #pragma once
@@ -46,10 +46,10 @@ class eventcount {
   template <class Ended>
   void wait(const std::atomic<std::uint64_t>& word, Ended ended, bool crowded) noexcept {
     if (ended(word.load(std::memory_order_acquire))) return;  // [A]
-    if (!crowded) {
+    if (!crowded && !all_are_long()) {
       for (int poll = 0; poll < quick_polls; ++poll) {
         machine::relax();
-        if (ended(word.load(std::memory_order_acquire))) return;  // [A]
+        if (ended(word.load(std::memory_order_acquire))) return was_short();  // [A]
       }
     }
     wait_slow(word, ended, crowded);
@@ -71,6 +71,10 @@ class eventcount {
   static constexpr int quick_polls = machine::is_modeled ? 16 : 64;
   // As measure_wake_latency() has it: what took longer was something else.
   static constexpr std::uint64_t most_wakes = 5;
+  // After so many waits that were worth a sleep the next one is not polled for at first, and but
+  // rarely at all: a short one among them tells so itself (note_sleep), at the price of one sleep.
+  static constexpr std::uint32_t many = 16;
+  static constexpr std::uint32_t rarely = 128;
 
   template <class Ended>
   [[gnu::noinline, gnu::cold]] void wait_slow(const std::atomic<std::uint64_t>& word, Ended ended,
@@ -79,23 +83,39 @@ class eventcount {
     // Twice: whom we wait for may be asleep itself, and comes after a sleep's price. If that made
     // us sleep, all would do so from then on for no other reason.
     const std::uint64_t worth_polling = 2 * price();
-    const plan how = choose({.expected = expected,
-                             .wake_latency = worth_polling,
-                             .alone = !machine::may_spin(),
-                             .crowded = crowded,
-                             .may_yield = true,
-                             .monitor = machine::monitor_usable(),
-                             .probe = expected > worth_polling && history::probe()});
+    const plan how = choose(
+        {.expected = expected,
+         .wake_latency = worth_polling,
+         .alone = !machine::may_spin(),
+         .crowded = crowded,
+         .may_yield = true,
+         .monitor = machine::monitor_usable(),
+         .probe = expected > worth_polling &&
+                  (all_are_long() && !crowded ? machine::now_and_then(rarely) : history::probe())});
     const bool polled = how.first == way::yield ? yield_until(word, ended, how.limit)
                                                 : how.first != way::park &&
                                                       poll_by(how, word, ended, start + how.limit);
     if (polled && ended(word.load(std::memory_order_acquire))) {  // [A]
       past_.note(machine::ticks() - start, worth_polling);
+      was_short();
     } else {
       sleep_until(word, ended);
       (void)word.load(std::memory_order_acquire);  // [A]
       note_sleep(start, worth_polling);
     }
+  }
+
+  [[nodiscard]] bool all_are_long() const noexcept {
+    return long_in_a_row_.load(std::memory_order_relaxed) >= many;  // [X]
+  }
+  // Stores only when it changes something: the line is read by all.
+  void was_long() noexcept {
+    const std::uint32_t before = long_in_a_row_.load(std::memory_order_relaxed);     // [X]
+    if (before < many) long_in_a_row_.store(before + 1, std::memory_order_relaxed);  // [X]
+  }
+  void was_short() noexcept {
+    if (__builtin_expect(long_in_a_row_.load(std::memory_order_relaxed) != 0, 0))  // [X]
+      long_in_a_row_.store(0, std::memory_order_relaxed);                          // [X]
   }
 
   // What a sleep costs here, in ticks.
@@ -107,8 +127,10 @@ class eventcount {
   // machine (*measured*), by which short waits would pass for long ones as long as all sleep.
   void note_sleep(std::uint64_t start, std::uint64_t worth_polling) noexcept {
     const std::uint64_t end = signaled_.load(std::memory_order_relaxed);  // [X]
-    if (end <= start) return past_.note(1, worth_polling);
+    if (end <= start) return was_short(), past_.note(1, worth_polling);
     past_.note(end - start, worth_polling);
+    if (end - start < worth_polling) was_short();
+    else was_long();
     // A thread that has to wait for a processor besides tells nothing of the sleep.
     const std::uint64_t heard =
         std::min(machine::ticks() - end, most_wakes * machine::wake_latency());
@@ -140,6 +162,7 @@ class eventcount {
   std::atomic<std::uint64_t> signaled_{0};  // ticks of the last signal that woke
   std::atomic<std::uint64_t> price_{0};     // mean of what sleeps cost; 0: none was seen
   history past_;
+  std::atomic<std::uint32_t> long_in_a_row_{0};  // up to `many` waits worth a sleep
 };
 
 }  // namespace syncopate::waits

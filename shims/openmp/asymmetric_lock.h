@@ -82,7 +82,10 @@ class asymmetric_lock {
   enum : std::uint32_t { free = 0, held = 1 };
   // Above the count of sleepers: an heir is due; an heir's release has to call another.
   enum : std::uint32_t { due = 1u << 30, call_next = 1u << 31, sleepers = due - 1 };
-  static constexpr std::uint32_t max_delay = 64;            // PAUSE steps; locks/tatas_lock.h
+  static constexpr std::uint32_t max_delay = 64;  // PAUSE steps; locks/tatas_lock.h
+  // Each look takes the line away from who holds the lock. Who has waited for so many times as long
+  // as between two looks lets twice as much time pass: that is not much later, for it.
+  static constexpr std::uint64_t rarity = 8;
   static constexpr std::uint64_t longest_yield = 400'000;   // ticks; as Patience's
   static constexpr std::uint64_t remembered = 200'000'000;  // ticks that it may be there again
   static constexpr std::int64_t nap = 50'000;               // ns; locks/auto_lock.h
@@ -133,17 +136,18 @@ class asymmetric_lock {
   // Polls for so many ticks, with yields if wanted. Returns whether the lock is held now.
   [[nodiscard]] bool poll(std::uint64_t limit, bool may_yield = false) noexcept {
     const std::uint64_t start = machine::ticks();
-    std::uint64_t now = start;
+    std::uint64_t now = start, took = 0;
     std::uint32_t delay = 1;
     do {
       if (try_lock_tested()) return true;
       const std::uint64_t last = now;
       if (delay < max_delay) machine::spin(delay *= 2);
-      else if (!may_yield) machine::spin(delay);
+      else if (!may_yield) machine::spin(took* rarity > now - start ? delay : delay *= 2);
       else if (now - lost.load(std::memory_order_relaxed) < remembered)  // [T]
         return nap_until(start + limit);
       else machine::yield();
       now = machine::ticks();
+      took = now - last;
       // Somebody computes here, and takes a time slice for a yield. Whoever wakes from a sleep gets
       // the processor back.
       if (may_yield && now - last > longest_yield)

@@ -139,6 +139,7 @@ void begin() noexcept {
                       config.lock != nullptr ? config.lock->name : "runtime",
                       config.lock != nullptr ? config.lock->wait : ""))
       ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
+    config.word_locks = config.lock == find_lock("asymmetric") && !record::enabled;
   }
   config.read.store(true, std::memory_order_release);
 }

@@ -28,6 +28,7 @@ struct configuration {
   bool keep = false;                           // regions stay open
   const barrier_algorithm* barrier = nullptr;  // null: the runtime's own barriers
   const lock_algorithm* lock = nullptr;        // null: the runtime's own locks
+  bool word_locks = false;                     // `lock` is the default, and not recorded
   waiting wait = waiting::adaptive;            // of barriers
 };
 

@@ -9,6 +9,7 @@
 #include "openmp/export.h"
 #include "openmp/locks.h"
 #include "openmp/team.h"
+#include "openmp/word_lock.h"
 
 using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): this file is the ABI
 
@@ -27,6 +28,7 @@ void barrier(frame& f, const runtime& r, const void* caller) {
 }
 
 bool locks_are_ours(const module& caller) { return caller.gomp.ours && config.lock != nullptr; }
+bool are_word_locks(const module& caller) { return __builtin_expect(caller.gomp.word_locks, 1); }
 
 // The unnamed critical section, and the lock of atomic operations without an instruction.
 struct alignas(128) whole_lock {
@@ -79,37 +81,43 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_single_copy_end(void* data) {
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_critical_start() {
   const module& m = SYNCOPATE_CALLER;
-  if (locks_are_ours(m)) lock_object_at(&unnamed, &unnamed);
+  if (are_word_locks(m)) as_word_lock(&unnamed).lock();
+  else if (locks_are_ours(m)) lock_object_at(&unnamed, &unnamed);
   else m.gomp.to->real.GOMP_critical_start();
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_critical_end() {
   const module& m = SYNCOPATE_CALLER;
-  if (locks_are_ours(m)) unlock_object_at(&unnamed, &unnamed);
+  if (are_word_locks(m)) as_word_lock(&unnamed).unlock();
+  else if (locks_are_ours(m)) unlock_object_at(&unnamed, &unnamed);
   else m.gomp.to->real.GOMP_critical_end();
 }
 
 // `name`: 8 zeroed bytes of the program's.
 SYNCOPATE_OPENMP_EXPORT void GOMP_critical_name_start(void** name) {
   const module& m = SYNCOPATE_CALLER;
-  if (locks_are_ours(m)) lock_word(name);
+  if (are_word_locks(m)) as_word_lock(name).lock();
+  else if (locks_are_ours(m)) lock_word(name);
   else m.gomp.to->real.GOMP_critical_name_start(name);
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_critical_name_end(void** name) {
   const module& m = SYNCOPATE_CALLER;
-  if (locks_are_ours(m)) unlock_word(name);
+  if (are_word_locks(m)) as_word_lock(name).unlock();
+  else if (locks_are_ours(m)) unlock_word(name);
   else m.gomp.to->real.GOMP_critical_name_end(name);
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_atomic_start() {
   const module& m = SYNCOPATE_CALLER;
-  if (locks_are_ours(m)) lock_object_at(&atomics, &atomics);
+  if (are_word_locks(m)) as_word_lock(&atomics).lock();
+  else if (locks_are_ours(m)) lock_object_at(&atomics, &atomics);
   else m.gomp.to->real.GOMP_atomic_start();
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_atomic_end() {
   const module& m = SYNCOPATE_CALLER;
-  if (locks_are_ours(m)) unlock_object_at(&atomics, &atomics);
+  if (are_word_locks(m)) as_word_lock(&atomics).unlock();
+  else if (locks_are_ours(m)) unlock_object_at(&atomics, &atomics);
   else m.gomp.to->real.GOMP_atomic_end();
 }

@@ -12,6 +12,7 @@
 #include "openmp/kmpc.h"
 #include "openmp/locks.h"
 #include "openmp/team.h"
+#include "openmp/word_lock.h"
 
 using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): this file is the ABI
 using namespace syncopate::openmp::kmpc;  // NOLINT(google-build-using-namespace)
@@ -139,20 +140,23 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_copyprivate(void* location, std::int32_t thr
 // `name`: 32 zeroed bytes of the program's.
 SYNCOPATE_OPENMP_EXPORT void __kmpc_critical(void* location, std::int32_t thread, void* name) {
   const module& m = SYNCOPATE_CALLER;
-  if (locks_are_ours(m)) lock_word(name);
+  if (m.kmpc.word_locks) as_word_lock(name).lock();
+  else if (locks_are_ours(m)) lock_word(name);
   else m.kmpc.to->real.__kmpc_critical(location, thread, name);
 }
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_critical_with_hint(void* location, std::int32_t thread,
                                                        void* name, std::uint32_t hint) {
   const module& m = SYNCOPATE_CALLER;
-  if (locks_are_ours(m)) lock_word(name);
+  if (m.kmpc.word_locks) as_word_lock(name).lock();
+  else if (locks_are_ours(m)) lock_word(name);
   else m.kmpc.to->real.__kmpc_critical_with_hint(location, thread, name, hint);
 }
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_end_critical(void* location, std::int32_t thread, void* name) {
   const module& m = SYNCOPATE_CALLER;
-  if (locks_are_ours(m)) unlock_word(name);
+  if (m.kmpc.word_locks) as_word_lock(name).unlock();
+  else if (locks_are_ours(m)) unlock_word(name);
   else m.kmpc.to->real.__kmpc_end_critical(location, thread, name);
 }
 

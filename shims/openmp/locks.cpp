@@ -7,9 +7,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "openmp/asymmetric_lock.h"
 #include "openmp/config.h"
-#include "openmp/team.h"
+#include "openmp/word_lock.h"
 #include "record/recorder.h"
 
 namespace syncopate::openmp {
@@ -30,25 +29,10 @@ constexpr lock_algorithm make(const lock_entry<Lock>& entry) {
   return a;
 }
 
-// Where there is a processor for each, a wait that may soon end is worth some more polling than a
-// sleep costs (libgomp polls for 2 milliseconds). Where not, all but one heir soon sleep, and the
-// heir polls between yields.
-struct lock_patience {
-  static constexpr std::uint64_t crowded = 20'000, alone = 400'000;  // 10 and 200 us at 2 GHz
-  static constexpr std::uint64_t heir = 800'000;
-
-  static std::uint64_t polling_ticks() noexcept {
-    return !machine::may_spin() ? 0 : may_yield() ? crowded : alone;
-  }
-  static std::uint64_t heir_ticks() noexcept { return machine::may_spin() ? heir : 0; }
-  static std::uint64_t due_ticks() noexcept { return heir - heir / 8; }
-  static bool may_yield() noexcept { return oversubscribed(); }
-};
-
 // The default: it needs no look-up, and is the cheapest to pass on between few threads.
 constexpr lock_algorithm asymmetric() {
-  return make(lock_entry<asymmetric_lock<lock_patience>>{
-      .name = "asymmetric", .header = "", .wait = "", .is_default = true});
+  return make(
+      lock_entry<word_lock>{.name = "asymmetric", .header = "", .wait = "", .is_default = true});
 }
 
 template <class Lock>

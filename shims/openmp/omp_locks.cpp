@@ -10,6 +10,7 @@
 #include "openmp/export.h"
 #include "openmp/locks.h"
 #include "openmp/nest_lock.h"
+#include "openmp/word_lock.h"
 
 using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): this file is the ABI
 
@@ -46,11 +47,15 @@ void destroy(void* lock) {
     destroy(lock);                                                                                 \
   }                                                                                                \
   SYNCOPATE_OPENMP_EXPORT void omp_set_lock##suffix(void* lock) {                                  \
-    if (auto* real = plain(SYNCOPATE_CALLER.omp)) return real->omp_set_lock##suffix(lock);         \
+    const binding& b = SYNCOPATE_CALLER.omp;                                                       \
+    if (__builtin_expect(b.word_locks, 1)) return as_word_lock(lock).lock();                       \
+    if (auto* real = plain(b)) return real->omp_set_lock##suffix(lock);                            \
     lock_word(lock);                                                                               \
   }                                                                                                \
   SYNCOPATE_OPENMP_EXPORT void omp_unset_lock##suffix(void* lock) {                                \
-    if (auto* real = plain(SYNCOPATE_CALLER.omp)) return real->omp_unset_lock##suffix(lock);       \
+    const binding& b = SYNCOPATE_CALLER.omp;                                                       \
+    if (__builtin_expect(b.word_locks, 1)) return as_word_lock(lock).unlock();                     \
+    if (auto* real = plain(b)) return real->omp_unset_lock##suffix(lock);                          \
     unlock_word(lock);                                                                             \
   }                                                                                                \
   SYNCOPATE_OPENMP_EXPORT int omp_test_lock##suffix(void* lock) {                                  \

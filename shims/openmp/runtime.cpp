@@ -167,6 +167,7 @@ binding bind(const place& where, void* handle, const char* name, bool any, famil
   // A runtime's calls of its own functions, and libgomp's names that libomp offers, are passed on.
   const bool inside = b.to->base == reinterpret_cast<const void*>(where.begin);
   b.ours = config.active && b.to->known && !inside && (any || b.to->kind == wanted);
+  b.word_locks = b.ours && config.word_locks;
   return b;
 }
 

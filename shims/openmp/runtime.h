@@ -31,6 +31,7 @@ struct runtime {
 struct binding {
   const runtime* to = nullptr;  // null: the module can reach no such runtime
   bool ours = false;            // we act; else the call is passed on
+  bool word_locks = false;      // ours, and locks are the default ones (word_lock.h)
 };
 
 struct module {

@@ -229,19 +229,20 @@ def say_where(record: str, shown: str, transactional: bool) -> None:
     also = f" (and {children} of child processes in {shown}.*)" if children else ""
     typed = shlex.quote(shown)
     every = f" {typed}.[0-9]*" if children else ""
-    until = ", until the disk was full" if filled_the_disk(record) else ""
+    lack = lack_of_room(record)
+    until = f", until {lack}" if lack else ""
     print(
         f"syncopate: recorded in {shown}{also}{until}; to read it: syncopate report {typed}{every}",
         file=sys.stderr,
     )
 
 
-def filled_the_disk(record: str) -> bool:
-    """Whether the record lacks what happened when there was no room left for it."""
+def lack_of_room(record: str) -> str | None:
+    """Why the record lacks what happened towards the end; nothing where it does not."""
     try:
-        return bool(recordfile.Record(record).header.flags & recordfile.DISK_FULL)
+        return recordfile.lack_of_room(recordfile.Record(record).header.flags)
     except Failure:
-        return False  # damaged or not ours, which the report tells
+        return None  # damaged or not ours, which the report tells
 
 
 def leave_as(status: int) -> int:

@@ -24,6 +24,7 @@ TRANSACTIONS = "transactions"  # Header.wait of a record of transactions
 MUTEX, RWLOCK, SPINLOCK, CONDITION, BARRIER, FUTEX = range(1, 7)
 WAIT, HOLD = 1, 2
 FINISHED, DISK_FULL, DESCRIPTOR_LOST, TABLE_FULL, SAMPLED = 1, 2, 4, 8, 16
+SIZE_LIMITED, SPACE_LIMITED = 32, 64
 CREATED, DESTROYED = 1, 2
 
 KIND_NAMES = {
@@ -210,6 +211,17 @@ class UnsafeCall(NamedTuple):
     stack: int
     times: int
     switches: int
+
+
+def lack_of_room(flags: int) -> str | None:
+    """Why the record could not grow; nothing where it could."""
+    if not flags & DISK_FULL:
+        return None
+    if flags & SIZE_LIMITED:
+        return "the record had reached the limit on a file's size (ulimit -f)"
+    if flags & SPACE_LIMITED:
+        return "the record's part of the address space was used up (ulimit -v)"
+    return "the disk was full"
 
 
 def _text(raw: bytes) -> str:

@@ -79,8 +79,8 @@ class Results:
         if not flags & recordfile.FINISHED:
             state = "still runs" if self._runs() else "was killed, or ended by _exit or exec"
             notes.append(f"the program {state}; counts may lag by up to 255 per lock")
-        if flags & recordfile.DISK_FULL:
-            notes.append("the disk was full: what happened afterwards is missing")
+        if lack := recordfile.lack_of_room(flags):
+            notes.append(f"{lack}: what happened afterwards is missing")
         if flags & recordfile.DESCRIPTOR_LOST:
             notes.append("the program closed the record's descriptor: later events are missing")
         if flags & recordfile.TABLE_FULL:

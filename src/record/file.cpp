@@ -94,6 +94,14 @@ void stop_growing(file_flag why) noexcept {
   set_flag(why);
 }
 
+// Why there is no room, from what the system said.
+void stop_growing_without_room(long result) noexcept {
+  if (result == -EBADF) return stop_growing(descriptor_lost);
+  if (result == -EFBIG) set_flag(size_limited);
+  if (result == -ENOMEM) set_flag(space_limited);
+  stop_growing(disk_full);
+}
+
 void append_number(char* path, char separator, std::uint32_t number) noexcept {
   char* end = path + std::strlen(path);
   *end++ = separator;
@@ -218,7 +226,7 @@ chunk_header* grow(chunk_kind kind, std::size_t bytes, std::uint32_t first) noex
   if (h == nullptr || file.stopped) return nullptr;
   const std::size_t offset = h->bytes_used;
   if (offset + bytes > file.mapped) {
-    stop_growing(disk_full);
+    stop_growing_without_room(-ENOMEM);
     return nullptr;
   }
   if (!have_descriptor()) {
@@ -226,7 +234,7 @@ chunk_header* grow(chunk_kind kind, std::size_t bytes, std::uint32_t first) noex
     return nullptr;
   }
   if (const long result = reserve_space(offset, bytes); result != 0) {
-    stop_growing(result == -EBADF ? descriptor_lost : disk_full);
+    stop_growing_without_room(result);
     return nullptr;
   }
   auto* chunk = reinterpret_cast<chunk_header*>(reinterpret_cast<char*>(h) + offset);

@@ -25,6 +25,8 @@ enum file_flag : std::uint32_t {
   descriptor_lost = 4,  // the file could not grow: the program closed our descriptor
   table_full = 8,       // more locks than the table holds; the rest is counted in lock 0
   sampled = 16,         // some events were thinned out (weights say how much)
+  size_limited = 32,   // beside disk_full: not the disk, but the limit on a file's size (ulimit -f)
+  space_limited = 64,  // beside disk_full: the part of the address space that is the record's
 };
 
 struct file_header {  // 4,096 bytes

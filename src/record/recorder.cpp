@@ -35,9 +35,10 @@ int open_all() noexcept {
   std::memcpy(h->lock, recording.lock, sizeof h->lock);
   std::memcpy(h->wait, recording.wait, sizeof h->wait);
   if (!prepare_stacks() || !prepare_objects()) {
-    const bool full = (load(h->flags) & disk_full) != 0;
+    const std::uint32_t flags = load(h->flags);
     discard_record();
-    return full ? ENOSPC : ENOMEM;
+    if ((flags & size_limited) != 0) return EFBIG;
+    return (flags & disk_full) != 0 && (flags & space_limited) == 0 ? ENOSPC : ENOMEM;
   }
   snapshot_maps();
   return 0;

@@ -294,12 +294,17 @@ def test_barriers_futexes_and_forked_children(tmp_path):
 @pytest.mark.parametrize(
     ("missing", "status", "said"),
     [
-        (0, 0, "recorded in syncopate.rec, until the disk was full; to read it:"),
+        (
+            0,
+            0,
+            "recorded in syncopate.rec, until the record had reached the limit on a file's size"
+            " (ulimit -f); to read it:",
+        ),
         (1, 1, "cannot write the record syncopate.rec: File too large; choose another place"),
     ],
 )
-def test_full_disk_is_one_line(tmp_path, missing, status, said):
-    """A limit on the file's size takes the same way through the recorder as a full disk."""
+def test_a_record_without_room_is_one_line(tmp_path, missing, status, said):
+    """A limit on the file's size: of a disk, only the reason would be another one."""
     compile_c(MANY_LOCKS, tmp_path / "many", "-pthread")
     room = recordfile.FIRST_BYTES - missing
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (room, room))
@@ -309,7 +314,7 @@ def test_full_disk_is_one_line(tmp_path, missing, status, said):
     record = tmp_path / "syncopate.rec"
     assert record.exists() == (missing == 0)
     if missing == 0:
-        assert "the disk was full" in report(record)["notes"][0]
+        assert "the limit on a file's size (ulimit -f)" in report(record)["notes"][0]
 
 
 def test_run_with_every_lock(folder, recorded):

@@ -212,6 +212,8 @@ def test_killed_before_the_clocks_were_compared_again(tmp_path):
     [
         (0, "was killed, or ended by _exit or exec; counts may lag by up to 255 per lock"),
         (1 | 2, "the disk was full"),
+        (1 | 2 | 32, "reached the limit on a file's size (ulimit -f): what happened afterwards"),
+        (1 | 2 | 64, "part of the address space was used up (ulimit -v): what happened afterwards"),
         (1 | 4, "closed the record's descriptor"),
         (1 | 8, "more locks than the record's table holds"),
         (1 | 16, "thinned out"),

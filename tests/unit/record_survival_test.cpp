@@ -172,6 +172,7 @@ TEST(RecordSurvival, AFileSizeLimitIsNotExceeded) {
   ASSERT_EQ(status, 0);
   const contents c = read_record(dir.file());
   EXPECT_NE(c.header.flags & record::disk_full, 0u);
+  EXPECT_NE(c.header.flags & record::size_limited, 0u);
   EXPECT_NE(c.header.flags & record::finished, 0u);
   EXPECT_LE(std::filesystem::file_size(dir.file()), 512u << 10);
 }
@@ -198,6 +199,7 @@ TEST(RecordSurvival, AFullDiskRaisesNoSignal) {
   ASSERT_EQ(status, 0);
   const contents c = read_record(dir.file());
   EXPECT_NE(c.header.flags & record::disk_full, 0u);
+  EXPECT_EQ(c.header.flags & record::space_limited, 0u);
   EXPECT_GT(c.locks.size(), 100u);
 }
 

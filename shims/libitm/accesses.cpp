@@ -45,7 +45,7 @@ const accesses<T>& table(const transaction* tx) noexcept {
 
 void log(const void* at, std::size_t size) noexcept {
   transaction* const tx = current;
-  if (tx->how == mode::alone || tx->depth == 0) return;
+  if (cannot_roll_back(tx->how) || tx->depth == 0) return;
   if (!tx->undo.add_block(at, size)) restart(tx, cause::memory);
 }
 

@@ -20,7 +20,7 @@ namespace {
 // Enters the block among those to be freed on roll-back.
 void* note(void* at, std::size_t size, free_function release) noexcept {
   transaction* const tx = current;
-  if (at == nullptr || tx->depth == 0 || tx->how == mode::alone) return at;
+  if (at == nullptr || tx->depth == 0 || cannot_roll_back(tx->how)) return at;
   tx->not_plain();
   if (!tx->allocated.add(at, size, release)) {
     release(at);
@@ -36,7 +36,7 @@ void* note(void* at, std::size_t size, free_function release) noexcept {
 void free_later(void* at, free_function release) noexcept {
   transaction* const tx = current;
   if (at == nullptr) return;
-  if (tx->depth == 0 || tx->how == mode::alone) return release(at);
+  if (tx->depth == 0 || cannot_roll_back(tx->how)) return release(at);
   tx->not_plain();
   if (!tx->freed.add(at, 0, release)) restart(tx, cause::memory);
 }

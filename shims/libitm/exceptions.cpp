@@ -68,7 +68,7 @@ SYNCOPATE_ITM void* _ITM_cxa_allocate_exception(std::size_t size) {
   if (inside) prepare(tx);
   void* const exception = __cxa_allocate_exception(size);
   if (!inside) return exception;
-  if (tx->how != mode::alone && !tx->allocated.add(exception, size, left_to_library)) {
+  if (!cannot_roll_back(tx->how) && !tx->allocated.add(exception, size, left_to_library)) {
     __cxa_free_exception(exception);
     restart(tx, cause::memory);
   }

@@ -77,7 +77,7 @@ SYNCOPATE_ITM void _ITM_changeTransactionMode(int /*serial irrevocable, the only
 SYNCOPATE_ITM u32 _ITM_inTransaction() {
   const transaction* const tx = current;
   if (tx->depth == 0) return outside;
-  return tx->how == mode::alone ? in_irrevocable : in_retryable;
+  return cannot_roll_back(tx->how) ? in_irrevocable : in_retryable;
 }
 
 SYNCOPATE_ITM u64 _ITM_getTransactionId() {
@@ -121,5 +121,6 @@ SYNCOPATE_ITM void _ITM_addUserCommitAction(void (*function)(void*), u64 /*resum
 SYNCOPATE_ITM void _ITM_addUserUndoAction(void (*function)(void*), void* argument) {
   transaction* const tx = self();
   tx->not_plain();
-  if (tx->how != mode::alone && !tx->on_undo.add(function, argument)) restart(tx, cause::memory);
+  if (!cannot_roll_back(tx->how) && !tx->on_undo.add(function, argument))
+    restart(tx, cause::memory);
 }

@@ -40,6 +40,7 @@ void find_own_stack(transaction* tx) noexcept {
   return run_instrumented | save_live_variables;
 }
 
+// Requires: tx->where holds where to begin again.
 [[gnu::always_inline]] inline u32 start_optimistic(transaction* tx, bool plain) noexcept {
   tx->set(1, mode::optimistic, plain);
   tx->ops = now.optimistic.load(std::memory_order_relaxed);
@@ -91,7 +92,7 @@ namespace {
 }
 
 [[gnu::always_inline]] inline void finish(transaction* tx) {
-  const bool was_optimistic = tx->how == mode::optimistic;
+  const bool was_optimistic = runs_beside_others(tx->how);
   const bool was_side_by_side = was_optimistic || tx->how == mode::hardware;
   ++tx->counts.commits;
   give_up_regime(tx);
@@ -169,7 +170,7 @@ namespace {
 
 [[gnu::noinline]] void commit_any(transaction* tx) noexcept {
   observer::commits(tx);
-  if (tx->how == mode::optimistic && __builtin_expect(!tx->ops->commit(tx), 0))
+  if (runs_beside_others(tx->how) && __builtin_expect(!tx->ops->commit(tx), 0))
     restart(tx, cause::commit_conflict);
   if (__builtin_expect(tx->how == mode::hardware, 0)) commit_in_hardware(tx);
   observer::committed(tx);
@@ -183,7 +184,7 @@ namespace {
   if (adaptive::on && tx->counts.commits >= tx->look_at) adaptive::consider_side_by_side(tx);
 }
 
-// An optimistic transaction's first attempt that did nothing but read and write: finish() without
+// The same of one that ran under an algorithm and did nothing but read and write: finish() without
 // all that such a one has no need of.
 [[gnu::noinline]] void commit_plain_optimistic(transaction* tx) noexcept {
   if (__builtin_expect(!tx->ops->commit(tx), 0)) restart(tx, cause::commit_conflict);
@@ -214,8 +215,8 @@ void commit() noexcept {
   tx->set_word(tx->word() - 1);
   if (__builtin_expect(tx->depth != 0, 0)) return leave_inner(tx);
   if (!tx->plain) return commit_any(tx);
-  if (tx->how == mode::optimistic) return commit_plain_optimistic(tx);
-  return commit_plain_hardware(tx);
+  if (tx->how == mode::hardware) return commit_plain_hardware(tx);
+  return commit_plain_optimistic(tx);
 }
 
 u64 identity(transaction* tx) noexcept {

@@ -35,7 +35,7 @@ inline void forget(transaction* tx) noexcept {
 inline void give_up_regime(transaction* tx) noexcept {
   if (tx->holds_mutex) return now.release(tx);
   if (tx->how == mode::hardware) return;  // it never showed itself
-  const bool optimistic = tx->how == mode::optimistic;
+  const bool optimistic = runs_beside_others(tx->how);
   if (optimistic && __builtin_expect(now.prefers_hardware(), 0)) now.count_software_off();
   now.leave(tx, optimistic ? address{regime::open} : regime::quick_solo_of(tx));
 }

@@ -8,7 +8,7 @@ namespace syncopate::tm {
 namespace {
 
 u32 path_inside(const transaction* tx, u32 properties) noexcept {
-  const bool plain = tx->how == mode::alone && (properties & uninstrumented_code) != 0;
+  const bool plain = cannot_roll_back(tx->how) && (properties & uninstrumented_code) != 0;
   return (plain ? run_uninstrumented : run_instrumented) | save_live_variables;
 }
 
@@ -52,7 +52,7 @@ u32 begin_inside(transaction* tx, u32 properties, const registers& where) noexce
     return path_inside(tx, properties);
   }
   push_checkpoint(tx, where);
-  if (tx->how == mode::alone) {
+  if (cannot_roll_back(tx->how)) {
     tx->how = mode::alone_undo;
     tx->ops = &alone_undo_operations;
     tx->stack_begin = where.stack, tx->stack_extent = 0;
@@ -65,7 +65,7 @@ void leave_inner(transaction* tx) noexcept {
   if (tx->checkpoints.empty() || tx->checkpoints.back().depth != tx->depth) return;
   const checkpoint c = tx->checkpoints.back();
   tx->checkpoints.pop();
-  if (c.how != mode::alone) return;
+  if (!cannot_roll_back(c.how)) return;
   // The outer one cannot roll back.
   tx->how = c.how;
   tx->ops = c.ops;

@@ -27,6 +27,12 @@ void roll_back_all(transaction* tx) noexcept {
 
 namespace {
 
+// Neither the transaction nor, if that is an inner one, the outermost.
+bool never_rolls_back(const transaction* tx) noexcept {
+  return cannot_roll_back(tx->how) ||
+         (!tx->checkpoints.empty() && cannot_roll_back(tx->checkpoints.begin()->how));
+}
+
 // Requires: nothing is left of the attempt before.
 [[noreturn]] void begin_again(transaction* tx, bool alone) noexcept {
   tx->depth = 1;
@@ -63,8 +69,7 @@ void restart_alone(transaction* tx, cause why) noexcept {
 }
 
 void retry(transaction* tx) noexcept {
-  if (tx->how == mode::alone || (!tx->checkpoints.empty() && tx->checkpoints[0].how == mode::alone))
-    fail("retry in a transaction that cannot roll back");
+  if (never_rolls_back(tx)) fail("retry in a transaction that cannot roll back");
   ++tx->counts.restarts[static_cast<unsigned>(cause::retry)];
   observer::aborted(tx, cause::retry);
   if (tx->how == mode::optimistic) tx->ops = now.optimistic.load(std::memory_order_relaxed);
@@ -88,8 +93,7 @@ void stop_waiting(transaction* tx) noexcept {
 void cancel(transaction* tx, bool outermost) noexcept {
   if (!outermost && !tx->checkpoints.empty() && tx->checkpoints.back().depth + 1 == tx->depth)
     cancel_inner(tx);
-  if (tx->how == mode::alone || (!tx->checkpoints.empty() && tx->checkpoints[0].how == mode::alone))
-    fail("a transaction that cannot roll back was canceled");
+  if (never_rolls_back(tx)) fail("a transaction that cannot roll back was canceled");
   observer::canceled(tx);
   roll_back_all(tx);
   give_up_regime(tx);
@@ -105,6 +109,7 @@ void become_irrevocable(transaction* tx, const void* called, const void* from) n
   switch (tx->how) {
     case mode::idle:
     case mode::alone:
+    case mode::writer:
     // Inner transactions that can be canceled keep their checkpoints: what they log is harmless.
     case mode::alone_undo: return;
     case mode::hardware: leave_hardware(true);

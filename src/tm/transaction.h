@@ -6,6 +6,7 @@
 #include "tm/parts/allocations.h"
 #include "tm/parts/duplicates.h"
 #include "tm/parts/exceptions.h"
+#include "tm/parts/habits.h"
 #include "tm/parts/limbo.h"
 #include "tm/parts/value_log.h"
 #include "tm/parts/write_set.h"
@@ -46,7 +47,14 @@ enum class mode : unsigned char {
   alone_undo,  // no other transaction runs; can be canceled
   hardware,    // in a hardware transaction, uninstrumented
   alone,       // no other transaction runs; cannot roll back
+  writer,      // uninstrumented, the only one that writes; others read. Cannot roll back
 };
+
+// Under an algorithm of which operations::commit() has to be called.
+[[nodiscard]] inline bool runs_beside_others(mode how) noexcept {
+  return how == mode::optimistic || how == mode::writer;
+}
+[[nodiscard]] inline bool cannot_roll_back(mode how) noexcept { return how >= mode::alone; }
 
 enum class cause : unsigned char {
   read_conflict,
@@ -159,6 +167,8 @@ struct alignas(64) transaction : progress {
   u64 id = 0;  // 0: nobody has asked yet
   u64 next_id = 0;
   u64 random = 0;
+  habits writes_soon;           // eager_norec
+  u64 began = 0;                // the same: if that is to be measured, when; else 0
   u32 hardware_failures = 0;    // in a row
   u64 look_at = 0, looked = 0;  // adaptive: at which commit next; when it last did
   u32 look_step = 1;

@@ -274,6 +274,43 @@ void beside_hardware() {
   delete s;
 }
 
+// The second one may write from its beginning (eager_norec), since the first has written soon:
+// beside one that reads, and beside one that writes what it has read.
+void at_once_beside_reader() {
+  auto* const s = new shared;
+  auto writes = [s] {
+    for (int i = 0; i < 2; ++i) add_to_both(s);
+  };
+  auto reads = [s] {
+    stm::atomically([s](stm::tx& t) {
+      const std::uint64_t x = s->x.get(t);
+      assert(x == s->y.get(t));
+      assert(x == s->x.get(t));
+    });
+  };
+  together(writes, reads);
+  assert(s->x.unsafe_get() == 2 && s->y.unsafe_get() == 2);
+  delete s;
+}
+
+void at_once_beside_writer() {
+  auto* const s = new shared;
+  auto at_once = [s] {
+    for (int i = 0; i < 2; ++i) add_to_both(s);
+  };
+  auto writes = [s] {
+    stm::atomically([s](stm::tx& t) {
+      const std::uint64_t x = s->x.get(t);
+      assert(x == s->y.get(t));
+      s->x.set(t, x + 1);
+      s->y.set(t, x + 1);
+    });
+  };
+  together(at_once, writes);
+  assert(s->x.unsafe_get() == 3 && s->y.unsafe_get() == 3);
+  delete s;
+}
+
 // ---- three threads: their names begin with "three_", and only the long tests run them
 // -------------
 
@@ -365,6 +402,8 @@ constexpr check::scenario scenarios[] = {
     {"older_stack", older_stack},
     {"both_in_hardware", both_in_hardware},
     {"beside_hardware", beside_hardware},
+    {"at_once_beside_reader", at_once_beside_reader},
+    {"at_once_beside_writer", at_once_beside_writer},
     {"three_updates", three_updates},
     {"three_in_a_ring", three_in_a_ring},
     {"three_with_opacity", three_with_opacity},

@@ -7,7 +7,10 @@
 //               2010. How we deviate: writers sleep in a mutex, and who has to wait long for one to
 //               finish sleeps there, too.
 // Reads         invisible; 1 load of the sequence word and 16 B of log each; none once it writes.
-// Writes        undo log. The first one takes the mutex; commit gives it back.
+// Writes        undo log. The first one takes the mutex; commit gives it back. A transaction of a
+//               place where they soon write (habits.h), and that cannot be canceled, takes it when
+//               it begins, as a transactional mutex lock does if it is told to, and then runs code
+//               without calls for each access, since it cannot roll back.
 // Conflicts     found at the next read after another's commit, by value: no false ones. Writers
 //               follow each other, and never begin again.
 // Privatization safe without waiting: there is one writer at a time, which is never doomed; a
@@ -24,9 +27,12 @@
 //        being seen before the odd number (pairs with by_value.h's [V]).
 //   [W]  release store that makes it even again, a new number also after a roll-back: a reader may
 //        have seen what was undone.
+#include "tm/hardware.h"
 #include "tm/parts/by_value.h"
+#include "tm/parts/fences.h"
 #include "tm/parts/in_place.h"
 #include "tm/parts/patience.h"
+#include "tm/parts/straight.h"
 
 #include <syncopate/locks/auto_lock.h>
 
@@ -50,6 +56,18 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
     return now;
   }
 
+  // The recorder counts reads and writes; and a sanitizer of addresses takes it for a defect that a
+  // doomed transaction reads what a writer beside it has freed: it does, and does not use it.
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr bool writes_at_once = false;
+#else
+  static constexpr bool writes_at_once = !observer::watches;
+#endif
+  // Whether it can run without calls for each access, and never has to roll back.
+  static bool may_write_at_once(const transaction* tx) {
+    return writes_at_once && fits_hardware(tx->properties);
+  }
+
   // What it is after an inner transaction was canceled, too, which brings the first table back.
   static bool is_writer(const transaction* tx) { return (tx->snapshot & 1) != 0; }
 
@@ -60,6 +78,9 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
       writers.unlock();
       restart(tx, cause::write_conflict);
     }
+    if (may_write_at_once(tx))
+      tx->writes_soon.has_written(tx->where.resume_at,
+                                  tx->began != 0 ? machine::ticks() - tx->began : 0);
     tx->snapshot = present + 1;
     sequence.store(present + 1, std::memory_order_relaxed);  // [L]
     std::atomic_thread_fence(std::memory_order_release);     // [L]
@@ -99,17 +120,27 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
   }
 
   static u32 begin(transaction* tx) {
+    tx->began = 0;
+    if (may_write_at_once(tx)) {
+      const habits::next what = tx->writes_soon.ask(tx->where.resume_at);
+      if (what == habits::next::write_at_once) return begin_as_writer(tx);
+      if (what == habits::next::measure) tx->began = machine::ticks();
+    }
     tx->reads.clear_to_first();
     tx->snapshot = even_sequence();
     return started;
   }
+  static u32 begin_as_writer(transaction* tx);
 
   static bool commit(transaction* tx) {
     observer::commits_with(tx, [tx](u32& reads, u32& writes) {
       reads = static_cast<u32>(tx->reads.size());
       writes = static_cast<u32>(tx->undo.size());
     });
-    if (!is_writer(tx)) return true;
+    if (!is_writer(tx)) {
+      if (tx->began != 0) tx->writes_soon.has_only_read(tx->where.resume_at);
+      return true;
+    }
     observer::publishes(tx);
     stop_writing(tx);
     return true;
@@ -158,6 +189,22 @@ struct writer : eager_norec {
   }
 };
 const operations writer_operations = make_operations<writer>("eager_norec");
+
+// The writer since its beginning, which cannot roll back.
+struct certain_writer : straight<certain_writer> {
+  static bool commit(transaction* tx) { return eager_norec::stop_writing(tx), true; }
+};
+const operations certain_operations = make_operations<certain_writer>("eager_norec");
+
+u32 eager_norec::begin_as_writer(transaction* tx) {
+  writers.lock();
+  tx->snapshot = sequence.load(std::memory_order_relaxed) + 1;
+  sequence.store(tx->snapshot, std::memory_order_relaxed);  // [L]
+  program_store_fence();                                    // [L]
+  tx->set(1, mode::writer, tx->plain);
+  tx->ops = &certain_operations;
+  return run_uninstrumented | save_live_variables;
+}
 
 }  // namespace
 

@@ -9,31 +9,14 @@
 // "write after write" included: the first write may belong to an outer transaction, or to a
 // transaction's part before an inner one began.
 #include "tm/engine.h"
+#include "tm/parts/straight.h"
 
 namespace syncopate::tm {
 namespace {
 
-struct alone : algorithm<alone> {
-  template <class T>
-  static T load(const T* at, transaction*) {
-    return peek(at);
-  }
-  template <class T>
-  static void store(T* at, T value, transaction*) {
-    poke(at, value);
-  }
-  static void load_block(void* to, const void* from, std::size_t size, transaction*) {
-    std::memcpy(to, from, size);
-  }
-  static void store_block(void* to, const void* from, std::size_t size, transaction*) {
-    std::memcpy(to, from, size);
-  }
-  static u32 begin(transaction*) { return started; }
-  static bool commit(transaction*) { return true; }
-  static void roll_back(transaction*) {}
-};
+struct alone : straight<alone> {};
 
-struct alone_undo : alone {
+struct alone_undo : straight<alone_undo> {
   template <class T>
   static void store(T* at, T value, transaction* tx) {
     if (!is_captured(tx, reinterpret_cast<address>(at)) || !tx->checkpoints.empty())
@@ -51,7 +34,7 @@ struct alone_undo : alone {
   static void log(const void* at, std::size_t size, transaction* tx) {
     if (__builtin_expect(!tx->undo.add_block(at, size), 0)) restart(tx, cause::memory);
   }
-  static void roll_back(transaction*) {}  // the engine undoes tx->undo
+  // roll_back(): the engine undoes tx->undo.
 };
 
 }  // namespace

@@ -21,6 +21,13 @@ namespace syncopate::tm {
   else std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
+// A release fence, also for what the program's own code stores next: it may use stores that pass
+// others (movnt, in a large memcpy), unlike this library's.
+[[gnu::always_inline]] inline void program_store_fence() noexcept {
+  std::atomic_thread_fence(std::memory_order_release);
+  if constexpr (!machine::is_modeled) __builtin_ia32_sfence();
+}
+
 enum class fences : unsigned char { free, changing, full };
 inline constinit std::atomic<fences> light_fences{fences::free};
 

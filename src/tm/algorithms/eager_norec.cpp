@@ -56,10 +56,10 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
     return now;
   }
 
-  // The recorder counts reads and writes; and a sanitizer of addresses takes it for a defect that a
-  // doomed transaction reads what a writer beside it has freed: it does, and does not use it.
-#if defined(__SANITIZE_ADDRESS__)
-  static constexpr bool writes_at_once = false;
+  // The recorder counts reads and writes; and sanitizers take it for a defect that a doomed
+  // transaction reads what a writer beside it has freed: it does, and does not use it.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  static constexpr bool writes_at_once = machine::is_modeled;
 #else
   static constexpr bool writes_at_once = !observer::watches;
 #endif

@@ -39,11 +39,14 @@ class Times:
         """How many times as fast, in the geometric mean over the programs."""
         return geometric_mean([each[base] / each[variant] for each in self.of.values()])
 
-    def best_optimistic(self) -> str:
+    def best_optimistic(self) -> list[str]:
+        """The fastest, and the fastest without hardware transactions."""
         ours = [v for v in self.variants if v.startswith("tm:") and not v.startswith(STOCK)]
-        return max(
-            (v for v in ours if v not in LOCKS), key=lambda v: self.faster(v, STOCK_SOFTWARE)
+        by_speed = sorted(
+            (v for v in ours if v not in LOCKS), key=lambda v: -self.faster(v, STOCK_SOFTWARE)
         )
+        software = [v for v in by_speed if not v.startswith("tm:htm")]
+        return list(dict.fromkeys([by_speed[0], *software[:1]]))
 
     def rows(self) -> list[list[str]]:
         base = self.variants[0]
@@ -87,7 +90,7 @@ def goals(threads: int, times: Times) -> str:
         lines.append(worst_goal(f"time of `tm:auto` over `{STOCK}`", 1, ratios))
         ratios = {name: t["tm:auto"] / min(t[v] for v in single) for name, t in times.of.items()}
         lines.append(worst_goal("time of `tm:auto` over the best of the others", 1.1, ratios))
-    lines.append(speed_goal(times, times.best_optimistic(), STOCK_SOFTWARE, 1.8))
+    lines += [speed_goal(times, v, STOCK_SOFTWARE, 1.8) for v in times.best_optimistic()]
     return "\nGoals:\n\n" + "".join(lines)
 
 

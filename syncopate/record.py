@@ -1,6 +1,7 @@
 """`syncopate record`: run a program and keep where it waited."""
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -142,9 +143,10 @@ def make_room(record: str, shown: str) -> None:
             os.rename(record, record + ".old")
         prove_room(record)
     except OSError as error:
+        limited = error.errno == errno.EFBIG
+        way_out = "raise `ulimit -f`" if limited else "choose another place with -o FILE"
         raise Failure(
-            f"cannot write the record {shown}: {error.strerror}; choose another place with -o FILE",
-            FAILED,
+            f"cannot write the record {shown}: {error.strerror}; {way_out}", FAILED
         ) from None
 
 

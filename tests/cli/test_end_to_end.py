@@ -300,7 +300,7 @@ def test_barriers_futexes_and_forked_children(tmp_path):
             "recorded in syncopate.rec, until the record had reached the limit on a file's size"
             " (ulimit -f); to read it:",
         ),
-        (1, 1, "cannot write the record syncopate.rec: File too large; choose another place"),
+        (1, 1, "cannot write the record syncopate.rec: File too large; raise `ulimit -f`"),
     ],
 )
 def test_a_record_without_room_is_one_line(tmp_path, missing, status, said):

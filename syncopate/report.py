@@ -93,6 +93,8 @@ def main(arguments: list[str]) -> int:
 
 def _interpreter_locks(parser: Parser, options) -> int:
     """Files that SYNCOPATE_GIL_STATS named, as text."""
+    if not all(gilreport.is_statistics(path) for path in options.files):
+        parser.error("records and statistics of interpreter locks need a report of their own each")
     if options.json or options.html or options.folded or options.perfetto:
         parser.error("the statistics of an interpreter lock have one form, text")
     for path in options.files:

@@ -86,3 +86,8 @@ def test_other_files_and_forms_are_told(tmp_path):
     with pytest.raises(Failure, match="have one form, text") as refused:
         report.main([str(other), "--json"])
     assert refused.value.status == 2
+    record = tmp_path / "syncopate.rec"
+    record.write_bytes(b"SYNCREC1")
+    with pytest.raises(Failure, match="need a report of their own each") as refused:
+        report.main([str(other), str(record)])
+    assert refused.value.status == 2

@@ -128,13 +128,13 @@ void print_gil_text(const Gil& lock, std::FILE* out) {
     std::fprintf(out, "  lengths: %s %u, after %u trials\n", way == 0 ? "balanced" : "fixed", way,
                  lock.choice().trials);
   }
-  std::fprintf(out, "  %-30s length  transactions    aborts  fell back\n", "yield point");
+  std::fprintf(out, "  %-40s length  transactions    aborts  fell back\n", "yield point");
   for (std::uint32_t i = 0; i < Gil::points_table::size; ++i) {
     const gil_record& r = lock.total(i);
     if (r.begins < s.begins / 200 + 1) continue;
     if (const char* const name = lock.points().name(i); *name != '\0')
-      std::fprintf(out, "  %-30s", name);
-    else std::fprintf(out, "  %-30p", lock.points().pc(i));
+      std::fprintf(out, "  %-40s", name);
+    else std::fprintf(out, "  %-40p", lock.points().pc(i));
     std::fprintf(out, " %6u %13" PRIu64 " %9" PRIu64 " %10" PRIu64 "\n", lock.length(i), r.begins,
                  detail::aborts_of(r), r.fallbacks);
   }

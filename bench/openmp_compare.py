@@ -77,8 +77,7 @@ def one_run(program, library, threads, variables, options, time=None):
     kept.update(variables, OMP_NUM_THREADS=str(threads))
     if library:
         kept["LD_PRELOAD"] = str(library)
-        if "SYNCOPATE_OMP_PATCH" in variables:
-            openmp.leave_waiting(kept)  # as `syncopate run --omp-patch` does
+        openmp.suit_crowd(kept)  # as `syncopate run` does
     done = subprocess.run(
         [
             program,

@@ -65,16 +65,22 @@ def choose(environ: dict[str, str], options: dict) -> None:
         environ["SYNCOPATE_OMP_REGIONS"] = _checked_regions(options["--omp-regions"], barrier)
     if "--omp-patch" in options:
         environ["SYNCOPATE_OMP_PATCH"] = "1"
-        leave_waiting(environ)
+    suit_crowd(environ)
     add_library(environ)
 
 
-def leave_waiting(environ: dict[str, str]) -> None:
-    """Keeps libgomp from polling before its waits come to the patch, where threads were asked to
-    outnumber processors: then whoever polls is in the way of those it waits for."""
+def suit_crowd(environ: dict[str, str]) -> None:
+    """Settings of the runtimes' own where threads were asked to outnumber processors; what the user
+    has set stays. libgomp does not poll before its waits come to the patch: whoever polls is in the
+    way of those it waits for. libomp's threads start and end regions one after the other, not
+    along a tree, where each level waits until the one above has had a processor."""
     threads = environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    if threads.isdecimal() and int(threads) > len(os.sched_getaffinity(0)):
+    if not threads.isdecimal() or int(threads) <= len(os.sched_getaffinity(0)):
+        return
+    if environ.get("SYNCOPATE_OMP_PATCH") == "1":
         environ.setdefault("GOMP_SPINCOUNT", "0")
+    if "KMP_FORKJOIN_BARRIER" not in environ:
+        environ.setdefault("KMP_FORKJOIN_BARRIER_PATTERN", "linear,linear")
 
 
 def add_library(environ: dict[str, str]) -> None:

@@ -11,6 +11,7 @@
 #include "openmp/config.h"
 #include "openmp/futex_patch.h"
 #include "openmp/team_wait.h"
+#include "openmp/yield.h"
 #include "record/recorder.h"
 
 namespace syncopate::openmp {
@@ -32,10 +33,9 @@ constexpr int place_in_program = 1;
 // No thread of a region passes that many barriers more than its master before it is cancelled.
 constexpr std::uint32_t phases_apart = 1u << 16;
 
-// What masters write at each region, apart from what waiters read.
+// Inside teams of ours: what masters write at each region, apart from what waiters read.
 struct alignas(128) tally {
-  std::atomic<std::int32_t> threads{0};  // inside teams of ours
-  alignas(128) std::atomic<std::uint32_t> regions{0};
+  std::atomic<std::int32_t> threads{0};
 };
 constinit tally begun;
 
@@ -50,6 +50,11 @@ void count_threads(std::int32_t more) noexcept {
   const bool more_than_processors = now > static_cast<std::int32_t>(machine::processors());
   if (now > 0 && crowded.set.load(std::memory_order_relaxed) != more_than_processors)
     crowded.set.store(more_than_processors, std::memory_order_relaxed);
+}
+
+// The thread has been in a wait of its team's, ours or the runtime's.
+void go_on() noexcept {
+  if (oversubscribed()) waits::end_wait();
 }
 
 // Whether a runtime was asked. It has bound the first thread, maybe, before anything of ours ran;
@@ -137,8 +142,6 @@ void note_processor(team& t, std::uint32_t id) noexcept {
 
 bool oversubscribed() noexcept { return crowded.set.load(std::memory_order_relaxed); }
 
-std::uint32_t regions_begun() noexcept { return begun.regions.load(std::memory_order_relaxed); }
-
 region::region(const runtime& of, unsigned asked, const work& what) noexcept {
   prefetch_arrivals();
   if (__builtin_expect(!processors_known.load(std::memory_order_relaxed), 0)) ask_processors(of);
@@ -172,10 +175,12 @@ region::~region() {
     t.abandoned.store(false, std::memory_order_relaxed);
   }
   put_team(&t);
+  go_on();
 }
 
 void region_order::enter(frame& f) const noexcept {
   prefetch_arrivals();
+  runtime_wait_ended();
   f.of = of;
   f.id = static_cast<std::uint32_t>(of->real.omp_get_thread_num());
   f.level = of->real.omp_get_level();
@@ -185,9 +190,9 @@ void region_order::enter(frame& f) const noexcept {
   if (f.id == 0) {
     f.threads = static_cast<std::uint32_t>(of->real.omp_get_num_threads());
     update(in->got, f.threads);
-    begun.regions.store(regions_begun() + 1, std::memory_order_relaxed);
     if (f.threads > 1) count_threads(newcomers(f));
   }
+  go_on();
   f.phase = first_phase;
   if (participants < 2 || (f.id == 0 && participants != f.threads)) return;
   // The others ask for f.threads when they first need it: its answer lies where the master
@@ -224,6 +229,7 @@ bool pass_barrier(frame& f, const void* caller) noexcept {
     config.barrier->arrive_and_wait(t.barrier, f);
     record::wait_end_now(w);
   }
+  if (!config.barrier->own_wait) go_on();
   return __builtin_expect(t.task_phase.load(std::memory_order_acquire) == f.phase, 0);
 }
 

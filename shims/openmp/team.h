@@ -163,9 +163,6 @@ void abandon_team() noexcept;
 // was last: the threads of that region are still there, and wait in the runtime for the next one.
 [[nodiscard]] bool oversubscribed() noexcept;
 
-// Changes when a region begins.
-[[nodiscard]] std::uint32_t regions_begun() noexcept;
-
 // Hides the frames of a thread that runs a region which starts at nesting level 0 (target).
 class hidden_frames {
  public:

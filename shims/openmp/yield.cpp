@@ -4,8 +4,8 @@
 // Where its threads outnumber the processors, libomp calls sched_yield() between two looks at what
 // it waits for. That is best among its own threads, but not on a processor where a foreign thread
 // computes (wait/foreign_load.h): there they move to another one, and where no other is left they
-// sleep some microseconds instead. What they wait for libomp knows alone; that a region has begun
-// meanwhile tells that a wait was over.
+// sleep some microseconds instead. What they wait for libomp knows alone; who begins a region next
+// has waited for that.
 //
 // Calls of anybody else are passed on.
 
@@ -13,6 +13,7 @@
 #include <syncopate/wait/foreign_load.h>
 
 #include <ctime>
+#include <utility>
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -20,7 +21,7 @@
 
 #include "openmp/export.h"
 #include "openmp/runtime.h"
-#include "openmp/team.h"
+#include "openmp/yield.h"
 
 namespace {
 
@@ -41,12 +42,17 @@ void nap() noexcept {
 
 void yield_to_peers() noexcept {
   waits::peer_yield ours;
-  const std::uint32_t before = openmp::regions_begun();
+  openmp::slow_yield = {};
   if (!ours.offer()) nap();
-  else if (openmp::regions_begun() != before) ours.was_last();
+  else if (__builtin_expect(ours.took_long(), 0)) openmp::slow_yield = ours;
 }
 
 }  // namespace
+
+namespace syncopate::openmp {
+thread_local constinit waits::peer_yield slow_yield;
+void slow_yield_was_last() noexcept { std::exchange(slow_yield, {}).was_last(); }
+}  // namespace syncopate::openmp
 
 SYNCOPATE_OPENMP_EXPORT int sched_yield() noexcept {
   if (!openmp::is_in_llvm_runtime(__builtin_return_address(0)))

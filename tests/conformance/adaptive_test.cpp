@@ -228,6 +228,36 @@ TEST_F(OnProcessors, AThreadMovesAwayFromAForeignOne) {
   EXPECT_TRUE(is_away);
 }
 
+// Two offers that take long for nobody's sake; shown(), called before either is told to have been
+// the last, says what a peer does meanwhile. Returns whether a foreign thread is suspected.
+template <class Shown>
+bool suspects_after_two_long_offers(Shown shown) {
+  unsigned at = machine::no_processor;
+  for (int i = 0; i < 2; ++i) {
+    waits::peer_yield ours;
+    EXPECT_TRUE(ours.offer());
+    at = machine::processor();
+    const std::uint64_t end =
+        machine::ticks() + 2 * waits::foreign_factor * machine::wake_latency();
+    while (machine::ticks() < end) machine::relax();
+    shown();
+    ours.was_last();
+  }
+  return waits::load_of(at).is_there(machine::ticks());
+}
+
+TEST_F(OnProcessors, LongOffersAreAForeignOnesUnlessAPeerWasThere) {
+  EXPECT_FALSE(suspects_after_two_long_offers([] { waits::begin_wait(); }));
+  EXPECT_FALSE(suspects_after_two_long_offers([] { waits::end_wait(); }));
+  // The system may move the thread, or take its processor, in between.
+  bool suspected = false;
+  for (int i = 0; i < 100 && !suspected; ++i) {
+    TearDown();
+    suspected = suspects_after_two_long_offers([] {});
+  }
+  EXPECT_TRUE(suspected);
+}
+
 // Each is tried once more before all are given up.
 TEST_F(OnProcessors, WhereAllAreTakenTheLeastSureIsTriedAndThenOneSleeps) {
   each([this](unsigned n) { meet(n, 2); });

@@ -123,6 +123,22 @@ def test_patched_waits_do_not_poll_where_threads_outnumber_processors(variables,
     assert [line[15:] for line in lines if line.startswith("GOMP_SPINCOUNT=")] == set_to
 
 
+@pytest.mark.parametrize(
+    ("variables", "set_to"),
+    [
+        ({"OMP_NUM_THREADS": "100000"}, ["linear,linear"]),
+        ({"OMP_NUM_THREADS": "100000", "KMP_FORKJOIN_BARRIER_PATTERN": "tree,tree"}, ["tree,tree"]),
+        ({"OMP_NUM_THREADS": "100000", "KMP_FORKJOIN_BARRIER": "1,1"}, []),
+        ({"OMP_NUM_THREADS": "1"}, []),
+    ],
+)
+def test_regions_start_without_a_tree_where_threads_outnumber_processors(variables, set_to):
+    lines = run_cli("run", "--omp", "--", "env", **variables).stdout.splitlines()
+    name = "KMP_FORKJOIN_BARRIER_PATTERN="
+    assert [line.removeprefix(name) for line in lines if line.startswith(name)] == set_to
+    assert not [line for line in lines if line.startswith("GOMP_SPINCOUNT=")]
+
+
 def test_command_line_without_omp_leaves_it_out():
     assert "libsyncopate-openmp" not in run_cli("run", "--", "env").stdout
 

@@ -30,6 +30,7 @@
 #include <syncopate/barriers/traits.h>
 #include <syncopate/machine.h>
 #include <syncopate/wait/eventcount.h>
+#include <syncopate/wait/foreign_load.h>
 
 #include <atomic>
 #include <cstdint>
@@ -119,8 +120,10 @@ class auto_barrier {
 
   template <class Ended>
   void wait_at(const std::atomic<std::uint64_t>& word, Ended ended, bool crowded) noexcept {
-    if (!crowded && count_ == 2) flag_pair::let_arrive();
+    if (crowded) waits::begin_wait();
+    else if (count_ == 2) flag_pair::let_arrive();
     over_.wait(word, ended, crowded);
+    if (crowded) waits::end_wait();
   }
 
   const std::uint32_t count_;

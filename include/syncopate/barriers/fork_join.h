@@ -31,6 +31,7 @@
 #include <syncopate/barriers/flag_pair.h>
 #include <syncopate/machine.h>
 #include <syncopate/wait/eventcount.h>
+#include <syncopate/wait/foreign_load.h>
 
 #include <atomic>
 #include <cstdint>
@@ -61,10 +62,12 @@ class fork_join {
   void join(CalledAway called_away) noexcept {
     const std::uint64_t wanted = alone() ? region_ : region_ * members_;
     const bool yields = crowded();
-    if (!yields && alone()) flag_pair::let_arrive();
+    if (yields) waits::begin_wait();
+    else if (alone()) flag_pair::let_arrive();
     ended_.wait(
         arrivals(region_), [&](std::uint64_t now) { return now >= wanted || called_away(); },
         yields);
+    if (yields) waits::end_wait();
     machine::prefetch_to_write(&starts_[(region_ + 1) % 2]);
   }
 
@@ -73,8 +76,11 @@ class fork_join {
   template <class CalledAway>
   const Work* next(std::uint64_t number, CalledAway called_away) noexcept {
     const start& mine = starts_[number % 2];
+    const bool yields = crowded();
+    if (yields) waits::begin_wait();
     started_.wait(
-        mine.region, [&](std::uint64_t now) { return now == number || called_away(); }, crowded());
+        mine.region, [&](std::uint64_t now) { return now == number || called_away(); }, yields);
+    if (yields) waits::end_wait();
     if (mine.region.load(std::memory_order_acquire) != number) return nullptr;  // [A]
     if (alone()) machine::prefetch_to_write(&arrivals(number));
     return &mine.what;

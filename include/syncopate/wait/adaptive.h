@@ -111,14 +111,17 @@ class team_adaptive : public adaptive {
                       std::uint32_t parked_bit, std::uint32_t bitset = ~0u) noexcept {
     const std::uint32_t value = word.load(order);
     if (done(value)) return value;
+    const bool crowded = team_ > machine::processors();
+    if (crowded) begin_wait();
     const std::uint64_t start = machine::ticks();
-    const plan how = choose_now(team_ > machine::processors(), true);
+    const plan how = choose_now(crowded, true);
     const bool polled = how.first == way::yield
                             ? yield_until(word, done, how.limit)
                             : how.first != way::park && poll_by(how, word, done, start + how.limit);
     const std::uint32_t result =
         polled ? word.load(order) : park::until(word, order, done, parked_bit, bitset);
     waited(machine::ticks() - start, !polled);
+    if (crowded) end_wait();
     return result;
   }
 

@@ -40,7 +40,12 @@ def show(locks: list[dict]) -> None:
         if note:
             summary.append(f"\n{note}", style="yellow")
         if not lock["preload"]:
-            summary.append("\nlibrary only: not for `syncopate run`", style="dim")
+            note = (
+                "`syncopate run`: as --omp-lock only"
+                if lock.get("openmp")
+                else "library only: not for `syncopate run`"
+            )
+            summary.append(f"\n{note}", style="dim")
         table.add_row(
             Text(lock["name"], style="bold"), lock["fair"], str(lock["size"]), waits(lock), summary
         )

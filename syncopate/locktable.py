@@ -15,6 +15,8 @@ GLIBC = {
     "timed": "native",
     "preload": True,
     "preload_waits": [],
+    "openmp": False,
+    "openmp_waits": [],
     "collapses_when_oversubscribed": [],
     "excludes": True,
 }
@@ -34,11 +36,11 @@ def load() -> list[dict]:
     return locks if "glibc" in names else [*locks, GLIBC]
 
 
-def check_choice(choice: str, more: tuple[str, ...] = ()) -> str:
+def check_choice(choice: str, more: tuple[str, ...] = (), library: str = "preload") -> str:
     """Checks NAME or NAME:WAIT against the table and returns it; a Failure names what would do,
-    and the names that the caller knows besides."""
+    and the names that the caller knows besides. `library`: whose locks, "preload" or "openmp"."""
     name, colon, wait = choice.partition(":")
-    usable = {lock["name"]: lock for lock in load() if lock["preload"]}
+    usable = {lock["name"]: lock for lock in load() if lock.get(library, lock["preload"])}
     lock = usable.get(name)
     if lock is None:
         raise Failure(
@@ -46,7 +48,7 @@ def check_choice(choice: str, more: tuple[str, ...] = ()) -> str:
             f" there are {', '.join([*more, *usable])} (see `syncopate list`)",
             BAD_USE,
         )
-    known = lock.get("preload_waits", lock["waits"])
+    known = lock.get(f"{library}_waits", lock["waits"])
     if colon and wait not in known:
         waits = ", ".join(known) or "none of its own"
         raise Failure(

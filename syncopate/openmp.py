@@ -22,19 +22,20 @@ HELP = """\
                           dissemination, futex, poll_then_futex; runtime: its own
       --omp-lock NAME[:WAIT]
                           which lock stands behind its locks and critical sections: asymmetric (the
-                          default), or as for --lock; runtime: its own
+                          default), or as for --lock, also one_spinner; runtime: its own
       --omp-patch         also take over the waits inside libgomp (start and end of regions), by
                           changing its code in memory; where that is not known, it stays as it is
       --omp-regions kept  libgomp's teams stay from one parallel region to the next, where regions
                           alike follow each other; runtime (the default): it starts each anew
-      --wait NAME         how both wait where they leave a choice: adaptive, spin, yield, park,
-                          spin_then_park
+      --wait NAME         how both wait where they leave a choice: adaptive, spin, monitor (the
+                          processor sleeps, where it has such an instruction; else it polls),
+                          yield, park, spin_then_park
 """
 
 # As in shims/openmp/barriers.cpp and config.cpp; tests/openmp compares.
 OWN_WAY = ("auto", "futex", "poll_then_futex")  # bring their own waiting
 BARRIERS = ("auto", "central", "combining_tree", "dissemination", "futex", "poll_then_futex")
-WAITS = ("adaptive", "spin", "yield", "park", "spin_then_park")
+WAITS = ("adaptive", "spin", "monitor", "yield", "park", "spin_then_park")
 RUNTIME = "runtime"
 REGIONS = ("kept", RUNTIME)
 OWN_LOCK = "asymmetric"  # the default; not one of `syncopate list`
@@ -58,7 +59,7 @@ def choose(environ: dict[str, str], options: dict) -> None:
         environ["SYNCOPATE_OMP_BARRIER"] = barrier
     if lock:
         if lock not in (RUNTIME, OWN_LOCK):
-            locktable.check_choice(lock, (OWN_LOCK, RUNTIME))
+            locktable.check_choice(lock, (OWN_LOCK, RUNTIME), "openmp")
             _check_agreement("--omp-lock", lock, wait)
         environ["SYNCOPATE_OMP_LOCK"] = lock
     if "--omp-regions" in options:

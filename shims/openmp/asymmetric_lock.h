@@ -141,8 +141,9 @@ class asymmetric_lock {
     do {
       if (try_lock_tested()) return true;
       const std::uint64_t last = now;
+      const bool looks_less = now - start >= took * rarity;
       if (delay < max_delay) machine::spin(delay *= 2);
-      else if (!may_yield) machine::spin(took* rarity > now - start ? delay : delay *= 2);
+      else if (!may_yield) machine::spin(looks_less ? delay *= 2 : delay);
       else if (now - lost.load(std::memory_order_relaxed) < remembered)  // [T]
         return nap_until(start + limit);
       else machine::yield();

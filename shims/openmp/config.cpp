@@ -22,11 +22,10 @@ struct named_wait {
   const char* name;
   waiting value;
 };
-constexpr named_wait waits[] = {{"adaptive", waiting::adaptive},
-                                {"spin", waiting::spin},
-                                {"yield", waiting::yield},
-                                {"park", waiting::park},
-                                {"spin_then_park", waiting::spin_then_park}};
+constexpr named_wait waits[] = {
+    {"adaptive", waiting::adaptive}, {"spin", waiting::spin},
+    {"monitor", waiting::monitor},   {"yield", waiting::yield},
+    {"park", waiting::park},         {"spin_then_park", waiting::spin_then_park}};
 
 // The variable's value; null when it is empty or not set.
 const char* variable(const char* name) noexcept {
@@ -55,7 +54,8 @@ bool find_wait(const char* variable_name, const char* setting, const char* name,
       result = w.value;
       return true;
     }
-  return refuse(variable_name, setting, "waiting is adaptive, spin, yield, park or spin_then_park");
+  return refuse(variable_name, setting,
+                "waiting is adaptive, spin, monitor, yield, park or spin_then_park");
 }
 
 bool read_barrier(const char* common_wait) noexcept {
@@ -132,6 +132,7 @@ void begin() noexcept {
   config.active = read_environment();
   if (config.active) {
     (void)machine::may_spin();
+    (void)machine::monitor_usable();
     (void)machine::self();
     machine::prepare_asymmetric_fences();
     if (is_set("SYNCOPATE_RECORD") &&

@@ -18,7 +18,7 @@
 
 namespace syncopate::openmp {
 
-enum class waiting : std::uint8_t { adaptive, spin, yield, park, spin_then_park };
+enum class waiting : std::uint8_t { adaptive, spin, monitor, yield, park, spin_then_park };
 
 struct configuration {
   std::atomic<bool> read{false};

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "openmp/config.h"
+#include "openmp/offered.h"
 #include "openmp/word_lock.h"
 #include "record/recorder.h"
 
@@ -35,13 +36,9 @@ constexpr lock_algorithm asymmetric() {
       lock_entry<word_lock>{.name = "asymmetric", .header = "", .wait = "", .is_default = true});
 }
 
-template <class Lock>
-inline constexpr bool offered = Lock::traits.excludes&& Lock::traits.preload &&
-                                sizeof(Lock) <= sizeof(pool_entry::object);
-
 constexpr std::size_t count = [] {
   std::size_t n = 1;
-  for_each_lock([&]<class Lock>(lock_entry<Lock>) { n += offered<Lock> ? 1 : 0; });
+  for_each_lock([&]<class Lock>(lock_entry<Lock>) { n += is_for_openmp<Lock> ? 1 : 0; });
   return n;
 }();
 
@@ -53,7 +50,7 @@ constexpr table all = [] {
   table t{{asymmetric()}};
   std::size_t n = 1;
   for_each_lock([&]<class Lock>(lock_entry<Lock> entry) {
-    if constexpr (offered<Lock>) t.entries[n++] = make(entry);
+    if constexpr (is_for_openmp<Lock>) t.entries[n++] = make(entry);
   });
   return t;
 }();

@@ -1,4 +1,5 @@
-// memory.cpp -- L4: operator new and delete for this library alone: it links no C++ library.
+// memory.cpp -- L4: what the compiler asks a C++ library for, for this library alone, which links
+// none: operator new and delete, and destructors of thread-local objects.
 
 #include <cstdlib>
 #include <new>
@@ -25,3 +26,11 @@ void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+extern "C" int __cxa_thread_atexit_impl(void (*)(void*), void*, void*);
+
+// Hidden: only calls from here. The C library's own function has another name.
+extern "C" [[gnu::visibility("hidden")]] int __cxa_thread_atexit(void (*destructor)(void*),
+                                                                 void* object, void* library) {
+  return __cxa_thread_atexit_impl(destructor, object, library);
+}

@@ -6,12 +6,16 @@
 // false); each thread looks for sleepers after its own stores: when it begins to wait itself, and
 // when it leaves the barrier.
 //
+// A monitor watches the barrier's word alone: who sleeps on it sees a mark when the sleep is over,
+// a tenth of a millisecond later at most (machine/monitor.h).
+//
 // Checked by    tests/check/team_wait_scenarios.cpp.
 #pragma once
 
 #include <syncopate/machine.h>
 #include <syncopate/wait/foreign_load.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -35,10 +39,14 @@ class team_waiter {
   team_waiter(const team_waiter&) = delete;
   team_waiter& operator=(const team_waiter&) = delete;
 
-  void pass_time() noexcept {
+  // `word` is what the barrier watches.
+  template <class Predicate>
+  void pass_time(const std::atomic<std::uint32_t>& word, Predicate done) noexcept {
     if (__builtin_expect(polls_ != 0, 1)) {
       --polls_;
       machine::relax();
+    } else if (stage_ == stage::on_monitor) {
+      sleep_on_monitor(word, done);
     } else {
       pass_time_slow();
     }
@@ -50,15 +58,32 @@ class team_waiter {
   }
 
  private:
-  enum class stage : std::uint8_t { first, spinning, yielding, falling_asleep };
+  enum class stage : std::uint8_t { first, spinning, on_monitor, yielding, falling_asleep };
 
   void pass_time_slow() noexcept;
   void decide() noexcept;
   void begin(stage next, std::uint64_t limit) noexcept;
   void go_on_spinning() noexcept;
+  void go_on_after_monitor() noexcept;
   void go_on_yielding() noexcept;
   void sleep() noexcept;
+
+  template <class Predicate>
+  void sleep_on_monitor(const std::atomic<std::uint32_t>& word, Predicate done) noexcept {
+    const std::uint64_t until = std::min(limit_, machine::ticks() + monitor_ticks);
+    // Relaxed: the caller loads again with its own order.
+    if (!machine::monitor_wait(word, std::memory_order_relaxed, done, machine::sleep_depth::light,
+                               until))
+      go_on_after_monitor();
+  }
+
   [[nodiscard]] bool shares_processor() const noexcept;
+  // Whether whom we wait for has no processor, as far as one can tell.
+  [[nodiscard]] bool crowded() const noexcept;
+  void yield_if_crowded() noexcept;
+
+  // Of one sleep on the monitor: as long as the system lets it be. Then we look around.
+  static constexpr std::uint64_t monitor_ticks = 100'000;
 
   frame& frame_;
   std::uint32_t polls_;
@@ -88,7 +113,7 @@ struct team_wait {
     for (;;) {
       value = word.load(order);
       if (done(value) || waiter.called_away()) return value;
-      waiter.pass_time();
+      waiter.pass_time(word, done);
     }
   }
 

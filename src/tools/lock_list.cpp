@@ -9,6 +9,7 @@
 #include <syncopate/locks/all.h>
 
 #include "json.h"
+#include "openmp/offered.h"
 #include "pthread/offered.h"
 
 namespace syncopate::tools {
@@ -23,7 +24,9 @@ struct algorithm {
   std::string_view default_wait;
   bool preload = false;                         // by default, that is with default_wait
   std::vector<std::string_view> preload_waits;  // strategies that unmodified programs may have
-  std::vector<std::string_view> collapsing;     // waits under which oversubscription is ruinous
+  bool openmp = false;                          // the same for OpenMP programs' locks
+  std::vector<std::string_view> openmp_waits;
+  std::vector<std::string_view> collapsing;  // waits under which oversubscription is ruinous
 };
 
 std::string_view name_of(fairness fair) {
@@ -49,9 +52,11 @@ std::vector<algorithm> collect() {
       a.size = sizeof(Lock);
       a.default_wait = entry.wait;
       a.preload = shim::is_for_unmodified_programs<Lock>;
+      a.openmp = openmp::is_for_openmp<Lock>;
     }
     if (shim::is_for_unmodified_programs<Lock> && !entry.wait.empty())
       a.preload_waits.push_back(entry.wait);
+    if (openmp::is_for_openmp<Lock> && !entry.wait.empty()) a.openmp_waits.push_back(entry.wait);
     const bool collapses = Lock::traits.collapses && never_sleeps<Lock>;
     if (collapses) a.collapsing.push_back(entry.wait.empty() ? "its own way" : entry.wait);
     if (!entry.wait.empty()) a.waits.push_back(entry.wait);
@@ -88,6 +93,8 @@ std::string lock_list_json() {
     // The preload library keeps a lock's state inside the program's mutex objects.
     json.member("preload", a.preload);
     write_names(json, "preload_waits", a.preload_waits);
+    json.member("openmp", a.openmp);
+    write_names(json, "openmp_waits", a.openmp_waits);
     write_names(json, "collapses_when_oversubscribed", a.collapsing);
     json.member("excludes", a.traits.excludes);
     json.end_object();

@@ -104,17 +104,24 @@ void barrier_of_two(waiting how) {
 
 void wait_asleep() { ends(waiting::park); }
 void wait_then_asleep() { ends(waiting::spin_then_park); }
+void wait_on_monitor() { ends(waiting::monitor); }
 void wait_adaptive() { ends(waiting::adaptive); }
 void mark_asleep() { is_called_away(waiting::park); }
 void mark_adaptive() { is_called_away(waiting::adaptive); }
 void barrier_asleep() { barrier_of_two(waiting::park); }
+void barrier_on_monitor() { barrier_of_two(waiting::monitor); }
 void barrier_adaptive() { barrier_of_two(waiting::adaptive); }
 
 constexpr check::scenario scenarios[] = {
-    {"wait_asleep", wait_asleep},           {"wait_then_asleep", wait_then_asleep},
-    {"wait_adaptive", wait_adaptive},       {"mark_asleep", mark_asleep},
-    {"mark_adaptive", mark_adaptive},       {"barrier_asleep", barrier_asleep},
+    {"wait_asleep", wait_asleep},
+    {"wait_then_asleep", wait_then_asleep},
+    {"wait_adaptive", wait_adaptive},
+    {"mark_asleep", mark_asleep},
+    {"mark_adaptive", mark_adaptive},
+    {"barrier_asleep", barrier_asleep},
     {"barrier_adaptive", barrier_adaptive},
+    {"wait_on_monitor", wait_on_monitor},
+    {"barrier_on_monitor", barrier_on_monitor},
 };
 
 }  // namespace

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from openmp_runs import LIBRARY, PROGRAMS, run, run_cli
 
-from syncopate import openmp
+from syncopate import locktable, openmp
 
 PROGRAM = PROGRAMS / "gcc_locks"
 FINE = "locks: all hold\n"
@@ -86,6 +86,21 @@ def settings_of_the_build():
     return [row.split("|")[:4] for row in rows]
 
 
+def test_command_line_and_library_offer_the_same_locks():
+    """Also those that only OpenMP programs may have."""
+    table = [lock for lock in locktable.load() if lock["openmp"]]
+    assert {"one_spinner", "combined"} <= {lock["name"] for lock in table}
+    for lock in table:
+        for choice in [lock["name"], *(f"{lock['name']}:{wait}" for wait in lock["openmp_waits"])]:
+            variables = {"SYNCOPATE_OMP_LOCK": choice, "OMP_NUM_THREADS": "2"}
+            done = run([PROGRAM], SYNCOPATE_VERBOSE="1", **variables)
+            assert f"lock {lock['name']}\n" in done.stderr, choice
+    for lock in locktable.load():
+        if not lock["openmp"]:
+            done = run([PROGRAM], SYNCOPATE_OMP_LOCK=lock["name"])
+            assert f"SYNCOPATE_OMP_LOCK={lock['name']}: no such lock" in done.stderr
+
+
 # A refused setting would leave its tests to the program's own runtime.
 @pytest.mark.parametrize(("name", "barrier", "lock", "wait"), settings_of_the_build())
 def test_no_setting_of_the_tests_is_refused(name, barrier, lock, wait):
@@ -139,6 +154,14 @@ def test_regions_start_without_a_tree_where_threads_outnumber_processors(variabl
     assert not [line for line in lines if line.startswith("GOMP_SPINCOUNT=")]
 
 
+def test_command_line_takes_the_monitor_for_both():
+    options = ("--omp-barrier", "combining_tree", "--omp-lock=one_spinner", "--wait=monitor")
+    done = run_cli("run", *options, "--verbose", "--", PROGRAM, OMP_NUM_THREADS="2")
+    assert (done.returncode, done.stdout) == (0, FINE)
+    assert "barrier combining_tree, lock one_spinner\n" in done.stderr
+    assert "runtime runs" not in done.stderr
+
+
 def test_command_line_without_omp_leaves_it_out():
     assert "libsyncopate-openmp" not in run_cli("run", "--", "env").stdout
 
@@ -157,6 +180,8 @@ def test_both_libraries_in_one_program():
         (["--omp-barrier", "auto:park"], "leave out ':park'"),
         (["--omp-barrier", "central:prak"], "no waiting is named 'prak' (did you mean park"),
         (["--omp-lock", "tikcet"], "(did you mean ticket"),
+        (["--lock", "one_spinner"], "no lock is named 'one_spinner'"),
+        (["--omp-lock", "glibc"], "no lock is named 'glibc'"),
         (["--omp-regions", "kpet"], "no 'kpet' (did you mean kept?)"),
         (["--omp-regions", "kept", "--omp-barrier", "runtime"], "contradicts --omp-barrier"),
         (["--wait", "yeild"], "no waiting is named 'yeild' (did you mean yield?)"),

@@ -13,6 +13,7 @@ from syncopate.blame import Holds
 from syncopate.naming import (
     BEYOND,
     Name,
+    is_barrier_place,
     is_ours,
     is_ours_module,
     is_place,
@@ -39,6 +40,13 @@ class Kind:
         self.total += row.wait_sum
         self.largest = max(self.largest, row.wait_max)
         histogram.add(self.histogram, row.histogram)
+
+    def add_all(self, other: "Kind") -> None:
+        """The waits of another group as well."""
+        self.waits += other.waits
+        self.total += other.total
+        self.largest = max(self.largest, other.largest)
+        histogram.add(self.histogram, other.histogram)
 
 
 class Group:
@@ -198,7 +206,7 @@ class Analysis:
             self._exact[row.lock, row.kind] += row.wait_sum
             if row.waits:
                 group.by_thread[row.thread].add(row)
-            if group.locks and is_place(group.locks[0]):
+            if group.locks and is_barrier_place(group.locks[0]):
                 group.arrivals[row.thread][0] += row.wait_sum
             if KIND_NAMES[row.kind] in LOST_KINDS:
                 self.thread_lost[row.thread] += row.wait_sum

@@ -20,6 +20,7 @@ _WRAPPER = re.compile(
 _RUNTIME = re.compile(r"(libsyncopate-|libitm\.so|libc\.so|libc-|libpthread|libstdc\+\+|libc\+\+)")
 BEYOND = "(locks beyond the table)"
 BARRIER, PLACE = 5, 1  # a barrier that is no object but a place in the program: where it is called
+REGION_OF_GNU, REGION = 2, 3  # and where a parallel region is started: its start and its end
 ARRAY_MEMBERS = 4  # as many evenly spaced locks in one variable are an array, not fields
 
 
@@ -115,8 +116,18 @@ def name_locks(
 
 
 def is_place(lock: Lock) -> bool:
-    """Whether the lock's address is a return address: a barrier of OpenMP."""
+    """Whether the lock's address is a return address: a barrier of OpenMP, or a region."""
+    return lock.object == BARRIER and lock.type in (PLACE, REGION_OF_GNU, REGION)
+
+
+def is_barrier_place(lock: Lock) -> bool:
+    """The same, without regions: all threads tell when they come there."""
     return lock.object == BARRIER and lock.type == PLACE
+
+
+def is_region_of_gnu(lock: Lock) -> bool:
+    """Whether it is a region that libgomp starts and ends, its team not being kept."""
+    return lock.object == BARRIER and lock.type == REGION_OF_GNU
 
 
 def _by_place(lock: Lock, symbolizer: Symbolizer) -> Name:
@@ -124,7 +135,8 @@ def _by_place(lock: Lock, symbolizer: Symbolizer) -> Name:
     if frame is None:
         return Name(f"{lock.address:#x}", "address", "")
     text = f"{frame.function} at {frame.place()}" if frame.file else frame.function
-    return Name(text, "address", frame.place())
+    region = "region in " if lock.type != PLACE else ""
+    return Name(region + text, "address", frame.place())
 
 
 def _by_stack(lock: Lock, frames_of: Callable[[int], list[Frame]]) -> Name:

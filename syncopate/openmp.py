@@ -38,6 +38,7 @@ BARRIERS = ("auto", "central", "combining_tree", "dissemination", "futex", "poll
 WAITS = ("adaptive", "spin", "monitor", "yield", "park", "spin_then_park")
 RUNTIME = "runtime"
 REGIONS = ("kept", RUNTIME)
+LIBOMP_LEVEL = 4  # threads; KMP_FORKJOIN_BARRIER's default, 2, is its logarithm
 OWN_LOCK = "asymmetric"  # the default; not one of `syncopate list`
 
 
@@ -73,14 +74,15 @@ def choose(environ: dict[str, str], options: dict) -> None:
 def suit_crowd(environ: dict[str, str]) -> None:
     """Settings of the runtimes' own where threads were asked to outnumber processors; what the user
     has set stays. libgomp does not poll before its waits come to the patch: whoever polls is in the
-    way of those it waits for. libomp's threads start and end regions one after the other, not
-    along a tree, where each level waits until the one above has had a processor."""
+    way of those it waits for. More of libomp's threads than a level of its tree has start and end
+    regions one after the other instead: each level would wait until the one above has had a
+    processor."""
     threads = environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     if not threads.isdecimal() or int(threads) <= len(os.sched_getaffinity(0)):
         return
     if environ.get("SYNCOPATE_OMP_PATCH") == "1":
         environ.setdefault("GOMP_SPINCOUNT", "0")
-    if "KMP_FORKJOIN_BARRIER" not in environ:
+    if int(threads) > LIBOMP_LEVEL and "KMP_FORKJOIN_BARRIER" not in environ:
         environ.setdefault("KMP_FORKJOIN_BARRIER_PATTERN", "linear,linear")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from syncopate import histogram, recordfile, waiting
 from syncopate.analysis import Analysis, Group, Kind
-from syncopate.naming import telling, wrapper_frames
+from syncopate.naming import is_region_of_gnu, telling, wrapper_frames
 from syncopate.recordfile import LOST_KINDS, OBJECT_NAMES
 from syncopate.symbols import Frame
 from syncopate.transactionsites import Sites
@@ -18,6 +18,12 @@ from syncopate.transactionsites import Sites
 STACKS_KEPT = 5  # waiter and holder stacks told per lock
 ADDRESSES_KEPT = 8
 THREADS_KEPT = 64  # told per lock: those that waited longest
+
+# Where keeping libgomp's teams may help: many starts and ends of regions (two for each), that take
+# part of the time, and mostly for themselves: who waits that long at an end waits for work.
+MANY_REGION_WAITS = 2000
+LEAST_AT_REGIONS = 0.05
+SHORT_REGION_WAIT_NS = 100_000
 
 
 class Results:
@@ -92,7 +98,25 @@ class Results:
                 f"{self.of.record.event_count():,} events were recorded and one of"
                 f" {self.of.read_every} read: sums are exact, stacks weighted samples"
             )
-        return notes
+        return notes + self._regions()
+
+    def _regions(self) -> list[str]:
+        """What would help a program that spends its time where libgomp starts and ends regions."""
+        waits = Kind()
+        for group in self.of.groups:
+            if group.locks and is_region_of_gnu(group.locks[0]):
+                waits.add_all(group.kinds["barrier"])
+        passed = self.of.end_ticks - self.of.record.header.start_ticks
+        if waits.waits < MANY_REGION_WAITS or waits.total < LEAST_AT_REGIONS * passed:
+            return []
+        # Starts are short; so this is the median of the ends.
+        usual = histogram.percentile(waits.histogram, 0.75, waits.largest) or 0.0
+        if self.of.ns(usual) > SHORT_REGION_WAIT_NS:
+            return []
+        return [
+            f"{waits.total / passed:.0%} of the time passed where {waits.waits // 2:,} parallel"
+            " regions start and end: try `syncopate run --omp-regions kept`"
+        ]
 
     def _runs(self) -> bool:
         """Whether the recorded process is there still: its id, with its program."""

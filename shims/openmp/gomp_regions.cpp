@@ -65,7 +65,7 @@ bool run_kept_loop(const module& m, unsigned threads, unsigned flags, loop_regio
     if (kept) return;                                                                     \
     if (passed_on(m, threads))                                                            \
       return m.gomp.to->real.name(function, data, threads, SYNCOPATE_STRIP arguments);    \
-    region r(*m.gomp.to, threads, work_of(function, data));                               \
+    region r(*m.gomp.to, threads, work_of(function, data), __builtin_return_address(0));  \
     m.gomp.to->real.name(run, r.order(), threads, SYNCOPATE_STRIP arguments);             \
   }
 #define SYNCOPATE_STRIP(...) __VA_ARGS__
@@ -76,7 +76,7 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_parallel(gomp_function function, void* data, u
   if (passed_on(m, threads)) return m.gomp.to->real.GOMP_parallel(function, data, threads, flags);
   const work what = work_of(function, data);
   if (config.keep && run_kept(*m.gomp.to, threads, flags, what)) return;
-  region r(*m.gomp.to, threads, what);
+  region r(*m.gomp.to, threads, what, __builtin_return_address(0));
   m.gomp.to->real.GOMP_parallel(run, r.order(), threads, flags);
 }
 

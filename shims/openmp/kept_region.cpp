@@ -105,7 +105,7 @@ class kept_region {
       : of_(of),
         asked_(asked),
         storage_(s),
-        start_(of, asked, {}),
+        start_(of, asked, {}, nullptr),
         team_(*start_.order()->in),
         meeting_(team_.participants - 1) {}
 

@@ -111,7 +111,8 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_fork_call(void* location, std::int32_t count
     else fork_padded(real, location, count, function, arguments, std::make_index_sequence<most>());
     return;
   }
-  region r(*m.kmpc.to, asked, {reinterpret_cast<void (*)()>(function), arguments, count});
+  region r(*m.kmpc.to, asked, {reinterpret_cast<void (*)()>(function), arguments, count},
+           __builtin_return_address(0));
   if (n <= few) fork_few(real, location, count, r, arguments, std::make_index_sequence<few>());
   else real.__kmpc_fork_call(location, 1, reinterpret_cast<kmpc_micro>(run_many), r.order());
 }

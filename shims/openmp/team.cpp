@@ -27,8 +27,15 @@ constinit std::atomic<team*> ownerless{nullptr};
 constinit pthread_key_t end_of_thread;
 constinit std::atomic<int> key_state{0};  // 0 none, 1 being made, 2 made
 
-// What a barrier's type in the record says: its address is where it is called (naming.py).
-constexpr int place_in_program = 1;
+// What a barrier's type in the record says: its address is where it is called (naming.py), or where
+// a region is started, by libgomp or by another runtime.
+enum : int { place_in_program = 1, region_of_gnu = 2, region_of_other = 3 };
+// Of the region that the thread starts or ends, and that is recorded.
+thread_local record::wait region_wait [[gnu::tls_model("initial-exec")]];
+
+void begin_region_wait(std::uint32_t place) noexcept {
+  region_wait = record::wait_begin(record::wait_kind::barrier, place, 0);
+}
 
 // No thread of a region passes that many barriers more than its master before it is cancelled.
 constexpr std::uint32_t phases_apart = 1u << 16;
@@ -142,12 +149,19 @@ void note_processor(team& t, std::uint32_t id) noexcept {
 
 bool oversubscribed() noexcept { return crowded.set.load(std::memory_order_relaxed); }
 
-region::region(const runtime& of, unsigned asked, const work& what) noexcept {
+region::region(const runtime& of, unsigned asked, const work& what, const void* caller) noexcept {
   prefetch_arrivals();
   if (__builtin_expect(!processors_known.load(std::memory_order_relaxed), 0)) ask_processors(of);
+  std::uint32_t place = 0;
+  if (__builtin_expect(record::enabled, 0) && caller != nullptr) {
+    const int type = of.kind == family::gnu ? region_of_gnu : region_of_other;
+    place = record::identify(record::object_kind::barrier, type, caller, nullptr);
+    begin_region_wait(place);
+  }
   if (config.barrier == nullptr) {
     own_.of = &of;
     own_.what = what;
+    own_.recorded = place;
     return;
   }
   team& t = *take_team();
@@ -164,9 +178,11 @@ region::region(const runtime& of, unsigned asked, const work& what) noexcept {
   update(order_->what.count, what.count);
   update(order_->participants, t.participants);
   update(order_->first_phase, t.phase);
+  update(order_->recorded, place);
 }
 
 region::~region() {
+  if (__builtin_expect(order_->recorded != 0, 0)) record::wait_end_now(region_wait);
   if (order_->in == nullptr) return;
   team& t = *order_->in;
   if (__builtin_expect(t.abandoned.load(std::memory_order_relaxed), 0)) {
@@ -186,6 +202,7 @@ void region_order::enter(frame& f) const noexcept {
   f.level = of->real.omp_get_level();
   f.outer = current;
   current = &f;
+  if (__builtin_expect(recorded != 0, 0) && f.id == 0) record::wait_end_now(region_wait);
   if (in == nullptr) return;
   if (f.id == 0) {
     f.threads = static_cast<std::uint32_t>(of->real.omp_get_num_threads());
@@ -203,9 +220,12 @@ void region_order::enter(frame& f) const noexcept {
 
 void region_order::leave(frame& f) const noexcept {
   current = f.outer;
-  if (f.id != 0 || in == nullptr) return;
-  update(in->phase, f.phase);
-  if (f.threads > 1) count_threads(-newcomers(f));
+  if (f.id != 0) return;
+  if (in != nullptr) {
+    update(in->phase, f.phase);
+    if (f.threads > 1) count_threads(-newcomers(f));
+  }
+  if (__builtin_expect(recorded != 0, 0)) begin_region_wait(recorded);
 }
 
 bool settle(frame& f) noexcept {

@@ -53,6 +53,7 @@ struct alignas(128) region_order {
   team* in = nullptr;  // null: its barriers are the runtime's
   work what{};
   std::uint32_t participants = 0, first_phase = 0;
+  std::uint32_t recorded = 0;  // while recording: the place that starts it
 
   // Runs body(work) as one thread of the region. To be called by each, in the started function.
   template <class Body>
@@ -132,8 +133,9 @@ inline frame* live_frame(const runtime* of) noexcept {
 // have ended.
 class region {
  public:
-  // `asked` threads are wanted; 0: as many as the runtime gives.
-  region(const runtime& of, unsigned asked, const work& what) noexcept;
+  // `asked` threads are wanted; 0: as many as the runtime gives. `caller`: where the program starts
+  // it, for the record of what its start and end take; null: they are not recorded.
+  region(const runtime& of, unsigned asked, const work& what, const void* caller) noexcept;
   ~region();
   region(const region&) = delete;
   region& operator=(const region&) = delete;

@@ -1,9 +1,14 @@
 """`syncopate record --omp`: time lost per source line, and who came last."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from openmp_runs import compiled, run_cli
+
+from syncopate.analysis import Kind
+from syncopate.naming import BARRIER, REGION, REGION_OF_GNU
+from syncopate.results import Results
 
 SOURCE = """\
 #include <omp.h>
@@ -65,3 +70,36 @@ def test_critical_section_is_a_lock(report):
     (critical,) = [lock for lock in results["locks"] if "totals" in lock["name"]]
     assert critical["object"] == "mutex"
     assert critical["contended"] > 0 and critical["lost_ns"] > 0
+
+
+def test_regions_have_source_lines_and_no_late_ones(report):
+    results, shown = report
+    region = barrier_at(results, "region in main at slow.c:")  # 4 or 5, as GCC has it
+    assert region["waits"]["barrier"]["count"] == 2  # its start and its end
+    assert not region["arrivals"]
+    assert "--omp-regions" not in shown
+
+
+def notes_for(kind, count, ticks_each, passed=1_000_000_000):
+    """What is said of so many starts and ends of regions; a tick is a nanosecond."""
+    waits = Kind()
+    waits.waits, waits.total, waits.largest = count, count * ticks_each, ticks_each
+    waits.histogram[2 * (ticks_each.bit_length() - 1) - 12] = count
+    lock = SimpleNamespace(object=BARRIER, type=kind)
+    of = SimpleNamespace(
+        groups=[SimpleNamespace(locks=[lock], kinds={"barrier": waits})],
+        end_ticks=passed,
+        record=SimpleNamespace(header=SimpleNamespace(start_ticks=0)),
+        ns=lambda ticks: ticks,
+    )
+    return Results(of)._regions()
+
+
+def test_keeping_regions_is_advised_where_their_starts_and_ends_take_the_time():
+    (note,) = notes_for(REGION_OF_GNU, 100_000, 2048)
+    assert note.startswith("20% of the time passed where 50,000 parallel regions start and end")
+    assert "--omp-regions kept" in note
+    assert not notes_for(REGION, 100_000, 2048)  # libomp's cannot be kept
+    assert not notes_for(REGION_OF_GNU, 100_000, 256)  # 2.6 % of the time
+    assert not notes_for(REGION_OF_GNU, 1000, 65536)  # few
+    assert not notes_for(REGION_OF_GNU, 5000, 131072)  # they wait for work

@@ -144,7 +144,7 @@ def test_patched_waits_do_not_poll_where_threads_outnumber_processors(variables,
         ({"OMP_NUM_THREADS": "100000"}, ["linear,linear"]),
         ({"OMP_NUM_THREADS": "100000", "KMP_FORKJOIN_BARRIER_PATTERN": "tree,tree"}, ["tree,tree"]),
         ({"OMP_NUM_THREADS": "100000", "KMP_FORKJOIN_BARRIER": "1,1"}, []),
-        ({"OMP_NUM_THREADS": "1"}, []),
+        ({"OMP_NUM_THREADS": "4"}, []),
     ],
 )
 def test_regions_start_without_a_tree_where_threads_outnumber_processors(variables, set_to):

@@ -39,7 +39,7 @@ thread_local constinit waits::history past [[gnu::tls_model("initial-exec")]];
 template <class Changed>
 bool poll(const std::atomic<std::uint32_t>& word, Changed changed, std::uint64_t start) noexcept {
   const std::uint64_t wake_latency = machine::wake_latency(), expected = past.expected();
-  if (oversubscribed()) waits::begin_wait();
+  if (oversubscribed()) waits::be_seen();
   const waits::plan how =
       waits::choose({.expected = expected,
                      .wake_latency = wake_latency,

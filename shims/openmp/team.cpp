@@ -61,7 +61,7 @@ void count_threads(std::int32_t more) noexcept {
 
 // The thread has been in a wait of its team's, ours or the runtime's.
 void go_on() noexcept {
-  if (oversubscribed()) waits::end_wait();
+  if (oversubscribed()) waits::be_seen();
 }
 
 // Whether a runtime was asked. It has bound the first thread, maybe, before anything of ours ran;

@@ -21,7 +21,7 @@ thread_local constinit waits::history past [[gnu::tls_model("initial-exec")]];
 }  // namespace
 
 team_waiter::team_waiter(frame& f) noexcept : frame_(f) {
-  if (oversubscribed()) waits::begin_wait();
+  if (oversubscribed()) waits::be_seen();
   if (config.wait == waiting::park) polls_ = 0;
   else polls_ = oversubscribed() ? first_polls_crowded : first_polls;
 }

@@ -120,10 +120,10 @@ class auto_barrier {
 
   template <class Ended>
   void wait_at(const std::atomic<std::uint64_t>& word, Ended ended, bool crowded) noexcept {
-    if (crowded) waits::begin_wait();
+    if (crowded) waits::be_seen();
     else if (count_ == 2) flag_pair::let_arrive();
     over_.wait(word, ended, crowded);
-    if (crowded) waits::end_wait();
+    if (crowded) waits::be_seen();
   }
 
   const std::uint32_t count_;

@@ -62,12 +62,12 @@ class fork_join {
   void join(CalledAway called_away) noexcept {
     const std::uint64_t wanted = alone() ? region_ : region_ * members_;
     const bool yields = crowded();
-    if (yields) waits::begin_wait();
+    if (yields) waits::be_seen();
     else if (alone()) flag_pair::let_arrive();
     ended_.wait(
         arrivals(region_), [&](std::uint64_t now) { return now >= wanted || called_away(); },
         yields);
-    if (yields) waits::end_wait();
+    if (yields) waits::be_seen();
     machine::prefetch_to_write(&starts_[(region_ + 1) % 2]);
   }
 
@@ -77,10 +77,10 @@ class fork_join {
   const Work* next(std::uint64_t number, CalledAway called_away) noexcept {
     const start& mine = starts_[number % 2];
     const bool yields = crowded();
-    if (yields) waits::begin_wait();
+    if (yields) waits::be_seen();
     started_.wait(
         mine.region, [&](std::uint64_t now) { return now == number || called_away(); }, yields);
-    if (yields) waits::end_wait();
+    if (yields) waits::be_seen();
     if (mine.region.load(std::memory_order_acquire) != number) return nullptr;  // [A]
     if (alone()) machine::prefetch_to_write(&arrivals(number));
     return &mine.what;

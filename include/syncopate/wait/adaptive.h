@@ -112,7 +112,7 @@ class team_adaptive : public adaptive {
     const std::uint32_t value = word.load(order);
     if (done(value)) return value;
     const bool crowded = team_ > machine::processors();
-    if (crowded) begin_wait();
+    if (crowded) be_seen();
     const std::uint64_t start = machine::ticks();
     const plan how = choose_now(crowded, true);
     const bool polled = how.first == way::yield
@@ -121,7 +121,7 @@ class team_adaptive : public adaptive {
     const std::uint32_t result =
         polled ? word.load(order) : park::until(word, order, done, parked_bit, bitset);
     waited(machine::ticks() - start, !polled);
-    if (crowded) end_wait();
+    if (crowded) be_seen();
     return result;
   }
 

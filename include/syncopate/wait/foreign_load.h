@@ -10,11 +10,11 @@
 // processors, one foreign process, microseconds a barrier): 4 threads 2.6, where sleeping all the
 // time takes 5 to 12 and yielding on some 2,500; 8 threads 5.8 (passive libgomp 16).
 //
-// A peer that computes keeps the processor just as long. So the threads of a team say where they
-// are when they begin to wait and when they go on: time before the last of them began to wait there
-// is not counted, nor is any while one goes on there. *Measured* (4 threads that compute 1
-// millisecond each between two barriers): 2.4 milliseconds; when all was counted 3.8, since a team
-// that leaves one processor after the other to itself shares the last.
+// A peer that computes keeps the processor just as long. So the threads of a team say that they are
+// there when they begin to wait and when they go on: only the time since the last offer counts, and
+// none if one was seen since. *Measured* (4 threads that compute 1 millisecond each between two
+// barriers): 2.4 milliseconds; when all was counted 3.8, since a team that leaves one processor
+// after the other to itself shares the last.
 //
 // Foreign threads move as well, and short ones come and go: soon every processor has met one. Then
 // the one that has shown least is tried again, by all. Only where all of them have shown foreign
@@ -42,9 +42,9 @@ inline constexpr std::uint64_t foreign_factor = 16;
 // a line of its own: the processor's threads write it at each wait.
 class alignas(64) foreign_load {
  public:
-  // A thread of ours there begins to wait, or goes on.
-  void waits(std::uint64_t now) noexcept { not_before_.store(now, std::memory_order_relaxed); }
-  void goes_on() noexcept { not_before_.store(~std::uint64_t{0}, std::memory_order_relaxed); }
+  // A thread of ours there begins to wait by an offer, at that time; or does anything else.
+  void offers(std::uint64_t now) noexcept { not_before_.store(now, std::memory_order_relaxed); }
+  void is_ours() noexcept { not_before_.store(~std::uint64_t{0}, std::memory_order_relaxed); }
 
   // Time before that may have been a peer's.
   [[nodiscard]] std::uint64_t not_before() const noexcept {
@@ -118,7 +118,7 @@ class alignas(64) foreign_load {
   std::atomic<std::uint64_t> until_{0};  // ticks; till then the processor is left alone
   std::atomic<std::uint32_t> level_{0};
   std::atomic<bool> takes_all_{false};
-  std::atomic<std::uint64_t> not_before_{0};  // ticks; all ones: a thread of ours goes on there
+  std::atomic<std::uint64_t> not_before_{0};  // ticks; all ones: any time
 };
 
 // Of the process. More processors than that share entries.
@@ -131,11 +131,8 @@ inline constinit foreign_load on_processor[watched_processors]{};
 
 // To be called by threads whose peers may wait on the same processor: before a wait, unless it
 // begins with an offer, and after it, also where there was nothing to wait for.
-inline void begin_wait() noexcept {
-  if constexpr (!machine::is_modeled) load_of(machine::processor()).waits(machine::ticks());
-}
-inline void end_wait() noexcept {
-  if constexpr (!machine::is_modeled) load_of(machine::processor()).goes_on();
+inline void be_seen() noexcept {
+  if constexpr (!machine::is_modeled) load_of(machine::processor()).is_ours();
 }
 
 // Where a thread sleeps, since there is no other processor for it.
@@ -156,7 +153,7 @@ class peer_yield {
       start_ = machine::ticks();
       where_ = machine::processor();
       foreign_load& here = load_of(where_);
-      here.waits(start_);
+      here.offers(start_);
       if (__builtin_expect(here.is_there(start_), 0)) {
         const way_out way = leave(std::exchange(start_, 0));
         if (way != way_out::none) return way == way_out::moved;

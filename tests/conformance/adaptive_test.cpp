@@ -248,7 +248,8 @@ bool suspects_after_two_long_offers(Shown shown) {
 
 TEST_F(OnProcessors, LongOffersAreAForeignOnesUnlessAPeerWasThere) {
   EXPECT_FALSE(suspects_after_two_long_offers([] { waits::be_seen(); }));
-  EXPECT_FALSE(suspects_after_two_long_offers([] { (void)waits::peer_yield().offer(); }));
+  EXPECT_FALSE(suspects_after_two_long_offers(
+      [] { waits::load_of(machine::processor()).offers(machine::ticks()); }));
   // The system may move the thread, or take its processor, in between.
   bool suspected = false;
   for (int i = 0; i < 100 && !suspected; ++i) {

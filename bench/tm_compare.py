@@ -95,7 +95,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--algorithms", default="auto,htm,norec,eager_norec,lazy,tl2,encounter_time")
+    parser.add_argument(
+        "--algorithms", default="auto,htm,norec,eager_norec,lazy,tl2,encounter_time"
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--milliseconds", type=int, default=40, help="per shape and round")
     parser.add_argument("--library", type=Path, default=ROOT / "build/lib/tm")

@@ -5,9 +5,9 @@
  *       the thread enters again. `uses` changes under `guard` only.
  *   I2  Between leave() and back() a thread touches the stream and its own variables, nothing of
  *       Lua's but the bytes of strings and buffers that its stack keeps alive.
- *   I3  A stream is locked here in UNSEEN functions only. The threads of a simulated machine are one
- *       of the system's: did another run meanwhile, and wait in the C library, none ever would again.
- *       It may run where the machine sees an access; here it sees none.
+ *   I3  A stream is locked here in UNSEEN functions only. The threads of a simulated machine are
+ *       one of the system's: did another run meanwhile, and wait in the C library, none ever would
+ *       again. It may run where the machine sees an access; here it sees none.
  */
 #include "blocking_io.h"
 

@@ -1,5 +1,5 @@
-/* places.h -- what the statistics of the lock call a yield point of lua-mt: a line of Lua, or a place
- * of lua-mt's own code. */
+/* places.h -- what the statistics of the lock call a yield point of lua-mt: a line of Lua, or a
+ * place of lua-mt's own code. */
 #ifndef LUA_MT_PLACES_H
 #define LUA_MT_PLACES_H
 

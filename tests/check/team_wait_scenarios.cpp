@@ -3,17 +3,9 @@
 // neither is a mark, by which a thread is called away.
 #include <syncopate/barriers/central_barrier.h>
 
-#include "openmp/team_wait.h"
+#include "openmp/team_member.h"
 
 #include "check.h"
-
-namespace syncopate::openmp {
-
-constinit configuration config;
-thread_local constinit frame* current = nullptr;
-bool oversubscribed() noexcept { return false; }
-
-}  // namespace syncopate::openmp
 
 namespace {
 
@@ -27,24 +19,6 @@ struct shared {
   central_barrier<team_wait> barrier{2};
 };
 
-// One thread of the team, in the phase that all are in.
-class member {
- public:
-  member(shared& s, std::uint32_t id) {
-    mine_.in = &s.in;
-    mine_.threads = 2;
-    mine_.id = id;
-    mine_.phase = 1;
-    current = &mine_;
-  }
-  ~member() { current = nullptr; }
-  member(const member&) = delete;
-  member& operator=(const member&) = delete;
-
- private:
-  frame mine_;
-};
-
 shared* begin(waiting how) {
   config.wait = how;
   return new shared;
@@ -55,7 +29,7 @@ template <class Act, class Holds>
 void one_waits(waiting how, Act act, Holds holds) {
   shared* const s = begin(how);
   auto waits = [s, holds] {
-    const member m(*s, 0);
+    const member m(s->in, 0);
     team_wait::until(
         s->word, std::memory_order_acquire, [](auto v) { return v != 0; }, 0);
     assert(holds(*s));
@@ -89,7 +63,7 @@ void is_called_away(waiting how) {
 void barrier_of_two(waiting how) {
   shared* const s = begin(how);
   auto pass = [s](std::uint32_t id) {
-    const member m(*s, id);
+    const member m(s->in, id);
     if (id == 0) s->data = 7;
     s->barrier.arrive_and_wait(id);
     wake_sleepers(s->in);

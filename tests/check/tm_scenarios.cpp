@@ -256,11 +256,13 @@ void both_in_hardware() {
   delete s;
 }
 
-// Such a one, and the library form beside it. (That asks for code that tells of each access, so it
+// Such ones, and the library form beside them. (That asks for code that tells of each access, so it
 // never runs in hardware itself.)
-void beside_hardware() {
+void beside_a_writer(int count) {
   auto* const s = new shared;
-  auto plain = [s] { add_to_both(s); };
+  auto plain = [s, count] {
+    for (int i = 0; i < count; ++i) add_to_both(s);
+  };
   auto other = [s] {
     stm::atomically([s](stm::tx& t) {
       const std::uint64_t x = s->x.get(t);
@@ -270,9 +272,12 @@ void beside_hardware() {
     });
   };
   together(plain, other);
-  assert(s->x.unsafe_get() == 2 && s->y.unsafe_get() == 2);
+  const auto all = static_cast<std::uint64_t>(count) + 1;
+  assert(s->x.unsafe_get() == all && s->y.unsafe_get() == all);
   delete s;
 }
+
+void beside_hardware() { beside_a_writer(1); }
 
 // The second one may write from its beginning (eager_norec), since the first has written soon:
 // beside one that reads, and beside one that writes what it has read.
@@ -293,26 +298,9 @@ void at_once_beside_reader() {
   delete s;
 }
 
-void at_once_beside_writer() {
-  auto* const s = new shared;
-  auto at_once = [s] {
-    for (int i = 0; i < 2; ++i) add_to_both(s);
-  };
-  auto writes = [s] {
-    stm::atomically([s](stm::tx& t) {
-      const std::uint64_t x = s->x.get(t);
-      assert(x == s->y.get(t));
-      s->x.set(t, x + 1);
-      s->y.set(t, x + 1);
-    });
-  };
-  together(at_once, writes);
-  assert(s->x.unsafe_get() == 3 && s->y.unsafe_get() == 3);
-  delete s;
-}
+void at_once_beside_writer() { beside_a_writer(2); }
 
 // ---- three threads: their names begin with "three_", and only the long tests run them
-// -------------
 
 // No lost update, whoever waits for whom.
 void three_updates() {

@@ -7,18 +7,9 @@
 #include <cstdio>
 #include <thread>
 
-#include "openmp/team_wait.h"
-
 #if defined(__x86_64__)
+#include "openmp/team_member.h"
 #include "unit/monitor_emulator.h"
-
-namespace syncopate::openmp {
-
-constinit configuration config;
-thread_local constinit frame* current = nullptr;
-bool oversubscribed() noexcept { return false; }
-
-}  // namespace syncopate::openmp
 
 namespace {
 
@@ -30,24 +21,6 @@ struct shared {
   team in;
   std::atomic<std::uint32_t> word{0};
   central_barrier<team_wait> barrier{2};
-};
-
-// A thread of the team, in the phase that all are in.
-class member {
- public:
-  member(shared& s, std::uint32_t id) {
-    mine_.in = &s.in;
-    mine_.threads = 2;
-    mine_.id = id;
-    mine_.phase = 1;
-    current = &mine_;
-  }
-  ~member() { current = nullptr; }
-  member(const member&) = delete;
-  member& operator=(const member&) = delete;
-
- private:
-  frame mine_;
 };
 
 void wait_milliseconds(unsigned count) {
@@ -62,7 +35,7 @@ void meet(bool asleep_on_monitor) {
   constexpr int rounds = 50;
   monitor_emulator::reset_counts();
   std::thread other([&] {
-    const member m(s, 1);
+    const member m(s.in, 1);
     for (int i = 1; i <= rounds; ++i) {
       s.barrier.arrive_and_wait(1);
       assert(data == i);
@@ -70,7 +43,7 @@ void meet(bool asleep_on_monitor) {
     }
   });
   {
-    const member m(s, 0);
+    const member m(s.in, 0);
     for (int i = 1; i <= rounds; ++i) {
       wait_milliseconds(1);
       data = i;
@@ -86,7 +59,7 @@ void meet(bool asleep_on_monitor) {
 void call_away() {
   shared s;
   std::thread other([&] {
-    const member m(s, 1);
+    const member m(s.in, 1);
     (void)team_wait::until(
         s.word, std::memory_order_acquire, [](std::uint32_t now) { return now != 0; }, 0);
   });

@@ -39,7 +39,8 @@ status=0
 import json, sys
 locks = {lock["name"]: lock for lock in json.load(sys.stdin)}
 keys = {"name", "header", "summary", "source", "fair", "size", "waits", "default_wait", "timed",
-        "preload", "preload_waits", "collapses_when_oversubscribed", "excludes"}
+        "preload", "preload_waits", "openmp", "openmp_waits", "collapses_when_oversubscribed",
+        "excludes"}
 assert {"auto", "futex", "tatas", "ticket", "mcs", "clh", "null"} <= set(locks), sorted(locks)
 for lock in locks.values():
     assert set(lock) == keys, lock
@@ -47,15 +48,18 @@ for lock in locks.values():
     assert lock["timed"] in ("native", "polled"), lock
     assert bool(lock["waits"]) == bool(lock["default_wait"]), lock
     assert set(lock["preload_waits"]) <= set(lock["waits"]), lock
+    assert set(lock["openmp_waits"]) <= set(lock["waits"]), lock
     assert set(lock["collapses_when_oversubscribed"]) <= set(lock["waits"] or ["its own way"]), lock
     assert lock["default_wait"] in lock["waits"] or not lock["waits"], lock
     assert 0 < lock["size"] <= 128, lock
     if lock["name"] != "null":
         assert lock["excludes"], lock
     if lock["name"] in ("auto", "futex", "tatas", "ticket", "mcs", "clh"):
-        assert lock["preload"], lock
+        assert lock["preload"] and lock["openmp"], lock
 assert "adaptive" not in locks["mcs"]["preload_waits"]  # too large for a mutex
-assert not locks["null"]["excludes"] and not locks["null"]["preload"]
+assert locks["one_spinner"]["openmp"] and not locks["one_spinner"]["preload"]
+assert not locks["null"]["excludes"]
+assert not locks["null"]["preload"] and not locks["null"]["openmp"]
 assert locks["ticket"]["fair"] == "FIFO"
 assert "spin" in locks["ticket"]["collapses_when_oversubscribed"]
 assert "park" not in locks["ticket"]["collapses_when_oversubscribed"]

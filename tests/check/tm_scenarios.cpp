@@ -73,6 +73,14 @@ void beside_irrevocable() {
   delete s;
 }
 
+void sees_both_alike(shared* s) {
+  stm::atomically([s](stm::tx& t) {
+    const std::uint64_t x = s->x.get(t);
+    assert(x == s->y.get(t));
+    assert(x == s->x.get(t));
+  });
+}
+
 // Opacity: even a transaction that will not commit sees one state of memory.
 void opacity() {
   auto* const s = new shared;
@@ -82,13 +90,7 @@ void opacity() {
       s->y.set(t, 1);
     });
   };
-  auto reads = [s] {
-    stm::atomically([s](stm::tx& t) {
-      const std::uint64_t x = s->x.get(t);
-      assert(x == s->y.get(t));
-      assert(x == s->x.get(t));
-    });
-  };
+  auto reads = [s] { sees_both_alike(s); };
   together(writes, reads);
   delete s;
 }
@@ -286,13 +288,7 @@ void at_once_beside_reader() {
   auto writes = [s] {
     for (int i = 0; i < 2; ++i) add_to_both(s);
   };
-  auto reads = [s] {
-    stm::atomically([s](stm::tx& t) {
-      const std::uint64_t x = s->x.get(t);
-      assert(x == s->y.get(t));
-      assert(x == s->x.get(t));
-    });
-  };
+  auto reads = [s] { sees_both_alike(s); };
   together(writes, reads);
   assert(s->x.unsafe_get() == 2 && s->y.unsafe_get() == 2);
   delete s;

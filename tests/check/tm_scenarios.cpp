@@ -234,8 +234,9 @@ void older_stack() {
   delete s;
 }
 
-// A transaction that runs in hardware where SYNCOPATE_TM says so.
-void add_to_both(shared* s) {
+// A transaction that runs in hardware where SYNCOPATE_TM says so. One place: a thread learns how
+// soon the transactions of each one write.
+[[gnu::noinline]] void add_to_both(shared* s) {
   constexpr std::uint32_t both_codes = 3, has_no_abort = 8, run_instrumented = 1;
   if (_ITM_beginTransaction(both_codes | has_no_abort) & run_instrumented) {
     for (variable* v : {&s->x, &s->y}) {
@@ -295,6 +296,20 @@ void at_once_beside_reader() {
 }
 
 void at_once_beside_writer() { beside_a_writer(2); }
+
+// And just after one that has written, before that thread goes on to read.
+void at_once_after_writer() {
+  auto* const s = new shared;
+  add_to_both(s);
+  auto writes_and_reads = [s] {
+    add_to_both(s);
+    sees_both_alike(s);
+  };
+  auto writes = [s] { add_to_both(s); };
+  together(writes_and_reads, writes);
+  assert(s->x.unsafe_get() == 3 && s->y.unsafe_get() == 3);
+  delete s;
+}
 
 // ---- three threads: their names begin with "three_", and only the long tests run them
 
@@ -388,6 +403,7 @@ constexpr check::scenario scenarios[] = {
     {"beside_hardware", beside_hardware},
     {"at_once_beside_reader", at_once_beside_reader},
     {"at_once_beside_writer", at_once_beside_writer},
+    {"at_once_after_writer", at_once_after_writer},
     {"three_updates", three_updates},
     {"three_in_a_ring", three_in_a_ring},
     {"three_with_opacity", three_with_opacity},

@@ -37,6 +37,8 @@
 
 #include <syncopate/locks/auto_lock.h>
 
+#include <cassert>
+
 namespace syncopate::tm {
 namespace {
 
@@ -85,9 +87,16 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
   // What it is after an inner transaction was canceled, too, which brings the first table back.
   static bool is_writer(const transaction* tx) { return (tx->snapshot & 1) != 0; }
 
-  [[gnu::noinline]] static void become_writer(transaction* tx) {
+  // Takes the mutex. Returns the sequence, which is even (I1).
+  static u64 lock_writers() noexcept {
     writers.lock();
     const u64 present = sequence.load(std::memory_order_relaxed);
+    assert((present & 1) == 0);
+    return present;
+  }
+
+  [[gnu::noinline]] static void become_writer(transaction* tx) {
+    const u64 present = lock_writers();
     if (present != tx->snapshot && !reads_are_there(tx)) {
       writers.unlock();
       restart(tx, cause::write_conflict);
@@ -211,8 +220,7 @@ struct certain_writer : straight<certain_writer> {
 const operations certain_operations = make_operations<certain_writer>("eager_norec");
 
 u32 eager_norec::begin_as_writer(transaction* tx) {
-  writers.lock();
-  tx->snapshot = sequence.load(std::memory_order_relaxed) + 1;
+  tx->snapshot = lock_writers() + 1;
   sequence.store(tx->snapshot, std::memory_order_relaxed);  // [L]
   program_store_fence();                                    // [L]
   tx->set(1, mode::writer, tx->plain);

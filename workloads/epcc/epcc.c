@@ -38,16 +38,22 @@ static void show(const struct construct* c, const struct settings* how, int thre
 static const struct construct* const groups[] = {sync_constructs, task_constructs,
                                                  schedule_constructs};
 
-// Shows the constructs that the word means, all for a null pointer; returns how many.
-static int show_matching(const char* word, const struct settings* how, int threads) {
-  int shown = 0;
+// A null pointer means all.
+static int means(const char* word, const struct construct* c) {
+  return word == NULL || strcmp(word, c->name) == 0 || strcmp(word, c->group) == 0;
+}
+
+static int is_known(const char* word) {
   for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g)
     for (const struct construct* c = groups[g]; c->name != NULL; ++c)
-      if (word == NULL || strcmp(word, c->name) == 0 || strcmp(word, c->group) == 0) {
-        show(c, how, threads);
-        ++shown;
-      }
-  return shown;
+      if (means(word, c)) return 1;
+  return 0;
+}
+
+static void show_matching(const char* word, const struct settings* how, int threads) {
+  for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g)
+    for (const struct construct* c = groups[g]; c->name != NULL; ++c)
+      if (means(word, c)) show(c, how, threads);
 }
 
 static void list_constructs(FILE* out) {
@@ -60,6 +66,18 @@ static int refuse(const char* program, const char* word) {
   list_constructs(stderr);
   fprintf(stderr, "; groups sync task schedule; options --preset --samples --time --delay\n");
   return 2;
+}
+
+// What the option was given; ends the program where that is no such number.
+static double number(const char* program, const char* option, const char* given, double least,
+                     double most) {
+  char* end = NULL;
+  const double value = given != NULL ? strtod(given, &end) : 0;
+  if (given != NULL && end != given && *end == '\0' && value >= least && value <= most)
+    return value;
+  fprintf(stderr, "%s: %s takes a number from %g to %.0f, not '%s'\n", program, option, least, most,
+          given != NULL ? given : "");
+  exit(2);
 }
 
 // Ends the program where there is no such preset.
@@ -102,13 +120,18 @@ int main(int argc, char** argv) {
       argv[++names] = argv[at];
       continue;
     }
-    const double value = at + 1 < argc ? atof(argv[++at]) : 0;
-    if (strcmp(word, "--preset") == 0 && argv[at] != word) preset = argv[at];
-    else if (strcmp(word, "--samples") == 0 && value >= 2) how.samples = (int)value;
-    else if (strcmp(word, "--time") == 0 && value > 0) how.test_time = value * 1e-6;
-    else if (strcmp(word, "--delay") == 0 && value > 0) how.delay_time = value * 1e-6;
+    const char* given = at + 1 < argc ? argv[++at] : NULL;
+    if (strcmp(word, "--preset") == 0 && given != NULL) preset = given;
+    else if (strcmp(word, "--samples") == 0)
+      how.samples = (int)number(argv[0], word, given, 2, 1e6);
+    else if (strcmp(word, "--time") == 0)
+      how.test_time = number(argv[0], word, given, 1, 1e9) * 1e-6;
+    else if (strcmp(word, "--delay") == 0)
+      how.delay_time = number(argv[0], word, given, 0.001, 1e6) * 1e-6;
     else return refuse(argv[0], word);
   }
+  for (int name = 1; name <= names; ++name)
+    if (!is_known(argv[name])) return refuse(argv[0], argv[name]);
   const int samples = samples_of(argv[0], preset);
   if (how.samples == 0) how.samples = samples;
   calibrate_delay(how.delay_time);
@@ -116,8 +139,7 @@ int main(int argc, char** argv) {
 #pragma omp parallel
 #pragma omp master
   threads = omp_get_num_threads();
-  if (names == 0) return show_matching(NULL, &how, threads) != 0 ? 0 : 1;
-  for (int name = 1; name <= names; ++name)
-    if (show_matching(argv[name], &how, threads) == 0) return refuse(argv[0], argv[name]);
+  if (names == 0) show_matching(NULL, &how, threads);
+  for (int name = 1; name <= names; ++name) show_matching(argv[name], &how, threads);
   return 0;
 }

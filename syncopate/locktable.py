@@ -42,6 +42,8 @@ def check_choice(choice: str, more: tuple[str, ...] = (), library: str = "preloa
     name, colon, wait = choice.partition(":")
     usable = {lock["name"]: lock for lock in load() if lock.get(library, lock["preload"])}
     lock = usable.get(name)
+    if lock is None and colon and name in more:
+        raise Failure(f"lock {name} brings its own waiting; leave out ':{wait}'", BAD_USE)
     if lock is None:
         raise Failure(
             f"no lock is named '{name}'{near(name, [*more, *usable])};"

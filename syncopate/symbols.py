@@ -1,7 +1,9 @@
 """Addresses of a recorded process to functions, lines and variables.
 
 Code addresses go to eu-addr2line (elfutils), one process per module with all addresses at once;
-where it is missing or knows nothing, the symbol table answers, and last the offset in the module.
+those of which it knows no line to addr2line (binutils), since it finds none in what clang compiles:
+that has no .debug_aranges. Where both are missing or know nothing, the symbol table answers, and
+last the offset in the module.
 """
 
 import bisect
@@ -73,7 +75,7 @@ class Symbolizer:
                 start, end, offset = (int(found[group], 16) for group in (1, 2, 4))
                 layers[start] = (start, end, offset, found[5])
         self._ranges = sorted(layers.values())
-        self._tool = shutil.which("eu-addr2line")
+        self._tools = [shutil.which("eu-addr2line"), shutil.which("addr2line")]
 
     def resolve(self, addresses: Iterable[int]) -> None:
         """Looks up return addresses in one batch, so that frames() answers at once."""
@@ -213,28 +215,41 @@ class Symbolizer:
         return Frame(name, "", 0, module.path, False)
 
     def _ask(self, path: str, targets: list[int]) -> dict[int, list[tuple[str, str, int]]]:
-        """Runs eu-addr2line; returns target to [(function, file, line)], innermost first."""
-        if self._tool is None:
+        """Returns target to [(function, file, line)], innermost first, of all that are known."""
+        first, second = self._tools
+        if first is None:
             note = "eu-addr2line is missing (Debian package elfutils): no lines, no inlined frames"
-            if note not in self.notes:
+            if second is None and note not in self.notes:
                 self.notes.append(note)
-            return {}
-        try:
-            done = subprocess.run(
-                [self._tool, "-e", path, "-f", "-i", "-C", "-a"],
-                input="".join(f"{target:#x}\n" for target in targets),
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                check=False,
-            )
-        except OSError:
-            return {}
-        return parse_addr2line(done.stdout)
+        answers = _run_addr2line(first, path, targets)
+        without_line = [t for t in targets if not any(file for _, file, _ in answers.get(t, []))]
+        for target, found in _run_addr2line(second, path, without_line).items():
+            if any(file for _, file, _ in found):
+                answers[target] = found
+        return answers
+
+
+def _run_addr2line(
+    tool: str | None, path: str, targets: list[int]
+) -> dict[int, list[tuple[str, str, int]]]:
+    if tool is None or not targets:
+        return {}
+    try:
+        done = subprocess.run(
+            [tool, "-e", path, "-f", "-i", "-C", "-a"],
+            input="".join(f"{target:#x}\n" for target in targets),
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    except OSError:
+        return {}
+    return parse_addr2line(done.stdout)
 
 
 def parse_addr2line(output: str) -> dict[int, list[tuple[str, str, int]]]:
-    """Reads `eu-addr2line -a -f -i`: after each address, pairs of lines (function, position)."""
+    """Reads `addr2line -a -f -i`: after each address, pairs of lines (function, position)."""
     answers: dict[int, list[tuple[str, str, int]]] = {}
     current: list[tuple[str, str, int]] = []
     function = None

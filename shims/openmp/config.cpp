@@ -114,16 +114,21 @@ bool read_regions() noexcept {
   return true;
 }
 
+bool read_patch() noexcept {
+  constexpr const char* me = "SYNCOPATE_OMP_PATCH";
+  config.patch = is_set(me);
+  return !config.patch || std::strcmp(variable(me), "1") == 0 || refuse(me, variable(me), "1 or 0");
+}
+
 // Programs start threads before they call us; but all first calls of a process come one after the
 // other, except of a library that was opened by two threads: then both read the same.
 bool read_environment() noexcept {
   const char* const on = variable("SYNCOPATE");
   if ((on != nullptr && std::strcmp(on, "off") == 0) || ::getauxval(AT_SECURE) != 0) return false;
   config.verbose = is_set("SYNCOPATE_VERBOSE");
-  config.patch = is_set("SYNCOPATE_OMP_PATCH");
   const char* const wait = variable("SYNCOPATE_WAIT");
   if (wait != nullptr && !find_wait("SYNCOPATE_WAIT", wait, wait, config.wait)) return false;
-  return read_barrier(wait) && read_lock(wait) && read_regions();
+  return read_barrier(wait) && read_lock(wait) && read_regions() && read_patch();
 }
 
 constinit pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;

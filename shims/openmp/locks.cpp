@@ -55,13 +55,19 @@ constexpr table all = [] {
   return t;
 }();
 
+void note_taken(const void* identity) noexcept {
+  record::taken(record::object_kind::mutex, 0, identity);
+}
+
 [[gnu::noinline]] void lock_recorded(void* object, const void* identity) noexcept {
-  if (config.lock->try_lock(object)) return;
-  record::wait w =
-      record::wait_begin(record::wait_kind::mutex,
-                         record::identify(record::object_kind::mutex, 0, identity, nullptr), 0);
-  config.lock->lock(object);
-  record::wait_end(w, identity);
+  if (!config.lock->try_lock(object)) {
+    record::wait w =
+        record::wait_begin(record::wait_kind::mutex,
+                           record::identify(record::object_kind::mutex, 0, identity, nullptr), 0);
+    config.lock->lock(object);
+    record::wait_end(w, identity);
+  }
+  note_taken(identity);
 }
 
 }  // namespace
@@ -94,10 +100,16 @@ void unlock_object_at(void* object, const void* identity) noexcept {
   config.lock->unlock(object);
 }
 
+bool try_lock_object_at(void* object, const void* identity) noexcept {
+  if (!config.lock->try_lock(object)) return false;
+  if (__builtin_expect(record::enabled, 0)) note_taken(identity);
+  return true;
+}
+
 void lock_word(void* word) noexcept { lock_object_at(lock_object(*config.lock, word), word); }
 
 bool try_lock_word(void* word) noexcept {
-  return config.lock->try_lock(lock_object(*config.lock, word));
+  return try_lock_object_at(lock_object(*config.lock, word), word);
 }
 
 void unlock_word(void* word) noexcept { unlock_object_at(lock_object(*config.lock, word), word); }

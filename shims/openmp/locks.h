@@ -53,6 +53,7 @@ void unlock_word(void* word) noexcept;
 
 // The same for an object that is known already; `identity` is the address that reports show.
 void lock_object_at(void* object, const void* identity) noexcept;
+bool try_lock_object_at(void* object, const void* identity) noexcept;
 void unlock_object_at(void* object, const void* identity) noexcept;
 
 }  // namespace syncopate::openmp

@@ -68,7 +68,7 @@ int nest_try_lock(const runtime& to, void* word) noexcept {
   pool_entry& entry = entry_of(static_cast<std::uint32_t*>(word));
   const std::uint64_t me = caller_identity(to);
   if (owner_of(entry).load(std::memory_order_relaxed) != me) {
-    if (!config.lock->try_lock(entry.object)) return 0;
+    if (!try_lock_object_at(entry.object, word)) return 0;
     owner_of(entry).store(me, std::memory_order_relaxed);
   }
   return static_cast<int>(++entry.depth);

@@ -20,6 +20,7 @@
 //   I4  Outside of lists, lock_entry::reserved says where in the object the slot and count are.
 //   I5  What a thread counts by itself is of the lock that it takes it for, as long as no object of
 //       that kind has come or gone since. (The slot would say so too, but its line is the lock's.)
+//       Of locks without a slot, which are known by their address alone, as long as that is it.
 #include "record/objects.h"
 
 #include "record/address_index.h"
@@ -214,6 +215,13 @@ void tell(own_count& c) noexcept {
   store(c.untold, 0u);
 }
 
+void count_own(own_count& c) noexcept {
+  store(c.untold, c.untold + 1);
+  if (c.untold < count_period) return;
+  tell(c);
+  if (enabled && !local.inside) begin_hold(c.object, c.id, count_period);
+}
+
 }  // namespace
 
 std::uint32_t identify(object_kind kind, int type, const void* object,
@@ -248,11 +256,20 @@ bool counted_by_thread(const void* object) noexcept {
   if (t == nullptr) return false;
   own_count& c = own_count_of(*t, object);
   if (c.object != object || c.life != lives.load(std::memory_order_relaxed)) return false;
-  store(c.untold, c.untold + 1);
-  if (c.untold < count_period) return true;
-  tell(c);
-  if (enabled && !local.inside) begin_hold(object, c.id, count_period);
+  count_own(c);
   return true;
+}
+
+void taken(object_kind kind, int type, const void* object) noexcept {
+  if (!enabled || local.inside) return;
+  thread_state* const t = this_thread();
+  if (t == nullptr) return;
+  own_count& c = own_count_of(*t, object);
+  if (c.object != object) {
+    tell(c);
+    c = {object, identify(kind, type, object, nullptr), 0, lives.load(std::memory_order_relaxed)};
+  }
+  count_own(c);
 }
 
 void tell_counts(thread_state& t) noexcept {

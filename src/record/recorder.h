@@ -87,6 +87,10 @@ void counted(object_kind, int type, const void* object, std::uint32_t* slot,
 // count_period acquisitions: then this one is counted, and true.
 bool counted_by_thread(const void* object) noexcept;
 
+// Of a lock without room for a count, each thread counts what it takes by itself, too. To be called
+// by the holder, after wait_end() if it has waited.
+void taken(object_kind, int type, const void* object) noexcept;
+
 // The hold-time sample in flight of this thread: set by counted() (and by wait_end(): that one
 // stands for nothing in sums, since who waited is not like the others), taken back by released()
 // when `object` is what it samples: a release must call that then. The fast path's test is one load

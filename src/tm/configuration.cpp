@@ -81,7 +81,9 @@ const char* algorithm_name() noexcept { return chosen; }
 
 void configure() noexcept {
   const char* const value = std::getenv("SYNCOPATE_TM");
-  if (std::getenv("SYNCOPATE_TM_STATISTICS") != nullptr) std::atexit(print_statistics);
+  const char* const statistics = std::getenv("SYNCOPATE_TM_STATISTICS");
+  if (statistics != nullptr && *statistics != '\0' && std::strcmp(statistics, "0") != 0)
+    std::atexit(print_statistics);
   adaptive::on = true;
   now.may_be_quick = quick::possible;
   if (value == nullptr || *value == '\0') return;

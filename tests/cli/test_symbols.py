@@ -102,6 +102,18 @@ def test_without_debug_information(program, tmp_path):
     assert frame.place() == "bare"
 
 
+# That writes no .debug_aranges, without which eu-addr2line finds no line.
+def test_lines_of_what_clang_compiled(tmp_path):
+    by_clang = tmp_path / "by_clang"
+    (tmp_path / "prog.c").write_text(SOURCE)
+    subprocess.run(["clang", "-g", "-O2", tmp_path / "prog.c", "-o", by_clang], check=True)
+    asked = Symbolizer(maps_of(by_clang))
+    inlined, outer = asked.frames(call_in(by_clang, "outer"))
+    assert (inlined.function, inlined.place(), inlined.inlined) == ("inner", "prog.c:8", True)
+    assert (outer.function, outer.place(), outer.inlined) == ("outer", "prog.c:11", False)
+    assert not asked.notes
+
+
 def test_without_any_symbol(program, tmp_path):
     bare = tmp_path / "bare"
     subprocess.run(["strip", "-o", bare, program], check=True)

@@ -34,12 +34,14 @@ void install(int number, void (*handler)(int), int flags = 0) {
 
 // The handler runs after the roll-back, and sees memory as before.
 void one_signal() {
-  unseen inside;
+  static unseen ready, inside;  // not on the stack, which an abort brings back
   const pthread_t me = pthread_self();
-  std::thread other([&] {
+  std::thread other([me] {
+    ready.set(1);
     inside.await(1);
     pthread_kill(me, SIGUSR1);
   });
+  ready.await(1);  // a thread's beginning may touch what the transaction writes
   const long before = handled;
   const htm::status s = attempt([&] {
     word = 2;

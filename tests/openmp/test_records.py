@@ -44,6 +44,41 @@ def report(tmp_path_factory):
     return results, shown
 
 
+COUNTED = """\
+#include <omp.h>
+int main(void) {
+  int n = 0, tried = 0;
+  omp_lock_t plain;
+  omp_init_lock(&plain);
+#pragma omp parallel num_threads(4)
+  for (int i = 0; i < 300; ++i) {
+#pragma omp critical(totals)
+    ++n;
+    omp_set_lock(&plain);
+    ++n;
+    omp_unset_lock(&plain);
+  }
+  for (int i = 0; i < 100; ++i)
+    if (omp_test_lock(&plain)) ++tried, omp_unset_lock(&plain);
+  return n == 2400 && tried == 100 ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.parametrize("lock", ["asymmetric", "ticket", "mcs"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_how_often_locks_are_taken(tmp_path, compiler, lock):
+    (tmp_path / "counted.c").write_text(COUNTED)
+    program = compiled(tmp_path / "counted", tmp_path / "counted.c", compiler=compiler)
+    record = tmp_path / "counted.rec"
+    done = run_cli("record", "--omp", "--omp-lock", lock, "-q", "-o", record, "--", program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
+    locks = [each for each in results["locks"] if each["object"] == "mutex"]
+    assert sorted(each["acquisitions"] for each in locks) == [1200, 1300]
+    assert all(each["contended"] <= each["acquisitions"] for each in locks)
+
+
 def barrier_at(results, place):
     (found,) = [lock for lock in results["locks"] if place in lock["name"]]
     assert found["object"] == "barrier"

@@ -41,6 +41,7 @@ def test_is_quiet_by_default():
             {"SYNCOPATE_OMP_LOCK": "ticket:park", "SYNCOPATE_WAIT": "spin"},
             "contradicts SYNCOPATE_WAIT",
         ),
+        ({"SYNCOPATE_OMP_PATCH": "maybe"}, "SYNCOPATE_OMP_PATCH=maybe: 1 or 0"),
         ({"SYNCOPATE_OMP_REGIONS": "kpet"}, "SYNCOPATE_OMP_REGIONS=kpet: regions are kept or"),
         (
             {"SYNCOPATE_OMP_REGIONS": "kept", "SYNCOPATE_OMP_BARRIER": "runtime"},
@@ -187,6 +188,7 @@ def test_both_libraries_in_one_program():
         (["--wait", "yeild"], "no waiting is named 'yeild' (did you mean yield?)"),
         (["--omp-barrier", "central:park", "--wait", "spin"], "contradicts --wait spin"),
         (["--omp-lock", "ticket:park", "--wait", "spin"], "contradicts --wait spin"),
+        (["--omp-lock", "asymmetric:spin"], "lock asymmetric brings its own waiting; leave out"),
     ],
 )
 def test_command_line_refuses(options, said):

@@ -3,7 +3,7 @@
 //     namespace stm = syncopate::tm;                // <ctime> has a struct tm
 //     stm::var<long> from, to;
 //     stm::atomically([&](stm::tx& t) {
-//       if (from.get(t) < 10) t.retry();            // sleeps until some transaction has committed
+//       if (from.get(t) < 10) t.retry();            // sleeps until something read changes
 //       from.set(t, from.get(t) - 10);
 //       to.set(t, to.get(t) + 10);
 //     });
@@ -45,7 +45,7 @@ class tx {
 
   // Takes everything back; atomically() returns false.
   [[noreturn]] void cancel() { _ITM_abortTransaction(1); }
-  // Takes everything back and begins again after another transaction has committed.
+  // Takes everything back and begins again when something that it has read may have changed.
   [[noreturn]] void retry() { _ITM_abortTransaction(2); }
   // Calls function(argument) after the commit, or each time that the transaction rolls back.
   void on_commit(void (*function)(void*), void* argument) {

@@ -52,9 +52,9 @@ SYNCOPATE_TM_PURE __attribute__((noinline, noclone, unused)) static void syncopa
   leave(2);
 }
 
-/* Rolls the transaction back and begins it again after another one has committed. To be
-   written in the transaction itself, not in a function: the compiler has to see that it may
-   roll back. */
+/* Rolls the transaction back and begins it again when something that it has read may have
+   changed. To be written in the transaction itself, not in a function: the compiler has to see
+   that it may roll back. */
 #define SYNCOPATE_TM_RETRY() \
   do {                       \
     syncopate_tm_wait_();    \

@@ -19,6 +19,7 @@ _LEAVES = re.compile(  # the branch for failure: a jump, or a block that ends in
     r"\s*(?:\{[^{}]*?(?:return\b[^;{}]*|goto\s+\w+\s*|break\s*|continue\s*);\s*\}"
     r"|(?:return\b[^;{}]*|goto\s+\w+\s*|break\s*|continue\s*);)(?!\s*else\b)"
 )
+_REPEATS = re.compile(r"\bdo\b\s*(\{[^{}]*\}|[^;{}]*;)\s*$")  # up to its `while`
 _MUTEX = re.compile(r"\bpthread_mutex_t\s*\**\s*(\w+)\s*(?:\[[^\]]*\]\s*)*[;=,]")
 _ADDRESS = re.compile(r"(?<![\w)&\]])\s*&\s*((?:\w+(?:\[[^\]]*\])?(?:->|\.))*)(\w+)\b")
 _CALL_LENGTH = 200  # of a call up to its mutex
@@ -80,6 +81,8 @@ def normalize_trylocks(text: CText, facts: list[semantic.Fact]) -> list[tuple[in
     failure leaves by a jump, that into a lock, too."""
     changes = []
     for fact in facts:
+        if fact.kind == "trylock":  # semantic patches do not know `do`
+            changes += _repeated_until(text, text.offset(fact.line, fact.column))
         if fact.kind not in ("spin", "attempt", "gives_up"):
             continue
         start, at = text.offset(fact.line, fact.column), text.offset(*fact.to)
@@ -112,6 +115,23 @@ def normalize_trylocks(text: CText, facts: list[semantic.Fact]) -> list[tuple[in
         if len(lock) <= len(old) and "\n" not in old[: len(lock)] and not directives:
             changes.append((start, end, lock + padding))
     return changes
+
+
+def _repeated_until(text: CText, at: int) -> list[tuple[int, int, str]]:
+    """The same for a `do` whose condition is the trylock at an offset, if it does nothing but wait
+    politely: the lock stands where its `while` did."""
+    loop = re.search(r"\bwhile\s*\(\s*$", text.code[:at])
+    begun = _REPEATS.search(text.code[: loop.start()]) if loop else None
+    last = re.compile(r"\s*(?:!=\s*0\s*)?\)\s*;").match(text.code, text.call_end(at))
+    if not begun or not last:
+        return []
+    if _WAITS_POLITELY.sub("", begun.group(1).strip("{}")).strip(" \n\t;"):
+        return []
+    lock = f"{LOCK}({text.arguments(at)[0]});"
+    before, after = text.text[begun.start() : loop.start()], text.text[loop.start() : last.end()]
+    if len(lock) > len(after) or "\n" in after or re.search(r"^[ \t]*#", before, re.M):
+        return []
+    return [(begun.start(), last.end(), re.sub(r"[^\n]", " ", before) + lock.ljust(len(after)))]
 
 
 def find_wrappers(program: Program) -> dict[str, tuple[str, str]]:

@@ -30,6 +30,23 @@ static void* body(void* unused) {
     ++counter;
     pthread_mutex_unlock(&spun);
 
+    do {
+    } while (pthread_mutex_trylock(&spun) != 0);
+    ++counter;
+    pthread_mutex_unlock(&spun);
+
+    do {
+      sched_yield();
+    } while (pthread_mutex_trylock(&spun));
+    ++counter;
+    pthread_mutex_unlock(&spun);
+
+    do
+      ;
+    while (pthread_mutex_trylock(&spun));
+    ++counter;
+    pthread_mutex_unlock(&spun);
+
     while (!begin_once())
       ;
 

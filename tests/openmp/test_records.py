@@ -47,20 +47,20 @@ def report(tmp_path_factory):
 COUNTED = """\
 #include <omp.h>
 int main(void) {
-  int n = 0, tried = 0;
+  int inside = 0, locked = 0, tried = 0;
   omp_lock_t plain;
   omp_init_lock(&plain);
 #pragma omp parallel num_threads(4)
   for (int i = 0; i < 300; ++i) {
 #pragma omp critical(totals)
-    ++n;
+    ++inside;
     omp_set_lock(&plain);
-    ++n;
+    ++locked;
     omp_unset_lock(&plain);
   }
   for (int i = 0; i < 100; ++i)
     if (omp_test_lock(&plain)) ++tried, omp_unset_lock(&plain);
-  return n == 2400 && tried == 100 ? 0 : 1;
+  return inside == 1200 && locked == 1200 && tried == 100 ? 0 : 1;
 }
 """
 

@@ -1,6 +1,7 @@
-// monitor_emulator.h -- executes UMONITOR, UMWAIT, TPAUSE, MONITORX and MWAITX where the processor
-// does not: they raise SIGILL, and the handler decodes and does them. So the real encodings and the
-// loops around them run on every x86-64 machine; about 8,000 ticks each.
+// monitor_emulator.h -- executes UMONITOR, UMWAIT, TPAUSE, MONITORX and MWAITX in place of the
+// processor: breakpoints.h stops at each in this program, and the handler decodes and does them. So
+// the real encodings and the loops around them run on every x86-64 machine, whether it has the
+// instructions, lacks them, or executes what it does not report; about 8,000 ticks each.
 //
 // A monitored line is compared with what it held when it was armed: a store of the same value is
 // not seen. What waits were asked for is counted and kept, so that a test can check it.
@@ -9,11 +10,17 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <vector>
 
+#include <sched.h>
 #include <ucontext.h>
 
 #include <x86intrin.h>
+
+#include "breakpoints.h"
 
 namespace monitor_emulator {
 
@@ -94,10 +101,19 @@ inline bool wait(bool on_line, std::uint64_t until, std::uint64_t limit) {
   }
 }
 
-inline void on_illegal_instruction(int, siginfo_t*, void* context) {
+inline constinit const breakpoints::set* in_force = nullptr;
+
+inline void on_breakpoint(int, siginfo_t*, void* context) {
   greg_t* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  const auto* const place = reinterpret_cast<const unsigned char*>(registers[REG_RIP] - 1);
   unsigned char code[4];
-  std::memcpy(code, reinterpret_cast<const void*>(registers[REG_RIP]), sizeof code);
+  std::memcpy(code, place, sizeof code);
+  if (!in_force->replaced(place, code[0])) {
+    std::signal(SIGTRAP, SIG_DFL);  // not ours: raise it again, for good
+    std::raise(SIGTRAP);
+    return;
+  }
+  registers[REG_RIP] -= 1;
   const auto reg = [registers](int name) { return static_cast<std::uint64_t>(registers[name]); };
   const auto low = [reg](int name) { return static_cast<std::uint32_t>(reg(name)); };
   const auto finish = [registers](int length, bool carry, bool sets_flags) {
@@ -133,7 +149,13 @@ inline void on_illegal_instruction(int, siginfo_t*, void* context) {
     if (on_line) armed.line = nullptr;
     return finish(4, carry, true);
   }
-  std::signal(SIGILL, SIG_DFL);  // not ours: raise it again, for good
+  std::abort();  // objdump named it so, and it is none of these
+}
+
+inline const std::vector<std::uintptr_t>& places() {
+  static const auto found =
+      breakpoints::places_in_file({"umonitor", "umwait", "tpause", "monitorx", "mwaitx"});
+  return found;
 }
 }  // namespace detail
 
@@ -142,22 +164,36 @@ inline void reset_counts() {
   last = {};
 }
 
+// Waits until a count has become that large, at most five seconds. Returns whether it has.
+inline bool reaches(const std::atomic<unsigned>& count, unsigned wanted) {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const time_t give_up = now.tv_sec + 5;
+  while (count.load() < wanted && now.tv_sec < give_up) {
+    ::sched_yield();
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+  }
+  return count.load() >= wanted;
+}
+
 // Emulates from here to the end of the object's life, with everything reset.
 class scope {
  public:
-  scope() {
+  scope() : breakpoints_(detail::places()) {
     machine = {};
     reset_counts();
+    detail::in_force = &breakpoints_;
     struct sigaction action = {};
-    action.sa_sigaction = detail::on_illegal_instruction;
+    action.sa_sigaction = detail::on_breakpoint;
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
-    ::sigaction(SIGILL, &action, &before_);
+    ::sigaction(SIGTRAP, &action, &before_);
   }
-  ~scope() { ::sigaction(SIGILL, &before_, nullptr); }
+  ~scope() { ::sigaction(SIGTRAP, &before_, nullptr); }
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
 
  private:
+  breakpoints::set breakpoints_;
   struct sigaction before_ = {};
 };
 

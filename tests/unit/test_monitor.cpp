@@ -1,9 +1,10 @@
-// Monitor waits with the real instruction encodings, executed by monitor_emulator.h where the
-// processor has none. Where it has them, what they were asked for cannot be seen, and the tests
-// check how the waits end only.
+// Monitor waits with the real instruction encodings: executed by monitor_emulator.h, which sees what
+// they were asked for, and by the processor where it executes them, whether or not it reports them.
 #include <gtest/gtest.h>
 
 #include <syncopate/machine.h>
+#include <syncopate/machine/probe.h>
+#include <syncopate/machine/trial.h>
 
 #if defined(__x86_64__)
 
@@ -26,42 +27,49 @@ struct alignas(64) line {
 };
 line watched, other;
 
-bool runs_here(monitor_family family) {
-  machine::use_monitor(monitor_family::unknown);
-  return machine::monitor_in_use() == family;
+// No assumption may cost more than this, even a wrong one.
+std::uint64_t five_seconds() { return machine::ticks() + 5 * machine::ticks_per_second(); }
+
+// Whether `watched` was seen to become set within five seconds.
+bool becomes_set(sleep_depth depth) {
+  return machine::monitor_wait(watched.word, std::memory_order_acquire, is_set, depth,
+                               five_seconds());
+}
+
+// Writes the word once the waiter has begun that many waits.
+void write_after(const std::atomic<unsigned>& count, unsigned waits) {
+  EXPECT_TRUE(emulator::reaches(count, waits)) << "waits begun: " << count.load();
+  watched.word.store(1, std::memory_order_release);
 }
 
 class Monitor : public ::testing::TestWithParam<monitor_family> {
  protected:
-  Monitor() : emulated_(!runs_here(GetParam())) {
+  Monitor() {
     machine::use_monitor(GetParam());
     watched.word.store(0);
   }
   ~Monitor() override { machine::use_monitor(monitor_family::unknown); }
 
   [[nodiscard]] bool waitpkg() const { return GetParam() == monitor_family::waitpkg; }
-  [[nodiscard]] bool emulated() const { return emulated_; }
 
   // Waits in vain for so many ticks, as often as the scheduler spoils it: until satisfied() says
   // that the waits were as they should. Returns whether they ever were.
   template <class Satisfied>
   bool waits_in_vain(std::uint64_t duration, sleep_depth depth, Satisfied satisfied) {
-    const std::uint64_t give_up = machine::ticks() + 5 * machine::ticks_per_second();
+    const std::uint64_t give_up = five_seconds();
     while (machine::ticks() < give_up) {
       emulator::reset_counts();
       const std::uint64_t start = machine::ticks(), until = start + duration;
       EXPECT_FALSE(
           machine::monitor_wait(watched.word, std::memory_order_acquire, never, depth, until));
       EXPECT_GE(machine::ticks(), until);
-      if (!emulated() || satisfied(start, until)) return true;
+      if (satisfied(start, until)) return true;
     }
     return false;
   }
 
-  emulator::scope scope_;
-
  private:
-  const bool emulated_;
+  emulator::scope scope_;
 };
 
 TEST_P(Monitor, ReturnsAtOnceWithTheValueThatSatisfies) {
@@ -73,23 +81,15 @@ TEST_P(Monitor, ReturnsAtOnceWithTheValueThatSatisfies) {
 }
 
 TEST_P(Monitor, WakesWhenTheWordIsWritten) {
-  std::jthread writer([this] {
-    if (emulated())
-      while (emulator::waits.load() == 0) machine::yield();
-    watched.word.store(1, std::memory_order_release);
-  });
-  EXPECT_EQ(
-      machine::monitor_wait(watched.word, std::memory_order_acquire, is_set, sleep_depth::light),
-      1u);
-  if (!emulated()) return;
+  std::jthread writer([] { write_after(emulator::waits, 1); });
+  EXPECT_TRUE(becomes_set(sleep_depth::light));
   EXPECT_GE(emulator::armings.load(), 1u);
 }
 
 // The store comes between the waiter's look and its arming: no later store will wake it.
 TEST_P(Monitor, LooksAgainBetweenArmingAndSleeping) {
   emulator::machine.before_arming = [] { watched.word.store(1, std::memory_order_release); };
-  if (!emulated()) watched.word.store(1);
-  machine::monitor_wait(watched.word, std::memory_order_acquire, is_set, sleep_depth::light);
+  EXPECT_TRUE(becomes_set(sleep_depth::light));
   EXPECT_EQ(emulator::waits.load(), 0u);
 }
 
@@ -119,26 +119,16 @@ TEST_P(Monitor, SleepsOnWhenTheSystemLimitsIt) {
 
 TEST_P(Monitor, GoesOnAfterFalseWakes) {
   emulator::machine.false_wakes = 5;
-  std::jthread writer([this] {
-    if (emulated())
-      while (emulator::waits.load() < 7) machine::yield();
-    watched.word.store(3, std::memory_order_release);
-  });
-  EXPECT_EQ(
-      machine::monitor_wait(watched.word, std::memory_order_acquire, is_set, sleep_depth::deep),
-      3u);
+  std::jthread writer([] { write_after(emulator::waits, 7); });
+  EXPECT_TRUE(becomes_set(sleep_depth::deep));
 }
 
 TEST_P(Monitor, WorksWhereTheKernelAllowsNoSleep) {
   emulator::machine.system_limit = 0;
-  std::jthread writer([this] {
-    if (emulated() && waitpkg())
-      while (emulator::limited.load() < 3) machine::yield();
-    watched.word.store(1, std::memory_order_release);
+  std::jthread writer([this] {  // MWAITX knows no such limit
+    write_after(waitpkg() ? emulator::limited : emulator::waits, waitpkg() ? 3 : 1);
   });
-  EXPECT_EQ(
-      machine::monitor_wait(watched.word, std::memory_order_acquire, is_set, sleep_depth::light),
-      1u);
+  EXPECT_TRUE(becomes_set(sleep_depth::light));
 }
 
 // After arming, the thread moves: to a processor without a monitor, or with one on another line.
@@ -148,14 +138,8 @@ TEST_P(Monitor, SurvivesMigration) {
     emulator::waits.store(0);
     emulator::machine.loses_monitor = !other_line;
     emulator::machine.armed_by_other = other_line ? &other : nullptr;
-    std::jthread writer([this] {
-      if (emulated())
-        while (emulator::waits.load() < 2) machine::yield();
-      watched.word.store(1, std::memory_order_release);
-    });
-    EXPECT_EQ(
-        machine::monitor_wait(watched.word, std::memory_order_acquire, is_set, sleep_depth::light),
-        1u);
+    std::jthread writer([] { write_after(emulator::waits, 2); });
+    EXPECT_TRUE(becomes_set(sleep_depth::light));
   }
 }
 
@@ -183,7 +167,7 @@ TEST_P(Monitor, DozePassesTheTime) {
     emulator::last = {};
     const std::uint64_t start = machine::ticks();
     machine::doze(30'000);
-    if (!emulated() || !waitpkg()) {
+    if (!waitpkg()) {
       EXPECT_GE(machine::ticks() - start, 30'000u);
       return;
     }
@@ -193,11 +177,68 @@ TEST_P(Monitor, DozePassesTheTime) {
   EXPECT_TRUE(absolute) << "TPAUSE takes an absolute time";
 }
 
-INSTANTIATE_TEST_SUITE_P(Instructions, Monitor,
-                         ::testing::Values(monitor_family::waitpkg, monitor_family::monitorx),
-                         [](const auto& info) {
-                           return info.param == monitor_family::waitpkg ? "Waitpkg" : "Monitorx";
-                         });
+const auto families = ::testing::Values(monitor_family::waitpkg, monitor_family::monitorx);
+constexpr auto family_name = [](const auto& info) {
+  return info.param == monitor_family::waitpkg ? "Waitpkg" : "Monitorx";
+};
+INSTANTIATE_TEST_SUITE_P(Instructions, Monitor, families, family_name);
+
+// What the processor itself does with the instructions, found out by trying them in a child.
+machine::trial_end tried(monitor_family family) {
+  int word = 0;
+  if (family == monitor_family::waitpkg)
+    return machine::run_trial(word, machine::detail::try_umwait);
+  return machine::run_trial(word, machine::detail::try_mwaitx);
+}
+
+class NativeMonitor : public ::testing::TestWithParam<monitor_family> {
+ protected:
+  ~NativeMonitor() override { machine::use_monitor(monitor_family::unknown); }
+};
+
+// Where it does not execute them it says so by SIGILL, and the library does without.
+TEST_P(NativeMonitor, WaitsEndAsTheyShould) {
+  machine::use_monitor(monitor_family::unknown);
+  if (const auto end = tried(GetParam()); end != machine::trial_end::completed) {
+    EXPECT_EQ(end, machine::trial_end::illegal_instruction);
+    EXPECT_NE(machine::monitor_in_use(), GetParam());
+    return;
+  }
+  machine::use_monitor(GetParam());
+  for (const sleep_depth depth : {sleep_depth::light, sleep_depth::deep}) {
+    for (int round = 0; round < 20; ++round) {
+      watched.word.store(0);
+      std::jthread writer([] { watched.word.store(1, std::memory_order_release); });
+      EXPECT_TRUE(becomes_set(depth));
+    }
+    watched.word.store(0);
+    const std::uint64_t until = machine::ticks() + 400'000;
+    EXPECT_FALSE(
+        machine::monitor_wait(watched.word, std::memory_order_acquire, never, depth, until));
+    EXPECT_GE(machine::ticks(), until);
+    EXPECT_LT(machine::ticks(), five_seconds());
+  }
+}
+
+// What executes but is not reported is not used: a hypervisor hides it, and may move the program to
+// a processor that lacks it.
+TEST_P(NativeMonitor, UsesOnlyWhatIsReportedAndExecutes) {
+  const bool waitpkg = GetParam() == monitor_family::waitpkg;
+  const bool reported =
+      waitpkg ? machine::detail::reported(7, 5) : machine::detail::reported(0x80000001, 29);
+  const bool executes = tried(GetParam()) == machine::trial_end::completed;
+  machine::use_monitor(monitor_family::unknown);
+  if (machine::monitor_in_use() == GetParam()) {
+    EXPECT_TRUE(reported && executes);
+  }
+  EXPECT_EQ(machine::usable(waitpkg ? "waitpkg" : "monitorx"), reported && executes);
+  for (const auto& c : machine::probe()) {
+    if (c.name != (waitpkg ? "waitpkg" : "monitorx") || reported || !executes) continue;
+    EXPECT_NE(c.reason.find("though it executes"), std::string::npos) << c.reason;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Processor, NativeMonitor, families, family_name);
 
 TEST(MonitorFamily, PollingNeedsNoInstruction) {
   emulator::scope scope;
@@ -214,7 +255,6 @@ TEST(MonitorFamily, PollingNeedsNoInstruction) {
 TEST(MonitorEmulator, TellsDeadlinesApart) {
   emulator::scope scope;
   machine::use_monitor(monitor_family::unknown);
-  if (machine::monitor_in_use() == monitor_family::waitpkg) return;  // the processor does it
   machine::x86::umonitor(&watched);
   EXPECT_FALSE(machine::x86::umwait(machine::x86::c0::c0_1, 50'000));  // relative by mistake
   EXPECT_TRUE(emulator::last.already_past);

@@ -35,14 +35,28 @@ inline constexpr std::uint64_t monitor_patience = 100'000;
 inline constexpr std::uint64_t monitor_quantum = 256;
 
 #if defined(__x86_64__)
-// Whether CPUID reports the instructions (register ecx of the leaf), and they run in a child.
+// Whether CPUID reports a feature (a bit of register ecx of the leaf).
+inline bool reported(unsigned leaf, unsigned bit_of_ecx) noexcept {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx) != 0 && (ecx >> bit_of_ecx & 1) != 0;
+}
+
+inline void try_umwait(int& word) noexcept {
+  x86::umonitor(&word);
+  x86::umwait(x86::c0::c0_1, __builtin_ia32_rdtsc() + monitor_quantum);
+}
+
+inline void try_mwaitx(int& word) noexcept {
+  x86::monitorx(&word);
+  x86::mwaitx(x86::cstate::c0, monitor_quantum);
+}
+
+// Whether CPUID reports the instructions, and they run in a child. Both: some processors execute
+// what a hypervisor hides, but not those to which it may move the program.
 template <class Body>
 bool runs_here(unsigned leaf, unsigned bit_of_ecx, Body body) noexcept {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  if (__get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
-  if ((ecx >> bit_of_ecx & 1) == 0) return false;
   int answer = 0;
-  return run_trial(answer, body) == trial_end::completed;
+  return reported(leaf, bit_of_ecx) && run_trial(answer, body) == trial_end::completed;
 }
 #endif
 
@@ -50,14 +64,6 @@ bool runs_here(unsigned leaf, unsigned bit_of_ecx, Body body) noexcept {
   monitor_family found = monitor_family::polling;
   const int saved_errno = errno;  // locks promise to leave it alone
 #if defined(__x86_64__)
-  constexpr auto try_umwait = [](int& word) {
-    x86::umonitor(&word);
-    x86::umwait(x86::c0::c0_1, __builtin_ia32_rdtsc() + monitor_quantum);
-  };
-  constexpr auto try_mwaitx = [](int& word) {
-    x86::monitorx(&word);
-    x86::mwaitx(x86::cstate::c0, monitor_quantum);
-  };
   if (runs_here(7, 5, try_umwait)) found = monitor_family::waitpkg;
   else if (runs_here(0x80000001, 29, try_mwaitx)) found = monitor_family::monitorx;
 #elif defined(__aarch64__)

@@ -5,8 +5,9 @@
 // thread and of its memory node -- they ask for here and nowhere else. Another machine is another
 // implementation of these names, chosen by include path; no algorithm changes.
 //
-//   relax()                                    one polite spin step
-//   spin(n)                                    n polite spin steps (back-off)
+//   relax()                                    one poll's pause
+//   spin(n)                                    lasts n steps of about 40 ticks (back-off)
+//   polls(n)                                   how many relax() last n steps here
 //   prefetch(address), prefetch_to_write(...)  ask for a cache line; harmless for any address
 //   demote(address)                            let a cache line go where others find it sooner
 //   yield()                                    let another runnable thread have this processor

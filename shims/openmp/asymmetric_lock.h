@@ -90,7 +90,7 @@ class asymmetric_lock {
   static constexpr std::uint64_t remembered = 200'000'000;  // ticks that it may be there again
   static constexpr std::int64_t nap = 50'000;               // ns; locks/auto_lock.h
   // An heir that is due takes a free lock within some hundred nanoseconds, or does not run.
-  static constexpr int courtesy_looks = 32;
+  static constexpr std::uint32_t courtesy_steps = 32;
 
   // When a yield took that long; of the process.
   static inline constinit std::atomic<std::uint64_t> lost{0};
@@ -113,7 +113,7 @@ class asymmetric_lock {
 
   // Once for each time that an heir is due: it may be the heir of another lock, or not run.
   static void let_go_first(std::atomic<std::uint32_t>& asked) noexcept {
-    for (int look = 0; look < courtesy_looks; ++look) {
+    for (std::uint32_t left = machine::polls(courtesy_steps); left != 0; --left) {
       if ((asked.load(std::memory_order_relaxed) & due) == 0) return;  // [T]
       machine::relax();
     }

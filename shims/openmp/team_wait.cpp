@@ -7,12 +7,12 @@
 namespace syncopate::openmp {
 namespace {
 
-// Polls before the clock is looked at and anything decided: about a microsecond, several times what
+// Steps of polling before the clock is looked at and anything decided: about a microsecond, several times what
 // a barrier of two running threads takes.
-constexpr std::uint32_t first_polls = 40;
+constexpr std::uint32_t first_steps = 40;
 // With more threads than processors whom we wait for is likely not to run.
-constexpr std::uint32_t first_polls_crowded = 2;
-constexpr std::uint32_t polls_per_look = 16;
+constexpr std::uint32_t first_steps_crowded = 2;
+constexpr std::uint32_t steps_per_look = 16;
 constexpr std::uint64_t spin_then_park_ticks = 20'000;  // wait/spin_then_park.h
 constexpr std::uint64_t for_ever = ~std::uint64_t{0} / 4;
 // What this thread's waits have been like.
@@ -23,7 +23,7 @@ thread_local constinit waits::history past [[gnu::tls_model("initial-exec")]];
 team_waiter::team_waiter(frame& f) noexcept : frame_(f) {
   if (oversubscribed()) waits::be_seen();
   if (config.wait == waiting::park) polls_ = 0;
-  else polls_ = oversubscribed() ? first_polls_crowded : first_polls;
+  else polls_ = machine::polls(oversubscribed() ? first_steps_crowded : first_steps);
 }
 
 team_waiter::~team_waiter() {
@@ -97,7 +97,7 @@ void team_waiter::yield_if_crowded() noexcept {
 }
 
 void team_waiter::go_on_spinning() noexcept {
-  polls_ = polls_per_look;
+  polls_ = machine::polls(steps_per_look);
   if (config.wait == waiting::spin) return;
   if (config.wait == waiting::monitor) return yield_if_crowded();
   const std::uint64_t now = machine::ticks();

@@ -56,6 +56,30 @@ TEST(Processors, AreLeftForOthersAndUsableAsBefore) {
   EXPECT_EQ(machine::detail::processor_mask().count(), before.count());
 }
 
+// A budget of 100 steps is 4,000 ticks, whatever a PAUSE takes.
+TEST(Polls, ABudgetOfStepsIsATime) {
+  using machine::detail::rate_of;
+  using machine::detail::scaled;
+  constexpr std::uint32_t tried = 32, steps = 100;
+  for (const std::uint32_t pause : {10, 40, 63, 140}) {
+    const std::uint32_t polls = scaled(rate_of(tried, tried * pause), steps);
+    EXPECT_LE(polls * pause, 4'000u) << pause;
+    EXPECT_GE(polls * (pause + 1) + pause, 3'900u) << pause;
+  }
+}
+
+TEST(Polls, AreAtLeastOneAndNeverEndless) {
+  using machine::detail::rate_of;
+  using machine::detail::scaled;
+  const std::uint32_t trapped = rate_of(32, 32u * 100'000), free = rate_of(32, 0);
+  EXPECT_EQ(scaled(trapped, 1), 1u);
+  EXPECT_EQ(scaled(trapped, 0), 0u);
+  EXPECT_EQ(scaled(free, 1), 64u);
+  EXPECT_EQ(scaled(free, UINT32_MAX), UINT32_MAX);
+  EXPECT_EQ(machine::polls(0), 0u);
+  EXPECT_GE(machine::polls(1), 1u);
+}
+
 TEST(Clock, TicksAndNowAdvanceTogether) {
   const std::uint64_t rate = machine::ticks_per_second();
   EXPECT_GT(rate, 1'000'000u);

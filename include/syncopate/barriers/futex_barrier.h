@@ -51,7 +51,7 @@ class futex_barrier {
       machine::wake(&episode_, INT32_MAX);
       return;
     }
-    for (int poll = 0; poll < Polls; ++poll) {
+    for (std::uint32_t left = machine::polls(Polls); left != 0; --left) {
       if (episode_.load(std::memory_order_acquire) != episode) return;  // [A]
       machine::relax();
     }

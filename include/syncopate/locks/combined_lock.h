@@ -74,9 +74,9 @@ class combined_lock {
 
  private:
   enum : std::uint32_t { held = 1, parked = 2 };
-  // Polls by a newcomer before it queues: about a short critical section and its hand-off, so that
+  // Steps of polling by a newcomer before it queues: about a short critical section and its hand-off, so that
   // two threads that take turns never queue.
-  static constexpr int polls_before_queue = 32;
+  static constexpr std::uint32_t steps_before_queue = 32;
 
   bool take() noexcept {
     std::uint32_t free = 0;
@@ -85,7 +85,8 @@ class combined_lock {
   }
 
   [[gnu::noinline, gnu::cold]] void lock_slow() noexcept {
-    for (int poll = 0; poll < polls_before_queue && !queue_.is_locked(); ++poll) {  // I2
+    for (std::uint32_t left = machine::polls(steps_before_queue); left != 0 && !queue_.is_locked();
+         --left) {  // I2
       if (!is_locked() && take()) return;
       machine::relax();
     }

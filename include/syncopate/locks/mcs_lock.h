@@ -101,10 +101,10 @@ class mcs_lock {
   // Waits for the successor that has appended itself to link itself. A few instructions of another
   // thread; that thread may be preempted between the two, so yield.
   static link* linked(link& predecessor) noexcept {
-    for (int poll = 0;; ++poll) {
+    for (std::uint32_t left = machine::polls(waits::yield::polite_steps);;) {
       link* const next = predecessor.next.load(std::memory_order_acquire);  // [L]
       if (next != nullptr) return next;
-      if (poll < waits::yield::polite_polls) machine::relax();
+      if (left != 0) --left, machine::relax();
       else machine::yield();
     }
   }

@@ -55,6 +55,7 @@ namespace syncopate::machine {
 inline constexpr bool is_modeled = true;
 
 inline void relax() noexcept { ::syncopate_relax(1); }
+[[nodiscard]] inline std::uint32_t polls(std::uint32_t steps) noexcept { return steps; }
 inline void spin(std::uint32_t steps) noexcept {
   if (steps != 0) ::syncopate_relax(steps);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <syncopate/machine/htm.h>
+#include <syncopate/machine/poll_rate.h>
 #include <syncopate/machine/processor_mask.h>
 #include <syncopate/machine/system_call.h>
 #include <syncopate/machine/types.h>
@@ -31,7 +32,7 @@ namespace syncopate::machine {
 
 inline constexpr bool is_modeled = false;
 
-// One polite spin step: tells the processor that this is a spin loop. Never blocks.
+// One poll: tells the processor that this is a spin loop. Never blocks.
 inline void relax() noexcept {
 #if defined(__x86_64__)
   _mm_pause();
@@ -42,9 +43,21 @@ inline void relax() noexcept {
 #endif
 }
 
-// `steps` polite spin steps; the back-off delay of tatas and ticket locks.
+// How many relax() last about `steps` steps of 40 ticks here; at least one for one step. So a budget
+// of polls is a time: PAUSE takes 10 ticks on some processors and 140 on others. Elsewhere than on
+// x86-64 a step is one relax(). The first call measures (some microseconds). Async-signal-safe.
+[[nodiscard]] inline std::uint32_t polls(std::uint32_t steps) noexcept {
+#if defined(__x86_64__)
+  const std::uint32_t rate = detail::polls_per_step.load(std::memory_order_relaxed);
+  return detail::scaled(__builtin_expect(rate != 0, 1) ? rate : detail::learn_polls(), steps);
+#else
+  return steps;
+#endif
+}
+
+// Lasts about `steps` steps; the back-off delay of tatas and ticket locks.
 inline void spin(std::uint32_t steps) noexcept {
-  for (; steps != 0; --steps) relax();
+  for (std::uint32_t left = polls(steps); left != 0; --left) relax();
 }
 
 // Asks for the address's cache line, to read or to write it; a hint, which never faults. The empty

@@ -47,7 +47,7 @@ class eventcount {
   void wait(const std::atomic<std::uint64_t>& word, Ended ended, bool crowded) noexcept {
     if (ended(word.load(std::memory_order_acquire))) return;  // [A]
     if (!crowded && !all_are_long()) {
-      for (int poll = 0; poll < quick_polls; ++poll) {
+      for (std::uint32_t left = machine::polls(quick_steps); left != 0; --left) {
         machine::relax();
         if (ended(word.load(std::memory_order_acquire))) return was_short();  // [A]
       }
@@ -66,9 +66,9 @@ class eventcount {
   }
 
  private:
-  // Polls before the clock is asked: what a barrier takes or, natively, the way from one region to
-  // the next.
-  static constexpr int quick_polls = machine::is_modeled ? 16 : 64;
+  // Steps of polling before the clock is asked: what a barrier takes or, natively, the way from one
+  // region to the next.
+  static constexpr std::uint32_t quick_steps = machine::is_modeled ? 16 : 64;
   // As measure_wake_latency() has it: what took longer was something else.
   static constexpr std::uint64_t most_wakes = 5;
   // After so many waits that were worth a sleep the next one is not polled for at first, and but

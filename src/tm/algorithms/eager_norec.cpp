@@ -57,7 +57,7 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
   static u32 looks() noexcept {
     constexpr u32 some_hundred_microseconds = 10'000;
     const bool spare = threads_attached() <= machine::processors();
-    return machine::is_modeled || !spare ? 0 : some_hundred_microseconds;
+    return machine::is_modeled || !spare ? 0 : machine::polls(some_hundred_microseconds);
   }
 
   [[gnu::noinline, gnu::cold]] static u64 wait_for_even_sequence() noexcept {

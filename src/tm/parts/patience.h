@@ -12,14 +12,14 @@ namespace syncopate::tm {
 class patience {
  public:
   void wait() noexcept {
-    if (rounds_++ < spins && machine::may_spin()) machine::relax();
+    if (rounds_++ < machine::polls(spins) && machine::may_spin()) machine::relax();
     else machine::yield();
   }
   // Whether it is time to sleep, where the caller can.
-  [[nodiscard]] bool is_over() const noexcept { return rounds_ > spins + yields; }
+  [[nodiscard]] bool is_over() const noexcept { return rounds_ > machine::polls(spins) + yields; }
 
  private:
-  static constexpr u32 spins = 100;  // about 2 microseconds: a commit takes less
+  static constexpr u32 spins = 100;  // steps; about 2 microseconds: a commit takes less
   static constexpr u32 yields = 20;
   u32 rounds_ = 0;
 };

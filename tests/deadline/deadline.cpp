@@ -1,0 +1,129 @@
+// deadline.cpp -- runs a test, and ends it when it takes too long, after telling what each of its
+// processes and threads waits for. ctest's own TIMEOUT says only that it came.
+//
+// Usage: deadline SECONDS COMMAND [ARGUMENT...]
+// The status is the command's; a signal that ended it ends this, too; 124: it took too long.
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <dirent.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+constexpr int took_too_long = 124, cannot_run = 127;
+
+// The names in a folder that are numbers, as /proc has them for processes and threads.
+std::vector<pid_t> numbers_in(const std::string& folder) {
+  std::vector<pid_t> found;
+  DIR* const entries = ::opendir(folder.c_str());
+  if (entries == nullptr) return found;
+  while (const dirent* const entry = ::readdir(entries))
+    if (const int number = std::atoi(entry->d_name); number > 0) found.push_back(number);
+  ::closedir(entries);
+  return found;
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  for (char& c : line)
+    if (c == '\0') c = ' ';
+  return line;
+}
+
+// A process, its children, theirs, and so on.
+void add_family(pid_t process, std::vector<pid_t>& family) {
+  family.push_back(process);
+  const std::string tasks = "/proc/" + std::to_string(process) + "/task";
+  for (const pid_t task : numbers_in(tasks)) {
+    std::ifstream children(tasks + "/" + std::to_string(task) + "/children");
+    for (pid_t child; children >> child;) add_family(child, family);
+  }
+}
+
+// What the kernel knows of a thread: state, where it sleeps, and the system call with its arguments
+// (202 is futex, the first argument its word).
+void tell_by_kernel(pid_t process) {
+  const std::string tasks = "/proc/" + std::to_string(process) + "/task";
+  for (const pid_t task : numbers_in(tasks)) {
+    const std::string thread = tasks + "/" + std::to_string(task);
+    std::fprintf(stderr, "  thread %d (%s): in %s, system call %s\n", task,
+                 first_line(thread + "/comm").c_str(), first_line(thread + "/wchan").c_str(),
+                 first_line(thread + "/syscall").c_str());
+  }
+}
+
+void tell(pid_t process) {
+  const std::string id = std::to_string(process);
+  std::fprintf(stderr, "\n--- process %s: %s\n", id.c_str(),
+               first_line("/proc/" + id + "/cmdline").c_str());
+  tell_by_kernel(process);
+  std::fflush(stderr);
+  if (std::system(("timeout 20 eu-stack -n 24 -p " + id + " 1>&2").c_str()) != 0)
+    std::fputs("  eu-stack (package elfutils) could not show the stacks\n", stderr);
+}
+
+void end_family(pid_t process, int seconds) {
+  std::fprintf(stderr, "deadline: the test has not ended after %d s; this is where it is:\n",
+               seconds);
+  std::vector<pid_t> family;
+  add_family(process, family);
+  for (const pid_t member : family) tell(member);
+  for (const pid_t member : family) ::kill(member, SIGKILL);
+  std::fprintf(stderr, "deadline: ended after %d s\n", seconds);
+}
+
+[[noreturn]] void become(char** command, const sigset_t& mask) {
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::execvp(command[0], command);
+  std::perror(command[0]);
+  ::_exit(cannot_run);
+}
+
+int end_like(int status) {
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  const rlimit no_core = {0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  std::signal(WTERMSIG(status), SIG_DFL);
+  std::raise(WTERMSIG(status));
+  return cannot_run;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int seconds = argc > 2 ? std::atoi(argv[1]) : 0;
+  if (seconds <= 0) {
+    std::fputs("usage: deadline SECONDS COMMAND [ARGUMENT...]\n", stderr);
+    return 2;
+  }
+  sigset_t child_ended, before;
+  ::sigemptyset(&child_ended);
+  ::sigaddset(&child_ended, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &child_ended, &before);
+
+  const pid_t child = ::fork();
+  if (child < 0) return std::perror("deadline: fork"), cannot_run;
+  if (child == 0) become(argv + 2, before);
+
+  const timespec limit = {seconds, 0};
+  for (int status;;) {
+    if (::waitpid(child, &status, WNOHANG) == child) return end_like(status);
+    if (::sigtimedwait(&child_ended, nullptr, &limit) < 0 && errno == EAGAIN) {
+      end_family(child, seconds);
+      ::waitpid(child, &status, 0);
+      return took_too_long;
+    }
+  }
+}

@@ -1,5 +1,41 @@
 # How tests are found: by folder. A new source file is a new test; no list needs an entry.
 
+# What no test may take, in seconds. Past it tests/deadline ends the test and tells what its threads
+# wait for; ctest's own TIMEOUT, which tells nothing, is for what escapes that.
+set(SYNCOPATE_TEST_SECONDS 60 CACHE STRING "Seconds after which a test that hangs is ended")
+
+set(SYNCOPATE_DEADLINE "${CMAKE_BINARY_DIR}/tests/deadline")
+
+# As add_test(NAME name COMMAND ...), for a test that ends within SYNCOPATE_TEST_SECONDS.
+function(syncopate_add_test keyword name command_keyword program)
+  if(NOT "${keyword};${command_keyword}" STREQUAL "NAME;COMMAND")
+    message(FATAL_ERROR "syncopate_add_test(NAME name COMMAND ...), not ${ARGV}")
+  endif()
+  if(TARGET "${program}")
+    add_dependencies("${program}" test_deadline)
+    set(program "$<TARGET_FILE:${program}>")
+  endif()
+  # One argument at a time: a list in an argument stays one argument.
+  set(arguments "")
+  foreach(index RANGE 4 ${ARGC})
+    if(index LESS ARGC)
+      string(APPEND arguments " [==[${ARGV${index}}]==]")
+    endif()
+  endforeach()
+  cmake_language(EVAL CODE "add_test(NAME [==[${name}]==]
+    COMMAND [==[${SYNCOPATE_DEADLINE}/deadline]==] ${SYNCOPATE_TEST_SECONDS} [==[${program}]==]${arguments})")
+endfunction()
+
+# As gtest_discover_tests(target ...), each test within SYNCOPATE_TEST_SECONDS.
+function(syncopate_discover_tests target)
+  include(GoogleTest)
+  # The property by which CMake knows of a program that runs another one.
+  set_target_properties(${target} PROPERTIES
+    CROSSCOMPILING_EMULATOR "${SYNCOPATE_DEADLINE}/deadline;${SYNCOPATE_TEST_SECONDS}")
+  add_dependencies(${target} test_deadline)
+  gtest_discover_tests(${target} ${ARGN})
+endfunction()
+
 # Adds one GoogleTest program of all *.cpp files of the calling folder, one ctest per test case.
 function(syncopate_gtest_folder name)
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
@@ -7,12 +43,11 @@ function(syncopate_gtest_folder name)
     return()
   endif()
   find_package(GTest REQUIRED)
-  include(GoogleTest)
   add_executable(test_${name} ${sources})
   target_include_directories(test_${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(test_${name} PRIVATE syncopate syncopate_record GTest::gtest GTest::gtest_main)
   syncopate_compile_options(test_${name})
-  gtest_discover_tests(test_${name}
+  syncopate_discover_tests(test_${name}
     TEST_PREFIX ${name}.
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
@@ -44,7 +79,7 @@ function(syncopate_pytest_folder name)
   set(environment
     "SYNCOPATE_NATIVE=${SYNCOPATE_PRODUCTS_DIR}" "PYTHONPATH=${PROJECT_SOURCE_DIR}"
     "PYTHONDONTWRITEBYTECODE=1" "SYNCOPATE_BUILD_DIR=${CMAKE_BINARY_DIR}")
-  add_test(NAME ${name} COMMAND ${command} -m "not long")
+  add_test(NAME ${name} COMMAND ${command} --timeout 180 -m "not long")
   set_tests_properties(${name} PROPERTIES
     LABELS ${name} ENVIRONMENT "${environment}" TIMEOUT 900)
 
@@ -57,7 +92,7 @@ function(syncopate_pytest_folder name)
     endif()
   endforeach()
   if(any_long)
-    add_test(NAME ${name}.long COMMAND ${command} -m long)
+    add_test(NAME ${name}.long COMMAND ${command} --timeout 1800 -m long)
     set_tests_properties(${name}.long PROPERTIES
       LABELS "${name};long" ENVIRONMENT "${environment}" TIMEOUT 3600)
   endif()

@@ -74,6 +74,8 @@ void tell(pid_t process) {
 }
 
 void end_family(pid_t process, int seconds) {
+  ::unsetenv("LD_PRELOAD");  // meant for the test, not for eu-stack
+  ::unsetenv("LD_LIBRARY_PATH");
   std::fprintf(stderr, "deadline: the test has not ended after %d s; this is where it is:\n",
                seconds);
   std::vector<pid_t> family;

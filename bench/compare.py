@@ -3,6 +3,7 @@
 
     bench/compare.py --configs glibc,pass,auto -- uncontended --mutexes 20000
     bench/compare.py --configs glibc,auto --rounds 9 -- contended --threads 8 --waits
+    bench/compare.py --configs glibc,auto --neighbors 2 -- contended --threads 8 --waits
     bench/compare.py --configs glibc,auto --metric wall --program xz -- -T2 -k -c big.tar
     bench/compare.py --configs glibc,auto --regex 'time: ([0-9.]+)' --program kccachetest -- ...
 
@@ -12,6 +13,7 @@ interleaved.py for what a configuration may say.
 """
 
 import argparse
+import contextlib
 import json
 import re
 import resource
@@ -125,12 +127,27 @@ def parse_arguments():
     parser.add_argument("--load", help="where pthread_load is")
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one run")
     parser.add_argument("--json", help="also write every round's numbers to this file")
+    parser.add_argument(
+        "--neighbors", type=int, default=0, help="busy processes beside each run (default 0)"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress lines")
     parser.add_argument("arguments", nargs="*", metavar="-- arguments")
     arguments = parser.parse_args()
     if arguments.rounds < 1:
         parser.error("--rounds must be at least 1")
     return arguments
+
+
+@contextlib.contextmanager
+def neighbors(count):
+    """Processes that compute and know nothing of the program under test."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 def compare(options, words):
@@ -141,7 +158,8 @@ def compare(options, words):
     command = [options.program or find_load(options.load), *words]
 
     def measure(configuration):
-        output, wall, cpu = run_once(command, configuration, options.timeout)
+        with neighbors(options.neighbors):
+            output, wall, cpu = run_once(command, configuration, options.timeout)
         return {"wall": wall, "cpu": cpu, **metrics_of(output, options.regex)}
 
     def progress(line):
@@ -175,7 +193,12 @@ def main():
     except KeyboardInterrupt:
         return 130
     if options.json:
-        report = {"measured": provenance(), "program": options.program, "comparisons": comparisons}
+        report = {
+            "measured": provenance(),
+            "program": options.program,
+            "neighbors": options.neighbors,
+            "comparisons": comparisons,
+        }
         Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return 0
 

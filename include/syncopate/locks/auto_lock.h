@@ -5,7 +5,8 @@
 //               one more value. Spin budget per lock: after glibc's adaptive mutex and Mozilla's;
 //               designated waker: abseil Mutex; eventual fairness: WTF::Lock and parking_lot.
 // Fairness      eventual: a running thread may overtake, until a waiter that was woken has waited
-//               for one hand_over_period since the last hand-over; then the lock is handed to it.
+//               for one period since the last hand-over; then the lock is handed to it. The period
+//               follows what hand-overs cost (hand_over_lesson.h).
 // Space         32 B per lock, laid out as the first 32 bytes of glibc's pthread_mutex_t; 0 B per
 //               waiter.
 // Uncontended   lock 1 RMW + 1 load + 1 store; unlock 1 load + 1 RMW + 1 store; one cache line.
@@ -63,6 +64,7 @@
 //               under SYNCOPATE_LOCK=auto, with glibc's condition variables on it among others.
 #pragma once
 
+#include <syncopate/locks/hand_over_lesson.h>
 #include <syncopate/locks/spin_lesson.h>
 #include <syncopate/locks/traits.h>
 #include <syncopate/machine.h>
@@ -81,12 +83,6 @@ class auto_lock {
       .timed = true,
       .summary = "learns when to spin, sleeps otherwise, hands over to waiters that waited long",
       .source = "glibc's word protocol; abseil, WTF::Lock, parking_lot for the policies"};
-
-  // Ticks between two hand-overs to waiters while others keep overtaking: bounds the wait to about
-  // (waiters * period) and costs two context switches a period; 49 us at 2 GHz. *Measured* with 8
-  // and 32 threads on 2 processors: 2.7 times this makes the longest wait 2.4 and 1.9 times as long
-  // and the throughput 3 % larger; two thirds cost 6 % of it and gain little.
-  static constexpr std::uint64_t hand_over_period = 3u << 15;
 
   // Blocks until the lock is held.
   void lock() noexcept {
@@ -189,7 +185,7 @@ class auto_lock {
   static constexpr std::int64_t first_patience = 2'000'000;   // ns, the same for the first sleeper
   static constexpr std::int64_t other_patience = 50'000'000;  // ns, the same for the others
   static constexpr std::uint32_t late_one_in = 16;  // contended unlocks that look at the clock
-  static constexpr std::uint64_t soon = hand_over_period / 4;  // ticks from look to look
+  static constexpr std::uint64_t soon = hand_over_lesson::least / 4;  // ticks from look to look
   // One wake in so many also goes to word_, where waiters inside glibc's code sleep.
   static constexpr std::uint32_t glibc_share = 16;
 
@@ -469,7 +465,7 @@ class auto_lock {
   outcome wait_until_due(attempt& my) noexcept {
     const std::uint64_t start = machine::ticks();
     const std::uint64_t due_time =
-        start - (units_since_change(start) << stamp_shift) + hand_over_period;
+        start - (units_since_change(start) << stamp_shift) + lesson.period();
     std::uint64_t next_yield = start + yield_every;
     for (std::uint32_t pauses = 1;; pauses = pauses < heir_pauses ? 2 * pauses : pauses) {
       if (is_idle() && take_free(held_sleepers)) return outcome::acquired;
@@ -489,7 +485,10 @@ class auto_lock {
   }
 
   [[nodiscard]] bool is_granted() const noexcept {
-    return role_of(heir_.load(std::memory_order_acquire)) == granted;  // [T]
+    if (role_of(heir_.load(std::memory_order_acquire)) != granted) return false;  // [T]
+    // From the grant until now all have waited for this thread.
+    lesson.note(units_since_change(machine::ticks()) << stamp_shift);
+    return true;
   }
 
   outcome wait_for_grant(attempt& my) noexcept {
@@ -550,13 +549,19 @@ class auto_lock {
       if (ours) machine::wake(queue_address, 1);
       if (!ours || queue / one_wake % glibc_share == 0) machine::wake(word_address, 1);
     }
-    if (late) machine::yield();
+    if (late) make_room();
   }
 
   // The heir should have sat down, or become due, long ago: it wants to run and cannot, perhaps
   // because of us, though another processor may be idle (kernels balance after milliseconds only).
   [[nodiscard]] bool heir_is_late() const noexcept {
-    return units_since_change(machine::ticks()) > 2 * hand_over_period >> stamp_shift;
+    const std::uint64_t time = machine::ticks();
+    const std::uint64_t since = units_since_change(time) << stamp_shift;
+    if (since <= 2 * lesson.period()) return false;
+    if (time - since > last_yield.begun) return true;
+    lesson.note(last_yield.took);  // in vain: the processor went to another process
+    last_yield = {};
+    return since > 2 * lesson.period();
   }
 
   // Whether this thread has done late_one_in contended unlocks in quick succession. Only such make
@@ -568,6 +573,12 @@ class auto_lock {
     const std::uint64_t time = machine::ticks(), before = last_look;
     last_look = time;
     return time - before < soon;
+  }
+
+  static void make_room() noexcept {
+    const std::uint64_t start = machine::ticks();
+    machine::yield();
+    last_yield = {start, machine::ticks() - start};
   }
 
   // Returns false when the heir has left meanwhile; `seen` is then new.
@@ -583,6 +594,11 @@ class auto_lock {
   }
 
   static inline thread_local constinit std::uint64_t last_look = 0;
+  static inline thread_local constinit hand_over_lesson lesson{};
+  struct yield_made {
+    std::uint64_t begun, took;  // ticks
+  };
+  static inline thread_local constinit yield_made last_yield{0, 0};
 
   std::atomic<std::uint32_t> word_{free};
   std::uint32_t count_{0};  // glibc's recursion count; not ours

@@ -85,7 +85,7 @@ figures: build/.setup-build build
 	@$(PYTHON) scripts/sizes.py
 
 lint-scripts: build/.setup-build
-	@$(PYTHON) scripts/check_layers.py .
+	@$(PYTHON) scripts/check_rooms.py .
 	@$(PYTHON) scripts/check_memory_orders.py .
 
 format: setup

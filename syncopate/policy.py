@@ -41,11 +41,10 @@ import tomllib
 
 from syncopate import locktable, openmp, preload
 from syncopate.errors import BAD_USE, Failure, near
+from syncopate.policykeys import SETTINGS, SITES
 
 SCHEMA, VERSION = "syncopate-policy", 1
 ELIDE = ("always", "off")
-SITES = {"variable": "v", "created": "c", "used": "u"}  # shims/pthread/policy.h
-SETTINGS = ("lock", "elide", "prefer", "barrier")
 PREFER = ("readers", "writers")
 BARRIER_WAITS = ("park", "spin_then_park", "yield", "spin")  # shims/pthread/chosen_barrier.h
 FOR_READERS = ("reason", "gain")
@@ -163,7 +162,7 @@ def apply(policy: Policy, environ: dict[str, str], program: str) -> None:
     `default`'s lock and elision are the caller's, who may have been told otherwise.
     """
     if policy.entries:
-        from syncopate import policysites
+        from syncopate import policysites  # reads symbol tables: slow to load
 
         environ["SYNCOPATE_SITES"] = policysites.sites(policy.entries, program)
     said = {

@@ -86,6 +86,7 @@ figures: build/.setup-build build
 
 lint-scripts: build/.setup-build
 	@$(PYTHON) scripts/check_rooms.py .
+	@$(PYTHON) scripts/check_paths.py .
 	@$(PYTHON) scripts/check_memory_orders.py .
 
 format: setup

@@ -59,8 +59,11 @@
 //   [X]  relaxed: hints (processor_, spin_, stamps), polls that decide only when to try [A], and
 //        roles, which publish nothing but themselves.
 //
-// Checked by    tests/conformance (exclusion, hand-over under barging, every entry), tests/posix
-//               under SYNCOPATE_LOCK=auto, with glibc's condition variables on it among others.
+// Checked by    tests/conformance (exclusion, time-outs, hand-over under barging, every entry),
+//               tests/check/{lock_check,spinner_check}.cpp (explored with two and three threads;
+//               who spins), tests/posix under SYNCOPATE_LOCK=auto, with glibc's condition variables
+//               on it among others, tests/elide (with transactions and conditions),
+//               tests/simulated_engine/convoy.cpp.
 #pragma once
 
 #include <syncopate/locks/spin_lesson.h>

@@ -1,4 +1,4 @@
-// algorithms.h -- L4: the locks of locks/all.h as functions on the bytes inside a pthread_mutex_t.
+// algorithms.h -- the locks of locks/all.h as functions on the bytes inside a pthread_mutex_t.
 #pragma once
 
 #include <syncopate/machine.h>

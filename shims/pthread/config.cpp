@@ -1,4 +1,4 @@
-// config.cpp -- L4: reads the environment; the library's constructor and destructor.
+// config.cpp -- reads the environment; the library's constructor and destructor.
 
 #include "pthread/config.h"
 

@@ -1,4 +1,4 @@
-// elision.cpp -- L4: SYNCOPATE_ELIDE, SYNCOPATE_ELIDE_POLICY, and the switch of a running program.
+// elision.cpp -- SYNCOPATE_ELIDE, SYNCOPATE_ELIDE_POLICY, and the switch of a running program.
 
 #include "pthread/elision.h"
 

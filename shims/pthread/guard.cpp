@@ -1,4 +1,4 @@
-// guard.cpp -- L4: the table of guarded mutexes, epochs, and the change of a lock in use.
+// guard.cpp -- the table of guarded mutexes, epochs, and the change of a lock in use.
 
 #include "pthread/guard.h"
 

@@ -1,4 +1,4 @@
-// guard_log.cpp -- L4: the lines behind guard_log.h. Neither allocates nor takes a lock of the C
+// guard_log.cpp -- the lines behind guard_log.h. Neither allocates nor takes a lock of the C
 // library: a report may come from inside malloc, or while another thread is in the dynamic linker.
 
 #include "pthread/guard_log.h"

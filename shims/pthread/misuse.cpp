@@ -1,4 +1,4 @@
-// misuse.cpp -- L4: what misuse.h promises.
+// misuse.cpp -- what misuse.h promises.
 
 #include "pthread/misuse.h"
 

@@ -1,4 +1,4 @@
-// mutex.cpp -- L4: pthread_mutex_*: inline fast paths, then everything else.
+// mutex.cpp -- pthread_mutex_*: inline fast paths, then everything else.
 
 #include "pthread/mutex.h"
 

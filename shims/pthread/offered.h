@@ -1,4 +1,4 @@
-// offered.h -- L4: which locks unmodified programs may have.
+// offered.h -- which locks unmodified programs may have.
 #pragma once
 
 #include <syncopate/locks/auto_lock.h>

@@ -1,4 +1,4 @@
-// policy.cpp -- L4: finds the site of a lock, and so what the lock is to be.
+// policy.cpp -- finds the site of a lock, and so what the lock is to be.
 //
 // Invariants
 //   I1  Sites are complete before `known` counts them; then only their `locks` change.

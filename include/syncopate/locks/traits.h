@@ -1,4 +1,4 @@
-// traits.h -- L2: what is worth knowing of a lock before choosing it.
+// traits.h -- what is worth knowing of a lock before choosing it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// access.h -- L0: the check at each access, for the compiler's calls to inline. What is usual ends
+// access.h -- the check at each access, for the compiler's calls to inline. What is usual ends
 // here; all else is a jump to a function that does the whole work.
 //
 // Outside transactions: no transaction may have written the line; before a write none may have read

@@ -1,4 +1,4 @@
-// chosen.cpp -- L4: reads SYNCOPATE_LOCK. Not instrumented.
+// chosen.cpp -- reads SYNCOPATE_LOCK. Not instrumented.
 
 #include "instrument/pthread/algorithm/chosen.h"
 

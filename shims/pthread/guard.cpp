@@ -44,7 +44,7 @@ bool can_be_guarded(const mutex_object& o) noexcept { return !choice_of(o).glibc
 
 lock_in_use choice_in_use(mutex_object& o) noexcept {
   const algorithm& lock = choice_of(o);
-  return {&lock, o.state(lock.glibc_word), lock.name[0] == 'a'};
+  return {&lock, o.state(lock.glibc_word), lock.keeps_owner};
 }
 lock_in_use use_of(guarded& g, mutex_object& o) noexcept {
   if (__atomic_load_n(&g.in_use, __ATOMIC_RELAXED) == guarded::choice) return choice_in_use(o);

@@ -82,6 +82,8 @@ class auto_lock {
   static constexpr lock_traits traits{
       .fair = fairness::eventual,
       .timed = true,
+      .glibc_word = true,
+      .keeps_owner = true,
       .summary = "learns when to spin, sleeps otherwise, hands over to waiters that waited long",
       .source = "glibc's word protocol; abseil, WTF::Lock, parking_lot for the policies"};
 

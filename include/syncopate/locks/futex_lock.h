@@ -35,6 +35,7 @@ class futex_lock {
   static constexpr lock_traits traits{
       .fair = fairness::none,
       .timed = true,
+      .glibc_word = true,
       .summary = "sleep at once; the algorithm of glibc's normal mutex",
       .source = "Drepper 2011, mutex2"};
 

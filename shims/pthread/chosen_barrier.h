@@ -9,9 +9,13 @@
 
 #include <pthread.h>
 
+#include "base/option.h"
+
 namespace syncopate::shim {
 
 inline constexpr const char* barrier_waits[] = {"park", "spin_then_park", "yield", "spin"};
+static_assert(are_words(names_of("barrier"),
+                        {barrier_waits[0], barrier_waits[1], barrier_waits[2], barrier_waits[3]}));
 
 struct chosen_barrier;
 

@@ -2,10 +2,10 @@
 
 #include "pthread/guard.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "base/option.h"
 #include "pthread/guard_log.h"
 #include "pthread/misuse.h"
 #include "pthread/policy.h"
@@ -215,9 +215,12 @@ void stop_guarding(mutex_object& o) noexcept {
 
 // ---- start and end ------------------------------------------------------------------------------
 
+static_assert(are_words(row_of(option::guard).choices,
+                        {"epochs", "misuse", "slices", "distrust", "restless"}));
+
 void configure_guard(bool recording) noexcept {
-  const char* text = std::getenv("SYNCOPATE_GUARD");
-  if (text == nullptr || *text == '\0') return;
+  const char* text = setting<option::guard>();
+  if (text == nullptr) return;
   guard_settings found;
   const struct {
     const char* name;

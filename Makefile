@@ -106,6 +106,7 @@ readme: build
 	@$(PYTHON) scripts/make_readme.py --demo build/demo/demo.txt --page build/demo/memcached.html \
 	  build/share/syncopate/locks.json
 	@$(PYTHON) scripts/openmp_page.py
+	@$(PYTHON) scripts/options_page.py build/share/syncopate/options.json docs/options.md
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)

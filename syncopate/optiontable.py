@@ -1,9 +1,14 @@
 """The table of environment variables and of the names that they take (src/base/options.def)."""
 
+import os
+import sys
+from collections.abc import Iterable
 from functools import cache
 
 from syncopate import paths
-from syncopate.errors import FAILED, Failure
+from syncopate.errors import FAILED, Failure, near
+
+PREFIX = "SYNCOPATE"
 
 
 @cache
@@ -38,3 +43,20 @@ def choices_that_wait(variable: str) -> tuple[str, ...]:
 def names(kind: str) -> tuple[str, ...]:
     """The table's names of another kind: "barrier", "prefer" (of policies), "manager"."""
     return tuple(table()[kind])
+
+
+def unknown(environ: Iterable[str]) -> list[str]:
+    """A line for each variable that is set as if it were ours, and that nothing reads."""
+    ours = sorted(name for name in environ if name == PREFIX or name.startswith(f"{PREFIX}_"))
+    known = rows() if ours else {}  # only then: starting must be quick
+    return [
+        f"{name} is set, and nothing reads it{near(name, list(known))}"
+        for name in ours
+        if name not in known
+    ]
+
+
+def complain() -> None:
+    """Says on standard error which variables are set for nothing."""
+    for line in unknown(os.environ):
+        print(f"syncopate: {line}", file=sys.stderr)

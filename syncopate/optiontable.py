@@ -57,6 +57,8 @@ def unknown(environ: Iterable[str]) -> list[str]:
 
 
 def complain() -> None:
-    """Says on standard error which variables are set for nothing."""
+    """Says on standard error which variables are set for nothing. Without the table: nothing."""
+    if paths.find(paths.OPTIONS) is None:
+        return
     for line in unknown(os.environ):
         print(f"syncopate: {line}", file=sys.stderr)

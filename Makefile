@@ -85,7 +85,8 @@ figures: build/.setup-build build
 	@$(PYTHON) scripts/sizes.py
 
 lint-scripts: build/.setup-build
-	@$(PYTHON) scripts/check_layers.py .
+	@$(PYTHON) scripts/check_rooms.py .
+	@$(PYTHON) scripts/check_paths.py .
 	@$(PYTHON) scripts/check_memory_orders.py .
 
 format: setup
@@ -105,6 +106,7 @@ readme: build
 	@$(PYTHON) scripts/make_readme.py --demo build/demo/demo.txt --page build/demo/memcached.html \
 	  build/share/syncopate/locks.json
 	@$(PYTHON) scripts/openmp_page.py
+	@$(PYTHON) scripts/options_page.py build/share/syncopate/options.json docs/options.md
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)

@@ -29,7 +29,7 @@ from stamp_compare import (
 )
 
 from syncopate.errors import Failure
-from syncopate.transactions import ALGORITHMS, check_choice
+from syncopate.transactions import algorithms, check_choice
 
 COUNT = re.compile(r"(\w+)=(\d+)")
 
@@ -66,7 +66,7 @@ def arguments(words):
     )
     parser.add_argument("--libitm", required=True, help="our libitm.so.1, or its folder")
     add_run_options(parser, threads="2")
-    parser.add_argument("--algorithms", default=",".join(ALGORITHMS), help="(default: all)")
+    parser.add_argument("--algorithms", default=",".join(algorithms()), help="(default: all)")
     parser.add_argument("--json", help="also writes all counts to this file")
     options = parser.parse_args(words)
     settle_run_options(options)

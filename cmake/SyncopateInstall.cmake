@@ -10,7 +10,9 @@ install(TARGETS syncopate syncopate-pthread syncopate-native syncopate_headers
 if(TARGET syncopate-openmp)
   install(TARGETS syncopate-openmp LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
 endif()
-install(FILES "${SYNCOPATE_PRODUCTS_DIR}/share/syncopate/locks.json"
+install(FILES
+  "${SYNCOPATE_PRODUCTS_DIR}/share/syncopate/locks.json"
+  "${SYNCOPATE_PRODUCTS_DIR}/share/syncopate/options.json"
   DESTINATION ${CMAKE_INSTALL_DATADIR}/syncopate COMPONENT runtime)
 
 set(SYNCOPATE_INSTRUMENTED_DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/syncopate-instrumented")

@@ -22,6 +22,7 @@ COMMANDS = {
     "check": "run a program, or our own locks, under every interleaving",
     "advise": "say what a program's critical sections do, and what suits their locks",
     "list": "show the locks and their traits",
+    "options": "show the environment variables that are read",
     "bench": "run suites of programs, compare, reproduce the papers' figures",
     "transactionalize": "rewrite lock-based C code to transactions",
     "calibrate": "measure this machine for the simulator",
@@ -80,6 +81,7 @@ def _with_packages(name: str):
 
     module = {
         "list": "listing",
+        "options": "optionlist",
         "bench": "bench.command",
         "transactionalize": "transactionalize.command",
     }.get(name, name)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -50,8 +49,6 @@ OPTIONS = {
 ALIASES = {"-h": "--help"}
 NUMBERS = ("executions", "seconds", "preemptions", "random")
 SECONDS = 20  # of a scenario of the shipped tests, unless an option says otherwise
-BOUNDED = 3  # the explored machine's own exit statuses
-VERDICTS = {0: "passed", 1: "failed", BOUNDED: "bounded"}
 
 
 def main(arguments: list[str]) -> int:
@@ -75,7 +72,7 @@ def main(arguments: list[str]) -> int:
         if "--mutate" in options:
             return _mutate([scenario], environ, "--json" in options)
         if "--json" in options:
-            return show_json([run(scenario, environ)])
+            return show_json([checkset.run(scenario, environ)])
         return modeled.run(path, command[1:], environ)
 
 
@@ -102,33 +99,6 @@ def environment(options: dict[str, str]) -> dict[str, str]:
     return environ
 
 
-def run(scenario: checkset.Scenario, environ: dict[str, str]) -> dict:
-    """Runs a scenario. Returns: its name, verdict, exit status and all it said."""
-    done = subprocess.run(
-        [scenario.program, *scenario.arguments],
-        env={**os.environ, **environ},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    verdict = VERDICTS.get(done.returncode, "failed")
-    if done.returncode == BAD_USE:
-        said = done.stdout.strip().splitlines()
-        raise Failure(
-            (said[-1] if said else "it said nothing").removeprefix("syncopate: "), BAD_USE
-        )
-    return {
-        "name": scenario.name,
-        "verdict": verdict,
-        "expected": "failed" if scenario.must_fail else "passed",
-        "status": done.returncode,
-        "output": done.stdout,
-    }
-
-
 def _check_shipped(
     command: list[str], options: dict[str, str], environ: dict[str, str], folder: str
 ) -> int:
@@ -145,7 +115,7 @@ def _check_shipped(
         )
     results = []
     for scenario in chosen:
-        result = run(scenario, environ)
+        result = checkset.run(scenario, environ)
         results.append(result)
         if "--json" not in options:
             _show(result)
@@ -173,7 +143,7 @@ def _show(result: dict) -> None:
 def status_of(results: list[dict]) -> int:
     if any(is_wrong(result) for result in results):
         return FAILED
-    return BOUNDED if any(result["verdict"] == "bounded" for result in results) else 0
+    return checkset.BOUNDED if any(result["verdict"] == "bounded" for result in results) else 0
 
 
 def _finish(results: list[dict]) -> int:

@@ -14,6 +14,8 @@ from syncopate.errors import BAD_USE, FAILED, Failure, near
 _SUFFIX = "_check.cpp"
 _MUTANTS = "mutants"
 _SECONDS = 60  # to list scenarios
+BOUNDED = 3  # the explored machine's own exit statuses
+VERDICTS = {0: "passed", 1: "failed", BOUNDED: "bounded"}
 
 
 class Scenario:
@@ -132,3 +134,30 @@ def _listed(program: str) -> list[list[str]]:
             f" (exit status {done.returncode}): {said[-1] if said else 'it said nothing'}"
         )
     return [line.split() for line in done.stdout.splitlines() if line.strip()]
+
+
+def run(scenario: Scenario, environ: dict[str, str]) -> dict:
+    """Runs a scenario. Returns: its name, verdict, exit status and all it said."""
+    done = subprocess.run(
+        [scenario.program, *scenario.arguments],
+        env={**os.environ, **environ},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    verdict = VERDICTS.get(done.returncode, "failed")
+    if done.returncode == BAD_USE:
+        said = done.stdout.strip().splitlines()
+        raise Failure(
+            (said[-1] if said else "it said nothing").removeprefix("syncopate: "), BAD_USE
+        )
+    return {
+        "name": scenario.name,
+        "verdict": verdict,
+        "expected": "failed" if scenario.must_fail else "passed",
+        "status": done.returncode,
+        "output": done.stdout,
+    }

@@ -4,7 +4,7 @@ import json
 import re
 import sys
 
-from syncopate import commandhelp, instrumented, machinefiles, openmp, paths, transactions
+from syncopate import commandhelp, instrumented, machinefiles, openmp, paths, preload, transactions
 from syncopate.arguments import Parser
 from syncopate.commandhelp import Option
 
@@ -52,9 +52,9 @@ def values(command: str, option: Option):
     if choices:
         return choices[1].split(",")
     known = {
-        "--elide": lambda: ["auto", "always", "off"],
-        "--tm": lambda: list(transactions.ALGORITHMS),
-        "--omp-barrier": lambda: [*openmp.BARRIERS, openmp.RUNTIME],
+        "--elide": lambda: list(preload.elision_modes()),
+        "--tm": lambda: list(transactions.algorithms()),
+        "--omp-barrier": lambda: [*openmp.barriers(), openmp.RUNTIME],
         "--lock": _locks if command in ("run", "record", "top") else None,
         "--machine": _machines
         if command not in ("c++", "cc")

@@ -10,7 +10,7 @@ import os
 import tempfile
 import tomllib
 
-from syncopate import check, checkset
+from syncopate import checkset
 from syncopate.errors import FAILED, Failure
 
 SURVIVORS = "survivors.toml"
@@ -72,7 +72,7 @@ def _attack(
         mutant = mutants.setdefault(key, Mutant(target, site))
         if mutant.caught_by is not None:
             continue
-        result = check.run(scenario, {**environ, "SYNCOPATE_WEAKEN": str(site["site"])})
+        result = checkset.run(scenario, {**environ, "SYNCOPATE_WEAKEN": str(site["site"])})
         mutant.runs += 1
         if result["verdict"] == "failed":
             mutant.caught_by = scenario.name
@@ -85,7 +85,7 @@ def sites_of(scenario: checkset.Scenario, environ: dict[str, str]) -> list[dict]
     """The scenario's ordered accesses. A Failure when it fails as it is."""
     with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
         path = os.path.join(folder, "sites.json")
-        result = check.run(scenario, {**environ, "SYNCOPATE_SITES": path})
+        result = checkset.run(scenario, {**environ, "SYNCOPATE_SITES": path})
         if result["verdict"] == "failed":
             raise Failure(
                 f"{scenario.name} fails without any mutation; run"

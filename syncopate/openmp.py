@@ -2,7 +2,7 @@
 
 import os
 
-from syncopate import locktable, paths
+from syncopate import locktable, optiontable, paths
 from syncopate.errors import BAD_USE, Failure, near
 from syncopate.options import FLAG, VALUE
 
@@ -32,14 +32,24 @@ HELP = """\
                           yield, park, spin_then_park
 """
 
-# As in shims/openmp/barriers.cpp and config.cpp; tests/openmp compares.
-OWN_WAY = ("auto", "futex", "poll_then_futex")  # bring their own waiting
-BARRIERS = ("auto", "central", "combining_tree", "dissemination", "futex", "poll_then_futex")
-WAITS = ("adaptive", "spin", "monitor", "yield", "park", "spin_then_park")
 RUNTIME = "runtime"
-REGIONS = ("kept", RUNTIME)
 LIBOMP_LEVEL = 4  # threads; KMP_FORKJOIN_BARRIER's default, 2, is its logarithm
 OWN_LOCK = "asymmetric"  # the default; not one of `syncopate list`
+
+
+def barriers() -> tuple[str, ...]:
+    """Those that teams can meet at, beside the runtime's own."""
+    known = optiontable.choices("SYNCOPATE_OMP_BARRIER")
+    return tuple(name for name in known if name != RUNTIME)
+
+
+def barriers_that_wait() -> tuple[str, ...]:
+    """Those of them that leave the choice how they wait."""
+    return optiontable.choices_that_wait("SYNCOPATE_OMP_BARRIER")
+
+
+def waits() -> tuple[str, ...]:
+    return optiontable.choices("SYNCOPATE_WAIT")
 
 
 def wanted(options: dict) -> bool:
@@ -97,13 +107,13 @@ def _check_barrier(choice: str, wait: str | None) -> None:
     if choice == RUNTIME:
         return
     name, colon, own = choice.partition(":")
-    if name not in BARRIERS:
-        known = ", ".join((*BARRIERS, RUNTIME))
-        hint = near(name, [*BARRIERS, RUNTIME])
-        raise Failure(f"no barrier is named '{name}'{hint}; there are {known}", BAD_USE)
+    if name not in barriers():
+        known = [*barriers(), RUNTIME]
+        hint = near(name, known)
+        raise Failure(f"no barrier is named '{name}'{hint}; there are {', '.join(known)}", BAD_USE)
     if not colon:
         return
-    if name in OWN_WAY:
+    if name not in barriers_that_wait():
         raise Failure(
             f"--omp-barrier {choice}: barrier {name} brings its own waiting; leave out ':{own}'",
             BAD_USE,
@@ -113,8 +123,9 @@ def _check_barrier(choice: str, wait: str | None) -> None:
 
 
 def _checked_regions(choice: str, barrier: str | None) -> str:
-    if choice not in REGIONS:
-        hint = near(choice, list(REGIONS))
+    known = optiontable.choices("SYNCOPATE_OMP_REGIONS")
+    if choice not in known:
+        hint = near(choice, list(known))
         raise Failure(f"--omp-regions: no '{choice}'{hint}; kept or {RUNTIME}", BAD_USE)
     if choice != RUNTIME and barrier == RUNTIME:
         raise Failure(f"--omp-regions {choice} contradicts --omp-barrier {RUNTIME}", BAD_USE)
@@ -122,10 +133,11 @@ def _checked_regions(choice: str, barrier: str | None) -> str:
 
 
 def _check_wait(option: str, wait: str) -> None:
-    if wait not in WAITS:
-        hint = near(wait, list(WAITS))
+    if wait not in waits():
+        known = waits()
+        hint = near(wait, list(known))
         raise Failure(
-            f"{option}: no waiting is named '{wait}'{hint}; there are {', '.join(WAITS)}", BAD_USE
+            f"{option}: no waiting is named '{wait}'{hint}; there are {', '.join(known)}", BAD_USE
         )
 
 

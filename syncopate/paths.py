@@ -1,4 +1,4 @@
-"""Where the native parts are: the preload library, syncopate-native, the table of locks."""
+"""Where the native parts are: libraries, syncopate-native, the tables of locks and options."""
 
 import os
 
@@ -7,6 +7,7 @@ from syncopate.errors import FAILED, Failure
 PRELOAD = "lib/libsyncopate-pthread.so.0"
 PRELOAD_OPENMP = "lib/libsyncopate-openmp.so.0"
 LOCKS = "share/syncopate/locks.json"
+OPTIONS = "share/syncopate/options.json"
 NATIVE_TOOL = "bin/syncopate-native"
 
 

@@ -39,15 +39,11 @@ Where a program has no symbols, module+0xoffset stands for a name; `build_id` sa
 
 import tomllib
 
-from syncopate import locktable, openmp, preload
+from syncopate import locktable, openmp, optiontable, preload
 from syncopate.errors import BAD_USE, Failure, near
+from syncopate.policykeys import SETTINGS, SITES
 
 SCHEMA, VERSION = "syncopate-policy", 1
-ELIDE = ("always", "off")
-SITES = {"variable": "v", "created": "c", "used": "u"}  # shims/pthread/policy.h
-SETTINGS = ("lock", "elide", "prefer", "barrier")
-PREFER = ("readers", "writers")
-BARRIER_WAITS = ("park", "spin_then_park", "yield", "spin")  # shims/pthread/chosen_barrier.h
 FOR_READERS = ("reason", "gain")
 LOCK_KEYS = (*SITES, "module", "build_id", *SETTINGS, *FOR_READERS)
 OMP_OPTIONS = {
@@ -59,10 +55,10 @@ OMP_OPTIONS = {
 }
 DEFAULT_KEYS = ("lock", "elide", *OMP_OPTIONS, *FOR_READERS)
 CHOICES = {
-    "prefer": PREFER,
-    "barrier": BARRIER_WAITS,
-    "omp_patch": ("on",),
-    "omp_regions": openmp.REGIONS,
+    "prefer": lambda: optiontable.names("prefer"),
+    "barrier": lambda: optiontable.names("barrier"),
+    "omp_patch": lambda: ("on",),
+    "omp_regions": lambda: optiontable.choices("SYNCOPATE_OMP_REGIONS"),
 }
 MOST_LOCKS = 7  # different ones for single locks: as many as a mutex has room to name
 
@@ -99,7 +95,7 @@ def check(path: str, policy: dict) -> Policy:
         raise Failure(f"{path}: write [default], a table", BAD_USE)
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise Failure(f"{path}: write [[lock]], one for each lock", BAD_USE)
-    _check_texts(f"{path}: default", default, DEFAULT_KEYS, preload.ELIDE_MODES)
+    _check_texts(f"{path}: default", default, DEFAULT_KEYS, preload.elision_modes())
     for number, entry in enumerate(entries, 1):
         _check_entry(f"{path}: lock {number}", entry)
     if len({entry["lock"] for entry in entries if "lock" in entry}) > MOST_LOCKS:
@@ -117,7 +113,8 @@ def _check_texts(where: str, table: dict, keys: tuple[str, ...], modes: tuple[st
     if mode is not None and mode not in modes:
         hint = near(mode, list(modes))
         raise Failure(f'{where}: elide = "{mode}"{hint}; {", ".join(modes)} are', BAD_USE)
-    for key, values in CHOICES.items():
+    for key, known in CHOICES.items():
+        values = known() if key in table else ()
         if key in table and table[key] not in values:
             hint = near(table[key], list(values))
             raise Failure(
@@ -131,7 +128,8 @@ def _check_texts(where: str, table: dict, keys: tuple[str, ...], modes: tuple[st
 
 
 def _check_entry(where: str, entry: dict) -> None:
-    _check_texts(where, entry, LOCK_KEYS, ELIDE)
+    modes = tuple(mode for mode in preload.elision_modes() if mode != "auto")
+    _check_texts(where, entry, LOCK_KEYS, modes)
     if sum(key in entry for key in SITES) != 1:
         raise Failure(f"{where}: give either variable or created or used", BAD_USE)
     if not any(key in entry for key in SETTINGS):
@@ -163,7 +161,7 @@ def apply(policy: Policy, environ: dict[str, str], program: str) -> None:
     `default`'s lock and elision are the caller's, who may have been told otherwise.
     """
     if policy.entries:
-        from syncopate import policysites
+        from syncopate import policysites  # reads symbol tables: slow to load
 
         environ["SYNCOPATE_SITES"] = policysites.sites(policy.entries, program)
     said = {

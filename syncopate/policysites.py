@@ -9,7 +9,7 @@ import sys
 
 from syncopate.elfsymbols import SymbolTable
 from syncopate.naming import is_wrapper
-from syncopate.policy import SETTINGS, SITES
+from syncopate.policykeys import SETTINGS, SITES
 
 _OFFSET = re.compile(r"(.+)\+(0x[0-9a-f]+)")
 MUTEX_BYTES = 40

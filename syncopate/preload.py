@@ -2,7 +2,7 @@
 
 import os
 
-from syncopate import locktable, paths
+from syncopate import locktable, optiontable, paths
 from syncopate.errors import BAD_USE, FAILED, Failure, near
 
 
@@ -57,24 +57,22 @@ def guard(environ: dict[str, str], options: dict[str, str]) -> None:
         environ["SYNCOPATE_GUARD_LOG"] = os.path.abspath(options["--guard-log"])
 
 
-ELIDE_MODES = ("auto", "always", "off")
-ELIDE_POLICIES = ("auto", "standard", "htm_1", "htm_10", "htm_10_fb_aahtm")  # elide/retry_policy.h
+def elision_modes() -> tuple[str, ...]:
+    return optiontable.choices("SYNCOPATE_ELIDE")
 
 
 def choose_elision(environ: dict[str, str], choice: str) -> None:
     """Puts MODE[:POLICY] into a program's environment, checked."""
     mode, colon, policy = choice.partition(":")
-    if mode not in ELIDE_MODES:
-        known = ", ".join(ELIDE_MODES)
-        raise Failure(
-            f"--elide {choice}: no such mode{near(mode, ELIDE_MODES)}; {known} are", BAD_USE
-        )
+    modes, policies = elision_modes(), optiontable.choices("SYNCOPATE_ELIDE_POLICY")
+    if mode not in modes:
+        hint = near(mode, list(modes))
+        raise Failure(f"--elide {choice}: no such mode{hint}; {', '.join(modes)} are", BAD_USE)
     if colon and mode == "off":
         raise Failure(f"--elide {choice}: off needs no policy", BAD_USE)
-    if colon and policy not in ELIDE_POLICIES:
-        known = ", ".join(ELIDE_POLICIES)
-        hint = near(policy, ELIDE_POLICIES)
-        raise Failure(f"--elide {choice}: no such policy{hint}; {known} are", BAD_USE)
+    if colon and policy not in policies:
+        hint = near(policy, list(policies))
+        raise Failure(f"--elide {choice}: no such policy{hint}; {', '.join(policies)} are", BAD_USE)
     if mode == "always" and environ.get("SYNCOPATE_LOCK") == "glibc":
         raise Failure(
             "--elide always with --lock glibc: the C library's locks do not elide", BAD_USE

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 
-from syncopate import energy, openmp, paths, preload, program, recordfile, transactions
+from syncopate import energy, openmp, optiontable, paths, preload, program, recordfile, transactions
 from syncopate.errors import BAD_USE, FAILED, Failure
 from syncopate.options import FLAG, VALUE, read_options
 from syncopate.run import start
@@ -76,6 +76,7 @@ def main(arguments: list[str]) -> int:
         raise Failure(
             "record: no program named; try `syncopate record -- PROGRAM ARGUMENTS`", BAD_USE
         )
+    optiontable.complain()
     library, environ = prepare(options)
     path = program.find_program(command[0])
     if "--force" not in options:

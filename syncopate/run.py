@@ -3,7 +3,7 @@
 import os
 import sys
 
-from syncopate import openmp, preload, program, transactions
+from syncopate import openmp, optiontable, preload, program, transactions
 from syncopate.errors import BAD_USE, NOT_EXECUTABLE, Failure
 from syncopate.options import FLAG, VALUE, read_options
 
@@ -62,6 +62,7 @@ def main(arguments: list[str]) -> int:
         return 0
     if not command:
         raise Failure("run: no program named; try `syncopate run -- PROGRAM ARGUMENTS`", BAD_USE)
+    optiontable.complain()
     if "--tm" in options and "--lock" not in options:
         path = program.find_program(command[0])
         environ = transactions.environment(dict(os.environ), options["--tm"])

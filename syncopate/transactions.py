@@ -2,40 +2,36 @@
 
 import os
 
-from syncopate import paths
+from syncopate import optiontable, paths
 from syncopate.errors import BAD_USE, Failure, near
 
 LIBRARY = "lib/tm/libitm.so.1"
 RECORDING_LIBRARY = "lib/tm/record/libitm.so.1"  # the same, and records
-ALGORITHMS = (
-    "auto",
-    "global_lock",
-    "norec",
-    "eager_norec",
-    "lazy",
-    "tl2",
-    "encounter_time",
-    "two_phase",
-    "irrevocable",
-    "htm",
-)
-MANAGERS = ("none", "backoff", "hourglass", "serialize")
+
+
+def algorithms() -> tuple[str, ...]:
+    return optiontable.choices("SYNCOPATE_TM")
+
+
+def managers() -> tuple[str, ...]:
+    """What follows a transaction that failed."""
+    return optiontable.names("manager")
 
 
 def check_choice(choice: str) -> str:
     """Checks ALGORITHM[:MANAGER], also htm+ALGORITHM; a Failure names what would do."""
     algorithm, colon, manager = choice.partition(":")
     name = algorithm.removeprefix("htm+")
-    if name not in ALGORITHMS or (name != algorithm and name in ("auto", "htm")):
+    if name not in algorithms() or (name != algorithm and name in ("auto", "htm")):
         raise Failure(
-            f"no algorithm for transactions is named '{name}'{near(name, list(ALGORITHMS))};"
-            f" there are {', '.join(ALGORITHMS)}",
+            f"no algorithm for transactions is named '{name}'{near(name, list(algorithms()))};"
+            f" there are {', '.join(algorithms())}",
             BAD_USE,
         )
-    if colon and manager not in MANAGERS:
+    if colon and manager not in managers():
         raise Failure(
-            f"no contention manager is named '{manager}'{near(manager, list(MANAGERS))};"
-            f" there are {', '.join(MANAGERS)}",
+            f"no contention manager is named '{manager}'{near(manager, list(managers()))};"
+            f" there are {', '.join(managers())}",
             BAD_USE,
         )
     return choice

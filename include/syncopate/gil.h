@@ -1,4 +1,4 @@
-/* gil.h -- L3: a global interpreter lock that threads do not wait for; for runtimes in C.
+/* gil.h -- a global interpreter lock that threads do not wait for; for runtimes in C.
  *
  * A runtime keeps its one big lock: each thread is inside while it runs interpreter code, lets go
  * around what may block, and yields at points where others may see its state. Behind these calls

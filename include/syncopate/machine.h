@@ -1,4 +1,4 @@
-// machine.h -- L0: what an algorithm may ask of the machine it runs on. The whole contract.
+// machine.h -- what an algorithm may ask of the machine it runs on. The whole contract.
 //
 // Algorithms are plain C++20 over std::atomic. What the language has no word for -- politeness
 // while spinning, waiting for a word to change, sleeping in the kernel, time, the identity of the

@@ -3,13 +3,15 @@
 #include "openmp/config.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <string_view>
 
 #include <pthread.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/option.h"
 #include "record/recorder.h"
 
 namespace syncopate::openmp {
@@ -26,41 +28,34 @@ constexpr named_wait waits[] = {
     {"adaptive", waiting::adaptive}, {"spin", waiting::spin},
     {"monitor", waiting::monitor},   {"yield", waiting::yield},
     {"park", waiting::park},         {"spin_then_park", waiting::spin_then_park}};
-
-// The variable's value; null when it is empty or not set.
-const char* variable(const char* name) noexcept {
-  const char* const value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : nullptr;
-}
-
-bool is_set(const char* name) noexcept {
-  const char* const value = variable(name);
-  return value != nullptr && std::strcmp(value, "0") != 0;
-}
+static_assert([] {
+  std::string_view names[std::size(waits)];
+  for (std::size_t i = 0; i < std::size(names); ++i) names[i] = waits[i].name;
+  return are_words(row_of(option::wait).choices, names);
+}());
 
 // Each returns false, and says why in one line, when the setting cannot be followed.
-bool refuse(const char* what, const char* value, const char* why) noexcept {
-  const char* parts[] = {
-      "syncopate: ", what, "=", value, ": ", why, "; the program's own OpenMP runtime runs",
-      nullptr};
+bool refuse(const char* what, const char* value, const char* why, const char* names = "") noexcept {
+  const char* parts[] = {"syncopate: ", what, "=",   value,
+                         ": ",          why,  names, "; the program's own OpenMP runtime runs",
+                         nullptr};
   say(parts);
   return false;
 }
 
-bool find_wait(const char* variable_name, const char* setting, const char* name,
+bool find_wait(const char* variable_name, const char* value, const char* name,
                waiting& result) noexcept {
   for (const named_wait& w : waits)
     if (std::strcmp(w.name, name) == 0) {
       result = w.value;
       return true;
     }
-  return refuse(variable_name, setting,
-                "waiting is adaptive, spin, monitor, yield, park or spin_then_park");
+  return refuse(variable_name, value, "waiting is ", choices_of<option::wait>.text);
 }
 
 bool read_barrier(const char* common_wait) noexcept {
-  constexpr const char* me = "SYNCOPATE_OMP_BARRIER";
-  const char* const set = variable(me);
+  constexpr const char* me = variable_of(option::omp_barrier);
+  const char* const set = setting<option::omp_barrier>();
   const char* const name = set != nullptr ? set : "auto";
   const char* const colon = std::strchr(name, ':');
   const char* wait = colon != nullptr ? colon + 1 : nullptr;
@@ -69,9 +64,7 @@ bool read_barrier(const char* common_wait) noexcept {
                                        : static_cast<std::uint32_t>(std::strlen(name));
   config.barrier = find_barrier(name, length);
   if (config.barrier == nullptr)
-    return refuse(me, name,
-                  "barriers are auto, central, combining_tree, dissemination, futex, "
-                  "poll_then_futex, runtime");
+    return refuse(me, name, "barriers are ", choices_of<option::omp_barrier>.text);
   if (wait != nullptr && common_wait != nullptr && std::strcmp(wait, common_wait) != 0)
     return refuse(me, name, "contradicts SYNCOPATE_WAIT");
   if (wait != nullptr && config.barrier->own_wait)
@@ -83,8 +76,8 @@ bool read_barrier(const char* common_wait) noexcept {
 
 // The default fits a lock's own four bytes, so that it needs no look-up.
 bool read_lock(const char* common_wait) noexcept {
-  constexpr const char* me = "SYNCOPATE_OMP_LOCK";
-  const char* const set = variable(me);
+  constexpr const char* me = variable_of(option::omp_lock);
+  const char* const set = setting<option::omp_lock>();
   const char* const name = set != nullptr ? set : "asymmetric";
   if (std::strcmp(name, "runtime") == 0) return true;
   const char* const colon = std::strchr(name, ':');
@@ -104,8 +97,8 @@ bool read_lock(const char* common_wait) noexcept {
 }
 
 bool read_regions() noexcept {
-  constexpr const char* me = "SYNCOPATE_OMP_REGIONS";
-  const char* const set = variable(me);
+  constexpr const char* me = variable_of(option::omp_regions);
+  const char* const set = setting<option::omp_regions>();
   if (set == nullptr || std::strcmp(set, "runtime") == 0) return true;
   if (std::strcmp(set, "kept") != 0) return refuse(me, set, "regions are kept or runtime");
   if (config.barrier == nullptr)
@@ -115,19 +108,19 @@ bool read_regions() noexcept {
 }
 
 bool read_patch() noexcept {
-  constexpr const char* me = "SYNCOPATE_OMP_PATCH";
-  config.patch = is_set(me);
-  return !config.patch || std::strcmp(variable(me), "1") == 0 || refuse(me, variable(me), "1 or 0");
+  constexpr option me = option::omp_patch;
+  config.patch = is_on<me>();
+  return !config.patch || is_set_to<me>("1") || refuse(variable_of(me), setting<me>(), "1 or 0");
 }
 
 // Programs start threads before they call us; but all first calls of a process come one after the
 // other, except of a library that was opened by two threads: then both read the same.
 bool read_environment() noexcept {
-  const char* const on = variable("SYNCOPATE");
-  if ((on != nullptr && std::strcmp(on, "off") == 0) || ::getauxval(AT_SECURE) != 0) return false;
-  config.verbose = is_set("SYNCOPATE_VERBOSE");
-  const char* const wait = variable("SYNCOPATE_WAIT");
-  if (wait != nullptr && !find_wait("SYNCOPATE_WAIT", wait, wait, config.wait)) return false;
+  if (is_set_to<option::everything>("off") || ::getauxval(AT_SECURE) != 0) return false;
+  config.verbose = is_on<option::verbose>();
+  constexpr option common = option::wait;
+  const char* const wait = setting<common>();
+  if (wait != nullptr && !find_wait(variable_of(common), wait, wait, config.wait)) return false;
   return read_barrier(wait) && read_lock(wait) && read_regions() && read_patch();
 }
 
@@ -140,8 +133,8 @@ void begin() noexcept {
     (void)machine::monitor_usable();
     (void)machine::self();
     machine::prepare_asymmetric_fences();
-    if (is_set("SYNCOPATE_RECORD") &&
-        record::start(std::getenv("SYNCOPATE_RECORD"),
+    if (is_on<option::record>() &&
+        record::start(setting<option::record>(),
                       config.lock != nullptr ? config.lock->name : "runtime",
                       config.lock != nullptr ? config.lock->wait : ""))
       ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);

@@ -20,13 +20,14 @@ Lock& as(void* object) noexcept {
 
 template <class Lock>
 constexpr algorithm make(const lock_entry<Lock>& entry) {
-  constexpr bool glibc_word = std::is_same_v<Lock, auto_lock> || std::is_same_v<Lock, futex_lock>;
+  static_assert(Lock::traits.glibc_word || !Lock::traits.keeps_owner);
   static_assert(alignof(Lock) <= 8);
   algorithm a{};
   a.name = entry.name.data();
   a.wait = entry.wait.data();
   a.is_default = entry.is_default;
-  a.glibc_word = glibc_word;
+  a.glibc_word = Lock::traits.glibc_word;
+  a.keeps_owner = Lock::traits.keeps_owner;
   a.preload = Lock::traits.preload;
   a.lock = [](void* object) { as<Lock>(object).lock(); };
   a.try_lock = [](void* object) { return as<Lock>(object).try_lock(); };

@@ -1,4 +1,4 @@
-// algorithms.h -- L4: the locks of locks/all.h as functions on the bytes inside a pthread_mutex_t.
+// algorithms.h -- the locks of locks/all.h as functions on the bytes inside a pthread_mutex_t.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -13,7 +13,8 @@ struct algorithm {
   const char* wait;  // "" where the algorithm brings its own waiting
   bool is_default;   // what `name` alone stands for
   bool preload;      // as in locks/traits.h; true in the preload library itself
-  bool glibc_word;   // keeps glibc's representation (word at offset 0)
+  bool glibc_word;   // likewise: its state is the mutex itself
+  bool keeps_owner;  // likewise
   void (*lock)(void* object);
   bool (*try_lock)(void* object);
   void (*unlock)(void* object);

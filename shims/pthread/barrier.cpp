@@ -1,4 +1,4 @@
-// barrier.cpp -- L4: pthread_barrier_*: glibc's barriers, unless a policy wants another waiting
+// barrier.cpp -- pthread_barrier_*: glibc's barriers, unless a policy wants another waiting
 // (chosen_barrier.h); waits are recorded.
 
 #include <pthread.h>

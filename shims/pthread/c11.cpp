@@ -1,4 +1,4 @@
-// c11.cpp -- L4: mtx_* and cnd_*: glibc implements them on its own pthread functions by internal
+// c11.cpp -- mtx_* and cnd_*: glibc implements them on its own pthread functions by internal
 // calls that nobody can interpose, so they are given to ours here. call_once stays untouched.
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// chosen_barrier.cpp -- L4: what chosen_barrier.h promises.
+// chosen_barrier.cpp -- what chosen_barrier.h promises.
 //
 // Memory order
 //   [D]  release decrement of `inside`, acquire load by destroy: who has left touches it no more.

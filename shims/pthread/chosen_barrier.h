@@ -1,4 +1,4 @@
-// chosen_barrier.h -- L4: barriers whose waiting a policy has chosen, beside glibc's.
+// chosen_barrier.h -- barriers whose waiting a policy has chosen, beside glibc's.
 //
 // glibc's init call is made in any case: its 20 bytes say how many threads, and whether processes
 // share the barrier (then it stays glibc's). Ours is a page of its own, to which the last 8 of
@@ -9,9 +9,13 @@
 
 #include <pthread.h>
 
+#include "base/option.h"
+
 namespace syncopate::shim {
 
 inline constexpr const char* barrier_waits[] = {"park", "spin_then_park", "yield", "spin"};
+static_assert(are_words(names_of("barrier"),
+                        {barrier_waits[0], barrier_waits[1], barrier_waits[2], barrier_waits[3]}));
 
 struct chosen_barrier;
 

@@ -1,4 +1,4 @@
-// code_names.cpp -- L4: reads symbol tables as code_names.h says. A file is believed in nothing:
+// code_names.cpp -- reads symbol tables as code_names.h says. A file is believed in nothing:
 // every offset is compared with its size.
 
 #include "pthread/code_names.h"

@@ -1,4 +1,4 @@
-// code_names.h -- L4: functions' names for reports, out of the symbol tables in modules' files.
+// code_names.h -- functions' names for reports, out of the symbol tables in modules' files.
 //
 // For reports from anywhere, as guard_log.h has them: nothing here allocates, takes a lock or calls
 // the dynamic linker; files are looked into by system calls.

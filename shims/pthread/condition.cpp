@@ -1,4 +1,4 @@
-// condition.cpp -- L4: pthread_cond_*: condition_variable.h inside glibc's 48-byte pthread_cond_t.
+// condition.cpp -- pthread_cond_*: condition_variable.h inside glibc's 48-byte pthread_cond_t.
 //
 //   offset   0  our condition variable (24 bytes)      32  record id
 //           36  __wrefs: bit 0 process-shared, bit 1 monotonic clock, as glibc's init leaves them

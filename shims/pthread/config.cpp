@@ -1,14 +1,14 @@
-// config.cpp -- L4: reads the environment; the library's constructor and destructor.
+// config.cpp -- reads the environment; the library's constructor and destructor.
 
 #include "pthread/config.h"
 
-#include <cstdlib>
 #include <cstring>
 
 #include <pthread.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/option.h"
 #include "pthread/elision.h"
 #include "pthread/guard.h"
 #include "pthread/policy.h"
@@ -24,11 +24,6 @@ constinit configuration config;
 namespace {
 
 constinit bool unknown_lock = false;
-
-bool is_set(const char* name) noexcept {
-  const char* const value = std::getenv(name);
-  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
-}
 
 // A transaction costs about twice as much as an uncontended acquisition, so there has to be
 // something to gain. Of the algorithms only auto knows.
@@ -53,19 +48,16 @@ mode fast_path_of(const algorithm& lock, bool recording) noexcept {
 void ensure_configured() noexcept {
   if (__builtin_expect(config.how.load(std::memory_order_acquire) != mode::unknown, 1)) return;
   mode how = mode::pass;
-  const char* const on = std::getenv("SYNCOPATE");
-  const char* name = std::getenv("SYNCOPATE_LOCK");
-  const bool recording = is_set("SYNCOPATE_RECORD");
-  const bool off = on != nullptr && std::strcmp(on, "off") == 0;
+  const char* name = setting<option::lock>();
+  const bool recording = is_on<option::record>();
+  const bool off = is_set_to<option::everything>("off");
   // A program with more rights than its caller is left alone.
   if (!off && ::getauxval(AT_SECURE) == 0) {
     const bool pass = name != nullptr && std::strcmp(name, "glibc") == 0;
     // What glibc does, in our code: it can be counted and timed.
     if (pass && recording) name = "futex";
     if (!pass || recording) {
-      const algorithm* lock = find_algorithm(name != nullptr && *name != '\0' ? name
-                                             : recording                      ? "futex"
-                                                                              : "auto");
+      const algorithm* lock = find_algorithm(name != nullptr ? name : recording ? "futex" : "auto");
       if (lock == nullptr) {
         unknown_lock = true;
         lock = find_algorithm("auto");
@@ -89,9 +81,8 @@ namespace {
 
 [[gnu::constructor]] void begin() {
   ensure_configured();
-  const char* const name = std::getenv("SYNCOPATE_LOCK");
   if (unknown_lock)
-    say({"syncopate: no lock is called '", name,
+    say({"syncopate: no lock is called '", setting<option::lock>(),
          "'; using auto (`syncopate list` shows the names)"});
   report_elision(current_mode() == mode::pass);
   if (current_mode() == mode::pass) return;
@@ -101,11 +92,11 @@ namespace {
   // System calls that a sandbox entered later may refuse are made now.
   (void)machine::may_spin();
   (void)machine::self();
-  if (is_set("SYNCOPATE_RECORD") &&
-      record::start(std::getenv("SYNCOPATE_RECORD"), config.lock->name, config.wait_name))
+  if (is_on<option::record>() &&
+      record::start(setting<option::record>(), config.lock->name, config.wait_name))
     ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
   if (record::enabled || guards.any()) prepare_thread_end();
-  if (is_set("SYNCOPATE_VERBOSE")) {
+  if (is_on<option::verbose>()) {
     const bool waits = *config.wait_name != '\0';
     say({"syncopate: locks of this program: ", config.lock->name, waits ? ":" : "",
          config.wait_name, config.elides ? "; eliding" : "", record::enabled ? "; recording" : ""});
@@ -114,7 +105,7 @@ namespace {
 
 [[gnu::destructor]] void end() {
   record::finish();
-  const bool verbose = is_set("SYNCOPATE_VERBOSE");
+  const bool verbose = is_on<option::verbose>();
   if (has_policy && verbose) report_policy();
   finish_guard(verbose);
 }

@@ -1,4 +1,4 @@
-// config.h -- L4: what the environment asks of the preload library.
+// config.h -- what the environment asks of the preload library.
 //
 //   SYNCOPATE=off                  everything is passed to the C library
 //   SYNCOPATE_LOCK=name[:wait]     which lock algorithm stands behind normal mutexes

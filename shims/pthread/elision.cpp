@@ -1,11 +1,12 @@
-// elision.cpp -- L4: SYNCOPATE_ELIDE, SYNCOPATE_ELIDE_POLICY, and the switch of a running program.
+// elision.cpp -- SYNCOPATE_ELIDE, SYNCOPATE_ELIDE_POLICY, and the switch of a running program.
 
 #include "pthread/elision.h"
 
-#include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
+#include "base/option.h"
 #include "pthread/guard.h"
 #include "pthread/say.h"
 
@@ -22,11 +23,6 @@ thread_local constinit counted_section current_section{};
 
 namespace {
 
-const char* setting(const char* name) noexcept {
-  const char* const value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : nullptr;
-}
-
 // Where nobody asks for it, elision needs processors that would wait otherwise. *Measured* on two:
 // kccachetest order with 4 threads 1.38 of glibc's rate, by the lock alone 1.23; memcached with one
 // hot key, whose sections conflict, 0.80 and 1.05 (bench/programs.py).
@@ -34,10 +30,16 @@ constexpr unsigned enough_processors = 4;
 
 // By its setting, or by a policy for some lock.
 bool is_asked_for() noexcept {
-  const char* const sites = setting("SYNCOPATE_SITES");
-  return setting("SYNCOPATE_ELIDE") != nullptr ||
+  const char* const sites = setting<option::sites>();
+  return setting<option::elide>() != nullptr ||
          (sites != nullptr && std::strstr(sites, "elide=always") != nullptr);
 }
+
+static_assert([] {
+  std::string_view names[std::size(elide::named_policies)];
+  for (std::size_t i = 0; i < std::size(names); ++i) names[i] = elide::named_policies[i].name;
+  return are_words(row_of(option::elide_policy).choices, names);
+}());
 
 bool is(const char* value, const char* what) noexcept {
   return value != nullptr && std::strcmp(value, what) == 0;
@@ -46,7 +48,7 @@ bool is(const char* value, const char* what) noexcept {
 }  // namespace
 
 bool configure_elision() noexcept {
-  if (const char* const name = setting("SYNCOPATE_ELIDE_POLICY"))
+  if (const char* const name = setting<option::elide_policy>())
     if (const elide::retry_policy* const known = elide::find_policy(name)) elision_policy = *known;
   if (!is_asked_for() && machine::processors() < enough_processors) return false;
   if (elide::control::now() == elide::mode::off) return false;
@@ -56,16 +58,16 @@ bool configure_elision() noexcept {
 
 // What is wrong with the mode itself, elide/control.h says.
 void report_elision(bool locks_pass) noexcept {
-  const char* const mode = setting("SYNCOPATE_ELIDE");
+  const char* const mode = setting<option::elide>();
   if ((locks_pass || guards.misuse) && is(mode, "always"))
     say({"syncopate: SYNCOPATE_ELIDE=always, but ",
          locks_pass ? "the locks stay with the C library" : "--guard has to see every lock",
          "; nothing is elided"});
-  const char* const name = setting("SYNCOPATE_ELIDE_POLICY");
+  const char* const name = setting<option::elide_policy>();
   if (name == nullptr) return;
   if (elide::find_policy(name) == nullptr)
-    say({"syncopate: no elision policy is called '", name,
-         "'; using auto (auto, standard, htm_1, htm_10, htm_10_fb_aahtm)"});
+    say({"syncopate: no elision policy is called '", name, "'; using auto (",
+         choices_of<option::elide_policy>.text, ")"});
   else if (is(mode, "off"))
     say({"syncopate: SYNCOPATE_ELIDE_POLICY is set, but SYNCOPATE_ELIDE=off; nothing is elided"});
 }

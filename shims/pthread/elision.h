@@ -1,4 +1,4 @@
-// elision.h -- L4: critical sections of pthread's locks as hardware transactions, where those
+// elision.h -- critical sections of pthread's locks as hardware transactions, where those
 // commit.
 //
 // A section that runs so writes nothing into its lock: no owner, no count. Whether an unlock

@@ -1,4 +1,4 @@
-// export.h -- L4: marks the functions that stand in for the C library's.
+// export.h -- marks the functions that stand in for the C library's.
 //
 // Symbol versions are given in exports.map and, where glibc has two, by
 // SYNCOPATE_ALSO_AS beside the definition: a program linked against any glibc from

@@ -1,11 +1,11 @@
-// guard.cpp -- L4: the table of guarded mutexes, epochs, and the change of a lock in use.
+// guard.cpp -- the table of guarded mutexes, epochs, and the change of a lock in use.
 
 #include "pthread/guard.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "base/option.h"
 #include "pthread/guard_log.h"
 #include "pthread/misuse.h"
 #include "pthread/policy.h"
@@ -44,7 +44,7 @@ bool can_be_guarded(const mutex_object& o) noexcept { return !choice_of(o).glibc
 
 lock_in_use choice_in_use(mutex_object& o) noexcept {
   const algorithm& lock = choice_of(o);
-  return {&lock, o.state(lock.glibc_word), lock.name[0] == 'a'};
+  return {&lock, o.state(lock.glibc_word), lock.keeps_owner};
 }
 lock_in_use use_of(guarded& g, mutex_object& o) noexcept {
   if (__atomic_load_n(&g.in_use, __ATOMIC_RELAXED) == guarded::choice) return choice_in_use(o);
@@ -215,9 +215,12 @@ void stop_guarding(mutex_object& o) noexcept {
 
 // ---- start and end ------------------------------------------------------------------------------
 
+static_assert(are_words(row_of(option::guard).choices,
+                        {"epochs", "misuse", "slices", "distrust", "restless"}));
+
 void configure_guard(bool recording) noexcept {
-  const char* text = std::getenv("SYNCOPATE_GUARD");
-  if (text == nullptr || *text == '\0') return;
+  const char* text = setting<option::guard>();
+  if (text == nullptr) return;
   guard_settings found;
   const struct {
     const char* name;

@@ -1,4 +1,4 @@
-// guard.h -- L4: `syncopate run --guard`: locks whose choice does not pay get their default back.
+// guard.h -- `syncopate run --guard`: locks whose choice does not pay get their default back.
 //
 //   SYNCOPATE_GUARD=what,...     epochs    compare each lock's choice with auto, now and then
 //                                misuse    report wrong uses (misuse.h)

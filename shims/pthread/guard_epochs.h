@@ -1,4 +1,4 @@
-// guard_epochs.h -- L4: when does a lock's choice stop paying? A pure decision, epoch by epoch.
+// guard_epochs.h -- when does a lock's choice stop paying? A pure decision, epoch by epoch.
 //
 // An epoch is a stretch of time in which one lock was acquired with one algorithm. Now and then an
 // epoch with the fallback is compared with the epoch of the choice just before it, so that both see

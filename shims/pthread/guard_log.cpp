@@ -1,14 +1,14 @@
-// guard_log.cpp -- L4: the lines behind guard_log.h. Neither allocates nor takes a lock of the C
+// guard_log.cpp -- the lines behind guard_log.h. Neither allocates nor takes a lock of the C
 // library: a report may come from inside malloc, or while another thread is in the dynamic linker.
 
 #include "pthread/guard_log.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 
 #include <link.h>
 
+#include "base/option.h"
 #include "pthread/code_names.h"
 #include "record/system.h"
 #include "record/unwind.h"
@@ -105,8 +105,8 @@ void open_guard_log() noexcept {
                                         sizeof program_path - 1);
   program_path[length > 0 ? length : 0] = '\0';
   ::dl_iterate_phdr(learn_module, nullptr);
-  const char* const file = std::getenv("SYNCOPATE_GUARD_LOG");
-  if (file == nullptr || *file == '\0') return;
+  const char* const file = setting<option::guard_log>();
+  if (file == nullptr) return;
   const long opened = record::sys::call(SYS_openat, AT_FDCWD, file,
                                         O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (opened >= 0) log_file = static_cast<int>(opened);

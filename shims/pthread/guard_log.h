@@ -1,4 +1,4 @@
-// guard_log.h -- L4: lines of the guard: where they go, and how code is named in them.
+// guard_log.h -- lines of the guard: where they go, and how code is named in them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// holder_watch.h -- L4: should a waiter go on spinning? A pure decision from two looks at the
+// holder_watch.h -- should a waiter go on spinning? A pure decision from two looks at the
 // holder's processor time.
 //
 // A thread's processor time is asked of its clock, which the kernel brings up to date also for a

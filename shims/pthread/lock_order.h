@@ -1,4 +1,4 @@
-// lock_order.h -- L4: which lock was taken while which other was held; finds cycles.
+// lock_order.h -- which lock was taken while which other was held; finds cycles.
 //
 // Source        the lock-order graph of Linux's lockdep and of Helgrind, without their classes.
 // Invariants

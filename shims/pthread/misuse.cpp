@@ -1,4 +1,4 @@
-// misuse.cpp -- L4: what misuse.h promises.
+// misuse.cpp -- what misuse.h promises.
 
 #include "pthread/misuse.h"
 
@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/option.h"
 #include "pthread/lock_order.h"
 #include "pthread/thread_watch.h"
 #include "record/internal.h"
@@ -128,8 +129,8 @@ lost_signal& lost_signal_of(const void* condition) noexcept {
 
 std::int64_t patience() noexcept {
   static const std::int64_t chosen = [] {
-    const char* const ms = std::getenv("SYNCOPATE_GUARD_PATIENCE");
-    return ms != nullptr && *ms != '\0' ? std::strtoll(ms, nullptr, 10) * 1'000'000 : patience_ns;
+    const char* const ms = setting<option::guard_patience>();
+    return ms != nullptr ? std::strtoll(ms, nullptr, 10) * 1'000'000 : patience_ns;
   }();
   return chosen;
 }

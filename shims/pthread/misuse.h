@@ -1,4 +1,4 @@
-// misuse.h -- L4: reports wrong uses of mutexes and condition variables, and changes nothing else.
+// misuse.h -- reports wrong uses of mutexes and condition variables, and changes nothing else.
 //
 //   unlock by a thread that does not hold the mutex, or of one that nobody holds
 //   destroy of what is held or waited for

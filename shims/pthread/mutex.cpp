@@ -1,4 +1,4 @@
-// mutex.cpp -- L4: pthread_mutex_*: inline fast paths, then everything else.
+// mutex.cpp -- pthread_mutex_*: inline fast paths, then everything else.
 
 #include "pthread/mutex.h"
 
@@ -39,7 +39,7 @@ void choose_once(pthread_mutex_t* m, mutex_object& o, const void* caller) {
 lock_in_use use_of(mutex_object& o) {
   if (__builtin_expect(guards.epochs, 0)) return lock_in_use_of(o);
   const algorithm& lock = lock_of(o);
-  return {&lock, o.state(lock.glibc_word), lock.name[0] == 'a'};
+  return {&lock, o.state(lock.glibc_word), lock.keeps_owner};
 }
 
 // auto_lock keeps owner and user count itself; for the others they are kept here.

@@ -1,4 +1,4 @@
-// mutex.h -- L4: what the other objects of this library (condition variables, C11) need of mutexes.
+// mutex.h -- what the other objects of this library (condition variables, C11) need of mutexes.
 #pragma once
 
 #include <syncopate/machine.h>

@@ -1,4 +1,4 @@
-// mutex_object.h -- L4: where our state lives inside glibc's 40-byte pthread_mutex_t.
+// mutex_object.h -- where our state lives inside glibc's 40-byte pthread_mutex_t.
 //
 //   offset  glibc        algorithms with glibc's word (auto, futex)   other algorithms
 //    0      __lock       lock word, glibc's protocol                  acquisitions (recording)

@@ -1,10 +1,5 @@
-// offered.h -- L4: which locks unmodified programs may have.
+// offered.h -- which locks unmodified programs may have.
 #pragma once
-
-#include <syncopate/locks/auto_lock.h>
-#include <syncopate/locks/futex_lock.h>
-
-#include <type_traits>
 
 #include "pthread/mutex_object.h"
 
@@ -12,8 +7,7 @@ namespace syncopate::shim {
 
 // Whether a lock has room inside the program's mutex.
 template <class Lock>
-inline constexpr bool fits = sizeof(Lock) <= mutex_object::room
-                             || std::is_same_v<Lock, auto_lock> || std::is_same_v<Lock, futex_lock>;
+inline constexpr bool fits = sizeof(Lock) <= mutex_object::room || Lock::traits.glibc_word;
 
 template <class Lock>
 inline constexpr bool is_for_unmodified_programs =

@@ -1,4 +1,4 @@
-// policy.cpp -- L4: finds the site of a lock, and so what the lock is to be.
+// policy.cpp -- finds the site of a lock, and so what the lock is to be.
 //
 // Invariants
 //   I1  Sites are complete before `known` counts them; then only their `locks` change.
@@ -11,9 +11,9 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 
+#include "base/option.h"
 #include "pthread/algorithms.h"
 #include "pthread/chosen_barrier.h"
 #include "pthread/policy_sites.h"
@@ -72,15 +72,15 @@ void say_number(char (&text)[12], std::uint32_t number) noexcept {
 }  // namespace
 
 bool is_policy_given(bool elides) noexcept {
-  const char* const text = std::getenv("SYNCOPATE_SITES");
-  return text != nullptr && *text != '\0' &&
+  const char* const text = setting<option::sites>();
+  return text != nullptr &&
          (elides || std::strstr(text, "lock=") != nullptr ||
           std::strstr(text, "prefer=") != nullptr || std::strstr(text, "barrier=") != nullptr);
 }
 
 void read_policy() noexcept {
   if (!has_policy) return;
-  const char* const text = std::getenv("SYNCOPATE_SITES");
+  const char* const text = setting<option::sites>();
   if (text == nullptr) return;
   if (!read_sites(text, table)) {
     say({"syncopate: SYNCOPATE_SITES cannot be read; it is written by `syncopate run --policy`"});

@@ -1,4 +1,4 @@
-// policy.h -- L4: what the user wants of single locks (SYNCOPATE_SITES, written by `syncopate run
+// policy.h -- what the user wants of single locks (SYNCOPATE_SITES, written by `syncopate run
 // --policy`): by the variable that a lock is, or by the function that creates or first uses it.
 //
 //   SYNCOPATE_SITES = item;item;...     an item is one of

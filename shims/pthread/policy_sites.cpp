@@ -1,4 +1,4 @@
-// policy_sites.cpp -- L4: reads SYNCOPATE_SITES.
+// policy_sites.cpp -- reads SYNCOPATE_SITES.
 
 #include "pthread/policy_sites.h"
 

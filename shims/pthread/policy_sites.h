@@ -1,4 +1,4 @@
-// policy_sites.h -- L4: the sites of a policy, read from text and moved to where modules are
+// policy_sites.h -- the sites of a policy, read from text and moved to where modules are
 // loaded.
 #pragma once
 

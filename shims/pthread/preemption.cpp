@@ -1,4 +1,4 @@
-// preemption.cpp -- L4: what preemption.h promises.
+// preemption.cpp -- what preemption.h promises.
 
 #include "pthread/preemption.h"
 

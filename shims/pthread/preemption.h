@@ -1,4 +1,4 @@
-// preemption.h -- L4: holders that lose their processor, under SYNCOPATE_GUARD=slices (guard.h).
+// preemption.h -- holders that lose their processor, under SYNCOPATE_GUARD=slices (guard.h).
 //
 // Where the kernel extends time slices (slice_extension.h), sections ask for it. Elsewhere waiters
 // that would spin for as long as it takes look at the holder instead, and sleep for a while when it

@@ -1,4 +1,4 @@
-// real.h -- L4: the C library's own functions, found once, when first needed.
+// real.h -- the C library's own functions, found once, when first needed.
 //
 // dlvsym() neither allocates nor locks on its success path in the C libraries we load into; the
 // version is named because dlsym() may answer with the oldest one of several.

@@ -1,4 +1,4 @@
-// rwlock.cpp -- L4: pthread_rwlock_*: auto_rwlock.h inside glibc's 56-byte pthread_rwlock_t.
+// rwlock.cpp -- pthread_rwlock_*: auto_rwlock.h inside glibc's 56-byte pthread_rwlock_t.
 //
 //   offset   0  auto_rwlock: word, guard, queue (24 bytes), and the writer's thread id at 24, where
 //               glibc keeps __cur_writer

@@ -1,4 +1,4 @@
-// say.h -- L4: one line on standard error.
+// say.h -- one line on standard error.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// shared_condition.cpp -- L4: see shared_condition.h.
+// shared_condition.cpp -- see shared_condition.h.
 
 #include "pthread/shared_condition.h"
 

@@ -1,4 +1,4 @@
-// shared_condition.h -- L4: glibc's process-shared condition variables with mutexes of ours.
+// shared_condition.h -- glibc's process-shared condition variables with mutexes of ours.
 //
 // glibc's wait releases and takes the mutex that it is given, which ours are not for: not
 // all have glibc's word, and glibc wakes none that sleeps elsewhere. So it gets another one, the

@@ -1,4 +1,4 @@
-// slice_extension.h -- L4: asks the kernel not to preempt a thread inside a critical section.
+// slice_extension.h -- asks the kernel not to preempt a thread inside a critical section.
 //
 // Source        Linux 7.0, Documentation/userspace-api/rseq.rst ("Scheduler time slice
 //               extensions") and include/uapi/linux/rseq.h, prctl.h. A thread that has enabled it

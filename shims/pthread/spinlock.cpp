@@ -1,4 +1,4 @@
-// spinlock.cpp -- L4: pthread_spin_*: glibc's word (1 free, 0 or less held), waited for politely.
+// spinlock.cpp -- pthread_spin_*: glibc's word (1 free, 0 or less held), waited for politely.
 //
 // glibc spins for as long as it takes. We spin for a while and then offer the processor between two
 // polls, so that a preempted holder can run: with more threads than processors this decides.

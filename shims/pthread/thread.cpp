@@ -1,4 +1,4 @@
-// thread.cpp -- L4: pthread_create and syscall(SYS_futex), seen by the recorder only.
+// thread.cpp -- pthread_create and syscall(SYS_futex), seen by the recorder only.
 
 #include <syncopate/locks/node_pool.h>
 #include <syncopate/machine/system_call.h>

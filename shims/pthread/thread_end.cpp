@@ -1,4 +1,4 @@
-// thread_end.cpp -- L4: the key behind thread_end.h.
+// thread_end.cpp -- the key behind thread_end.h.
 
 #include "pthread/thread_end.h"
 

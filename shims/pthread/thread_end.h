@@ -1,4 +1,4 @@
-// thread_end.h -- L4: being told when the calling thread ends, whichever way it does.
+// thread_end.h -- being told when the calling thread ends, whichever way it does.
 #pragma once
 
 namespace syncopate::shim {

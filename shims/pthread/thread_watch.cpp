@@ -1,4 +1,4 @@
-// thread_watch.cpp -- L4: the list behind thread_watch.h.
+// thread_watch.cpp -- the list behind thread_watch.h.
 
 #include "pthread/thread_watch.h"
 

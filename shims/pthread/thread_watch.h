@@ -1,4 +1,4 @@
-// thread_watch.h -- L4: what the guard keeps of each thread: the mutexes it holds, and more.
+// thread_watch.h -- what the guard keeps of each thread: the mutexes it holds, and more.
 //
 // Threads are in a list that only grows; a thread that ends leaves its place to another one.
 // Memory order

@@ -1,4 +1,4 @@
-// arch.h -- L0: what the front end needs of the processor and cannot say in C++. One file for each
+// arch.h -- what the front end needs of the processor and cannot say in C++. One file for each
 // architecture: arch_x86_64.cpp.
 #pragma once
 

@@ -1,4 +1,4 @@
-// critical_sections.h -- L0: tells a machine that asks which locks of pthread the program's threads
+// critical_sections.h -- tells a machine that asks which locks of pthread the program's threads
 // hold, and what they call meanwhile that no hardware transaction survives.
 #pragma once
 

@@ -1,4 +1,4 @@
-// debug_dies.h -- L0: the parts of reading DWARF that debug_info.cpp and debug_variables.cpp share.
+// debug_dies.h -- the parts of reading DWARF that debug_info.cpp and debug_variables.cpp share.
 #pragma once
 
 #include <elfutils/libdwfl.h>

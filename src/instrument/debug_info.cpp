@@ -1,4 +1,4 @@
-// debug_info.cpp -- L0: names of code and variables from symbol tables and DWARF (libdwfl).
+// debug_info.cpp -- names of code and variables from symbol tables and DWARF (libdwfl).
 #include "debug_info.h"
 
 #include "debug_dies.h"

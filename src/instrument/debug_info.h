@@ -1,4 +1,4 @@
-// debug_info.h -- L0: the program's own symbols and DWARF, read in the running process.
+// debug_info.h -- the program's own symbols and DWARF, read in the running process.
 #pragma once
 
 #include "names.h"

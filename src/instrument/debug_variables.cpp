@@ -1,4 +1,4 @@
-// debug_variables.cpp -- L0: DWARF's variables by address, their members by offset, and the
+// debug_variables.cpp -- DWARF's variables by address, their members by offset, and the
 // qualified names of what DWARF describes.
 #include "debug_dies.h"
 

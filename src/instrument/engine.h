@@ -1,4 +1,4 @@
-// engine.h -- L0: what a machine has to provide, and all that the front end knows of it.
+// engine.h -- what a machine has to provide, and all that the front end knows of it.
 //
 // The front end (this folder) turns what an instrumented program does -- the compiler's calls for
 // each access, the functions of machine.h, libc's and pthread's functions -- into the calls below.

@@ -1,4 +1,4 @@
-// fiber.h -- L0: the threads of a modeled machine: stacks that take turns on one OS thread, each
+// fiber.h -- the threads of a modeled machine: stacks that take turns on one OS thread, each
 // with a real thread-control block of its own.
 //
 // A fiber is a stack whose thread pointer (FS base) is that of a parked OS thread

@@ -1,4 +1,4 @@
-// fiber_state.h -- L0: what a fiber is made of, for the parts of the front end that keep something
+// fiber_state.h -- what a fiber is made of, for the parts of the front end that keep something
 // for each thread of the program.
 #pragma once
 

@@ -1,4 +1,4 @@
-// hash_bytes.cpp -- L0: libstdc++'s function behind std::hash<std::string>: what it reads is
+// hash_bytes.cpp -- libstdc++'s function behind std::hash<std::string>: what it reads is
 // announced.
 #include "instrument/libc_range.h"
 

@@ -1,4 +1,4 @@
-// heap.h -- L0: the program's heap: blocks at fixed addresses, laid out as glibc lays them out.
+// heap.h -- the program's heap: blocks at fixed addresses, laid out as glibc lays them out.
 //
 // A block of n bytes takes a chunk of n + 8 rounded up to 16, at least 32: a word before the block,
 // which starts at a multiple of 16. So neighbors share cache lines as they do under glibc. Chunks

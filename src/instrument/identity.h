@@ -1,4 +1,4 @@
-// identity.h -- L0: who a thread of the program is.
+// identity.h -- who a thread of the program is.
 #pragma once
 
 #include "instrument/engine.h"

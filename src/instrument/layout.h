@@ -1,4 +1,4 @@
-// layout.h -- L0: where the program's memory lies: at the same addresses in every run, since cache
+// layout.h -- where the program's memory lies: at the same addresses in every run, since cache
 // sets, and so results, depend on them. Far from where Linux puts executables, libraries and mmap.
 #pragma once
 

@@ -1,4 +1,4 @@
-// libc_copy.h -- L0: the C library's own copy functions, under names that are not the program's.
+// libc_copy.h -- the C library's own copy functions, under names that are not the program's.
 // Before they are found at start-up plain loops stand in: the loader's and the machine's first
 // calls come that early.
 #pragma once

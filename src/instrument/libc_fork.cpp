@@ -1,4 +1,4 @@
-// libc_fork.cpp -- L0: fork(), where the machine cannot be in two processes.
+// libc_fork.cpp -- fork(), where the machine cannot be in two processes.
 #include <cerrno>
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// libc_output.cpp -- L0: input and output. Inside hardware transactions: they end there, as no
+// libc_output.cpp -- input and output. Inside hardware transactions: they end there, as no
 // machine rolls back what the C library's streams or the system have taken. Whoever watches
 // critical sections is told. System calls are cancellation points, before they begin (POSIX has
 // them so; streams may be, and are none). Otherwise nothing is changed.

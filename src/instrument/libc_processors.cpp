@@ -1,4 +1,4 @@
-// libc_processors.cpp -- L0: the program sees the machine's processors, nodes and thread ids.
+// libc_processors.cpp -- the program sees the machine's processors, nodes and thread ids.
 #include <cerrno>
 
 #include <pthread.h>

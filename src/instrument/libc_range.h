@@ -1,4 +1,4 @@
-// libc_range.h -- L0: what the stand-ins for the C library's functions share.
+// libc_range.h -- what the stand-ins for the C library's functions share.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// libc_strings.cpp -- L0: the C library's functions on memory and strings. Its code is not
+// libc_strings.cpp -- the C library's functions on memory and strings. Its code is not
 // instrumented: what a call reads and writes is announced as ranges, then the C library does the
 // work.
 // What is announced depends on the strings' length, and the announcement may make others roll back

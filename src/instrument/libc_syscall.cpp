@@ -1,4 +1,4 @@
-// libc_syscall.cpp -- L0: syscall(): the futex call and questions about the thread go to the
+// libc_syscall.cpp -- syscall(): the futex call and questions about the thread go to the
 // machine.
 #include <cerrno>
 

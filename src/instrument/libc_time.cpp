@@ -1,4 +1,4 @@
-// libc_time.cpp -- L0: clocks and sleeping: the program sees the machine's time.
+// libc_time.cpp -- clocks and sleeping: the program sees the machine's time.
 #include <cerrno>
 #include <csignal>
 #include <ctime>

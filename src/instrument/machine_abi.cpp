@@ -1,4 +1,4 @@
-// machine_abi.cpp -- L0: the functions behind machine.h for instrumented code
+// machine_abi.cpp -- the functions behind machine.h for instrumented code
 // (machine/instrumented.h).
 //
 // Static constructors of the program may call them too, before there is a machine: then there is

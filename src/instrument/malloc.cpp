@@ -1,4 +1,4 @@
-// malloc.cpp -- L0: what malloc and its relatives do on the machines with an engine: the program's
+// malloc.cpp -- what malloc and its relatives do on the machines with an engine: the program's
 // blocks come from its own heap (heap.h), the machine's from the C library. A block is freed by
 // where it lies.
 #include <cerrno>

@@ -1,4 +1,4 @@
-// malloc_names.cpp -- L0: malloc and its relatives, operator new and delete, by name; what they do
+// malloc_names.cpp -- malloc and its relatives, operator new and delete, by name; what they do
 // is the machine's (malloc_seam.h).
 #include <cerrno>
 #include <new>

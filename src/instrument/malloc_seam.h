@@ -1,4 +1,4 @@
-// malloc_seam.h -- L0: what the names of the heap's functions (malloc_names.cpp) ask of a machine:
+// malloc_seam.h -- what the names of the heap's functions (malloc_names.cpp) ask of a machine:
 // malloc.cpp, or the emulated machine's memory.cpp. `where` is the call's site.
 #pragma once
 

@@ -1,4 +1,4 @@
-// mappings.cpp -- L0: see mappings.h; mmap and mmap64 of the program.
+// mappings.cpp -- see mappings.h; mmap and mmap64 of the program.
 #include "instrument/mappings.h"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// mappings.h -- L0: memory that the program maps by itself: at the same addresses in every run, and
+// mappings.h -- memory that the program maps by itself: at the same addresses in every run, and
 // in every execution of a machine that runs the program several times.
 #pragma once
 

@@ -1,4 +1,4 @@
-// names.cpp -- L0: puts names together from debug information, the heap's blocks and the threads.
+// names.cpp -- puts names together from debug information, the heap's blocks and the threads.
 #include "names.h"
 
 #include "debug_info.h"

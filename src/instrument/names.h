@@ -1,4 +1,4 @@
-// names.h -- L0: what to call an address of the program, in reports and messages.
+// names.h -- what to call an address of the program, in reports and messages.
 //
 // note_*() are cheap and called while the program runs; all others read debug information, take
 // milliseconds, and are for reports and failures only. Everything is called inside an engine_scope,

@@ -1,4 +1,4 @@
-// names_blocks.cpp -- L0: the heap blocks and threads that names are made from.
+// names_blocks.cpp -- the heap blocks and threads that names are made from.
 #include "names_blocks.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// names_blocks.h -- L0: what names.cpp asks of names_blocks.cpp and names_threads.cpp beyond
+// names_blocks.h -- what names.cpp asks of names_blocks.cpp and names_threads.cpp beyond
 // names.h.
 #pragma once
 

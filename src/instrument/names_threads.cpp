@@ -1,4 +1,4 @@
-// names_threads.cpp -- L0: which function of the program a thread runs.
+// names_threads.cpp -- which function of the program a thread runs.
 #include "debug_info.h"
 #include "names.h"
 #include "names_blocks.h"

@@ -1,4 +1,4 @@
-// native_time.h -- L0: where the process's own CPU time goes while a program runs on a machine:
+// native_time.h -- where the process's own CPU time goes while a program runs on a machine:
 // what the machine sees, the machine itself, and libraries that it cannot see.
 //
 // A profiling timer samples the code address; so figures differ from run to run, and a simulation

@@ -1,4 +1,4 @@
-// options.h -- L0: the environment variables SYNCOPATE_*, and how the runtime gives up.
+// options.h -- the environment variables SYNCOPATE_*, and how the runtime gives up.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// processor_operations.h -- L0: atomic operations as the processor makes them, sequentially
+// processor_operations.h -- atomic operations as the processor makes them, sequentially
 // consistent: what stays of the compiler's calls where no machine makes them.
 #pragma once
 

@@ -1,4 +1,4 @@
-// program_exit.h -- L0: how the program ends: its exit handlers are its own code and run on its own
+// program_exit.h -- how the program ends: its exit handlers are its own code and run on its own
 // fiber, with its other threads alive; a static object's destructor may join them.
 #pragma once
 

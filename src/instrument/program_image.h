@@ -1,4 +1,4 @@
-// program_image.h -- L0: for machines that run the program several times: its memory as static
+// program_image.h -- for machines that run the program several times: its memory as static
 // constructors left it, to be put back before each further run.
 //
 // That is: the executable's variables, main's thread_local variables and pending destructors, the

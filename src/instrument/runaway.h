@@ -1,4 +1,4 @@
-// runaway.h -- L0: notices a program that computes and computes, and does nothing that its machine
+// runaway.h -- notices a program that computes and computes, and does nothing that its machine
 // sees: no access, no call. A machine looks at its own limits in such calls only.
 #pragma once
 

@@ -1,4 +1,4 @@
-// scope.h -- L0: whether the code that runs now belongs to the program or to the machine.
+// scope.h -- whether the code that runs now belongs to the program or to the machine.
 #pragma once
 
 namespace syncopate::instrument {

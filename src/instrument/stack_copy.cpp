@@ -1,4 +1,4 @@
-// stack_copy.cpp -- L0: save() and restore() of fiber.h.
+// stack_copy.cpp -- save() and restore() of fiber.h.
 #include <cstdint>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// stack_slots.h -- L0: memory for stacks and thread-control blocks at fixed addresses.
+// stack_slots.h -- memory for stacks and thread-control blocks at fixed addresses.
 //
 //   slot: [ unmapped | the fiber's stack, grows down | parked OS thread's stack | TLS, TCB ] top
 //

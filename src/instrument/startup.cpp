@@ -1,4 +1,4 @@
-// startup.cpp -- L0: from the process's start to the machine, which calls main.
+// startup.cpp -- from the process's start to the machine, which calls main.
 //
 //   loader            constructors of libraries, this one's first: turns off address randomization
 //   __libc_start_main stands in for the C library's; sets up what static constructors need

@@ -1,4 +1,4 @@
-// thread_exit.h -- L0: what a thread of the program does when it ends, on its own fiber.
+// thread_exit.h -- what a thread of the program does when it ends, on its own fiber.
 #pragma once
 
 namespace syncopate::instrument {

@@ -1,4 +1,4 @@
-// thread_locals.h -- L0: the thread_local variables of the program and its libraries, by place:
+// thread_locals.h -- the thread_local variables of the program and its libraries, by place:
 // which bytes below a thread pointer belong to whom, and what they are at first.
 #pragma once
 

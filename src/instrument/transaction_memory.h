@@ -1,4 +1,4 @@
-// transaction_memory.h -- L0: malloc and free inside hardware transactions. The heap's own lists
+// transaction_memory.h -- malloc and free inside hardware transactions. The heap's own lists
 // are not among what a machine rolls back: blocks freed inside are given back when the transaction
 // commits, blocks allocated inside when it aborts.
 #pragma once

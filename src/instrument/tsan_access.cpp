@@ -1,4 +1,4 @@
-// tsan_access.cpp -- L0: what gcc and clang call under -fsanitize=thread before each plain access.
+// tsan_access.cpp -- what gcc and clang call under -fsanitize=thread before each plain access.
 #include <access_seam.h>
 
 #include "instrument/pthread/real.h"

@@ -1,4 +1,4 @@
-// tsan_atomic.cpp -- L0: what gcc and clang call under -fsanitize=thread instead of each atomic
+// tsan_atomic.cpp -- what gcc and clang call under -fsanitize=thread instead of each atomic
 // operation. The machine makes the operation (atomic_seam.h).
 #include <atomic_seam.h>
 

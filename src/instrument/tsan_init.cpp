@@ -1,4 +1,4 @@
-// tsan_init.cpp -- L0: called by each instrumented module's constructor. The machines with an
+// tsan_init.cpp -- called by each instrumented module's constructor. The machines with an
 // engine have no use for it; the emulated machine has its own (src/machine/emulated/startup.cpp).
 #include "instrument/pthread/real.h"
 

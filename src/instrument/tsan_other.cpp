@@ -1,4 +1,4 @@
-// tsan_other.cpp -- L0: the rest of the compilers' interface, and of sanitizer/tsan_interface.h,
+// tsan_other.cpp -- the rest of the compilers' interface, and of sanitizer/tsan_interface.h,
 // that programs may call. A machine knows calls, allocations and locks from elsewhere; nothing to
 // do.
 #include <atomic>

@@ -1,4 +1,4 @@
-// json.h -- L0: writes JSON text: objects, arrays, strings, numbers, booleans.
+// json.h -- writes JSON text: objects, arrays, strings, numbers, booleans.
 #pragma once
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// report_output.h -- L0: where the reports of the machines go: what SYNCOPATE_STATS says.
+// report_output.h -- where the reports of the machines go: what SYNCOPATE_STATS says.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// text_table.h -- L0: how the reports of the machines write figures and tables.
+// text_table.h -- how the reports of the machines write figures and tables.
 #pragma once
 
 #include <cstddef>

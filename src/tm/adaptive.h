@@ -1,4 +1,4 @@
-// adaptive.h -- L3: `auto`: moves between two ways of taking turns and an optimistic algorithm.
+// adaptive.h -- `auto`: moves between two ways of taking turns and an optimistic algorithm.
 #pragma once
 
 #include "tm/transaction.h"

@@ -1,4 +1,4 @@
-// configuration.h -- L3: SYNCOPATE_TM=ALGORITHM[:MANAGER] and its kin.
+// configuration.h -- SYNCOPATE_TM=ALGORITHM[:MANAGER] and its kin.
 #pragma once
 
 namespace syncopate::tm {

@@ -1,4 +1,4 @@
-// engine.cpp -- L3: the beginning and the end of a transaction.
+// engine.cpp -- the beginning and the end of a transaction.
 #include "tm/engine_parts.h"
 
 #include "tm/adaptive.h"

@@ -1,4 +1,4 @@
-// engine.h -- L3: what happens to a transaction from its beginning to its end, under any algorithm.
+// engine.h -- what happens to a transaction from its beginning to its end, under any algorithm.
 //
 // Whoever implements a language's interface calls these; algorithms call restart() alone.
 #pragma once

@@ -1,4 +1,4 @@
-// engine_parts.h -- L3: what the engine's files share: engine.cpp (the beginning and the end),
+// engine_parts.h -- what the engine's files share: engine.cpp (the beginning and the end),
 // rollback.cpp (what does not come to its end) and inner.cpp (transactions inside of others).
 #pragma once
 

@@ -1,4 +1,4 @@
-// hardware.h -- L3: `htm`: transactions run in hardware transactions, uninstrumented, where they
+// hardware.h -- `htm`: transactions run in hardware transactions, uninstrumented, where they
 // fit.
 //
 // Source        Lev, Moir & Nussbaum, "PhTM: phased transactional memory", TRANSACT 2007. How we

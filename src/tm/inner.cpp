@@ -1,4 +1,4 @@
-// inner.cpp -- L3: transactions inside of others: flat, but for those that can be canceled alone,
+// inner.cpp -- transactions inside of others: flat, but for those that can be canceled alone,
 // which have a checkpoint to roll back to.
 #include "tm/engine_parts.h"
 #include "tm/hardware.h"

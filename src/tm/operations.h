@@ -1,4 +1,4 @@
-// operations.h -- L3: what an algorithm is to those who use it: one table of functions.
+// operations.h -- what an algorithm is to those who use it: one table of functions.
 //
 // The thread's transaction points to the table of the algorithm that it runs under; an access is
 // one indirect jump. make_operations() fills a table from an algorithm's static functions, so that

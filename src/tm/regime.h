@@ -1,4 +1,4 @@
-// regime.h -- L3: who may run now: all transactions side by side, or one alone.
+// regime.h -- who may run now: all transactions side by side, or one alone.
 //
 // Beginning and ending touch no shared word that others write: a transaction shows in a word of its
 // own that it is active, and reads `word`, which changes only when a transaction has to run alone.

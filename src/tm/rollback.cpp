@@ -1,4 +1,4 @@
-// rollback.cpp -- L3: transactions that do not come to their end: they begin again, wait for a
+// rollback.cpp -- transactions that do not come to their end: they begin again, wait for a
 // change, are canceled, or go on alone.
 #include "tm/engine_parts.h"
 #include "tm/hardware.h"

@@ -1,4 +1,4 @@
-// threads.h -- L3: the descriptors of all threads that have run a transaction.
+// threads.h -- the descriptors of all threads that have run a transaction.
 #pragma once
 
 #include "tm/transaction.h"

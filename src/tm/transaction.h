@@ -1,4 +1,4 @@
-// transaction.h -- L3: all that a thread knows about its running transaction.
+// transaction.h -- all that a thread knows about its running transaction.
 #pragma once
 
 #include "tm/operations.h"

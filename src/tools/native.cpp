@@ -12,15 +12,17 @@
 #include "calibrate.h"
 #include "json.h"
 #include "lock_list.h"
+#include "option_list.h"
 
 using namespace std::string_view_literals;
 
 namespace {
 
 constexpr std::string_view help_text =
-    "usage: syncopate-native {list | probe | calibrate [SECONDS]}\n"
+    "usage: syncopate-native {list | options | probe | calibrate [SECONDS]}\n"
     "\n"
     "  list       print every lock of the library with its traits\n"
+    "  options    print every environment variable that is read\n"
     "  probe      print what this machine can do, each answer with its reason\n"
     "  calibrate  measure caches, atomics and the kernel, for about SECONDS (5)\n"
     "  --help     print this text\n"
@@ -65,6 +67,7 @@ int main(int argc, char** argv) {
   const std::string_view command =
       argc == 2 || (argc == 3 && argv[1] == "calibrate"sv) ? argv[1] : "";
   if (command == "list") return print(syncopate::tools::lock_list_json() + "\n");
+  if (command == "options") return print(syncopate::tools::option_list_json() + "\n");
   if (command == "probe") return print(probe_json() + "\n");
   if (command == "calibrate") {
     char* end = nullptr;

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from syncopate.openmp import BARRIERS, OWN_LOCK, OWN_WAY, RUNTIME
-from syncopate.policy import BARRIER_WAITS, PREFER
+from syncopate import optiontable
+from syncopate.openmp import OWN_LOCK, RUNTIME, barriers, barriers_that_wait
 
 Settings = tuple[tuple[str, str], ...]  # sorted (key, value), as in a policy file
 
@@ -93,7 +93,7 @@ def of_one_lock(base: Choice, lock: int, names: Iterable[str]) -> list[Choice]:
 
 def of_preference(base: Choice, lock: int) -> list[Choice]:
     """Of a reader-writer lock: whom it prefers."""
-    return [base.with_single(lock, "prefer", side) for side in PREFER]
+    return [base.with_single(lock, "prefer", side) for side in optiontable.names("prefer")]
 
 
 def of_elision(base: Choice, locks: Iterable[int]) -> list[Choice]:
@@ -107,15 +107,16 @@ def of_elision(base: Choice, locks: Iterable[int]) -> list[Choice]:
 def of_pthread_barrier(base: Choice, barrier: int, oversubscribed: bool) -> list[Choice]:
     """How threads wait at a barrier; where they outnumber processors, spinning only holds up those
     that are waited for."""
-    waits = [wait for wait in BARRIER_WAITS if not (oversubscribed and wait == "spin")]
+    known = optiontable.names("barrier")
+    waits = [wait for wait in known if not (oversubscribed and wait == "spin")]
     return [base.with_single(barrier, "barrier", wait) for wait in waits]
 
 
 def of_openmp_barriers(base: Choice, oversubscribed: bool) -> list[Choice]:
     """Barriers, each with its usual waiting, and those that can sleep at once doing so."""
-    names = [*BARRIERS, *(f"{name}:park" for name in BARRIERS if name not in OWN_WAY)]
+    names = [*barriers(), *(f"{name}:park" for name in barriers_that_wait())]
     if not oversubscribed:
-        names += [f"{name}:spin" for name in BARRIERS if name not in OWN_WAY]
+        names += [f"{name}:spin" for name in barriers_that_wait()]
     return [base.with_default("omp_barrier", name) for name in names]
 
 

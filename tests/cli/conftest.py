@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +77,8 @@ def native(tmp_path_factory) -> Path:
     library = prefix / "lib/libsyncopate-pthread.so.0"
     compile_c("int syncopate_stand_in;\n", library, "-shared", "-fPIC")
     (prefix / "share/syncopate/locks.json").write_text(json.dumps(LOCKS))
+    built = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build")
+    shutil.copy(built / "share/syncopate/options.json", prefix / "share/syncopate")
     return prefix
 
 

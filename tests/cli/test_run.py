@@ -12,6 +12,14 @@ import pytest
 from conftest import COMMAND, ROOT, compile_c, one_line
 
 
+def test_a_variable_that_nothing_reads(cli):
+    done = cli("run", "--", "true", environ={"SYNCOPATE_LOKC": "mcs", "SYNCOPATE_GUARD": "misuse"})
+    assert done.returncode == 0
+    line = "syncopate: SYNCOPATE_LOKC is set, and nothing reads it (did you mean SYNCOPATE_LOCK"
+    assert done.stderr.startswith(line)
+    assert done.stderr.count("\n") == 1
+
+
 def test_program_gets_library_and_lock(cli, native):
     done = cli("run", "--lock", "mcs:spin", "--", "env", environ={"LD_PRELOAD": "libm.so.6"})
     lines = done.stdout.splitlines()

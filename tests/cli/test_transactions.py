@@ -41,7 +41,7 @@ def run(algorithm, *command, **others):
 
 
 @pytest.mark.parametrize(
-    "choice", [*transactions.ALGORITHMS, "htm+lazy", "norec:hourglass", "auto:none"]
+    "choice", [*transactions.algorithms(), "htm+lazy", "norec:hourglass", "auto:none"]
 )
 def test_program_runs_on_our_library(program, choice):
     done = run(choice, program)
@@ -94,8 +94,8 @@ def test_library_and_command_line_know_the_same_names(program):
     done = subprocess.run([program], env=environ, capture_output=True, text=True, timeout=60)
     algorithms, managers = done.stderr.splitlines()
     assert done.returncode == 0
-    assert listed(algorithms) == set(transactions.ALGORITHMS)
-    assert listed(managers) == set(transactions.MANAGERS)
+    assert listed(algorithms) == set(transactions.algorithms())
+    assert listed(managers) == set(transactions.managers())
 
 
 def listed(line: str) -> set[str]:

@@ -67,13 +67,20 @@ def test_regions_are_kept_where_that_is_known():
     assert "are not kept: it is libomp" in done.stderr
 
 
-@pytest.mark.parametrize("barrier", openmp.BARRIERS)
+@pytest.mark.parametrize("barrier", openmp.barriers())
 def test_every_barrier_of_the_command_line_exists(barrier):
     done = run([PROGRAM], SYNCOPATE_VERBOSE="1", SYNCOPATE_OMP_BARRIER=barrier)
     assert f"barrier {barrier}," in done.stderr
 
 
-@pytest.mark.parametrize("wait", openmp.WAITS)
+@pytest.mark.parametrize("barrier", openmp.barriers())
+def test_barriers_leave_the_choice_how_they_wait_as_the_command_line_says(barrier):
+    done = run([PROGRAM], SYNCOPATE_VERBOSE="1", SYNCOPATE_OMP_BARRIER=f"{barrier}:park")
+    refused = "this barrier brings its own waiting" in done.stderr
+    assert refused == (barrier not in openmp.barriers_that_wait())
+
+
+@pytest.mark.parametrize("wait", openmp.waits())
 def test_every_waiting_of_the_command_line_exists(wait):
     done = run([PROGRAM], SYNCOPATE_VERBOSE="1", SYNCOPATE_WAIT=wait)
     assert "the program's own OpenMP runtime runs" not in done.stderr

@@ -1,4 +1,4 @@
-"""The scripts that check layers, memory-order tags and the README, on good and bad samples."""
+"""The scripts that check memory-order tags and the README, on good and bad samples."""
 
 import json
 import subprocess
@@ -43,50 +43,6 @@ def write(root: Path, path: str, text: str) -> None:
     target = root / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
-
-
-@pytest.fixture
-def layered(tmp_path: Path) -> Path:
-    write(tmp_path, "include/syncopate/machine.h", "#include <atomic>\n")
-    write(tmp_path, "include/syncopate/wait/spin.h", "#include <syncopate/machine.h>\n")
-    write(tmp_path, "include/syncopate/locks/one.h", "#include <syncopate/wait/spin.h>\n")
-    write(tmp_path, "shims/pthread/a.h", "#include <syncopate/locks/one.h>\n")
-    write(tmp_path, "shims/pthread/a.cpp", '#include "a.h"\n#include "src/record/r.h"\n')
-    write(tmp_path, "src/record/r.h", "#include <syncopate/machine.h>\n")
-    return tmp_path
-
-
-def test_layers_accept_lower_and_equal(layered: Path) -> None:
-    result = run("check_layers.py", layered)
-    assert result.returncode == 0, result.stdout
-    assert "6 files" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("path", "line", "message"),
-    [
-        (
-            "include/syncopate/wait/bad.h",
-            "#include <syncopate/locks/one.h>",
-            "include/syncopate/wait/bad.h:1: level 1 includes "
-            "include/syncopate/locks/one.h of level 2",
-        ),
-        ("src/record/bad.cpp", '#include "shims/pthread/a.h"', "level 3 includes"),
-        ("src/machine/native/bad.cpp", '#  include "../../record/r.h"', "level 0 includes"),
-        ("src/record/bad.cpp", "#include <syncopate/locks/gone.h>", "no such file"),
-        ("src/elsewhere/bad.cpp", "", "has no level"),
-    ],
-)
-def test_layers_refuse(layered: Path, path: str, line: str, message: str) -> None:
-    write(layered, path, line + "\n")
-    result = run("check_layers.py", layered)
-    assert result.returncode == 1
-    assert message in result.stdout
-    assert result.stdout.count("\n") == 1
-
-
-def test_layers_refuse_an_empty_tree(tmp_path: Path) -> None:
-    assert run("check_layers.py", tmp_path).returncode == 1
 
 
 def check_orders(root: Path, text: str, name: str = "sample_lock.h") -> subprocess.CompletedProcess:

@@ -1,4 +1,4 @@
-// all.h -- L2: every barrier of the library. Tests and benchmarks iterate over this list.
+// all.h -- every barrier of the library. Tests and benchmarks iterate over this list.
 #pragma once
 
 #include <syncopate/barriers/auto_barrier.h>

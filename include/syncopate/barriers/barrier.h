@@ -1,4 +1,4 @@
-// barrier.h -- L2: std::barrier's interface over central_barrier, for programs that want its
+// barrier.h -- std::barrier's interface over central_barrier, for programs that want its
 // adaptive waiting by changing one name.
 #pragma once
 

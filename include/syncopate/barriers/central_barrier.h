@@ -16,7 +16,9 @@
 //
 // Memory order  in barriers/parts.h.
 //
-// Checked by    tests/conformance/barrier_test.cpp, tests/check/barrier_check.cpp.
+// Checked by    tests/conformance/barrier_test.cpp,
+//               tests/check/{barrier_check,team_wait_scenarios}.cpp, tests/openmp/team_monitor.cpp
+//               (below a team), tests/simulated_engine/speculating_barrier.cpp.
 #pragma once
 
 #include <syncopate/barriers/parts.h>

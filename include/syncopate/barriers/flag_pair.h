@@ -1,4 +1,4 @@
-// flag_pair.h -- L2: what two participants of a barrier tell each other: one miss per episode.
+// flag_pair.h -- what two participants of a barrier tell each other: one miss per episode.
 //
 // Source        Hensgen, Finkel & Manber, IJPP 17(1), 1988 (a flag each, read by the other). How we
 //               deviate: each participant has two flags, for odd and for even episodes, and owns

@@ -1,4 +1,4 @@
-// parts.h -- L2: what the barriers are made of: a counter that all of a group arrive at, and the
+// parts.h -- what the barriers are made of: a counter that all of a group arrive at, and the
 // word that ends an episode for all who watch it.
 //
 // Space         arrival_counter 64 B; episode 64 B and its strategy's state.

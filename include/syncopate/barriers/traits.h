@@ -1,4 +1,4 @@
-// traits.h -- L2: what is worth knowing of a barrier before choosing it.
+// traits.h -- what is worth knowing of a barrier before choosing it.
 //
 // Every barrier is made for a number of participants, and has
 //   arrive_and_wait(participant)   participant: 0 <= participant < count, a number that the caller

@@ -32,8 +32,9 @@
 //   [X]  relaxed store under lock_, atomic only because of [E]; or generation_ under `resetting`.
 //   [F]  release store and acquire load of generation_ around the reset of I4.
 //
-// Checked by    tests/conformance (no lost wake-up, FIFO, time-outs), tests/posix (cancellation,
-//               destroy after broadcast).
+// Checked by    tests/conformance (no lost wake-up, FIFO, time-outs),
+//               tests/check/condition_check.cpp (explored), tests/posix (cancellation, destroy
+//               after broadcast), tests/elide/simulated/paths.cpp.
 #pragma once
 
 #include <syncopate/locks/futex_lock.h>

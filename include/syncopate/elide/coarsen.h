@@ -1,4 +1,4 @@
-// coarsen.h -- L3: several critical sections in one transaction, so that they share the price of
+// coarsen.h -- several critical sections in one transaction, so that they share the price of
 // its begin and commit.
 //
 // Source: Yoo, Hughes, Lai & Rajwar, "Performance Evaluation of Intel Transactional Synchronization

@@ -1,4 +1,4 @@
-// condition.h -- L3: condition variable whose wait and signal work inside elided sections.
+// condition.h -- condition variable whose wait and signal work inside elided sections.
 //
 // Source        Yoo, Hughes, Lai & Rajwar, "Performance Evaluation of Intel Transactional
 //               Synchronization Extensions for High-Performance Computing", SC 2013, section 6.1

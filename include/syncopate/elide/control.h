@@ -1,4 +1,4 @@
-// control.h -- L3: whether locks elide in this process: SYNCOPATE_ELIDE=auto|always|off, and the
+// control.h -- whether locks elide in this process: SYNCOPATE_ELIDE=auto|always|off, and the
 // switch that a running program may turn.
 //
 // The first elided lock that is taken reads the variable and tries whether transactions commit

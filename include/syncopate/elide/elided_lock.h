@@ -1,4 +1,4 @@
-// elided_lock.h -- L3: any lock of locks/all.h, whose critical sections run as transactions where
+// elided_lock.h -- any lock of locks/all.h, whose critical sections run as transactions where
 // those commit, and under the lock where they do not.
 //
 // Source        Rajwar & Goodman, "Speculative Lock Elision", MICRO 2001; Yoo, Hughes, Lai &

@@ -1,4 +1,4 @@
-// elided_rwlock.h -- L3: a reader-writer lock whose critical sections run as transactions where
+// elided_rwlock.h -- a reader-writer lock whose critical sections run as transactions where
 // those commit: readers beside readers without writing to the lock, writers beside whoever touches
 // other lines.
 //

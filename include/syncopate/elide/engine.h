@@ -1,4 +1,4 @@
-// engine.h -- L3: entering and leaving a critical section by transaction, for anything that has a
+// engine.h -- entering and leaving a critical section by transaction, for anything that has a
 // lock word: elided_lock.h, elided_rwlock.h, the preload library.
 //
 //   lock()    if (control::is_off() || !try_enter(...)) take the lock;

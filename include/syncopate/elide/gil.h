@@ -1,4 +1,4 @@
-// gil.h -- L3: the global lock of an interpreter, elided: the code between two yield points runs as
+// gil.h -- the global lock of an interpreter, elided: the code between two yield points runs as
 // a hardware transaction, whose length adapts to each yield point.
 //
 // Source        Odaira, Castanos & Tomari, "Eliminating Global Interpreter Locks in Ruby through

@@ -1,4 +1,4 @@
-// gil_backend.h -- L3: what lies below an elided interpreter lock: transactions, and a clock.
+// gil_backend.h -- what lies below an elided interpreter lock: transactions, and a clock.
 #pragma once
 
 #include <syncopate/elide/section.h>

@@ -1,4 +1,4 @@
-// gil_c_interface.h -- L3: defines the functions of <syncopate/gil.h>. For one file of a runtime.
+// gil_c_interface.h -- defines the functions of <syncopate/gil.h>. For one file of a runtime.
 // A runtime with a lock of its own names the whole gil<...> as SYNCOPATE_GIL_TYPE, and how that
 // works unless told otherwise as SYNCOPATE_GIL_UNLESS_SET, before it includes this.
 //

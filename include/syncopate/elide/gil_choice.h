@@ -1,4 +1,4 @@
-// gil_choice.h -- L3: which way of choosing lengths pays best for the whole program: a pure
+// gil_choice.h -- which way of choosing lengths pays best for the whole program: a pure
 // controller that is told what each way has cost.
 //
 // The rules of gil_lengths.h look at one yield point and at aborts. Where threads conflict at every

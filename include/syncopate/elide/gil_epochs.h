@@ -1,4 +1,4 @@
-// gil_epochs.h -- L3: measures, epoch by epoch, what a yield point costs under each way of choosing
+// gil_epochs.h -- measures, epoch by epoch, what a yield point costs under each way of choosing
 // lengths, and tells gil_choice.h.
 //
 // The cost of a yield point is the time of the epoch over all points that any thread has passed:

@@ -1,4 +1,4 @@
-// gil_learning.h -- L3: what the threads of an elided interpreter lock learn together about its
+// gil_learning.h -- what the threads of an elided interpreter lock learn together about its
 // yield points: the rules of gil_lengths.h, applied to the table of gil_points.h.
 //
 // A thread counts by itself, in records that nobody else touches, and tells of some transactions at

@@ -1,4 +1,4 @@
-// gil_lengths.h -- L3: how many yield points a transaction of the elided interpreter lock may pass.
+// gil_lengths.h -- how many yield points a transaction of the elided interpreter lock may pass.
 // Pure functions from what is known of a yield point, and what happened, to what is known then.
 //
 // Sources

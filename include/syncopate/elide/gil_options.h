@@ -1,4 +1,4 @@
-// gil_options.h -- L3: how an interpreter lock is to work, and what it counted.
+// gil_options.h -- how an interpreter lock is to work, and what it counted.
 #pragma once
 
 #include <syncopate/elide/gil_lengths.h>

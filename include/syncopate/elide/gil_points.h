@@ -1,4 +1,4 @@
-// gil_points.h -- L3: the yield points of a runtime and what was learned about each.
+// gil_points.h -- the yield points of a runtime and what was learned about each.
 //
 // Invariants
 //   I1  The table is read and written outside of transactions only: it is in no footprint, so that

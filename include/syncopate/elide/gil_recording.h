@@ -1,4 +1,4 @@
-// gil_recording.h -- L3: records what threads touch between the yield points of an interpreter
+// gil_recording.h -- records what threads touch between the yield points of an interpreter
 // lock, for workloads/gil_replay.cpp, which runs the record again under every way of choosing
 // lengths, on machines that the runtime itself was never built for.
 //

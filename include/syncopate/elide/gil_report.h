@@ -1,4 +1,4 @@
-// gil_report.h -- L3: what an interpreter lock counted, as text or JSON: the paper's figure 8, and
+// gil_report.h -- what an interpreter lock counted, as text or JSON: the paper's figure 8, and
 // the yield points. For when its threads have detached. Allocates nothing.
 #pragma once
 

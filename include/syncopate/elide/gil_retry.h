@@ -1,4 +1,4 @@
-// gil_retry.h -- L3: what follows an abort of the elided interpreter lock: figure 1, lines 16 to
+// gil_retry.h -- what follows an abort of the elided interpreter lock: figure 1, lines 16 to
 // 36, of Odaira, Castanos & Tomari, PPoPP 2014, as a pure function.
 //
 // How we deviate: an abort by the code of a held lock counts as one at the lock also when that was

@@ -1,4 +1,4 @@
-// gil_totals.h -- L3: what the threads of an interpreter lock have counted, once detached.
+// gil_totals.h -- what the threads of an interpreter lock have counted, once detached.
 #pragma once
 
 #include <syncopate/elide/gil_options.h>

@@ -1,4 +1,4 @@
-// learning.h -- L3: sixteen bits with which a lock learns whether elision pays for it.
+// learning.h -- sixteen bits with which a lock learns whether elision pays for it.
 //
 // After failures (sections that ran under the lock because their transactions would not commit)
 // elision is left out for a number of acquisitions that doubles twice with each further failure;

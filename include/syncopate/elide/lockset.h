@@ -1,4 +1,4 @@
-// lockset.h -- L3: one critical section of several locks: one transaction that subscribes to all of
+// lockset.h -- one critical section of several locks: one transaction that subscribes to all of
 // them, or all of them taken in an order that cannot deadlock.
 //
 // Source: Yoo, Hughes, Lai & Rajwar, "Performance Evaluation of Intel Transactional Synchronization

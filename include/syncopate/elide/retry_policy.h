@@ -1,4 +1,4 @@
-// retry_policy.h -- L3: what to do after a transaction in place of a lock has aborted. A pure
+// retry_policy.h -- what to do after a transaction in place of a lock has aborted. A pure
 // function of the policy, of what was tried so far, and of how the attempt ended.
 //
 // Sources

@@ -1,4 +1,4 @@
-// section.h -- L3: elided sections: critical sections that run as one hardware transaction, or
+// section.h -- elided sections: critical sections that run as one hardware transaction, or
 // under their lock when that fails; and what a program wants done after the one or the other.
 //
 // Who elides a lock begins here and commits here, so that sections of several locks nest flat and

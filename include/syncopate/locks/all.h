@@ -1,6 +1,6 @@
-// all.h -- L3: every lock of the library. A lock that is not here does not exist: the pthread
-// library, the conformance tests, the benchmarks, `syncopate list` and the README's table iterate
-// over this list. The locks are L2, those that elide are L3; what is L2 includes none but its own.
+// all.h -- every lock that can be chosen by name: the pthread library, the conformance tests, the
+// benchmarks, `syncopate list` and the README's table iterate over this list. What serves one place
+// alone stands there (shims/openmp/asymmetric_lock.h, src/machine/emulated/real_mutex.h).
 #pragma once
 
 #include <syncopate/elide/elided_lock.h>

@@ -1,4 +1,4 @@
-// any_lock.h -- L3: a lock whose algorithm is chosen at run time, by the names of locks/all.h.
+// any_lock.h -- a lock whose algorithm is chosen at run time, by the names of locks/all.h.
 //
 // For programs that read the choice from their own configuration. The lock itself lies inside (no
 // allocation, one cache line); each call costs one indirect jump through a static table on top of

@@ -60,8 +60,11 @@
 //   [X]  relaxed: hints (processor_, spin_, stamps), polls that decide only when to try [A], and
 //        roles, which publish nothing but themselves.
 //
-// Checked by    tests/conformance (exclusion, hand-over under barging, every entry), tests/posix
-//               under SYNCOPATE_LOCK=auto, with glibc's condition variables on it among others.
+// Checked by    tests/conformance (exclusion, time-outs, hand-over under barging, every entry),
+//               tests/check/{lock_check,spinner_check}.cpp (explored with two and three threads;
+//               who spins), tests/posix under SYNCOPATE_LOCK=auto, with glibc's condition variables
+//               on it among others, tests/elide (with transactions and conditions),
+//               tests/simulated_engine/convoy.cpp.
 #pragma once
 
 #include <syncopate/locks/hand_over_lesson.h>
@@ -81,6 +84,8 @@ class auto_lock {
   static constexpr lock_traits traits{
       .fair = fairness::eventual,
       .timed = true,
+      .glibc_word = true,
+      .keeps_owner = true,
       .summary = "learns when to spin, sleeps otherwise, hands over to waiters that waited long",
       .source = "glibc's word protocol; abseil, WTF::Lock, parking_lot for the policies"};
 

@@ -32,8 +32,10 @@
 //   [P]  the baton: pass() releases, await() acquires (wait/baton.h).
 //   [X]  relaxed: a failed attempt or a hint.
 //
-// Checked by    tests/conformance (exclusion, FIFO order, every strategy), tests/posix under
-//               SYNCOPATE_LOCK=clh:park.
+// Checked by    tests/conformance (exclusion, FIFO order, every strategy),
+//               tests/check/lock_check.cpp (explored with two and three threads),
+//               tests/check/pool_check.cpp (its nodes), tests/posix under SYNCOPATE_LOCK=clh and
+//               clh:park, tests/simulated_engine/convoy.cpp.
 #pragma once
 
 #include <syncopate/locks/node_pool.h>

@@ -22,7 +22,8 @@
 //        ours.
 //   [X]  relaxed: decides only when to try [A].
 //
-// Checked by    tests/conformance (exclusion, every strategy), tests/check/lock_check.cpp.
+// Checked by    tests/conformance (exclusion, every strategy), tests/check/lock_check.cpp (explored
+//               with two and three threads).
 #pragma once
 
 #include <syncopate/locks/mcs_lock.h>

@@ -16,7 +16,10 @@
 //   [A]  acquire RMW that finds the lock free: the previous critical section happens-before ours.
 //   [X]  relaxed: a failed attempt, a hint, or a reset that nobody can race with.
 //
-// Checked by    tests/conformance, tests/posix under SYNCOPATE_LOCK=futex.
+// Checked by    tests/conformance (exclusion, time-outs), tests/check/lock_check.cpp (explored with
+//               two and three threads),
+//               tests/check/{condition_check,elided_condition_check,lockset_check}.cpp (below other
+//               parts), tests/posix under SYNCOPATE_LOCK=futex, tests/elide (below conditions).
 #pragma once
 
 #include <syncopate/locks/traits.h>
@@ -32,6 +35,7 @@ class futex_lock {
   static constexpr lock_traits traits{
       .fair = fairness::none,
       .timed = true,
+      .glibc_word = true,
       .summary = "sleep at once; the algorithm of glibc's normal mutex",
       .source = "Drepper 2011, mutex2"};
 

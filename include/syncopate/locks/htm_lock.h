@@ -33,8 +33,8 @@
 // Memory order   the fall-back's: no access of this file's own. Between transactions the machine
 //                provides the order.
 //
-// Checked by    tests/conformance (exclusion), natively without transactions that commit;
-//               tests/check, with them.
+// Checked by    tests/conformance (exclusion), natively without transactions that commit; with them
+//               tests/check/lock_check.cpp (explored with two and three threads).
 #pragma once
 
 #include <syncopate/locks/traits.h>

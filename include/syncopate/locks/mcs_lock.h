@@ -32,8 +32,10 @@
 //        next of this as null.
 //   [X]  relaxed: written before publication by [E] or [F], or read as a hint.
 //
-// Checked by    tests/conformance (exclusion, FIFO order, every strategy), tests/posix under
-//               SYNCOPATE_LOCK=mcs:park.
+// Checked by    tests/conformance (exclusion, FIFO order, every strategy),
+//               tests/check/lock_check.cpp (explored with two and three threads),
+//               tests/check/pool_check.cpp (its nodes), tests/posix under SYNCOPATE_LOCK=mcs and
+//               mcs:park, tests/elide (below others), tests/simulated_engine/{convoy,locks}.cpp.
 #pragma once
 
 #include <syncopate/locks/traits.h>

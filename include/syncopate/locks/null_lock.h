@@ -8,7 +8,8 @@
 //
 // Invariants    none.
 // Memory order  none: no shared access.
-// Checked by    tests/conformance (that it is marked as not excluding).
+// Checked by    tests/conformance (that it is marked as not excluding); not
+//               tests/check/lock_check.cpp, which asks for exclusion.
 #pragma once
 
 #include <syncopate/locks/traits.h>

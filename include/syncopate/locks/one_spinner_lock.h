@@ -42,7 +42,9 @@
 //   [W]  acquire load of the predecessor's generation.
 //   [X]  relaxed: our own monitor, head_ before [G] publishes it, hints and failed attempts.
 //
-// Checked by    tests/conformance (exclusion, FIFO order, every strategy).
+// Checked by    tests/conformance (exclusion, FIFO order, every strategy),
+//               tests/check/lock_check.cpp (explored with two and three threads). Not by
+//               tests/posix.
 #pragma once
 
 #include <syncopate/locks/node_pool.h>

@@ -23,7 +23,8 @@
 //   [T]  relaxed load of held_: decides only when to try [A].
 //   [P]  relaxed warm_: a priority, no permission; exclusion does not depend on it.
 //
-// Checked by    tests/conformance (exclusion); natively without transactions that commit.
+// Checked by    tests/conformance (exclusion), natively without transactions that commit; with them
+//               tests/check/lock_check.cpp (explored with two and three threads).
 #pragma once
 
 #include <syncopate/locks/traits.h>

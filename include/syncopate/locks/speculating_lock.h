@@ -23,7 +23,8 @@
 // Memory order (each tag stands at its site below)
 //   [H]  relaxed: a limit or a hint; exclusion is the lock's business.
 //
-// Checked by    tests/conformance, tests/check (as mcs:speculate and others of locks/all.h);
+// Checked by    tests/conformance, tests/check/lock_check.cpp (explored with two and three threads,
+//               as mcs:speculate and others of locks/all.h), tests/check/lockset_check.cpp;
 //               tests/elide on the simulated machine, where threads do run ahead.
 #pragma once
 

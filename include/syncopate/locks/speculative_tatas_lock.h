@@ -19,7 +19,8 @@
 //   [A]  acquire RMW that finds the lock free: the previous critical section happens-before ours.
 //   [T]  relaxed load: the first test; it publishes nothing and decides only when to try [A].
 //
-// Checked by    tests/conformance (exclusion); natively without transactions that commit.
+// Checked by    tests/conformance (exclusion), natively without transactions that commit; with them
+//               tests/check/{lock_check,htm_check}.cpp (explored with two and three threads).
 #pragma once
 
 #include <syncopate/locks/traits.h>

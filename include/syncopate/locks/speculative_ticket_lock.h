@@ -24,8 +24,8 @@
 //   [X]  relaxed RMW of next_: needs atomicity only (I2).
 //   [O]  relaxed load of serving_ by its only advancer (I3), or of either word as a hint.
 //
-// Checked by    tests/conformance (exclusion, FIFO order); natively without transactions that
-//               commit.
+// Checked by    tests/conformance (exclusion, FIFO order), natively without transactions that
+//               commit; with them tests/check/lock_check.cpp (explored with two and three threads).
 #pragma once
 
 #include <syncopate/locks/traits.h>

@@ -1,4 +1,4 @@
-// spin_lesson.h -- L3: what a lock learns about spinning: for how long, and how often, a newcomer
+// spin_lesson.h -- what a lock learns about spinning: for how long, and how often, a newcomer
 // polls before it sleeps. Pure; auto_lock keeps it in twelve bits.
 //
 // Source   spin budget per lock: after glibc's adaptive mutex and Mozilla's. The pace is ours.

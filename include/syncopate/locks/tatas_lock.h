@@ -17,8 +17,11 @@
 //   [A]  acquire RMW that finds the lock free: the previous critical section happens-before ours.
 //   [T]  relaxed load: the first test; it publishes nothing and decides only when to try [A].
 //
-// Checked by    tests/conformance (exclusion, every strategy), tests/posix under
-//               SYNCOPATE_LOCK=tatas:spin_then_park.
+// Checked by    tests/conformance (exclusion, every strategy), tests/check/lock_check.cpp (explored
+//               with two and three threads), tests/check/{gil_check,htm_check,lockset_check}.cpp
+//               (below other parts), tests/posix under SYNCOPATE_LOCK=tatas, tests/elide and
+//               tests/emulated (below elided locks),
+//               tests/simulated_engine/{deadlock,locks,oversubscribed}.cpp.
 #pragma once
 
 #include <syncopate/locks/traits.h>

@@ -26,8 +26,11 @@
 //   [D]  seq_cst, parking only: a waiter draws, then looks at bit 0; unlock() clears bit 0, then
 //        looks at next_. One of the two sees the other (I4).
 //
-// Checked by    tests/conformance (exclusion, FIFO order, every strategy), tests/posix under
-//               SYNCOPATE_LOCK=ticket:park.
+// Checked by    tests/conformance (exclusion, FIFO order, every strategy),
+//               tests/check/lock_check.cpp (explored with two and three threads),
+//               tests/check/lockset_check.cpp, tests/posix under SYNCOPATE_LOCK=ticket and
+//               ticket:park, tests/elide (below others), tests/install,
+//               tests/simulated_engine/{convoy,locks}.cpp.
 #pragma once
 
 #include <syncopate/locks/traits.h>

@@ -1,4 +1,4 @@
-// traits.h -- L2: what is worth knowing of a lock before choosing it.
+// traits.h -- what is worth knowing of a lock before choosing it.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,10 @@ struct lock_traits {
   bool excludes = true;    // false: measures the harness only
   bool spins = false;      // waiters never sleep; for locks that take no waiting strategy
   bool preload = true;     // false: for programs that use the library only, not for unmodified ones
+  // Its state is a glibc mutex, not bytes inside one: word, owner and user count where glibc has
+  // them, with glibc's meaning.
+  bool glibc_word = false;
+  bool keeps_owner = false;  // writes owner and user count itself; only with glibc_word
   std::string_view summary;
   std::string_view source;
 };

@@ -1,4 +1,4 @@
-// affinity.h -- L0: which processors the process may use, for whoever knows better.
+// affinity.h -- which processors the process may use, for whoever knows better.
 #pragma once
 
 #include <syncopate/machine.h>

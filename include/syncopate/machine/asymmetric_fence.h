@@ -1,4 +1,4 @@
-// asymmetric_fence.h -- L0, native: a pair of fences of which the frequent one costs nothing.
+// asymmetric_fence.h -- native: a pair of fences of which the frequent one costs nothing.
 //
 // T1: x = 1; light_fence(); read y.   T2: y = 1; heavy_fence(); read x.   One of the two sees the
 // other's store, as with two sequentially consistent fences. The heavy one makes all processors

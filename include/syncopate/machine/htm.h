@@ -1,4 +1,4 @@
-// htm.h -- L0: hardware transactions of the native machine (Intel RTM). Included by native.h.
+// htm.h -- hardware transactions of the native machine (Intel RTM). Included by native.h.
 //
 // begin() returns a second time, with the reason, when the transaction aborts: memory, registers
 // and stack are then as they were at the first return. Everything between may run in a caller of

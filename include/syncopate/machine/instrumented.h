@@ -1,4 +1,4 @@
-// instrumented.h -- L0: the contract of machine.h for code compiled with -fsanitize=thread and
+// instrumented.h -- the contract of machine.h for code compiled with -fsanitize=thread and
 // linked with a machine's runtime instead of libtsan. Every question goes to that runtime, through
 // the C functions below; accesses to memory reach it through the compiler's own calls.
 #pragma once

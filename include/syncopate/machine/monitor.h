@@ -1,4 +1,4 @@
-// monitor.h -- L0, native: waits until a word changes while the processor sleeps, by what the
+// monitor.h -- native: waits until a word changes while the processor sleeps, by what the
 // self-test found here: UMWAIT, MWAITX, WFE, or PAUSE in a loop.
 //
 // Each wait re-checks the word between arming the monitor and sleeping (a store in between would

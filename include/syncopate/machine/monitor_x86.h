@@ -1,4 +1,4 @@
-// monitor_x86.h -- L0: the instructions by which an x86-64 program lets its processor sleep until a
+// monitor_x86.h -- the instructions by which an x86-64 program lets its processor sleep until a
 // cache line is written. All encodings stand here, as bytes: assemblers older than the instructions
 // accept them, and no compiler option is needed. The callers choose by monitor.h's probe.
 //

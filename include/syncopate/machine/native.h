@@ -1,4 +1,4 @@
-// native.h -- L0: the contract of machine.h on real Linux hardware. The only place, with
+// native.h -- the contract of machine.h on real Linux hardware. The only place, with
 // src/machine/native, where instructions and system calls of one architecture may stand.
 #pragma once
 

@@ -1,4 +1,4 @@
-// probe.h -- L0: what this machine can really do, each answer with its reason.
+// probe.h -- what this machine can really do, each answer with its reason.
 //
 // A feature counts as usable when it was tried here and worked. Neither CPUID alone nor the
 // presence of a neighboring feature decides: hypervisors and microcode report instructions that

@@ -1,4 +1,4 @@
-// processor_mask.h -- L0, native: which processors a thread may use.
+// processor_mask.h -- native: which processors a thread may use.
 //
 // By the kernel's own calls: the C library's count on a fixed set is wrong above 1,024 processors,
 // and its sysconf() opens files. Async-signal-safe.

@@ -1,4 +1,4 @@
-// switch_mark.h -- L0: whether this thread lost its processor since it looked last, in one load.
+// switch_mark.h -- whether this thread lost its processor since it looked last, in one load.
 //
 // Source        The kernel clears rseq_cs of a thread's restartable-sequence area when the thread
 //               goes on behind a preemption, a migration or a signal, and is in no sequence

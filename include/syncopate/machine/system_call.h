@@ -1,4 +1,4 @@
-// system_call.h -- L0: a system call past the C library.
+// system_call.h -- a system call past the C library.
 #pragma once
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// types.h -- L0: the types of machine.h that every machine shares.
+// types.h -- the types of machine.h that every machine shares.
 #pragma once
 
 #include <ctime>

@@ -1,4 +1,4 @@
-// wake_latency.h -- L0, native: what a sleep in the kernel costs a waiter here.
+// wake_latency.h -- native: what a sleep in the kernel costs a waiter here.
 //
 // Measured between this process and a child that shares one page with it (trial.h has the reasons
 // for a raw clone): the two pass a word to and fro by futex, each asleep when its turn comes.

@@ -46,7 +46,8 @@
 //   [W]  relaxed RMW of word_ that changes waiters (guard_ is held, and orders the queue) or called
 //        (a hint) only; as an RMW it continues the release sequence of [R].
 //
-// Checked by    tests/conformance (exclusion, sharing, preferences), tests/posix.
+// Checked by    tests/conformance (exclusion, sharing, preferences), tests/check/rwlock_check.cpp
+//               (explored), tests/posix (test_rwlock_*.cpp).
 #pragma once
 
 #include <syncopate/locks/futex_lock.h>

@@ -1,4 +1,4 @@
-// atomically.h -- L3: transactions as a library, for compilers without -fgnu-tm. Link with -litm.
+// atomically.h -- transactions as a library, for compilers without -fgnu-tm. Link with -litm.
 //
 //     namespace stm = syncopate::tm;                // <ctime> has a struct tm
 //     stm::var<long> from, to;

@@ -1,4 +1,4 @@
-/* condition.h -- L3: waiting for a condition in transactions. C and C++ with gcc -fgnu-tm; link
+/* condition.h -- waiting for a condition in transactions. C and C++ with gcc -fgnu-tm; link
    with -lsyncopate-tm -litm (any libitm.so.1).
 
    A thread that sleeps in the middle of a transaction would keep what it has written from all

@@ -1,4 +1,4 @@
-/* libc.h -- L3: functions of the C library that transactions may call. C and C++ with gcc
+/* libc.h -- functions of the C library that transactions may call. C and C++ with gcc
    -fgnu-tm; link with -lsyncopate-tm -litm (any libitm.so.1).
 
    Each function tm_NAME is the standard's NAME: outside of transactions, and where a transaction

@@ -1,4 +1,4 @@
-/* transaction.h -- L3: what code inside of __transaction_atomic or __transaction_relaxed may
+/* transaction.h -- what code inside of __transaction_atomic or __transaction_relaxed may
    ask of the running transaction. C and C++; compile with gcc -fgnu-tm, link with -litm.
 
    on_commit and on_abort are part of libitm's interface; GCC's library has them, too, with

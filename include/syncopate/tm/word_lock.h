@@ -1,4 +1,4 @@
-/* word_lock.h -- L3: a mutex as a word that small transactions take and give back. C and C++ with
+/* word_lock.h -- a mutex as a word that small transactions take and give back. C and C++ with
    gcc -fgnu-tm; link with -lsyncopate-tm -litm (any libitm.so.1).
 
    For sections that are no blocks, which therefore cannot be transactions: taken in one function

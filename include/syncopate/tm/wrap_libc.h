@@ -1,4 +1,4 @@
-/* wrap_libc.h -- L3: transactions call strlen, strtol, snprintf ... by their own names. C, and C++
+/* wrap_libc.h -- transactions call strlen, strtol, snprintf ... by their own names. C, and C++
    but for strchr (which C++ overloads), with gcc -fgnu-tm; link with -lsyncopate-tm -litm.
 
    Include it after the C library's headers, and before the code with transactions: in a

@@ -1,4 +1,4 @@
-// adaptive.h -- L1 waiting strategy: spins, sleeps on a monitor, yields or parks, by what waits on
+// adaptive.h -- waiting strategy: spins, sleeps on a monitor, yields or parks, by what waits on
 // this lock or barrier have been like, what sleeping costs here, and whether there are processors
 // to spare. plan.h decides.
 //

@@ -1,4 +1,4 @@
-// all.h -- L1: every waiting strategy. Running ahead of a lock (speculate.h) is none: it needs the
+// all.h -- every waiting strategy. Running ahead of a lock (speculate.h) is none: it needs the
 // lock's help at unlock().
 #pragma once
 

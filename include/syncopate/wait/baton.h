@@ -1,4 +1,4 @@
-// baton.h -- L1: the word on which exactly one waiter waits for its predecessor to let it go on.
+// baton.h -- the word on which exactly one waiter waits for its predecessor to let it go on.
 //
 // States     0 waiting -> [1 waiting, parked] -> 2 passed
 // Memory     pass() releases, await() acquires: what the passer did happens-before what follows

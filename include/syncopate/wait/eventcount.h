@@ -1,4 +1,4 @@
-// eventcount.h -- L1: how a team's threads wait for any condition over a word, and how whoever
+// eventcount.h -- how a team's threads wait for any condition over a word, and how whoever
 // makes it true finds those that sleep: spins, yields or sleeps by experience (plan.h).
 //
 // Source        Reed & Kanodia, CACM 22(2), 1979 (eventcounts). How we deviate: who signals reads

@@ -1,4 +1,4 @@
-// foreign_load.h -- L1: yields among peers that share processors, beside threads of others that
+// foreign_load.h -- yields among peers that share processors, beside threads of others that
 // compute.
 //
 // Where the threads of a team outnumber the processors, a waiter that yields lets a peer run, and

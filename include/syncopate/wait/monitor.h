@@ -1,4 +1,4 @@
-// monitor.h -- L1 waiting strategy: let the processor sleep until the word's cache line is written.
+// monitor.h -- waiting strategy: let the processor sleep until the word's cache line is written.
 //
 // Source: Akkan, Lang & Ionkov, "HPC Runtime Support for Fast and Power Efficient Locking and
 // Synchronization", LA-UR-13-26575, section III: MONITOR/MWAIT in place of the polling loop. No

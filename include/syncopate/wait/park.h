@@ -1,4 +1,4 @@
-// park.h -- L1 waiting strategy: sleep in the kernel at once.
+// park.h -- waiting strategy: sleep in the kernel at once.
 //
 // The waiter announces itself with `parked_bit` before it sleeps; a releaser that finds the bit
 // wakes by address. Least power, longest hand-off. See spin.h for the contract.

@@ -1,4 +1,4 @@
-// plan.h -- L1: how the adaptive strategy decides: a pure function of what is known before a wait,
+// plan.h -- how the adaptive strategy decides: a pure function of what is known before a wait,
 // and the memory of earlier waits that it is fed from.
 //
 // Source        Karlin, Li, Manasse & Owicki, SOSP 1991: polling for at most the price of a sleep

@@ -1,4 +1,4 @@
-// profit_control.h -- L1: whether running ahead of a lock pays, found out by measuring it.
+// profit_control.h -- whether running ahead of a lock pays, found out by measuring it.
 //
 // A pure state machine: it is told how long each window of critical sections took, and answers
 // whether waiters may run ahead in the next one. A trial is four windows, with and without in turn

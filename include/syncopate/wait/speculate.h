@@ -1,4 +1,4 @@
-// speculate.h -- L1: run ahead of a lock that somebody else holds, for what it brings into the
+// speculate.h -- run ahead of a lock that somebody else holds, for what it brings into the
 // caches.
 //
 // Source        Izraelevitz, Xiang & Scott, "Performance Improvement via Always-Abort HTM", PACT

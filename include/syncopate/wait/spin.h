@@ -1,4 +1,4 @@
-// spin.h -- L1 waiting strategy: keep the processor and poll.
+// spin.h -- waiting strategy: keep the processor and poll.
 //
 // Every strategy answers the same questions, and a lock asks nothing else. A lock has a strategy as
 // a member; most are empty classes, one remembers (adaptive.h).

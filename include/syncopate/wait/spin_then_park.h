@@ -1,4 +1,4 @@
-// spin_then_park.h -- L1 waiting strategy: spin for about the price of a sleep, then sleep; with
+// spin_then_park.h -- waiting strategy: spin for about the price of a sleep, then sleep; with
 // processors to spare, spin for ten times that.
 //
 // Source: Karlin, Li, Manasse & Owicki, "Empirical Studies of Competitive Spinning for a

@@ -1,4 +1,4 @@
-// yield.h -- L1 waiting strategy: poll a little, then offer the processor between two polls.
+// yield.h -- waiting strategy: poll a little, then offer the processor between two polls.
 //
 // Never sleeps, so releases stay one store; survives oversubscription better than spin, at the
 // price of a system call per poll. See spin.h for the contract.

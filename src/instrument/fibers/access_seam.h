@@ -1,4 +1,4 @@
-// access_seam.h -- L0: what the compiler's calls for plain accesses come to on the machines with an
+// access_seam.h -- what the compiler's calls for plain accesses come to on the machines with an
 // engine. The emulated machine has its own file of this name (src/machine/emulated/seam).
 #pragma once
 

@@ -1,4 +1,4 @@
-// atomic_seam.h -- L0: what the compiler's calls for atomic operations come to on the machines with
+// atomic_seam.h -- what the compiler's calls for atomic operations come to on the machines with
 // an engine: it makes the operation; code that runs outside the program makes it itself. The
 // emulated machine has its own file of this name (src/machine/emulated/seam).
 #pragma once

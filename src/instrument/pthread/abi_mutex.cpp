@@ -1,4 +1,4 @@
-// abi_mutex.cpp -- L0: the names pthread_mutex_* and pthread_cond_*.
+// abi_mutex.cpp -- the names pthread_mutex_* and pthread_cond_*.
 
 #include <cerrno>
 #include <cstring>

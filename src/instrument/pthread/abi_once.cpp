@@ -1,4 +1,4 @@
-// abi_once.cpp -- L0: pthread_once, C11's call_once, and the C++ compiler's guards of static local
+// abi_once.cpp -- pthread_once, C11's call_once, and the C++ compiler's guards of static local
 // variables: who comes second waits through the machine, and sees what the first has done.
 
 #include <cxxabi.h>

@@ -1,4 +1,4 @@
-// abi_rwlock.cpp -- L0: the names pthread_rwlock_*, pthread_barrier_* and pthread_spin_*.
+// abi_rwlock.cpp -- the names pthread_rwlock_*, pthread_barrier_* and pthread_spin_*.
 
 #include <cerrno>
 #include <cstring>

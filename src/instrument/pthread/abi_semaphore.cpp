@@ -1,4 +1,4 @@
-// abi_semaphore.cpp -- L0: the names sem_*. sem_open, sem_close and sem_unlink stay the C
+// abi_semaphore.cpp -- the names sem_*. sem_open, sem_close and sem_unlink stay the C
 // library's: what they return has our layout (semaphore_object.h).
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// c11.cpp -- L0: C11's threads, mutexes and condition variables: pthread's, with other results.
+// c11.cpp -- C11's threads, mutexes and condition variables: pthread's, with other results.
 
 #include <threads.h>
 

@@ -1,4 +1,4 @@
-// callers.cpp -- L0: see callers.h. The C++ library is compiled without frame pointers, hence by
+// callers.cpp -- see callers.h. The C++ library is compiled without frame pointers, hence by
 // unwind tables.
 #include "instrument/pthread/callers.h"
 

@@ -1,4 +1,4 @@
-// callers.h -- L0: which call of the program a call of pthread comes from.
+// callers.h -- which call of the program a call of pthread comes from.
 #pragma once
 
 #include "instrument/engine.h"

@@ -1,4 +1,4 @@
-// cancel.h -- L0: deferred cancellation, as the waiting functions of this folder see it.
+// cancel.h -- deferred cancellation, as the waiting functions of this folder see it.
 //
 // A thread that was canceled leaves at its next cancellation point by unwinding its stack: handlers
 // of pthread_cleanup_push and destructors run, as with the C library. Cancellation points are

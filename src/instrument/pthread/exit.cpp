@@ -1,4 +1,4 @@
-// exit.cpp -- L0: threads that leave early: pthread_exit and cancellation.
+// exit.cpp -- threads that leave early: pthread_exit and cancellation.
 //
 // As in the C library, a thread leaves by a forced unwinding of its stack (_Unwind_ForcedUnwind):
 // destructors and `catch (...)` blocks run on the way, and such a block must rethrow. Cleanup

@@ -1,4 +1,4 @@
-// objects.h -- L0: the pthread objects of instrumented programs: the seam between pthread's names
+// objects.h -- the pthread objects of instrumented programs: the seam between pthread's names
 // and what stands behind them.
 //
 // The names (abi_*.cpp, c11.cpp) check arguments that POSIX says are checked, pass calls of the

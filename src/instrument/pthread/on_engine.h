@@ -1,4 +1,4 @@
-// on_engine.h -- L0: calls of the engine from this folder's code, which runs as part of the
+// on_engine.h -- calls of the engine from this folder's code, which runs as part of the
 // program.
 #pragma once
 

@@ -1,4 +1,4 @@
-// real.h -- L0: the C library's own functions, for callers that are not the program: the machine's
+// real.h -- the C library's own functions, for callers that are not the program: the machine's
 // code, and what runs before the program starts.
 #pragma once
 

@@ -1,4 +1,4 @@
-// semaphore_object.h -- L0: glibc's own layout of sem_t, for both variants: the value in the low
+// semaphore_object.h -- glibc's own layout of sem_t, for both variants: the value in the low
 // half of a 64-bit word, the number of waiters in the high half. Named semaphores (sem_open is the
 // C library's) work on it alike.
 #pragma once

@@ -1,4 +1,4 @@
-// thread_queries.cpp -- L0: what else a program asks about threads or sets for them. Every function
+// thread_queries.cpp -- what else a program asks about threads or sets for them. Every function
 // of the C library that takes a pthread_t is here: it would take our handles for its own.
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// threads.cpp -- L0: creating, joining and detaching threads.
+// threads.cpp -- creating, joining and detaching threads.
 
 #include "instrument/pthread/threads.h"
 

@@ -1,4 +1,4 @@
-// threads.h -- L0: the threads of a program on a modeled machine, as pthread shows them.
+// threads.h -- the threads of a program on a modeled machine, as pthread shows them.
 //
 // A pthread_t is the address of a record here, from a fixed table: handles are the same in every
 // run, stay valid until the thread was joined (the C library's thread-control blocks are reused as

@@ -1,4 +1,4 @@
-// hash_policy.cpp -- L0: the part of std::unordered_map and its like that libstdc++ has compiled in
+// hash_policy.cpp -- the part of std::unordered_map and its like that libstdc++ has compiled in
 // its library, where no machine would see it, instrumented: how many buckets a table gets. Numbers
 // are the library's, so that tables iterate in the order that they have natively.
 #include <unordered_map>

@@ -1,4 +1,4 @@
-// list.cpp -- L0: the part of std::list that libstdc++ has compiled in its library, where no
+// list.cpp -- the part of std::list that libstdc++ has compiled in its library, where no
 // machine would see it, instrumented. Rings of nodes; the list's own node is one of them.
 #include <list>
 

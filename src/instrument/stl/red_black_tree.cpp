@@ -1,4 +1,4 @@
-// red_black_tree.cpp -- L0: the part of std::map and std::set that libstdc++ has compiled in its
+// red_black_tree.cpp -- the part of std::map and std::set that libstdc++ has compiled in its
 // library, where no machine would see it, instrumented.
 //
 // Source      Cormen, Leiserson, Rivest, Stein, "Introduction to Algorithms", chapter 13.

@@ -1,9 +1,9 @@
-// access.h -- L0: the check at each access, for the compiler's calls to inline. What is usual ends
+// access.h -- the check at each access, for the compiler's calls to inline. What is usual ends
 // here; all else is a jump to a function that does the whole work.
 //
 // Outside transactions: no transaction may have written the line; before a write none may have read
 // it either. The access itself comes after the check, so two accesses that race by the language's
-// rules may be torn apart by a transaction in between; atomic operations are exact (atomics.h).
+// rules may be torn apart by a transaction in between; atomic operations are exact (seam/atomic_seam.h).
 // In a transaction: the line is the transaction's own, what is overwritten is logged.
 #pragma once
 

@@ -1,4 +1,4 @@
-// announced.h -- L0: what a thread says of its plain accesses outside transactions before it makes
+// announced.h -- what a thread says of its plain accesses outside transactions before it makes
 // them. The check comes first, the access after it: whoever takes a line, or copies a stack, and is
 // not ordered with the access finds it here.
 //

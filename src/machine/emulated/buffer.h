@@ -1,4 +1,4 @@
-// buffer.h -- L0: a list that grows, in memory of the C library's: for what transactions note.
+// buffer.h -- a list that grows, in memory of the C library's: for what transactions note.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// callers.h -- L0: who begins a transaction. The library's pthread functions begin them for anyone
+// callers.h -- who begins a transaction. The library's pthread functions begin them for anyone
 // who locks; where the critical section is code that is not instrumented, the machine would neither
 // see what it accesses nor undo what it writes.
 #pragma once

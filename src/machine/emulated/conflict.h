@@ -1,4 +1,4 @@
-// conflict.h -- L0: who may have a line. The requester wins: it dooms those that hold the line in a
+// conflict.h -- who may have a line. The requester wins: it dooms those that hold the line in a
 // way that excludes its access and waits until they have rolled back. So no transaction ever sees
 // memory that another one has written and not committed.
 #pragma once

@@ -1,4 +1,4 @@
-// engine.cpp -- L0: what the shared part of the front end asks of engine.h. The rest of that
+// engine.cpp -- what the shared part of the front end asks of engine.h. The rest of that
 // interface is for machines whose threads are fibers.
 #include "instrument/engine.h"
 

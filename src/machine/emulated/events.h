@@ -1,4 +1,4 @@
-// events.h -- L0: what happens to a transaction at a certain access: the time limit, injected and
+// events.h -- what happens to a transaction at a certain access: the time limit, injected and
 // spurious aborts, forced yields.
 #pragma once
 

@@ -1,4 +1,4 @@
-// footprint.cpp -- L0: what the running transaction has touched so far, for who records it
+// footprint.cpp -- what the running transaction has touched so far, for who records it
 // (elide/gil_recording.h).
 #include <cstdint>
 

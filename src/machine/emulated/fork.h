@@ -1,4 +1,4 @@
-// fork.h -- L0: a child of fork has one thread: no other one's transaction may be half done in it.
+// fork.h -- a child of fork has one thread: no other one's transaction may be half done in it.
 #pragma once
 
 namespace syncopate::emulated {

@@ -1,4 +1,4 @@
-// library_calls.h -- L0: calls of code that is not instrumented end transactions: the machine could
+// library_calls.h -- calls of code that is not instrumented end transactions: the machine could
 // not roll back what such code writes, nor see what it reads.
 //
 // The entries of the global offset table through which instrumented modules call other ones are

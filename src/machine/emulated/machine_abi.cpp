@@ -1,4 +1,4 @@
-// machine_abi.cpp -- L0: the functions behind machine.h (machine/instrumented.h) but those of
+// machine_abi.cpp -- the functions behind machine.h (machine/instrumented.h) but those of
 // transactions: real threads, real time.
 #include <syncopate/machine/instrumented.h>
 #include <syncopate/machine/system_call.h>

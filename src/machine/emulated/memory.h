@@ -1,4 +1,4 @@
-// memory.h -- L0: the heap in transactions. The blocks are the C library's, whose own lists no
+// memory.h -- the heap in transactions. The blocks are the C library's, whose own lists no
 // transaction sees: what is allocated is freed when the transaction aborts, what is freed is given
 // back when it commits.
 #pragma once

@@ -1,4 +1,4 @@
-// numbers.cpp -- L0: numbers out of text, in transactions: what the C library reads and writes
+// numbers.cpp -- numbers out of text, in transactions: what the C library reads and writes
 // there is announced.
 
 // The C library's headers define some of these inline.

@@ -1,4 +1,4 @@
-// observer.h -- L0: the seam to the statistics. Called only while `observing` is set, in the thread
+// observer.h -- the seam to the statistics. Called only while `observing` is set, in the thread
 // that acts, within a runtime_scope.
 #pragma once
 

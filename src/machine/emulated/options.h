@@ -1,4 +1,4 @@
-// options.h -- L0: SYNCOPATE_EMULATED=KEY=VALUE,...; docs/machines.md has the list.
+// options.h -- SYNCOPATE_EMULATED=KEY=VALUE,...; docs/machines.md has the list.
 #pragma once
 
 #include <cstdint>

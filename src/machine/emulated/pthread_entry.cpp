@@ -1,4 +1,4 @@
-// pthread_entry.cpp -- L0: pthread's and C11's functions on the emulated machine: the C library's
+// pthread_entry.cpp -- pthread's and C11's functions on the emulated machine: the C library's
 // own. They end transactions as all calls of foreign code do (library_calls.h); a mutex that was
 // taken in a transaction would stay taken after its roll-back. Here is only what a thread's start
 // needs: where its stack ends.

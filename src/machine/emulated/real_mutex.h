@@ -1,4 +1,4 @@
-// real_mutex.h -- L0: the C library's mutex for the machine's own use: pthread's names stand for
+// real_mutex.h -- the C library's mutex for the machine's own use: pthread's names stand for
 // the program's mutexes here, which the machine watches.
 #pragma once
 

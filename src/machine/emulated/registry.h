@@ -1,4 +1,4 @@
-// registry.h -- L0: the list of threads, for the files that change it.
+// registry.h -- the list of threads, for the files that change it.
 #pragma once
 
 #include <mutex>

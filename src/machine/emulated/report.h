@@ -1,4 +1,4 @@
-// report.h -- L0: the statistics that SYNCOPATE_STATS asks for, written when the program ends.
+// report.h -- the statistics that SYNCOPATE_STATS asks for, written when the program ends.
 #pragma once
 
 namespace syncopate::emulated {

@@ -1,4 +1,4 @@
-// safe_functions.h -- L0: which functions of other libraries a transaction may call: those that
+// safe_functions.h -- which functions of other libraries a transaction may call: those that
 // change nothing but their own frame, what the machine saves (errno, control words, the list of
 // caught exceptions) or memory that was allocated in the transaction.
 #pragma once

@@ -1,4 +1,4 @@
-// shadow.h -- L0: who holds which cache line: one 64-bit word for each line of 64 bytes of the
+// shadow.h -- who holds which cache line: one 64-bit word for each line of 64 bytes of the
 // address space, in a linear map of which only the touched pages exist. Exact: no two lines share a
 // word.
 //

@@ -1,4 +1,4 @@
-// signals.h -- L0: signals and transactions. As on hardware a signal ends the transaction that it
+// signals.h -- signals and transactions. As on hardware a signal ends the transaction that it
 // interrupts; its handler runs after the roll-back. Faults in a transaction end it and are not
 // told: they come again where they are no transaction's.
 #pragma once

@@ -1,4 +1,4 @@
-// startup.cpp -- L0: what has to be there before the program's first access.
+// startup.cpp -- what has to be there before the program's first access.
 #include <syncopate/machine/asymmetric_fence.h>
 
 #include "fork.h"

@@ -1,4 +1,4 @@
-// statistics.h -- L0: what the observer counts, for the report.
+// statistics.h -- what the observer counts, for the report.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// switch_x86_64.cpp -- L0: begin's entry, and the way back to it. All memory and all registers come
+// switch_x86_64.cpp -- begin's entry, and the way back to it. All memory and all registers come
 // back, so begin is an ordinary function for its caller.
 #include "thread.h"
 

@@ -1,4 +1,4 @@
-// system_calls.h -- L0: system calls in transactions end them. The kernel tells of each one by a
+// system_calls.h -- system calls in transactions end them. The kernel tells of each one by a
 // signal (Syscall User Dispatch, Linux 5.11) while the thread's byte says so.
 #pragma once
 

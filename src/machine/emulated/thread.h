@@ -1,4 +1,4 @@
-// thread.h -- L0: what the emulated machine keeps of a thread, its transaction above all.
+// thread.h -- what the emulated machine keeps of a thread, its transaction above all.
 //
 // Records are made once and used again, never given back: others may look at the record of a thread
 // that ends. A transaction needs a slot, its bit in the marks of lines; a thread keeps the slot it

@@ -1,4 +1,4 @@
-// transaction.h -- L0: begin, commit, abort; and what the accesses of a transaction do when the
+// transaction.h -- begin, commit, abort; and what the accesses of a transaction do when the
 // line is not theirs yet.
 #pragma once
 

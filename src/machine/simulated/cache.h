@@ -1,4 +1,4 @@
-// cache.h -- L0: one set-associative cache as an array of tags, exact LRU.
+// cache.h -- one set-associative cache as an array of tags, exact LRU.
 //
 // A set is kept in order of use, the most recently used entry first and the free ones last, so
 // that the common hit compares one word and the victim is always the last entry.

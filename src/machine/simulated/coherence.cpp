@@ -1,4 +1,4 @@
-// coherence.cpp -- L0: requests that an L1 cannot serve: its L2, and the directory behind it.
+// coherence.cpp -- requests that an L1 cannot serve: its L2, and the directory behind it.
 #include "memory_system.h"
 
 #include <algorithm>

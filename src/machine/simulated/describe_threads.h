@@ -1,4 +1,4 @@
-// describe_threads.h -- L0: what each thread is doing when a run is stopped.
+// describe_threads.h -- what each thread is doing when a run is stopped.
 #pragma once
 
 namespace syncopate::simulated {

@@ -1,4 +1,4 @@
-// description.h -- L0: what the simulated machine is made of: every number of machines/*.toml.
+// description.h -- what the simulated machine is made of: every number of machines/*.toml.
 //
 // A description is read once, checked as a whole and never changed. All times are cycles of the
 // machine's clock unless a name says otherwise. No number has a default: a machine file states each

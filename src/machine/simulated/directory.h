@@ -1,4 +1,4 @@
-// directory.h -- L0: who has each line, and until when it is in transit.
+// directory.h -- who has each line, and until when it is in transit.
 #pragma once
 
 #include "flat_map.h"

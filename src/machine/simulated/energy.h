@@ -1,4 +1,4 @@
-// energy.h -- L0: joules, from the time that cores spend in each state and the lines that move.
+// energy.h -- joules, from the time that cores spend in each state and the lines that move.
 #pragma once
 
 #include "statistics.h"

@@ -1,4 +1,4 @@
-// engine.cpp -- L0: engine.h's accesses to memory, on the simulated machine.
+// engine.cpp -- engine.h's accesses to memory, on the simulated machine.
 //
 // An access takes effect when the thread is the earliest of all, at its clock, and is then charged
 // for: the next one of the same thread comes after that. So accesses take effect in the order in

@@ -1,4 +1,4 @@
-// engine_waits.cpp -- L0: engine.h's waiting, time and place, on the simulated machine.
+// engine_waits.cpp -- engine.h's waiting, time and place, on the simulated machine.
 #include "world.h"
 
 #include <ctime>

@@ -1,4 +1,4 @@
-// events.h -- L0: what is going to happen, in order of simulated time.
+// events.h -- what is going to happen, in order of simulated time.
 //
 // Order: time, then thread index (processors come after all threads), then kind, then age. Nothing
 // is ever taken out but the first: an event that is no longer true carries an old generation

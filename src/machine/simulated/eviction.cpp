@@ -1,4 +1,4 @@
-// eviction.cpp -- L0: lines that enter a cache, and those that leave it to make room.
+// eviction.cpp -- lines that enter a cache, and those that leave it to make room.
 #include "memory_system.h"
 
 namespace syncopate::simulated {

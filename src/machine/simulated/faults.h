@@ -1,4 +1,4 @@
-// faults.h -- L0: a fault inside a transaction aborts it, as on hardware.
+// faults.h -- a fault inside a transaction aborts it, as on hardware.
 //
 // Whoever runs ahead of a lock in a transaction that never commits reads what the lock's holder has
 // written by half: null pointers, indices out of bounds, zero divisors.

@@ -1,4 +1,4 @@
-// find_machine.cpp -- L0: where machine descriptions lie.
+// find_machine.cpp -- where machine descriptions lie.
 #include "toml_fields.h"
 
 #include <algorithm>

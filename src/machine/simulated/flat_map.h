@@ -1,4 +1,4 @@
-// flat_map.h -- L0: open-addressing hash map from 64-bit keys to small values.
+// flat_map.h -- open-addressing hash map from 64-bit keys to small values.
 //
 // Linear probing; erasing shifts the following entries back, so that there are no tombstones. The
 // order of iteration depends on the keys alone, never on addresses of the simulator's own memory.

@@ -1,4 +1,4 @@
-// futexes.h -- L0: threads asleep in the simulated kernel, by address: the futex system call.
+// futexes.h -- threads asleep in the simulated kernel, by address: the futex system call.
 //
 // Queues are FIFO. The comparison and the enqueueing are one step, made with the bucket held; the
 // bucket is a cache line of the kernel's (at an address no program has), so that callers of the

@@ -1,4 +1,4 @@
-// gather.h -- L0: collects statistics while the program runs.
+// gather.h -- collects statistics while the program runs.
 #pragma once
 
 #include "flat_map.h"

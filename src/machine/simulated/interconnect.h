@@ -1,4 +1,4 @@
-// interconnect.h -- L0: how far caches and memories are from each other, in cycles.
+// interconnect.h -- how far caches and memories are from each other, in cycles.
 #pragma once
 
 #include "directory.h"

@@ -1,4 +1,4 @@
-// loops.h -- L0: polling loops that programs write by hand: recognizes them, so that they sleep as
+// loops.h -- polling loops that programs write by hand: recognizes them, so that they sleep as
 // wait_until() does.
 //
 // A thread that reads the same word at the same place several times in a row, with the same result

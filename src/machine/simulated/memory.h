@@ -1,4 +1,4 @@
-// memory.h -- L0: the memory system of the simulated machine, as the rest of the engine sees it.
+// memory.h -- the memory system of the simulated machine, as the rest of the engine sees it.
 //
 // Knows caches, the coherence directory, interconnect, DRAM and their costs. Knows nothing of
 // threads, fibers, locks, transactions or time beyond the cycle numbers it is given. Processors are

@@ -1,4 +1,4 @@
-// memory_statistics.h -- L0: what the memory system counts. Part of statistics.h.
+// memory_statistics.h -- what the memory system counts. Part of statistics.h.
 #pragma once
 
 #include "interconnect.h"

@@ -1,4 +1,4 @@
-// memory_system.h -- L0: caches, directory, store buffers and memory of the simulated machine.
+// memory_system.h -- caches, directory, store buffers and memory of the simulated machine.
 //
 // Two levels of coherence: the directory keeps the L2 groups coherent (MESI), each L2 the L1s of
 // its cores, which it includes. An LLC is neither inclusive nor exclusive: it gets what is read

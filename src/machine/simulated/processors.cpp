@@ -1,4 +1,4 @@
-// processors.cpp -- L0: the part of the scheduler that is an operating system's: who has which
+// processors.cpp -- the part of the scheduler that is an operating system's: who has which
 // processor, for how long, and what that costs.
 #include "scheduler.h"
 #include "world.h"

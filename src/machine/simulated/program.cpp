@@ -1,4 +1,4 @@
-// program.cpp -- L0: engine.h's program and threads, on the simulated machine.
+// program.cpp -- engine.h's program and threads, on the simulated machine.
 #include "describe_threads.h"
 #include "faults.h"
 #include "sections.h"

@@ -1,4 +1,4 @@
-// report.cpp -- L0: what SYNCOPATE_STATS and SYNCOPATE_TIMELINE ask for, written where they say.
+// report.cpp -- what SYNCOPATE_STATS and SYNCOPATE_TIMELINE ask for, written where they say.
 #include "../../instrument/options.h"
 #include "../../instrument/scope.h"
 #include "../report_output.h"

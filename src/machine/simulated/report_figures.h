@@ -1,4 +1,4 @@
-// report_figures.h -- L0: how the reports of the simulated machine compute and write figures.
+// report_figures.h -- how the reports of the simulated machine compute and write figures.
 #pragma once
 
 #include "../text_table.h"

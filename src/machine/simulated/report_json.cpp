@@ -1,4 +1,4 @@
-// report_json.cpp -- L0: the report of a simulated run as JSON: docs/machine-report-schema.md.
+// report_json.cpp -- the report of a simulated run as JSON: docs/machine-report-schema.md.
 #include "../../instrument/names.h"
 #include "../json.h"
 #include "report_figures.h"

@@ -1,4 +1,4 @@
-// report_names.h -- L0: what the reports call lines and threads.
+// report_names.h -- what the reports call lines and threads.
 #pragma once
 
 #include "../text_table.h"

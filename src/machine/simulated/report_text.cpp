@@ -1,4 +1,4 @@
-// report_text.cpp -- L0: the report of a simulated run as tables for people.
+// report_text.cpp -- the report of a simulated run as tables for people.
 #include "../../instrument/names.h"
 #include "report_figures.h"
 #include "report_names.h"

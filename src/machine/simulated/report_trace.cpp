@@ -1,4 +1,4 @@
-// report_trace.cpp -- L0: a simulated run as Chrome trace events: one track for each
+// report_trace.cpp -- a simulated run as Chrome trace events: one track for each
 // thread (what it did) and one for each processor (whom it served);
 // and by thread what it held after it had waited for it, and its transactions.
 //

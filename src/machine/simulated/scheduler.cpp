@@ -1,4 +1,4 @@
-// scheduler.cpp -- L0: the order of events, and fibers.
+// scheduler.cpp -- the order of events, and fibers.
 #include "scheduler.h"
 
 #include "describe_threads.h"

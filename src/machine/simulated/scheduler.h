@@ -1,4 +1,4 @@
-// scheduler.h -- L0: simulated time, and the operating system's scheduler.
+// scheduler.h -- simulated time, and the operating system's scheduler.
 //
 // Threads have clocks of their own; the one with the earliest acts. Its fiber keeps running while
 // its clock has not passed limit_, the time of the next event of anybody else: settle() is one

@@ -1,4 +1,4 @@
-// section_sets.h -- L0: what a critical section read and wrote, by bytes, and where two of them
+// section_sets.h -- what a critical section read and wrote, by bytes, and where two of them
 // meet.
 #pragma once
 

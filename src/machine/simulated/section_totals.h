@@ -1,4 +1,4 @@
-// section_totals.h -- L0: what is known of a lock's critical sections: counts, and the last
+// section_totals.h -- what is known of a lock's critical sections: counts, and the last
 // sections of each thread, which later ones are compared with.
 #pragma once
 

@@ -1,4 +1,4 @@
-// sections.h -- L0: the critical sections of a program: what each reads, writes and calls while its
+// sections.h -- the critical sections of a program: what each reads, writes and calls while its
 // lock is really held, and whether it would conflict with those of other threads.
 // SYNCOPATE_SECTIONS asks for it; docs/advise.md.
 //

@@ -1,4 +1,4 @@
-// sections_json.cpp -- L0: what is known of critical sections, as JSON for `syncopate advise`.
+// sections_json.cpp -- what is known of critical sections, as JSON for `syncopate advise`.
 #include "sections.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// speculation.cpp -- L0: marks of transactions on lines.
+// speculation.cpp -- marks of transactions on lines.
 //
 // A mark lives in the L1's tag. When the line leaves L1 the mark moves to the core's spilled table
 // (Haswell's second structure, zEC12's LRU extension vector) and back with the line; while a group

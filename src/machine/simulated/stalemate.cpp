@@ -1,4 +1,4 @@
-// stalemate.cpp -- L0: see stalemate.h.
+// stalemate.cpp -- see stalemate.h.
 #include "stalemate.h"
 
 #include "world.h"

@@ -1,4 +1,4 @@
-// stalemate.h -- L0: deadlocks in which threads do something from time to time: the sleepers of
+// stalemate.h -- deadlocks in which threads do something from time to time: the sleepers of
 // some locks look after themselves, so that time goes on for ever.
 #pragma once
 

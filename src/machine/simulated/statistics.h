@@ -1,4 +1,4 @@
-// statistics.h -- L0: everything that one run of the simulated machine found out, as plain numbers.
+// statistics.h -- everything that one run of the simulated machine found out, as plain numbers.
 //
 // The memory system's part is memory_statistics.h; the engine fills in the rest while the program
 // runs (gather.h); report.cpp turns it into text, JSON or a timeline. Times are cycles of simulated

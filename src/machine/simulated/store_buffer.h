@@ -1,4 +1,4 @@
-// store_buffer.h -- L0: the stores of one processor that others cannot see yet.
+// store_buffer.h -- the stores of one processor that others cannot see yet.
 #pragma once
 
 #include "memory.h"

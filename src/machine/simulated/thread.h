@@ -1,4 +1,4 @@
-// thread.h -- L0: a thread and a processor of the simulated machine: the state, without the rules.
+// thread.h -- a thread and a processor of the simulated machine: the state, without the rules.
 #pragma once
 
 #include "events.h"

@@ -1,4 +1,4 @@
-// toml_fields.h -- L0: reads a TOML table into variables, strictly.
+// toml_fields.h -- reads a TOML table into variables, strictly.
 //
 // A table is read with the list of all its keys; a key that is not in the list, is missing, has the
 // wrong type or a value out of range is an error that names file, line and key.

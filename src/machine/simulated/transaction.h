@@ -1,4 +1,4 @@
-// transaction.h -- L0: the hardware transaction of one thread: the state, without the rules.
+// transaction.h -- the hardware transaction of one thread: the state, without the rules.
 #pragma once
 
 #include "memory.h"

@@ -1,4 +1,4 @@
-// transactions.h -- L0: hardware transactions.
+// transactions.h -- hardware transactions.
 //
 // The memory system marks the lines that a transaction reads and writes, and tells when another
 // processor's access conflicts with a mark (requester wins) or a written line overflows. The rest

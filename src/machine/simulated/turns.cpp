@@ -1,4 +1,4 @@
-// turns.cpp -- L0: lines that take time to change hands.
+// turns.cpp -- lines that take time to change hands.
 //
 // A request for a line that another core has reaches that core coherence.request cycles later, and
 // one that waits for a line under way is answered coherence.hold cycles after it has arrived. Until

@@ -1,4 +1,4 @@
-// watchers.h -- L0: threads that poll a word: they sleep, at no cost to the simulation, until some
+// watchers.h -- threads that poll a word: they sleep, at no cost to the simulation, until some
 // processor writes the word's cache line.
 //
 // A poll that finds the line unchanged costs a hit and changes nothing, so only those after a write

@@ -1,4 +1,4 @@
-// world.h -- L0: one simulated machine with the program that runs on it.
+// world.h -- one simulated machine with the program that runs on it.
 #pragma once
 
 #include "description.h"

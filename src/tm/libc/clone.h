@@ -1,4 +1,4 @@
-// clone.h -- L3: a function and, written apart from it, its clone for transactions.
+// clone.h -- a function and, written apart from it, its clone for transactions.
 //
 // In a transaction, the compiler calls f's clone by the name _ZGTt<length of f><f>, or looks it up
 // in the clone table when it calls through a pointer. It makes clones from f's source; these files

@@ -1,4 +1,4 @@
-// format.h -- L3: what a printf format says about its arguments.
+// format.h -- what a printf format says about its arguments.
 #pragma once
 
 #include <array>

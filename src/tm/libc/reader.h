@@ -1,4 +1,4 @@
-// reader.h -- L3: reads the characters of a string by the transaction, one after the other.
+// reader.h -- reads the characters of a string by the transaction, one after the other.
 #pragma once
 
 #include "tm/libc/clone.h"

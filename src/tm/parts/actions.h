@@ -1,4 +1,4 @@
-// actions.h -- L3: what the program asked to be called when a transaction commits or rolls back.
+// actions.h -- what the program asked to be called when a transaction commits or rolls back.
 #pragma once
 
 #include "tm/parts/buffer.h"

@@ -1,4 +1,4 @@
-// allocations.h -- L3: the blocks that a transaction allocated (freed when it rolls back) and those
+// allocations.h -- the blocks that a transaction allocated (freed when it rolls back) and those
 // it freed (freed when it has committed).
 #pragma once
 

@@ -1,4 +1,4 @@
-// buffer.h -- L3: a growable array for the logs of a transaction. Its first elements lie in memory
+// buffer.h -- a growable array for the logs of a transaction. Its first elements lie in memory
 // that it keeps for good, so that transactions allocate only when a log is larger than ever before.
 //
 // Invariants

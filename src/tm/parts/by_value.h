@@ -1,4 +1,4 @@
-// by_value.h -- L3: reads that are validated by value: what NOrec and its in-place form share.
+// by_value.h -- reads that are validated by value: what NOrec and its in-place form share.
 //
 // Source        Dalessandro, Spear & Scott, "NOrec: streamlining STM by abolishing ownership
 //               records", PPoPP 2010.

@@ -1,4 +1,4 @@
-// contention.h -- L3: what a transaction does between failing and beginning again.
+// contention.h -- what a transaction does between failing and beginning again.
 //
 // Source        back-off: Herlihy, Luchangco, Moir & Scherer, PODC 2003 ("polite"); hourglass:
 //               Liu & Spear, "Toxic Transactions", TRANSACT 2011; serializing after a number of

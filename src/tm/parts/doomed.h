@@ -1,4 +1,4 @@
-// doomed.h -- L3: transactions that cannot commit any more, and have not found out yet.
+// doomed.h -- transactions that cannot commit any more, and have not found out yet.
 //
 // Under algorithms that do not wait for others when they commit, one may still read a block that
 // another transaction has taken out of what they share, and whose thread has then given it back to

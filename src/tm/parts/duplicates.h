@@ -1,4 +1,4 @@
-// duplicates.h -- L3: removes from a log of reads what stands in it more than once.
+// duplicates.h -- removes from a log of reads what stands in it more than once.
 //
 // Who reads enters it without a look at the log: nothing costs less. Only when the log is full, the
 // duplicates go. Where they were few, the log gets longer, and nobody looks for them for a while,

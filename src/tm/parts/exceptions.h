@@ -1,4 +1,4 @@
-// exceptions.h -- L3: exceptions in transactions that roll back: those allocated and not thrown,
+// exceptions.h -- exceptions in transactions that roll back: those allocated and not thrown,
 // thrown and not caught, caught and not yet left.
 #pragma once
 

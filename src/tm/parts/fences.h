@@ -1,4 +1,4 @@
-// fences.h -- L3: the runtime's fences: those that cost nothing where the processor has done
+// fences.h -- the runtime's fences: those that cost nothing where the processor has done
 // their work, and the heavy one of an asymmetric pair, which the kernel may come to refuse.
 //
 // State of light_fences

@@ -1,4 +1,4 @@
-// habits.h -- L3: what a thread has seen of the places where its transactions begin: whether they
+// habits.h -- what a thread has seen of the places where its transactions begin: whether they
 // soon write, so that the next one had better be the writer from its beginning.
 //
 // A table by hash: places that share an entry share their habits, which costs time only.

@@ -1,4 +1,4 @@
-// limbo.h -- L3: memory that committed transactions freed, kept until no transaction that may still
+// limbo.h -- memory that committed transactions freed, kept until no transaction that may still
 // read it is running.
 //
 // Source        Fraser, "Practical lock-freedom", UCAM-CL-TR-579, 2004, section 5.2.3 (epochs). How

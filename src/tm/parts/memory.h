@@ -1,4 +1,4 @@
-// memory.h -- L3: how transactions touch the program's memory.
+// memory.h -- how transactions touch the program's memory.
 //
 // Other threads may read or write the same bytes at the same time; the algorithm then finds out and
 // does not use what was read. So accesses are relaxed atomic ones where they are aligned. Accesses

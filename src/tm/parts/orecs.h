@@ -1,4 +1,4 @@
-// orecs.h -- L3: ownership records: for every 32 bytes of memory, one word that says who is writing
+// orecs.h -- ownership records: for every 32 bytes of memory, one word that says who is writing
 // them, or when they were written last; and the clock that those times come from.
 //
 // State of a record

@@ -1,4 +1,4 @@
-// patience.h -- L3: waiting for another thread that is expected to be quick, and may be preempted.
+// patience.h -- waiting for another thread that is expected to be quick, and may be preempted.
 #pragma once
 
 #include "tm/parts/memory.h"

@@ -1,4 +1,4 @@
-// quick.h -- L3: the transactions of which least is to be done: their thread is left alone without
+// quick.h -- the transactions of which least is to be done: their thread is left alone without
 // the mutex, they run code without calls for each access, and cannot be canceled.
 //
 // begin_x86_64.S begins them, with two stores: it shows the thread active, finds the word still the

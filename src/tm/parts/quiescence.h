@@ -1,4 +1,4 @@
-// quiescence.h -- L3: waiting, after a commit, for transactions that began before it.
+// quiescence.h -- waiting, after a commit, for transactions that began before it.
 //
 // For algorithms under which such a transaction could still read, or write back, memory that the
 // commit has made private to its thread. Who finds one waits a little, and then sleeps until some

@@ -1,4 +1,4 @@
-// redo.h -- L3: what all algorithms with a redo log do alike: stores go to the log, loads look
+// redo.h -- what all algorithms with a redo log do alike: stores go to the log, loads look
 // there first.
 //
 // A class derived from redo<A> is an algorithm; A::read_memory(at, tx) reads bytes that the

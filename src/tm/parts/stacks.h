@@ -1,4 +1,4 @@
-// stacks.h -- L3: locals of functions that are older than the transaction, for algorithms with a
+// stacks.h -- locals of functions that are older than the transaction, for algorithms with a
 // redo log.
 //
 // Such a local is written in place, and its old value logged: the transaction may hand it to a

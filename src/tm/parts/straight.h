@@ -1,4 +1,4 @@
-// straight.h -- L3: accesses straight to memory, for transactions beside which none writes.
+// straight.h -- accesses straight to memory, for transactions beside which none writes.
 #pragma once
 
 #include "tm/transaction.h"

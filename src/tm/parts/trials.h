@@ -1,4 +1,4 @@
-// trials.h -- L3: what `auto` learns: which way of running transactions commits most per second.
+// trials.h -- what `auto` learns: which way of running transactions commits most per second.
 //
 // Nothing but arithmetic on times and counts that the caller gives; who calls, and what a way is,
 // is adaptive.cpp's affair.

@@ -1,4 +1,4 @@
-// value_log.h -- L3: what was in memory, and where: the undo log of algorithms that write in place,
+// value_log.h -- what was in memory, and where: the undo log of algorithms that write in place,
 // and the read log of those that validate by value.
 #pragma once
 

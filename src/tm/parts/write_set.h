@@ -1,4 +1,4 @@
-// write_set.h -- L3: the redo log: what a transaction is going to write, by words of eight bytes.
+// write_set.h -- the redo log: what a transaction is going to write, by words of eight bytes.
 //
 // Invariants
 //   I1  entries_ holds each word at most once; bytes outside its mask are zero.

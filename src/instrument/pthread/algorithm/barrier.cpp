@@ -1,4 +1,4 @@
-// barrier.cpp -- L4: barriers, centralized, waiters sleep on the episode. Instrumented.
+// barrier.cpp -- barriers, centralized, waiters sleep on the episode. Instrumented.
 //
 // After glibc's pthread_barrier: one counter of arrivals, one of departures (destroy waits until
 // every thread has left, so that the last to arrive may destroy at once), a futex for the waiters.

@@ -1,4 +1,4 @@
-// chosen.cpp -- L4: reads SYNCOPATE_LOCK. Not instrumented.
+// chosen.cpp -- reads SYNCOPATE_LOCK. Not instrumented.
 
 #include "instrument/pthread/algorithm/chosen.h"
 
@@ -55,7 +55,7 @@ const shim::algorithm& choice() noexcept {
 }  // namespace
 
 bool glibc_word() noexcept { return choice().glibc_word; }
-bool keeps_owner() noexcept { return choice().name[0] == 'a'; }  // auto_lock alone
+bool keeps_owner() noexcept { return choice().keeps_owner; }
 // elide/elided_lock.h and wait/speculate.h; for one_spinner_lock.h, which this holds for too, it is
 // no loss.
 bool shuns_owner() noexcept { return !choice().preload; }

@@ -1,4 +1,4 @@
-// chosen.h -- L4: the lock algorithm that stands behind the mutexes of a program: SYNCOPATE_LOCK.
+// chosen.h -- the lock algorithm that stands behind the mutexes of a program: SYNCOPATE_LOCK.
 //
 // Read and dispatched outside of the instrumented code: the machine does not see the choice being
 // made, only the lock's own accesses.

@@ -1,4 +1,4 @@
-// condition.cpp -- L4: condition variables, by condition_variable.h. Instrumented.
+// condition.cpp -- condition variables, by condition_variable.h. Instrumented.
 
 #include <syncopate/condition/condition_variable.h>
 

@@ -1,4 +1,4 @@
-// mutex.cpp -- L4: mutexes of a program on a modeled machine, by the chosen algorithm.
+// mutex.cpp -- mutexes of a program on a modeled machine, by the chosen algorithm.
 // Instrumented.
 //
 // The object is laid out as in the preload library (mutex_object.h), and touched as glibc touches

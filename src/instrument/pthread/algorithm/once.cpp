@@ -1,4 +1,4 @@
-// once.cpp -- L4: one-time initialization and the end of threads: words that are waited for by
+// once.cpp -- one-time initialization and the end of threads: words that are waited for by
 // sleeping on them, as glibc's. Instrumented.
 
 #include <syncopate/machine.h>

@@ -1,4 +1,4 @@
-// rwlock.cpp -- L4: reader-writer locks, by auto_rwlock.h. Instrumented.
+// rwlock.cpp -- reader-writer locks, by auto_rwlock.h. Instrumented.
 
 #include <syncopate/rwlocks/auto_rwlock.h>
 

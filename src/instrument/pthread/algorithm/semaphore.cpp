@@ -1,4 +1,4 @@
-// semaphore.cpp -- L4: POSIX semaphores, after glibc's algorithm for 64-bit machines. Instrumented.
+// semaphore.cpp -- POSIX semaphores, after glibc's algorithm for 64-bit machines. Instrumented.
 //
 // Memory order: post is a release RMW, and a wait that takes a token an acquire RMW of the same
 // word; RMWs in between continue the release sequence. All else is relaxed: it decides only what to

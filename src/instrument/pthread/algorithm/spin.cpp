@@ -1,4 +1,4 @@
-// spin.cpp -- L4: spin locks, test-and-test-and-set as glibc's. Instrumented.
+// spin.cpp -- spin locks, test-and-test-and-set as glibc's. Instrumented.
 
 #include <syncopate/machine.h>
 

@@ -1,4 +1,4 @@
-// barrier.cpp -- L0: barriers for the explored machine: one event to arrive, one to wait.
+// barrier.cpp -- barriers for the explored machine: one event to arrive, one to wait.
 //
 // Misuse ends the run: destruction while threads wait for others that have not arrived. Threads
 // that are on their way out are waited for, as in the C library.

@@ -1,4 +1,4 @@
-// condition.cpp -- L0: condition variables for the explored machine: a sequence word.
+// condition.cpp -- condition variables for the explored machine: a sequence word.
 //
 // A waiter reads the word with the mutex held, releases the mutex and sleeps while the word is what
 // it read; a signaler changes it and wakes one. A signal that comes between the release and the

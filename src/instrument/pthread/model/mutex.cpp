@@ -1,4 +1,4 @@
-// mutex.cpp -- L0: mutexes for the explored machine: one word, two events to lock, one to unlock.
+// mutex.cpp -- mutexes for the explored machine: one word, two events to lock, one to unlock.
 //
 // Invariants
 //   M1  The word (where glibc has it) is 1 exactly while a thread holds the mutex.

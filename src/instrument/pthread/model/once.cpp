@@ -1,4 +1,4 @@
-// once.cpp -- L0: one-time initialization and the end of threads for the explored machine.
+// once.cpp -- one-time initialization and the end of threads for the explored machine.
 
 #include "instrument/pthread/cancel.h"
 #include "instrument/pthread/model/words.h"

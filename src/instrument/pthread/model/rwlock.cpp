@@ -1,4 +1,4 @@
-// rwlock.cpp -- L0: reader-writer locks for the explored machine: one word, the number of readers
+// rwlock.cpp -- reader-writer locks for the explored machine: one word, the number of readers
 // or `exclusive`. Neither side is preferred: the exploration tries both.
 //
 // Misuse ends the run: unlocking a free lock, use after destruction, destruction while held.

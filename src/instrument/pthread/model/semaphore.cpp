@@ -1,4 +1,4 @@
-// semaphore.cpp -- L0: POSIX semaphores for the explored machine: the value alone; waiting is an
+// semaphore.cpp -- POSIX semaphores for the explored machine: the value alone; waiting is an
 // await of a value that is not 0.
 
 #include <cerrno>

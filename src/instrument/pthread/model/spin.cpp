@@ -1,4 +1,4 @@
-// spin.cpp -- L0: spin locks for the explored machine. Misuse ends the run: unlocking a free lock,
+// spin.cpp -- spin locks for the explored machine. Misuse ends the run: unlocking a free lock,
 // destruction while held.
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// words.h -- L0: engine operations on 32- and 64-bit words, for the model objects. Not
+// words.h -- engine operations on 32- and 64-bit words, for the model objects. Not
 // instrumented: each call here is one event of the machine.
 #pragma once
 

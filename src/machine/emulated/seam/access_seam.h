@@ -1,4 +1,4 @@
-// access_seam.h -- L0: what the compiler's calls for plain accesses come to on the emulated
+// access_seam.h -- what the compiler's calls for plain accesses come to on the emulated
 // machine. The machines with an engine have src/instrument/fibers/access_seam.h in its place.
 #pragma once
 

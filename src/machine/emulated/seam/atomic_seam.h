@@ -1,4 +1,4 @@
-// atomic_seam.h -- L0: what the compiler's calls for atomic operations come to on the emulated
+// atomic_seam.h -- what the compiler's calls for atomic operations come to on the emulated
 // machine. The machines with an engine have src/instrument/fibers/atomic_seam.h in its place.
 //
 // In a transaction: a plain access of a line that is the transaction's own. Outside: the

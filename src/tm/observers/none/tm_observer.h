@@ -1,4 +1,4 @@
-// tm_observer.h -- L3: nobody watches: nothing is kept, and every call is empty. What the calls
+// tm_observer.h -- nobody watches: nothing is kept, and every call is empty. What the calls
 // mean is said in observers/record/tm_observer.h; which of the two is compiled in, the include path
 // decides.
 #pragma once

@@ -1,4 +1,4 @@
-// last_writers.h -- L3: for each word of memory, which site's transaction has written it last, and
+// last_writers.h -- for each word of memory, which site's transaction has written it last, and
 // when: so that one that finds a value changed can say by whom.
 //
 // A table by hash: an entry is overwritten by other words with the same hash, and its two halves

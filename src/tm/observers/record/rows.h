@@ -1,4 +1,4 @@
-// rows.h -- L3: a thread's rows of one kind in the record, found by what they are about.
+// rows.h -- a thread's rows of one kind in the record, found by what they are about.
 //
 // Invariants
 //   I1  At most half of the slots are used, so that every search ends; rows are never taken out.

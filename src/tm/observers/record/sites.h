@@ -1,4 +1,4 @@
-// sites.h -- L3: the places that begin transactions, numbered.
+// sites.h -- the places that begin transactions, numbered.
 #pragma once
 
 #include "tm/parts/memory.h"

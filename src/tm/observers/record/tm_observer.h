@@ -1,4 +1,4 @@
-// tm_observer.h -- L3: transactions are recorded: by the place that begins them, what became of
+// tm_observer.h -- transactions are recorded: by the place that begins them, what became of
 // them, and who made them begin again.
 //
 // The engine and the algorithms call these whether anybody watches or not; where nobody does,

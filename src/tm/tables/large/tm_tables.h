@@ -1,4 +1,4 @@
-// tm_tables.h -- L3: how large the tables are that addresses share. The include path chooses.
+// tm_tables.h -- how large the tables are that addresses share. The include path chooses.
 #pragma once
 
 #include <cstddef>

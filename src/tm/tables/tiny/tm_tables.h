@@ -1,4 +1,4 @@
-// tm_tables.h -- L3: tables for the explored machine, which puts all memory back between two
+// tm_tables.h -- tables for the explored machine, which puts all memory back between two
 // executions; what is 32 KiB apart shares a record.
 #pragma once
 

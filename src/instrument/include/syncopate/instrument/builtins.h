@@ -1,4 +1,4 @@
-/* builtins.h -- L0: included first into every file compiled for a modeled machine (-include).
+/* builtins.h -- included first into every file compiled for a modeled machine (-include).
  *
  * Compilers open-code what they know to be a copy or a comparison, and do not instrument that. The
  * standard library's headers ask for such code by name; here they get calls, which a machine sees.

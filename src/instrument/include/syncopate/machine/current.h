@@ -1,4 +1,4 @@
-// current.h -- L0: code that is compiled with this folder first in its include path asks the
+// current.h -- code that is compiled with this folder first in its include path asks the
 // runtime it is linked with: the emulated, the simulated or the explored machine.
 #pragma once
 

@@ -1,0 +1,1 @@
+"""Holds the code against the table of rooms, scripts/rooms.toml (check_rooms.py)."""

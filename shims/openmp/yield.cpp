@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "openmp/export.h"
-#include "openmp/runtime.h"
+#include "openmp/caller.h"
 #include "openmp/yield.h"
 
 namespace {

@@ -141,16 +141,29 @@ const binding* bound_of(name_kind kind, const void* code) noexcept {
   return m != nullptr ? m->*kind : nullptr;
 }
 
+// The runtime in a region of which the thread is; of several the one of our innermost frame. Null:
+// it is in none.
+const runtime* region_of_thread(name_kind kind) noexcept {
+  const runtime* const framed = current != nullptr ? current->of : nullptr;
+  const runtime* in = nullptr;
+  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr; r = r->next)
+    if (offer(r, kind) != nullptr && (in == nullptr || in != framed))
+      if (r->real.omp_get_level != nullptr && r->real.omp_get_level() > 0) in = r;
+  return in;
+}
+
 // R4: nothing says which module calls.
 const binding* without_module(name_kind kind) noexcept {
-  if (current != nullptr)
-    if (const binding* const b = offer(current->of, kind)) return b;
+  list_runtimes();
+  const runtime *last = nullptr, *other = nullptr;
+  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr; r = r->next)
+    if (offer(r, kind) != nullptr) (last == nullptr ? last : other) = r;
+  if (last != nullptr && other == nullptr) return offer(last, kind);
+  if (const runtime* const r = region_of_thread(kind)) return offer(r, kind);
   const kind_of_name& names = names_of(kind);
   if (const void* const behind = bound_without_us(nullptr, names.asked_for))
     if (const binding* const b = offer(runtime_with(behind), kind)) return b;
-  list_runtimes();
-  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr; r = r->next)
-    if (const binding* const b = offer(r, kind)) return b;
+  if (last != nullptr) return &last->guess;
   for (const char* library : names.libraries)
     if (void* const handle = ::dlopen(library, RTLD_LAZY))
       if (const void* const function = bound_without_us(handle, names.asked_for))

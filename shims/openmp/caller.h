@@ -17,14 +17,17 @@
 //   R3  Else the return address does. Where it lies in a runtime, that one is meant: it calls
 //       nothing but itself and what modules that are bound to it have given it.
 //   R4  Where it lies in our own code, which runs the functions of regions, or in a module that
-//       can reach no runtime: the runtime of the region that the thread is in; else the one that
-//       the loader finds behind us, which all modules reach; else the only one loaded, or of
-//       several the one seen last; else the system's. Without any of them the program could not
-//       have been loaded without us; it ends as it would then, by one line and status 127.
+//       can reach no runtime: the only one loaded; else the one of the region that the thread is
+//       in; else the one that the loader finds behind us, which all modules reach; else the
+//       system's. Without any of them the program could not have been loaded without us; it ends
+//       as it would then, by one line and status 127. Of several that are loaded, with none behind
+//       us and the thread in no region, the last one is guessed. A wrong guess does no harm: what
+//       it could be wrong about does nothing outside of regions, but the ends of loops and
+//       sections, which free what the runtime has made for that loop. They are left out then.
 //
 // R3 errs where a function that ends with such a call is called by another module, in which the
 // address then lies, and that module uses another runtime. Only barriers, the ends of loops and
-// sections, copyprivate and cancel of libgomp's ABI have nothing but R3.
+// sections, copyprivate and cancel of libgomp's ABI have nothing but R3 and R4.
 //
 // No call waits for the loader where R2 to R4 can do without it: the master of a region may hold
 // the loader's lock (a library that computes while it is opened).

@@ -45,7 +45,7 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_barrier() {
 SYNCOPATE_OPENMP_EXPORT void GOMP_loop_end() {
   const binding& b = SYNCOPATE_CALLER(gomp);
   frame* const f = frame_for(b);
-  if (f == nullptr) return b.to->real.GOMP_loop_end();
+  if (f == nullptr) return b.guessed ? void() : b.to->real.GOMP_loop_end();
   b.to->real.GOMP_loop_end_nowait();
   barrier(*f, *b.to, __builtin_return_address(0));
 }
@@ -53,7 +53,7 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_loop_end() {
 SYNCOPATE_OPENMP_EXPORT void GOMP_sections_end() {
   const binding& b = SYNCOPATE_CALLER(gomp);
   frame* const f = frame_for(b);
-  if (f == nullptr) return b.to->real.GOMP_sections_end();
+  if (f == nullptr) return b.guessed ? void() : b.to->real.GOMP_sections_end();
   b.to->real.GOMP_sections_end_nowait();
   barrier(*f, *b.to, __builtin_return_address(0));
 }

@@ -62,7 +62,7 @@ bool run_kept_loop(const binding& b, unsigned threads, unsigned flags, loop_regi
 #define SYNCOPATE_REGION(name, parameters, arguments, kept)                               \
   SYNCOPATE_OPENMP_EXPORT void name(gomp_function function, void* data, unsigned threads, \
                                     SYNCOPATE_STRIP parameters) {                         \
-    const binding& b = SYNCOPATE_CALLER(omp);                                             \
+    const binding& b = SYNCOPATE_CALLER_WITH(gomp, function);                             \
     if (kept) return;                                                                     \
     if (passed_on(b, threads))                                                            \
       return b.to->real.name(function, data, threads, SYNCOPATE_STRIP arguments);         \

@@ -46,6 +46,23 @@ const entry_points* init_nested(void* lock, const binding& b) {
 
 }  // namespace
 
+// Nest locks have two versions (exports.map). ld gives a name its version by the map only where no
+// other version of it is defined: so the functions have names of their own, and both by .symver.
+#define SYNCOPATE_VERSIONED(result, name)                                                    \
+  extern "C" result name(void*) __asm__("syncopate_" #name);                                 \
+  __asm__(".globl syncopate_llvm_" #name "\n.set syncopate_llvm_" #name ", syncopate_" #name \
+          "\n.symver syncopate_" #name ", " #name                                            \
+          "@@OMP_3.0, remove"                                                                \
+          "\n.symver syncopate_llvm_" #name ", " #name "@VERSION, remove");
+#define SYNCOPATE_VERSIONED_NEST_LOCKS(suffix)             \
+  SYNCOPATE_VERSIONED(void, omp_init_nest_lock##suffix)    \
+  SYNCOPATE_VERSIONED(void, omp_destroy_nest_lock##suffix) \
+  SYNCOPATE_VERSIONED(void, omp_set_nest_lock##suffix)     \
+  SYNCOPATE_VERSIONED(void, omp_unset_nest_lock##suffix)   \
+  SYNCOPATE_VERSIONED(int, omp_test_nest_lock##suffix)
+SYNCOPATE_VERSIONED_NEST_LOCKS()
+SYNCOPATE_VERSIONED_NEST_LOCKS(_)
+
 #define SYNCOPATE_OMP_LOCKS(suffix)                                                                \
   SYNCOPATE_OPENMP_EXPORT void omp_init_lock##suffix(void* lock) {                                 \
     if (!init(lock)) asked_now(lock, SYNCOPATE_CALLER(omp)).omp_init_lock##suffix(lock);           \
@@ -144,21 +161,3 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_init_nest_lock_with_hint(void* location, std
   if (auto* real = init_nested(lock, b))
     real->__kmpc_init_nest_lock_with_hint(location, thread, lock, hint);
 }
-
-// libomp's version of the names that have one here (exports.map).
-#define SYNCOPATE_ALSO_LLVM(name)             \
-  asm(".globl syncopate_llvm_" #name          \
-      "\n"                                    \
-      ".set syncopate_llvm_" #name ", " #name \
-      "\n"                                    \
-      ".symver syncopate_llvm_" #name ", " #name "@VERSION, remove");
-SYNCOPATE_ALSO_LLVM(omp_init_nest_lock)
-SYNCOPATE_ALSO_LLVM(omp_destroy_nest_lock)
-SYNCOPATE_ALSO_LLVM(omp_set_nest_lock)
-SYNCOPATE_ALSO_LLVM(omp_unset_nest_lock)
-SYNCOPATE_ALSO_LLVM(omp_test_nest_lock)
-SYNCOPATE_ALSO_LLVM(omp_init_nest_lock_)
-SYNCOPATE_ALSO_LLVM(omp_destroy_nest_lock_)
-SYNCOPATE_ALSO_LLVM(omp_set_nest_lock_)
-SYNCOPATE_ALSO_LLVM(omp_unset_nest_lock_)
-SYNCOPATE_ALSO_LLVM(omp_test_nest_lock_)

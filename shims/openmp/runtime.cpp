@@ -84,6 +84,7 @@ const char* find_unknown(const runtime& r) noexcept {
 void bind(runtime& r) noexcept {
   const bool active = config.active && r.known, gnu = r.kind == family::gnu;
   r.passed_on = {&r, false};
+  r.guess = {&r, false, true};
   if (r.real.GOMP_barrier != nullptr) r.gomp = {&r, active && gnu};
   if (r.real.__kmpc_fork_call != nullptr) r.kmpc = {&r, active && !gnu};
   if (r.real.omp_set_lock != nullptr) r.omp = {&r, active};

@@ -15,7 +15,8 @@ struct runtime;
 // What a call of one kind (GOMP_*, __kmpc_*, omp_*) means.
 struct binding {
   const runtime* to = nullptr;
-  bool ours = false;  // we act; else the call is passed on
+  bool ours = false;     // we act; else the call is passed on
+  bool guessed = false;  // it may be meant for another one (caller.h, R4)
 };
 
 // Never destroyed: the library that it describes stays loaded.
@@ -30,7 +31,7 @@ struct runtime {
   bool nest_locks = false;  // the owner of a nest lock can be told (nest_lock.h)
   // What the calls of modules that are bound to it mean; null `to` where it has no such names.
   binding gomp, kmpc, omp;
-  binding passed_on;
+  binding passed_on, guess;
   runtime* next = nullptr;
 
   [[nodiscard]] bool contains(const void* code) const noexcept {

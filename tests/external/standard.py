@@ -73,8 +73,10 @@ def build(tests, folder, jobs):
 
     def one(test):
         program = folder / test.name
-        return test, program, compiled(
-            program, test.sources, test.flags, test.libraries, test.compiler
+        return (
+            test,
+            program,
+            compiled(program, test.sources, test.flags, test.libraries, test.compiler),
         )
 
     with ThreadPoolExecutor(jobs) as pool:

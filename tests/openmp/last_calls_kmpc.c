@@ -112,19 +112,19 @@ static struct {
   uint8_t flags;
 } token = {(intptr_t)&token, sizeof token, 3};
 LAST(int32_t, __kmpc_omp_task_with_deps,
-     (int32_t me, job j, int32_t n, void* deps, int32_t more, void* those),
-     (&here, me, j, n, deps, more, those))
+     (place * p, int32_t me, job j, int32_t n, void* deps, int32_t more, void* those),
+     (p, me, j, n, deps, more, those))
 static void task_with_deps(void) {
-  last___kmpc_omp_task_with_deps(self(), new_job(self(), add_as_task), 1, &token, 0, NULL);
+  last___kmpc_omp_task_with_deps(&here, self(), new_job(self(), add_as_task), 1, &token, 0, NULL);
 }
 LAST(void, __kmpc_omp_taskwait_deps_51,
-     (int32_t me, int32_t n, void* deps, int32_t more, void* those, int32_t no_wait),
-     (&here, me, n, deps, more, those, no_wait))
+     (place * p, int32_t me, int32_t n, void* deps, int32_t more, void* those, int32_t no_wait),
+     (p, me, n, deps, more, those, no_wait))
 static void taskwait_deps(void) {
   add(1);
   // The runtime here may have none, though the preloaded library has the name.
   if (dlsym(RTLD_DEFAULT, "__kmpc_fork_call_if") != NULL)
-    last___kmpc_omp_taskwait_deps_51(self(), 1, &token, 0, NULL, 0);
+    last___kmpc_omp_taskwait_deps_51(&here, self(), 1, &token, 0, NULL, 0);
 }
 LAST(void, __kmpc_taskloop,
      (place * p, int me, job j, int condition, uint64_t* first, uint64_t* last, int64_t step,
@@ -154,16 +154,19 @@ static void cancel(void) {  // is off, unless OMP_CANCELLATION says other
 static name reduce_name;
 static long total;
 static void add_up(void* to, void* from) { **(long**)to += **(long**)from; }
-LAST(int32_t, __kmpc_reduce, (int32_t me, void* list, int32_t* n),
-     (&here, me, 1, sizeof(long), list, add_up, n))
+LAST(int32_t, __kmpc_reduce,
+     (place * p, int32_t me, int32_t n, size_t bytes, void* list, combine c, int32_t* lock),
+     (p, me, n, bytes, list, c, lock))
 LAST(void, __kmpc_end_reduce, (int32_t me, int32_t* n), (&here, me, n))
-LAST(int32_t, __kmpc_reduce_nowait, (int32_t me, void* list, int32_t* n),
-     (&here, me, 1, sizeof(long), list, add_up, n))
+LAST(int32_t, __kmpc_reduce_nowait,
+     (place * p, int32_t me, int32_t n, size_t bytes, void* list, combine c, int32_t* lock),
+     (p, me, n, bytes, list, c, lock))
 LAST(void, __kmpc_end_reduce_nowait, (int32_t me, int32_t* n), (&here, me, n))
 static void reduce(void) {
   long mine = 1;
   void* list[] = {&mine};
-  const int32_t me = self(), how = last___kmpc_reduce(me, list, reduce_name);
+  const int32_t me = self(),
+                how = last___kmpc_reduce(&here, me, 1, sizeof list, list, add_up, reduce_name);
   if (how == 2) __atomic_fetch_add(&total, mine, __ATOMIC_RELAXED);
   add(1);
   if (how == 1) __atomic_fetch_add(&total, mine, __ATOMIC_RELAXED);
@@ -172,7 +175,8 @@ static void reduce(void) {
 static void reduce_nowait(void) {
   long mine = 1;
   void* list[] = {&mine};
-  const int32_t me = self(), how = last___kmpc_reduce_nowait(me, list, reduce_name);
+  const int32_t me = self(), how = last___kmpc_reduce_nowait(&here, me, 1, sizeof list, list,
+                                                             add_up, reduce_name);
   add(1);
   if (how != 0) __atomic_fetch_add(&total, mine, __ATOMIC_RELAXED);
   if (how == 1) return last___kmpc_end_reduce_nowait(me, reduce_name);

@@ -4,7 +4,10 @@ import re
 
 from standard import Test, UnfetchedError
 
-LEAST = 150  # Tests that pass without us; far fewer means that the build of them broke.
+LEAST = 100  # Tests that pass without us; far fewer means that the build of them broke.
+# Its tasks poll a plain variable, which an optimizing compiler reads once: it hangs or not as they
+# are dealt out, without us too.
+UNDEFINED = ("omp_fill_taskqueue.c",)
 RUN = re.compile(r"RUN:(.*)")
 VARIABLE = re.compile(r"\b((?:OMP|KMP|LIBOMP)_\w+)=(\S+)")
 
@@ -25,7 +28,7 @@ def _test(path, folder, optimize):
     text = path.read_text(encoding="utf-8", errors="replace")
     runs = RUN.findall(text)
     plain = [r for r in runs if "%libomp-" in r and "FileCheck" not in r]
-    if not runs or len(plain) != len(runs):
+    if not runs or len(plain) != len(runs) or path.name in UNDEFINED:
         return None
     variables = {name: value for run in runs for name, value in VARIABLE.findall(run)}
     name = str(path.relative_to(folder)).replace("/", "-").replace(".", "_")

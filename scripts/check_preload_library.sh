@@ -1,6 +1,7 @@
 #!/bin/sh
-# Checks that a preload library can be loaded into any program: it needs nothing but libc, and its
-# thread-locals fit the surplus that the dynamic linker keeps for libraries loaded at run time.
+# Checks that a preload library can be loaded into any program: it needs nothing but libc, its
+# thread-locals fit the surplus that the dynamic linker keeps for libraries loaded at run time, and
+# it does not take the place of the program's C++ library (operator new).
 # Usage: check_preload_library.sh LIBRARY
 set -eu
 library=$1
@@ -23,6 +24,11 @@ fi
 
 if ! readelf -dW "$library" | grep -q 'SONAME.*\.so\.[0-9]'; then
   echo "$library has no versioned SONAME" >&2
+  exit 1
+fi
+names=$(nm -D --defined-only "$library" | sed -n 's/.* \(_Z.*\)/\1/p')
+if [ -n "$names" ]; then
+  echo "$library exports names of C++, which programs would find in place of their own:" $names >&2
   exit 1
 fi
 echo "needs: $(echo $needed); thread-locals: $tls bytes"

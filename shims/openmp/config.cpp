@@ -126,6 +126,12 @@ bool read_environment() noexcept {
 
 constinit pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
 
+lock_keeper keeper_of_locks() noexcept {
+  if (!config.active || config.lock == nullptr) return lock_keeper::runtime;
+  return config.lock == find_lock("asymmetric") && !record::enabled ? lock_keeper::we_in_word
+                                                                    : lock_keeper::we;
+}
+
 void begin() noexcept {
   config.active = read_environment();
   if (config.active) {
@@ -138,8 +144,8 @@ void begin() noexcept {
                       config.lock != nullptr ? config.lock->name : "runtime",
                       config.lock != nullptr ? config.lock->wait : ""))
       ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
-    config.word_locks = config.lock == find_lock("asymmetric") && !record::enabled;
   }
+  config.keeper.store(keeper_of_locks(), std::memory_order_release);
   config.read.store(true, std::memory_order_release);
 }
 

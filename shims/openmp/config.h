@@ -18,6 +18,10 @@
 
 namespace syncopate::openmp {
 
+// Who has locks and critical sections. The default lock is in the program's own word, so that it
+// needs no table.
+enum class lock_keeper : std::uint8_t { not_read, runtime, we, we_in_word };
+
 enum class waiting : std::uint8_t { adaptive, spin, monitor, yield, park, spin_then_park };
 
 struct configuration {
@@ -28,11 +32,11 @@ struct configuration {
   bool keep = false;                           // regions stay open
   const barrier_algorithm* barrier = nullptr;  // null: the runtime's own barriers
   const lock_algorithm* lock = nullptr;        // null: the runtime's own locks
-  bool word_locks = false;                     // `lock` is the default, and not recorded
-  waiting wait = waiting::adaptive;            // of barriers
+  std::atomic<lock_keeper> keeper{lock_keeper::not_read};
+  waiting wait = waiting::adaptive;  // of barriers
 };
 
-// Read once, by the first call from each module; then constant.
+// Read once, by the first call that needs it; then constant.
 extern constinit configuration config;
 
 // Safe in any thread at any time.

@@ -159,9 +159,48 @@ using kmpc_copy = void (*)(void*, void*);
 #define SYNCOPATE_OPENMP_ENTRIES(X) \
   SYNCOPATE_GOMP_ENTRIES(X) SYNCOPATE_KMPC_ENTRIES(X) SYNCOPATE_OMP_ENTRIES(X)
 
-// One runtime's own functions; null where it has none of that name.
+// Ends the process as the loader does where nobody has a function that the program calls.
+[[noreturn]] void end_without(const char* name) noexcept;
+
+// A runtime's function of that name; null where it has none.
+template <class Function>
+struct entry;
+template <class Result, class... Parameters>
+struct entry<Result (*)(Parameters...)> {
+  Result (*function)(Parameters...) = nullptr;
+  const char* name = "";
+
+  Result operator()(Parameters... arguments) const {
+    if (__builtin_expect(function == nullptr, 0)) end_without(name);
+    return function(arguments...);
+  }
+  friend bool operator==(const entry& e, std::nullptr_t) { return e.function == nullptr; }
+  void set(void* found, const char* its_name) noexcept {
+    function = reinterpret_cast<decltype(function)>(found);
+    name = its_name;
+  }
+};
+// __kmpc_fork_call takes any number of arguments after its first three.
+template <>
+struct entry<void (*)(void*, std::int32_t, kmpc_micro, ...)> {
+  void (*function)(void*, std::int32_t, kmpc_micro, ...) = nullptr;
+  const char* name = "";
+
+  template <class... Others>
+  void operator()(void* location, std::int32_t count, kmpc_micro micro, Others... others) const {
+    if (__builtin_expect(function == nullptr, 0)) end_without(name);
+    function(location, count, micro, others...);
+  }
+  friend bool operator==(const entry& e, std::nullptr_t) { return e.function == nullptr; }
+  void set(void* found, const char* its_name) noexcept {
+    function = reinterpret_cast<decltype(function)>(found);
+    name = its_name;
+  }
+};
+
+// One runtime's own functions.
 struct entry_points {
-#define SYNCOPATE_DECLARE_ENTRY(result, name, parameters) result(*name) parameters = nullptr;
+#define SYNCOPATE_DECLARE_ENTRY(result, name, parameters) entry<result(*) parameters> name;
   SYNCOPATE_OPENMP_ENTRIES(SYNCOPATE_DECLARE_ENTRY)
 #undef SYNCOPATE_DECLARE_ENTRY
 };

@@ -1,6 +1,7 @@
 // gomp_regions.cpp -- L4: where libgomp starts teams. The runtime starts them as ever; it only runs
 // our function, which runs the program's with a frame around it.
 
+#include "openmp/caller.h"
 #include "openmp/config.h"
 #include "openmp/export.h"
 #include "openmp/kept_region.h"
@@ -20,12 +21,12 @@ void run(void* started) {
 }
 
 // One thread needs no team; then the region's nesting level keeps its barriers from ours.
-bool passed_on(const module& m, unsigned threads) { return !m.gomp.ours || threads == 1; }
+bool passed_on(const binding& b, unsigned threads) { return !b.ours || threads == 1; }
 
 // The runtime of a call that starts a team in a way of its own.
-const entry_points& real_of(const module& m) {
-  end_kept(m.gomp.to);
-  return m.gomp.to->real;
+const entry_points& real_of(const binding& b) {
+  end_kept(b.to);
+  return b.to->real;
 }
 
 // A loop that is a region of its own. In a team that is kept each thread begins it as any other
@@ -46,10 +47,10 @@ void run_loop(void* started) {
 }
 
 // False: the runtime has to start it, and no team is kept any more.
-bool run_kept_loop(const module& m, unsigned threads, unsigned flags, loop_region loop) {
-  if (!passed_on(m, threads) && config.keep && loop.real.GOMP_loop_start != nullptr)
-    return run_kept(*m.gomp.to, threads, flags, work_of(run_loop, &loop));
-  end_kept(m.gomp.to);
+bool run_kept_loop(const binding& b, unsigned threads, unsigned flags, loop_region loop) {
+  if (!passed_on(b, threads) && config.keep && loop.real.GOMP_loop_start != nullptr)
+    return run_kept(*b.to, threads, flags, work_of(run_loop, &loop));
+  end_kept(b.to);
   return false;
 }
 
@@ -61,35 +62,35 @@ bool run_kept_loop(const module& m, unsigned threads, unsigned flags, loop_regio
 #define SYNCOPATE_REGION(name, parameters, arguments, kept)                               \
   SYNCOPATE_OPENMP_EXPORT void name(gomp_function function, void* data, unsigned threads, \
                                     SYNCOPATE_STRIP parameters) {                         \
-    const module& m = SYNCOPATE_CALLER;                                                   \
+    const binding& b = SYNCOPATE_CALLER_WITH(gomp, function);                             \
     if (kept) return;                                                                     \
-    if (passed_on(m, threads))                                                            \
-      return m.gomp.to->real.name(function, data, threads, SYNCOPATE_STRIP arguments);    \
-    region r(*m.gomp.to, threads, work_of(function, data), __builtin_return_address(0));  \
-    m.gomp.to->real.name(run, r.order(), threads, SYNCOPATE_STRIP arguments);             \
+    if (passed_on(b, threads))                                                            \
+      return b.to->real.name(function, data, threads, SYNCOPATE_STRIP arguments);         \
+    region r(*b.to, threads, work_of(function, data), __builtin_return_address(0));       \
+    b.to->real.name(run, r.order(), threads, SYNCOPATE_STRIP arguments);                  \
   }
 #define SYNCOPATE_STRIP(...) __VA_ARGS__
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_parallel(gomp_function function, void* data, unsigned threads,
                                            unsigned flags) {
-  const module& m = SYNCOPATE_CALLER;
-  if (passed_on(m, threads)) return m.gomp.to->real.GOMP_parallel(function, data, threads, flags);
+  const binding& b = SYNCOPATE_CALLER_WITH(gomp, function);
+  if (passed_on(b, threads)) return b.to->real.GOMP_parallel(function, data, threads, flags);
   const work what = work_of(function, data);
-  if (config.keep && run_kept(*m.gomp.to, threads, flags, what)) return;
-  region r(*m.gomp.to, threads, what, __builtin_return_address(0));
-  m.gomp.to->real.GOMP_parallel(run, r.order(), threads, flags);
+  if (config.keep && run_kept(*b.to, threads, flags, what)) return;
+  region r(*b.to, threads, what, __builtin_return_address(0));
+  b.to->real.GOMP_parallel(run, r.order(), threads, flags);
 }
 
 // Its first part can only be begun by who takes it.
 SYNCOPATE_REGION(GOMP_parallel_sections, (unsigned count, unsigned flags), (count, flags),
-                 (end_kept(m.gomp.to), false))
+                 (end_kept(b.to), false))
 
 #define SYNCOPATE_LOOP_REGION(name, schedule)                               \
   SYNCOPATE_REGION(                                                         \
       name, (long first, long last, long step, long chunk, unsigned flags), \
       (first, last, step, chunk, flags),                                    \
-      run_kept_loop(m, threads, flags,                                      \
-                    {function, data, first, last, step, schedule, chunk, m.gomp.to->real}))
+      run_kept_loop(b, threads, flags,                                      \
+                    {function, data, first, last, step, schedule, chunk, b.to->real}))
 SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_static, in_turn)
 SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_dynamic, dynamic)
 SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_guided, guided)
@@ -99,8 +100,8 @@ SYNCOPATE_LOOP_REGION(GOMP_parallel_loop_nonmonotonic_guided, guided)
 #define SYNCOPATE_RUNTIME_LOOP_REGION(name)                                  \
   SYNCOPATE_REGION(name, (long first, long last, long step, unsigned flags), \
                    (first, last, step, flags),                               \
-                   run_kept_loop(m, threads, flags,                          \
-                                 {function, data, first, last, step, as_set, 0, m.gomp.to->real}))
+                   run_kept_loop(b, threads, flags,                          \
+                                 {function, data, first, last, step, as_set, 0, b.to->real}))
 SYNCOPATE_RUNTIME_LOOP_REGION(GOMP_parallel_loop_runtime)
 SYNCOPATE_RUNTIME_LOOP_REGION(GOMP_parallel_loop_nonmonotonic_runtime)
 SYNCOPATE_RUNTIME_LOOP_REGION(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
@@ -108,8 +109,8 @@ SYNCOPATE_RUNTIME_LOOP_REGION(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 // The runtime reads what `data` points at, so it has to stay the program's: the team is not ours.
 SYNCOPATE_OPENMP_EXPORT unsigned GOMP_parallel_reductions(gomp_function function, void* data,
                                                           unsigned threads, unsigned flags) {
-  const module& m = SYNCOPATE_CALLER;
-  const entry_points& real = real_of(m);
+  const binding& b = SYNCOPATE_CALLER_WITH(gomp, function);
+  const entry_points& real = real_of(b);
   const hidden_frames until_it_ends;
   return real.GOMP_parallel_reductions(function, data, threads, flags);
 }
@@ -117,18 +118,20 @@ SYNCOPATE_OPENMP_EXPORT unsigned GOMP_parallel_reductions(gomp_function function
 // Before GCC 4.9: a region begins by one call and ends by another. Its barriers are the runtime's.
 SYNCOPATE_OPENMP_EXPORT void GOMP_parallel_start(gomp_function function, void* data,
                                                  unsigned threads) {
-  real_of(SYNCOPATE_CALLER).GOMP_parallel_start(function, data, threads);
+  real_of(SYNCOPATE_CALLER_WITH(gomp, function)).GOMP_parallel_start(function, data, threads);
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_parallel_sections_start(gomp_function function, void* data,
                                                           unsigned threads, unsigned count) {
-  real_of(SYNCOPATE_CALLER).GOMP_parallel_sections_start(function, data, threads, count);
+  real_of(SYNCOPATE_CALLER_WITH(gomp, function))
+      .GOMP_parallel_sections_start(function, data, threads, count);
 }
 
 #define SYNCOPATE_OLD_LOOP_REGION(name)                                                   \
   SYNCOPATE_OPENMP_EXPORT void name(gomp_function function, void* data, unsigned threads, \
                                     long first, long last, long step, long chunk) {       \
-    real_of(SYNCOPATE_CALLER).name(function, data, threads, first, last, step, chunk);    \
+    real_of(SYNCOPATE_CALLER_WITH(gomp, function))                                        \
+        .name(function, data, threads, first, last, step, chunk);                         \
   }
 SYNCOPATE_OLD_LOOP_REGION(GOMP_parallel_loop_static_start)
 SYNCOPATE_OLD_LOOP_REGION(GOMP_parallel_loop_dynamic_start)
@@ -137,16 +140,16 @@ SYNCOPATE_OLD_LOOP_REGION(GOMP_parallel_loop_guided_start)
 SYNCOPATE_OPENMP_EXPORT void GOMP_parallel_loop_runtime_start(gomp_function function, void* data,
                                                               unsigned threads, long first,
                                                               long last, long step) {
-  real_of(SYNCOPATE_CALLER)
+  real_of(SYNCOPATE_CALLER_WITH(gomp, function))
       .GOMP_parallel_loop_runtime_start(function, data, threads, first, last, step);
 }
 
 // Gives the threads back.
 #define SYNCOPATE_PAUSE(name, parameters, arguments) \
   SYNCOPATE_OPENMP_EXPORT int name parameters {      \
-    const module& m = SYNCOPATE_CALLER;              \
-    end_kept(m.omp.to);                              \
-    return m.omp.to->real.name arguments;            \
+    const binding& b = SYNCOPATE_CALLER(omp);        \
+    end_kept(b.to);                                  \
+    return b.to->real.name arguments;                \
   }
 SYNCOPATE_PAUSE(omp_pause_resource, (int kind, int device), (kind, device))
 SYNCOPATE_PAUSE(omp_pause_resource_all, (int kind), (kind))

@@ -10,9 +10,8 @@
 #include "openmp/config.h"
 #include "openmp/export.h"
 #include "openmp/kmpc.h"
-#include "openmp/locks.h"
+#include "openmp/program_locks.h"
 #include "openmp/team.h"
-#include "openmp/word_lock.h"
 
 using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): this file is the ABI
 using namespace syncopate::openmp::kmpc;  // NOLINT(google-build-using-namespace)
@@ -22,9 +21,9 @@ namespace {
 // What the caller's num_threads clause said, for the next region.
 thread_local constinit unsigned pushed_threads [[gnu::tls_model("initial-exec")]] = 0;
 
-const entry_points& observed(const module& m) {
-  if (m.kmpc.ours) mark_phase();
-  return m.kmpc.to->real;
+const entry_points& observed(const binding& b) {
+  if (b.ours) mark_phase();
+  return b.to->real;
 }
 
 constexpr std::size_t few = 8, some = 64, most = 1024;
@@ -80,14 +79,14 @@ void fork_padded(const entry_points& real, void* location, std::int32_t count, k
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_push_num_threads(void* location, std::int32_t thread,
                                                      std::int32_t threads) {
-  const module& m = SYNCOPATE_CALLER;
+  const binding& b = SYNCOPATE_KMPC_CALLER;
   pushed_threads = threads > 0 ? static_cast<unsigned>(threads) : 0;
-  m.kmpc.to->real.__kmpc_push_num_threads(location, thread, threads);
+  b.to->real.__kmpc_push_num_threads(location, thread, threads);
 }
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_fork_call(void* location, std::int32_t count,
                                               kmpc_micro function, ...) {
-  const module& m = SYNCOPATE_CALLER;
+  const binding& b = SYNCOPATE_KMPC_CALLER;
   const auto n = static_cast<std::size_t>(count);
   if (n > most) {
     const char* parts[] = {"syncopate: a region with more than 1024 shared variables cannot be",
@@ -102,8 +101,8 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_fork_call(void* location, std::int32_t count
   for (std::size_t i = 0; i < padded; ++i) arguments[i] = i < n ? va_arg(list, void*) : nullptr;
   va_end(list);
   const unsigned asked = std::exchange(pushed_threads, 0);
-  const entry_points& real = m.kmpc.to->real;
-  if (!m.kmpc.ours) {
+  const entry_points& real = b.to->real;
+  if (!b.ours) {
     if (n <= few)
       fork_padded(real, location, count, function, arguments, std::make_index_sequence<few>());
     else if (n <= some)
@@ -111,64 +110,56 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_fork_call(void* location, std::int32_t count
     else fork_padded(real, location, count, function, arguments, std::make_index_sequence<most>());
     return;
   }
-  region r(*m.kmpc.to, asked, {reinterpret_cast<void (*)()>(function), arguments, count},
+  region r(*b.to, asked, {reinterpret_cast<void (*)()>(function), arguments, count},
            __builtin_return_address(0));
   if (n <= few) fork_few(real, location, count, r, arguments, std::make_index_sequence<few>());
   else real.__kmpc_fork_call(location, 1, reinterpret_cast<kmpc_micro>(run_many), r.order());
 }
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {
-  const module& m = SYNCOPATE_CALLER;
-  if (frame* const f = frame_for(m))
-    barrier(*f, *m.kmpc.to, location, thread, __builtin_return_address(0));
-  else m.kmpc.to->real.__kmpc_barrier(location, thread);
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (frame* const f = frame_for(b))
+    barrier(*f, *b.to, location, thread, __builtin_return_address(0));
+  else b.to->real.__kmpc_barrier(location, thread);
 }
 
 // `did_it`: the caller ran the block; `data` is its own, or where to copy to.
 SYNCOPATE_OPENMP_EXPORT void __kmpc_copyprivate(void* location, std::int32_t thread,
                                                 std::size_t size, void* data, kmpc_copy copy,
                                                 std::int32_t did_it) {
-  const module& m = SYNCOPATE_CALLER;
-  frame* const f = frame_for(m);
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  frame* const f = frame_for(b);
   if (f == nullptr)
-    return m.kmpc.to->real.__kmpc_copyprivate(location, thread, size, data, copy, did_it);
+    return b.to->real.__kmpc_copyprivate(location, thread, size, data, copy, did_it);
   if (did_it != 0) f->in->copied = data;
-  barrier(*f, *m.kmpc.to, location, thread, __builtin_return_address(0));
+  barrier(*f, *b.to, location, thread, __builtin_return_address(0));
   if (did_it == 0) copy(data, f->in->copied);
-  barrier(*f, *m.kmpc.to, location, thread, __builtin_return_address(0));
+  barrier(*f, *b.to, location, thread, __builtin_return_address(0));
 }
 
 // `name`: 32 zeroed bytes of the program's.
 SYNCOPATE_OPENMP_EXPORT void __kmpc_critical(void* location, std::int32_t thread, void* name) {
-  const module& m = SYNCOPATE_CALLER;
-  if (m.kmpc.word_locks) as_word_lock(name).lock();
-  else if (locks_are_ours(m)) lock_word(name);
-  else m.kmpc.to->real.__kmpc_critical(location, thread, name);
+  if (!take(name)) SYNCOPATE_KMPC_CALLER.to->real.__kmpc_critical(location, thread, name);
 }
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_critical_with_hint(void* location, std::int32_t thread,
                                                        void* name, std::uint32_t hint) {
-  const module& m = SYNCOPATE_CALLER;
-  if (m.kmpc.word_locks) as_word_lock(name).lock();
-  else if (locks_are_ours(m)) lock_word(name);
-  else m.kmpc.to->real.__kmpc_critical_with_hint(location, thread, name, hint);
+  if (!take(name))
+    SYNCOPATE_KMPC_CALLER.to->real.__kmpc_critical_with_hint(location, thread, name, hint);
 }
 
 SYNCOPATE_OPENMP_EXPORT void __kmpc_end_critical(void* location, std::int32_t thread, void* name) {
-  const module& m = SYNCOPATE_CALLER;
-  if (m.kmpc.word_locks) as_word_lock(name).unlock();
-  else if (locks_are_ours(m)) unlock_word(name);
-  else m.kmpc.to->real.__kmpc_end_critical(location, thread, name);
+  if (!release(name)) SYNCOPATE_KMPC_CALLER.to->real.__kmpc_end_critical(location, thread, name);
 }
 
 SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_omp_task(void* location, std::int32_t thread,
                                                      void* task) {
-  return observed(SYNCOPATE_CALLER).__kmpc_omp_task(location, thread, task);
+  return observed(SYNCOPATE_KMPC_CALLER).__kmpc_omp_task(location, thread, task);
 }
 
 SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_omp_task_parts(void* location, std::int32_t thread,
                                                            void* task) {
-  return observed(SYNCOPATE_CALLER).__kmpc_omp_task_parts(location, thread, task);
+  return observed(SYNCOPATE_KMPC_CALLER).__kmpc_omp_task_parts(location, thread, task);
 }
 
 SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_omp_task_with_deps(void* location, std::int32_t thread,
@@ -176,7 +167,7 @@ SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_omp_task_with_deps(void* location, s
                                                                void* depend,
                                                                std::int32_t more_count,
                                                                void* more) {
-  return observed(SYNCOPATE_CALLER)
+  return observed(SYNCOPATE_KMPC_CALLER)
       .__kmpc_omp_task_with_deps(location, thread, task, count, depend, more_count, more);
 }
 
@@ -185,7 +176,7 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_taskloop(void* location, std::int32_t thread
                                              std::uint64_t* last, std::int64_t step,
                                              std::int32_t no_group, std::int32_t schedule,
                                              std::uint64_t grain, void* duplicate) {
-  observed(SYNCOPATE_CALLER)
+  observed(SYNCOPATE_KMPC_CALLER)
       .__kmpc_taskloop(location, thread, task, condition, first, last, step, no_group, schedule,
                        grain, duplicate);
 }
@@ -196,7 +187,7 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_taskloop_5(void* location, std::int32_t thre
                                                std::int32_t no_group, std::int32_t schedule,
                                                std::uint64_t grain, std::int32_t modifier,
                                                void* duplicate) {
-  observed(SYNCOPATE_CALLER)
+  observed(SYNCOPATE_KMPC_CALLER)
       .__kmpc_taskloop_5(location, thread, task, condition, first, last, step, no_group, schedule,
                          grain, modifier, duplicate);
 }
@@ -205,17 +196,17 @@ SYNCOPATE_OPENMP_EXPORT void __kmpc_omp_taskwait_deps_51(void* location, std::in
                                                          std::int32_t count, void* depend,
                                                          std::int32_t more_count, void* more,
                                                          std::int32_t no_wait) {
-  observed(SYNCOPATE_CALLER)
+  observed(SYNCOPATE_KMPC_CALLER)
       .__kmpc_omp_taskwait_deps_51(location, thread, count, depend, more_count, more, no_wait);
 }
 
 SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_cancel(void* location, std::int32_t thread,
                                                    std::int32_t what) {
   enum : std::int32_t { parallel = 1, loop = 2, sections = 3 };
-  const module& m = SYNCOPATE_CALLER;
-  if (m.kmpc.ours) {
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (b.ours) {
     if (what == loop || what == sections) mark_phase();
     if (what == parallel) abandon_team();
   }
-  return m.kmpc.to->real.__kmpc_cancel(location, thread, what);
+  return b.to->real.__kmpc_cancel(location, thread, what);
 }

@@ -3,14 +3,18 @@
 
 #include <cstdint>
 
+#include "openmp/caller.h"
 #include "openmp/config.h"
 #include "openmp/team.h"
 
+// What a call means: `location`, the ident_t of a place in the program, lies in who calls.
+#define SYNCOPATE_KMPC_CALLER SYNCOPATE_CALLER_WITH(kmpc, location)
+
 namespace syncopate::openmp::kmpc {
 
-// The frame in which a barrier called from there is ours; null where it is the runtime's.
-inline frame* frame_for(const module& caller) noexcept {
-  return caller.kmpc.ours && config.barrier != nullptr ? live_frame(caller.kmpc.to) : nullptr;
+// The frame in which a barrier of that call is ours; null where it is the runtime's.
+inline frame* frame_for(const binding& b) noexcept {
+  return b.ours && config.barrier != nullptr ? live_frame(b.to) : nullptr;
 }
 
 inline void barrier(frame& f, const runtime& r, void* location, std::int32_t thread,
@@ -19,10 +23,6 @@ inline void barrier(frame& f, const runtime& r, void* location, std::int32_t thr
   f.in_runtime = true;
   r.real.__kmpc_barrier(location, thread);
   f.in_runtime = false;
-}
-
-inline bool locks_are_ours(const module& caller) noexcept {
-  return caller.kmpc.ours && config.lock != nullptr;
 }
 
 }  // namespace syncopate::openmp::kmpc

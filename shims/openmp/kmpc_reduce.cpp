@@ -10,6 +10,7 @@
 #include "openmp/export.h"
 #include "openmp/kmpc.h"
 #include "openmp/locks.h"
+#include "openmp/program_locks.h"
 #include "openmp/team.h"
 
 using namespace syncopate::openmp;        // NOLINT(google-build-using-namespace): this is the ABI
@@ -37,8 +38,8 @@ reduction choose(const frame& f, const void* location) noexcept {
 }
 
 // The frame whose reduction is ours from now to its end; null where it is the runtime's.
-frame* begin(const module& m, const void* location) noexcept {
-  frame* const f = locks_are_ours(m) ? frame_for(m) : nullptr;
+frame* begin(const binding& b, const void* location) noexcept {
+  frame* const f = locks_are_ours() ? frame_for(b) : nullptr;
   if (f == nullptr) return nullptr;
   f->reducing = choose(*f, location);
   return f->reducing == reduction::by_runtime ? nullptr : f;
@@ -51,8 +52,8 @@ std::int32_t answer_for(const frame& f, const void* lock) noexcept {
 }
 
 // The frame whose reduction ends here, if it was ours; its lock is released.
-frame* end(const module& m, const void* lock) noexcept {
-  frame* const f = locks_are_ours(m) ? frame_for(m) : nullptr;
+frame* end(const binding& b, const void* lock) noexcept {
+  frame* const f = locks_are_ours() ? frame_for(b) : nullptr;
   if (f == nullptr || f->reducing == reduction::by_runtime) return nullptr;
   if (f->reducing == reduction::locked) unlock_object_at(f->in->reducing, lock);
   f->reducing = reduction::by_runtime;
@@ -65,30 +66,30 @@ SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_reduce_nowait(void* location, std::i
                                                           std::int32_t count, std::size_t size,
                                                           void* data, kmpc_copy combine,
                                                           void* lock) {
-  const module& m = SYNCOPATE_CALLER;
-  if (const frame* const f = begin(m, location)) return answer_for(*f, lock);
-  return m.kmpc.to->real.__kmpc_reduce_nowait(location, thread, count, size, data, combine, lock);
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (const frame* const f = begin(b, location)) return answer_for(*f, lock);
+  return b.to->real.__kmpc_reduce_nowait(location, thread, count, size, data, combine, lock);
 }
 
 // Only called by a thread that was to add its part alone.
 SYNCOPATE_OPENMP_EXPORT void __kmpc_end_reduce_nowait(void* location, std::int32_t thread,
                                                       void* lock) {
-  const module& m = SYNCOPATE_CALLER;
-  if (end(m, lock) == nullptr) m.kmpc.to->real.__kmpc_end_reduce_nowait(location, thread, lock);
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (end(b, lock) == nullptr) b.to->real.__kmpc_end_reduce_nowait(location, thread, lock);
 }
 
 SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_reduce(void* location, std::int32_t thread,
                                                    std::int32_t count, std::size_t size, void* data,
                                                    kmpc_copy combine, void* lock) {
-  const module& m = SYNCOPATE_CALLER;
-  if (const frame* const f = begin(m, location)) return answer_for(*f, lock);
-  return m.kmpc.to->real.__kmpc_reduce(location, thread, count, size, data, combine, lock);
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (const frame* const f = begin(b, location)) return answer_for(*f, lock);
+  return b.to->real.__kmpc_reduce(location, thread, count, size, data, combine, lock);
 }
 
 // Called by all; the barrier that ends the construct.
 SYNCOPATE_OPENMP_EXPORT void __kmpc_end_reduce(void* location, std::int32_t thread, void* lock) {
-  const module& m = SYNCOPATE_CALLER;
-  if (frame* const f = end(m, lock))
-    barrier(*f, *m.kmpc.to, location, thread, __builtin_return_address(0));
-  else m.kmpc.to->real.__kmpc_end_reduce(location, thread, lock);
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (frame* const f = end(b, lock))
+    barrier(*f, *b.to, location, thread, __builtin_return_address(0));
+  else b.to->real.__kmpc_end_reduce(location, thread, lock);
 }

@@ -4,8 +4,9 @@
 
 #include <cstring>
 
-#include <elf.h>
 #include <link.h>
+
+#include "openmp/elf_tables.h"
 
 namespace syncopate::openmp {
 namespace {
@@ -99,56 +100,22 @@ bool is_unknown(const char* name, family kind) noexcept {
   return kind == family::gnu && std::strstr(name, "target") != nullptr && !is_known(name);
 }
 
-struct tables {
-  const ElfW(Sym) * symbols = nullptr;
-  const char* names = nullptr;
-  const std::uint32_t* hash = nullptr;  // DT_GNU_HASH: the only place that tells how many there are
-};
-
 struct search {
   const void* base;
   family kind;
   const char* found;
 };
 
-std::uint32_t count_symbols(const std::uint32_t* hash) noexcept {
-  const std::uint32_t buckets = hash[0], first = hash[1], words = hash[2];
-  const std::uint32_t* const bucket = hash + 4 + words * (sizeof(ElfW(Addr)) / 4);
-  const std::uint32_t* const chain = bucket + buckets;
-  std::uint32_t last = 0;
-  for (std::uint32_t i = 0; i < buckets; ++i)
-    if (bucket[i] > last) last = bucket[i];
-  if (last < first) return first;
-  while ((chain[last - first] & 1) == 0) ++last;
-  return last + 1;
-}
-
-tables tables_of(const dl_phdr_info* info) noexcept {
-  tables t;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-    const auto* d =
-        reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-    for (; d->d_tag != DT_NULL; ++d) {
-      // The loader has made addresses of the offsets.
-      if (d->d_tag == DT_SYMTAB) t.symbols = reinterpret_cast<const ElfW(Sym)*>(d->d_un.d_ptr);
-      if (d->d_tag == DT_STRTAB) t.names = reinterpret_cast<const char*>(d->d_un.d_ptr);
-      if (d->d_tag == DT_GNU_HASH) t.hash = reinterpret_cast<const std::uint32_t*>(d->d_un.d_ptr);
-    }
-  }
-  return t;
-}
-
 int look_at(dl_phdr_info* info, std::size_t, void* argument) {
   auto& s = *static_cast<search*>(argument);
   if (reinterpret_cast<const void*>(info->dlpi_addr) != s.base) return 0;
-  const tables t = tables_of(info);
-  if (t.symbols == nullptr || t.names == nullptr || t.hash == nullptr) {
+  const elf_tables t = tables_of(*info);
+  if (!t.complete()) {
     s.found = "no table of symbols";
     return 1;
   }
-  const std::uint32_t count = count_symbols(t.hash);
-  for (std::uint32_t i = t.hash[1]; i < count; ++i) {
+  const std::uint32_t end = end_of_exports(t);
+  for (std::uint32_t i = t.hash[1]; i < end; ++i) {
     const char* const name = t.names + t.symbols[i].st_name;
     if (t.symbols[i].st_shndx != SHN_UNDEF && is_unknown(name, s.kind)) {
       s.found = name;

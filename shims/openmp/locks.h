@@ -32,6 +32,7 @@ struct pool_entry {
   std::uint64_t owner;  // of a nest lock; 0: nobody. Atomic access.
   std::uint32_t depth;  // how often its owner holds it
   std::uint32_t next_free;
+  const struct runtime* named_by;  // whose name for it `owner` is. Atomic access.
 };
 static_assert(sizeof(pool_entry) == 64);
 

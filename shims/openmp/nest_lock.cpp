@@ -35,6 +35,19 @@ std::atomic_ref<std::uint64_t> owner_of(pool_entry& entry) noexcept {
   return std::atomic_ref<std::uint64_t>(entry.owner);
 }
 
+// The caller's identity: as the runtime names it through which the lock is held, by whatever
+// runtime it is now asked for. No two runtimes give the same name to what lives at one time.
+std::uint64_t identity_for(pool_entry& entry, const runtime& to) noexcept {
+  const std::atomic_ref<const runtime*> named(entry.named_by);
+  const runtime* const by = named.load(std::memory_order_relaxed);
+  return caller_identity(by != nullptr ? *by : to);
+}
+
+void own(pool_entry& entry, const runtime& to) noexcept {
+  std::atomic_ref<const runtime*>(entry.named_by).store(&to, std::memory_order_relaxed);
+  owner_of(entry).store(caller_identity(to), std::memory_order_relaxed);
+}
+
 }  // namespace
 
 bool can_tell_owners(const runtime& to) noexcept {
@@ -56,20 +69,20 @@ bool can_tell_owners(const runtime& to) noexcept {
 // Relaxed loads of the owner: only the caller itself can have stored its own identity.
 void nest_lock(const runtime& to, void* word) noexcept {
   pool_entry& entry = entry_of(static_cast<std::uint32_t*>(word));
-  const std::uint64_t me = caller_identity(to);
+  const std::uint64_t me = identity_for(entry, to);
   if (owner_of(entry).load(std::memory_order_relaxed) != me) {
     lock_object_at(entry.object, word);
-    owner_of(entry).store(me, std::memory_order_relaxed);
+    own(entry, to);
   }
   ++entry.depth;
 }
 
 int nest_try_lock(const runtime& to, void* word) noexcept {
   pool_entry& entry = entry_of(static_cast<std::uint32_t*>(word));
-  const std::uint64_t me = caller_identity(to);
+  const std::uint64_t me = identity_for(entry, to);
   if (owner_of(entry).load(std::memory_order_relaxed) != me) {
     if (!try_lock_object_at(entry.object, word)) return 0;
-    owner_of(entry).store(me, std::memory_order_relaxed);
+    own(entry, to);
   }
   return static_cast<int>(++entry.depth);
 }

@@ -1,9 +1,4 @@
-// runtime.h -- L4: which OpenMP runtime a call is meant for.
-//
-// A process may hold several: libgomp for one library, LLVM's libomp for another, private copies
-// of either under other names in Python wheels. They export the same omp_* names, and the
-// preloaded ones stand before all of them; so the module that a call comes from decides, as it
-// would without us: what the loader finds for it in the global scope, else in its own.
+// runtime.h -- L4: the OpenMP runtimes of the process. Which one a call is for: caller.h.
 #pragma once
 
 #include <atomic>
@@ -15,48 +10,48 @@ namespace syncopate::openmp {
 
 enum class family : std::uint8_t { gnu, llvm };
 
+struct runtime;
+
+// What a call of one kind (GOMP_*, __kmpc_*, omp_*) means.
+struct binding {
+  const runtime* to = nullptr;
+  bool ours = false;     // we act; else the call is passed on
+  bool guessed = false;  // it may be meant for another one (caller.h, R4)
+};
+
 // Never destroyed: the library that it describes stays loaded.
 struct runtime {
   entry_points real;
   const char* file = "";
   const void* base = nullptr;
-  std::uintptr_t end = 0;  // behind its last byte
+  std::uintptr_t end = 0;    // behind its last byte
+  std::uint16_t number = 0;  // from 1
   family kind = family::gnu;
   bool known = false;       // a version whose entry points we know
   bool nest_locks = false;  // the owner of a nest lock can be told (nest_lock.h)
-  runtime* next = nullptr;
-};
-
-// What a call of one kind (GOMP_*, __kmpc_*, omp_*) from one module means.
-struct binding {
-  const runtime* to = nullptr;  // null: the module can reach no such runtime
-  bool ours = false;            // we act; else the call is passed on
-  bool word_locks = false;      // ours, and locks are the default ones (word_lock.h)
-};
-
-struct module {
-  std::uintptr_t begin = 0, end = 0;
+  // What the calls of modules that are bound to it mean; null `to` where it has no such names.
   binding gomp, kmpc, omp;
-  module* next = nullptr;
+  binding passed_on, guess;
+  runtime* next = nullptr;
+
+  [[nodiscard]] bool contains(const void* code) const noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(code);
+    return address >= reinterpret_cast<std::uintptr_t>(base) && address < end;
+  }
 };
 
-extern constinit std::atomic<const module*> modules;  // newest first; entries are never removed
+extern constinit std::atomic<const runtime*> runtimes;  // newest first; never removed
 
-// The slow way: asks the loader. May be called at any time in any thread; allocates.
-const module& find_module(const void* code) noexcept;
+// Whether calls may be meant for different runtimes.
+bool are_several() noexcept;
 
-// The module that `code`, a return address, lies in. A handful of loads and compares.
-inline const module& module_of(const void* code) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(code);
-  for (const module* m = modules.load(std::memory_order_acquire); m != nullptr; m = m->next)
-    if (address - m->begin < m->end - m->begin) return *m;
-  return find_module(code);
-}
+// The runtime that has the function at that address; made when it is first asked for. Null where
+// there is none.
+const runtime* runtime_with(const void* function) noexcept;
 
-// Whether `code` belongs to a libomp of a version that we know, and found before. Wait-free.
-bool is_in_llvm_runtime(const void* code) noexcept;
+// Lists all runtimes that the process has loaded. Cheap where nothing was loaded since.
+void list_runtimes() noexcept;
+
+bool is_our_code(const void* address) noexcept;
 
 }  // namespace syncopate::openmp
-
-// The caller of the exported function in which it stands.
-#define SYNCOPATE_CALLER ::syncopate::openmp::module_of(__builtin_return_address(0))

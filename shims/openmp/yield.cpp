@@ -19,8 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "openmp/caller.h"
 #include "openmp/export.h"
-#include "openmp/runtime.h"
 #include "openmp/yield.h"
 
 namespace {

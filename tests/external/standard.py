@@ -7,6 +7,7 @@ about us and is left out; what remains must pass under every lock.
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -39,6 +40,7 @@ class Test:
     flags: tuple = ()
     libraries: tuple = ()
     environment: dict = field(default_factory=dict, hash=False)
+    compiler: str = "gcc"
 
 
 def fetch(package, folder):
@@ -56,11 +58,11 @@ def fetch(package, folder):
     return next(folder.glob(f"apt/{package}-*/"))
 
 
-def compiled(output, sources, flags, libraries=()):
+def compiled(output, sources, flags, libraries=(), compiler="gcc"):
     """Builds `output` unless it is there; returns whether that worked. Errors go to a file."""
     if output.exists():
         return True
-    command = ["gcc", "-w", *flags, *sources, "-o", output, *libraries]
+    command = [compiler, "-w", *flags, *sources, "-o", output, *libraries]
     output.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{output}.err", "wb") as errors:
         return subprocess.run(command, stderr=errors, check=False).returncode == 0
@@ -71,7 +73,11 @@ def build(tests, folder, jobs):
 
     def one(test):
         program = folder / test.name
-        return test, program, compiled(program, test.sources, test.flags, test.libraries)
+        return (
+            test,
+            program,
+            compiled(program, test.sources, test.flags, test.libraries, test.compiler),
+        )
 
     with ThreadPoolExecutor(jobs) as pool:
         return {test: program for test, program, works in pool.map(one, tests) if works}
@@ -96,10 +102,27 @@ def run(test, program, environment, seconds=SECONDS):
                 status = process.wait(seconds)
             except subprocess.TimeoutExpired:
                 status = "hangs"
+                output.write(_waits(process.pid).encode())
             finally:
                 _end(process)
             output.seek(0)
-            return status, output.read()[-1500:].decode(errors="replace")
+            return status, output.read()[-4000:].decode(errors="replace")
+
+
+def _waits(pid):
+    """What each thread of a process waits for, as its stack tells where there is a tool for it."""
+    try:
+        told = subprocess.run(
+            ["eu-stack", "-p", str(pid), "-n", "8"],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"\nit hangs; where is not known: {error}"
+    calls = [re.sub(r" 0x[0-9a-f]+ ", " ", line) for line in told.stdout.splitlines()[1:]]
+    return "\nit hangs in\n" + "\n".join(calls)
 
 
 def _end(process):
@@ -112,10 +135,10 @@ def _end(process):
     process.wait()
 
 
-def passing(programs, environment, jobs):
+def passing(programs, environment, jobs, seconds=SECONDS):
     """Runs all programs, `jobs` at a time; returns ({passing test: program}, {failed: result})."""
     with ThreadPoolExecutor(jobs) as pool:
-        results = pool.map(lambda item: run(*item, environment), programs.items())
+        results = pool.map(lambda item: run(*item, environment, seconds), programs.items())
     results = dict(zip(programs, results, strict=True))
     passed = {test: programs[test] for test, (status, _) in results.items() if status == PASSED}
     return passed, {test: result for test, result in results.items() if test not in passed}
@@ -144,3 +167,16 @@ def verdict(test, program, without_us, with_us):
     if _mostly_passes(test, program, with_us):
         return "unsteady"
     return "fails" if _mostly_passes(test, program, without_us) else "unsteady"
+
+
+def fails_only_with_us(test, program, without_us, with_us, seconds=SECONDS):
+    """The stricter judgement: whether of REPEATS runs alone one fails with us, and without us none.
+
+    Returns (that, how the last failure with us ended; None: there was none).
+    """
+    ends = [run(test, program, with_us, seconds) for _ in range(REPEATS)]
+    failures = [end for end in ends if end[0] != PASSED]
+    if not failures:
+        return False, None
+    stock = (run(test, program, without_us, seconds)[0] for _ in range(REPEATS))
+    return all(status == PASSED for status in stock), failures[-1]

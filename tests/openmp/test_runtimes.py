@@ -105,6 +105,26 @@ int main(void) {
   return 0;
 }
 """
+# Finds our names, though it has no runtime: without us all of them would be null.
+WEAK = """
+#include <stdio.h>
+__attribute__((weak)) void omp_set_lock(int *), omp_unset_lock(int *);
+__attribute__((weak)) int omp_test_lock(int *);
+__attribute__((weak)) void GOMP_barrier(void);
+__attribute__((weak)) void GOMP_parallel(void (*)(void *), void *, unsigned, unsigned);
+static void add(void *n) { __atomic_fetch_add((int *)n, 1, __ATOMIC_RELAXED); }
+int main(void) {
+  int lock = 0, ran = 0;
+  if (omp_set_lock == NULL) return puts("no OpenMP"), 0;
+  omp_set_lock(&lock);
+  if (omp_test_lock(&lock)) return 1;
+  omp_unset_lock(&lock);
+  GOMP_barrier();
+  GOMP_parallel(add, &ran, 3, 0);
+  printf("%d ran\\n", ran);
+  return 0;
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -168,3 +188,28 @@ def test_unknown_runtime_runs_as_it_is(tmp_path):
 def test_program_without_openmp():
     done = run(["true"], SYNCOPATE_VERBOSE="1")
     assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_names_that_a_program_finds_without_a_runtime(tmp_path):
+    program = tmp_path / "weak"
+    subprocess.run(["gcc", "-O2", source(tmp_path, "weak.c", WEAK), "-o", program], check=True)
+    assert run([program], ours=False).stdout == "no OpenMP\n"
+    assert run([program]).stdout == "3 ran\n"
+
+
+def test_cxx_programs_keep_their_operator_new(tmp_path):
+    text = """
+    #include <new>
+    #include <cstdio>
+    int main() {
+      try {
+        (void)::operator new(1ul << 62);
+      } catch (const std::bad_alloc&) {
+        std::puts("caught");
+      }
+    }
+    """
+    program = tmp_path / "new"
+    code = source(tmp_path, "new.cpp", text)
+    subprocess.run(["g++", "-O0", "-w", "-fopenmp", code, "-o", program], check=True)
+    assert run([program]).stdout == "caught\n"

@@ -1,0 +1,34 @@
+// elf_tables.h -- L4: what a loaded module defines, and what its references have been bound to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <link.h>
+
+namespace syncopate::openmp {
+
+struct elf_tables {
+  std::uintptr_t base = 0;
+  const ElfW(Sym) * symbols = nullptr;
+  const char* names = nullptr;
+  const std::uint32_t* hash = nullptr;  // DT_GNU_HASH: the only place that tells how many there are
+  struct {
+    const ElfW(Rela) * first = nullptr;
+    std::size_t bytes = 0;
+  } data, calls;  // its references
+
+  [[nodiscard]] bool complete() const noexcept {
+    return symbols != nullptr && names != nullptr && hash != nullptr;
+  }
+};
+
+elf_tables tables_of(const dl_phdr_info& info) noexcept;
+
+// One behind the last symbol that others can see. Requires: complete().
+std::uint32_t end_of_exports(const elf_tables& t) noexcept;
+
+// Where the module defines that name for others; null: it does not.
+const void* definition(const elf_tables& t, const char* name) noexcept;
+
+}  // namespace syncopate::openmp

@@ -115,10 +115,23 @@ bool machine::matters_after_transaction(const footprint& done, thread_index t) c
   return false;
 }
 
+// A compare-exchange that sleeps, but for messages that are newer than `since` others: whether this
+// step has taken one that it waited for.
+bool machine::takes_news(const operation& next, const step& done, message_id since) {
+  if (next.what != action::compare_exchange || !done.wrote || done.where != next.where ||
+      done.what == action::store || done.before != next.expected)
+    return false;
+  const location& l = memory_.at(done.where);
+  const message_id written = memory_.of(done.thread).newest[done.where];
+  const std::uint32_t index = memory_.get(written).position - l.first_position;
+  return index != 0 && l.order[index - 1] > since;
+}
+
 // The same question for a thread's next operation: does it, after this step, still do what it
 // would have done before?
 bool machine::order_matters(thread_index t, const step& done) {
   const operation& next = threads_[t].next;
+  if (takes_news(next, done, search_.at(search_.depth() - 1).asleep[t] - 1)) return true;
   if (next.what == action::transaction) {
     for (const auto& [sleeper, touched] : search_.at(search_.depth() - 1).sleepers)
       if (sleeper == t && touched != nullptr) return matters_to_transaction(*touched, done);

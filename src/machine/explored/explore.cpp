@@ -51,13 +51,13 @@ void machine::begin_threads() {
     t.times_forced = 0;
     t.stands = 0;
     t.touched = ~address{0};
-    t.timeouts = t.jumps = 0;
+    t.timeouts = t.jumps = t.spurious = 0;
     t.next = {};
   }
   futexes_used_ = 0;
   heap_.clear();
   parks_ = 0;
-  spurious_ = aborts_ = 0;
+  aborts_ = 0;
   tx_.depth = 0;
   fence_step_.fill(0);
   sc_step_.fill(0);
@@ -289,6 +289,8 @@ verdict machine::explore(int (*program)(), const surroundings& around) {
   } else {
     if (verdict_.cut != 0 && verdict_.bound.empty())
       verdict_.bound = std::to_string(options_.steps) + " steps an execution";
+    if (memory_.had_too_many() && verdict_.bound.empty())
+      verdict_.bound = std::to_string(max_choices) + " old values of a variable";
     if (search_.dropped() && verdict_.bound.empty())
       verdict_.bound = std::to_string(options_.preemptions) + " preemptions";
     if (!forced_.empty() && verdict_.bound.empty()) verdict_.bound = "one schedule";

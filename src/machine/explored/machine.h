@@ -120,6 +120,7 @@ class machine {
     void (*entry)(void*) = nullptr;
     void* argument = nullptr;
     operation next;
+    std::uint32_t announced_at = 0;  // after so many steps
     // Its stack: where it stood at its last operation, or 0 if that is not known; and the lowest
     // variable that somebody has accessed since.
     address stands = 0, touched = ~address{0};
@@ -145,7 +146,7 @@ class machine {
     };
     std::vector<rounds> rounds_of;
     // What the environment has done to it in this execution (options.h).
-    unsigned timeouts = 0, jumps = 0;
+    unsigned timeouts = 0, jumps = 0, spurious = 0;
     std::uint32_t priority = 0;
   };
   struct futex {
@@ -181,6 +182,7 @@ class machine {
   void end_turn(step&);
   void check_recorded(step&, const operation&);
   thread_index pick();
+  [[nodiscard]] choices news_of(const operation&, choices all, message_id since) const;
   void inherit_sleep(step&);
   void prepare(step&);
   [[nodiscard]] bool all_idle() const noexcept;
@@ -188,7 +190,7 @@ class machine {
   void settle(step&);
   choices available(thread_index);
   choices timeout_of(const thread&);
-  choices spurious();
+  choices spurious_of(const thread&);
   [[nodiscard]] choices distinct(thread_index, const operation&, choices all) const;
   [[nodiscard]] bool is_asleep(thread_index, const step&, choices);
   bool force(step&);
@@ -222,6 +224,7 @@ class machine {
 
   // dependence.cpp
   [[nodiscard]] bool order_matters(thread_index, const step& done);
+  [[nodiscard]] bool takes_news(const operation& next, const step& done, message_id since);
   [[nodiscard]] bool futex_order_matters(const step& done, action next, std::uint32_t bitset) const;
   [[nodiscard]] bool matters_to_transaction(const footprint& sleeper, const step& done) const;
   [[nodiscard]] bool matters_after_transaction(const footprint& done, thread_index) const;
@@ -269,7 +272,7 @@ class machine {
   bool begins_anew_ = false;    // since that has just turned out
   std::size_t futexes_used_ = 0;
   std::uint64_t parks_ = 0;
-  unsigned spurious_ = 0, aborts_ = 0;
+  unsigned aborts_ = 0;
   transaction tx_;
   std::array<std::uint32_t, 5 * max_threads> symmetric_{};
   std::size_t symmetric_count_ = 0;

@@ -197,7 +197,10 @@ choices memory::readable(thread_index t, location_id id, bool seq_cst) {
   const location& l = locations_[id];
   std::size_t many = reach(l, seen(threads_[t], id));
   if (seq_cst) many = std::min(many, reach(l, l.sc_floor));
-  if (many > max_choices) many = max_choices;
+  if (many > max_choices) {
+    many = max_choices;
+    note_too_many();
+  }
   return (choices{1} << many) - 1;
 }
 

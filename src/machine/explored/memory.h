@@ -146,6 +146,9 @@ class memory {
   // ---- accesses -------------------------------------------------------------------------------
   [[nodiscard]] choices readable(thread_index, location_id, bool seq_cst);
   [[nodiscard]] choices writable(thread_index, location_id, bool seq_cst);
+  // Some operation had more messages to choose from than are followed.
+  void note_too_many() noexcept { too_many_ = true; }
+  [[nodiscard]] bool had_too_many() const noexcept { return too_many_; }
   // Whether a read-modify-write may still stand directly behind the message.
   [[nodiscard]] bool unclaimed(const location& l, choice c) const noexcept;
   // Those of `all` that were written after `since` messages existed.
@@ -203,6 +206,7 @@ class memory {
   std::vector<message> messages_;
   std::array<thread, max_threads> threads_;
   std::vector<message_id> both_;  // scratch
+  bool too_many_ = false;
 
   // The transaction that runs: what is to be put back, and what it has written.
   struct kept_location {

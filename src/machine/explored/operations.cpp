@@ -112,11 +112,11 @@ void machine::record_reading(step& s) {
       {search_.depth(), s.where < newest.size() ? newest[s.where] : 0, memory_.of(current_).time});
 }
 
-// The read-modify-writes without which the compare-exchange could have succeeded.
+// The read-modify-writes without which the compare-exchange could have succeeded. (S is no reason
+// to leave one out: what has moved it can come later, too.)
 void machine::record_claims(const step& s, const operation& op) {
   const location& l = memory_.at(s.where);
-  const choices all =
-      memory_.readable(current_, s.where, op.order == std::memory_order_seq_cst) >> 1;
+  const choices all = memory_.readable(current_, s.where, false) >> 1;
   for (choice c = 0; all >> c != 0; ++c) {
     const message& claimer = memory_.get(memory_.named(l, c));
     if (claimer.by_rmw && claimer.step != 0 &&
@@ -247,22 +247,24 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   op.operand = desired & mask_of(bytes);
   op.where = location_of(at, bytes, from);
   step& s = take_turn(op);
-  const bool without_reason = s.chosen == without_cause;
+  const bool without_reason = weak && s.chosen >= fails_anyway;
   if (without_reason) {
-    ++spurious_;
-    s.chosen = 0;
+    ++me().spurious;
+    s.chosen -= fails_anyway;
   }
   const message_id source = memory_.named(memory_.at(s.where), s.chosen);
   const bool exchanged = !without_reason && memory_.get(source).value == expected;
   if (!exchanged) record_claims(s, op);
   s.expected = op.expected;
   const word found = finish_read(s, op, exchanged ? success : failure);
+  // Also where it fails with a weaker order: S has decided whether it could succeed.
+  s.is_sc |= success == std::memory_order_seq_cst;
   if (exchanged) {
     act();
     memory_.follow_transactions(current_, s.where, source);
     finish_write(s, op, op.operand, s.chosen, success, source);
   }
-  if (without_reason) s.chosen = without_cause;
+  if (without_reason) s.chosen += fails_anyway;
   end_turn(s);
   memory_.tick(current_);
   expected = found;

@@ -22,6 +22,7 @@ constexpr std::uint32_t endless_reads = 2'000;  // steps; no loop with an end re
 void machine::announce(const operation& op) {
   me().next = op;
   me().next.callers = callers_of(op.from);
+  me().announced_at = search_.depth();
   leave_frames(me().stands, op.from);
   me().now = state::announced;
   const thread_index next = pick();
@@ -116,8 +117,8 @@ choices machine::timeout_of(const thread& who) {
   return 0;
 }
 
-choices machine::spurious() {
-  if (spurious_ < options_.spurious) return one(without_cause);
+choices machine::spurious_of(const thread& who) {
+  if (who.spurious < options_.spurious) return one(without_cause);
   verdict_.withheld.spurious = true;
   return 0;
 }
@@ -143,15 +144,20 @@ choices machine::available(thread_index t) {
       const choices success = memory_.readable(t, op.where, sc);
       const choices failure =
           memory_.readable(t, op.where, op.failure == std::memory_order_seq_cst);
-      choices all = 0, failures = 0;
+      choices all = 0, failures = 0, equals = 0;
       for (choices rest = success | failure; rest != 0; rest &= rest - 1) {
         const auto c = static_cast<choice>(std::countr_zero(rest));
         const bool equal = memory_.get(memory_.named(l, c)).value == op.expected;
-        if (!equal) failures |= failure & one(c);
-        else if (memory_.unclaimed(l, c)) all |= success & one(c);
+        (equal ? equals : failures) |= failure & one(c);
+        if (equal && memory_.unclaimed(l, c)) all |= success & one(c);
       }
       all |= distinct(t, op, failures);
-      if (op.weak) all |= spurious();
+      if (!op.weak) return all;
+      constexpr choices most = one(fails_anyway) - 1;
+      if ((all & ~most) != 0) memory_.note_too_many();
+      all &= most;
+      if (equals != 0 && spurious_of(who) != 0)
+        all |= distinct(t, op, equals & most) << fails_anyway;
       return all;
     }
     case action::await: {
@@ -166,7 +172,7 @@ choices machine::available(thread_index t) {
       if (op.timed) all |= timeout_of(who);
       return all;
     }
-    case action::expire: return (op.timed ? timeout_of(who) : 0) | spurious();
+    case action::expire: return (op.timed ? timeout_of(who) : 0) | spurious_of(who);
     case action::relax: return relax_choices(t);
     case action::transaction: {
       const bool normal = op.count == static_cast<int>(syncopate::machine::htm::mode::normal);
@@ -178,11 +184,24 @@ choices machine::available(thread_index t) {
   }
 }
 
+// Of the operation's choices, those that read a message which was written after `since` messages
+// existed.
+choices machine::news_of(const operation& op, choices all, message_id since) const {
+  const location& l = memory_.at(op.where);
+  all &= one(max_choices) - 1;
+  if (op.what != action::compare_exchange || !op.weak) return memory_.newer(l, all, since);
+  const choices anyway = all >> fails_anyway;
+  return memory_.newer(l, all & (one(fails_anyway) - 1), since) |
+         memory_.newer(l, anyway, since) << fails_anyway;
+}
+
 void machine::inherit_sleep(step& s) {
   if (search_.depth() == 0 || options_.every_order || options_.random) return;
   const step& before = search_.at(search_.depth() - 1);
   for (unsigned t = 0; t < count_; ++t)
+    // (Whom the step has woken is before another operation now.)
     if (before.asleep[t] != 0 && t != before.thread && threads_[t].now == state::announced &&
+        threads_[t].announced_at < search_.depth() &&
         !order_matters(static_cast<thread_index>(t), before)) {
       s.asleep[t] = before.asleep[t];
       for (const auto& [sleeper, touched] : before.sleepers)
@@ -211,8 +230,7 @@ void machine::prepare(step& s) {
     s.enabled |= bit(t);
     if (s.asleep[t] != 0) {
       if (!is_access(who.next.what) || who.next.what == action::store) continue;
-      all &= one(max_choices) - 1;
-      if (memory_.newer(memory_.at(who.next.where), all, s.asleep[t] - 1) == 0) continue;
+      if (news_of(who.next, all, s.asleep[t] - 1) == 0) continue;
     }
     s.awake |= bit(t);
   }
@@ -221,7 +239,7 @@ void machine::prepare(step& s) {
 void machine::settle(step& s) {
   choices all = available(s.thread);
   if (s.asleep[s.thread] != 0)
-    all = memory_.newer(memory_.at(s.where), all & (one(max_choices) - 1), s.asleep[s.thread] - 1);
+    all = news_of(threads_[s.thread].next, all, s.asleep[s.thread] - 1);
   if (all == 0) end_execution(outcome::redundant);
   s.settled = true;
   s.chosen = static_cast<choice>(std::countr_zero(all));

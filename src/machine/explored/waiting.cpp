@@ -184,6 +184,7 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
     value = static_cast<std::uint64_t>(finish_read(s, op, std::memory_order_relaxed));
     s.chosen = time_out;
     s.result = 1;
+    s.is_sc |= order == std::memory_order_seq_cst;  // S has decided what it could read
   } else {
     value = static_cast<std::uint64_t>(finish_read(s, op, order));
   }
@@ -255,7 +256,7 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): only timed operations time out
     time = std::max(time, deadline_ns(*until) + 1);
   } else {
-    ++spurious_;
+    ++t.spurious;
   }
   s.result = expired ? 1 : 0;
   end_turn(s);

@@ -2,6 +2,7 @@
 #include "machine.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace syncopate::explored {
 
@@ -56,6 +57,25 @@ void machine::collect_symmetric(const step& s) {
   std::array<std::uint32_t, max_threads> parks{};
   add_parks(s.at, parks);
   add_symmetric(parks);
+}
+
+// Nobody can run, or nobody is to: seq_cst awaits that S keeps from what they wait for could have
+// come before what has moved S. (All others wait for what can still be read later.)
+void machine::note_blocked() {
+  for (unsigned t = 0; t < count_; ++t) {
+    const operation& op = threads_[t].next;
+    if (threads_[t].now != state::announced || op.what != action::await ||
+        op.order != std::memory_order_seq_cst ||
+        (available(static_cast<thread_index>(t)) & ((choices{1} << max_choices) - 1)) != 0)
+      continue;
+    symmetric_count_ = 0;
+    const thread_index running = std::exchange(current_, static_cast<thread_index>(t));
+    add_symmetric(fence_step_);
+    add_symmetric(memory_.at(op.where).sc_change_step);
+    search_.blocked(current_, op.where, symmetric_.data(), symmetric_count_);
+    current_ = running;
+  }
+  symmetric_count_ = 0;
 }
 
 void machine::collect_of_futex(address at, const step& s) {

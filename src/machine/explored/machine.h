@@ -191,7 +191,9 @@ class machine {
   choices available(thread_index);
   choices timeout_of(const thread&);
   choices spurious_of(const thread&);
-  [[nodiscard]] choices distinct(thread_index, const operation&, choices all) const;
+  choices with_vain(choices all, choices vain);
+  [[nodiscard]] choices distinct(thread_index, const operation&, choices all,
+                                 bool by_value = true) const;
   [[nodiscard]] bool is_asleep(thread_index, const step&, choices);
   bool force(step&);
   bool reads_for_good();
@@ -229,6 +231,7 @@ class machine {
   [[nodiscard]] bool matters_to_transaction(const footprint& sleeper, const step& done) const;
   [[nodiscard]] bool matters_after_transaction(const footprint& done, thread_index) const;
   void collect_symmetric(const step&);
+  void note_blocked();
   void collect_of_transaction(const step&);
   void collect_of_futex(address, const step&);
   void add_parks(address, std::array<std::uint32_t, max_threads>& last);

@@ -157,10 +157,12 @@ class memory {
   // Whether a thread with this clock that may read either message need not read the newer one: it
   // gets the same value from the older one, knows less of others afterwards, and so can do all that
   // it could do otherwise.
-  [[nodiscard]] bool stands_for(message_id older, message_id newer,
-                                std::uint64_t time) const noexcept;
+  [[nodiscard]] bool stands_for(message_id older, message_id newer, std::uint64_t time,
+                                bool by_value = true) const noexcept;
   // Of `all`, those for which no other stands.
-  [[nodiscard]] choices distinct(thread_index, const location& l, choices all) const noexcept;
+  // by_value: the thread gets to know the value.
+  [[nodiscard]] choices distinct(thread_index, const location& l, choices all,
+                                 bool by_value = true) const noexcept;
 
   // Both return the message. raised: the access moved S of the location.
   message_id read(thread_index, location_id, choice, std::memory_order, bool& raised);

@@ -247,24 +247,24 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   op.operand = desired & mask_of(bytes);
   op.where = location_of(at, bytes, from);
   step& s = take_turn(op);
-  const bool without_reason = weak && s.chosen >= fails_anyway;
+  const bool without_reason = weak && s.chosen >= in_vain;
   if (without_reason) {
     ++me().spurious;
-    s.chosen -= fails_anyway;
+    s.chosen -= in_vain;
   }
   const message_id source = memory_.named(memory_.at(s.where), s.chosen);
   const bool exchanged = !without_reason && memory_.get(source).value == expected;
   if (!exchanged) record_claims(s, op);
   s.expected = op.expected;
   const word found = finish_read(s, op, exchanged ? success : failure);
-  // Also where it fails with a weaker order: S has decided whether it could succeed.
-  s.is_sc |= success == std::memory_order_seq_cst;
+  // Also where the order of what it does is weaker: S has decided what it could do instead.
+  s.is_sc |= success == std::memory_order_seq_cst || failure == std::memory_order_seq_cst;
   if (exchanged) {
     act();
     memory_.follow_transactions(current_, s.where, source);
     finish_write(s, op, op.operand, s.chosen, success, source);
   }
-  if (without_reason) s.chosen += fails_anyway;
+  if (without_reason) s.chosen += in_vain;
   end_turn(s);
   memory_.tick(current_);
   expected = found;

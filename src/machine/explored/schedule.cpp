@@ -106,9 +106,9 @@ void machine::check_recorded(step& s, const operation& op) {
 
 // Of the messages that the operation may read, those that are worth reading (memory.h). A schedule
 // to be repeated may be of a search without this.
-choices machine::distinct(thread_index t, const operation& op, choices all) const {
+choices machine::distinct(thread_index t, const operation& op, choices all, bool by_value) const {
   const bool reduces = !options_.every_order && !options_.random && forced_.empty();
-  return reduces ? memory_.distinct(t, memory_.at(op.where), all) : all;
+  return reduces ? memory_.distinct(t, memory_.at(op.where), all, by_value) : all;
 }
 
 choices machine::timeout_of(const thread& who) {
@@ -121,6 +121,12 @@ choices machine::spurious_of(const thread& who) {
   if (who.spurious < options_.spurious) return one(without_cause);
   verdict_.withheld.spurious = true;
   return 0;
+}
+
+choices machine::with_vain(choices all, choices vain) {
+  constexpr choices most = one(in_vain) - 1;
+  if (((all | vain) & ~most) != 0) memory_.note_too_many();
+  return (all & most) | (vain & most) << in_vain;
 }
 
 choices machine::available(thread_index t) {
@@ -153,24 +159,23 @@ choices machine::available(thread_index t) {
       }
       all |= distinct(t, op, failures);
       if (!op.weak) return all;
-      constexpr choices most = one(fails_anyway) - 1;
-      if ((all & ~most) != 0) memory_.note_too_many();
-      all &= most;
-      if (equals != 0 && spurious_of(who) != 0)
-        all |= distinct(t, op, equals & most) << fails_anyway;
-      return all;
+      return with_vain(all, equals != 0 && spurious_of(who) != 0 ? distinct(t, op, equals) : 0);
     }
     case action::await: {
       const location& l = memory_.at(op.where);
-      choices all = memory_.readable(t, op.where, sc);
-      for (choices rest = all; rest != 0; rest &= rest - 1) {
+      const choices readable = memory_.readable(t, op.where, sc);
+      choices all = 0;
+      for (choices rest = readable; rest != 0; rest &= rest - 1) {
         const auto c = static_cast<choice>(std::countr_zero(rest));
         const word value = memory_.get(memory_.named(l, c)).value;
-        if (!op.satisfied(op.context, static_cast<std::uint64_t>(value))) all &= ~one(c);
+        if (op.satisfied(op.context, static_cast<std::uint64_t>(value))) all |= one(c);
       }
+      const choices others = readable & ~all;
       all = distinct(t, op, all);
-      if (op.timed) all |= timeout_of(who);
-      return all;
+      if (!op.timed) return all;
+      // That its time is over can only be found by who has found another value.
+      return with_vain(
+          all, others != 0 && timeout_of(who) != 0 ? distinct(t, op, others, false) : 0);
     }
     case action::expire: return (op.timed ? timeout_of(who) : 0) | spurious_of(who);
     case action::relax: return relax_choices(t);
@@ -189,10 +194,9 @@ choices machine::available(thread_index t) {
 choices machine::news_of(const operation& op, choices all, message_id since) const {
   const location& l = memory_.at(op.where);
   all &= one(max_choices) - 1;
-  if (op.what != action::compare_exchange || !op.weak) return memory_.newer(l, all, since);
-  const choices anyway = all >> fails_anyway;
-  return memory_.newer(l, all & (one(fails_anyway) - 1), since) |
-         memory_.newer(l, anyway, since) << fails_anyway;
+  if (!may_be_in_vain(op)) return memory_.newer(l, all, since);
+  return memory_.newer(l, all & (one(in_vain) - 1), since) |
+         memory_.newer(l, all >> in_vain, since) << in_vain;
 }
 
 void machine::inherit_sleep(step& s) {
@@ -288,6 +292,7 @@ thread_index machine::pick() {
   step& s = search_.add();
   prepare(s);
   if (s.enabled == 0 && somebody_goes_round_in_vain()) end_execution(outcome::redundant);
+  if (s.awake == 0) note_blocked();
   if ((s.enabled == 0 || is_next_forced()) && !force(s)) stuck();
   choose_thread(s);
   return s.thread;

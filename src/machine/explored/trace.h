@@ -43,13 +43,14 @@ enum class action : std::uint8_t {
 
 // Alternatives that are no messages, in a set of choices.
 inline constexpr choice impatient = 56;      // relax: the loop gives up, or much time passes
-inline constexpr choice time_out = 57;       // await, expire: the deadline has passed
+inline constexpr choice time_out = 57;       // expire: the deadline has passed; await: if forced
 inline constexpr choice without_cause = 58;  // expire: a spurious wake-up
 inline constexpr choice only = 59;           // there is nothing to choose
 static_assert(max_choices <= impatient);
-// Of a weak compare-exchange: that it fails though it finds the expected value in the message that
-// is named by the rest. It has half as many messages to choose from.
-inline constexpr choice fails_anyway = max_choices / 2;
+// Added to the message that it reads: a weak compare-exchange fails though it finds the expected
+// value there; a timed await finds what it does not wait for, and its time is over. Such operations
+// have half as many messages to choose from.
+inline constexpr choice in_vain = max_choices / 2;
 // Added to impatient and time_out in schedules: it happened since nothing else could run.
 inline constexpr choice forcibly = 4;
 static_assert(impatient + forcibly > only && time_out + forcibly < 64);
@@ -77,6 +78,10 @@ struct operation {
   engine::predicate satisfied = nullptr;
   void* context = nullptr;
 };
+
+[[nodiscard]] inline bool may_be_in_vain(const operation& op) noexcept {
+  return op.what == action::compare_exchange ? op.weak : op.what == action::await && op.timed;
+}
 
 // One step of the execution, and what the search knows of the state before it.
 struct step {

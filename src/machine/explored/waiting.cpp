@@ -143,9 +143,10 @@ void machine::relax(place from) {
     if (at == t.rounds_of.end()) t.rounds_of.push_back({here, 1});
     else ++at->turns;
   }
-  // A later write to a location that had no news yet would have been another choice.
+  // A later write to a location that had no news yet would have been another choice, and one in
+  // front of the news other news.
   for (const polled& p : t.polls)
-    if (p.where != s.where) memory_.at(p.where).readings.push_back({search_.depth(), p.seen});
+    memory_.at(p.where).readings.push_back({search_.depth(), p.seen});
   end_turn(s);
   t.polls.clear();
 }
@@ -173,16 +174,16 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
   op.context = context;
   op.where = location_of(at, bytes, from);
   step& s = take_turn(op);
-  const bool expired = s.chosen == time_out;
+  const choice chosen = s.chosen;
+  const bool expired = chosen == time_out || (op.timed && chosen >= in_vain);
   if (expired) {
-    // Whatever it reads, it is too late; it reads the oldest message that it may.
     count(s, me().timeouts);
     auto& time = memory_.of(current_).time;
     time = std::max(time, until - start_of_time + 1);
     const choices all = memory_.readable(current_, s.where, order == std::memory_order_seq_cst);
-    s.chosen = static_cast<choice>(std::bit_width(all) - 1);
+    s.chosen = chosen == time_out ? static_cast<choice>(std::bit_width(all) - 1) : chosen - in_vain;
     value = static_cast<std::uint64_t>(finish_read(s, op, std::memory_order_relaxed));
-    s.chosen = time_out;
+    s.chosen = chosen;
     s.result = 1;
     s.is_sc |= order == std::memory_order_seq_cst;  // S has decided what it could read
   } else {

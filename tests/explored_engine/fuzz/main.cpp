@@ -51,11 +51,14 @@ comparison compare(const program& p, std::uint64_t executions) {
                                    ": " + reduced.how.what.text};
   }
   if (!std::includes(reduced.outcomes.begin(), reduced.outcomes.end(), every.outcomes.begin(),
-                     every.outcomes.end()))
-    return {answer::different, "outcomes lost: " + std::to_string(reduced.outcomes.size()) + " of " +
-                                   std::to_string(every.outcomes.size()) + " found by " +
-                                   std::to_string(reduced.how.executions) + " executions of " +
-                                   std::to_string(every.how.executions)};
+                     every.outcomes.end())) {
+    std::string why = "outcomes lost: " + std::to_string(reduced.outcomes.size()) + " of " +
+                      std::to_string(every.outcomes.size()) + " found by " +
+                      std::to_string(reduced.how.executions) + " executions of " +
+                      std::to_string(every.how.executions) + "; not";
+    for (const std::string& each : every.outcomes)
+      if (!reduced.outcomes.contains(each)) return {answer::different, why + " " + text(p, each)};
+  }
   if (!complete) return {answer::partly, {}};
   if (reduced.outcomes != every.outcomes)
     return {answer::different, "only the reduced search has some outcomes"};

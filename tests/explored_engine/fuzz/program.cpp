@@ -64,7 +64,7 @@ class maker {
       auto& thread = p.threads[n < threads ? n : any(threads)];
       thread.push_back(any_operation(of));
     }
-    p.options = "steps=400,jumps=0,timeouts=1,aborts=1,spurious=" + std::to_string(any(2));
+    p.options = "steps=400,jumps=0,timeouts=9,aborts=1,spurious=" + std::to_string(any(2));
     if (any(8) == 0) p.options += ",any_waiter";
     return p;
   }

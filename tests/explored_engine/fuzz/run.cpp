@@ -105,8 +105,9 @@ class actor {
     std::uint64_t value = 0;
     const auto not_0 = [](void*, std::uint64_t v) { return v != 0; };
     const bool came = on().await(word_, 4, o_.order, not_0, nullptr, until, value, where_);
-    me_.last = static_cast<int>(value);
-    return came ? me_.last : -1 - me_.last;
+    // (Who waits in vain does not learn what the value was.)
+    me_.last = came ? static_cast<int>(value) : 0;
+    return came ? me_.last : -1;
   }
   int poll() {
     for (int turn = 0; turn < 3; ++turn) {
@@ -289,6 +290,31 @@ std::string outcome() {
   }
   return all;
 }
+
+}  // namespace
+
+std::string text(const program& p, const std::string& outcome) {
+  std::string all;
+  std::size_t at = 0;
+  const auto number = [&] {
+    int value = 0;
+    std::memcpy(&value, &outcome[at], sizeof value);
+    at += sizeof value;
+    return " " + std::to_string(value);
+  };
+  all += "variables";
+  for (unsigned i = 0; i < variables; ++i) all += number();
+  all += "; plain";
+  for (unsigned i = 0; i < variables; ++i) all += number();
+  for (const auto& thread : p.threads) {
+    all += "; read";
+    for (std::size_t i = 0; i < thread.size(); ++i) all += number();
+    all += outcome[at++] == 'e' ? " and ended" : " and waits";
+  }
+  return all;
+}
+
+namespace {
 
 found explore(const program& p, const char* more, std::uint64_t most_executions) {
   explored::options o;

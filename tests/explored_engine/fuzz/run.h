@@ -16,8 +16,11 @@ struct found {
   std::set<std::string> outcomes;
 };
 
-// reduced: as users run it. every_order: no reduction, at most so many executions, and a turn of
+// explore_reduced: as users run it. every_order: no reduction, at most so many executions, and a turn of
 // the search before each plain access as well.
+// The outcome in words.
+std::string text(const program&, const std::string& outcome);
+
 found explore_reduced(const program&, std::uint64_t most_executions);
 found explore_every_order(const program&, std::uint64_t most_executions);
 

@@ -64,7 +64,7 @@ void machine::collect_symmetric(const step& s) {
 void machine::note_blocked() {
   for (unsigned t = 0; t < count_; ++t) {
     const operation& op = threads_[t].next;
-    if (threads_[t].now != state::announced || op.what != action::await ||
+    if (threads_[t].now != state::announced || threads_[t].late || op.what != action::await ||
         op.order != std::memory_order_seq_cst ||
         (available(static_cast<thread_index>(t)) & ((choices{1} << max_choices) - 1)) != 0)
       continue;

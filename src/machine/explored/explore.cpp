@@ -46,7 +46,7 @@ void machine::begin_threads() {
     t.rounds_of.clear();
     t.ignores.clear();
     t.now = state::none;
-    t.parked = t.woken = t.forced = t.spins = false;
+    t.parked = t.woken = t.forced = t.spins = t.late = false;
     t.patience_lost = 0;
     t.times_forced = 0;
     t.stands = 0;

@@ -137,6 +137,7 @@ class machine {
     bool forced = false;         // since nothing else could run
     std::uint32_t times_forced = 0;
     bool spins = false;  // and it never ended
+    bool late = false;   // what it awaits has come and gone: it waits for good
     std::vector<polled> ignores;
     loop impatient_in;
     // The loops it is in, and how often each has gone round since it last did more than read.
@@ -202,6 +203,8 @@ class machine {
   [[noreturn]] void fail(failure_kind, std::string text, place where = nullptr,
                          place other = nullptr);
   [[noreturn]] void stuck();
+  [[nodiscard]] bool newest_is_awaited(const operation&) const;
+  void note_late_awaits();
   bool much_time_passes();
   void begin_threads();
   void note_failure(failure_kind, std::string text, place where, place other);

@@ -238,7 +238,8 @@ bool memory::within(const frozen_view* less, const frozen_view* more) const noex
 bool memory::stands_for(message_id older, message_id newer, std::uint64_t time,
                         bool by_value) const noexcept {
   const message &o = messages_[older], &n = messages_[newer];
-  return (!by_value || o.value == n.value) && n.time <= std::max(time, o.time) && within(o.released, n.released);
+  return (!by_value || o.value == n.value) && n.time <= std::max(time, o.time) &&
+         within(o.released, n.released);
 }
 
 choices memory::distinct(thread_index t, const location& l, choices all,

@@ -86,6 +86,7 @@ void machine::check_recorded(step& s, const operation& op) {
          "the program did something else when the same choices were made again", op.from);
   s.what = op.what;
   s.bytes = op.bytes;
+  s.timed = op.timed;
   s.order = op.order;
   s.where = op.where;
   s.at = op.at;
@@ -172,10 +173,11 @@ choices machine::available(thread_index t) {
       }
       const choices others = readable & ~all;
       all = distinct(t, op, all);
-      if (!op.timed) return all;
+      if (!op.timed)
+        return all != 0 && (options_.every_order || !forced_.empty()) ? all | one(too_late) : all;
       // That its time is over can only be found by who has found another value.
-      return with_vain(
-          all, others != 0 && timeout_of(who) != 0 ? distinct(t, op, others, false) : 0);
+      return with_vain(all,
+                       others != 0 && timeout_of(who) != 0 ? distinct(t, op, others, false) : 0);
     }
     case action::expire: return (op.timed ? timeout_of(who) : 0) | spurious_of(who);
     case action::relax: return relax_choices(t);
@@ -195,8 +197,8 @@ choices machine::news_of(const operation& op, choices all, message_id since) con
   const location& l = memory_.at(op.where);
   all &= one(max_choices) - 1;
   if (!may_be_in_vain(op)) return memory_.newer(l, all, since);
-  return memory_.newer(l, all & (one(in_vain) - 1), since) |
-         memory_.newer(l, all >> in_vain, since) << in_vain;
+  return memory_.newer(l, all & (one(in_vain) - 1), since) | memory_.newer(l, all >> in_vain, since)
+                                                                 << in_vain;
 }
 
 void machine::inherit_sleep(step& s) {
@@ -225,7 +227,7 @@ void machine::prepare(step& s) {
   inherit_sleep(s);
   for (unsigned t = 0; t < count_; ++t) {
     const thread& who = threads_[t];
-    if (who.now != state::announced || who.spins) continue;
+    if (who.now != state::announced || who.spins || who.late) continue;
     const bool may_block = who.next.what == action::await || who.next.what == action::expire ||
                            who.next.what == action::relax;
     choices all = one(only);
@@ -242,10 +244,10 @@ void machine::prepare(step& s) {
 
 void machine::settle(step& s) {
   choices all = available(s.thread);
-  if (s.asleep[s.thread] != 0)
-    all = news_of(threads_[s.thread].next, all, s.asleep[s.thread] - 1);
+  if (s.asleep[s.thread] != 0) all = news_of(threads_[s.thread].next, all, s.asleep[s.thread] - 1);
   if (all == 0) end_execution(outcome::redundant);
   s.settled = true;
+  s.may_be_late = false;
   s.chosen = static_cast<choice>(std::countr_zero(all));
   s.rest = all & (all - 1);
   if (!forced_.empty()) {
@@ -277,7 +279,10 @@ thread_index machine::pick() {
   // New and woken threads first run up to their next operation: that is no step.
   for (unsigned t = 0; t < count_; ++t)
     if (threads_[t].now == state::ready) return static_cast<thread_index>(t);
-  if (all_idle()) end_execution(outcome::complete);
+  if (all_idle()) {
+    note_late_awaits();
+    end_execution(outcome::complete);
+  }
   if (search_.depth() >= options_.steps) {
     if (reads_for_good()) fail(failure_kind::livelock, "a loop reads what nobody will change");
     end_execution(outcome::cut);
@@ -380,7 +385,33 @@ bool machine::force(step& s) {
   return true;
 }
 
+bool machine::newest_is_awaited(const operation& op) const {
+  const word now = memory_.get(memory_.at(op.where).order.back()).value;
+  return op.satisfied(op.context, static_cast<std::uint64_t>(now));
+}
+
+// The execution has ended. Awaits that have read an old value could have come too late for it, and
+// wait for good: where what is newest, of what did not follow from them, is another value.
+void machine::note_late_awaits() {
+  if (options_.every_order || options_.random || !forced_.empty()) return;
+  for (std::uint32_t i = 0; i < search_.depth(); ++i) {
+    step& s = search_.at(i);
+    if (s.what != action::await || s.chosen >= in_vain || s.may_be_late || s.timed) continue;
+    const auto& order = memory_.at(s.where).order;
+    const auto newest = std::find_if(order.rbegin(), order.rend(), [&](message_id m) {
+      const std::uint32_t by = memory_.get(m).step;
+      return by == 0 || !search_.at(by - 1).past.covers(s.thread, i + 1);
+    });
+    if (newest == order.rend() || memory_.get(*newest).value == s.before) continue;
+    s.may_be_late = true;
+    s.rest |= one(too_late);
+  }
+}
+
 void machine::stuck() {
+  for (unsigned t = 0; t < count_; ++t)
+    if (threads_[t].late && newest_is_awaited(threads_[t].next)) end_execution(outcome::redundant);
+  note_late_awaits();
   bool spins = false;
   for (unsigned t = 0; t < count_; ++t) spins |= threads_[t].spins;
   if (threads_[0].now == state::ended && !spins && !all_must_end_) end_execution(outcome::complete);

@@ -45,6 +45,7 @@ enum class action : std::uint8_t {
 inline constexpr choice impatient = 56;      // relax: the loop gives up, or much time passes
 inline constexpr choice time_out = 57;       // expire: the deadline has passed; await: if forced
 inline constexpr choice without_cause = 58;  // expire: a spurious wake-up
+inline constexpr choice too_late = 58;       // await: it looks when the values have gone again
 inline constexpr choice only = 59;           // there is nothing to choose
 static_assert(max_choices <= impatient);
 // Added to the message that it reads: a weak compare-exchange fails though it finds the expected
@@ -88,13 +89,14 @@ struct step {
   // The search.
   thread_index thread = 0;
   choice chosen = only;
-  choices rest = 0;        // alternatives of this thread that are still to be tried
-  bool settled = false;    // `chosen` and `rest` are known
-  bool forced = false;     // nothing else could run
-  bool local = false;      // only this thread's choice: no other could be scheduled here
-  thread_set enabled = 0;  // able to make a step
-  thread_set awake = 0;    // of these, not asleep in the sense of sleep sets
-  thread_set to_try = 0;   // backtrack set
+  choices rest = 0;          // alternatives of this thread that are still to be tried
+  bool settled = false;      // `chosen` and `rest` are known
+  bool forced = false;       // nothing else could run
+  bool local = false;        // only this thread's choice: no other could be scheduled here
+  bool may_be_late = false;  // await: too_late is in `rest`, or has been
+  thread_set enabled = 0;    // able to make a step
+  thread_set awake = 0;      // of these, not asleep in the sense of sleep sets
+  thread_set to_try = 0;     // backtrack set
   thread_set tried = 0;
   std::uint16_t preemptions = 0;        // before this step
   thread_index previous = max_threads;  // the thread of the step before
@@ -110,6 +112,7 @@ struct step {
   bool wrote = false;
   bool raised_sc = false;  // moved the seq_cst view of its location
   bool is_sc = false;
+  bool timed = false;  // await: has a deadline
   std::memory_order order = std::memory_order_relaxed;
   location_id where = memory::none;
   address at = 0, other = 0;

@@ -145,8 +145,7 @@ void machine::relax(place from) {
   }
   // A later write to a location that had no news yet would have been another choice, and one in
   // front of the news other news.
-  for (const polled& p : t.polls)
-    memory_.at(p.where).readings.push_back({search_.depth(), p.seen});
+  for (const polled& p : t.polls) memory_.at(p.where).readings.push_back({search_.depth(), p.seen});
   end_turn(s);
   t.polls.clear();
 }
@@ -175,6 +174,12 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
   op.where = location_of(at, bytes, from);
   step& s = take_turn(op);
   const choice chosen = s.chosen;
+  if (chosen == too_late) {
+    end_turn(s);
+    me().late = true;
+    announce(op);
+    __builtin_unreachable();
+  }
   const bool expired = chosen == time_out || (op.timed && chosen >= in_vain);
   if (expired) {
     count(s, me().timeouts);

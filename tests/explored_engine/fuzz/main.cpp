@@ -124,16 +124,14 @@ int main(int count, char** given) {
     ++different;
     report(p, c.why, s.executions);
   }
-  std::printf("seeds %llu to %llu: %llu programs have the same outcomes, %llu as far as %llu "
-              "executions go, %llu fail both ways, %llu are undecided, %llu differ; %.1f s\n",
-              static_cast<unsigned long long>(s.seed),
-              static_cast<unsigned long long>(s.seed + n - 1),
-              static_cast<unsigned long long>(seen.complete),
-              static_cast<unsigned long long>(seen.partly),
-              static_cast<unsigned long long>(s.executions),
-              static_cast<unsigned long long>(seen.failing),
-              static_cast<unsigned long long>(seen.undecided),
-              static_cast<unsigned long long>(different), seconds());
+  std::printf(
+      "seeds %llu to %llu: %llu programs have the same outcomes, %llu as far as %llu "
+      "executions go, %llu fail both ways, %llu are undecided, %llu differ; %.1f s\n",
+      static_cast<unsigned long long>(s.seed), static_cast<unsigned long long>(s.seed + n - 1),
+      static_cast<unsigned long long>(seen.complete), static_cast<unsigned long long>(seen.partly),
+      static_cast<unsigned long long>(s.executions), static_cast<unsigned long long>(seen.failing),
+      static_cast<unsigned long long>(seen.undecided), static_cast<unsigned long long>(different),
+      seconds());
   // Most programs must have been decided, or nothing has been tested.
   return different != 0 || 2 * (seen.complete + seen.failing) < n ? 1 : 0;
 }

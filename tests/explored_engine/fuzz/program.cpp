@@ -125,13 +125,13 @@ const char* name(std::memory_order o) {
 
 const char* name(kind k) {
   static const char* const names[] = {
-      "load",           "store",      "modify",     "compare_exchange", "fence",       "store_if",
-      "read",           "write",      "read_if",    "write_if",         "await",       "await_timed",
-      "poll",           "poll_cas",   "park",       "park_timed",       "wake",        "requeue",
-      "lock",           "lock_timed", "try_lock",   "unlock",           "wait",        "wait_timed",
-      "signal",         "broadcast",  "take",       "take_timed",       "try_take",    "post",
-      "lock_shared",    "lock_exclusive", "unlock_any", "barrier",      "once",        "begin",
-      "commit",         "abort"};
+      "load",        "store",          "modify",     "compare_exchange", "fence",    "store_if",
+      "read",        "write",          "read_if",    "write_if",         "await",    "await_timed",
+      "poll",        "poll_cas",       "park",       "park_timed",       "wake",     "requeue",
+      "lock",        "lock_timed",     "try_lock",   "unlock",           "wait",     "wait_timed",
+      "signal",      "broadcast",      "take",       "take_timed",       "try_take", "post",
+      "lock_shared", "lock_exclusive", "unlock_any", "barrier",          "once",     "begin",
+      "commit",      "abort"};
   static_assert(std::size(names) == static_cast<std::size_t>(kind::count_));
   return names[static_cast<std::size_t>(k)];
 }

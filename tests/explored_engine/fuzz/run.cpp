@@ -170,9 +170,9 @@ int actor::access() {
     case kind::store: return store();
     case kind::store_if: return me_.last != 0 ? store() : 1;
     case kind::modify:
-      return me_.last = static_cast<int>(
-                 on().modify(word_, 4, static_cast<engine::operation>(o_.how),
-                             static_cast<unsigned>(o_.value), o_.order, where_));
+      return me_.last =
+                 static_cast<int>(on().modify(word_, 4, static_cast<engine::operation>(o_.how),
+                                              static_cast<unsigned>(o_.value), o_.order, where_));
     case kind::compare_exchange: return compare_exchange();
     case kind::fence: on().fence(o_.order, where_); return 0;
     case kind::read: return plain(false);
@@ -274,8 +274,11 @@ void run_thread(unsigned thread) {
 
 int run_main() {
   for (std::size_t t = 0; t < running->threads.size(); ++t)
-    on().spawn([](void* index) { run_thread(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(index))); },
-               reinterpret_cast<void*>(t), 0, place_of(9, t));
+    on().spawn(
+        [](void* index) {
+          run_thread(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(index)));
+        },
+        reinterpret_cast<void*>(t), 0, place_of(9, t));
   return 0;
 }
 
@@ -318,8 +321,7 @@ namespace {
 
 found explore(const program& p, const char* more, std::uint64_t most_executions) {
   explored::options o;
-  const std::string all =
-      p.options + more + ",executions=" + std::to_string(most_executions);
+  const std::string all = p.options + more + ",executions=" + std::to_string(most_executions);
   if (!explored::parse(all.c_str(), o).empty()) std::abort();
   const auto machine = std::make_unique<explored::machine>(o);
   explored::running_machine = machine.get();

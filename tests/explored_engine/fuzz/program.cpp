@@ -1,5 +1,6 @@
 #include "program.h"
 
+#include <algorithm>
 #include <array>
 #include <random>
 
@@ -64,7 +65,11 @@ class maker {
       auto& thread = p.threads[n < threads ? n : any(threads)];
       thread.push_back(any_operation(of));
     }
-    p.options = "steps=400,jumps=0,timeouts=9,aborts=1,spurious=" + std::to_string(any(2));
+    // Limits that would end no program: which loop gives up once they are reached is decided by
+    // who could still read an old value.
+    const bool polls = std::find(of.kinds.begin(), of.kinds.end(), poll) != of.kinds.end();
+    p.options = std::string("steps=400,timeouts=9,aborts=1") + (polls ? ",jumps=9" : ",jumps=0") +
+                ",spurious=" + std::to_string(any(2));
     if (any(8) == 0) p.options += ",any_waiter";
     return p;
   }

@@ -43,6 +43,9 @@ void machine::begin_threads() {
   search_.begin();
   for (thread& t : threads_) {
     t.polls.clear();
+    t.visits.clear();
+    t.rewrote = false;
+    t.reads = 0;
     t.rounds_of.clear();
     t.ignores.clear();
     t.now = state::none;

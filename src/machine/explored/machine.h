@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -106,12 +107,21 @@ class machine {
   struct polled {
     location_id where;
     message_id seen;
+    std::uint32_t read = 0;     // the thread's last read of it
+    std::uint32_t changed = 0;  // and the last one that found another value than the one before
   };
   // A loop by its relax() and the calls around that.
   struct loop {
     place at = nullptr;
     caller_places callers{};
     bool operator==(const loop&) const = default;
+  };
+  // Where a thread was at an operation (loops.cpp).
+  struct visit {
+    loop of;
+    std::array<std::uintptr_t, 6> registers{};
+    std::vector<unsigned char> stack;
+    std::uint32_t reads = 0;  // that the thread had made
   };
   struct thread {
     instrument::fiber* fiber = nullptr;
@@ -131,6 +141,11 @@ class machine {
     location_id parked_word = memory::none;
     // The locations read since the last relax(), with what was read.
     std::vector<polled> polls;
+    std::uint32_t reads = 0;
+    // Where it has been since it last changed something; and whether it has written since, though
+    // nothing that was not there before.
+    std::vector<visit> visits;
+    bool rewrote = false;
     // A loop that has given up waiting: it reads the same again until it does something else.
     unsigned patience_lost = 0;  // turns of it
     unsigned ignored = 0;        // reads of the last turn
@@ -165,12 +180,22 @@ class machine {
   void act() noexcept {
     regain_patience();
     me().rounds_of.clear();
+    forget_visits();
+  }
+  void forget_visits() noexcept {
+    me().visits.clear();
+    me().rewrote = false;
   }
 
   // callers.cpp
   caller_places callers_of(place);
   void note_stack(address);
   void leave_frames(address up_to, place);
+
+  // loops.cpp
+  [[nodiscard]] std::span<const unsigned char> program_stack() const;
+  void note_visit(place);
+  bool await_news(const visit& since, place);
 
   // schedule.cpp
   void run_once(int (*program)());
@@ -259,6 +284,7 @@ class machine {
   [[nodiscard]] bool goes_round_in_vain(const thread&) const;
   [[nodiscard]] bool somebody_goes_round_in_vain() const;
   choices relax_choices(thread_index);
+  void take_news(step&);
   void count(const step&, unsigned& at_will);
   void unpark(thread_index);
   choices waiters(address, std::uint32_t bitset) const;

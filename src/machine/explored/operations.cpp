@@ -77,12 +77,15 @@ void machine::touch_atomic(const operation& op, bool writes) {
 
 void machine::note_poll(location_id where, message_id seen) {
   auto& polls = me().polls;
+  const std::uint32_t read = ++me().reads;
   for (polled& p : polls)
     if (p.where == where) {
+      if (memory_.get(p.seen).value != memory_.get(seen).value) p.changed = read;
       p.seen = seen;
+      p.read = read;
       return;
     }
-  if (polls.size() < 32) polls.push_back({where, seen});
+  if (polls.size() < 32) polls.push_back({where, seen, read});
 }
 
 // A loop that has given up goes on reading what it read: no step, until it does something else.
@@ -155,9 +158,11 @@ void machine::finish_write(step& s, const operation& op, word value, choice behi
   s.raised_sc |= raised;
   const bool changes = rmw_of == 0 || memory_.get(rmw_of).value != value;
   if (!changes) {
+    me().rewrote = true;
     note_poll(s.where, m);
     return;
   }
+  forget_visits();
   std::erase_if(me().polls, [&](const polled& p) { return p.where == s.where; });
   for (unsigned t = 0; t < count_; ++t) threads_[t].spins = false;
 }
@@ -169,6 +174,7 @@ word machine::load(address at, unsigned bytes, std::memory_order order, place fr
   if (tx_.runs()) return read_inside(at, bytes, from);
   message_id seen = 0;
   if (stays_impatient(at, bytes, order, seen)) return memory_.get(seen).value;
+  note_visit(from);
   operation op = make(action::load, at, bytes, order, from);
   op.where = location_of(at, bytes, from);
   step& s = take_turn(op);
@@ -202,7 +208,9 @@ word machine::modify(address at, unsigned bytes, engine::operation how, word ope
     write_inside(at, bytes, apply(how, old, operand, bytes), from);
     return old;
   }
-  act();
+  regain_patience();
+  me().rounds_of.clear();
+  note_visit(from);
   operation op = make(action::modify, at, bytes, order, from);
   op.rmw = how;
   op.operand = operand;
@@ -240,6 +248,7 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
     }
     if (lost != 0) regain_patience();
   }
+  note_visit(from);
   operation op = make(action::compare_exchange, at, bytes, success, from);
   op.failure = failure;
   op.weak = weak;
@@ -260,7 +269,8 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   // Also where the order of what it does is weaker: S has decided what it could do instead.
   s.is_sc |= success == std::memory_order_seq_cst || failure == std::memory_order_seq_cst;
   if (exchanged) {
-    act();
+    regain_patience();
+    me().rounds_of.clear();
     memory_.follow_transactions(current_, s.where, source);
     finish_write(s, op, op.operand, s.chosen, success, source);
   }
@@ -307,10 +317,13 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
   if (!writes) return;
   memory_.overwrite(at, bytes);
   const auto stack = instrument::stack_of(me().fiber);
-  if (at < stack.low || at >= stack.high) me().rounds_of.clear();
+  if (at >= stack.low && at < stack.high) return;
+  me().rounds_of.clear();
+  forget_visits();
 }
 
 void machine::allocated(address at, std::size_t bytes, place from) {
+  forget_visits();
   heap_.push_back({at, bytes, from, true});
   shadow_.forget(at, bytes);
   memory_.overwrite(at, bytes);
@@ -330,6 +343,7 @@ void machine::freed(address at, std::size_t bytes, place from) {
              " are not ordered",
          from, record.where);
   }
+  forget_visits();
   heap_.push_back({at, bytes, from, false});
   memory_.overwrite(at, bytes);
   shadow_.add_freed({at, bytes, current_, from});

@@ -355,6 +355,7 @@ bool machine::reads_for_good() {
   for (std::uint32_t i = end - endless_reads; i < end; ++i) {
     const step& s = search_.at(i);
     if (s.enabled != bit(reader) || s.wrote || !is_access(s.what)) return false;
+    if (s.stale != 0) return false;  // what others have written becomes visible in the end
   }
   threads_[reader].spins = true;
   return true;
@@ -369,6 +370,7 @@ bool machine::force(step& s) {
       const thread& who = threads_[t];
       if (who.now != state::announced || who.spins) continue;
       const bool waits = who.next.what == action::await || who.next.what == action::expire;
+      if (who.next.recognized) continue;
       if (spinners ? who.next.what != action::relax : !(waits && who.next.timed)) continue;
       if (least == max_threads || who.times_forced < threads_[least].times_forced) least = t;
     }
@@ -413,7 +415,11 @@ void machine::stuck() {
     if (threads_[t].late && newest_is_awaited(threads_[t].next)) end_execution(outcome::redundant);
   note_late_awaits();
   bool spins = false;
-  for (unsigned t = 0; t < count_; ++t) spins |= threads_[t].spins;
+  for (unsigned t = 0; t < count_; ++t) {
+    thread& who = threads_[t];
+    who.spins |= who.now == state::announced && who.next.recognized;
+    spins |= who.spins;
+  }
   if (threads_[0].now == state::ended && !spins && !all_must_end_) end_execution(outcome::complete);
   if (spins) fail(failure_kind::livelock, "threads spin on what nobody will change");
   fail(failure_kind::deadlock, "every thread waits");

@@ -64,6 +64,7 @@ struct operation {
   std::uint8_t bytes = 0;
   bool weak = false;
   bool timed = false;
+  bool recognized = false;  // relax: the loop leaves nothing behind, and never gives up (loops.cpp)
   engine::operation rmw{};
   std::memory_order order = std::memory_order_relaxed;
   std::memory_order failure = std::memory_order_relaxed;
@@ -74,7 +75,7 @@ struct operation {
   caller_places callers{};   // announce() finds them
   word operand = 0;          // value to write; await: until
   word expected = 0;         // compare_exchange, park
-  int count = 0, limit = 0;  // transaction: count is htm::mode
+  int count = 0, limit = 0;  // transaction: count is htm::mode; recognized: 1 if it has written
   std::uint32_t bitset = 0;
   engine::predicate satisfied = nullptr;
   void* context = nullptr;

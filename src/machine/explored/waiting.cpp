@@ -59,18 +59,24 @@ choices machine::news_for(const thread& who) const {
 // The loop's turns have only read, as many as may: what the next one could read, the first one
 // could have read later.
 bool machine::goes_round_in_vain(const thread& who) const {
+  if (who.next.recognized && who.next.count == 0) return !options_.every_order;
   if (options_.turns < 0) return false;
   for (const auto& rounds : who.rounds_of)
     if (rounds.of == loop{who.next.from, who.next.callers}) return rounds.turns >= options_.turns;
   return options_.turns == 0;
 }
 
+// Nobody can run: whether a loop that goes round in vain would read something else in the end, when
+// all that was written is visible.
 bool machine::somebody_goes_round_in_vain() const {
   for (unsigned t = 0; t < count_; ++t) {
     const thread& who = threads_[t];
-    if (who.now == state::announced && who.next.what == action::relax && goes_round_in_vain(who) &&
-        news_for(who) != 0)
-      return true;
+    if (who.now != state::announced || who.next.what != action::relax || !goes_round_in_vain(who))
+      continue;
+    for (const polled& p : who.polls) {
+      const word newest = memory_.get(memory_.at(p.where).order.back()).value;
+      if (newest != memory_.get(p.seen).value) return true;
+    }
   }
   return false;
 }
@@ -78,6 +84,7 @@ bool machine::somebody_goes_round_in_vain() const {
 choices machine::relax_choices(thread_index t) {
   const thread& who = threads_[t];
   choices all = news_for(who);
+  if (who.next.recognized) return goes_round_in_vain(who) ? 0 : all;
   if (all != 0 && goes_round_in_vain(who)) {
     verdict_.withheld.turns = true;
     all = 0;
@@ -96,6 +103,7 @@ void machine::count(const step& s, unsigned& at_will) {
 void machine::relax(place from) {
   abort_unfriendly();
   thread& t = me();
+  forget_visits();
   auto& time = memory_.of(current_).time;
   time += little;
   if (t.patience_lost != 0) {
@@ -120,7 +128,20 @@ void machine::relax(place from) {
     t.patience_lost = 1;
     t.impatient_in = {from, s.callers};
     t.ignores = t.polls;
-  } else {
+  }
+  if (options_.turns > 0 && s.chosen != impatient) {
+    const loop here{from, s.callers};
+    const auto at = std::find_if(t.rounds_of.begin(), t.rounds_of.end(),
+                                 [&](const auto& rounds) { return rounds.of == here; });
+    if (at == t.rounds_of.end()) t.rounds_of.push_back({here, 1});
+    else ++at->turns;
+  }
+  take_news(s);
+}
+
+void machine::take_news(step& s) {
+  thread& t = me();
+  if (s.chosen != impatient) {
     const polled p = t.polls[s.chosen];
     s.where = p.where;
     s.at = memory_.at(p.where).at;
@@ -135,13 +156,6 @@ void machine::relax(place from) {
       memory_.learn(current_, p.where, m);
       break;
     }
-  }
-  if (options_.turns > 0 && s.chosen != impatient) {
-    const loop here{from, s.callers};
-    const auto at = std::find_if(t.rounds_of.begin(), t.rounds_of.end(),
-                                 [&](const auto& rounds) { return rounds.of == here; });
-    if (at == t.rounds_of.end()) t.rounds_of.push_back({here, 1});
-    else ++at->turns;
   }
   // A later write to a location that had no news yet would have been another choice, and one in
   // front of the news other news.
@@ -438,6 +452,7 @@ bool machine::much_time_passes() {
 }
 
 std::uint64_t machine::ticks() {
+  forget_visits();
   auto& time = memory_.of(current_).time;
   time += little;
   if (much_time_passes()) time += much;

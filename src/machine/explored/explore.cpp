@@ -160,6 +160,11 @@ void machine::runs_away(std::uint64_t seconds, place where) {
   end_execution(outcome::cut);
 }
 
+void machine::out_of_time() {
+  verdict_.bound = "time";
+  end_execution(outcome::cut);
+}
+
 void machine::end_execution(outcome how) {
   outcome_ = how;
   instrument::switch_to(engine_);

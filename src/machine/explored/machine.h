@@ -99,6 +99,10 @@ class machine {
   // The program crashed (a signal).
   [[noreturn]] void crashed(const char* how, place where);
 
+  // The whole search has had its time.
+  [[noreturn]] void out_of_time();
+  [[nodiscard]] std::uint64_t executions() const noexcept { return verdict_.executions; }
+
   // It computes there for ever, or for so long that nothing can be said of it.
   [[noreturn]] void runs_away(std::uint64_t seconds, place where);
 

@@ -1,6 +1,8 @@
 // operations.cpp -- L0: atomic accesses, fences, plain accesses and the heap.
 #include "machine.h"
 
+#include "instrument/runaway.h"
+
 #include <algorithm>
 
 namespace syncopate::explored {
@@ -302,6 +304,7 @@ void machine::fence(std::memory_order order, place from) {
 
 void machine::access(address at, std::size_t bytes, engine::kind what, place from) {
   const bool writes = what == engine::kind::write;
+  if (instrument::time_is_over != 0) out_of_time();
   if (tx_.runs()) return access_inside(at, bytes, writes, from);
   check_freed(at, bytes, writes ? "a write" : "a read", from);
   note_stack(at);

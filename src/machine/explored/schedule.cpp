@@ -1,6 +1,8 @@
 // schedule.cpp -- L0: whose turn it is.
 #include "machine.h"
 
+#include "instrument/runaway.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -283,6 +285,7 @@ thread_index machine::pick() {
     note_late_awaits();
     end_execution(outcome::complete);
   }
+  if (instrument::time_is_over != 0) out_of_time();
   if (search_.depth() >= options_.steps) {
     if (reads_for_good()) fail(failure_kind::livelock, "a loop reads what nobody will change");
     end_execution(outcome::cut);

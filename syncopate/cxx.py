@@ -26,7 +26,8 @@ that are compiled by another command run too; the machine does not see what they
   --show            print the commands, run nothing
   --help            this page
 
-Sanitizers, link-time optimization and static linking are not possible here.
+Sanitizers, link-time optimization and static linking are not possible here, nor, on the simulated
+and the explored machine, is OpenMP.
 
 Exit status: the compiler's own; 2 bad use, 127 compiler not found.
 """
@@ -99,6 +100,19 @@ def _is_misspelt(name: str) -> bool:
     return name.startswith(("--ma", "--mc", "--compi", "--comil"))
 
 
+def _openmp_word(words: list) -> str | None:
+    """The word that asks the compiler for OpenMP's runtime; the last one of its kind counts."""
+    found = None
+    for word in words:
+        if not isinstance(word, str):
+            continue
+        if word == "-fopenmp" or word.startswith(("-fopenmp=", "-ftree-parallelize-loops=")):
+            found = word
+        elif word == "-fno-openmp":
+            found = None
+    return found
+
+
 class Steps:
     """The compiler commands that a command line comes to."""
 
@@ -124,6 +138,13 @@ class Steps:
             raise Failure(
                 f"{self.command}: a statically linked program cannot run on such a machine;"
                 " leave -static out",
+                BAD_USE,
+            )
+        parallel = _openmp_word([*line.compile, *line.link])
+        if parallel and self.machine in instrumented.WITHOUT_OPENMP:
+            raise Failure(
+                f"{self.command}: {parallel}: the {self.machine} machine has no OpenMP runtime yet;"
+                " leave it out, or write the threads as std::thread or pthread",
                 BAD_USE,
             )
         if not line.links and line.output and len(line.sources) > 1:

@@ -7,6 +7,8 @@ from syncopate import paths
 from syncopate.errors import BAD_USE, FAILED, Failure, near
 
 MACHINES = ("simulated", "explored", "emulated")
+# OpenMP's runtime waits in ways that their fibers cannot see; the emulated machine has real threads.
+WITHOUT_OPENMP = ("simulated", "explored")
 
 # Copies and comparisons as calls, which the machine's library announces.
 _FUNCTIONS = ("memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "strcmp")

@@ -37,4 +37,12 @@ int look_at(dl_phdr_info* module, std::size_t, void*) {
 
 void find_libc() { dl_iterate_phdr(look_at, nullptr); }
 
+bool is_of_library(const void* object) noexcept {
+  Dl_info found;
+  link_map* module = nullptr;
+  const bool known =
+      dladdr1(object, &found, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) != 0;
+  return known && module != nullptr && module->l_name[0] != '\0';  // the program's own is empty
+}
+
 }  // namespace syncopate::instrument

@@ -21,6 +21,10 @@ struct code_range {
 inline constinit code_range libc_code{}, linker_code{}, cpp_library_code{};
 void find_libc();
 
+// Whether the object lies in the data of a library: what the library does with it is no part of
+// the program, and is not put back between executions.
+bool is_of_library(const void* object) noexcept;
+
 // Whether a call came from inside the C library. It may hold its own locks then (a stream's, the
 // linker's), which other fibers would wait for by real futex calls: the thread must not switch.
 inline bool from_libc(const void* place) noexcept {

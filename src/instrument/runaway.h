@@ -2,6 +2,7 @@
 // sees: no access, no call. A machine looks at its own limits in such calls only.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 
 #include "instrument/engine.h"
@@ -21,5 +22,11 @@ struct runaway_watch {
 // `seen` last changed, in the program or its libraries. Where the system has no such timers, does
 // nothing. Takes SIGURG, which does nothing in programs that do not ask for it.
 void watch_for_runaway(std::uint64_t seconds, const runaway_watch& watch);
+
+// Once so many seconds have passed: sets time_is_over, at which a machine is to look. Calls the
+// watch's stop if nothing has been seen since, a second later in the program, ten seconds later
+// elsewhere. After watch_for_runaway().
+void watch_for_deadline(double seconds);
+inline constinit volatile std::sig_atomic_t time_is_over = 0;
 
 }  // namespace syncopate::instrument

@@ -4,17 +4,19 @@
 
 #include <cstdint>
 
+#include "instrument/entered.h"
 #include "instrument/pthread/real.h"
 
 namespace instrument = syncopate::instrument;
 using syncopate::engine::operation;
 
-#define MODIFY(bits, T, name, what)                                                       \
-  SYNCOPATE_EXPORT T __tsan_atomic##bits##_##name(volatile T* at, T operand, int order) { \
-    return instrument::modify<T>(at, operation::what, operand, order, SYNCOPATE_CALLER);  \
+#define MODIFY(bits, T, name, what)                                                      \
+  SYNCOPATE_NOTES_REGISTERS(T, __tsan_atomic##bits##_##name)                             \
+  (volatile T * at, T operand, int order) {                                              \
+    return instrument::modify<T>(at, operation::what, operand, order, SYNCOPATE_CALLER); \
   }
 #define ATOMICS(bits, T)                                                                           \
-  SYNCOPATE_EXPORT T __tsan_atomic##bits##_load(const volatile T* at, int order) {                 \
+  SYNCOPATE_NOTES_REGISTERS(T, __tsan_atomic##bits##_load)(const volatile T* at, int order) {      \
     return instrument::load<T>(at, order, SYNCOPATE_CALLER);                                       \
   }                                                                                                \
   SYNCOPATE_EXPORT void __tsan_atomic##bits##_store(volatile T* at, T value, int order) {          \
@@ -27,18 +29,18 @@ using syncopate::engine::operation;
   MODIFY(bits, T, fetch_or, or_)                                                                   \
   MODIFY(bits, T, fetch_xor, xor_)                                                                 \
   MODIFY(bits, T, fetch_nand, nand)                                                                \
-  SYNCOPATE_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(                              \
-      volatile T* at, T* expected, T desired, int order, int failed) {                             \
+  SYNCOPATE_NOTES_REGISTERS(int, __tsan_atomic##bits##_compare_exchange_strong)                    \
+  (volatile T * at, T * expected, T desired, int order, int failed) {                              \
     return instrument::compare_exchange_at<T>(at, expected, desired, order, failed, false,         \
                                               SYNCOPATE_CALLER);                                   \
   }                                                                                                \
-  SYNCOPATE_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(                                \
-      volatile T* at, T* expected, T desired, int order, int failed) {                             \
+  SYNCOPATE_NOTES_REGISTERS(int, __tsan_atomic##bits##_compare_exchange_weak)                      \
+  (volatile T * at, T * expected, T desired, int order, int failed) {                              \
     return instrument::compare_exchange_at<T>(at, expected, desired, order, failed, true,          \
                                               SYNCOPATE_CALLER);                                   \
   }                                                                                                \
-  SYNCOPATE_EXPORT T __tsan_atomic##bits##_compare_exchange_val(                                   \
-      volatile T* at, T expected, T desired, int order, int failed) {                              \
+  SYNCOPATE_NOTES_REGISTERS(T, __tsan_atomic##bits##_compare_exchange_val)                         \
+  (volatile T * at, T expected, T desired, int order, int failed) {                                \
     bool exchanged;                                                                                \
     return instrument::compare_exchange<T>(at, expected, desired, order, failed, false, exchanged, \
                                            SYNCOPATE_CALLER);                                      \

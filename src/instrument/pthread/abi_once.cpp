@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "instrument/libc_range.h"
 #include "instrument/pthread/objects.h"
 #include "instrument/pthread/on_engine.h"
 #include "instrument/pthread/real.h"
@@ -31,7 +32,15 @@ class once_run {
   bool done_ = false;
 };
 
+constexpr std::uint32_t finished = 2;  // as in the C library
+
 void run_once(std::uint32_t& word, void (*routine)(), engine::place where) {
+  if (is_of_library(&word)) {
+    if (word == finished) return;
+    routine();
+    word = finished;
+    return;
+  }
   if (!objects::once_begin(word, where)) return;
   once_run run(word, where);
   routine();

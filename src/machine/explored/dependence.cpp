@@ -2,6 +2,7 @@
 #include "machine.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace syncopate::explored {
 
@@ -56,6 +57,25 @@ void machine::collect_symmetric(const step& s) {
   std::array<std::uint32_t, max_threads> parks{};
   add_parks(s.at, parks);
   add_symmetric(parks);
+}
+
+// Nobody can run, or nobody is to: seq_cst awaits that S keeps from what they wait for could have
+// come before what has moved S. (All others wait for what can still be read later.)
+void machine::note_blocked() {
+  for (unsigned t = 0; t < count_; ++t) {
+    const operation& op = threads_[t].next;
+    if (threads_[t].now != state::announced || threads_[t].late || op.what != action::await ||
+        op.order != std::memory_order_seq_cst ||
+        (available(static_cast<thread_index>(t)) & ((choices{1} << max_choices) - 1)) != 0)
+      continue;
+    symmetric_count_ = 0;
+    const thread_index running = std::exchange(current_, static_cast<thread_index>(t));
+    add_symmetric(fence_step_);
+    add_symmetric(memory_.at(op.where).sc_change_step);
+    search_.blocked(current_, op.where, symmetric_.data(), symmetric_count_);
+    current_ = running;
+  }
+  symmetric_count_ = 0;
 }
 
 void machine::collect_of_futex(address at, const step& s) {
@@ -115,10 +135,23 @@ bool machine::matters_after_transaction(const footprint& done, thread_index t) c
   return false;
 }
 
+// A compare-exchange that sleeps, but for messages that are newer than `since` others: whether this
+// step has taken one that it waited for.
+bool machine::takes_news(const operation& next, const step& done, message_id since) {
+  if (next.what != action::compare_exchange || !done.wrote || done.where != next.where ||
+      done.what == action::store || done.before != next.expected)
+    return false;
+  const location& l = memory_.at(done.where);
+  const message_id written = memory_.of(done.thread).newest[done.where];
+  const std::uint32_t index = memory_.get(written).position - l.first_position;
+  return index != 0 && l.order[index - 1] > since;
+}
+
 // The same question for a thread's next operation: does it, after this step, still do what it
 // would have done before?
 bool machine::order_matters(thread_index t, const step& done) {
   const operation& next = threads_[t].next;
+  if (takes_news(next, done, search_.at(search_.depth() - 1).asleep[t] - 1)) return true;
   if (next.what == action::transaction) {
     for (const auto& [sleeper, touched] : search_.at(search_.depth() - 1).sleepers)
       if (sleeper == t && touched != nullptr) return matters_to_transaction(*touched, done);

@@ -43,21 +43,24 @@ void machine::begin_threads() {
   search_.begin();
   for (thread& t : threads_) {
     t.polls.clear();
+    t.visits.clear();
+    t.rewrote = false;
+    t.reads = 0;
     t.rounds_of.clear();
     t.ignores.clear();
     t.now = state::none;
-    t.parked = t.woken = t.forced = t.spins = false;
+    t.parked = t.woken = t.forced = t.spins = t.late = false;
     t.patience_lost = 0;
     t.times_forced = 0;
     t.stands = 0;
     t.touched = ~address{0};
-    t.timeouts = t.jumps = 0;
+    t.timeouts = t.jumps = t.spurious = 0;
     t.next = {};
   }
   futexes_used_ = 0;
   heap_.clear();
   parks_ = 0;
-  spurious_ = aborts_ = 0;
+  aborts_ = 0;
   tx_.depth = 0;
   fence_step_.fill(0);
   sc_step_.fill(0);
@@ -154,6 +157,11 @@ void machine::runs_away(std::uint64_t seconds, place where) {
   verdict_.bound = std::to_string(seconds) +
                    " s of processor time without an access to memory, in " +
                    instrument::code_name(where);
+  end_execution(outcome::cut);
+}
+
+void machine::out_of_time() {
+  verdict_.bound = "time";
   end_execution(outcome::cut);
 }
 
@@ -289,6 +297,8 @@ verdict machine::explore(int (*program)(), const surroundings& around) {
   } else {
     if (verdict_.cut != 0 && verdict_.bound.empty())
       verdict_.bound = std::to_string(options_.steps) + " steps an execution";
+    if (memory_.had_too_many() && verdict_.bound.empty())
+      verdict_.bound = std::to_string(max_choices) + " old values of a variable";
     if (search_.dropped() && verdict_.bound.empty())
       verdict_.bound = std::to_string(options_.preemptions) + " preemptions";
     if (!forced_.empty() && verdict_.bound.empty()) verdict_.bound = "one schedule";

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,10 @@ class machine {
   // The program crashed (a signal).
   [[noreturn]] void crashed(const char* how, place where);
 
+  // The whole search has had its time.
+  [[noreturn]] void out_of_time();
+  [[nodiscard]] std::uint64_t executions() const noexcept { return verdict_.executions; }
+
   // It computes there for ever, or for so long that nothing can be said of it.
   [[noreturn]] void runs_away(std::uint64_t seconds, place where);
 
@@ -106,12 +111,21 @@ class machine {
   struct polled {
     location_id where;
     message_id seen;
+    std::uint32_t read = 0;     // the thread's last read of it
+    std::uint32_t changed = 0;  // and the last one that found another value than the one before
   };
   // A loop by its relax() and the calls around that.
   struct loop {
     place at = nullptr;
     caller_places callers{};
     bool operator==(const loop&) const = default;
+  };
+  // Where a thread was at an operation (loops.cpp).
+  struct visit {
+    loop of;
+    std::array<std::uintptr_t, 6> registers{};
+    std::vector<unsigned char> stack;
+    std::uint32_t reads = 0;  // that the thread had made
   };
   struct thread {
     instrument::fiber* fiber = nullptr;
@@ -120,6 +134,7 @@ class machine {
     void (*entry)(void*) = nullptr;
     void* argument = nullptr;
     operation next;
+    std::uint32_t announced_at = 0;  // after so many steps
     // Its stack: where it stood at its last operation, or 0 if that is not known; and the lowest
     // variable that somebody has accessed since.
     address stands = 0, touched = ~address{0};
@@ -130,12 +145,18 @@ class machine {
     location_id parked_word = memory::none;
     // The locations read since the last relax(), with what was read.
     std::vector<polled> polls;
+    std::uint32_t reads = 0;
+    // Where it has been since it last changed something; and whether it has written since, though
+    // nothing that was not there before.
+    std::vector<visit> visits;
+    bool rewrote = false;
     // A loop that has given up waiting: it reads the same again until it does something else.
     unsigned patience_lost = 0;  // turns of it
     unsigned ignored = 0;        // reads of the last turn
     bool forced = false;         // since nothing else could run
     std::uint32_t times_forced = 0;
     bool spins = false;  // and it never ended
+    bool late = false;   // what it awaits has come and gone: it waits for good
     std::vector<polled> ignores;
     loop impatient_in;
     // The loops it is in, and how often each has gone round since it last did more than read.
@@ -145,7 +166,7 @@ class machine {
     };
     std::vector<rounds> rounds_of;
     // What the environment has done to it in this execution (options.h).
-    unsigned timeouts = 0, jumps = 0;
+    unsigned timeouts = 0, jumps = 0, spurious = 0;
     std::uint32_t priority = 0;
   };
   struct futex {
@@ -163,12 +184,22 @@ class machine {
   void act() noexcept {
     regain_patience();
     me().rounds_of.clear();
+    forget_visits();
+  }
+  void forget_visits() noexcept {
+    me().visits.clear();
+    me().rewrote = false;
   }
 
   // callers.cpp
   caller_places callers_of(place);
   void note_stack(address);
   void leave_frames(address up_to, place);
+
+  // loops.cpp
+  [[nodiscard]] std::span<const unsigned char> program_stack() const;
+  void note_visit(place);
+  bool await_news(const visit& since, place);
 
   // schedule.cpp
   void run_once(int (*program)());
@@ -181,6 +212,7 @@ class machine {
   void end_turn(step&);
   void check_recorded(step&, const operation&);
   thread_index pick();
+  [[nodiscard]] choices news_of(const operation&, choices all, message_id since) const;
   void inherit_sleep(step&);
   void prepare(step&);
   [[nodiscard]] bool all_idle() const noexcept;
@@ -188,8 +220,10 @@ class machine {
   void settle(step&);
   choices available(thread_index);
   choices timeout_of(const thread&);
-  choices spurious();
-  [[nodiscard]] choices distinct(thread_index, const operation&, choices all) const;
+  choices spurious_of(const thread&);
+  choices with_vain(choices all, choices vain);
+  [[nodiscard]] choices distinct(thread_index, const operation&, choices all,
+                                 bool by_value = true) const;
   [[nodiscard]] bool is_asleep(thread_index, const step&, choices);
   bool force(step&);
   bool reads_for_good();
@@ -198,6 +232,8 @@ class machine {
   [[noreturn]] void fail(failure_kind, std::string text, place where = nullptr,
                          place other = nullptr);
   [[noreturn]] void stuck();
+  [[nodiscard]] bool newest_is_awaited(const operation&) const;
+  void note_late_awaits();
   bool much_time_passes();
   void begin_threads();
   void note_failure(failure_kind, std::string text, place where, place other);
@@ -222,10 +258,12 @@ class machine {
 
   // dependence.cpp
   [[nodiscard]] bool order_matters(thread_index, const step& done);
+  [[nodiscard]] bool takes_news(const operation& next, const step& done, message_id since);
   [[nodiscard]] bool futex_order_matters(const step& done, action next, std::uint32_t bitset) const;
   [[nodiscard]] bool matters_to_transaction(const footprint& sleeper, const step& done) const;
   [[nodiscard]] bool matters_after_transaction(const footprint& done, thread_index) const;
   void collect_symmetric(const step&);
+  void note_blocked();
   void collect_of_transaction(const step&);
   void collect_of_futex(address, const step&);
   void add_parks(address, std::array<std::uint32_t, max_threads>& last);
@@ -250,6 +288,7 @@ class machine {
   [[nodiscard]] bool goes_round_in_vain(const thread&) const;
   [[nodiscard]] bool somebody_goes_round_in_vain() const;
   choices relax_choices(thread_index);
+  void take_news(step&);
   void count(const step&, unsigned& at_will);
   void unpark(thread_index);
   choices waiters(address, std::uint32_t bitset) const;
@@ -269,7 +308,7 @@ class machine {
   bool begins_anew_ = false;    // since that has just turned out
   std::size_t futexes_used_ = 0;
   std::uint64_t parks_ = 0;
-  unsigned spurious_ = 0, aborts_ = 0;
+  unsigned aborts_ = 0;
   transaction tx_;
   std::array<std::uint32_t, 5 * max_threads> symmetric_{};
   std::size_t symmetric_count_ = 0;

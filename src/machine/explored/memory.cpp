@@ -197,7 +197,10 @@ choices memory::readable(thread_index t, location_id id, bool seq_cst) {
   const location& l = locations_[id];
   std::size_t many = reach(l, seen(threads_[t], id));
   if (seq_cst) many = std::min(many, reach(l, l.sc_floor));
-  if (many > max_choices) many = max_choices;
+  if (many > max_choices) {
+    many = max_choices;
+    note_too_many();
+  }
   return (choices{1} << many) - 1;
 }
 
@@ -232,18 +235,21 @@ bool memory::within(const frozen_view* less, const frozen_view* more) const noex
   return true;
 }
 
-bool memory::stands_for(message_id older, message_id newer, std::uint64_t time) const noexcept {
+bool memory::stands_for(message_id older, message_id newer, std::uint64_t time,
+                        bool by_value) const noexcept {
   const message &o = messages_[older], &n = messages_[newer];
-  return o.value == n.value && n.time <= std::max(time, o.time) && within(o.released, n.released);
+  return (!by_value || o.value == n.value) && n.time <= std::max(time, o.time) &&
+         within(o.released, n.released);
 }
 
-choices memory::distinct(thread_index t, const location& l, choices all) const noexcept {
+choices memory::distinct(thread_index t, const location& l, choices all,
+                         bool by_value) const noexcept {
   choices result = all;
   for (choices rest = all; rest != 0; rest &= rest - 1) {
     const auto newer = static_cast<choice>(std::countr_zero(rest));
     for (choices behind = rest & (rest - 1); behind != 0; behind &= behind - 1) {
       const auto older = static_cast<choice>(std::countr_zero(behind));
-      if (!stands_for(named(l, older), named(l, newer), threads_[t].time)) continue;
+      if (!stands_for(named(l, older), named(l, newer), threads_[t].time, by_value)) continue;
       result &= ~(choices{1} << newer);
       break;
     }

@@ -146,6 +146,9 @@ class memory {
   // ---- accesses -------------------------------------------------------------------------------
   [[nodiscard]] choices readable(thread_index, location_id, bool seq_cst);
   [[nodiscard]] choices writable(thread_index, location_id, bool seq_cst);
+  // Some operation had more messages to choose from than are followed.
+  void note_too_many() noexcept { too_many_ = true; }
+  [[nodiscard]] bool had_too_many() const noexcept { return too_many_; }
   // Whether a read-modify-write may still stand directly behind the message.
   [[nodiscard]] bool unclaimed(const location& l, choice c) const noexcept;
   // Those of `all` that were written after `since` messages existed.
@@ -154,10 +157,12 @@ class memory {
   // Whether a thread with this clock that may read either message need not read the newer one: it
   // gets the same value from the older one, knows less of others afterwards, and so can do all that
   // it could do otherwise.
-  [[nodiscard]] bool stands_for(message_id older, message_id newer,
-                                std::uint64_t time) const noexcept;
+  [[nodiscard]] bool stands_for(message_id older, message_id newer, std::uint64_t time,
+                                bool by_value = true) const noexcept;
   // Of `all`, those for which no other stands.
-  [[nodiscard]] choices distinct(thread_index, const location& l, choices all) const noexcept;
+  // by_value: the thread gets to know the value.
+  [[nodiscard]] choices distinct(thread_index, const location& l, choices all,
+                                 bool by_value = true) const noexcept;
 
   // Both return the message. raised: the access moved S of the location.
   message_id read(thread_index, location_id, choice, std::memory_order, bool& raised);
@@ -203,6 +208,7 @@ class memory {
   std::vector<message> messages_;
   std::array<thread, max_threads> threads_;
   std::vector<message_id> both_;  // scratch
+  bool too_many_ = false;
 
   // The transaction that runs: what is to be put back, and what it has written.
   struct kept_location {

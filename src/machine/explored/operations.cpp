@@ -1,6 +1,8 @@
 // operations.cpp -- L0: atomic accesses, fences, plain accesses and the heap.
 #include "machine.h"
 
+#include "instrument/runaway.h"
+
 #include <algorithm>
 
 namespace syncopate::explored {
@@ -77,12 +79,15 @@ void machine::touch_atomic(const operation& op, bool writes) {
 
 void machine::note_poll(location_id where, message_id seen) {
   auto& polls = me().polls;
+  const std::uint32_t read = ++me().reads;
   for (polled& p : polls)
     if (p.where == where) {
+      if (memory_.get(p.seen).value != memory_.get(seen).value) p.changed = read;
       p.seen = seen;
+      p.read = read;
       return;
     }
-  if (polls.size() < 32) polls.push_back({where, seen});
+  if (polls.size() < 32) polls.push_back({where, seen, read});
 }
 
 // A loop that has given up goes on reading what it read: no step, until it does something else.
@@ -112,11 +117,11 @@ void machine::record_reading(step& s) {
       {search_.depth(), s.where < newest.size() ? newest[s.where] : 0, memory_.of(current_).time});
 }
 
-// The read-modify-writes without which the compare-exchange could have succeeded.
+// The read-modify-writes without which the compare-exchange could have succeeded. (S is no reason
+// to leave one out: what has moved it can come later, too.)
 void machine::record_claims(const step& s, const operation& op) {
   const location& l = memory_.at(s.where);
-  const choices all =
-      memory_.readable(current_, s.where, op.order == std::memory_order_seq_cst) >> 1;
+  const choices all = memory_.readable(current_, s.where, false) >> 1;
   for (choice c = 0; all >> c != 0; ++c) {
     const message& claimer = memory_.get(memory_.named(l, c));
     if (claimer.by_rmw && claimer.step != 0 &&
@@ -155,9 +160,11 @@ void machine::finish_write(step& s, const operation& op, word value, choice behi
   s.raised_sc |= raised;
   const bool changes = rmw_of == 0 || memory_.get(rmw_of).value != value;
   if (!changes) {
+    me().rewrote = true;
     note_poll(s.where, m);
     return;
   }
+  forget_visits();
   std::erase_if(me().polls, [&](const polled& p) { return p.where == s.where; });
   for (unsigned t = 0; t < count_; ++t) threads_[t].spins = false;
 }
@@ -169,6 +176,7 @@ word machine::load(address at, unsigned bytes, std::memory_order order, place fr
   if (tx_.runs()) return read_inside(at, bytes, from);
   message_id seen = 0;
   if (stays_impatient(at, bytes, order, seen)) return memory_.get(seen).value;
+  note_visit(from);
   operation op = make(action::load, at, bytes, order, from);
   op.where = location_of(at, bytes, from);
   step& s = take_turn(op);
@@ -202,7 +210,9 @@ word machine::modify(address at, unsigned bytes, engine::operation how, word ope
     write_inside(at, bytes, apply(how, old, operand, bytes), from);
     return old;
   }
-  act();
+  regain_patience();
+  me().rounds_of.clear();
+  note_visit(from);
   operation op = make(action::modify, at, bytes, order, from);
   op.rmw = how;
   op.operand = operand;
@@ -240,6 +250,7 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
     }
     if (lost != 0) regain_patience();
   }
+  note_visit(from);
   operation op = make(action::compare_exchange, at, bytes, success, from);
   op.failure = failure;
   op.weak = weak;
@@ -247,22 +258,25 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   op.operand = desired & mask_of(bytes);
   op.where = location_of(at, bytes, from);
   step& s = take_turn(op);
-  const bool without_reason = s.chosen == without_cause;
+  const bool without_reason = weak && s.chosen >= in_vain;
   if (without_reason) {
-    ++spurious_;
-    s.chosen = 0;
+    ++me().spurious;
+    s.chosen -= in_vain;
   }
   const message_id source = memory_.named(memory_.at(s.where), s.chosen);
   const bool exchanged = !without_reason && memory_.get(source).value == expected;
   if (!exchanged) record_claims(s, op);
   s.expected = op.expected;
   const word found = finish_read(s, op, exchanged ? success : failure);
+  // Also where the order of what it does is weaker: S has decided what it could do instead.
+  s.is_sc |= success == std::memory_order_seq_cst || failure == std::memory_order_seq_cst;
   if (exchanged) {
-    act();
+    regain_patience();
+    me().rounds_of.clear();
     memory_.follow_transactions(current_, s.where, source);
     finish_write(s, op, op.operand, s.chosen, success, source);
   }
-  if (without_reason) s.chosen = without_cause;
+  if (without_reason) s.chosen += in_vain;
   end_turn(s);
   memory_.tick(current_);
   expected = found;
@@ -290,6 +304,7 @@ void machine::fence(std::memory_order order, place from) {
 
 void machine::access(address at, std::size_t bytes, engine::kind what, place from) {
   const bool writes = what == engine::kind::write;
+  if (instrument::time_is_over != 0) out_of_time();
   if (tx_.runs()) return access_inside(at, bytes, writes, from);
   check_freed(at, bytes, writes ? "a write" : "a read", from);
   note_stack(at);
@@ -305,10 +320,13 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
   if (!writes) return;
   memory_.overwrite(at, bytes);
   const auto stack = instrument::stack_of(me().fiber);
-  if (at < stack.low || at >= stack.high) me().rounds_of.clear();
+  if (at >= stack.low && at < stack.high) return;
+  me().rounds_of.clear();
+  forget_visits();
 }
 
 void machine::allocated(address at, std::size_t bytes, place from) {
+  forget_visits();
   heap_.push_back({at, bytes, from, true});
   shadow_.forget(at, bytes);
   memory_.overwrite(at, bytes);
@@ -328,6 +346,7 @@ void machine::freed(address at, std::size_t bytes, place from) {
              " are not ordered",
          from, record.where);
   }
+  forget_visits();
   heap_.push_back({at, bytes, from, false});
   memory_.overwrite(at, bytes);
   shadow_.add_freed({at, bytes, current_, from});

@@ -107,6 +107,17 @@ std::uint64_t runaway_seconds() {
 }
 
 void stop_runaway(place where, bool may_report) {
+  if (instrument::time_is_over != 0) {
+    if (may_report) running_machine->out_of_time();
+    char line[96];
+    const int length = std::snprintf(
+        line, sizeof line, "syncopate: explored: bounded: %llu executions; limit: time\n",
+        static_cast<unsigned long long>(running_machine->executions()));
+    (void)!::write(STDERR_FILENO, line, static_cast<std::size_t>(length));
+    verdict bounded;
+    bounded.how = result::bounded;
+    ::_exit(bounded.status());
+  }
   if (may_report) running_machine->runs_away(runaway_seconds(), where);
   instrument::fail("the program computes without an access to memory, in %s",
                    instrument::code_name(where).c_str());
@@ -156,6 +167,7 @@ int syncopate::engine::run(int (*program)()) {
   instrument::keep_program_image();
   catch_crashes();
   instrument::watch_for_runaway(runaway_seconds(), {[] { return 1 + calls_seen; }, stop_runaway});
+  if (program_options().seconds > 0) instrument::watch_for_deadline(program_options().seconds);
   bool first = true;
   explored::machine::surroundings around;
   around.before = [&] {
@@ -167,6 +179,7 @@ int syncopate::engine::run(int (*program)()) {
   };
   around.output = [&](bool on) { shown.show(on); };
   const verdict v = all.explore(program, around);
+  instrument::time_is_over = 0;
   let_crash();
   std::fflush(stdout);
   report(v, program_options(), all.ordered_sites());

@@ -158,7 +158,9 @@ std::string text_of(const step& s, names& known) {
       break;
     case action::await:
       text += std::string(" ") + name(s.order) +
-              (s.result == 1 ? ": time is over" : ": " + value_of(s.before));
+              (s.chosen == too_late ? ": comes too late"
+               : s.result == 1      ? ": time is over"
+                                    : ": " + value_of(s.before));
       break;
     case action::park:
       text += s.result == 0 ? ": sleeps, finds " + value_of(s.before)

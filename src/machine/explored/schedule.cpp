@@ -1,6 +1,8 @@
 // schedule.cpp -- L0: whose turn it is.
 #include "machine.h"
 
+#include "instrument/runaway.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -22,6 +24,7 @@ constexpr std::uint32_t endless_reads = 2'000;  // steps; no loop with an end re
 void machine::announce(const operation& op) {
   me().next = op;
   me().next.callers = callers_of(op.from);
+  me().announced_at = search_.depth();
   leave_frames(me().stands, op.from);
   me().now = state::announced;
   const thread_index next = pick();
@@ -85,6 +88,7 @@ void machine::check_recorded(step& s, const operation& op) {
          "the program did something else when the same choices were made again", op.from);
   s.what = op.what;
   s.bytes = op.bytes;
+  s.timed = op.timed;
   s.order = op.order;
   s.where = op.where;
   s.at = op.at;
@@ -105,9 +109,9 @@ void machine::check_recorded(step& s, const operation& op) {
 
 // Of the messages that the operation may read, those that are worth reading (memory.h). A schedule
 // to be repeated may be of a search without this.
-choices machine::distinct(thread_index t, const operation& op, choices all) const {
+choices machine::distinct(thread_index t, const operation& op, choices all, bool by_value) const {
   const bool reduces = !options_.every_order && !options_.random && forced_.empty();
-  return reduces ? memory_.distinct(t, memory_.at(op.where), all) : all;
+  return reduces ? memory_.distinct(t, memory_.at(op.where), all, by_value) : all;
 }
 
 choices machine::timeout_of(const thread& who) {
@@ -116,10 +120,16 @@ choices machine::timeout_of(const thread& who) {
   return 0;
 }
 
-choices machine::spurious() {
-  if (spurious_ < options_.spurious) return one(without_cause);
+choices machine::spurious_of(const thread& who) {
+  if (who.spurious < options_.spurious) return one(without_cause);
   verdict_.withheld.spurious = true;
   return 0;
+}
+
+choices machine::with_vain(choices all, choices vain) {
+  constexpr choices most = one(in_vain) - 1;
+  if (((all | vain) & ~most) != 0) memory_.note_too_many();
+  return (all & most) | (vain & most) << in_vain;
 }
 
 choices machine::available(thread_index t) {
@@ -143,30 +153,35 @@ choices machine::available(thread_index t) {
       const choices success = memory_.readable(t, op.where, sc);
       const choices failure =
           memory_.readable(t, op.where, op.failure == std::memory_order_seq_cst);
-      choices all = 0, failures = 0;
+      choices all = 0, failures = 0, equals = 0;
       for (choices rest = success | failure; rest != 0; rest &= rest - 1) {
         const auto c = static_cast<choice>(std::countr_zero(rest));
         const bool equal = memory_.get(memory_.named(l, c)).value == op.expected;
-        if (!equal) failures |= failure & one(c);
-        else if (memory_.unclaimed(l, c)) all |= success & one(c);
+        (equal ? equals : failures) |= failure & one(c);
+        if (equal && memory_.unclaimed(l, c)) all |= success & one(c);
       }
       all |= distinct(t, op, failures);
-      if (op.weak) all |= spurious();
-      return all;
+      if (!op.weak) return all;
+      return with_vain(all, equals != 0 && spurious_of(who) != 0 ? distinct(t, op, equals) : 0);
     }
     case action::await: {
       const location& l = memory_.at(op.where);
-      choices all = memory_.readable(t, op.where, sc);
-      for (choices rest = all; rest != 0; rest &= rest - 1) {
+      const choices readable = memory_.readable(t, op.where, sc);
+      choices all = 0;
+      for (choices rest = readable; rest != 0; rest &= rest - 1) {
         const auto c = static_cast<choice>(std::countr_zero(rest));
         const word value = memory_.get(memory_.named(l, c)).value;
-        if (!op.satisfied(op.context, static_cast<std::uint64_t>(value))) all &= ~one(c);
+        if (op.satisfied(op.context, static_cast<std::uint64_t>(value))) all |= one(c);
       }
+      const choices others = readable & ~all;
       all = distinct(t, op, all);
-      if (op.timed) all |= timeout_of(who);
-      return all;
+      if (!op.timed)
+        return all != 0 && (options_.every_order || !forced_.empty()) ? all | one(too_late) : all;
+      // That its time is over can only be found by who has found another value.
+      return with_vain(all,
+                       others != 0 && timeout_of(who) != 0 ? distinct(t, op, others, false) : 0);
     }
-    case action::expire: return (op.timed ? timeout_of(who) : 0) | spurious();
+    case action::expire: return (op.timed ? timeout_of(who) : 0) | spurious_of(who);
     case action::relax: return relax_choices(t);
     case action::transaction: {
       const bool normal = op.count == static_cast<int>(syncopate::machine::htm::mode::normal);
@@ -178,11 +193,23 @@ choices machine::available(thread_index t) {
   }
 }
 
+// Of the operation's choices, those that read a message which was written after `since` messages
+// existed.
+choices machine::news_of(const operation& op, choices all, message_id since) const {
+  const location& l = memory_.at(op.where);
+  all &= one(max_choices) - 1;
+  if (!may_be_in_vain(op)) return memory_.newer(l, all, since);
+  return memory_.newer(l, all & (one(in_vain) - 1), since) | memory_.newer(l, all >> in_vain, since)
+                                                                 << in_vain;
+}
+
 void machine::inherit_sleep(step& s) {
   if (search_.depth() == 0 || options_.every_order || options_.random) return;
   const step& before = search_.at(search_.depth() - 1);
   for (unsigned t = 0; t < count_; ++t)
+    // (Whom the step has woken is before another operation now.)
     if (before.asleep[t] != 0 && t != before.thread && threads_[t].now == state::announced &&
+        threads_[t].announced_at < search_.depth() &&
         !order_matters(static_cast<thread_index>(t), before)) {
       s.asleep[t] = before.asleep[t];
       for (const auto& [sleeper, touched] : before.sleepers)
@@ -202,7 +229,7 @@ void machine::prepare(step& s) {
   inherit_sleep(s);
   for (unsigned t = 0; t < count_; ++t) {
     const thread& who = threads_[t];
-    if (who.now != state::announced || who.spins) continue;
+    if (who.now != state::announced || who.spins || who.late) continue;
     const bool may_block = who.next.what == action::await || who.next.what == action::expire ||
                            who.next.what == action::relax;
     choices all = one(only);
@@ -211,8 +238,7 @@ void machine::prepare(step& s) {
     s.enabled |= bit(t);
     if (s.asleep[t] != 0) {
       if (!is_access(who.next.what) || who.next.what == action::store) continue;
-      all &= one(max_choices) - 1;
-      if (memory_.newer(memory_.at(who.next.where), all, s.asleep[t] - 1) == 0) continue;
+      if (news_of(who.next, all, s.asleep[t] - 1) == 0) continue;
     }
     s.awake |= bit(t);
   }
@@ -220,10 +246,10 @@ void machine::prepare(step& s) {
 
 void machine::settle(step& s) {
   choices all = available(s.thread);
-  if (s.asleep[s.thread] != 0)
-    all = memory_.newer(memory_.at(s.where), all & (one(max_choices) - 1), s.asleep[s.thread] - 1);
+  if (s.asleep[s.thread] != 0) all = news_of(threads_[s.thread].next, all, s.asleep[s.thread] - 1);
   if (all == 0) end_execution(outcome::redundant);
   s.settled = true;
+  s.may_be_late = false;
   s.chosen = static_cast<choice>(std::countr_zero(all));
   s.rest = all & (all - 1);
   if (!forced_.empty()) {
@@ -255,7 +281,11 @@ thread_index machine::pick() {
   // New and woken threads first run up to their next operation: that is no step.
   for (unsigned t = 0; t < count_; ++t)
     if (threads_[t].now == state::ready) return static_cast<thread_index>(t);
-  if (all_idle()) end_execution(outcome::complete);
+  if (all_idle()) {
+    note_late_awaits();
+    end_execution(outcome::complete);
+  }
+  if (instrument::time_is_over != 0) out_of_time();
   if (search_.depth() >= options_.steps) {
     if (reads_for_good()) fail(failure_kind::livelock, "a loop reads what nobody will change");
     end_execution(outcome::cut);
@@ -270,6 +300,7 @@ thread_index machine::pick() {
   step& s = search_.add();
   prepare(s);
   if (s.enabled == 0 && somebody_goes_round_in_vain()) end_execution(outcome::redundant);
+  if (s.awake == 0) note_blocked();
   if ((s.enabled == 0 || is_next_forced()) && !force(s)) stuck();
   choose_thread(s);
   return s.thread;
@@ -327,6 +358,7 @@ bool machine::reads_for_good() {
   for (std::uint32_t i = end - endless_reads; i < end; ++i) {
     const step& s = search_.at(i);
     if (s.enabled != bit(reader) || s.wrote || !is_access(s.what)) return false;
+    if (s.stale != 0) return false;  // what others have written becomes visible in the end
   }
   threads_[reader].spins = true;
   return true;
@@ -341,6 +373,7 @@ bool machine::force(step& s) {
       const thread& who = threads_[t];
       if (who.now != state::announced || who.spins) continue;
       const bool waits = who.next.what == action::await || who.next.what == action::expire;
+      if (who.next.recognized) continue;
       if (spinners ? who.next.what != action::relax : !(waits && who.next.timed)) continue;
       if (least == max_threads || who.times_forced < threads_[least].times_forced) least = t;
     }
@@ -357,9 +390,39 @@ bool machine::force(step& s) {
   return true;
 }
 
+bool machine::newest_is_awaited(const operation& op) const {
+  const word now = memory_.get(memory_.at(op.where).order.back()).value;
+  return op.satisfied(op.context, static_cast<std::uint64_t>(now));
+}
+
+// The execution has ended. Awaits that have read an old value could have come too late for it, and
+// wait for good: where what is newest, of what did not follow from them, is another value.
+void machine::note_late_awaits() {
+  if (options_.every_order || options_.random || !forced_.empty()) return;
+  for (std::uint32_t i = 0; i < search_.depth(); ++i) {
+    step& s = search_.at(i);
+    if (s.what != action::await || s.chosen >= in_vain || s.may_be_late || s.timed) continue;
+    const auto& order = memory_.at(s.where).order;
+    const auto newest = std::find_if(order.rbegin(), order.rend(), [&](message_id m) {
+      const std::uint32_t by = memory_.get(m).step;
+      return by == 0 || !search_.at(by - 1).past.covers(s.thread, i + 1);
+    });
+    if (newest == order.rend() || memory_.get(*newest).value == s.before) continue;
+    s.may_be_late = true;
+    s.rest |= one(too_late);
+  }
+}
+
 void machine::stuck() {
+  for (unsigned t = 0; t < count_; ++t)
+    if (threads_[t].late && newest_is_awaited(threads_[t].next)) end_execution(outcome::redundant);
+  note_late_awaits();
   bool spins = false;
-  for (unsigned t = 0; t < count_; ++t) spins |= threads_[t].spins;
+  for (unsigned t = 0; t < count_; ++t) {
+    thread& who = threads_[t];
+    who.spins |= who.now == state::announced && who.next.recognized;
+    spins |= who.spins;
+  }
   if (threads_[0].now == state::ended && !spins && !all_must_end_) end_execution(outcome::complete);
   if (spins) fail(failure_kind::livelock, "threads spin on what nobody will change");
   fail(failure_kind::deadlock, "every thread waits");

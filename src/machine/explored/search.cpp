@@ -31,16 +31,7 @@ void search::made(const std::uint32_t* symmetric, std::size_t count) {
   }
   const bool reduce = !options_.random && !options_.every_order;
   if (reduce) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t e = symmetric[i];
-      const thread_index by = steps_[e - 1].thread;
-      // Only steps between which there is no third in the order: the others follow from these.
-      // (What this step read from is no reason: it could read something else.)
-      bool direct = !past.covers(by, e);
-      for (std::size_t j = 0; j < count && direct; ++j)
-        direct = j == i || !steps_[symmetric[j] - 1].past.covers(by, e);
-      if (direct) reverse(e - 1, past, symmetric, count);
-    }
+    reverse_symmetric(past, symmetric, count);
     if (s.wrote || s.ran_transaction() || !claims_.empty())
       reverse_readings(past, symmetric, count);
     claims_.clear();
@@ -50,6 +41,34 @@ void search::made(const std::uint32_t* symmetric, std::size_t count) {
   past.at[s.thread] = depth_ + 1;
   s.past = past;
   ++depth_;
+}
+
+void search::reverse_symmetric(const clock& past, const std::uint32_t* symmetric,
+                               std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t e = symmetric[i];
+    const thread_index by = steps_[e - 1].thread;
+    // Only steps between which there is no third in the order: the others follow from these.
+    // (What this step read from is no reason: it could read something else.)
+    bool direct = !past.covers(by, e);
+    for (std::size_t j = 0; j < count && direct; ++j)
+      direct = j == i || !steps_[symmetric[j] - 1].past.covers(by, e);
+    if (direct) reverse(e - 1, past, symmetric, count);
+  }
+}
+
+void search::blocked(thread_index t, location_id where, const std::uint32_t* symmetric,
+                     std::size_t count) {
+  if (options_.random || options_.every_order || depth_ + 1 < known_) return;
+  const bool known = is_known();
+  step kept;
+  if (known) std::swap(kept, steps_[depth_]);
+  else steps_.emplace_back();
+  steps_[depth_].thread = t;
+  steps_[depth_].where = where;
+  reverse_symmetric(past_[t], symmetric, count);
+  if (known) std::swap(kept, steps_[depth_]);
+  else steps_.pop_back();
 }
 
 // Whether the reader had no need of the message that was written later: it could read an older one

@@ -48,6 +48,10 @@ class search {
   step& at(std::uint32_t i) noexcept { return steps_[i]; }
   // now() is a compare-exchange, and fails since this step changed the value that it expects.
   void add_claim(std::uint32_t step) { claims_.push_back(step); }
+  // The thread cannot make this step, the next one of the execution: it could have come before one
+  // of the `symmetric` ones.
+  void blocked(thread_index t, location_id where, const std::uint32_t* symmetric,
+               std::size_t count);
   // now() must also be tried with this thread.
   void also_try(thread_index t) { steps_[depth_].to_try |= static_cast<thread_set>(1u << t); }
 
@@ -66,6 +70,7 @@ class search {
   std::mt19937_64& random() noexcept { return random_; }
 
  private:
+  void reverse_symmetric(const clock& past, const std::uint32_t* symmetric, std::size_t count);
   void reverse(std::uint32_t earlier, const clock& own, const std::uint32_t* symmetric,
                std::size_t count);
   [[nodiscard]] thread_set initials(std::uint32_t earlier, const clock& past) const;

@@ -43,10 +43,15 @@ enum class action : std::uint8_t {
 
 // Alternatives that are no messages, in a set of choices.
 inline constexpr choice impatient = 56;      // relax: the loop gives up, or much time passes
-inline constexpr choice time_out = 57;       // await, expire: the deadline has passed
-inline constexpr choice without_cause = 58;  // expire: a spurious wake-up; weak CAS: it fails so
+inline constexpr choice time_out = 57;       // expire: the deadline has passed; await: if forced
+inline constexpr choice without_cause = 58;  // expire: a spurious wake-up
+inline constexpr choice too_late = 58;       // await: it looks when the values have gone again
 inline constexpr choice only = 59;           // there is nothing to choose
 static_assert(max_choices <= impatient);
+// Added to the message that it reads: a weak compare-exchange fails though it finds the expected
+// value there; a timed await finds what it does not wait for, and its time is over. Such operations
+// have half as many messages to choose from.
+inline constexpr choice in_vain = max_choices / 2;
 // Added to impatient and time_out in schedules: it happened since nothing else could run.
 inline constexpr choice forcibly = 4;
 static_assert(impatient + forcibly > only && time_out + forcibly < 64);
@@ -59,6 +64,7 @@ struct operation {
   std::uint8_t bytes = 0;
   bool weak = false;
   bool timed = false;
+  bool recognized = false;  // relax: the loop leaves nothing behind, and never gives up (loops.cpp)
   engine::operation rmw{};
   std::memory_order order = std::memory_order_relaxed;
   std::memory_order failure = std::memory_order_relaxed;
@@ -69,24 +75,29 @@ struct operation {
   caller_places callers{};   // announce() finds them
   word operand = 0;          // value to write; await: until
   word expected = 0;         // compare_exchange, park
-  int count = 0, limit = 0;  // transaction: count is htm::mode
+  int count = 0, limit = 0;  // transaction: count is htm::mode; recognized: 1 if it has written
   std::uint32_t bitset = 0;
   engine::predicate satisfied = nullptr;
   void* context = nullptr;
 };
+
+[[nodiscard]] inline bool may_be_in_vain(const operation& op) noexcept {
+  return op.what == action::compare_exchange ? op.weak : op.what == action::await && op.timed;
+}
 
 // One step of the execution, and what the search knows of the state before it.
 struct step {
   // The search.
   thread_index thread = 0;
   choice chosen = only;
-  choices rest = 0;        // alternatives of this thread that are still to be tried
-  bool settled = false;    // `chosen` and `rest` are known
-  bool forced = false;     // nothing else could run
-  bool local = false;      // only this thread's choice: no other could be scheduled here
-  thread_set enabled = 0;  // able to make a step
-  thread_set awake = 0;    // of these, not asleep in the sense of sleep sets
-  thread_set to_try = 0;   // backtrack set
+  choices rest = 0;          // alternatives of this thread that are still to be tried
+  bool settled = false;      // `chosen` and `rest` are known
+  bool forced = false;       // nothing else could run
+  bool local = false;        // only this thread's choice: no other could be scheduled here
+  bool may_be_late = false;  // await: too_late is in `rest`, or has been
+  thread_set enabled = 0;    // able to make a step
+  thread_set awake = 0;      // of these, not asleep in the sense of sleep sets
+  thread_set to_try = 0;     // backtrack set
   thread_set tried = 0;
   std::uint16_t preemptions = 0;        // before this step
   thread_index previous = max_threads;  // the thread of the step before
@@ -102,6 +113,7 @@ struct step {
   bool wrote = false;
   bool raised_sc = false;  // moved the seq_cst view of its location
   bool is_sc = false;
+  bool timed = false;  // await: has a deadline
   std::memory_order order = std::memory_order_relaxed;
   location_id where = memory::none;
   address at = 0, other = 0;

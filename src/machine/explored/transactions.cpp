@@ -145,6 +145,7 @@ void machine::abort_by_program(unsigned char code) {
 }
 
 void machine::abort_unfriendly() {
+  forget_visits();  // what the system does is not seen
   if (tx_.runs()) abort_transaction({});
 }
 

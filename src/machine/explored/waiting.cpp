@@ -59,18 +59,24 @@ choices machine::news_for(const thread& who) const {
 // The loop's turns have only read, as many as may: what the next one could read, the first one
 // could have read later.
 bool machine::goes_round_in_vain(const thread& who) const {
+  if (who.next.recognized && who.next.count == 0) return !options_.every_order;
   if (options_.turns < 0) return false;
   for (const auto& rounds : who.rounds_of)
     if (rounds.of == loop{who.next.from, who.next.callers}) return rounds.turns >= options_.turns;
   return options_.turns == 0;
 }
 
+// Nobody can run: whether a loop that goes round in vain would read something else in the end, when
+// all that was written is visible.
 bool machine::somebody_goes_round_in_vain() const {
   for (unsigned t = 0; t < count_; ++t) {
     const thread& who = threads_[t];
-    if (who.now == state::announced && who.next.what == action::relax && goes_round_in_vain(who) &&
-        news_for(who) != 0)
-      return true;
+    if (who.now != state::announced || who.next.what != action::relax || !goes_round_in_vain(who))
+      continue;
+    for (const polled& p : who.polls) {
+      const word newest = memory_.get(memory_.at(p.where).order.back()).value;
+      if (newest != memory_.get(p.seen).value) return true;
+    }
   }
   return false;
 }
@@ -78,6 +84,7 @@ bool machine::somebody_goes_round_in_vain() const {
 choices machine::relax_choices(thread_index t) {
   const thread& who = threads_[t];
   choices all = news_for(who);
+  if (who.next.recognized) return goes_round_in_vain(who) ? 0 : all;
   if (all != 0 && goes_round_in_vain(who)) {
     verdict_.withheld.turns = true;
     all = 0;
@@ -96,6 +103,7 @@ void machine::count(const step& s, unsigned& at_will) {
 void machine::relax(place from) {
   abort_unfriendly();
   thread& t = me();
+  forget_visits();
   auto& time = memory_.of(current_).time;
   time += little;
   if (t.patience_lost != 0) {
@@ -120,7 +128,20 @@ void machine::relax(place from) {
     t.patience_lost = 1;
     t.impatient_in = {from, s.callers};
     t.ignores = t.polls;
-  } else {
+  }
+  if (options_.turns > 0 && s.chosen != impatient) {
+    const loop here{from, s.callers};
+    const auto at = std::find_if(t.rounds_of.begin(), t.rounds_of.end(),
+                                 [&](const auto& rounds) { return rounds.of == here; });
+    if (at == t.rounds_of.end()) t.rounds_of.push_back({here, 1});
+    else ++at->turns;
+  }
+  take_news(s);
+}
+
+void machine::take_news(step& s) {
+  thread& t = me();
+  if (s.chosen != impatient) {
     const polled p = t.polls[s.chosen];
     s.where = p.where;
     s.at = memory_.at(p.where).at;
@@ -136,16 +157,9 @@ void machine::relax(place from) {
       break;
     }
   }
-  if (options_.turns > 0 && s.chosen != impatient) {
-    const loop here{from, s.callers};
-    const auto at = std::find_if(t.rounds_of.begin(), t.rounds_of.end(),
-                                 [&](const auto& rounds) { return rounds.of == here; });
-    if (at == t.rounds_of.end()) t.rounds_of.push_back({here, 1});
-    else ++at->turns;
-  }
-  // A later write to a location that had no news yet would have been another choice.
-  for (const polled& p : t.polls)
-    if (p.where != s.where) memory_.at(p.where).readings.push_back({search_.depth(), p.seen});
+  // A later write to a location that had no news yet would have been another choice, and one in
+  // front of the news other news.
+  for (const polled& p : t.polls) memory_.at(p.where).readings.push_back({search_.depth(), p.seen});
   end_turn(s);
   t.polls.clear();
 }
@@ -173,17 +187,24 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
   op.context = context;
   op.where = location_of(at, bytes, from);
   step& s = take_turn(op);
-  const bool expired = s.chosen == time_out;
+  const choice chosen = s.chosen;
+  if (chosen == too_late) {
+    end_turn(s);
+    me().late = true;
+    announce(op);
+    __builtin_unreachable();
+  }
+  const bool expired = chosen == time_out || (op.timed && chosen >= in_vain);
   if (expired) {
-    // Whatever it reads, it is too late; it reads the oldest message that it may.
     count(s, me().timeouts);
     auto& time = memory_.of(current_).time;
     time = std::max(time, until - start_of_time + 1);
     const choices all = memory_.readable(current_, s.where, order == std::memory_order_seq_cst);
-    s.chosen = static_cast<choice>(std::bit_width(all) - 1);
+    s.chosen = chosen == time_out ? static_cast<choice>(std::bit_width(all) - 1) : chosen - in_vain;
     value = static_cast<std::uint64_t>(finish_read(s, op, std::memory_order_relaxed));
-    s.chosen = time_out;
+    s.chosen = chosen;
     s.result = 1;
+    s.is_sc |= order == std::memory_order_seq_cst;  // S has decided what it could read
   } else {
     value = static_cast<std::uint64_t>(finish_read(s, op, order));
   }
@@ -255,7 +276,7 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): only timed operations time out
     time = std::max(time, deadline_ns(*until) + 1);
   } else {
-    ++spurious_;
+    ++t.spurious;
   }
   s.result = expired ? 1 : 0;
   end_turn(s);
@@ -431,6 +452,7 @@ bool machine::much_time_passes() {
 }
 
 std::uint64_t machine::ticks() {
+  forget_visits();
   auto& time = memory_.of(current_).time;
   time += little;
   if (much_time_passes()) time += much;

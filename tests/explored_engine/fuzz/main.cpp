@@ -1,0 +1,137 @@
+// main.cpp -- the search against plain enumeration: random programs have the same outcomes under
+// the reduced search as under every order, or the seed and the smallest such program are printed.
+//
+//   explore_fuzz [--seed FIRST] [--programs N] [--executions MOST] [--seconds S]
+//
+// The seeds FIRST, FIRST + 1, ... are the programs. Where MOST executions are not every order, what
+// they have found must have been found. Status 1: there was a difference.
+#include "run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+using fuzz::found;
+using fuzz::program;
+using syncopate::explored::result;
+
+struct settings {
+  std::uint64_t seed = 1, programs = 1'000, executions = 20'000;
+  double seconds = 0;
+};
+
+struct counts {
+  std::uint64_t complete = 0, partly = 0, failing = 0, undecided = 0;
+};
+
+enum class answer { same, partly, failing, undecided, different };
+
+struct comparison {
+  answer is;
+  std::string why;
+};
+
+comparison compare(const program& p, std::uint64_t executions) {
+  const found reduced = fuzz::explore_reduced(p, executions);
+  if (reduced.how.how == result::bounded) return {answer::undecided, {}};
+  const found every = fuzz::explore_every_order(p, executions);
+  const bool complete = every.how.how != result::bounded;
+  const auto kind = [](const found& f) { return name(f.how.what.kind); };
+  if (every.how.how == result::failed && reduced.how.how != result::failed)
+    return {answer::different, std::string("only every order fails: ") + kind(every) + ": " +
+                                   every.how.what.text + ", " + every.how.what.schedule};
+  if (reduced.how.how == result::failed) {
+    if (every.how.how == result::failed) return {answer::failing, {}};
+    if (!complete) return {answer::undecided, {}};
+    return {answer::different, std::string("only the reduced search fails: ") + kind(reduced) +
+                                   ": " + reduced.how.what.text};
+  }
+  if (!std::includes(reduced.outcomes.begin(), reduced.outcomes.end(), every.outcomes.begin(),
+                     every.outcomes.end())) {
+    std::string why = "outcomes lost: " + std::to_string(reduced.outcomes.size()) + " of " +
+                      std::to_string(every.outcomes.size()) + " found by " +
+                      std::to_string(reduced.how.executions) + " executions of " +
+                      std::to_string(every.how.executions) + "; not";
+    for (const std::string& each : every.outcomes)
+      if (!reduced.outcomes.contains(each)) return {answer::different, why + " " + text(p, each)};
+  }
+  if (!complete) return {answer::partly, {}};
+  if (reduced.outcomes != every.outcomes)
+    return {answer::different, "only the reduced search has some outcomes"};
+  if (reduced.how.executions > every.how.executions)
+    return {answer::different, "the reduced search has more executions"};
+  return {answer::same, {}};
+}
+
+void report(const program& p, const std::string& why, std::uint64_t executions) {
+  std::printf("DIFFERENT: %s\n%s", why.c_str(), fuzz::text(p).c_str());
+  const program small = fuzz::shrink(
+      p, [&](const program& q) { return compare(q, executions).is == answer::different; });
+  std::printf("smallest: %s\n%s", compare(small, executions).why.c_str(),
+              fuzz::text(small).c_str());
+  std::fflush(stdout);
+}
+
+double number(const char* text) {
+  char* end = nullptr;
+  const double value = std::strtod(text, &end);
+  if (end == text || *end != 0) {
+    std::fprintf(stderr, "explore_fuzz: %s is not a number\n", text);
+    std::exit(2);
+  }
+  return value;
+}
+
+settings arguments(int count, char** given) {
+  settings s;
+  for (int i = 1; i < count; i += 2) {
+    const double value = number(i + 1 < count ? given[i + 1] : "none");
+    const auto whole = static_cast<std::uint64_t>(value);
+    if (std::strcmp(given[i], "--seed") == 0) s.seed = whole;
+    else if (std::strcmp(given[i], "--programs") == 0) s.programs = whole;
+    else if (std::strcmp(given[i], "--executions") == 0) s.executions = whole;
+    else if (std::strcmp(given[i], "--seconds") == 0) s.seconds = value;
+    else {
+      std::fprintf(stderr, "explore_fuzz: unknown argument %s\n", given[i]);
+      std::exit(2);
+    }
+  }
+  return s;
+}
+
+}  // namespace
+
+int main(int count, char** given) {
+  const settings s = arguments(count, given);
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  counts seen;
+  std::uint64_t different = 0, n = 0;
+  for (; n < s.programs && (s.seconds == 0 || seconds() < s.seconds) && different < 5; ++n) {
+    const program p = fuzz::make(s.seed + n);
+    const comparison c = compare(p, s.executions);
+    seen.complete += c.is == answer::same ? 1 : 0;
+    seen.partly += c.is == answer::partly ? 1 : 0;
+    seen.failing += c.is == answer::failing ? 1 : 0;
+    seen.undecided += c.is == answer::undecided ? 1 : 0;
+    if (c.is != answer::different) continue;
+    ++different;
+    report(p, c.why, s.executions);
+  }
+  std::printf(
+      "seeds %llu to %llu: %llu programs have the same outcomes, %llu as far as %llu "
+      "executions go, %llu fail both ways, %llu are undecided, %llu differ; %.1f s\n",
+      static_cast<unsigned long long>(s.seed), static_cast<unsigned long long>(s.seed + n - 1),
+      static_cast<unsigned long long>(seen.complete), static_cast<unsigned long long>(seen.partly),
+      static_cast<unsigned long long>(s.executions), static_cast<unsigned long long>(seen.failing),
+      static_cast<unsigned long long>(seen.undecided), static_cast<unsigned long long>(different),
+      seconds());
+  // Most programs must have been decided, or nothing has been tested.
+  return different != 0 || 2 * (seen.complete + seen.failing) < n ? 1 : 0;
+}

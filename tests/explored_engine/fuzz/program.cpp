@@ -1,0 +1,228 @@
+#include "program.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+namespace fuzz {
+
+namespace {
+
+using enum kind;
+using std::memory_order_acq_rel;
+using std::memory_order_acquire;
+using std::memory_order_relaxed;
+using std::memory_order_release;
+using std::memory_order_seq_cst;
+
+constexpr std::array any_order{memory_order_relaxed, memory_order_acquire, memory_order_release,
+                               memory_order_acq_rel, memory_order_seq_cst, memory_order_seq_cst};
+constexpr std::array load_order{memory_order_relaxed, memory_order_acquire, memory_order_seq_cst};
+constexpr std::array store_order{memory_order_relaxed, memory_order_release, memory_order_seq_cst};
+constexpr std::array fence_order{memory_order_acquire, memory_order_release, memory_order_acq_rel,
+                                 memory_order_seq_cst, memory_order_seq_cst, memory_order_seq_cst};
+
+// What a program is made of: kinds, a kind that stands twice being twice as likely.
+struct profile {
+  std::vector<kind> kinds;
+  unsigned variables;
+  unsigned weight;  // steps of one operation, about: what keeps the enumeration small
+};
+
+const std::vector<profile>& profiles() {
+  static const std::vector<profile> all{
+      {{load, store, modify, compare_exchange, fence}, 2, 1},
+      {{load, store, compare_exchange, compare_exchange, modify}, 1, 1},
+      {{load, store, modify, compare_exchange, fence, store_if}, 3, 1},
+      {{load, store, load, store, fence, compare_exchange, read_if, write_if, write}, 2, 1},
+      {{store, compare_exchange, await, await_timed, load, modify}, 2, 1},
+      {{store, modify, park, park_timed, wake, wake, load, requeue}, 2, 1},
+      {{store, compare_exchange, poll, poll_cas, modify}, 2, 1},
+      {{lock, unlock, try_lock, lock_timed, read, write, load, store}, 2, 2},
+      {{lock, wait, signal, broadcast, wait_timed, store, unlock, write}, 1, 3},
+      {{take, post, try_take, take_timed, post, load, store, write}, 2, 2},
+      {{lock_shared, lock_exclusive, unlock_any, read, write, store, load}, 1, 2},
+      {{barrier, barrier, once, write, read, load, store}, 1, 2},
+      {{begin, commit, load, store, modify, compare_exchange, abort, fence}, 2, 1},
+      {{lock, unlock, take, post, compare_exchange, store, fence, wake, park, await}, 2, 2},
+  };
+  return all;
+}
+
+class maker {
+ public:
+  explicit maker(std::uint64_t seed) : random_(seed) {}
+
+  program make() {
+    program p;
+    const profile& of = profiles()[any(static_cast<unsigned>(profiles().size()))];
+    few_values_ = any(2) == 0;
+    const unsigned threads = 2 + (any(3) == 0 ? 1 : 0) + (any(6) == 0 ? 1 : 0);
+    p.threads.resize(threads);
+    const unsigned budget = (threads == 2 ? 8 : threads == 3 ? 7 : 6) / of.weight;
+    const unsigned total = std::max(threads, 2 + any(budget));
+    for (unsigned n = 0; n < total; ++n) {
+      auto& thread = p.threads[n < threads ? n : any(threads)];
+      thread.push_back(any_operation(of));
+    }
+    // Limits that would end no program: which loop gives up once they are reached is decided by
+    // who could still read an old value.
+    const bool polls = std::find(of.kinds.begin(), of.kinds.end(), poll) != of.kinds.end();
+    p.options = std::string("steps=400,timeouts=9,aborts=1") + (polls ? ",jumps=9" : ",jumps=0") +
+                ",spurious=" + std::to_string(any(2));
+    if (any(8) == 0) p.options += ",any_waiter";
+    return p;
+  }
+
+ private:
+  unsigned any(unsigned n) { return static_cast<unsigned>(random_() % n); }
+  template <class T>
+  auto any_of(const T& all) {
+    return all[any(static_cast<unsigned>(all.size()))];
+  }
+
+  operation any_operation(const profile& of) {
+    operation o;
+    o.what = any_of(of.kinds);
+    o.variable = static_cast<std::uint8_t>(any(of.variables));
+    o.value = few_values_ ? static_cast<int>(any(2)) : ++values_;
+    o.expected = any(3) == 0 ? static_cast<int>(any(3)) : 0;
+    switch (o.what) {
+      case load:
+      case await:
+      case await_timed:
+      case poll: o.order = any_of(load_order); break;
+      case store:
+      case store_if: o.order = any_of(store_order); break;
+      case modify:
+        o.order = any_of(any_order);
+        o.how = static_cast<std::uint8_t>(any(7));
+        break;
+      case compare_exchange:
+      case poll_cas:
+        o.order = any_of(any_order);
+        o.failure = any_of(load_order);
+        o.weak = any(3) == 0;
+        break;
+      case fence: o.order = any_of(fence_order); break;
+      case wake: o.how = any(3) == 0 ? 99 : 1; break;
+      default: break;
+    }
+    // What waits for a value waits for one that somebody may write.
+    if (o.what == await || o.what == await_timed || o.what == poll) o.expected = 0;
+    return o;
+  }
+
+  std::mt19937_64 random_;
+  bool few_values_ = false;
+  int values_ = 0;
+};
+
+const char* name(std::memory_order o) {
+  switch (o) {
+    case memory_order_relaxed: return "relaxed";
+    case memory_order_acquire: return "acquire";
+    case memory_order_release: return "release";
+    case memory_order_acq_rel: return "acq_rel";
+    default: return "seq_cst";
+  }
+}
+
+const char* name(kind k) {
+  static const char* const names[] = {
+      "load",        "store",          "modify",     "compare_exchange", "fence",    "store_if",
+      "read",        "write",          "read_if",    "write_if",         "await",    "await_timed",
+      "poll",        "poll_cas",       "park",       "park_timed",       "wake",     "requeue",
+      "lock",        "lock_timed",     "try_lock",   "unlock",           "wait",     "wait_timed",
+      "signal",      "broadcast",      "take",       "take_timed",       "try_take", "post",
+      "lock_shared", "lock_exclusive", "unlock_any", "barrier",          "once",     "begin",
+      "commit",      "abort"};
+  static_assert(std::size(names) == static_cast<std::size_t>(kind::count_));
+  return names[static_cast<std::size_t>(k)];
+}
+
+std::string text(const operation& o) {
+  static const char* const ways[] = {"exchange", "add", "sub", "and", "or", "xor", "nand"};
+  const std::string variable = "v" + std::to_string(o.variable);
+  const std::string value = std::to_string(o.value), order = name(o.order);
+  switch (o.what) {
+    case load:
+    case await:
+    case await_timed:
+    case poll: return std::string(name(o.what)) + " " + variable + " " + order;
+    case store:
+    case store_if: return std::string(name(o.what)) + " " + variable + "=" + value + " " + order;
+    case modify: return std::string(ways[o.how]) + " " + variable + "," + value + " " + order;
+    case compare_exchange:
+    case poll_cas:
+      return std::string(name(o.what)) + (o.weak ? " weak " : " ") + variable + ":" +
+             std::to_string(o.expected) + "->" + value + " " + order + "," + name(o.failure);
+    case fence: return "fence " + order;
+    case park:
+    case park_timed:
+      return std::string(name(o.what)) + " " + variable + "==" + std::to_string(o.expected);
+    case wake: return "wake " + variable + "," + std::to_string(o.how);
+    default: return std::string(name(o.what)) + " " + variable;
+  }
+}
+
+}  // namespace
+
+program make(std::uint64_t seed) {
+  program p = maker(seed).make();
+  p.seed = seed;
+  return p;
+}
+
+std::string text(const program& p) {
+  std::string all = "  seed " + std::to_string(p.seed) + ", --set " + p.options + "\n";
+  for (const auto& thread : p.threads) {
+    all += "  ||";
+    for (const operation& o : thread) all += " " + text(o) + ";";
+    all += '\n';
+  }
+  return all;
+}
+
+program shrink(program p, const std::function<bool(const program&)>& still_fails) {
+  const auto take = [&](const program& smaller) {
+    if (!still_fails(smaller)) return false;
+    p = smaller;
+    return true;
+  };
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t t = 0; t < p.threads.size(); ++t)
+      if (program q = p; q.threads.size() > 1) {
+        q.threads.erase(q.threads.begin() + static_cast<std::ptrdiff_t>(t));
+        if (take(q)) again = true, --t;
+      }
+    for (std::size_t t = 0; t < p.threads.size(); ++t)
+      for (std::size_t i = 0; i < p.threads[t].size(); ++i) {
+        program q = p;
+        q.threads[t].erase(q.threads[t].begin() + static_cast<std::ptrdiff_t>(i));
+        if (take(q)) again = true, --i;
+      }
+    for (std::size_t t = 0; t < p.threads.size(); ++t)
+      for (std::size_t i = 0; i < p.threads[t].size(); ++i) {
+        const auto simpler = [&](const std::function<void(operation&)>& change) {
+          program q = p;
+          operation& o = q.threads[t][i];
+          const operation before = o;
+          change(o);
+          if (o.order == before.order && o.failure == before.failure && o.weak == before.weak &&
+              o.variable == before.variable)
+            return;
+          again |= take(q);
+        };
+        simpler([](operation& o) { o.weak = false; });
+        simpler([](operation& o) { o.failure = memory_order_relaxed; });
+        if (p.threads[t][i].what != fence)
+          simpler([](operation& o) { o.order = memory_order_relaxed; });
+        simpler([](operation& o) { o.variable = 0; });
+      }
+  }
+  return p;
+}
+
+}  // namespace fuzz

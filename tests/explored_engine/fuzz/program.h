@@ -1,0 +1,86 @@
+// program.h -- small random concurrent programs, as data: made from a seed, told as text, made
+// smaller.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fuzz {
+
+enum class kind : std::uint8_t {
+  // Atomic accesses and fences.
+  load,
+  store,
+  modify,
+  compare_exchange,
+  fence,
+  store_if,  // if the last value that the thread read is not 0
+  // Plain accesses, always or if the last value that the thread read is not 0.
+  read,
+  write,
+  read_if,
+  write_if,
+  // Waiting for a value of an atomic variable, and sleeping on one.
+  await,
+  await_timed,
+  poll,      // loads with relax() in between
+  poll_cas,  // compare-exchanges with relax() in between
+  park,      // while the variable has the value
+  park_timed,
+  wake,
+  requeue,
+  // pthread's objects.
+  lock,
+  lock_timed,
+  try_lock,
+  unlock,
+  wait,
+  wait_timed,
+  signal,
+  broadcast,
+  take,  // semaphores
+  take_timed,
+  try_take,
+  post,
+  lock_shared,
+  lock_exclusive,
+  unlock_any,  // the reader-writer lock
+  barrier,
+  once,
+  // Hardware transactions.
+  begin,
+  commit,
+  abort,
+  count_  // of kinds
+};
+
+struct operation {
+  kind what{};
+  std::uint8_t variable = 0;
+  std::uint8_t how = 0;  // modify: engine::operation; wake: how many
+  bool weak = false;
+  int value = 0, expected = 0;
+  std::memory_order order = std::memory_order_relaxed;    // of success
+  std::memory_order failure = std::memory_order_relaxed;  // of compare_exchange
+};
+
+struct program {
+  std::uint64_t seed = 0;
+  std::vector<std::vector<operation>> threads;
+  std::string options;  // of both searches (SYNCOPATE_EXPLORE)
+};
+
+inline constexpr unsigned variables = 3, locks = 2, most_operations = 16;
+
+program make(std::uint64_t seed);
+
+// One line for each thread.
+std::string text(const program&);
+
+// The program with everything removed, and every order relaxed, without which `still_fails` holds.
+program shrink(program, const std::function<bool(const program&)>& still_fails);
+
+}  // namespace fuzz

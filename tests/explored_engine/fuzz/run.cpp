@@ -1,0 +1,352 @@
+#include "run.h"
+
+#include <cstring>
+#include <memory>
+
+#include "instrument/pthread/barrier_object.h"
+#include "instrument/pthread/cancel.h"
+#include "instrument/pthread/objects.h"
+#include "machine/explored/program.h"
+
+// What pthread's objects ask of the front end, which is not here.
+namespace syncopate::explored {
+const options& program_options() {
+  static const options all;
+  return all;
+}
+}  // namespace syncopate::explored
+namespace syncopate::instrument {
+void test_cancel() {}
+void cancelable_sleep_begin(const void*) {}
+void cancelable_sleep_end() {}
+}  // namespace syncopate::instrument
+
+namespace fuzz {
+
+namespace {
+
+namespace explored = syncopate::explored;
+namespace engine = syncopate::engine;
+namespace objects = syncopate::instrument::objects;
+using syncopate::machine::deadline;
+
+constexpr unsigned most_threads = 4;
+
+// All that the program touches; put back before each execution.
+struct state {
+  int variables[fuzz::variables];
+  int cells[fuzz::variables];
+  int own[most_threads];  // read by its thread only
+  pthread_mutex_t mutexes[fuzz::locks];
+  pthread_cond_t conditions[fuzz::locks];
+  pthread_rwlock_t shared_lock;
+  pthread_barrier_t barrier;
+  sem_t semaphores[fuzz::locks];
+  std::uint32_t once;
+  struct {
+    int results[most_operations];
+    int last;
+    bool ended;
+    bool holds[fuzz::locks];
+    int holds_shared;  // 1 as a reader, 2 exclusively
+    bool in_transaction;
+  } threads[most_threads];
+};
+state now;
+const program* running = nullptr;
+bool turns_before_plain = false;
+
+explored::machine& on() { return *explored::running_machine; }
+
+engine::address at(const volatile void* p) { return reinterpret_cast<engine::address>(p); }
+
+deadline soon() {
+  const auto ns = on().nanoseconds(CLOCK_MONOTONIC) + 1'000'000;
+  return {timespec{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)},
+          CLOCK_MONOTONIC};
+}
+
+// One operation of a thread. Each returns what it has found out.
+class actor {
+ public:
+  actor(unsigned thread, const operation& o, engine::place where)
+      : me_(now.threads[thread]),
+        thread_(thread),
+        o_(o),
+        where_(where),
+        word_(at(&now.variables[o.variable])) {}
+
+  int act();
+
+ private:
+  int load(std::memory_order order) {
+    return me_.last = static_cast<int>(on().load(word_, 4, order, where_));
+  }
+  int store() {
+    on().store(word_, 4, static_cast<unsigned>(o_.value), o_.order, where_);
+    return 0;
+  }
+  int compare_exchange() {
+    engine::word expected = static_cast<unsigned>(o_.expected);
+    const bool done = on().compare_exchange(word_, 4, expected, static_cast<unsigned>(o_.value),
+                                            o_.order, o_.failure, o_.weak, where_);
+    me_.last = static_cast<int>(expected);
+    return done ? 1000 : me_.last;
+  }
+  int plain(bool writes) {
+    if (turns_before_plain && !me_.in_transaction)
+      (void)on().load(at(&now.own[thread_]), 4, std::memory_order_relaxed, where_);
+    int& cell = now.cells[o_.variable];
+    on().access(at(&cell), 4, writes ? engine::kind::write : engine::kind::read, where_);
+    if (writes) cell = o_.value;
+    return cell;
+  }
+  int await(std::uint64_t until) {
+    std::uint64_t value = 0;
+    const auto not_0 = [](void*, std::uint64_t v) { return v != 0; };
+    const bool came = on().await(word_, 4, o_.order, not_0, nullptr, until, value, where_);
+    // (Who waits in vain does not learn what the value was.)
+    me_.last = came ? static_cast<int>(value) : 0;
+    return came ? me_.last : -1;
+  }
+  int poll() {
+    for (int turn = 0; turn < 3; ++turn) {
+      if (o_.what == kind::poll ? load(o_.order) != 0 : compare_exchange() == 1000) return turn;
+      on().relax(where_);
+    }
+    return 9;
+  }
+  int park(const deadline* until) {
+    return static_cast<int>(
+        on().park(word_, static_cast<std::uint32_t>(o_.expected), until, ~0u, where_));
+  }
+  int lock(const deadline* until) {
+    if (me_.holds[o_.variable]) return 5;
+    const int error = objects::mutex_lock(now.mutexes[o_.variable], until, where_);
+    me_.holds[o_.variable] = error == 0;
+    return error;
+  }
+  int unlock(unsigned which) {
+    if (!me_.holds[which]) return 5;
+    me_.holds[which] = false;
+    return objects::mutex_unlock(now.mutexes[which], where_);
+  }
+  int wait(const deadline* until) {
+    if (!me_.holds[o_.variable]) (void)lock(nullptr);
+    return objects::condition_wait(now.conditions[o_.variable], now.mutexes[o_.variable], until,
+                                   where_);
+  }
+  int lock_any(objects::side side) {
+    if (me_.holds_shared != 0) return 5;
+    const int error = objects::rwlock_lock(now.shared_lock, side, nullptr, where_);
+    me_.holds_shared = side == objects::side::read ? 1 : 2;
+    return error;
+  }
+  int unlock_any() {
+    if (me_.holds_shared == 0) return 5;
+    me_.holds_shared = 0;
+    return objects::rwlock_unlock(now.shared_lock, where_);
+  }
+  int once() {
+    if (!objects::once_begin(now.once, where_)) return plain(false);
+    (void)plain(true);
+    objects::once_end(now.once, true, where_);
+    return 0;
+  }
+  int access();
+  int pthread();
+
+  decltype(now.threads[0])& me_;
+  unsigned thread_;
+  const operation& o_;
+  engine::place where_;
+  engine::address word_;
+  friend void run_thread(unsigned);
+};
+
+int actor::access() {
+  switch (o_.what) {
+    case kind::load: return load(o_.order);
+    case kind::store: return store();
+    case kind::store_if: return me_.last != 0 ? store() : 1;
+    case kind::modify:
+      return me_.last =
+                 static_cast<int>(on().modify(word_, 4, static_cast<engine::operation>(o_.how),
+                                              static_cast<unsigned>(o_.value), o_.order, where_));
+    case kind::compare_exchange: return compare_exchange();
+    case kind::fence: on().fence(o_.order, where_); return 0;
+    case kind::read: return plain(false);
+    case kind::write: return plain(true);
+    case kind::read_if: return me_.last != 0 ? plain(false) : -1;
+    case kind::write_if: return me_.last != 0 ? plain(true) : -1;
+    default: return pthread();
+  }
+}
+
+int actor::act() {
+  switch (o_.what) {
+    case kind::await: return await(0);
+    case kind::await_timed: return await(on().ticks() + 100);
+    case kind::poll:
+    case kind::poll_cas: return poll();
+    case kind::park: return park(nullptr);
+    case kind::park_timed: {
+      const deadline until = soon();
+      return park(&until);
+    }
+    case kind::wake: return on().wake(word_, o_.how, ~0u, where_);
+    case kind::requeue:
+      return on().requeue(word_, at(&now.variables[1 - o_.variable % 2]), o_.expected, 1, where_);
+    default: return access();
+  }
+}
+
+int actor::pthread() {
+  const deadline until = soon();
+  switch (o_.what) {
+    case kind::lock: return lock(nullptr);
+    case kind::lock_timed: return lock(&until);
+    case kind::try_lock: {
+      if (me_.holds[o_.variable]) return 5;
+      const int error = objects::mutex_trylock(now.mutexes[o_.variable], where_);
+      me_.holds[o_.variable] = error == 0;
+      return error;
+    }
+    case kind::unlock: return unlock(o_.variable);
+    case kind::wait: return wait(nullptr);
+    case kind::wait_timed: return wait(&until);
+    case kind::signal: objects::condition_signal(now.conditions[o_.variable], where_); return 0;
+    case kind::broadcast:
+      objects::condition_broadcast(now.conditions[o_.variable], where_);
+      return 0;
+    case kind::take: return objects::semaphore_wait(now.semaphores[o_.variable], nullptr, where_);
+    case kind::take_timed:
+      return objects::semaphore_wait(now.semaphores[o_.variable], &until, where_);
+    case kind::try_take: return objects::semaphore_trywait(now.semaphores[o_.variable], where_);
+    case kind::post: return objects::semaphore_post(now.semaphores[o_.variable], where_);
+    case kind::lock_shared: return lock_any(objects::side::read);
+    case kind::lock_exclusive: return lock_any(objects::side::write);
+    case kind::unlock_any: return unlock_any();
+    case kind::barrier: return objects::barrier_wait(now.barrier, where_);
+    case kind::once: return once();
+    default: return 0;
+  }
+}
+
+engine::place place_of(unsigned thread, std::size_t i) {
+  return reinterpret_cast<engine::place>(std::uintptr_t{100} * (thread + 1) + i);
+}
+
+void run_thread(unsigned thread) {
+  const auto& all = running->threads[thread];
+  auto& me = now.threads[thread];
+  bool skips = false;  // what the aborted transaction would have done
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const operation& o = all[i];
+    const engine::place where = place_of(thread, i);
+    const bool ends = o.what == kind::commit || o.what == kind::abort;
+    if (skips) {
+      skips = !ends;
+      continue;
+    }
+    if (o.what == kind::begin) {
+      if (me.in_transaction) continue;
+      const auto s = on().begin_transaction(syncopate::machine::htm::mode::normal, where);
+      me.in_transaction = s.started();
+      skips = !s.started();
+      me.results[i] = 10 + static_cast<int>(s.why);
+    } else if (ends) {
+      if (!me.in_transaction) continue;
+      if (o.what == kind::abort) on().abort_by_program(3);
+      on().commit_transaction(where);
+      me.in_transaction = false;
+    } else {
+      me.results[i] = 1 + actor(thread, o, where).act();
+    }
+  }
+  const operation last{};
+  actor finally(thread, last, place_of(thread, 90));
+  if (me.in_transaction) on().commit_transaction(place_of(thread, 91));
+  for (unsigned l = locks; l-- > 0;) (void)finally.unlock(l);
+  (void)finally.unlock_any();
+  me.ended = true;
+}
+
+int run_main() {
+  for (std::size_t t = 0; t < running->threads.size(); ++t)
+    on().spawn(
+        [](void* index) {
+          run_thread(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(index)));
+        },
+        reinterpret_cast<void*>(t), 0, place_of(9, t));
+  return 0;
+}
+
+std::string outcome() {
+  std::string all(reinterpret_cast<const char*>(now.variables), sizeof now.variables);
+  all.append(reinterpret_cast<const char*>(now.cells), sizeof now.cells);
+  for (std::size_t t = 0; t < running->threads.size(); ++t) {
+    const auto& thread = now.threads[t];
+    for (std::size_t i = 0; i < running->threads[t].size(); ++i)
+      all.append(reinterpret_cast<const char*>(&thread.results[i]), sizeof(int));
+    all += thread.ended ? 'e' : 'w';
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string text(const program& p, const std::string& outcome) {
+  std::string all;
+  std::size_t at = 0;
+  const auto number = [&] {
+    int value = 0;
+    std::memcpy(&value, &outcome[at], sizeof value);
+    at += sizeof value;
+    return " " + std::to_string(value);
+  };
+  all += "variables";
+  for (unsigned i = 0; i < variables; ++i) all += number();
+  all += "; plain";
+  for (unsigned i = 0; i < variables; ++i) all += number();
+  for (const auto& thread : p.threads) {
+    all += "; read";
+    for (std::size_t i = 0; i < thread.size(); ++i) all += number();
+    all += outcome[at++] == 'e' ? " and ended" : " and waits";
+  }
+  return all;
+}
+
+namespace {
+
+found explore(const program& p, const char* more, std::uint64_t most_executions) {
+  explored::options o;
+  const std::string all = p.options + more + ",executions=" + std::to_string(most_executions);
+  if (!explored::parse(all.c_str(), o).empty()) std::abort();
+  const auto machine = std::make_unique<explored::machine>(o);
+  explored::running_machine = machine.get();
+  running = &p;
+  found result;
+  explored::machine::surroundings around;
+  around.before = [] {
+    std::memset(&now, 0, sizeof now);
+    objects::barrier_object::of(now.barrier).count = 2;
+  };
+  around.after = [&] { result.outcomes.insert(outcome()); };
+  result.how = machine->explore(&run_main, around);
+  return result;
+}
+
+}  // namespace
+
+found explore_reduced(const program& p, std::uint64_t most_executions) {
+  turns_before_plain = false;
+  return explore(p, "", most_executions);
+}
+
+found explore_every_order(const program& p, std::uint64_t most_executions) {
+  turns_before_plain = true;
+  return explore(p, ",every_order", most_executions);
+}
+
+}  // namespace fuzz

@@ -1,0 +1,27 @@
+// run.h -- explores a random program.
+#pragma once
+
+#include "program.h"
+
+#include <set>
+#include <string>
+
+#include "machine/explored/machine.h"
+
+namespace fuzz {
+
+struct found {
+  syncopate::explored::verdict how;
+  // What the threads have read, how far they came, and what the variables are in the end.
+  std::set<std::string> outcomes;
+};
+
+// explore_reduced: as users run it. every_order: no reduction, at most so many executions, and a turn of
+// the search before each plain access as well.
+// The outcome in words.
+std::string text(const program&, const std::string& outcome);
+
+found explore_reduced(const program&, std::uint64_t most_executions);
+found explore_every_order(const program&, std::uint64_t most_executions);
+
+}  // namespace fuzz

@@ -2,13 +2,15 @@
 
 import shlex
 
-from syncopate import terminal, transactiontext, waiting
+from syncopate import account, terminal, transactiontext, waiting
 from syncopate.naming import without_starters
+from syncopate.recordfile import LOST_KINDS
 from syncopate.units import count, duration, percent
 
 DETAILED = 5  # locks whose stacks are shown
 FRAMES = 8  # of a stack
 BLOCK_ROWS = 10
+OPEN_ROWS = 8
 MANY_THREADS = 12  # from here on who-blocks-whom tells threads apart by name only
 SECTIONS = {
     "mutex": "Mutexes",
@@ -16,7 +18,9 @@ SECTIONS = {
     "spinlock": "Spin locks",
     "condition": "Condition variables (waiting for something to do: not lost to locks)",
     "barrier": "Barriers (waiting for the slowest: not lost to locks)",
-    "futex": "The program's own futex waits (not lost to locks)",
+    "futex": "The program's own futexes (locks or conditions: nobody can tell)",
+    "semaphore": "Semaphores",
+    "thread": "Threads that others waited for to end (not lost to locks)",
     "unknown": "Locks that the record does not describe",
 }
 LOST = ("mutex", "rwlock", "spinlock")
@@ -46,6 +50,7 @@ def _show_one(console, results: dict) -> None:
     _heading(console, results)
     if results["transactions"]:
         return transactiontext.show(console, results["transactions"])
+    _open_waits(console, results)
     for kind, title in SECTIONS.items():
         locks = [lock for lock in results["locks"] if lock["object"] == kind]
         waited = [lock for lock in locks if lock["waited_ns"]]
@@ -95,10 +100,48 @@ def _heading(console, results: dict) -> None:
             f" ({duration(results['lost_ns'])} of {duration(results['thread_time_ns'])})",
             style="bold",
         )
+        for line in account.lines(results):
+            console.print(line)
     for sentence in waiting.sentences(results):
         console.print(sentence, style="dim")
     for note in results["notes"]:
         console.print(f"note: {note}", style="yellow")
+
+
+def _open_waits(console, results: dict) -> None:
+    """What threads wait for at the end of the record; deadlocks first."""
+    for deadlock in results["deadlocks"]:
+        console.print(f"\n{deadlock['sentence']}", style="bold red", highlight=False)
+    waits = shown_open_waits(results)
+    if not waits:
+        return
+    console.print("\nWaits that are not over", style="bold cyan")
+    shown = waits[:OPEN_ROWS]
+    columns = {
+        "thread": [each["thread"] for each in shown],
+        "waits for": [each["lock"] for each in shown],
+        "by": [each["kind"].replace("_", " ") for each in shown],
+        "at": [each["place"] for each in shown],
+        "for": [duration(each["waited_ns"]) for each in shown],
+        "held by": [holders_of(each) for each in shown],
+    }
+    console.print(terminal.table(console, columns, ("by", "at")))
+    if len(waits) > OPEN_ROWS:
+        console.print(f"  {len(waits) - OPEN_ROWS} more in --json", style="dim")
+
+
+def shown_open_waits(results: dict) -> list[dict]:
+    """All of a program that runs or was killed. Of one that ended by itself those for locks:
+    threads that wait for work when a program ends are as they should be."""
+    if not results["process"]["finished"]:
+        return results["open_waits"]
+    return [each for each in results["open_waits"] if each["kind"] in LOST_KINDS]
+
+
+def holders_of(wait: dict) -> str:
+    """Whom a wait is for; with a question mark where the thread may have let go since."""
+    names = [each["thread"] + ("" if each["certain"] else "?") for each in wait["holders"]]
+    return ", ".join(names) or "-"
 
 
 def name_of(lock: dict) -> str:

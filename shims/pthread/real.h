@@ -1,10 +1,13 @@
-// real.h -- L4: the C library's own functions, found once, when first needed.
+// real.h -- L4: the functions behind ours, found once, when first needed: the C library's own, or
+// those of another library between it and us that stands in for them as well.
 //
-// dlvsym() neither allocates nor locks on its success path in the C libraries we load into; the
-// version is named because dlsym() may answer with the oldest one of several.
+// dlvsym() does not allocate on its success path in the C libraries we load into. The version is
+// named because dlsym() may answer with the oldest one of several; but a library that gives its
+// names no versions is passed over then, so dlsym() is asked whether there is one.
 #pragma once
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <threads.h>
 
 namespace syncopate::shim::real {
@@ -52,6 +55,19 @@ namespace syncopate::shim::real {
   X(int, pthread_barrier_wait, "GLIBC_2.2.5", (pthread_barrier_t * b), (b))                        \
   X(int, pthread_create, "GLIBC_2.2.5",                                                            \
     (pthread_t * t, const pthread_attr_t* a, void* (*f)(void*), void* p), (t, a, f, p))            \
+  X(int, pthread_join, "GLIBC_2.2.5", (pthread_t t, void** v), (t, v))                             \
+  X(int, pthread_timedjoin_np, "GLIBC_2.3.3", (pthread_t t, void** v, const timespec* a),          \
+    (t, v, a))                                                                                     \
+  X(int, pthread_clockjoin_np, "GLIBC_2.31",                                                       \
+    (pthread_t t, void** v, clockid_t c, const timespec* a), (t, v, c, a))                         \
+  X(int, thrd_join, "GLIBC_2.28", (thrd_t t, int* v), (t, v))                                      \
+  X(int, sem_init, "GLIBC_2.2.5", (sem_t * s, int shared, unsigned n), (s, shared, n))             \
+  X(int, sem_destroy, "GLIBC_2.2.5", (sem_t * s), (s))                                             \
+  X(int, sem_wait, "GLIBC_2.2.5", (sem_t * s), (s))                                                \
+  X(int, sem_timedwait, "GLIBC_2.2.5", (sem_t * s, const timespec* t), (s, t))                     \
+  X(int, sem_clockwait, "GLIBC_2.30", (sem_t * s, clockid_t c, const timespec* t), (s, c, t))      \
+  X(int, sem_trywait, "GLIBC_2.2.5", (sem_t * s), (s))                                             \
+  X(int, sem_post, "GLIBC_2.2.5", (sem_t * s), (s))                                                \
   X(int, mtx_init, "GLIBC_2.28", (mtx_t * m, int type), (m, type))
 
 #define SYNCOPATE_DECLARE_REAL(result, name, version, parameters, arguments) \

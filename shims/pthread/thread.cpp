@@ -74,8 +74,8 @@ long syncopate_syscall(long number, long a, long b, long c, long d, long e, long
     return failed(machine::system_call(number, a, b, c, d, e, f));
   record::wait w = record::wait_begin(
       record::wait_kind::futex,
-      record::identify(record::object_kind::futex, 0, reinterpret_cast<const void*>(a), nullptr),
-      0);
+      record::identify(record::object_kind::futex, 0, reinterpret_cast<const void*>(a), nullptr), 0,
+      {__builtin_return_address(0), d != 0});
   const long result = machine::system_call(number, a, b, c, d, e, f);
   record::wait_end_now(w);
   return failed(result);

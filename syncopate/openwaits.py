@@ -108,6 +108,7 @@ def look(path: str) -> None:
     before = [each for each in record.threads() if _is_worth_a_look(each, old_enough)]
     if not before or not record.runs:
         return
+    _keep_names(path, record)
     owners = _owners(record.header.process_id, before, locks)
     waits = {each.thread_id: each.open for each in record.threads() if not each.end_ticks}
     again = {each.id: each for each in Record(path).threads()}
@@ -120,6 +121,23 @@ def look(path: str) -> None:
             still = mine is not None and not mine.end and theirs.get(owner) == mine
             seen = (thread.open.since, mine.since if still else 0, owner)
             os.pwrite(file.fileno(), recordfile.SEEN.pack(*seen), thread.at + recordfile.SEEN_AT)
+
+
+def _keep_names(path: str, record: Record) -> None:
+    """Threads often get their names after they began; of a killed one they are lost later."""
+    with open(path, "r+b") as file:
+        for thread in record.threads():
+            name = b"" if thread.end_ticks else _name_of(record.header.process_id, thread.thread_id)
+            if name and name != os.fsencode(thread.name):
+                os.pwrite(file.fileno(), name.ljust(16, b"\0"), thread.at + recordfile.NAME_AT)
+
+
+def _name_of(process: int, thread: int) -> bytes:
+    try:
+        with open(f"/proc/{process}/task/{thread}/comm", "rb") as file:
+            return file.read(16).rstrip(b"\n")
+    except OSError:
+        return b""
 
 
 def _is_worth_a_look(thread: Thread, old_enough: float) -> bool:
@@ -150,6 +168,25 @@ def _owner(memory: int, lock: Lock | None) -> int | None:
 
 
 # ---- what a report says ----
+
+
+def holders_of(wait: dict) -> str:
+    """Whom a wait is for; with a question mark where the thread may have let go since."""
+    names = [each["thread"] + ("" if each["certain"] else "?") for each in wait["holders"]]
+    return ", ".join(names) or "-"
+
+
+def _verdict(kinds: set[str], timed: bool, certain: bool) -> str:
+    """What a circle of threads is that wait in these ways; true also where not all is known."""
+    if timed:
+        return "threads wait for each other, until a time-out"
+    if "trylock" in kinds:
+        return "threads wait for each other, one of them by trying again and again"
+    if not certain:
+        return "a deadlock, if who held these locks when the waits began holds them still"
+    if kinds & {"semaphore", "semaphore_lock"}:
+        return "deadlock, unless another thread posts the semaphore"
+    return "deadlock"
 
 
 class OpenWaits:
@@ -207,30 +244,21 @@ class OpenWaits:
             next(holder for holder in each.holders if holder.thread == after)
             for each, after in zip(waits, following, strict=True)
         ]
-        certain = all(link.certain for link in links)
+        kinds = {KIND_NAMES[each.wait.kind] for each in waits}
         timed = any(each.wait.flags & recordfile.TIMED for each in waits)
+        certain = all(link.certain for link in links)
         since = max(each.wait.since for each in waits)
+        lasted_ns = self.of.ns(max(0, self.of.end_ticks - since))
+        parts = [self._part(each, after) for each, after in zip(waits, following, strict=True)]
         return {
-            "certain": certain and not timed,
+            "certain": certain and not timed and "trylock" not in kinds,
             "threads": [self.of.label(thread) for thread in threads],
             "locks": [self._called(each) for each in waits],
             "places": [self._place(each) for each in waits],
-            "lasted_ns": self.of.ns(max(0, self.of.end_ticks - since)),
-            "sentence": self._sentence(waits, following, certain, timed),
+            "lasted_ns": lasted_ns,
+            "sentence": f"{_verdict(kinds, timed, certain)}: {', '.join(parts)}"
+            f" (for {duration(lasted_ns)})",
         }
-
-    def _sentence(
-        self, waits: list[Waiting], following: list[int], certain: bool, timed: bool
-    ) -> str:
-        parts = [self._part(each, after) for each, after in zip(waits, following, strict=True)]
-        since = self.of.end_ticks - max(each.wait.since for each in waits)
-        if timed:
-            begin = "threads wait for each other until a time-out"
-        elif certain:
-            begin = "deadlock"
-        else:
-            begin = "a deadlock, if who held these locks when the waits began holds them still"
-        return f"{begin}: {', '.join(parts)} (for {duration(self.of.ns(max(0, since)))})"
 
     def _part(self, each: Waiting, holder: int) -> str:
         """ "A/12 waits for m2 at x.cpp:7, held by B/13"."""

@@ -106,6 +106,7 @@ MEASURED_AT = FILE_HEADER.size - MEASURED.size - 16
 ENDED_AT = FILE_HEADER.size - 8  # file_header::ended_monotonic_ns
 SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
 SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12
+NAME_AT = 24  # thread_entry::name
 ENOUGH_NS = 20_000_000  # between two stamps of both clocks, for the rate of one by the other
 
 

@@ -91,9 +91,9 @@ class Results:
         if not flags & recordfile.FINISHED:
             runs = self.of.record.runs
             state = "still runs" if runs else "was killed, or ended by _exit or exec"
-            notes.append(f"the program {state}; counts may lag by up to 255 per lock")
-            if not runs and not self.of.record.header.ended_monotonic_ns:
-                notes.append("when it ended is not known: times are until its last wait")
+            known = runs or self.of.record.header.ended_monotonic_ns
+            until = "" if known else ", and times are until its last wait: its end was not seen"
+            notes.append(f"the program {state}; counts may lag by up to 255 per lock{until}")
         if lack := recordfile.lack_of_room(flags):
             notes.append(f"{lack}: what happened afterwards is missing")
         if flags & recordfile.DESCRIPTOR_LOST:

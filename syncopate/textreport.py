@@ -4,6 +4,7 @@ import shlex
 
 from syncopate import account, terminal, transactiontext, waiting
 from syncopate.naming import without_starters
+from syncopate.openwaits import holders_of
 from syncopate.recordfile import LOST_KINDS
 from syncopate.units import count, duration, percent
 
@@ -136,12 +137,6 @@ def shown_open_waits(results: dict) -> list[dict]:
     if not results["process"]["finished"]:
         return results["open_waits"]
     return [each for each in results["open_waits"] if each["kind"] in LOST_KINDS]
-
-
-def holders_of(wait: dict) -> str:
-    """Whom a wait is for; with a question mark where the thread may have let go since."""
-    names = [each["thread"] + ("" if each["certain"] else "?") for each in wait["holders"]]
-    return ", ".join(names) or "-"
 
 
 def name_of(lock: dict) -> str:

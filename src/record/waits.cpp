@@ -256,7 +256,7 @@ void wait_end_now(wait& w) noexcept {
 
 // The first attempts tell nothing: a thread that does other work between two is not waiting. One
 // that comes back within microseconds does nothing but try; then a longer pause between two is its
-// processor's loss, or a yield, and a pause of milliseconds is none.
+// processor's loss, or a yield, and ends the wait only where it is very long.
 void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
                    const void* caller) noexcept {
   constexpr std::uint32_t enough = 4;
@@ -266,7 +266,7 @@ void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
   if (t == nullptr) return;
   vain_tries& tries = t->tries;
   const std::uint64_t now = machine::ticks();
-  const std::uint64_t pause = tries.spins ? milliseconds(10) : milliseconds(1) / 50;
+  const std::uint64_t pause = tries.spins ? milliseconds(100) : milliseconds(1) / 50;
   if (trying_for != object || now - tries.last > pause) {
     end_tries(*t);
     trying_for = object;
@@ -284,7 +284,7 @@ void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
     tries.of.weight = 1;
     tries.of.stack = capture_stack(*t, capture_reason::wait, now);
   }
-  tell_open(*t, tries.of, {.caller = caller, .timed = true});
+  tell_open(*t, tries.of, {.caller = caller, .timed = false, .has_owner = holder != 0});
 }
 
 void end_tries(thread_state& t) noexcept {

@@ -14,7 +14,8 @@ from syncopate.recordfile import KIND_NAMES, LOST_KINDS, Thread
 from syncopate.units import duration, percent
 
 LARGE = 0.02  # of all thread time: what is worth a line
-BUSY = 0.5  # of all thread time: running, where nothing says what for
+MOST_UNSEEN = 0.2  # of all thread time: what may hide waits for locks that are not recorded
+UNSEEN = ("futex", "running", "elsewhere", "unexplained")  # parts that may
 
 
 class Part(NamedTuple):
@@ -61,10 +62,12 @@ class Account:
             measured = self._measured_cpu()
             if measured is not None and not lives:
                 cpu = measured
-        awake = next(iter(self.states.values()))["ns"]
-        running = max(0, cpu - awake)
-        runnable = max(0, delay - self.states["preempted"]["ns"])
+        awake, preempted = self._within_waits(cpu, delay)
+        running, runnable = max(0, cpu - awake), max(0, delay - preempted)
         rest = total - sum(waits.values()) - running - runnable
+        if -LARGE * total <= rest < 0:  # the only estimates here give way
+            fits = max(0.0, 1 + rest / max(1, running + runnable))
+            running, runnable, rest = int(running * fits), int(runnable * fits), 0
         parts = {**waits, "running": running, "runnable": runnable}
         parts["elsewhere" if why is None else "unexplained"] = max(0, rest)
         return {
@@ -86,11 +89,22 @@ class Account:
             sums[state] = sums.get(state, 0) + row.wait_sum
         return {state: self.of.ns(sums[state]) for state in WHAT if state in sums}
 
+    def _within_waits(self, cpu: int, delay: int) -> tuple[int, int]:
+        """Of processor time and of time without one, how much passed within waits. Whoever tries
+        again and again is never asleep, and was not asked."""
+        awake = next(iter(self.states.values()))["ns"]
+        preempted = self.states["preempted"]["ns"]
+        rows = self.of.record.rows()
+        tried = self.of.ns(sum(row.wait_sum for row in rows if KIND_NAMES[row.kind] == "trylock"))
+        running = cpu / (cpu + delay) if cpu + delay else 1.0
+        return round(awake + tried * running), round(preempted + tried * (1 - running))
+
     def _counted(self, thread: Thread) -> tuple[int, int] | None:
         """Processor time, and time without one, as the kernel counts them; None: not known."""
         if thread.cpu_ns:
             return thread.cpu_ns, thread.delay_ns
-        return _of_task(self.of.record.header.process_id, thread.thread_id) if self.runs else None
+        found = _of_task(self.of.record.header.process_id, thread.thread_id) if self.runs else None
+        return found and (found[0], max(0, found[1] - thread.delay_before_ns))
 
     def _measured_cpu(self) -> int | None:
         from syncopate.waiting import measured
@@ -136,3 +150,12 @@ def lines(results: dict) -> list[str]:
     if account["why_unexplained"]:
         found.append(f"Unexplained, since {account['why_unexplained']}")
     return found
+
+
+def is_explained(results: dict) -> bool:
+    """Whether what is recorded tells where most of the time of several threads went: of it, little
+    passed where there may be locks that are not recorded. A thread alone waits for nobody."""
+    account = results["account"]
+    unseen = sum(account["parts"].get(state, 0) for state in UNSEEN)
+    alone = len(results["threads"]) == 1
+    return alone or unseen <= MOST_UNSEEN * account["total_ns"]

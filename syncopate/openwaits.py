@@ -20,6 +20,7 @@ from syncopate.units import duration
 LOOK_AFTER_NS = 50_000_000  # shorter waits are not worth a look at who holds the lock
 OWNER_AT = {recordfile.MUTEX: 8, recordfile.RWLOCK: 24, recordfile.SEMAPHORE: 24}  # in its memory
 MOST_CYCLES = 16
+SHOWN = 8  # waits that are not over, in a report
 
 
 class Holder(NamedTuple):
@@ -269,3 +270,30 @@ class OpenWaits:
             return f"{who} waits for {self._called(each)} to end{at}"
         held = "held by itself" if holder == each.thread else f"held by {self.of.label(holder)}"
         return f"{who} waits for {self._called(each)}{at}, {held}"
+
+
+# ---- as sentences ----
+
+
+def shown(results: dict) -> list[dict]:
+    """All of a program that runs or was killed. Of one that ended by itself those for locks:
+    threads that wait for work when a program ends are as they should be."""
+    if not results["process"]["finished"]:
+        return results["open_waits"]
+    return [each for each in results["open_waits"] if each["kind"] in LOST_KINDS]
+
+
+def sentences(results: dict) -> list[str]:
+    """Deadlocks, and the first of the waits that are not over."""
+    return [
+        *[deadlock["sentence"] for deadlock in results["deadlocks"]],
+        *map(sentence, shown(results)[:SHOWN]),
+    ]
+
+
+def sentence(wait: dict) -> str:
+    """One wait that is not over."""
+    place = f" at {wait['place']}" if wait["place"] else ""
+    holders = f", held by {holders_of(wait)}" if wait["holders"] and wait["kind"] != "join" else ""
+    waited = duration(wait["waited_ns"])
+    return f"{wait['thread']} has waited {waited} for {wait['lock']}{place}{holders}"

@@ -75,7 +75,7 @@ OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thr
 FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQ")
 CHUNK_HEADER = struct.Struct("<IIIIQ")
 LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
-THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII20x4QQQI12x")
+THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII20x4QQQI4xQ")
 WAIT_ROW = struct.Struct("<IIQQQ64I")
 EVENT = struct.Struct("<QQIIIHBBQII")
 STACK_ENTRY = struct.Struct("<QII30Q")
@@ -105,7 +105,7 @@ MEASURED = struct.Struct("1280s")  # file_header::measured
 MEASURED_AT = FILE_HEADER.size - MEASURED.size - 16
 ENDED_AT = FILE_HEADER.size - 8  # file_header::ended_monotonic_ns
 SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
-SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12
+SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12  # that far from its end
 NAME_AT = 24  # thread_entry::name
 ENOUGH_NS = 20_000_000  # between two stamps of both clocks, for the rate of one by the other
 
@@ -186,6 +186,7 @@ class Thread(NamedTuple):
     open: OpenWait | None = None
     read_held: tuple[int, ...] = ()  # addresses
     seen: Seen = Seen()
+    delay_before_ns: int = 0
     at: int = 0  # where it is in the file
 
 
@@ -449,7 +450,7 @@ class Record:
             f = again
         wait = OpenWait(*f[8:16]) if f[8] and not f[3] else None
         held = tuple(address for address in f[16:20] if address)
-        return Thread(index, *f[:4], _text(f[4]), *f[5:8], wait, held, Seen(*f[20:23]), at)
+        return Thread(index, *f[:4], _text(f[4]), *f[5:8], wait, held, Seen(*f[20:23]), f[23], at)
 
     def rows(self) -> Iterator[Row]:
         """What threads waited, exactly; also in waits that are not over."""

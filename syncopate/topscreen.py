@@ -7,7 +7,7 @@ import sys
 
 from syncopate import terminal
 from syncopate.live import Rate, Snapshot, rates
-from syncopate.openwaits import holders_of
+from syncopate.openwaits import sentence
 from syncopate.recordfile import LOST_KINDS
 from syncopate.units import count, duration, percent
 
@@ -106,15 +106,7 @@ class Screen(Display):
         from rich.text import Text
 
         waits = [each for each in after.open_waits if each["kind"] in LOST_KINDS]
-        return [
-            Text(
-                f"{each['thread']} has waited {duration(each['waited_ns'])} for {each['lock']}"
-                + (f" at {each['place']}" if each["place"] else "")
-                + f", held by {holders_of(each)}",
-                style="yellow",
-            )
-            for each in waits[:LASTING_ROWS]
-        ]
+        return [Text(sentence(each), style="yellow") for each in waits[:LASTING_ROWS]]
 
     def _table(self, found: list[Rate]):
         columns = {

@@ -136,7 +136,7 @@ struct thread_entry {                    // 192 bytes; id = chunk.first + index
   std::uint64_t start_ticks, end_ticks;  // end 0: still running when the record ended
   char name[16];
   std::uint64_t cpu_ns;    // processor time; 0: unknown
-  std::uint64_t delay_ns;  // time that it could have run but had no processor
+  std::uint64_t delay_ns;  // time that it could have run but had no processor; as cpu_ns
   std::uint64_t handle;    // pthread_t
   open_wait open;
   // Addresses of reader-writer locks that it holds for reading; 0: none. Beyond these, unknown.
@@ -146,7 +146,8 @@ struct thread_entry {                    // 192 bytes; id = chunk.first + index
   // `seen_holder_since`, and so could not let go of it.
   std::uint64_t seen_since, seen_holder_since;
   std::uint32_t seen_holder;  // kernel thread id
-  std::uint32_t reserved[3];
+  std::uint32_t reserved;
+  std::uint64_t delay_before_ns;  // what the kernel said of delay_ns at start_ticks
 };
 
 enum class wait_kind : std::uint32_t {

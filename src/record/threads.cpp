@@ -84,6 +84,19 @@ thread_state* adopt_idle_locked(std::uint64_t now) noexcept {
   return t;
 }
 
+// How long a thread could have run but had no processor, in nanoseconds; 0 where the kernel does
+// not tell. Its file has three numbers, this the second.
+std::uint64_t run_delay(std::uint32_t thread_id) noexcept {
+  char path[64] = "/proc/self/task/", text[64];
+  std::memcpy(sys::put_number(path + 16, thread_id), "/schedstat", 11);
+  const char* const end = text + sys::read_file(path, text, sizeof text);
+  const char* at = text;
+  while (at < end && *at != ' ') ++at;
+  std::uint64_t ns = 0;
+  for (++at; at < end && *at >= '0' && *at <= '9'; ++at) ns = ns * 10 + unsigned(*at - '0');
+  return ns;
+}
+
 thread_state* register_thread() noexcept {
   const std::uint64_t now = machine::ticks();
   thread_state* t = nullptr;
@@ -100,6 +113,7 @@ thread_state* register_thread() noexcept {
   if (t == nullptr) return nullptr;
   threads.running.fetch_add(1, std::memory_order_relaxed);
   t->entry->thread_id = sys::thread_id();
+  t->entry->delay_before_ns = run_delay(t->entry->thread_id);
   t->entry->handle = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
   t->stack = find_stack_bounds();
@@ -115,19 +129,6 @@ thread_state* register_thread() noexcept {
 // scheduler counts".
 clockid_t cpu_clock_of(std::uint32_t thread_id) noexcept {
   return static_cast<clockid_t>(~thread_id << 3 | 4 | 2);
-}
-
-// How long a thread could have run but had no processor, in nanoseconds; 0 where the kernel does
-// not tell. Its file has three numbers, this the second.
-std::uint64_t run_delay(std::uint32_t thread_id) noexcept {
-  char path[64] = "/proc/self/task/", text[64];
-  std::memcpy(sys::put_number(path + 16, thread_id), "/schedstat", 11);
-  const char* const end = text + sys::read_file(path, text, sizeof text);
-  const char* at = text;
-  while (at < end && *at != ' ') ++at;
-  std::uint64_t ns = 0;
-  for (++at; at < end && *at >= '0' && *at <= '9'; ++at) ns = ns * 10 + unsigned(*at - '0');
-  return ns;
 }
 
 std::uint32_t hash_row(std::uint32_t lock, std::uint32_t kind) noexcept {
@@ -258,7 +259,7 @@ void thread_end() noexcept {
   drop_hold_watch();
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
   t->entry->cpu_ns += cpu_time(CLOCK_THREAD_CPUTIME_ID);
-  t->entry->delay_ns += run_delay(t->entry->thread_id);
+  t->entry->delay_ns += run_delay(t->entry->thread_id) - t->entry->delay_before_ns;
   t->entry->end_ticks = machine::ticks();
   threads.running.fetch_sub(1, std::memory_order_relaxed);
   local.state = nullptr;
@@ -292,7 +293,7 @@ void refresh_threads() noexcept {
     thread_entry& e = *entries.at(id);
     if (load(e.end_ticks) != 0) continue;
     e.cpu_ns += cpu_time(cpu_clock_of(e.thread_id));
-    e.delay_ns += run_delay(e.thread_id);
+    e.delay_ns += run_delay(e.thread_id) - e.delay_before_ns;
     char path[64] = "/proc/self/task/";
     std::memcpy(sys::put_number(path + 16, e.thread_id), "/comm", 6);
     char name[17];

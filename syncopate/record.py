@@ -81,6 +81,8 @@ def main(arguments: list[str]) -> int:
     path = program.find_program(command[0])
     if "--force" not in options:
         program.check_preloadable(path, library)
+    if "LD_PRELOAD" in environ:
+        preload.behind_sanitizer(environ, path)
     shown = options.get("--output", "syncopate.rec")
     record = os.path.abspath(shown)
     make_room(record, shown)

@@ -41,8 +41,7 @@ def show(records: list[dict]) -> None:
     for results in records:
         if results not in busy:
             console.print(
-                f"{results['file']}: {_command(results)}: used no lock that is recorded;"
-                f" {_in_short(results)}",
+                f"{results['file']}: {_command(results)}: no lock to show; {_in_short(results)}",
                 style="dim",
             )
 

@@ -68,7 +68,25 @@ namespace syncopate::shim::real {
   X(int, sem_clockwait, "GLIBC_2.30", (sem_t * s, clockid_t c, const timespec* t), (s, c, t))      \
   X(int, sem_trywait, "GLIBC_2.2.5", (sem_t * s), (s))                                             \
   X(int, sem_post, "GLIBC_2.2.5", (sem_t * s), (s))                                                \
-  X(int, mtx_init, "GLIBC_2.28", (mtx_t * m, int type), (m, type))
+  X(int, mtx_init, "GLIBC_2.28", (mtx_t * m, int type), (m, type))                                 \
+  X(int, pthread_spin_init, "GLIBC_2.2.5", (pthread_spinlock_t * l, int shared), (l, shared))      \
+  X(int, pthread_spin_destroy, "GLIBC_2.2.5", (pthread_spinlock_t * l), (l))                       \
+  X(int, pthread_spin_lock, "GLIBC_2.2.5", (pthread_spinlock_t * l), (l))                          \
+  X(int, pthread_spin_trylock, "GLIBC_2.2.5", (pthread_spinlock_t * l), (l))                       \
+  X(int, pthread_spin_unlock, "GLIBC_2.2.5", (pthread_spinlock_t * l), (l))                        \
+  X(int, mtx_lock, "GLIBC_2.28", (mtx_t * m), (m))                                                 \
+  X(int, mtx_trylock, "GLIBC_2.28", (mtx_t * m), (m))                                              \
+  X(int, mtx_timedlock, "GLIBC_2.28", (mtx_t * m, const timespec* t), (m, t))                      \
+  X(int, mtx_unlock, "GLIBC_2.28", (mtx_t * m), (m))                                               \
+  X(int, cnd_init, "GLIBC_2.28", (cnd_t * c), (c))                                                 \
+  X(int, cnd_wait, "GLIBC_2.28", (cnd_t * c, mtx_t * m), (c, m))                                   \
+  X(int, cnd_timedwait, "GLIBC_2.28", (cnd_t * c, mtx_t * m, const timespec* t), (c, m, t))        \
+  X(int, cnd_signal, "GLIBC_2.28", (cnd_t * c), (c))                                               \
+  X(int, cnd_broadcast, "GLIBC_2.28", (cnd_t * c), (c))                                            \
+  X(void, mtx_destroy, "GLIBC_2.28", (mtx_t * m), (m))                                             \
+  X(void, cnd_destroy, "GLIBC_2.28", (cnd_t * c), (c))                                             \
+  X(long, syscall, "GLIBC_2.2.5", (long n, long a, long b, long c, long d, long e, long f),        \
+    (n, a, b, c, d, e, f))
 
 #define SYNCOPATE_DECLARE_REAL(result, name, version, parameters, arguments) \
   result name parameters noexcept;

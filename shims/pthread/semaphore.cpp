@@ -90,8 +90,8 @@ int wait_recorded(sem_t* s, bool timed, const void* caller, const Wait& real_wai
     errno = saved;
     const wait_kind kind = kind_of(o);
     const int holder = kind == wait_kind::semaphore_lock ? semaphore_object::load(o.owner) : 0;
-    record::wait w =
-        record::wait_begin(kind, identify(s), static_cast<std::uint32_t>(holder), {caller, timed, o.has_room()});
+    record::wait w = record::wait_begin(kind, identify(s), static_cast<std::uint32_t>(holder),
+                                        {caller, timed, o.has_room()});
     int result;
     wait_cancelable(w, real_wait, &result);
     w.kind = o.has_room() && semaphore_object::load(o.posted) == last_post::release

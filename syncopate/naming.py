@@ -21,6 +21,7 @@ _RUNTIME = re.compile(r"(libsyncopate-|libitm\.so|libc\.so|libc-|libpthread|libs
 BEYOND = "(locks beyond the table)"
 BARRIER, PLACE = 5, 1  # a barrier that is no object but a place in the program: where it is called
 REGION_OF_GNU, REGION = 2, 3  # and where a parallel region is started: its start and its end
+NAMED_SEMAPHORE = "/sem."  # in the path of the file that sem_open() makes
 ARRAY_MEMBERS = 4  # as many evenly spaced locks in one variable are an array, not fields
 
 
@@ -99,6 +100,8 @@ def name_locks(
             names[lock.id] = _by_place(lock, symbolizer)
             continue
         variable = symbolizer.variable(lock.address) if lock.id else None
+        if variable and NAMED_SEMAPHORE in variable[2]:
+            variable = None  # in a file that is no module
         if lock.id == 0:
             names[0] = Name(BEYOND, "overflow", "")
         elif variable:

@@ -16,6 +16,7 @@ namespace syncopate::record {
 constinit thread_local thread_local_data local;
 constinit thread_local hold_sample current_hold;
 constinit thread_local const void* trying_for = nullptr;
+constinit thread_local std::uint64_t* read_held = nullptr;
 
 namespace {
 
@@ -121,6 +122,7 @@ thread_state* register_thread() noexcept {
   const std::uint64_t credit = ticks_per_second / (t->index < 16 ? 2000 : 6000);
   for (capture_budget& budget : t->captures) budget.start(now, credit);
   local.state = t;
+  read_held = t->entry->read_held;
   return t;
 }
 
@@ -264,6 +266,7 @@ void thread_end() noexcept {
   threads.running.fetch_sub(1, std::memory_order_relaxed);
   local.state = nullptr;
   local.ended = true;
+  read_held = nullptr;
   holding lock(threads.lock);
   if (!lock) return;
   t->next_idle = threads.idle;
@@ -315,6 +318,7 @@ void forget_threads() noexcept {
   local = {.state = nullptr, .inside = local.inside, .ended = false};
   current_hold = {};
   trying_for = nullptr;
+  read_held = nullptr;
 }
 
 }  // namespace syncopate::record

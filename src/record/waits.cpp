@@ -303,7 +303,7 @@ void got_at_last(const void* object) noexcept {
   wait_end(t->tries.of, object);
 }
 
-void read_begins(const void* object) noexcept {
+void read_begins_elsewhere(std::uint64_t object) noexcept {
   thread_state* t = local.state;
   if (t == nullptr) {
     entry inside;
@@ -311,20 +311,14 @@ void read_begins(const void* object) noexcept {
     if (t == nullptr) return;
   }
   for (std::uint64_t& held : t->entry->read_held)
-    if (held == 0) {
-      publish(held, reinterpret_cast<std::uintptr_t>(object));
-      return;
-    }
+    if (held == 0) return publish(held, object);
 }
 
-void read_ends(const void* object) noexcept {
-  thread_state* const t = local.state;
+void read_ends_elsewhere(std::uint64_t object) noexcept {
+  const thread_state* const t = local.state;
   if (t == nullptr) return;
   for (std::uint64_t& held : t->entry->read_held)
-    if (held == reinterpret_cast<std::uintptr_t>(object)) {
-      publish(held, 0u);
-      return;
-    }
+    if (held == object) return publish(held, 0u);
 }
 
 void released(const void* object, std::uint32_t id, bool contended, std::uint64_t ended) noexcept {

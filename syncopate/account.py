@@ -14,8 +14,9 @@ from syncopate.recordfile import KIND_NAMES, LOST_KINDS, Thread
 from syncopate.units import duration, percent
 
 LARGE = 0.02  # of all thread time: what is worth a line
+AWAKE = ("trylock",)  # waits in which a thread is never asleep, and of which nobody asks
 MOST_UNSEEN = 0.2  # of all thread time: what may hide waits for locks that are not recorded
-UNSEEN = ("futex", "running", "elsewhere", "unexplained")  # parts that may
+UNSEEN = ("futex", "yield", "running", "elsewhere", "unexplained")  # parts that may
 
 
 class Part(NamedTuple):
@@ -32,6 +33,7 @@ WHAT = {
     "futex": "waiting at futexes of its own (locks or conditions: nobody can tell)",
     "semaphore": "waiting for semaphores that other threads post",
     "join": "waiting for threads to end",
+    "yield": "in sched_yield(), as loops that wait are: maybe locks of the program's own",
     "running": "running: working, or spinning in code that is not recorded",
     "runnable": "able to run, but without a processor",
     "elsewhere": "asleep or blocked in calls that are not recorded (input, output, sleep, ...)",
@@ -95,7 +97,7 @@ class Account:
         awake = next(iter(self.states.values()))["ns"]
         preempted = self.states["preempted"]["ns"]
         rows = self.of.record.rows()
-        tried = self.of.ns(sum(row.wait_sum for row in rows if KIND_NAMES[row.kind] == "trylock"))
+        tried = self.of.ns(sum(row.wait_sum for row in rows if KIND_NAMES[row.kind] in AWAKE))
         running = cpu / (cpu + delay) if cpu + delay else 1.0
         return round(awake + tried * running), round(preempted + tried * (1 - running))
 

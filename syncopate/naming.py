@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from syncopate.recordfile import CREATED, Lock
+from syncopate.recordfile import CREATED, YIELD, Lock
 from syncopate.symbols import Frame, Symbolizer
 
 # Functions that only pass a call on to pthreads or libitm; the frame behind them is the one that a
@@ -119,8 +119,11 @@ def name_locks(
 
 
 def is_place(lock: Lock) -> bool:
-    """Whether the lock's address is a return address: a barrier of OpenMP, or a region."""
-    return lock.object == BARRIER and lock.type in (PLACE, REGION_OF_GNU, REGION)
+    """Whether the lock's address is a return address: a barrier of OpenMP, a region, or no lock
+    but a call of sched_yield()."""
+    return lock.object == YIELD or (
+        lock.object == BARRIER and lock.type in (PLACE, REGION_OF_GNU, REGION)
+    )
 
 
 def is_barrier_place(lock: Lock) -> bool:
@@ -138,7 +141,7 @@ def _by_place(lock: Lock, symbolizer: Symbolizer) -> Name:
     if frame is None:
         return Name(f"{lock.address:#x}", "address", "")
     text = f"{frame.function} at {frame.place()}" if frame.file else frame.function
-    region = "region in " if lock.type != PLACE else ""
+    region = "region in " if lock.object == BARRIER and lock.type != PLACE else ""
     return Name(region + text, "address", frame.place())
 
 

@@ -23,7 +23,7 @@ CHUNK_BYTES = 64
 LOCKS, THREADS, ROWS, EVENTS, STACKS, MAPS = range(1, 7)
 SITES, SITE_ROWS, CONFLICTS, UNSAFE_CALLS = range(7, 11)  # of transactions
 TRANSACTIONS = "transactions"  # Header.wait of a record of transactions
-MUTEX, RWLOCK, SPINLOCK, CONDITION, BARRIER, FUTEX, SEMAPHORE, THREAD = range(1, 9)
+MUTEX, RWLOCK, SPINLOCK, CONDITION, BARRIER, FUTEX, SEMAPHORE, THREAD, YIELD = range(1, 10)
 WAIT, HOLD = 1, 2
 FINISHED, DISK_FULL, DESCRIPTOR_LOST, TABLE_FULL, SAMPLED = 1, 2, 4, 8, 16
 SIZE_LIMITED, SPACE_LIMITED = 32, 64
@@ -42,6 +42,7 @@ KIND_NAMES = {
     14: "join",
     15: "trylock",
     16: "semaphore_lock",
+    17: "yield",
 }
 ELISION = 9  # of wait_kind: no wait, but counts in the places of the histogram
 CAME_LAST = 10  # of wait_kind: no wait, but how often the thread was the last at a barrier
@@ -66,6 +67,7 @@ OBJECT_NAMES = {
     6: "futex",
     7: "semaphore",
     8: "thread",
+    9: "yield",
 }
 # Time lost to locks.
 LOST_KINDS = {"mutex", "mutex_relock", "read", "write", "spinlock", "trylock", "semaphore_lock"}

@@ -22,6 +22,7 @@ SECTIONS = {
     "semaphore_lock": "Semaphores used as locks",
     "semaphore": "Semaphores that other threads post (signals: not lost to locks)",
     "thread": "Threads that others waited for to end (not lost to locks)",
+    "yield": "Calls of sched_yield, as of loops that wait: maybe locks of the program's own",
     "unknown": "Locks that the record does not describe",
 }
 LOST = ("mutex", "rwlock", "spinlock", "semaphore_lock")

@@ -83,6 +83,7 @@ enum class object_kind : std::uint8_t {
   futex,      // the program's own, used through syscall()
   semaphore,  // sem_t
   thread,     // one that others wait for to end; its address is its pthread_t
+  yield,      // no lock: a call of sched_yield(), by its return address
 };
 
 enum lock_flag : std::uint16_t {
@@ -167,6 +168,7 @@ enum class wait_kind : std::uint32_t {
   join = 14,            // waiting for a thread to end
   trylock = 15,         // a trylock that failed again and again, in quick succession
   semaphore_lock = 16,  // one that was posted by who had taken it: used as a lock
+  yield = 17,           // in sched_yield(), as loops that wait do
 };
 
 // Where a row of kind `holder` has its counts, by index of the histogram; wait_row::waits is how

@@ -1,6 +1,7 @@
 // every_call.c -- calls every function that the preload library stands in for, each in a valid way.
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -148,6 +149,7 @@ static int others(void) {
   OK(sem_post(&s));
   OK(sem_clockwait(&s, CLOCK_MONOTONIC, &later));
   OK(sem_destroy(&s));
+  OK(sched_yield());
   OK(syscall(SYS_getpid) - getpid());
   return 0;
 }

@@ -83,6 +83,15 @@ static void* spin_by_itself(void* x) {
   }
   return x;
 }
+static void* yield_lock(void* x) {
+  for (int i = 0; i < 1000; i++) {
+    while (__atomic_exchange_n(&word, 1, __ATOMIC_ACQUIRE)) sched_yield();
+    tries++;
+    sched_yield();
+    __atomic_store_n(&word, 0, __ATOMIC_RELEASE);
+  }
+  return x;
+}
 static void* sleep_on_a_futex(void* x) {
   thread_id = gettid();
   while (word == 0) syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
@@ -167,6 +176,9 @@ int main(int count, char** arguments) {
     const pthread_t threads[2] = {begin(spin_by_itself, NULL), begin(spin_by_itself, NULL)};
     nap(100);
     stop = 1;
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  } else if (strcmp(what, "yield") == 0) {
+    const pthread_t threads[2] = {begin(yield_lock, NULL), begin(yield_lock, NULL)};
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
   } else if (strcmp(what, "join") == 0) {
     pthread_join(begin(sleep_outside, NULL), NULL);

@@ -45,6 +45,7 @@ def waits_of(found: dict) -> dict[str, dict]:
         ("tryrdlock", "trylock", "rwlock", "Reader-writer locks"),
         ("futex", "futex", "word", "The program's own futexes"),
         ("join", "join", "main at ", "Threads that others waited for"),
+        ("yield", "yield", "yield_lock at ", "Calls of sched_yield"),
     ],
 )
 def test_each_wait_has_its_place(program, tmp_path, plan, kind, lock, section):

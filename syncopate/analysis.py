@@ -24,7 +24,6 @@ from syncopate.recordfile import CAME_LAST, KIND_NAMES, LOST_KINDS, Event, Recor
 from syncopate.symbols import Frame, Symbolizer
 
 PROGRESS_EVERY = 65536  # events
-ENOUGH_NS = 20_000_000  # between two stamps of both clocks, for the rate of one by the other
 MOST_EVENTS = 1_000_000  # of more, as many are chosen: they are samples, and seconds to read
 
 
@@ -91,11 +90,11 @@ class Analysis:
         self.thread_ids = {thread.id: thread.thread_id for thread in self.threads.values()}
         self.waits: dict[int, list[Event]] = defaultdict(list)  # by lock id
         self.holds: dict[int, list[Event]] = defaultdict(list)
-        self.end_ticks = max(header.last_ticks, header.start_ticks)
+        self.end_ticks = record.end_ticks
         self.read_every = 1  # of so many events, one was read
         if with_events:
             self._read_events(progress)
-        self.ns_per_tick = self._rate()
+        self.ns_per_tick = record.ns_per_tick
         progress("naming locks")
         self.groups, self.group_of = self._make_groups()
         self._exact: Counter[tuple[int, int]] = Counter()  # (lock, kind) to ticks
@@ -163,15 +162,6 @@ class Analysis:
             into[event.lock].append(event)
             self.end_ticks = max(self.end_ticks, event.end)
 
-    def _rate(self) -> float:
-        """Nanoseconds a tick, from the two stamps of both clocks where enough time has passed."""
-        header = self.record.header
-        ticks = header.last_ticks - header.start_ticks
-        passed = header.last_monotonic_ns - header.start_monotonic_ns
-        if passed < ENOUGH_NS and header.ticks_per_second:
-            return 1e9 / header.ticks_per_second
-        return passed / ticks if ticks > 0 and passed > 0 else 1.0
-
     def _make_groups(self) -> tuple[list[Group], dict[int, Group]]:
         locks = list(self.record.locks())
         addresses = [address for stack in self.stacks.values() for address in stack]
@@ -190,7 +180,7 @@ class Analysis:
             group_of[lock.id] = group
         return list(groups.values()), group_of
 
-    def _group(self, lock: int) -> Group:
+    def group(self, lock: int) -> Group:
         """The group of a lock id; an id that the record does not describe gets one of its own."""
         if lock not in self.group_of:
             by, text = ("address", f"lock #{lock}") if lock else ("overflow", BEYOND)
@@ -201,7 +191,7 @@ class Analysis:
 
     def _read_rows(self) -> None:
         for row in self.record.rows():
-            group = self._group(row.lock)
+            group = self.group(row.lock)
             group.kinds[KIND_NAMES[row.kind]].add(row)
             self._exact[row.lock, row.kind] += row.wait_sum
             if row.waits:
@@ -212,15 +202,15 @@ class Analysis:
                 self.thread_lost[row.thread] += row.wait_sum
 
         for thread, lock, times in self.record.last_arrivals():
-            self._group(lock).arrivals[thread][1] += times
+            self.group(lock).arrivals[thread][1] += times
         for lock, counts in self.record.holders():
-            self._group(lock).interrupted.update(counts)
+            self.group(lock).interrupted.update(counts)
         for lock, counts in self.record.elisions():
-            self._group(lock).elision.update(counts)
+            self.group(lock).elision.update(counts)
 
     def _join(self) -> None:
         for lock, waits in self.waits.items():
-            group = self._group(lock)
+            group = self.group(lock)
             sampled: Counter[int] = Counter()
             for wait in waits:
                 sampled[wait.wait] += (wait.end - wait.start) * wait.weight

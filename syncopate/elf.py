@@ -16,7 +16,8 @@ MACHINES = {
     183: "AArch64",
     243: "RISC-V",
 }
-PT_LOAD, PT_INTERP = 1, 3
+PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
+DT_NEEDED, DT_STRTAB = 1, 5
 PF_X, PF_W = 1, 2
 X86_64 = 62  # e_machine
 PAGE = 4096
@@ -25,7 +26,7 @@ PAGE = 4096
 class Header:
     """The identity of a program or library."""
 
-    __slots__ = ("bits", "interpreter", "loads", "machine", "order")
+    __slots__ = ("bits", "dynamic", "interpreter", "loads", "machine", "order")
 
     def __init__(self, bits: int, order: str, machine: int):
         self.bits = bits
@@ -33,6 +34,7 @@ class Header:
         self.machine = machine
         self.interpreter: str | None = None  # None: statically linked, or a shared library
         self.loads: list[tuple[int, int, int, int]] = []  # (file offset, address, bytes, flags)
+        self.dynamic = (0, 0)  # (file offset, bytes) of what the loader reads
 
     def describe(self) -> str:
         return f"{self.bits}-bit {MACHINES.get(self.machine, f'machine {self.machine}')}"
@@ -61,6 +63,35 @@ def read_header(path: str) -> Header | None:
         return None
 
 
+def needed(path: str) -> list[str]:
+    """The libraries that a program or library asks the loader for by itself; of what is damaged, or
+    no ELF file, none."""
+    try:
+        with open(path, "rb") as file:
+            header = _read(file)
+            return _needed(file, header) if header else []
+    except (OSError, struct.error, ValueError, OverflowError):
+        return []
+
+
+def _needed(file, header: Header) -> list[str]:
+    layout = struct.Struct(header.order + ("qQ" if header.bits == 64 else "iI"))
+    file.seek(header.dynamic[0])
+    raw = file.read(min(header.dynamic[1], 1 << 16))
+    entries = list(layout.iter_unpack(raw[: len(raw) - len(raw) % layout.size]))
+    strings = next((value for tag, value in entries if tag == DT_STRTAB), 0)
+    at = [offset + strings - begin for offset, begin, size, _ in header.loads
+          if begin <= strings < begin + size]  # fmt: skip
+    if not at:
+        return []
+    names = []
+    for tag, value in entries:
+        if tag == DT_NEEDED:
+            file.seek(at[0] + value)
+            names.append(file.read(256).split(b"\0", 1)[0].decode("utf-8", "replace"))
+    return names
+
+
 def _read(file) -> Header | None:
     start = file.read(64)
     if len(start) < 52 or start[:4] != b"\x7fELF" or start[4] not in (1, 2):
@@ -87,6 +118,8 @@ def _read(file) -> Header | None:
             )
         if kind == PT_LOAD:
             header.loads.append((offset, address, length, flags))
+        elif kind == PT_DYNAMIC:
+            header.dynamic = (offset, length)
         elif kind == PT_INTERP:
             file.seek(offset)
             name = file.read(min(length, 4096)).rstrip(b"\0")

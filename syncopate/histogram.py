@@ -8,6 +8,14 @@ def lower_edge(bucket: int) -> int:
     return (2 + (bucket & 1)) << (bucket // 2 + 5) if bucket else 0
 
 
+def bucket(ticks: int, buckets: int) -> int:
+    """The bucket of a value, of so many; src/record/format.h has the same."""
+    if ticks < 64:
+        return 0
+    log = ticks.bit_length() - 1
+    return min(2 * log + (ticks >> (log - 1) & 1) - 12, buckets - 1)
+
+
 def add(into: list[int], histogram: Sequence[int]) -> None:
     """Adds `histogram` to `into`, which must be as long."""
     for index, count in enumerate(histogram):

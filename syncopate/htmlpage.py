@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from syncopate import timeline, waiting
+from syncopate import account, openwaits, timeline, waiting
 from syncopate.analysis import Analysis
 from syncopate.comparison import Comparison
 
@@ -23,7 +23,11 @@ def pieces(analyses: list[Analysis], document: dict, extras: dict) -> Iterator[s
         **document,
         **extras,
         "timelines": [_timeline(analysis) for analysis in analyses],
-        "costs": [waiting.sentences(results) for results in document["records"]],
+        "costs": [
+            [*account.lines(results), *waiting.sentences(results)]
+            for results in document["records"]
+        ],
+        "open": [openwaits.sentences(results) for results in document["records"]],
     }
     return filled(os.path.join(FOLDER, "report.html"), data)
 

@@ -1,14 +1,17 @@
 """What the locks of a running program do: its record, read again and again while it grows.
 
-The recorder writes into a shared mapping, so that a reader sees a wait as soon as it is over. Sums
-only ever grow; what happened in an interval is the difference of two snapshots.
+The recorder writes into a shared mapping, so that a reader sees a wait as soon as it begins. Sums,
+which have waits that are not over until now, only ever grow; what happened in an interval is the
+difference of two snapshots.
 """
 
+import contextlib
 import os
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from syncopate import openwaits
 from syncopate.analysis import Analysis
 from syncopate.errors import BAD_USE, Failure
 from syncopate.recordfile import LOST_KINDS, MAGIC, OBJECT_NAMES, Record
@@ -32,6 +35,11 @@ class Snapshot(NamedTuple):
     seconds: float  # of time.monotonic()
     threads: int  # that run
     counts: dict[Key, Counts]
+    deadlocks: tuple[dict, ...] = ()  # as in docs/report-schema.md
+    open_waits: tuple[dict, ...] = ()  # that have lasted a while, for locks first
+
+
+LASTING_NS = 100_000_000  # waits shorter than this come and go
 
 
 class Tap:
@@ -42,17 +50,25 @@ class Tap:
         self._maps = ""
         self._symbolizer: Symbolizer | None = None
 
-    def read(self) -> tuple[int, dict[Key, Counts]] | None:
-        """The threads that run, and the sums. None before the record's clock can be told."""
-        record = Record(self.path)
-        if record.header.last_ticks <= record.header.start_ticks:
+    def read(self, now_ns: int) -> Snapshot | None:
+        """As of this monotonic time. None before the record's clock can be told."""
+        with contextlib.suppress(OSError):
+            openwaits.look(self.path)
+        record = Record(self.path, now_ns)
+        if record.end_ticks <= record.header.start_ticks:
             return None
         maps = record.maps()
         if self._symbolizer is None or maps != self._maps:
             self._maps, self._symbolizer = maps, Symbolizer(maps, record.header.start_realtime_ns)
         analysis = Analysis(record, symbolizer=self._symbolizer, with_events=False)
         running = sum(not thread.end_ticks for thread in analysis.threads.values())
-        return running, dict(_counts(analysis))
+        found = openwaits.OpenWaits(analysis)
+        lasting = [each for each in found.as_data() if each["waited_ns"] >= LASTING_NS]
+        for each in lasting:
+            del each["frames"]
+        return Snapshot(
+            now_ns / 1e9, running, dict(_counts(analysis)), tuple(found.deadlocks()), tuple(lasting)
+        )
 
 
 def _counts(analysis: Analysis) -> Iterator[tuple[Key, Counts]]:
@@ -98,26 +114,32 @@ def rates(before: Snapshot, after: Snapshot) -> list[Rate]:
     for key, now in after.counts.items():
         then = before.counts.get(key, NOTHING)
         waits, waited = now.waits - then.waits, now.waited_ns - then.waited_ns
-        if waits > 0:
+        if waits > 0 or waited > 0:
             process, name, _, kind = key
             taken = now.acquisitions - then.acquisitions
             waiting = waited / 1e9 / seconds
             found.append(
                 Rate(process, name, kind, waiting, waits / seconds, max(taken, waits) / seconds,
-                     waited / waits, now.longest_ns)
+                     waited / waits if waits > 0 else None, now.longest_ns)
             )  # fmt: skip
     return sorted(found, key=lambda rate: -rate.waiting)
 
 
 def snapshot(taps: list[Tap]) -> Snapshot:
     """The sums of all records that can be read by now."""
-    threads, counts = 0, {}
+    now_ns = time.monotonic_ns()
+    whole = Snapshot(now_ns / 1e9, 0, {})
     for tap in taps:
-        read = tap.read()
+        read = tap.read(now_ns)
         if read is not None:
-            threads += read[0]
-            counts |= read[1]
-    return Snapshot(time.monotonic(), threads, counts)
+            whole = Snapshot(
+                whole.seconds,
+                whole.threads + read.threads,
+                whole.counts | read.counts,
+                whole.deadlocks + read.deadlocks,
+                whole.open_waits + read.open_waits,
+            )
+    return whole
 
 
 def record_of(process: int) -> str:

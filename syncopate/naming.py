@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from syncopate.recordfile import CREATED, Lock
+from syncopate.recordfile import CREATED, YIELD, Lock
 from syncopate.symbols import Frame, Symbolizer
 
 # Functions that only pass a call on to pthreads or libitm; the frame behind them is the one that a
@@ -21,6 +21,7 @@ _RUNTIME = re.compile(r"(libsyncopate-|libitm\.so|libc\.so|libc-|libpthread|libs
 BEYOND = "(locks beyond the table)"
 BARRIER, PLACE = 5, 1  # a barrier that is no object but a place in the program: where it is called
 REGION_OF_GNU, REGION = 2, 3  # and where a parallel region is started: its start and its end
+NAMED_SEMAPHORE = "/sem."  # in the path of the file that sem_open() makes
 ARRAY_MEMBERS = 4  # as many evenly spaced locks in one variable are an array, not fields
 
 
@@ -99,6 +100,8 @@ def name_locks(
             names[lock.id] = _by_place(lock, symbolizer)
             continue
         variable = symbolizer.variable(lock.address) if lock.id else None
+        if variable and NAMED_SEMAPHORE in variable[2]:
+            variable = None  # in a file that is no module
         if lock.id == 0:
             names[0] = Name(BEYOND, "overflow", "")
         elif variable:
@@ -116,8 +119,11 @@ def name_locks(
 
 
 def is_place(lock: Lock) -> bool:
-    """Whether the lock's address is a return address: a barrier of OpenMP, or a region."""
-    return lock.object == BARRIER and lock.type in (PLACE, REGION_OF_GNU, REGION)
+    """Whether the lock's address is a return address: a barrier of OpenMP, a region, or no lock
+    but a call of sched_yield()."""
+    return lock.object == YIELD or (
+        lock.object == BARRIER and lock.type in (PLACE, REGION_OF_GNU, REGION)
+    )
 
 
 def is_barrier_place(lock: Lock) -> bool:
@@ -135,7 +141,7 @@ def _by_place(lock: Lock, symbolizer: Symbolizer) -> Name:
     if frame is None:
         return Name(f"{lock.address:#x}", "address", "")
     text = f"{frame.function} at {frame.place()}" if frame.file else frame.function
-    region = "region in " if lock.type != PLACE else ""
+    region = "region in " if lock.object == BARRIER and lock.type != PLACE else ""
     return Name(region + text, "address", frame.place())
 
 

@@ -2,7 +2,7 @@
 
 import os
 
-from syncopate import locktable, optiontable, paths
+from syncopate import locktable, optiontable, paths, program
 from syncopate.errors import BAD_USE, FAILED, Failure, near
 
 
@@ -35,6 +35,17 @@ def environment(
     if verbose:
         environ["SYNCOPATE_VERBOSE"] = "1"
     return environ
+
+
+def behind_sanitizer(environ: dict[str, str], program_path: str) -> None:
+    """Puts the run-time library of a program built with a sanitizer before ours: it has to be the
+    first, and calls what comes behind it."""
+    runtime = program.sanitizer_runtime(program_path)
+    if runtime is None:
+        return
+    loaded = environ["LD_PRELOAD"].split(":")
+    others = [each for each in loaded if os.path.basename(each) != runtime]
+    environ["LD_PRELOAD"] = ":".join([runtime, *others])
 
 
 def without(path: str, environ: dict[str, str]) -> dict[str, str]:

@@ -2,11 +2,13 @@
 
 import mmap
 import os
+import re
 import stat
 
 from syncopate import elf
 from syncopate.errors import BAD_USE, NOT_EXECUTABLE, NOT_FOUND, Failure
 
+_RUNTIME = re.compile(r"lib(clang_rt\.)?(asan|hwasan|lsan|msan|tsan)\b")  # a sanitizer's
 SCRIPT_DEPTH = 5  # the kernel follows at most this many interpreters
 
 
@@ -56,20 +58,49 @@ def check_preloadable(path: str, library: str) -> None:
 
     Scripts are judged by their interpreter. Only looks; starts nothing.
     """
+    program = _binary_of(path)
+    if program is not None:
+        _check_privileges(program)
+        _check_binary(program, library)
+        _check_sanitizer(program)
+
+
+def sanitizer_runtime(path: str) -> str | None:
+    """The sanitizer's run-time library that a program needs, which wants to be loaded before every
+    other; None where there is none."""
+    try:
+        names = elf.needed(_binary_of(path) or path)
+    except Failure:
+        return None  # for whoever starts it to say
+    return next((name for name in names if _RUNTIME.match(name)), None)
+
+
+def _binary_of(path: str) -> str | None:
+    """What runs in the end when `path` is started; None when it may be run but not read."""
     program = path
     for _ in range(SCRIPT_DEPTH):
         try:
             with open(program, "rb") as file:
                 start = file.read(512)
         except PermissionError:
-            return  # may be run but not read: nothing to judge it by
+            return None
         except OSError as error:
             raise Failure(f"{program}: {error.strerror}", NOT_EXECUTABLE) from None
         if not start.startswith(b"#!"):
             break
         program = _interpreter(program, start)
-    _check_privileges(program)
-    _check_binary(program, library)
+    return program
+
+
+def _check_sanitizer(path: str) -> None:
+    """The leak sanitizer linked statically calls locks before it can be called by their library."""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as contents:
+        if contents.find(b"LSAN_OPTIONS") >= 0 > contents.find(b"ASAN_OPTIONS"):
+            raise Failure(
+                f"{path} has the leak sanitizer linked in, which cannot start under a preload"
+                " library; link it dynamically, or pass --force",
+                BAD_USE,
+            )
 
 
 def _interpreter(script: str, start: bytes) -> str:

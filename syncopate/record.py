@@ -13,6 +13,7 @@ import time
 
 from syncopate import energy, openmp, optiontable, paths, preload, program, recordfile, transactions
 from syncopate.errors import BAD_USE, FAILED, Failure
+from syncopate.looks import Looks
 from syncopate.options import FLAG, VALUE, read_options
 from syncopate.run import start
 
@@ -81,13 +82,15 @@ def main(arguments: list[str]) -> int:
     path = program.find_program(command[0])
     if "--force" not in options:
         program.check_preloadable(path, library)
+    if "LD_PRELOAD" in environ:
+        preload.behind_sanitizer(environ, path)
     shown = options.get("--output", "syncopate.rec")
     record = os.path.abspath(shown)
     make_room(record, shown)
     environ["SYNCOPATE_RECORD"] = record
     meters = energy.Session()
     begin = time.monotonic()
-    status = run_and_wait(path, command, environ, meters)
+    status = run_and_wait(path, command, environ, meters, Looks(record))
     keep_measured(record, meters, time.monotonic() - begin)
     if "--quiet" not in options:
         say_where(record, shown, "--tm" in options)
@@ -173,7 +176,7 @@ def children_of(record: str) -> list[str]:
 
 
 def run_and_wait(
-    path: str, command: list[str], environ: dict[str, str], meters: energy.Session
+    path: str, command: list[str], environ: dict[str, str], meters: energy.Session, looks: Looks
 ) -> int:
     """Runs the program to its end and passes signals on. Returns what waitpid says."""
     watched = FORWARDED | {signal.SIGCHLD}
@@ -191,16 +194,19 @@ def run_and_wait(
             os.write(2, f"syncopate: {failure}\n".encode(errors="replace"))
             os._exit(failure.status)
     while True:
-        event = signal.sigtimedwait(watched, energy.SAMPLING_PERIOD)
+        event = signal.sigtimedwait(watched, looks.period)
         meters.sample()
         if event is None:
+            looks.look()
             continue
         if event.si_signo == signal.SIGCHLD:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
+                looks.ended(child)
                 signal.pthread_sigmask(signal.SIG_SETMASK, before - FORWARDED)
                 return status
         elif event.si_code <= 0:  # from a process; what the terminal sends reached the child itself
+            looks.look()  # the signal may end the program
             os.kill(child, event.si_signo)
 
 

@@ -8,20 +8,22 @@ import mmap
 import os
 import random
 import struct
+import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from syncopate import histogram
 from syncopate.errors import FAILED, Failure
 
 MAGIC = b"SYNCREC1"
-VERSION = 2
+VERSION = 3
 HEADER_BYTES = 4096
 FIRST_BYTES = 160 * 1024  # without room for these, the library starts no record
 CHUNK_BYTES = 64
 LOCKS, THREADS, ROWS, EVENTS, STACKS, MAPS = range(1, 7)
 SITES, SITE_ROWS, CONFLICTS, UNSAFE_CALLS = range(7, 11)  # of transactions
 TRANSACTIONS = "transactions"  # Header.wait of a record of transactions
-MUTEX, RWLOCK, SPINLOCK, CONDITION, BARRIER, FUTEX = range(1, 7)
+MUTEX, RWLOCK, SPINLOCK, CONDITION, BARRIER, FUTEX, SEMAPHORE, THREAD, YIELD = range(1, 10)
 WAIT, HOLD = 1, 2
 FINISHED, DISK_FULL, DESCRIPTOR_LOST, TABLE_FULL, SAMPLED = 1, 2, 4, 8, 16
 SIZE_LIMITED, SPACE_LIMITED = 32, 64
@@ -36,6 +38,11 @@ KIND_NAMES = {
     6: "condition",
     7: "barrier",
     8: "futex",
+    13: "semaphore",
+    14: "join",
+    15: "trylock",
+    16: "semaphore_lock",
+    17: "yield",
 }
 ELISION = 9  # of wait_kind: no wait, but counts in the places of the histogram
 CAME_LAST = 10  # of wait_kind: no wait, but how often the thread was the last at a barrier
@@ -51,13 +58,26 @@ ELISION_COUNTS = (
     "explicit",
     "other",
 )
-OBJECT_NAMES = {1: "mutex", 2: "rwlock", 3: "spinlock", 4: "condition", 5: "barrier", 6: "futex"}
-LOST_KINDS = {"mutex", "mutex_relock", "read", "write", "spinlock"}  # time lost to locks
+OBJECT_NAMES = {
+    1: "mutex",
+    2: "rwlock",
+    3: "spinlock",
+    4: "condition",
+    5: "barrier",
+    6: "futex",
+    7: "semaphore",
+    8: "thread",
+    9: "yield",
+}
+# Time lost to locks.
+LOST_KINDS = {"mutex", "mutex_relock", "read", "write", "spinlock", "trylock", "semaphore_lock"}
+TIMED, HAS_OWNER = 1, 2  # OpenWait.flags
+OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thread
 
-FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQ")
+FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQ")
 CHUNK_HEADER = struct.Struct("<IIIIQ")
 LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
-THREAD_ENTRY = struct.Struct("<IIQQ16sQ16x")
+THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII20x4QQQI4xQ")
 WAIT_ROW = struct.Struct("<IIQQQ64I")
 EVENT = struct.Struct("<QQIIIHBBQII")
 STACK_ENTRY = struct.Struct("<QII30Q")
@@ -65,8 +85,9 @@ SITE_ENTRY = struct.Struct("<QI20x")
 SITE_ROW = struct.Struct("<QIIQQQQ10Q4QQQQQQQQII32x")
 CONFLICT_ROW = struct.Struct("<QIIIIQ32x")
 UNSAFE_ROW = struct.Struct("<QQIIQQ24x")
-ITEM_BYTES = {LOCKS: 256, THREADS: 64, ROWS: 288, EVENTS: 48, STACKS: 256, MAPS: 1}
+ITEM_BYTES = {LOCKS: 256, THREADS: 192, ROWS: 288, EVENTS: 48, STACKS: 256, MAPS: 1}
 ITEM_BYTES |= {SITES: 32, SITE_ROWS: 256, CONFLICTS: 64, UNSAFE_CALLS: 64}
+READ_AGAIN = 8  # an entry that changes while it is read
 ABORT_CAUSES = (
     "read_conflict",
     "write_conflict",
@@ -83,7 +104,12 @@ ALONE_REASONS = ("by_algorithm", "start_serial", "in_flight", "after_failures")
 
 
 MEASURED = struct.Struct("1280s")  # file_header::measured
-MEASURED_AT = FILE_HEADER.size - MEASURED.size - 8
+MEASURED_AT = FILE_HEADER.size - MEASURED.size - 16
+ENDED_AT = FILE_HEADER.size - 8  # file_header::ended_monotonic_ns
+SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
+SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12  # that far from its end
+NAME_AT = 24  # thread_entry::name
+ENOUGH_NS = 20_000_000  # between two stamps of both clocks, for the rate of one by the other
 
 
 class Header(NamedTuple):
@@ -106,6 +132,7 @@ class Header(NamedTuple):
     capture_ticks: int
     measured: str  # JSON: what `syncopate record` measured beside the program; "" if nothing
     ticks_per_second: int  # as measured at the start; 0: not known
+    ended_monotonic_ns: int = 0  # 0: `syncopate record` has not seen it end
 
 
 class Lock(NamedTuple):
@@ -125,6 +152,27 @@ class Lock(NamedTuple):
     hold_histogram: tuple[int, ...]
 
 
+class OpenWait(NamedTuple):
+    """open_wait: what a thread waits for; end 0: still."""
+
+    since: int
+    end: int
+    caller: int
+    lock: int
+    kind: int
+    holder: int
+    stack: int
+    flags: int
+
+
+class Seen(NamedTuple):
+    """Who held a lock, and what it waited for itself meanwhile (thread_entry::seen_since)."""
+
+    since: int = 0
+    holder_since: int = 0
+    holder: int = 0
+
+
 class Thread(NamedTuple):
     """thread_entry; end_ticks 0: it ran when the record ended; cpu_ns 0: not known."""
 
@@ -135,6 +183,13 @@ class Thread(NamedTuple):
     end_ticks: int
     name: str
     cpu_ns: int = 0
+    delay_ns: int = 0
+    handle: int = 0
+    open: OpenWait | None = None
+    read_held: tuple[int, ...] = ()  # addresses
+    seen: Seen = Seen()
+    delay_before_ns: int = 0
+    at: int = 0  # where it is in the file
 
 
 class Row(NamedTuple):
@@ -239,12 +294,25 @@ def write_measured(path: str, text: str) -> None:
             file.write(MEASURED.pack(text.encode()))
 
 
+def write_ended(path: str, monotonic_ns: int) -> None:
+    """Says in a record when its process has ended. A file that is none stays as it is.
+
+    Throws OSError.
+    """
+    with open(path, "r+b") as file:
+        if file.read(len(MAGIC)) == MAGIC:
+            file.seek(ENDED_AT)
+            file.write(struct.pack("<Q", monotonic_ns))
+
+
 class Record:
     """One open record. Items come chunk by chunk; nothing is read before it is asked for."""
 
-    def __init__(self, path: str):
-        """Opens and checks `path`. A Failure says what is wrong with it."""
+    def __init__(self, path: str, now_ns: int | None = None):
+        """Opens and checks `path`. A Failure says what is wrong with it. `now_ns`: the monotonic
+        time until which a process that still runs is looked at; now unless given."""
         self.path = path
+        self._now_ns = now_ns or time.monotonic_ns()
         try:
             with open(path, "rb") as file:
                 # The header first: a running program's record grows, and never below what it says.
@@ -258,6 +326,44 @@ class Record:
             raise Failure(f"cannot read {path}: {reason}", FAILED) from None
         self.header = self._read_header(start)
         self._chunks = list(self._walk())
+        self.ns_per_tick = self._rate()
+        self.runs = not self.header.flags & FINISHED and self._is_there()
+        self.end_ticks = self._end()
+
+    def _rate(self) -> float:
+        """Nanoseconds a tick, from the two stamps of both clocks where enough time has passed."""
+        header = self.header
+        ticks = header.last_ticks - header.start_ticks
+        passed = header.last_monotonic_ns - header.start_monotonic_ns
+        if passed < ENOUGH_NS and header.ticks_per_second:
+            return 1e9 / header.ticks_per_second
+        return passed / ticks if ticks > 0 and passed > 0 else 1.0
+
+    def _is_there(self) -> bool:
+        """Whether there is a process with the id and the program of the recorded one."""
+        try:
+            return os.readlink(f"/proc/{self.header.process_id}/exe") == self.header.executable
+        except OSError:
+            return False
+
+    def _end(self) -> int:
+        """Until when the record tells of the process: its end; or now; or else, of one that was
+        killed while nobody looked, the last thing that is known of it."""
+        header = self.header
+        known = max(header.last_ticks, header.start_ticks)
+        until_ns = self._now_ns if self.runs else header.ended_monotonic_ns
+        if not header.flags & FINISHED and until_ns > header.last_monotonic_ns:
+            return max(known, self._ticks_at(until_ns))
+        for thread in self.threads():
+            wait = thread.open or OpenWait(*[0] * 8)
+            known = max(known, thread.end_ticks, wait.since, wait.end)
+        return known
+
+    def _ticks_at(self, monotonic_ns: int) -> int:
+        header = self.header
+        return header.last_ticks + round(
+            (monotonic_ns - header.last_monotonic_ns) / self.ns_per_tick
+        )
 
     def _refuse_short(self, start: bytes) -> None:
         if start == MAGIC or (MAGIC.startswith(start) and start):
@@ -291,6 +397,7 @@ class Record:
             fields[17],
             _text(fields[18]),
             fields[19],
+            fields[20],
         )
         if header.bytes_used > self.size:
             raise self._damaged(
@@ -328,13 +435,37 @@ class Record:
                 )
 
     def threads(self) -> Iterator[Thread]:
-        for first, index, f in self._items(THREADS, THREAD_ENTRY):
-            yield Thread(first + index, f[0], f[1], f[2], f[3], _text(f[4]), f[5])
+        for kind, first, used, offset in self._chunks:
+            if kind != THREADS:
+                continue
+            for index in range(used):
+                at = offset + index * THREAD_ENTRY.size
+                yield self._thread(first + index, at)
+
+    def _thread(self, index: int, at: int) -> Thread:
+        """The one with this index, at this place; as it is at one time, although it goes on."""
+        f = THREAD_ENTRY.unpack_from(self._data, at)
+        for _ in range(READ_AGAIN):
+            again = THREAD_ENTRY.unpack_from(self._data, at)
+            if f == again:
+                break
+            f = again
+        wait = OpenWait(*f[8:16]) if f[8] and not f[3] else None
+        held = tuple(address for address in f[16:20] if address)
+        return Thread(index, *f[:4], _text(f[4]), *f[5:8], wait, held, Seen(*f[20:23]), f[23], at)
 
     def rows(self) -> Iterator[Row]:
+        """What threads waited, exactly; also in waits that are not over."""
         for thread, _, f in self._items(ROWS, WAIT_ROW):
             if f[1] in KIND_NAMES:
                 yield Row(thread, f[0], f[1], f[2], f[3], f[4], f[5:])
+        for each in self.threads():
+            wait = each.open
+            if wait and wait.kind in KIND_NAMES:
+                ticks = max(0, (wait.end or self.end_ticks) - wait.since)
+                counts = [0] * 64
+                counts[histogram.bucket(ticks, 64)] = 1
+                yield Row(each.id, wait.lock, wait.kind, 1, ticks, ticks, tuple(counts))
 
     def last_arrivals(self) -> Iterator[tuple[int, int, int]]:
         """Thread, barrier's id, how often that thread came last there."""
@@ -377,6 +508,18 @@ class Record:
                 block += every
                 wanted = block + choose(every)
             begin += used
+        yield from self._open_events()
+
+    def _open_events(self) -> Iterator[Event]:
+        """Waits that are not over."""
+        for each in self.threads():
+            wait = each.open
+            if wait and not wait.end and wait.kind in KIND_NAMES:
+                end = max(wait.since, self.end_ticks)
+                stack = wait.stack or OPEN_CALLERS + each.id
+                yield Event(
+                    each.id, wait.since, end, wait.lock, stack, wait.holder, 1, WAIT, wait.kind
+                )
 
     def sites(self) -> dict[int, tuple[int, int]]:
         """Of each transaction site, by id: the address that its transactions return to when they
@@ -401,10 +544,14 @@ class Record:
 
     def stacks(self) -> dict[int, tuple[int, ...]]:
         """Stack id to return addresses, innermost first."""
-        return {
+        found = {
             first + index: f[3 : 3 + min(f[1], 30)]
             for first, index, f in self._items(STACKS, STACK_ENTRY)
         }
+        for each in self.threads():
+            if each.open and each.open.caller:
+                found[OPEN_CALLERS + each.id] = (each.open.caller,)
+        return found
 
     def maps(self) -> str:
         """What /proc/self/maps said, later additions after earlier ones."""

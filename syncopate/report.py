@@ -1,12 +1,14 @@
 """`syncopate report`: what a record says."""
 
+import contextlib
 import json
 import sys
 import time
 
-from syncopate import folded, gilreport, htmlpage, perfetto, textreport, wholefile
+from syncopate import folded, gilreport, htmlpage, openwaits, perfetto, textreport, wholefile
 from syncopate.analysis import Analysis
 from syncopate.arguments import Parser
+from syncopate.errors import Failure
 from syncopate.recordfile import Record
 from syncopate.reportextras import extras
 from syncopate.results import Results
@@ -83,6 +85,8 @@ def main(arguments: list[str]) -> int:
     progress = Progress()
     analyses = []
     for path in options.files:
+        with contextlib.suppress(Failure, OSError):  # which is told below, or only looked at
+            openwaits.look(path)
         analyses.append(Analysis(Record(path), progress))
     progress("adding up")
     whole = [Results(analysis).as_data() for analysis in analyses]

@@ -4,13 +4,14 @@ All times here are nanoseconds.
 """
 
 import datetime
-import os
 from collections import Counter
 from collections.abc import Sequence
 
 from syncopate import histogram, recordfile, waiting
+from syncopate.account import Account
 from syncopate.analysis import Analysis, Group, Kind
 from syncopate.naming import is_region_of_gnu, telling, wrapper_frames
+from syncopate.openwaits import OpenWaits
 from syncopate.recordfile import LOST_KINDS, OBJECT_NAMES
 from syncopate.symbols import Frame
 from syncopate.transactionsites import Sites
@@ -44,6 +45,8 @@ class Results:
         total = self.thread_time()
         lost = sum(group.lost() for group in self.of.groups)
         locks = [self._lock(group, total) for group in self.of.groups if group.kinds or group.locks]
+        cost = waiting.cost(self.of)
+        open_waits = OpenWaits(self.of)
         locks.sort(key=lambda lock: (-lock["lost_ns"], -lock["waited_ns"], lock["name"]))
         return {
             "file": self.of.record.path,
@@ -53,7 +56,10 @@ class Results:
             "thread_time_ns": self.of.ns(total),
             "lost_ns": self.of.ns(lost),
             "lost_share": lost / total if total else 0.0,
-            "waiting": waiting.cost(self.of),
+            "deadlocks": open_waits.deadlocks(),
+            "open_waits": open_waits.as_data(),
+            "account": Account(self.of, cost["states"]).as_data(),
+            "waiting": cost,
             "measured": waiting.measured(self.of.record.header.measured),
             "locks": locks,
             "blocks": self._blocks(),
@@ -83,8 +89,11 @@ class Results:
         flags = self.of.record.header.flags
         notes = []
         if not flags & recordfile.FINISHED:
-            state = "still runs" if self._runs() else "was killed, or ended by _exit or exec"
-            notes.append(f"the program {state}; counts may lag by up to 255 per lock")
+            runs = self.of.record.runs
+            state = "still runs" if runs else "was killed, or ended by _exit or exec"
+            known = runs or self.of.record.header.ended_monotonic_ns
+            until = "" if known else ", and times are until its last wait: its end was not seen"
+            notes.append(f"the program {state}; counts may lag by up to 255 per lock{until}")
         if lack := recordfile.lack_of_room(flags):
             notes.append(f"{lack}: what happened afterwards is missing")
         if flags & recordfile.DESCRIPTOR_LOST:
@@ -117,14 +126,6 @@ class Results:
             f"{waits.total / passed:.0%} of the time passed where {waits.waits // 2:,} parallel"
             " regions start and end: try `syncopate run --omp-regions kept`"
         ]
-
-    def _runs(self) -> bool:
-        """Whether the recorded process is there still: its id, with its program."""
-        header = self.of.record.header
-        try:
-            return os.readlink(f"/proc/{header.process_id}/exe") == header.executable
-        except OSError:
-            return False
 
     def _thread(self, index: int) -> dict:
         thread = self.of.threads[index]

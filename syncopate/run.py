@@ -90,8 +90,10 @@ def main(arguments: list[str]) -> int:
     path = program.find_program(command[0])
     if program.is_emulated(path):
         environ = preload.without(library, environ)
-    elif "--force" not in options:
-        program.check_preloadable(path, library)
+    else:
+        if "--force" not in options:
+            program.check_preloadable(path, library)
+        preload.behind_sanitizer(environ, path)
     preload.restore_signals()
     start(path, command, environ)
 

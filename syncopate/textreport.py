@@ -2,12 +2,14 @@
 
 import shlex
 
-from syncopate import terminal, transactiontext, waiting
+from syncopate import account, openwaits, terminal, transactiontext, waiting
 from syncopate.naming import without_starters
+from syncopate.recordfile import LOST_KINDS
 from syncopate.units import count, duration, percent
 
 DETAILED = 5  # locks whose stacks are shown
 FRAMES = 8  # of a stack
+FOR = {"mutex_relock": "relock", "spinlock": "mutex", "semaphore_lock": "mutex"}  # a table's "for"
 BLOCK_ROWS = 10
 MANY_THREADS = 12  # from here on who-blocks-whom tells threads apart by name only
 SECTIONS = {
@@ -16,10 +18,14 @@ SECTIONS = {
     "spinlock": "Spin locks",
     "condition": "Condition variables (waiting for something to do: not lost to locks)",
     "barrier": "Barriers (waiting for the slowest: not lost to locks)",
-    "futex": "The program's own futex waits (not lost to locks)",
+    "futex": "The program's own futexes (locks or conditions: nobody can tell)",
+    "semaphore_lock": "Semaphores used as locks",
+    "semaphore": "Semaphores that other threads post (signals: not lost to locks)",
+    "thread": "Threads that others waited for to end (not lost to locks)",
+    "yield": "Calls of sched_yield, as of loops that wait: maybe locks of the program's own",
     "unknown": "Locks that the record does not describe",
 }
-LOST = ("mutex", "rwlock", "spinlock")
+LOST = ("mutex", "rwlock", "spinlock", "semaphore_lock")
 LOST_COLUMNS = ("lock", "for", "lost", "of all", "taken", "contended", "mean", "p50", "p99", "max",
                 "hold", "hold p99", "hold max", "threads")  # fmt: skip
 OPTIONAL = ("p99", "max", "hold", "threads", "taken", "mean", "p50", "hold p99", "hold max")
@@ -27,27 +33,38 @@ OPTIONAL = ("p99", "max", "hold", "threads", "taken", "mean", "p50", "hold p99",
 
 def show(records: list[dict]) -> None:
     console = terminal.console()
-    busy = [results for results in records if _has_something(results)]
+    busy = [results for results in records if _has_something(results) or len(records) == 1]
     for number, results in enumerate(busy):
         if number:
             console.print()
             console.rule()
         _show_one(console, results)
     for results in records:
-        if not _has_something(results):
-            console.print(f"{results['file']}: {_command(results)}: no lock to show", style="dim")
+        if results not in busy:
+            console.print(
+                f"{results['file']}: {_command(results)}: no lock to show; {_in_short(results)}",
+                style="dim",
+            )
 
 
 def _has_something(results: dict) -> bool:
-    return bool(results["locks"] or results["transactions"])
+    return bool(results["locks"] or results["transactions"] or len(results["threads"]) > 1)
+
+
+def _in_short(results: dict) -> str:
+    """How long a program ran that has nothing else to show, and what it mostly did."""
+    ran = f"ran {duration(results['process']['duration_ns'])}"
+    parts = account.lines(results)
+    return f"{ran}, {' '.join(parts[0].split())}" if parts else ran
 
 
 def _show_one(console, results: dict) -> None:
     _heading(console, results)
     if results["transactions"]:
         return transactiontext.show(console, results["transactions"])
+    _open_waits(console, results)
     for kind, title in SECTIONS.items():
-        locks = [lock for lock in results["locks"] if lock["object"] == kind]
+        locks = _of_section(results["locks"], kind)
         waited = [lock for lock in locks if lock["waited_ns"]]
         if not locks:
             continue
@@ -66,6 +83,21 @@ def _show_one(console, results: dict) -> None:
     _elision(console, results)
     _details(console, results)
     _blocks(console, results)
+
+
+def _of_section(locks: list[dict], section: str) -> list[dict]:
+    """The locks of one section. A semaphore is in one of two or in both, with the waits that belong
+    there; one that nobody waited for is no lock as far as one can tell."""
+    if not section.startswith("semaphore"):
+        return [lock for lock in locks if lock["object"] == section]
+    found = []
+    for lock in locks:
+        if lock["object"] == "semaphore":
+            as_lock = section == "semaphore_lock"
+            waits = {k: of for k, of in lock["waits"].items() if (k in LOST_KINDS) == as_lock}
+            if waits or not (as_lock or lock["waits"]):
+                found.append(lock | {"waits": waits})
+    return found
 
 
 def _command(results: dict) -> str:
@@ -95,10 +127,34 @@ def _heading(console, results: dict) -> None:
             f" ({duration(results['lost_ns'])} of {duration(results['thread_time_ns'])})",
             style="bold",
         )
+        for line in account.lines(results):
+            console.print(line)
     for sentence in waiting.sentences(results):
         console.print(sentence, style="dim")
     for note in results["notes"]:
         console.print(f"note: {note}", style="yellow")
+
+
+def _open_waits(console, results: dict) -> None:
+    """What threads wait for at the end of the record; deadlocks first."""
+    for deadlock in results["deadlocks"]:
+        console.print(f"\n{deadlock['sentence']}", style="bold red", highlight=False)
+    waits = openwaits.shown(results)
+    if not waits:
+        return
+    console.print("\nWaits that are not over", style="bold cyan")
+    shown = waits[: openwaits.SHOWN]
+    columns = {
+        "thread": [each["thread"] for each in shown],
+        "waits for": [each["lock"] for each in shown],
+        "by": [each["kind"].replace("_", " ") for each in shown],
+        "at": [each["place"] for each in shown],
+        "for": [duration(each["waited_ns"]) for each in shown],
+        "held by": [openwaits.holders_of(each) for each in shown],
+    }
+    console.print(terminal.table(console, columns, ("by", "at")))
+    if len(waits) > openwaits.SHOWN:
+        console.print(f"  {len(waits) - openwaits.SHOWN} more in --json", style="dim")
 
 
 def name_of(lock: dict) -> str:
@@ -125,7 +181,7 @@ def _lost_table(console, locks: list[dict]) -> None:
                 whole = dict.fromkeys(whole, "")
             rows.append(
                 whole
-                | {"for": {"mutex_relock": "relock", "spinlock": "mutex"}.get(kind, kind)}
+                | {"for": FOR.get(kind, kind)}
                 | {"lost": duration(waits["total_ns"]), "mean": duration(waits["mean_ns"])}
                 | {"p50": duration(waits["p50_ns"]), "p99": duration(waits["p99_ns"])}
                 | {"max": duration(waits["max_ns"])}
@@ -219,7 +275,7 @@ def _details(console, results: dict) -> None:
 
     heavy = [lock for lock in results["locks"] if lock["lost_ns"]][:DETAILED]
     if not heavy:
-        console.print("\nNo thread waited for a lock.", style="bold green")
+        _say_that_none_waited(console, results)
         return
     console.print("\nWho waited, and who held it meanwhile", style="bold cyan")
     for lock in heavy:
@@ -237,6 +293,18 @@ def _details(console, results: dict) -> None:
         else:
             console.print(Padding(waiters, (0, 0, 0, 2)))
             console.print(Padding(holders, (0, 0, 0, 2)))
+
+
+def _say_that_none_waited(console, results: dict) -> None:
+    """As far as the record can tell: not all locks are ones that it sees."""
+    if account.is_explained(results):
+        console.print("\nNo thread waited for a lock.", style="bold green")
+        return
+    console.print(
+        "\nNo thread waited for a lock that is recorded. Locks of the program's own, which spin or"
+        " sleep in system calls, are not among those: see above where the time went.",
+        style="bold",
+    )
 
 
 def _own_frames(stack: dict) -> list[dict]:

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 
-from syncopate import live, program, topscreen
+from syncopate import live, preload, program, topscreen
 from syncopate.errors import BAD_USE, FAILED, NOT_EXECUTABLE, Failure
 from syncopate.options import FLAG, VALUE, read_options
 from syncopate.record import children_of, prepare
@@ -76,6 +76,7 @@ class Started:
         path = program.find_program(command[0])
         if "--force" not in options:
             program.check_preloadable(path, library)
+        preload.behind_sanitizer(environ, path)
         self.title = " ".join(command)
         self._taps: dict[str, live.Tap] = {}
         log = _open_log(options.get("--log"))

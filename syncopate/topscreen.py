@@ -7,11 +7,18 @@ import sys
 
 from syncopate import terminal
 from syncopate.live import Rate, Snapshot, rates
+from syncopate.openwaits import sentence
+from syncopate.recordfile import LOST_KINDS
 from syncopate.units import count, duration, percent
 
 SCHEMA, VERSION = "syncopate-top", 1
 AROUND_ROWS = 5  # lines of the screen that are no rows
 PIPED_ROWS = 20
+LASTING_ROWS = 4
+
+
+def _share(waits: float, acquisitions: float) -> str:
+    return percent(waits / acquisitions) if acquisitions else "-"
 
 
 class Display(contextlib.AbstractContextManager, abc.ABC):
@@ -33,6 +40,8 @@ class Lines(Display):
             "version": VERSION,
             "seconds": round(after.seconds - before.seconds, 3),
             "threads": after.threads,
+            "deadlocks": after.deadlocks,
+            "open_waits": after.open_waits,
             "locks": [rate._asdict() for rate in rates(before, after)],
         }
         print(json.dumps(found), flush=True)
@@ -64,26 +73,40 @@ class Screen(Display):
     def update(self, before: Snapshot, after: Snapshot) -> None:
         from rich.console import Group
 
-        shown = Group(*self._parts(rates(before, after), after.threads))
+        shown = Group(*self._parts(rates(before, after), after))
         if self._live:
             self._live.update(shown, refresh=True)
         else:
             self._console.print(shown)
 
-    def _parts(self, found: list[Rate], threads: int) -> list:
+    def _parts(self, found: list[Rate], after: Snapshot) -> list:
         from rich.text import Text
+
+        threads = after.threads
 
         waiting = sum(rate.waiting for rate in found)
         share = f" ({percent(waiting / threads)})" if threads else ""
         head = f"{threads} threads, {waiting:.2f} of them waiting for locks on average{share}"
         parts = [Text(self._title, style="bold", no_wrap=True, overflow="ellipsis"), Text(head)]
+        parts += [Text(each["sentence"], style="bold red") for each in after.deadlocks]
+        lasting = self._lasting(after)
+        parts += lasting
         if not found:
             return [*parts, Text("\nNo thread waited for a lock.", style="green")]
-        rows = self._rows or (self._console.height - AROUND_ROWS if self._live else PIPED_ROWS)
+        around = AROUND_ROWS + 2 * len(after.deadlocks) + 2 * len(lasting)
+        rows = self._rows or (self._console.height - around if self._live else PIPED_ROWS)
         parts += [Text(), self._table(found[: max(1, rows)])]
         if len(found) > rows:
             parts.append(Text(f"{len(found) - rows} more", style="dim"))
         return parts
+
+    @staticmethod
+    def _lasting(after: Snapshot) -> list:
+        """The longest waits for locks that are not over."""
+        from rich.text import Text
+
+        waits = [each for each in after.open_waits if each["kind"] in LOST_KINDS]
+        return [Text(sentence(each), style="yellow") for each in waits[:LASTING_ROWS]]
 
     def _table(self, found: list[Rate]):
         columns = {
@@ -92,7 +115,7 @@ class Screen(Display):
             "waiting": [f"{rate.waiting:.2f}" for rate in found],
             "waits/s": [count(round(rate.waits)) for rate in found],
             "taken/s": [count(round(rate.acquisitions)) for rate in found],
-            "contended": [percent(rate.waits / rate.acquisitions) for rate in found],
+            "contended": [_share(rate.waits, rate.acquisitions) for rate in found],
             "mean wait": [duration(rate.mean_ns) for rate in found],
             "longest": [duration(rate.longest_ns) for rate in found],
         }

@@ -41,8 +41,9 @@ int wait_at_barrier(pthread_barrier_t* b) {
 
 SYNCOPATE_EXPORT int pthread_barrier_wait(pthread_barrier_t* b) {
   if (!record::enabled) return wait_at_barrier(b);
-  record::wait w = record::wait_begin(
-      record::wait_kind::barrier, record::identify(record::object_kind::barrier, 0, b, nullptr), 0);
+  record::wait w = record::wait_begin(record::wait_kind::barrier,
+                                      record::identify(record::object_kind::barrier, 0, b, nullptr),
+                                      0, {__builtin_return_address(0), false});
   const int result = wait_at_barrier(b);
   record::wait_end_now(w);
   return result;

@@ -67,6 +67,7 @@ struct wait_in_progress {
   pthread_mutex_t* mutex;
   condition_variable::waiter element;
   watched_wait watch;  // for signals that are lost (misuse.h)
+  record::wait recorded{};
 };
 
 // A robust mutex may have become inconsistent meanwhile, and POSIX lets the wait say so.
@@ -79,6 +80,7 @@ int relock(wait_in_progress& w) {
 void canceled(void* argument) {
   auto& w = *static_cast<wait_in_progress*>(argument);
   if (!w.condition.ours.withdraw(w.element)) w.condition.ours.notify_one();
+  if (record::enabled) record::wait_end_now(w.recorded);
   relock(w);
 }
 
@@ -107,19 +109,20 @@ void wake_later(const void* address) noexcept {
   elide::on_commit([address] { machine::wake(address, 1); });
 }
 
-int wait(pthread_cond_t* c, pthread_mutex_t* m, const machine::deadline* until) {
+int wait(pthread_cond_t* c, pthread_mutex_t* m, const machine::deadline* until,
+         const void* caller) {
   condition_object& o = condition_object::of(c);
   wait_in_progress w{o, m, {}, {}};
-  record::wait recorded;
   if (record::enabled)
-    recorded =
-        record::wait_begin(record::wait_kind::condition,
-                           record::identify(record::object_kind::condition, 0, c, &o.slot), 0);
+    w.recorded = record::wait_begin(record::wait_kind::condition,
+                                    record::identify(record::object_kind::condition, 0, c, &o.slot),
+                                    0, {caller, until != nullptr});
   o.ours.enlist(w.element);
   if (guards.misuse) w.watch.begin(c, m);
   if (const int error = unlock_mutex(m); error != 0) {
     // Not ours to wait with (an errorcheck mutex that is not held): as if never called.
     if (!o.ours.withdraw(w.element)) o.ours.notify_one();
+    if (record::enabled) record::wait_end_now(w.recorded);
     return error;
   }
   // The first half of an elided section has committed; unless another one encloses it, whose lock
@@ -128,7 +131,7 @@ int wait(pthread_cond_t* c, pthread_mutex_t* m, const machine::deadline* until) 
   int result;
   sleep_cancelable(w, until, &result);
   if (guards.misuse) w.watch.end();
-  if (record::enabled) record::wait_end_now(recorded);
+  if (record::enabled) record::wait_end_now(w.recorded);
   const int error = relock(w);
   return error != 0 ? error : result;
 }
@@ -142,7 +145,7 @@ using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 SYNCOPATE_EXPORT int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
   if (is_real(condition_object::of(c)))
     return fits_real(m) ? real::pthread_cond_wait(c, m) : wait_at_gate(c, m, -1, nullptr);
-  return wait(c, m, nullptr);
+  return wait(c, m, nullptr, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m,
@@ -152,7 +155,7 @@ SYNCOPATE_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* 
     return fits_real(m) ? real::pthread_cond_timedwait(c, m, at) : wait_at_gate(c, m, -1, at);
   if (!valid(*at)) return EINVAL;
   const machine::deadline until = to_deadline(o.clock(), *at);
-  return wait(c, m, &until);
+  return wait(c, m, &until, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
@@ -162,7 +165,7 @@ SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* 
                         : wait_at_gate(c, m, clock, at);
   if (!valid(*at) || !supported(clock)) return EINVAL;
   const machine::deadline until = to_deadline(clock, *at);
-  return wait(c, m, &until);
+  return wait(c, m, &until, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_cond_signal(pthread_cond_t* c) {

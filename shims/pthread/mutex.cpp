@@ -129,7 +129,8 @@ void count_acquisition(pthread_mutex_t* m, mutex_object& o) {
 bool acquire_recorded(pthread_mutex_t* m, mutex_object& o, const machine::deadline* until,
                       wait_kind why, const void* caller) {
   if (!try_acquire(o, caller)) {
-    record::wait w = record::wait_begin(why, identify(m, o), static_cast<std::uint32_t>(o.owner));
+    record::wait w = record::wait_begin(why, identify(m, o), static_cast<std::uint32_t>(o.owner),
+                                        {caller, until != nullptr, true});
     if (!acquire(o, until, caller)) {
       record::wait_end_now(w);
       return false;
@@ -161,7 +162,8 @@ void release(pthread_mutex_t* m, mutex_object& o) {
 }
 
 // A mutex that stays with the C library; its waits are still recorded.
-int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why) {
+int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why,
+              const void* caller) {
   const auto lock = [&] {
     if (until == nullptr) return real::pthread_mutex_lock(m);
     return until->clock == CLOCK_REALTIME
@@ -174,7 +176,7 @@ int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why)
   if (!record::enabled || o.word == 0) return lock();
   record::wait w =
       record::wait_begin(why, record::identify(object_kind::mutex, o.type(), m, nullptr),
-                         static_cast<std::uint32_t>(o.owner));
+                         static_cast<std::uint32_t>(o.owner), {caller, until != nullptr, true});
   const int result = lock();
   record::wait_end_now(w);
   return result;
@@ -218,7 +220,7 @@ int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind w
                  const void* caller) {
   ensure_configured();
   mutex_object& o = mutex_object::of(m);
-  if (current_mode() == mode::pass || o.belongs_to_glibc()) return lock_real(m, until, why);
+  if (current_mode() == mode::pass || o.belongs_to_glibc()) return lock_real(m, until, why, caller);
   choose_once(m, o, caller);
   if (is_recursive(o) && o.owner == machine::self()) {
     if (o.depth + 1 == 0) return EAGAIN;
@@ -255,8 +257,15 @@ int trylock_general(pthread_mutex_t* m, const void* caller) {
   // Not by a transaction that would then wait for the mutex, or abort.
   if (config.elides && is_held(o)) return EBUSY;
   if (elides(m, o, patience::none)) return 0;
-  if (!try_acquire(o, caller)) return EBUSY;
-  if (record::enabled) count_acquisition(m, o);
+  if (!try_acquire(o, caller)) {
+    if (record::enabled)
+      record::tried_in_vain(identify(m, o), m, static_cast<std::uint32_t>(o.owner), caller);
+    return EBUSY;
+  }
+  if (record::enabled) {
+    if (record::trying_for == m) record::got_at_last(m);
+    count_acquisition(m, o);
+  }
   note_holder(o);
   if (__builtin_expect(guards.any(), 0)) has_entered(o, caller);
   return 0;

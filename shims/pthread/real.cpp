@@ -13,6 +13,18 @@
 namespace syncopate::shim::real {
 namespace {
 
+bool in_same_library(const void* a, const void* b) noexcept {
+  Dl_info of_a{}, of_b{};
+  return dladdr(a, &of_a) != 0 && dladdr(b, &of_b) != 0 && of_a.dli_fbase == of_b.dli_fbase;
+}
+
+void* find_next(const char* name, const char* version) noexcept {
+  void* const versioned = dlvsym(RTLD_NEXT, name, version);
+  void* const nearest = dlsym(RTLD_NEXT, name);
+  if (versioned == nullptr || nearest == nullptr) return versioned != nullptr ? versioned : nearest;
+  return in_same_library(versioned, nearest) ? versioned : nearest;
+}
+
 // Two threads may look the same name up at once; they store the same value.
 template <class Function>
 Function* find(std::atomic<void*>& slot, const char* name, const char* version) noexcept {
@@ -21,8 +33,7 @@ Function* find(std::atomic<void*>& slot, const char* name, const char* version) 
   machine::htm::abort<static_cast<unsigned char>(elide::abort_code::needs_lock)>();
   void* found = slot.load(std::memory_order_relaxed);
   if (__builtin_expect(found == nullptr, 0)) {
-    found = dlvsym(RTLD_NEXT, name, version);
-    if (found == nullptr) found = dlsym(RTLD_NEXT, name);
+    found = find_next(name, version);
     // A C library without the function cannot have given anyone the object we are called with.
     if (found == nullptr) std::abort();
     slot.store(found, std::memory_order_relaxed);

@@ -1,10 +1,13 @@
-// real.h -- the C library's own functions, found once, when first needed.
+// real.h -- the functions behind ours, found once, when first needed: the C library's own, or
+// those of another library between it and us that stands in for them as well.
 //
-// dlvsym() neither allocates nor locks on its success path in the C libraries we load into; the
-// version is named because dlsym() may answer with the oldest one of several.
+// dlvsym() does not allocate on its success path in the C libraries we load into. The version is
+// named because dlsym() may answer with the oldest one of several; but a library that gives its
+// names no versions is passed over then, so dlsym() is asked whether there is one.
 #pragma once
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <threads.h>
 
 namespace syncopate::shim::real {
@@ -52,7 +55,39 @@ namespace syncopate::shim::real {
   X(int, pthread_barrier_wait, "GLIBC_2.2.5", (pthread_barrier_t * b), (b))                        \
   X(int, pthread_create, "GLIBC_2.2.5",                                                            \
     (pthread_t * t, const pthread_attr_t* a, void* (*f)(void*), void* p), (t, a, f, p))            \
-  X(int, mtx_init, "GLIBC_2.28", (mtx_t * m, int type), (m, type))
+  X(int, pthread_join, "GLIBC_2.2.5", (pthread_t t, void** v), (t, v))                             \
+  X(int, pthread_timedjoin_np, "GLIBC_2.3.3", (pthread_t t, void** v, const timespec* a),          \
+    (t, v, a))                                                                                     \
+  X(int, pthread_clockjoin_np, "GLIBC_2.31",                                                       \
+    (pthread_t t, void** v, clockid_t c, const timespec* a), (t, v, c, a))                         \
+  X(int, thrd_join, "GLIBC_2.28", (thrd_t t, int* v), (t, v))                                      \
+  X(int, sched_yield, "GLIBC_2.2.5", (), ())                                                       \
+  X(int, sem_init, "GLIBC_2.2.5", (sem_t * s, int shared, unsigned n), (s, shared, n))             \
+  X(int, sem_destroy, "GLIBC_2.2.5", (sem_t * s), (s))                                             \
+  X(int, sem_wait, "GLIBC_2.2.5", (sem_t * s), (s))                                                \
+  X(int, sem_timedwait, "GLIBC_2.2.5", (sem_t * s, const timespec* t), (s, t))                     \
+  X(int, sem_clockwait, "GLIBC_2.30", (sem_t * s, clockid_t c, const timespec* t), (s, c, t))      \
+  X(int, sem_trywait, "GLIBC_2.2.5", (sem_t * s), (s))                                             \
+  X(int, sem_post, "GLIBC_2.2.5", (sem_t * s), (s))                                                \
+  X(int, mtx_init, "GLIBC_2.28", (mtx_t * m, int type), (m, type))                                 \
+  X(int, pthread_spin_init, "GLIBC_2.2.5", (pthread_spinlock_t * l, int shared), (l, shared))      \
+  X(int, pthread_spin_destroy, "GLIBC_2.2.5", (pthread_spinlock_t * l), (l))                       \
+  X(int, pthread_spin_lock, "GLIBC_2.2.5", (pthread_spinlock_t * l), (l))                          \
+  X(int, pthread_spin_trylock, "GLIBC_2.2.5", (pthread_spinlock_t * l), (l))                       \
+  X(int, pthread_spin_unlock, "GLIBC_2.2.5", (pthread_spinlock_t * l), (l))                        \
+  X(int, mtx_lock, "GLIBC_2.28", (mtx_t * m), (m))                                                 \
+  X(int, mtx_trylock, "GLIBC_2.28", (mtx_t * m), (m))                                              \
+  X(int, mtx_timedlock, "GLIBC_2.28", (mtx_t * m, const timespec* t), (m, t))                      \
+  X(int, mtx_unlock, "GLIBC_2.28", (mtx_t * m), (m))                                               \
+  X(int, cnd_init, "GLIBC_2.28", (cnd_t * c), (c))                                                 \
+  X(int, cnd_wait, "GLIBC_2.28", (cnd_t * c, mtx_t * m), (c, m))                                   \
+  X(int, cnd_timedwait, "GLIBC_2.28", (cnd_t * c, mtx_t * m, const timespec* t), (c, m, t))        \
+  X(int, cnd_signal, "GLIBC_2.28", (cnd_t * c), (c))                                               \
+  X(int, cnd_broadcast, "GLIBC_2.28", (cnd_t * c), (c))                                            \
+  X(void, mtx_destroy, "GLIBC_2.28", (mtx_t * m), (m))                                             \
+  X(void, cnd_destroy, "GLIBC_2.28", (cnd_t * c), (c))                                             \
+  X(long, syscall, "GLIBC_2.2.5", (long n, long a, long b, long c, long d, long e, long f),        \
+    (n, a, b, c, d, e, f))
 
 #define SYNCOPATE_DECLARE_REAL(result, name, version, parameters, arguments) \
   result name parameters noexcept;

@@ -72,6 +72,11 @@ void count(pthread_rwlock_t* l, rwlock_object& o) {
 
 enum class side { read, write };
 
+void note_taken(pthread_rwlock_t* l, rwlock_object& o, side which) {
+  if (which == side::read) record::read_begins(l);
+  count(l, o);
+}
+
 bool take(rwlock_object& o, side which, const machine::deadline* until) {
   return which == side::write ? o.ours().lock_until(until)
                               : o.ours().lock_shared_until(o.preference(), until);
@@ -128,14 +133,15 @@ int acquire(pthread_rwlock_t* l, side which, const machine::deadline* until, con
     if (!record::enabled) return take(o, which, until) ? 0 : ETIMEDOUT;
     record::wait w = record::wait_begin(which == side::write ? wait_kind::write : wait_kind::read,
                                         record::identify(object_kind::rwlock, 0, l, &o.slot),
-                                        static_cast<std::uint32_t>(o.ours().exclusive_owner()));
+                                        static_cast<std::uint32_t>(o.ours().exclusive_owner()),
+                                        {caller, until != nullptr, true});
     if (!take(o, which, until)) {
       record::wait_end_now(w);
       return ETIMEDOUT;
     }
     record::wait_end(w, l);
   }
-  if (record::enabled) count(l, o);
+  if (record::enabled) note_taken(l, o, which);
   return 0;
 }
 
@@ -143,8 +149,16 @@ int try_acquire(pthread_rwlock_t* l, side which, const void* caller) {
   rwlock_object& o = rwlock_object::of(l);
   if (config.elides && !is_free_for(o, which)) return EBUSY;
   if (elides(l, o, which, patience::none, caller)) return 0;
-  if (!try_take(o, which)) return EBUSY;
-  if (record::enabled) count(l, o);
+  if (!try_take(o, which)) {
+    if (record::enabled)
+      record::tried_in_vain(record::identify(object_kind::rwlock, 0, l, &o.slot), l,
+                            static_cast<std::uint32_t>(o.ours().exclusive_owner()), caller);
+    return EBUSY;
+  }
+  if (record::enabled) {
+    if (record::trying_for == l) record::got_at_last(l);
+    note_taken(l, o, which);
+  }
   return 0;
 }
 
@@ -206,8 +220,12 @@ SYNCOPATE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* l) {
   const bool contended = recording && o.ours().contended();
   const std::uint64_t ended = recording ? record::hold_ends(l, contended) : 0;
   const std::uint32_t id = ended != 0 ? o.slot : 0;
-  if (o.ours().exclusive_owner() == machine::self()) o.ours().unlock();
-  else o.ours().unlock_shared();
+  if (o.ours().exclusive_owner() == machine::self()) {
+    o.ours().unlock();
+  } else {
+    if (recording) record::read_ends(l);
+    o.ours().unlock_shared();
+  }
   if (ended != 0) record::released(l, id, contended, ended);
   return 0;
 }

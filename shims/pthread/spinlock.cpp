@@ -14,6 +14,7 @@
 
 #include "pthread/config.h"
 #include "pthread/export.h"
+#include "pthread/real.h"
 #include "record/recorder.h"
 
 namespace syncopate::shim {
@@ -41,14 +42,39 @@ void take(std::atomic_ref<int> word) {
   }
 }
 
-[[gnu::noinline, gnu::cold]] int take_slow(pthread_spinlock_t* l) {
-  if (!record::enabled) return take(word_of(l)), 0;
+using record::object_kind;
+
+bool passes() { return current_mode() == mode::pass; }
+
+std::uint32_t identify(const void* object) {
+  return record::identify(object_kind::spinlock, 0, object, nullptr);
+}
+
+[[gnu::noinline, gnu::cold]] int take_recorded(pthread_spinlock_t* l, const void* caller) {
   const void* const object = const_cast<const int*>(l);
-  record::wait w =
-      record::wait_begin(record::wait_kind::spinlock,
-                         record::identify(record::object_kind::spinlock, 0, object, nullptr), 0);
+  if (!try_take(word_of(l))) {
+    record::wait w =
+        record::wait_begin(record::wait_kind::spinlock, identify(object), 0, {caller, false});
+    take(word_of(l));
+    record::wait_end(w, object);
+  }
+  record::taken(object_kind::spinlock, 0, object);
+  return 0;
+}
+
+[[gnu::noinline, gnu::cold]] int try_recorded(pthread_spinlock_t* l, const void* caller) {
+  const void* const object = const_cast<const int*>(l);
+  if (!try_take(word_of(l))) {
+    record::tried_in_vain(identify(object), object, 0, caller);
+    return EBUSY;
+  }
+  if (record::trying_for == object) record::got_at_last(object);
+  record::taken(object_kind::spinlock, 0, object);
+  return 0;
+}
+
+[[gnu::noinline, gnu::cold]] int take_slow(pthread_spinlock_t* l) {
   take(word_of(l));
-  record::wait_end(w, object);
   return 0;
 }
 
@@ -58,34 +84,40 @@ void take(std::atomic_ref<int> word) {
 using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
 using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 
-SYNCOPATE_EXPORT int pthread_spin_init(pthread_spinlock_t* l, int) {
+SYNCOPATE_EXPORT int pthread_spin_init(pthread_spinlock_t* l, int shared) {
+  ensure_configured();
+  if (passes()) return real::pthread_spin_init(l, shared);
   word_of(l).store(free_word, std::memory_order_relaxed);
   return 0;
 }
 
 SYNCOPATE_EXPORT int pthread_spin_destroy(pthread_spinlock_t* l) {
+  if (passes()) return real::pthread_spin_destroy(l);
   if (record::enabled)
     record::object_destroyed(record::object_kind::spinlock, const_cast<const int*>(l), nullptr, 0);
   return 0;
 }
 
 SYNCOPATE_EXPORT int pthread_spin_lock(pthread_spinlock_t* l) {
+  if (__builtin_expect(record::enabled, 0)) return take_recorded(l, __builtin_return_address(0));
+  if (__builtin_expect(passes(), 0)) return real::pthread_spin_lock(l);
   if (__builtin_expect(try_take(word_of(l)), 1)) return 0;
   return take_slow(l);
 }
 
 SYNCOPATE_EXPORT int pthread_spin_trylock(pthread_spinlock_t* l) {
+  if (__builtin_expect(record::enabled, 0)) return try_recorded(l, __builtin_return_address(0));
+  if (__builtin_expect(passes(), 0)) return real::pthread_spin_trylock(l);
   return try_take(word_of(l)) ? 0 : EBUSY;
 }
 
 SYNCOPATE_EXPORT int pthread_spin_unlock(pthread_spinlock_t* l) {
+  if (__builtin_expect(passes(), 0)) return real::pthread_spin_unlock(l);
   const void* const object = const_cast<const int*>(l);
   const bool recording = __builtin_expect(record::enabled, 0);
   const std::uint64_t ended = recording ? record::hold_ends(object, false) : 0;
   word_of(l).store(free_word, std::memory_order_release);
-  if (ended != 0)
-    record::released(object, record::identify(record::object_kind::spinlock, 0, object, nullptr),
-                     true, ended);
+  if (ended != 0) record::released(object, identify(object), true, ended);
   return 0;
 }
 

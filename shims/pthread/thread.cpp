@@ -35,12 +35,6 @@ void* begin(void* index_as_pointer) {
   return s.function(s.argument);
 }
 
-long failed(long result) {
-  if (result >= 0 || result < -4095) return result;
-  errno = static_cast<int>(-result);
-  return -1;
-}
-
 bool is_futex_wait(long number, long operation) {
   const long command = operation & FUTEX_CMD_MASK;
   return number == SYS_futex &&
@@ -71,14 +65,16 @@ SYNCOPATE_EXPORT long syncopate_syscall(long number, long a, long b, long c, lon
                                         long f) __asm__("syscall");
 long syncopate_syscall(long number, long a, long b, long c, long d, long e, long f) {
   if (__builtin_expect(!record::enabled, 1) || !is_futex_wait(number, b))
-    return failed(machine::system_call(number, a, b, c, d, e, f));
+    return real::syscall(number, a, b, c, d, e, f);
   record::wait w = record::wait_begin(
       record::wait_kind::futex,
-      record::identify(record::object_kind::futex, 0, reinterpret_cast<const void*>(a), nullptr),
-      0);
-  const long result = machine::system_call(number, a, b, c, d, e, f);
+      record::identify(record::object_kind::futex, 0, reinterpret_cast<const void*>(a), nullptr), 0,
+      {__builtin_return_address(0), d != 0});
+  const long result = real::syscall(number, a, b, c, d, e, f);
+  const int error = errno;
   record::wait_end_now(w);
-  return failed(result);
+  errno = error;
+  return result;
 }
 
 SYNCOPATE_ALSO_OLDER(pthread_create, "GLIBC_2.2.5", "GLIBC_2.34")

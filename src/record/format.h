@@ -17,7 +17,7 @@
 namespace syncopate::record {
 
 inline constexpr char magic[8] = {'S', 'Y', 'N', 'C', 'R', 'E', 'C', '1'};
-inline constexpr std::uint32_t version = 2;
+inline constexpr std::uint32_t version = 3;
 
 enum file_flag : std::uint32_t {
   finished = 1,         // the process ended through exit() or by returning from main
@@ -46,7 +46,9 @@ struct file_header {  // 4,096 bytes
   std::uint64_t capture_ticks;     // time spent capturing call stacks, all threads (approximate)
   char measured[1280];             // JSON that `syncopate record` adds: energy, processor time
   std::uint64_t ticks_per_second;  // measured at the start; the stamps above say it better, later
-  char reserved[4096 - 4000];
+  // Monotonic time at which `syncopate record` saw the process end; 0: not seen.
+  std::uint64_t ended_monotonic_ns;
+  char reserved[4096 - 4008];
 };
 
 enum class chunk_kind : std::uint32_t {
@@ -72,7 +74,17 @@ struct chunk_header {   // 64 bytes
   char reserved[40];
 };
 
-enum class object_kind : std::uint8_t { mutex = 1, rwlock, spinlock, condition, barrier, futex };
+enum class object_kind : std::uint8_t {
+  mutex = 1,
+  rwlock,
+  spinlock,
+  condition,
+  barrier,
+  futex,      // the program's own, used through syscall()
+  semaphore,  // sem_t
+  thread,     // one that others wait for to end; its address is its pthread_t
+  yield,      // no lock: a call of sched_yield(), by its return address
+};
 
 enum lock_flag : std::uint16_t {
   created = 1,    // an init call was seen; create_stack says where
@@ -99,13 +111,44 @@ struct lock_entry {  // 256 bytes; id = chunk.first + index; id 0: "locks beyond
   std::uint32_t hold_histogram[46];
 };
 
-struct thread_entry {                    // 64 bytes; id = chunk.first + index
+// What a thread waits for, written when the wait begins, so that it is there whatever becomes of the
+// process. Only the thread itself writes here; `since` is stored last, with release order.
+struct open_wait {
+  std::uint64_t since;   // ticks; 0: the thread waits for nothing
+  std::uint64_t end;     // ticks; 0: it still waits; else the wait is over, but not yet in its row
+  std::uint64_t caller;  // return address of the call that waits, 0 when unknown
+  std::uint32_t lock, kind;  // lock id, wait_kind
+  std::uint32_t holder;      // kernel thread id that held the lock when the wait began, or 0
+  std::uint32_t stack;       // stack id, 0 when not captured
+  std::uint32_t flags;       // open_flag
+  std::uint32_t reserved[5];
+};
+
+enum open_flag : std::uint32_t {
+  timed = 1,      // the wait ends at some time by itself
+  has_owner = 2,  // the lock says in its memory who holds it: where glibc's mutex, its rwlock and
+                  // our semaphores (semaphore.cpp) do
+};
+
+inline constexpr unsigned most_read_held = 4;
+struct thread_entry {                    // 192 bytes; id = chunk.first + index
   std::uint32_t thread_id;               // kernel's
   std::uint32_t start_stack;             // stack id of pthread_create's caller, 0 when unknown
   std::uint64_t start_ticks, end_ticks;  // end 0: still running when the record ended
   char name[16];
-  std::uint64_t cpu_ns;  // processor time; 0: unknown, as when the process was killed
-  std::uint64_t reserved[2];
+  std::uint64_t cpu_ns;    // processor time; 0: unknown
+  std::uint64_t delay_ns;  // time that it could have run but had no processor; as cpu_ns
+  std::uint64_t handle;    // pthread_t
+  open_wait open;
+  // Addresses of reader-writer locks that it holds for reading; 0: none. Beyond these, unknown.
+  std::uint64_t read_held[most_read_held];
+  // What `syncopate record` or `top` has seen of the wait that began at `seen_since`: who held the
+  // lock while, before and after, that thread itself was in the wait that began at
+  // `seen_holder_since`, and so could not let go of it.
+  std::uint64_t seen_since, seen_holder_since;
+  std::uint32_t seen_holder;  // kernel thread id
+  std::uint32_t reserved;
+  std::uint64_t delay_before_ns;  // what the kernel said of delay_ns at start_ticks
 };
 
 enum class wait_kind : std::uint32_t {
@@ -116,11 +159,16 @@ enum class wait_kind : std::uint32_t {
   spinlock = 5,
   condition = 6,  // waiting for a condition variable (not lost to a lock)
   barrier = 7,
-  futex = 8,       // the program's own FUTEX_WAIT
-  elision = 9,     // no wait: counts of elided sections, in a row of their own (elision_count)
-  came_last = 10,  // no wait: the thread was the last at an OpenMP barrier
-  release = 11,    // no wait: releases while others waited, sampled, and how long they took
-  holder = 12,     // no wait: sampled holds, and whether they ran on (holder_count)
+  futex = 8,            // the program's own FUTEX_WAIT
+  elision = 9,          // no wait: counts of elided sections, in a row of their own (elision_count)
+  came_last = 10,       // no wait: the thread was the last at an OpenMP barrier
+  release = 11,         // no wait: releases while others waited, sampled, and how long they took
+  holder = 12,          // no wait: sampled holds, and whether they ran on (holder_count)
+  semaphore = 13,       // that was posted by another thread than had taken it: a signal
+  join = 14,            // waiting for a thread to end
+  trylock = 15,         // a trylock that failed again and again, in quick succession
+  semaphore_lock = 16,  // one that was posted by who had taken it: used as a lock
+  yield = 17,           // in sched_yield(), as loops that wait do
 };
 
 // Where a row of kind `holder` has its counts, by index of the histogram; wait_row::waits is how
@@ -173,7 +221,7 @@ struct stack_entry {  // 256 bytes; id = chunk.first + index; id 0 is never used
 };
 
 static_assert(sizeof(file_header) == 4096 && sizeof(chunk_header) == 64);
-static_assert(sizeof(lock_entry) == 256 && sizeof(thread_entry) == 64);
+static_assert(sizeof(lock_entry) == 256 && sizeof(thread_entry) == 192 && sizeof(open_wait) == 64);
 static_assert(sizeof(wait_row) == 288 && sizeof(event) == 48 && sizeof(stack_entry) == 256);
 
 inline unsigned bucket(std::uint64_t ticks, unsigned buckets) {

@@ -110,6 +110,7 @@ void finish() noexcept {
   if (!inside) return;
   enabled = false;  // first: no thread may count on while the remainders are added
   if (thread_state* const t = local.state) {
+    end_tries(*t);
     flush(*t);
     tell_capture_ticks(*t);
   }

@@ -91,6 +91,26 @@ bool counted_by_thread(const void* object) noexcept;
 // by the holder, after wait_end() if it has waited.
 void taken(object_kind, int type, const void* object) noexcept;
 
+// The calling thread holds a reader-writer lock for reading, or no longer does. Inline, since readers
+// come and go far more often than anybody waits: nearly always the first place is the one.
+// read_held: the places in the thread's entry; null before its first event.
+extern thread_local constinit std::uint64_t* read_held __attribute__((tls_model("initial-exec")));
+void read_begins_elsewhere(std::uint64_t object) noexcept;
+void read_ends_elsewhere(std::uint64_t object) noexcept;
+inline void change_read_held(std::uint64_t from, std::uint64_t to,
+                             void (*elsewhere)(std::uint64_t) noexcept) noexcept {
+  std::uint64_t* const first = read_held;
+  if (__builtin_expect(first == nullptr || __atomic_load_n(first, __ATOMIC_RELAXED) != from, 0))
+    return elsewhere(from | to);
+  __atomic_store_n(first, to, __ATOMIC_RELEASE);
+}
+inline void read_begins(const void* object) noexcept {
+  change_read_held(0, reinterpret_cast<std::uintptr_t>(object), read_begins_elsewhere);
+}
+inline void read_ends(const void* object) noexcept {
+  change_read_held(reinterpret_cast<std::uintptr_t>(object), 0, read_ends_elsewhere);
+}
+
 // The hold-time sample in flight of this thread: set by counted() (and by wait_end(): that one
 // stands for nothing in sums, since who waited is not like the others), taken back by released()
 // when `object` is what it samples: a release must call that then. The fast path's test is one load
@@ -110,13 +130,30 @@ struct wait {
   wait_kind kind = wait_kind::mutex;
   usage used;  // at its start, then from start to end; zeros where nobody asked
 };
-wait wait_begin(wait_kind, std::uint32_t id, std::uint32_t holder) noexcept;
+// Where a wait happens: the return address of the program's call, whether it ends at some time by
+// itself, and whether the lock's memory says who holds it (format.h, has_owner).
+struct waiting_call {
+  const void* caller = nullptr;
+  bool timed = false;
+  bool has_owner = false;
+};
+// The record says from now on that the thread waits (open_wait), until wait_end() or
+// wait_end_now().
+wait wait_begin(wait_kind, std::uint32_t id, std::uint32_t holder, waiting_call = {}) noexcept;
 // For locks: keeps `w` in thread-local memory until released() or the next wait_begin(), and starts
 // a sample of the hold behind a long wait, or one that becomes an event.
 void wait_end(wait& w, const void* object) noexcept;
 // For waits that end without holding anything (conditions, barriers, futexes, timeouts): writes
 // now.
 void wait_end_now(wait& w) noexcept;
+
+// A trylock failed. Where that happens again and again in quick succession, the thread waits: from
+// the first attempt until got_at_last(), which whoever takes `trying_for` calls, with the lock held;
+// or else until the last attempt.
+void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
+                   const void* caller) noexcept;
+void got_at_last(const void* object) noexcept;
+extern thread_local constinit const void* trying_for __attribute__((tls_model("initial-exec")));
 
 // A section that was tried as a transaction has ended, or has fallen back on its lock: what became
 // of its transactions. Requires: the calling thread is in no transaction.

@@ -15,6 +15,8 @@ namespace syncopate::record {
 
 constinit thread_local thread_local_data local;
 constinit thread_local hold_sample current_hold;
+constinit thread_local const void* trying_for = nullptr;
+constinit thread_local std::uint64_t* read_held = nullptr;
 
 namespace {
 
@@ -77,9 +79,23 @@ thread_state* adopt_idle_locked(std::uint64_t now) noexcept {
   thread_entry& e = *t->entry;
   e.start_ticks += now - e.end_ticks;
   e.end_ticks = 0;
-  t->pending_count = 0;
+  for (std::uint64_t& held : e.read_held) held = 0;
+  t->is_pending = false;
   t->seen_stacks.forget();  // of another stack
   return t;
+}
+
+// How long a thread could have run but had no processor, in nanoseconds; 0 where the kernel does
+// not tell. Its file has three numbers, this the second.
+std::uint64_t run_delay(std::uint32_t thread_id) noexcept {
+  char path[64] = "/proc/self/task/", text[64];
+  std::memcpy(sys::put_number(path + 16, thread_id), "/schedstat", 11);
+  const char* const end = text + sys::read_file(path, text, sizeof text);
+  const char* at = text;
+  while (at < end && *at != ' ') ++at;
+  std::uint64_t ns = 0;
+  for (++at; at < end && *at >= '0' && *at <= '9'; ++at) ns = ns * 10 + unsigned(*at - '0');
+  return ns;
 }
 
 thread_state* register_thread() noexcept {
@@ -98,12 +114,15 @@ thread_state* register_thread() noexcept {
   if (t == nullptr) return nullptr;
   threads.running.fetch_add(1, std::memory_order_relaxed);
   t->entry->thread_id = sys::thread_id();
+  t->entry->delay_before_ns = run_delay(t->entry->thread_id);
+  t->entry->handle = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
   t->stack = find_stack_bounds();
   // The first threads may spend 1.5 ms at once, so that short programs show stacks too.
   const std::uint64_t credit = ticks_per_second / (t->index < 16 ? 2000 : 6000);
   for (capture_budget& budget : t->captures) budget.start(now, credit);
   local.state = t;
+  read_held = t->entry->read_held;
   return t;
 }
 
@@ -233,17 +252,21 @@ void thread_end() noexcept {
   if (!enabled || t == nullptr) return;
   entry inside;
   if (!inside) return;
+  end_tries(*t);
   flush(*t);
+  publish(t->entry->open.since, 0u);  // of a wait that was canceled
   tell_capture_ticks(*t);
   tell_counts(*t);
   current_hold.object = nullptr;
   drop_hold_watch();
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
   t->entry->cpu_ns += cpu_time(CLOCK_THREAD_CPUTIME_ID);
+  t->entry->delay_ns += run_delay(t->entry->thread_id) - t->entry->delay_before_ns;
   t->entry->end_ticks = machine::ticks();
   threads.running.fetch_sub(1, std::memory_order_relaxed);
   local.state = nullptr;
   local.ended = true;
+  read_held = nullptr;
   holding lock(threads.lock);
   if (!lock) return;
   t->next_idle = threads.idle;
@@ -273,6 +296,7 @@ void refresh_threads() noexcept {
     thread_entry& e = *entries.at(id);
     if (load(e.end_ticks) != 0) continue;
     e.cpu_ns += cpu_time(cpu_clock_of(e.thread_id));
+    e.delay_ns += run_delay(e.thread_id) - e.delay_before_ns;
     char path[64] = "/proc/self/task/";
     std::memcpy(sys::put_number(path + 16, e.thread_id), "/comm", 6);
     char name[17];
@@ -293,6 +317,8 @@ void forget_threads() noexcept {
   threads.running.store(0, std::memory_order_relaxed);
   local = {.state = nullptr, .inside = local.inside, .ended = false};
   current_hold = {};
+  trying_for = nullptr;
+  read_held = nullptr;
 }
 
 }  // namespace syncopate::record

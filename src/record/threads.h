@@ -80,7 +80,14 @@ struct own_count {
   std::uint32_t life;  // objects.cpp, I5
 };
 
-inline constexpr unsigned most_pending = 4;
+// Failed trylocks of one lock, `trying_for` (waits.cpp).
+struct vain_tries {
+  std::uint64_t first, last;  // ticks
+  std::uint32_t count;
+  bool spins;  // they came in quick succession: `of` is under way
+  wait of;
+};
+
 inline constexpr std::uint32_t first_row_slots = 16;
 
 struct thread_state {
@@ -93,8 +100,9 @@ struct thread_state {
   std::uint64_t capture_ticks;  // not yet in the header's
   trails seen_stacks;
   event_budget wait_events, hold_events;
-  wait pending[most_pending];
-  std::uint32_t pending_count;
+  wait pending;  // over, but not yet in its row
+  bool is_pending;
+  vain_tries tries;
   // The contended release under way, as hold_ends_now() has found it.
   struct {
     std::uint64_t since;   // ticks; 0: none
@@ -137,7 +145,9 @@ void refresh_threads() noexcept;
 void tell_all_counts() noexcept;
 void forget_threads() noexcept;
 
-// Writes the pending waits of this thread out (waits.cpp).
+// Writes the pending wait of this thread out (waits.cpp).
 void flush(thread_state&) noexcept;
+// Ends a wait by failed trylocks that is under way (waits.cpp).
+void end_tries(thread_state&) noexcept;
 
 }  // namespace syncopate::record

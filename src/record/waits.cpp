@@ -106,6 +106,20 @@ void touch_header(std::uint64_t now) noexcept {
   store(h->last_monotonic_ns, machine::now());
 }
 
+// From now on the record says that the thread waits.
+void tell_open(const thread_state& t, const wait& w, const waiting_call& from) noexcept {
+  open_wait& open = t.entry->open;
+  open.end = 0;
+  open.caller = reinterpret_cast<std::uintptr_t>(from.caller);
+  open.lock = w.id;
+  open.kind = static_cast<std::uint32_t>(w.kind);
+  open.holder = w.holder;
+  open.stack = w.stack;
+  open.flags =
+      (from.timed ? std::uint32_t{timed} : 0u) | (from.has_owner ? std::uint32_t{has_owner} : 0u);
+  publish(open.since, w.start);
+}
+
 // A contended release: its row, and the hold that it ended, where the budget allows.
 void write_release(thread_state& t, std::uint32_t id, std::uint64_t since, std::uint64_t ended,
                    std::uint64_t now) noexcept {
@@ -140,20 +154,22 @@ void write_release(thread_state& t, std::uint32_t id, std::uint64_t since, std::
 }  // namespace
 
 void flush(thread_state& t) noexcept {
-  const std::uint32_t count = t.pending_count;
-  if (count == 0) return;
-  for (std::uint32_t i = 0; i < count; ++i) write_wait(t, t.pending[i]);
-  t.pending_count = 0;
-  touch_header(t.pending[count - 1].end);
+  if (!t.is_pending) return;
+  write_wait(t, t.pending);
+  t.is_pending = false;
+  publish(t.entry->open.since, 0u);
+  touch_header(t.pending.end);
 }
 
-wait wait_begin(wait_kind kind, std::uint32_t id, std::uint32_t holder) noexcept {
+wait wait_begin(wait_kind kind, std::uint32_t id, std::uint32_t holder,
+                waiting_call from) noexcept {
   wait w;
   if (!enabled) return w;
   entry inside;
   if (!inside) return w;
   thread_state* t = this_thread();
   if (t == nullptr) return w;
+  if (trying_for != nullptr) end_tries(*t);
   flush(*t);
   w.id = known_id(id);
   w.holder = holder;
@@ -166,6 +182,7 @@ wait wait_begin(wait_kind kind, std::uint32_t id, std::uint32_t holder) noexcept
     // This overlaps with the wait; what it took is our cost, not blamed on the lock.
     w.start = machine::ticks();
   }
+  tell_open(*t, w, from);
   return w;
 }
 
@@ -174,6 +191,7 @@ void wait_end(wait& w, const void* object) noexcept {
   w.end = machine::ticks();
   thread_state* t = local.state;
   if (t == nullptr || local.inside) return;
+  publish(t->entry->open.end, w.end);
   std::uint64_t held = w.end;
   if (is_worth_it(w)) {  // with the lock held, too: microseconds behind a wait of milliseconds
     entry inside;
@@ -184,7 +202,12 @@ void wait_end(wait& w, const void* object) noexcept {
     w.used = thread_usage() - w.used;
     held = machine::ticks();
   }
-  if (t->pending_count < most_pending) t->pending[t->pending_count++] = w;
+  if (t->is_pending) {  // of a signal handler that waited inside this wait
+    entry inside;
+    if (inside) flush(*t);
+  }
+  t->pending = w;
+  t->is_pending = true;
   // Else the hold is measured where it is its lock's turn, and the wait is written at the next one.
   if (w.weight == 0 && w.end - w.start < worth_a_hold()) return;
   hold_sample& sample = current_hold;
@@ -227,7 +250,75 @@ void wait_end_now(wait& w) noexcept {
   if (w.used.cpu_ns != 0) w.used = thread_usage() - w.used;
   if (is_worth_it(w)) make_event(*t, w);
   write_wait(*t, w);
+  publish(t->entry->open.since, 0u);
   touch_header(w.end);
+}
+
+// The first attempts tell nothing: a thread that does other work between two is not waiting. One
+// that comes back within microseconds does nothing but try; then a longer pause between two is its
+// processor's loss, or a yield, and ends the wait only where it is very long.
+void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
+                   const void* caller) noexcept {
+  constexpr std::uint32_t enough = 4;
+  if (!enabled) return;
+  entry inside;
+  thread_state* const t = inside ? this_thread() : nullptr;
+  if (t == nullptr) return;
+  vain_tries& tries = t->tries;
+  const std::uint64_t now = machine::ticks();
+  const std::uint64_t pause = tries.spins ? milliseconds(100) : milliseconds(1) / 50;
+  if (trying_for != object || now - tries.last > pause) {
+    end_tries(*t);
+    trying_for = object;
+    tries = {.first = now, .last = now, .count = 0, .spins = false, .of = {}};
+  }
+  tries.last = now;
+  if (tries.spins || ++tries.count < enough) return;
+  flush(*t);
+  tries.spins = true;
+  tries.of.id = known_id(id);
+  tries.of.holder = holder;
+  tries.of.kind = wait_kind::trylock;
+  tries.of.start = tries.first;
+  if (t->wait_events.allows(now)) {
+    tries.of.weight = 1;
+    tries.of.stack = capture_stack(*t, capture_reason::wait, now);
+  }
+  tell_open(*t, tries.of, {.caller = caller, .timed = false, .has_owner = holder != 0});
+}
+
+void end_tries(thread_state& t) noexcept {
+  trying_for = nullptr;
+  if (!std::exchange(t.tries.spins, false)) return;
+  t.tries.of.end = t.tries.last;
+  write_wait(t, t.tries.of);
+  publish(t.entry->open.since, 0u);
+}
+
+void got_at_last(const void* object) noexcept {
+  if (trying_for != object) return;
+  trying_for = nullptr;
+  thread_state* const t = local.state;
+  if (t == nullptr || !std::exchange(t->tries.spins, false)) return;
+  wait_end(t->tries.of, object);
+}
+
+void read_begins_elsewhere(std::uint64_t object) noexcept {
+  thread_state* t = local.state;
+  if (t == nullptr) {
+    entry inside;
+    t = inside ? this_thread() : nullptr;
+    if (t == nullptr) return;
+  }
+  for (std::uint64_t& held : t->entry->read_held)
+    if (held == 0) return publish(held, object);
+}
+
+void read_ends_elsewhere(std::uint64_t object) noexcept {
+  const thread_state* const t = local.state;
+  if (t == nullptr) return;
+  for (std::uint64_t& held : t->entry->read_held)
+    if (held == object) return publish(held, 0u);
 }
 
 void released(const void* object, std::uint32_t id, bool contended, std::uint64_t ended) noexcept {
@@ -247,7 +338,7 @@ void released(const void* object, std::uint32_t id, bool contended, std::uint64_
     if (has_hold_watch())
       if (thread_state* const t = this_thread()) write_hold_watch(*t, id);
   }
-  if (!contended && (local.state == nullptr || local.state->pending_count == 0)) return;
+  if (!contended && (local.state == nullptr || !local.state->is_pending)) return;
   thread_state* t = this_thread();
   if (t == nullptr) return;
   flush(*t);

@@ -152,7 +152,7 @@ function fillLocks() {
   const record = data.records[current];
   const kind = at("kind").value, text = at("filter").value.toLowerCase();
   const locks = record.locks.filter((l) => (kind === "all" || (kind === "lost"
-    ? LOCKS.includes(l.object) : l.object === kind)) && l.name.toLowerCase().includes(text));
+    ? l.lost_ns || LOCKS.includes(l.object) : l.object === kind)) && l.name.toLowerCase().includes(text));
   largestShare = Math.max(1e-9, ...locks.map((l) => l.lost_share));
   lockTable.show(locks);
   at("shown").textContent = `${number(locks.length)} of ${number(record.locks.length)}`;

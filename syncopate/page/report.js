@@ -48,7 +48,7 @@ function fillHeader(record) {
     process.started.replace("T", " ").replace("+00:00", " UTC") +
     `, ${process.processors} processors`;
   at("costs").replaceChildren(...data.costs[current].map((cost) => soft(cost)));
-  at("notes").replaceChildren(...record.notes.map((note) =>
+  at("notes").replaceChildren(...[...data.open[current], ...record.notes].map((note) =>
     element("div", { className: "note", textContent: note })));
   const cards = [["of all thread time lost to locks", percent(record.lost_share)],
     ["lost to locks", duration(record.lost_ns)],

@@ -75,7 +75,9 @@ class Session:
         if choice.as_is:
             return self.clean
         chosen = policy.check("tune", policyfile.document(choice, self.locks))
-        return policy.environment(chosen, self.clean, self.path)
+        environ = policy.environment(chosen, self.clean, self.path)
+        preload.behind_sanitizer(environ, self.path)
+        return environ
 
     def _first_run(self, search: Search) -> None:
         """Finds out how long a run takes, and so whether the budget will do."""
@@ -96,6 +98,7 @@ class Session:
         with tempfile.TemporaryDirectory(prefix="syncopate-tune-") as folder:
             path = os.path.join(folder, "tune.rec")
             environ = preload.environment(self.library, "futex", "futex", False, self.clean)
+            preload.behind_sanitizer(environ, self.path)
             try:
                 self.runner.run(environ | {"SYNCOPATE_RECORD": path}, self.limit)
             except Dropped as why:

@@ -42,7 +42,8 @@ class RecordBuilder:
         self.events: dict[int, list[bytes]] = {}
         self.maps = ""
         self.measured = ""
-        self.version = 2
+        self.version = 3
+        self.ended = 0  # monotonic ns
         self.magic = b"SYNCREC1"
 
     def lock(self, address, object_kind=1, acquisitions=0, create=0, first=0, holds=()) -> int:
@@ -56,12 +57,39 @@ class RecordBuilder:
         )  # fmt: skip
         return len(self.locks)
 
-    def thread(self, thread_id, name="worker", start=None, end=None, stack=0, cpu=0) -> int:
-        """Adds a thread; returns its index, from 0 on."""
+    def thread(
+        self,
+        thread_id,
+        name="worker",
+        start=None,
+        end=None,
+        stack=0,
+        cpu=0,
+        delay=0,
+        handle=0,
+        waits=(0, 0, 0, 0, 0, 0, 0, 0),
+        reads=(),
+        seen=(0, 0, 0),
+    ) -> int:
+        """Adds a thread; returns its index, from 0 on. `waits`: open_wait, `seen`: who was seen."""
         start = self.start if start is None else start
         end = self.end if end is None else end
         self.threads.append(
-            struct.pack("<IIQQ16sQ16x", thread_id, stack, start, end, name.encode(), cpu)
+            struct.pack(
+                "<IIQQ16sQQQQQQIIIII20x4QQQI12x",
+                thread_id,
+                stack,
+                start,
+                end,
+                name.encode(),
+                cpu,
+                delay,
+                handle,
+                *waits,
+                *reads,
+                *[0] * (4 - len(reads)),
+                *seen,
+            )
         )
         return len(self.threads) - 1
 
@@ -127,12 +155,12 @@ class RecordBuilder:
         body = b"".join(chunks)
         elapsed = (self.end - self.start) * self.ns_per_tick
         header = struct.pack(
-            "<8sIIQIIQQQQQII32s32s512s2048sQ1280sQ",
+            "<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQ",
             self.magic, self.version, 4096, 4096 + len(body), 4242, 4241, self.start, 10**9,
             1_790_000_000 * 10**9, self.end, 10**9 + elapsed,
             self.flags, 2, self.lock_name.encode(), self.wait_name.encode(),
             self.command[0].encode(), "\0".join(self.command).encode(), 0,
-            self.measured.encode(), self.ticks_per_second,
+            self.measured.encode(), self.ticks_per_second, self.ended,
         )  # fmt: skip
         return header.ljust(4096, b"\0") + body
 

@@ -19,7 +19,7 @@ STRUCTS = {
         recordfile.FILE_HEADER,
         "magic version header_bytes bytes_used process_id parent_id start_ticks start_monotonic_ns"
         " start_realtime_ns last_ticks last_monotonic_ns flags processors lock wait executable"
-        " command capture_ticks measured ticks_per_second",
+        " command capture_ticks measured ticks_per_second ended_monotonic_ns",
     ),
     "chunk_header": (recordfile.CHUNK_HEADER, "kind bytes first used ticks"),
     "lock_entry": (
@@ -29,7 +29,9 @@ STRUCTS = {
     ),
     "thread_entry": (
         recordfile.THREAD_ENTRY,
-        "thread_id start_stack start_ticks end_ticks name cpu_ns",
+        "thread_id start_stack start_ticks end_ticks name cpu_ns delay_ns handle open.since"
+        " open.end open.caller open.lock open.kind open.holder open.stack open.flags read_held"
+        " seen_since seen_holder_since seen_holder delay_before_ns",
     ),
     "wait_row": (recordfile.WAIT_ROW, "lock kind waits wait_sum wait_max histogram"),
     "event": (

@@ -85,8 +85,9 @@ inline void demote([[maybe_unused]] const void* address) noexcept {
 #endif
 }
 
-// Lets another runnable thread have this processor. Never fails.
-inline void yield() noexcept { ::sched_yield(); }
+// Lets another runnable thread have this processor. Never fails. Past the C library, whose name our
+// preload library records.
+inline void yield() noexcept { system_call(SYS_sched_yield); }
 
 // The cheap clock: monotonic ticks, comparable between processors where the kernel says that the
 // time stamp counter is invariant. Unit: 1 / ticks_per_second() seconds.

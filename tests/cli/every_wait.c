@@ -1,0 +1,189 @@
+// every_wait.c -- one wait of each kind, of which it is known that it happens: who is to be waited
+// for goes on only when the other thread waits. The argument says which.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static sem_t sem, *named;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spin;
+static volatile int tries, stop, word, thread_id;
+
+static void nap(long ms) { nanosleep(&(struct timespec){0, ms * 1000000}, NULL); }
+// glibc counts the threads that wait for a semaphore behind its value.
+static void until_somebody_waits(sem_t* s) {
+  while (((volatile unsigned*)s)[1] == 0) nap(1);
+}
+// Asleep in a system call, as the kernel says.
+static void until_asleep(void) {
+  char path[64], line[256], state = 0;
+  while (thread_id == 0) nap(1);
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread_id);
+  while (state != 'S') {
+    FILE* file = fopen(path, "r");
+    if (fgets(line, sizeof line, file)) state = strrchr(line, ')')[2];
+    fclose(file);
+    nap(1);
+  }
+}
+
+static void* take(void* s) {
+  while (sem_wait(s) != 0) {
+  }
+  sem_post(s);
+  return NULL;
+}
+static void* wait_only(void* s) {
+  while (sem_wait(s) != 0) {
+  }
+  return NULL;
+}
+static void* timed(void* s) {
+  struct timespec soon;
+  clock_gettime(CLOCK_REALTIME, &soon);
+  soon.tv_sec += 3600;
+  while (sem_timedwait(s, &soon) != 0) {
+  }
+  sem_post(s);
+  return NULL;
+}
+static void* try_mutex(void* x) {
+  while (pthread_mutex_trylock(&mutex) != 0) tries++;
+  pthread_mutex_unlock(&mutex);
+  return x;
+}
+static void* try_to_read(void* x) {
+  while (pthread_rwlock_tryrdlock(&rwlock) != 0) tries++;
+  pthread_rwlock_unlock(&rwlock);
+  return x;
+}
+static void* try_now_and_then(void* x) {
+  for (int i = 0; i < 20; i++, nap(1)) tries += pthread_mutex_trylock(&mutex) != 0;
+  return x;
+}
+static void* spin_often(void* x) {
+  for (int i = 0; i < 100; i++) {
+    pthread_spin_lock(&spin);
+    tries++;
+    pthread_spin_unlock(&spin);
+  }
+  return x;
+}
+static void* spin_by_itself(void* x) {
+  while (!stop) {
+  }
+  return x;
+}
+static void* yield_lock(void* x) {
+  for (int i = 0; i < 1000; i++) {
+    while (__atomic_exchange_n(&word, 1, __ATOMIC_ACQUIRE)) sched_yield();
+    tries++;
+    sched_yield();
+    __atomic_store_n(&word, 0, __ATOMIC_RELEASE);
+  }
+  return x;
+}
+static void* sleep_on_a_futex(void* x) {
+  thread_id = gettid();
+  while (word == 0) syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+  return x;
+}
+static void* sleep_outside(void* x) {
+  nap(100);
+  return x;
+}
+
+static pthread_t begin(void* (*function)(void*), void* argument) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, function, argument);
+  return thread;
+}
+static void until_tried(void) {
+  while (tries < 1000) nap(1);
+}
+
+static void semaphore(void* (*function)(void*), sem_t* s) {
+  sem_wait(s);
+  const pthread_t thread = begin(function, s);
+  until_somebody_waits(s);
+  sem_post(s);
+  pthread_join(thread, NULL);
+}
+static void signal_of(sem_t* s) {
+  const pthread_t thread = begin(wait_only, s);
+  until_somebody_waits(s);
+  sem_post(s);
+  pthread_join(thread, NULL);
+}
+
+int main(int count, char** arguments) {
+  const char* what = count > 1 ? arguments[1] : "";
+  if (strcmp(what, "semaphore_lock") == 0) {
+    sem_init(&sem, 0, 1);
+    semaphore(take, &sem);
+  } else if (strcmp(what, "timed_semaphore_lock") == 0) {
+    sem_init(&sem, 0, 1);
+    semaphore(timed, &sem);
+  } else if (strcmp(what, "semaphore") == 0) {
+    sem_init(&sem, 0, 0);
+    signal_of(&sem);
+  } else if (strcmp(what, "named_semaphore") == 0) {
+    char name[64];
+    snprintf(name, sizeof name, "/syncopate-wait-%d", getpid());
+    named = sem_open(name, O_CREAT | O_EXCL, 0600, 0);
+    sem_unlink(name);
+    signal_of(named);
+  } else if (strcmp(what, "trylock") == 0) {
+    pthread_mutex_lock(&mutex);
+    const pthread_t thread = begin(try_mutex, NULL);
+    until_tried();
+    pthread_mutex_unlock(&mutex);
+    pthread_join(thread, NULL);
+  } else if (strcmp(what, "tryrdlock") == 0) {
+    pthread_rwlock_wrlock(&rwlock);
+    const pthread_t thread = begin(try_to_read, NULL);
+    until_tried();
+    pthread_rwlock_unlock(&rwlock);
+    pthread_join(thread, NULL);
+  } else if (strcmp(what, "polling") == 0) {
+    pthread_mutex_lock(&mutex);
+    pthread_join(begin(try_now_and_then, NULL), NULL);
+    pthread_mutex_unlock(&mutex);
+    return tries != 20;
+  } else if (strcmp(what, "spinlock") == 0) {
+    pthread_spin_init(&spin, 0);
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) threads[i] = begin(spin_often, NULL);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    return tries != 400;
+  } else if (strcmp(what, "futex") == 0) {
+    const pthread_t thread = begin(sleep_on_a_futex, NULL);
+    until_asleep();
+    nap(100);
+    word = 1;
+    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    pthread_join(thread, NULL);
+  } else if (strcmp(what, "own_spin") == 0) {
+    const pthread_t threads[2] = {begin(spin_by_itself, NULL), begin(spin_by_itself, NULL)};
+    nap(100);
+    stop = 1;
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  } else if (strcmp(what, "yield") == 0) {
+    const pthread_t threads[2] = {begin(yield_lock, NULL), begin(yield_lock, NULL)};
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  } else if (strcmp(what, "join") == 0) {
+    pthread_join(begin(sleep_outside, NULL), NULL);
+  } else {
+    return 2;
+  }
+  return 0;
+}

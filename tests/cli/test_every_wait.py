@@ -1,0 +1,118 @@
+"""Every kind of wait is in the report, in its place, with its holder; and what is not recorded is
+not reported as nothing."""
+
+import json
+import subprocess
+
+import pytest
+from conftest import HERE, run_cli
+
+LOST = {"mutex", "mutex_relock", "read", "write", "spinlock", "trylock", "semaphore_lock"}
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    target = tmp_path_factory.mktemp("program") / "every_wait"
+    source = HERE / "every_wait.c"
+    subprocess.run(
+        ["gcc", "-g", "-O1", "-pthread", "-Wall", "-Wextra", source, "-o", target], check=True
+    )
+    return target
+
+
+def recorded(command: list, record) -> tuple[dict, str]:
+    """What the report says of a program: as data, and as text."""
+    done = run_cli("record", "-q", "-o", record, "--", *command)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    found = json.loads(run_cli("report", "--json", record).stdout)["records"][0]
+    return found, run_cli("report", record, environ={"COLUMNS": "200"}).stdout
+
+
+def waits_of(found: dict) -> dict[str, dict]:
+    """By kind of wait; of each there is one lock."""
+    return {kind: {"lock": lock, **waits}
+            for lock in found["locks"] for kind, waits in lock["waits"].items()}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("plan", "kind", "lock", "section"),
+    [
+        ("semaphore_lock", "semaphore_lock", "sem", "Semaphores used as locks"),
+        ("timed_semaphore_lock", "semaphore_lock", "sem", "Semaphores used as locks"),
+        ("semaphore", "semaphore", "sem", "Semaphores that other threads post"),
+        ("named_semaphore", "semaphore", "wait_only at ", "Semaphores that other threads post"),
+        ("trylock", "trylock", "mutex", "Mutexes"),
+        ("tryrdlock", "trylock", "rwlock", "Reader-writer locks"),
+        ("futex", "futex", "word", "The program's own futexes"),
+        ("join", "join", "main at ", "Threads that others waited for"),
+        ("yield", "yield", "yield_lock at ", "Calls of sched_yield"),
+    ],
+)
+def test_each_wait_has_its_place(program, tmp_path, plan, kind, lock, section):
+    found, text = recorded([program, plan], tmp_path / "r")
+    waits = waits_of(found)
+    told = waits[kind]
+    assert told["lock"]["name"].startswith(lock)
+    assert told["count"] >= 1 and told["total_ns"] > 0
+    lost = sum(each["total_ns"] for name, each in waits.items() if name in LOST)
+    assert found["lost_ns"] == pytest.approx(lost, abs=len(waits))
+    assert (kind in LOST) == (told["lock"]["lost_ns"] > 0)
+    assert section in text
+    parts = found["account"]["parts"]
+    assert parts["locks" if kind in LOST else kind] > 0
+    total = found["account"]["total_ns"]
+    assert sum(parts.values()) == pytest.approx(total + found["account"]["too_much_ns"], rel=0.01)
+
+
+def test_a_semaphore_lock_has_a_holder(program, tmp_path):
+    found, _ = recorded([program, "semaphore_lock"], tmp_path / "r")
+    told = waits_of(found)["semaphore_lock"]
+    main = found["threads"][0]["label"]
+    assert (told["count"], told["lock"]["acquisitions"]) == (1, 2)
+    assert [(block["holder"], block["lock"]) for block in found["blocks"]] == [(main, "sem")]
+    # The stacks: who waited, and who held it.
+    assert any(frame["function"] == "take" for frame in told["lock"]["waiters"][0]["frames"])
+
+
+def test_attempts_far_apart_are_no_wait(program, tmp_path):
+    found, _ = recorded([program, "polling"], tmp_path / "r")
+    assert "trylock" not in waits_of(found)
+    assert found["lost_ns"] == 0
+
+
+def test_spin_locks_are_counted_exactly(program, tmp_path):
+    found, _ = recorded([program, "spinlock"], tmp_path / "r")
+    (spin,) = [lock for lock in found["locks"] if lock["object"] == "spinlock"]
+    assert spin["acquisitions"] == 400
+
+
+PYTHON = """
+import threading, time
+lock = threading.Lock()
+def run():
+    for _ in range(20):
+        with lock:
+            time.sleep(0.002)
+threads = [threading.Thread(target=run) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def test_pythons_locks_are_seen(tmp_path):
+    found, text = recorded(["/usr/bin/python3", "-c", PYTHON], tmp_path / "r")
+    told = [lock for lock in found["locks"] if "semaphore_lock" in lock["waits"]]
+    assert max(told, key=lambda lock: lock["lost_ns"]) is found["locks"][0]  # the first row
+    assert "Semaphores used as locks" in text
+
+
+@pytest.mark.parametrize(("plan", "part"), [("own_spin", "running"), ("futex", "futex")])
+def test_what_is_not_recorded_is_not_called_nothing(program, tmp_path, plan, part):
+    found, text = recorded([program, plan], tmp_path / "r")
+    assert found["lost_ns"] == 0
+    assert found["account"]["parts"][part] > 0
+    first_screen = text[: text.index("\n\n")]
+    said = {"running": "spinning in code that is not recorded", "futex": "at futexes of its own"}
+    assert said[part] in first_screen
+    assert "No thread waited for a lock.\n" not in text
+    assert "no lock to show" not in text

@@ -1,0 +1,229 @@
+"""Waits that are not over: programs that hang or are killed, and who waits for whom for ever."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import COMMAND, HERE, SECONDS, run_cli
+from make_record import RecordBuilder
+
+from syncopate.analysis import Analysis
+from syncopate.openwaits import OpenWaits, cycles, waiting
+from syncopate.recordfile import Record
+from syncopate.results import Results
+
+# By plan of deadlocks.cpp: who waits for what held by whom, in a circle; how the sentence begins.
+CIRCLES = {
+    "mutexes": ("deadlock", "A m2 B, B m1 A"),
+    "three": ("deadlock", "A m2 B, B m3 C, C m1 A"),
+    "reader": ("deadlock", "A m1 B, B rw A"),
+    "writer": ("deadlock", "A m1 B, B rw A"),
+    "mixed": ("deadlock, unless another thread posts the semaphore", "A m1 B, B sem C, C rw A"),
+    "semaphore": ("deadlock, unless another thread posts the semaphore", "A m1 B, B sem A"),
+    "join": ("deadlock", "A m1 B, B A"),
+    "trylock": (
+        "threads wait for each other, one of them by trying again and again", "A m2 B, B m1 A",
+    ),
+    "itself": ("deadlock", "A m1 itself"),
+}  # fmt: skip
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def deadlocks(tmp_path_factory):
+    program = tmp_path_factory.mktemp("deadlocks") / "deadlocks"
+    subprocess.run(
+        ["g++", "-g", "-O1", "-pthread", HERE / "deadlocks.cpp", "-o", program], check=True
+    )
+    return program
+
+
+@contextlib.contextmanager
+def hanging(program, plan, record):
+    """`syncopate record` of a program that hangs already; and the program's own id."""
+    recorder = subprocess.Popen(
+        [*COMMAND, "record", "-q", "-o", str(record), "--", str(program), plan],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert recorder.stdout.readline() == "begun\n"
+        with open(f"/proc/{recorder.pid}/task/{recorder.pid}/children", encoding="ascii") as file:
+            yield recorder, int(file.read())
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            recorder.terminate()
+        recorder.communicate(timeout=SECONDS)
+
+
+def until_told(process: int, is_enough) -> dict:
+    """What `top` says of a process once it says enough."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        done = run_cli("top", "--once", "--json", "-i", "0.1", process)
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        if is_enough(found) or time.monotonic() > deadline:
+            return found
+
+
+def is_told(found: dict, plan: str) -> bool:
+    return any(each["certain"] or plan == "trylock" for each in found["deadlocks"])
+
+
+def check_sentence(sentence: str, plan: str) -> None:
+    begin, circle = CIRCLES[plan]
+    parts = []
+    for link in circle.split(", "):
+        who, *lock, whom = link.split()
+        held = "held by itself" if whom == "itself" else rf"held by {whom}/\d+"
+        told = rf"{lock[0]} at deadlocks\.cpp:\d+, {held}" if lock else rf"{whom}/\d+ to end at .*"
+        parts.append(rf"{who}/\d+ waits for {told}")
+    assert re.fullmatch(rf"{re.escape(begin)}: {', '.join(parts)} \(for [^)]+\)", sentence)
+
+
+def report(record) -> dict:
+    done = run_cli("report", "--json", record)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["records"][0]
+
+
+@pytest.mark.parametrize(
+    ("plan", "number"),
+    [
+        *[("mutexes", number) for number in SIGNALS],
+        *[(plan, SIGNALS[at % 3]) for at, plan in enumerate(CIRCLES) if plan != "mutexes"],
+    ],
+)
+def test_a_deadlock_is_named_while_it_lasts_and_after_each_signal(
+    deadlocks, tmp_path, plan, number
+):
+    record = tmp_path / "r"
+    with hanging(deadlocks, plan, record) as (recorder, process):
+        found = until_told(process, lambda found: is_told(found, plan))
+        check_sentence(found["deadlocks"][0]["sentence"], plan)
+        if plan == "mutexes":
+            (live,) = report(record)["deadlocks"]
+            check_sentence(live["sentence"], plan)
+        os.kill(process, number)
+        assert recorder.wait(SECONDS) == -number
+    dead = report(record)
+    (told,) = dead["deadlocks"]
+    check_sentence(told["sentence"], plan)
+    assert told["certain"] == (plan != "trylock")
+    if plan == "mutexes":
+        assert told["sentence"] in run_cli("report", record, environ={"COLUMNS": "400"}).stdout
+    # The run time and the threads' time are those of the process, which did nothing but wait.
+    threads = len({each["thread"] for each in dead["open_waits"]})
+    assert dead["process"]["duration_ns"] >= told["lasted_ns"] > 0
+    assert dead["thread_time_ns"] >= threads * told["lasted_ns"]
+    parts = dead["account"]["parts"]
+    assert sum(parts.values()) == pytest.approx(dead["account"]["total_ns"], rel=0.01)
+
+
+def test_the_recorder_itself_sees_who_holds_what(deadlocks, tmp_path):
+    """A signal to `syncopate record` is passed on after a last look."""
+    record = tmp_path / "r"
+    with hanging(deadlocks, "mutexes", record) as (recorder, _):
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            waits = waiting(Record(str(record)))
+            ends = Record(str(record))
+            if len(waits) == 2 and all(
+                (ends.end_ticks - each.wait.since) * ends.ns_per_tick > 100_000_000
+                for each in waits.values()
+            ):
+                break
+            time.sleep(0.02)
+        recorder.terminate()
+        assert recorder.wait(SECONDS) == -signal.SIGTERM
+    (told,) = report(record)["deadlocks"]
+    check_sentence(told["sentence"], "mutexes")
+    assert told["certain"]
+
+
+def test_no_circle_is_no_deadlock(deadlocks, tmp_path):
+    with hanging(deadlocks, "none", tmp_path / "r") as (_, process):
+        found = until_told(process, lambda found: found["open_waits"])
+        assert found["deadlocks"] == []
+        (wait,) = found["open_waits"]
+        assert (wait["lock"], wait["kind"]) == ("m2", "mutex")
+        assert [holder["thread"][:2] for holder in wait["holders"]] == ["B/"]
+        # Never more threads wait than there are.
+        assert sum(lock["waiting"] for lock in found["locks"]) <= found["threads"]
+
+
+# ---- records written byte by byte ----
+
+MUTEX, CONDITION = 1, 6
+
+
+def wait_of(since, lock, holder=0, end=0, kind=MUTEX, flags=2, caller=0xA000):
+    return (since, end, caller, lock, kind, holder, 0, flags)
+
+
+def two_mutexes(builder: RecordBuilder) -> list[int]:
+    return [builder.lock(0x9000 + 0x100 * n, first=builder.stack(0xB000 + n)) for n in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("seen", "certain"),
+    [
+        ((0, 0, 0), False),  # 101 was seen to hold it before 101 began to wait itself
+        ((1_100_000, 1_200_000, 101), True),
+        ((1_100_000, 1_150_000, 101), False),  # seen while 101 was in another wait
+        ((1_050_000, 1_200_000, 101), False),  # seen in another wait of 100
+    ],
+)
+def test_only_what_was_seen_is_certain(tmp_path, seen, certain):
+    builder = RecordBuilder()
+    builder.flags = 0
+    one, two = two_mutexes(builder)
+    builder.thread(100, end=0, waits=wait_of(1_100_000, two, 101), seen=seen)
+    builder.thread(101, end=0, waits=wait_of(1_200_000, one, 100))
+    record = Record(str(builder.write(tmp_path / "r")))
+    (deadlock,) = OpenWaits(Analysis(record)).deadlocks()
+    assert deadlock["certain"] == certain
+    assert deadlock["sentence"].startswith("deadlock: " if certain else "a deadlock, if who held")
+
+
+def test_a_holder_that_was_seen_later_counts(tmp_path):
+    builder = RecordBuilder()
+    builder.flags = 0
+    one, two = two_mutexes(builder)
+    builder.thread(100, end=0, waits=wait_of(1_100_000, two, 101), seen=(1_100_000, 0, 102))
+    builder.thread(101, end=0, waits=wait_of(1_200_000, one, 100))
+    builder.thread(102, end=0)
+    assert cycles(waiting(Record(str(builder.write(tmp_path / "r"))))) == []
+
+
+def test_open_waits_count_until_the_end(tmp_path):
+    """Of a wait that is over but has no row yet, as long as it took; nothing of ended threads."""
+    builder = RecordBuilder()
+    builder.flags = 0
+    one, two = two_mutexes(builder)
+    builder.thread(100, end=0, waits=wait_of(1_400_000, one))
+    builder.thread(101, end=0, waits=wait_of(1_100_000, two, end=1_300_000))
+    builder.thread(102, end=1_500_000, waits=wait_of(1_100_000, two))
+    builder.row(0, one, MUTEX, [50_000])
+    record = Record(str(builder.write(tmp_path / "r")))
+    results = Results(Analysis(record)).as_data()
+    lost = {lock["addresses"][0]: lock["lost_ns"] for lock in results["locks"]}
+    assert lost == {"0x9000": 650_000, "0x9100": 200_000}
+    assert results["account"]["parts"]["locks"] == 850_000
+    assert results["account"]["total_ns"] == 2 * 1_000_000 + 500_000
+
+
+def test_the_time_of_the_end_is_the_recorders(tmp_path):
+    builder = RecordBuilder()
+    builder.flags = 0
+    builder.thread(100, end=0)
+    builder.ended = 10**9 + 5_000_000  # 5 ms after the start, 4 ms after the last stamp
+    results = Results(Analysis(Record(str(builder.write(tmp_path / "r"))))).as_data()
+    assert results["process"]["duration_ns"] == 5_000_000
+    assert results["thread_time_ns"] == 5_000_000

@@ -1,0 +1,130 @@
+// record_open_waits_test.cpp -- the record says what a thread waits for while it waits.
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+#include "record_support.h"
+
+namespace record_test {
+namespace {
+
+using record::wait_kind;
+
+// The calling thread's, as the file has it now.
+record::thread_entry entry_in(const std::string& path) {
+  for (const auto& [id, e] : read_record(path).threads)
+    if (e.handle == reinterpret_cast<std::uintptr_t>(::pthread_self())) return e;
+  throw std::runtime_error("no such thread");
+}
+
+std::uint64_t waits_in(const std::string& path, wait_kind kind) {
+  std::uint64_t waits = 0;
+  for (const auto& row : read_record(path).rows)
+    if (row.item.kind == static_cast<std::uint32_t>(kind)) waits += row.item.waits;
+  return waits;
+}
+
+// 0, or the line of what is not so: for children, which have no test's assertions.
+#define EXPECT_HERE(what)                                     \
+  do {                                                        \
+    if (!(what)) {                                            \
+      std::fprintf(stderr, "line %d: %s\n", __LINE__, #what); \
+      return 1;                                               \
+    }                                                         \
+  } while (0)
+
+TEST(RecordOpenWaits, AWaitForALockIsThereUntilItIsInItsRow) {
+  scratch dir;
+  const int status = in_child([&] {
+    const std::string path = dir.file();
+    if (!record::start(path.c_str(), "futex", "park")) return 2;
+    static object lock;
+    EXPECT_HERE(entry_in(path).open.since == 0);
+    record::wait w = record::wait_begin(wait_kind::mutex, lock.id(), 77, {&lock, true, true});
+    record::open_wait open = entry_in(path).open;
+    EXPECT_HERE(open.since == w.start && open.end == 0 && open.lock == lock.slot);
+    EXPECT_HERE(open.kind == static_cast<std::uint32_t>(wait_kind::mutex) && open.holder == 77);
+    EXPECT_HERE(open.caller == reinterpret_cast<std::uintptr_t>(&lock));
+    EXPECT_HERE(open.flags == (record::timed | record::has_owner));
+    EXPECT_HERE(waits_in(path, wait_kind::mutex) == 0);
+    record::wait_end(w, &lock);
+    open = entry_in(path).open;
+    EXPECT_HERE(open.since == w.start && open.end >= open.since);  // over, but in no row yet
+    record::released(&lock, lock.slot, false);
+    EXPECT_HERE(entry_in(path).open.since == 0 && waits_in(path, wait_kind::mutex) == 1);
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(RecordOpenWaits, AWaitThatEndsWithoutALockIsInItsRowAtOnce) {
+  scratch dir;
+  const int status = in_child([&] {
+    const std::string path = dir.file();
+    if (!record::start(path.c_str(), "futex", "park")) return 2;
+    record::wait w = record::wait_begin(wait_kind::join, 0, 0);
+    EXPECT_HERE(entry_in(path).open.since != 0 && waits_in(path, wait_kind::join) == 0);
+    record::wait_end_now(w);
+    EXPECT_HERE(entry_in(path).open.since == 0 && waits_in(path, wait_kind::join) == 1);
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(RecordOpenWaits, AttemptsInQuickSuccessionAreOneWait) {
+  scratch dir;
+  const int status = in_child([&] {
+    const std::string path = dir.file();
+    if (!record::start(path.c_str(), "futex", "park")) return 2;
+    static object lock;
+    const std::uint32_t id = lock.id();
+    for (int i = 0; i < 1000; ++i) record::tried_in_vain(id, &lock, 77, &lock);
+    const record::open_wait open = entry_in(path).open;
+    EXPECT_HERE(open.kind == static_cast<std::uint32_t>(wait_kind::trylock) && open.holder == 77);
+    EXPECT_HERE(record::trying_for == &lock);
+    record::got_at_last(&lock);
+    EXPECT_HERE(record::trying_for == nullptr);
+    record::released(&lock, id, false);
+    EXPECT_HERE(waits_in(path, wait_kind::trylock) == 1);
+    // Given up: another wait ends it.
+    for (int i = 0; i < 1000; ++i) record::tried_in_vain(id, &lock, 77, &lock);
+    record::wait w = record::wait_begin(wait_kind::mutex, id, 77);
+    EXPECT_HERE(waits_in(path, wait_kind::trylock) == 2);
+    record::wait_end_now(w);
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(RecordOpenWaits, LocksHeldForReadingAreNamed) {
+  scratch dir;
+  const int status = in_child([&] {
+    const std::string path = dir.file();
+    if (!record::start(path.c_str(), "futex", "park")) return 2;
+    static char locks[record::most_read_held + 1];
+    const auto held = [&](const void* lock) {
+      int times = 0;
+      for (const std::uint64_t address : entry_in(path).read_held)
+        times += address == reinterpret_cast<std::uintptr_t>(lock) ? 1 : 0;
+      return times;
+    };
+    for (char& lock : locks) record::read_begins(&lock);
+    EXPECT_HERE(held(&locks[0]) == 1 && held(&locks[3]) == 1 && held(&locks[4]) == 0);
+    record::read_ends(&locks[1]);
+    record::read_ends(&locks[4]);  // one that there was no place for
+    EXPECT_HERE(held(&locks[0]) == 1 && held(&locks[1]) == 0);
+    record::read_begins(&locks[0]);
+    EXPECT_HERE(held(&locks[0]) == 2);
+    record::read_ends(&locks[0]);
+    EXPECT_HERE(held(&locks[0]) == 1);
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace record_test

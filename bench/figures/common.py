@@ -9,13 +9,16 @@ import argparse
 import datetime
 import json
 import os
+import statistics
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import cost
+from claims import Claim, tables
+from rules import Interval, Value
 from sweep import CHECKPOINTS, ROOT, Checkpoint, Many, Point, Refusal, Setting, side_by_side, sweep
 
 from syncopate import wholefile
@@ -25,23 +28,6 @@ from syncopate.errors import Failure
 PLACES = ROOT / "docs" / "figures"
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One row of the table. holds: whether what we get agrees with what the paper says."""
-
-    paper: str
-    ours: str
-    holds: bool
-    why: str = ""  # why they differ; shown where they do
-    note: str = ""  # what the comparison rests on; always shown
-
-    def row(self) -> str:
-        why = "" if self.holds else self.why or "not known"
-        remarks = "; ".join(part for part in (self.note, why) if part)
-        agrees = "yes" if self.holds else "**no**"
-        return f"| {self.paper} | {self.ours} | {agrees} | {remarks} |"
-
-
 @dataclass
 class Figure:
     """A figure of a paper.
@@ -49,7 +35,7 @@ class Figure:
     points: quick -> the sweep. value: a result -> what the y axis shows. claims: Results -> rows.
     more: further plots of the same sweep, y label -> value. prepare: adds to the results what one
     run alone cannot tell. error: half the length of a value's error bar. tables: Results -> lines
-    for the end of the page.
+    for the end of the page. beyond: why no row is about the paper's machine, where that is so.
 
     A figure with `measure` is not simulated: that runs its points on this machine, keeping finished
     ones in the checkpoint, and returns the results.
@@ -70,6 +56,16 @@ class Figure:
     measure: Callable[["Figure", argparse.Namespace, Checkpoint], list[dict]] | None = None
     error: Callable[[dict], float] | None = None
     tables: Callable[["Results"], list[str]] = lambda results: []
+    beyond: str = ""
+
+    def __post_init__(self):
+        self.declared = self.machine  # the paper's, unless `beyond`
+
+    def not_the_papers(self) -> str:
+        """Why what runs on `machine` is no evidence for a statement about the paper's; or nothing."""
+        if self.measure is None and self.machine != self.declared:
+            return f"on {self.machine}, not the paper's machine"
+        return self.beyond
 
     @property
     def kind(self) -> str:
@@ -85,7 +81,10 @@ class Results:
 
     def __init__(self, figure: Figure, runs: list[dict]):
         self.figure, self.runs = figure, runs
-        self._at = {(r["panel"], r["series"], r["x"]): r for r in runs if "error" not in r}
+        self._at: dict[tuple, list[dict]] = {}
+        for run in runs:
+            if "error" not in run:
+                self._at.setdefault((run["panel"], run["series"], run["x"]), []).append(run)
 
     def panels(self) -> list[str]:
         return list(dict.fromkeys(r["panel"] for r in self.runs))
@@ -96,8 +95,14 @@ class Results:
     def xs(self, panel: str) -> list[int]:
         return sorted({x for p, _, x in self._at if p == panel})
 
+    def seeds(self, panel: str, series: str, x: int) -> list[dict]:
+        """The runs of one point, one for each seed."""
+        return self._at.get((panel, series, x), [])
+
     def run(self, panel: str, series: str, x: int) -> dict | None:
-        return self._at.get((panel, series, x))
+        """Of several seeds the one with the middle value."""
+        runs = sorted(self.seeds(panel, series, x), key=self.figure.value)
+        return runs[(len(runs) - 1) // 2] if runs else None
 
     def value(self, panel: str, series: str, x: int, of=None) -> float | None:
         """What the figure shows (or what `of` says) of one run; None where there is no result."""
@@ -107,6 +112,35 @@ class Results:
     def line(self, panel: str, series: str, of=None) -> list[tuple[int, float]]:
         pairs = ((x, self.value(panel, series, x, of)) for x in self.xs(panel))
         return [(x, y) for x, y in pairs if y is not None]
+
+    def program(self, panel: str) -> str:
+        """What a row calls the panel: a figure of one program may have none."""
+        return panel or self.figure.points(False)[0].program
+
+    def case(self, panel: str, x: int | None = None) -> str:
+        """A row's case: "genome", "genome: 8 threads"."""
+        name, unit = self.program(panel), self.figure.x_label
+        return name if x is None else f"{name}: {x} {unit.removesuffix('s') if x == 1 else unit}"
+
+    def ratios(
+        self, above: str, below: str, panels: Iterable[str], xs: Iterable[int], of=None
+    ) -> dict[str, Value]:
+        """The ratio of every panel and x, by case; an interval where there are several seeds."""
+        xs = list(xs)
+        return {
+            self.case(panel, x if len(xs) != 1 else None): self.spread(panel, above, below, x, of)
+            for panel in panels
+            for x in xs
+        }
+
+    def spread(self, panel: str, above: str, below: str, x: int, of=None) -> Value:
+        """The ratio as ratio() has it; with several seeds, of each seed's two runs."""
+        pairs = zip(self.seeds(panel, above, x), self.seeds(panel, below, x), strict=False)
+        of = of or self.figure.value
+        found = [of(a) / of(b) for a, b in pairs if of(b)]
+        if len(found) < 2:
+            return self.ratio(panel, above, below, x, of)
+        return Interval(min(found), statistics.median(found), max(found))
 
     def ratio(self, panel: str, above: str, below: str, x: int, of=None) -> float:
         """The value of one series over another's; nan where one is missing."""
@@ -120,15 +154,14 @@ def markdown(figure: Figure, results: Results, command: str) -> str:
         f"# {figure.title}",
         "",
         f"{figure.paper}. *{figure.kind.capitalize()}* {figure.where}, by `{command}`.",
-        "The paper's figures are pictures: what it says is quoted from its text.",
+        "The paper's figures are pictures: what it says is quoted from its text. The rules are those"
+        " of `bench/figures/rules.py`.",
         "",
         *([figure.notes, ""] if figure.notes else []),
         f"![{figure.title}]({figure.name}.svg)",
         "",
-        "| paper says | we get | agrees | why they differ, or what it rests on |",
-        "|---|---|---|---|",
+        *tables(judged(figure, results)),
     ]
-    lines += [claim.row() for claim in figure.claims(results)]
     values = {figure.y_label: figure.value} | figure.more
     for label, value in values.items():
         for panel in results.panels():
@@ -228,10 +261,7 @@ def best(results: Results, panel: str, names: list[str], x: int) -> tuple[str, f
 
 def draw(figure: Figure, document: dict, out: Path) -> Path:
     """Writes the page and the plot of a document's results. Returns the page's path."""
-    runs = [dict(run) for run in document["runs"]]
-    figure.machine = document["machine"]
-    figure.prepare(runs)
-    results = Results(figure, runs)
+    results = results_of(figure, document)
     command = f"bench/figures/{figure.name}.py" + (" --quick" if document["quick"] else "")
     page = out / f"{figure.name}.md"
     wholefile.write(page, [markdown(figure, results, command)])
@@ -246,10 +276,20 @@ def read_claims(figure: Figure, out: Path) -> list[Claim]:
 
 
 def claims_of(figure: Figure, document: dict) -> list[Claim]:
-    return figure.claims(results_of(figure, document))
+    return judged(figure, results_of(figure, document))
+
+
+def judged(figure: Figure, results: Results) -> list[Claim]:
+    """The figure's rows, each with its machine; on another than the paper's, as rows of ours."""
+    others = figure.not_the_papers()
+    return [
+        replace(each, machine=figure.machine, beyond=each.beyond or others)
+        for each in figure.claims(results)
+    ]
 
 
 def results_of(figure: Figure, document: dict) -> Results:
+    figure.machine = document["machine"]
     runs = [dict(run) for run in document["runs"]]
     figure.prepare(runs)
     return Results(figure, runs)

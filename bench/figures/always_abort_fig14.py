@@ -52,10 +52,12 @@ def speed_up(run: dict) -> float:
 def prepare(runs: list[dict]) -> None:
     """Adds each run's speed-up over the baseline with as many threads, in percent."""
     done = [run for run in runs if "error" not in run]
-    base = {(r["panel"], r["x"]): throughput(r) for r in done if r["series"] == BASELINE}
+    base = {
+        (r["panel"], r["x"], r.get("seed")): throughput(r) for r in done if r["series"] == BASELINE
+    }
     for run in done:
         run["speed_up"] = 100 * (
-            throughput(run) / base.get((run["panel"], run["x"]), float("nan")) - 1
+            throughput(run) / base.get((run["panel"], run["x"], run.get("seed")), float("nan")) - 1
         )
 
 

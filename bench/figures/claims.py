@@ -11,6 +11,9 @@ from rules import Interval, Rule, Value, Values, Verdict, middle, worst
 
 AVERAGE = "average"  # the case of a mean that the paper states
 SHOWN = 9  # values; of more, the ends and those that miss
+HOLDS = {
+    Verdict.REPRODUCED: "holds", Verdict.DIRECTION: "direction only", Verdict.NOT: "does not hold"
+}  # fmt: skip
 TITLES = ["paper says", "rule", "we get", "verdict", "why they differ, or what it rests on"]
 
 
@@ -86,7 +89,7 @@ class Claim:
         return "; ".join(part for part in (self.beyond, self.note, why) if part)
 
     def row(self) -> str:
-        cells = [self.paper, self.rule, self.ours, bold(self.verdict), self.remarks()]
+        cells = [self.paper, self.rule, self.ours, said(self.verdict, self.beyond), self.remarks()]
         return "| " + " | ".join(cells) + " |"
 
     def document(self) -> dict:
@@ -112,8 +115,10 @@ def claim(
     return Claim(paper, [Part(rule, values, unit, what)], why, note, beyond, headline)
 
 
-def bold(verdict: Verdict) -> str:
-    return f"**{verdict.value}**" if verdict is Verdict.NOT else verdict.value
+def said(verdict: Verdict, beyond: str = "") -> str:
+    """The verdict in words; by a row of ours nothing of the paper is reproduced."""
+    text = HOLDS[verdict] if beyond else verdict.value
+    return f"**{text}**" if verdict is Verdict.NOT else text
 
 
 def plain(number: float) -> str:
@@ -138,17 +143,18 @@ def rounded(value: Value):
 
 def tables(claims: list[Claim]) -> list[str]:
     """The paper's statements, and after them what is ours beyond them."""
-    lines = table([each for each in claims if not each.beyond])
+    own = [each for each in claims if not each.beyond]
     ours = [each for each in claims if each.beyond]
+    lines = table(TITLES, own) if own else ["None of the paper's statements is tested here."]
     if ours:
-        lines += ["", "Ours, beyond what the paper states; not counted:", "", *table(ours)]
+        lines += ["", "Ours: no statement about the paper's own machine, program or algorithm, for"
+                  " the reason that each row begins its last column with; not counted.",
+                  "", *table(["what is tested", *TITLES[1:]], ours)]  # fmt: skip
     return lines
 
 
-def table(rows: list[Claim]) -> list[str]:
-    if not rows:
-        return ["No statement of the paper is about this."]
-    head = ["| " + " | ".join(TITLES) + " |", "|---" * len(TITLES) + "|"]
+def table(titles: list[str], rows: list[Claim]) -> list[str]:
+    head = ["| " + " | ".join(titles) + " |", "|---" * len(titles) + "|"]
     return head + [each.row() for each in rows]
 
 
@@ -159,4 +165,4 @@ def count(claims: list[Claim]) -> str:
     text = f"{found[Verdict.REPRODUCED]} of {len(own)} statements reproduced"
     if found[Verdict.DIRECTION]:
         text += f", {found[Verdict.DIRECTION]} in direction only"
-    return text if own else "no statement of the paper"
+    return text if own else "none of the paper's statements is tested"

@@ -36,6 +36,7 @@ class Figure:
     more: further plots of the same sweep, y label -> value. prepare: adds to the results what one
     run alone cannot tell. error: half the length of a value's error bar. tables: Results -> lines
     for the end of the page. beyond: why no row is about the paper's machine, where that is so.
+    kept: of another figure with the same points, whose finished ones are this one's, too.
 
     A figure with `measure` is not simulated: that runs its points on this machine, keeping finished
     ones in the checkpoint, and returns the results.
@@ -57,12 +58,13 @@ class Figure:
     error: Callable[[dict], float] | None = None
     tables: Callable[["Results"], list[str]] = lambda results: []
     beyond: str = ""
+    kept: str = ""
 
     def __post_init__(self):
         self.declared = self.machine  # the paper's, unless `beyond`
 
     def not_the_papers(self) -> str:
-        """Why what runs on `machine` is no evidence for a statement about the paper's; or nothing."""
+        """Why what runs on `machine` shows nothing about the paper's; empty where it may."""
         if self.measure is None and self.machine != self.declared:
             return f"on {self.machine}, not the paper's machine"
         return self.beyond
@@ -154,8 +156,8 @@ def markdown(figure: Figure, results: Results, command: str) -> str:
         f"# {figure.title}",
         "",
         f"{figure.paper}. *{figure.kind.capitalize()}* {figure.where}, by `{command}`.",
-        "The paper's figures are pictures: what it says is quoted from its text. The rules are those"
-        " of `bench/figures/rules.py`.",
+        "The paper's figures are pictures: what it says is quoted from its text. Rules:"
+        " [papers.md](../../papers.md#how-statements-are-judged).",
         "",
         *([figure.notes, ""] if figure.notes else []),
         f"![{figure.title}]({figure.name}.svg)",
@@ -281,11 +283,11 @@ def claims_of(figure: Figure, document: dict) -> list[Claim]:
 
 def judged(figure: Figure, results: Results) -> list[Claim]:
     """The figure's rows, each with its machine; on another than the paper's, as rows of ours."""
+    rows = [replace(each, machine=figure.machine) for each in figure.claims(results)]
     others = figure.not_the_papers()
-    return [
-        replace(each, machine=figure.machine, beyond=each.beyond or others)
-        for each in figure.claims(results)
-    ]
+    if not others:
+        return rows
+    return [replace(each, beyond=each.beyond or others, headline="") for each in rows]
 
 
 def results_of(figure: Figure, document: dict) -> Results:
@@ -299,7 +301,7 @@ Made = tuple[list[dict], dict]  # the results, and the document's fields of what
 
 
 def kept_points(figure: Figure, options: argparse.Namespace) -> Checkpoint:
-    return Checkpoint(options.checkpoints / f"{figure.name}.jsonl")
+    return Checkpoint(options.checkpoints / f"{figure.kept or figure.name}.jsonl")
 
 
 def setting_of(figure: Figure, options: argparse.Namespace) -> Setting:

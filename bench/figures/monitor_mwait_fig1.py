@@ -62,9 +62,7 @@ def claims(results: Results) -> list[Claim]:
                 what=f"at {x} cores",
             )
         )
-    polling = {
-        program: results.ratio("", "1spinner, polling", "1spinner, monitor", x, microjoules)
-    }
+    polling = {program: results.ratio("", "1spinner, polling", "1spinner, monitor", x, microjoules)}
     rows.append(
         claim(
             "MWAIT in place of polling saves energy",

@@ -13,7 +13,7 @@ from monitor_mwait import (
     figure_on,
     microjoules,
 )
-from monitor_mwait_tasks import NOTES, points_on
+from monitor_mwait_tasks import notes, points_on
 from rules import more, number
 
 
@@ -23,7 +23,7 @@ def claims(results: Results) -> list[Claim]:
         claim(
             "1spinner uses 6 times less energy than the original",
             number(6),
-            {program: results.ratio("", LIBGOMP, ONE_SPINNER, x)},
+            {program: results.spread("", LIBGOMP, ONE_SPINNER, x)},
             WHY,
             what=f"the original's energy over 1spinner's at {x} cores",
             headline="tasks: 6 times less energy with 64 cores",
@@ -51,10 +51,11 @@ def figure(cores: Cores) -> Figure:
         "fig4",
         "4 a",
         "Taskbench, energy",
-        NOTES,
+        notes(cores),
         y_label="microjoules per task, whole machine",
         points=points_on(cores),
         value=microjoules,
+        kept=f"monitor_mwait_fig3{cores.suffix}",
         claims=claims,
     )
 

@@ -7,20 +7,18 @@ import sys
 from claims import Part, claim
 from common import Claim, Figure, Point, Results, main
 from monitor_mwait import LIBGOMP, MONITOR, OPTERON, Cores, figure_on
-from monitor_mwait_tasks import LOCKS, NOTES, microseconds, task_point
+from monitor_mwait_tasks import LOCKS, WORK, microseconds, notes, task_point
 from rules import more, order
 
 WORKS = (100, 1_000, 10_000, 100_000, 1_000_000, 4_000_000)  # nanoseconds
 QUICK = (100, 10_000, 4_000_000)
-TEST = 10_000_000  # nanoseconds of tasks that each thread makes, in the paper
-MOST = 100  # tasks of a thread: short tasks are all alike
 
 
 def points_on(cores: Cores):
     def points(quick: bool) -> list[Point]:
         most = cores.all[-1]
         return [
-            task_point(name, work, most, min(MOST, -(-TEST // work)), work)
+            task_point(name, work, most, -(-cores.tasks * WORK // work), work)
             for name in LOCKS
             for work in (QUICK if quick else WORKS)
         ]
@@ -79,8 +77,8 @@ def figure(cores: Cores) -> Figure:
         "fig4_work",
         "4 b",
         "Taskbench, work of a task",
-        f"{cores.all[-1]} cores. {NOTES} The paper's threads make tasks of 10 ms together; here at"
-        f" most {MOST}.",
+        f"{cores.all[-1]} cores. {notes(cores)} Longer tasks are fewer: the work of a thread stays the"
+        " same, 10 ms and 3 tasks of 4 ms at the end in the paper.",
         x_label="nanoseconds of work",
         y_label="times faster than the original",
         points=points_on(cores),

@@ -2,14 +2,26 @@
 
 from common import Point
 from monitor_mwait import LIBGOMP, MONITOR, PLAIN, Cores
+from sweep import seeded
 
+COMPARED = (LIBGOMP, *MONITOR)
 LOCKS = {LIBGOMP: "libgomp"} | MONITOR | PLAIN
 WORK = 100  # nanoseconds of a task: "the default for openmpbench 0.1 us"
-NOTES = (
+QUESTION = (
     "PARALLEL TASK of the taskbench: every thread makes tasks, then all run what is left. The tasks"
     " are kept as libgomp keeps them, in one queue under one lock (workloads/task_queue.h); only"
-    " that lock differs."
+    " that lock differs: beyond 64 tasks a thread that are not done, a thread runs its next one at"
+    " once, without the lock. The factors depend on that number"
+    " ([curve](monitor_mwait_fig3_tasks.md)): with some hundreds of tasks the queue is being filled"
+    " most of the time, and the lock's waiters meet at each task; with 100,000 nearly all tasks run"
+    " without it."
 )
+
+
+def notes(cores: Cores) -> str:
+    as_paper = "" if cores.beyond else ", as in the paper"
+    each = f" Each thread makes {cores.tasks:,} tasks of {WORK / 1000:g} us{as_paper}."
+    return QUESTION + each
 
 
 def task_point(name: str, x: int, threads: int, tasks: int, work: int) -> Point:
@@ -19,8 +31,12 @@ def task_point(name: str, x: int, threads: int, tasks: int, work: int) -> Point:
 
 def points_on(cores: Cores):
     def points(quick: bool) -> list[Point]:
-        tasks = 50 if quick else 200
-        return [task_point(name, n, n, tasks, WORK) for name in LOCKS for n in cores.used(quick)]
+        many = [
+            task_point(name, n, n, cores.tasks, WORK) for name in LOCKS for n in cores.used(quick)
+        ]
+        if cores.beyond or quick:
+            return many
+        return seeded(many, lambda p: p.x == cores.all[-1] and p.series in COMPARED)
 
     return points
 

@@ -240,7 +240,10 @@ def of_balance(results: Results) -> list[Claim]:
 WHY_SHORTEST = "where it is not, HTM-1 is; why has not been tried"
 STATED = {"ft": 4.4, "cg": 1.9, "is": 1.9, "lu": 1.9}
 WHY_ALONE = "Lua's interpreter is another one; where its share goes has not been measured"
-WHY_SMT = "16 yield points of Lua touch less than Ruby's: whether they fit into half of a cache was not tried"
+WHY_SMT = (
+    "16 yield points of Lua touch less than Ruby's: whether they fit into half of a cache was not"
+    " tried"
+)
 WHY_SMALL = (
     "classes are far smaller here: starting and joining threads for each parallel loop, and the"
     " parts by one thread, take much of the time"

@@ -1,36 +1,13 @@
-"""When our numbers count as what a paper states: one rule for each kind of statement.
+"""When our numbers count as what a paper states: one rule for each kind of statement, with its
+reason. docs/papers.md shows RULES; nothing else decides a verdict.
 
 A statement is held against a value for each case that it names: a program, or a program and where
 it ran ("genome: 8 threads"). Every case counts, unless the statement itself says "most" or "almost
 all"; there is no mean that a case could hide behind, unless the paper states a mean, and then its
 parts are a part of the row.
-
-number  within 25 %, both sides. A factor is judged by what it gains: 1.41x means 41 % more, and is
-        met by 31 to 51 %; judged as a factor, 1.17x would be met by 0.94x, a loss. What is printed
-        with few digits is met by what rounds to it: the 0 of a table is anything below 0.5.
-range   of several cases the smallest and the largest are those of the paper, each as a number; one
-        that only bounds ("by four threads", "below 2 %") has every case inside.
-order   each value is above the next.
-sign    on the stated side of "no difference"; with a word such as "significantly", "a lot", "much"
-        or "drastically" by more than 10 %, which is where "about equal" ends. "No gain" and "no
-        loss" are the same from the other side, with the same 10 %.
-equal   within 10 %, both sides: "comparable", "very similar", "on a par", "unaffected".
-best    no other one is ahead; "or close to it": by no more than 10 %. A value with an interval is
-        ahead only where its interval is.
-
-10 % and 25 % are ours: the papers give no intervals. Ten executions of a program on a machine
-differ by some percent; single points of the model moved by up to 19 % with the layout of a program.
-So less than 10 % tells nothing, and 25 % is what a model and other inputs may add.
-
-What comes of it is one of three, for a row and for a headline: `reproduced`; `direction only`,
-where a number or a strong word is missed, but every case is on the side that the paper states;
-`not reproduced`. Equality, order and best have no direction of their own. A missing value is never
-agreement.
-
-A value may be an Interval, of several seeds: numbers are judged by its middle, and whatever depends
-on a side by all of it.
 """
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -57,7 +34,35 @@ class Interval(NamedTuple):
 
 Value = float | Interval
 Values = Mapping[str, Value]
-KINDS = ("number", "range", "order", "sign", "equal", "best")
+RULES = {
+    "number": "within 25 %, both sides. A factor is judged by what it gains: 1.41x means 41 % more,"
+    " and is met by 31 to 51 %; judged as a factor, 1.17x would be met by 0.94x, a loss. What is"
+    " printed with few digits is met by what rounds to it: a table's 0 is anything up to 0.5.",
+    "range": "the smallest of several cases and the largest are the paper's, each as a number. One"
+    ' that only bounds ("by four threads", "below 2 %") has every case inside.',
+    "order": "each value is above the next.",
+    "sign": 'on the stated side of "no difference"; with a word such as "significantly", "a lot",'
+    ' "much" or "drastically" by more than 10 %, where "about equal" ends. "No gain" and "no loss"'
+    " are the same from the other side, with the same 10 %.",
+    "equal": 'within 10 %, both sides: "comparable", "very similar", "on a par", "unaffected".',
+    "best": 'no other one is ahead; "or close to it": by no more than 10 %. A value with an'
+    " interval is behind only where its whole interval is.",
+    "all": 'every case that the statement names, each by itself; "most", "many", "several" and "in'
+    ' general" are more than half of them, "almost always" nine of ten.',
+}
+KINDS = tuple(RULES)
+WHY_BOUNDS = (
+    "10 % and 25 % are ours: the papers give no intervals. Executions of a program on a machine"
+    " differ by some percent, and single points of the model moved by up to 19 % with the layout of"
+    " the program; so less than 10 % tells nothing, and 25 % is what a model and other inputs may"
+    " add. Where a point was simulated with several seeds (random numbers, and when each thread"
+    " starts), a number is judged by the middle one, and whatever depends on a side by all of them."
+)
+VERDICTS = (
+    "`reproduced`; `direction only`, where a number or a strong word is missed, but every case is"
+    " on the side that the paper states; `not reproduced`. Equality, order, best and bounds have no"
+    " direction of their own. A missing value never agrees."
+)
 
 
 def middle(value: Value) -> float:
@@ -72,16 +77,24 @@ def high(value: Value) -> float:
     return value.high if isinstance(value, Interval) else value
 
 
+def gained(ratio: Value) -> Value:
+    """What a factor gains, in percent."""
+    if isinstance(ratio, Interval):
+        return Interval(*(100 * (each - 1) for each in ratio))
+    return 100 * (ratio - 1)
+
+
 @dataclass(frozen=True)
 class Rule:
-    """case: whether one case agrees, by its name and value; side: whether it is at least on the
-    stated side. `together`: of a rule for all cases at once, in place of `case`."""
+    """kind: of RULES; `all` goes with each. case: whether one case agrees, by its name and value;
+    side: whether it is at least on the stated side. share: of the cases that have to agree.
+    together: of a rule for all cases at once, in place of `case`."""
 
     kind: str
     text: str
     case: Callable[[str, Value], bool]
     side: Callable[[str, Value], bool] = lambda name, value: False
-    share: float = 1.0  # of the cases that have to agree
+    share: float = 1.0
     together: Callable[[list[Value]], bool] | None = None
 
     def failing(self, values: Values) -> list[str]:
@@ -180,7 +193,7 @@ def order() -> Rule:
     """Each case is above the next one."""
 
     def falls(values: list[Value]) -> bool:
-        return all(low(a) > high(b) for a, b in zip(values, values[1:], strict=False))
+        return all(low(a) > high(b) for a, b in itertools.pairwise(values))
 
     return Rule("order", "order: each above the next", lambda name, value: True, together=falls)
 

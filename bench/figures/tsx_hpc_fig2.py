@@ -80,7 +80,9 @@ HEADLINE = (
     "STAMP: with one thread as fast as one lock, with 8 significantly faster, and in many cases"
     " faster than TL2"
 )
-WHY_SINGLE = WHY_SOFTWARE = "the inputs are small: transactions meet more often, and fit into caches"
+WHY_SINGLE = WHY_SOFTWARE = (
+    "the inputs are small: transactions meet more often, and fit into caches"
+)
 WHY_ALONE = "genome is ahead by more than a tenth; why has not been tried"
 WHY_SCALED = (
     "labyrinth loses: nearly all of its transactions with 8 threads abort, as in the paper's table"
@@ -101,9 +103,9 @@ FIGURE = Figure(
     notes=SMALL_INPUTS + " The paper plots execution times; these are their inverses. tl2 is this"
     " project's (src/tm), reached through calls for each access to what transactions share"
     " (`workloads/stamp/library_transaction.h`); it runs on the modeled machine itself, which"
-    " charges each load and store of it at its latency, one after the other: its overhead is larger"
-    " than natively (docs/tm.md). bayes and kmeans are in no row: the paper discounts them, as their"
-    " results depend on the order of the computations.",
+    " charges each load and store of it at its latency, one after the other: its overhead is"
+    " larger than natively (docs/tm.md). bayes and kmeans are in no row: the paper"
+    " discounts them, as their results depend on the order of the computations.",
 )
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from claims import AVERAGE, Part, claim
 from common import Claim, Figure, Point, Results, add_speedup, main, per_time
 from rules import less, more, number
+from sweep import seeded
 from tsx_hpc_fig5 import WHY_ATOMIC
 
 BASELINE, INIT, COARSEN, ADAPTIVE = "baseline", "tsx.init", "tsx.coarsen", "tsx, adaptive"
@@ -93,12 +94,13 @@ WORKLOADS = {
 
 
 def points(quick: bool) -> list[Point]:
-    return [
+    found = [
         Point(panel, line, n, w.program, options_of(w, quick) | options | placed(n))
         for panel, w in WORKLOADS.items()
         for line, options in w.lines().items()
         for n in ((1, 8) if quick else THREADS)
     ]
+    return found if quick else seeded(found, lambda p: p.x == 8 and p.series != ADAPTIVE)
 
 
 def options_of(workload: Workload, quick: bool) -> dict:

@@ -78,9 +78,7 @@ def claims(results: Results) -> list[Claim]:
         return {p: results.ratio(p, CONFLICT_FREE[p], BASELINE[p], x) for p in panels}
 
     def coarse(x: int) -> dict:
-        return {
-            p: results.ratio(p, name_of(GRANULARITIES[p][-1]), name_of(1), x) for p in panels
-        }
+        return {p: results.ratio(p, name_of(GRANULARITIES[p][-1]), name_of(1), x) for p in panels}
 
     rows = [
         claim(

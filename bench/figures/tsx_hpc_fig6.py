@@ -7,6 +7,7 @@ import sys
 from claims import AVERAGE, Part, claim
 from common import Claim, Figure, Point, Results, main
 from rules import equal, less, more, number
+from sweep import seeded
 
 PROGRAMS = ("netdedup", "netferret", "netstreamcluster")
 LOCKINGS = ("mutex", "tsx.abort", "tsx.cond", "mutex.busywait", "tsx.busywait")
@@ -15,7 +16,7 @@ BASELINE = "mutex"
 
 def points(quick: bool) -> list[Point]:
     connections = (1,) if quick else (1, 2)
-    return [
+    found = [
         Point(
             program,
             locking,
@@ -27,18 +28,19 @@ def points(quick: bool) -> list[Point]:
         for locking in LOCKINGS
         for n in connections
     ]
+    return found if quick else seeded(found, lambda p: p.x == connections[-1])
 
 
 def prepare(runs: list[dict]) -> None:
     """Bandwidths are over those of `mutex`."""
     base = {
-        (r["panel"], r["x"]): r["bytes_per_second"]
+        (r["panel"], r["x"], r.get("seed")): r["bytes_per_second"]
         for r in runs
         if r["series"] == BASELINE and "error" not in r
     }
     for run in runs:
         if "error" not in run:
-            own = base.get((run["panel"], run["x"]), float("nan"))
+            own = base.get((run["panel"], run["x"], run.get("seed")), float("nan"))
             run["normalized"] = run["bytes_per_second"] / own
 
 

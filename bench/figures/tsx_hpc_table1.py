@@ -47,7 +47,9 @@ def row(results: Results, series: str, threads: int) -> Claim:
     """One of the table's eight columns, all of its programs."""
     column = SYSTEMS.index(series)
     stated = {name: PAPER[threads][name][column] for name in PROGRAMS}
-    found = {name: math.nan if v is None else v for name, v in rates(results, series, threads).items()}
+    found = {
+        name: math.nan if v is None else v for name, v in rates(results, series, threads).items()
+    }
     return claim(
         f"abort rates of {NAMES[series]} with {threads} thread{'s' * (threads > 1)}",
         number(stated, neutral=None, printed=1),

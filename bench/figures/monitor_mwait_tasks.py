@@ -7,21 +7,19 @@ from sweep import seeded
 COMPARED = (LIBGOMP, *MONITOR)
 LOCKS = {LIBGOMP: "libgomp"} | MONITOR | PLAIN
 WORK = 100  # nanoseconds of a task: "the default for openmpbench 0.1 us"
-QUESTION = (
+NOTES = (
     "PARALLEL TASK of the taskbench: every thread makes tasks, then all run what is left. The tasks"
     " are kept as libgomp keeps them, in one queue under one lock (workloads/task_queue.h); only"
-    " that lock differs: beyond 64 tasks a thread that are not done, a thread runs its next one at"
-    " once, without the lock. The factors depend on that number"
-    " ([curve](monitor_mwait_fig3_tasks.md)): with some hundreds of tasks the queue is being filled"
-    " most of the time, and the lock's waiters meet at each task; with 100,000 nearly all tasks run"
-    " without it."
+    " that lock differs. Where more than 64 tasks a thread are unfinished, a thread runs its next"
+    " one at once, without the lock: the factors depend on how many tasks a thread makes"
+    " ([the curve](monitor_mwait_fig3_tasks.md)), and a short run says nothing about a long one."
 )
 
 
 def notes(cores: Cores) -> str:
     as_paper = "" if cores.beyond else ", as in the paper"
     each = f" Each thread makes {cores.tasks:,} tasks of {WORK / 1000:g} us{as_paper}."
-    return QUESTION + each
+    return NOTES + each
 
 
 def task_point(name: str, x: int, threads: int, tasks: int, work: int) -> Point:

@@ -63,8 +63,9 @@ def figure_of(number: Number) -> Figure:
 
 
 def points_of(number: Number) -> list[Point]:
-    """Those of its figure that decide the number."""
-    return [point for point in figure_of(number).points(False) if number.needs(point)]
+    """Those of its figure that decide the number, with the first seed."""
+    points = figure_of(number).points(False)
+    return [p for p in points if number.needs(p) and p.options.get("seed", 1) == 1]
 
 
 def changed_point(point: Point, change: Trial) -> Point:

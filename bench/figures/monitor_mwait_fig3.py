@@ -47,8 +47,10 @@ WHY_FEW = (
     " passing the lock between two cores of a module; without MWAIT they are comparable"
 )
 WHY_FACTOR = (
-    "as in figure 2; each task also calls the kernel once in vain, with every lock, which narrows"
-    " the difference"
+    "rests on the number of tasks a thread: with the paper's, most find the queue full and run"
+    " without the lock; between 400 and 800, which no text names, lies the paper's factor"
+    " (monitor_mwait_fig3_tasks). As in figure 2 besides; each task that is queued calls the kernel"
+    " once in vain, with every lock, which narrows the difference"
 )
 
 

@@ -39,9 +39,9 @@ def claims(results: Results) -> list[Claim]:
 
 
 WHY = (
-    "we save more. The paper's energy is that of the taskbench as a whole, as its text has it, of"
-    " which PARALLEL TASK is one test among several; ours is of that test alone: with tasks of 10"
-    " us we are near its factor (docs/differences.md). And the watts are estimates"
+    "rests on the number of tasks a thread, as figure 3 (monitor_mwait_fig3_tasks). The paper's"
+    " energy is that of the taskbench as a whole, as its text has it, of which PARALLEL TASK is one"
+    " test among several; ours is of that test alone. And the watts are estimates"
 )
 
 

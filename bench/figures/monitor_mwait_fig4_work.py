@@ -77,8 +77,8 @@ def figure(cores: Cores) -> Figure:
         "fig4_work",
         "4 b",
         "Taskbench, work of a task",
-        f"{cores.all[-1]} cores. {notes(cores)} Longer tasks are fewer: the work of a thread stays the"
-        " same, 10 ms and 3 tasks of 4 ms at the end in the paper.",
+        f"{cores.all[-1]} cores. {notes(cores)} Longer tasks are fewer: the work of a thread"
+        " stays the same, 10 ms and 3 tasks of 4 ms at the end in the paper.",
         x_label="nanoseconds of work",
         y_label="times faster than the original",
         points=points_on(cores),

@@ -29,9 +29,8 @@ def task_point(name: str, x: int, threads: int, tasks: int, work: int) -> Point:
 
 def points_on(cores: Cores):
     def points(quick: bool) -> list[Point]:
-        many = [
-            task_point(name, n, n, cores.tasks, WORK) for name in LOCKS for n in cores.used(quick)
-        ]
+        used, tasks = cores.used(quick), cores.tasks  # as many tasks in a quick run
+        many = [task_point(name, n, n, tasks, WORK) for name in LOCKS for n in used]
         if cores.beyond or quick:
             return many
         return seeded(many, lambda p: p.x == cores.all[-1] and p.series in COMPARED)

@@ -20,8 +20,8 @@ PANELS = {SMALL: 200_000, LARGE: 1_000_000}  # keys
 def points(quick: bool) -> list[Point]:
     found = [
         Point(panel, name, n, "tree_database",
-              {"lock": lock, "keys": keys // 10 if quick else keys, "threads": n,
-               "microseconds": 200 if quick else 500, "between": between("tree"), "pin": "compact"})
+              {"lock": lock, "keys": keys, "threads": n,
+               "microseconds": 500, "between": between("tree"), "pin": "compact"})
         for panel, keys in PANELS.items()
         for name, lock in ALL.items()
         for n in ((1, 8, 18) if quick else (1, 2, 4, 8, 18))

@@ -17,15 +17,15 @@ PANELS = {READS: 10, WRITES: 50}
 ALL = {DEFAULT: "pthread"} | {
     name: lock for name, lock in LOCKS.items() if name not in ("htm-1", "tatas-pri-aahtm")
 }
-KEYS, QUICK_KEYS = 260_000, 50_000  # of 192 bytes: more than the last-level cache; or less
+KEYS = 260_000  # of 192 bytes: more than the last-level cache
 WORK = 5000  # nanoseconds: reading a request from a socket and sending the answer, an estimate
 
 
 def points(quick: bool) -> list[Point]:
     found = [
         Point(panel, name, n, "coarse_cache",
-              {"lock": lock, "sets": sets, "keys": QUICK_KEYS if quick else KEYS, "threads": n,
-               "work": WORK, "microseconds": 300 if quick else 2000, "pin": "compact"})
+              {"lock": lock, "sets": sets, "keys": KEYS, "threads": n,
+               "work": WORK, "microseconds": 2000, "pin": "compact"})
         for panel, sets in PANELS.items()
         for name, lock in ALL.items()
         for n in ((1, 8, 18) if quick else (1, 4, 8, 18))

@@ -306,6 +306,11 @@ TRIALS = [
     Trial(ADVERSARIAL, transfers(60)),
     *(Trial(ADVERSARIAL, {}, {"seed": seed}) for seed in (2, 3, 4)),
     *(
+        Trial(number, {}, {"tasks": tasks}, said=f"each thread makes {tasks:,} tasks, not 100,000")
+        for number in (TASKS, ENERGY)
+        for tasks in (200, 400, 800, 3200)
+    ),
+    *(
         Trial(number, fields)
         for number in (TASKS, CRITICAL)
         for fields in (
@@ -326,10 +331,6 @@ TRIALS = [
             {"energy.monitor_light": 5.0, "energy.idle": 5.0},
             {"energy.spinning": 1.5, "energy.running": 1.5},
         )
-    ),
-    *(
-        Trial(ENERGY, {}, {"work": work}, said=f"each task works for {work / 1000:g} us")
-        for work in (1000, 10_000)
     ),
     Trial(LEVELS, {"coherence.occupancy": 5, "coherence.invalidate_per_sharer": 1}),
     Trial(LEVELS, {"coherence.transfer_remote": 85, "coherence.transfer_socket": 85}),

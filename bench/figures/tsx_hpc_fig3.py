@@ -27,22 +27,13 @@ WORKLOADS = {
     "hmmsearch": ("hmmsearch", {"sequences": 240, "length": 80}),
     "hmmpfam": ("hmmpfam", {"models": 120, "queries": 2, "length": 80}),
 }
-QUICK = {
-    "apriori": {"baskets": 200},
-    "scalparc": {"records": 4000},
-    "utilitymine": {"baskets": 60},
-    "fluidanimate": {"particles": 800},
-    "hmmcalibrate": {"samples": 100},
-    "hmmsearch": {"sequences": 80},
-    "hmmpfam": {"models": 40},
-}
 NOT_SCALING = ("fluidanimate", "utilitymine")  # with a single lock
 
 
 def points(quick: bool) -> list[Point]:
     return [
         Point(panel, line, n, f"rmstm/{program}",
-              sizes | (QUICK[panel] if quick else {}) | options | {"threads": n, "pin": "compact"})
+              sizes | options | {"threads": n, "pin": "compact"})
         for panel, (program, sizes) in WORKLOADS.items()
         for line, options in LINES.items()
         for n in ((1, 8) if quick else THREADS)

@@ -18,11 +18,11 @@ PAPER_AVERAGE = 1.41  # of tsx.coarsen over the baseline, with 8 threads
 
 @dataclass(frozen=True)
 class Workload:
-    """A program, its input, and the options of three of the four lines."""
+    """A program, its input, and the options of three of the four lines. A quick run has the same
+    input: a smaller one turned verdicts."""
 
     program: str
     sizes: dict
-    quick: dict  # what of the sizes is smaller
     baseline: str
     init: dict
     coarsen: dict
@@ -41,7 +41,6 @@ WORKLOADS = {
     "graphCluster": Workload(
         "hpc/graph_cluster",
         {"vertices": 8000, "rounds": 4},
-        {"vertices": 2000},
         "original",
         {"variant": "elided"},
         {"variant": "coarsened", "granularity": 2},
@@ -49,7 +48,6 @@ WORKLOADS = {
     "ua": Workload(
         "hpc/ua",
         {"side": 7, "steps": 2},
-        {"side": 4},
         "original",
         {"variant": "elided"},
         {"variant": "coarsened", "granularity": 4},
@@ -60,7 +58,6 @@ WORKLOADS = {
     "physicsSolver": Workload(
         "physics_solver",
         {"objects": 8192, "constraints": 16384, "hubs": 32, "barrier": "futex", "steps": 1},
-        {"objects": 1024, "constraints": 2048, "hubs": 8},
         "mutex",
         {"variant": "whole", "granularity": 1},
         {"variant": "whole", "granularity": 2},
@@ -68,7 +65,6 @@ WORKLOADS = {
     "nufft": Workload(
         "hpc/nufft",
         {"side": 64, "samples": 10000, "trajectory": "random"},
-        {"samples": 2000},
         "original",
         {"variant": "elided"},
         {"variant": "static"},  # the four planes of a sample, which are instances of one section
@@ -76,7 +72,6 @@ WORKLOADS = {
     "histogram": Workload(
         "histogram",
         {"pixels": 20000, "bins": 16384},
-        {"pixels": 5000, "bins": 4096},
         "atomic",
         {"variant": "elided"},
         {"variant": "coarsened", "granularity": 8},
@@ -85,7 +80,6 @@ WORKLOADS = {
     "canneal": Workload(
         "hpc/canneal",
         {"elements": 10000, "steps": 8, "moves": 4000},
-        {"elements": 2000, "moves": 1000},
         "original",
         {"variant": "elided"},
         {"variant": "elided"},
@@ -95,16 +89,12 @@ WORKLOADS = {
 
 def points(quick: bool) -> list[Point]:
     found = [
-        Point(panel, line, n, w.program, options_of(w, quick) | options | placed(n))
+        Point(panel, line, n, w.program, w.sizes | options | placed(n))
         for panel, w in WORKLOADS.items()
         for line, options in w.lines().items()
         for n in ((1, 8) if quick else THREADS)
     ]
     return found if quick else seeded(found, lambda p: p.x == 8 and p.series != ADAPTIVE)
-
-
-def options_of(workload: Workload, quick: bool) -> dict:
-    return workload.sizes | (workload.quick if quick else {})
 
 
 def placed(threads: int) -> dict:

@@ -35,12 +35,12 @@ def series(panel: str) -> dict[str, dict]:
 
 
 def points(quick: bool) -> list[Point]:
-    image = {"pixels": 5000, "bins": 4096} if quick else {"pixels": 20000, "bins": 16384}
+    image = {"pixels": 20000, "bins": 16384}
     # The C library's barrier: the paper's program uses pthread's objects.
     scene = {"objects": 1024, "constraints": 4096, "hubs": 2, "barrier": "futex"}
     sizes = {
         HISTOGRAM: ("histogram", image),
-        SOLVER: ("physics_solver", scene | {"steps": 1 if quick else 3}),
+        SOLVER: ("physics_solver", scene | {"steps": 3}),
     }
     return [
         Point(panel, line, n, program, size | options | {"threads": n, "pin": "compact"})

@@ -319,8 +319,8 @@ def result(figure: Figure, options: argparse.Namespace) -> Path:
 
 
 def known_cost(figure: Figure, options: argparse.Namespace) -> float | None:
-    """As the document that is about to be replaced says, or the one that comes with the source; with
-    the points of another figure, as that one's."""
+    """As the document that is about to be replaced says, or the one that comes with the source;
+    with the points of another figure, as that one's."""
     if figure.kept:
         figure = replace(figure, name=figure.kept, kept="")
     return cost.known(result(figure, options))[0] or cost.known(shipped(figure))[0]

@@ -65,7 +65,7 @@ def claims(results: Results) -> list[Claim]:
 
 
 WHY_DROPS = (
-    "it drops from 10 us on. Of shorter tasks a thread makes more, most of which find the queue full"
+    "it drops from 10 us on. Of shorter tasks a thread makes more, most of which find a full queue"
     " and run without the lock, and so the factor is smaller there (monitor_mwait_fig3_tasks)"
 )
 WHY = (

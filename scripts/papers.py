@@ -55,9 +55,10 @@ RULES_INTRODUCTION = """\
 
 A script names, for each statement of a paper, the rule of its kind and a value for each program
 that the statement covers; the verdict follows ([rules.py](../bench/figures/rules.py)). What is ours
-beyond a paper - another machine, our own algorithm, a program that it has not - stands on the
-figures' pages in a table of its own and is not counted. [verdicts.json](verdicts.json) has all rows
-with their rules, machines, programs and values.
+beyond a paper - another machine, our own algorithm, a line that it has not - stands on the figures'
+pages in a table of its own and is not counted, and neither is what a number of ours was fitted to.
+[verdicts.json](verdicts.json) has all rows with their rules, machines, programs and values; why
+these rules: [decision 36](decisions/0036-judging-statements.md).
 """
 
 HEADLINES_INTRODUCTION = """\

@@ -59,16 +59,16 @@ def claims(results: Results) -> list[Claim]:
                 Part(inside(0, 50), {PANEL: 100 * largest}, " %",
                      "the largest step, of the whole rise"),
             ],
-            WHY_FITTED,
-            "gradually: no step is half of the rise",
+            note="gradually: no step is half of the rise",
+            beyond=FITTED,
         ),
         claim(
             "it takes about 5,000 transactions to reach a steady state",
             number(5000, neutral=None),
             {PANEL: transactions_until_steady(after_20)},
-            WHY_FITTED,
-            f"until {STEADY:.0%} of it; the model's one constant is fitted to this",
+            note=f"until {STEADY:.0%} of it",
             unit="",
+            beyond=FITTED,
         ),
         claim(
             "from 16 KB to 12 KB it increases gradually once more",
@@ -81,7 +81,7 @@ def claims(results: Results) -> list[Claim]:
     ]  # fmt: skip
 
 
-WHY_FITTED = "the model's score was fitted to the curve that the paper describes"
+FITTED = "the model's score was fitted to the curve that the paper describes"
 
 FIGURE = Figure(
     name="ruby_gil_fig6_writes",

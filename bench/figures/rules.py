@@ -36,7 +36,7 @@ Value = float | Interval
 Values = Mapping[str, Value]
 RULES = {
     "number": "within 25 %, both sides. A factor is judged by what it gains: 1.41x means 41 % more,"
-    " and is met by 31 to 51 %; judged as a factor, 1.17x would be met by 0.94x, a loss. What is"
+    " and is met by 31 to 51 %; judged as a factor, 1.17x would be met by 0.88x, a loss. What is"
     " printed with few digits is met by what rounds to it: a table's 0 is anything up to 0.5.",
     "range": "the smallest of several cases and the largest are the paper's, each as a number. One"
     ' that only bounds ("by four threads", "below 2 %") has every case inside.',

@@ -9,16 +9,15 @@ import argparse
 import datetime
 import json
 import os
-import statistics
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import cost
 from claims import Claim, tables
-from rules import Interval, Value
+from results import Results
 from sweep import CHECKPOINTS, ROOT, Checkpoint, Many, Point, Refusal, Setting, side_by_side, sweep
 
 from syncopate import wholefile
@@ -50,13 +49,13 @@ class Figure:
     y_label: str
     points: Callable[[bool], list[Point]]
     value: Callable[[dict], float]
-    claims: Callable[["Results"], list[Claim]]
+    claims: Callable[[Results], list[Claim]]
     more: dict = field(default_factory=dict)
     notes: str = ""
     prepare: Callable[[list[dict]], None] = lambda runs: None
     measure: Callable[["Figure", argparse.Namespace, Checkpoint], list[dict]] | None = None
     error: Callable[[dict], float] | None = None
-    tables: Callable[["Results"], list[str]] = lambda results: []
+    tables: Callable[[Results], list[str]] = lambda results: []
     beyond: str = ""
     kept: str = ""
 
@@ -78,78 +77,6 @@ class Figure:
         return f"on {self.machine}" if self.measure else f"on `machines/{self.machine}.toml`"
 
 
-class Results:
-    """The results of a sweep, by panel, series and x."""
-
-    def __init__(self, figure: Figure, runs: list[dict]):
-        self.figure, self.runs = figure, runs
-        self._at: dict[tuple, list[dict]] = {}
-        for run in runs:
-            if "error" not in run:
-                self._at.setdefault((run["panel"], run["series"], run["x"]), []).append(run)
-
-    def panels(self) -> list[str]:
-        return list(dict.fromkeys(r["panel"] for r in self.runs))
-
-    def series(self, panel: str) -> list[str]:
-        return list(dict.fromkeys(r["series"] for r in self.runs if r["panel"] == panel))
-
-    def xs(self, panel: str) -> list[int]:
-        return sorted({x for p, _, x in self._at if p == panel})
-
-    def seeds(self, panel: str, series: str, x: int) -> list[dict]:
-        """The runs of one point, one for each seed."""
-        return self._at.get((panel, series, x), [])
-
-    def run(self, panel: str, series: str, x: int) -> dict | None:
-        """Of several seeds the one with the middle value."""
-        runs = sorted(self.seeds(panel, series, x), key=self.figure.value)
-        return runs[(len(runs) - 1) // 2] if runs else None
-
-    def value(self, panel: str, series: str, x: int, of=None) -> float | None:
-        """What the figure shows (or what `of` says) of one run; None where there is no result."""
-        run = self.run(panel, series, x)
-        return None if run is None else (of or self.figure.value)(run)
-
-    def line(self, panel: str, series: str, of=None) -> list[tuple[int, float]]:
-        pairs = ((x, self.value(panel, series, x, of)) for x in self.xs(panel))
-        return [(x, y) for x, y in pairs if y is not None]
-
-    def program(self, panel: str) -> str:
-        """What a row calls the panel: a figure of one program may have none."""
-        return panel or self.figure.points(False)[0].program
-
-    def case(self, panel: str, x: int | None = None) -> str:
-        """A row's case: "genome", "genome: 8 threads"."""
-        name, unit = self.program(panel), self.figure.x_label
-        return name if x is None else f"{name}: {x} {unit.removesuffix('s') if x == 1 else unit}"
-
-    def ratios(
-        self, above: str, below: str, panels: Iterable[str], xs: Iterable[int], of=None
-    ) -> dict[str, Value]:
-        """The ratio of every panel and x, by case; an interval where there are several seeds."""
-        xs = list(xs)
-        return {
-            self.case(panel, x if len(xs) != 1 else None): self.spread(panel, above, below, x, of)
-            for panel in panels
-            for x in xs
-        }
-
-    def spread(self, panel: str, above: str, below: str, x: int, of=None) -> Value:
-        """The ratio as ratio() has it; with several seeds, of each seed's two runs."""
-        pairs = zip(self.seeds(panel, above, x), self.seeds(panel, below, x), strict=False)
-        of = of or self.figure.value
-        found = [of(a) / of(b) for a, b in pairs if of(b)]
-        if len(found) < 2:
-            return self.ratio(panel, above, below, x, of)
-        return Interval(min(found), statistics.median(found), max(found))
-
-    def ratio(self, panel: str, above: str, below: str, x: int, of=None) -> float:
-        """The value of one series over another's; nan where one is missing."""
-        first, second = self.value(panel, above, x, of), self.value(panel, below, x, of)
-        return first / second if first is not None and second else float("nan")
-
-
 def markdown(figure: Figure, results: Results, command: str) -> str:
     """The page: what was run, what the paper says against what we get, and the numbers."""
     lines = [
@@ -160,6 +87,7 @@ def markdown(figure: Figure, results: Results, command: str) -> str:
         " [papers.md](../../papers.md#how-statements-are-judged).",
         "",
         *([figure.notes, ""] if figure.notes else []),
+        *seeds_line(results),
         f"![{figure.title}]({figure.name}.svg)",
         "",
         *tables(judged(figure, results)),
@@ -181,6 +109,17 @@ def markdown(figure: Figure, results: Results, command: str) -> str:
         lines += ["", "Runs without a result:", ""]
         lines += [f"- {r['panel']} {r['series']}, {r['x']}: {r['error']}" for r in errors]
     return "\n".join(lines) + "\n"
+
+
+def seeds_line(results: Results) -> list[str]:
+    many = results.most_seeds()
+    if many < 2:
+        return []
+    return [
+        f"A value with an interval is of {many} seeds (random numbers, and when each thread"
+        " starts): the middle one, and the ends. Plot and tables have the middle ones.",
+        "",
+    ]
 
 
 def need_matplotlib():

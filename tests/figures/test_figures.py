@@ -108,6 +108,8 @@ def test_several_seeds_are_an_interval(figure):
     results = Results(figure, [*fast, *slow])
     assert results.value("", "fast", 1) == 360, "the middle one"
     assert results.line("", "fast") == [(1, 360)]
+    assert "A value with an interval is of 3 seeds" in markdown(figure, results, "the command")
+    assert "interval" not in markdown(figure, Results(figure, RUNS), "the command")
     assert results.ratios("fast", "slow", [""], [1]) == {"made_up": (1.5, 1.8, 2.1)}
 
 

@@ -258,10 +258,7 @@ def result(figure: Figure, options: argparse.Namespace) -> Path:
 
 
 def known_cost(figure: Figure, options: argparse.Namespace) -> float | None:
-    """As the document that is about to be replaced says, or the one that comes with the source;
-    with the points of another figure, as that one's."""
-    if figure.kept:
-        figure = replace(figure, name=figure.kept, kept="")
+    """As the document that is about to be replaced says, or the one that comes with the source."""
     return cost.known(result(figure, options))[0] or cost.known(shipped(figure))[0]
 
 
@@ -295,7 +292,8 @@ def measure(figure: Figure, options: argparse.Namespace) -> Made:
 def expected_seconds(figure: Figure, options: argparse.Namespace) -> float | None:
     """How long figure will take on the clock, from what it took when docs/figures were made; None
     where that is not known."""
-    spent, points = cost.known(shipped(figure))
+    own = replace(figure, name=figure.kept) if figure.kept else figure  # alone it runs its points
+    spent, points = cost.known(shipped(own))
     if not spent or not points:
         return None
     wanted = figure.points(options.quick)

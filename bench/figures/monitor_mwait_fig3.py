@@ -6,7 +6,7 @@ import sys
 from claims import claim
 from common import Claim, Figure, Results, main
 from monitor_mwait import LIBGOMP, LOW, MONITOR, OPTERON, Cores, figure_on, gains
-from monitor_mwait_tasks import WORK, microseconds, notes, points_on
+from monitor_mwait_tasks import WORK, microseconds, notes, points_on, why
 from rules import equal, middle, more, number
 
 
@@ -35,7 +35,7 @@ def claims(results: Results) -> list[Claim]:
             "up to 23 times for 64 cores",
             number(23),
             {results.program(""): max(factors, key=middle)},
-            WHY_FACTOR,
+            why(results, WHY_FACTOR),
             what=f"the larger factor at {x} cores",
             headline="tasks: up to 23 times faster with 64 cores",
         ),

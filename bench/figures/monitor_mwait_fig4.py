@@ -13,7 +13,7 @@ from monitor_mwait import (
     figure_on,
     microjoules,
 )
-from monitor_mwait_tasks import notes, points_on
+from monitor_mwait_tasks import notes, points_on, why
 from rules import more, number
 
 
@@ -24,7 +24,7 @@ def claims(results: Results) -> list[Claim]:
             "1spinner uses 6 times less energy than the original",
             number(6),
             {program: results.spread("", LIBGOMP, ONE_SPINNER, x)},
-            WHY,
+            why(results, WHY),
             what=f"the original's energy over 1spinner's at {x} cores",
             headline="tasks: 6 times less energy with 64 cores",
         ),

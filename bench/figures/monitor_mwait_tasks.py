@@ -1,7 +1,7 @@
 """What figures 3 and 4 of the monitor-mwait paper share: parallel tasks, a queue with one lock."""
 
-from common import Point
-from monitor_mwait import LIBGOMP, MONITOR, PLAIN, Cores
+from common import Point, Results
+from monitor_mwait import LIBGOMP, MONITOR, OPTERON, PLAIN, Cores
 from sweep import seeded
 
 COMPARED = (LIBGOMP, *MONITOR)
@@ -20,6 +20,14 @@ def notes(cores: Cores) -> str:
     as_paper = "" if cores.beyond else ", as in the paper"
     each = f" Each thread makes {cores.tasks:,} tasks of {WORK / 1000:g} us{as_paper}."
     return NOTES + each
+
+
+def why(results: Results, on_opteron: str) -> str:
+    """Why a factor differs: how it depends on the number of tasks is known of one machine alone."""
+    return on_opteron if results.figure.machine == OPTERON.machine else WHY_ELSEWHERE
+
+
+WHY_ELSEWHERE = "how it depends on the number of tasks was not looked at on this machine"
 
 
 def task_point(name: str, x: int, threads: int, tasks: int, work: int) -> Point:

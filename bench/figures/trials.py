@@ -219,13 +219,6 @@ CRITICAL = Number(
     at(ONE_SPINNER, LIBGOMP, x=64),
     lambda results: results.ratio("", LIBGOMP, ONE_SPINNER, 64),
 )
-FEW = Number(
-    "monitor_mwait_fig3",
-    "tasks: 1spinner over libgomp's mutex at 2 cores",
-    1.0,
-    at(ONE_SPINNER, LIBGOMP, x=2),
-    lambda results: results.ratio("", LIBGOMP, ONE_SPINNER, 2),
-)
 ENERGY = Number(
     "monitor_mwait_fig4",
     "tasks: energy of libgomp's mutex over 1spinner's at 64 cores",
@@ -240,7 +233,6 @@ LEVELS = Number(
     at("two-level, polling", "central, polling", x=64),
     lambda results: results.ratio("", "two-level, polling", "central, polling", 64),
 )
-QUICK_MONITOR = {"monitor.light.entry_cycles": 20, "monitor.light.wake_cycles": 60}
 
 TRIALS = [
     *(
@@ -311,8 +303,7 @@ TRIALS = [
         for tasks in (200, 400, 800, 3200)
     ),
     *(
-        Trial(number, fields)
-        for number in (TASKS, CRITICAL)
+        Trial(CRITICAL, fields)
         for fields in (
             {"os.futex_wake_cycles": 10000},
             {"os.syscall_cycles": 2000},
@@ -322,8 +313,6 @@ TRIALS = [
             {"coherence.transfer_remote": 350, "coherence.transfer_socket": 320},
         )
     ),
-    Trial(FEW, QUICK_MONITOR),
-    Trial(FEW, {"os.syscall_cycles": 2000}),
     *(
         Trial(ENERGY, fields)
         for fields in (

@@ -47,10 +47,9 @@ WHY_FEW = (
     " passing the lock between two cores of a module; without MWAIT they are comparable"
 )
 WHY_FACTOR = (
-    "rests on the number of tasks a thread: with the paper's, most find the queue full and run"
-    " without the lock; between 400 and 800, which no text names, lies the paper's factor"
-    " (monitor_mwait_fig3_tasks). As in figure 2 besides; each task that is queued calls the kernel"
-    " once in vain, with every lock, which narrows the difference"
+    "with the paper's number of tasks most find the queue full and run without the lock. With 400 to"
+    " 800 tasks a thread, which no text names, or with lines that take 320 and 350 cycles to another"
+    " node, the paper's factor is reached (monitor_mwait_fig3_tasks, docs/differences.md)"
 )
 
 

@@ -303,7 +303,8 @@ TRIALS = [
         for tasks in (200, 400, 800, 3200)
     ),
     *(
-        Trial(CRITICAL, fields)
+        Trial(number, fields)
+        for number in (TASKS, CRITICAL)
         for fields in (
             {"os.futex_wake_cycles": 10000},
             {"os.syscall_cycles": 2000},

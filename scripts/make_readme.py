@@ -2,6 +2,7 @@
 """Writes README.md and docs/measured.md: templates, the list of locks, and what was measured.
 
 Inputs: README.md.in, docs/measured.md.in, docs/demo.txt (what `make demo` printed last),
+docs/verdicts.json (written by scripts/papers.py),
 docs/figures/*.json (written by `bench/compare.py --json` and `bench/programs.py --json`), and the
 build's locks.json. A section whose input is missing is left out, and standard error says so; no
 figure is typed by hand. The README has the programs and a line for each benchmark of locks;
@@ -13,7 +14,7 @@ Usage: make_readme.py [--check] [--demo FILE] [--page FILE] LOCKS_JSON [ROOT]
   --page FILE  takes a picture of this page as docs/report.png first, if it and chromium are there
 
 The template's own lines begin with %%:
-  %% insert NAME     the generated text NAME: locks, demo, programs, summary or figures
+  %% insert NAME     the generated text NAME: locks, demo, statements, programs, summary or figures
   %% section NAME    from here to `%% end`: only when there is a text NAME
 """
 
@@ -24,6 +25,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 sys.path[:0] = [
@@ -94,6 +96,19 @@ def locks_text(path: Path) -> str:
     return readme_locks.BEGIN + readme_locks.table(locks) + readme_locks.END
 
 
+def statements_text(path: Path) -> str | None:
+    """How many of the papers' statements are reproduced."""
+    if not path.is_file():
+        return None
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    found = Counter(row["verdict"] for row in rows if not row["beyond"])
+    return (
+        f"Of {found.total()} statements in the papers' figures {found['reproduced']} are"
+        f" reproduced, {found['direction only']} in direction only, and"
+        f" {found['not reproduced']} are not.\n"
+    )
+
+
 def fill(name: str, template: str, texts: dict[str, str | None]) -> str:
     """The template with its %% lines carried out."""
     lines, leaving_out = [], False
@@ -138,6 +153,7 @@ def main() -> int:
         texts = {
             "locks": locks_text(options.locks),
             "demo": demo_text(docs / "demo.txt"),
+            "statements": statements_text(docs / "verdicts.json"),
             **readme_figures.texts(docs / "figures"),
         }
         for page in (docs / "measured.md", options.root / "README.md"):  # which links to the first

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes docs/papers.md: every claim of the five papers, where it lives here, the last evidence.
+"""Writes docs/papers.md: every claim of the five papers, where it lives here, the last evidence;
+and docs/verdicts.json: every row of their figures with its rule, machine, programs and values.
 
 Inputs: docs/papers.toml (claims and where they live), docs/figures/{simulated,measured}/*.json with
 the claims of the scripts in bench/figures, docs/figures/*.json (measured), and docs/checked.json.
 No figure of ours is typed: dates, counts and results are read from these files.
 
 Usage: papers.py [--check] [--checked JUNIT] [ROOT]
-  --check          writes nothing; exit status 1 when docs/papers.md is not what would be written
+  --check          writes nothing; exit status 1 when one of the two is not what would be written
   --checked JUNIT  first takes what `ctest --output-junit JUNIT` wrote over as checked.json
 """
 
@@ -23,8 +24,10 @@ HERE = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(HERE), str(HERE / "bench" / "figures")]
 
 from all import figures  # noqa: E402
-from common import Figure, claims_of, results_of  # noqa: E402
-from headlines import HEADLINES, Headline, factor  # noqa: E402
+from claims import Claim, count, said  # noqa: E402
+from common import Figure, claims_of  # noqa: E402
+from headlines import headlines  # noqa: E402
+from rules import RULES, VERDICTS, WHY_BOUNDS, Verdict  # noqa: E402
 
 INTRODUCTION = """\
 # The five papers
@@ -47,14 +50,26 @@ again ([bench.md](bench.md)).
 """
 
 
+RULES_INTRODUCTION = """\
+## How statements are judged
+
+A script names, for each statement of a paper, the rule of its kind and a value for each program
+that the statement covers; the verdict follows ([rules.py](../bench/figures/rules.py)). What is ours
+beyond a paper - another machine, our own algorithm, a line that it has not - stands on the figures'
+pages in a table of its own and is not counted, and neither is what a number of ours was fitted to.
+[verdicts.json](verdicts.json) has all rows with their rules, machines, programs and values; why
+these rules: [decision 36](decisions/0036-judging-statements.md).
+"""
+
 HEADLINES_INTRODUCTION = """\
 ## What they are known for
 
-How far our numbers are from each paper's, as a factor: 1.0 is as stated. A reason stands where ours
-are not; [differences.md](differences.md) shows what was tried to find it.
+A reason stands where a headline is not reproduced; [differences.md](differences.md) shows what was
+tried to find it. Programs are our own, written after the papers' descriptions, with small inputs
+([workloads.md](workloads.md)).
 
-| paper | it states | we get | factor | why | evidence |
-|---|---|--:|--:|---|---|"""
+| paper | it states | we get | verdict | why | evidence |
+|---|---|---|---|---|---|"""
 
 
 class PapersError(Exception):
@@ -64,7 +79,7 @@ class PapersError(Exception):
 class Evidence:
     """What the result files of a source tree say."""
 
-    # figures: a figure's name -> the figure, its kind and date, its claims, its results
+    # figures: a figure's name -> the figure, its kind and date, its judged rows
 
     def __init__(self, root: Path):
         self.root, self.folder = root, root / "docs" / "figures"
@@ -75,8 +90,7 @@ class Evidence:
             if document:
                 date = f"{figure.kind} {document.get('date', '(no date)')}"
                 date += " (fewer points)" if document["quick"] else ""
-                claims = claims_of(figure, document)
-                self.figures[figure.name] = (figure, date, claims, results_of(figure, document))
+                self.figures[figure.name] = (figure, date, claims_of(figure, document))
 
     @staticmethod
     def _read(path: Path):
@@ -86,6 +100,10 @@ class Evidence:
             return json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise PapersError(f"{path}: {error}") from error
+
+    def of_paper(self, paper: dict) -> list[tuple[Figure, str, list[Claim]]]:
+        prefix = paper["scripts"] + "_"
+        return [each for name, each in self.figures.items() if name.startswith(prefix)]
 
     def every_program(self) -> list[str]:
         """What bench/every_program.py found."""
@@ -111,9 +129,8 @@ class Evidence:
         """One kind of evidence as text; raises PapersError for what does not exist."""
         kind, _, name = item.partition(":")
         if name in self.figures:
-            figure, date, rows, _ = self.figures[name]
-            agree = sum(row.holds for row in rows)
-            return f"{date}: {page_of(figure)}, {agree} of {len(rows)} claims agree"
+            figure, date, rows = self.figures[name]
+            return f"{date}: {page_of(figure)}, {count(rows)}"
         if kind == "simulated":
             return "simulated: no result yet"
         if kind == "measured":
@@ -172,37 +189,62 @@ def claim_row(root: Path, evidence: Evidence, claim: dict) -> str:
 
 def figure_rows(evidence: Evidence, paper: dict) -> list[str]:
     """What we get for the statements of this paper's figures."""
-    prefix, lines = paper["scripts"] + "_", []
-    for name, (figure, date, rows, _) in evidence.figures.items():
-        if not name.startswith(prefix):
-            continue
-        page = page_of(figure)
+    lines = []
+    for figure, date, rows in evidence.of_paper(paper):
         script = f"[{figure.name}.py](../bench/figures/{figure.name}.py)"
         lines += [
-            f"| {row.paper} | {page} | {script} | {date}: {row.ours}"
-            f" | {'yes' if row.holds else '**no**'} |"
+            f"| {row.paper} | {page_of(figure)} | {script} | {row.rule} | {date}: {row.ours}"
+            f" | {said(row.verdict)} |"
             for row in rows
+            if not row.beyond
         ]
     return lines
 
 
-def headline_row(evidence: Evidence, paper: dict, headline: Headline) -> str:
-    start = f"| [{paper['title']}](#{paper['name']}) | {headline.states} |"
-    if headline.figure not in evidence.figures:
-        return f"{start} no result yet | - | | |"
-    figure, date, _, results = evidence.figures[headline.figure]
-    low, high = headline.ours(results)
-    ours = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
-    apart = factor(headline.stated, (low, high))
-    why = headline.why if round(apart, 2) > 1 else ""
-    shown = f"{apart:.2f}" if apart < float("inf") else "-"
-    return f"{start} {ours}{headline.unit} | {shown} | {why} | {date}: {page_of(figure)} |"
+def headline_rows(evidence: Evidence, paper: dict) -> list[str]:
+    found = evidence.of_paper(paper)
+    dates = {figure.name: date for figure, date, _ in found}
+    start = f"| [{paper['title']}](#{paper['name']}) |"
+    return [
+        f"{start} {each.states} | {each.ours} | {said(each.verdict)} | {each.why} | "
+        + "; ".join(f"{dates[figure.name]}: {page_of(figure)}" for figure in each.figures)
+        + " |"
+        for each in headlines([(figure, rows) for figure, _, rows in found])
+    ]
 
 
-def headlines(evidence: Evidence, papers: list[dict]) -> list[str]:
-    named = {paper["name"]: paper for paper in papers}
-    rows = [headline_row(evidence, named[each.paper], each) for each in HEADLINES]
-    return [HEADLINES_INTRODUCTION, *rows, "", *evidence.every_program(), ""]
+def totals(evidence: Evidence, papers: list[dict]) -> list[str]:
+    """How many statements of each paper are reproduced."""
+    heads = ["paper", "statements", *(verdict.value for verdict in Verdict)]
+    lines = ["| " + " | ".join(heads) + " |", "|---" + "|--:" * (len(heads) - 1) + "|"]
+    sums = [0] * (len(heads) - 1)
+    for paper in papers:
+        own = [row for *_, rows in evidence.of_paper(paper) for row in rows if not row.beyond]
+        found = [len(own), *(sum(row.verdict is verdict for row in own) for verdict in Verdict)]
+        sums = [a + b for a, b in zip(sums, found, strict=True)]
+        lines.append(f"| {paper['title']} | " + " | ".join(map(str, found)) + " |")
+    return [*lines, "| all | " + " | ".join(map(str, sums)) + " |"]
+
+
+def rules() -> list[str]:
+    lines = [RULES_INTRODUCTION, *(f"* **{kind}**: {text}" for kind, text in RULES.items())]
+    return [*lines, "", WHY_BOUNDS, "", f"What comes of it: {VERDICTS}", ""]
+
+
+def known_for(evidence: Evidence, papers: list[dict]) -> list[str]:
+    rows = [row for paper in papers for row in headline_rows(evidence, paper)]
+    counted = ["", "All statements of the papers' figures:", "", *totals(evidence, papers), ""]
+    return [HEADLINES_INTRODUCTION, *rows, *counted, *evidence.every_program(), ""]
+
+
+def verdicts(evidence: Evidence) -> str:
+    """docs/verdicts.json: every row of every figure."""
+    rows = [
+        {"figure": figure.name} | row.document()
+        for figure, _, found in evidence.figures.values()
+        for row in found
+    ]
+    return json.dumps(rows, indent=1) + "\n"
 
 
 def section(root: Path, evidence: Evidence, number: int, paper: dict) -> list[str]:
@@ -216,7 +258,8 @@ def section(root: Path, evidence: Evidence, number: int, paper: dict) -> list[st
     rows = figure_rows(evidence, paper)
     if rows:
         lines += ["", "What its figures state, and what we get:", ""]
-        lines += ["| the paper says | figure | here | we get | agrees |", "|---|---|---|---|---|"]
+        lines += ["| the paper says | figure | here | rule | we get | verdict |"]
+        lines += ["|---|---|---|---|---|---|"]
         lines += rows
     ours = (name for name in evidence.figures if name.startswith(paper["scripts"] + "_"))
     there = {place(name)[0] for name in ours}
@@ -226,11 +269,10 @@ def section(root: Path, evidence: Evidence, number: int, paper: dict) -> list[st
     return [*lines, ""]
 
 
-def page(root: Path) -> str:
+def page(root: Path, evidence: Evidence) -> str:
     """docs/papers.md as it should be."""
     papers = tomllib.loads((root / "docs" / "papers.toml").read_text(encoding="utf-8"))["paper"]
-    evidence = Evidence(root)
-    lines = [INTRODUCTION, *headlines(evidence, papers)]
+    lines = [INTRODUCTION, *known_for(evidence, papers), *rules()]
     for number, paper in enumerate(papers, 1):
         lines += section(root, evidence, number, paper)
     return "\n".join(lines).rstrip() + "\n"
@@ -263,16 +305,18 @@ def main() -> int:
     parser.add_argument("--checked", type=Path, metavar="JUNIT")
     parser.add_argument("root", nargs="?", type=Path, default=HERE)
     options = parser.parse_args()
-    target = options.root / "docs" / "papers.md"
     try:
         if options.checked:
             take_over(options.checked, options.root / "docs" / "checked.json")
-        text = page(options.root)
-        if not options.check:
-            target.write_text(text, encoding="utf-8")
-        elif target.read_text(encoding="utf-8") != text:
-            print("docs/papers.md is out of date: run scripts/papers.py", file=sys.stderr)
-            return 1
+        evidence = Evidence(options.root)
+        written = {"papers.md": page(options.root, evidence), "verdicts.json": verdicts(evidence)}
+        for name, text in written.items():
+            target = options.root / "docs" / name
+            if not options.check:
+                target.write_text(text, encoding="utf-8")
+            elif target.read_text(encoding="utf-8") != text:
+                print(f"docs/{name} is out of date: run scripts/papers.py", file=sys.stderr)
+                return 1
     except (PapersError, OSError, KeyError, tomllib.TOMLDecodeError) as error:
         print(f"papers.py: {error}", file=sys.stderr)
         return 2

@@ -111,7 +111,8 @@ inline std::unique_ptr<any_barrier> make_barrier(std::string_view name, std::uin
 
 // What every workload has.
 inline const option threads_option{"threads", "2", "how many threads"};
-inline const option seed_option{"seed", "1", "of the random numbers"};
+inline const option seed_option{"seed", "1",
+                                "of the random numbers and, above 1, of when each thread starts"};
 inline const option between_option{
     "between", "0",
     "nanoseconds that a thread computes after each section, beside what the program does"};
@@ -173,6 +174,12 @@ class starting_gun {
   std::atomic<std::uint64_t> start_{0};
 };
 
+// Nanoseconds by which a thread starts after the others: under a microsecond, and none with the
+// first seed. So runs of a program without random numbers differ by seed, too.
+inline std::uint64_t start_delay(std::uint64_t seed, std::uint32_t thread) {
+  return seed <= 1 ? 0 : random_numbers(seed, thread).below(1000);
+}
+
 // Runs work(thread) -> operations on --threads threads that start together, each where --pin says.
 // A processor that does not exist leaves its thread where it is.
 template <class Work>
@@ -181,6 +188,7 @@ outcome run_threads(const options& o, Work work) {
   if (o.number("threads", 1) > most) o.refuse("--threads needs at most " + std::to_string(most));
   const auto count = static_cast<std::uint32_t>(o.number("threads", 1));
   const std::vector<unsigned> processors = pinning(o);
+  const std::uint64_t seed = o.number("seed");
   outcome result;
   result.shares.resize(count);
   starting_gun gun(count);
@@ -195,6 +203,7 @@ outcome run_threads(const options& o, Work work) {
       }
       share& mine = result.shares[i];
       gun.wait();
+      compute(start_delay(seed, i));
       mine.began = machine::now();
       mine.operations = work(i);
       mine.ended = machine::now();

@@ -4,8 +4,10 @@
 import sys
 
 from always_abort import HTM, OURS, gap, stamp_figure
+from claims import claim
 from common import Claim, Point, Results, main
-from stamp import each, point, ratios
+from rules import equal, inside, more
+from stamp import point
 
 COLLAPSES = ("genome", "intruder", "vacation")
 PANELS = (*COLLAPSES, "ssca2")
@@ -28,29 +30,29 @@ def peak(results: Results, panel: str, series: str) -> int:
 
 
 def claims(results: Results) -> list[Claim]:
-    most = results.xs("genome")[-1]
-    gained = ratios(results, AHEAD, PLAIN, most, COLLAPSES)
-    peaks = {panel: (peak(results, panel, PLAIN), peak(results, panel, AHEAD)) for panel in PANELS}
-    ssca2 = {x: results.ratio("ssca2", AHEAD, PLAIN, x) for x in results.xs("ssca2")}
+    x = results.xs("genome")[-1]
+    before = [f"{panel} {peak(results, panel, PLAIN)}" for panel in COLLAPSES]
     return [
-        Claim(
+        claim(
             "the fall-back lock with AAHTM brings drastic improvements where HTM had collapsed",
-            f"{AHEAD} over {PLAIN} with {most}: {each(gained)}",
-            min(gained.values()) > 1.1,
+            more(clearly=True),
+            results.ratios(AHEAD, PLAIN, COLLAPSES, [x]),
             WHY,
+            what=f"{AHEAD} over {PLAIN} with {x}",
         ),
-        Claim(
+        claim(
             "it extends scalability out to sixteen threads",
-            "best with so many threads, without and with it: "
-            + ", ".join(f"{panel} {a} and {b}" for panel, (a, b) in peaks.items()),
-            all(b >= a for a, b in peaks.values()) and any(b > a for a, b in peaks.values()),
+            inside(x, x),
+            {panel: peak(results, panel, AHEAD) for panel in COLLAPSES},
             WHY,
-            EDGE,
+            f"without it: {', '.join(before)}; {EDGE}",
+            what="threads with which it is best",
+            unit="",
         ),
-        Claim(
-            "ssca2 does not collapse, and is unaffected",
-            ", ".join(f"{x} threads {ratio:.2f}x" for x, ratio in ssca2.items()),
-            all(0.9 <= ratio <= 1.1 for ratio in ssca2.values()),
+        claim(
+            "ssca2 sees no performance collapse, and is unaffected",
+            equal(),
+            results.ratios(AHEAD, PLAIN, ["ssca2"], results.xs("ssca2")),
             "the path of the lock with the speculating fall-back is longer",
         ),
     ]

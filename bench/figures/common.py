@@ -11,11 +11,13 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import cost
+from claims import Claim, tables
+from results import Results
 from sweep import CHECKPOINTS, ROOT, Checkpoint, Many, Point, Refusal, Setting, side_by_side, sweep
 
 from syncopate import wholefile
@@ -25,23 +27,6 @@ from syncopate.errors import Failure
 PLACES = ROOT / "docs" / "figures"
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One row of the table. holds: whether what we get agrees with what the paper says."""
-
-    paper: str
-    ours: str
-    holds: bool
-    why: str = ""  # why they differ; shown where they do
-    note: str = ""  # what the comparison rests on; always shown
-
-    def row(self) -> str:
-        why = "" if self.holds else self.why or "not known"
-        remarks = "; ".join(part for part in (self.note, why) if part)
-        agrees = "yes" if self.holds else "**no**"
-        return f"| {self.paper} | {self.ours} | {agrees} | {remarks} |"
-
-
 @dataclass
 class Figure:
     """A figure of a paper.
@@ -49,7 +34,8 @@ class Figure:
     points: quick -> the sweep. value: a result -> what the y axis shows. claims: Results -> rows.
     more: further plots of the same sweep, y label -> value. prepare: adds to the results what one
     run alone cannot tell. error: half the length of a value's error bar. tables: Results -> lines
-    for the end of the page.
+    for the end of the page. beyond: why no row is about the paper's machine, where that is so.
+    kept: of another figure with the same points, whose finished ones are this one's, too.
 
     A figure with `measure` is not simulated: that runs its points on this machine, keeping finished
     ones in the checkpoint, and returns the results.
@@ -63,13 +49,24 @@ class Figure:
     y_label: str
     points: Callable[[bool], list[Point]]
     value: Callable[[dict], float]
-    claims: Callable[["Results"], list[Claim]]
+    claims: Callable[[Results], list[Claim]]
     more: dict = field(default_factory=dict)
     notes: str = ""
     prepare: Callable[[list[dict]], None] = lambda runs: None
     measure: Callable[["Figure", argparse.Namespace, Checkpoint], list[dict]] | None = None
     error: Callable[[dict], float] | None = None
-    tables: Callable[["Results"], list[str]] = lambda results: []
+    tables: Callable[[Results], list[str]] = lambda results: []
+    beyond: str = ""
+    kept: str = ""
+
+    def __post_init__(self):
+        self.declared = self.machine  # the paper's, unless `beyond`
+
+    def not_the_papers(self) -> str:
+        """Why what runs on `machine` shows nothing about the paper's; empty where it may."""
+        if self.measure is None and self.machine != self.declared:
+            return f"on {self.machine}, not the paper's machine"
+        return self.beyond
 
     @property
     def kind(self) -> str:
@@ -80,55 +77,21 @@ class Figure:
         return f"on {self.machine}" if self.measure else f"on `machines/{self.machine}.toml`"
 
 
-class Results:
-    """The results of a sweep, by panel, series and x."""
-
-    def __init__(self, figure: Figure, runs: list[dict]):
-        self.figure, self.runs = figure, runs
-        self._at = {(r["panel"], r["series"], r["x"]): r for r in runs if "error" not in r}
-
-    def panels(self) -> list[str]:
-        return list(dict.fromkeys(r["panel"] for r in self.runs))
-
-    def series(self, panel: str) -> list[str]:
-        return list(dict.fromkeys(r["series"] for r in self.runs if r["panel"] == panel))
-
-    def xs(self, panel: str) -> list[int]:
-        return sorted({x for p, _, x in self._at if p == panel})
-
-    def run(self, panel: str, series: str, x: int) -> dict | None:
-        return self._at.get((panel, series, x))
-
-    def value(self, panel: str, series: str, x: int, of=None) -> float | None:
-        """What the figure shows (or what `of` says) of one run; None where there is no result."""
-        run = self.run(panel, series, x)
-        return None if run is None else (of or self.figure.value)(run)
-
-    def line(self, panel: str, series: str, of=None) -> list[tuple[int, float]]:
-        pairs = ((x, self.value(panel, series, x, of)) for x in self.xs(panel))
-        return [(x, y) for x, y in pairs if y is not None]
-
-    def ratio(self, panel: str, above: str, below: str, x: int, of=None) -> float:
-        """The value of one series over another's; nan where one is missing."""
-        first, second = self.value(panel, above, x, of), self.value(panel, below, x, of)
-        return first / second if first is not None and second else float("nan")
-
-
 def markdown(figure: Figure, results: Results, command: str) -> str:
     """The page: what was run, what the paper says against what we get, and the numbers."""
     lines = [
         f"# {figure.title}",
         "",
         f"{figure.paper}. *{figure.kind.capitalize()}* {figure.where}, by `{command}`.",
-        "The paper's figures are pictures: what it says is quoted from its text.",
+        "The paper's figures are pictures: what it says is quoted from its text. Rules:"
+        " [papers.md](../../papers.md#how-statements-are-judged).",
         "",
         *([figure.notes, ""] if figure.notes else []),
+        *seeds_line(results),
         f"![{figure.title}]({figure.name}.svg)",
         "",
-        "| paper says | we get | agrees | why they differ, or what it rests on |",
-        "|---|---|---|---|",
+        *tables(judged(figure, results)),
     ]
-    lines += [claim.row() for claim in figure.claims(results)]
     values = {figure.y_label: figure.value} | figure.more
     for label, value in values.items():
         for panel in results.panels():
@@ -146,6 +109,17 @@ def markdown(figure: Figure, results: Results, command: str) -> str:
         lines += ["", "Runs without a result:", ""]
         lines += [f"- {r['panel']} {r['series']}, {r['x']}: {r['error']}" for r in errors]
     return "\n".join(lines) + "\n"
+
+
+def seeds_line(results: Results) -> list[str]:
+    many = results.most_seeds()
+    if many < 2:
+        return []
+    return [
+        f"A value with an interval is of {many} seeds (random numbers, and when each thread"
+        " starts): the middle one, and the ends. Plot and tables have the middle ones.",
+        "",
+    ]
 
 
 def need_matplotlib():
@@ -228,10 +202,7 @@ def best(results: Results, panel: str, names: list[str], x: int) -> tuple[str, f
 
 def draw(figure: Figure, document: dict, out: Path) -> Path:
     """Writes the page and the plot of a document's results. Returns the page's path."""
-    runs = [dict(run) for run in document["runs"]]
-    figure.machine = document["machine"]
-    figure.prepare(runs)
-    results = Results(figure, runs)
+    results = results_of(figure, document)
     command = f"bench/figures/{figure.name}.py" + (" --quick" if document["quick"] else "")
     page = out / f"{figure.name}.md"
     wholefile.write(page, [markdown(figure, results, command)])
@@ -246,10 +217,20 @@ def read_claims(figure: Figure, out: Path) -> list[Claim]:
 
 
 def claims_of(figure: Figure, document: dict) -> list[Claim]:
-    return figure.claims(results_of(figure, document))
+    return judged(figure, results_of(figure, document))
+
+
+def judged(figure: Figure, results: Results) -> list[Claim]:
+    """The figure's rows, each with its machine; on another than the paper's, as rows of ours."""
+    rows = [replace(each, machine=figure.machine) for each in figure.claims(results)]
+    others = figure.not_the_papers()
+    if not others:
+        return rows
+    return [replace(each, beyond=each.beyond or others, headline="") for each in rows]
 
 
 def results_of(figure: Figure, document: dict) -> Results:
+    figure.machine = document["machine"]
     runs = [dict(run) for run in document["runs"]]
     figure.prepare(runs)
     return Results(figure, runs)
@@ -259,7 +240,7 @@ Made = tuple[list[dict], dict]  # the results, and the document's fields of what
 
 
 def kept_points(figure: Figure, options: argparse.Namespace) -> Checkpoint:
-    return Checkpoint(options.checkpoints / f"{figure.name}.jsonl")
+    return Checkpoint(options.checkpoints / f"{figure.kept or figure.name}.jsonl")
 
 
 def setting_of(figure: Figure, options: argparse.Namespace) -> Setting:
@@ -311,7 +292,8 @@ def measure(figure: Figure, options: argparse.Namespace) -> Made:
 def expected_seconds(figure: Figure, options: argparse.Namespace) -> float | None:
     """How long figure will take on the clock, from what it took when docs/figures were made; None
     where that is not known."""
-    spent, points = cost.known(shipped(figure))
+    own = replace(figure, name=figure.kept) if figure.kept else figure  # alone it runs its points
+    spent, points = cost.known(shipped(own))
     if not spent or not points:
         return None
     wanted = figure.points(options.quick)

@@ -63,8 +63,9 @@ def figure_of(number: Number) -> Figure:
 
 
 def points_of(number: Number) -> list[Point]:
-    """Those of its figure that decide the number."""
-    return [point for point in figure_of(number).points(False) if number.needs(point)]
+    """Those of its figure that decide the number, with the first seed."""
+    points = figure_of(number).points(False)
+    return [p for p in points if number.needs(p) and p.options.get("seed", 1) == 1]
 
 
 def changed_point(point: Point, change: Trial) -> Point:
@@ -133,7 +134,8 @@ def run_all(trials: list[Trial], options: argparse.Namespace) -> list[dict]:
                     continue
                 rows.append(
                     {"figure": number.figure, "number": number.name, "paper": number.paper,
-                     "changed": trial.text(), "ours": ours, "then": then}
+                     "changed": trial.text(), "ours": ours, "then": then,
+                     "date": datetime.date.today().isoformat()}
                 )  # fmt: skip
                 print(f"{number.name}: {trial.text()}: {ours:.3g}, then {then:.3g}", flush=True)
         finally:  # interrupted, too
@@ -141,8 +143,20 @@ def run_all(trials: list[Trial], options: argparse.Namespace) -> list[dict]:
     return rows
 
 
+def merged(before: list[dict], rows: list[dict], trials: list[Trial]) -> list[dict]:
+    """The rows of all trials in their order: those run now, and of the others those of before."""
+    found = {key_of(row): row for row in [*before, *rows]}
+    keys = [(each.number.figure, each.number.name, each.text()) for each in trials]
+    return [found[key] for key in keys if key in found]
+
+
+def key_of(row: dict) -> tuple[str, str, str]:
+    return row["figure"], row["number"], row["changed"]
+
+
 def page(document: dict) -> str:
-    lines = [HEAD, f"Simulated {document['date']}.", ""]
+    dates = sorted({row.get("date", document["date"]) for row in document["rows"]})
+    lines = [HEAD, f"Simulated {' and '.join(dates)}.", ""]
     lines.append("| figure | number | paper | ours | changed | then | of the difference |")
     lines.append("|---|---|--:|--:|---|--:|--:|")
     for row in document["rows"]:
@@ -155,10 +169,17 @@ def page(document: dict) -> str:
 
 
 def main() -> int:
-    options = arguments("What explains where a figure differs from its paper.").parse_args()
+    parser = arguments("What explains where a figure differs from its paper.")
+    parser.add_argument("--figure", help="only the trials of this one; the other rows are kept")
+    options = parser.parse_args()
     data = (options.out / DATA.name) if options.out else DATA
     if not options.redraw:
-        rows = run_all(TRIALS, options)
+        wanted = [each for each in TRIALS if options.figure in (None, each.number.figure)]
+        rows = run_all(wanted, options)
+        if options.figure:
+            before = json.loads(data.read_text(encoding="utf-8"))
+            dated = [{"date": before["date"]} | row for row in before["rows"]]
+            rows = merged(dated, rows, TRIALS)
         document = {"kind": "simulated", "date": datetime.date.today().isoformat(), "rows": rows}
         wholefile.write(data, [json.dumps(document, indent=1), "\n"])
     if not options.data:

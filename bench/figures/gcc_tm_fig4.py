@@ -2,30 +2,48 @@
 """Figure 4 and table 1: memcached's locks as relaxed transactions."""
 
 import sys
+from math import nan
 
+from claims import claim
 from common import Claim, Results, main
-from gcc_tm import branches, compared, counted, counts, figure, is_same, is_slower, share
+from gcc_tm import WHY_COUNTS, alone, branches, compared, figure, table_row
+from rules import equal, more, no_loss
 
 STAGES = ("relaxed", "callable")
 
 
 def claims(results: Results) -> list[Claim]:
     made = compared(results, "semaphores for condition variables: negligible", "semaphores",
-                    "locks", is_same, "the same code but for waking")  # fmt: skip
+                    "locks", equal(), "the same code but for waking")  # fmt: skip
     made += compared(results, "item locks by privatization (IP) scale better than as transactions"
-                     " (IT)", "it-callable", "ip-callable", is_slower,
-                     "IP has two more transactions an item lock, and who fails yields")  # fmt: skip
+                     " (IT)", "it-callable", "ip-callable", more(),
+                     "IP has two more transactions an item lock, and who fails yields",
+                     at_most=True)  # fmt: skip
     for branch in ("ip", "it"):
         made += compared(results, "no evidence that callable improves performance",
-                         f"{branch}-callable", f"{branch}-relaxed", is_same,
+                         f"{branch}-callable", f"{branch}-relaxed", no_loss(),
                          "callable ones begin instrumented, and then once more alone")  # fmt: skip
-        alone = [share(counts(results, f"{branch}-{stage}"), i) for stage in STAGES for i in (1, 2)]
-        same = is_same(sum(alone[2:]) / max(sum(alone[:2]), 1e-9))
-        made.append(counted(results, "callable does not change how many run alone",
-                            f"{branch}-callable", lambda c, same=same: same))  # fmt: skip
-    made.append(counted(results, "the IT branch: a larger share runs alone", "it-callable",
-                        lambda c: share(c, 1) + share(c, 2) > 0.11))  # fmt: skip
-    return made
+    share = {series: alone(results, series) for series in branches(*STAGES)}
+    return [
+        *made,
+        table_row(results, 1, *STAGES),
+        claim(
+            "callable does not change how many run alone",
+            equal(),
+            {f"{branch}-callable": share[f"{branch}-callable"] / (share[f"{branch}-relaxed"] or nan)
+             for branch in ("ip", "it")},
+            WHY_COUNTS["callable"],
+            what="share over that of relaxed",
+        ),
+        claim(
+            "in the IT branch a larger share runs alone",
+            more(),
+            {f"it-{stage}": share[f"it-{stage}"] / (share[f"ip-{stage}"] or nan)
+             for stage in STAGES},
+            WHY_COUNTS["relaxed"],
+            what="share over that of IP",
+        ),
+    ]  # fmt: skip
 
 
 FIGURE = figure("fig4", "baseline", branches(*STAGES), claims, (1, STAGES))

@@ -2,9 +2,12 @@
 """Figure 8 and table 3: library functions that are safe in transactions."""
 
 import sys
+from math import nan
 
+from claims import claim
 from common import Claim, Results, main
-from gcc_tm import CHEAP_ALONE, branches, compared, counted, figure, is_faster, is_slower
+from gcc_tm import CHEAP_ALONE, WHY_COUNTS, alone, branches, compared, figure, table_row
+from rules import less, more
 
 STAGES = ("callable", "max", "lib")
 
@@ -13,15 +16,25 @@ def claims(results: Results) -> list[Claim]:
     made = []
     for branch in ("ip", "it"):
         made += compared(results, "safe library functions: a notable improvement",
-                         f"{branch}-lib", f"{branch}-max", is_faster,
+                         f"{branch}-lib", f"{branch}-max", less(clearly=True),
                          CHEAP_ALONE)  # fmt: skip
     made += compared(results, "still not as good as IP-Callable", "it-lib", "ip-callable",
-                     is_slower, "few transactions run alone any more")  # fmt: skip
-    made.append(counted(results, "IP-Lib: fewer run alone, 2.4 % in flight", "ip-lib",
-                        lambda c: c[1] + c[2] < 0.048 * c[0]))  # fmt: skip
-    made.append(counted(results, "IT-Lib: fewer run alone, 7.6 % at start", "it-lib",
-                        lambda c: c[1] + c[2] < 0.088 * c[0]))  # fmt: skip
-    return made
+                     more(), "few transactions run alone any more")  # fmt: skip
+    fewer = {
+        f"{branch}-lib": alone(results, f"{branch}-lib") / (alone(results, f"{branch}-max") or nan)
+        for branch in ("ip", "it")
+    }
+    return [
+        *made,
+        table_row(results, 3, "lib"),
+        claim(
+            "fewer transactions run alone",
+            less(),
+            fewer,
+            WHY_COUNTS["lib"],
+            what="share over that of max",
+        ),
+    ]
 
 
 FIGURE = figure("fig8", "safe library functions", branches(*STAGES), claims, (3, STAGES))

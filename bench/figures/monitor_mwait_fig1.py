@@ -3,7 +3,8 @@
 
 import sys
 
-from common import Claim, Figure, Point, Results, main, times
+from claims import claim
+from common import Claim, Figure, Point, Results, main
 from monitor_mwait import (
     LIBGOMP,
     MONITOR,
@@ -14,6 +15,7 @@ from monitor_mwait import (
     microjoules,
     nanoseconds,
 )
+from rules import more, number
 
 STANDARD = {"pthread-like": "futex", LIBGOMP: "libgomp", "ticket": "ticket:spin"}
 WORK = 100  # nanoseconds inside and outside; the paper does not say
@@ -33,39 +35,50 @@ def points_on(cores: Cores):
 
 
 def claims(results: Results) -> list[Claim]:
-    most = results.xs("")[-1]
+    x, program = results.xs("")[-1], results.program("")
     rows = []
     for what, value, said in (("time", nanoseconds, 4.0), ("energy", microjoules, 3.5)):
-        for ours in MONITOR:
-            ratios = {name: results.ratio("", name, ours, most, value) for name in STANDARD}
-            text = ", ".join(f"{times(ratio)} less than {name}" for name, ratio in ratios.items())
-            largest = max(ratios.values())
-            rows.append(
-                Claim(
-                    f"{ours}: as much as {said:g} times less {what} than standard locks",
-                    f"at {most} cores: {text}",
-                    said / 2 <= largest <= said * 2,
-                    WHY,
-                    NOTES[what],
-                )
+        ratios = {
+            f"{program}: {name} over {ours}": results.ratio("", name, ours, x, value)
+            for ours in MONITOR
+            for name in STANDARD
+        }
+        rows.append(
+            claim(
+                f"as much as {said:g} times less {what} than the standard locks",
+                number(said),
+                {program: max(ratios.values())},
+                WHY,
+                NOTES[what],
+                what=f"the largest factor at {x} cores",
             )
-    ratio = results.ratio("", "1spinner, polling", "1spinner, monitor", most, microjoules)
+        )
+        rows.append(
+            claim(
+                f"our implementations scale much better than all standard ones ({what})",
+                more(clearly=True),
+                ratios,
+                WHY_ALL,
+                what=f"at {x} cores",
+            )
+        )
+    polling = {program: results.ratio("", "1spinner, polling", "1spinner, monitor", x, microjoules)}
     rows.append(
-        Claim(
-            "MWAIT in place of polling saves energy (the paper's motivation)",
-            f"1spinner: polling takes {times(ratio)} the energy of the monitor",
-            ratio > 1,
+        claim(
+            "MWAIT in place of polling saves energy",
+            more(),
+            polling,
+            what=f"energy of 1spinner polling over 1spinner with the monitor at {x} cores",
+            beyond="the paper's motivation; it measures no lock that polls",
         )
     )
     return rows
 
 
+WHY_ALL = "in our pthread-like lock running threads overtake sleepers, which is fast and unfair"
 NOTES = {
-    "time": "within a factor of 2, against the slowest, counts as agreement: the paper gives"
-    " neither the work nor what its factor is taken against. In our pthread-like lock running"
-    " threads overtake sleepers, which is fast and unfair",
-    "energy": "within a factor of 2, against the slowest, counts as agreement. The watts are"
-    " estimates",
+    "time": "the paper gives neither the work nor what its factor is taken against",
+    "energy": "the watts are estimates",
 }
 
 WHY = (

@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
 """Akkan, Lang & Ionkov, figure 4 b: the gain on all cores against the work of a task."""
 
+import math
 import sys
 
+from claims import Part, claim
 from common import Claim, Figure, Point, Results, main
 from monitor_mwait import LIBGOMP, MONITOR, OPTERON, Cores, figure_on
-from monitor_mwait_tasks import LOCKS, NOTES, microseconds, task_point
+from monitor_mwait_tasks import LOCKS, WORK, microseconds, notes, task_point
+from rules import more, order
 
 WORKS = (100, 1_000, 10_000, 100_000, 1_000_000, 4_000_000)  # nanoseconds
 QUICK = (100, 10_000, 4_000_000)
-TEST = 10_000_000  # nanoseconds of tasks that each thread makes, in the paper
-MOST = 100  # tasks of a thread: short tasks are all alike
 
 
 def points_on(cores: Cores):
     def points(quick: bool) -> list[Point]:
         most = cores.all[-1]
         return [
-            task_point(name, work, most, min(MOST, -(-TEST // work)), work)
+            task_point(name, work, most, -(-cores.tasks * WORK // work), work)
             for name in LOCKS
             for work in (QUICK if quick else WORKS)
         ]
@@ -38,29 +39,35 @@ def gain(run: dict) -> float:
 
 
 def claims(results: Results) -> list[Claim]:
-    lines = {name: dict(results.line("", name, gain)) for name in MONITOR}
-    works = results.xs("")
-    text = "; ".join(
-        f"{name}: " + ", ".join(f"{line[work]:.2f}x" for work in works if work in line)
-        for name, line in lines.items()
-    )
-    values = [list(line.values()) for line in lines.values()]
+    program, works = results.program(""), results.xs("")
+
+    def line(name: str) -> dict[str, float]:
+        values = {x: results.value("", name, x, gain) for x in works}
+        return {
+            f"{program}: {name}, {x / 1000:g} us": math.nan if y is None else y
+            for x, y in values.items()
+        }
+
+    lines = [line(name) for name in MONITOR]
     return [
         Claim(
             "the improvement drops with the amount of work",
-            f"tasks of {works[0] / 1000:g} to {works[-1] / 1000:g} us: {text}",
-            all(line[0] == max(line) and line[-1] < 0.5 * line[0] for line in values),
+            [Part(order(), each) for each in lines],
+            WHY_DROPS,
         ),
-        Claim(
+        claim(
             "but our implementations still outperform the original lock",
-            f"least: {min(map(min, values)):.3f}x",
-            all(least >= 0.995 for least in map(min, values)),
+            more(),
+            {name: value for each in lines for name, value in each.items()},
             WHY,
-            "not slower by 0.5 % counts as agreement",
         ),
     ]
 
 
+WHY_DROPS = (
+    "it drops from 10 us on. Of shorter tasks a thread makes more, most of which find a full queue"
+    " and run without the lock, and so the factor is smaller there (monitor_mwait_fig3_tasks)"
+)
 WHY = (
     "where a task is far longer than passing the lock 64 times, the lock is free when it is asked"
     " for, and the original's uncontended pair is the shorter one"
@@ -73,8 +80,8 @@ def figure(cores: Cores) -> Figure:
         "fig4_work",
         "4 b",
         "Taskbench, work of a task",
-        f"{cores.all[-1]} cores. {NOTES} The paper's threads make tasks of 10 ms together; here at"
-        f" most {MOST}.",
+        f"{cores.all[-1]} cores. {notes(cores)} Longer tasks are fewer: the work of a thread"
+        " stays the same, 10 ms and 3 tasks of 4 ms at the end in the paper.",
         x_label="nanoseconds of work",
         y_label="times faster than the original",
         points=points_on(cores),

@@ -2,10 +2,13 @@
 """Elided interpreter lock, figure 6 (a): how the 4-core Xeon learns which transactions overflow."""
 
 import itertools
+import math
 import sys
 
+from claims import Part, claim
 from common import Claim, Figure, Point, Results, main
 from ruby_gil import HASWELL, PAPER
+from rules import inside, more, number
 
 PANEL = "write sets"
 EACH = 500  # transactions that make one point of the figure
@@ -43,39 +46,42 @@ def transactions_until_steady(line: list[tuple[int, float]]) -> int:
 
 def claims(results: Results) -> list[Claim]:
     after_20, after_16 = results.line(PANEL, "16 KB"), results.line(PANEL, "12 KB")
-    ys = [y for _, y in after_20]
-    steps = [later - earlier for earlier, later in itertools.pairwise(ys)]
-    steady = transactions_until_steady(after_20)
-    first_12 = after_16[0][1] if after_16 else float("nan")
+    first, last = (after_20[0][1], after_20[-1][1]) if after_20 else (math.nan, math.nan)
+    steps = [later - earlier for earlier, later in itertools.pairwise(y for _, y in after_20)]
+    largest = max(steps, default=math.nan) / ((last - first) or math.nan)
+    first_12, last_12 = (after_16[0][1], after_16[-1][1]) if after_16 else (math.nan, math.nan)
     return [
         Claim(
             "from 20 KB to 16 KB the success ratio does not jump but increases gradually",
-            f"{ys[0]:.0f} % of the first {EACH}, {ys[-1]:.0f} % of the last; the largest step is"
-            f" {max(steps):.0f}"
-            if steps
-            else "no result",
-            bool(steps) and ys[-1] > 2 * ys[0] and max(steps) < 35,
-            WHY_FITTED,
-            "at least twofold, in steps of less than 35 points, counts as agreement",
+            [
+                Part(more(clearly=True), {PANEL: last / (first or math.nan)},
+                     what=f"the last {EACH} over the first"),
+                Part(inside(0, 50), {PANEL: 100 * largest}, " %",
+                     "the largest step, of the whole rise"),
+            ],
+            note="gradually: no step is half of the rise",
+            beyond=FITTED,
         ),
-        Claim(
+        claim(
             "it takes about 5,000 transactions to reach a steady state",
-            f"{steady} until {STEADY:.0%} of it",
-            2500 <= steady <= 7500,
-            WHY_FITTED,
-            "half more or less counts as agreement; the model's one constant is fitted to this",
+            number(5000, neutral=None),
+            {PANEL: transactions_until_steady(after_20)},
+            note=f"until {STEADY:.0%} of it",
+            unit="",
+            beyond=FITTED,
         ),
-        Claim(
+        claim(
             "from 16 KB to 12 KB it increases gradually once more",
-            f"{first_12:.0f} % of the first {EACH} with 12 KB",
-            first_12 < 95,
+            more(clearly=True),
+            {PANEL: last_12 / (first_12 or math.nan)},
             "16 KB, 256 lines, always fit into the model's 304, so nothing is left to unlearn;"
             " on the processor some seem to have overflowed",
+            what=f"the last {EACH} over the first",
         ),
-    ]
+    ]  # fmt: skip
 
 
-WHY_FITTED = "the model's score was fitted to the curve that the paper describes"
+FITTED = "the model's score was fitted to the curve that the paper describes"
 
 FIGURE = Figure(
     name="ruby_gil_fig6_writes",

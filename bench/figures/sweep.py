@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,6 +67,18 @@ class Setting:
         missing = sorted({str(self.program(p)) for p in points if not self.program(p).is_file()})
         if missing:
             raise Refusal(f"missing: {', '.join(missing)}; build with `make`")
+
+
+SEEDS = (1, 2, 3, 4, 5)
+
+
+def seeded(points: Iterable[Point], where: Callable[[Point], bool]) -> list[Point]:
+    """The points, those `where` once for each of the seeds: what a headline rests on."""
+    return [
+        replace(point, options=point.options | {"seed": seed})
+        for point in points
+        for seed in (SEEDS if where(point) else SEEDS[:1])
+    ]
 
 
 # ---- one point ----

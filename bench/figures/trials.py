@@ -219,13 +219,6 @@ CRITICAL = Number(
     at(ONE_SPINNER, LIBGOMP, x=64),
     lambda results: results.ratio("", LIBGOMP, ONE_SPINNER, 64),
 )
-FEW = Number(
-    "monitor_mwait_fig3",
-    "tasks: 1spinner over libgomp's mutex at 2 cores",
-    1.0,
-    at(ONE_SPINNER, LIBGOMP, x=2),
-    lambda results: results.ratio("", LIBGOMP, ONE_SPINNER, 2),
-)
 ENERGY = Number(
     "monitor_mwait_fig4",
     "tasks: energy of libgomp's mutex over 1spinner's at 64 cores",
@@ -240,7 +233,6 @@ LEVELS = Number(
     at("two-level, polling", "central, polling", x=64),
     lambda results: results.ratio("", "two-level, polling", "central, polling", 64),
 )
-QUICK_MONITOR = {"monitor.light.entry_cycles": 20, "monitor.light.wake_cycles": 60}
 
 TRIALS = [
     *(
@@ -306,6 +298,11 @@ TRIALS = [
     Trial(ADVERSARIAL, transfers(60)),
     *(Trial(ADVERSARIAL, {}, {"seed": seed}) for seed in (2, 3, 4)),
     *(
+        Trial(number, {}, {"tasks": tasks}, said=f"each thread makes {tasks:,} tasks, not 100,000")
+        for number in (TASKS, ENERGY)
+        for tasks in (200, 400, 800, 3200)
+    ),
+    *(
         Trial(number, fields)
         for number in (TASKS, CRITICAL)
         for fields in (
@@ -317,8 +314,6 @@ TRIALS = [
             {"coherence.transfer_remote": 350, "coherence.transfer_socket": 320},
         )
     ),
-    Trial(FEW, QUICK_MONITOR),
-    Trial(FEW, {"os.syscall_cycles": 2000}),
     *(
         Trial(ENERGY, fields)
         for fields in (
@@ -326,10 +321,6 @@ TRIALS = [
             {"energy.monitor_light": 5.0, "energy.idle": 5.0},
             {"energy.spinning": 1.5, "energy.running": 1.5},
         )
-    ),
-    *(
-        Trial(ENERGY, {}, {"work": work}, said=f"each task works for {work / 1000:g} us")
-        for work in (1000, 10_000)
     ),
     Trial(LEVELS, {"coherence.occupancy": 5, "coherence.invalidate_per_sharer": 1}),
     Trial(LEVELS, {"coherence.transfer_remote": 85, "coherence.transfer_socket": 85}),

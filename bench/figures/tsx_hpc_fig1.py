@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """TSX for HPC, figure 1: CLOMP-TM with 4 threads; atomics, locks and transactions."""
 
+import math
 import sys
 
-from common import Claim, Figure, Point, Results, main, times
+from claims import claim
+from common import Claim, Figure, Point, Results, main
+from rules import inside, less
 
 MODES = {
     "Small Atomic": "small_atomic",
@@ -49,31 +52,38 @@ def crossing(results: Results) -> int | None:
 
 def claims(results: Results) -> list[Claim]:
     xs, first = results.xs(""), crossing(results)
-    small = [results.ratio("", "Small TM", "Small Atomic", x) for x in xs]
-    critical = [results.ratio("", "Small Critical", "Small Atomic", x) for x in xs]
-    large = max(results.value("", "Large Critical", x) or 0 for x in xs)
+
+    def over(above: str, below: str) -> dict:
+        return results.ratios(above, below, [""], xs)
+
     return [
-        Claim(
+        claim(
             "Large TM outperforms Small Atomic once 3 to 4 updates are batched",
-            f"from {first} on" if first else "never",
-            first in (3, 4),
+            inside(3, 4),
+            {results.program(""): math.nan if first is None else first},
             CROSSING_WHY,
             CROSSING_NOTE,
+            unit=" updates",
+            what="from",
+            headline="transactions pass atomics from 3 to 4 updates on",
         ),
-        Claim(
-            "update by update, Small Atomic is the fastest, Small TM not too much worse",
-            f"Small TM has {times(min(small))} to {times(max(small))} its speed",
-            min(small) >= 0.3 and max(small) < 1,
+        claim(
+            "update by update, Small Atomic is the fastest: faster than Small TM",
+            less(),
+            over("Small TM", "Small Atomic"),
+            what="Small TM over Small Atomic",
         ),
-        Claim(
-            "Small Critical performs a lot worse",
-            f"{times(min(critical))} to {times(max(critical))} of Small Atomic's speed",
-            max(critical) < 0.5,
+        claim(
+            "Small TM is not too much worse, while Small Critical is a lot worse than both",
+            less(clearly=True),
+            over("Small Critical", "Small TM"),
+            what="Small Critical over Small TM",
         ),
-        Claim(
-            "Large Critical suffers from lock contention and remains slow",
-            f"at most {times(large)} of the serial version's speed",
-            large < 1.5,
+        claim(
+            "Large Critical suffers from lock contention and remains slow, where Large TM does not",
+            less(clearly=True),
+            over("Large Critical", "Large TM"),
+            what="Large Critical over Large TM",
         ),
     ]
 

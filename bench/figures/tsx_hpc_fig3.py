@@ -2,9 +2,12 @@
 """TSX for HPC, figure 3: the RMS-TM-like programs under fine-grained locks, one lock, and that one
 elided."""
 
+import math
 import sys
 
-from common import Claim, Figure, Point, Results, add_speedup, main, per_time, times
+from claims import Part, claim
+from common import Claim, Figure, Point, Results, add_speedup, main, per_time
+from rules import equal, less, more, no_loss
 
 FINE, SINGLE, TSX, APART = "fgl", "sgl", "tsx", "tsx, memory and files outside"
 THREADS = (1, 2, 4, 8)
@@ -24,85 +27,74 @@ WORKLOADS = {
     "hmmsearch": ("hmmsearch", {"sequences": 240, "length": 80}),
     "hmmpfam": ("hmmpfam", {"models": 120, "queries": 2, "length": 80}),
 }
-QUICK = {
-    "apriori": {"baskets": 200},
-    "scalparc": {"records": 4000},
-    "utilitymine": {"baskets": 60},
-    "fluidanimate": {"particles": 800},
-    "hmmcalibrate": {"samples": 100},
-    "hmmsearch": {"sequences": 80},
-    "hmmpfam": {"models": 40},
-}
 NOT_SCALING = ("fluidanimate", "utilitymine")  # with a single lock
 
 
 def points(quick: bool) -> list[Point]:
     return [
         Point(panel, line, n, f"rmstm/{program}",
-              sizes | (QUICK[panel] if quick else {}) | options | {"threads": n, "pin": "compact"})
+              sizes | options | {"threads": n, "pin": "compact"})
         for panel, (program, sizes) in WORKLOADS.items()
         for line, options in LINES.items()
         for n in ((1, 8) if quick else THREADS)
     ]  # fmt: skip
 
 
-def each(values: dict[str, float]) -> str:
-    return ", ".join(f"{name} {times(value)}" for name, value in values.items())
-
-
-def ratios(results: Results, above: str, below: str, x: int, panels=WORKLOADS) -> dict[str, float]:
-    return {panel: results.ratio(panel, above, below, x) for panel in panels}
-
-
 def claims(results: Results) -> list[Claim]:
-    most = results.xs("apriori")[-1]
+    threads, most_threads = results.xs("apriori"), results.xs("apriori")[-1]
     others = [panel for panel in WORKLOADS if panel not in NOT_SCALING]
-    fine = {panel: results.value(panel, FINE, most) or float("nan") for panel in WORKLOADS}
-    tsx = ratios(results, TSX, FINE, most)
-    apart = ratios(results, TSX, APART, most)
-    single = ratios(results, SINGLE, FINE, most, others)
-    worst = ratios(results, SINGLE, FINE, most, NOT_SCALING)
-    gained = ratios(results, TSX, SINGLE, most, NOT_SCALING)
+    fine = {panel: results.value(panel, FINE, most_threads) or math.nan for panel in WORKLOADS}
+    at_most = f"with {most_threads} threads"
+
+    def over(above: str, below: str, panels) -> dict:
+        return results.ratios(above, below, panels, [most_threads])
+
     rows = [
-        Claim(
+        claim(
             "with fine-grained locking, RMS-TM workloads scale reasonably well",
-            f"with {most} threads: {each(fine)}",
-            min(fine.values()) >= most / 4,
+            more(clearly=True),
+            fine,
             WHY_FINE,
-            f"reasonably: by at least {most / 4:g}, where two threads share a core",
+            what=f"{at_most}, over one",
         ),
-        Claim(
+        claim(
             "Intel TSX provides performance comparable to fine-grained locking",
-            f"tsx over fgl with {most}: {each(tsx)}",
-            min(tsx.values()) >= 0.8,
+            equal(),
+            results.ratios(TSX, FINE, WORKLOADS, threads),
             WHY_TSX,
-            "comparable: at most a fifth less",
+            what="tsx over fgl",
         ),
-        Claim(
-            "memory allocation and I/O within a transactional region need not affect performance to"
-            " a significant degree",
-            f"tsx over the same with both outside of sections, {most} threads: {each(apart)}",
-            min(apart.values()) >= 0.8,
-            WHY_TSX,
-            "a fifth is taken as significant",
-        ),
-        Claim(
+        claim(
             "a single global lock makes no significant difference, except in fluidanimate and"
             " utilitymine",
-            f"sgl over fgl with {most}: {each(single)}",
-            min(single.values()) >= 0.8,
+            equal(),
+            over(SINGLE, FINE, others),
             WHY_SINGLE,
+            what=f"sgl over fgl {at_most}",
         ),
-        Claim(
+        claim(
             "in these, the single global lock fails to scale",
-            f"sgl over fgl with {most}: {each(worst)}",
-            max(worst.values()) < 0.8,
+            less(clearly=True),
+            over(SINGLE, FINE, NOT_SCALING),
+            what=f"sgl over fgl {at_most}",
         ),
         Claim(
-            "there, TSX effectively exploits the parallelism",
-            f"tsx over sgl with {most}: {each(gained)}",
-            min(gained.values()) > 1.25,
+            "there, TSX effectively exploits the parallelism, providing comparable performance to"
+            " fine-grained locking",
+            [
+                Part(more(clearly=True), over(TSX, SINGLE, NOT_SCALING), what="tsx over sgl"),
+                Part(equal(), over(TSX, FINE, NOT_SCALING), what="over fgl"),
+            ],
             WHY_TSX,
+        ),
+        claim(
+            "memory allocation and I/O within a transactional region need not affect performance to"
+            " a significant degree",
+            no_loss(),
+            over(TSX, APART, WORKLOADS),
+            WHY_TSX,
+            what=f"tsx over the same with both outside of sections, {at_most}",
+            beyond="the paper has no such line: it argues from the comparison with fgl",
         ),
     ]
     return rows + hyper_threading(results)
@@ -112,18 +104,19 @@ def hyper_threading(results: Results) -> list[Claim]:
     """What the second thread of each core brings; not with --quick."""
     if 4 not in results.xs("apriori"):
         return []
-    more = {
-        panel: (results.value(panel, TSX, 8) or float("nan"))
-        / (results.value(panel, TSX, 4) or float("nan"))
+    more_threads = {
+        panel: (results.value(panel, TSX, 8) or math.nan)
+        / (results.value(panel, TSX, 4) or math.nan)
         for panel in WORKLOADS
     }
     return [
-        Claim(
+        claim(
             "Hyper-Threading has less performance impact on TSX than in STAMP",
-            f"tsx with 8 threads over 4: {each(more)}",
-            min(more.values()) >= 0.8,
+            no_loss(),
+            more_threads,
             WHY_TSX,
-            "no program loses more than a fifth by it",
+            "judged as: no program loses by it",
+            what="tsx with 8 threads over 4",
         )
     ]
 

@@ -4,7 +4,10 @@
 import math
 import sys
 
-from common import Claim, Figure, Point, Results, main, times
+from claims import AVERAGE, Part, claim
+from common import Claim, Figure, Point, Results, main
+from rules import equal, less, more, number
+from sweep import seeded
 
 PROGRAMS = ("netdedup", "netferret", "netstreamcluster")
 LOCKINGS = ("mutex", "tsx.abort", "tsx.cond", "mutex.busywait", "tsx.busywait")
@@ -12,31 +15,32 @@ BASELINE = "mutex"
 
 
 def points(quick: bool) -> list[Point]:
-    connections = (1,) if quick else (1, 2)
-    return [
+    connections = (2,) if quick else (1, 2)
+    found = [
         Point(
             program,
             locking,
             n,
             f"netstack/{program}",
-            {"preset": "tiny" if quick else "sim", "locking": locking, "threads": n},
+            {"preset": "sim", "locking": locking, "threads": n},
         )
         for program in PROGRAMS
         for locking in LOCKINGS
         for n in connections
     ]
+    return found if quick else seeded(found, lambda p: p.x == connections[-1])
 
 
 def prepare(runs: list[dict]) -> None:
     """Bandwidths are over those of `mutex`."""
     base = {
-        (r["panel"], r["x"]): r["bytes_per_second"]
+        (r["panel"], r["x"], r.get("seed")): r["bytes_per_second"]
         for r in runs
         if r["series"] == BASELINE and "error" not in r
     }
     for run in runs:
         if "error" not in run:
-            own = base.get((run["panel"], run["x"]), float("nan"))
+            own = base.get((run["panel"], run["x"], run.get("seed")), float("nan"))
             run["normalized"] = run["bytes_per_second"] / own
 
 
@@ -52,56 +56,70 @@ def average(results: Results, locking: str) -> float:
 
 
 def claims(results: Results) -> list[Claim]:
-    most = all_connections(results)
+    most_connections = all_connections(results)
 
-    def at(panel: str, locking: str) -> float:
-        return results.ratio(panel, locking, BASELINE, most)
+    def over_mutex(locking: str, *panels: str) -> dict:
+        return results.ratios(locking, BASELINE, panels or PROGRAMS, [most_connections])
 
     def arrived(*lockings: str) -> str:
         """How many packets the server got: TCP joins what has to wait for the window."""
         counts = [
-            (name, results.value("netferret", name, most, lambda run: run["segments_received"]))
+            (name, results.value("netferret", name, most_connections, segments))
             for name in lockings
         ]
         return "segments that arrived: " + ", ".join(f"{name} {count}" for name, count in counts)
 
-    busy = [at(panel, "tsx.busywait") for panel in results.panels()]
-    gain, cond = average(results, "tsx.busywait"), average(results, "tsx.cond")
-    ferret = {locking: at("netferret", locking) for locking in LOCKINGS}
+    aborting = results.ratios("tsx.cond", "tsx.abort", ["netferret"], [most_connections])
+    others = [name for name in PROGRAMS if name != "netferret"]
     return [
-        Claim(
+        claim(
             "tsx.abort: the performance drops drastically on netferret",
-            f"{times(ferret['tsx.abort'])} of mutex",
-            ferret["tsx.abort"] < 0.7,
+            less(clearly=True),
+            over_mutex("tsx.abort", "netferret"),
             JOINED,
             arrived("mutex", "tsx.abort"),
+            what="over mutex",
         ),
         Claim(
             "tsx.cond is much better on netferret than tsx.abort, and has some benefit over mutex",
-            f"{times(ferret['tsx.cond'])} of mutex",
-            ferret["tsx.cond"] > max(1, 1.2 * ferret["tsx.abort"]),
+            [
+                Part(more(clearly=True), aborting, what="over tsx.abort"),
+                Part(more(), over_mutex("tsx.cond", "netferret"), what="over mutex"),
+            ],
             JOINED,
             arrived("mutex", "tsx.cond"),
         ),
         Claim(
-            "tsx.cond is on average very similar to mutex",
-            times(cond),
-            0.8 < cond < 1.25,
-            "netferret alone raises it: " + JOINED,
+            "tsx.cond: but for netferret, workloads observe little benefit, and the average is very"
+            " similar to mutex",
+            [
+                Part(equal(), {AVERAGE: average(results, "tsx.cond")}),
+                Part(equal(), over_mutex("tsx.cond", *others), what="over mutex"),
+                Part(more(), over_mutex("tsx.cond", "netferret"), what="over mutex"),
+            ],
+            "netferret alone raises the average: " + JOINED,
         ),
-        Claim(
+        claim(
             "tsx.busywait improves all of the programs significantly",
-            f"{times(min(busy))} to {times(max(busy))}",
-            min(busy) > 1.1,
+            more(clearly=True),
+            over_mutex("tsx.busywait"),
             SPINNERS,
+            what="over mutex",
         ),
         Claim(
-            "tsx.busywait: 1.31x bandwidth on average",
-            times(gain),
-            1.31 / 1.5 <= gain <= 1.31 * 1.5,
-            note="agrees means within a factor of 1.5",
+            "tsx.busywait: 1.31x bandwidth on average, and all of the programs gain",
+            [
+                Part(number(1.31), {AVERAGE: average(results, "tsx.busywait")}),
+                Part(more(), over_mutex("tsx.busywait"), what="each"),
+            ],
+            SPINNERS,
+            headline="TCP stack, busy-waiting: 1.31x the bandwidth on average, all programs gain",
         ),
     ]
+
+
+def segments(run: dict) -> int:
+    return run["segments_received"]
 
 
 JOINED = "a faster sender fills the window, and TCP then joins small queries into fewer segments"

@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
             if done > FAILED:
                 return done
             status = max(status, done)
-            show(common.read_claims(figure, options.out))
+            show(common.read_claims(figure, options.out), importlib.import_module("claims"))
             if figures[number:]:
                 print(f"  ahead: {outlook(common, figures[number:], options)}\n", flush=True)
     if missing and options.figure is None:
@@ -241,21 +241,20 @@ def engine(options: argparse.Namespace):
         yield lambda function, tasks: engines.gather(client, function, tasks)
 
 
-def show(claims: list) -> None:
-    """What the paper says, what we get, and why they differ."""
-    agree = sum(claim.holds for claim in claims)
-    for claim in claims:
-        remark = claim.note if claim.holds else "; ".join(filter(None, (claim.note, claim.why)))
+def show(rows: list, claims) -> None:
+    """What the paper says, the rule, what we get, the verdict, and why they differ. Rows of ours,
+    which are no statement about the paper's own, come last. claims: the scripts' module."""
+    for row in sorted(rows, key=lambda row: bool(row.beyond)):
         lines = {
-            "paper says": claim.paper,
-            "we get": claim.ours,
-            "agrees" if claim.holds else "DIFFERS": remark or ("" if claim.holds else "not known"),
+            "ours" if row.beyond else "paper says": row.paper,
+            "rule": row.rule,
+            "we get": row.ours,
+            "verdict": claims.said(row.verdict, row.beyond).strip("*"),
+            "why": row.remarks(),
         }
         for label, text in lines.items():
             first, rest = f"  {label:11}", " " * 13
-            print(
-                textwrap.fill(text, 100, initial_indent=first, subsequent_indent=rest)
-                or first.rstrip()
-            )
+            if text:
+                print(textwrap.fill(text, 100, initial_indent=first, subsequent_indent=rest))
         print()
-    print(f"  {agree} of {len(claims)} statements agree\n", flush=True)
+    print(f"  {claims.count(rows)}\n", flush=True)

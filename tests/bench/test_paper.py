@@ -15,7 +15,9 @@ from syncopate.bench.suitetable import SUITES
 from syncopate.errors import Failure
 
 FIGURE = """
-from common import Claim, Figure, Point
+from claims import claim
+from common import Figure, Point
+from rules import less, more
 
 FIGURE = Figure(
     name="made_up_fig1",
@@ -27,8 +29,9 @@ FIGURE = Figure(
     points=lambda quick: [Point("", "a", x, "made_up", {"threads": x}) for x in (1, 2)],
     value=lambda run: run["operations"],
     claims=lambda results: [
-        Claim("more threads do more", f"{results.value('', 'a', 2):g}", True, "unseen", "a note"),
-        Claim("it is fast", "it is not", False, "the model is slow"),
+        claim("more threads do more", more(), {"made_up": results.value("", "a", 2)}, note="noted"),
+        claim("it is fast", less(), {"made_up": 2}, "the model is slow"),
+        claim("our own is fast", more(), {"made_up": 2}, beyond="ours"),
     ],
 )
 """
@@ -45,7 +48,7 @@ def made_up(tmp_path, monkeypatch):
     """A folder of scripts with one figure, a paper of two, and a program for it."""
     scripts = tmp_path / "scripts"
     scripts.mkdir()
-    for name in ("common.py", "cost.py", "sweep.py"):
+    for name in ("claims.py", "common.py", "cost.py", "results.py", "rules.py", "sweep.py"):
         (scripts / name).symlink_to(ROOT / "bench" / "figures" / name)
     (scripts / "made_up_fig1.py").write_text(FIGURE)
     program = tmp_path / "build" / "workloads" / "made_up.simulated"
@@ -72,9 +75,11 @@ def test_a_figure_beside_what_the_paper_says(made_up, capsys):
     assert paper.main(words) == 0
     said = capsys.readouterr().out
     assert "== fig1 (1 of 1): Made up" in said
-    assert "  paper says more threads do more\n  we get     2\n  agrees     a note" in said
-    assert "  DIFFERS    the model is slow" in said
-    assert "1 of 2 statements agree" in said
+    assert "  paper says more threads do more\n  rule       sign: above 1\n" in said
+    assert "  we get     made_up 2x\n  verdict    reproduced\n  why        noted\n" in said
+    assert "  verdict    not reproduced\n  why        the model is slow\n" in said
+    assert "  ours       our own is fast" in said and "  verdict    holds\n" in said
+    assert "  1 of 2 statements reproduced\n" in said, "what is ours is not counted"
     assert "not here yet: table2, second" in said
     files = sorted(path.name for path in (made_up / "out").iterdir())
     assert files == ["made_up_fig1.json", "made_up_fig1.md", "made_up_fig1.svg"]
@@ -244,7 +249,7 @@ def test_every_figure_of_the_scripts_belongs_to_a_paper():
 def test_an_edited_page_and_a_missing_file_are_found(tmp_path):
     docs = tmp_path / "docs"
     shutil.copytree(ROOT / "docs" / "figures", docs / "figures")
-    for name in ("papers.toml", "papers.md", "checked.json"):
+    for name in ("papers.toml", "papers.md", "checked.json", "verdicts.json"):
         shutil.copy(ROOT / "docs" / name, docs / name)
     done = papers("--check", tmp_path)
     assert done.returncode == 2 and "docs/papers.toml: there is no " in done.stderr
@@ -259,6 +264,10 @@ def test_an_edited_page_and_a_missing_file_are_found(tmp_path):
     done = papers("--check", tmp_path)
     assert done.returncode == 1
     assert done.stderr == "docs/papers.md is out of date: run scripts/papers.py\n"
+    shutil.copy(ROOT / "docs" / "papers.md", docs / "papers.md")
+    (docs / "verdicts.json").write_text("[]")
+    done = papers("--check", tmp_path)
+    assert done.stderr == "docs/verdicts.json is out of date: run scripts/papers.py\n"
 
 
 def test_results_of_tests_are_taken_over(tmp_path):

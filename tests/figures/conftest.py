@@ -8,7 +8,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "figures"))
 
-from common import Claim, Figure  # noqa: E402
+from claims import claim  # noqa: E402
+from common import Figure  # noqa: E402
+from rules import more  # noqa: E402
 from sweep import Point, Setting  # noqa: E402
 
 
@@ -32,7 +34,7 @@ def figure():
         points=made_up_points,
         value=lambda run: run["operations"],
         claims=lambda results: [
-            Claim("fast is faster", f"{results.ratio('', 'fast', 'slow', 1):.2f}x", True, "unseen"),
+            claim("fast is faster", more(), results.ratios("fast", "slow", [""], [1]), "unseen"),
         ],
     )
 

@@ -59,6 +59,16 @@ def test_a_lock_is_changed_in_its_series_alone():
     assert trial.text() == "`seed = 2`, a is `mcs`"
 
 
+def test_rows_of_other_figures_are_kept():
+    trials = TRIALS[:2]
+    before = [
+        {"figure": t.number.figure, "number": t.number.name, "changed": t.text(), "then": 1}
+        for t in trials
+    ]
+    now = [before[1] | {"then": 2}]
+    assert differences.merged([*before, ROW], now, trials) == [before[0], now[0]]
+
+
 def test_a_finished_run_is_kept(tmp_path, monkeypatch):
     calls = []
     monkeypatch.setattr(differences, "identity", lambda point, setting: point.series)

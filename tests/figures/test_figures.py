@@ -9,7 +9,9 @@ from pathlib import Path
 
 import common
 import pytest
-from common import Claim, Results, markdown
+from claims import AVERAGE, claim
+from common import Results, claims_of, markdown, results_of
+from rules import KINDS, less, more
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted(
@@ -52,24 +54,63 @@ def test_the_page(figure):
     assert "# Made up\n" in page
     assert "*Simulated* on `machines/test-4c.toml`, by `the command`" in page
     assert "![Made up](made_up_fig1.svg)" in page
-    assert "| paper says | we get | agrees | why they differ, or what it rests on |" in page
-    assert "| fast is faster | 1.50x | yes |  |" in page
+    assert "| paper says | rule | we get | verdict | why they differ, or what it rests on |" in page
+    assert "| fast is faster | sign: above 1 | made_up 1.5x | reproduced |  |" in page
     assert "| fast | 300 | 500 |" in page
     assert "| slow | 200 | - |" in page
     assert "- slow, 2: not done after 600 s" in page.replace("-  slow", "- slow")
 
 
+SAYS = "| p | sign: above 1 | a 2x |"
+SAYS_LESS = "| p | sign: below 1 | a 2x |"
+
+
 @pytest.mark.parametrize(
-    ("claim", "row"),
+    ("made", "row"),
     [
-        (Claim("p", "w", True, "why", "note"), "| p | w | yes | note |"),
-        (Claim("p", "w", False, "why", "note"), "| p | w | **no** | note; why |"),
-        (Claim("p", "w", False, "why"), "| p | w | **no** | why |"),
-        (Claim("p", "w", False), "| p | w | **no** | not known |"),
+        (claim("p", more(), {"a": 2}, "why", "note"), f"{SAYS} reproduced | note |"),
+        (
+            claim("p", less(), {"a": 2}, "why", "note"),
+            f"{SAYS_LESS} **not reproduced** | note; why |",
+        ),
+        (claim("p", less(), {"a": 2}), f"{SAYS_LESS} **not reproduced** | not known |"),
+        (claim("p", more(), {"a": 2}, "why", beyond="ours"), f"{SAYS} holds | ours |"),
+        (
+            claim("p", less(), {"a": 2}, "why", beyond="ours"),
+            f"{SAYS_LESS} **does not hold** | ours; why |",
+        ),
     ],
 )
-def test_a_reason_is_given_where_they_differ(claim, row):
-    assert claim.row() == row
+def test_a_reason_is_given_where_they_differ(made, row):
+    assert made.row() == row
+
+
+def test_what_is_ours_stands_apart(figure):
+    figure.beyond = "another machine"
+    page = markdown(figure, Results(figure, RUNS), "the command")
+    assert "None of the paper's statements is tested here." in page
+    assert "| fast is faster | sign: above 1 | made_up 1.5x | holds | another machine |" in page
+
+
+def test_another_machine_is_not_the_papers(figure):
+    (row,) = claims_of(figure, DOCUMENT | {"machine": "another"})
+    assert row.beyond == "on another, not the paper's machine" and row.machine == "another"
+    (row,) = claims_of(figure, DOCUMENT)
+    assert not row.beyond and row.machine == "test-4c"
+
+
+def test_several_seeds_are_an_interval(figure):
+    def run(series, seed, operations):
+        return {"panel": "", "series": series, "x": 1, "seed": seed, "operations": operations}
+
+    fast = [run("fast", seed, n) for seed, n in ((1, 300), (2, 420), (3, 360))]
+    slow = [run("slow", seed, 200) for seed in (1, 2, 3)]
+    results = Results(figure, [*fast, *slow])
+    assert results.value("", "fast", 1) == 360, "the middle one"
+    assert results.line("", "fast") == [(1, 360)]
+    assert "A value with an interval is of 3 seeds" in markdown(figure, results, "the command")
+    assert "interval" not in markdown(figure, Results(figure, RUNS), "the command")
+    assert results.ratios("fast", "slow", [""], [1]) == {"made_up": (1.5, 1.8, 2.1)}
 
 
 def test_drawing_leaves_the_document_alone_and_is_exact(figure, tmp_path):
@@ -116,7 +157,7 @@ def test_each_figure_declares_what_it_needs(script):
         workload = ROOT / "workloads" / point.program
         parts = [workload / "launch.py", workload / "CMakeLists.txt"]
         assert any(path.exists() for path in (workload.with_suffix(".cpp"), *parts))
-    places = [tuple(point.place().values()) for point in full]
+    places = [(*point.place().values(), point.options.get("seed")) for point in full]
     assert len(set(places)) == len(places)
 
 
@@ -138,13 +179,47 @@ def test_committed_figures_are_whole(data):
     assert "<svg" in data.with_suffix(".svg").read_text()
     assert f"]({data.stem}.svg)" in page
     figure = importlib.import_module(data.stem).FIGURE
-    runs = [dict(run) for run in document["runs"]]
-    figure.prepare(runs)
-    rows = [claim.row() for claim in figure.claims(Results(figure, runs))]
+    rows = claims_of(figure, document)
     assert rows
     for row in rows:
-        assert row in page, "the page is not of this data: run with --redraw"
-        assert "| **no** | not known |" not in row
+        assert row.row() in page, "the page is not of this data: run with --redraw"
+        assert "| **not reproduced** | not known |" not in row.row()
+
+
+def names_of(figure, document) -> set[str]:
+    """What a row's cases may be of: the figure's panels, lines and programs."""
+    points = figure.points(document["quick"])
+    runs = results_of(figure, document).runs
+    found = {name for run in runs for name in (run["panel"], run["series"])}
+    for point in points:
+        found |= {point.program, point.program.rpartition("/")[2], point.series}
+    return found | {AVERAGE}
+
+
+@pytest.mark.parametrize("data", COMMITTED, ids=lambda path: path.stem)
+def test_each_row_names_its_rule_machine_and_programs(data):
+    document = json.loads(data.read_text())
+    figure = importlib.import_module(data.stem).FIGURE
+    papers = {"haswell-4c8t", "broadwell-2x18", "zec12-12c", "opteron-6272"}
+    known = names_of(figure, document)
+    for row in claims_of(figure, document):
+        assert row.machine == document["machine"] != ""
+        assert row.parts
+        for part in row.parts:
+            assert part.rule.kind in KINDS and part.rule.text.startswith(part.rule.kind)
+            assert part.values, row.paper
+        assert row.programs and set(row.programs) <= known, row.paper
+        if AVERAGE in row.programs and not row.beyond:
+            panels = set(results_of(figure, document).panels())
+            assert panels <= set(row.programs), "a mean hides no program"
+        if figure.measure is None and row.machine not in papers:
+            assert row.beyond, "no paper has this machine"
+
+
+def test_no_row_of_a_paper_is_about_our_algorithm():
+    rows = json.loads((ROOT / "docs" / "verdicts.json").read_text())
+    ours = [row for row in rows if "balance" in row["statement"]]
+    assert ours and all(row["beyond"] for row in ours)
 
 
 @pytest.mark.skipif("SYNCOPATE_HAS_SIMULATED" not in os.environ, reason="no simulated machine")

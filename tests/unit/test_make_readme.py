@@ -107,6 +107,17 @@ def test_demo_is_taken_over_and_shortened(root: Path) -> None:
         assert left_out not in text
 
 
+def test_the_papers_statements_are_counted(root: Path) -> None:
+    (root / "README.md.in").write_text("%% insert statements\n")
+    assert made(root) == ""
+    found = ("reproduced", "reproduced", "direction only", "not reproduced")
+    rows = [{"verdict": verdict, "beyond": ""} for verdict in found]
+    rows.append({"verdict": "reproduced", "beyond": "ours"})
+    (root / "docs" / "verdicts.json").write_text(json.dumps(rows))
+    counted = "2 are reproduced, 1 in direction only, and 1 are not."
+    assert made(root) == f"Of 4 statements in the papers' figures {counted}\n"
+
+
 def test_check_writes_nothing_and_sees_a_difference(root: Path) -> None:
     made(root)
     with open(root / "README.md", "a") as file:

@@ -16,8 +16,8 @@ struct entered_state {
 
 // Known to the assembly below.
 extern "C" {
-[[gnu::visibility("hidden")]] inline constinit syncopate::instrument::entered_state
-    syncopate_entered{};
+[[gnu::visibility("hidden"),
+  gnu::used]] inline constinit syncopate::instrument::entered_state syncopate_entered{};
 }
 
 // The exported function NAME notes the registers and goes on as syncopate_NAME, which follows:

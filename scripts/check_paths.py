@@ -203,7 +203,10 @@ def main(arguments: list[str]) -> int:
             LEFT_OUT
         ):
             texts[path] = (root / path).read_text(encoding="utf-8")
-            findings += check_file(tree, foreign, pattern, path, texts[path])
+            try:
+                findings += check_file(tree, foreign, pattern, path, texts[path])
+            except (SyntaxError, tokenize.TokenError) as error:
+                findings.append(f"{path}: cannot be read: {error}")
     findings += check_fields(files, texts)
     findings += foreign.unneeded()
     print("\n".join(findings) if findings else f"paths: {len(files)} files, all right")

@@ -4,7 +4,6 @@ import contextlib
 import errno
 import json
 import os
-import re
 import resource
 import shlex
 import signal
@@ -13,7 +12,7 @@ import time
 
 from syncopate import energy, openmp, optiontable, paths, preload, program, recordfile, transactions
 from syncopate.errors import BAD_USE, FAILED, Failure
-from syncopate.looks import Looks
+from syncopate.looks import Looks, children_of
 from syncopate.options import FLAG, VALUE, read_options
 from syncopate.run import start
 
@@ -162,17 +161,6 @@ def prove_room(record: str) -> None:
     finally:
         os.close(descriptor)
         os.unlink(record)
-
-
-def children_of(record: str) -> list[str]:
-    """The records that child processes left beside `record`: FILE.PID and FILE.PID.N."""
-    folder, base = os.path.split(record)
-    pattern = re.compile(re.escape(base) + r"\.\d+(\.\d+)?")
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    return sorted(os.path.join(folder, name) for name in names if pattern.fullmatch(name))
 
 
 def run_and_wait(

@@ -48,7 +48,11 @@ class Imports:
 
     def check(self, path: str, room: Room) -> None:
         text = (self.house.root / path).read_text(encoding="utf-8")
-        tree = ast.parse(text, path)
+        try:
+            tree = ast.parse(text, path)
+        except SyntaxError as error:
+            self.house.find(f"{path}:{error.lineno}: cannot be read: {error.msg}")
+            return
         arrows = self.arrows.setdefault(path, {})
         deferred = _deferred(tree)
         for node in ast.walk(tree):

@@ -82,6 +82,7 @@ PLANTED = [
     ("syncopate/b30.py", "import syncopate.bench.b29", None),
     ("scripts/b31.py", "from tests.cli import make_record", "room 'scripts' imports tests/cli/"),
     ("bench/b32.py", "import tests.cli.conftest", "room 'bench' imports tests/cli/conftest.py"),
+    ("bench/b33.py", "def f(:", "bench/b33.py:1: cannot be read"),
 ]
 EXCEPTION = """
 [[exceptions]]

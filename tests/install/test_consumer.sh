@@ -33,6 +33,8 @@ LD_LIBRARY_PATH="$prefix/$libdir" "$work/consumer"
 
 "$prefix/bin/syncopate-native" list >"$work/locks.json"
 cmp "$work/locks.json" "$prefix/share/syncopate/locks.json"
+"$prefix/bin/syncopate-native" options >"$work/options.json"
+cmp "$work/options.json" "$prefix/share/syncopate/options.json"
 
 # Uninstalling leaves what others have put there, and nothing else.
 DESTDIR='' "$cmake" --install "$build" --prefix "$work/again" >"$work/install.log"

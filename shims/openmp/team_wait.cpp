@@ -34,6 +34,7 @@ team_waiter::~team_waiter() {
   const std::uint64_t took = start_ != 0 ? machine::ticks() - start_ : 0;
   const std::uint64_t price = slept_ ? wake_latency : 0;
   past.note(took > price ? took - price : 1, wake_latency);
+  waits::others.took(took);
 }
 
 bool team_waiter::shares_processor() const noexcept {
@@ -73,6 +74,7 @@ void team_waiter::decide() noexcept {
                                  : begin(stage::falling_asleep, 0);
     case waiting::adaptive: break;
   }
+  if (waits::others.is_there()) return begin(stage::falling_asleep, 0);
   const std::uint64_t expected = past.expected(), wake_latency = machine::wake_latency();
   const waits::plan how =
       waits::choose({.expected = expected,

@@ -65,7 +65,9 @@ def compiled(output, sources, flags, libraries=(), compiler="gcc"):
     command = [compiler, "-w", *flags, *sources, "-o", output, *libraries]
     output.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{output}.err", "wb") as errors:
-        return subprocess.run(command, stderr=errors, check=False).returncode == 0
+        # There, since Fortran's modules are written to where the compiler runs.
+        run = subprocess.run(command, stderr=errors, cwd=output.parent, check=False)
+        return run.returncode == 0
 
 
 def build(tests, folder, jobs):

@@ -30,7 +30,7 @@ bool yield_until(const std::atomic<T>& word, Predicate done, std::uint64_t durat
     const bool offered = ours.offer();
     if (done(word.load(std::memory_order_relaxed))) return ours.was_last(), true;
     const std::uint64_t now = machine::ticks();
-    if (!offered || now - start > duration) return false;
+    if (!offered || now - start > duration) return others.took(now - start), false;
     if (machine::may_spin() &&
         machine::wait_until(word, std::memory_order_relaxed, done, now + between_offers))
       return true;

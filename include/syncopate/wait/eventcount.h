@@ -25,6 +25,7 @@
 
 #include <syncopate/machine.h>
 #include <syncopate/wait/adaptive.h>
+#include <syncopate/wait/competition.h>
 
 #include <algorithm>
 #include <atomic>
@@ -46,6 +47,7 @@ class eventcount {
   template <class Ended>
   void wait(const std::atomic<std::uint64_t>& word, Ended ended, bool crowded) noexcept {
     if (ended(word.load(std::memory_order_acquire))) return;  // [A]
+    if (__builtin_expect(others.is_there(), 0)) return sleep_beside_others(word, ended);
     if (!crowded && !all_are_long()) {
       for (std::uint32_t left = machine::polls(quick_steps); left != 0; --left) {
         machine::relax();
@@ -102,7 +104,16 @@ class eventcount {
       sleep_until(word, ended);
       (void)word.load(std::memory_order_acquire);  // [A]
       note_sleep(start, worth_polling);
+      others.took(machine::ticks() - start);
     }
+  }
+
+  // Nothing is noted: such waits tell nothing of those that come when the others are gone.
+  template <class Ended>
+  [[gnu::noinline, gnu::cold]] void sleep_beside_others(const std::atomic<std::uint64_t>& word,
+                                                        Ended ended) noexcept {
+    sleep_until(word, ended);
+    (void)word.load(std::memory_order_acquire);  // [A]
   }
 
   [[nodiscard]] bool all_are_long() const noexcept {

@@ -26,6 +26,7 @@
 
 #include <syncopate/machine.h>
 #include <syncopate/machine/affinity.h>
+#include <syncopate/wait/competition.h>
 
 #include <algorithm>
 #include <atomic>
@@ -186,6 +187,7 @@ class peer_yield {
   }
 
   [[gnu::noinline, gnu::cold]] void lost(std::uint64_t now) const noexcept {
+    others.took(now - start_);
     foreign_load& here = load_of(where_);
     const std::uint64_t since = std::max(start_, here.not_before());
     if (machine::processor() == where_ && since < now && took_long(since, now))

@@ -201,7 +201,7 @@ void machine::note_failure(failure_kind kind, std::string text, place where, pla
     const thread& who = threads_[t];
     end.ended = who.now == state::ended;
     end.running = t == current_ && !nobody_runs;
-    end.spins = who.spins;
+    end.spins = who.spins || (who.now == state::announced && who.next.recognized);
     end.parked = who.parked;
     end.next = who.next;
     f.threads.push_back(end);

@@ -140,6 +140,7 @@ class machine {
     address stands = 0, touched = ~address{0};
     // Parked: next is expire. woken: by a wake.
     bool parked = false, woken = false;
+    bool restless = false;  // this sleep ends without a cause
     std::uint32_t parked_bitset = 0;
     std::uint64_t parked_order = 0;
     location_id parked_word = memory::none;

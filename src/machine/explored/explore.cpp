@@ -45,6 +45,8 @@ void machine::begin_threads() {
     t.polls.clear();
     t.visits.clear();
     t.rewrote = false;
+    t.loaded = memory::none;
+    t.loaded_others = t.loaded_weakly = t.writes_after_load = false;
     t.reads = 0;
     t.rounds_of.clear();
     t.ignores.clear();

@@ -7,6 +7,7 @@ order is stronger than needed, or the scenarios do not show why it is.
 
 import json
 import os
+import re
 import tempfile
 import tomllib
 
@@ -27,6 +28,7 @@ class Mutant:
         self.position = site["position"]
         self.caught_by: str | None = None
         self.bounded = False
+        self.suspicious: str | None = None
         self.runs = 0
 
     @property
@@ -67,7 +69,8 @@ def _attack(
     """Tries each site of one scenario. Returns whether a limit has saved a mutant."""
     target = scenario.target()
     bounded = False
-    for site in sites_of(scenario, environ):
+    sites, original = sites_of(scenario, environ)
+    for site in sites:
         key = (target, site["operation"], site["order"], site["position"])
         mutant = mutants.setdefault(key, Mutant(target, site))
         if mutant.caught_by is not None:
@@ -78,11 +81,30 @@ def _attack(
             mutant.caught_by = scenario.name
         elif result["verdict"] == "bounded":
             mutant.bounded = bounded = True
+        else:
+            fewer = executions_of(result)
+            if original is not None and fewer is not None and fewer < original:
+                mutant.suspicious = f"{scenario.name}: {fewer:,} executions, {original:,} without"
     return bounded
 
 
-def sites_of(scenario: checkset.Scenario, environ: dict[str, str]) -> list[dict]:
-    """The scenario's ordered accesses. A Failure when it fails as it is."""
+def executions_of(result: dict) -> int | None:
+    """How many executions a run that passed has explored, without those that turned out to be
+    others' equals: its last line says so. A weaker order allows no fewer outcomes. Where a mutant
+    has fewer executions than its original, either both orders of two seq_cst operations were told
+    apart, or the search has lost some: worth a look."""
+    if result["verdict"] != "passed":
+        return None
+    found = re.search(r": ([\d,]+) executions \(([\d,]+) redundant", result["output"])
+    if found is None:
+        return None
+    every, redundant = (int(number.replace(",", "")) for number in found.groups())
+    return every - redundant
+
+
+def sites_of(scenario: checkset.Scenario, environ: dict[str, str]) -> tuple[list[dict], int | None]:
+    """The scenario's ordered accesses, and how many executions it has if it passed. A Failure when
+    it fails as it is."""
     with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
         path = os.path.join(folder, "sites.json")
         result = checkset.run(scenario, {**environ, "SYNCOPATE_SITES": path})
@@ -93,7 +115,7 @@ def sites_of(scenario: checkset.Scenario, environ: dict[str, str]) -> list[dict]
             )
         try:
             with open(path, encoding="utf-8") as file:
-                return json.load(file)
+                return json.load(file), executions_of(result)
         except (OSError, json.JSONDecodeError) as error:
             raise Failure(f"{scenario.name}: no list of its accesses: {error}") from None
 
@@ -143,6 +165,7 @@ def _row(mutant: Mutant, known: list[dict]) -> dict:
         "verdict": verdict,
         "bounded": mutant.bounded,
         "by": mutant.caught_by,
+        "suspicious": None if mutant.caught_by else mutant.suspicious,
         "reason": reason,
     }
 
@@ -157,12 +180,13 @@ def _show(rows: list[dict]) -> None:
         table.add_column(heading, overflow="fold")
     for row in rows:
         verdict = row["verdict"] + (" (bounded)" if row["bounded"] and not row["by"] else "")
+        verdict += " (SUSPICIOUS: fewer executions)" if row["suspicious"] else ""
         table.add_row(
             row["target"],
             f"{row['operation']} {row['order']}",
             row["position"],
             verdict,
-            row["by"] or row["reason"] or "",
+            row["by"] or row["suspicious"] or row["reason"] or "",
         )
     console = terminal.console()
     console.print(table)

@@ -137,7 +137,7 @@ TEST(Schedule, brings_the_options_that_it_needs) {
                        check(x.load(acq) == 1);
                      },
                      waker_of_one},
-                    "spurious=1");
+                    "spurious=2");
   const auto late_twice = [] {
     for (int i = 0; i < 2; ++i) {
       const auto before = on->ticks();

@@ -113,8 +113,8 @@ std::vector<body> bodies_of(const std::vector<std::vector<instruction>>& program
 
 void compare(const std::vector<std::vector<instruction>>& program, bool opens_z) {
   const std::vector<body> bodies = bodies_of(program, opens_z);
-  const found reduced = explore(bodies, with("jumps=0"));
-  const found all = explore(bodies, with("jumps=0,every_order=1"));
+  const found reduced = explore(bodies, with("jumps=0,spurious=0"));
+  const found all = explore(bodies, with("jumps=0,spurious=0,every_order=1"));
   ASSERT_EQ(reduced.how.how, result::passed) << text(program);
   ASSERT_EQ(all.how.how, result::passed);
   ASSERT_EQ(reduced.outcomes, all.outcomes) << text(program);
@@ -184,9 +184,9 @@ TEST_P(RandomPolling, last_turns_are_enough) {
                           of == values::few ? static_cast<int>(random() % 2) : target});
     }
     const std::vector<body> bodies = bodies_of(program, true);
-    const found every = explore(bodies, with("jumps=0"));
+    const found every = explore(bodies, with("jumps=0,spurious=0"));
     ASSERT_EQ(every.how.how, result::passed) << text(program);
-    for (const char* const turns : {"jumps=0,turns=0", "jumps=0,turns=1"}) {
+    for (const char* const turns : {"jumps=0,spurious=0,turns=0", "jumps=0,spurious=0,turns=1"}) {
       const found last = explore(bodies, with(turns));
       ASSERT_EQ(last.how.how, result::passed) << text(program);
       ASSERT_EQ(last.outcomes, every.outcomes) << turns << ": " << text(program);
@@ -235,8 +235,8 @@ TEST_P(RandomSleepers, reduced_search_equals_enumeration) {
       bodies.push_back([&] {
         for (const auto& i : thread) sleep_or_wake(i);
       });
-    const found reduced = explore(bodies, with("jumps=0"), false);
-    const found all = explore(bodies, with("jumps=0,every_order=1"), false);
+    const found reduced = explore(bodies, with("jumps=0,spurious=0"), false);
+    const found all = explore(bodies, with("jumps=0,spurious=0,every_order=1"), false);
     std::string told;
     for (const auto& thread : program) {
       for (const auto& i : thread)

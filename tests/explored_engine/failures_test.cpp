@@ -226,7 +226,7 @@ TEST(TimedWait, expires_when_nothing_else_can_happen) {
   EXPECT_EQ(f.how.how, result::passed);
   EXPECT_TRUE(f.has({1}));
 }
-TEST(Park, spurious_wake_ups_are_an_option) {
+TEST(Park, wakes_spuriously_unless_told_otherwise) {
   const std::vector<body> program = {[] {
                                        x.park(0);
                                        check(x.load(acq) == 1);
@@ -235,8 +235,24 @@ TEST(Park, spurious_wake_ups_are_an_option) {
                                        x.store(1, rel);
                                        x.wake();
                                      }};
-  EXPECT_EQ(kind(program), failure_kind::none);
-  EXPECT_EQ(kind(program, with("spurious=1")), failure_kind::check);
+  EXPECT_EQ(kind(program, with("spurious=0")), failure_kind::none);
+  EXPECT_EQ(kind(program), failure_kind::check);
+}
+TEST(Park, no_spurious_wake_up_saves_who_is_not_woken) {
+  const std::vector<body> program = {[] {
+                                       while (x.load(acq) == 0) x.park(0);
+                                     },
+                                     [] { x.store(1, rel); }};
+  EXPECT_EQ(kind(program), failure_kind::deadlock);
+  EXPECT_EQ(kind(program, with("spurious=3")), failure_kind::deadlock);
+}
+TEST(CompareExchange, fails_without_a_reason_if_it_is_weak) {
+  const auto once = [](bool weak) {
+    return std::vector<body>{[=] { check(x.cas(0, 1, rlx, rlx, weak)); }};
+  };
+  EXPECT_EQ(kind(once(false)), failure_kind::none);
+  EXPECT_EQ(kind(once(true)), failure_kind::check);
+  EXPECT_EQ(kind(once(true), with("spurious=0")), failure_kind::none);
 }
 
 // ---- the heap ---------------------------------------------------------------------------------

@@ -58,9 +58,10 @@ class var {
     return static_cast<int>(on->modify(at(), 4, syncopate::engine::operation::exchange,
                                        static_cast<std::uint32_t>(v), o, line(n)));
   }
-  bool cas(int expected, int desired, std::memory_order o, std::memory_order failed = rlx) {
+  bool cas(int expected, int desired, std::memory_order o, std::memory_order failed = rlx,
+           bool weak = false) {
     syncopate::engine::word e = static_cast<std::uint32_t>(expected);
-    return on->compare_exchange(at(), 4, e, static_cast<std::uint32_t>(desired), o, failed, false,
+    return on->compare_exchange(at(), 4, e, static_cast<std::uint32_t>(desired), o, failed, weak,
                                 line(5));
   }
   int await(int wanted, std::memory_order o, std::uint64_t until = 0) {

@@ -45,6 +45,8 @@ void machine::begin_threads() {
     t.polls.clear();
     t.visits.clear();
     t.rewrote = false;
+    t.loaded = memory::none;
+    t.loaded_others = t.loaded_weakly = t.writes_after_load = false;
     t.reads = 0;
     t.rounds_of.clear();
     t.ignores.clear();
@@ -201,7 +203,7 @@ void machine::note_failure(failure_kind kind, std::string text, place where, pla
     const thread& who = threads_[t];
     end.ended = who.now == state::ended;
     end.running = t == current_ && !nobody_runs;
-    end.spins = who.spins;
+    end.spins = who.spins || (who.now == state::announced && who.next.recognized);
     end.parked = who.parked;
     end.next = who.next;
     f.threads.push_back(end);

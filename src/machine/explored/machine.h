@@ -140,6 +140,7 @@ class machine {
     address stands = 0, touched = ~address{0};
     // Parked: next is expire. woken: by a wake.
     bool parked = false, woken = false;
+    bool restless = false;  // this sleep ends without a cause
     std::uint32_t parked_bitset = 0;
     std::uint64_t parked_order = 0;
     location_id parked_word = memory::none;
@@ -150,6 +151,9 @@ class machine {
     // nothing that was not there before.
     std::vector<visit> visits;
     bool rewrote = false;
+    // The program's loads so far, and whether a write of something else came behind one.
+    location_id loaded = memory::none;
+    bool loaded_others = false, loaded_weakly = false, writes_after_load = false;
     // A loop that has given up waiting: it reads the same again until it does something else.
     unsigned patience_lost = 0;  // turns of it
     unsigned ignored = 0;        // reads of the last turn
@@ -252,6 +256,8 @@ class machine {
   word finish_read(step&, const operation&, std::memory_order);
   void finish_write(step&, const operation&, word value, choice behind, std::memory_order,
                     message_id rmw_of);
+  void note_load(location_id, std::memory_order);
+  void note_write_after_load(location_id, std::memory_order);
   void record_reading(step&);
   void record_claims(const step&, const operation&);
   void check_freed(address, std::size_t bytes, const char* what, place);

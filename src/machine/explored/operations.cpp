@@ -111,6 +111,25 @@ bool machine::stays_impatient(address at, unsigned bytes, std::memory_order orde
   return false;
 }
 
+// Load buffering, which is not modeled, takes two threads that write something behind a load of
+// something else, and do not both acquire and release.
+void machine::note_load(location_id where, std::memory_order order) {
+  thread& t = me();
+  t.loaded_others |= t.loaded != memory::none && t.loaded != where;
+  if (t.loaded == memory::none) t.loaded = where;
+  t.loaded_weakly |= !acquires(order);
+}
+
+void machine::note_write_after_load(location_id where, std::memory_order order) {
+  thread& t = me();
+  if (t.loaded == memory::none || (t.loaded == where && !t.loaded_others)) return;
+  if (!t.loaded_weakly && releases(order)) return;
+  t.writes_after_load = true;
+  unsigned many = 0;
+  for (unsigned other = 0; other < count_; ++other) many += threads_[other].writes_after_load;
+  verdict_.load_buffering |= many > 1;
+}
+
 void machine::record_reading(step& s) {
   const auto& newest = memory_.of(current_).newest;
   memory_.at(s.where).readings.push_back(
@@ -179,6 +198,7 @@ word machine::load(address at, unsigned bytes, std::memory_order order, place fr
   note_visit(from);
   operation op = make(action::load, at, bytes, order, from);
   op.where = location_of(at, bytes, from);
+  if (sites_.of_program()) note_load(op.where, order);
   step& s = take_turn(op);
   const word value = finish_read(s, op, order);
   end_turn(s);
@@ -193,6 +213,7 @@ void machine::store(address at, unsigned bytes, word value, std::memory_order or
   operation op = make(action::store, at, bytes, order, from);
   op.operand = value & mask_of(bytes);
   op.where = location_of(at, bytes, from);
+  if (sites_.of_program()) note_write_after_load(op.where, order);
   step& s = take_turn(op);
   s.stale = s.chosen;
   if (order == std::memory_order_seq_cst)
@@ -217,6 +238,10 @@ word machine::modify(address at, unsigned bytes, engine::operation how, word ope
   op.rmw = how;
   op.operand = operand;
   op.where = location_of(at, bytes, from);
+  if (sites_.of_program()) {
+    note_write_after_load(op.where, order);
+    note_load(op.where, order);
+  }
   step& s = take_turn(op);
   const message_id source = memory_.named(memory_.at(s.where), s.chosen);
   const word old = finish_read(s, op, order);
@@ -257,6 +282,10 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   op.expected = expected;
   op.operand = desired & mask_of(bytes);
   op.where = location_of(at, bytes, from);
+  if (sites_.of_program()) {
+    note_write_after_load(op.where, success);
+    note_load(op.where, failure);
+  }
   step& s = take_turn(op);
   const bool without_reason = weak && s.chosen >= in_vain;
   if (without_reason) {

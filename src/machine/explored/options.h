@@ -30,7 +30,7 @@ struct options {
   // Turns of a polling loop that only read, after which the loop goes round once more: such a turn
   // is taken to leave nothing behind, so that only the last one matters. -1: no limit.
   int turns = -1;
-  unsigned spurious = 0;  // wake-ups without a wake, and weak compare-exchanges that fail
+  unsigned spurious = 1;  // wake-ups without a wake, and weak compare-exchanges that fail
   // Of all together.
   unsigned aborts = 2;      // transactions that abort though the program has not asked for it
   bool any_waiter = false;  // wake() chooses; else the longest-parked

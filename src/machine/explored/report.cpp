@@ -219,6 +219,7 @@ std::string summary(const verdict& v, const options& o) {
   if (v.withheld.turns) at_most("turns", static_cast<unsigned>(o.turns));
   if (v.withheld.spurious) at_most("spurious", o.spurious);
   if (v.transactions) at_most("aborts", o.aborts);
+  if (v.load_buffering) text += ", not modeled: load buffering";
   if (!v.bound.empty()) text += "; limit: " + v.bound;
   return text + "\n";
 }
@@ -288,6 +289,10 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
   if (v.withheld.jumps) json.value("jumps");
   if (v.withheld.turns) json.value("turns");
   if (v.withheld.spurious) json.value("spurious");
+  json.end_array();
+  json.key("not_modeled");  // of what could matter to this program
+  json.begin_array();
+  if (v.load_buffering) json.value("load buffering");
   json.end_array();
   if (!weakened.empty()) json.member("weakened", weakened);
   if (v.how == result::failed) {

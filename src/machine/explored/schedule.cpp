@@ -181,7 +181,14 @@ choices machine::available(thread_index t) {
       return with_vain(all,
                        others != 0 && timeout_of(who) != 0 ? distinct(t, op, others, false) : 0);
     }
-    case action::expire: return (op.timed ? timeout_of(who) : 0) | spurious_of(who);
+    case action::park: {
+      // Who sleeps will wake without a cause, or will not: else nobody would ever sleep for good.
+      const bool sleeps = memory_.get(memory_.at(op.where).order.back()).value == op.expected;
+      return one(only) | (sleeps ? spurious_of(who) : 0);
+    }
+    case action::expire:
+      if (who.restless) return one(without_cause);
+      return op.timed ? timeout_of(who) : 0;
     case action::relax: return relax_choices(t);
     case action::transaction: {
       const bool normal = op.count == static_cast<int>(syncopate::machine::htm::mode::normal);
@@ -419,9 +426,8 @@ void machine::stuck() {
   note_late_awaits();
   bool spins = false;
   for (unsigned t = 0; t < count_; ++t) {
-    thread& who = threads_[t];
-    who.spins |= who.now == state::announced && who.next.recognized;
-    spins |= who.spins;
+    const thread& who = threads_[t];
+    spins |= who.spins || (who.now == state::announced && who.next.recognized);
   }
   if (threads_[0].now == state::ended && !spins && !all_must_end_) end_execution(outcome::complete);
   if (spins) fail(failure_kind::livelock, "threads spin on what nobody will change");

@@ -26,14 +26,17 @@ class sites {
   // The order that the access is to have. what: "load", "fence", ... Asked first thing by each
   // operation that the front end hands over.
   std::memory_order order(engine::place where, const char* what, std::memory_order asked) {
-    return active_ && takes_part() ? order_of(where, what, asked) : asked;
+    return takes_part() && active_ ? order_of(where, what, asked) : asked;
   }
   // The same for both orders of a compare-exchange.
   void orders(engine::place where, std::memory_order& success, std::memory_order& failure) {
-    if (!active_ || !takes_part()) return;
+    if (!takes_part() || !active_) return;
     success = order_of(where, "compare_exchange", success);
     failure = order_of(where, "compare_exchange failure", failure);
   }
+
+  // Whether the operation that asked last is one that the program wrote.
+  [[nodiscard]] bool of_program() const noexcept { return of_program_; }
 
   // JSON: an array of {"site": 1, "operation": ..., "order": ..., "position": "lock at x.h:12"}.
   // Returns whether the file could be written.
@@ -54,7 +57,9 @@ class sites {
     std::size_t number;  // of its site; 0: the runtime library's own
   };
 
-  static bool takes_part() noexcept { return std::exchange(instrument::order_is_programs, false); }
+  bool takes_part() noexcept {
+    return of_program_ = std::exchange(instrument::order_is_programs, false);
+  }
   std::memory_order order_of(engine::place where, const char* what, std::memory_order asked) {
     if (asked == std::memory_order_relaxed) return asked;
     return number(where, what, asked) == weaken_ && weaken_ != 0 ? std::memory_order_relaxed
@@ -64,6 +69,7 @@ class sites {
 
   unsigned weaken_;
   bool active_;
+  bool of_program_ = false;
   std::vector<site> all_;
   std::vector<copy> copies_;
 };

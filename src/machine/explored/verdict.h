@@ -51,7 +51,8 @@ struct verdict {
   std::uint64_t steps = 0;      // made for the first time
   std::uint64_t longest = 0;    // steps of the longest execution
   unsigned threads = 0;
-  bool transactions = false;  // some were begun
+  bool transactions = false;    // some were begun
+  bool load_buffering = false;  // could matter to the program (machine::note_load)
   // What could have happened beyond the options (options.h).
   struct {
     bool timeouts = false, jumps = false, turns = false, spurious = false;

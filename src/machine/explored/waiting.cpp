@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace syncopate::explored {
 
@@ -248,10 +249,12 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
   {
     // The kernel compares with the newest value. That gives the thread no more than a relaxed load.
     step& s = take_turn(op);
-    s.chosen = 0;
+    const choice chosen = std::exchange(s.chosen, 0);
     const word value = finish_read(s, op, std::memory_order_relaxed);
-    s.chosen = only;
+    s.chosen = chosen;
     const bool sleeps = value == expected;
+    t.restless = chosen == without_cause;
+    if (t.restless) ++t.spurious;
     s.result = sleeps ? 0 : 1;
     end_turn(s);
     memory_.tick(current_);
@@ -275,8 +278,6 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
     auto& time = memory_.of(current_).time;
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): only timed operations time out
     time = std::max(time, deadline_ns(*until) + 1);
-  } else {
-    ++t.spurious;
   }
   s.result = expired ? 1 : 0;
   end_turn(s);
@@ -298,6 +299,7 @@ void machine::unpark(thread_index t) {
   thread& w = threads_[t];
   // Could it have woken by itself instead?
   if (search_.is_new() && (search_.now().awake & bit(t)) != 0) search_.also_try(t);
+  if (w.restless) end_execution(outcome::redundant);  // the same as one that sleeps soundly
   w.woken = true;
   w.now = state::ready;
   // No synchronization in the sense of the language; but on every machine the sleeper then sees at

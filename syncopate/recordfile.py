@@ -71,6 +71,7 @@ OBJECT_NAMES = {
 }
 # Time lost to locks.
 LOST_KINDS = {"mutex", "mutex_relock", "read", "write", "spinlock", "trylock", "semaphore_lock"}
+AWAKE_KINDS = {"trylock", "yield"}  # in which a thread never sleeps
 TIMED, HAS_OWNER = 1, 2  # OpenWait.flags
 OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thread
 

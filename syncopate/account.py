@@ -104,7 +104,11 @@ class Account:
         if thread.cpu_ns:
             return thread.cpu_ns, thread.delay_ns
         found = _of_task(self.of.record.header.process_id, thread.thread_id) if self.runs else None
-        return found and (found[0], max(0, found[1] - thread.delay_before_ns))
+        if found is None:
+            return None
+        cpu, delay = found
+        before = 1000 * thread.cpu_before_us
+        return max(0, cpu - before), max(0, delay - thread.delay_before_ns)
 
     def _measured_cpu(self) -> int | None:
         from syncopate.waiting import measured

@@ -78,7 +78,7 @@ OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thr
 FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQ")
 CHUNK_HEADER = struct.Struct("<IIIIQ")
 LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
-THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII20x4QQQI4xQ")
+THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII20x4QQQIIQ")
 WAIT_ROW = struct.Struct("<IIQQQ64I")
 EVENT = struct.Struct("<QQIIIHBBQII")
 STACK_ENTRY = struct.Struct("<QII30Q")
@@ -189,6 +189,7 @@ class Thread(NamedTuple):
     open: OpenWait | None = None
     read_held: tuple[int, ...] = ()  # addresses
     seen: Seen = Seen()
+    cpu_before_us: int = 0
     delay_before_ns: int = 0
     at: int = 0  # where it is in the file
 
@@ -453,7 +454,9 @@ class Record:
             f = again
         wait = OpenWait(*f[8:16]) if f[8] and not f[3] else None
         held = tuple(address for address in f[16:20] if address)
-        return Thread(index, *f[:4], _text(f[4]), *f[5:8], wait, held, Seen(*f[20:23]), f[23], at)
+        return Thread(
+            index, *f[:4], _text(f[4]), *f[5:8], wait, held, Seen(*f[20:23]), f[23], f[24], at
+        )
 
     def rows(self) -> Iterator[Row]:
         """What threads waited, exactly; also in waits that are not over."""

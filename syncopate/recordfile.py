@@ -329,7 +329,7 @@ class Record:
         self.header = self._read_header(start)
         self._chunks = list(self._walk())
         self.ns_per_tick = self._rate()
-        self.runs = not self.header.flags & FINISHED and self._is_there()
+        self.runs = not self.header.flags & FINISHED and self._is_mapped()
         self.end_ticks = self._end()
 
     def _rate(self) -> float:
@@ -341,8 +341,26 @@ class Record:
             return 1e9 / header.ticks_per_second
         return passed / ticks if ticks > 0 and passed > 0 else 1.0
 
-    def _is_there(self) -> bool:
-        """Whether there is a process with the id and the program of the recorded one."""
+    def _is_mapped(self) -> bool:
+        """Whether the recorded process is there still, and writes this very file."""
+        try:
+            inode = os.stat(self.path).st_ino
+            with open(f"/proc/{self.header.process_id}/maps", "rb") as file:
+                lines = [line.split(maxsplit=5) for line in file]
+        except OSError:
+            return False
+        name = os.fsencode(os.path.basename(self.path))
+        return any(
+            len(each) == 6
+            and each[1] == b"rw-s"
+            and int(each[4]) == inode
+            and os.path.basename(each[5].strip()) == name
+            for each in lines
+        )
+
+    def is_of_a_running_program(self) -> bool:
+        """Whether there is a process with the id and the program of the recorded one: of a copy of
+        a record, too."""
         try:
             return os.readlink(f"/proc/{self.header.process_id}/exe") == self.header.executable
         except OSError:

@@ -156,6 +156,15 @@ def lines(results: dict) -> list[str]:
     return found
 
 
+def perhaps_more(results: dict) -> str:
+    """What a report adds to the time lost to locks: where locks of the program's own may be."""
+    account = results["account"]
+    own = sum(account["parts"].get(state, 0) for state in ("futex", "yield"))
+    if own < LARGE * account["total_ns"] or not own:
+        return ""
+    return f", and perhaps to locks of its own: up to {percent(own / account['total_ns'])} more"
+
+
 def is_explained(results: dict) -> bool:
     """Whether what is recorded tells where most of the time of several threads went: of it, little
     passed where there may be locks that are not recorded. A thread alone waits for nobody."""

@@ -10,11 +10,10 @@ apart, and the rest is unexplained.
 from typing import NamedTuple
 
 from syncopate.analysis import Analysis
-from syncopate.recordfile import KIND_NAMES, LOST_KINDS, Thread
+from syncopate.recordfile import AWAKE_KINDS, KIND_NAMES, LOST_KINDS, Thread
 from syncopate.units import duration, percent
 
 LARGE = 0.02  # of all thread time: what is worth a line
-AWAKE = ("trylock",)  # waits in which a thread is never asleep, and of which nobody asks
 MOST_UNSEEN = 0.2  # of all thread time: what may hide waits for locks that are not recorded
 UNSEEN = ("futex", "yield", "running", "elsewhere", "unexplained")  # parts that may
 
@@ -64,8 +63,7 @@ class Account:
             measured = self._measured_cpu()
             if measured is not None and not lives:
                 cpu = measured
-        awake, preempted = self._within_waits(cpu, delay)
-        running, runnable = max(0, cpu - awake), max(0, delay - preempted)
+        running, runnable = self._outside_waits(cpu, delay)
         rest = total - sum(waits.values()) - running - runnable
         if -LARGE * total <= rest < 0:  # the only estimates here give way
             fits = max(0.0, 1 + rest / max(1, running + runnable))
@@ -91,22 +89,26 @@ class Account:
             sums[state] = sums.get(state, 0) + row.wait_sum
         return {state: self.of.ns(sums[state]) for state in WHAT if state in sums}
 
-    def _within_waits(self, cpu: int, delay: int) -> tuple[int, int]:
-        """Of processor time and of time without one, how much passed within waits. Whoever tries
-        again and again is never asleep, and was not asked."""
+    def _outside_waits(self, cpu: int, delay: int) -> tuple[int, int]:
+        """Of processor time and of time without one, how much passed outside of waits. Whoever
+        tries again and again is never asleep, and was not asked which of both it had."""
         awake = next(iter(self.states.values()))["ns"]
-        preempted = self.states["preempted"]["ns"]
+        running, runnable = max(0, cpu - awake), max(0, delay - self.states["preempted"]["ns"])
         rows = self.of.record.rows()
-        tried = self.of.ns(sum(row.wait_sum for row in rows if KIND_NAMES[row.kind] in AWAKE))
-        running = cpu / (cpu + delay) if cpu + delay else 1.0
-        return round(awake + tried * running), round(preempted + tried * (1 - running))
+        tried = self.of.ns(sum(row.wait_sum for row in rows if KIND_NAMES[row.kind] in AWAKE_KINDS))
+        left = max(0, running + runnable - tried) / max(1, running + runnable)
+        return round(running * left), round(runnable * left)
 
     def _counted(self, thread: Thread) -> tuple[int, int] | None:
         """Processor time, and time without one, as the kernel counts them; None: not known."""
         if thread.cpu_ns:
             return thread.cpu_ns, thread.delay_ns
         found = _of_task(self.of.record.header.process_id, thread.thread_id) if self.runs else None
-        return found and (found[0], max(0, found[1] - thread.delay_before_ns))
+        if found is None:
+            return None
+        cpu, delay = found
+        before = 1000 * thread.cpu_before_us
+        return max(0, cpu - before), max(0, delay - thread.delay_before_ns)
 
     def _measured_cpu(self) -> int | None:
         from syncopate.waiting import measured
@@ -152,6 +154,15 @@ def lines(results: dict) -> list[str]:
     if account["why_unexplained"]:
         found.append(f"Unexplained, since {account['why_unexplained']}")
     return found
+
+
+def perhaps_more(results: dict) -> str:
+    """What a report adds to the time lost to locks: where locks of the program's own may be."""
+    account = results["account"]
+    own = sum(account["parts"].get(state, 0) for state in ("futex", "yield"))
+    if own < LARGE * account["total_ns"] or not own:
+        return ""
+    return f", and perhaps to locks of its own: up to {percent(own / account['total_ns'])} more"
 
 
 def is_explained(results: dict) -> bool:

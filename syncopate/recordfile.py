@@ -71,13 +71,14 @@ OBJECT_NAMES = {
 }
 # Time lost to locks.
 LOST_KINDS = {"mutex", "mutex_relock", "read", "write", "spinlock", "trylock", "semaphore_lock"}
+AWAKE_KINDS = {"trylock", "yield"}  # in which a thread never sleeps
 TIMED, HAS_OWNER = 1, 2  # OpenWait.flags
 OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thread
 
 FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQ")
 CHUNK_HEADER = struct.Struct("<IIIIQ")
 LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
-THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII20x4QQQI4xQ")
+THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII20x4QQQIIQ")
 WAIT_ROW = struct.Struct("<IIQQQ64I")
 EVENT = struct.Struct("<QQIIIHBBQII")
 STACK_ENTRY = struct.Struct("<QII30Q")
@@ -188,6 +189,7 @@ class Thread(NamedTuple):
     open: OpenWait | None = None
     read_held: tuple[int, ...] = ()  # addresses
     seen: Seen = Seen()
+    cpu_before_us: int = 0
     delay_before_ns: int = 0
     at: int = 0  # where it is in the file
 
@@ -327,7 +329,7 @@ class Record:
         self.header = self._read_header(start)
         self._chunks = list(self._walk())
         self.ns_per_tick = self._rate()
-        self.runs = not self.header.flags & FINISHED and self._is_there()
+        self.runs = not self.header.flags & FINISHED and self._is_mapped()
         self.end_ticks = self._end()
 
     def _rate(self) -> float:
@@ -339,8 +341,26 @@ class Record:
             return 1e9 / header.ticks_per_second
         return passed / ticks if ticks > 0 and passed > 0 else 1.0
 
-    def _is_there(self) -> bool:
-        """Whether there is a process with the id and the program of the recorded one."""
+    def _is_mapped(self) -> bool:
+        """Whether the recorded process is there still, and writes this very file."""
+        try:
+            inode = os.stat(self.path).st_ino
+            with open(f"/proc/{self.header.process_id}/maps", "rb") as file:
+                lines = [line.split(maxsplit=5) for line in file]
+        except OSError:
+            return False
+        name = os.fsencode(os.path.basename(self.path))
+        return any(
+            len(each) == 6
+            and each[1] == b"rw-s"
+            and int(each[4]) == inode
+            and os.path.basename(each[5].strip()) == name
+            for each in lines
+        )
+
+    def is_of_a_running_program(self) -> bool:
+        """Whether there is a process with the id and the program of the recorded one: of a copy of
+        a record, too."""
         try:
             return os.readlink(f"/proc/{self.header.process_id}/exe") == self.header.executable
         except OSError:
@@ -452,7 +472,9 @@ class Record:
             f = again
         wait = OpenWait(*f[8:16]) if f[8] and not f[3] else None
         held = tuple(address for address in f[16:20] if address)
-        return Thread(index, *f[:4], _text(f[4]), *f[5:8], wait, held, Seen(*f[20:23]), f[23], at)
+        return Thread(
+            index, *f[:4], _text(f[4]), *f[5:8], wait, held, Seen(*f[20:23]), f[23], f[24], at
+        )
 
     def rows(self) -> Iterator[Row]:
         """What threads waited, exactly; also in waits that are not over."""

@@ -90,7 +90,8 @@ class Results:
         notes = []
         if not flags & recordfile.FINISHED:
             runs = self.of.record.runs
-            state = "still runs" if runs else "was killed, or ended by _exit or exec"
+            there = runs or self.of.record.is_of_a_running_program()
+            state = "still runs" if there else "was killed, or ended by _exit or exec"
             known = runs or self.of.record.header.ended_monotonic_ns
             until = "" if known else ", and times are until its last wait: its end was not seen"
             notes.append(f"the program {state}; counts may lag by up to 255 per lock{until}")

@@ -124,7 +124,8 @@ def _heading(console, results: dict) -> None:
     if not results["transactions"]:
         console.print(
             f"Lost to locks: {percent(results['lost_share'])} of all thread time"
-            f" ({duration(results['lost_ns'])} of {duration(results['thread_time_ns'])})",
+            f" ({duration(results['lost_ns'])} of {duration(results['thread_time_ns'])})"
+            + account.perhaps_more(results),
             style="bold",
         )
         for line in account.lines(results):

@@ -10,7 +10,7 @@ import json
 from collections import Counter, defaultdict
 
 from syncopate.analysis import Analysis
-from syncopate.recordfile import KIND_NAMES, Event
+from syncopate.recordfile import AWAKE_KINDS, KIND_NAMES, Event
 from syncopate.units import count, duration
 
 LONG_NS = 1_000_000  # src/record/waits.cpp: long_wait()
@@ -46,7 +46,7 @@ def cost(analysis: Analysis) -> dict:
             _add(sums[lock, event.wait][is_long], event)
     exact: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     for row in analysis.record.rows():
-        if row.kind in KIND_NAMES:
+        if row.kind in KIND_NAMES and KIND_NAMES[row.kind] not in AWAKE_KINDS:
             exact[row.lock, row.kind][0] += row.waits
             exact[row.lock, row.kind][1] += row.wait_sum
     return _summed(analysis, sums, exact)

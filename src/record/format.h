@@ -136,7 +136,7 @@ struct thread_entry {                    // 192 bytes; id = chunk.first + index
   std::uint32_t start_stack;             // stack id of pthread_create's caller, 0 when unknown
   std::uint64_t start_ticks, end_ticks;  // end 0: still running when the record ended
   char name[16];
-  std::uint64_t cpu_ns;    // processor time; 0: unknown
+  std::uint64_t cpu_ns;    // processor time since start_ticks; 0: unknown
   std::uint64_t delay_ns;  // time that it could have run but had no processor; as cpu_ns
   std::uint64_t handle;    // pthread_t
   open_wait open;
@@ -147,8 +147,9 @@ struct thread_entry {                    // 192 bytes; id = chunk.first + index
   // `seen_holder_since`, and so could not let go of it.
   std::uint64_t seen_since, seen_holder_since;
   std::uint32_t seen_holder;  // kernel thread id
-  std::uint32_t reserved;
-  std::uint64_t delay_before_ns;  // what the kernel said of delay_ns at start_ticks
+  // What the kernel said of processor time and of delay_ns at start_ticks.
+  std::uint32_t cpu_before_us;
+  std::uint64_t delay_before_ns;
 };
 
 enum class wait_kind : std::uint32_t {

@@ -98,6 +98,15 @@ std::uint64_t run_delay(std::uint32_t thread_id) noexcept {
   return ns;
 }
 
+// 0 where the kernel does not tell any more.
+std::uint64_t since(std::uint64_t before, std::uint64_t now) noexcept {
+  return now > before ? now - before : 0;
+}
+
+std::uint64_t cpu_before(const thread_entry& e) noexcept {
+  return std::uint64_t{e.cpu_before_us} * 1000;
+}
+
 thread_state* register_thread() noexcept {
   const std::uint64_t now = machine::ticks();
   thread_state* t = nullptr;
@@ -114,6 +123,7 @@ thread_state* register_thread() noexcept {
   if (t == nullptr) return nullptr;
   threads.running.fetch_add(1, std::memory_order_relaxed);
   t->entry->thread_id = sys::thread_id();
+  t->entry->cpu_before_us = static_cast<std::uint32_t>(cpu_time(CLOCK_THREAD_CPUTIME_ID) / 1000);
   t->entry->delay_before_ns = run_delay(t->entry->thread_id);
   t->entry->handle = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
@@ -260,8 +270,8 @@ void thread_end() noexcept {
   current_hold.object = nullptr;
   drop_hold_watch();
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
-  t->entry->cpu_ns += cpu_time(CLOCK_THREAD_CPUTIME_ID);
-  t->entry->delay_ns += run_delay(t->entry->thread_id) - t->entry->delay_before_ns;
+  t->entry->cpu_ns += since(cpu_before(*t->entry), cpu_time(CLOCK_THREAD_CPUTIME_ID));
+  t->entry->delay_ns += since(t->entry->delay_before_ns, run_delay(t->entry->thread_id));
   t->entry->end_ticks = machine::ticks();
   threads.running.fetch_sub(1, std::memory_order_relaxed);
   local.state = nullptr;
@@ -295,8 +305,8 @@ void refresh_threads() noexcept {
   for (std::uint32_t id = 0; id < count; ++id) {
     thread_entry& e = *entries.at(id);
     if (load(e.end_ticks) != 0) continue;
-    e.cpu_ns += cpu_time(cpu_clock_of(e.thread_id));
-    e.delay_ns += run_delay(e.thread_id) - e.delay_before_ns;
+    e.cpu_ns += since(cpu_before(e), cpu_time(cpu_clock_of(e.thread_id)));
+    e.delay_ns += since(e.delay_before_ns, run_delay(e.thread_id));
     char path[64] = "/proc/self/task/";
     std::memcpy(sys::put_number(path + 16, e.thread_id), "/comm", 6);
     char name[17];

@@ -114,5 +114,6 @@ def test_what_is_not_recorded_is_not_called_nothing(program, tmp_path, plan, par
     first_screen = text[: text.index("\n\n")]
     said = {"running": "spinning in code that is not recorded", "futex": "at futexes of its own"}
     assert said[part] in first_screen
+    assert (part == "futex") == ("perhaps to locks of its own: up to" in first_screen)
     assert "No thread waited for a lock.\n" not in text
     assert "no lock to show" not in text

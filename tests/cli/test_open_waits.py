@@ -118,6 +118,8 @@ def test_a_deadlock_is_named_while_it_lasts_and_after_each_signal(
     assert told["certain"] == (plan != "trylock")
     if plan == "mutexes":
         assert told["sentence"] in run_cli("report", record, environ={"COLUMNS": "400"}).stdout
+        run_cli("report", record, "--html", tmp_path / "page.html")
+        assert told["sentence"] in (tmp_path / "page.html").read_text()
     # The run time and the threads' time are those of the process, which did nothing but wait.
     threads = len({each["thread"] for each in dead["open_waits"]})
     assert dead["process"]["duration_ns"] >= told["lasted_ns"] > 0

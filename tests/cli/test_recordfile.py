@@ -31,7 +31,7 @@ STRUCTS = {
         recordfile.THREAD_ENTRY,
         "thread_id start_stack start_ticks end_ticks name cpu_ns delay_ns handle open.since"
         " open.end open.caller open.lock open.kind open.holder open.stack open.flags read_held"
-        " seen_since seen_holder_since seen_holder delay_before_ns",
+        " seen_since seen_holder_since seen_holder cpu_before_us delay_before_ns",
     ),
     "wait_row": (recordfile.WAIT_ROW, "lock kind waits wait_sum wait_max histogram"),
     "event": (

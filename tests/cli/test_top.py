@@ -154,3 +154,30 @@ def test_a_process_that_is_not_recorded():
     done = run_cli("top", str(os.getpid()))
     assert done.returncode == 2
     assert f"process {os.getpid()} is not recorded" in one_line(done)
+
+
+def test_a_wait_counts_in_each_interval_as_long_as_it_lasted_there(tmp_path):
+    """A wait of 10 ms, seen when 4 ms and 9 ms of it are over, and when it has ended."""
+
+    def seen(since: int, end: int, last: int):
+        builder = RecordBuilder(end=last)
+        builder.flags = 0
+        lock = builder.lock(0x9000, first=builder.stack(0xA000))
+        builder.thread(
+            10, end=0, waits=(since, end, 0xA000, lock, 1, 0, 0, 2) if since else (0,) * 8
+        )
+        if not since:
+            builder.row(0, lock, 1, [10_000_000])
+        return str(builder.write(tmp_path / "r"))
+
+    moments = []
+    for written in ((2_000_000, 0, 6_000_000), (2_000_000, 0, 11_000_000),
+                    (2_000_000, 12_000_000, 13_000_000), (0, 0, 14_000_000)):  # fmt: skip
+        tap = live.Tap(seen(*written))
+        moments.append(live.snapshot([tap])._replace(seconds=written[2] / 1e9))
+    waited = [next(iter(moment.counts.values())).waited_ns for moment in moments]
+    assert waited == [4_000_000, 9_000_000, 10_000_000, 10_000_000]
+    (rate,) = live.rates(moments[0], moments[1])
+    assert rate.waiting == pytest.approx(1.0)  # one thread, all the time
+    assert (rate.waits, rate.mean_ns) == (0, None)
+    assert live.rates(moments[2], moments[3]) == []

@@ -1,0 +1,120 @@
+"""Where all thread time went: parts that add up, and reasons where they are not known."""
+
+import json
+
+import pytest
+from make_record import RecordBuilder
+
+from syncopate import account
+from syncopate.analysis import Analysis
+from syncopate.recordfile import Record
+from syncopate.results import Results
+
+MUTEX, CONDITION, FUTEX, SEMAPHORE, JOIN, TRYLOCK, SEMAPHORE_LOCK, YIELD = (
+    1,
+    6,
+    8,
+    13,
+    14,
+    15,
+    16,
+    17,
+)
+SECOND = 1_000_000_000
+
+
+def results_of(builder: RecordBuilder, folder) -> dict:
+    return Results(Analysis(Record(str(builder.write(folder / "r"))))).as_data()
+
+
+def a_second(**flags) -> RecordBuilder:
+    builder = RecordBuilder(start=1_000_000, end=1_000_000 + SECOND)
+    for name, value in flags.items():
+        setattr(builder, name, value)
+    return builder
+
+
+def test_parts_add_up(tmp_path):
+    builder = a_second()
+    builder.thread(100, cpu=300_000_000, delay=50_000_000)
+    builder.thread(101, cpu=200_000_000, delay=0)
+    lock = builder.lock(0x9000)
+    for kind, ms in ((MUTEX, 100), (CONDITION, 200), (FUTEX, 40), (SEMAPHORE, 50), (JOIN, 60)):
+        builder.row(0, lock, kind, [ms * 1_000_000])
+    builder.row(1, lock, SEMAPHORE_LOCK, [30_000_000])
+    found = results_of(builder, tmp_path)
+    assert found["account"] == {
+        "total_ns": 2 * SECOND,
+        "parts": {
+            "locks": 130_000_000,
+            "condition": 200_000_000,
+            "futex": 40_000_000,
+            "semaphore": 50_000_000,
+            "join": 60_000_000,
+            "running": 500_000_000,
+            "runnable": 50_000_000,
+            "elsewhere": 2 * SECOND - 1_030_000_000,
+        },
+        "too_much_ns": 0,
+        "why_unexplained": None,
+    }
+    assert found["lost_ns"] == 130_000_000
+
+
+def test_who_tries_again_and_again_runs_meanwhile(tmp_path):
+    """That part of its processor time is in the wait, and not once more in `running`."""
+    builder = a_second()
+    builder.thread(100, cpu=800_000_000, delay=200_000_000)
+    builder.row(0, builder.lock(0x9000), TRYLOCK, [500_000_000])
+    parts = results_of(builder, tmp_path)["account"]["parts"]
+    assert parts == {"locks": 500_000_000, "running": 400_000_000, "runnable": 100_000_000}
+
+
+def test_waits_within_which_the_kernel_was_asked(tmp_path):
+    """Of a wait that kept its processor half of the time, that half is not `running` as well."""
+    builder = a_second()
+    thread = builder.thread(100, cpu=600_000_000, delay=0)
+    lock = builder.lock(0x9000)
+    builder.row(thread, lock, MUTEX, [400_000_000])
+    builder.wait(thread, lock, 2_000_000, 402_000_000, used=(200_000_000, 1, 0))
+    parts = results_of(builder, tmp_path)["account"]["parts"]
+    assert parts == {"locks": 400_000_000, "running": 400_000_000, "elsewhere": 200_000_000}
+
+
+def test_a_killed_process_has_a_rest_with_its_reason(tmp_path):
+    builder = a_second(flags=0)
+    builder.thread(100, end=0)
+    builder.row(0, builder.lock(0x9000), MUTEX, [100_000_000])
+    builder.measured = json.dumps(
+        {"seconds": 1.0, "user_seconds": 0.25, "system_seconds": 0.05, "meters": [], "rejected": []}
+    )
+    found = results_of(builder, tmp_path)
+    assert found["account"]["parts"] == {
+        "locks": 100_000_000, "running": 300_000_000, "unexplained": 600_000_000,
+    }  # fmt: skip
+    assert "did not end by itself" in found["account"]["why_unexplained"]
+    assert "unexplained" in "\n".join(account.lines(found))
+
+
+@pytest.mark.parametrize(("excess_ms", "told"), [(10, False), (100, True)])
+def test_parts_that_are_too_many_are_told(tmp_path, excess_ms, told):
+    builder = a_second()
+    builder.thread(100, cpu=(600 + excess_ms) * 1_000_000)
+    builder.row(0, builder.lock(0x9000), CONDITION, [400_000_000])
+    found = results_of(builder, tmp_path)
+    parts, total = found["account"]["parts"], found["account"]["total_ns"]
+    assert found["account"]["too_much_ns"] == (excess_ms * 1_000_000 if told else 0)
+    assert sum(parts.values()) == pytest.approx(total + found["account"]["too_much_ns"], rel=1e-6)
+    assert any("more than the threads lived" in line for line in account.lines(found)) == told
+
+
+@pytest.mark.parametrize(
+    ("kind", "ms", "explained"), [(FUTEX, 500, False), (YIELD, 500, False), (CONDITION, 950, True)]
+)
+def test_nobody_waited_only_where_nothing_hides(tmp_path, kind, ms, explained):
+    builder = a_second()
+    for number in range(2):
+        thread = builder.thread(100 + number, cpu=1_000_000)
+        builder.row(thread, builder.lock(0x9000 + number), kind, [ms * 1_000_000])
+    found = results_of(builder, tmp_path)
+    assert account.is_explained(found) == explained

@@ -112,15 +112,15 @@ void append_number(char* path, char separator, std::uint32_t number) noexcept {
 int create_file(const char* path) noexcept {
   std::strcpy(file_path, path);
   constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
-  int fd = sys::open(file_path, flags, 0644);
+  int fd = sys::open(file_path, flags, 0600);
   if (fd != -EEXIST) return fd;
   append_number(file_path, '.', sys::process_id());
   const std::size_t length = std::strlen(file_path);
-  fd = sys::open(file_path, flags, 0644);
+  fd = sys::open(file_path, flags, 0600);
   for (std::uint32_t n = 1; fd == -EEXIST && n < 1000; ++n) {
     file_path[length] = 0;
     append_number(file_path, '.', n);
-    fd = sys::open(file_path, flags, 0644);
+    fd = sys::open(file_path, flags, 0600);
   }
   return fd;
 }

@@ -4,8 +4,9 @@ import itertools
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
+from syncopate.difference import Way, key, outwards, up_to_holder, ways
 from syncopate.recordfile import CREATED, Lock
 from syncopate.symbols import Frame, Symbolizer
 
@@ -21,6 +22,7 @@ _RUNTIME = re.compile(r"(libsyncopate-|libitm\.so|libc\.so|libc-|libpthread|libs
 BEYOND = "(locks beyond the table)"
 BARRIER, PLACE = 5, 1  # a barrier that is no object but a place in the program: where it is called
 REGION_OF_GNU, REGION = 2, 3  # and where a parallel region is started: its start and its end
+UNKNOWN_CALLER = "its caller is not known"
 ARRAY_MEMBERS = 4  # as many evenly spaced locks in one variable are an array, not fields
 
 
@@ -80,20 +82,31 @@ def without_starters(frames: list[dict]) -> list[dict]:
 class Name:
     """A lock's name, equal for locks that a report shows as one line."""
 
-    __slots__ = ("by", "place", "text")
+    __slots__ = ("by", "place", "site", "text", "way")
 
-    def __init__(self, text: str, by: str, place: str):
+    def __init__(self, text: str, by: str, place: str, site: str = "", way: tuple = ()):
         self.text = text
         self.by = by  # "symbol", "creation", "first use", "address" or "overflow"
         self.place = place  # file:line, or the module's name
+        self.site = site or text  # the variable or function that an entry of a policy would name
+        self.way = way  # what tells locks of one text and place apart
+
+    def identity(self) -> tuple:
+        """Equal for locks that a report shows as one line."""
+        return self.text, self.place, self.way
 
 
 def name_locks(
-    locks: Sequence[Lock], symbolizer: Symbolizer, frames_of: Callable[[int], list[Frame]]
+    locks: Sequence[Lock],
+    symbolizer: Symbolizer,
+    frames_of: Callable[[int], list[Frame]],
+    holding: Collection[tuple[str, str]] = (),
 ) -> dict[int, Name]:
-    """Names every lock, by its id. `frames_of` gives the frames of a stack id."""
+    """Names every lock, by its id. `frames_of` gives the frames of a stack id; `holding` are
+    functions that are known to hold locks (difference.py)."""
     names: dict[int, Name] = {}
     inside: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    by_stack: list[Lock] = []
     for lock in locks:
         if is_place(lock):
             names[lock.id] = _by_place(lock, symbolizer)
@@ -104,15 +117,15 @@ def name_locks(
         elif variable:
             inside[variable[0], variable[2]].append((variable[1], lock.id))
         else:
-            names[lock.id] = _by_stack(lock, frames_of)
+            by_stack.append(lock)
     for (symbol, module), members in inside.items():
         place = os.path.basename(module)
         offsets = sorted({offset for offset, _ in members})
         array = _is_array(offsets)
         for offset, lock_id in members:
             text = f"{symbol}[]" if array else symbol + (f"+{offset:#x}" if offset else "")
-            names[lock_id] = Name(text, "symbol", place)
-    return names
+            names[lock_id] = Name(text, "symbol", place, symbol)
+    return names | _by_stacks(by_stack, frames_of, holding)
 
 
 def is_place(lock: Lock) -> bool:
@@ -139,14 +152,51 @@ def _by_place(lock: Lock, symbolizer: Symbolizer) -> Name:
     return Name(region + text, "address", frame.place())
 
 
-def _by_stack(lock: Lock, frames_of: Callable[[int], list[Frame]]) -> Name:
-    made = lock.create_stack if lock.flags & CREATED else 0
-    frame = telling(frames_of(made or lock.first_stack))
-    if frame is None:
-        return Name(f"{lock.address:#x}", "address", "")
-    by = "creation" if made else "first use"
-    text = f"{frame.function} at {frame.place()}" if frame.file else frame.function
-    return Name(text, by, frame.place())
+def _by_stacks(
+    locks: Sequence[Lock],
+    frames_of: Callable[[int], list[Frame]],
+    holding: Collection[tuple[str, str]],
+) -> dict[int, Name]:
+    """Names by where locks were made or first used: those of one object and origin by the frames
+    in which they differ."""
+    origins: dict[tuple[int, str], dict[int, list[Lock]]] = defaultdict(lambda: defaultdict(list))
+    names: dict[int, Name] = {}
+    for lock in locks:
+        made = lock.create_stack if lock.flags & CREATED else 0
+        stack = made or lock.first_stack
+        if frames_of(stack):
+            origins[lock.object, "creation" if made else "first use"][stack].append(lock)
+        else:
+            names[lock.id] = Name(f"{lock.address:#x}", "address", "")
+    for (_, by), of_stack in origins.items():
+        stacks = {stack: _telling_on(frames_of(stack)) for stack in of_stack}
+        if by == "first use":
+            stacks = {stack: up_to_holder(frames, holding) for stack, frames in stacks.items()}
+        for stack, way in ways(stacks).items():
+            name = _by_way(way, by)
+            names |= dict.fromkeys((lock.id for lock in of_stack[stack]), name)
+    return names
+
+
+def _telling_on(frames: Sequence[Frame]) -> list[Frame]:
+    """The frames from the telling one outwards, up to the program's start, or to code that is in
+    no file: where just-in-time compilers put it says nothing."""
+    own = list(frames[wrapper_frames(frames) :])
+    nowhere = (index for index, frame in enumerate(own) if index and not frame.module)
+    own = own[: next(nowhere, None)]
+    while len(own) > 1 and own[-1].function.partition("+")[0] in STARTERS:
+        own.pop()
+    return outwards(own)
+
+
+def _by_way(way: Way, by: str) -> Name:
+    """The outermost of the telling frames first: it is the one that tells; then those inside."""
+    *inner, last = way.frames
+    text = f"{last.function} at {last.place()}" if last.file else last.function
+    inside = [frame.function + (f":{frame.line}" if frame.file else "") for frame in inner[::-1]]
+    text = " > ".join([text, *inside]) + (f" ({UNKNOWN_CALLER})" if way.ends else "")
+    site = way.frames[0].function
+    return Name(text, by, last.place(), site, (*map(key, way.frames), way.ends))
 
 
 def _is_array(offsets: list[int]) -> bool:

@@ -48,13 +48,11 @@ def _entry_of(lock: dict, entries: list[dict]) -> int | None:
     """The index of the first policy entry that names this lock, or None."""
     key = NAMED_BY.get(lock["named_by"])
     for index, entry in enumerate(entries):
-        if key in entry and _is_called(lock["name"], entry[key]):
+        if key in entry and _is_called(lock["site"], entry[key]):
             return index
     return None
 
 
-def _is_called(name: str, wanted: str) -> bool:
-    """Whether a report's name is that of a policy: "table", "table+0x28" and "table[]" are all
-    `table`, and "make(int) at a.c:7" is `make`."""
-    bare = name.partition(" at ")[0].removesuffix("[]")
-    return wanted in (bare, bare.partition("(")[0], bare.partition("+0x")[0])
+def _is_called(site: str, wanted: str) -> bool:
+    """Whether a report's site is that of a policy: "make(int)" and "make(int)+0x28" are `make`."""
+    return wanted in (site, site.partition("(")[0], site.partition("+0x")[0])

@@ -150,6 +150,7 @@ class Results:
             "name": group.name.text,
             "named_by": group.name.by,
             "place": group.name.place,
+            "site": group.name.site,
             "object": OBJECT_NAMES.get(group.object, "unknown"),
             "members": max(1, len(group.locks)),
             "addresses": [f"{lock.address:#x}" for lock in group.locks[:ADDRESSES_KEPT]],
@@ -159,6 +160,7 @@ class Results:
             "lost_ns": self.of.ns(lost),
             "lost_share": lost / total if total else 0.0,
             "waited_ns": self.of.ns(sum(kind.total for kind in group.kinds.values())),
+            "worst": self._worst(group),
             "threads_waited": len(group.by_thread),
             "by_thread": self._by_thread(group),
             "waits": {name: self._waits(kind) for name, kind in sorted(group.kinds.items())},
@@ -167,6 +169,18 @@ class Results:
             "elision": self._elision(group.elision),
             "waiters": self._weighted(group.waiters),
             "holders": self._weighted(group.holders),
+        }
+
+    def _worst(self, group: Group) -> dict | None:
+        """Of several locks the one for which most time was lost."""
+        if len(group.locks) < 2 or not (lost := group.lost()):
+            return None
+        lock = max(group.locks, key=lambda lock: self.of.lock_lost[lock.id])
+        ticks = self.of.lock_lost[lock.id]
+        return {
+            "address": f"{lock.address:#x}",
+            "lost_ns": self.of.ns(ticks),
+            "share": ticks / lost,
         }
 
     def _by_thread(self, group: Group) -> list[dict]:

@@ -227,6 +227,12 @@ def _details(console, results: dict) -> None:
         where = f"{made[lock['named_by']]} {lock['place']}" if lock["named_by"] in made else ""
         console.print(f"\n{name_of(lock)}", style="bold", end="")
         console.print(f"  {where}" if where else "", style="dim")
+        if worst := lock.get("worst"):
+            console.print(
+                f"  {percent(worst['share'])} of it at one of the {count(lock['members'])}:"
+                f" {worst['address']}",
+                style="dim",
+            )
         waiters, holders = _stacks("waited", lock["waiters"]), _stacks("held by", lock["holders"])
         if console.width >= 100:
             grid = Table.grid(padding=(0, 2), expand=True)

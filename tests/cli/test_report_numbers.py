@@ -250,7 +250,7 @@ def test_json_has_the_documented_shape(tmp_path):
     assert set(record["locks"][0]) == {
         "name", "named_by", "place", "object", "members", "addresses", "acquisitions", "contended",
         "contended_share", "lost_ns", "lost_share", "waited_ns", "threads_waited", "waits", "hold",
-        "by_thread", "arrivals", "elision", "waiters", "holders",
+        "by_thread", "arrivals", "elision", "waiters", "holders", "site", "worst",
     }  # fmt: skip
     assert set(record["locks"][0]["waiters"][0]) == {"ns", "share", "wrapper_frames", "frames"}
     frame = record["locks"][0]["waiters"][0]["frames"][0]

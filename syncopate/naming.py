@@ -82,13 +82,16 @@ def without_starters(frames: list[dict]) -> list[dict]:
 class Name:
     """A lock's name, equal for locks that a report shows as one line."""
 
-    __slots__ = ("by", "place", "site", "text", "way")
+    __slots__ = ("by", "module", "place", "site", "text", "way")
 
-    def __init__(self, text: str, by: str, place: str, site: str = "", way: tuple = ()):
+    def __init__(
+        self, text: str, by: str, place: str, site: str = "", way: tuple = (), module: str = ""
+    ):
         self.text = text
         self.by = by  # "symbol", "creation", "first use", "address" or "overflow"
         self.place = place  # file:line, or the module's name
         self.site = site or text  # the variable or function that an entry of a policy would name
+        self.module = module  # the one that has no symbol for it; "" where that is not so
         self.way = way  # what tells locks of one text and place apart
 
     def identity(self) -> tuple:
@@ -104,6 +107,7 @@ def name_locks(
 ) -> dict[int, Name]:
     """Names every lock, by its id. `frames_of` gives the frames of a stack id; `holding` are
     functions that are known to hold locks (difference.py)."""
+    symbolizer.prepare_variables(lock.address for lock in locks if lock.id)
     names: dict[int, Name] = {}
     inside: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     by_stack: list[Lock] = []
@@ -124,7 +128,8 @@ def name_locks(
         array = _is_array(offsets)
         for offset, lock_id in members:
             text = f"{symbol}[]" if array else symbol + (f"+{offset:#x}" if offset else "")
-            names[lock_id] = Name(text, "symbol", place, symbol)
+            of = module if symbol.startswith(f"{place}+0x") else ""
+            names[lock_id] = Name(text, "symbol", place, symbol, module=of)
     return names | _by_stacks(by_stack, frames_of, holding)
 
 
@@ -195,8 +200,13 @@ def _by_way(way: Way, by: str) -> Name:
     text = f"{last.function} at {last.place()}" if last.file else last.function
     inside = [frame.function + (f":{frame.line}" if frame.file else "") for frame in inner[::-1]]
     text = " > ".join([text, *inside]) + (f" ({UNKNOWN_CALLER})" if way.ends else "")
-    site = way.frames[0].function
-    return Name(text, by, last.place(), site, (*map(key, way.frames), way.ends))
+    site = way.frames[0]
+    module = next((frame.module for frame in way.frames if _is_unnamed(frame)), "")
+    return Name(text, by, last.place(), site.function, (*map(key, way.frames), way.ends), module)
+
+
+def _is_unnamed(frame: Frame) -> bool:
+    return frame.function.startswith(f"{os.path.basename(frame.module)}+0x")
 
 
 def _is_array(offsets: list[int]) -> bool:

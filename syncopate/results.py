@@ -48,7 +48,7 @@ class Results:
         return {
             "file": self.of.record.path,
             "process": self._process(),
-            "notes": [*self._notes(), *self.of.symbolizer.notes],
+            "notes": [*self._notes(), *self.of.symbolizer.notes, *self._hints()],
             "threads": [self._thread(thread.id) for thread in self.of.threads.values()],
             "thread_time_ns": self.of.ns(total),
             "lost_ns": self.of.ns(lost),
@@ -99,6 +99,15 @@ class Results:
                 f" {self.of.read_every} read: sums are exact, stacks weighted samples"
             )
         return notes + self._regions()
+
+    def _hints(self) -> list[str]:
+        """How to get names for the locks that were waited for and have none."""
+        modules = set()
+        for group in self.of.groups:
+            if group.kinds and group.name.module:
+                modules.add(group.name.module)
+        hint = self.of.symbolizer.hint(modules)
+        return [hint] if hint else []
 
     def _regions(self) -> list[str]:
         """What would help a program that spends its time where libgomp starts and ends regions."""

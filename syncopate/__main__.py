@@ -96,7 +96,9 @@ def main(arguments: list[str] | None = None) -> int:
         finally:  # also after --help, which leaves by SystemExit
             sys.stdout.flush()
     except Failure as failure:
-        print(f"syncopate: {failure}", file=sys.stderr)
+        from syncopate.shown import shown  # a message may name a file, and a file has any name
+
+        print(f"syncopate: {shown(str(failure))}", file=sys.stderr)
         return failure.status
     except KeyboardInterrupt:
         return 130

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 
-from syncopate import advice, advicetext, machinefiles, modeled, wholefile
+from syncopate import advice, advicetext, boundedfile, machinefiles, modeled, wholefile
 from syncopate.errors import BAD_USE, FAILED, Failure
 from syncopate.options import FLAG, VALUE, read_options
 from syncopate.report import PATIENCE, Progress
@@ -139,13 +139,7 @@ def _telling(text: str):
 
 def read(path: str) -> dict:
     """A sections report; a Failure when the file is something else."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            report = json.load(file)
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror}", BAD_USE) from None
-    except ValueError:
-        raise Failure(f"{path}: no JSON; give a file that --json wrote", BAD_USE) from None
+    report = boundedfile.read_json(path, BAD_USE)
     if not isinstance(report, dict) or report.get("schema") != SCHEMA:
         raise Failure(f"{path}: no report of critical sections; make one with --json", BAD_USE)
     if report.get("version") != VERSION:

@@ -3,10 +3,8 @@
 Whatever is wrong with one is a Failure of one line.
 """
 
-import json
 import os
 import stat
-import tomllib
 from collections.abc import Callable
 
 from syncopate.errors import FAILED, Failure
@@ -48,10 +46,14 @@ def starts_with(path: str, start: bytes) -> bool:
 
 def read_json(path: str, status: int = FAILED):
     """What the file says, its texts as they may be shown."""
+    import json  # here, since most of who imports this module needs neither
+
     return _read(path, MOST_JSON, json.loads, "JSON", status)
 
 
 def read_toml(path: str, status: int = FAILED) -> dict:
+    import tomllib
+
     return _read(path, MOST_TOML, lambda raw: tomllib.loads(raw.decode()), "TOML", status)
 
 

@@ -4,7 +4,7 @@ import json
 import re
 import sys
 
-from syncopate import difftext, wholefile
+from syncopate import boundedfile, difftext, wholefile
 from syncopate.analysis import Analysis
 from syncopate.arguments import Parser
 from syncopate.comparison import Comparison
@@ -12,6 +12,7 @@ from syncopate.errors import BAD_USE, FAILED, Failure
 from syncopate.recordfile import Record
 from syncopate.report import DEFAULT_TOP, SCHEMA, SCHEMA_VERSION, Progress
 from syncopate.results import Results
+from syncopate.shown import shown
 
 
 def _parser() -> Parser:
@@ -53,7 +54,7 @@ def main(arguments: list[str]) -> int:
         from syncopate import htmlpage
 
         wholefile.write(options.html, htmlpage.comparison(comparison))
-        print(f"syncopate: wrote {options.html}", file=sys.stderr)
+        print(f"syncopate: wrote {shown(options.html)}", file=sys.stderr)
     if options.json:
         json.dump(comparison.as_data(), sys.stdout, indent=1)
         print()
@@ -78,7 +79,7 @@ def _keep_matching(comparison: Comparison, pattern: str) -> None:
 
 def _results(path: str, progress: Progress) -> dict:
     """A record's results; a report's, where the file is what --json printed."""
-    results = _from_report(path) if _is_json(path) else None
+    results = _from_report(path) if boundedfile.starts_with(path, b"{") else None
     if results is None:
         results = Results(Analysis(Record(path), progress)).as_data()
     if results["transactions"]:
@@ -88,20 +89,10 @@ def _results(path: str, progress: Progress) -> dict:
     return results
 
 
-def _is_json(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(1) == b"{"
-    except OSError:
-        return False  # Record says why it cannot be read
-
-
 def _from_report(path: str) -> dict:
-    try:
-        with open(path, "rb") as file:
-            document = json.load(file)
-    except (OSError, ValueError) as error:
-        raise Failure(f"cannot read {path}: {error}", FAILED) from None
+    document = boundedfile.read_json(path)
+    if not isinstance(document, dict):
+        raise Failure(f"{path} is no report; make it with `syncopate report --json RECORD`", FAILED)
     schema, version = document.get("schema"), document.get("version")
     if schema != SCHEMA or version != SCHEMA_VERSION:
         raise Failure(

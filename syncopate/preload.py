@@ -67,14 +67,14 @@ def choose_elision(environ: dict[str, str], choice: str) -> None:
     if mode not in ELIDE_MODES:
         known = ", ".join(ELIDE_MODES)
         raise Failure(
-            f"--elide {choice}: no such mode{near(mode, ELIDE_MODES)}; {known} are", BAD_USE
+            f"--elide {choice}: no such mode{near(mode, ELIDE_MODES)}; there are {known}", BAD_USE
         )
     if colon and mode == "off":
         raise Failure(f"--elide {choice}: off needs no policy", BAD_USE)
     if colon and policy not in ELIDE_POLICIES:
         known = ", ".join(ELIDE_POLICIES)
         hint = near(policy, ELIDE_POLICIES)
-        raise Failure(f"--elide {choice}: no such policy{hint}; {known} are", BAD_USE)
+        raise Failure(f"--elide {choice}: no such policy{hint}; there are {known}", BAD_USE)
     if mode == "always" and environ.get("SYNCOPATE_LOCK") == "glibc":
         raise Failure(
             "--elide always with --lock glibc: the C library's locks do not elide", BAD_USE

@@ -11,7 +11,9 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from syncopate.boundedfile import open_plain
 from syncopate.errors import FAILED, Failure
+from syncopate.shown import shown
 
 MAGIC = b"SYNCREC1"
 VERSION = 2
@@ -246,7 +248,7 @@ class Record:
         """Opens and checks `path`. A Failure says what is wrong with it."""
         self.path = path
         try:
-            with open(path, "rb") as file:
+            with open_plain(path) as file:
                 # The header first: a running program's record grows, and never below what it says.
                 start = file.read(HEADER_BYTES)
                 self.size = os.fstat(file.fileno()).st_size
@@ -284,9 +286,11 @@ class Record:
             )
         numbers, texts = fields[3:13], fields[13:17]
         command = texts[3].rstrip(b"\0").decode("utf-8", "replace").split("\0")
+        command = [shown(word) for word in command]
         header = Header(
             *numbers,
-            *map(_text, texts[:3]),
+            *(shown(_text(text)) for text in texts[:2]),
+            _text(texts[2]),
             command,
             fields[17],
             _text(fields[18]),
@@ -329,7 +333,7 @@ class Record:
 
     def threads(self) -> Iterator[Thread]:
         for first, index, f in self._items(THREADS, THREAD_ENTRY):
-            yield Thread(first + index, f[0], f[1], f[2], f[3], _text(f[4]), f[5])
+            yield Thread(first + index, f[0], f[1], f[2], f[3], shown(_text(f[4])), f[5])
 
     def rows(self) -> Iterator[Row]:
         for thread, _, f in self._items(ROWS, WAIT_ROW):

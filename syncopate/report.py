@@ -11,6 +11,7 @@ from syncopate.recordfile import Record
 from syncopate.reportextras import extras
 from syncopate.results import Results
 from syncopate.selection import SORTS, matcher, select
+from syncopate.shown import shown
 
 SCHEMA, SCHEMA_VERSION = "syncopate-report", 1
 PATIENCE = 2.0  # seconds of silence before progress is shown
@@ -128,4 +129,4 @@ def document(records: list[dict]) -> dict:
 
 def _to_file(path: str, pieces) -> None:
     wholefile.write(path, pieces)
-    print(f"syncopate: wrote {path}", file=sys.stderr)
+    print(f"syncopate: wrote {shown(path)}", file=sys.stderr)

@@ -1,8 +1,6 @@
 """What a report's page shows beside the record: predictions of changes, and a policy."""
 
-import json
-
-from syncopate import policy
+from syncopate import boundedfile, policy
 from syncopate.errors import BAD_USE, FAILED, Failure
 from syncopate.whatifoutput import SCHEMA as WHATIF_SCHEMA
 from syncopate.whatifoutput import VERSION as WHATIF_VERSION
@@ -28,11 +26,7 @@ def extras(records: list[dict], whatif_paths: list[str], policy_path: str | None
 
 def _prediction(path: str, records: list[dict]) -> dict:
     """What `syncopate simulate --from RECORD --json PATH` wrote, of a lock that the report has."""
-    try:
-        with open(path, "rb") as file:
-            document = json.load(file)
-    except (OSError, ValueError) as error:
-        raise Failure(f"cannot read {path}: {error}", FAILED) from None
+    document = boundedfile.read_json(path)
     known = isinstance(document, dict) and document.get("schema") == WHATIF_SCHEMA
     if not known or document.get("version") != WHATIF_VERSION:
         raise Failure(

@@ -12,6 +12,7 @@ from syncopate import histogram, recordfile, waiting
 from syncopate.analysis import Analysis, Group, Kind
 from syncopate.naming import is_region_of_gnu, telling, wrapper_frames
 from syncopate.recordfile import LOST_KINDS, OBJECT_NAMES
+from syncopate.shown import shown
 from syncopate.symbols import Frame
 from syncopate.transactionsites import Sites
 
@@ -46,7 +47,7 @@ class Results:
         locks = [self._lock(group, total) for group in self.of.groups if group.kinds or group.locks]
         locks.sort(key=lambda lock: (-lock["lost_ns"], -lock["waited_ns"], lock["name"]))
         return {
-            "file": self.of.record.path,
+            "file": shown(self.of.record.path),
             "process": self._process(),
             "notes": [*self._notes(), *self.of.symbolizer.notes, *self._hints()],
             "threads": [self._thread(thread.id) for thread in self.of.threads.values()],
@@ -68,7 +69,7 @@ class Results:
         return {
             "id": header.process_id,
             "parent_id": header.parent_id,
-            "executable": header.executable,
+            "executable": shown(header.executable),
             "command": header.command,
             "lock": header.lock,
             "wait": header.wait,

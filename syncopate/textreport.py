@@ -70,7 +70,7 @@ def _show_one(console, results: dict) -> None:
 
 def _command(results: dict) -> str:
     """The command line as a shell would take it, on one line."""
-    return shlex.join(results["process"]["command"]).replace("\n", "\\n")
+    return shlex.join(results["process"]["command"])
 
 
 def ran_with(results: dict) -> str:

@@ -7,6 +7,7 @@ import sys
 
 from syncopate import terminal
 from syncopate.live import Rate, Snapshot, rates
+from syncopate.shown import shown
 from syncopate.units import count, duration, percent
 
 SCHEMA, VERSION = "syncopate-top", 1
@@ -42,7 +43,7 @@ class Screen(Display):
     """A table, rewritten in place on a terminal; one after the other where output is piped."""
 
     def __init__(self, title: str, rows: int | None):
-        self._title = title.replace("\n", "\\n")
+        self._title = shown(title)
         self._rows = rows
         self._console = terminal.console()
         self._live = None

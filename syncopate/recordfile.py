@@ -261,6 +261,12 @@ class Record:
         self.header = self._read_header(start)
         self._chunks = list(self._walk())
 
+    def redact(self) -> None:
+        """Leaves out the program's arguments, as `record --redact` does (src/record/file.cpp)."""
+        if len(self.header.command) > 1:
+            command = [self.header.command[0], "(arguments left out)"]
+            self.header = self.header._replace(command=command)
+
     def _refuse_short(self, start: bytes) -> None:
         if start == MAGIC or (MAGIC.startswith(start) and start):
             raise self._damaged(f"it ends after {self.size} bytes, inside its header")

@@ -44,6 +44,7 @@ def _parser() -> Parser:
     choice.add_argument("--top", type=int, metavar="N", help="locks of each kind (default: 10)")
     choice.add_argument("--sort", choices=SORTS, default="lost", help="by what (default: lost)")
     choice.add_argument("--lock", metavar="REGEX", help="only locks whose name matches")
+    choice.add_argument("--redact", action="store_true", help="leave out the program's arguments")
     return parser
 
 
@@ -84,7 +85,10 @@ def main(arguments: list[str]) -> int:
     progress = Progress()
     analyses = []
     for path in options.files:
-        analyses.append(Analysis(Record(path), progress))
+        record = Record(path)
+        if options.redact:
+            record.redact()
+        analyses.append(Analysis(record, progress))
     progress("adding up")
     whole = [Results(analysis).as_data() for analysis in analyses]
     progress.done()

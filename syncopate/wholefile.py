@@ -14,7 +14,7 @@ def replacing(path: str | os.PathLike) -> Iterator[str]:
     """A name beside the file's: when the block ends well, what it wrote there takes the place.
 
     A device, a pipe or what standard output is stays what it is: its own name is given. Raises a
-    Failure where the file cannot be written, and for a link, which somebody else may have put there.
+    Failure where the file cannot be written, and for a link: somebody else may have put it there.
     """
     path = os.fspath(path)
     is_own = path.startswith(OWN_OUTPUTS)

@@ -1,6 +1,7 @@
 // file.cpp -- making, mapping and growing the record file.
 #include "record/file.h"
 
+#include <cstdlib>
 #include <cstring>
 
 namespace syncopate::record {
@@ -146,6 +147,16 @@ file_header* map_file() noexcept {
   return nullptr;
 }
 
+// Arguments may hold passwords: leaves the program's name.
+template <std::size_t size>
+void redact(char (&command)[size]) noexcept {
+  constexpr char instead[] = "(arguments left out)";
+  char* const rest = command + ::strnlen(command, size - sizeof instead - 1) + 1;
+  const bool any = *rest != 0;
+  std::memset(rest, 0, static_cast<std::size_t>(command + size - rest));
+  if (any) std::memcpy(rest, instead, sizeof instead);
+}
+
 void fill_header(file_header& h) noexcept {
   timespec wall{};
   ::clock_gettime(CLOCK_REALTIME, &wall);
@@ -161,6 +172,7 @@ void fill_header(file_header& h) noexcept {
   h.ticks_per_second = machine::ticks_per_second();
   sys::call(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", h.executable, sizeof h.executable - 1);
   sys::read_file("/proc/self/cmdline", h.command, sizeof h.command - 1);
+  if (std::getenv("SYNCOPATE_REDACT") != nullptr) redact(h.command);
   publish(h.bytes_used, sizeof h);
   std::memcpy(h.magic, magic, sizeof h.magic);
 }

@@ -56,6 +56,12 @@ def main(arguments: list[str]) -> int:
         status, report = _from_file(options, command)
     else:
         status, report = _from_run(options, command)
+    with boundedfile.damaged_where_wrong(command[0], "make it again with --json", BAD_USE):
+        _show(options, report, wanted, top)
+    return status
+
+
+def _show(options: dict[str, str], report: dict, wanted: re.Pattern, top: int) -> None:
     locks = [lock for lock in report["locks"] if wanted.search(lock["name"])]
     locks.sort(key=lambda lock: (-lock["sections"], lock["name"]))
     report = {**report, "locks": [advice.as_data(lock) for lock in locks]}
@@ -63,7 +69,6 @@ def main(arguments: list[str]) -> int:
         _write(options["--json"], report)
     if options.get("--json") != "-":
         advicetext.show(report, top)
-    return status
 
 
 def _wanted(pattern: str) -> re.Pattern:

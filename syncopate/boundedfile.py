@@ -3,9 +3,10 @@
 Whatever is wrong with one is a Failure of one line.
 """
 
+import contextlib
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from syncopate.errors import FAILED, Failure
 from syncopate.shown import all_shown, shown
@@ -48,13 +49,32 @@ def read_json(path: str, status: int = FAILED):
     """What the file says, its texts as they may be shown."""
     import json  # here, since most of who imports this module needs neither
 
-    return _read(path, MOST_JSON, json.loads, "JSON", status)
+    def parse(raw: bytes):
+        return json.loads(raw, parse_constant=_no_number)
+
+    return _read(path, MOST_JSON, parse, "JSON", status)
 
 
 def read_toml(path: str, status: int = FAILED) -> dict:
     import tomllib
 
     return _read(path, MOST_TOML, lambda raw: tomllib.loads(raw.decode()), "TOML", status)
+
+
+def _no_number(name: str):
+    raise ValueError(f"{name} is no number of JSON")
+
+
+@contextlib.contextmanager
+def damaged_where_wrong(path: str, remedy: str, status: int = FAILED) -> Iterator[None]:
+    """For what uses the contents of a file: something missing there, or of another kind than it
+    should be, is a Failure."""
+    wrong = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+    try:
+        yield
+    except (*wrong, RecursionError, MemoryError) as error:
+        what = shown(f"{type(error).__name__}: {error}")[:200]
+        raise Failure(f"{path} is damaged ({what}); {remedy}", status) from None
 
 
 def _read(path: str, most: int, parse: Callable[[bytes], object], form: str, status: int):

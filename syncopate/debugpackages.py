@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
+from syncopate import boundedtool
 from syncopate.shown import shown
 
 SERVERS = {
@@ -15,7 +16,7 @@ SERVERS = {
 }
 ANY_SERVER = "https://debuginfod.elfutils.org"
 MOST_NAMED = 3  # modules in one line
-SECONDS = 10
+SECONDS, MEMORY = 10, 2 << 30
 
 
 def hint(modules: Sequence[str]) -> str:
@@ -41,17 +42,10 @@ def packages_of(paths: Sequence[str]) -> list[str]:
     # A file of /bin may be known as one of /usr/bin, and the other way round.
     asked = [*paths, *(path.removeprefix("/usr") for path in paths if path.startswith("/usr/"))]
     try:
-        done = subprocess.run(
-            [tool, "-S", "--", *asked],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-            timeout=SECONDS,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    found = [line.partition(": ")[0] for line in done.stdout.splitlines() if ": /" in line]
+        told = boundedtool.output([tool, "-S", "--", *asked], SECONDS, MEMORY)
+    except subprocess.TimeoutExpired:
+        told = None
+    found = [line.partition(": ")[0] for line in (told or "").splitlines() if ": /" in line]
     return list(dict.fromkeys(shown(name.partition(":")[0]) for name in found))
 
 

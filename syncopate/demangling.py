@@ -6,10 +6,11 @@ holds can be made to grow without end. Without it libstdc++ reads the short ones
 
 import ctypes
 import re
-import resource
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
+
+from syncopate import boundedtool
 
 _MANGLED = re.compile(r"_(?:Z|R|D\d)[\w.$]+", re.ASCII)
 _LEGACY_RUST = re.compile(r"_ZN.*17h[0-9a-f]{16}E(\.[\w.]*)?", re.ASCII)
@@ -63,26 +64,12 @@ def _portions(names: set[str]) -> Iterator[list[str]]:
         yield some
 
 
-def limited() -> None:
-    """In a child: what a tool may use that reads files which nobody vouches for."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
 def _ask(command: list[str], names: list[str]) -> None:
     try:
-        done = subprocess.run(
-            [*command, *names],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-            timeout=SECONDS,
-            preexec_fn=limited,
-        )
-        answers = done.stdout.splitlines()
-    except (OSError, subprocess.TimeoutExpired):
-        answers = []
+        told = boundedtool.output([*command, *names], SECONDS, MEMORY)
+    except subprocess.TimeoutExpired:
+        told = None
+    answers = (told or "").splitlines()
     if len(answers) != len(names):  # one of them was too much for it: all stay as they are
         answers = names
     _known.update(

@@ -14,6 +14,8 @@ from syncopate.report import DEFAULT_TOP, SCHEMA, SCHEMA_VERSION, Progress
 from syncopate.results import Results
 from syncopate.shown import shown
 
+REMEDY = "make it again with `syncopate report --json RECORD`"
+
 
 def _parser() -> Parser:
     parser = Parser(
@@ -45,6 +47,16 @@ def main(arguments: list[str]) -> int:
         parser.error(f"--top {options.top}: at least one lock must be shown")
     progress = Progress()
     sides = [_results(path, progress) for path in (options.before, options.after)]
+    reports = [p for p in (options.before, options.after) if boundedfile.starts_with(p, b"{")]
+    if not reports:
+        _show(options, sides, progress)
+    else:  # which anybody may have written
+        with boundedfile.damaged_where_wrong(reports[0], REMEDY):
+            _show(options, sides, progress)
+    return 0
+
+
+def _show(options, sides: list[dict], progress: Progress) -> None:
     progress("comparing")
     comparison = Comparison(*sides, options.per == "second")
     if options.lock is not None:
@@ -60,7 +72,6 @@ def main(arguments: list[str]) -> int:
         print()
     elif not options.html:
         difftext.show(comparison.as_data(), options.top or DEFAULT_TOP)
-    return 0
 
 
 def _keep_matching(comparison: Comparison, pattern: str) -> None:
@@ -108,12 +119,6 @@ def _from_report(path: str) -> dict:
 
 def _sound(path: str, results: dict) -> dict:
     """The results, if a comparison finds in them all that it needs."""
-    try:
+    with boundedfile.damaged_where_wrong(path, REMEDY):
         Comparison(results, results, False).as_data()
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        raise Failure(
-            f"{path} is damaged ({type(error).__name__}: {error}); make it again with"
-            " `syncopate report --json RECORD`",
-            FAILED,
-        ) from None
     return {"transactions": None, **results}

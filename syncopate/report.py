@@ -4,7 +4,7 @@ import json
 import sys
 import time
 
-from syncopate import folded, gilreport, htmlpage, perfetto, textreport, wholefile
+from syncopate import boundedfile, folded, gilreport, htmlpage, perfetto, textreport, wholefile
 from syncopate.analysis import Analysis
 from syncopate.arguments import Parser
 from syncopate.recordfile import Record
@@ -103,7 +103,10 @@ def _interpreter_locks(parser: Parser, options) -> int:
     if options.json or options.html or options.folded or options.perfetto:
         parser.error("the statistics of an interpreter lock have one form, text")
     for path in options.files:
-        print(gilreport.text(gilreport.read(path), options.top or DEFAULT_TOP), end="")
+        statistics = gilreport.read(path)
+        with boundedfile.damaged_where_wrong(path, "let the runtime write it again"):
+            text = gilreport.text(statistics, options.top or DEFAULT_TOP)
+        print(text, end="")
     return 0
 
 

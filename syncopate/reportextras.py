@@ -32,10 +32,23 @@ def _prediction(path: str, records: list[dict]) -> dict:
         raise Failure(
             f"{path} is not what `syncopate simulate --from RECORD --json FILE` writes", FAILED
         )
-    name = document["lock"]["name"]
+    with boundedfile.damaged_where_wrong(path, "let `syncopate simulate --from` write it again"):
+        name = _checked(document)
     if not any(lock["name"] == name for results in records for lock in results["locks"]):
         raise Failure(f"{path} is of lock '{name}', which the report does not show", BAD_USE)
     return document
+
+
+def _checked(document: dict) -> str:
+    """The name of the lock that it is of. Raises what an unsound one makes of this."""
+    name = document["lock"]["name"]
+    sound = isinstance(name, str) and isinstance(document["machine"], str)
+    for answer in document["answers"]:
+        sound &= all(float(answer[key]) >= 0 for key in ("before", "after", "gain", "low", "high"))
+        sound &= isinstance(answer["label"], str) and isinstance(answer["threads"], int)
+    if not (sound and all(isinstance(each, str) for each in document["assumptions"])):
+        raise ValueError("a text is none")
+    return name
 
 
 def _entry_of(lock: dict, entries: list[dict]) -> int | None:

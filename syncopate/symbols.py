@@ -9,7 +9,6 @@ last the offset in the module.
 import bisect
 import os
 import re
-import resource
 import shutil
 import struct
 import subprocess
@@ -18,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from syncopate import elf
+from syncopate import boundedtool, elf
 from syncopate.debugpackages import hint
 from syncopate.demangling import demangle, prepare
 from syncopate.elfsymbols import SymbolTable, build_id_of, debug_files
@@ -336,24 +335,14 @@ class Symbolizer:
         if tool is None or not targets:
             return {}
         seconds = FETCHING if os.environ.get("DEBUGINFOD_URLS") else SECONDS
+        asked = "".join(f"{target:#x}\n" for target in targets)
+        command = [tool, "-e", path, "-f", "-i", "-a"]
         try:
-            done = subprocess.run(
-                [tool, "-e", path, "-f", "-i", "-a"],
-                input="".join(f"{target:#x}\n" for target in targets),
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                check=False,
-                timeout=seconds,
-                preexec_fn=_limited,
-            )
-        except OSError:
-            return {}
+            return parse_addr2line(boundedtool.output(command, seconds, MOST_MEMORY, asked) or "")
         except subprocess.TimeoutExpired:
             name = os.path.basename(tool)
             self._note(f"{name} took more than {seconds} s on {shown(path)}: no lines from it")
             return {}
-        return parse_addr2line(done.stdout)
 
 
 def _fetch(path: str) -> bool:
@@ -361,24 +350,13 @@ def _fetch(path: str) -> bool:
     tool = shutil.which("eu-addr2line")
     if tool is None or not os.environ.get("DEBUGINFOD_URLS"):
         return False
-    told = sys.stderr.isatty()
+    told = {"DEBUGINFOD_PROGRESS": "1", "stderr": None} if sys.stderr.isatty() else {}
     try:
-        subprocess.run(
-            [tool, "-e", path, "0x0"],
-            env=os.environ | ({"DEBUGINFOD_PROGRESS": "1"} if told else {}),
-            stdout=subprocess.DEVNULL,
-            stderr=None if told else subprocess.DEVNULL,
-            check=False,
-            timeout=FETCHING,
+        return (
+            boundedtool.output([tool, "-e", path, "0x0"], FETCHING, MOST_MEMORY, **told) is not None
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except subprocess.TimeoutExpired:
         return False
-    return True
-
-
-def _limited() -> None:
-    """In a child: address space for a browser's debug information, no more."""
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
 
 
 def _unescaped(path: str) -> str:

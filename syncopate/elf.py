@@ -62,7 +62,7 @@ def read_header(path: str) -> Header | None:
             return None
         with open(path, "rb") as file:
             return _read(file)
-    except (OSError, ValueError, struct.error):
+    except (OSError, ValueError, OverflowError, struct.error):
         return None
 
 

@@ -114,8 +114,8 @@ class SymbolTable:
                 data = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
             with data:
                 self._load_sections(data, build_id)
-        except (OSError, ValueError, struct.error, Failure):
-            return
+        except (OSError, ValueError, OverflowError, struct.error, Failure):
+            return  # what was sound before it stays
 
     def _load_sections(self, data: mmap.mmap | bytes, build_id: str | None) -> None:
         sections = list(_sections(data))

@@ -13,7 +13,8 @@ from syncopate.symbols import Frame, Symbolizer
 # Functions that only pass a call on to pthreads or libitm; the frame behind them is the one that a
 # reader knows.
 _WRAPPER = re.compile(
-    r"_*pthread_|_*gthread_|mtx_|cnd_|call_once|(bool )?(syncopate::tm::)?atomically<|"
+    r"_*pthread_|_*gthread_|_*glibcxx_rwlock_|mtx_|cnd_|call_once|"
+    r"(bool )?(syncopate::tm::)?atomically<|"
     r"std::(__1::)?(__)?"
     r"(mutex|recursive_mutex|timed_mutex|recursive_timed_mutex|shared_mutex|shared_timed_mutex|"
     r"shared_mutex_pthread|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable|lock)\b"

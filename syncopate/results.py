@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 
-from syncopate import histogram, recordfile, waiting
+from syncopate import findings, histogram, recordfile, waiting
 from syncopate.analysis import Analysis, Group, Kind
 from syncopate.naming import is_region_of_gnu, telling, wrapper_frames
 from syncopate.recordfile import LOST_KINDS, OBJECT_NAMES
@@ -46,7 +46,7 @@ class Results:
         lost = sum(group.lost() for group in self.of.groups)
         locks = [self._lock(group, total) for group in self.of.groups if group.kinds or group.locks]
         locks.sort(key=lambda lock: (-lock["lost_ns"], -lock["waited_ns"], lock["name"]))
-        return {
+        found = {
             "file": shown(self.of.record.path),
             "process": self._process(),
             "notes": [*self._notes(), *self.of.symbolizer.notes, *self._hints()],
@@ -60,6 +60,7 @@ class Results:
             "blocks": self._blocks(),
             "transactions": Sites(self.of).as_data(),
         }
+        return {**found, "findings": findings.of(found)}
 
     def _process(self) -> dict:
         header = self.of.record.header

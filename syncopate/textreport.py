@@ -1,6 +1,7 @@
 """The report for a terminal."""
 
 import shlex
+import textwrap
 
 from syncopate import terminal, transactiontext, waiting
 from syncopate.naming import without_starters
@@ -46,6 +47,7 @@ def _show_one(console, results: dict) -> None:
     _heading(console, results)
     if results["transactions"]:
         return transactiontext.show(console, results["transactions"])
+    _findings(console, results)
     for kind, title in SECTIONS.items():
         locks = [lock for lock in results["locks"] if lock["object"] == kind]
         waited = [lock for lock in locks if lock["waited_ns"]]
@@ -99,6 +101,23 @@ def _heading(console, results: dict) -> None:
         console.print(sentence, style="dim")
     for note in results["notes"]:
         console.print(f"note: {note}", style="yellow")
+
+
+def _findings(console, results: dict) -> None:
+    """The worst locks in sentences."""
+    from rich.text import Text
+
+    for number, found in enumerate(results["findings"]):
+        if number == 0:
+            console.print("\nWhat costs most", style="bold cyan")
+        name = found["lock"] + (f" x{count(found['members'])}" if found["members"] > 1 else "")
+        console.print(Text.assemble((name, "bold"), f": {found['cost']}"))
+        for title, texts in (("why", found["why"]), ("do", found["do"]), ("seen", [found["seen"]])):
+            for text in texts:
+                lines = textwrap.wrap(
+                    f"{title}: {text}", console.width, initial_indent="  ", subsequent_indent="    "
+                )
+                console.print("\n".join(lines), style="dim" if title == "seen" else "")
 
 
 def name_of(lock: dict) -> str:
@@ -170,12 +189,13 @@ def _arrivals(console, results: dict) -> None:
 
 
 def _interrupted(console, results: dict) -> None:
-    """Locks whose holders were preempted, the most frequent first."""
-    locks = [lock for lock in results["locks"] if interrupted(lock)["preempted"]]
+    """Locks whose holders lost or gave up their processor, the most frequent first."""
+    kinds = ("preempted", "slept")
+    locks = [lock for lock in results["locks"] if any(interrupted(lock)[kind] for kind in kinds)]
     if not locks:
         return
-    locks.sort(key=lambda lock: -interrupted(lock)["preemptions"])
-    console.print("\nHolders that were preempted (among sampled holds)", style="bold cyan")
+    locks.sort(key=lambda lock: [-interrupted(lock)[kind] for kind in ("preemptions", "slept")])
+    console.print("\nHolders that did not run on (among sampled holds)", style="bold cyan")
     of = [interrupted(lock) for lock in locks]
     columns = {
         "lock": [name_of(lock) for lock in locks],
@@ -184,6 +204,7 @@ def _interrupted(console, results: dict) -> None:
         "share": [percent(each["preempted"] / each["watched"]) for each in of],
         "times": [count(each["preemptions"]) for each in of],
         "slept": [count(each["slept"]) for each in of],
+        "of seen": [percent(each["slept"] / each["watched"]) for each in of],
     }
     console.print(terminal.table(console, columns))
 

@@ -241,7 +241,7 @@ def test_json_has_the_documented_shape(tmp_path):
     (record,) = document["records"]
     assert set(record) == {"file", "process", "notes", "threads", "thread_time_ns", "lost_ns",
                            "lost_share", "waiting", "measured", "locks", "blocks",
-                           "transactions", "hidden"}  # fmt: skip
+                           "transactions", "findings", "hidden"}  # fmt: skip
     assert set(record["process"]) == {"id", "parent_id", "executable", "command", "lock", "wait",
                                       "processors", "started", "duration_ns", "finished",
                                       "capture_ns"}  # fmt: skip

@@ -215,12 +215,12 @@ def test_arguments_are_left_out_when_asked(tmp_path):
         done = run_cli("report", "--json", *options, tmp_path / record)
         return json.loads(done.stdout)["records"][0]["process"]["command"]
 
-    command = ["--", "/bin/sleep", "0.01"]
+    command = ["--", "/bin/sleep", "0.0100"]
     assert run_cli("record", "-o", tmp_path / "rec", *command).returncode == 0
-    assert told() == ["/bin/sleep", "0.01"]
+    assert told() == ["/bin/sleep", "0.0100"]
     assert told("--redact") == ["/bin/sleep", "(arguments left out)"]
     assert run_cli("record", "--redact", "-o", tmp_path / "none", *command).returncode == 0
     assert told(record="none") == ["/bin/sleep", "(arguments left out)"]
-    assert b"0.01" not in (tmp_path / "none").read_bytes()
+    assert b"0.0100" not in (tmp_path / "none").read_bytes()
     for form in FORMS.values():
-        assert "0.01\n" not in run_cli("report", "--redact", *form, tmp_path / "rec").stdout
+        assert "0.0100" not in run_cli("report", "--redact", *form, tmp_path / "rec").stdout

@@ -37,9 +37,7 @@ barrier = "spin_then_park"    # how its threads wait
 Where a program has no symbols, module+0xoffset stands for a name; `build_id` says of which build.
 """
 
-import tomllib
-
-from syncopate import locktable, openmp, optiontable, preload
+from syncopate import boundedfile, locktable, openmp, optiontable, preload
 from syncopate.errors import BAD_USE, Failure, near
 from syncopate.policykeys import SETTINGS, SITES
 
@@ -73,20 +71,16 @@ class Policy:
 
 def read(path: str) -> Policy:
     """Reads a policy file. Raises Failure with the entry that is wrong."""
-    try:
-        with open(path, "rb") as file:
-            policy = tomllib.load(file)
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror}", BAD_USE) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Failure(f"{path}: {error}", BAD_USE) from None
-    return check(path, policy)
+    return check(path, boundedfile.read_toml(path, BAD_USE))
 
 
 def check(path: str, policy: dict) -> Policy:
     """A policy from what TOML or a program gives; `path` is what mistakes are said of."""
     if policy.get("schema") != SCHEMA or policy.get("version") != VERSION:
-        raise Failure(f'{path}: no policy: schema = "{SCHEMA}", version = {VERSION} is', BAD_USE)
+        raise Failure(
+            f'{path}: no policy: one has the lines schema = "{SCHEMA}" and version = {VERSION}',
+            BAD_USE,
+        )
     for name in policy:
         if name not in ("schema", "version", "default", "lock"):
             raise Failure(f"{path}: unknown key {name}{near(name, ['lock', 'default'])}", BAD_USE)
@@ -112,13 +106,13 @@ def _check_texts(where: str, table: dict, keys: tuple[str, ...], modes: tuple[st
     mode = table.get("elide")
     if mode is not None and mode not in modes:
         hint = near(mode, list(modes))
-        raise Failure(f'{where}: elide = "{mode}"{hint}; {", ".join(modes)} are', BAD_USE)
+        raise Failure(f'{where}: elide = "{mode}"{hint}; there are {", ".join(modes)}', BAD_USE)
     for key, known in CHOICES.items():
         values = known() if key in table else ()
         if key in table and table[key] not in values:
             hint = near(table[key], list(values))
             raise Failure(
-                f'{where}: {key} = "{table[key]}"{hint}; {", ".join(values)} are', BAD_USE
+                f'{where}: {key} = "{table[key]}"{hint}; there are {", ".join(values)}', BAD_USE
             )
     if "lock" in table:
         try:

@@ -12,6 +12,7 @@ from syncopate.analysis import Analysis
 from syncopate.errors import BAD_USE, FAILED, Failure
 from syncopate.recordfile import BARRIER, MUTEX, RWLOCK, Record
 from syncopate.results import Results
+from syncopate.shown import shown
 from syncopate.tuning import hotlocks, plan, policyfile, verdict
 from syncopate.tuning.choice import AS_IS, Choice, specifications
 from syncopate.tuning.hotlocks import HotLock
@@ -141,7 +142,8 @@ class Session:
         """Says what was found, and writes it if it is better."""
         names = {number: lock.name for number, lock in self.locks.items()}
         for choice, why in search.dropped.items():
-            print(f"syncopate: tune: left out: {choice.text(names)}: {why}", file=sys.stderr)
+            text = shown(f"{choice.text(names)}: {why}")
+            print(f"syncopate: tune: left out: {text}", file=sys.stderr)
         if self.outcome.verdict is None or not self.outcome.verdict.is_better:
             runs = len(search.durations)
             print(before + verdict.nothing(self.outcome, names, self.lost, runs))

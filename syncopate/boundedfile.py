@@ -23,8 +23,9 @@ KINDS = (
 
 
 def open_plain(path: str, change: bool = False):
-    """A plain file, open for reading bytes, or for changing them; links are followed. Raises OSError, and a Failure for
-    what is no plain file: that is not read, nor waited for."""
+    """A plain file, open for reading bytes, or for changing them; links are followed.
+
+    Raises OSError, and a Failure for what is no plain file: that is not read, nor waited for."""
     access = os.O_RDWR if change else os.O_RDONLY
     mode = os.stat(path).st_mode  # first, since opening a device may do something
     if stat.S_ISREG(mode):

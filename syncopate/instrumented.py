@@ -7,7 +7,7 @@ from syncopate import paths
 from syncopate.errors import BAD_USE, FAILED, Failure, near
 
 MACHINES = ("simulated", "explored", "emulated")
-# OpenMP's runtime waits in ways that their fibers cannot see; the emulated machine has real threads.
+# OpenMP's runtime waits in ways that their fibers cannot see; the emulated machine has threads.
 WITHOUT_OPENMP = ("simulated", "explored")
 
 # Copies and comparisons as calls, which the machine's library announces.

@@ -21,10 +21,9 @@ class Looks:
     def look(self) -> None:
         """At all records that are there by now."""
         from syncopate import live, openwaits
-        from syncopate.record import children_of
 
         begin = time.process_time()
-        for path in [self._record, *children_of(self._record)]:
+        for path in [self._record, *recordfile.children_of(self._record)]:
             with contextlib.suppress(Failure, OSError):
                 if live.is_record(path):
                     openwaits.look(path)

@@ -264,7 +264,7 @@ class OpenWaits:
         }
 
     def _part(self, each: Waiting, holder: int) -> str:
-        """ "A/12 waits for m2 at x.cpp:7, held by B/13"."""
+        """ "A/12 waits for m2 at queue.cpp:7, held by B/13"."""
         place = self._place(each)
         at = f" at {place}" if place else ""
         who = self.of.label(each.thread)

@@ -4,7 +4,6 @@ import contextlib
 import errno
 import json
 import os
-import re
 import resource
 import shlex
 import signal
@@ -144,9 +143,9 @@ def make_room(record: str, named: str) -> None:
         what = "a directory" if os.path.isdir(record) else "no regular file"
         raise Failure(f"{named} is {what}; name a file for the record with -o", BAD_USE)
     try:
-        for stale in children_of(record + ".old"):
+        for stale in recordfile.children_of(record + ".old"):
             os.unlink(stale)
-        for child in children_of(record):
+        for child in recordfile.children_of(record):
             os.rename(child, f"{record}.old{child[len(record) :]}")
         if os.path.lexists(record):
             os.rename(record, record + ".old")
@@ -167,17 +166,6 @@ def prove_room(record: str) -> None:
     finally:
         os.close(descriptor)
         os.unlink(record)
-
-
-def children_of(record: str) -> list[str]:
-    """The records that child processes left beside `record`: FILE.PID and FILE.PID.N."""
-    folder, base = os.path.split(record)
-    pattern = re.compile(re.escape(base) + r"\.\d+(\.\d+)?")
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    return sorted(os.path.join(folder, name) for name in names if pattern.fullmatch(name))
 
 
 def run_and_wait(
@@ -226,7 +214,7 @@ def keep_measured(record: str, meters: energy.Session, seconds: float) -> None:
     }
     while len(text := json.dumps(found)) > recordfile.MEASURED.size:
         (found["rejected"] or found["meters"]).pop()
-    with contextlib.suppress(OSError):  # there is none, which say_where() tells
+    with contextlib.suppress(OSError, Failure):  # there is none, which say_where() tells
         recordfile.write_measured(record, text)
 
 
@@ -240,7 +228,7 @@ def say_where(record: str, named: str, transactional: bool) -> None:
             file=sys.stderr,
         )
         return
-    children = len(children_of(record))
+    children = len(recordfile.children_of(record))
     also = f" (and {children} of child processes in {where}.*)" if children else ""
     typed = shown(shlex.quote(named))
     every = f" {typed}.[0-9]*" if children else ""

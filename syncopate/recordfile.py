@@ -7,6 +7,7 @@ Nothing in a file is believed: a damaged one is a Failure, never another excepti
 import mmap
 import os
 import random
+import re
 import struct
 import time
 from collections.abc import Iterator
@@ -288,7 +289,7 @@ def _text(raw: bytes) -> str:
 def write_measured(path: str, text: str) -> None:
     """Puts `measured` into a finished record. A file that is none stays as it is.
 
-    Requires: at most MEASURED.size bytes. Throws OSError.
+    Requires: at most MEASURED.size bytes. Raises what open_plain() does.
     """
     with open_plain(path, change=True) as file:
         if file.read(len(MAGIC)) == MAGIC:
@@ -299,12 +300,23 @@ def write_measured(path: str, text: str) -> None:
 def write_ended(path: str, monotonic_ns: int) -> None:
     """Says in a record when its process has ended. A file that is none stays as it is.
 
-    Throws OSError.
+    Raises what open_plain() does.
     """
     with open_plain(path, change=True) as file:
         if file.read(len(MAGIC)) == MAGIC:
             file.seek(ENDED_AT)
             file.write(struct.pack("<Q", monotonic_ns))
+
+
+def children_of(record: str) -> list[str]:
+    """The records that child processes left beside `record`: FILE.PID and FILE.PID.N."""
+    folder, base = os.path.split(record)
+    pattern = re.compile(re.escape(base) + r"\.\d+(\.\d+)?")
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return sorted(os.path.join(folder, name) for name in names if pattern.fullmatch(name))
 
 
 class Record:

@@ -151,7 +151,7 @@ def _open_waits(console, results: dict) -> None:
         "waits for": [each["lock"] for each in shown],
         "by": [each["kind"].replace("_", " ") for each in shown],
         "at": [each["place"] for each in shown],
-        "for": [duration(each["waited_ns"]) for each in shown],
+        "waited": [duration(each["waited_ns"]) for each in shown],
         "held by": [openwaits.holders_of(each) for each in shown],
     }
     console.print(terminal.table(console, columns, ("by", "at")))

@@ -7,10 +7,10 @@ import tempfile
 import time
 from collections.abc import Mapping
 
-from syncopate import doctor, locktable, policy, preload, program, record, wholefile
+from syncopate import doctor, locktable, policy, preload, program, wholefile
 from syncopate.analysis import Analysis
 from syncopate.errors import BAD_USE, FAILED, Failure
-from syncopate.recordfile import BARRIER, MUTEX, RWLOCK, Record
+from syncopate.recordfile import BARRIER, MUTEX, RWLOCK, Record, children_of
 from syncopate.results import Results
 from syncopate.shown import shown
 from syncopate.tuning import hotlocks, plan, policyfile, verdict
@@ -104,7 +104,7 @@ class Session:
                 self.runner.run(environ | {"SYNCOPATE_RECORD": path}, self.limit)
             except Dropped as why:
                 raise Failure(f"tune: while it is recorded, {why}", FAILED) from None
-            files = [path, *record.children_of(path)]
+            files = [path, *children_of(path)]
             analyses = [Analysis(Record(file)) for file in files if os.path.exists(file)]
             if not analyses:
                 raise Failure("tune: nothing was recorded: the library did not start", FAILED)

@@ -83,7 +83,7 @@ def record(program: Path | str) -> RecordBuilder:
     builder = RecordBuilder()
     stacks = [builder.stack(0x1140 + 9 * n, 0x1100 + n, 0x600100) for n in range(4)]
     threads = [builder.thread(100 + n, f"worker-{n}", stack=stacks[0]) for n in range(3)]
-    locks = [builder.lock(0x4000 + 32 * n, 1 + n % 6, 10, create=stacks[n % 4] if n % 2 else 0,
+    locks = [builder.lock(0x4000 + 32 * n, 1 + n % 9, 10, create=stacks[n % 4] if n % 2 else 0,
                           first=stacks[n % 4], holds=[100, 3000]) for n in range(12)]  # fmt: skip
     for thread in threads:
         for number, lock in enumerate(locks):
@@ -93,6 +93,12 @@ def record(program: Path | str) -> RecordBuilder:
             builder.hold(thread, lock, 1_100_000, 1_100_500, stacks[3])
         builder.elision(thread, locks[0], [5, 2, 1, 1])
         builder.holder(thread, locks[0], 66, [3, 5, 66])
+    for number in range(4):  # they wait for each other, for ever
+        since, lock, kind = 1_200_000 + number, locks[number], (1, 4, 15, 16)[number]
+        holder, handle = 200 + (number + 1) % 4, 0x7000 + number
+        wait = (since, 0, 0x1140, lock, kind, holder, stacks[number], number % 4)
+        builder.thread(200 + number, f"stuck-{number}", end=0, stack=stacks[0], handle=handle,
+                       waits=wait, reads=(0x4020,), seen=(since, since, holder))  # fmt: skip
     builder.maps = (
         f"00000000-00010000 r-xp 00000000 08:01 1 {program}\n"
         "00600000-00601000 rw-p 00001000 08:01 1 /no/such/program\n"

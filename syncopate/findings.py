@@ -40,9 +40,13 @@ def _finding(lock: dict, results: dict) -> dict:
         "members": lock["members"],
         "cost": _cost(lock),
         "causes": [cause for cause, _, _ in causes],
-        "why": [*(why for _, why, _ in causes), *_unexplained(lock), *_where(lock)],
+        "why": [
+            *(why for _, why, _ in causes),
+            *(() if _open(lock, results) else _unexplained(lock)),
+            *_where(lock),
+        ],
         "do": list(dict.fromkeys(do for _, _, do in causes if do)),
-        "seen": _seen(lock),
+        "seen": _seen(lock, results),
     }
 
 
@@ -61,7 +65,9 @@ def _cost(lock: dict) -> str:
     )
 
 
-def _seen(lock: dict) -> str:
+def _seen(lock: dict, results: dict) -> str:
+    if _open(lock, results):
+        return "waits are counted, also those that are not over at the end of the record"
     hold = lock["hold"] or {}
     holds = hold.get("samples", 0)
     watched = _watched(lock)["watched"]
@@ -80,10 +86,42 @@ def _watched(lock: dict) -> dict:
 
 def _causes(lock: dict, results: dict) -> Iterator[tuple[str, str, str]]:
     """(cause, why in words, what to do), the most telling first; never none."""
+    if waits := _open(lock, results):
+        yield _stuck(lock, waits, results)
+        return
     found = [*_sleeps(lock), *_relocks(lock), *_preempted(lock, results), *_uneven(lock)]
     yield from found
     if not any(cause in ("sleeps", "relock", "preempted") for cause, _, _ in found):
         yield _by_length(lock, results)
+
+
+def _open(lock: dict, results: dict) -> list[dict]:
+    """The waits for it that are not over, where most of the time went into them."""
+    waits = [
+        each
+        for each in results["open_waits"]
+        if each["lock"] == lock["name"]
+        and each["kind"] in LOST_KINDS
+        and each["kind"] in lock["waits"]
+    ]
+    waited = sum(each["waited_ns"] for each in waits)
+    return waits if waits and waited >= MOSTLY * lock["lost_ns"] else []
+
+
+def _stuck(lock: dict, waits: list[dict], results: dict) -> tuple[str, str, str]:
+    """By deadlock, as far as that is certain; else only that they wait."""
+    one = len(waits) == 1
+    why = f"{count(len(waits))} thread{' waits' if one else 's wait'} for it still"
+    kinds = {each["thread"]: each["kind"] for each in results["open_waits"]}
+    for deadlock in results["deadlocks"]:
+        if not deadlock["certain"] or lock["name"] not in deadlock["locks"]:
+            continue
+        do = "let all threads take these locks in one order"
+        if len(deadlock["threads"]) == 1:
+            do = "let no thread take it again that holds it, or make it recursive"
+        known = all(kinds.get(thread) in LOST_KINDS for thread in deadlock["threads"])
+        return "open", f"{why}: it is part of a deadlock", do if known else ""
+    return "open", why, ""
 
 
 def _sleeps(lock: dict) -> Iterator[tuple[str, str, str]]:

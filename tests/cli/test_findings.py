@@ -96,6 +96,23 @@ def test_the_planted_cause_is_told_first(tmp_path, plant):
     assert (found[0]["do"] or [None])[0] == act or found[0]["do"][0].startswith(act)
 
 
+def test_of_a_deadlock_nothing_else_is_told(tmp_path):
+    of = Planted()
+    locks = [of.lock([300] * 60, create=of.builder.stack(0xB000 + n, 0xF000)) for n in range(2)]
+    for number in range(2):
+        other = 1 - number
+        since, holder_since, holder = (100 + number) * MS, (100 + other) * MS, 200 + other
+        wait = (since, 0, 0xA000, locks[number], 1, holder, 0, 2)
+        of.builder.thread(200 + number, end=0, waits=wait, seen=(since, holder_since, holder))
+    found = of.findings(tmp_path)
+    assert len(found) == 2
+    for each in found:
+        assert each["causes"] == ["open"]
+        assert each["why"] == ["1 thread waits for it still: it is part of a deadlock"]
+        assert each["do"] == ["let all threads take these locks in one order"]
+        assert each["seen"].startswith("waits are counted, also those that are not over")
+
+
 def test_what_it_costs(tmp_path):
     of = Planted()
     sleeps(of)

@@ -46,6 +46,10 @@ def record(tmp_path_factory):
         builder.row(threads[0], lock, 1, [50_000])
         builder.wait(threads[0], lock, 1_100_000, 1_150_000, stack, 11)
         builder.hold(threads[1], lock, 1_090_000, 1_150_000, stack)
+    for number, name in enumerate(("d\x1b[7m", "\u202edead")):  # that wait for each other
+        since, holder, lock = 1_200_000 + number, 20 + (number + 1) % 2, number + 1
+        wait = (since, 0, 0x400100, lock, 1, holder, stack, 2)
+        builder.thread(20 + number, name, end=0, waits=wait, seen=(since, 1_200_001, holder))
     return builder.write(tmp_path_factory.mktemp("records") / "evil\x1b[31m.rec")
 
 

@@ -185,7 +185,7 @@ def _by_stacks(
         if by == "first use":
             stacks = {stack: up_to_holder(frames, holding) for stack, frames in stacks.items()}
         for stack, way in ways(stacks).items():
-            name = _by_way(way, by)
+            name = _by_way(way, by, _site(frames_of(stack)))
             names |= dict.fromkeys((lock.id for lock in of_stack[stack]), name)
     return names
 
@@ -201,15 +201,24 @@ def _telling_on(frames: Sequence[Frame]) -> list[Frame]:
     return outwards(own)
 
 
-def _by_way(way: Way, by: str) -> Name:
+def _site(frames: Sequence[Frame]) -> str:
+    """The function that the preload library finds there: the telling one, or the one that it was
+    inlined into."""
+    for frame in frames[wrapper_frames(frames) :]:
+        if not frame.inlined:
+            name = frame.function
+            return name if _is_unnamed(frame) else name.partition("+0x")[0]
+    return ""
+
+
+def _by_way(way: Way, by: str, site: str) -> Name:
     """The outermost of the telling frames first: it is the one that tells; then those inside."""
     *inner, last = way.frames
     text = f"{last.function} at {last.place()}" if last.file else last.function
     inside = [frame.function + (f":{frame.line}" if frame.file else "") for frame in inner[::-1]]
     text = " > ".join([text, *inside]) + (f" ({UNKNOWN_CALLER})" if way.ends else "")
-    site = way.frames[0]
     module = next((frame.module for frame in way.frames if _is_unnamed(frame)), "")
-    return Name(text, by, last.place(), site.function, (*map(key, way.frames), way.ends), module)
+    return Name(text, by, last.place(), site, (*map(key, way.frames), way.ends), module)
 
 
 def _is_unnamed(frame: Frame) -> bool:

@@ -27,6 +27,11 @@ used = "Map::get"             # for a lock that nothing initializes: the functio
 lock = "tatas"
 
 [[lock]]
+created = "Cache::Cache"      # "Cache::Cache > Mutex::Mutex" in a report: the function that has
+through = "Mutex::Mutex"      # another one of its module make its locks
+lock = "mcs"
+
+[[lock]]
 variable = "index_lock"       # a reader-writer lock
 prefer = "writers"            # or "readers", whatever its attributes say
 
@@ -43,7 +48,7 @@ from syncopate.policykeys import SETTINGS, SITES
 
 SCHEMA, VERSION = "syncopate-policy", 1
 FOR_READERS = ("reason", "gain")
-LOCK_KEYS = (*SITES, "module", "build_id", *SETTINGS, *FOR_READERS)
+LOCK_KEYS = (*SITES, "through", "module", "build_id", *SETTINGS, *FOR_READERS)
 OMP_OPTIONS = {
     "omp_barrier": "--omp-barrier",
     "omp_lock": "--omp-lock",
@@ -126,6 +131,8 @@ def _check_entry(where: str, entry: dict) -> None:
     _check_texts(where, entry, LOCK_KEYS, modes)
     if sum(key in entry for key in SITES) != 1:
         raise Failure(f"{where}: give either variable or created or used", BAD_USE)
+    if "through" in entry and "variable" in entry:
+        raise Failure(f"{where}: through goes with created or used, not with variable", BAD_USE)
     if not any(key in entry for key in SETTINGS):
         raise Failure(f"{where}: says nothing; give {' or '.join(SETTINGS)}", BAD_USE)
     if sum(key in entry for key in ("lock", "prefer", "barrier")) > 1:

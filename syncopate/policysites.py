@@ -30,6 +30,15 @@ def sites(entries: list[dict[str, str]], program: str) -> str:
         if isinstance(ranges, str):
             print(f"syncopate: policy: {shown(ranges)}", file=sys.stderr)
             continue
+        if "through" in entry:
+            passed = table.functions(entry["through"])
+            if not passed:
+                text = shown(f"{module} has no function {entry['through']}")
+                print(f"syncopate: policy: {text}", file=sys.stderr)
+                continue
+            items.setdefault(module, []).extend(
+                f"w,{start:x},{start + size:x}" for start, size in passed
+            )
         settings = "+".join(f"{key}={entry[key]}" for key in SETTINGS if key in entry)
         label = f"{kind} {name}".replace(";", " ")
         items.setdefault(module, []).extend(

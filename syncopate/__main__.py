@@ -9,6 +9,8 @@ from syncopate.errors import BAD_USE, FAILED, Failure, near
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
+LONGEST_MESSAGE = 1500  # characters: it may quote what a file says
+
 COMMANDS = {
     "run": "run a program with better locks",
     "record": "run a program and record where it waits",
@@ -98,7 +100,11 @@ def main(arguments: list[str] | None = None) -> int:
         finally:  # also after --help, which leaves by SystemExit
             sys.stdout.flush()
     except Failure as failure:
-        print(f"syncopate: {failure}", file=sys.stderr)
+        from syncopate.shown import shown  # a message may name a file, and a file has any name
+
+        text = shown(str(failure))
+        text = text if len(text) <= LONGEST_MESSAGE else text[:LONGEST_MESSAGE] + " ..."
+        print(f"syncopate: {text}", file=sys.stderr)
         return failure.status
     except KeyboardInterrupt:
         return 130

@@ -7,6 +7,7 @@ from syncopate.advice import FALSE_SHARING
 from syncopate.units import count, percent
 
 MOST_PLACES = 3  # of one verdict
+LONGEST_PLACE = 2000  # characters of a place
 
 
 def show(report: dict, top: int) -> None:
@@ -76,6 +77,7 @@ def _show_verdict(console, name: str, verdict: dict) -> None:
 
 def _short(place: str) -> str:
     """Without template arguments, which are longer than the line."""
+    place = place[:LONGEST_PLACE]
     while (shorter := re.sub(r"<[^<>]*>", "", place)) != place:
         place = shorter
     return re.sub(r"\s+at ", " at ", place)

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 
-from syncopate import advice, advicetext, machinefiles, modeled, wholefile
+from syncopate import advice, advicetext, boundedfile, machinefiles, modeled, wholefile
 from syncopate.errors import BAD_USE, FAILED, Failure
 from syncopate.options import FLAG, VALUE, read_options
 from syncopate.report import PATIENCE, Progress
@@ -56,6 +56,12 @@ def main(arguments: list[str]) -> int:
         status, report = _from_file(options, command)
     else:
         status, report = _from_run(options, command)
+    with boundedfile.damaged_where_wrong(command[0], "make it again with --json", BAD_USE):
+        _show(options, report, wanted, top)
+    return status
+
+
+def _show(options: dict[str, str], report: dict, wanted: re.Pattern, top: int) -> None:
     locks = [lock for lock in report["locks"] if wanted.search(lock["name"])]
     locks.sort(key=lambda lock: (-lock["sections"], lock["name"]))
     report = {**report, "locks": [advice.as_data(lock) for lock in locks]}
@@ -63,7 +69,6 @@ def main(arguments: list[str]) -> int:
         _write(options["--json"], report)
     if options.get("--json") != "-":
         advicetext.show(report, top)
-    return status
 
 
 def _wanted(pattern: str) -> re.Pattern:
@@ -139,13 +144,7 @@ def _telling(text: str):
 
 def read(path: str) -> dict:
     """A sections report; a Failure when the file is something else."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            report = json.load(file)
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror}", BAD_USE) from None
-    except ValueError:
-        raise Failure(f"{path}: no JSON; give a file that --json wrote", BAD_USE) from None
+    report = boundedfile.read_json(path, BAD_USE)
     if not isinstance(report, dict) or report.get("schema") != SCHEMA:
         raise Failure(f"{path}: no report of critical sections; make one with --json", BAD_USE)
     if report.get("version") != VERSION:

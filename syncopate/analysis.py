@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from syncopate import histogram, recordfile
 from syncopate.blame import Holds
+from syncopate.difference import holding_functions, pairs_of
 from syncopate.naming import (
     BEYOND,
     Name,
@@ -19,6 +20,7 @@ from syncopate.naming import (
     is_place,
     is_wrapper,
     name_locks,
+    wrapper_frames,
 )
 from syncopate.recordfile import CAME_LAST, KIND_NAMES, LOST_KINDS, Event, Record
 from syncopate.symbols import Frame, Symbolizer
@@ -99,6 +101,7 @@ class Analysis:
         self.groups, self.group_of = self._make_groups()
         self._exact: Counter[tuple[int, int]] = Counter()  # (lock, kind) to ticks
         self.thread_lost: Counter[int] = Counter()
+        self.lock_lost: Counter[int] = Counter()  # by lock id
         self._read_rows()
         progress("joining waits and holders")
         self.blocks: Counter[tuple[int, int, str]] = Counter()  # (waiter, holder id, lock name)
@@ -169,16 +172,33 @@ class Analysis:
         addresses += [to + 1 for to in map(self.symbolizer.entered, innermost) if to is not None]
         addresses += [lock.address for lock in locks if is_place(lock)]
         self.symbolizer.resolve(addresses)  # at once: one eu-addr2line per module
-        names = name_locks(locks, self.symbolizer, self.frames_of)
-        groups: dict[tuple[str, str, int], Group] = {}
+        names = name_locks(locks, self.symbolizer, self.frames_of, self._holding_functions(locks))
+        groups: dict[tuple, Group] = {}
         group_of: dict[int, Group] = {}
         for lock in locks:
             name = names[lock.id]
-            key = (name.text, name.place, lock.object)
+            key = (*name.identity(), lock.object)
             group = groups.setdefault(key, Group(name, lock.object))
             group.locks.append(lock)
             group_of[lock.id] = group
         return list(groups.values()), group_of
+
+    def _holding_functions(self, locks: list[recordfile.Lock]) -> set[tuple[str, str]]:
+        """The functions that were seen to take and to release a lock that has no better name than
+        its first use."""
+        found: set[tuple[str, str]] = set()
+        for lock in locks:
+            if lock.id == 0 or lock.flags & recordfile.CREATED or not lock.first_stack:
+                continue
+            acquiring = {lock.first_stack} | {wait.stack for wait in self.waits.get(lock.id, ())}
+            releasing = {hold.stack for hold in self.holds.get(lock.id, ())}
+            pairs = pairs_of(acquiring - {0}, releasing - {0}, self._own_frames_of)
+            found |= holding_functions(pairs)
+        return found
+
+    def _own_frames_of(self, stack: int) -> list[Frame]:
+        frames = self.frames_of(stack)
+        return frames[wrapper_frames(frames) :]
 
     def group(self, lock: int) -> Group:
         """The group of a lock id; an id that the record does not describe gets one of its own."""
@@ -200,7 +220,7 @@ class Analysis:
                 group.arrivals[row.thread][0] += row.wait_sum
             if KIND_NAMES[row.kind] in LOST_KINDS:
                 self.thread_lost[row.thread] += row.wait_sum
-
+                self.lock_lost[row.lock] += row.wait_sum
         for thread, lock, times in self.record.last_arrivals():
             self.group(lock).arrivals[thread][1] += times
         for lock, counts in self.record.holders():

@@ -4,7 +4,7 @@ import json
 import re
 import sys
 
-from syncopate import difftext, wholefile
+from syncopate import boundedfile, difftext, wholefile
 from syncopate.analysis import Analysis
 from syncopate.arguments import Parser
 from syncopate.comparison import Comparison
@@ -12,6 +12,9 @@ from syncopate.errors import BAD_USE, FAILED, Failure
 from syncopate.recordfile import Record
 from syncopate.report import DEFAULT_TOP, SCHEMA, SCHEMA_VERSION, Progress
 from syncopate.results import Results
+from syncopate.shown import shown
+
+REMEDY = "make it again with `syncopate report --json RECORD`"
 
 
 def _parser() -> Parser:
@@ -44,6 +47,16 @@ def main(arguments: list[str]) -> int:
         parser.error(f"--top {options.top}: at least one lock must be shown")
     progress = Progress()
     sides = [_results(path, progress) for path in (options.before, options.after)]
+    reports = [p for p in (options.before, options.after) if boundedfile.starts_with(p, b"{")]
+    if not reports:
+        _show(options, sides, progress)
+    else:  # which anybody may have written
+        with boundedfile.damaged_where_wrong(reports[0], REMEDY):
+            _show(options, sides, progress)
+    return 0
+
+
+def _show(options, sides: list[dict], progress: Progress) -> None:
     progress("comparing")
     comparison = Comparison(*sides, options.per == "second")
     if options.lock is not None:
@@ -53,13 +66,12 @@ def main(arguments: list[str]) -> int:
         from syncopate import htmlpage
 
         wholefile.write(options.html, htmlpage.comparison(comparison))
-        print(f"syncopate: wrote {options.html}", file=sys.stderr)
+        print(f"syncopate: wrote {shown(options.html)}", file=sys.stderr)
     if options.json:
         json.dump(comparison.as_data(), sys.stdout, indent=1)
         print()
     elif not options.html:
         difftext.show(comparison.as_data(), options.top or DEFAULT_TOP)
-    return 0
 
 
 def _keep_matching(comparison: Comparison, pattern: str) -> None:
@@ -78,7 +90,7 @@ def _keep_matching(comparison: Comparison, pattern: str) -> None:
 
 def _results(path: str, progress: Progress) -> dict:
     """A record's results; a report's, where the file is what --json printed."""
-    results = _from_report(path) if _is_json(path) else None
+    results = _from_report(path) if boundedfile.starts_with(path, b"{") else None
     if results is None:
         results = Results(Analysis(Record(path), progress)).as_data()
     if results["transactions"]:
@@ -88,20 +100,10 @@ def _results(path: str, progress: Progress) -> dict:
     return results
 
 
-def _is_json(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(1) == b"{"
-    except OSError:
-        return False  # Record says why it cannot be read
-
-
 def _from_report(path: str) -> dict:
-    try:
-        with open(path, "rb") as file:
-            document = json.load(file)
-    except (OSError, ValueError) as error:
-        raise Failure(f"cannot read {path}: {error}", FAILED) from None
+    document = boundedfile.read_json(path)
+    if not isinstance(document, dict):
+        raise Failure(f"{path} is no report; make it with `syncopate report --json RECORD`", FAILED)
     schema, version = document.get("schema"), document.get("version")
     if schema != SCHEMA or version != SCHEMA_VERSION:
         raise Failure(
@@ -117,12 +119,6 @@ def _from_report(path: str) -> dict:
 
 def _sound(path: str, results: dict) -> dict:
     """The results, if a comparison finds in them all that it needs."""
-    try:
+    with boundedfile.damaged_where_wrong(path, REMEDY):
         Comparison(results, results, False).as_data()
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        raise Failure(
-            f"{path} is damaged ({type(error).__name__}: {error}); make it again with"
-            " `syncopate report --json RECORD`",
-            FAILED,
-        ) from None
     return {"transactions": None, **results}

@@ -3,6 +3,8 @@
 Reads with `struct` alone and imports nothing heavy, because `syncopate run` waits for it.
 """
 
+import os
+import stat
 import struct
 
 MACHINES = {
@@ -21,6 +23,7 @@ DT_NEEDED, DT_STRTAB = 1, 5
 PF_X, PF_W = 1, 2
 X86_64 = 62  # e_machine
 PAGE = 4096
+MOST_SEGMENT_BYTES = 1 << 20  # more is no program's
 
 
 class Header:
@@ -57,9 +60,11 @@ class Header:
 def read_header(path: str) -> Header | None:
     """Reads the ELF header and program headers of `path`; None when it is no (whole) ELF file."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None
         with open(path, "rb") as file:
             return _read(file)
-    except (OSError, struct.error):
+    except (OSError, ValueError, OverflowError, struct.error):
         return None
 
 
@@ -105,6 +110,8 @@ def _read(file) -> Header | None:
     else:
         (table,) = struct.unpack_from(order + "I", start, 28)
         size, count = struct.unpack_from(order + "HH", start, 42)
+    if size * count > MOST_SEGMENT_BYTES:
+        return None
     file.seek(table)
     segments = file.read(size * count)
     for index in range(count):

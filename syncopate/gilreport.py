@@ -1,8 +1,6 @@
 """`syncopate report` of what an interpreter lock counted: a file that SYNCOPATE_GIL_STATS named."""
 
-import json
-from pathlib import Path
-
+from syncopate import boundedfile
 from syncopate.errors import Failure
 from syncopate.units import count, percent
 
@@ -13,18 +11,11 @@ KEYS = {"transactions", "aborts", "fallbacks", "cycles", "points"}
 
 def is_statistics(path: str) -> bool:
     """Whether the file is not a record, but begins as these statistics do."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(1) == b"{"
-    except OSError:
-        return False
+    return boundedfile.starts_with(path, b"{")
 
 
 def read(path: str) -> dict:
-    try:
-        found = json.loads(Path(path).read_text(encoding="utf-8", errors="replace"))
-    except (OSError, ValueError) as problem:
-        raise Failure(f"{path}: cannot be read: {problem}") from None
+    found = boundedfile.read_json(path)
     if not isinstance(found, dict) or not found.keys() >= KEYS:
         raise Failure(f"{path}: neither a record nor the statistics of an interpreter lock")
     return found

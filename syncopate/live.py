@@ -6,12 +6,11 @@ difference of two snapshots.
 """
 
 import contextlib
-import os
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from syncopate import openwaits
+from syncopate import boundedfile, openwaits
 from syncopate.analysis import Analysis
 from syncopate.errors import BAD_USE, Failure
 from syncopate.recordfile import LOST_KINDS, MAGIC, OBJECT_NAMES, Record
@@ -164,10 +163,4 @@ def record_of(process: int) -> str:
 
 def is_record(path: str) -> bool:
     """Whether there is a record by now: the recorder writes its first bytes last."""
-    if not os.path.isfile(path):  # reading a device may wait, or do something
-        return False
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
+    return boundedfile.starts_with(path, MAGIC)

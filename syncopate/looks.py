@@ -2,8 +2,6 @@
 that are waited for long (openwaits.py), and the time of the end."""
 
 import contextlib
-import os
-import re
 import time
 
 from syncopate import recordfile
@@ -11,17 +9,6 @@ from syncopate.errors import Failure
 
 PERIOD = 1.0  # seconds between two looks
 SHARE = 0.005  # of the time that looking may take
-
-
-def children_of(record: str) -> list[str]:
-    """The records that child processes left beside `record`: FILE.PID and FILE.PID.N."""
-    folder, base = os.path.split(record)
-    pattern = re.compile(re.escape(base) + r"\.\d+(\.\d+)?")
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    return sorted(os.path.join(folder, name) for name in names if pattern.fullmatch(name))
 
 
 class Looks:
@@ -36,7 +23,7 @@ class Looks:
         from syncopate import live, openwaits
 
         begin = time.process_time()
-        for path in [self._record, *children_of(self._record)]:
+        for path in [self._record, *recordfile.children_of(self._record)]:
             with contextlib.suppress(Failure, OSError):
                 if live.is_record(path):
                     openwaits.look(path)

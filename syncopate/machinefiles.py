@@ -1,9 +1,8 @@
 """The machine files of the simulator: where they are, what they say in short."""
 
 import os
-import tomllib
 
-from syncopate import paths
+from syncopate import boundedfile, paths
 from syncopate.errors import BAD_USE, Failure, near
 
 
@@ -49,13 +48,7 @@ def find(name: str) -> str:
 
 
 def read(path: str) -> dict:
-    try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
-    except tomllib.TOMLDecodeError as error:
-        raise Failure(f"{path}: {error}") from None
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror}") from None
+    return boundedfile.read_toml(path)
 
 
 def summary(machine: dict) -> dict[str, str]:

@@ -12,21 +12,22 @@ from collections.abc import Callable, Hashable, Iterator
 Pair = tuple[dict | None, dict | None]
 
 _CLONE = re.compile(r"\.(?:constprop|isra|part|cold|lto_priv)(?:\.\d+)*| \[clone [^\]]*\]")
-_LINE = re.compile(r":(\d+)$")
-_OFFSET = re.compile(r"\+0x([0-9a-f]+)$")
+# A name may tell several places, one behind the other (naming.py).
+_LINE = re.compile(r":(\d+)(?= |$)")
+_OFFSET = re.compile(r"\+0x([0-9a-f]+)(?= |$)")
 UNNAMED = ("address", "overflow")  # of named_by
 
 
 def _settled(name: str) -> str:
-    """A name without its line, its offset and what compilers append."""
+    """A name without its lines, its offsets and what compilers append."""
     return _CLONE.sub("", _OFFSET.sub("", _LINE.sub("", name)))
 
 
-def _position(lock: dict) -> tuple[int, str]:
-    """Where a lock stands among those whose names differ in line or offset only."""
-    line, offset = _LINE.search(lock["name"]), _OFFSET.search(lock["name"])
-    number = int(line[1]) if line else int(offset[1], 16) if offset else 0
-    return number, lock["place"]
+def _position(lock: dict) -> tuple[list[int], list[int], str]:
+    """Where a lock stands among those whose names differ in lines or offsets only."""
+    lines = [int(line) for line in _LINE.findall(lock["name"])]
+    offsets = [int(offset, 16) for offset in _OFFSET.findall(lock["name"])]
+    return lines, offsets, lock["place"]
 
 
 def _by_name(lock: dict) -> Hashable:

@@ -7,6 +7,7 @@ import sys
 
 from syncopate import cxx, instrumented, program
 from syncopate.errors import BAD_USE, FAILED, Failure
+from syncopate.shown import shown
 
 SOURCES = {".c": "cc", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++"}
 
@@ -59,5 +60,5 @@ def run(path: str, arguments: list[str], environ: dict[str, str], **others) -> i
     status = subprocess.call([path, *arguments], env={**os.environ, **environ}, **others)
     if status >= 0:
         return status
-    print(f"syncopate: {path} was ended by {signal.Signals(-status).name}", file=sys.stderr)
+    print(f"syncopate: {shown(path)} was ended by {signal.Signals(-status).name}", file=sys.stderr)
     return 128 - status

@@ -9,9 +9,8 @@ import json
 import os
 import re
 import tempfile
-import tomllib
 
-from syncopate import checkset
+from syncopate import boundedfile, checkset
 from syncopate.errors import FAILED, Failure
 
 SURVIVORS = "survivors.toml"
@@ -124,11 +123,7 @@ def read_survivors(path: str) -> list[dict]:
     """The mutants that are known to survive, each with its reason. None when there is no file."""
     if not os.path.exists(path):
         return []
-    try:
-        with open(path, "rb") as file:
-            entries = tomllib.load(file).get("survivor", [])
-    except tomllib.TOMLDecodeError as error:
-        raise Failure(f"{path}: {error}") from None
+    entries = boundedfile.read_toml(path).get("survivor", [])
     for number, entry in enumerate(entries, 1):
         wrong = sorted(set(entry) ^ _FIELDS)
         if wrong or not entry["reason"].strip():

@@ -4,15 +4,17 @@ import itertools
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
+from syncopate.difference import Way, key, outwards, up_to_holder, ways
 from syncopate.recordfile import CREATED, YIELD, Lock
 from syncopate.symbols import Frame, Symbolizer
 
 # Functions that only pass a call on to pthreads or libitm; the frame behind them is the one that a
 # reader knows.
 _WRAPPER = re.compile(
-    r"_*pthread_|_*gthread_|mtx_|cnd_|call_once|(bool )?(syncopate::tm::)?atomically<|"
+    r"_*pthread_|_*gthread_|_*glibcxx_rwlock_|mtx_|cnd_|call_once|"
+    r"(bool )?(syncopate::tm::)?atomically<|"
     r"std::(__1::)?(__)?"
     r"(mutex|recursive_mutex|timed_mutex|recursive_timed_mutex|shared_mutex|shared_timed_mutex|"
     r"shared_mutex_pthread|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable|lock)\b"
@@ -22,6 +24,7 @@ BEYOND = "(locks beyond the table)"
 BARRIER, PLACE = 5, 1  # a barrier that is no object but a place in the program: where it is called
 REGION_OF_GNU, REGION = 2, 3  # and where a parallel region is started: its start and its end
 NAMED_SEMAPHORE = "/sem."  # in the path of the file that sem_open() makes
+UNKNOWN_CALLER = "its caller is not known"
 ARRAY_MEMBERS = 4  # as many evenly spaced locks in one variable are an array, not fields
 
 
@@ -81,20 +84,35 @@ def without_starters(frames: list[dict]) -> list[dict]:
 class Name:
     """A lock's name, equal for locks that a report shows as one line."""
 
-    __slots__ = ("by", "place", "text")
+    __slots__ = ("by", "module", "place", "site", "text", "way")
 
-    def __init__(self, text: str, by: str, place: str):
+    def __init__(
+        self, text: str, by: str, place: str, site: str = "", way: tuple = (), module: str = ""
+    ):
         self.text = text
         self.by = by  # "symbol", "creation", "first use", "address" or "overflow"
         self.place = place  # file:line, or the module's name
+        self.site = site or text  # the variable or function that an entry of a policy would name
+        self.module = module  # the one that has no symbol for it; "" where that is not so
+        self.way = way  # what tells locks of one text and place apart
+
+    def identity(self) -> tuple:
+        """Equal for locks that a report shows as one line."""
+        return self.text, self.place, self.way
 
 
 def name_locks(
-    locks: Sequence[Lock], symbolizer: Symbolizer, frames_of: Callable[[int], list[Frame]]
+    locks: Sequence[Lock],
+    symbolizer: Symbolizer,
+    frames_of: Callable[[int], list[Frame]],
+    holding: Collection[tuple[str, str]] = (),
 ) -> dict[int, Name]:
-    """Names every lock, by its id. `frames_of` gives the frames of a stack id."""
+    """Names every lock, by its id. `frames_of` gives the frames of a stack id; `holding` are
+    functions that are known to hold locks (difference.py)."""
+    symbolizer.prepare_variables(lock.address for lock in locks if lock.id)
     names: dict[int, Name] = {}
     inside: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    by_stack: list[Lock] = []
     for lock in locks:
         if is_place(lock):
             names[lock.id] = _by_place(lock, symbolizer)
@@ -107,15 +125,16 @@ def name_locks(
         elif variable:
             inside[variable[0], variable[2]].append((variable[1], lock.id))
         else:
-            names[lock.id] = _by_stack(lock, frames_of)
+            by_stack.append(lock)
     for (symbol, module), members in inside.items():
         place = os.path.basename(module)
         offsets = sorted({offset for offset, _ in members})
         array = _is_array(offsets)
         for offset, lock_id in members:
             text = f"{symbol}[]" if array else symbol + (f"+{offset:#x}" if offset else "")
-            names[lock_id] = Name(text, "symbol", place)
-    return names
+            of = module if symbol.startswith(f"{place}+0x") else ""
+            names[lock_id] = Name(text, "symbol", place, symbol, module=of)
+    return names | _by_stacks(by_stack, frames_of, holding)
 
 
 def is_place(lock: Lock) -> bool:
@@ -145,14 +164,65 @@ def _by_place(lock: Lock, symbolizer: Symbolizer) -> Name:
     return Name(region + text, "address", frame.place())
 
 
-def _by_stack(lock: Lock, frames_of: Callable[[int], list[Frame]]) -> Name:
-    made = lock.create_stack if lock.flags & CREATED else 0
-    frame = telling(frames_of(made or lock.first_stack))
-    if frame is None:
-        return Name(f"{lock.address:#x}", "address", "")
-    by = "creation" if made else "first use"
-    text = f"{frame.function} at {frame.place()}" if frame.file else frame.function
-    return Name(text, by, frame.place())
+def _by_stacks(
+    locks: Sequence[Lock],
+    frames_of: Callable[[int], list[Frame]],
+    holding: Collection[tuple[str, str]],
+) -> dict[int, Name]:
+    """Names by where locks were made or first used: those of one object and origin by the frames
+    in which they differ."""
+    origins: dict[tuple[int, str], dict[int, list[Lock]]] = defaultdict(lambda: defaultdict(list))
+    names: dict[int, Name] = {}
+    for lock in locks:
+        made = lock.create_stack if lock.flags & CREATED else 0
+        stack = made or lock.first_stack
+        if frames_of(stack):
+            origins[lock.object, "creation" if made else "first use"][stack].append(lock)
+        else:
+            names[lock.id] = Name(f"{lock.address:#x}", "address", "")
+    for (_, by), of_stack in origins.items():
+        stacks = {stack: _telling_on(frames_of(stack)) for stack in of_stack}
+        if by == "first use":
+            stacks = {stack: up_to_holder(frames, holding) for stack, frames in stacks.items()}
+        for stack, way in ways(stacks).items():
+            name = _by_way(way, by, _site(frames_of(stack)))
+            names |= dict.fromkeys((lock.id for lock in of_stack[stack]), name)
+    return names
+
+
+def _telling_on(frames: Sequence[Frame]) -> list[Frame]:
+    """The frames from the telling one outwards, up to the program's start, or to code that is in
+    no file: where just-in-time compilers put it says nothing."""
+    own = list(frames[wrapper_frames(frames) :])
+    nowhere = (index for index, frame in enumerate(own) if index and not frame.module)
+    own = own[: next(nowhere, None)]
+    while len(own) > 1 and own[-1].function.partition("+")[0] in STARTERS:
+        own.pop()
+    return outwards(own)
+
+
+def _site(frames: Sequence[Frame]) -> str:
+    """The function that the preload library finds there: the telling one, or the one that it was
+    inlined into."""
+    for frame in frames[wrapper_frames(frames) :]:
+        if not frame.inlined:
+            name = frame.function
+            return name if _is_unnamed(frame) else name.partition("+0x")[0]
+    return ""
+
+
+def _by_way(way: Way, by: str, site: str) -> Name:
+    """The outermost of the telling frames first: it is the one that tells; then those inside."""
+    *inner, last = way.frames
+    text = f"{last.function} at {last.place()}" if last.file else last.function
+    inside = [frame.function + (f":{frame.line}" if frame.file else "") for frame in inner[::-1]]
+    text = " > ".join([text, *inside]) + (f" ({UNKNOWN_CALLER})" if way.ends else "")
+    module = next((frame.module for frame in way.frames if _is_unnamed(frame)), "")
+    return Name(text, by, last.place(), site, (*map(key, way.frames), way.ends), module)
+
+
+def _is_unnamed(frame: Frame) -> bool:
+    return frame.function.startswith(f"{os.path.basename(frame.module)}+0x")
 
 
 def _is_array(offsets: list[int]) -> bool:

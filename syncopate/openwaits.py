@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from syncopate import recordfile
 from syncopate.analysis import Analysis
+from syncopate.boundedfile import open_plain
 from syncopate.naming import telling
 from syncopate.recordfile import KIND_NAMES, LOST_KINDS, Lock, OpenWait, Record, Thread
 from syncopate.units import duration
@@ -114,7 +115,7 @@ def look(path: str) -> None:
     waits = {each.thread_id: each.open for each in record.threads() if not each.end_ticks}
     again = {each.id: each for each in Record(path).threads()}
     theirs = {each.thread_id: each.open for each in again.values() if not each.end_ticks}
-    with open(path, "r+b") as file:
+    with open_plain(path, change=True) as file:
         for thread, owner in zip(before, owners, strict=True):
             if owner is None or again[thread.id].open != thread.open:
                 continue
@@ -126,17 +127,18 @@ def look(path: str) -> None:
 
 def _keep_names(path: str, record: Record) -> None:
     """Threads often get their names after they began; of a killed one they are lost later."""
-    with open(path, "r+b") as file:
+    with open_plain(path, change=True) as file:
         for thread in record.threads():
             name = b"" if thread.end_ticks else _name_of(record.header.process_id, thread.thread_id)
-            if name and name != os.fsencode(thread.name):
-                os.pwrite(file.fileno(), name.ljust(16, b"\0"), thread.at + recordfile.NAME_AT)
+            whole, at = name.ljust(recordfile.NAME_BYTES, b"\0"), thread.at + recordfile.NAME_AT
+            if name and whole != os.pread(file.fileno(), recordfile.NAME_BYTES, at):
+                os.pwrite(file.fileno(), whole, at)
 
 
 def _name_of(process: int, thread: int) -> bytes:
     try:
         with open(f"/proc/{process}/task/{thread}/comm", "rb") as file:
-            return file.read(16).rstrip(b"\n")
+            return file.read(recordfile.NAME_BYTES).rstrip(b"\n")
     except OSError:
         return b""
 
@@ -262,7 +264,7 @@ class OpenWaits:
         }
 
     def _part(self, each: Waiting, holder: int) -> str:
-        """ "A/12 waits for m2 at x.cpp:7, held by B/13"."""
+        """ "A/12 waits for m2 at queue.cpp:7, held by B/13"."""
         place = self._place(each)
         at = f" at {place}" if place else ""
         who = self.of.label(each.thread)

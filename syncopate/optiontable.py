@@ -61,4 +61,6 @@ def complain() -> None:
     if paths.find(paths.OPTIONS) is None:
         return
     for line in unknown(os.environ):
-        print(f"syncopate: {line}", file=sys.stderr)
+        from syncopate.shown import shown  # here, since there is mostly none
+
+        print(f"syncopate: {shown(line)}", file=sys.stderr)

@@ -27,6 +27,11 @@ used = "Map::get"             # for a lock that nothing initializes: the functio
 lock = "tatas"
 
 [[lock]]
+created = "Cache::Cache"      # "Cache::Cache > Mutex::Mutex" in a report: the function that has
+through = "Mutex::Mutex"      # another one of its module make its locks
+lock = "mcs"
+
+[[lock]]
 variable = "index_lock"       # a reader-writer lock
 prefer = "writers"            # or "readers", whatever its attributes say
 
@@ -37,15 +42,13 @@ barrier = "spin_then_park"    # how its threads wait
 Where a program has no symbols, module+0xoffset stands for a name; `build_id` says of which build.
 """
 
-import tomllib
-
-from syncopate import locktable, openmp, optiontable, preload
+from syncopate import boundedfile, locktable, openmp, optiontable, preload
 from syncopate.errors import BAD_USE, Failure, near
 from syncopate.policykeys import SETTINGS, SITES
 
 SCHEMA, VERSION = "syncopate-policy", 1
 FOR_READERS = ("reason", "gain")
-LOCK_KEYS = (*SITES, "module", "build_id", *SETTINGS, *FOR_READERS)
+LOCK_KEYS = (*SITES, "through", "module", "build_id", *SETTINGS, *FOR_READERS)
 OMP_OPTIONS = {
     "omp_barrier": "--omp-barrier",
     "omp_lock": "--omp-lock",
@@ -73,20 +76,16 @@ class Policy:
 
 def read(path: str) -> Policy:
     """Reads a policy file. Raises Failure with the entry that is wrong."""
-    try:
-        with open(path, "rb") as file:
-            policy = tomllib.load(file)
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror}", BAD_USE) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Failure(f"{path}: {error}", BAD_USE) from None
-    return check(path, policy)
+    return check(path, boundedfile.read_toml(path, BAD_USE))
 
 
 def check(path: str, policy: dict) -> Policy:
     """A policy from what TOML or a program gives; `path` is what mistakes are said of."""
     if policy.get("schema") != SCHEMA or policy.get("version") != VERSION:
-        raise Failure(f'{path}: no policy: schema = "{SCHEMA}", version = {VERSION} is', BAD_USE)
+        raise Failure(
+            f'{path}: no policy: one has the lines schema = "{SCHEMA}" and version = {VERSION}',
+            BAD_USE,
+        )
     for name in policy:
         if name not in ("schema", "version", "default", "lock"):
             raise Failure(f"{path}: unknown key {name}{near(name, ['lock', 'default'])}", BAD_USE)
@@ -112,13 +111,13 @@ def _check_texts(where: str, table: dict, keys: tuple[str, ...], modes: tuple[st
     mode = table.get("elide")
     if mode is not None and mode not in modes:
         hint = near(mode, list(modes))
-        raise Failure(f'{where}: elide = "{mode}"{hint}; {", ".join(modes)} are', BAD_USE)
+        raise Failure(f'{where}: elide = "{mode}"{hint}; there are {", ".join(modes)}', BAD_USE)
     for key, known in CHOICES.items():
         values = known() if key in table else ()
         if key in table and table[key] not in values:
             hint = near(table[key], list(values))
             raise Failure(
-                f'{where}: {key} = "{table[key]}"{hint}; {", ".join(values)} are', BAD_USE
+                f'{where}: {key} = "{table[key]}"{hint}; there are {", ".join(values)}', BAD_USE
             )
     if "lock" in table:
         try:
@@ -132,6 +131,8 @@ def _check_entry(where: str, entry: dict) -> None:
     _check_texts(where, entry, LOCK_KEYS, modes)
     if sum(key in entry for key in SITES) != 1:
         raise Failure(f"{where}: give either variable or created or used", BAD_USE)
+    if "through" in entry and "variable" in entry:
+        raise Failure(f"{where}: through goes with created or used, not with variable", BAD_USE)
     if not any(key in entry for key in SETTINGS):
         raise Failure(f"{where}: says nothing; give {' or '.join(SETTINGS)}", BAD_USE)
     if sum(key in entry for key in ("lock", "prefer", "barrier")) > 1:

@@ -10,6 +10,7 @@ import sys
 from syncopate.elfsymbols import SymbolTable
 from syncopate.naming import is_wrapper
 from syncopate.policykeys import SETTINGS, SITES
+from syncopate.shown import shown
 
 _OFFSET = re.compile(r"(.+)\+(0x[0-9a-f]+)")
 MUTEX_BYTES = 40
@@ -27,8 +28,17 @@ def sites(entries: list[dict[str, str]], program: str) -> str:
         kind, name = next((key, entry[key]) for key in SITES if key in entry)
         ranges = _ranges(table, module, kind, name, entry.get("build_id"))
         if isinstance(ranges, str):
-            print(f"syncopate: policy: {ranges}", file=sys.stderr)
+            print(f"syncopate: policy: {shown(ranges)}", file=sys.stderr)
             continue
+        if "through" in entry:
+            passed = table.functions(entry["through"])
+            if not passed:
+                text = shown(f"{module} has no function {entry['through']}")
+                print(f"syncopate: policy: {text}", file=sys.stderr)
+                continue
+            items.setdefault(module, []).extend(
+                f"w,{start:x},{start + size:x}" for start, size in passed
+            )
         settings = "+".join(f"{key}={entry[key]}" for key in SETTINGS if key in entry)
         label = f"{kind} {name}".replace(";", " ")
         items.setdefault(module, []).extend(

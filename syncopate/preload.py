@@ -78,12 +78,14 @@ def choose_elision(environ: dict[str, str], choice: str) -> None:
     modes, policies = elision_modes(), optiontable.choices("SYNCOPATE_ELIDE_POLICY")
     if mode not in modes:
         hint = near(mode, list(modes))
-        raise Failure(f"--elide {choice}: no such mode{hint}; {', '.join(modes)} are", BAD_USE)
+        known = ", ".join(modes)
+        raise Failure(f"--elide {choice}: no such mode{hint}; there are {known}", BAD_USE)
     if colon and mode == "off":
         raise Failure(f"--elide {choice}: off needs no policy", BAD_USE)
     if colon and policy not in policies:
         hint = near(policy, list(policies))
-        raise Failure(f"--elide {choice}: no such policy{hint}; {', '.join(policies)} are", BAD_USE)
+        known = ", ".join(policies)
+        raise Failure(f"--elide {choice}: no such policy{hint}; there are {known}", BAD_USE)
     if mode == "always" and environ.get("SYNCOPATE_LOCK") == "glibc":
         raise Failure(
             "--elide always with --lock glibc: the C library's locks do not elide", BAD_USE

@@ -37,6 +37,8 @@ def find_program(name: str) -> str:
 def _check_executable(path: str) -> None:
     if os.path.isdir(path):
         raise Failure(f"{path} is a directory; name the program in it", NOT_EXECUTABLE)
+    if not os.path.isfile(path) and os.path.exists(path):  # reading it may wait, or do something
+        raise Failure(f"{path} is no plain file; name a program", NOT_EXECUTABLE)
     if not os.access(path, os.X_OK):
         raise Failure(f"{path} is not executable; try `chmod +x` on it", NOT_EXECUTABLE)
 

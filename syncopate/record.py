@@ -12,9 +12,10 @@ import time
 
 from syncopate import energy, openmp, optiontable, paths, preload, program, recordfile, transactions
 from syncopate.errors import BAD_USE, FAILED, Failure
-from syncopate.looks import Looks, children_of
+from syncopate.looks import Looks
 from syncopate.options import FLAG, VALUE, read_options
 from syncopate.run import start
+from syncopate.shown import shown
 
 HELP = """\
 usage: syncopate record [-o FILE] [--lock NAME[:WAIT] | --omp | --tm ALGORITHM] [--quiet] [--]
@@ -30,6 +31,7 @@ time and, where a meter works, the energy that the machine used meanwhile.
                           (default: $SYNCOPATE_LOCK, else futex, which is what glibc does)
       --omp               record the barriers, locks and critical sections of an OpenMP program
                           instead; --omp-barrier, --omp-lock, --wait as in `syncopate run`
+      --redact            leave the program's arguments, which may hold passwords, out of the record
       --tm ALGORITHM      record the transactions of a program compiled with -fgnu-tm instead, on
                           our libitm.so.1; ALGORITHM as in `syncopate run`
   -q, --quiet             say nothing at the end
@@ -47,6 +49,7 @@ OPTIONS = {
     "--lock": VALUE,
     **openmp.OPTIONS,
     "--tm": VALUE,
+    "--redact": FLAG,
     "--quiet": FLAG,
     "--verbose": FLAG,
     "--force": FLAG,
@@ -83,16 +86,18 @@ def main(arguments: list[str]) -> int:
         program.check_preloadable(path, library)
     if "LD_PRELOAD" in environ:
         preload.behind_sanitizer(environ, path)
-    shown = options.get("--output", "syncopate.rec")
-    record = os.path.abspath(shown)
-    make_room(record, shown)
+    named = options.get("--output", "syncopate.rec")
+    record = os.path.abspath(named)
+    make_room(record, named)
     environ["SYNCOPATE_RECORD"] = record
+    if "--redact" in options:
+        environ["SYNCOPATE_REDACT"] = "1"
     meters = energy.Session()
     begin = time.monotonic()
     status = run_and_wait(path, command, environ, meters, Looks(record))
     keep_measured(record, meters, time.monotonic() - begin)
     if "--quiet" not in options:
-        say_where(record, shown, "--tm" in options)
+        say_where(record, named, "--tm" in options)
     return leave_as(status)
 
 
@@ -130,17 +135,17 @@ def prepare_transactions(options: dict) -> tuple[str, dict[str, str]]:
     return paths.require(library), environ
 
 
-def make_room(record: str, shown: str) -> None:
+def make_room(record: str, named: str) -> None:
     """Moves an older record and its children's aside, and proves that one can be made there."""
-    if not shown:
+    if not named:
         raise Failure("the record has no name; name a file for it with -o", BAD_USE)
     if os.path.exists(record) and not os.path.isfile(record):  # /dev/null must stay where it is
         what = "a directory" if os.path.isdir(record) else "no regular file"
-        raise Failure(f"{shown} is {what}; name a file for the record with -o", BAD_USE)
+        raise Failure(f"{named} is {what}; name a file for the record with -o", BAD_USE)
     try:
-        for stale in children_of(record + ".old"):
+        for stale in recordfile.children_of(record + ".old"):
             os.unlink(stale)
-        for child in children_of(record):
+        for child in recordfile.children_of(record):
             os.rename(child, f"{record}.old{child[len(record) :]}")
         if os.path.lexists(record):
             os.rename(record, record + ".old")
@@ -149,7 +154,7 @@ def make_room(record: str, shown: str) -> None:
         limited = error.errno == errno.EFBIG
         way_out = "raise `ulimit -f`" if limited else "choose another place with -o FILE"
         raise Failure(
-            f"cannot write the record {shown}: {error.strerror}; {way_out}", FAILED
+            f"cannot write the record {named}: {error.strerror}; {way_out}", FAILED
         ) from None
 
 
@@ -209,27 +214,28 @@ def keep_measured(record: str, meters: energy.Session, seconds: float) -> None:
     }
     while len(text := json.dumps(found)) > recordfile.MEASURED.size:
         (found["rejected"] or found["meters"]).pop()
-    with contextlib.suppress(OSError):  # there is none, which say_where() tells
+    with contextlib.suppress(OSError, Failure):  # there is none, which say_where() tells
         recordfile.write_measured(record, text)
 
 
-def say_where(record: str, shown: str, transactional: bool) -> None:
+def say_where(record: str, named: str, transactional: bool) -> None:
+    where = shown(named)
     if not os.path.exists(record):
         needs = ", or does not use libitm.so.1 (compile with -fgnu-tm)" if transactional else ""
         print(
-            f"syncopate: no record was written to {shown}: the program ended before the library"
+            f"syncopate: no record was written to {where}: the program ended before the library"
             f" started, or replaced its environment{needs}",
             file=sys.stderr,
         )
         return
-    children = len(children_of(record))
-    also = f" (and {children} of child processes in {shown}.*)" if children else ""
-    typed = shlex.quote(shown)
+    children = len(recordfile.children_of(record))
+    also = f" (and {children} of child processes in {where}.*)" if children else ""
+    typed = shown(shlex.quote(named))
     every = f" {typed}.[0-9]*" if children else ""
     lack = lack_of_room(record)
     until = f", until {lack}" if lack else ""
     print(
-        f"syncopate: recorded in {shown}{also}{until}; to read it: syncopate report {typed}{every}",
+        f"syncopate: recorded in {where}{also}{until}; to read it: syncopate report {typed}{every}",
         file=sys.stderr,
     )
 

@@ -7,13 +7,16 @@ Nothing in a file is believed: a damaged one is a Failure, never another excepti
 import mmap
 import os
 import random
+import re
 import struct
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from syncopate import histogram
+from syncopate.boundedfile import open_plain
 from syncopate.errors import FAILED, Failure
+from syncopate.shown import shown
 
 MAGIC = b"SYNCREC1"
 VERSION = 3
@@ -109,7 +112,7 @@ MEASURED_AT = FILE_HEADER.size - MEASURED.size - 16
 ENDED_AT = FILE_HEADER.size - 8  # file_header::ended_monotonic_ns
 SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
 SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12  # that far from its end
-NAME_AT = 24  # thread_entry::name
+NAME_AT, NAME_BYTES = 24, 16  # thread_entry::name
 ENOUGH_NS = 20_000_000  # between two stamps of both clocks, for the rate of one by the other
 
 
@@ -288,9 +291,9 @@ def _text(raw: bytes) -> str:
 def write_measured(path: str, text: str) -> None:
     """Puts `measured` into a finished record. A file that is none stays as it is.
 
-    Requires: at most MEASURED.size bytes. Throws OSError.
+    Requires: at most MEASURED.size bytes. Raises what open_plain() does.
     """
-    with open(path, "r+b") as file:
+    with open_plain(path, change=True) as file:
         if file.read(len(MAGIC)) == MAGIC:
             file.seek(MEASURED_AT)
             file.write(MEASURED.pack(text.encode()))
@@ -299,12 +302,23 @@ def write_measured(path: str, text: str) -> None:
 def write_ended(path: str, monotonic_ns: int) -> None:
     """Says in a record when its process has ended. A file that is none stays as it is.
 
-    Throws OSError.
+    Raises what open_plain() does.
     """
-    with open(path, "r+b") as file:
+    with open_plain(path, change=True) as file:
         if file.read(len(MAGIC)) == MAGIC:
             file.seek(ENDED_AT)
             file.write(struct.pack("<Q", monotonic_ns))
+
+
+def children_of(record: str) -> list[str]:
+    """The records that child processes left beside `record`: FILE.PID and FILE.PID.N."""
+    folder, base = os.path.split(record)
+    pattern = re.compile(re.escape(base) + r"\.\d+(\.\d+)?")
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return sorted(os.path.join(folder, name) for name in names if pattern.fullmatch(name))
 
 
 class Record:
@@ -316,7 +330,7 @@ class Record:
         self.path = path
         self._now_ns = now_ns or time.monotonic_ns()
         try:
-            with open(path, "rb") as file:
+            with open_plain(path) as file:
                 # The header first: a running program's record grows, and never below what it says.
                 start = file.read(HEADER_BYTES)
                 self.size = os.fstat(file.fileno()).st_size
@@ -385,6 +399,12 @@ class Record:
             (monotonic_ns - header.last_monotonic_ns) / self.ns_per_tick
         )
 
+    def redact(self) -> None:
+        """Leaves out the program's arguments, as `record --redact` does (src/record/file.cpp)."""
+        if len(self.header.command) > 1:
+            command = [self.header.command[0], "(arguments left out)"]
+            self.header = self.header._replace(command=command)
+
     def _refuse_short(self, start: bytes) -> None:
         if start == MAGIC or (MAGIC.startswith(start) and start):
             raise self._damaged(f"it ends after {self.size} bytes, inside its header")
@@ -410,9 +430,11 @@ class Record:
             )
         numbers, texts = fields[3:13], fields[13:17]
         command = texts[3].rstrip(b"\0").decode("utf-8", "replace").split("\0")
+        command = [shown(word) for word in command]
         header = Header(
             *numbers,
-            *map(_text, texts[:3]),
+            *(shown(_text(text)) for text in texts[:2]),
+            _text(texts[2]),
             command,
             fields[17],
             _text(fields[18]),
@@ -472,9 +494,8 @@ class Record:
             f = again
         wait = OpenWait(*f[8:16]) if f[8] and not f[3] else None
         held = tuple(address for address in f[16:20] if address)
-        return Thread(
-            index, *f[:4], _text(f[4]), *f[5:8], wait, held, Seen(*f[20:23]), f[23], f[24], at
-        )
+        name, seen = shown(_text(f[4])), Seen(*f[20:23])
+        return Thread(index, *f[:4], name, *f[5:8], wait, held, seen, f[23], f[24], at)
 
     def rows(self) -> Iterator[Row]:
         """What threads waited, exactly; also in waits that are not over."""

@@ -5,7 +5,16 @@ import json
 import sys
 import time
 
-from syncopate import folded, gilreport, htmlpage, openwaits, perfetto, textreport, wholefile
+from syncopate import (
+    boundedfile,
+    folded,
+    gilreport,
+    htmlpage,
+    openwaits,
+    perfetto,
+    textreport,
+    wholefile,
+)
 from syncopate.analysis import Analysis
 from syncopate.arguments import Parser
 from syncopate.errors import Failure
@@ -13,6 +22,7 @@ from syncopate.recordfile import Record
 from syncopate.reportextras import extras
 from syncopate.results import Results
 from syncopate.selection import SORTS, matcher, select
+from syncopate.shown import shown
 
 SCHEMA, SCHEMA_VERSION = "syncopate-report", 1
 PATIENCE = 2.0  # seconds of silence before progress is shown
@@ -45,6 +55,7 @@ def _parser() -> Parser:
     choice.add_argument("--top", type=int, metavar="N", help="locks of each kind (default: 10)")
     choice.add_argument("--sort", choices=SORTS, default="lost", help="by what (default: lost)")
     choice.add_argument("--lock", metavar="REGEX", help="only locks whose name matches")
+    choice.add_argument("--redact", action="store_true", help="leave out the program's arguments")
     return parser
 
 
@@ -87,7 +98,10 @@ def main(arguments: list[str]) -> int:
     for path in options.files:
         with contextlib.suppress(Failure, OSError):  # which is told below, or only looked at
             openwaits.look(path)
-        analyses.append(Analysis(Record(path), progress))
+        record = Record(path)
+        if options.redact:
+            record.redact()
+        analyses.append(Analysis(record, progress))
     progress("adding up")
     whole = [Results(analysis).as_data() for analysis in analyses]
     progress.done()
@@ -102,7 +116,10 @@ def _interpreter_locks(parser: Parser, options) -> int:
     if options.json or options.html or options.folded or options.perfetto:
         parser.error("the statistics of an interpreter lock have one form, text")
     for path in options.files:
-        print(gilreport.text(gilreport.read(path), options.top or DEFAULT_TOP), end="")
+        statistics = gilreport.read(path)
+        with boundedfile.damaged_where_wrong(path, "let the runtime write it again"):
+            text = gilreport.text(statistics, options.top or DEFAULT_TOP)
+        print(text, end="")
     return 0
 
 
@@ -132,4 +149,4 @@ def document(records: list[dict]) -> dict:
 
 def _to_file(path: str, pieces) -> None:
     wholefile.write(path, pieces)
-    print(f"syncopate: wrote {path}", file=sys.stderr)
+    print(f"syncopate: wrote {shown(path)}", file=sys.stderr)

@@ -7,12 +7,13 @@ import datetime
 from collections import Counter
 from collections.abc import Sequence
 
-from syncopate import histogram, recordfile, waiting
+from syncopate import findings, histogram, recordfile, waiting
 from syncopate.account import Account
 from syncopate.analysis import Analysis, Group, Kind
 from syncopate.naming import is_region_of_gnu, telling, wrapper_frames
 from syncopate.openwaits import OpenWaits
 from syncopate.recordfile import LOST_KINDS, OBJECT_NAMES
+from syncopate.shown import shown
 from syncopate.symbols import Frame
 from syncopate.transactionsites import Sites
 
@@ -48,10 +49,10 @@ class Results:
         cost = waiting.cost(self.of)
         open_waits = OpenWaits(self.of)
         locks.sort(key=lambda lock: (-lock["lost_ns"], -lock["waited_ns"], lock["name"]))
-        return {
-            "file": self.of.record.path,
+        found = {
+            "file": shown(self.of.record.path),
             "process": self._process(),
-            "notes": [*self._notes(), *self.of.symbolizer.notes],
+            "notes": [*self._notes(), *self.of.symbolizer.notes, *self._hints()],
             "threads": [self._thread(thread.id) for thread in self.of.threads.values()],
             "thread_time_ns": self.of.ns(total),
             "lost_ns": self.of.ns(lost),
@@ -65,6 +66,7 @@ class Results:
             "blocks": self._blocks(),
             "transactions": Sites(self.of).as_data(),
         }
+        return {**found, "findings": findings.of(found)}
 
     def _process(self) -> dict:
         header = self.of.record.header
@@ -74,7 +76,7 @@ class Results:
         return {
             "id": header.process_id,
             "parent_id": header.parent_id,
-            "executable": header.executable,
+            "executable": shown(header.executable),
             "command": header.command,
             "lock": header.lock,
             "wait": header.wait,
@@ -109,6 +111,15 @@ class Results:
                 f" {self.of.read_every} read: sums are exact, stacks weighted samples"
             )
         return notes + self._regions()
+
+    def _hints(self) -> list[str]:
+        """How to get names for the locks that were waited for and have none."""
+        modules = set()
+        for group in self.of.groups:
+            if group.kinds and group.name.module:
+                modules.add(group.name.module)
+        hint = self.of.symbolizer.hint(modules)
+        return [hint] if hint else []
 
     def _regions(self) -> list[str]:
         """What would help a program that spends its time where libgomp starts and ends regions."""
@@ -152,6 +163,7 @@ class Results:
             "name": group.name.text,
             "named_by": group.name.by,
             "place": group.name.place,
+            "site": group.name.site,
             "object": OBJECT_NAMES.get(group.object, "unknown"),
             "members": max(1, len(group.locks)),
             "addresses": [f"{lock.address:#x}" for lock in group.locks[:ADDRESSES_KEPT]],
@@ -161,6 +173,7 @@ class Results:
             "lost_ns": self.of.ns(lost),
             "lost_share": lost / total if total else 0.0,
             "waited_ns": self.of.ns(sum(kind.total for kind in group.kinds.values())),
+            "worst": self._worst(group),
             "threads_waited": len(group.by_thread),
             "by_thread": self._by_thread(group),
             "waits": {name: self._waits(kind) for name, kind in sorted(group.kinds.items())},
@@ -169,6 +182,18 @@ class Results:
             "elision": self._elision(group.elision),
             "waiters": self._weighted(group.waiters),
             "holders": self._weighted(group.holders),
+        }
+
+    def _worst(self, group: Group) -> dict | None:
+        """Of several locks the one for which most time was lost."""
+        if len(group.locks) < 2 or not (lost := group.lost()):
+            return None
+        lock = max(group.locks, key=lambda lock: self.of.lock_lost[lock.id])
+        ticks = self.of.lock_lost[lock.id]
+        return {
+            "address": f"{lock.address:#x}",
+            "lost_ns": self.of.ns(ticks),
+            "share": ticks / lost,
         }
 
     def _by_thread(self, group: Group) -> list[dict]:

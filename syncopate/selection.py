@@ -47,9 +47,17 @@ def select(results: dict, sort: str, pattern: str | None, top: int | None) -> di
         locks = [lock for lock in locks if matches(lock["name"])]
         blocks = [block for block in blocks if matches(block["lock"])]
     locks = sorted(locks, key=SORTS[sort], reverse=True)
+    names = {lock["name"] for lock in locks}
+    findings = [each for each in results["findings"] if each["lock"] in names]
     kept, seen = [], {}
     for lock in locks:
         seen[lock["object"]] = seen.get(lock["object"], 0) + 1
         if top is None or seen[lock["object"]] <= top:
             kept.append(lock)
-    return {**results, "locks": kept, "blocks": blocks, "hidden": len(locks) - len(kept)}
+    return {
+        **results,
+        "locks": kept,
+        "blocks": blocks,
+        "findings": findings,
+        "hidden": len(locks) - len(kept),
+    }

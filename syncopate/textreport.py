@@ -1,6 +1,7 @@
 """The report for a terminal."""
 
 import shlex
+import textwrap
 
 from syncopate import account, openwaits, terminal, transactiontext, waiting
 from syncopate.naming import without_starters
@@ -63,6 +64,7 @@ def _show_one(console, results: dict) -> None:
     if results["transactions"]:
         return transactiontext.show(console, results["transactions"])
     _open_waits(console, results)
+    _findings(console, results)
     for kind, title in SECTIONS.items():
         locks = _of_section(results["locks"], kind)
         waited = [lock for lock in locks if lock["waited_ns"]]
@@ -102,7 +104,7 @@ def _of_section(locks: list[dict], section: str) -> list[dict]:
 
 def _command(results: dict) -> str:
     """The command line as a shell would take it, on one line."""
-    return shlex.join(results["process"]["command"]).replace("\n", "\\n")
+    return shlex.join(results["process"]["command"])
 
 
 def ran_with(results: dict) -> str:
@@ -150,12 +152,29 @@ def _open_waits(console, results: dict) -> None:
         "waits for": [each["lock"] for each in shown],
         "by": [each["kind"].replace("_", " ") for each in shown],
         "at": [each["place"] for each in shown],
-        "for": [duration(each["waited_ns"]) for each in shown],
+        "waited": [duration(each["waited_ns"]) for each in shown],
         "held by": [openwaits.holders_of(each) for each in shown],
     }
     console.print(terminal.table(console, columns, ("by", "at")))
     if len(waits) > openwaits.SHOWN:
         console.print(f"  {len(waits) - openwaits.SHOWN} more in --json", style="dim")
+
+
+def _findings(console, results: dict) -> None:
+    """The worst locks in sentences."""
+    from rich.text import Text
+
+    for number, found in enumerate(results["findings"]):
+        if number == 0:
+            console.print("\nWhat costs most", style="bold cyan")
+        name = found["lock"] + (f" x{count(found['members'])}" if found["members"] > 1 else "")
+        console.print(Text.assemble((name, "bold"), f": {found['cost']}"))
+        for title, texts in (("why", found["why"]), ("do", found["do"]), ("seen", [found["seen"]])):
+            for text in texts:
+                lines = textwrap.wrap(
+                    f"{title}: {text}", console.width, initial_indent="  ", subsequent_indent="    "
+                )
+                console.print("\n".join(lines), style="dim" if title == "seen" else "")
 
 
 def name_of(lock: dict) -> str:
@@ -227,12 +246,13 @@ def _arrivals(console, results: dict) -> None:
 
 
 def _interrupted(console, results: dict) -> None:
-    """Locks whose holders were preempted, the most frequent first."""
-    locks = [lock for lock in results["locks"] if interrupted(lock)["preempted"]]
+    """Locks whose holders lost or gave up their processor, the most frequent first."""
+    kinds = ("preempted", "slept")
+    locks = [lock for lock in results["locks"] if any(interrupted(lock)[kind] for kind in kinds)]
     if not locks:
         return
-    locks.sort(key=lambda lock: -interrupted(lock)["preemptions"])
-    console.print("\nHolders that were preempted (among sampled holds)", style="bold cyan")
+    locks.sort(key=lambda lock: [-interrupted(lock)[kind] for kind in ("preemptions", "slept")])
+    console.print("\nHolders that did not run on (among sampled holds)", style="bold cyan")
     of = [interrupted(lock) for lock in locks]
     columns = {
         "lock": [name_of(lock) for lock in locks],
@@ -241,6 +261,7 @@ def _interrupted(console, results: dict) -> None:
         "share": [percent(each["preempted"] / each["watched"]) for each in of],
         "times": [count(each["preemptions"]) for each in of],
         "slept": [count(each["slept"]) for each in of],
+        "of seen": [percent(each["slept"] / each["watched"]) for each in of],
     }
     console.print(terminal.table(console, columns))
 
@@ -284,6 +305,12 @@ def _details(console, results: dict) -> None:
         where = f"{made[lock['named_by']]} {lock['place']}" if lock["named_by"] in made else ""
         console.print(f"\n{name_of(lock)}", style="bold", end="")
         console.print(f"  {where}" if where else "", style="dim")
+        if worst := lock.get("worst"):
+            console.print(
+                f"  {percent(worst['share'])} of it at one of the {count(lock['members'])}:"
+                f" {worst['address']}",
+                style="dim",
+            )
         waiters, holders = _stacks("waited", lock["waiters"]), _stacks("held by", lock["holders"])
         if console.width >= 100:
             grid = Table.grid(padding=(0, 2), expand=True)

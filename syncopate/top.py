@@ -11,9 +11,9 @@ import threading
 
 from syncopate import live, preload, program, topscreen
 from syncopate.errors import BAD_USE, FAILED, NOT_EXECUTABLE, Failure
-from syncopate.looks import children_of
 from syncopate.options import FLAG, VALUE, read_options
 from syncopate.record import prepare
+from syncopate.recordfile import children_of
 
 HELP = """\
 usage: syncopate top [OPTION...] PID

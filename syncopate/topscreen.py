@@ -9,6 +9,7 @@ from syncopate import terminal
 from syncopate.live import Rate, Snapshot, rates
 from syncopate.openwaits import sentence
 from syncopate.recordfile import LOST_KINDS
+from syncopate.shown import shown
 from syncopate.units import count, duration, percent
 
 SCHEMA, VERSION = "syncopate-top", 1
@@ -51,7 +52,7 @@ class Screen(Display):
     """A table, rewritten in place on a terminal; one after the other where output is piped."""
 
     def __init__(self, title: str, rows: int | None):
-        self._title = title.replace("\n", "\\n")
+        self._title = shown(title)
         self._rows = rows
         self._console = terminal.console()
         self._live = None
@@ -73,11 +74,11 @@ class Screen(Display):
     def update(self, before: Snapshot, after: Snapshot) -> None:
         from rich.console import Group
 
-        shown = Group(*self._parts(rates(before, after), after))
+        whole = Group(*self._parts(rates(before, after), after))
         if self._live:
-            self._live.update(shown, refresh=True)
+            self._live.update(whole, refresh=True)
         else:
-            self._console.print(shown)
+            self._console.print(whole)
 
     def _parts(self, found: list[Rate], after: Snapshot) -> list:
         from rich.text import Text

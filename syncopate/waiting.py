@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 
 from syncopate.analysis import Analysis
 from syncopate.recordfile import AWAKE_KINDS, KIND_NAMES, Event
+from syncopate.shown import shown
 from syncopate.units import count, duration
 
 LONG_NS = 1_000_000  # src/record/waits.cpp: long_wait()
@@ -24,11 +25,16 @@ def measured(text: str) -> dict | None:
         return {
             **{name: float(found[name]) for name in NUMBERS},
             "meters": [
-                {"name": str(m["name"]), "source": str(m["source"]), "joules": float(m["joules"])}
+                {
+                    "name": shown(str(m["name"])),
+                    "source": shown(str(m["source"])),
+                    "joules": float(m["joules"]),
+                }
                 for m in found["meters"]
             ],
             "rejected": [
-                {"name": str(each["name"]), "why": str(each["why"])} for each in found["rejected"]
+                {"name": shown(str(each["name"])), "why": shown(str(each["why"]))}
+                for each in found["rejected"]
             ],
         }
     except (ValueError, KeyError, TypeError, RecursionError):

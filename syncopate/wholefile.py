@@ -6,24 +6,31 @@ from collections.abc import Iterable, Iterator
 
 from syncopate.errors import FAILED, Failure
 
+OWN_OUTPUTS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
+
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[str]:
     """A name beside the file's: when the block ends well, what it wrote there takes the place.
 
-    A device or a pipe stays what it is: its own name is given. Raises a Failure where the file
-    cannot be written.
+    A device, a pipe or what standard output is stays what it is: its own name is given. Raises a
+    Failure where the file cannot be written, and for a link: somebody else may have put it there.
     """
-    target = os.path.realpath(path)
-    folder, name = os.path.split(target)
-    partial = os.path.join(folder, f".{os.getpid()}.{name}")  # ends as the name does
+    path = os.fspath(path)
+    is_own = path.startswith(OWN_OUTPUTS)
+    if os.path.islink(path) and not is_own:
+        raise Failure(f"{path} is a symbolic link; name the file itself", FAILED)
+    folder, name = os.path.split(os.path.abspath(path))
+    # It ends as the name does; nobody can have foreseen it.
+    partial = os.path.join(folder, f".{os.urandom(6).hex()}.{name}")
     try:
-        if os.path.exists(path) and not os.path.isfile(path):
-            yield str(path)
+        if is_own or (os.path.exists(path) and not os.path.isfile(path)):
+            yield path
             return
         try:
+            os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
             yield partial
-            os.replace(partial, target)
+            os.replace(partial, path)
         finally:
             if os.path.exists(partial):
                 os.unlink(partial)

@@ -13,11 +13,19 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 version=$("$syncopate" --version | cut -d' ' -f2)
 
-# help2man knows a synopsis by its capital letter.
+# help2man knows a synopsis by its capital letter, and takes one line of it: what goes on in the next
+# lines is joined, and another way to call the command is told by "or:".
+cat >"$work/synopsis" <<'END'
+NR == 1 && sub(/^usage:/, "Usage:") { usage = $0; next }
+usage != "" && /^ +syncopate / { print usage; sub(/^ +/, "  or:  "); usage = $0; next }
+usage != "" && /^ +[^ ]/ { sub(/^ +/, " "); usage = usage $0; next }
+usage != "" { print usage; usage = "" }
+{ print }
+END
 page() { # NAME SUMMARY COMMAND...
   name=$1 summary=$2
   shift 2
-  printf '#!/bin/sh\n"%s" %s --help | sed "s/^usage:/Usage:/"\n' "$syncopate" "$*" >"$work/$name"
+  printf '#!/bin/sh\n"%s" %s --help | awk -f "%s"\n' "$syncopate" "$*" "$work/synopsis" >"$work/$name"
   chmod +x "$work/$name"
   help2man --no-info --version-string="$version" --name="$summary" --manual="Syncopate" \
     --output="$folder/$name.1" "$work/$name"

@@ -1,6 +1,7 @@
 // file.cpp -- making, mapping and growing the record file.
 #include "record/file.h"
 
+#include <cstdlib>
 #include <cstring>
 
 namespace syncopate::record {
@@ -112,15 +113,15 @@ void append_number(char* path, char separator, std::uint32_t number) noexcept {
 int create_file(const char* path) noexcept {
   std::strcpy(file_path, path);
   constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
-  int fd = sys::open(file_path, flags, 0644);
+  int fd = sys::open(file_path, flags, 0600);
   if (fd != -EEXIST) return fd;
   append_number(file_path, '.', sys::process_id());
   const std::size_t length = std::strlen(file_path);
-  fd = sys::open(file_path, flags, 0644);
+  fd = sys::open(file_path, flags, 0600);
   for (std::uint32_t n = 1; fd == -EEXIST && n < 1000; ++n) {
     file_path[length] = 0;
     append_number(file_path, '.', n);
-    fd = sys::open(file_path, flags, 0644);
+    fd = sys::open(file_path, flags, 0600);
   }
   return fd;
 }
@@ -146,6 +147,16 @@ file_header* map_file() noexcept {
   return nullptr;
 }
 
+// Arguments may hold passwords: leaves the program's name.
+template <std::size_t size>
+void redact(char (&command)[size]) noexcept {
+  constexpr char instead[] = "(arguments left out)";
+  char* const rest = command + ::strnlen(command, size - sizeof instead - 1) + 1;
+  const bool any = *rest != 0;
+  std::memset(rest, 0, static_cast<std::size_t>(command + size - rest));
+  if (any) std::memcpy(rest, instead, sizeof instead);
+}
+
 void fill_header(file_header& h) noexcept {
   timespec wall{};
   ::clock_gettime(CLOCK_REALTIME, &wall);
@@ -161,6 +172,7 @@ void fill_header(file_header& h) noexcept {
   h.ticks_per_second = machine::ticks_per_second();
   sys::call(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", h.executable, sizeof h.executable - 1);
   sys::read_file("/proc/self/cmdline", h.command, sizeof h.command - 1);
+  if (std::getenv("SYNCOPATE_REDACT") != nullptr) redact(h.command);
   publish(h.bytes_used, sizeof h);
   std::memcpy(h.magic, magic, sizeof h.magic);
 }

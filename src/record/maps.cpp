@@ -1,10 +1,12 @@
 // maps.cpp -- see maps.h. Chunks of kind maps hold the lines that name a file or a special area,
 // and the anonymous line that follows such a line (a module's .bss); the program's own anonymous
-// memory, thousands of lines in some programs, names nothing.
+// memory, thousands of lines in some programs, names nothing. Behind a snapshot's lines stand those
+// of build_ids.h.
 #include "record/maps.h"
 
 #include <cstring>
 
+#include "record/build_ids.h"
 #include "record/file.h"
 
 namespace syncopate::record {
@@ -12,6 +14,7 @@ namespace syncopate::record {
 namespace {
 
 constexpr std::size_t most_text = std::size_t{8} << 20;
+constexpr std::size_t most_builds = std::size_t{256} << 10;
 constexpr unsigned most_ranges = 1024;
 
 struct range {
@@ -77,6 +80,19 @@ std::size_t filter(char* text, std::size_t bytes) noexcept {
   return static_cast<std::size_t>(out - text);
 }
 
+void write(const char* text, std::size_t bytes) noexcept {
+  auto* const builds = static_cast<char*>(sys::pages(most_builds));
+  const std::size_t more =
+      builds != nullptr ? describe_builds(text, bytes, builds, most_builds) : 0;
+  if (chunk_header* chunk = grow(chunk_kind::maps, sizeof *chunk + bytes + more, 0)) {
+    auto* const to = reinterpret_cast<char*>(chunk + 1);
+    std::memcpy(to, text, bytes);
+    if (more != 0) std::memcpy(to + bytes, builds, more);
+    publish(chunk->used, static_cast<std::uint32_t>(bytes + more));
+  }
+  sys::free_pages(builds, most_builds);
+}
+
 void snapshot_locked() noexcept {
   for (std::size_t size = std::size_t{256} << 10; size <= most_text; size *= 4) {
     auto* text = static_cast<char*>(sys::pages(size));
@@ -87,12 +103,7 @@ void snapshot_locked() noexcept {
       continue;
     }
     const std::size_t kept = filter(text, bytes);
-    if (kept != 0) {
-      if (chunk_header* chunk = grow(chunk_kind::maps, sizeof *chunk + kept, 0)) {
-        std::memcpy(chunk + 1, text, kept);
-        publish(chunk->used, static_cast<std::uint32_t>(kept));
-      }
-    }
+    if (kept != 0) write(text, kept);
     sys::free_pages(text, size);
     return;
   }

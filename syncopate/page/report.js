@@ -38,6 +38,16 @@ function fillPolicy() {
   at("policy-title").textContent = `Policy ${file}`;
   fillTable(at("choices"), POLICY_COLUMNS, rows);
 }
+/* One of the worst locks in sentences. */
+function finding({ lock, members, cost, why, do: acts, seen }) {
+  const lines = [...why.map((text) => ["why", text]), ...acts.map((text) => ["do", text])];
+  return element("div", { className: "finding" },
+    element("b", { textContent: lock + (members > 1 ? ` x${number(members)}` : "") }),
+    element("span", { textContent: `: ${cost}` }),
+    element("ul", {}, ...lines.map(([title, text]) =>
+      element("li", { textContent: `${title}: ${text}` }))),
+    soft(seen));
+}
 function fillHeader(record) {
   const process = record.process;
   document.title = `Syncopate: ${process.command.join(" ")}`;
@@ -48,6 +58,7 @@ function fillHeader(record) {
     process.started.replace("T", " ").replace("+00:00", " UTC") +
     `, ${process.processors} processors`;
   at("costs").replaceChildren(...data.costs[current].map((cost) => soft(cost)));
+  at("findings").replaceChildren(...record.findings.map(finding));
   at("notes").replaceChildren(...[...data.open[current], ...record.notes].map((note) =>
     element("div", { className: "note", textContent: note })));
   const cards = [["of all thread time lost to locks", percent(record.lost_share)],

@@ -7,11 +7,12 @@ import tempfile
 import time
 from collections.abc import Mapping
 
-from syncopate import doctor, locktable, looks, policy, preload, program, wholefile
+from syncopate import doctor, locktable, policy, preload, program, wholefile
 from syncopate.analysis import Analysis
 from syncopate.errors import BAD_USE, FAILED, Failure
-from syncopate.recordfile import BARRIER, MUTEX, RWLOCK, Record
+from syncopate.recordfile import BARRIER, MUTEX, RWLOCK, Record, children_of
 from syncopate.results import Results
+from syncopate.shown import shown
 from syncopate.tuning import hotlocks, plan, policyfile, verdict
 from syncopate.tuning.choice import AS_IS, Choice, specifications
 from syncopate.tuning.hotlocks import HotLock
@@ -103,7 +104,7 @@ class Session:
                 self.runner.run(environ | {"SYNCOPATE_RECORD": path}, self.limit)
             except Dropped as why:
                 raise Failure(f"tune: while it is recorded, {why}", FAILED) from None
-            files = [path, *looks.children_of(path)]
+            files = [path, *children_of(path)]
             analyses = [Analysis(Record(file)) for file in files if os.path.exists(file)]
             if not analyses:
                 raise Failure("tune: nothing was recorded: the library did not start", FAILED)
@@ -141,7 +142,8 @@ class Session:
         """Says what was found, and writes it if it is better."""
         names = {number: lock.name for number, lock in self.locks.items()}
         for choice, why in search.dropped.items():
-            print(f"syncopate: tune: left out: {choice.text(names)}: {why}", file=sys.stderr)
+            text = shown(f"{choice.text(names)}: {why}")
+            print(f"syncopate: tune: left out: {text}", file=sys.stderr)
         if self.outcome.verdict is None or not self.outcome.verdict.is_better:
             runs = len(search.durations)
             print(before + verdict.nothing(self.outcome, names, self.lost, runs))

@@ -241,7 +241,7 @@ def test_json_has_the_documented_shape(tmp_path):
     (record,) = document["records"]
     assert set(record) == {"file", "process", "notes", "threads", "thread_time_ns", "lost_ns",
                            "lost_share", "waiting", "measured", "locks", "blocks",
-                           "transactions", "hidden", "deadlocks", "open_waits",
+                           "transactions", "findings", "hidden", "deadlocks", "open_waits",
                            "account"}  # fmt: skip
     assert set(record["process"]) == {"id", "parent_id", "executable", "command", "lock", "wait",
                                       "processors", "started", "duration_ns", "finished",
@@ -251,7 +251,7 @@ def test_json_has_the_documented_shape(tmp_path):
     assert set(record["locks"][0]) == {
         "name", "named_by", "place", "object", "members", "addresses", "acquisitions", "contended",
         "contended_share", "lost_ns", "lost_share", "waited_ns", "threads_waited", "waits", "hold",
-        "by_thread", "arrivals", "elision", "waiters", "holders",
+        "by_thread", "arrivals", "elision", "waiters", "holders", "site", "worst",
     }  # fmt: skip
     assert set(record["locks"][0]["waiters"][0]) == {"ns", "share", "wrapper_frames", "frames"}
     frame = record["locks"][0]["waiters"][0]["frames"][0]

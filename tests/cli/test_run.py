@@ -50,7 +50,10 @@ def test_elision_is_chosen(cli):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--elide", "allways"], "no such mode (did you mean always?); auto, always, off are"),
+        (
+            ["--elide", "allways"],
+            "no such mode (did you mean always?); there are auto, always, off",
+        ),
         (["--elide", "auto:htm_2"], "no such policy (did you mean htm_"),
         (["--elide", "off:htm_1"], "off needs no policy"),
         (["--lock", "glibc", "--elide", "always"], "the C library's locks do not elide"),

@@ -264,9 +264,16 @@ def test_a_policy_for_locks_that_the_program_never_uses(subject, tmp_path):
         ("[default]\nlok = 'mcs'\n", "default: unknown key lok"),
         ("lock = 3\n", "write [[lock]]"),
         ("[default]\nelide = 'never'\n", "default: elide"),
-        ("[[lock]]\nvariable = 'a'\nprefer = 'nobody'\n", "readers, writers are"),
+        ("[[lock]]\nvariable = 'a'\nprefer = 'nobody'\n", "there are readers, writers"),
+        (
+            "[[lock]]\nvariable = 'a'\nthrough = 'b'\nlock = 'mcs'\n",
+            "through goes with created or used",
+        ),
         ("[[lock]]\nvariable = 'a'\nprefer = 'readers'\nlock = 'mcs'\n", "is for mutexes"),
-        ("[[lock]]\nvariable = 'a'\nbarrier = 'sleep'\n", "spin_then_park, yield, spin are"),
+        (
+            "[[lock]]\nvariable = 'a'\nbarrier = 'sleep'\n",
+            "there are park, spin_then_park, yield, spin",
+        ),
         ("[[lock]]\nused = 'a'\nbarrier = 'park'\n", "barriers are always created"),
         ("[default]\nprefer = 'readers'\n", "default: unknown key prefer"),
     ],
@@ -295,3 +302,50 @@ def test_child_processes_have_the_policy_too(subject, tmp_path):
     assert (done.returncode, done.stdout) == (0, PRINTED * 2)
     for label, (count, lock) in FOUND.items():
         assert done.stderr.count(f"policy: {label}: locks: {count}, each {lock}\n") == 2
+
+
+OWNERS = r"""
+#include <pthread.h>
+#define NOINLINE __attribute__((noinline))
+struct Mutex {
+  pthread_mutex_t m;
+  NOINLINE Mutex() { pthread_mutex_init(&m, nullptr); asm volatile(""); }
+  NOINLINE void lock() { pthread_mutex_lock(&m); asm volatile(""); }
+  NOINLINE void unlock() { pthread_mutex_unlock(&m); asm volatile(""); }
+};
+struct Cache { Mutex lock; NOINLINE Cache() { asm volatile(""); } };
+struct Journal { Mutex lock; NOINLINE Journal() { asm volatile(""); } };
+int main() {
+  Cache caches[3];
+  Journal journal;
+  for (Cache& cache : caches) { cache.lock.lock(); cache.lock.unlock(); }
+  journal.lock.lock();
+  journal.lock.unlock();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "locks"),
+    [
+        ("created = 'Mutex::Mutex'", 4),
+        ("created = 'Cache::Cache'", 0),
+        ("created = 'Cache::Cache'\nthrough = 'Mutex::Mutex'", 3),
+        ("created = 'Journal::Journal'\nthrough = 'Mutex::Mutex'", 1),
+    ],
+)
+def test_locks_that_one_class_makes_for_several(tmp_path, entry, locks):
+    program = compile_program(OWNERS, tmp_path / "owners", "g++", "-O1")
+    policy = tmp_path / "p.toml"
+    policy.write_text(policy_of(f"[[lock]]\n{entry}\nlock = 'mcs'\n"))
+    done = syncopate("run", "-v", "--policy", policy, "--", program)
+    assert done.returncode == 0, done.stderr
+    assert re.search(rf"created \S+: locks: {locks}, each mcs", done.stderr), done.stderr
+
+
+def test_functions_to_look_through_that_are_gone_are_named(tmp_path):
+    program = compile_program(OWNERS, tmp_path / "owners", "g++", "-O1")
+    text = "[[lock]]\ncreated = 'Cache::Cache'\nthrough = 'Mutex::Gone'\nlock = 'mcs'\n"
+    (tmp_path / "p.toml").write_text(policy_of(text))
+    done = syncopate("run", "--policy", tmp_path / "p.toml", "--", program)
+    assert (done.returncode, done.stderr.count("has no function Mutex::Gone\n")) == (0, 1)

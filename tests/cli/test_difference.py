@@ -1,0 +1,191 @@
+"""Unrelated locks never share a row, and locks that are alike do: on programs recorded here."""
+
+import json
+import subprocess
+
+import pytest
+from conftest import run_cli
+
+from syncopate.difference import Way, holding_functions, up_to_holder, ways
+from syncopate.symbols import Frame
+
+PROGRAM = r"""
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+#include <unistd.h>
+#include <pthread.h>
+#define NOINLINE __attribute__((noinline))
+// A class of the program's own that only passes calls on, as RocksDB's port::Mutex does.
+struct Mutex {
+  pthread_mutex_t m;
+  NOINLINE Mutex() { pthread_mutex_init(&m, nullptr); asm volatile(""); }
+  NOINLINE void lock() { pthread_mutex_lock(&m); asm volatile(""); }
+  NOINLINE void unlock() { pthread_mutex_unlock(&m); asm volatile(""); }
+};
+struct Instrumented { Mutex inner; NOINLINE Instrumented() { asm volatile(""); } };
+struct Database { Instrumented lock; NOINLINE Database() { asm volatile(""); } };
+struct Errors { Instrumented lock; NOINLINE Errors() { asm volatile(""); } };
+struct Shard { Mutex lock; };
+struct Cache { Shard shards[64]; NOINLINE Cache() { asm volatile(""); } };
+// Never created in anyone's sight.
+struct Lazy {
+  std::mutex m;
+  NOINLINE void lock() { m.lock(); asm volatile(""); }
+  NOINLINE void unlock() { m.unlock(); asm volatile(""); }
+};
+using Unique = std::unique_lock<std::shared_mutex>;
+struct Index { std::shared_mutex m; NOINLINE void put() { Unique hold(m); usleep(300); } };
+struct Log { std::shared_mutex m; NOINLINE void append() { Unique hold(m); usleep(300); } };
+struct Queue { Lazy l; NOINLINE void push() { l.lock(); usleep(300); l.unlock(); } };
+struct Names { Lazy l; NOINLINE void add() { l.lock(); usleep(300); l.unlock(); } };
+struct Slot { std::mutex m; NOINLINE void use() { std::lock_guard hold(m); usleep(300); } };
+NOINLINE void one_way(Slot& s) { s.use(); asm volatile(""); }
+NOINLINE void another_way(Slot& s) { s.use(); asm volatile(""); }
+// A tree whose nodes are made by a function that calls itself.
+struct Node { Mutex lock; Node* left = nullptr; Node* right = nullptr; };
+NOINLINE Node* grow(int depth) {
+  Node* n = new Node;
+  if (depth > 0) {
+    n->left = grow(depth - 1);
+    n->right = grow(depth - 1);
+  }
+  return n;
+}
+NOINLINE void use_all(Node* n) {
+  n->lock.lock();
+  n->lock.unlock();
+  if (n->left != nullptr) { use_all(n->left); use_all(n->right); }
+}
+Database* database; Errors* errors; Cache* cache; Index* index_; Log* log_; Queue* queue;
+Names* names; Slot* slots; Node* tree;
+void work(int number) {
+  for (int i = 0; i < 60; ++i) {
+    database->lock.inner.lock(); usleep(200); database->lock.inner.unlock();
+    errors->lock.inner.lock(); usleep(200); errors->lock.inner.unlock();
+    Shard& s = cache->shards[i];
+    s.lock.lock(); usleep(100); s.lock.unlock();
+    index_->put(); log_->append(); queue->push(); names->add();
+  }
+  for (int i = 0; i < 100; ++i)
+    if (number % 2) one_way(slots[i % 2]); else another_way(slots[i % 2 ^ 1]);
+}
+int main() {
+  database = new Database; errors = new Errors; cache = new Cache; index_ = new Index;
+  log_ = new Log; queue = new Queue; names = new Names; slots = new Slot[2]; tree = grow(5);
+  use_all(tree);
+  std::thread threads[4];
+  for (int i = 0; i < 4; ++i) threads[i] = std::thread(work, i);
+  for (auto& t : threads) t.join();
+}
+"""
+
+
+@pytest.fixture(scope="module", params=["-g -O1", "-g0 -O2"])
+def rows(request, tmp_path_factory):
+    """Of each lock its name, and how many there are."""
+    folder = tmp_path_factory.mktemp("program")
+    command = ["g++", "-std=c++17", "-pthread", "-fno-inline", "-x", "c++", "-", "-o"]
+    subprocess.run(
+        [*command, folder / "prog", *request.param.split()], input=PROGRAM, text=True, check=True
+    )
+    record = folder / "rec"
+    done = run_cli("record", "-o", record, "--", folder / "prog")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(run_cli("report", "--json", record).stdout)
+    return [
+        (lock["name"], lock["members"])
+        for lock in told["records"][0]["locks"]
+        if lock["object"] in ("mutex", "rwlock")
+    ]
+
+
+def of(rows, word: str) -> list[int]:
+    """How many locks each row has whose name begins with that function."""
+    return sorted(members for name, members in rows if name.partition("(")[0] == word)
+
+
+def test_made_by_one_class_for_several(rows):
+    for owner in ("Database::Database", "Errors::Errors"):
+        assert of(rows, owner) == [1], rows
+
+
+def test_shards_are_one_row(rows):
+    assert of(rows, "Shard::Shard") + of(rows, "Cache::Cache") == [60], rows
+
+
+def test_first_used_by_several_classes(rows):
+    for user in ("Index::put", "Log::append", "Queue::push", "Names::add"):
+        assert of(rows, user) == [1], rows
+
+
+def test_who_calls_the_holder_does_not_matter(rows):
+    assert [members for name, members in rows if "Slot::use" in name] == [2], rows
+
+
+def test_a_function_that_calls_itself_makes_no_row_for_each_depth(rows):
+    grown = [members for name, members in rows if "Node::Node" in name]
+    assert grown == [63], rows
+
+
+def frame(text: str) -> Frame:
+    function, _, line = text.partition(":")
+    return Frame(function, "/src/a.cpp" if line else "", int(line or 0), "/bin/a", False)
+
+
+def stack(text: str) -> list[Frame]:
+    return [frame(word) for word in text.split()]
+
+
+def told(*texts: str) -> list[tuple[str, bool]]:
+    found = ways({number: stack(text) for number, text in enumerate(texts)})
+    return [
+        (" ".join(f.function + (f":{f.line}" if f.file else "") for f in way.frames), way.ends)
+        for _, way in sorted(found.items())
+    ]
+
+
+def test_one_lock_is_told_by_its_telling_frame():
+    assert told("make:3 main:9") == [("make:3", False)]
+
+
+def test_frames_in_which_they_differ_tell():
+    assert told("m:1 a:2 main:9", "m:1 b:2 main:9", "m:1 i:5 c:1 main:9", "m:1 i:5 d:1 main:9") == [
+        ("m:1 a:2", False), ("m:1 b:2", False), ("m:1 i:5 c:1", False), ("m:1 i:5 d:1", False),
+    ]  # fmt: skip
+
+
+def test_the_same_all_the_way_is_alike():
+    assert told("m:1 a:2 main:9", "m:1 a:2 main:9") == [("m:1", False), ("m:1", False)]
+
+
+def test_a_stack_that_ends_early_is_told_apart():
+    assert told("m:1", "m:1 a:2", "m:1 b:2") == [
+        ("m:1", True),
+        ("m:1 a:2", False),
+        ("m:1 b:2", False),
+    ]
+
+
+def test_none():
+    assert ways({}) == {}
+    assert ways({1: stack("m")}) == {1: Way((frame("m"),), False)}
+
+
+@pytest.mark.parametrize(
+    ("acquiring", "releasing", "holder"),
+    [
+        ("lock:1 put:5 main:9", "unlock:2 put:7 main:9", "put"),
+        ("lock:1 put:5 main:9", "unlock:2 put:5 main:9", "put"),
+        ("lock:1 put:5 main:9", "put:7 main:9", "put"),
+        ("put:5 main:9", "put:5 main:9", "put"),
+        ("lock+0x3 put+0x10 main+0x9", "unlock+0x2 put+0x30 main+0x9", "put"),
+        ("lock:1 put:5 run:1", "unlock:1 get:2 walk:1", None),
+    ],
+)
+def test_who_holds(acquiring, releasing, holder):
+    found = holding_functions([(stack(acquiring), stack(releasing))])
+    assert found == ({(holder, "/bin/a")} if holder else set())
+    if holder:
+        kept = up_to_holder(stack(acquiring), found)
+        assert kept[-1].function.startswith(holder)

@@ -1,0 +1,223 @@
+"""The first screen: sentences on the worst locks, from records whose causes are known."""
+
+import json
+import re
+
+import pytest
+from conftest import compile_c, run_cli
+from make_record import RecordBuilder
+
+from syncopate.terminal import shortened
+
+MS, US = 1_000_000, 1000
+ACTS = {
+    "sleeps": "move what it waits for there",
+    "preempted": "run fewer threads than the 8 on 2 processors",
+    "relock": "wake as many threads as can go on",
+    "uneven": "spread what they guard more evenly",
+    "long": "move work out of the section",
+    "often": "take it less often",
+    "unknown": None,
+}
+
+
+class Planted:
+    """A record of eight threads that wait for one kind of lock, and why."""
+
+    def __init__(self):
+        self.builder = RecordBuilder(0, 1000 * MS)
+        self.threads = [self.builder.thread(10 + n, f"w{n}") for n in range(8)]
+        self.stack = self.builder.stack(0xA000, 0xF000)
+
+    def lock(self, holds=(), acquisitions=1000, create=0) -> int:
+        return self.builder.lock(
+            0x9000 + 64 * len(self.builder.locks), 1, acquisitions, create, self.stack, holds
+        )
+
+    def waits(self, lock, each, times=10, kind=1) -> None:
+        for thread in self.threads:
+            self.builder.row(thread, lock, kind, [each] * times)
+
+    def findings(self, folder, *options) -> list[dict]:
+        record = self.builder.write(folder / "rec")
+        done = run_cli("report", "--json", *options, record)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["records"][0]["findings"]
+
+
+def sleeps(of: Planted) -> None:
+    lock = of.lock([5 * MS] * 66)
+    of.waits(lock, 5 * MS)
+    of.builder.holder(0, lock, 66, [0, 0, 66])
+
+
+def preempted(of: Planted) -> None:
+    lock = of.lock([3 * US] * 60)
+    of.waits(lock, 3 * MS)
+    of.builder.holder(0, lock, 60, [12, 15, 2])
+
+
+def relock(of: Planted) -> None:
+    lock = of.lock([3 * US] * 60)
+    of.waits(lock, 9 * MS, kind=2)
+    of.waits(lock, 1 * MS)
+
+
+def uneven(of: Planted) -> None:
+    locks = [of.lock([3 * US] * 20, create=of.stack) for _ in range(64)]
+    for number, lock in enumerate(locks):
+        of.waits(lock, 9 * MS if number == 17 else 10 * US)
+
+
+def long(of: Planted) -> None:
+    lock = of.lock([250 * US] * 60)
+    of.waits(lock, 1 * MS)
+    of.builder.holder(0, lock, 60, [1, 1, 2])
+
+
+def often(of: Planted) -> None:
+    lock = of.lock([300] * 60, acquisitions=2_000_000)
+    of.waits(lock, 2 * US, times=1000)
+
+
+def unknown(of: Planted) -> None:
+    of.waits(of.lock(), 1 * MS)
+
+
+@pytest.mark.parametrize(
+    "plant", [sleeps, preempted, relock, uneven, long, often, unknown], ids=lambda f: f.__name__
+)
+def test_the_planted_cause_is_told_first(tmp_path, plant):
+    of = Planted()
+    plant(of)
+    found = of.findings(tmp_path)
+    assert found[0]["causes"][0] == plant.__name__, found
+    act = ACTS[plant.__name__]
+    assert (found[0]["do"] or [None])[0] == act or found[0]["do"][0].startswith(act)
+
+
+def test_of_a_deadlock_nothing_else_is_told(tmp_path):
+    of = Planted()
+    locks = [of.lock([300] * 60, create=of.builder.stack(0xB000 + n, 0xF000)) for n in range(2)]
+    for number in range(2):
+        other = 1 - number
+        since, holder_since, holder = (100 + number) * MS, (100 + other) * MS, 200 + other
+        wait = (since, 0, 0xA000, locks[number], 1, holder, 0, 2)
+        of.builder.thread(200 + number, end=0, waits=wait, seen=(since, holder_since, holder))
+    found = of.findings(tmp_path)
+    assert len(found) == 2
+    for each in found:
+        assert each["causes"] == ["open"]
+        assert each["why"] == ["1 thread waits for it still: it is part of a deadlock"]
+        assert each["do"] == ["let all threads take these locks in one order"]
+        assert each["seen"].startswith("waits are counted, also those that are not over")
+
+
+def test_what_it_costs(tmp_path):
+    of = Planted()
+    sleeps(of)
+    (found,) = of.findings(tmp_path)
+    assert found["cost"] == (
+        "5.0 % of all thread time (400 ms): 8 threads waited 80 times, 5.00 ms each"
+    )
+    assert found["why"] == ["who holds it sleeps: in 66 of 66 holds seen, 5.00 ms each in the mean"]
+    assert found["seen"] == "waits are counted; of 1,000 holds 66 were timed, 66 watched"
+
+
+def test_waits_that_no_hold_explains_are_said_to_be(tmp_path):
+    of = Planted()
+    of.waits(of.lock([25_900] * 40), 105 * MS, times=1)
+    (found,) = of.findings(tmp_path)
+    assert found["why"][1].startswith(
+        "waits (105 ms in the mean) are longer than holds explain (the longest seen: 25.9 us)"
+    )
+    of = Planted()
+    of.waits(of.lock([30 * MS] * 40), 105 * MS, times=1)
+    (found,) = of.findings(tmp_path)
+    assert len(found["why"]) == 1
+
+
+def test_few_holds_are_said_to_be_few(tmp_path):
+    of = Planted()
+    lock = of.lock([5 * MS] * 3)
+    of.waits(lock, 5 * MS)
+    of.builder.holder(0, lock, 3, [0, 0, 3])
+    assert of.findings(tmp_path)[0]["seen"].endswith(
+        "3 were timed, 3 watched: few, so the cause may be another; record for longer"
+    )
+
+
+def test_the_worst_come_first_and_the_rest_is_left_to_the_tables(tmp_path):
+    of = Planted()
+    for each in (1, 30, 20, 25, 22):
+        lock = of.builder.lock(0x9000 + each, 1, 100, 0, of.builder.stack(0xB000 + each), [US] * 20)
+        of.waits(lock, each * 100 * US)
+    assert [found["lock"] for found in of.findings(tmp_path)] == ["0xb01e", "0xb019", "0xb016"]
+    assert [found["lock"] for found in of.findings(tmp_path, "--lock", "b019")] == ["0xb019"]
+    assert Planted().findings(tmp_path) == []
+
+
+SLEEPER = """
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noinline)) void flush(void) {
+  pthread_mutex_lock(&log_lock);
+  usleep(1000);
+  pthread_mutex_unlock(&log_lock);
+  usleep(100);
+}
+static void* work(void* x) { for (int i = 0; i < 40; i++) flush(); return x; }
+int main(void) {
+  pthread_t t[4];
+  for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, work, 0);
+  for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+}
+"""
+
+
+def test_a_program_that_sleeps_under_its_lock(tmp_path):
+    program = compile_c(SLEEPER, tmp_path / "prog", "-g", "-O1", "-pthread")
+    assert run_cli("record", "-o", tmp_path / "rec", "--", program).returncode == 0
+    text = run_cli("report", tmp_path / "rec").stdout
+    first = text[text.index("What costs most") :].partition("\n\n")[0]
+    assert re.search(r"^log_lock: [\d.]+ % of all thread time .*: 4 threads waited", first, re.M)
+    assert re.search(r"^  why: who holds it sleeps: in (\d+) of \1 holds seen", first, re.M)
+    assert re.search(r"^  why: it is held until flush \(<stdin>:\d+\)", first, re.M)
+    assert "  do: move what it waits for there (a sleep," in first
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "said"),
+    [
+        ("table_lock", 10, "table_lock"),
+        ("a::get(std::map<int, int>&) at a.cc:10", 20, "a::get at a.cc:10"),
+        ("a::b<c<int>, d>::get() at a.cc:10 x64", 21, None),
+        (
+            "Database::Database() at db.cc:16 > Mutex::Mutex():11",
+            30,
+            "Database::Da…e at db.cc:16 > …",
+        ),
+        ("(anonymous namespace)::lock at a.cc:1", 36, "(anonymous namesp…e)::lock at a.cc:1"),
+        ("operator()(int) at a.cc:1", 21, "operator() at a.cc:1"),
+    ],
+)
+def test_names_are_shortened_where_they_tell_least(name, width, said):
+    got = shortened(name, width)
+    assert len(got) <= width
+    assert said is None or got == said
+    if " x" in name:
+        assert got.endswith(" x64")
+
+
+def test_columns_that_have_no_room_are_named(tmp_path):
+    of = Planted()
+    long(of)
+    record = of.builder.write(tmp_path / "rec")
+    narrow = run_cli("report", record, environ={"COLUMNS": "80"}).stdout
+    wide = run_cli("report", record, environ={"COLUMNS": "200"}).stdout
+    (said,) = re.findall(r"no room for: (.*?)\s+\(a\s+wider", narrow)
+    assert said.split(", ")[-1] == "hold max"
+    titles = re.search(r"^lock .*$", wide, re.M)[0]
+    assert all(title in titles for title in said.split(", "))
+    assert "no room for" not in wide

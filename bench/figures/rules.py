@@ -224,7 +224,7 @@ def no_gain() -> Rule:
     return Rule(
         "sign",
         f"sign: no gain, at most {1 + EQUAL_WITHIN:g}",
-        lambda name, value: middle(value) <= 1 + EQUAL_WITHIN,
+        lambda name, value: high(value) <= 1 + EQUAL_WITHIN,
     )
 
 
@@ -232,7 +232,7 @@ def no_loss() -> Rule:
     return Rule(
         "sign",
         f"sign: no loss, at least {1 - EQUAL_WITHIN:g}",
-        lambda name, value: middle(value) >= 1 - EQUAL_WITHIN,
+        lambda name, value: low(value) >= 1 - EQUAL_WITHIN,
     )
 
 

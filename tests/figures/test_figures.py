@@ -12,6 +12,7 @@ import pytest
 from claims import AVERAGE, claim
 from common import Results, claims_of, markdown, results_of
 from rules import KINDS, less, more
+from sweep import SEEDS, Point, Setting, run_point, seeded
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted(
@@ -228,6 +229,21 @@ def test_no_row_of_a_paper_is_about_our_algorithm():
     rows = json.loads((ROOT / "docs" / "verdicts.json").read_text())
     ours = [row for row in rows if "balance" in row["statement"]]
     assert ours and all(row["beyond"] for row in ours)
+
+
+@pytest.mark.skipif("SYNCOPATE_HAS_SIMULATED" not in os.environ, reason="no simulated machine")
+def test_runs_without_random_numbers_differ_by_seed():
+    """By when each thread starts; the same seed gives the same run."""
+    programs = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "workloads"
+    options = {"lock": "libgomp", "threads": 4, "tasks": 50, "work": 100, "pin": "compact"}
+    points = seeded([Point("", "a", 4, "parallel_tasks", options)], lambda point: True)
+    seconds = {}
+    for point in [*points, points[1]]:
+        run = run_point(point, Setting("opteron-6272", programs))
+        seconds.setdefault(run["seed"], set()).add(run["seconds"])
+    assert len(seconds) == len(SEEDS)
+    assert all(len(found) == 1 for found in seconds.values())
+    assert len(set.union(*seconds.values())) == len(SEEDS)
 
 
 @pytest.mark.skipif("SYNCOPATE_HAS_SIMULATED" not in os.environ, reason="no simulated machine")

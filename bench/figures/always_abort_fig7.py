@@ -8,7 +8,6 @@ from claims import Part, claim
 from common import Claim, Figure, Point, Results, best, main
 from rules import best as best_rule
 from rules import less, more, spans
-from sweep import seeded
 
 # Panel -> (elements written, element 0 written first), in the paper's order.
 PANELS = {
@@ -41,7 +40,7 @@ def points(quick: bool) -> list[Point]:
             }
             for n in threads(quick):
                 result.append(Point(panel, name, n, "array_bench", options | {"threads": n}))
-    return result if quick else seeded(result, lambda p: p.x == threads(quick)[-1])
+    return result
 
 
 def over_others(results: Results, panel: str, names: list[str], others: list[str]) -> float:

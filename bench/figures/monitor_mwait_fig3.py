@@ -47,9 +47,10 @@ WHY_FEW = (
     " passing the lock between two cores of a module; without MWAIT they are comparable"
 )
 WHY_FACTOR = (
-    "with the paper's number of tasks most find the queue full and run without the lock. With 400 to"
-    " 800 tasks a thread, which no text names, or with lines that take 320 and 350 cycles to another"
-    " node, the paper's factor is reached (monitor_mwait_fig3_tasks, docs/differences.md)"
+    "with the paper's number of tasks most find the queue full and run without the lock. With 400"
+    " to 800 tasks a thread, which no text names, or with lines that take twice as long to another"
+    " node (320 and 350 cycles), the paper's factor is reached (monitor_mwait_fig3_tasks,"
+    " docs/differences.md)"
 )
 
 

@@ -102,6 +102,9 @@ def test_intervals():
     assert rules.best().verdict({"a": Interval(0.8, 0.9, 0.99)}) is Verdict.NOT
     assert rules.number(1.2).verdict({"a": around}) is Verdict.REPRODUCED, "by its middle"
     assert rules.number(3).verdict({"a": around}) is Verdict.NOT
+    assert rules.no_gain().verdict({"a": Interval(1, 1.05, 1.11)}) is Verdict.NOT
+    assert rules.no_loss().verdict({"a": Interval(0.89, 0.95, 1)}) is Verdict.NOT
+    assert rules.equal().verdict({"a": Interval(0.8, 1, 1.2)}) is Verdict.REPRODUCED
     assert gained(Interval(1.1, 1.2, 1.3)) == pytest.approx((10, 20, 30))
 
 

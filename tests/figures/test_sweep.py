@@ -16,6 +16,7 @@ from sweep import (
     Setting,
     duration,
     run_point,
+    seeded,
     side_by_side,
     sweep,
 )
@@ -55,6 +56,13 @@ def program(folder, text):
     path = folder / "made_up.simulated"
     path.write_text("#!/bin/sh\n" + text)
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def test_points_with_seeds():
+    points = made_up_points(False)
+    found = seeded(points, lambda point: point.x == 2)
+    assert [p.options["seed"] for p in found if p.x == 1] == [1, 1]
+    assert [p.options["seed"] for p in found if p.x == 2] == [1, 2, 3, 4, 5] * 2
 
 
 def test_of_report_adds_transactions_up():

@@ -43,6 +43,8 @@ def test_a_renamed_program_keeps_its_locks():
         ("open_table at table.c:17", "open_table at table.c:23"),
         ("cache+0x28", "cache+0x40"),
         ("open_table.constprop.0 at table.c:17", "open_table at table.c:17"),
+        ("DB::DB at db.cc:16 > Mutex::Mutex:11", "DB::DB at db.cc:19 > Mutex::Mutex:12"),
+        ("DB::DB()+0x8 > Mutex::Mutex()+0xa x4", "DB::DB()+0x12 > Mutex::Mutex()+0xe x4"),
     ],
 )
 def test_what_moves_with_a_build_is_looked_through(before, after):

@@ -177,6 +177,15 @@ def test_locks_are_named_by_variable_array_and_place(program):
     assert (names[8].text, names[8].by) == ("Cache::find at cache.cpp:12", "first use")
     assert (names[9].text, names[9].by) == ("Pool::Pool at pool.cpp:3", "creation")
     assert (names[10].text, names[10].by) == ("0x30", "address")
+    assert [names[n].site for n in (1, 6, 8, 9)] == ["stripes", "pair", "Cache::find", "Pool::Pool"]
+
+
+def test_the_site_of_a_policy_is_a_function_that_is_there(program):
+    frames = [Frame("Pool::Pool", "/src/pool.cpp", 3, "prog", True),
+              Frame("make_pools()+0x28", "", 0, "prog", False),
+              Frame("main", "/src/main.cpp", 5, "prog", False)]  # fmt: skip
+    names = name_locks([lock(1, 0x20, CREATED, create=2)], Symbolizer(""), lambda stack: frames)
+    assert (names[1].text, names[1].site) == ("Pool::Pool at pool.cpp:3", "make_pools()")
 
 
 def test_telling_frame_of_wrappers_only():

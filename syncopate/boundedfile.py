@@ -13,6 +13,7 @@ from syncopate.shown import all_shown, shown
 
 MOST_JSON = 256 << 20  # bytes; in memory it may be ten times as much
 MOST_TOML = 4 << 20
+LONGEST_TOML_LINE = 16 << 10  # a key of many parts takes time by the square of their number
 KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
@@ -60,7 +61,13 @@ def read_json(path: str, status: int = FAILED):
 def read_toml(path: str, status: int = FAILED) -> dict:
     import tomllib
 
-    return _read(path, MOST_TOML, lambda raw: tomllib.loads(raw.decode()), "TOML", status)
+    def parse(raw: bytes):
+        if max(map(len, raw.split(b"\n"))) > LONGEST_TOML_LINE:
+            most = LONGEST_TOML_LINE >> 10
+            raise Failure(f"cannot read {path}: a line has more than {most} KiB", status)
+        return tomllib.loads(raw.decode())
+
+    return _read(path, MOST_TOML, parse, "TOML", status)
 
 
 def _no_number(name: str):

@@ -178,7 +178,8 @@ def test_deep_json_is_one_line(record, tmp_path, command, depth):
 
 
 def test_deep_toml_is_one_line(tmp_path):
-    for text in ("a = " + "[" * 100_000, "[" + ".".join("a" * 50_000) + "]", "a" * 3_000_000):
+    deep_ones = ("a = " + "[" * 10_000, "[" + ".".join("a" * 5_000) + "]", "[" * 100_000)
+    for text in (*deep_ones, "[" + ".".join("a" * 1_000_000) + "]", "a" * 3_000_000):
         deep = tmp_path / "deep.toml"
         deep.write_text(text)
         done = run_cli("run", "--policy", deep, "--", "true")

@@ -52,8 +52,8 @@ void find_id(std::uint64_t at, std::uint64_t bytes, build& b) noexcept {
 
 // Whether an ELF file's first page is at `start`; fills in `b` then.
 bool read_build(std::uint64_t start, build& b) noexcept {
-  ElfW(Ehdr) head;
-  ElfW(Phdr) segments[most_segments];
+  ElfW(Ehdr) head{};
+  ElfW(Phdr) segments[most_segments] = {};
   if (!read_memory(start, &head, sizeof head)) return false;
   if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof segments[0])
     return false;

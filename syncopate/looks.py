@@ -16,7 +16,13 @@ class Looks:
 
     def __init__(self, record: str):
         self._record = record
-        self.period = PERIOD
+        self._next = 0.0  # when the next one is due
+        self.period = PERIOD  # how long to wait before look_if_due()
+
+    def look_if_due(self) -> None:
+        """A look, unless looking takes too much time."""
+        if time.monotonic() >= self._next:
+            self.look()
 
     def look(self) -> None:
         """At all records that are there by now."""
@@ -27,7 +33,7 @@ class Looks:
             with contextlib.suppress(Failure, OSError):
                 if live.is_record(path):
                     openwaits.look(path)
-        self.period = max(PERIOD, (time.process_time() - begin) / SHARE)
+        self._next = time.monotonic() + (time.process_time() - begin) / SHARE
 
     def ended(self, process: int) -> None:
         """Says in the program's record that it has ended just now; where it became another program

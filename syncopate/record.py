@@ -190,7 +190,7 @@ def run_and_wait(
         event = signal.sigtimedwait(watched, looks.period)
         meters.sample()
         if event is None:
-            looks.look()
+            looks.look_if_due()
             continue
         if event.si_signo == signal.SIGCHLD:
             done, status = os.waitpid(child, os.WNOHANG)

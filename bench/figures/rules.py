@@ -55,8 +55,8 @@ WHY_BOUNDS = (
     "10 % and 25 % are ours: the papers give no intervals. Executions of a program on a machine"
     " differ by some percent, and single points of the model moved by up to 19 % with the layout of"
     " the program; so less than 10 % tells nothing, and 25 % is what a model and other inputs may"
-    " add. Where a point was simulated with several seeds, numbers, ranges and equality are judged by"
-    " the middle one, signs and orders by all."
+    " add. Where a point was simulated with several seeds, numbers, ranges and equality are judged"
+    " by the middle one, signs and orders by all."
 )
 VERDICTS = (
     "`reproduced`; `direction only`, where a number or a strong word is missed, but every case is"

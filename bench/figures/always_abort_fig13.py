@@ -7,14 +7,13 @@ from always_abort import AHEAD, MACHINE, PAPER, PLAIN, per_second, threads
 from claims import claim
 from common import Claim, Figure, Point, Results, main
 from rules import no_loss, number
-from sweep import seeded
 
 BARE, PROTECTED = "without protection", "with the protective test"
 PAIRS = {"tatas-aahtm": "tatas", "ticket-aahtm": "ticket"}
 
 
 def points(quick: bool) -> list[Point]:
-    found = [
+    return [
         Point(panel, name, n, "adversarial",
               {"lock": lock, "threads": n, "protect": int(panel == PROTECTED),
                "microseconds": 4000, "pin": "compact"})
@@ -22,7 +21,6 @@ def points(quick: bool) -> list[Point]:
         for name, lock in (PLAIN | AHEAD).items()
         for n in threads(quick)
     ]  # fmt: skip
-    return found if quick else seeded(found, lambda p: p.x in (4, 8))  # where it is worst
 
 
 def worst(results: Results, panel: str, ahead: str) -> tuple[float, int]:

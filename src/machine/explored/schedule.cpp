@@ -261,7 +261,7 @@ void machine::settle(step& s) {
   s.rest = all & (all - 1);
   if (!forced_.empty()) {
     s.chosen = forced_[forced_at_].chosen;
-    if (s.chosen == 0 && all == one(only)) s.chosen = only;
+    if (s.chosen == 0 && (all >> only & 1) != 0) s.chosen = only;
     s.rest = 0;
     if ((all >> s.chosen & 1) == 0)
       fail(failure_kind::divergence, "the schedule does not fit the program", s.from);

@@ -91,8 +91,8 @@ static inline int syncopate_gil_is_due(void) {
 
 /* Names the yield points that were used so far, for the statistics: a runtime calls this while it
  * still has its code, and not in a transaction. `name` gets each pc and `context`, and writes what
- * people call that place ("file.lua:12"), at most `room` bytes, a zero at the end; or nothing. It is
- * not called unless statistics are asked for. */
+ * people call that place ("file.lua:12"), at most `room` bytes, a zero at the end; or nothing. It
+ * is not called unless statistics are asked for. */
 void syncopate_gil_name_points(void (*name)(const void* pc, char* to, size_t room, void* context),
                                void* context);
 

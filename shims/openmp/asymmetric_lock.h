@@ -1,4 +1,4 @@
-// asymmetric_lock.h -- L4: test-and-test-and-set in four bytes, released by a plain store: who
+// asymmetric_lock.h -- test-and-test-and-set in four bytes, released by a plain store: who
 // sleeps is counted elsewhere (sleep_table.h), and pays for being seen.
 //
 // Patience says how long to poll: polling_ticks() at first; then, while the others sleep,

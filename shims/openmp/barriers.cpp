@@ -1,4 +1,4 @@
-// barriers.cpp -- L4: the table of barriers, made from barriers/all.h.
+// barriers.cpp -- the table of barriers, made from barriers/all.h.
 //
 // Those that wait by a strategy get ours. Left out: the two-level barrier, which asks hwloc where
 // memory nodes are (a library that goes into any program may need libc only), and the speculating

@@ -1,4 +1,4 @@
-// barriers.h -- L4: the barriers of barriers/all.h for teams.
+// barriers.h -- the barriers of barriers/all.h for teams.
 #pragma once
 
 #include <cstdint>

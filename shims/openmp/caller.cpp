@@ -1,4 +1,4 @@
-// caller.cpp -- L4: the slow parts of the rule in caller.h.
+// caller.cpp -- the slow parts of the rule in caller.h.
 
 #include "openmp/caller.h"
 

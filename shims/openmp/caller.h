@@ -1,4 +1,4 @@
-// caller.h -- L4: which OpenMP runtime a call is meant for. The rule, which every entry point uses.
+// caller.h -- which OpenMP runtime a call is meant for. The rule, which every entry point uses.
 //
 // A process may hold several runtimes: libgomp for one library, LLVM's libomp for another, private
 // copies of either under other names in Python wheels. They export the same names, and the

@@ -1,4 +1,4 @@
-// config.cpp -- L4: reads the environment; begins and ends recording.
+// config.cpp -- reads the environment; begins and ends recording.
 
 #include "openmp/config.h"
 

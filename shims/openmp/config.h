@@ -1,4 +1,4 @@
-// config.h -- L4: what the environment asks of the OpenMP preload library.
+// config.h -- what the environment asks of the OpenMP preload library.
 //
 //   SYNCOPATE=off                       everything is passed to the program's own runtime
 //   SYNCOPATE_OMP_BARRIER=name[:wait]   which barrier; "runtime": the runtime's own

@@ -1,4 +1,4 @@
-// elf_tables.cpp -- L4: see elf_tables.h.
+// elf_tables.cpp -- see elf_tables.h.
 
 #include "openmp/elf_tables.h"
 

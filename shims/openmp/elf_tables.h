@@ -1,4 +1,4 @@
-// elf_tables.h -- L4: what a loaded module defines, and what its references have been bound to.
+// elf_tables.h -- what a loaded module defines, and what its references have been bound to.
 #pragma once
 
 #include <cstddef>

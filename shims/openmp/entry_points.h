@@ -1,4 +1,4 @@
-// entry_points.h -- L4: the functions of the OpenMP runtimes that stand behind ours.
+// entry_points.h -- the functions of the OpenMP runtimes that stand behind ours.
 //
 // Parameters and names are those of libgomp's ABI (GOMP_*), LLVM's (__kmpc_*) and the standard
 // (omp_*).

@@ -1,4 +1,4 @@
-// export.h -- L4: marks the functions that stand in for a runtime's. They carry no symbol version,
+// export.h -- marks the functions that stand in for a runtime's. They carry no symbol version,
 // and so answer a request for any; except nest locks (exports.map).
 #pragma once
 

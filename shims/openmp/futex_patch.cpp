@@ -1,4 +1,4 @@
-// futex_patch.cpp -- L4: see futex_patch.h.
+// futex_patch.cpp -- see futex_patch.h.
 //
 // A site (futex_sites.h) becomes a jump to a stub of its own, near enough for a 32-bit distance;
 // the stub calls syncopate_futex_entry, repeats the comparison and jumps back. No page is ever

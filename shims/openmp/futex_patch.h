@@ -1,4 +1,4 @@
-// futex_patch.h -- L4: takes over where libgomp's threads wait inside it: at the start and end of
+// futex_patch.h -- takes over where libgomp's threads wait inside it: at the start and end of
 // regions, and wherever else it calls the kernel to sleep or wake. Opt-in.
 #pragma once
 

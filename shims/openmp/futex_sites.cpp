@@ -1,4 +1,4 @@
-// futex_sites.cpp -- L4: see futex_sites.h. x86-64, as GCC writes it.
+// futex_sites.cpp -- see futex_sites.h. x86-64, as GCC writes it.
 
 #include "openmp/futex_sites.h"
 

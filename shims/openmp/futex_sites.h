@@ -1,4 +1,4 @@
-// futex_sites.h -- L4: where a libgomp waits and wakes in the kernel, if it is built as we know it.
+// futex_sites.h -- where a libgomp waits and wakes in the kernel, if it is built as we know it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// futex_waits.cpp -- L4: what libgomp's own futex calls do once they come to us (futex_patch.h).
+// futex_waits.cpp -- what libgomp's own futex calls do once they come to us (futex_patch.h).
 //
 // A wait is chosen as everywhere (wait/plan.h); a wake calls the kernel only if somebody may sleep.
 // libgomp takes any return from a wait for a reason to look again, as the kernel's interface wants.

@@ -1,4 +1,4 @@
-// gomp.cpp -- L4: libgomp's barriers, work-sharing ends, critical sections and atomic fall-backs.
+// gomp.cpp -- libgomp's barriers, work-sharing ends, critical sections and atomic fall-backs.
 //
 // Each entry point first asks which runtime is meant (caller.h); a call that is not for a libgomp
 // that we know goes there.

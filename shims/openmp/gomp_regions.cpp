@@ -1,4 +1,4 @@
-// gomp_regions.cpp -- L4: where libgomp starts teams. The runtime starts them as ever; it only runs
+// gomp_regions.cpp -- where libgomp starts teams. The runtime starts them as ever; it only runs
 // our function, which runs the program's with a frame around it.
 
 #include "openmp/caller.h"

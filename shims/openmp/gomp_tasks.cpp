@@ -1,4 +1,4 @@
-// gomp_tasks.cpp -- L4: where libgomp's tasks are made. They are its own; we only note that the
+// gomp_tasks.cpp -- where libgomp's tasks are made. They are its own; we only note that the
 // phase has some (team.h).
 
 #include "openmp/caller.h"

@@ -1,4 +1,4 @@
-// heir_seat.h -- L4: of those who wait long for one lock, one looks at it; the others sleep behind
+// heir_seat.h -- of those who wait long for one lock, one looks at it; the others sleep behind
 // that one, of which whoever holds the lock knows nothing.
 //
 // Source        the heir of locks/auto_lock.h, without a place in the lock.

@@ -1,4 +1,4 @@
-// kept_region.cpp -- L4: see kept_region.h.
+// kept_region.cpp -- see kept_region.h.
 
 #include "openmp/kept_region.h"
 

@@ -1,4 +1,4 @@
-// kept_region.h -- L4: regions of libgomp's that stay open from one to the next. Opt-in.
+// kept_region.h -- regions of libgomp's that stay open from one to the next. Opt-in.
 //
 // libgomp starts and ends each region by a barrier of its own, 0.7 microseconds for two threads,
 // and each thread has to be scheduled twice where they outnumber processors. Here the team of a

@@ -1,4 +1,4 @@
-// kmpc.cpp -- L4: LLVM's libomp: teams, barriers, copyprivate, critical sections, tasks.
+// kmpc.cpp -- LLVM's libomp: teams, barriers, copyprivate, critical sections, tasks.
 // Reductions: kmpc_reduce.cpp.
 
 #include <syncopate/machine.h>

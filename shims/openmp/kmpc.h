@@ -1,4 +1,4 @@
-// kmpc.h -- L4: what the files for LLVM's libomp share.
+// kmpc.h -- what the files for LLVM's libomp share.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// kmpc_reduce.cpp -- L4: reductions of LLVM's libomp. The compiler asks how a thread is to add its
+// kmpc_reduce.cpp -- reductions of LLVM's libomp. The compiler asks how a thread is to add its
 // part: alone (1), by atomic operations (2), or not at all (0: another one did).
 //
 // Ours: one after the other under a lock of the team's, as libomp has it for few threads; in larger

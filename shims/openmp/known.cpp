@@ -1,4 +1,4 @@
-// known.cpp -- L4: reads a runtime's table of symbols.
+// known.cpp -- reads a runtime's table of symbols.
 
 #include "openmp/known.h"
 

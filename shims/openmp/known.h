@@ -1,4 +1,4 @@
-// known.h -- L4: whether a runtime's version is one that we know.
+// known.h -- whether a runtime's version is one that we know.
 #pragma once
 
 #include "openmp/runtime.h"

@@ -1,4 +1,4 @@
-// lock_pool.cpp -- L4: the pool of locks that do not fit a program's word.
+// lock_pool.cpp -- the pool of locks that do not fit a program's word.
 //
 // Numbers are dealt from 1. Entry n lies in block floor(log2(n / 64 + 1)); blocks double, are
 // never moved and never given back, so that a number can be followed without a lock. Free entries

@@ -1,4 +1,4 @@
-// locks.cpp -- L4: the table of locks, made from locks/all.h; waits on them, recorded.
+// locks.cpp -- the table of locks, made from locks/all.h; waits on them, recorded.
 
 #include "openmp/locks.h"
 

@@ -1,4 +1,4 @@
-// locks.h -- L4: the locks of locks/all.h behind the words of OpenMP programs.
+// locks.h -- the locks of locks/all.h behind the words of OpenMP programs.
 //
 // What a program gives a lock has 4 zeroed bytes in every runtime and language (libgomp's
 // omp_lock_t; the others have more). An algorithm that fits lives there. Any other one lives in an

@@ -1,4 +1,4 @@
-// memory.cpp -- L4: what the compiler asks a C++ library for, for this library alone, which links
+// memory.cpp -- what the compiler asks a C++ library for, for this library alone, which links
 // none: operator new and delete, and destructors of thread-local objects.
 
 #include <cstdlib>

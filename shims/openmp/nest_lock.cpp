@@ -1,4 +1,4 @@
-// nest_lock.cpp -- L4: see nest_lock.h.
+// nest_lock.cpp -- see nest_lock.h.
 
 #include "openmp/nest_lock.h"
 

@@ -1,4 +1,4 @@
-// nest_lock.h -- L4: locks that their owner may take again, in the pool of locks.h.
+// nest_lock.h -- locks that their owner may take again, in the pool of locks.h.
 //
 // Who owns one is what the runtime says: since OpenMP 3.0 the task, of which libgomp tells nobody
 // but its own nest locks; in libomp the thread.

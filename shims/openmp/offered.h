@@ -1,4 +1,4 @@
-// offered.h -- L4: which locks OpenMP programs may have.
+// offered.h -- which locks OpenMP programs may have.
 #pragma once
 
 #include <syncopate/locks/one_spinner_lock.h>

@@ -1,4 +1,4 @@
-// omp_locks.cpp -- L4: omp_*_lock and omp_*_nest_lock, under the names of C, Fortran and libomp's
+// omp_locks.cpp -- omp_*_lock and omp_*_nest_lock, under the names of C, Fortran and libomp's
 // own compilers. All names for a lock are taken over together: an object is only ever touched by
 // one implementation.
 //

@@ -1,4 +1,4 @@
-// passed_on.cpp -- L4: see passed_on.h.
+// passed_on.cpp -- see passed_on.h.
 
 #include "openmp/passed_on.h"
 

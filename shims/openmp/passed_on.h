@@ -1,4 +1,4 @@
-// passed_on.h -- L4: which runtime has a lock that is not ours, where the process has several.
+// passed_on.h -- which runtime has a lock that is not ours, where the process has several.
 //
 // Who was asked for a lock first, is asked again: with `omp_unset_lock` as a function's last call
 // its return address may lie in a module of another runtime (caller.h, R1). Noted in a table of

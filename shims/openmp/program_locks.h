@@ -1,4 +1,4 @@
-// program_locks.h -- L4: the locks and critical sections of programs. Either all are ours or none
+// program_locks.h -- the locks and critical sections of programs. Either all are ours or none
 // is, whoever calls (caller.h, R1).
 #pragma once
 

@@ -1,4 +1,4 @@
-// runtime.cpp -- L4: finds the runtimes of the process.
+// runtime.cpp -- finds the runtimes of the process.
 
 #include "openmp/runtime.h"
 

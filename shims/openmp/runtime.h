@@ -1,4 +1,4 @@
-// runtime.h -- L4: the OpenMP runtimes of the process. Which one a call is for: caller.h.
+// runtime.h -- the OpenMP runtimes of the process. Which one a call is for: caller.h.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// sleep_table.h -- L4: how many threads may sleep on a word, told by the word's address alone: for
+// sleep_table.h -- how many threads may sleep on a word, told by the word's address alone: for
 // words that have no room to say so, and wakers that should not pay for sleepers that are not
 // there. Above the count are bits that call for something else (asymmetric_lock.h).
 //

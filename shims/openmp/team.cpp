@@ -1,4 +1,4 @@
-// team.cpp -- L4: see team.h.
+// team.cpp -- see team.h.
 
 #include "openmp/team.h"
 

@@ -1,4 +1,4 @@
-// team.h -- L4: the teams of threads that we know, and the place of each thread in its own.
+// team.h -- the teams of threads that we know, and the place of each thread in its own.
 //
 // A team that a runtime starts by an entry point of ours has an object here, made by its master
 // before the start; each of its threads has a frame on its stack while it runs the region. A thread

@@ -1,4 +1,4 @@
-// team_wait.cpp -- L4: see team_wait.h.
+// team_wait.cpp -- see team_wait.h.
 
 #include "openmp/team_wait.h"
 
@@ -7,8 +7,8 @@
 namespace syncopate::openmp {
 namespace {
 
-// Steps of polling before the clock is looked at and anything decided: about a microsecond, several times what
-// a barrier of two running threads takes.
+// Steps of polling before the clock is looked at and anything decided: about a microsecond, several
+// times what a barrier of two running threads takes.
 constexpr std::uint32_t first_steps = 40;
 // With more threads than processors whom we wait for is likely not to run.
 constexpr std::uint32_t first_steps_crowded = 2;

@@ -1,4 +1,4 @@
-// team_wait.h -- L4: how a thread waits in a barrier of its team: a waiting strategy as in wait/,
+// team_wait.h -- how a thread waits in a barrier of its team: a waiting strategy as in wait/,
 // which a mark of the phase (team.h) interrupts.
 //
 // Sleepers sleep on an event of the team's own, not on the barrier's word: whoever marks the phase

@@ -1,4 +1,4 @@
-// word_lock.h -- L4: the default lock, in a program's own word. Calls that it answers need no table
+// word_lock.h -- the default lock, in a program's own word. Calls that it answers need no table
 // of locks: module_of() says whether they are such (runtime.h), and all is in line.
 #pragma once
 

@@ -1,4 +1,4 @@
-// yield.cpp -- L4: libomp's offers of its processor, while its threads wait for each other at the
+// yield.cpp -- libomp's offers of its processor, while its threads wait for each other at the
 // start and the end of regions.
 //
 // Where its threads outnumber the processors, libomp calls sched_yield() between two looks at what

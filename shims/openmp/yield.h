@@ -1,4 +1,4 @@
-// yield.h -- L4: what libomp's offers of its processor (yield.cpp) have to be told.
+// yield.h -- what libomp's offers of its processor (yield.cpp) have to be told.
 #pragma once
 
 #include <syncopate/wait/foreign_load.h>

@@ -1,4 +1,4 @@
-// join.cpp -- L4: pthread_join and its kin, seen by the recorder only.
+// join.cpp -- pthread_join and its kin, seen by the recorder only.
 //
 // What is waited for is a thread, named by its pthread_t: the record's threads have theirs
 // (thread_entry::handle), so that a reader finds out which one it is.

@@ -1,4 +1,4 @@
-// semaphore.cpp -- L4: sem_*: the C library's semaphores, seen by the recorder only.
+// semaphore.cpp -- sem_*: the C library's semaphores, seen by the recorder only.
 //
 // A semaphore has no holder. One that is used as a lock has: who took it last, and posts. So each
 // wait is classified by the post that ended it: of who had taken the semaphore (it was a lock, and

@@ -1,4 +1,4 @@
-// yield.cpp -- L4: sched_yield, seen by the recorder only: locks of a program's own often spin with
+// yield.cpp -- sched_yield, seen by the recorder only: locks of a program's own often spin with
 // it, and the record is to say where. Such a place is no lock; it has the address of the call.
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-// entered.h -- L0: the registers with which the program called the machine: those that its code
+// entered.h -- the registers with which the program called the machine: those that its code
 // keeps across calls, so that with its stack they are all that a thread knows between two calls.
 #pragma once
 

@@ -111,8 +111,8 @@ struct lock_entry {  // 256 bytes; id = chunk.first + index; id 0: "locks beyond
   std::uint32_t hold_histogram[46];
 };
 
-// What a thread waits for, written when the wait begins, so that it is there whatever becomes of the
-// process. Only the thread itself writes here; `since` is stored last, with release order.
+// What a thread waits for, written when the wait begins, so that it is there whatever becomes of
+// the process. Only the thread itself writes here; `since` is stored last, with release order.
 struct open_wait {
   std::uint64_t since;   // ticks; 0: the thread waits for nothing
   std::uint64_t end;     // ticks; 0: it still waits; else the wait is over, but not yet in its row

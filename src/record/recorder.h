@@ -1,4 +1,4 @@
-// recorder.h -- L3: what a shim tells the recorder. The recorder knows nothing of any ABI.
+// recorder.h -- what a shim tells the recorder. The recorder knows nothing of any ABI.
 //
 // Life of one recorded wait on a lock:
 //
@@ -91,8 +91,8 @@ bool counted_by_thread(const void* object) noexcept;
 // by the holder, after wait_end() if it has waited.
 void taken(object_kind, int type, const void* object) noexcept;
 
-// The calling thread holds a reader-writer lock for reading, or no longer does. Inline, since readers
-// come and go far more often than anybody waits: nearly always the first place is the one.
+// The calling thread holds a reader-writer lock for reading, or no longer does. Inline, since
+// readers come and go far more often than anybody waits: nearly always the first place is the one.
 // read_held: the places in the thread's entry; null before its first event.
 extern thread_local constinit std::uint64_t* read_held __attribute__((tls_model("initial-exec")));
 void read_begins_elsewhere(std::uint64_t object) noexcept;
@@ -148,8 +148,8 @@ void wait_end(wait& w, const void* object) noexcept;
 void wait_end_now(wait& w) noexcept;
 
 // A trylock failed. Where that happens again and again in quick succession, the thread waits: from
-// the first attempt until got_at_last(), which whoever takes `trying_for` calls, with the lock held;
-// or else until the last attempt.
+// the first attempt until got_at_last(), which whoever takes `trying_for` calls, with the lock
+// held; or else until the last attempt.
 void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
                    const void* caller) noexcept;
 void got_at_last(const void* object) noexcept;

@@ -16,7 +16,8 @@ TEST(HandOverLesson, BeginsWithTheLeastAndKeepsItWhereHandOversAreCheap) {
   EXPECT_EQ(lesson.period(), hand_over_lesson::least);
 }
 
-// Beside other processes: after the second lost slice no more than half of the time is lost to them.
+// Beside other processes: after the second lost slice no more than half of the time is lost to
+// them.
 TEST(HandOverLesson, FollowsLostSlicesAtOnce) {
   hand_over_lesson lesson;
   lesson.note(time_slice);

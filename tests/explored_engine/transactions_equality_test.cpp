@@ -123,7 +123,8 @@ TEST_P(RandomTransactions, reduced_search_equals_enumeration) {
         if (z.load(rlx) != 1) z.store(1, rel);  // the transaction has aborted
         z.wake(99);
       });
-    const char* const extent = n % 2 == 0 ? "jumps=0,spurious=0,aborts=0" : "jumps=0,spurious=0,aborts=1";
+    const char* const extent =
+        n % 2 == 0 ? "jumps=0,spurious=0,aborts=0" : "jumps=0,spurious=0,aborts=1";
     const found reduced = explore(bodies, with(extent));
     const std::string every = std::string(extent) + ",every_order=1,executions=20000";
     const found all = explore(bodies, with(every.c_str()));

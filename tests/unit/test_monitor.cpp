@@ -1,5 +1,6 @@
-// Monitor waits with the real instruction encodings: executed by monitor_emulator.h, which sees what
-// they were asked for, and by the processor where it executes them, whether or not it reports them.
+// Monitor waits with the real instruction encodings: executed by monitor_emulator.h, which sees
+// what they were asked for, and by the processor where it executes them, whether or not it reports
+// them.
 #include <gtest/gtest.h>
 
 #include <syncopate/machine.h>

@@ -75,8 +75,8 @@ class combined_lock {
 
  private:
   enum : std::uint32_t { held = 1, parked = 2 };
-  // Steps of polling by a newcomer before it queues: about a short critical section and its hand-off, so that
-  // two threads that take turns never queue.
+  // Steps of polling by a newcomer before it queues: about a short critical section and its
+  // hand-off, so that two threads that take turns never queue.
   static constexpr std::uint32_t steps_before_queue = 32;
 
   bool take() noexcept {

@@ -1,4 +1,4 @@
-// hand_over_lesson.h -- L3: what a thread learns about handing a lock over: how long it has to be left
+// hand_over_lesson.h -- what a thread learns about handing a lock over: how long it has to be left
 // to those who run before a waiter is worth the price. Pure; auto_lock keeps one for each thread.
 //
 // A waiter that is handed the lock may have to wait for a processor, and all with it; beside other

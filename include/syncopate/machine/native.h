@@ -43,9 +43,10 @@ inline void relax() noexcept {
 #endif
 }
 
-// How many relax() last about `steps` steps of 40 ticks here; at least one for one step. So a budget
-// of polls is a time: PAUSE takes 10 ticks on some processors and 140 on others. Elsewhere than on
-// x86-64 a step is one relax(). The first call measures (some microseconds). Async-signal-safe.
+// How many relax() last about `steps` steps of 40 ticks here; at least one for one step. So a
+// budget of polls is a time: PAUSE takes 10 ticks on some processors and 140 on others. Elsewhere
+// than on x86-64 a step is one relax(). The first call measures (some microseconds).
+// Async-signal-safe.
 [[nodiscard]] inline std::uint32_t polls(std::uint32_t steps) noexcept {
 #if defined(__x86_64__)
   const std::uint32_t rate = detail::polls_per_step.load(std::memory_order_relaxed);

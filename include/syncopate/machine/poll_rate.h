@@ -1,6 +1,7 @@
-// poll_rate.h -- L0, native: what a PAUSE takes on this processor, found out by trying, so that a
-// budget of polls can be a time. Intel's Optimization Reference Manual reports about 10 cycles before
-// Skylake and up to 140 from there on; measured were 40 ticks on an Intel server and 63 on a Zen 4.
+// poll_rate.h -- native: what a PAUSE takes on this processor, found out by trying, so that a
+// budget of polls can be a time. Intel's Optimization Reference Manual reports about 10 cycles
+// before Skylake and up to 140 from there on; measured were 40 ticks on an Intel server and 63 on a
+// Zen 4.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// runnable.h -- L0: how many threads of others want a processor at this moment.
+// runnable.h -- how many threads of others want a processor at this moment.
 //
 // Linux tells how many there are of all (/proc/loadavg, fourth field) and which of ours are among
 // them (/proc/self/task). *Measured* (AMD EPYC): 15 us, and 6 for each thread of the process. By

@@ -1,11 +1,11 @@
-// competition.h -- L1: whether so many threads of others want the processors that waiting threads
+// competition.h -- whether so many threads of others want the processors that waiting threads
 // do best to get off at once.
 //
 // Where each processor has a foreign thread that computes, who polls or yields pays twice: it gives
 // a time slice away, some milliseconds, and the kernel, which puts first who has used least, keeps
-// it waiting when it has something to do. Who sleeps at once is put first when it is woken. So while
-// others compete for all processors a team waits as a passive libgomp does. Where they leave one
-// free, foreign_load.h finds it.
+// it waiting when it has something to do. Who sleeps at once is put first when it is woken. So
+// while others compete for all processors a team waits as a passive libgomp does. Where they leave
+// one free, foreign_load.h finds it.
 //
 // Nobody asks until something speaks for it: a wait in which a yield, or all of a sleep, took as
 // long as a time slice. Then the system says how many threads want a processor that are not ours:

@@ -3,8 +3,9 @@
 //
 // Outside transactions: no transaction may have written the line; before a write none may have read
 // it either. The access itself comes after the check, so two accesses that race by the language's
-// rules may be torn apart by a transaction in between; atomic operations are exact (seam/atomic_seam.h).
-// In a transaction: the line is the transaction's own, what is overwritten is logged.
+// rules may be torn apart by a transaction in between; atomic operations are exact
+// (seam/atomic_seam.h). In a transaction: the line is the transaction's own, what is overwritten is
+// logged.
 #pragma once
 
 #include "conflict.h"

@@ -1,4 +1,4 @@
-// callers.cpp -- L0: the stack of calls. Which calls led to an operation: what is named in a
+// callers.cpp -- the stack of calls. Which calls led to an operation: what is named in a
 // report, where the place itself lies in a header of the library, and what tells loops apart that
 // yield in one function. And which variables are gone since their function has returned.
 #include "machine.h"

@@ -1,4 +1,4 @@
-// clock.h -- L0: vector clocks of the explored machine.
+// clock.h -- vector clocks of the explored machine.
 #pragma once
 
 #include <algorithm>

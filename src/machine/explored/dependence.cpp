@@ -1,4 +1,4 @@
-// dependence.cpp -- L0: which steps of different threads do not commute (search.h).
+// dependence.cpp -- which steps of different threads do not commute (search.h).
 #include "machine.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// engine.cpp -- L0: engine.h on the explored machine.
+// engine.cpp -- engine.h on the explored machine.
 #include "machine.h"
 #include "program.h"
 

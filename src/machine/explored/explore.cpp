@@ -1,4 +1,4 @@
-// explore.cpp -- L0: execution after execution, until there is nothing left to try.
+// explore.cpp -- execution after execution, until there is nothing left to try.
 #include "machine.h"
 
 #include "instrument/names.h"

@@ -1,4 +1,4 @@
-// loops.cpp -- L0: loops that poll, recognized without the program's help.
+// loops.cpp -- loops that poll, recognized without the program's help.
 //
 // A thread that comes back to an atomic operation, by the same calls, with the same registers and
 // the same stack, and has only read in between, would go round for ever with what it has read. It

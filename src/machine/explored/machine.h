@@ -1,4 +1,4 @@
-// machine.h -- L0: the explored machine: threads on fibers that take turns as the search says, and
+// machine.h -- the explored machine: threads on fibers that take turns as the search says, and
 // the execution of their operations.
 //
 // What is explored: every interleaving of the atomic accesses, seq_cst fences, futex operations and

@@ -1,4 +1,4 @@
-// memory.cpp -- L0: see memory.h.
+// memory.cpp -- see memory.h.
 #include "memory.h"
 
 #include <algorithm>

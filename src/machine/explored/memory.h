@@ -1,4 +1,4 @@
-// memory.h -- L0: the memory of the explored machine: what an atomic access may read, where in the
+// memory.h -- the memory of the explored machine: what an atomic access may read, where in the
 // modification order a store may stand, and what either synchronizes with.
 //
 // Model: the operational form of C++20's memory model without out-of-thin-air reads (RC11: Lahav,

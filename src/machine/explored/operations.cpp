@@ -1,4 +1,4 @@
-// operations.cpp -- L0: atomic accesses, fences, plain accesses and the heap.
+// operations.cpp -- atomic accesses, fences, plain accesses and the heap.
 #include "machine.h"
 
 #include "instrument/runaway.h"

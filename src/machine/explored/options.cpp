@@ -1,4 +1,4 @@
-// options.cpp -- L0: see options.h.
+// options.cpp -- see options.h.
 #include "options.h"
 
 #include "verdict.h"

@@ -1,4 +1,4 @@
-// options.h -- L0: how far the explored machine searches, and what it says.
+// options.h -- how far the explored machine searches, and what it says.
 //
 // SYNCOPATE_EXPLORE holds them, separated by commas: "executions=10000,preemptions=2,progress".
 #pragma once

@@ -1,4 +1,4 @@
-// program.cpp -- L0: engine.h's run(): explores a whole program and reports.
+// program.cpp -- engine.h's run(): explores a whole program and reports.
 //
 // main() runs again and again in one process: before each execution the executable's variables,
 // main's thread_local variables and the heap are put back as static constructors left them

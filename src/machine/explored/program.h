@@ -1,4 +1,4 @@
-// program.h -- L0: the explored machine of this process.
+// program.h -- the explored machine of this process.
 #pragma once
 
 #include "machine.h"

@@ -1,4 +1,4 @@
-// report.cpp -- L0: see report.h.
+// report.cpp -- see report.h.
 #include "report.h"
 
 #include "../json.h"

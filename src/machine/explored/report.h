@@ -1,4 +1,4 @@
-// report.h -- L0: a verdict in words: one line, the failing execution as a table, JSON.
+// report.h -- a verdict in words: one line, the failing execution as a table, JSON.
 #pragma once
 
 #include "options.h"

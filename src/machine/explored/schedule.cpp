@@ -1,4 +1,4 @@
-// schedule.cpp -- L0: whose turn it is.
+// schedule.cpp -- whose turn it is.
 #include "machine.h"
 
 #include "instrument/runaway.h"

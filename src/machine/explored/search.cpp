@@ -1,4 +1,4 @@
-// search.cpp -- L0: see search.h.
+// search.cpp -- see search.h.
 #include "search.h"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// search.h -- L0: which executions are run: depth-first over the choices of threads and messages,
+// search.h -- which executions are run: depth-first over the choices of threads and messages,
 // with dynamic partial-order reduction.
 //
 // Algorithm: source-DPOR with sleep sets (Abdulla, Aronis, Jonsson & Sagonas, "Optimal dynamic
@@ -19,8 +19,8 @@
 //     no bit of their bitsets is common (machine::futex_order_matters); a park and a write of its
 //     word; a transaction and whatever 0015-explored-transactions.md names.
 //   * An operation with two orders is seq_cst here if either is: S decides which of the two it is.
-//   * A seq_cst await that S has disabled is taken for made last, where the execution ends; one that
-//     has read an old value may come too late instead (machine::note_late_awaits).
+//   * A seq_cst await that S has disabled is taken for made last, where the execution ends; one
+//     that has read an old value may come too late instead (machine::note_late_awaits).
 //   * A transaction that ran is one step with a footprint. A thread may sleep before one, too,
 //     until a step comes that matters to the footprint.
 // tests/explored_engine compares the outcomes of random programs with those of plain enumeration.

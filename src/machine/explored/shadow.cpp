@@ -1,4 +1,4 @@
-// shadow.cpp -- L0: see shadow.h.
+// shadow.cpp -- see shadow.h.
 #include "shadow.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// shadow.h -- L0: who accessed which bytes when: data races and uses after free.
+// shadow.h -- who accessed which bytes when: data races and uses after free.
 //
 // Two accesses to a byte race if at least one writes, at least one is not atomic, and neither
 // happens-before the other (Flanagan & Freund's vector clocks, "FastTrack", PLDI 2009, but every

@@ -1,4 +1,4 @@
-// sites.cpp -- L0: see sites.h.
+// sites.cpp -- see sites.h.
 #include "sites.h"
 
 #include "report.h"

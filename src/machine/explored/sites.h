@@ -1,4 +1,4 @@
-// sites.h -- L0: the places where the program asks for a memory order, and making one relaxed.
+// sites.h -- the places where the program asks for a memory order, and making one relaxed.
 //
 // A site is an operation with an order on a line of a function, however often the compiler has
 // copied it, and for whatever template arguments. What the runtime library does on the program's

@@ -1,4 +1,4 @@
-// trace.h -- L0: what threads do, step by step: the operation that a thread is about to make, and
+// trace.h -- what threads do, step by step: the operation that a thread is about to make, and
 // the record of a step that was made.
 #pragma once
 

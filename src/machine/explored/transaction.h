@@ -1,4 +1,4 @@
-// transaction.h -- L0: the hardware transaction that runs, and what one did, for the search.
+// transaction.h -- the hardware transaction that runs, and what one did, for the search.
 //
 // Model (docs/decisions/0015-explored-transactions.md): a transaction that commits is one step: no
 // other thread runs in between. One that aborts leaves nothing behind, so that every abort which

@@ -1,4 +1,4 @@
-// transactions.cpp -- L0: hardware transactions.
+// transactions.cpp -- hardware transactions.
 //
 // A transaction runs where its begin has its turn, to its end, and is then made as one step with
 // all its accesses to atomic variables. So what it reads is the newest value; what it writes stands

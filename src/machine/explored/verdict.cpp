@@ -1,4 +1,4 @@
-// verdict.cpp -- L0: see verdict.h.
+// verdict.cpp -- see verdict.h.
 #include "verdict.h"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// verdict.h -- L0: what an exploration found.
+// verdict.h -- what an exploration found.
 #pragma once
 
 #include "trace.h"

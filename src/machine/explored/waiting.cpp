@@ -1,4 +1,4 @@
-// waiting.cpp -- L0: threads that wait: for a value, for a change of what they poll, asleep, for
+// waiting.cpp -- threads that wait: for a value, for a change of what they poll, asleep, for
 // time to pass.
 //
 // relax() and yield(): a thread that has polled (loaded, or failed to change) locations since its

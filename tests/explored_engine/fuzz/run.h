@@ -16,8 +16,8 @@ struct found {
   std::set<std::string> outcomes;
 };
 
-// explore_reduced: as users run it. every_order: no reduction, at most so many executions, and a turn of
-// the search before each plain access as well.
+// explore_reduced: as users run it. every_order: no reduction, at most so many executions, and a
+// turn of the search before each plain access as well.
 // The outcome in words.
 std::string text(const program&, const std::string& outcome);
 

@@ -1,7 +1,7 @@
 // Threads that end by pthread_exit, which unwinds their stacks with the help of a library.
 // Expect: 0 passed:
-#include <cassert>
 #include <pthread.h>
+#include <cassert>
 
 int main() {
   const auto body = [](void* result) -> void* { pthread_exit(result); };

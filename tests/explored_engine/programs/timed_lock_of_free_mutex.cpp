@@ -1,8 +1,8 @@
 // A timed lock of a mutex that is free succeeds, however late it is.
 // Expect: 0 passed:
+#include <pthread.h>
 #include <cassert>
 #include <ctime>
-#include <pthread.h>
 
 int main() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

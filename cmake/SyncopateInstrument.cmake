@@ -12,7 +12,7 @@ set(SYNCOPATE_INSTRUMENT_OPTIONS
   -fno-builtin-strlen -fno-builtin-strcpy -fno-builtin-strcmp
   -U_FORTIFY_SOURCE
   -D_GLIBCXX_EXTERN_TEMPLATE=0  # strings are instantiated, and so instrumented, in the program
-  "SHELL:-include ${SYNCOPATE_INSTRUMENT_INCLUDE}/syncopate/instrument/builtins.h"
+  "SHELL:-include \"${SYNCOPATE_INSTRUMENT_INCLUDE}/syncopate/instrument/builtins.h\""
   -fno-omit-frame-pointer
   # A jump to the machine's function would give the access its caller's place in reports.
   -fno-optimize-sibling-calls
@@ -54,4 +54,17 @@ function(syncopate_target_machine target machine)
     target_link_options(${target} PRIVATE LINKER:-z,now)  # it redirects calls before main
   endif()
   target_link_libraries(${target} PRIVATE syncopate::${machine})
+endfunction()
+
+# The compiler options in ARGN, some of them "SHELL:..." with several words, as the words of a
+# command; a folder's name may have spaces.
+function(syncopate_words_of_options result)
+  set(words "")
+  foreach(option IN LISTS ARGN)
+    if(option MATCHES "^SHELL:(.*)$")
+      separate_arguments(option UNIX_COMMAND "${CMAKE_MATCH_1}")
+    endif()
+    list(APPEND words ${option})
+  endforeach()
+  set(${result} "${words}" PARENT_SCOPE)
 endfunction()

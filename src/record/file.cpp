@@ -172,7 +172,8 @@ void fill_header(file_header& h) noexcept {
   h.ticks_per_second = machine::ticks_per_second();
   sys::call(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", h.executable, sizeof h.executable - 1);
   sys::read_file("/proc/self/cmdline", h.command, sizeof h.command - 1);
-  if (std::getenv("SYNCOPATE_REDACT") != nullptr) redact(h.command);
+  const char* const asked = std::getenv("SYNCOPATE_REDACT");
+  if (asked != nullptr && std::strcmp(asked, "0") != 0) redact(h.command);
   publish(h.bytes_used, sizeof h);
   std::memcpy(h.magic, magic, sizeof h.magic);
 }

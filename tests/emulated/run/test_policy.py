@@ -117,7 +117,7 @@ def test_policy_elides_what_was_never_contended(tmp_path, options):
     [
         ("[[lock]]\nelide = 'off'\n", "lock 1: give either variable or created"),
         ("[[lock]]\nvariable = 'a'\n", "lock 1: says nothing"),
-        ("[[lock]]\nvariable = 'a'\nelide = 'never'\n", "always, off are"),
+        ("[[lock]]\nvariable = 'a'\nelide = 'never'\n", "there are always, off"),
         ("[[lock]]\nvarible = 'a'\nelide = 'off'\n", "did you mean variable"),
         ("[[locks]]\n", "unknown key locks (did you mean lock?)"),
         ("[[lock]\n", "policy.toml: "),

@@ -167,6 +167,12 @@ void machine::out_of_time() {
   end_execution(outcome::cut);
 }
 
+void machine::out_of_time(place where) {
+  verdict_.bound =
+      "time, in a computation without an access to memory, in " + instrument::code_name(where);
+  end_execution(outcome::cut);
+}
+
 void machine::end_execution(outcome how) {
   outcome_ = how;
   instrument::switch_to(engine_);

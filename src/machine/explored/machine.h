@@ -101,6 +101,7 @@ class machine {
 
   // The whole search has had its time.
   [[noreturn]] void out_of_time();
+  [[noreturn]] void out_of_time(place where);  // between two steps
   [[nodiscard]] std::uint64_t executions() const noexcept { return verdict_.executions; }
 
   // It computes there for ever, or for so long that nothing can be said of it.

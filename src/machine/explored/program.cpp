@@ -108,7 +108,7 @@ std::uint64_t runaway_seconds() {
 
 void stop_runaway(place where, bool may_report) {
   if (instrument::time_is_over != 0) {
-    if (may_report) running_machine->out_of_time();
+    if (may_report) running_machine->out_of_time(where);
     char line[96];
     const int length = std::snprintf(
         line, sizeof line, "syncopate: explored: bounded: %llu executions; limit: time\n",

@@ -16,6 +16,7 @@ LEAST_OF_ALL = 0.001  # of all thread time
 FEW_HOLDS = 10  # fewer were seen: what they say is by chance
 MOSTLY = 0.5
 OFTEN_PREEMPTED = 0.1  # of holds: each keeps everybody out for a time slice
+MUCH_LONGER = 100  # waits than holds: even a queue of all threads does not make that
 LONG_HOLD_NS = 20_000  # a sleep and a wake-up cost as much: shorter sections are waited out
 MANY_ALIKE = 4  # locks; with fewer, one has most of the time by chance
 
@@ -150,7 +151,10 @@ def _relocks(lock: dict) -> Iterator[tuple[str, str, str]]:
 
 def _preempted(lock: dict, results: dict) -> Iterator[tuple[str, str, str]]:
     of = _watched(lock)
-    if of["watched"] < FEW_HOLDS or of["preempted"] < OFTEN_PREEMPTED * of["watched"]:
+    if of["watched"] < FEW_HOLDS:
+        return
+    so_long = _as_long_as_slices(lock)
+    if of["preempted"] < OFTEN_PREEMPTED * of["watched"] and not so_long:
         return
     threads, processors = len(results["threads"]), results["process"]["processors"]
     fewer = f"run fewer threads than the {threads} on {processors} processors, or " * (
@@ -159,8 +163,25 @@ def _preempted(lock: dict, results: dict) -> Iterator[tuple[str, str, str]]:
     yield (
         "preempted",
         f"who holds it loses the processor: in {count(of['preempted'])} of"
-        f" {count(of['watched'])} holds seen",
+        f" {count(of['watched'])} holds seen{so_long}",
         f"{fewer}shorten the section, so that a time slice seldom ends in it",
+    )
+
+
+def _as_long_as_slices(lock: dict) -> str:
+    """Of a short section few holds are preempted. Where these are as many as there were waits, and
+    waits are far longer than holds, they are what was waited for: says so; else ""."""
+    of, hold = _watched(lock), lock["hold"]
+    waits = sum(each["count"] for each in _lost_waits(lock))
+    if not hold or of["preempted"] < FEW_HOLDS or not waits:
+        return ""
+    mean = sum(each["total_ns"] for each in _lost_waits(lock)) / waits
+    of_all = of["preempted"] / of["watched"] * lock["acquisitions"]
+    if mean < MUCH_LONGER * hold["mean_ns"] or of_all < MOSTLY * waits:
+        return ""
+    return (
+        f", about {count(round(of_all))} of all; waits are as long as time slices"
+        f" ({duration(mean)}), not as holds ({duration(hold['mean_ns'])})"
     )
 
 

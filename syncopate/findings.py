@@ -209,9 +209,12 @@ def _by_length(lock: dict, results: dict) -> tuple[str, str, str]:
         )
     seconds = results["process"]["duration_ns"] / 1e9
     rate = count(round(lock["acquisitions"] / seconds)) if seconds else "many"
+    short = f"a hold is short ({duration(hold['mean_ns'])} in the mean)"
+    if any(_unexplained(lock)):
+        return "unknown", f"{short}, and there are {rate} a second", "`syncopate tune` tries others"
     return (
         "often",
-        f"a hold is short ({duration(hold['mean_ns'])} in the mean), but there are {rate} a second",
+        f"{short}, but there are {rate} a second",
         "take it less often (a part for each thread, several steps in one section), or split it;"
         " `syncopate tune` tries other locks",
     )

@@ -55,9 +55,14 @@ def _lost_waits(lock: dict) -> list[dict]:
     return [waits for kind, waits in lock["waits"].items() if kind in LOST_KINDS]
 
 
+def _mean_wait(lock: dict) -> float:
+    waits = sum(each["count"] for each in _lost_waits(lock))
+    return sum(each["total_ns"] for each in _lost_waits(lock)) / max(1, waits)
+
+
 def _cost(lock: dict) -> str:
     waits = sum(each["count"] for each in _lost_waits(lock))
-    mean = sum(each["total_ns"] for each in _lost_waits(lock)) / max(1, waits)
+    mean = _mean_wait(lock)
     threads = lock["threads_waited"]
     return (
         f"{percent(lock['lost_share'])} of all thread time ({duration(lock['lost_ns'])}):"
@@ -175,7 +180,7 @@ def _as_long_as_slices(lock: dict) -> str:
     waits = sum(each["count"] for each in _lost_waits(lock))
     if not hold or of["preempted"] < FEW_HOLDS or not waits:
         return ""
-    mean = sum(each["total_ns"] for each in _lost_waits(lock)) / waits
+    mean = _mean_wait(lock)
     of_all = of["preempted"] / of["watched"] * lock["acquisitions"]
     if mean < MUCH_LONGER * hold["mean_ns"] or of_all < MOSTLY * waits:
         return ""
@@ -210,8 +215,14 @@ def _by_length(lock: dict, results: dict) -> tuple[str, str, str]:
     seconds = results["process"]["duration_ns"] / 1e9
     rate = count(round(lock["acquisitions"] / seconds)) if seconds else "many"
     short = f"a hold is short ({duration(hold['mean_ns'])} in the mean)"
-    if any(_unexplained(lock)):
-        return "unknown", f"{short}, and there are {rate} a second", "`syncopate tune` tries others"
+    mean = _mean_wait(lock)
+    if any(_unexplained(lock)) or mean >= MUCH_LONGER * lock["threads_waited"] * hold["mean_ns"]:
+        return (
+            "unknown",
+            f"{short}, there are {rate} a second, and waits are far longer ({duration(mean)}):"
+            " threads that could go on had no processor, or some holds were long",
+            "`syncopate tune` tries others",
+        )
     return (
         "often",
         f"{short}, but there are {rate} a second",

@@ -36,6 +36,7 @@ def of(results: dict) -> list[dict]:
 
 def _finding(lock: dict, results: dict) -> dict:
     causes = list(_causes(lock, results))
+    said = any(cause == "unknown" for cause, _, _ in causes)
     return {
         "lock": lock["name"],
         "members": lock["members"],
@@ -43,7 +44,7 @@ def _finding(lock: dict, results: dict) -> dict:
         "causes": [cause for cause, _, _ in causes],
         "why": [
             *(why for _, why, _ in causes),
-            *(() if _open(lock, results) else _unexplained(lock)),
+            *(() if _open(lock, results) or said else _unexplained(lock)),
             *_where(lock),
         ],
         "do": list(dict.fromkeys(do for _, _, do in causes if do)),

@@ -179,9 +179,14 @@ TEST(RecordSurvival, AFileSizeLimitIsNotExceeded) {
 
 // An ordinary user's way to a file system of its own. Returns whether there is one.
 bool become_root_of_a_namespace() {
-  const std::string user = "0 " + std::to_string(::geteuid()) + " 1";
+  const std::string user = std::to_string(::geteuid()), group = std::to_string(::getegid());
   if (::unshare(CLONE_NEWNS | CLONE_NEWUSER) != 0) return false;
-  return static_cast<bool>(std::ofstream("/proc/self/uid_map") << user << std::flush);
+  const auto written = [](const char* path, const std::string& text) {
+    return static_cast<bool>(std::ofstream(path) << text << std::flush);
+  };
+  return written("/proc/self/uid_map", "0 " + user + " 1") &&
+         written("/proc/self/setgroups", "deny") &&
+         written("/proc/self/gid_map", "0 " + group + " 1");
 }
 
 TEST(RecordSurvival, AFullDiskRaisesNoSignal) {

@@ -13,7 +13,6 @@ interleaved.py for what a configuration may say.
 """
 
 import argparse
-import contextlib
 import json
 import re
 import resource
@@ -29,6 +28,7 @@ from interleaved import (
     Configuration,
     ConfigurationError,
     comparison_table,
+    foreign_load,
     provenance,
     run_rounds,
 )
@@ -138,18 +138,6 @@ def parse_arguments():
     return arguments
 
 
-@contextlib.contextmanager
-def neighbors(count):
-    """Processes that compute and know nothing of the program under test."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
-
-
 def compare(options, words):
     """Runs one comparison; returns {configuration: [metrics of each round]}."""
     configurations = [
@@ -158,7 +146,7 @@ def compare(options, words):
     command = [options.program or find_load(options.load), *words]
 
     def measure(configuration):
-        with neighbors(options.neighbors):
+        with foreign_load(options.neighbors):
             output, wall, cpu = run_once(command, configuration, options.timeout)
         return {"wall": wall, "cpu": cpu, **metrics_of(output, options.regex)}
 

@@ -5,7 +5,10 @@ starting with the next one, and ratios come from medians over rounds with a boot
 draws whole rounds. syncopate/bench/configuration.py says what a configuration is.
 """
 
+import shutil
+import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,6 +24,19 @@ from syncopate.bench.ratios import Ratio, Summary, ratio_of_medians  # noqa: E40
 from syncopate.bench.text import number, table  # noqa: E402
 
 LIBRARY = ROOT / "build" / "lib" / "libsyncopate-pthread.so.0"
+
+
+@contextmanager
+def foreign_load(processes):
+    """So many processes that compute, and end with the block."""
+    spinner = [shutil.which("sh"), "-c", "while :; do :; done"]
+    busy = [subprocess.Popen(spinner) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 def run_rounds(configurations, rounds, measure, progress=None):

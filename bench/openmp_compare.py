@@ -13,14 +13,12 @@ Shown are medians over rounds in microseconds, with the processors kept busy bes
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
-from interleaved import ROOT, provenance
+from interleaved import ROOT, foreign_load, provenance
 
 from syncopate import openmp
 from syncopate.bench.librarysuites import CONSTRUCTS
@@ -145,19 +143,6 @@ def look_for(options):
     if not programs or not library.exists():
         sys.exit(f"{Path(sys.argv[0]).stem}: build first: no workloads/epcc or {library}")
     return programs, library
-
-
-@contextmanager
-def foreign_load(processes):
-    """So many processes that compute, and end with the block."""
-    spinner = [shutil.which("sh"), "-c", "while :; do :; done"]
-    busy = [subprocess.Popen(spinner) for _ in range(processes)]
-    try:
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
 
 
 def main():

@@ -26,8 +26,8 @@ import sys
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from interleaved import provenance
-from openmp_compare import CONFIGURATIONS, add_common, foreign_load, look_for, measure, median
+from interleaved import foreign_load, provenance
+from openmp_compare import CONFIGURATIONS, add_common, look_for, measure, median
 
 CONSTRUCTS = ("PARALLEL", "FOR", "BARRIER", "SINGLE", "CRITICAL", "LOCK", "REDUCTION")
 YARDSTICK = "TWO_FLAGS"

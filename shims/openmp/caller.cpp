@@ -55,17 +55,10 @@ struct place {
 
 int look_at(dl_phdr_info* info, std::size_t, void* argument) {
   auto& wanted = *static_cast<place*>(argument);
-  std::uintptr_t begin = ~std::uintptr_t{0}, end = 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD) continue;
-    const std::uintptr_t start = info->dlpi_addr + segment.p_vaddr;
-    if (start < begin) begin = start;
-    if (start + segment.p_memsz > end) end = start + segment.p_memsz;
-  }
-  if (wanted.address < begin || wanted.address >= end) return 0;
-  wanted.begin = begin;
-  wanted.end = end;
+  const extent here = extent_of(*info);
+  if (!here.has(wanted.address)) return 0;
+  wanted.begin = here.begin;
+  wanted.end = here.end;
   wanted.name = info->dlpi_name;
   wanted.tables = tables_of(*info);
   return 1;

@@ -35,6 +35,18 @@ struct buckets {
 
 }  // namespace
 
+extent extent_of(const dl_phdr_info& info) noexcept {
+  extent all{~std::uintptr_t{0}, 0};
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info.dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    const std::uintptr_t start = info.dlpi_addr + segment.p_vaddr;
+    if (start < all.begin) all.begin = start;
+    if (start + segment.p_memsz > all.end) all.end = start + segment.p_memsz;
+  }
+  return all;
+}
+
 elf_tables tables_of(const dl_phdr_info& info) noexcept {
   elf_tables t;
   t.base = info.dlpi_addr;

@@ -23,6 +23,15 @@ struct elf_tables {
   }
 };
 
+// Where a module lies in memory: [begin, end).
+struct extent {
+  std::uintptr_t begin, end;
+  [[nodiscard]] bool has(std::uintptr_t address) const noexcept {
+    return begin <= address && address < end;
+  }
+};
+extent extent_of(const dl_phdr_info& info) noexcept;
+
 elf_tables tables_of(const dl_phdr_info& info) noexcept;
 
 // One behind the last symbol that others can see. Requires: complete().

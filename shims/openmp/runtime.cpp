@@ -90,24 +90,16 @@ void bind(runtime& r) noexcept {
   if (r.real.omp_set_lock != nullptr) r.omp = {&r, active};
 }
 
-struct extent {
-  const void* base;
+struct module_end {
+  std::uintptr_t base;
   std::uintptr_t end = 0;
 };
 
 int look_at_end(dl_phdr_info* info, std::size_t, void* argument) {
-  auto& wanted = *static_cast<extent*>(argument);
-  const auto base = reinterpret_cast<std::uintptr_t>(wanted.base);
-  std::uintptr_t begin = ~std::uintptr_t{0}, end = 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD) continue;
-    const std::uintptr_t start = info->dlpi_addr + segment.p_vaddr;
-    if (start < begin) begin = start;
-    if (start + segment.p_memsz > end) end = start + segment.p_memsz;
-  }
-  if (base < begin || base >= end) return 0;
-  wanted.end = end;
+  auto& wanted = *static_cast<module_end*>(argument);
+  const extent here = extent_of(*info);
+  if (!here.has(wanted.base)) return 0;
+  wanted.end = here.end;
   return 1;
 }
 
@@ -121,7 +113,7 @@ runtime* make_runtime(const void* base, const char* file) noexcept {
   void* handle = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD);        // kept: it stays loaded
   if (handle == nullptr) handle = ::dlopen(nullptr, RTLD_LAZY);  // it is the program itself
   auto* const made = new runtime;
-  extent range{base};
+  module_end range{reinterpret_cast<std::uintptr_t>(base)};
   ::dl_iterate_phdr(look_at_end, &range);
   made->file = ::strdup(file);
   made->base = base;

@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from syncopate import calibrate  # noqa: E402
+from syncopate.commands import calibrate  # noqa: E402
 
 LOCKS = ["pthread", "futex", "tatas:spin", "tatas", "ticket:spin", "mcs:spin", "mcs", "auto"]
 THREADS = [1, 2, 4, 8]

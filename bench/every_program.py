@@ -28,12 +28,12 @@ from pathlib import Path
 
 from interleaved import provenance, table
 
+from syncopate.base.errors import Failure
 from syncopate.bench.jobs import Job, Request, job, variants_of
 from syncopate.bench.measure import measure
 from syncopate.bench.provenance import ROOT
 from syncopate.bench.suites import Suite
 from syncopate.bench.suitetable import SUITES
-from syncopate.errors import Failure
 
 PLACE = "workloads/"
 KNOWN = ROOT / "docs" / "figures" / "measured" / "every_program_paper.json"

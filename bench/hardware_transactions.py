@@ -21,7 +21,7 @@ from pathlib import Path
 
 from interleaved import ROOT, number, provenance, ratio_of_medians, table
 
-from syncopate import doctor
+from syncopate.commands import doctor
 
 FOLDER = ROOT / "build" / "hardware"
 

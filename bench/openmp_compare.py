@@ -20,8 +20,8 @@ from pathlib import Path
 
 from interleaved import ROOT, foreign_load, provenance
 
-from syncopate import openmp
 from syncopate.bench.librarysuites import CONSTRUCTS
+from syncopate.launch import openmp
 
 OURS = ("LD_PRELOAD", "SYNCOPATE", "OMP_", "GOMP_", "KMP_")
 

@@ -28,8 +28,8 @@ from stamp_compare import (
     settle_run_options,
 )
 
-from syncopate.errors import Failure
-from syncopate.transactions import algorithms, check_choice
+from syncopate.base.errors import Failure
+from syncopate.launch.transactions import algorithms, check_choice
 
 COUNT = re.compile(r"(\w+)=(\d+)")
 

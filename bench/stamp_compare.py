@@ -29,12 +29,12 @@ from pathlib import Path
 
 from interleaved import ROOT, Summary, number, provenance, ratio_of_medians, run_rounds, table
 
+from syncopate.base.errors import Failure
 from syncopate.bench.programsuites import (
     STAMP as PROGRAMS,
 )  # name: (program, prefix of its presets)
 from syncopate.bench.suites import find_variant
 from syncopate.bench.suitetable import SUITES
-from syncopate.errors import Failure
 
 PLACES = ["build/workloads/stamp", "build/release/workloads/stamp"]
 

@@ -27,8 +27,8 @@ from interleaved import ROOT, Ratio, provenance, ratio_of_medians, table
 from servers import ServerError
 from tune_programs import Case, cases
 
-from syncopate import policy, preload
-from syncopate.errors import Failure
+from syncopate.base.errors import Failure
+from syncopate.launch import policy, preload
 from syncopate.tuning.choice import Choice
 from syncopate.tuning.policyfile import document
 from syncopate.tuning.search import Dropped

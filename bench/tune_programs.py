@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from interleaved import ROOT
 from servers import require, unprivileged_user
 
-from syncopate import locktable
+from syncopate.base import locktable
 from syncopate.tuning.choice import AS_IS, Choice, of_openmp_barriers, specifications
 from syncopate.tuning.metric import Metric
 from syncopate.tuning.runner import Runner

@@ -30,10 +30,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from syncopate import calibrate, lockuse, machinefiles, preload, whatif  # noqa: E402
-from syncopate.analysis import Analysis  # noqa: E402
-from syncopate.errors import Failure  # noqa: E402
-from syncopate.recordfile import Record  # noqa: E402
+from syncopate.base.errors import Failure  # noqa: E402
+from syncopate.commands import calibrate  # noqa: E402
+from syncopate.launch import preload  # noqa: E402
+from syncopate.machines import machinefiles, whatif  # noqa: E402
+from syncopate.records import lockuse  # noqa: E402
+from syncopate.records.analysis import Analysis  # noqa: E402
+from syncopate.records.recordfile import Record  # noqa: E402
 
 BASE = "futex"
 QUIET = 0.5  # load at most

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from syncopate.optionlist import explained, written
+from syncopate.commands.optionlist import explained, written
 
 HEAD = """\
 # Environment variables

@@ -5,7 +5,7 @@ import os
 import sys
 
 from syncopate import __version__
-from syncopate.errors import BAD_USE, FAILED, Failure, near
+from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
@@ -61,13 +61,13 @@ def dispatch(arguments: list[str]) -> int:
         what = "option" if name.startswith("-") else "command"
         raise Failure(f"no {what} '{name}'{near(name, list(COMMANDS))}; see --help", BAD_USE)
     if name == "run":
-        from syncopate.run import main as command
+        from syncopate.commands.run import main as command
     elif name == "record":
-        from syncopate.record import main as command
+        from syncopate.commands.record import main as command
     elif name == "c++":
-        from syncopate.cxx import main_cxx as command
+        from syncopate.machines.cxx import main_cxx as command
     elif name == "cc":
-        from syncopate.cxx import main_cc as command
+        from syncopate.machines.cxx import main_cc as command
     else:
         command = _with_packages(name)
     return command(rest)
@@ -82,11 +82,11 @@ def _with_packages(name: str):
     import importlib
 
     module = {
-        "list": "listing",
-        "options": "optionlist",
+        "list": "commands.listing",
+        "options": "commands.optionlist",
         "bench": "bench.command",
         "transactionalize": "transactionalize.command",
-    }.get(name, name)
+    }.get(name, f"commands.{name}")
     return importlib.import_module(f"syncopate.{module}").main
 
 
@@ -100,7 +100,7 @@ def main(arguments: list[str] | None = None) -> int:
         finally:  # also after --help, which leaves by SystemExit
             sys.stdout.flush()
     except Failure as failure:
-        from syncopate.shown import shown  # a message may name a file, and a file has any name
+        from syncopate.base.shown import shown  # a message may name a file, and a file has any name
 
         text = shown(str(failure))
         text = text if len(text) <= LONGEST_MESSAGE else text[:LONGEST_MESSAGE] + " ..."

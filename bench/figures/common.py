@@ -20,9 +20,9 @@ from claims import Claim, tables
 from results import Results
 from sweep import CHECKPOINTS, ROOT, Checkpoint, Many, Point, Refusal, Setting, side_by_side, sweep
 
-from syncopate import wholefile
+from syncopate.base import wholefile
+from syncopate.base.errors import Failure
 from syncopate.bench.provenance import provenance
-from syncopate.errors import Failure
 
 PLACES = ROOT / "docs" / "figures"
 

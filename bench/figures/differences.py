@@ -24,7 +24,7 @@ from common import PLACES, Figure, Results, arguments, guarded
 from sweep import ROOT, Checkpoint, Point, Refusal, Setting, end_runs, identity, run_point
 from trials import TRIALS, Number, Trial, explained
 
-from syncopate import wholefile
+from syncopate.base import wholefile
 
 DATA = PLACES / "simulated" / "differences.json"
 PAGE = ROOT / "docs" / "differences.md"

@@ -27,10 +27,10 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 import servers
 
-from syncopate import transactions
+from syncopate.base.paths import find
 from syncopate.bench.onerun import digest
 from syncopate.bench.text import duration
-from syncopate.paths import find
+from syncopate.launch import transactions
 
 MEMSLAP, ALONE = "memslap over loopback", "without a network"
 COUNTS = ("transactions", "in_flight_switch", "start_serial", "abort_serial")

@@ -67,7 +67,7 @@ int look_at(dl_phdr_info* module, std::size_t, void* argument) noexcept {
   return 1;
 }
 
-// A run-time library's calls are made for its caller, as syncopate/naming.py has it.
+// A run-time library's calls are made for its caller, as syncopate/records/naming.py has it.
 int add_runtime(dl_phdr_info* module, std::size_t, void* argument) noexcept {
   auto& table = *static_cast<policy_table*>(argument);
   const char* const slash =

@@ -2,7 +2,7 @@
 
 import sys
 
-from syncopate.errors import BAD_USE, Failure, near
+from syncopate.base.errors import BAD_USE, Failure, near
 
 USAGE = """\
 usage: syncopate bench ACTION ...

@@ -4,14 +4,14 @@ import json
 import math
 from dataclasses import asdict
 
-from syncopate.arguments import Parser
+from syncopate.base.arguments import Parser
+from syncopate.base.errors import BAD_USE, Failure
 from syncopate.bench import resultfile
 from syncopate.bench.points import Case, Points, case_names
 from syncopate.bench.ranktest import mann_whitney
 from syncopate.bench.ratios import Ratio, Summary, ratio_of_independent, ratio_of_medians
 from syncopate.bench.suites import NATIVE, Metric
 from syncopate.bench.text import number, table
-from syncopate.errors import BAD_USE, Failure
 
 SIGNIFICANT = 0.05
 EPILOG = """\

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from syncopate import paths
+from syncopate.base import paths
 
 OUR_VARIABLES = ("LD_PRELOAD", "SYNCOPATE", "SYNCOPATE_LOCK", "SYNCOPATE_WAIT", "SYNCOPATE_RECORD")
 

@@ -11,10 +11,10 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 
+from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.bench.jobs import Job
 from syncopate.bench.measure import measure, measure_block
 from syncopate.bench.provenance import ROOT, provenance
-from syncopate.errors import BAD_USE, FAILED, Failure
 
 CONNECT_SECONDS = 15
 ADDRESS = re.compile(r"([a-z]+://)?([\w.-]+|\[[\da-fA-F:]+\]):\d+")

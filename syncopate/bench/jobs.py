@@ -10,11 +10,12 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from syncopate import machinefiles, paths
+from syncopate.base import paths
+from syncopate.base.errors import BAD_USE, Failure
 from syncopate.bench.onerun import digest, library_of
 from syncopate.bench.provenance import ROOT
 from syncopate.bench.suites import NATIVE, Program, Suite, Variant
-from syncopate.errors import BAD_USE, Failure
+from syncopate.machines import machinefiles
 
 
 def threads_text(threads: int) -> str:

@@ -3,10 +3,11 @@
 import json
 import textwrap
 
-from syncopate import machinefiles, terminal
-from syncopate.arguments import Parser
+from syncopate.base import terminal
+from syncopate.base.arguments import Parser
 from syncopate.bench.suites import Suite, find_suite
 from syncopate.bench.suitetable import SUITES
+from syncopate.machines import machinefiles
 
 
 def main(arguments: list[str]) -> int:

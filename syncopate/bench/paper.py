@@ -13,14 +13,14 @@ import textwrap
 import tomllib
 from pathlib import Path
 
-from syncopate.arguments import Parser
+from syncopate.base.arguments import Parser
+from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.bench import engines, expected, runsuite
 from syncopate.bench.jobs import build_folders
 from syncopate.bench.provenance import ROOT
 from syncopate.bench.suites import NATIVE
 from syncopate.bench.suitetable import SUITES
 from syncopate.bench.text import duration
-from syncopate.errors import BAD_USE, FAILED, Failure, near
 
 SCRIPTS = ROOT / "bench" / "figures"
 EPILOG = """\

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from syncopate import wholefile
-from syncopate.arguments import Parser
+from syncopate.base import wholefile
+from syncopate.base.arguments import Parser
+from syncopate.base.errors import BAD_USE, Failure, near
 from syncopate.bench import resultfile
 from syncopate.bench.comparefiles import heading
 from syncopate.bench.points import Case, Points, program_names
 from syncopate.bench.suites import Metric
-from syncopate.errors import BAD_USE, Failure, near
 
 FORMATS = (".svg", ".png", ".pdf")
 COLUMNS = 3

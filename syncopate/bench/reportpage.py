@@ -3,12 +3,13 @@
 import sys
 from pathlib import Path
 
-from syncopate import htmlpage, wholefile
-from syncopate.arguments import Parser
+from syncopate.base import wholefile
+from syncopate.base.arguments import Parser
+from syncopate.base.errors import Failure
 from syncopate.bench import resultfile
 from syncopate.bench.comparefiles import rows_of_variants, verdict_note
 from syncopate.bench.points import Case, Points, program_names
-from syncopate.errors import Failure
+from syncopate.show import htmlpage
 
 TEMPLATE = Path(__file__).with_name("report_page.html")
 

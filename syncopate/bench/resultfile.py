@@ -10,8 +10,8 @@ import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from syncopate.base.errors import FAILED, Failure
 from syncopate.bench.jobs import Job, Place
-from syncopate.errors import FAILED, Failure
 
 KIND, SCHEMA = "syncopate-bench", 1
 

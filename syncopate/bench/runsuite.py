@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from syncopate import machinefiles
-from syncopate.arguments import Parser
+from syncopate.base.arguments import Parser
+from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.bench import engines, expected, resultfile
 from syncopate.bench.comparefiles import variant_table
 from syncopate.bench.jobs import Job, Request, blocks
@@ -13,7 +13,7 @@ from syncopate.bench.progress import Progress
 from syncopate.bench.resultfile import ResultFile
 from syncopate.bench.suites import NATIVE, find_size, find_suite, find_variant
 from syncopate.bench.suitetable import SUITES
-from syncopate.errors import BAD_USE, FAILED, Failure, near
+from syncopate.machines import machinefiles
 
 EPILOG = """\
 Every finished run is in FILE at once: after Ctrl-C, a full disk or a crash the same command goes on

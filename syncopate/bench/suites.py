@@ -7,7 +7,7 @@ Words and variables may hold {threads}, {rest} (what follows a family's prefix: 
 import re
 from dataclasses import dataclass, field, replace
 
-from syncopate.errors import BAD_USE, Failure, near
+from syncopate.base.errors import BAD_USE, Failure, near
 
 NATIVE = "native"
 
@@ -126,7 +126,7 @@ def find_variant(name: str, suite: Suite, text: str) -> Variant:
 
 def check_lock(text: str) -> None:
     """Refuses a lock that `syncopate list` does not have: preloaded programs only warn."""
-    from syncopate import locktable
+    from syncopate.base import locktable
 
     names = [lock["name"] for lock in locktable.load()]
     name = text.partition(":")[0]
@@ -139,7 +139,7 @@ def check_lock(text: str) -> None:
 
 def check_transactions(text: str) -> None:
     """Refuses what SYNCOPATE_TM does not know: the library only warns, and takes another."""
-    from syncopate import transactions
+    from syncopate.launch import transactions
 
     transactions.check_choice(text)
 

@@ -8,9 +8,9 @@ import re
 import sys
 import tempfile
 
-from syncopate import paths
-from syncopate.arguments import Parser
-from syncopate.errors import BAD_USE, FAILED, Failure
+from syncopate.base import paths
+from syncopate.base.arguments import Parser
+from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.transactionalize import locks, plan, semantic
 from syncopate.transactionalize.program import Program
 from syncopate.transactionalize.rewrite import Rewriter

@@ -7,8 +7,8 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from syncopate.errors import BAD_USE, FAILED, NOT_FOUND, Failure
-from syncopate.report import Progress
+from syncopate.base.errors import BAD_USE, FAILED, NOT_FOUND, Failure
+from syncopate.base.progress import Progress
 from syncopate.transactionalize import semantic
 from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText

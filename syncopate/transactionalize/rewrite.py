@@ -4,7 +4,7 @@ transactions call; and lets the compiler judge which transactions are atomic."""
 import re
 from dataclasses import dataclass, field
 
-from syncopate.errors import FAILED, Failure
+from syncopate.base.errors import FAILED, Failure
 from syncopate.transactionalize import conditions, plan, sections, wordlocks, words
 from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText, Edits

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field
 
-from syncopate.errors import FAILED, NOT_FOUND, Failure
+from syncopate.base.errors import FAILED, NOT_FOUND, Failure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS_PER_FILE = 300

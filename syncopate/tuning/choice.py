@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from syncopate import optiontable
-from syncopate.openmp import OWN_LOCK, RUNTIME, barriers, barriers_that_wait
+from syncopate.base import optiontable
+from syncopate.launch.openmp import OWN_LOCK, RUNTIME, barriers, barriers_that_wait
 
 Settings = tuple[tuple[str, str], ...]  # sorted (key, value), as in a policy file
 

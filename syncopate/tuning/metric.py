@@ -5,7 +5,7 @@ import shlex
 import subprocess
 from dataclasses import dataclass
 
-from syncopate.errors import BAD_USE, Failure
+from syncopate.base.errors import BAD_USE, Failure
 from syncopate.tuning.search import Dropped
 
 _NUMBER = re.compile(r"[-+]?(\d[\d,]*\.?\d*|\.\d+)([eE][-+]?\d+)?")

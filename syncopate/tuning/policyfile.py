@@ -2,8 +2,8 @@
 
 import json
 
-from syncopate.policy import SCHEMA, VERSION
-from syncopate.recordfile import BARRIER
+from syncopate.launch.policy import SCHEMA, VERSION
+from syncopate.records.recordfile import BARRIER
 from syncopate.tuning.choice import Choice
 from syncopate.tuning.hotlocks import HotLock
 from syncopate.tuning.plan import Outcome

@@ -7,12 +7,14 @@ import tempfile
 import time
 from collections.abc import Mapping
 
-from syncopate import doctor, locktable, policy, preload, program, wholefile
-from syncopate.analysis import Analysis
-from syncopate.errors import BAD_USE, FAILED, Failure
-from syncopate.recordfile import BARRIER, MUTEX, RWLOCK, Record, children_of
-from syncopate.results import Results
-from syncopate.shown import shown
+from syncopate.base import locktable, wholefile
+from syncopate.base.errors import BAD_USE, FAILED, Failure
+from syncopate.base.shown import shown
+from syncopate.launch import policy, preload, program
+from syncopate.machines import processor
+from syncopate.records.analysis import Analysis
+from syncopate.records.recordfile import BARRIER, MUTEX, RWLOCK, Record, children_of
+from syncopate.records.results import Results
 from syncopate.tuning import hotlocks, plan, policyfile, verdict
 from syncopate.tuning.choice import AS_IS, Choice, specifications
 from syncopate.tuning.hotlocks import HotLock
@@ -170,4 +172,4 @@ def _lost(analysis: Analysis) -> int:
 
 
 def _transactions_commit() -> bool:
-    return any(each.name == "rtm" and each.state == "good" for each in doctor.features())
+    return any(each.name == "rtm" and each.state == "good" for each in processor.features())

@@ -7,9 +7,9 @@ import sys
 import pytest
 from conftest import bench, full_disk, one_line
 
+from syncopate.base.errors import Failure
 from syncopate.bench import comparefiles, plotfile, ranktest, ratios, reportpage
 from syncopate.bench.ranktest import doubled_midranks, mann_whitney
-from syncopate.errors import Failure
 
 
 def test_exact_rank_test():

@@ -21,10 +21,10 @@ from conftest import (
     waited,
 )
 
+from syncopate.base.errors import Failure
 from syncopate.bench import engines
 from syncopate.bench.jobs import Job, Place
 from syncopate.bench.resultfile import ResultFile
-from syncopate.errors import Failure
 
 
 @contextlib.contextmanager

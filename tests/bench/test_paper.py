@@ -9,10 +9,10 @@ import sys
 import pytest
 from conftest import ROOT, bench, full_disk, one_line
 
+from syncopate.base.errors import Failure
 from syncopate.bench import paper
 from syncopate.bench.suites import Metric, Program, Suite, Variant
 from syncopate.bench.suitetable import SUITES
-from syncopate.errors import Failure
 
 FIGURE = """
 from claims import claim

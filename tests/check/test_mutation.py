@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from test_check import PROGRAMS, scenarios
 
-from syncopate import checkset, mutation
+from syncopate.machines import checkset, mutation
 
 HERE = Path(__file__).parent
 KNOWN = mutation.read_survivors(str(HERE / mutation.SURVIVORS))

@@ -5,10 +5,10 @@ import json
 import pytest
 from make_record import RecordBuilder
 
-from syncopate import account
-from syncopate.analysis import Analysis
-from syncopate.recordfile import Record
-from syncopate.results import Results
+from syncopate.records import account
+from syncopate.records.analysis import Analysis
+from syncopate.records.recordfile import Record
+from syncopate.records.results import Results
 
 MUTEX, CONDITION, FUTEX, SEMAPHORE, JOIN, TRYLOCK, SEMAPHORE_LOCK, YIELD = (
     1,

@@ -10,10 +10,10 @@ import pytest
 from conftest import compile_c, run_cli
 from test_symbols import BASE, SOURCE, call_in, maps_of, symbol
 
-from syncopate import debugpackages, elfsymbols
-from syncopate.demangling import demangle, prepare
-from syncopate.elfsymbols import SymbolTable, build_id_of
-from syncopate.symbols import Symbolizer
+from syncopate.symbols import debugpackages, elfsymbols
+from syncopate.symbols.demangling import demangle, prepare
+from syncopate.symbols.elfsymbols import SymbolTable, build_id_of
+from syncopate.symbols.symbols import Symbolizer
 
 
 def run(*command) -> str:
@@ -198,7 +198,7 @@ int main(void) {
 
 
 def test_records_say_the_build(program, tmp_path):
-    from syncopate.recordfile import Record
+    from syncopate.records.recordfile import Record
 
     record = tmp_path / "rec"
     assert run_cli("record", "-o", record, "--", program).returncode == 0

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from syncopate import commandhelp, completion
+from syncopate.commands import commandhelp, completion
 
 
 def words(shell: str, tmp_path) -> str:

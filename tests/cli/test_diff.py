@@ -6,8 +6,8 @@ import pytest
 from conftest import one_line, run_cli
 from make_record import RecordBuilder
 
-from syncopate.comparison import Comparison
-from syncopate.matching import pairs
+from syncopate.records.comparison import Comparison
+from syncopate.records.matching import pairs
 
 CODE = 0xA000
 

@@ -6,8 +6,8 @@ import subprocess
 import pytest
 from conftest import run_cli
 
-from syncopate.difference import Way, holding_functions, up_to_holder, ways
-from syncopate.symbols import Frame
+from syncopate.records.difference import Way, holding_functions, up_to_holder, ways
+from syncopate.symbols.symbols import Frame
 
 PROGRAM = r"""
 #include <mutex>

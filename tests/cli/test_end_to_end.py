@@ -14,7 +14,8 @@ from functools import partial
 import pytest
 from conftest import COMMAND, compile_c, one_line, run_cli
 
-from syncopate import paths, recordfile
+from syncopate.base import paths
+from syncopate.records import recordfile
 
 BLOCKED = """
 #include <pthread.h>

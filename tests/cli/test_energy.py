@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from syncopate import energy
+from syncopate.machines import energy
 
 
 class Counter:

@@ -7,7 +7,7 @@ import pytest
 from conftest import compile_c, run_cli
 from make_record import RecordBuilder
 
-from syncopate.terminal import shortened
+from syncopate.base.terminal import shortened
 
 MS, US = 1_000_000, 1000
 ACTS = {

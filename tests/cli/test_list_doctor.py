@@ -8,7 +8,7 @@ import sys
 import pytest
 from conftest import COMMAND, LOCKS, ROOT, compile_c, one_line, run_cli
 
-from syncopate import machine
+from syncopate.machines import machine
 
 
 def test_list_shows_every_lock(cli):

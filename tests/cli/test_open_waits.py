@@ -12,10 +12,10 @@ import pytest
 from conftest import COMMAND, HERE, SECONDS, run_cli
 from make_record import RecordBuilder
 
-from syncopate.analysis import Analysis
-from syncopate.openwaits import OpenWaits, cycles, waiting
-from syncopate.recordfile import Record
-from syncopate.results import Results
+from syncopate.records.analysis import Analysis
+from syncopate.records.openwaits import OpenWaits, cycles, waiting
+from syncopate.records.recordfile import Record
+from syncopate.records.results import Results
 
 # By plan of deadlocks.cpp: who waits for what held by whom, in a circle; how the sentence begins.
 CIRCLES = {

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from conftest import HERE, ROOT, compile_c, one_line, run_cli
 
-from syncopate import paths
+from syncopate.base import paths
 
 # A library that gives its names no versions, as most that people write; each passes on and counts.
 COUNTER = """

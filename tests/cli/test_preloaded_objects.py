@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from conftest import ROOT, compile_c, run_cli
 
-from syncopate import paths
+from syncopate.base import paths
 
 FIELDS = """
 #include <pthread.h>

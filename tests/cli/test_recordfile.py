@@ -9,9 +9,9 @@ import pytest
 from conftest import ROOT, one_line, run_cli
 from make_record import LOCKS, RecordBuilder
 
-from syncopate import histogram, recordfile
-from syncopate.errors import Failure
-from syncopate.recordfile import Record
+from syncopate.base.errors import Failure
+from syncopate.records import histogram, recordfile
+from syncopate.records.recordfile import Record
 
 # Our field names in the order of each struct, and where format.h calls them otherwise.
 STRUCTS = {
@@ -195,8 +195,8 @@ def test_chunk_that_claims_too_many_items(tmp_path):
 @pytest.mark.parametrize("seed", range(40))
 def test_damaged_bytes_never_make_a_traceback(tmp_path, seed):
     """Flips bytes behind the magic; any answer will do but an exception of another kind."""
-    from syncopate.analysis import Analysis
-    from syncopate.results import Results
+    from syncopate.records.analysis import Analysis
+    from syncopate.records.results import Results
 
     dice = random.Random(seed)
     image = bytearray(sample().build())

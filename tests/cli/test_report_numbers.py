@@ -6,10 +6,10 @@ import pytest
 from conftest import ROOT, run_cli
 from make_record import RecordBuilder, bucket
 
-from syncopate import histogram
-from syncopate.analysis import Analysis
-from syncopate.recordfile import Record
-from syncopate.results import Results
+from syncopate.records import histogram
+from syncopate.records.analysis import Analysis
+from syncopate.records.recordfile import Record
+from syncopate.records.results import Results
 
 BEGIN = 1_000_000  # a builder's start; its end is one million ticks later
 CODE_A, CODE_B, CODE_C, CODE_D = 0xA000, 0xB000, 0xC000, 0xD000  # in no module
@@ -275,7 +275,7 @@ def test_of_many_events_some_are_read_and_weigh_more(tmp_path, monkeypatch):
         builder.wait(waiter, lock, at, at + 1000, builder.stack(CODE_A), 12)
         builder.hold(waiter if number % 2 else holder, lock, at, at + 1000, builder.stack(CODE_B))
     path = str(builder.write(tmp_path / "r"))
-    monkeypatch.setattr("syncopate.analysis.MOST_EVENTS", 200)
+    monkeypatch.setattr("syncopate.records.analysis.MOST_EVENTS", 200)
     analysis = Analysis(Record(path))
     events = [event for of in (analysis.waits, analysis.holds) for event in of[lock]]
     assert (analysis.read_every, len(events)) == (4, 200)

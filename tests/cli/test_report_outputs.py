@@ -238,7 +238,7 @@ def test_page_survives_hostile_names(tmp_path):
 
 @pytest.mark.parametrize("page", ["report", "diff"])
 def test_template_keeps_its_one_mark(page):
-    template = (ROOT / f"syncopate/page/{page}.html").read_text()
+    template = (ROOT / f"syncopate/show/page/{page}.html").read_text()
     assert template.count("@SYNCOPATE_DATA@") == 1
 
 

@@ -196,8 +196,8 @@ def test_program_for_musl(cli, tmp_path):
 
 
 def test_setuid_program_is_refused_to_others(native, tmp_path, monkeypatch):
-    from syncopate import program
-    from syncopate.errors import Failure
+    from syncopate.base.errors import Failure
+    from syncopate.launch import program
 
     target = tmp_path / "setuid"
     shutil.copy(shutil.which("true"), target)
@@ -264,7 +264,7 @@ def test_run_imports_nothing_heavy(native):
     )
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     heavy = {"argparse", "signal", "subprocess", "typing", "dataclasses", "site", "rich"}
-    assert "syncopate.run" in imported
+    assert "syncopate.commands.run" in imported
     assert not imported & heavy
 
 

@@ -8,9 +8,9 @@ import pytest
 from conftest import COMMAND, ROOT, run_cli
 from make_record import RecordBuilder
 
-from syncopate import boundedfile
-from syncopate.errors import Failure
-from syncopate.shown import all_shown, shown
+from syncopate.base import boundedfile
+from syncopate.base.errors import Failure
+from syncopate.base.shown import all_shown, shown
 
 ACTING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 EVIL = "\x1b]0;x\x07\u202e\x9b2J\r\n\x00"
@@ -87,7 +87,8 @@ def test_predictions_and_policies_on_a_page_do_not_act(record, tmp_path):
 
 
 def test_the_screen_of_top_does_not_act(record, monkeypatch, capsys):
-    from syncopate import live, topscreen
+    from syncopate.records import live
+    from syncopate.show import topscreen
 
     monkeypatch.setenv("COLUMNS", "140")
     snapshot = live.snapshot([live.Tap(str(record))])

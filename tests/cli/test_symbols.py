@@ -6,12 +6,12 @@ import pytest
 from conftest import compile_c
 from make_record import RecordBuilder
 
-from syncopate import elf, symbols
-from syncopate.analysis import Analysis
-from syncopate.elfsymbols import SymbolTable, demangle
-from syncopate.naming import name_locks, telling
-from syncopate.recordfile import CREATED, Lock, Record
-from syncopate.symbols import Frame, Symbolizer
+from syncopate.records.analysis import Analysis
+from syncopate.records.naming import name_locks, telling
+from syncopate.records.recordfile import CREATED, Lock, Record
+from syncopate.symbols import elf, symbols
+from syncopate.symbols.elfsymbols import SymbolTable, demangle
+from syncopate.symbols.symbols import Frame, Symbolizer
 
 SOURCE = """
 #include <pthread.h>

@@ -10,7 +10,7 @@ import pytest
 from conftest import COMMAND, SECONDS, compile_c, one_line, run_cli
 from make_record import RecordBuilder
 
-from syncopate import live
+from syncopate.records import live
 
 PROGRAM = """
 #include <pthread.h>

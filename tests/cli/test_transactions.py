@@ -6,7 +6,8 @@ import subprocess
 import pytest
 from conftest import compile_c, one_line, run_cli
 
-from syncopate import paths, transactions
+from syncopate.base import paths
+from syncopate.launch import transactions
 
 PROGRAM = """
 #include <dlfcn.h>

@@ -8,10 +8,13 @@ import pytest
 from conftest import run_cli
 from make_record import RecordBuilder
 
-from syncopate import energy, paths, record, waiting
-from syncopate.analysis import Analysis
-from syncopate.recordfile import MEASURED, Record, write_measured
-from syncopate.results import Results
+from syncopate.base import paths
+from syncopate.commands import record
+from syncopate.machines import energy
+from syncopate.records import waiting
+from syncopate.records.analysis import Analysis
+from syncopate.records.recordfile import MEASURED, Record, write_measured
+from syncopate.records.results import Results
 
 MEASUREMENT = {
     "seconds": 2.5,

@@ -8,10 +8,11 @@ import pytest
 from conftest import one_line
 from make_record import RecordBuilder
 
-from syncopate import lockuse, whatif
-from syncopate.analysis import Analysis
-from syncopate.errors import Failure
-from syncopate.recordfile import Record
+from syncopate.base.errors import Failure
+from syncopate.machines import whatif
+from syncopate.records import lockuse
+from syncopate.records.analysis import Analysis
+from syncopate.records.recordfile import Record
 
 LIFE = 1_000_000  # ns of every thread
 RELEASE = 11  # of wait_kind

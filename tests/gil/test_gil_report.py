@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from syncopate import gilreport, report
-from syncopate.errors import Failure
+from syncopate.base.errors import Failure
+from syncopate.commands import report
+from syncopate.show import gilreport
 
 STATISTICS = {
     "elided": True,
@@ -81,7 +82,7 @@ def test_other_files_and_forms_are_told(tmp_path):
     with pytest.raises(Failure, match="neither a record nor the statistics of an interpreter lock"):
         report.main([str(other)])
     other.write_text("{broken")
-    with pytest.raises(Failure, match="cannot read .*: no JSON"):
+    with pytest.raises(Failure, match=r"cannot read .*: no JSON"):
         report.main([str(other)])
     with pytest.raises(Failure, match="have one form, text") as refused:
         report.main([str(other), "--json"])

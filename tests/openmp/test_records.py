@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 from openmp_runs import compiled, run_cli
 
-from syncopate.analysis import Kind
-from syncopate.naming import BARRIER, REGION, REGION_OF_GNU
-from syncopate.results import Results
+from syncopate.records.analysis import Kind
+from syncopate.records.naming import BARRIER, REGION, REGION_OF_GNU
+from syncopate.records.results import Results
 
 SOURCE = """\
 #include <omp.h>

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from openmp_runs import LIBRARY, PROGRAMS, run, run_cli
 
-from syncopate import locktable, openmp
+from syncopate.base import locktable
+from syncopate.launch import openmp
 
 PROGRAM = PROGRAMS / "gcc_locks"
 FINE = "locks: all hold\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from syncopate import paths
+from syncopate.base import paths
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300  # for one command; a loaded machine is slow

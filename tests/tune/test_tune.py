@@ -9,8 +9,8 @@ import time
 import pytest
 from conftest import COMMAND, ROOT, compile_program, policy_of, syncopate
 
-from syncopate import policy
-from syncopate.errors import Failure
+from syncopate.base.errors import Failure
+from syncopate.launch import policy
 from syncopate.tuning.metric import Metric
 
 # Two mutexes that threads surely wait for. What it prints is a cost that depends on its locks: 100,

@@ -48,7 +48,7 @@ AREAS = {
     "src/machine/emulated/*": ("emulated",),
     "src/machine/explored/*": ("explored",),
     "src/machine/*": ("simulated", "emulated", "explored"),
-    "syncopate/energy.py": ("tests",),
+    "syncopate/machines/energy.py": ("tests",),
     "syncopate/*": ("command",),
     "tests/*": ("tests",),
     "workloads/*": ("tests",),

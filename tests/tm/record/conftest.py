@@ -15,7 +15,8 @@ def build(tmp_path_factory):
     """Compiles a program of this folder, linked with our library; returns its path."""
     from transaction_runs import ROOT
 
-    from syncopate import paths, transactions
+    from syncopate.base import paths
+    from syncopate.launch import transactions
 
     folder = tmp_path_factory.mktemp("programs")
     library = paths.require(transactions.LIBRARY)

@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from syncopate import paths, transactions
+from syncopate.base import paths
+from syncopate.launch import transactions
 
 HOT = (
     "syncopate::tm::begin(",

@@ -1,0 +1,60 @@
+"""The table of locks (locks.json, generated from the library itself) and choices made from it."""
+
+from syncopate.base import paths
+from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+
+GLIBC = {
+    "name": "glibc",
+    "header": "",
+    "summary": "the C library's own lock, untouched",
+    "source": "glibc nptl",
+    "fair": "none",
+    "size": 40,
+    "waits": [],
+    "default_wait": "",
+    "timed": "native",
+    "preload": True,
+    "preload_waits": [],
+    "openmp": False,
+    "openmp_waits": [],
+    "collapses_when_oversubscribed": [],
+    "excludes": True,
+}
+
+
+def load() -> list[dict]:
+    """Every lock the library has, as locks.json describes it; `glibc` is added as pass-through."""
+    import json  # not for --help and --version
+
+    path = paths.require(paths.LOCKS)
+    try:
+        with open(path, "rb") as file:
+            locks = json.load(file)
+        names = [lock["name"] for lock in locks]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise Failure(f"cannot read {path}: {error}; build it again with `make`", FAILED) from None
+    return locks if "glibc" in names else [*locks, GLIBC]
+
+
+def check_choice(choice: str, more: tuple[str, ...] = (), library: str = "preload") -> str:
+    """Checks NAME or NAME:WAIT against the table and returns it; a Failure names what would do,
+    and the names that the caller knows besides. `library`: whose locks, "preload" or "openmp"."""
+    name, colon, wait = choice.partition(":")
+    usable = {lock["name"]: lock for lock in load() if lock.get(library, lock["preload"])}
+    lock = usable.get(name)
+    if lock is None and colon and name in more:
+        raise Failure(f"lock {name} brings its own waiting; leave out ':{wait}'", BAD_USE)
+    if lock is None:
+        raise Failure(
+            f"no lock is named '{name}'{near(name, [*more, *usable])};"
+            f" there are {', '.join([*more, *usable])} (see `syncopate list`)",
+            BAD_USE,
+        )
+    known = lock.get(f"{library}_waits", lock["waits"])
+    if colon and wait not in known:
+        waits = ", ".join(known) or "none of its own"
+        raise Failure(
+            f"lock {name} does not wait by '{wait}'{near(wait, known)}; it has: {waits}",
+            BAD_USE,
+        )
+    return choice

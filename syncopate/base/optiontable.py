@@ -1,0 +1,66 @@
+"""The table of environment variables and of the names that they take (src/base/options.def)."""
+
+import os
+import sys
+from collections.abc import Iterable
+from functools import cache
+
+from syncopate.base import paths
+from syncopate.base.errors import FAILED, Failure, near
+
+PREFIX = "SYNCOPATE"
+
+
+@cache
+def table() -> dict:
+    """options.json: "options", a row for each variable in the table's order, and "names"."""
+    import json  # not for --help and --version
+
+    path = paths.require(paths.OPTIONS)
+    try:
+        with open(path, "rb") as file:
+            found = json.load(file)
+        return {"options": {row["variable"]: row for row in found["options"]}, **found["names"]}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise Failure(f"cannot read {path}: {error}; build it again with `make`", FAILED) from None
+
+
+def rows() -> dict[str, dict]:
+    """The variables' rows, by name."""
+    return table()["options"]
+
+
+def choices(variable: str) -> tuple[str, ...]:
+    """The names that a variable takes; none where anything goes, or `syncopate list` has them."""
+    return tuple(rows()[variable]["choices"])
+
+
+def choices_that_wait(variable: str) -> tuple[str, ...]:
+    """Those of its names behind which ':' may say how they wait."""
+    return tuple(rows()[variable]["choices_that_wait"])
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """The table's names of another kind: "barrier", "prefer" (of policies), "manager"."""
+    return tuple(table()[kind])
+
+
+def unknown(environ: Iterable[str]) -> list[str]:
+    """A line for each variable that is set as if it were ours, and that nothing reads."""
+    ours = sorted(name for name in environ if name == PREFIX or name.startswith(f"{PREFIX}_"))
+    known = rows() if ours else {}  # only then: starting must be quick
+    return [
+        f"{name} is set, and nothing reads it{near(name, list(known))}"
+        for name in ours
+        if name not in known
+    ]
+
+
+def complain() -> None:
+    """Says on standard error which variables are set for nothing. Without the table: nothing."""
+    if paths.find(paths.OPTIONS) is None:
+        return
+    for line in unknown(os.environ):
+        from syncopate.base.shown import shown  # here, since there is mostly none
+
+        print(f"syncopate: {shown(line)}", file=sys.stderr)

@@ -1,0 +1,265 @@
+"""`syncopate record`: run a program and keep where it waited."""
+
+import contextlib
+import errno
+import json
+import os
+import resource
+import shlex
+import signal
+import sys
+import time
+
+from syncopate.base import optiontable, paths
+from syncopate.base.errors import BAD_USE, FAILED, Failure
+from syncopate.base.options import FLAG, VALUE, read_options
+from syncopate.base.shown import shown
+from syncopate.commands.run import start
+from syncopate.launch import openmp, preload, program, transactions
+from syncopate.machines import energy
+from syncopate.records import recordfile
+from syncopate.records.looks import Looks
+
+HELP = """\
+usage: syncopate record [-o FILE] [--lock NAME[:WAIT] | --omp | --tm ALGORITHM] [--quiet] [--]
+                        PROGRAM [ARG...]
+
+Runs PROGRAM unmodified and records which locks it waits for, who held them, and from where.
+Its exit status, signals and standard streams stay its own. Child processes are recorded too,
+each in FILE.PID. An older FILE becomes FILE.old. The record also tells the program's processor
+time and, where a meter works, the energy that the machine used meanwhile.
+
+  -o, --output FILE       the record (default: syncopate.rec)
+  -l, --lock NAME[:WAIT]  record with this lock in place
+                          (default: $SYNCOPATE_LOCK, else futex, which is what glibc does)
+      --omp               record the barriers, locks and critical sections of an OpenMP program
+                          instead; --omp-barrier, --omp-lock, --wait as in `syncopate run`
+      --redact            leave the program's arguments, which may hold passwords, out of the record
+      --tm ALGORITHM      record the transactions of a program compiled with -fgnu-tm instead, on
+                          our libitm.so.1; ALGORITHM as in `syncopate run`
+  -q, --quiet             say nothing at the end
+  -v, --verbose           the library says on standard error what it does
+      --force             start PROGRAM although the library cannot act on it
+  -h, --help              this page
+
+Then: syncopate report FILE
+
+Exit status: PROGRAM's own; 1 the record cannot be written, 2 bad use, 126 PROGRAM not executable,
+127 PROGRAM not found.
+"""
+OPTIONS = {
+    "--output": VALUE,
+    "--lock": VALUE,
+    **openmp.OPTIONS,
+    "--tm": VALUE,
+    "--redact": FLAG,
+    "--quiet": FLAG,
+    "--verbose": FLAG,
+    "--force": FLAG,
+    "--help": FLAG,
+}
+ALIASES = {"-o": "--output", "-l": "--lock", "-q": "--quiet", "-v": "--verbose", "-h": "--help"}
+
+# A terminal sends the first two to the whole foreground group, hence to the program as well.
+FORWARDED = {
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGALRM,
+    signal.SIGWINCH,
+}
+
+
+def main(arguments: list[str]) -> int:
+    options, command = read_options(arguments, OPTIONS, ALIASES)
+    if "--help" in options:
+        sys.stdout.write(HELP)
+        return 0
+    if not command:
+        raise Failure(
+            "record: no program named; try `syncopate record -- PROGRAM ARGUMENTS`", BAD_USE
+        )
+    optiontable.complain()
+    library, environ = prepare(options)
+    path = program.find_program(command[0])
+    if "--force" not in options:
+        program.check_preloadable(path, library)
+    if "LD_PRELOAD" in environ:
+        preload.behind_sanitizer(environ, path)
+    named = options.get("--output", "syncopate.rec")
+    record = os.path.abspath(named)
+    make_room(record, named)
+    environ["SYNCOPATE_RECORD"] = record
+    if "--redact" in options:
+        environ["SYNCOPATE_REDACT"] = "1"
+    meters = energy.Session()
+    begin = time.monotonic()
+    status = run_and_wait(path, command, environ, meters, Looks(record))
+    keep_measured(record, meters, time.monotonic() - begin)
+    if "--quiet" not in options:
+        say_where(record, named, "--tm" in options)
+    return leave_as(status)
+
+
+def prepare(options: dict) -> tuple[str, dict[str, str]]:
+    """The library that records, and the environment with it. One only: each writes a file."""
+    if "--tm" in options:
+        return prepare_transactions(options)
+    if not openmp.wanted(options):
+        if os.environ.get("SYNCOPATE") == "off":
+            raise Failure(
+                "record: SYNCOPATE=off, in the environment, switches the library off; unset it",
+                BAD_USE,
+            )
+        library = preload.library()
+        verbose = "--verbose" in options
+        return library, preload.environment(library, options.get("--lock"), "futex", verbose)
+    if "--lock" in options:
+        raise Failure("record: --lock is for pthread's locks; with --omp say --omp-lock", BAD_USE)
+    environ = dict(os.environ)
+    openmp.choose(environ, options)
+    if "--verbose" in options:
+        environ["SYNCOPATE_VERBOSE"] = "1"
+    return paths.require(paths.PRELOAD_OPENMP), environ
+
+
+def prepare_transactions(options: dict) -> tuple[str, dict[str, str]]:
+    """As prepare(), for the transactions of a program."""
+    if "--lock" in options or openmp.wanted(options):
+        other = "--lock" if "--lock" in options else "--omp"
+        raise Failure(
+            f"record: --tm records transactions, and {other} records locks; record twice", BAD_USE
+        )
+    library = transactions.RECORDING_LIBRARY
+    environ = transactions.environment(dict(os.environ), options["--tm"], library)
+    return paths.require(library), environ
+
+
+def make_room(record: str, named: str) -> None:
+    """Moves an older record and its children's aside, and proves that one can be made there."""
+    if not named:
+        raise Failure("the record has no name; name a file for it with -o", BAD_USE)
+    if os.path.exists(record) and not os.path.isfile(record):  # /dev/null must stay where it is
+        what = "a directory" if os.path.isdir(record) else "no regular file"
+        raise Failure(f"{named} is {what}; name a file for the record with -o", BAD_USE)
+    try:
+        for stale in recordfile.children_of(record + ".old"):
+            os.unlink(stale)
+        for child in recordfile.children_of(record):
+            os.rename(child, f"{record}.old{child[len(record) :]}")
+        if os.path.lexists(record):
+            os.rename(record, record + ".old")
+        prove_room(record)
+    except OSError as error:
+        limited = error.errno == errno.EFBIG
+        way_out = "raise `ulimit -f`" if limited else "choose another place with -o FILE"
+        raise Failure(
+            f"cannot write the record {named}: {error.strerror}; {way_out}", FAILED
+        ) from None
+
+
+def prove_room(record: str) -> None:
+    """Makes a file as large as a record is at first, and removes it. Throws OSError."""
+    descriptor = os.open(record, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    try:
+        os.posix_fallocate(descriptor, 0, recordfile.FIRST_BYTES)
+    finally:
+        os.close(descriptor)
+        os.unlink(record)
+
+
+def run_and_wait(
+    path: str, command: list[str], environ: dict[str, str], meters: energy.Session, looks: Looks
+) -> int:
+    """Runs the program to its end and passes signals on. Returns what waitpid says."""
+    watched = FORWARDED | {signal.SIGCHLD}
+    inherited = signal.getsignal(signal.SIGCHLD)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would leave no status to wait for
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.signal(signal.SIGCHLD, inherited)
+            preload.restore_signals()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            start(path, command, environ)
+        except Failure as failure:
+            os.write(2, f"syncopate: {failure}\n".encode(errors="replace"))
+            os._exit(failure.status)
+    while True:
+        event = signal.sigtimedwait(watched, looks.period)
+        meters.sample()
+        if event is None:
+            looks.look_if_due()
+            continue
+        if event.si_signo == signal.SIGCHLD:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                looks.ended(child)
+                signal.pthread_sigmask(signal.SIG_SETMASK, before - FORWARDED)
+                return status
+        elif event.si_code <= 0:  # from a process; what the terminal sends reached the child itself
+            looks.look()  # the signal may end the program
+            os.kill(child, event.si_signo)
+
+
+def keep_measured(record: str, meters: energy.Session, seconds: float) -> None:
+    """Adds energy and processor time to the record, as far as they fit in."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    found = {
+        "seconds": round(seconds, 6),
+        "user_seconds": used.ru_utime,
+        "system_seconds": used.ru_stime,
+        **meters.finish(),
+    }
+    while len(text := json.dumps(found)) > recordfile.MEASURED.size:
+        (found["rejected"] or found["meters"]).pop()
+    with contextlib.suppress(OSError, Failure):  # there is none, which say_where() tells
+        recordfile.write_measured(record, text)
+
+
+def say_where(record: str, named: str, transactional: bool) -> None:
+    where = shown(named)
+    if not os.path.exists(record):
+        needs = ", or does not use libitm.so.1 (compile with -fgnu-tm)" if transactional else ""
+        print(
+            f"syncopate: no record was written to {where}: the program ended before the library"
+            f" started, or replaced its environment{needs}",
+            file=sys.stderr,
+        )
+        return
+    children = len(recordfile.children_of(record))
+    also = f" (and {children} of child processes in {where}.*)" if children else ""
+    typed = shown(shlex.quote(named))
+    every = f" {typed}.[0-9]*" if children else ""
+    lack = lack_of_room(record)
+    until = f", until {lack}" if lack else ""
+    print(
+        f"syncopate: recorded in {where}{also}{until}; to read it: syncopate report {typed}{every}",
+        file=sys.stderr,
+    )
+
+
+def lack_of_room(record: str) -> str | None:
+    """Why the record lacks what happened towards the end; nothing where it does not."""
+    try:
+        return recordfile.lack_of_room(recordfile.Record(record).header.flags)
+    except Failure:
+        return None  # damaged or not ours, which the report tells
+
+
+def leave_as(status: int) -> int:
+    """The exit status of the program; when a signal ended it, ends this process by the same one."""
+    if not os.WIFSIGNALED(status):
+        return os.WEXITSTATUS(status)
+    number = os.WTERMSIG(status)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has dumped core if it was to
+    sys.stderr.flush()
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    return 128 + number

@@ -1,0 +1,126 @@
+"""`syncopate report`: what a record says."""
+
+import contextlib
+import json
+import sys
+
+from syncopate.base import boundedfile, wholefile
+from syncopate.base.arguments import Parser
+from syncopate.base.errors import Failure
+from syncopate.base.progress import Progress
+from syncopate.base.shown import shown
+from syncopate.records import openwaits
+from syncopate.records.analysis import Analysis
+from syncopate.records.recordfile import Record
+from syncopate.records.results import Results
+from syncopate.records.selection import SORTS, matcher, select
+from syncopate.show import folded, gilreport, htmlpage, perfetto, textreport
+from syncopate.show.reportextras import extras
+
+SCHEMA, SCHEMA_VERSION = "syncopate-report", 1
+DEFAULT_TOP = 10
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "report",
+        description="Shows what records say: which locks a program waited for, who waited, and\n"
+        "who held them meanwhile. Prints text unless another form is asked for.",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a record; one per process")
+    forms = parser.add_argument_group("forms")
+    forms.add_argument("--json", action="store_true", help="everything, as docs/report-schema.md")
+    forms.add_argument("--html", metavar="FILE", help="write one self-contained page")
+    forms.add_argument("--folded", action="store_true", help="stacks of waiters, for a flame graph")
+    forms.add_argument("--holders", action="store_true", help="with --folded: the holders' stacks")
+    forms.add_argument("--perfetto", metavar="FILE", help="write a trace for ui.perfetto.dev")
+    page = parser.add_argument_group("what --html shows beside")
+    page.add_argument(
+        "--whatif",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="predictions that `syncopate simulate --from RECORD --json FILE` wrote; repeatable",
+    )
+    page.add_argument("--policy", metavar="FILE", help="a policy, as of `syncopate tune`")
+    choice = parser.add_argument_group("what to show")
+    choice.add_argument("--top", type=int, metavar="N", help="locks of each kind (default: 10)")
+    choice.add_argument("--sort", choices=SORTS, default="lost", help="by what (default: lost)")
+    choice.add_argument("--lock", metavar="REGEX", help="only locks whose name matches")
+    choice.add_argument("--redact", action="store_true", help="leave out the program's arguments")
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.top is not None and options.top < 1:
+        parser.error(f"--top {options.top}: at least one lock must be shown")
+    if options.holders and not options.folded:
+        parser.error("--holders changes --folded; name both")
+    if options.json and options.folded:
+        parser.error("--json and --folded both write to standard output; choose one")
+    if "" in (options.html, options.perfetto):
+        parser.error("--html and --perfetto need the name of a file")
+    matcher(options.lock)  # which says now what is wrong with it
+    if (options.whatif or options.policy) and not options.html:
+        parser.error("--whatif and --policy add to a page; name one with --html FILE")
+    if any(gilreport.is_statistics(path) for path in options.files):
+        return _interpreter_locks(parser, options)
+    progress = Progress()
+    analyses = []
+    for path in options.files:
+        with contextlib.suppress(Failure, OSError):  # which is told below, or only looked at
+            openwaits.look(path)
+        record = Record(path)
+        if options.redact:
+            record.redact()
+        analyses.append(Analysis(record, progress))
+    progress("adding up")
+    whole = [Results(analysis).as_data() for analysis in analyses]
+    progress.done()
+    _write(options, analyses, whole)
+    return 0
+
+
+def _interpreter_locks(parser: Parser, options) -> int:
+    """Files that SYNCOPATE_GIL_STATS named, as text."""
+    if not all(gilreport.is_statistics(path) for path in options.files):
+        parser.error("records and statistics of interpreter locks need a report of their own each")
+    if options.json or options.html or options.folded or options.perfetto:
+        parser.error("the statistics of an interpreter lock have one form, text")
+    for path in options.files:
+        statistics = gilreport.read(path)
+        with boundedfile.damaged_where_wrong(path, "let the runtime write it again"):
+            text = gilreport.text(statistics, options.top or DEFAULT_TOP)
+        print(text, end="")
+    return 0
+
+
+def _write(options, analyses: list[Analysis], whole: list[dict]) -> None:
+    def chosen(top: int | None) -> list[dict]:
+        return [select(results, options.sort, options.lock, top) for results in whole]
+
+    if options.html:
+        shown = chosen(options.top)
+        added = extras(shown, options.whatif, options.policy)
+        _to_file(options.html, htmlpage.pieces(analyses, document(shown), added))
+    if options.perfetto:
+        _to_file(options.perfetto, perfetto.pieces(analyses, options.lock))
+    if options.json:
+        json.dump(document(chosen(options.top)), sys.stdout, indent=1)
+        print()
+    elif options.folded:
+        folded.show(chosen(None), "holders" if options.holders else "waiters")
+    elif not (options.html or options.perfetto):
+        textreport.show(chosen(options.top or DEFAULT_TOP))
+
+
+def document(records: list[dict]) -> dict:
+    """The whole of --json."""
+    return {"schema": SCHEMA, "version": SCHEMA_VERSION, "records": records}
+
+
+def _to_file(path: str, pieces) -> None:
+    wholefile.write(path, pieces)
+    print(f"syncopate: wrote {shown(path)}", file=sys.stderr)

@@ -1,0 +1,107 @@
+"""`syncopate run`: start a program with better locks, and become it."""
+
+import os
+import sys
+
+from syncopate.base import optiontable
+from syncopate.base.errors import BAD_USE, NOT_EXECUTABLE, Failure
+from syncopate.base.options import FLAG, VALUE, read_options
+from syncopate.launch import openmp, preload, program, transactions
+
+HELP = """\
+usage: syncopate run [--lock NAME[:WAIT]] [--elide MODE] [--policy FILE] [--guard] [--omp]
+                     [--tm ALGORITHM] [--verbose] [--force] [--] PROGRAM [ARG...]
+
+Runs PROGRAM unmodified with the chosen lock behind every pthread mutex, condition variable,
+reader-writer lock and spin lock. The process becomes PROGRAM: its exit status, signals and streams
+are its own.
+
+  -l, --lock NAME[:WAIT]  which lock, and how it waits; `syncopate list` shows them
+                          (default: $SYNCOPATE_LOCK, else auto)
+      --elide MODE[:POLICY]
+                          run critical sections as hardware transactions: auto (where they commit
+                          and pay), always, off; how often to try: auto, standard, htm_1, htm_10
+                          (default: $SYNCOPATE_ELIDE, else auto)
+      --policy FILE       what single locks are to be, and all others (docs/tune.md); what other
+                          options say goes first
+      --guard             give locks their default back where their choice does not pay, and report
+                          wrong uses of locks: in lines on standard error (docs/guard.md)
+      --guard-log FILE    the same, with the lines appended to FILE
+      --preempted-holders keep holders of locks running where the kernel can; elsewhere waiters do
+                          not spin for holders that do not run (docs/preemption.md)
+"""
+HELP_REST = """\
+      --tm ALGORITHM      for programs compiled with -fgnu-tm: our libitm.so.1 in place of GCC's,
+                          and which algorithm runs the transactions (docs/tm.md); locks stay as they
+                          are unless --lock is given, too
+  -v, --verbose           the library says on standard error what it does
+      --force             start PROGRAM although the library cannot act on it
+  -h, --help              this page
+
+Exit status: PROGRAM's own; 2 bad use, 126 PROGRAM not executable, 127 PROGRAM not found.
+"""
+OPTIONS = {
+    "--lock": VALUE,
+    "--elide": VALUE,
+    "--policy": VALUE,
+    "--guard": FLAG,
+    "--guard-log": VALUE,
+    "--preempted-holders": FLAG,
+    **openmp.OPTIONS,
+    "--tm": VALUE,
+    "--verbose": FLAG,
+    "--force": FLAG,
+    "--help": FLAG,
+}
+ALIASES = {"-l": "--lock", "-v": "--verbose", "-h": "--help"}
+
+
+def main(arguments: list[str]) -> int:
+    options, command = read_options(arguments, OPTIONS, ALIASES)
+    if "--help" in options:
+        sys.stdout.write(HELP + openmp.HELP + HELP_REST)
+        return 0
+    if not command:
+        raise Failure("run: no program named; try `syncopate run -- PROGRAM ARGUMENTS`", BAD_USE)
+    optiontable.complain()
+    if "--tm" in options and "--lock" not in options:
+        path = program.find_program(command[0])
+        environ = transactions.environment(dict(os.environ), options["--tm"])
+        preload.restore_signals()
+        start(path, command, environ)
+    library = preload.library()
+    chosen, default = None, {}
+    if "--policy" in options:
+        from syncopate.launch import policy
+
+        chosen = policy.read(options["--policy"])
+        default = chosen.default
+    lock = options.get("--lock", default.get("lock"))
+    environ = preload.environment(library, lock, "auto", "--verbose" in options)
+    elide = options.get("--elide") or default.get("elide")
+    if elide:
+        preload.choose_elision(environ, elide)
+    if chosen:
+        policy.apply(chosen, environ, program.find_program(command[0]))
+    preload.guard(environ, options)
+    if openmp.wanted(options):
+        openmp.choose(environ, options)
+    if "--tm" in options:
+        environ = transactions.environment(environ, options["--tm"])
+    path = program.find_program(command[0])
+    if program.is_emulated(path):
+        environ = preload.without(library, environ)
+    else:
+        if "--force" not in options:
+            program.check_preloadable(path, library)
+        preload.behind_sanitizer(environ, path)
+    preload.restore_signals()
+    start(path, command, environ)
+
+
+def start(path: str, command: list[str], environ: dict[str, str]):
+    """Becomes the program. Returns never; raises a Failure with status 126 when it cannot be."""
+    try:
+        os.execve(path, command, environ)
+    except OSError as error:
+        raise Failure(f"{path}: cannot be started: {error.strerror}", NOT_EXECUTABLE) from None

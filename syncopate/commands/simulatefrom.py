@@ -1,0 +1,56 @@
+"""`syncopate simulate --from`: what a change of one lock would bring, on any machine."""
+
+import os
+import sys
+import tempfile
+from dataclasses import asdict, replace
+
+from syncopate.base.errors import BAD_USE, Failure
+from syncopate.machines import machinefiles, whatif
+from syncopate.records import lockuse
+
+
+def main(options: dict[str, str]) -> int:
+    """`syncopate simulate --from RECORD`: `options` are simulate's."""
+    from syncopate.records.analysis import Analysis
+    from syncopate.records.recordfile import Record
+    from syncopate.show import whatifoutput
+
+    changes = [
+        whatif.parse(text) for text in options.get("--what", whatif.DEFAULT_CHANGES).split(",")
+    ]
+    threads = numbers("--threads", options["--threads"]) if "--threads" in options else None
+    seeds = numbers("--seeds", options.get("--seeds", str(whatif.SEEDS)))[0]
+    machine = options.get("--machine") or os.environ.get("SYNCOPATE_MACHINE") or "this"
+    path = machinefiles.find(machine)
+    whatifoutput.check(options)
+    analysis = Analysis(Record(options["--from"]))
+    use = lockuse.of(analysis, lockuse.choose(analysis, options.get("--lock")))
+    with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
+        replayer = whatif.Replayer(use, path, folder)
+        counts = threads or [len(use.threads)]
+        found = whatif.answers(replayer, changes, counts, seeds, progress=_progress)
+    _progress("")
+    said = use.assumptions + [c.assumption for c in changes if c.assumption]
+    if max(counts) > len(use.threads):
+        said.append(f"threads beyond the {len(use.threads)} recorded ones do what those did")
+    use = replace(use, assumptions=said)
+    whatifoutput.show(use, os.path.basename(path).removesuffix(".toml"), found)
+    if "--json" in options:
+        whatifoutput.write_json(options["--json"], use, path, [asdict(each) for each in found])
+    if "--figure" in options:
+        whatifoutput.draw(options["--figure"], use, machine, found)
+    return 0
+
+
+def numbers(option: str, text: str) -> list[int]:
+    """Whole numbers above 0, separated by commas."""
+    found = [int(word) if word.isdigit() else 0 for word in text.split(",")]
+    if not all(found):
+        raise Failure(f"{option} needs whole numbers above 0, not '{text}'", BAD_USE)
+    return found
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{text:40}\r", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,195 @@
+"""`syncopate top`: which locks a program waits for, while it runs."""
+
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+from syncopate.base.errors import BAD_USE, FAILED, NOT_EXECUTABLE, Failure
+from syncopate.base.options import FLAG, VALUE, read_options
+from syncopate.commands.record import prepare
+from syncopate.launch import preload, program
+from syncopate.records import live
+from syncopate.records.recordfile import children_of
+from syncopate.show import topscreen
+
+HELP = """\
+usage: syncopate top [OPTION...] PID
+       syncopate top [OPTION...] -- PROGRAM [ARG...]
+
+Shows which locks the threads of a program wait for, anew every two seconds. PID is a process that
+`syncopate record` started and that still runs. PROGRAM is started, and stopped when you leave; its
+output is not shown. Ctrl-C leaves.
+
+  -i, --interval SECONDS  how often (default: 2)
+  -n, --rows N            so many locks (default: as fit)
+      --once              one interval, then leave
+      --json              one object a line and interval instead (docs/top.md)
+  -l, --lock NAME[:WAIT]  run PROGRAM with this lock (default: $SYNCOPATE_LOCK, else futex)
+      --log FILE          PROGRAM's output goes there
+      --force             start PROGRAM although the library cannot act on it
+  -h, --help              this page
+
+Exit status: 0; 1 nothing was recorded, 2 bad use, 126 PROGRAM not executable, 127 not found.
+"""
+OPTIONS = {
+    "--interval": VALUE,
+    "--rows": VALUE,
+    "--once": FLAG,
+    "--json": FLAG,
+    "--lock": VALUE,
+    "--log": VALUE,
+    "--force": FLAG,
+    "--help": FLAG,
+}
+ALIASES = {"-i": "--interval", "-n": "--rows", "-l": "--lock", "-h": "--help"}
+PATIENCE = 5.0  # seconds that a program gets to end by itself
+
+
+class Attached:
+    """A process that is recorded already."""
+
+    def __init__(self, process: int):
+        self._taps = [live.Tap(live.record_of(process))]
+        self.title = f"process {process}"
+        try:
+            self._handle = os.pidfd_open(process)
+        except OSError as error:
+            raise Failure(f"process {process}: {error.strerror}") from None
+
+    def taps(self) -> list[live.Tap]:
+        return self._taps
+
+    def ended_within(self, seconds: float) -> bool:
+        return bool(select.select([self._handle], [], [], seconds)[0])
+
+    def leave(self) -> None:
+        os.close(self._handle)
+
+
+class Started:
+    """A program that is started for this, and records into a folder that goes with it."""
+
+    def __init__(self, command: list[str], options: dict[str, str]):
+        library, environ = prepare({k: v for k, v in options.items() if k == "--lock"})
+        path = program.find_program(command[0])
+        if "--force" not in options:
+            program.check_preloadable(path, library)
+        preload.behind_sanitizer(environ, path)
+        self.title = " ".join(command)
+        self._taps: dict[str, live.Tap] = {}
+        log = _open_log(options.get("--log"))
+        self._folder = tempfile.mkdtemp(prefix="syncopate-top.")
+        self._record = os.path.join(self._folder, "record")
+        try:
+            self._process = subprocess.Popen(
+                command,
+                executable=path,
+                env=environ | {"SYNCOPATE_RECORD": self._record},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        except OSError as error:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise Failure(f"{path}: cannot be started: {error.strerror}", NOT_EXECUTABLE) from None
+
+    def taps(self) -> list[live.Tap]:
+        """One for each process that records by now: the program's and its children's."""
+        for path in [self._record, *children_of(self._record)]:
+            if path not in self._taps and live.is_record(path):
+                self._taps[path] = live.Tap(path)
+        return list(self._taps.values())
+
+    def ended_within(self, seconds: float) -> bool:
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def leave(self) -> None:
+        if not self.ended_within(0):
+            self._process.terminate()
+            if not self.ended_within(PATIENCE):
+                self._process.kill()
+                self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _open_log(path: str | None):
+    try:
+        return open(path, "wb") if path else subprocess.DEVNULL
+    except OSError as error:
+        raise Failure(f"cannot write {path}: {error.strerror}; choose another place") from None
+
+
+def main(arguments: list[str]) -> int:
+    options, words = read_options(arguments, OPTIONS, ALIASES)
+    if "--help" in options:
+        sys.stdout.write(HELP)
+        return 0
+    interval = _number(options, "--interval", 2.0)
+    rows = int(_number(options, "--rows", 0)) or None
+    if not words:
+        raise Failure("top: name a process or `-- PROGRAM`; see --help", BAD_USE)
+    leaving = threading.Event()
+
+    def leave(*_) -> None:
+        leaving.set()
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, leave)
+    if "--" not in arguments and len(words) == 1 and words[0].isdigit():
+        source = Attached(int(words[0]))
+    else:
+        source = Started(words, options)
+    try:
+        json_wanted = "--json" in options
+        show = topscreen.Lines() if json_wanted else topscreen.Screen(source.title, rows)
+        _watch(source, interval, "--once" in options, show, leaving)
+    except KeyboardInterrupt:
+        pass  # the way to leave
+    finally:
+        source.leave()
+    return 0
+
+
+def _number(options: dict[str, str], name: str, default: float) -> float:
+    text = options.get(name)
+    try:
+        value = default if text is None else float(text)
+    except ValueError:
+        value = 0
+    if text is not None and not 0 < value < 1e6:
+        raise Failure(f"top: {name} {text}: a number above 0 is wanted", BAD_USE)
+    return value
+
+
+def _watch(source, interval: float, once: bool, show: topscreen.Display, leaving) -> None:
+    """Shows interval after interval until the program ends. A Failure if it recorded nothing.
+
+    `leaving`: an event that is set when the user wants to leave. An exception says so, too, at
+    once; but where Python itself calls a function, as when it frees an object, it drops them.
+    """
+    before = live.snapshot(source.taps())
+    with show:
+        while True:
+            ended = source.ended_within(interval)
+            after = live.snapshot(source.taps())
+            show.update(before, after)
+            if ended or once or leaving.is_set():
+                break
+            before = after
+    if not source.taps():
+        raise Failure(
+            f"{source.title}: no record was written: the program ended before the library started,"
+            " or replaced its environment",
+            FAILED,
+        )

@@ -1,0 +1,1 @@
+"""How a program is started with our libraries in it: environments, policies."""

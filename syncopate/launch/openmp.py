@@ -1,0 +1,150 @@
+"""OpenMP programs: the options that take over their runtime, and what they put in place."""
+
+import os
+
+from syncopate.base import locktable, optiontable, paths
+from syncopate.base.errors import BAD_USE, Failure, near
+from syncopate.base.options import FLAG, VALUE
+
+OPTIONS = {
+    "--omp": FLAG,
+    "--omp-barrier": VALUE,
+    "--omp-lock": VALUE,
+    "--omp-patch": FLAG,
+    "--omp-regions": VALUE,
+    "--wait": VALUE,
+}
+
+HELP = """\
+      --omp               take over the OpenMP runtime (libgomp, libomp) as well, with the defaults
+      --omp-barrier NAME[:WAIT]
+                          which barrier its teams meet at: auto, central, combining_tree,
+                          dissemination, futex, poll_then_futex; runtime: its own
+      --omp-lock NAME[:WAIT]
+                          which lock stands behind its locks and critical sections: asymmetric (the
+                          default), or as for --lock, also one_spinner; runtime: its own
+      --omp-patch         also take over the waits inside libgomp (start and end of regions), by
+                          changing its code in memory; where that is not known, it stays as it is
+      --omp-regions kept  libgomp's teams stay from one parallel region to the next, where regions
+                          alike follow each other; runtime (the default): it starts each anew
+      --wait NAME         how both wait where they leave a choice: adaptive, spin, monitor (the
+                          processor sleeps, where it has such an instruction; else it polls),
+                          yield, park, spin_then_park
+"""
+
+RUNTIME = "runtime"
+LIBOMP_LEVEL = 4  # threads; KMP_FORKJOIN_BARRIER's default, 2, is its logarithm
+OWN_LOCK = "asymmetric"  # the default; not one of `syncopate list`
+
+
+def barriers() -> tuple[str, ...]:
+    """Those that teams can meet at, beside the runtime's own."""
+    known = optiontable.choices("SYNCOPATE_OMP_BARRIER")
+    return tuple(name for name in known if name != RUNTIME)
+
+
+def barriers_that_wait() -> tuple[str, ...]:
+    """Those of them that leave the choice how they wait."""
+    return optiontable.choices_that_wait("SYNCOPATE_OMP_BARRIER")
+
+
+def waits() -> tuple[str, ...]:
+    return optiontable.choices("SYNCOPATE_WAIT")
+
+
+def wanted(options: dict) -> bool:
+    """Whether an option asks for the OpenMP library."""
+    return any(option in options for option in OPTIONS)
+
+
+def choose(environ: dict[str, str], options: dict) -> None:
+    """Puts the library and the choices into a program's environment; a Failure names a mistake."""
+    wait = options.get("--wait") or environ.get("SYNCOPATE_WAIT")
+    barrier = options.get("--omp-barrier") or environ.get("SYNCOPATE_OMP_BARRIER")
+    lock = options.get("--omp-lock") or environ.get("SYNCOPATE_OMP_LOCK")
+    if wait:
+        _check_wait("--wait", wait)
+        environ["SYNCOPATE_WAIT"] = wait
+    if barrier:
+        _check_barrier(barrier, wait)
+        environ["SYNCOPATE_OMP_BARRIER"] = barrier
+    if lock:
+        if lock not in (RUNTIME, OWN_LOCK):
+            locktable.check_choice(lock, (OWN_LOCK, RUNTIME), "openmp")
+            _check_agreement("--omp-lock", lock, wait)
+        environ["SYNCOPATE_OMP_LOCK"] = lock
+    if "--omp-regions" in options:
+        environ["SYNCOPATE_OMP_REGIONS"] = _checked_regions(options["--omp-regions"], barrier)
+    if "--omp-patch" in options:
+        environ["SYNCOPATE_OMP_PATCH"] = "1"
+    suit_crowd(environ)
+    add_library(environ)
+
+
+def suit_crowd(environ: dict[str, str]) -> None:
+    """Settings of the runtimes' own where threads were asked to outnumber processors; what the user
+    has set stays. libgomp does not poll before its waits come to the patch: whoever polls is in the
+    way of those it waits for. More of libomp's threads than a level of its tree has start and end
+    regions one after the other instead: each level would wait until the one above has had a
+    processor."""
+    threads = environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    if not threads.isdecimal() or int(threads) <= len(os.sched_getaffinity(0)):
+        return
+    if environ.get("SYNCOPATE_OMP_PATCH") == "1":
+        environ.setdefault("GOMP_SPINCOUNT", "0")
+    if int(threads) > LIBOMP_LEVEL and "KMP_FORKJOIN_BARRIER" not in environ:
+        environ.setdefault("KMP_FORKJOIN_BARRIER_PATTERN", "linear,linear")
+
+
+def add_library(environ: dict[str, str]) -> None:
+    """Puts the OpenMP library before whatever else is preloaded."""
+    library = paths.require(paths.PRELOAD_OPENMP)
+    others = [entry for entry in environ.get("LD_PRELOAD", "").split(":") if entry != library]
+    environ["LD_PRELOAD"] = ":".join([library, *filter(None, others)])
+
+
+def _check_barrier(choice: str, wait: str | None) -> None:
+    if choice == RUNTIME:
+        return
+    name, colon, own = choice.partition(":")
+    if name not in barriers():
+        known = [*barriers(), RUNTIME]
+        hint = near(name, known)
+        raise Failure(f"no barrier is named '{name}'{hint}; there are {', '.join(known)}", BAD_USE)
+    if not colon:
+        return
+    if name not in barriers_that_wait():
+        raise Failure(
+            f"--omp-barrier {choice}: barrier {name} brings its own waiting; leave out ':{own}'",
+            BAD_USE,
+        )
+    _check_wait("--omp-barrier", own)
+    _check_agreement("--omp-barrier", choice, wait)
+
+
+def _checked_regions(choice: str, barrier: str | None) -> str:
+    known = optiontable.choices("SYNCOPATE_OMP_REGIONS")
+    if choice not in known:
+        hint = near(choice, list(known))
+        raise Failure(f"--omp-regions: no '{choice}'{hint}; kept or {RUNTIME}", BAD_USE)
+    if choice != RUNTIME and barrier == RUNTIME:
+        raise Failure(f"--omp-regions {choice} contradicts --omp-barrier {RUNTIME}", BAD_USE)
+    return choice
+
+
+def _check_wait(option: str, wait: str) -> None:
+    if wait not in waits():
+        known = waits()
+        hint = near(wait, list(known))
+        raise Failure(
+            f"{option}: no waiting is named '{wait}'{hint}; there are {', '.join(known)}", BAD_USE
+        )
+
+
+def _check_agreement(option: str, choice: str, wait: str | None) -> None:
+    _, colon, own = choice.partition(":")
+    if colon and wait and own != wait:
+        raise Failure(
+            f"{option} {choice} contradicts --wait {wait} (or SYNCOPATE_WAIT); leave one out",
+            BAD_USE,
+        )

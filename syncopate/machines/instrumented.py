@@ -1,0 +1,108 @@
+"""What the compiler and the linker are told to make a program for one of our machines."""
+
+import os
+import subprocess
+
+from syncopate.base import paths
+from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+
+MACHINES = ("simulated", "explored", "emulated")
+# OpenMP's runtime waits in ways that fibers cannot see; the emulated machine has real threads.
+WITHOUT_OPENMP = ("simulated", "explored")
+
+# Copies and comparisons as calls, which the machine's library announces.
+_FUNCTIONS = ("memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "strcmp")
+# The headers stand before the user's; this one is included into every file.
+_BUILTINS = os.path.join("syncopate", "instrument", "builtins.h")
+
+
+def check_machine(name: str) -> str:
+    if name not in MACHINES:
+        raise Failure(
+            f"no machine to compile for is named '{name}'{near(name, list(MACHINES))};"
+            f" there are: {', '.join(MACHINES)}",
+            BAD_USE,
+        )
+    return name
+
+
+def library(machine: str) -> str:
+    """The path of a machine's runtime library."""
+    return paths.require(f"lib/libsyncopate-{machine}.so")
+
+
+def include_folders() -> list[str]:
+    """The folders with our headers, the one whose current.h asks the modeled machine first."""
+    for prefix in paths.prefixes():
+        first = os.path.join(prefix, "include", "syncopate-instrumented")
+        if os.path.isdir(first):
+            return [first, os.path.join(prefix, "include")]
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    first = os.path.join(root, "src", "instrument", "include")
+    if os.path.isdir(first):
+        return [first, os.path.join(root, "include")]
+    looked = " or ".join(paths.prefixes())
+    raise Failure(f"the headers for modeled machines are not in {looked}; reinstall", FAILED)
+
+
+def compile_flags(machine: str, is_clang: bool, given: list[str]) -> tuple[list[str], list[str]]:
+    """The options to put before and behind the user's `given` ones.
+
+    Those of cmake/SyncopateMachines.cmake, where each has its reason.
+    """
+    folders = include_folders()
+    before = [word for folder in folders for word in ("-I", folder)]
+    before += ["-include", os.path.join(folders[0], _BUILTINS)]
+    before += ["-D_GLIBCXX_EXTERN_TEMPLATE=0", "-fno-pie"]
+    if machine == "emulated":
+        before.append("-fno-plt")  # nearly every access is a call
+    if not any(word.startswith("-g") for word in given):
+        before.append("-g")
+    if not any(word.endswith("omit-frame-pointer") for word in given):
+        before.append("-fno-omit-frame-pointer")
+    after = ["-fsanitize=thread", "-U_FORTIFY_SOURCE", "-fno-optimize-sibling-calls"]
+    after += [f"-fno-builtin-{function}" for function in _FUNCTIONS]
+    choices = ["instrument-func-entry-exit=0", "distinguish-volatile=1"]
+    if is_clang:
+        for choice in (*choices, "instrument-read-before-write=1"):
+            after += ["-mllvm", f"-tsan-{choice}"]
+        after += ["-mcx16", "-mprefer-vector-width=128"]
+        if not any(word.startswith("-gdwarf") for word in given):
+            before.append("-gdwarf-4")  # elfutils 0.188 misreads clang's DWARF 5 range lists
+    else:
+        for choice in choices:
+            after += ["--param", f"tsan-{choice}"]
+        after.append("-Wno-tsan")
+    return before, after
+
+
+def clang_plugin(compiler: list[str]) -> str | None:
+    """What makes this clang show accesses of every size (src/instrument/clang), or None."""
+    try:
+        said = subprocess.run(
+            [*compiler, "-dumpversion"], capture_output=True, text=True, check=False, timeout=60
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return paths.find(f"lib/libsyncopate-clang{said.partition('.')[0]}.so")
+
+
+def options_for_wide_vectors(given: list[str]) -> list[str]:
+    """Those of the user's options that let a program have vectors of 32 bytes and more."""
+    narrow = ("-march=x86-64", "-march=x86-64-v2")
+    return [
+        word
+        for word in given
+        if word.startswith(("-mavx", "-march=", "-mfma")) and word not in narrow
+    ]
+
+
+def link_flags(machine: str, shared: bool) -> list[str]:
+    """The options to put before the user's objects: our library comes first in look-ups."""
+    path = library(machine)
+    flags = ["-Wl,--push-state,--no-as-needed", path, "-Wl,--pop-state"]
+    flags.append(f"-Wl,-rpath,{os.path.dirname(path)}")
+    if machine == "emulated":
+        flags.append("-Wl,-z,now")  # it redirects calls before main
+    # At a fixed address: where its variables lie decides cache sets, and so results.
+    return flags if shared else [*flags, "-no-pie"]

@@ -1,0 +1,65 @@
+"""Finds or makes the program that a modeled machine is to run."""
+
+import os
+import signal
+import subprocess
+import sys
+
+from syncopate.base.errors import BAD_USE, FAILED, Failure
+from syncopate.base.shown import shown
+from syncopate.launch import program
+from syncopate.machines import cxx, instrumented
+
+SOURCES = {".c": "cc", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++"}
+
+
+def is_source(name: str) -> bool:
+    return os.path.splitext(name)[1] in SOURCES
+
+
+def compile_source(path: str, machine: str, compiler: str | None, folder: str) -> str:
+    """Compiles one file for the machine into `folder`. Returns: the program's path.
+
+    Raises a Failure when the compiler does; its own messages have been shown by then.
+    """
+    if not os.path.isfile(path):
+        raise Failure(f"{path}: no such file", BAD_USE)
+    stem, extension = os.path.splitext(os.path.basename(path))
+    command = SOURCES[extension]
+    target = os.path.join(folder, stem)
+    words = [f"--machine={machine}", "-O2", path, "-o", target, "-pthread"]
+    if command == "c++":
+        words.insert(1, "-std=c++20")
+    if compiler:
+        words.insert(0, f"--compiler={compiler}")
+    if cxx.main(command, words) != 0:
+        raise Failure(f"{path}: does not compile for the {machine} machine; see above", FAILED)
+    return target
+
+
+def find(name: str, machine: str) -> str:
+    """The path of a program that was compiled for the machine; else a Failure that says how to."""
+    path = program.find_program(name)
+    with open(path, "rb") as file:
+        contents = file.read()
+    if f"libsyncopate-{machine}.so".encode() in contents:
+        return path
+    for other in instrumented.MACHINES:
+        if f"libsyncopate-{other}.so".encode() in contents:
+            raise Failure(
+                f"{name} was compiled for the {other} machine, not the {machine}", BAD_USE
+            )
+    raise Failure(
+        f"{name} was not compiled for the {machine} machine; compile it with"
+        f" `syncopate c++ --machine={machine}`, or name its source file",
+        BAD_USE,
+    )
+
+
+def run(path: str, arguments: list[str], environ: dict[str, str], **others) -> int:
+    """Runs the program in the foreground. Returns: its exit status, 128 + N for signal N."""
+    status = subprocess.call([path, *arguments], env={**os.environ, **environ}, **others)
+    if status >= 0:
+        return status
+    print(f"syncopate: {shown(path)} was ended by {signal.Signals(-status).name}", file=sys.stderr)
+    return 128 - status

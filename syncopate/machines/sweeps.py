@@ -1,0 +1,151 @@
+"""`syncopate simulate --sweep`: the same program for several values; table, bars and picture."""
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+
+from syncopate.base import figurefile
+from syncopate.base.errors import BAD_USE, Failure
+from syncopate.machines import modeled
+
+BAR = 40  # columns of the longest bar
+Rows = list[tuple[str, dict]]  # a value and its report (docs/machine-report-schema.md)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What `--sweep NAME=A,B,C` and the options beside it ask for."""
+
+    name: str
+    values: list[str]
+    bars: bool
+    figure: str | None  # the file to draw into
+
+
+def chosen(options: dict[str, str]) -> Sweep | None:
+    """The sweep that the options ask for; None without one. Raises Failure on bad options."""
+    if "--sweep" not in options:
+        for option in ("--plot", "--figure"):
+            if option in options:
+                raise Failure(f"simulate: {option} needs --sweep", BAD_USE)
+        return None
+    name, equals, values = options["--sweep"].partition("=")
+    given = [value for value in values.split(",") if value]
+    if not equals or not name.isidentifier() or not given:
+        raise Failure("--sweep needs NAME=VALUE,VALUE,...; see --help", BAD_USE)
+    figure = options.get("--figure")
+    if figure is not None:
+        figurefile.check(figure)
+    return Sweep(name, given, "--plot" in options, figure)
+
+
+def run(path: str, arguments: list[str], environ: dict[str, str], sweep: Sweep, folder: str) -> int:
+    """Runs the program once for each value and prints one table. Stops at the first failure."""
+    name = sweep.name
+    report = os.path.join(folder, "report.json")
+    rows = []
+    for value in sweep.values:
+        words = [word.replace("{" + name + "}", value) for word in arguments]
+        given = {**environ, name: value, "SYNCOPATE_STATS": report, "SYNCOPATE_QUIET": "1"}
+        status = modeled.run(path, words, given)
+        if status != 0:
+            print(f"syncopate: {name}={value}: exit status {status}", file=sys.stderr)
+            return status
+        with open(report, encoding="utf-8") as file:
+            rows.append((value, json.load(file)))
+    show_table(name, rows)
+    if sweep.bars:
+        show_bars(name, rows)
+    if sweep.figure is not None:
+        draw(sweep.figure, os.path.basename(path), name, rows)
+        print(f"drawn: {sweep.figure}", file=sys.stderr)
+    return 0
+
+
+def show_table(name: str, rows: Rows) -> None:
+    """The table of a sweep: time, work by simulated second, fairness, energy."""
+    from rich.table import Table
+
+    from syncopate.base import terminal, units
+
+    console = terminal.console()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in (name, "time", "work/s", "fairness", "joules", "watts"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for value, report in rows:
+        mark = report["marks"][0] if report["marks"] else None
+        energy = report["energy"]
+        table.add_row(
+            value,
+            units.duration(report["seconds"] * 1e9),
+            f"{rate(report):,.0f}" if mark else "-",
+            f"{mark['fairness']:.3f}" if mark and mark["fairness"] else "-",
+            f"{energy['joules']:.3g}",
+            f"{energy['average_watts']:.3g}",
+        )
+    console.print(table)
+
+
+def rate(report: dict) -> float:
+    """Work by simulated second, while there was work; 0 when the program marked none."""
+    if not report["marks"]:
+        return 0.0
+    mark = report["marks"][0]
+    span = (mark["last"] - mark["first"]) / report["hertz"]
+    return mark["total"] / span if span else 0.0
+
+
+def main_figures(rows: Rows) -> tuple[str, list[float]]:
+    """Work by second where the program marked some in every run, else simulated time."""
+    if all(rate(report) for _, report in rows):
+        return "work by simulated second", [rate(report) for _, report in rows]
+    return "simulated seconds", [report["seconds"] for _, report in rows]
+
+
+def show_bars(name: str, rows: Rows) -> None:
+    from syncopate.base import terminal
+
+    console = terminal.console()
+    title, figures = main_figures(rows)
+    largest = max(figures) or 1
+    console.print(f"\n{title}, by {name}")
+    width = max(len(value) for value, _ in rows)
+    for (value, _), figure in zip(rows, figures, strict=True):
+        console.print(f"{value:>{width}} {'█' * round(BAR * figure / largest)}")
+
+
+def draw(path: str, program: str, name: str, rows: Rows) -> None:
+    """Three panels over the swept values: work or time, fairness where known, energy."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    title, figures = main_figures(rows)
+    panels = [(title, figures), ("joules", [report["energy"]["joules"] for _, report in rows])]
+    fairness = [report["marks"][0]["fairness"] if report["marks"] else None for _, report in rows]
+    if all(fairness):
+        panels.insert(1, ("fairness factor (0.5 is fair)", fairness))
+    values = [value for value, _ in rows]
+    is_number = all(value.replace(".", "", 1).isdigit() for value in values)
+    places = [float(value) for value in values] if is_number else list(range(len(values)))
+    figure, axes = pyplot.subplots(1, len(panels), figsize=(4 * len(panels), 3.4))
+    for axis, (label, heights) in zip(axes, panels, strict=True):
+        if is_number:
+            axis.plot(places, heights, marker="o")
+        else:
+            axis.bar(places, heights)
+        axis.set_xticks(places, values)
+        axis.set_xlabel(name)
+        axis.set_title(label, fontsize="medium")
+        axis.set_ylim(bottom=0)
+        axis.grid(alpha=0.3)
+    figure.suptitle(f"{program}, simulated on {rows[0][1]['machine']}")
+    figure.tight_layout()
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise Failure(f"{path}: {error.strerror}") from None
+    finally:
+        pyplot.close(figure)

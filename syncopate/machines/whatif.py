@@ -1,0 +1,207 @@
+"""What a change of one lock would bring, on any machine: its record replayed on a model."""
+
+import json
+import os
+import statistics
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from syncopate.base import locktable, paths
+from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+from syncopate.machines import machinefiles
+from syncopate.records.lockuse import LockUse
+
+REPLAY = "libexec/syncopate/replay.simulated"
+DEFAULT_CHANGES = "lock=auto,lock=mcs,halve,shard=8,rwlock,elide"
+READS, CONFLICTS = 90, 10  # percent, where the question names none
+SEEDS = 3
+SECTIONS = 40_000  # least to replay, and by thread:
+SECTIONS_BY_THREAD = 100
+MOST_SECTIONS = 400_000
+TIME_SLICES = 10  # to replay by thread and processor when there are more threads
+# The relative error of a predicted gain, in the median: bench/whatif_check.py (docs/whatif.md).
+MODEL_ERROR = 0.20
+
+
+@dataclass(frozen=True)
+class Change:
+    """One question: how the replay runs without and with the change."""
+
+    text: str  # as the user wrote it
+    label: str
+    before: dict[str, str] = field(default_factory=dict)
+    after: dict[str, str] = field(default_factory=dict)
+    assumption: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A predicted gain: new throughput by old one; `low` and `high` are its error bar."""
+
+    what: str
+    label: str
+    threads: int
+    before: float  # sections a second
+    after: float
+    gain: float
+    low: float
+    high: float
+
+
+def parse(text: str) -> Change:
+    """A change by its text: lock=mcs, halve, length=25, move=50, shard=8, rwlock=90, elide=10."""
+    kind, equals, value = text.strip().partition("=")
+    number = int(value) if value.isdigit() else None
+    if equals and number is None and kind != "lock":
+        raise Failure(f"--what {text}: '{value}' is no whole number", BAD_USE)
+    if kind == "lock" and value:
+        return Change(text, f"swap to {value}", after={"lock": check_lock(value)})
+    if kind == "halve" and not equals:
+        return Change(text, "halve the section", after={"length": "50"})
+    if kind == "length" and number is not None and number <= 100:
+        return Change(text, f"section to {number} %", after={"length": str(number)})
+    if kind == "move" and number is not None and number <= 100:
+        moved = {"length": str(100 - number), "moved": str(number)}
+        return Change(text, f"move {number} % out", after=moved)
+    if kind == "shard" and number:
+        note = "shards are used evenly, and a section needs one of them"
+        return Change(text, f"shard by {number}", after={"shards": str(number)}, assumption=note)
+    if kind == "rwlock" and (number is None or number <= 100):
+        reads = {"reads": str(READS if number is None else number)}
+        note = f"{reads['reads']} % of the sections only read: a record does not tell (rwlock=N)"
+        return Change(text, "reader-writer lock", reads, {**reads, "lock": "rwlock"}, note)
+    if kind == "elide" and (number is None or number <= 100):
+        shared = {"conflicts": str(CONFLICTS if number is None else number)}
+        note = f"{shared['conflicts']} % of the sections conflict: not in a record (elide=N)"
+        return Change(text, "elide", shared, {**shared, "lock": "elided_auto"}, note)
+    raise Failure(
+        f"--what {text}: no such change; there are lock=NAME, halve, length=PERCENT, move=PERCENT,"
+        " shard=N, rwlock[=PERCENT], elide[=PERCENT]",
+        BAD_USE,
+    )
+
+
+def check_lock(choice: str) -> str:
+    """A lock of the library, as NAME or NAME:WAIT, or `glibc` as what the replay calls it."""
+    name, colon, wait = choice.partition(":")
+    locks = {lock["name"]: lock for lock in locktable.load()}
+    if name not in locks:
+        raise Failure(
+            f"no lock is named '{name}'{near(name, list(locks))}; see `syncopate list`", BAD_USE
+        )
+    if colon and wait not in locks[name]["waits"]:
+        waits = ", ".join(locks[name]["waits"]) or "none of its own"
+        raise Failure(f"lock {name} does not wait by '{wait}'; it has: {waits}", BAD_USE)
+    return "pthread" if name == "glibc" else choice
+
+
+class Replayer:
+    """Runs the trace of one lock on one machine."""
+
+    def __init__(self, use: LockUse, machine: str, folder: str, program: str | None = None):
+        self.use = use
+        self.program = program or paths.require(REPLAY)
+        self.machine = machine
+        described = machinefiles.read(machine)
+        shape = described["topology"]
+        self.processors = shape["sockets"] * shape["cores"] * shape["smt"]
+        self.slice_ns = described["os"]["time_slice_microseconds"] * 1000
+        self.trace = os.path.join(folder, "lock.trace")
+        with open(self.trace, "w", encoding="utf-8") as file:
+            file.write(use.trace())
+
+    def microseconds(self, threads: int) -> int:
+        """How long to replay: enough sections, and time slices where threads take turns."""
+        outside = statistics.fmean(
+            t.outside_ns + t.away_chance * t.away_ns for t in self.use.threads
+        )
+        busy = statistics.fmean(t.outside_ns for t in self.use.threads) + self.use.hold_ns
+        section = max(1.0, self.use.hold_ns)
+        apart = max(
+            section / self.use.members,
+            (outside + section) / threads,
+            busy / min(threads, self.processors),
+        )
+        wanted = max(SECTIONS, SECTIONS_BY_THREAD * threads) * apart
+        if threads > self.processors:
+            slices = TIME_SLICES * -(-threads // self.processors)
+            wanted = max(wanted, min(slices * self.slice_ns, MOST_SECTIONS * apart))
+        return max(10, round(wanted / 1000))
+
+    def rate(self, settings: dict[str, str], threads: int, seed: int) -> float:
+        """Sections a second of one replay. A Failure when it fails."""
+        given = {"lock": self.use.algorithm, **settings}
+        given["shards"] = str(int(given.get("shards", "1")) * self.use.members)
+        given |= {"trace": self.trace, "threads": str(threads), "seed": str(seed)}
+        given["microseconds"] = str(self.microseconds(threads))
+        words = [word for name, value in given.items() for word in (f"--{name}", value)]
+        environ = {**os.environ, "SYNCOPATE_MACHINE": self.machine, "SYNCOPATE_QUIET": "1"}
+        done = subprocess.run(
+            [self.program, *words], env=environ, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            raise Failure(f"the replay failed ({done.returncode}): {reason}", FAILED)
+        result = json.loads(done.stdout)
+        return result["operations"] / result["seconds"]
+
+
+def answers(
+    replayer: Replayer,
+    changes: list[Change],
+    threads: list[int],
+    seeds: int = SEEDS,
+    progress: Callable[[str], None] = lambda text: None,
+) -> list[Answer]:
+    """Replays each change and what it is compared with, for every number of threads."""
+    base = {"reads": str(READS)} if replayer.use.algorithm == "rwlock" else {}
+    jobs: dict[tuple, tuple] = {}  # the same run is made once
+    for count in threads:
+        for change in changes:
+            for settings in ({**base, **change.before}, {**base, **change.after}):
+                for seed in range(1, seeds + 1):
+                    jobs[_key(settings, count, seed)] = (settings, count, seed)
+    rates = {}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        running = {key: pool.submit(replayer.rate, *job) for key, job in jobs.items()}
+        try:
+            for number, (key, job) in enumerate(running.items()):
+                progress(f"replaying {number + 1} of {len(running)}")
+                rates[key] = job.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+    def seen(settings: dict[str, str], count: int) -> list[float]:
+        whole = {**base, **settings}
+        return [rates[_key(whole, count, seed)] for seed in range(1, seeds + 1)]
+
+    return [
+        answer(change, count, seen(change.before, count), seen(change.after, count))
+        for count in threads
+        for change in changes
+    ]
+
+
+def _key(settings: dict[str, str], threads: int, seed: int) -> tuple:
+    return (*sorted(settings.items()), threads, seed)
+
+
+def answer(change: Change, threads: int, before: list[float], after: list[float]) -> Answer:
+    """The gain over seeds; its error bar covers their spread and the model's own error."""
+    gains = [new / old for new, old in zip(after, before, strict=True)]
+    gain = statistics.fmean(gains)
+    spread = (max(gains) - min(gains)) / 2 / gain
+    error = (spread**2 + MODEL_ERROR**2) ** 0.5
+    return Answer(
+        change.text,
+        change.label,
+        threads,
+        statistics.fmean(before),
+        statistics.fmean(after),
+        gain,
+        gain / (1 + error),
+        gain * (1 + error),
+    )

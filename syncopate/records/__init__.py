@@ -1,0 +1,1 @@
+"""What a record says: read, named, added up, compared."""

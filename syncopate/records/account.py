@@ -1,0 +1,174 @@
+"""Where the time of a program's threads went: parts that add up to the sum of their lives.
+
+Waits are exact. The kernel counts, for each thread, its processor time and how long it could have
+run but had no processor; both also pass within waits, and that part is estimated from those waits
+of which the kernel was asked (waiting.py). What is left is time asleep in calls that are not
+recorded. Where the kernel's counts are not known, as of a killed process, nobody can tell these
+apart, and the rest is unexplained.
+"""
+
+from typing import NamedTuple
+
+from syncopate.base.units import duration, percent
+from syncopate.records.analysis import Analysis
+from syncopate.records.recordfile import AWAKE_KINDS, KIND_NAMES, LOST_KINDS, Thread
+
+LARGE = 0.02  # of all thread time: what is worth a line
+MOST_UNSEEN = 0.2  # of all thread time: what may hide waits for locks that are not recorded
+UNSEEN = ("futex", "yield", "running", "elsewhere", "unexplained")  # parts that may
+
+
+class Part(NamedTuple):
+    """One line of the account."""
+
+    state: str
+    ns: int
+
+
+WHAT = {
+    "locks": "waiting for locks",
+    "condition": "waiting at condition variables",
+    "barrier": "waiting at barriers",
+    "futex": "waiting at futexes of its own (locks or conditions: nobody can tell)",
+    "semaphore": "waiting for semaphores that other threads post",
+    "join": "waiting for threads to end",
+    "yield": "in sched_yield(), as loops that wait are: maybe locks of the program's own",
+    "running": "running: working, or spinning in code that is not recorded",
+    "runnable": "able to run, but without a processor",
+    "elsewhere": "asleep or blocked in calls that are not recorded (input, output, sleep, ...)",
+    "unexplained": "unexplained",
+}
+
+
+class Account:
+    """The account of one record. `states`: what threads did in waits, as waiting.cost() says."""
+
+    def __init__(self, analysis: Analysis, states: dict[str, dict]):
+        self.of = analysis
+        self.states = states
+        self.runs = analysis.record.runs
+
+    def as_data(self) -> dict:
+        """The `account` of docs/report-schema.md."""
+        threads = list(self.of.threads.values())
+        total = sum(self._life(thread) for thread in threads)
+        waits = self._waits()
+        known = [self._counted(thread) for thread in threads]
+        lives = sum(self._life(thread) for thread, each in zip(threads, known, strict=True) if each)
+        cpu = sum(each[0] for each in known if each)
+        delay = sum(each[1] for each in known if each)
+        why = None
+        if lives < total:
+            why = self._why_unknown()
+            measured = self._measured_cpu()
+            if measured is not None and not lives:
+                cpu = measured
+        running, runnable = self._outside_waits(cpu, delay)
+        rest = total - sum(waits.values()) - running - runnable
+        if -LARGE * total <= rest < 0:  # the only estimates here give way
+            fits = max(0.0, 1 + rest / max(1, running + runnable))
+            running, runnable, rest = int(running * fits), int(runnable * fits), 0
+        parts = {**waits, "running": running, "runnable": runnable}
+        parts["elsewhere" if why is None else "unexplained"] = max(0, rest)
+        return {
+            "total_ns": total,
+            "parts": {state: ns for state, ns in parts.items() if ns},
+            "too_much_ns": max(0, -rest),
+            "why_unexplained": why if rest > 0 else None,
+        }
+
+    def _life(self, thread: Thread) -> int:
+        end = thread.end_ticks or self.of.end_ticks
+        return self.of.ns(max(0, end - thread.start_ticks))
+
+    def _waits(self) -> dict[str, int]:
+        sums: dict[str, int] = {}
+        for row in self.of.record.rows():
+            name = KIND_NAMES[row.kind]
+            state = "locks" if name in LOST_KINDS else name
+            sums[state] = sums.get(state, 0) + row.wait_sum
+        return {state: self.of.ns(sums[state]) for state in WHAT if state in sums}
+
+    def _outside_waits(self, cpu: int, delay: int) -> tuple[int, int]:
+        """Of processor time and of time without one, how much passed outside of waits. Whoever
+        tries again and again is never asleep, and was not asked which of both it had."""
+        awake = next(iter(self.states.values()))["ns"]
+        running, runnable = max(0, cpu - awake), max(0, delay - self.states["preempted"]["ns"])
+        rows = self.of.record.rows()
+        tried = self.of.ns(sum(row.wait_sum for row in rows if KIND_NAMES[row.kind] in AWAKE_KINDS))
+        left = max(0, running + runnable - tried) / max(1, running + runnable)
+        return round(running * left), round(runnable * left)
+
+    def _counted(self, thread: Thread) -> tuple[int, int] | None:
+        """Processor time, and time without one, as the kernel counts them; None: not known."""
+        if thread.cpu_ns:
+            return thread.cpu_ns, thread.delay_ns
+        found = _of_task(self.of.record.header.process_id, thread.thread_id) if self.runs else None
+        if found is None:
+            return None
+        cpu, delay = found
+        before = 1000 * thread.cpu_before_us
+        return max(0, cpu - before), max(0, delay - thread.delay_before_ns)
+
+    def _measured_cpu(self) -> int | None:
+        from syncopate.records.waiting import measured
+
+        found = measured(self.of.record.header.measured)
+        if found is None:
+            return None
+        return round((found["user_seconds"] + found["system_seconds"]) * 1e9)
+
+    def _why_unknown(self) -> str:
+        return (
+            "the process did not end by itself, and what the kernel counts for each thread went"
+            " with it: running without being recorded, asleep, or without a processor"
+        )
+
+
+def _of_task(process: int, thread: int) -> tuple[int, int] | None:
+    try:
+        with open(f"/proc/{process}/task/{thread}/schedstat", encoding="ascii") as file:
+            cpu, delay, _ = map(int, file.read().split())
+    except (OSError, ValueError):
+        return None
+    return cpu, delay
+
+
+def lines(results: dict) -> list[str]:
+    """The account as a report's first screen has it: one line for each large part."""
+    account = results["account"]
+    total = account["total_ns"]
+    if not total:
+        return []
+    large = [(state, ns) for state, ns in account["parts"].items() if ns >= LARGE * total]
+    small = sum(ns for _, ns in account["parts"].items()) - sum(ns for _, ns in large)
+    large.sort(key=lambda part: -part[1])
+    found = [f"{percent(ns / total):>7}  {duration(ns):>8}  {WHAT[state]}" for state, ns in large]
+    if small:
+        found.append(f"{percent(small / total):>7}  {duration(small):>8}  all else")
+    if account["too_much_ns"] > LARGE * total:
+        found.append(
+            f"These add up to {duration(account['too_much_ns'])} more than the threads lived:"
+            " the parts within waits are estimates"
+        )
+    if account["why_unexplained"]:
+        found.append(f"Unexplained, since {account['why_unexplained']}")
+    return found
+
+
+def perhaps_more(results: dict) -> str:
+    """What a report adds to the time lost to locks: where locks of the program's own may be."""
+    account = results["account"]
+    own = sum(account["parts"].get(state, 0) for state in ("futex", "yield"))
+    if own < LARGE * account["total_ns"] or not own:
+        return ""
+    return f", and perhaps to locks of its own: up to {percent(own / account['total_ns'])} more"
+
+
+def is_explained(results: dict) -> bool:
+    """Whether what is recorded tells where most of the time of several threads went: of it, little
+    passed where there may be locks that are not recorded. A thread alone waits for nobody."""
+    account = results["account"]
+    unseen = sum(account["parts"].get(state, 0) for state in UNSEEN)
+    alone = len(results["threads"]) == 1
+    return alone or unseen <= MOST_UNSEEN * account["total_ns"]

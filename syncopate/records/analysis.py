@@ -1,0 +1,249 @@
+"""Reads a record and adds it up: locks into groups of one name, waits into who blocked whom.
+
+Rows (exact sums and histograms per thread, lock and kind) give every number about waits; sampled
+events give stacks and holders, scaled so that they add up to the rows. All times here are ticks.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+
+from syncopate.records import histogram, recordfile
+from syncopate.records.blame import Holds
+from syncopate.records.difference import holding_functions, pairs_of
+from syncopate.records.naming import (
+    BEYOND,
+    Name,
+    is_barrier_place,
+    is_ours,
+    is_ours_module,
+    is_place,
+    is_wrapper,
+    name_locks,
+    wrapper_frames,
+)
+from syncopate.records.recordfile import CAME_LAST, KIND_NAMES, LOST_KINDS, Event, Record
+from syncopate.symbols.symbols import Frame, Symbolizer
+
+PROGRESS_EVERY = 65536  # events
+MOST_EVENTS = 1_000_000  # of more, as many are chosen: they are samples, and seconds to read
+
+
+class Kind:
+    """Waits of one kind on a group of locks, in ticks."""
+
+    def __init__(self):
+        self.waits = self.total = self.largest = 0
+        self.histogram = [0] * 64
+
+    def add(self, row: recordfile.Row) -> None:
+        self.waits += row.waits
+        self.total += row.wait_sum
+        self.largest = max(self.largest, row.wait_max)
+        histogram.add(self.histogram, row.histogram)
+
+    def add_all(self, other: "Kind") -> None:
+        """The waits of another group as well."""
+        self.waits += other.waits
+        self.total += other.total
+        self.largest = max(self.largest, other.largest)
+        histogram.add(self.histogram, other.histogram)
+
+
+class Group:
+    """Locks of one name: one line of the report."""
+
+    def __init__(self, name: Name, kind: int):
+        self.name = name
+        self.object = kind
+        self.locks: list[recordfile.Lock] = []
+        self.kinds: dict[str, Kind] = defaultdict(Kind)
+        self.by_thread: dict[int, Kind] = defaultdict(Kind)  # all its waits, of whatever kind
+        # At a barrier of OpenMP, by thread: the ticks it waited, and how often it came last.
+        self.arrivals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+        self.elision: Counter[str] = Counter()  # by recordfile.ELISION_COUNTS
+        # Holds that were watched, and those that did not run on (recordfile.HOLDER_COUNTS).
+        self.interrupted: Counter[str] = Counter()
+        self.waiters: Counter[int] = Counter()  # stack id to ticks
+        self.holders: Counter[int] = Counter()
+
+    def lost(self) -> int:
+        return sum(kind.total for name, kind in self.kinds.items() if name in LOST_KINDS)
+
+
+class Analysis:
+    """One record, added up. Construction reads everything."""
+
+    def __init__(
+        self,
+        record: Record,
+        progress: Callable[[str], None] = lambda text: None,
+        symbolizer: Symbolizer | None = None,
+        with_events: bool = True,
+    ):
+        """`symbolizer`: one for the same maps, which remembers. Without events, which are most of
+        a record, there are no stacks of waiters and holders, and nobody blocks anybody."""
+        self.record = record
+        header = record.header
+        self.symbolizer = symbolizer or Symbolizer(record.maps(), header.start_realtime_ns)
+        self.stacks = record.stacks()
+        self._frames: dict[int, list[Frame]] = {}  # by stack id, as frames_of() answered
+        self.threads = {thread.id: thread for thread in record.threads()}
+        self.thread_ids = {thread.id: thread.thread_id for thread in self.threads.values()}
+        self.waits: dict[int, list[Event]] = defaultdict(list)  # by lock id
+        self.holds: dict[int, list[Event]] = defaultdict(list)
+        self.end_ticks = record.end_ticks
+        self.read_every = 1  # of so many events, one was read
+        if with_events:
+            self._read_events(progress)
+        self.ns_per_tick = record.ns_per_tick
+        progress("naming locks")
+        self.groups, self.group_of = self._make_groups()
+        self._exact: Counter[tuple[int, int]] = Counter()  # (lock, kind) to ticks
+        self.thread_lost: Counter[int] = Counter()
+        self.lock_lost: Counter[int] = Counter()  # by lock id
+        self._read_rows()
+        progress("joining waits and holders")
+        self.blocks: Counter[tuple[int, int, str]] = Counter()  # (waiter, holder id, lock name)
+        self._join()
+
+    def ns(self, ticks: float) -> int:
+        return round(ticks * self.ns_per_tick)
+
+    def since_start(self, ticks: int) -> int:
+        return self.ns(max(0, ticks - self.record.header.start_ticks))
+
+    def frames_of(self, stack: int) -> list[Frame]:
+        """The frames of a stack id, innermost first, without those of the preload library.
+
+        A function that ends by a jump to the lock call, as one does whose last act is to unlock,
+        has left no return address: the call that entered it names it.
+        """
+        if stack not in self._frames:
+            addresses = self.stacks.get(stack, ())
+            all_frames = [self.symbolizer.frames(address) for address in addresses]
+            frames = [frame for each in all_frames for frame in each if not is_ours(frame)]
+            innermost = self._innermost(addresses)
+            target = None if innermost is None else self.symbolizer.entered(innermost)
+            if target is not None:
+                left = self.symbolizer.frames(target + 1)[-1]
+                name = left.function.removesuffix("+0x0")
+                if not is_wrapper(name) and not is_ours(left):
+                    frames.insert(0, left._replace(function=name))
+            self._frames[stack] = frames
+        return self._frames[stack]
+
+    def _innermost(self, addresses: Sequence[int]) -> int | None:
+        """The innermost return address outside of the preload library."""
+        for address in addresses:
+            code = self.symbolizer.code(address)
+            if code is None or not is_ours_module(code[0]):
+                return address
+        return None
+
+    def label(self, thread: int) -> str:
+        """What to call a thread: its name and kernel id."""
+        entry = self.threads.get(thread)
+        if entry is None:
+            return f"thread #{thread}"
+        return f"{entry.name or 'thread'}/{entry.thread_id}"
+
+    def holder_label(self, thread_id: int) -> str:
+        for thread, known in self.thread_ids.items():
+            if known == thread_id:
+                return self.label(thread)
+        return f"thread/{thread_id}" if thread_id else "unknown"
+
+    def _read_events(self, progress: Callable[[str], None]) -> None:
+        self.read_every = math.ceil(self.record.event_count() / MOST_EVENTS) or 1
+        for count, event in enumerate(self.record.events(self.read_every)):
+            if count % PROGRESS_EVERY == PROGRESS_EVERY - 1:
+                progress(f"read {count + 1:,} events")
+            if event.wait == CAME_LAST:
+                continue
+            into = self.waits if event.kind == recordfile.WAIT else self.holds
+            into[event.lock].append(event)
+            self.end_ticks = max(self.end_ticks, event.end)
+
+    def _make_groups(self) -> tuple[list[Group], dict[int, Group]]:
+        locks = list(self.record.locks())
+        addresses = [address for stack in self.stacks.values() for address in stack]
+        innermost = {self._innermost(stack) for stack in self.stacks.values()} - {None}
+        addresses += [to + 1 for to in map(self.symbolizer.entered, innermost) if to is not None]
+        addresses += [lock.address for lock in locks if is_place(lock)]
+        self.symbolizer.resolve(addresses)  # at once: one eu-addr2line per module
+        names = name_locks(locks, self.symbolizer, self.frames_of, self._holding_functions(locks))
+        groups: dict[tuple, Group] = {}
+        group_of: dict[int, Group] = {}
+        for lock in locks:
+            name = names[lock.id]
+            key = (*name.identity(), lock.object)
+            group = groups.setdefault(key, Group(name, lock.object))
+            group.locks.append(lock)
+            group_of[lock.id] = group
+        return list(groups.values()), group_of
+
+    def _holding_functions(self, locks: list[recordfile.Lock]) -> set[tuple[str, str]]:
+        """The functions that were seen to take and to release a lock that has no better name than
+        its first use."""
+        found: set[tuple[str, str]] = set()
+        for lock in locks:
+            if lock.id == 0 or lock.flags & recordfile.CREATED or not lock.first_stack:
+                continue
+            acquiring = {lock.first_stack} | {wait.stack for wait in self.waits.get(lock.id, ())}
+            releasing = {hold.stack for hold in self.holds.get(lock.id, ())}
+            pairs = pairs_of(acquiring - {0}, releasing - {0}, self._own_frames_of)
+            found |= holding_functions(pairs)
+        return found
+
+    def _own_frames_of(self, stack: int) -> list[Frame]:
+        frames = self.frames_of(stack)
+        return frames[wrapper_frames(frames) :]
+
+    def group(self, lock: int) -> Group:
+        """The group of a lock id; an id that the record does not describe gets one of its own."""
+        if lock not in self.group_of:
+            by, text = ("address", f"lock #{lock}") if lock else ("overflow", BEYOND)
+            group = Group(Name(text, by, ""), 0)
+            self.groups.append(group)
+            self.group_of[lock] = group
+        return self.group_of[lock]
+
+    def _read_rows(self) -> None:
+        for row in self.record.rows():
+            group = self.group(row.lock)
+            group.kinds[KIND_NAMES[row.kind]].add(row)
+            self._exact[row.lock, row.kind] += row.wait_sum
+            if row.waits:
+                group.by_thread[row.thread].add(row)
+            if group.locks and is_barrier_place(group.locks[0]):
+                group.arrivals[row.thread][0] += row.wait_sum
+            if KIND_NAMES[row.kind] in LOST_KINDS:
+                self.thread_lost[row.thread] += row.wait_sum
+                self.lock_lost[row.lock] += row.wait_sum
+        for thread, lock, times in self.record.last_arrivals():
+            self.group(lock).arrivals[thread][1] += times
+        for lock, counts in self.record.holders():
+            self.group(lock).interrupted.update(counts)
+        for lock, counts in self.record.elisions():
+            self.group(lock).elision.update(counts)
+
+    def _join(self) -> None:
+        for lock, waits in self.waits.items():
+            group = self.group(lock)
+            sampled: Counter[int] = Counter()
+            for wait in waits:
+                sampled[wait.wait] += (wait.end - wait.start) * wait.weight
+            holds = Holds(self.holds.get(lock, ()), self.thread_ids)
+            for wait in waits:
+                if not sampled[wait.wait]:
+                    continue
+                exact = self._exact[lock, wait.wait]
+                scale = wait.weight * (exact / sampled[wait.wait] if exact else 1)
+                group.waiters[wait.stack] += (wait.end - wait.start) * scale
+                if KIND_NAMES.get(wait.wait) not in LOST_KINDS:
+                    continue
+                for part in holds.blame(wait):
+                    group.holders[part.stack] += part.ticks * scale
+                    key = (part.waiter, part.holder, group.name.text)
+                    self.blocks[key] += part.ticks * scale

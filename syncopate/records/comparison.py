@@ -1,0 +1,211 @@
+"""Two reports compared, lock by lock: what changed, and which changes chance explains.
+
+A record is one run. What can be told from it is how far its own waits scatter: the sum of n
+independent waits is off by the root of the sum of their squares. But all threads may wait for one
+holder that was interrupted; if waits come by as many as that, it is off by the root of that number
+more, at most. A change within twice this is called noise, and one of few samples "few". How much
+one run differs from the next for other reasons - another load, other neighbors - is not in two
+records; recording again tells.
+"""
+
+import math
+from typing import NamedTuple
+
+from syncopate.records.matching import Pair, pairs
+from syncopate.records.recordfile import LOST_KINDS
+
+SCHEMA, VERSION = "syncopate-diff", 1
+MORE, LESS, SAME, NOISE, FEW = "more", "less", "same", "noise", "few"
+SIGMAS = 2
+ALIKE = 1.1  # runs whose lengths differ by more than this factor are hard to compare by sums
+FEW_WAITS = 10  # a sum of fewer waits is their chance lengths
+FEW_HOLDS = 30
+FEW_FOR_P99 = 200  # two waits above it
+LOCKS = {"mutex", "rwlock", "spinlock"}
+Bucket = list[int]  # [from ns, to ns, count]
+
+
+class Side(NamedTuple):
+    """What one record says of one lock; zeros where it does not have it."""
+
+    waited: float
+    variance: float  # of `waited`, at most, ns^2
+    waits: int
+    acquisitions: float
+    contended: float
+    buckets: list[Bucket]
+    hold: dict | None
+
+
+def side_of(lock: dict | None) -> Side:
+    if lock is None:
+        return Side(0, 0, 0, 0, 0, [], None)
+    kinds = lock["waits"].values()
+    return Side(
+        lock["waited_ns"],
+        sum(_squares(kind) for kind in kinds) * max(1, lock["threads_waited"] - 1),
+        sum(kind["count"] for kind in kinds),
+        lock["acquisitions"],
+        lock["contended"],
+        sorted(bucket for kind in kinds for bucket in kind.get("histogram", ())),
+        lock["hold"],
+    )
+
+
+def _squares(kind: dict) -> float:
+    """The sum of the squares of a kind's waits: from its histogram, else as if all were its max."""
+    buckets = kind.get("histogram") or [[kind["max_ns"], kind["max_ns"], kind["count"]]]
+    return sum(count * ((low + high) / 2) ** 2 for low, high, count in buckets)
+
+
+def change(before: float | None, after: float | None, noise: float | None) -> dict:
+    """One number in both records. `noise`: how far chance may take it; None: too few samples."""
+    verdict = SAME
+    if before is not None and after is not None and before != after:
+        verdict = MORE if after > before else LESS
+        if noise is None:
+            verdict = FEW
+        elif abs(after - before) <= noise:
+            verdict = NOISE
+    return {"before": before, "after": after, "noise": noise, "verdict": verdict}
+
+
+def _waited(sides: tuple[Side, Side], scales: tuple[float, float]) -> dict:
+    before, after = (side.waited * scale for side, scale in zip(sides, scales, strict=True))
+    noise = None
+    if max(side.waits for side in sides) >= FEW_WAITS:
+        variances = (s.variance * scale**2 for s, scale in zip(sides, scales, strict=True))
+        noise = SIGMAS * math.sqrt(sum(variances))
+    return change(before, after, noise)
+
+
+def _contended(sides: tuple[Side, Side]) -> dict:
+    shares = [min(1.0, s.contended / s.acquisitions) if s.acquisitions else None for s in sides]
+    if None in shares:
+        return change(*shares, None)
+    spread = sum(p * (1 - p) / s.acquisitions for p, s in zip(shares, sides, strict=True))
+    enough = max(side.contended for side in sides) >= FEW_WAITS
+    return change(*shares, SIGMAS * math.sqrt(spread) if enough else None)
+
+
+def _hold(sides: tuple[Side, Side]) -> dict:
+    """The mean hold, and the standard error of the two means' difference."""
+    holds = [side.hold or {"samples": 0, "mean_ns": None} for side in sides]
+    means = [hold["mean_ns"] for hold in holds]
+    if min(hold["samples"] for hold in holds) < FEW_HOLDS:
+        return change(*means, None)
+    variance = 0.0
+    for hold in holds:
+        buckets = hold.get("histogram")
+        if buckets is None:
+            return change(*means, None)
+        # The buckets count acquisitions that the samples stand for.
+        seen = sum(((low + high) / 2 - hold["mean_ns"]) ** 2 * n for low, high, n in buckets)
+        variance += seen / sum(n for _, _, n in buckets) / hold["samples"]
+    return change(*means, SIGMAS * math.sqrt(variance))
+
+
+def quantile(buckets: list[Bucket], share: float) -> float:
+    """The value below which `share` of the values lie. Requires: sorted buckets, some value."""
+    rank = share * sum(count for _, _, count in buckets)
+    for low, high, count in buckets:
+        if rank <= count:
+            return low + (high - low) * rank / count
+        rank -= count
+    return buckets[-1][1]
+
+
+def _p99(sides: tuple[Side, Side]) -> dict:
+    """p99 and the noise of its rank: the quantiles that two binomial sigmas lie apart."""
+    values = [quantile(side.buckets, 0.99) if side.buckets else None for side in sides]
+    noise = None
+    if min(side.waits for side in sides) >= FEW_FOR_P99 and all(side.buckets for side in sides):
+        noise = 0.0
+        for side in sides:
+            reach = SIGMAS * math.sqrt(0.99 * 0.01 / side.waits)
+            low = quantile(side.buckets, 0.99 - reach)
+            noise += (quantile(side.buckets, min(1.0, 0.99 + reach)) - low) / 2
+    return change(*values, noise)
+
+
+def _row(pair: Pair, scales: tuple[float, float]) -> dict:
+    before, after = pair
+    known = after or before
+    sides = side_of(before), side_of(after)
+    taken = [side.acquisitions * scale for side, scale in zip(sides, scales, strict=True)]
+    return {
+        "name": known["name"],
+        "name_before": before["name"] if before else None,
+        "object": known["object"],
+        "place": known["place"],
+        "members": known["members"],
+        "in": "both" if before and after else "before" if before else "after",
+        "lost": known["object"] in LOCKS or bool(known["waits"].keys() & LOST_KINDS),
+        "waited": _waited(sides, scales),
+        "acquisitions": change(*taken, 0.0),
+        "contended_share": _contended(sides),
+        "p99_ns": _p99(sides),
+        "hold_ns": _hold(sides),
+    }
+
+
+def _about(results: dict) -> dict:
+    process = results["process"]
+    return {
+        "file": results["file"],
+        **{key: process[key] for key in ("command", "lock", "wait", "started", "duration_ns")},
+        "threads": len(results["threads"]),
+        **{key: results[key] for key in ("thread_time_ns", "lost_ns", "lost_share", "notes")},
+    }
+
+
+class Comparison:
+    """Two records' results, compared. `rows` and `pairs` go together, most changed first."""
+
+    def __init__(self, before: dict, after: dict, by_second: bool):
+        self.sides = before, after
+        self.by_second = by_second
+        seconds = [max(1, results["process"]["duration_ns"]) / 1e9 for results in self.sides]
+        self.scales = tuple(1 / each for each in seconds) if by_second else (1.0, 1.0)
+        both = [(_row(pair, self.scales), pair) for pair in pairs(before["locks"], after["locks"])]
+        both.sort(key=lambda each: _rank(each[0]))
+        self.rows = [row for row, _ in both]
+        self.pairs = [pair for _, pair in both]
+
+    def total(self) -> dict:
+        """Time lost to locks, all of them."""
+        lost = [row["waited"] for row in self.rows if row["lost"]]
+        noises = [each["noise"] or abs(each["after"] - each["before"]) for each in lost]
+        values = (s["lost_ns"] * scale for s, scale in zip(self.sides, self.scales, strict=True))
+        return change(*values, math.sqrt(sum(noise**2 for noise in noises)))
+
+    def remarks(self) -> list[str]:
+        """What to know before trusting the numbers, beside what each record notes."""
+        lengths = sorted(max(1, results["process"]["duration_ns"]) for results in self.sides)
+        times = lengths[1] / lengths[0]
+        if self.by_second or times <= ALIKE:
+            return []
+        return [
+            f"one run lasted {times:.1f}x as long as the other; if they did not do the same work,"
+            " use --per second"
+        ]
+
+    def as_data(self) -> dict:
+        """The comparison as docs/diff.md describes it."""
+        before, after = map(_about, self.sides)
+        return {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "per": "second" if self.by_second else "run",
+            "before": before,
+            "after": after,
+            "lost": self.total(),
+            "remarks": self.remarks(),
+            "locks": self.rows,
+        }
+
+
+def _rank(row: dict) -> tuple:
+    waited = row["waited"]
+    size = abs(waited["after"] - waited["before"])
+    return not row["lost"], -size, row["name"]

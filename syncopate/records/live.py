@@ -1,0 +1,167 @@
+"""What the locks of a running program do: its record, read again and again while it grows.
+
+The recorder writes into a shared mapping, so that a reader sees a wait as soon as it begins. Sums,
+which have waits that are not over until now, only ever grow; what happened in an interval is the
+difference of two snapshots.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from syncopate.base import boundedfile
+from syncopate.base.errors import BAD_USE, Failure
+from syncopate.records import openwaits
+from syncopate.records.analysis import Analysis
+from syncopate.records.recordfile import LOST_KINDS, MAGIC, OBJECT_NAMES, Record
+from syncopate.symbols.symbols import Symbolizer
+
+Key = tuple[int, str, str, str]  # process, lock's name, its place, its kind
+
+
+class Counts(NamedTuple):
+    """Of the locks of one name, since the program began."""
+
+    waited_ns: int
+    waits: int
+    acquisitions: int
+    longest_ns: int
+
+
+class Snapshot(NamedTuple):
+    """Everything at one time."""
+
+    seconds: float  # of time.monotonic()
+    threads: int  # that run
+    counts: dict[Key, Counts]
+    deadlocks: tuple[dict, ...] = ()  # as in docs/report-schema.md
+    open_waits: tuple[dict, ...] = ()  # that have lasted a while, for locks first
+
+
+LASTING_NS = 100_000_000  # waits shorter than this come and go
+
+
+class Tap:
+    """One record that a program writes."""
+
+    def __init__(self, path: str):
+        self.path = path
+        self._maps = ""
+        self._symbolizer: Symbolizer | None = None
+
+    def read(self, now_ns: int) -> Snapshot | None:
+        """As of this monotonic time. None before the record's clock can be told."""
+        with contextlib.suppress(OSError):
+            openwaits.look(self.path)
+        record = Record(self.path, now_ns)
+        if record.end_ticks <= record.header.start_ticks:
+            return None
+        maps = record.maps()
+        if self._symbolizer is None or maps != self._maps:
+            self._maps, self._symbolizer = maps, Symbolizer(maps, record.header.start_realtime_ns)
+        analysis = Analysis(record, symbolizer=self._symbolizer, with_events=False)
+        running = sum(not thread.end_ticks for thread in analysis.threads.values())
+        found = openwaits.OpenWaits(analysis)
+        lasting = [each for each in found.as_data() if each["waited_ns"] >= LASTING_NS]
+        for each in lasting:
+            del each["frames"]
+        return Snapshot(
+            now_ns / 1e9, running, dict(_counts(analysis)), tuple(found.deadlocks()), tuple(lasting)
+        )
+
+
+def _counts(analysis: Analysis) -> Iterator[tuple[Key, Counts]]:
+    for group in analysis.groups:
+        kinds = [kind for name, kind in group.kinds.items() if name in LOST_KINDS]
+        if not kinds:
+            continue
+        waits = sum(kind.waits for kind in kinds)
+        taken = sum(lock.acquisitions for lock in group.locks) + group.elision["committed"]
+        process = analysis.record.header.process_id
+        name, object_name = group.name, OBJECT_NAMES.get(group.object, "unknown")
+        yield (
+            (process, name.text, name.place, object_name),
+            Counts(
+                analysis.ns(sum(kind.total for kind in kinds)),
+                waits,
+                max(taken, waits),
+                analysis.ns(max(kind.largest for kind in kinds)),
+            ),
+        )
+
+
+class Rate(NamedTuple):
+    """What happened to the locks of one name in an interval, by second."""
+
+    process: int
+    lock: str
+    object: str
+    waiting: float  # threads that waited, on average
+    waits: float
+    acquisitions: float
+    mean_ns: float | None  # of a wait
+    longest_ns: int  # since the program began
+
+
+NOTHING = Counts(0, 0, 0, 0)
+
+
+def rates(before: Snapshot, after: Snapshot) -> list[Rate]:
+    """Locks that were waited for in between, those first that most threads waited for."""
+    seconds = max(1e-9, after.seconds - before.seconds)
+    found = []
+    for key, now in after.counts.items():
+        then = before.counts.get(key, NOTHING)
+        waits, waited = now.waits - then.waits, now.waited_ns - then.waited_ns
+        if waits > 0 or waited > 0:
+            process, name, _, kind = key
+            taken = now.acquisitions - then.acquisitions
+            waiting = waited / 1e9 / seconds
+            found.append(
+                Rate(process, name, kind, waiting, waits / seconds, max(taken, waits) / seconds,
+                     waited / waits if waits > 0 else None, now.longest_ns)
+            )  # fmt: skip
+    return sorted(found, key=lambda rate: -rate.waiting)
+
+
+def snapshot(taps: list[Tap]) -> Snapshot:
+    """The sums of all records that can be read by now."""
+    now_ns = time.monotonic_ns()
+    whole = Snapshot(now_ns / 1e9, 0, {})
+    for tap in taps:
+        read = tap.read(now_ns)
+        if read is not None:
+            whole = Snapshot(
+                whole.seconds,
+                whole.threads + read.threads,
+                whole.counts | read.counts,
+                whole.deadlocks + read.deadlocks,
+                whole.open_waits + read.open_waits,
+            )
+    return whole
+
+
+def record_of(process: int) -> str:
+    """The record that a running process writes. A Failure when there is none."""
+    try:
+        with open(f"/proc/{process}/maps", encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        raise Failure(f"there is no process {process}", BAD_USE) from None
+    except OSError as error:
+        raise Failure(f"process {process}: {error.strerror}; run as its user", BAD_USE) from None
+    shared = [line.split(maxsplit=5) for line in lines if line.split(maxsplit=2)[1:2] == ["rw-s"]]
+    for path in dict.fromkeys(fields[5] for fields in shared if len(fields) == 6):
+        if is_record(path):
+            return path
+    raise Failure(
+        f"process {process} is not recorded; start it with `syncopate record -- PROGRAM`,"
+        " or `syncopate top -- PROGRAM`",
+        BAD_USE,
+    )
+
+
+def is_record(path: str) -> bool:
+    """Whether there is a record by now: the recorder writes its first bytes last."""
+    return boundedfile.starts_with(path, MAGIC)

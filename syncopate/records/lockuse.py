@@ -1,0 +1,318 @@
+"""How a record says that one lock is used: holds, the work between them, who takes part.
+
+The trace that workloads/replay.cpp plays again is made of this. What a record does not tell is
+assumed here, and said in LockUse.assumptions.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+from syncopate.records import histogram
+from syncopate.records.analysis import Analysis, Group
+from syncopate.records.recordfile import (
+    BARRIER,
+    CONDITION,
+    FUTEX,
+    KIND_NAMES,
+    LOST_KINDS,
+    OBJECT_NAMES,
+    SPINLOCK,
+)
+
+PREEMPTED_NS = 200_000  # a rare hold this long was interrupted: by the order of a time slice
+RARE = 0.01  # of the holds
+ALIKE = 4  # threads that wait as often, within this factor, play one role
+FEW_WAITS = 100  # by thread; fewer say nothing about who takes the lock how often
+# Processor time of a wait that sleeps and of a release that wakes, at most, where the record does
+# not tell: system calls, switches and, in virtual machines, the interrupt to another processor
+# (`syncopate calibrate`: 1 to 13 us).
+SLEEP_NS, WAKE_NS = 2_000, 10_000
+ENOUGH_ASKED = 20  # waits, or releases, whose processor time was asked for
+BUSY = 0.7  # of the time that threads did not wait for locks, they had a processor
+ONE_OFF, LEAST_CHANCE = 10, 0.01
+SPINNING = ("spin", "yield")
+CANDIDATES = 5  # names that a message lists
+
+
+@dataclass(frozen=True)
+class ThreadUse:
+    """What one thread does between two sections; all are means."""
+
+    outside_ns: float
+    away_chance: float  # of being away - in another wait - after a section
+    away_ns: float
+
+
+@dataclass
+class LockUse:
+    """One lock's (or group of locks') use in one record."""
+
+    name: str
+    object: int
+    algorithm: str  # as the replay names it
+    processors: int
+    acquisitions: int
+    contended: int
+    holds: list[tuple[int, int, int]]  # from ns, to ns, samples
+    hold_ns: float
+    members: int  # locks of that name, counted by how evenly they are used
+    threads: list[ThreadUse]
+    rate: float  # acquisitions by second of the threads' lives
+    assumptions: list[str] = field(default_factory=list)
+
+    def trace(self) -> str:
+        """The text that workloads/replay.cpp reads."""
+        lines = ["syncopate-trace 1"]
+        lines += [f"hold {low} {high} {count}" for low, high, count in self.holds]
+        for thread in self.threads:
+            chance = round(thread.away_chance * 1e6)
+            lines.append(f"thread {thread.outside_ns:.1f} {chance} {thread.away_ns:.1f}")
+        return "\n".join(lines) + "\n"
+
+
+def choose(analysis: Analysis, name: str | None) -> Group:
+    """The group of locks that a user means: by its name, by a part of it, or the worst."""
+    locks = [g for g in analysis.groups if g.object not in (CONDITION, BARRIER, FUTEX, 0)]
+    locks.sort(key=lambda group: (group.lost(), _taken(group)), reverse=True)
+    if not locks:
+        raise Failure(f"{analysis.record.path}: no lock was used", FAILED)
+    if name is None:
+        return locks[0]
+    found = [g for g in locks if g.name.text == name] or [g for g in locks if name in g.name.text]
+    if found:
+        return found[0]
+    other = [g for g in analysis.groups if name == g.name.text]
+    if other:
+        raise Failure(f"'{name}' is a {OBJECT_NAMES[other[0].object]}, not a lock", BAD_USE)
+    names = list(dict.fromkeys(group.name.text for group in locks))
+    some = ", ".join(f"'{text}'" for text in names[:CANDIDATES])
+    more = f" and {len(names) - CANDIDATES} more" if len(names) > CANDIDATES else ""
+    raise Failure(
+        f"no lock of {analysis.record.path} is called '{name}'{near(name, names)};"
+        f" those that waited most: {some}{more}",
+        BAD_USE,
+    )
+
+
+def of(analysis: Analysis, group: Group) -> LockUse:
+    """What the record says of these locks. A Failure when it has no holds."""
+    samples = sum(lock.hold_samples for lock in group.locks)
+    if not samples:
+        raise Failure(
+            f"{analysis.record.path}: no hold of '{group.name.text}' was measured; record again,"
+            " longer: `syncopate record -- PROGRAM` samples one hold in 16, then in 256",
+            FAILED,
+        )
+    assumptions = [
+        "times between sections are spread exponentially around their mean",
+        "a section's length and the work outside take as long on the other machine",
+    ]
+    holds, mean = _holds(analysis, group, assumptions)
+    members = _even_members(group)
+    if members > 1:
+        assumptions.append(f"{members} locks have this name; each section takes one at random")
+    contended = sum(k.waits for kind, k in group.kinds.items() if kind in LOST_KINDS)
+    acquisitions = max(_taken(group), contended)
+    threads, seconds = _threads(analysis, group, acquisitions, mean, assumptions)
+    return LockUse(
+        name=group.name.text,
+        object=group.object,
+        algorithm=_algorithm(analysis, group.object),
+        processors=analysis.record.header.processors,
+        acquisitions=acquisitions,
+        contended=contended,
+        holds=holds,
+        hold_ns=mean,
+        members=members,
+        threads=threads,
+        rate=acquisitions / seconds,
+        assumptions=assumptions,
+    )
+
+
+def _taken(group: Group) -> int:
+    return sum(lock.acquisitions for lock in group.locks)
+
+
+def _even_members(group: Group) -> int:
+    """As many evenly used locks as would meet as often as these do."""
+    squares = sum(lock.acquisitions**2 for lock in group.locks)
+    return max(1, round(_taken(group) ** 2 / squares)) if squares else 1
+
+
+def _algorithm(analysis: Analysis, kind: int) -> str:
+    header = analysis.record.header
+    if OBJECT_NAMES[kind] == "rwlock":
+        return "rwlock"
+    if kind == SPINLOCK:
+        return "tatas:spin"
+    if header.lock in ("glibc", "futex", "auto"):
+        return {"glibc": "pthread"}.get(header.lock, header.lock)
+    return f"{header.lock}:{header.wait}" if header.wait else header.lock
+
+
+def _holds(
+    analysis: Analysis, group: Group, assumptions: list[str]
+) -> tuple[list[tuple[int, int, int]], float]:
+    """The buckets of hold times in ns, and their mean; without those of preempted holders."""
+    merged = [0] * 46
+    for lock in group.locks:
+        histogram.add(merged, lock.hold_histogram)
+    buckets, long = _usual(analysis, merged, max(lock.hold_max for lock in group.locks))
+    total = sum(count for _, _, count in buckets)
+    if long:
+        assumptions.append(
+            f"{100 * long / (total + long):.2g} % of the measured holds were over"
+            f" {PREEMPTED_NS // 1000} us: left out, as of holders that were interrupted"
+        )
+    return buckets, _mean(buckets)
+
+
+def _usual(
+    analysis: Analysis, counts: Sequence[int], largest: int
+) -> tuple[list[tuple[int, int, int]], int]:
+    """The buckets of a histogram as (from ns, to ns, count), and how many long times were left out:
+    those as long as an interruption, where they are rare."""
+    buckets = []
+    for index, count in enumerate(counts):
+        if count:
+            low = histogram.lower_edge(index)
+            last = index == len(counts) - 1
+            high = max(low, min(largest, largest if last else histogram.lower_edge(index + 1) - 1))
+            buckets.append((analysis.ns(low), analysis.ns(high), count))
+    long = sum(count for low, _, count in buckets if low >= PREEMPTED_NS)
+    if long > RARE * sum(counts):
+        return buckets, 0
+    return [bucket for bucket in buckets if bucket[0] < PREEMPTED_NS], long
+
+
+def _mean(buckets: list[tuple[int, int, int]]) -> float:
+    total = sum(count for _, _, count in buckets)
+    return sum((low + high) / 2 * count for low, high, count in buckets) / total if total else 0.0
+
+
+@dataclass
+class Spent:
+    """What became of one thread's time, in ns, beside its work."""
+
+    waits: int = 0  # for this lock
+    waited: float = 0.0
+    releases: int = 0  # of this lock, while others waited
+    releasing: float = 0.0  # waking them
+    away_count: int = 0
+    away: float = 0.0  # in all other waits
+
+    def seen(self) -> int:
+        return self.waits + self.releases
+
+
+def _spent(analysis: Analysis, group: Group) -> dict[int, Spent]:
+    ids = {lock.id for lock in group.locks}
+    spent: dict[int, Spent] = defaultdict(Spent)
+    for row in analysis.record.rows():
+        mine = spent[row.thread]
+        if row.lock in ids and KIND_NAMES[row.kind] in LOST_KINDS:
+            mine.waits += row.waits
+            mine.waited += analysis.ns(row.wait_sum)
+        else:
+            mine.away_count += row.waits
+            mine.away += analysis.ns(row.wait_sum)
+    for row in analysis.record.releases():
+        if row.lock in ids:
+            usual, _ = _usual(analysis, row.histogram, row.wait_max)
+            spent[row.thread].releases += row.waits
+            spent[row.thread].releasing += row.waits * _mean(usual)
+    return spent
+
+
+def _threads(
+    analysis: Analysis, group: Group, acquisitions: int, hold: float, assumptions: list[str]
+) -> tuple[list[ThreadUse], float]:
+    """What each thread that takes part does outside; and how long they lived, on average."""
+    spent = _spent(analysis, group)
+    takers = [t for t in analysis.threads if spent[t].seen()]
+    if not takers:
+        born = [t.id for t in analysis.threads.values() if t.start_stack]
+        takers = born or list(analysis.threads)
+        assumptions.append("nobody waited for it: all threads are taken to use it alike")
+    spins = analysis.record.header.wait in SPINNING or group.object == SPINLOCK
+    costs = _costs(analysis, group)
+    running = {t: _running(analysis, t, spent[t], spins, costs) for t in takers}
+    room = analysis.record.header.processors * analysis.since_start(analysis.end_ticks)
+    room -= spins * sum(spent[t].waited for t in takers)
+    fits = min(1.0, max(1.0, room) / sum(running.values()))
+    awake = sum(_awake(analysis, t, spent[t]) for t in takers)
+    if len(takers) <= analysis.record.header.processors and sum(running.values()) < BUSY * awake:
+        assumptions.append(
+            "the recorded machine was busy with other programs, or the threads waited for input;"
+            " the replay has its processors for itself"
+        )
+    shares = _shares(running, spent)
+    uses = []
+    for t in takers:
+        taken = max(1.0, acquisitions * shares[t])
+        outside = max(0.0, running[t] * fits / taken - hold)
+        uses.append(ThreadUse(outside, *_away(spent[t], taken)))
+    if any(use.away_ns for use in uses):
+        assumptions.append("other waits (conditions, barriers, other locks) stay as they were")
+    if not all(analysis.threads[t].cpu_ns for t in takers):
+        assumptions.append("waits in the kernel that no lock causes (input, output) count as work")
+    lives = [_life(analysis, t) for t in takers]
+    return uses, max(1e-9, sum(lives) / len(lives) * 1e-9)
+
+
+def _away(spent: Spent, taken: float) -> tuple[float, float]:
+    """The chance of being away after a section, and for how long. One-off waits, as for a start,
+    are none; rare ones come as shorter ones more often, since a replay is too short for them."""
+    if spent.away_count < ONE_OFF:
+        return 0.0, 0.0
+    chance = min(1.0, max(spent.away_count / taken, LEAST_CHANCE))
+    return chance, spent.away / taken / chance
+
+
+def _life(analysis: Analysis, thread: int) -> float:
+    entry = analysis.threads[thread]
+    end = entry.end_ticks or analysis.end_ticks
+    return analysis.ns(max(0, end - entry.start_ticks))
+
+
+def _awake(analysis: Analysis, thread: int, spent: Spent) -> float:
+    return _life(analysis, thread) - spent.waited - spent.away - spent.releasing
+
+
+def _costs(analysis: Analysis, group: Group) -> tuple[float, float]:
+    """Processor time in ns of a wait and of a contended release: measured, where enough were."""
+    ids = [lock.id for lock in group.locks]
+    found = []
+    for events, otherwise in ((analysis.waits, SLEEP_NS), (analysis.holds, WAKE_NS)):
+        asked = [e.on_processor for i in ids for e in events.get(i, ()) if e.on_processor]
+        enough = len(asked) >= ENOUGH_ASKED
+        found.append(analysis.ns(sum(asked) / len(asked)) if enough else otherwise)
+    return found[0], found[1]
+
+
+def _running(
+    analysis: Analysis, thread: int, spent: Spent, spins: bool, costs: tuple[float, float]
+) -> float:
+    """How long a thread was at work, its sections included: its life without its waits, and not
+    more than the processor time that it had for that."""
+    left = _awake(analysis, thread, spent)
+    cpu = analysis.threads[thread].cpu_ns
+    if cpu:
+        waiting = spent.waited if spins else min(spent.waited, spent.waits * costs[0])
+        waking = min(spent.releasing, spent.releases * costs[1])
+        left = min(left, cpu - waiting - waking)
+    return max(left, 1.0)
+
+
+def _shares(running: dict[int, float], spent: dict[int, Spent]) -> dict[int, float]:
+    """Each thread's share of the acquisitions: as its share of the work, unless threads' waits say
+    that some take the lock far more often."""
+    work, waits = sum(running.values()), sum(spent[t].seen() for t in running)
+    often = {t: spent[t].seen() / waits / (running[t] / work) if waits else 1 for t in running}
+    alike = all(1 / ALIKE <= times <= ALIKE for times in often.values())
+    if alike or waits < FEW_WAITS * len(running):
+        return {t: running[t] / work for t in running}
+    return {t: spent[t].seen() / waits for t in running}

@@ -1,0 +1,48 @@
+"""What `syncopate record` looks at while a program runs and when it has ended: who holds the locks
+that are waited for long (openwaits.py), and the time of the end."""
+
+import contextlib
+import time
+
+from syncopate.base.errors import Failure
+from syncopate.records import recordfile
+
+PERIOD = 1.0  # seconds between two looks
+SHARE = 0.005  # of the time that looking may take
+
+
+class Looks:
+    """The looks at the record of one program, and of its children."""
+
+    def __init__(self, record: str):
+        self._record = record
+        self._next = 0.0  # when the next one is due
+        self.period = PERIOD  # how long to wait before look_if_due()
+
+    def look_if_due(self) -> None:
+        """A look, unless looking takes too much time."""
+        if time.monotonic() >= self._next:
+            self.look()
+
+    def look(self) -> None:
+        """At all records that are there by now."""
+        from syncopate.records import live, openwaits
+
+        begin = time.process_time()
+        for path in [self._record, *recordfile.children_of(self._record)]:
+            with contextlib.suppress(Failure, OSError):
+                if live.is_record(path):
+                    openwaits.look(path)
+        self._next = time.monotonic() + (time.process_time() - begin) / SHARE
+
+    def ended(self, process: int) -> None:
+        """Says in the program's record that it has ended just now; where it became another program
+        meanwhile, which has a record of its own, at that time."""
+        now = time.monotonic_ns()
+        with contextlib.suppress(Failure, OSError):
+            header = recordfile.Record(self._record).header
+            if header.process_id != process:
+                return
+            with contextlib.suppress(Failure, OSError):
+                now = recordfile.Record(f"{self._record}.{process}").header.start_monotonic_ns
+            recordfile.write_ended(self._record, now)

@@ -1,0 +1,232 @@
+"""What to call a lock: the variable it is, or the place that made it or first used it."""
+
+import itertools
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+
+from syncopate.records.difference import Way, key, outwards, up_to_holder, ways
+from syncopate.records.recordfile import CREATED, YIELD, Lock
+from syncopate.symbols.symbols import Frame, Symbolizer
+
+# Functions that only pass a call on to pthreads or libitm; the frame behind them is the one that a
+# reader knows.
+_WRAPPER = re.compile(
+    r"_*pthread_|_*gthread_|_*glibcxx_rwlock_|mtx_|cnd_|call_once|"
+    r"(bool )?(syncopate::tm::)?atomically<|"
+    r"std::(__1::)?(__)?"
+    r"(mutex|recursive_mutex|timed_mutex|recursive_timed_mutex|shared_mutex|shared_timed_mutex|"
+    r"shared_mutex_pthread|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable|lock)\b"
+)
+_RUNTIME = re.compile(r"(libsyncopate-|libitm\.so|libc\.so|libc-|libpthread|libstdc\+\+|libc\+\+)")
+BEYOND = "(locks beyond the table)"
+BARRIER, PLACE = 5, 1  # a barrier that is no object but a place in the program: where it is called
+REGION_OF_GNU, REGION = 2, 3  # and where a parallel region is started: its start and its end
+NAMED_SEMAPHORE = "/sem."  # in the path of the file that sem_open() makes
+UNKNOWN_CALLER = "its caller is not known"
+ARRAY_MEMBERS = 4  # as many evenly spaced locks in one variable are an array, not fields
+
+
+STARTERS = {
+    "_start",
+    "__libc_start_main",
+    "__libc_start_main_impl",
+    "__libc_start_call_main",
+    "start_thread",
+    "clone",
+    "clone3",
+    "__clone",
+    "__clone3",
+}
+
+
+def is_ours_module(path: str) -> bool:
+    """Whether a module is the preload library."""
+    return os.path.basename(path).startswith("libsyncopate-")
+
+
+def is_ours(frame: Frame) -> bool:
+    """Whether the frame lies in the preload library: never of interest to a reader."""
+    return is_ours_module(frame.module)
+
+
+def is_wrapper(function: str) -> bool:
+    """Whether a function only passes a call on to pthreads or libitm."""
+    return _WRAPPER.match(function) is not None
+
+
+def is_runtime(module: str) -> bool:
+    """Whether a module's calls are made for its callers: a run-time library, or ours."""
+    return _RUNTIME.match(os.path.basename(module)) is not None
+
+
+def wrapper_frames(frames: Sequence[Frame]) -> int:
+    """How many of the innermost frames only lead to the lock; 0 when all of them seem to."""
+    for index, frame in enumerate(frames):
+        if not is_runtime(frame.module) and not is_wrapper(frame.function):
+            return index
+    return 0
+
+
+def telling(frames: Sequence[Frame]) -> Frame | None:
+    """The innermost frame that is the program's own; else the innermost at all; None when empty."""
+    return frames[wrapper_frames(frames)] if frames else None
+
+
+def without_starters(frames: list[dict]) -> list[dict]:
+    """Frames without what lies between the kernel and the program."""
+    while len(frames) > 1 and frames[-1]["function"].partition("+")[0] in STARTERS:
+        frames = frames[:-1]
+    return frames
+
+
+class Name:
+    """A lock's name, equal for locks that a report shows as one line."""
+
+    __slots__ = ("by", "module", "place", "site", "text", "way")
+
+    def __init__(
+        self, text: str, by: str, place: str, site: str = "", way: tuple = (), module: str = ""
+    ):
+        self.text = text
+        self.by = by  # "symbol", "creation", "first use", "address" or "overflow"
+        self.place = place  # file:line, or the module's name
+        self.site = site or text  # the variable or function that an entry of a policy would name
+        self.module = module  # the one that has no symbol for it; "" where that is not so
+        self.way = way  # what tells locks of one text and place apart
+
+    def identity(self) -> tuple:
+        """Equal for locks that a report shows as one line."""
+        return self.text, self.place, self.way
+
+
+def name_locks(
+    locks: Sequence[Lock],
+    symbolizer: Symbolizer,
+    frames_of: Callable[[int], list[Frame]],
+    holding: Collection[tuple[str, str]] = (),
+) -> dict[int, Name]:
+    """Names every lock, by its id. `frames_of` gives the frames of a stack id; `holding` are
+    functions that are known to hold locks (difference.py)."""
+    symbolizer.prepare_variables(lock.address for lock in locks if lock.id)
+    names: dict[int, Name] = {}
+    inside: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    by_stack: list[Lock] = []
+    for lock in locks:
+        if is_place(lock):
+            names[lock.id] = _by_place(lock, symbolizer)
+            continue
+        variable = symbolizer.variable(lock.address) if lock.id else None
+        if variable and NAMED_SEMAPHORE in variable[2]:
+            variable = None  # in a file that is no module
+        if lock.id == 0:
+            names[0] = Name(BEYOND, "overflow", "")
+        elif variable:
+            inside[variable[0], variable[2]].append((variable[1], lock.id))
+        else:
+            by_stack.append(lock)
+    for (symbol, module), members in inside.items():
+        place = os.path.basename(module)
+        offsets = sorted({offset for offset, _ in members})
+        array = _is_array(offsets)
+        for offset, lock_id in members:
+            text = f"{symbol}[]" if array else symbol + (f"+{offset:#x}" if offset else "")
+            of = module if symbol.startswith(f"{place}+0x") else ""
+            names[lock_id] = Name(text, "symbol", place, symbol, module=of)
+    return names | _by_stacks(by_stack, frames_of, holding)
+
+
+def is_place(lock: Lock) -> bool:
+    """Whether the lock's address is a return address: a barrier of OpenMP, a region, or no lock
+    but a call of sched_yield()."""
+    return lock.object == YIELD or (
+        lock.object == BARRIER and lock.type in (PLACE, REGION_OF_GNU, REGION)
+    )
+
+
+def is_barrier_place(lock: Lock) -> bool:
+    """The same, without regions: all threads tell when they come there."""
+    return lock.object == BARRIER and lock.type == PLACE
+
+
+def is_region_of_gnu(lock: Lock) -> bool:
+    """Whether it is a region that libgomp starts and ends, its team not being kept."""
+    return lock.object == BARRIER and lock.type == REGION_OF_GNU
+
+
+def _by_place(lock: Lock, symbolizer: Symbolizer) -> Name:
+    frame = telling(symbolizer.frames(lock.address))
+    if frame is None:
+        return Name(f"{lock.address:#x}", "address", "")
+    text = f"{frame.function} at {frame.place()}" if frame.file else frame.function
+    region = "region in " if lock.object == BARRIER and lock.type != PLACE else ""
+    return Name(region + text, "address", frame.place())
+
+
+def _by_stacks(
+    locks: Sequence[Lock],
+    frames_of: Callable[[int], list[Frame]],
+    holding: Collection[tuple[str, str]],
+) -> dict[int, Name]:
+    """Names by where locks were made or first used: those of one object and origin by the frames
+    in which they differ."""
+    origins: dict[tuple[int, str], dict[int, list[Lock]]] = defaultdict(lambda: defaultdict(list))
+    names: dict[int, Name] = {}
+    for lock in locks:
+        made = lock.create_stack if lock.flags & CREATED else 0
+        stack = made or lock.first_stack
+        if frames_of(stack):
+            origins[lock.object, "creation" if made else "first use"][stack].append(lock)
+        else:
+            names[lock.id] = Name(f"{lock.address:#x}", "address", "")
+    for (_, by), of_stack in origins.items():
+        stacks = {stack: _telling_on(frames_of(stack)) for stack in of_stack}
+        if by == "first use":
+            stacks = {stack: up_to_holder(frames, holding) for stack, frames in stacks.items()}
+        for stack, way in ways(stacks).items():
+            name = _by_way(way, by, _site(frames_of(stack)))
+            names |= dict.fromkeys((lock.id for lock in of_stack[stack]), name)
+    return names
+
+
+def _telling_on(frames: Sequence[Frame]) -> list[Frame]:
+    """The frames from the telling one outwards, up to the program's start, or to code that is in
+    no file: where just-in-time compilers put it says nothing."""
+    own = list(frames[wrapper_frames(frames) :])
+    nowhere = (index for index, frame in enumerate(own) if index and not frame.module)
+    own = own[: next(nowhere, None)]
+    while len(own) > 1 and own[-1].function.partition("+")[0] in STARTERS:
+        own.pop()
+    return outwards(own)
+
+
+def _site(frames: Sequence[Frame]) -> str:
+    """The function that the preload library finds there: the telling one, or the one that it was
+    inlined into."""
+    for frame in frames[wrapper_frames(frames) :]:
+        if not frame.inlined:
+            name = frame.function
+            return name if _is_unnamed(frame) else name.partition("+0x")[0]
+    return ""
+
+
+def _by_way(way: Way, by: str, site: str) -> Name:
+    """The outermost of the telling frames first: it is the one that tells; then those inside."""
+    *inner, last = way.frames
+    text = f"{last.function} at {last.place()}" if last.file else last.function
+    inside = [frame.function + (f":{frame.line}" if frame.file else "") for frame in inner[::-1]]
+    text = " > ".join([text, *inside]) + (f" ({UNKNOWN_CALLER})" if way.ends else "")
+    module = next((frame.module for frame in way.frames if _is_unnamed(frame)), "")
+    return Name(text, by, last.place(), site, (*map(key, way.frames), way.ends), module)
+
+
+def _is_unnamed(frame: Frame) -> bool:
+    return frame.function.startswith(f"{os.path.basename(frame.module)}+0x")
+
+
+def _is_array(offsets: list[int]) -> bool:
+    if len(offsets) < ARRAY_MEMBERS:
+        return False
+    stride = min(after - before for before, after in itertools.pairwise(offsets))
+    return all((offset - offsets[0]) % stride == 0 for offset in offsets)

@@ -1,0 +1,301 @@
+"""Waits that are not over: of a program that runs, hangs, or was killed. Who waits for whom, and
+whether they wait for each other for ever.
+
+A thread that waits without a time limit lets go of nothing. So where one was seen to hold a lock at
+a time at which it was waiting already, and is in that wait still, it holds the lock still: that is
+certain. Who held a lock when a wait for it began may have released it since.
+"""
+
+import os
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from syncopate.base.boundedfile import open_plain
+from syncopate.base.units import duration
+from syncopate.records import recordfile
+from syncopate.records.analysis import Analysis
+from syncopate.records.naming import telling
+from syncopate.records.recordfile import KIND_NAMES, LOST_KINDS, Lock, OpenWait, Record, Thread
+
+LOOK_AFTER_NS = 50_000_000  # shorter waits are not worth a look at who holds the lock
+OWNER_AT = {recordfile.MUTEX: 8, recordfile.RWLOCK: 24, recordfile.SEMAPHORE: 24}  # in its memory
+MOST_CYCLES = 16
+SHOWN = 8  # waits that are not over, in a report
+
+
+class Holder(NamedTuple):
+    """Whom a thread waits for: its index, and how that is known."""
+
+    thread: int
+    certain: bool
+
+
+class Waiting(NamedTuple):
+    """One thread that waits, and for whom."""
+
+    thread: int
+    wait: OpenWait
+    holders: tuple[Holder, ...]
+
+
+def waiting(record: Record) -> dict[int, Waiting]:
+    """By thread index, the threads of a record that wait."""
+    threads = [thread for thread in record.threads() if not thread.end_ticks]
+    locks = {lock.id: lock for lock in record.locks()}
+    by_id = {thread.thread_id: thread for thread in threads}
+    found = {}
+    for thread in threads:
+        wait = thread.open
+        if wait and not wait.end and wait.kind in KIND_NAMES:
+            holders = _holders(thread, wait, locks.get(wait.lock), threads, by_id)
+            found[thread.id] = Waiting(thread.id, wait, tuple(holders))
+    return found
+
+
+def _holders(
+    thread: Thread, wait: OpenWait, lock: Lock | None, threads: list[Thread], by_id: dict
+) -> Iterator[Holder]:
+    if lock is None:
+        return
+    if lock.object == recordfile.THREAD:
+        joined = [other for other in threads if other.handle == lock.address]
+        if joined:
+            yield Holder(max(joined, key=lambda other: other.start_ticks).id, True)
+        return
+    readers = [other for other in threads if lock.address in other.read_held]
+    if lock.object == recordfile.RWLOCK and readers:
+        yield from (Holder(reader.id, True) for reader in readers)
+        return
+    seen = thread.seen if thread.seen.since == wait.since else None
+    holder = by_id.get(seen.holder if seen else wait.holder)
+    if holder is None:
+        return
+    theirs = holder.open if holder.open and not holder.open.end else None
+    still = theirs is not None and (
+        theirs.since == seen.holder_since if seen else theirs.since <= wait.since
+    )
+    yield Holder(holder.id, holder is thread or still)
+
+
+def cycles(waits: dict[int, Waiting]) -> list[list[int]]:
+    """Threads that wait for each other in a circle: each list of them once, in order."""
+    found: dict[frozenset[int], list[int]] = {}
+
+    def follow(path: list[int]) -> None:
+        for holder in waits[path[-1]].holders:
+            if len(found) >= MOST_CYCLES:
+                return
+            if holder.thread == path[0]:
+                found.setdefault(frozenset(path), path)
+            elif holder.thread > path[0] and holder.thread in waits and holder.thread not in path:
+                follow([*path, holder.thread])
+
+    for thread in sorted(waits):
+        follow([thread])
+    return list(found.values())
+
+
+# ---- looking at a process that runs ----
+
+
+def look(path: str) -> None:
+    """Puts into the record of a running process who holds the locks that are waited for just now.
+
+    Only the process's own memory says that. Changes nothing where it cannot be read.
+    """
+    record = Record(path)
+    locks = {lock.id: lock for lock in record.locks()}
+    old_enough = record.end_ticks - LOOK_AFTER_NS / record.ns_per_tick
+    before = [each for each in record.threads() if _is_worth_a_look(each, old_enough)]
+    if not before or not record.runs:
+        return
+    _keep_names(path, record)
+    owners = _owners(record.header.process_id, before, locks)
+    waits = {each.thread_id: each.open for each in record.threads() if not each.end_ticks}
+    again = {each.id: each for each in Record(path).threads()}
+    theirs = {each.thread_id: each.open for each in again.values() if not each.end_ticks}
+    with open_plain(path, change=True) as file:
+        for thread, owner in zip(before, owners, strict=True):
+            if owner is None or again[thread.id].open != thread.open:
+                continue
+            mine = waits.get(owner)
+            still = mine is not None and not mine.end and theirs.get(owner) == mine
+            seen = (thread.open.since, mine.since if still else 0, owner)
+            os.pwrite(file.fileno(), recordfile.SEEN.pack(*seen), thread.at + recordfile.SEEN_AT)
+
+
+def _keep_names(path: str, record: Record) -> None:
+    """Threads often get their names after they began; of a killed one they are lost later."""
+    with open_plain(path, change=True) as file:
+        for thread in record.threads():
+            name = b"" if thread.end_ticks else _name_of(record.header.process_id, thread.thread_id)
+            whole, at = name.ljust(recordfile.NAME_BYTES, b"\0"), thread.at + recordfile.NAME_AT
+            if name and whole != os.pread(file.fileno(), recordfile.NAME_BYTES, at):
+                os.pwrite(file.fileno(), whole, at)
+
+
+def _name_of(process: int, thread: int) -> bytes:
+    try:
+        with open(f"/proc/{process}/task/{thread}/comm", "rb") as file:
+            return file.read(recordfile.NAME_BYTES).rstrip(b"\n")
+    except OSError:
+        return b""
+
+
+def _is_worth_a_look(thread: Thread, old_enough: float) -> bool:
+    wait = thread.open
+    return bool(
+        wait and not wait.end and wait.flags & recordfile.HAS_OWNER and wait.since <= old_enough
+    )
+
+
+def _owners(process: int, threads: list[Thread], locks: dict[int, Lock]) -> list[int | None]:
+    """Kernel thread ids, by what the locks' memory says; None where it cannot be read."""
+    try:
+        memory = open(f"/proc/{process}/mem", "rb", buffering=0)  # noqa: SIM115
+    except OSError:
+        return [None] * len(threads)
+    with memory:
+        return [_owner(memory.fileno(), locks.get(thread.open.lock)) for thread in threads]
+
+
+def _owner(memory: int, lock: Lock | None) -> int | None:
+    if lock is None or lock.object not in OWNER_AT:
+        return None
+    try:
+        raw = os.pread(memory, 4, lock.address + OWNER_AT[lock.object])
+    except (OSError, OverflowError):
+        return None
+    return struct.unpack("<I", raw)[0] if len(raw) == 4 else None
+
+
+# ---- what a report says ----
+
+
+def holders_of(wait: dict) -> str:
+    """Whom a wait is for; with a question mark where the thread may have let go since."""
+    names = [each["thread"] + ("" if each["certain"] else "?") for each in wait["holders"]]
+    return ", ".join(names) or "-"
+
+
+def _verdict(kinds: set[str], timed: bool, certain: bool) -> str:
+    """What a circle of threads is that wait in these ways; true also where not all is known."""
+    if timed:
+        return "threads wait for each other, until a time-out"
+    if "trylock" in kinds:
+        return "threads wait for each other, one of them by trying again and again"
+    if not certain:
+        return "a deadlock, if who held these locks when the waits began holds them still"
+    if kinds & {"semaphore", "semaphore_lock"}:
+        return "deadlock, unless another thread posts the semaphore"
+    return "deadlock"
+
+
+class OpenWaits:
+    """The waits of a record that are not over, and those among them that never will be."""
+
+    def __init__(self, analysis: Analysis):
+        self.of = analysis
+        self.waits = waiting(analysis.record)
+
+    def as_data(self) -> list[dict]:
+        """The `open_waits` of docs/report-schema.md: for locks first, the longest first."""
+        found = [self._wait(each) for each in self.waits.values()]
+        return sorted(found, key=lambda each: (each["kind"] not in LOST_KINDS, -each["waited_ns"]))
+
+    def deadlocks(self) -> list[dict]:
+        """The `deadlocks` of docs/report-schema.md: certain ones first."""
+        found = [self._deadlock(threads) for threads in cycles(self.waits)]
+        return sorted(found, key=lambda each: not each["certain"])
+
+    def _wait(self, each: Waiting) -> dict:
+        wait = each.wait
+        frames = self._frames(each)
+        return {
+            "thread": self.of.label(each.thread),
+            "kind": KIND_NAMES[wait.kind],
+            "lock": self._called(each),
+            "place": self._place(each),
+            "waited_ns": self.of.ns(max(0, self.of.end_ticks - wait.since)),
+            "timed": bool(wait.flags & recordfile.TIMED),
+            "holders": [
+                {"thread": self.of.label(holder.thread), "certain": holder.certain}
+                for holder in each.holders
+            ],
+            "frames": [frame._asdict() for frame in frames],
+        }
+
+    def _frames(self, each: Waiting) -> list:
+        stack = each.wait.stack
+        return self.of.frames_of(stack) or self.of.frames_of(recordfile.OPEN_CALLERS + each.thread)
+
+    def _place(self, each: Waiting) -> str:
+        frame = telling(self._frames(each))
+        return frame.place() if frame else ""
+
+    def _called(self, each: Waiting) -> str:
+        """What the thread waits for: a lock's name, or the thread that it joins."""
+        if KIND_NAMES[each.wait.kind] == "join" and each.holders:
+            return self.of.label(each.holders[0].thread)
+        return self.of.group(each.wait.lock).name.text
+
+    def _deadlock(self, threads: list[int]) -> dict:
+        waits = [self.waits[thread] for thread in threads]
+        following = [*threads[1:], threads[0]]
+        links = [
+            next(holder for holder in each.holders if holder.thread == after)
+            for each, after in zip(waits, following, strict=True)
+        ]
+        kinds = {KIND_NAMES[each.wait.kind] for each in waits}
+        timed = any(each.wait.flags & recordfile.TIMED for each in waits)
+        certain = all(link.certain for link in links)
+        since = max(each.wait.since for each in waits)
+        lasted_ns = self.of.ns(max(0, self.of.end_ticks - since))
+        parts = [self._part(each, after) for each, after in zip(waits, following, strict=True)]
+        return {
+            "certain": certain and not timed and "trylock" not in kinds,
+            "threads": [self.of.label(thread) for thread in threads],
+            "locks": [self._called(each) for each in waits],
+            "places": [self._place(each) for each in waits],
+            "lasted_ns": lasted_ns,
+            "sentence": f"{_verdict(kinds, timed, certain)}: {', '.join(parts)}"
+            f" (for {duration(lasted_ns)})",
+        }
+
+    def _part(self, each: Waiting, holder: int) -> str:
+        """ "A/12 waits for m2 at queue.cpp:7, held by B/13"."""
+        place = self._place(each)
+        at = f" at {place}" if place else ""
+        who = self.of.label(each.thread)
+        if KIND_NAMES[each.wait.kind] == "join":
+            return f"{who} waits for {self._called(each)} to end{at}"
+        held = "held by itself" if holder == each.thread else f"held by {self.of.label(holder)}"
+        return f"{who} waits for {self._called(each)}{at}, {held}"
+
+
+# ---- as sentences ----
+
+
+def shown(results: dict) -> list[dict]:
+    """All of a program that runs or was killed. Of one that ended by itself those for locks:
+    threads that wait for work when a program ends are as they should be."""
+    if not results["process"]["finished"]:
+        return results["open_waits"]
+    return [each for each in results["open_waits"] if each["kind"] in LOST_KINDS]
+
+
+def sentences(results: dict) -> list[str]:
+    """Deadlocks, and the first of the waits that are not over."""
+    return [
+        *[deadlock["sentence"] for deadlock in results["deadlocks"]],
+        *map(sentence, shown(results)[:SHOWN]),
+    ]
+
+
+def sentence(wait: dict) -> str:
+    """One wait that is not over."""
+    place = f" at {wait['place']}" if wait["place"] else ""
+    holders = f", held by {holders_of(wait)}" if wait["holders"] and wait["kind"] != "join" else ""
+    waited = duration(wait["waited_ns"])
+    return f"{wait['thread']} has waited {waited} for {wait['lock']}{place}{holders}"

@@ -1,0 +1,299 @@
+"""What a report says about one record, as plain data: docs/report-schema.md describes it.
+
+All times here are nanoseconds.
+"""
+
+import datetime
+from collections import Counter
+from collections.abc import Sequence
+
+from syncopate.base.shown import shown
+from syncopate.records import findings, histogram, recordfile, waiting
+from syncopate.records.account import Account
+from syncopate.records.analysis import Analysis, Group, Kind
+from syncopate.records.naming import is_region_of_gnu, telling, wrapper_frames
+from syncopate.records.openwaits import OpenWaits
+from syncopate.records.recordfile import LOST_KINDS, OBJECT_NAMES
+from syncopate.records.transactionsites import Sites
+from syncopate.symbols.symbols import Frame
+
+STACKS_KEPT = 5  # waiter and holder stacks told per lock
+ADDRESSES_KEPT = 8
+THREADS_KEPT = 64  # told per lock: those that waited longest
+
+# Where keeping libgomp's teams may help: many starts and ends of regions (two for each), that take
+# part of the time, and mostly for themselves: who waits that long at an end waits for work.
+MANY_REGION_WAITS = 2000
+LEAST_AT_REGIONS = 0.05
+SHORT_REGION_WAIT_NS = 100_000
+
+
+class Results:
+    """What a report says about one record."""
+
+    def __init__(self, analysis: Analysis):
+        self.of = analysis
+
+    def thread_time(self) -> int:
+        """The sum of all threads' lives, in ticks."""
+        return sum(
+            max(0, (thread.end_ticks or self.of.end_ticks) - thread.start_ticks)
+            for thread in self.of.threads.values()
+        )
+
+    def as_data(self) -> dict:
+        """The report on this record as docs/report-schema.md describes it."""
+        total = self.thread_time()
+        lost = sum(group.lost() for group in self.of.groups)
+        locks = [self._lock(group, total) for group in self.of.groups if group.kinds or group.locks]
+        cost = waiting.cost(self.of)
+        open_waits = OpenWaits(self.of)
+        locks.sort(key=lambda lock: (-lock["lost_ns"], -lock["waited_ns"], lock["name"]))
+        found = {
+            "file": shown(self.of.record.path),
+            "process": self._process(),
+            "notes": [*self._notes(), *self.of.symbolizer.notes, *self._hints()],
+            "threads": [self._thread(thread.id) for thread in self.of.threads.values()],
+            "thread_time_ns": self.of.ns(total),
+            "lost_ns": self.of.ns(lost),
+            "lost_share": lost / total if total else 0.0,
+            "deadlocks": open_waits.deadlocks(),
+            "open_waits": open_waits.as_data(),
+            "account": Account(self.of, cost["states"]).as_data(),
+            "waiting": cost,
+            "measured": waiting.measured(self.of.record.header.measured),
+            "locks": locks,
+            "blocks": self._blocks(),
+            "transactions": Sites(self.of).as_data(),
+        }
+        return {**found, "findings": findings.of(found)}
+
+    def _process(self) -> dict:
+        header = self.of.record.header
+        started = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+        if header.start_realtime_ns < 1 << 62:  # a damaged time is not worth failing for
+            started += datetime.timedelta(seconds=header.start_realtime_ns // 10**9)
+        return {
+            "id": header.process_id,
+            "parent_id": header.parent_id,
+            "executable": shown(header.executable),
+            "command": header.command,
+            "lock": header.lock,
+            "wait": header.wait,
+            "processors": header.processors,
+            "started": started.isoformat(),
+            "duration_ns": self.of.since_start(self.of.end_ticks),
+            "finished": bool(header.flags & recordfile.FINISHED),
+            "capture_ns": self.of.ns(header.capture_ticks),
+        }
+
+    def _notes(self) -> list[str]:
+        flags = self.of.record.header.flags
+        notes = []
+        if not flags & recordfile.FINISHED:
+            runs = self.of.record.runs
+            there = runs or self.of.record.is_of_a_running_program()
+            state = "still runs" if there else "was killed, or ended by _exit or exec"
+            known = runs or self.of.record.header.ended_monotonic_ns
+            until = "" if known else ", and times are until its last wait: its end was not seen"
+            notes.append(f"the program {state}; counts may lag by up to 255 per lock{until}")
+        if lack := recordfile.lack_of_room(flags):
+            notes.append(f"{lack}: what happened afterwards is missing")
+        if flags & recordfile.DESCRIPTOR_LOST:
+            notes.append("the program closed the record's descriptor: later events are missing")
+        if flags & recordfile.TABLE_FULL:
+            notes.append("more locks than the record's table holds: the rest is counted together")
+        if flags & recordfile.SAMPLED:
+            notes.append("some events were thinned out: sums are exact, stacks weighted samples")
+        if self.of.read_every > 1:
+            notes.append(
+                f"{self.of.record.event_count():,} events were recorded and one of"
+                f" {self.of.read_every} read: sums are exact, stacks weighted samples"
+            )
+        return notes + self._regions()
+
+    def _hints(self) -> list[str]:
+        """How to get names for the locks that were waited for and have none."""
+        modules = set()
+        for group in self.of.groups:
+            if group.kinds and group.name.module:
+                modules.add(group.name.module)
+        hint = self.of.symbolizer.hint(modules)
+        return [hint] if hint else []
+
+    def _regions(self) -> list[str]:
+        """What would help a program that spends its time where libgomp starts and ends regions."""
+        waits = Kind()
+        for group in self.of.groups:
+            if group.locks and is_region_of_gnu(group.locks[0]):
+                waits.add_all(group.kinds["barrier"])
+        passed = self.of.end_ticks - self.of.record.header.start_ticks
+        if waits.waits < MANY_REGION_WAITS or waits.total < LEAST_AT_REGIONS * passed:
+            return []
+        # Starts are short; so this is the median of the ends.
+        usual = histogram.percentile(waits.histogram, 0.75, waits.largest) or 0.0
+        if self.of.ns(usual) > SHORT_REGION_WAIT_NS:
+            return []
+        return [
+            f"{waits.total / passed:.0%} of the time passed where {waits.waits // 2:,} parallel"
+            " regions start and end: try `syncopate run --omp-regions kept`"
+        ]
+
+    def _thread(self, index: int) -> dict:
+        thread = self.of.threads[index]
+        creator = telling(self.of.frames_of(thread.start_stack))
+        return {
+            "index": index,
+            "id": thread.thread_id,
+            "name": thread.name,
+            "label": self.of.label(index),
+            "created_in": f"{creator.function} ({creator.place()})" if creator else None,
+            "start_ns": self.of.since_start(thread.start_ticks),
+            "end_ns": self.of.since_start(thread.end_ticks) if thread.end_ticks else None,
+            "lost_ns": self.of.ns(self.of.thread_lost[index]),
+        }
+
+    def _lock(self, group: Group, total: int) -> dict:
+        acquisitions = sum(lock.acquisitions for lock in group.locks)
+        acquisitions += group.elision["committed"]
+        contended = sum(k.waits for name, k in group.kinds.items() if name in LOST_KINDS)
+        acquisitions = max(acquisitions, contended)
+        lost = group.lost()
+        return {
+            "name": group.name.text,
+            "named_by": group.name.by,
+            "place": group.name.place,
+            "site": group.name.site,
+            "object": OBJECT_NAMES.get(group.object, "unknown"),
+            "members": max(1, len(group.locks)),
+            "addresses": [f"{lock.address:#x}" for lock in group.locks[:ADDRESSES_KEPT]],
+            "acquisitions": acquisitions,
+            "contended": contended,
+            "contended_share": contended / acquisitions if acquisitions else 0.0,
+            "lost_ns": self.of.ns(lost),
+            "lost_share": lost / total if total else 0.0,
+            "waited_ns": self.of.ns(sum(kind.total for kind in group.kinds.values())),
+            "worst": self._worst(group),
+            "threads_waited": len(group.by_thread),
+            "by_thread": self._by_thread(group),
+            "waits": {name: self._waits(kind) for name, kind in sorted(group.kinds.items())},
+            "arrivals": self._arrivals(group),
+            "hold": self._hold(group),
+            "elision": self._elision(group.elision),
+            "waiters": self._weighted(group.waiters),
+            "holders": self._weighted(group.holders),
+        }
+
+    def _worst(self, group: Group) -> dict | None:
+        """Of several locks the one for which most time was lost."""
+        if len(group.locks) < 2 or not (lost := group.lost()):
+            return None
+        lock = max(group.locks, key=lambda lock: self.of.lock_lost[lock.id])
+        ticks = self.of.lock_lost[lock.id]
+        return {
+            "address": f"{lock.address:#x}",
+            "lost_ns": self.of.ns(ticks),
+            "share": ticks / lost,
+        }
+
+    def _by_thread(self, group: Group) -> list[dict]:
+        longest_first = sorted(group.by_thread.items(), key=lambda each: -each[1].total)
+        return [
+            {
+                "thread": self.of.label(thread),
+                "waits": kind.waits,
+                "waited_ns": self.of.ns(kind.total),
+                "max_ns": self.of.ns(kind.largest),
+            }
+            for thread, kind in longest_first[:THREADS_KEPT]
+        ]
+
+    def _arrivals(self, group: Group) -> list[dict]:
+        latest_first = sorted(group.arrivals.items(), key=lambda each: -each[1][1])
+        return [
+            {"thread": self.of.label(thread), "waited_ns": self.of.ns(ticks), "last": last}
+            for thread, (ticks, last) in latest_first
+        ]
+
+    def _waits(self, kind: Kind) -> dict:
+        def at(share: float) -> int | None:
+            ticks = histogram.percentile(kind.histogram, share, kind.largest)
+            return None if ticks is None else self.of.ns(ticks)
+
+        return {
+            "count": kind.waits,
+            "total_ns": self.of.ns(kind.total),
+            "mean_ns": self.of.ns(kind.total / kind.waits) if kind.waits else None,
+            "p50_ns": at(0.5),
+            "p99_ns": at(0.99),
+            "max_ns": self.of.ns(kind.largest),
+            "histogram": self._buckets(kind.histogram, kind.largest),
+        }
+
+    def _buckets(self, counts: Sequence[int], largest: int) -> list[list[int]]:
+        """[from ns, to ns, count] of every bucket that is not empty."""
+        return [
+            [self.of.ns(low), self.of.ns(high), count]
+            for low, high, count in histogram.buckets(counts, largest)
+        ]
+
+    @staticmethod
+    def _elision(counts: Counter[str]) -> dict | None:
+        sections = {name: counts[name] for name in ("committed", "fell_back")}
+        if not any(sections.values()):
+            return None
+        aborts = {name: counts[name] for name in recordfile.ELISION_COUNTS if name not in sections}
+        attempts = sections["committed"] + sum(aborts.values())
+        return {"attempts": attempts, **sections, "aborts": aborts}
+
+    def _hold(self, group: Group) -> dict | None:
+        samples = sum(lock.hold_samples for lock in group.locks)
+        if not samples:
+            return None
+        merged = [0] * 46
+        for lock in group.locks:
+            histogram.add(merged, lock.hold_histogram)
+        largest = max(lock.hold_max for lock in group.locks)
+        p99 = histogram.percentile(merged, 0.99, largest)
+        return {
+            "samples": samples,
+            "mean_ns": self.of.ns(sum(lock.hold_sum for lock in group.locks) / sum(merged)),
+            "p99_ns": None if p99 is None else self.of.ns(p99),
+            "max_ns": self.of.ns(largest),
+            "histogram": self._buckets(merged, largest),
+            "interrupted": self._interrupted(group.interrupted),
+        }
+
+    @staticmethod
+    def _interrupted(counts: Counter[str]) -> dict | None:
+        if not counts["watched"]:
+            return None
+        return {name: counts[name] for name in ("watched", *recordfile.HOLDER_COUNTS)}
+
+    def _weighted(self, stacks: Counter[int]) -> list[dict]:
+        """The heaviest stacks; those that read alike are one."""
+        total = sum(stacks.values())
+        alike: Counter[tuple[Frame, ...]] = Counter()
+        for stack, ticks in stacks.items():
+            alike[tuple(self.of.frames_of(stack))] += ticks
+        return [
+            {
+                "ns": self.of.ns(ticks),
+                "share": ticks / total if total else 0.0,
+                "wrapper_frames": wrapper_frames(frames),
+                "frames": [frame._asdict() for frame in frames],
+            }
+            for frames, ticks in alike.most_common(STACKS_KEPT)
+        ]
+
+    def _blocks(self) -> list[dict]:
+        return [
+            {
+                "waiter": self.of.label(waiter),
+                "holder": self.of.holder_label(holder),
+                "lock": lock,
+                "ns": self.of.ns(ticks),
+            }
+            for (waiter, holder, lock), ticks in self.of.blocks.most_common()
+            if ticks > 0
+        ]

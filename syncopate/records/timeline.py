@@ -1,0 +1,55 @@
+"""Sampled waits and holds as spans in time, for the page's timeline and for traces."""
+
+import heapq
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from syncopate.records.analysis import Analysis
+from syncopate.records.recordfile import KIND_NAMES, OBJECT_NAMES
+
+
+class Span(NamedTuple):
+    """A wait or a hold; times in nanoseconds since the process began."""
+
+    thread: int
+    start_ns: int
+    length_ns: int
+    lock: str
+    kind: str  # a wait kind, or "hold"
+    stack: int
+
+
+def _called(analysis: Analysis, lock: int) -> str:
+    """A lock's name, and what it is unless a mutex: an rwlock and a condition may share one."""
+    group = analysis.group_of.get(lock)
+    if group is None:
+        return f"lock #{lock}"
+    kind = OBJECT_NAMES.get(group.object, "unknown")
+    return group.name.text if kind == "mutex" else f"{group.name.text} ({kind})"
+
+
+def waits(analysis: Analysis) -> Iterator[Span]:
+    for lock, events in analysis.waits.items():
+        name = _called(analysis, lock)
+        for event in events:
+            start = analysis.since_start(event.start)
+            length = analysis.ns(event.end - event.start)
+            kind = KIND_NAMES.get(event.wait, "wait")
+            yield Span(event.thread, start, length, name, kind, event.stack)
+
+
+def holds(analysis: Analysis) -> Iterator[Span]:
+    """Holds whose start is known."""
+    for lock, events in analysis.holds.items():
+        name = _called(analysis, lock)
+        for event in events:
+            if event.start:
+                start = analysis.since_start(event.start)
+                length = analysis.ns(event.end - event.start)
+                yield Span(event.thread, start, length, name, "hold", event.stack)
+
+
+def longest(spans: Iterator[Span], most: int) -> list[Span]:
+    """The `most` longest spans, in order of time."""
+    kept = heapq.nlargest(most, spans, key=lambda span: span.length_ns)
+    return sorted(kept, key=lambda span: span.start_ns)

@@ -1,0 +1,1 @@
+"""What people see: text, pages, traces, screens."""

@@ -1,0 +1,122 @@
+"""A comparison of two records for a terminal."""
+
+import shlex
+
+from syncopate.base import terminal
+from syncopate.base.units import count, duration, percent
+from syncopate.records.comparison import FEW, NOISE, SAME
+
+COLUMNS_TO_SPARE = ("contended", "p99", "hold", "taken")  # the last one goes first
+MANYFOLD = 10  # from here on a factor reads better than a percentage
+SAID = {
+    "more": "waits more",
+    "less": "waits less",
+    "noise": "noise",
+    "few": "too few waits",
+    "same": "same",
+}
+
+
+def show(data: dict, top: int) -> None:
+    console = terminal.console()
+    _heading(console, data)
+    lost = [row for row in data["locks"] if row["lost"]]
+    both = [row for row in lost if row["in"] == "both"]
+    _section(console, "Locks in both", both, top)
+    for side, title in (("before", "Locks only before"), ("after", "Locks only after")):
+        _section(console, title, [row for row in lost if row["in"] == side], top)
+    others = [row for row in data["locks"] if not row["lost"] and _any(row["waited"])]
+    _section(console, "Other waits (not lost to locks)", others, top)
+    if not lost:
+        console.print("\nNo thread waited for a lock in either.", style="bold green")
+    console.print(
+        "\nnoise: one run's chance explains it. ~ marks such numbers, ? those of few samples. How\n"
+        "far two runs of the same program differ is not in two records: record each twice.",
+        style="dim",
+    )
+
+
+def _heading(console, data: dict) -> None:
+    for side in ("before", "after"):
+        about = data[side]
+        with_lock = about["lock"] + (f":{about['wait']}" if about["wait"] else "")
+        console.print(
+            f"{side:6} {about['file']}: {shlex.join(about['command'])}".replace("\n", "\\n"),
+            style="bold",
+            overflow="ellipsis",
+            no_wrap=True,
+        )
+        console.print(
+            f"       lock {with_lock}, ran {duration(about['duration_ns'])},"
+            f" {about['threads']} threads, lost to locks {duration(about['lost_ns'])}"
+            f" ({percent(about['lost_share'])} of all thread time)",
+            style="dim",
+        )
+    per = " a second" if data["per"] == "second" else ""
+    lost = data["lost"]
+    console.print(
+        f"Time lost to locks{per}: {duration(lost['before'])} -> {duration(lost['after'])},"
+        f" {_difference(lost)}" + (" (noise)" if lost["verdict"] == NOISE else ""),
+        style="bold",
+    )
+    for remark in data["remarks"]:
+        console.print(f"note: {remark}", style="yellow")
+    for side in ("before", "after"):
+        for note in data[side]["notes"]:
+            console.print(f"note: {side}: {note}", style="yellow")
+
+
+def _any(values: dict) -> bool:
+    return bool(values["before"] or values["after"])
+
+
+def _difference(values: dict) -> str:
+    """How much it changed: signed, and by which factor or share where there was some before."""
+    before, after = values["before"], values["after"]
+    text = ("-" if after < before else "+") + duration(abs(after - before))
+    if not before:
+        return text
+    if after >= before * MANYFOLD:
+        return f"{text} ({count(round(after / before))}x)"
+    return f"{text} ({after / before - 1:+.0%})"
+
+
+def _both(values: dict, show_one) -> str:
+    """ "before -> after", marked where the difference may be chance."""
+    before, after = values["before"], values["after"]
+    if before is None and after is None:
+        return "-"
+    mark = {NOISE: " ~", FEW: " ?"}.get(values["verdict"], "")
+    texts = ["-" if value is None else show_one(value) for value in (before, after)]
+    return texts[0] if values["verdict"] == SAME and before == after else " -> ".join(texts) + mark
+
+
+def _section(console, title: str, rows: list[dict], top: int) -> None:
+    if not rows:
+        return
+    console.print(f"\n{title}", style="bold cyan")
+    waited = [row for row in rows if _any(row["waited"])]
+    if waited:
+        console.print(_table(console, waited[:top]))
+    if len(waited) > top:
+        console.print(f"  {len(waited) - top} more: use --top", style="dim")
+    if len(rows) > len(waited):
+        console.print(f"  {len(rows) - len(waited)} more that nobody waited for", style="dim")
+
+
+def _table(console, shown: list[dict]):
+    columns = {
+        "lock": [_name(row) for row in shown],
+        "waited": [_both({**row["waited"], "verdict": ""}, duration) for row in shown],
+        "change": [_difference(row["waited"]) for row in shown],
+        "verdict": [SAID[row["waited"]["verdict"]] for row in shown],
+        "contended": [_both(row["contended_share"], percent) for row in shown],
+        "p99": [_both(row["p99_ns"], duration) for row in shown],
+        "hold": [_both(row["hold_ns"], duration) for row in shown],
+        "taken": [_both(row["acquisitions"], lambda n: count(round(n))) for row in shown],
+    }
+    return terminal.table(console, columns, COLUMNS_TO_SPARE)
+
+
+def _name(row: dict) -> str:
+    return row["name"] + (f" x{row['members']}" if row["members"] > 1 else "")

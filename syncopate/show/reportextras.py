@@ -1,0 +1,66 @@
+"""What a report's page shows beside the record: predictions of changes, and a policy."""
+
+from syncopate.base import boundedfile
+from syncopate.base.errors import BAD_USE, FAILED, Failure
+from syncopate.launch import policy
+from syncopate.show.whatifoutput import SCHEMA as WHATIF_SCHEMA
+from syncopate.show.whatifoutput import VERSION as WHATIF_VERSION
+
+NAMED_BY = {"symbol": "variable", "creation": "created", "first use": "used"}  # to policy keys
+
+
+def extras(records: list[dict], whatif_paths: list[str], policy_path: str | None) -> dict:
+    """The page's additional data for these records: `whatif`, `policy` and `policyOf`."""
+    added: dict = {"whatif": [_prediction(path, records) for path in whatif_paths]}
+    if policy_path:
+        wanted = policy.read(policy_path)
+        added["policy"] = {
+            "file": policy_path,
+            "default": wanted.default,
+            "entries": wanted.entries,
+        }
+        added["policyOf"] = [
+            [_entry_of(lock, wanted.entries) for lock in results["locks"]] for results in records
+        ]
+    return added
+
+
+def _prediction(path: str, records: list[dict]) -> dict:
+    """What `syncopate simulate --from RECORD --json PATH` wrote, of a lock that the report has."""
+    document = boundedfile.read_json(path)
+    known = isinstance(document, dict) and document.get("schema") == WHATIF_SCHEMA
+    if not known or document.get("version") != WHATIF_VERSION:
+        raise Failure(
+            f"{path} is not what `syncopate simulate --from RECORD --json FILE` writes", FAILED
+        )
+    with boundedfile.damaged_where_wrong(path, "let `syncopate simulate --from` write it again"):
+        name = _checked(document)
+    if not any(lock["name"] == name for results in records for lock in results["locks"]):
+        raise Failure(f"{path} is of lock '{name}', which the report does not show", BAD_USE)
+    return document
+
+
+def _checked(document: dict) -> str:
+    """The name of the lock that it is of. Raises what an unsound one makes of this."""
+    name = document["lock"]["name"]
+    sound = isinstance(name, str) and isinstance(document["machine"], str)
+    for answer in document["answers"]:
+        sound &= all(float(answer[key]) >= 0 for key in ("before", "after", "gain", "low", "high"))
+        sound &= isinstance(answer["label"], str) and isinstance(answer["threads"], int)
+    if not (sound and all(isinstance(each, str) for each in document["assumptions"])):
+        raise ValueError("a text is none")
+    return name
+
+
+def _entry_of(lock: dict, entries: list[dict]) -> int | None:
+    """The index of the first policy entry that names this lock, or None."""
+    key = NAMED_BY.get(lock["named_by"])
+    for index, entry in enumerate(entries):
+        if key in entry and _is_called(lock["site"], entry[key]):
+            return index
+    return None
+
+
+def _is_called(site: str, wanted: str) -> bool:
+    """Whether a report's site is that of a policy: "make(int)" and "make(int)+0x28" are `make`."""
+    return wanted in (site, site.partition("(")[0], site.partition("+0x")[0])

@@ -1,0 +1,408 @@
+"""The report for a terminal."""
+
+import shlex
+import textwrap
+
+from syncopate.base import terminal
+from syncopate.base.units import count, duration, percent
+from syncopate.records import account, openwaits, waiting
+from syncopate.records.naming import without_starters
+from syncopate.records.recordfile import LOST_KINDS
+from syncopate.show import transactiontext
+
+DETAILED = 5  # locks whose stacks are shown
+FRAMES = 8  # of a stack
+FOR = {"mutex_relock": "relock", "spinlock": "mutex", "semaphore_lock": "mutex"}  # a table's "for"
+BLOCK_ROWS = 10
+MANY_THREADS = 12  # from here on who-blocks-whom tells threads apart by name only
+SECTIONS = {
+    "mutex": "Mutexes",
+    "rwlock": "Reader-writer locks",
+    "spinlock": "Spin locks",
+    "condition": "Condition variables (waiting for something to do: not lost to locks)",
+    "barrier": "Barriers (waiting for the slowest: not lost to locks)",
+    "futex": "The program's own futexes (locks or conditions: nobody can tell)",
+    "semaphore_lock": "Semaphores used as locks",
+    "semaphore": "Semaphores that other threads post (signals: not lost to locks)",
+    "thread": "Threads that others waited for to end (not lost to locks)",
+    "yield": "Calls of sched_yield, as of loops that wait: maybe locks of the program's own",
+    "unknown": "Locks that the record does not describe",
+}
+LOST = ("mutex", "rwlock", "spinlock", "semaphore_lock")
+LOST_COLUMNS = ("lock", "for", "lost", "of all", "taken", "contended", "mean", "p50", "p99", "max",
+                "hold", "hold p99", "hold max", "threads")  # fmt: skip
+OPTIONAL = ("p99", "max", "hold", "threads", "taken", "mean", "p50", "hold p99", "hold max")
+
+
+def show(records: list[dict]) -> None:
+    console = terminal.console()
+    busy = [results for results in records if _has_something(results) or len(records) == 1]
+    for number, results in enumerate(busy):
+        if number:
+            console.print()
+            console.rule()
+        _show_one(console, results)
+    for results in records:
+        if results not in busy:
+            console.print(
+                f"{results['file']}: {_command(results)}: no lock to show; {_in_short(results)}",
+                style="dim",
+            )
+
+
+def _has_something(results: dict) -> bool:
+    return bool(results["locks"] or results["transactions"] or len(results["threads"]) > 1)
+
+
+def _in_short(results: dict) -> str:
+    """How long a program ran that has nothing else to show, and what it mostly did."""
+    ran = f"ran {duration(results['process']['duration_ns'])}"
+    parts = account.lines(results)
+    return f"{ran}, {' '.join(parts[0].split())}" if parts else ran
+
+
+def _show_one(console, results: dict) -> None:
+    _heading(console, results)
+    if results["transactions"]:
+        return transactiontext.show(console, results["transactions"])
+    _open_waits(console, results)
+    _findings(console, results)
+    for kind, title in SECTIONS.items():
+        locks = _of_section(results["locks"], kind)
+        waited = [lock for lock in locks if lock["waited_ns"]]
+        if not locks:
+            continue
+        console.print(f"\n{title}", style="bold cyan")
+        if waited:
+            (_lost_table if kind in LOST else _wait_table)(console, waited)
+        idle = len(locks) - len(waited)
+        if idle:
+            taken = sum(lock["acquisitions"] for lock in locks if not lock["waited_ns"])
+            uses = f", taken {count(taken)} times" if kind in LOST else ""
+            console.print(f"  {idle} more that nobody waited for{uses}", style="dim")
+    if results["hidden"]:
+        console.print(f"\n{results['hidden']} more locks: use --top", style="dim")
+    _arrivals(console, results)
+    _interrupted(console, results)
+    _elision(console, results)
+    _details(console, results)
+    _blocks(console, results)
+
+
+def _of_section(locks: list[dict], section: str) -> list[dict]:
+    """The locks of one section. A semaphore is in one of two or in both, with the waits that belong
+    there; one that nobody waited for is no lock as far as one can tell."""
+    if not section.startswith("semaphore"):
+        return [lock for lock in locks if lock["object"] == section]
+    found = []
+    for lock in locks:
+        if lock["object"] == "semaphore":
+            as_lock = section == "semaphore_lock"
+            waits = {k: of for k, of in lock["waits"].items() if (k in LOST_KINDS) == as_lock}
+            if waits or not (as_lock or lock["waits"]):
+                found.append(lock | {"waits": waits})
+    return found
+
+
+def _command(results: dict) -> str:
+    """The command line as a shell would take it, on one line."""
+    return shlex.join(results["process"]["command"])
+
+
+def ran_with(results: dict) -> str:
+    process = results["process"]
+    if results["transactions"]:
+        return f"transactions by {results['transactions']['algorithm']}"
+    return f"lock {process['lock']}" + (f":{process['wait']}" if process["wait"] else "")
+
+
+def _heading(console, results: dict) -> None:
+    process = results["process"]
+    console.print(_command(results), style="bold", overflow="ellipsis", no_wrap=True)
+    console.print(
+        f"process {process['id']}, {ran_with(results)}, ran"
+        f" {duration(process['duration_ns'])}, {len(results['threads'])} threads on"
+        f" {process['processors']} processors",
+        style="dim",
+    )
+    if not results["transactions"]:
+        console.print(
+            f"Lost to locks: {percent(results['lost_share'])} of all thread time"
+            f" ({duration(results['lost_ns'])} of {duration(results['thread_time_ns'])})"
+            + account.perhaps_more(results),
+            style="bold",
+        )
+        for line in account.lines(results):
+            console.print(line)
+    for sentence in waiting.sentences(results):
+        console.print(sentence, style="dim")
+    for note in results["notes"]:
+        console.print(f"note: {note}", style="yellow")
+
+
+def _open_waits(console, results: dict) -> None:
+    """What threads wait for at the end of the record; deadlocks first."""
+    for deadlock in results["deadlocks"]:
+        console.print(f"\n{deadlock['sentence']}", style="bold red", highlight=False)
+    waits = openwaits.shown(results)
+    if not waits:
+        return
+    console.print("\nWaits that are not over", style="bold cyan")
+    shown = waits[: openwaits.SHOWN]
+    columns = {
+        "thread": [each["thread"] for each in shown],
+        "waits for": [each["lock"] for each in shown],
+        "by": [each["kind"].replace("_", " ") for each in shown],
+        "at": [each["place"] for each in shown],
+        "waited": [duration(each["waited_ns"]) for each in shown],
+        "held by": [openwaits.holders_of(each) for each in shown],
+    }
+    console.print(terminal.table(console, columns, ("by", "at")))
+    if len(waits) > openwaits.SHOWN:
+        console.print(f"  {len(waits) - openwaits.SHOWN} more in --json", style="dim")
+
+
+def _findings(console, results: dict) -> None:
+    """The worst locks in sentences."""
+    from rich.text import Text
+
+    for number, found in enumerate(results["findings"]):
+        if number == 0:
+            console.print("\nWhat costs most", style="bold cyan")
+        name = found["lock"] + (f" x{count(found['members'])}" if found["members"] > 1 else "")
+        console.print(Text.assemble((name, "bold"), f": {found['cost']}"))
+        for title, texts in (("why", found["why"]), ("do", found["do"]), ("seen", [found["seen"]])):
+            for text in texts:
+                lines = textwrap.wrap(
+                    f"{title}: {text}", console.width, initial_indent="  ", subsequent_indent="    "
+                )
+                console.print("\n".join(lines), style="dim" if title == "seen" else "")
+
+
+def name_of(lock: dict) -> str:
+    return lock["name"] + (f" x{lock['members']}" if lock["members"] > 1 else "")
+
+
+def _lost_table(console, locks: list[dict]) -> None:
+    """One row for each lock and kind of wait; narrow terminals do without the last columns."""
+    rows = []
+    for lock in locks:
+        hold = lock["hold"] or {"mean_ns": None, "p99_ns": None, "max_ns": None}
+        for number, (kind, waits) in enumerate(lock["waits"].items()):
+            whole = {
+                "lock": name_of(lock),
+                "of all": percent(lock["lost_share"]),
+                "taken": count(lock["acquisitions"]),
+                "contended": percent(lock["contended_share"]),
+                "threads": str(lock["threads_waited"]),
+                "hold": duration(hold["mean_ns"]),
+                "hold p99": duration(hold["p99_ns"]),
+                "hold max": duration(hold["max_ns"]),
+            }
+            if number:
+                whole = dict.fromkeys(whole, "")
+            rows.append(
+                whole
+                | {"for": FOR.get(kind, kind)}
+                | {"lost": duration(waits["total_ns"]), "mean": duration(waits["mean_ns"])}
+                | {"p50": duration(waits["p50_ns"]), "p99": duration(waits["p99_ns"])}
+                | {"max": duration(waits["max_ns"])}
+            )
+    titles = [title for title in LOST_COLUMNS if title != "for" or _several_kinds(rows)]
+    columns = {title: [row[title] for row in rows] for title in titles}
+    console.print(terminal.table(console, columns, OPTIONAL))
+
+
+def _several_kinds(rows: list[dict]) -> bool:
+    return any(row["for"] != "mutex" for row in rows)
+
+
+def _wait_table(console, locks: list[dict]) -> None:
+    waits = [(lock, waits) for lock in locks for waits in lock["waits"].values()]
+    columns = {
+        "lock": [name_of(lock) for lock, _ in waits],
+        "waited": [duration(each["total_ns"]) for _, each in waits],
+        "times": [count(each["count"]) for _, each in waits],
+        "mean": [duration(each["mean_ns"]) for _, each in waits],
+        "p50": [duration(each["p50_ns"]) for _, each in waits],
+        "p99": [duration(each["p99_ns"]) for _, each in waits],
+        "max": [duration(each["max_ns"]) for _, each in waits],
+        "threads": [str(lock["threads_waited"]) for lock, _ in waits],
+    }
+    console.print(terminal.table(console, columns))
+
+
+def _arrivals(console, results: dict) -> None:
+    """Load imbalance: at each barrier of OpenMP, who came last and who waited for it."""
+    rows = [(lock, each) for lock in results["locks"] for each in lock.get("arrivals", ())]
+    if not rows:
+        return
+    console.print("\nWho came last at a barrier", style="bold cyan")
+    columns = {
+        "barrier": [name_of(lock) for lock, _ in rows],
+        "thread": [each["thread"] for _, each in rows],
+        "last": [count(each["last"]) for _, each in rows],
+        "waited": [duration(each["waited_ns"]) for _, each in rows],
+    }
+    console.print(terminal.table(console, columns))
+
+
+def _interrupted(console, results: dict) -> None:
+    """Locks whose holders lost or gave up their processor, the most frequent first."""
+    kinds = ("preempted", "slept")
+    locks = [lock for lock in results["locks"] if any(interrupted(lock)[kind] for kind in kinds)]
+    if not locks:
+        return
+    locks.sort(key=lambda lock: [-interrupted(lock)[kind] for kind in ("preemptions", "slept")])
+    console.print("\nHolders that did not run on (among sampled holds)", style="bold cyan")
+    of = [interrupted(lock) for lock in locks]
+    columns = {
+        "lock": [name_of(lock) for lock in locks],
+        "holds seen": [count(each["watched"]) for each in of],
+        "preempted": [count(each["preempted"]) for each in of],
+        "share": [percent(each["preempted"] / each["watched"]) for each in of],
+        "times": [count(each["preemptions"]) for each in of],
+        "slept": [count(each["slept"]) for each in of],
+        "of seen": [percent(each["slept"] / each["watched"]) for each in of],
+    }
+    console.print(terminal.table(console, columns))
+
+
+def interrupted(lock: dict) -> dict:
+    """What is known of a lock's holders that did not run on."""
+    nothing = {"watched": 0, "preempted": 0, "preemptions": 0, "slept": 0}
+    return (lock["hold"] or {}).get("interrupted") or nothing
+
+
+def _elision(console, results: dict) -> None:
+    """What became of sections that ran as transactions, one line a lock."""
+    elided = [lock for lock in results["locks"] if lock["elision"]]
+    if not elided:
+        return
+    console.print("\nElided sections (aborted transactions by cause)", style="bold cyan")
+    of = [lock["elision"] for lock in elided]
+    columns = {
+        "lock": [name_of(lock) for lock in elided],
+        "attempts": [count(each["attempts"]) for each in of],
+        "committed": [count(each["committed"]) for each in of],
+        "fell back": [count(each["fell_back"]) for each in of],
+    }
+    for cause in of[0]["aborts"]:
+        columns[cause.replace("_", " ")] = [count(each["aborts"][cause]) for each in of]
+    console.print(terminal.table(console, columns))
+
+
+def _details(console, results: dict) -> None:
+    """The two stacks of the heaviest locks, side by side where there is room."""
+    from rich.padding import Padding
+    from rich.table import Table
+
+    heavy = [lock for lock in results["locks"] if lock["lost_ns"]][:DETAILED]
+    if not heavy:
+        _say_that_none_waited(console, results)
+        return
+    console.print("\nWho waited, and who held it meanwhile", style="bold cyan")
+    for lock in heavy:
+        made = {"symbol": "in", "creation": "created at", "first use": "first used at"}
+        where = f"{made[lock['named_by']]} {lock['place']}" if lock["named_by"] in made else ""
+        console.print(f"\n{name_of(lock)}", style="bold", end="")
+        console.print(f"  {where}" if where else "", style="dim")
+        if worst := lock.get("worst"):
+            console.print(
+                f"  {percent(worst['share'])} of it at one of the {count(lock['members'])}:"
+                f" {worst['address']}",
+                style="dim",
+            )
+        waiters, holders = _stacks("waited", lock["waiters"]), _stacks("held by", lock["holders"])
+        if console.width >= 100:
+            grid = Table.grid(padding=(0, 2), expand=True)
+            grid.add_column(ratio=1)
+            grid.add_column(ratio=1)
+            grid.add_row(waiters, holders)
+            console.print(Padding(grid, (0, 0, 0, 2)))
+        else:
+            console.print(Padding(waiters, (0, 0, 0, 2)))
+            console.print(Padding(holders, (0, 0, 0, 2)))
+
+
+def _say_that_none_waited(console, results: dict) -> None:
+    """As far as the record can tell: not all locks are ones that it sees."""
+    if account.is_explained(results):
+        console.print("\nNo thread waited for a lock.", style="bold green")
+        return
+    console.print(
+        "\nNo thread waited for a lock that is recorded. Locks of the program's own, which spin or"
+        " sleep in system calls, are not among those: see above where the time went.",
+        style="bold",
+    )
+
+
+def _own_frames(stack: dict) -> list[dict]:
+    """A stack without what lies between program and lock, and between kernel and program."""
+    return without_starters(stack["frames"][stack["wrapper_frames"] :])
+
+
+def _stacks(title: str, stacks: list[dict]):
+    from rich.text import Text
+
+    text = Text(overflow="ellipsis", no_wrap=True)
+    # Stacks are sampled: shares are of the time whose stacks were seen, and say so if not all was.
+    seen = [stack for stack in stacks if stack["frames"]]
+    known = 1 - sum(stack["share"] for stack in stacks if not stack["frames"])
+    if not seen:
+        text.append(f"{title}: no stack sampled", style="dim")
+        return text
+    for number, stack in enumerate(seen[:2]):
+        share = percent(stack["share"] / known)
+        text.append("\n" * (number > 0) + f"{title} {share}", style="italic")
+        if number == 0 and known < 0.995:
+            text.append(f"  (stacks seen for {percent(known)})", style="dim")
+        own = _own_frames(stack)
+        for frame in own[:FRAMES]:
+            text.append(f"\n  {frame['function']}")
+            place = frame["file"].rsplit("/", 1)[-1] if frame["file"] else ""
+            if place:
+                text.append(f" {place}:{frame['line']}", style="dim")
+        if len(own) > FRAMES:
+            text.append(f"\n  ... {len(own) - FRAMES} more", style="dim")
+    return text
+
+
+def _blocks(console, results: dict) -> None:
+    blocks = results["blocks"]
+    if not blocks:
+        return
+    if len(results["threads"]) > MANY_THREADS:
+        blocks = _by_name(blocks)
+    console.print("\nWho blocks whom", style="bold cyan")
+    total = sum(block["ns"] for block in blocks)
+    shown = blocks[:BLOCK_ROWS]
+    columns = {
+        "waiter": [block["waiter"] for block in shown],
+        "holder": [block["holder"] for block in shown],
+        "lock": [block["lock"] for block in shown],
+        "time": [duration(block["ns"]) for block in shown],
+        "share": [percent(block["ns"] / total if total else 0) for block in shown],
+    }
+    console.print(terminal.table(console, columns))
+    if len(blocks) > BLOCK_ROWS:
+        console.print(f"  {len(blocks) - BLOCK_ROWS} more pairs in --json", style="dim")
+
+
+def _by_name(blocks: list[dict]) -> list[dict]:
+    """Pairs of pools: with many threads, which one of a pool it was says little."""
+    sums: dict[tuple[str, str, str], int] = {}
+    for block in blocks:
+        key = (_pool(block["waiter"]), _pool(block["holder"]), block["lock"])
+        sums[key] = sums.get(key, 0) + block["ns"]
+    ranked = sorted(sums.items(), key=lambda item: -item[1])
+    return [
+        {"waiter": waiter, "holder": holder, "lock": lock, "ns": ns}
+        for (waiter, holder, lock), ns in ranked
+    ]
+
+
+def _pool(label: str) -> str:
+    """A thread's label without its id and number: "worker-3/1234" is one of "worker-"."""
+    name = label.rpartition("/")[0] or label
+    return name.rstrip("0123456789") or name

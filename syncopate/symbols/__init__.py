@@ -1,0 +1,1 @@
+"""From addresses to names: ELF files, debug information, demangling."""

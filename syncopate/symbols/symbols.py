@@ -1,0 +1,383 @@
+"""Addresses of a recorded process to functions, lines and variables.
+
+Code addresses go to eu-addr2line (elfutils), one process per module with all addresses at once;
+those of which it knows no line to addr2line (binutils), since it finds none in what clang compiles:
+that has no .debug_aranges. Where both are missing or know nothing, the symbol table answers, and
+last the offset in the module.
+"""
+
+import bisect
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from syncopate.base import boundedtool
+from syncopate.base.shown import shown
+from syncopate.symbols import elf
+from syncopate.symbols.debugpackages import hint
+from syncopate.symbols.demangling import demangle, prepare
+from syncopate.symbols.elfsymbols import SymbolTable, build_id_of, debug_files
+
+_MAP = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) ([0-9a-f]+) \S+ \d+ *(.*)")
+_BUILD = re.compile(r"build-id ([0-9a-f]{1,16}) ([0-9a-f]{1,16}) ([0-9a-f]{2,128}|-)")
+_POSITION = re.compile(r"(.*?):(\d+)(?::\d+)?(?: \(.*\))?$")
+_CALL = struct.Struct("<Bi")  # of x86-64: E8 and the distance
+CALL, CALL_RELATIVE = _CALL.size, 0xE8
+_INLINED = re.compile(r" inlined at .* in ")
+SECONDS, FETCHING = 120, 900  # for one module; where debug information may have to be fetched
+MOST_MEMORY = 8 << 30
+BUILD_DIGITS = 12  # of a build-id, told to readers
+
+
+class Frame(NamedTuple):
+    """One line of a call stack; a code address has several when functions were inlined there."""
+
+    function: str
+    file: str  # "" when unknown
+    line: int
+    module: str  # path of the program or library, "" when in none
+    inlined: bool
+
+    def place(self) -> str:
+        """file:line without folders, else the module's name."""
+        if self.file:
+            return f"{os.path.basename(self.file)}:{self.line}"
+        return os.path.basename(self.module)
+
+
+class _Module:
+    """One mapped file: what is known of it from the record, and what its file says now."""
+
+    def __init__(self, path: str, recorded: tuple[int, str | None] | None):
+        """`recorded`: its load bias and its build-id in hex; None where the record has neither."""
+        gone = path.removesuffix(" (deleted)")
+        self.path = path if gone == path or os.path.exists(path) else gone
+        self.name = shown(os.path.basename(self.path)) or shown(self.path)
+        self.bias, self.build_id = recorded or (None, None)
+        self.header = elf.read_header(self.path)
+        self.is_other = False  # whether the file is another build than what was recorded
+        if self.build_id and self.header:
+            self.found_id = build_id_of(self.path)
+            self.is_other = self.found_id != self.build_id
+        self._table: SymbolTable | None = None
+        self._debug = [] if self.header and not self.is_other else self._debug_files()
+
+    def _debug_files(self) -> list[str]:
+        """In place of the file: debug information of the right build."""
+        found = debug_files(self.build_id) if self.build_id else []
+        return [path for path in found if elf.read_header(path)]
+
+    @property
+    def symbol_file(self) -> str | None:
+        """The file that tells of the build that was recorded; None where there is none."""
+        if self.header and not self.is_other:
+            return self.path
+        return self._debug[0] if self._debug else None
+
+    @property
+    def table(self) -> SymbolTable:
+        if self._table is None:
+            self._table = SymbolTable(self.symbol_file or "", self.build_id)
+            if not self._table.is_complete and self._table.build_id and _fetch(self.symbol_file):
+                self._table = SymbolTable(self.symbol_file, self.build_id)
+        return self._table
+
+    def target(self, address: int, start: int, offset: int, flag: int) -> int | None:
+        """The link-time address of a run-time one, in a range mapped at `start` from `offset`."""
+        if self.bias is not None:
+            return address - self.bias
+        return self.header and self.header.address_of(offset + address - start, flag)
+
+
+class Symbolizer:
+    """Names addresses of one recorded process."""
+
+    def __init__(self, maps: str, recorded_at_ns: int = 0):
+        """`maps` is text as in /proc/PID/maps, with the lines that src/record/build_ids.h
+        describes; later lines win where two cover one address.
+
+        `recorded_at_ns` (since the epoch) finds modules that changed after the recording where
+        there are no such lines.
+        """
+        self.notes: list[str] = []  # what the reader should know about the names, each one line
+        self._recorded_at = recorded_at_ns
+        self._modules: dict[str, _Module | None] = {}
+        self._frames: dict[int, list[Frame]] = {}
+        self._entered: dict[int, int | None] = {}
+        self._builds: dict[str, tuple[int, str | None]] = {}  # by path: bias and build-id
+        self._without_symbols: set[_Module] = set()
+        layers: dict[int, tuple[int, int, int, str]] = {}
+        for line in maps.splitlines():
+            found = _MAP.match(line)
+            if found and found[5].startswith("/"):
+                start, end, offset = (int(found[group], 16) for group in (1, 2, 4))
+                layers[start] = (start, end, offset, _unescaped(found[5]))
+            elif build := _BUILD.fullmatch(line):
+                start, bias = int(build[1], 16), int(build[2], 16)
+                if start in layers:
+                    self._builds[layers[start][3]] = (bias, build[3] if build[3] != "-" else None)
+        self._ranges = sorted(layers.values())
+        self._tools = [shutil.which("eu-addr2line"), shutil.which("addr2line")]
+
+    def resolve(self, addresses: Iterable[int]) -> None:
+        """Looks up return addresses in one batch, so that frames() answers at once."""
+        wanted: dict[_Module, dict[int, int]] = defaultdict(dict)
+        for address in set(addresses) - self._frames.keys():
+            module, target = self._locate(address - 1, elf.PF_X)  # the call, not what follows it
+            if module is None or target is None or module.symbol_file is None:
+                name = self._offset(module, address - 1, target) if module else f"{address:#x}"
+                path = shown(module.path) if module else ""
+                self._frames[address] = [Frame(name, "", 0, path, False)]
+            else:
+                wanted[module][address] = target
+        for module, targets in wanted.items():
+            self._resolve_module(module, targets)
+
+    def _offset(self, module: _Module, address: int, target: int | None) -> str:
+        """What to call an address that nothing names: by its place in the module, never by where
+        the module happened to be."""
+        self._without_symbols.add(module)
+        if target is None:
+            start, _, offset, _ = self._ranges[self._range_of(address)]
+            target = offset + address - start
+        return f"{module.name}+{target:#x}"
+
+    def _range_of(self, address: int) -> int:
+        return bisect.bisect_right(self._ranges, (address, 1 << 64, 0, "")) - 1
+
+    def frames(self, address: int) -> list[Frame]:
+        """The frames of a return address, innermost inlined one first; never empty."""
+        if address not in self._frames:
+            self.resolve([address])
+        return self._frames[address]
+
+    def entered(self, address: int) -> int | None:
+        """Where the call before a return address leads, at run time: to the first byte of a
+        function that has a symbol. None for other calls, as through a table, and elsewhere."""
+        if address not in self._entered:
+            self._entered[address] = self._find_entered(address)
+        return self._entered[address]
+
+    def _find_entered(self, address: int) -> int | None:
+        index = self._range_of(address - CALL)
+        if index < 0 or address > self._ranges[index][1]:
+            return None
+        start, _, offset, path = self._ranges[index]
+        module = self._module(path)
+        if module is None or module.symbol_file != module.path:
+            return None
+        if module.header.machine != elf.X86_64:
+            return None
+        try:
+            with open(module.path, "rb") as file:
+                file.seek(offset + address - CALL - start)
+                operation, distance = _CALL.unpack(file.read(CALL))
+        except (OSError, struct.error):
+            return None
+        target = address + distance
+        if operation != CALL_RELATIVE:
+            return None
+        there, at = self._locate(target, elf.PF_X)
+        found = there.table.function_symbol(at) if there is not None and at is not None else None
+        return target if found and found[1] == 0 else None
+
+    def code(self, address: int) -> tuple[str, int] | None:
+        """The path of the module whose code is at a run-time address, and the link-time address."""
+        module, target = self._locate(address, elf.PF_X)
+        return None if module is None or target is None else (module.path, target)
+
+    def variable(self, address: int) -> tuple[str, int, str] | None:
+        """(name, offset in it, module path) of the static variable at `address`, if it is in one.
+
+        A variable that no symbol names is called module+0xoffset.
+        """
+        module, target = self._locate(address, elf.PF_W)
+        if module is None:
+            return None
+        found = module.table.variable(target) if target is not None else None
+        name, offset = found or (self._offset(module, address, target), 0)
+        return shown(name), offset, shown(module.path)
+
+    def prepare_variables(self, addresses: Iterable[int]) -> None:
+        """Demangles what variable() will be asked for, at once."""
+        found = (self._locate(address, elf.PF_W) for address in addresses)
+        symbols = (m.table.variable_symbol(at) for m, at in found if m and at is not None)
+        prepare(symbol[0] for symbol in symbols if symbol)
+
+    def code_site(self, address: int) -> tuple[str, str, bool] | None:
+        """(name, module path, whether the name is a symbol) of the function that a return address
+        lies in, not looking at what was inlined there: what can be found again in the module."""
+        module, target = self._locate(address - 1, elf.PF_X)
+        if module is None or target is None:
+            return None
+        found = module.table.function(target)
+        return found[0] if found else f"{module.name}+{target:#x}", module.path, found is not None
+
+    def build_id(self, path: str) -> str | None:
+        module = self._module(path)
+        return module.table.build_id if module else None
+
+    def hint(self, modules: Iterable[str]) -> str | None:
+        """One line that says how to get names of what was only told as an offset in `modules`."""
+        named = set(modules)
+        known = [m.path for m in self._without_symbols if m.symbol_file and shown(m.path) in named]
+        return hint(sorted(known)) if known else None
+
+    def _locate(self, address: int, flag: int) -> tuple[_Module | None, int | None]:
+        """The module at a run-time address, and the link-time address there."""
+        index = self._range_of(address)
+        if index < 0 or address >= self._ranges[index][1]:
+            return self._beyond(address, index)
+        start, _, offset, path = self._ranges[index]
+        module = self._module(path)
+        return module, module and module.target(address, start, offset, flag)
+
+    def _beyond(self, address: int, index: int) -> tuple[_Module | None, int | None]:
+        """Zero-initialized data is mapped without a file after the module's last file mapping."""
+        if index < 0:
+            return None, None
+        start, end, offset, path = self._ranges[index]
+        module = self._module(path)
+        if module is None:
+            return None, None
+        base = module.target(start, start, offset, elf.PF_W)
+        if base is None:
+            return None, None
+        target = base + address - start
+        if target - (base + end - start) < 1 << 30 and module.table.variable_symbol(target):
+            return module, target
+        return None, None
+
+    def _module(self, path: str) -> _Module | None:
+        if path not in self._modules:
+            module = _Module(path, self._builds.get(path))
+            self._modules[path] = module
+            if (note := self._state(module)) and note not in self.notes:
+                self.notes.append(note)
+        return self._modules[path]
+
+    def _state(self, module: _Module) -> str | None:
+        """What is to be said of a module whose file is not what was recorded."""
+        path = shown(module.path)
+        if module.symbol_file != module.path and module.symbol_file:
+            return None  # its debug information is there
+        if module.header is None:
+            if path.startswith("/dev/") or "/memfd:" in path:
+                return None
+            return f"{path} cannot be read: no names from it"
+        if module.is_other:
+            was, now = module.build_id[:BUILD_DIGITS], (module.found_id or "none")[:BUILD_DIGITS]
+            return f"{path} is not the build that was recorded ({was}, now {now}): no names from it"
+        if module.build_id is None and self._recorded_at:
+            changed = os.stat(module.path).st_mtime_ns
+            if changed > self._recorded_at:
+                return f"{path} changed after the recording: its names may be wrong"
+        return None
+
+    def _resolve_module(self, module: _Module, targets: dict[int, int]) -> None:
+        answers = self._ask(module.symbol_file, sorted(set(targets.values())))
+        symbols = {target: module.table.function_symbol(target) for target in targets.values()}
+        prepare(function for found in answers.values() for function, _, _ in found)
+        prepare(symbol[0] for symbol in symbols.values() if symbol)
+        path = shown(module.path)
+        for address, target in targets.items():
+            found = answers.get(target, [])
+            if len(found) < 2 and not (found and found[0][1]):
+                name = self._from_table(module, address, target, symbols[target], found)
+                self._frames[address] = [Frame(name, "", 0, path, False)]
+                continue
+            self._frames[address] = [
+                Frame(shown(demangle(function)), shown(file), line, path, index < len(found) - 1)
+                for index, (function, file, line) in enumerate(found)
+            ]
+
+    def _from_table(
+        self,
+        module: _Module,
+        address: int,
+        target: int,
+        symbol: tuple[str, int] | None,
+        answer: list,
+    ) -> str:
+        """A frame without lines: symbol+0xoffset, or as little as is known."""
+        if symbol:
+            return shown(f"{demangle(symbol[0])}+{symbol[1]:#x}")
+        if answer and answer[0][0] != "??":
+            return shown(demangle(answer[0][0]))  # only eu-addr2line found its debug information
+        return self._offset(module, address - 1, target)
+
+    def _ask(self, path: str, targets: list[int]) -> dict[int, list[tuple[str, str, int]]]:
+        """Returns target to [(function, file, line)], innermost first, of all that are known."""
+        first, second = self._tools
+        if first is None:
+            note = "eu-addr2line is missing (Debian package elfutils): no lines, no inlined frames"
+            if second is None:
+                self._note(note)
+        answers = self._run(first, path, targets)
+        without_line = [t for t in targets if not any(file for _, file, _ in answers.get(t, []))]
+        for target, found in self._run(second, path, without_line).items():
+            if any(file for _, file, _ in found):
+                answers[target] = found
+        return answers
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _run(
+        self, tool: str | None, path: str, targets: list[int]
+    ) -> dict[int, list[tuple[str, str, int]]]:
+        if tool is None or not targets:
+            return {}
+        seconds = FETCHING if os.environ.get("DEBUGINFOD_URLS") else SECONDS
+        asked = "".join(f"{target:#x}\n" for target in targets)
+        command = [tool, "-e", path, "-f", "-i", "-a"]
+        try:
+            return parse_addr2line(boundedtool.output(command, seconds, MOST_MEMORY, asked) or "")
+        except subprocess.TimeoutExpired:
+            name = os.path.basename(tool)
+            self._note(f"{name} took more than {seconds} s on {shown(path)}: no lines from it")
+            return {}
+
+
+def _fetch(path: str) -> bool:
+    """Lets debuginfod fetch a module's debug information, if the user has named servers of it."""
+    tool = shutil.which("eu-addr2line")
+    if tool is None or not os.environ.get("DEBUGINFOD_URLS"):
+        return False
+    told = {"DEBUGINFOD_PROGRESS": "1", "stderr": None} if sys.stderr.isatty() else {}
+    try:
+        return (
+            boundedtool.output([tool, "-e", path, "0x0"], FETCHING, MOST_MEMORY, **told) is not None
+        )
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def _unescaped(path: str) -> str:
+    """A path as the kernel meant it: it writes a newline as \\012."""
+    return path.replace("\\012", "\n")
+
+
+def parse_addr2line(output: str) -> dict[int, list[tuple[str, str, int]]]:
+    """Reads `addr2line -a -f -i`: after each address, pairs of lines (function, position)."""
+    answers: dict[int, list[tuple[str, str, int]]] = {}
+    current: list[tuple[str, str, int]] = []
+    function = None
+    for line in output.split("\n"):
+        if function is None and line.startswith("0x"):
+            current = answers.setdefault(int(line, 16), [])
+        elif function is None:
+            function = _INLINED.split(line)[0]
+        else:
+            found = _POSITION.match(line)
+            known = found is not None and found[1] != "??"
+            current.append((function, found[1] if known else "", int(found[2]) if known else 0))
+            function = None
+    return answers

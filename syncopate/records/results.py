@@ -14,6 +14,7 @@ from syncopate.records.analysis import Analysis, Group, Kind
 from syncopate.records.naming import is_region_of_gnu, telling, wrapper_frames
 from syncopate.records.openwaits import OpenWaits
 from syncopate.records.recordfile import LOST_KINDS, OBJECT_NAMES
+from syncopate.records.sectioncode import SectionCode
 from syncopate.records.transactionsites import Sites
 from syncopate.symbols.symbols import Frame
 
@@ -45,10 +46,12 @@ class Results:
         """The report on this record as docs/report-schema.md describes it."""
         total = self.thread_time()
         lost = sum(group.lost() for group in self.of.groups)
-        locks = [self._lock(group, total) for group in self.of.groups if group.kinds or group.locks]
+        groups = [group for group in self.of.groups if group.kinds or group.locks]
+        pairs = [(self._lock(group, total), group) for group in groups]
         cost = waiting.cost(self.of)
         open_waits = OpenWaits(self.of)
-        locks.sort(key=lambda lock: (-lock["lost_ns"], -lock["waited_ns"], lock["name"]))
+        pairs.sort(key=lambda pair: (-pair[0]["lost_ns"], -pair[0]["waited_ns"], pair[0]["name"]))
+        code = SectionCode(self.of)
         found = {
             "file": shown(self.of.record.path),
             "process": self._process(),
@@ -62,11 +65,11 @@ class Results:
             "account": Account(self.of, cost["states"]).as_data(),
             "waiting": cost,
             "measured": waiting.measured(self.of.record.header.measured),
-            "locks": locks,
+            "locks": [lock for lock, _ in pairs],
             "blocks": self._blocks(),
             "transactions": Sites(self.of).as_data(),
         }
-        return {**found, "findings": findings.of(found)}
+        return {**found, "findings": findings.of(found, lambda at: code.facts(pairs[at][1]))}
 
     def _process(self) -> dict:
         header = self.of.record.header
@@ -194,6 +197,7 @@ class Results:
             "address": f"{lock.address:#x}",
             "lost_ns": self.of.ns(ticks),
             "share": ticks / lost,
+            "taken": lock.acquisitions,
         }
 
     def _by_thread(self, group: Group) -> list[dict]:

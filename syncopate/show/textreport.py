@@ -166,17 +166,35 @@ def _findings(console, results: dict) -> None:
     """The worst locks in sentences."""
     from rich.text import Text
 
+    if not results["findings"] and results["lost_ns"] and account.is_explained(results):
+        console.print(
+            "\nNothing to do about locks: waiting for them took"
+            f" {percent(results['lost_share'])} of all thread time.",
+            style="bold green",
+        )
     for number, found in enumerate(results["findings"]):
         if number == 0:
             console.print("\nWhat costs most", style="bold cyan")
         name = found["lock"] + (f" x{count(found['members'])}" if found["members"] > 1 else "")
         console.print(Text.assemble((name, "bold"), f": {found['cost']}"))
-        for title, texts in (("why", found["why"]), ("do", found["do"]), ("seen", [found["seen"]])):
+        for title, texts in _lines_of(found):
             for text in texts:
                 lines = textwrap.wrap(
                     f"{title}: {text}", console.width, initial_indent="  ", subsequent_indent="    "
                 )
                 console.print("\n".join(lines), style="dim" if title == "seen" else "")
+
+
+def _lines_of(found: dict) -> list[tuple[str, list[str]]]:
+    """What is said of one lock, by what it answers. How sure a reason is stands with it."""
+    sure = {reason["why"]: reason["sure"] for reason in found["reasons"]}
+    why = [f"{text} ({sure[text]})" if text in sure else text for text in found["why"]]
+    return [
+        ("gain", [found["gain"]] if found["gain"] else []),
+        ("why", why),
+        ("do", found["do"]),
+        ("seen", [found["seen"]]),
+    ]
 
 
 def name_of(lock: dict) -> str:

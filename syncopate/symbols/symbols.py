@@ -95,6 +95,15 @@ class _Module:
         return self.header and self.header.address_of(offset + address - start, flag)
 
 
+class CodePlace(NamedTuple):
+    """A place in the code of a file that is the recorded build: addresses are those of the link."""
+
+    path: str
+    at: int
+    function: int  # where its function starts
+    bias: int  # run-time address less link-time address
+
+
 class Symbolizer:
     """Names addresses of one recorded process."""
 
@@ -190,6 +199,25 @@ class Symbolizer:
     def code(self, address: int) -> tuple[str, int] | None:
         """The path of the module whose code is at a run-time address, and the link-time address."""
         module, target = self._locate(address, elf.PF_X)
+        return None if module is None or target is None else (module.path, target)
+
+    def code_place(self, address: int) -> CodePlace | None:
+        """Where a run-time address lies in a program whose code can be read: of x86-64, with a
+        symbol of the function."""
+        module, target = self._locate(address, elf.PF_X)
+        if module is None or target is None or module.symbol_file != module.path:
+            return None
+        if module.header.machine != elf.X86_64 or module.header.bits != 64:
+            return None
+        # A call that never returns may be a function's last: its return address is the next one's.
+        found = module.table.function_symbol(target - 1)
+        if found is None:
+            return None
+        return CodePlace(module.path, target, target - 1 - found[1], address - target)
+
+    def data_place(self, address: int) -> tuple[str, int] | None:
+        """(module path, link-time address) of static data at a run-time address."""
+        module, target = self._locate(address, elf.PF_W)
         return None if module is None or target is None else (module.path, target)
 
     def variable(self, address: int) -> tuple[str, int, str] | None:

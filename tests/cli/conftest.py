@@ -60,10 +60,10 @@ def run_cli(*arguments, environ=None, **others) -> subprocess.CompletedProcess:
     )
 
 
-def compile_c(source: str, target: Path, *options: str) -> Path:
+def compile_c(source: str, target: Path, *options: str, compiler: str = "gcc") -> Path:
     """Compiles C text to `target`."""
     subprocess.run(
-        ["gcc", "-x", "c", "-", "-o", target, *options], input=source, text=True, check=True
+        [compiler, "-x", "c", "-", "-o", target, *options], input=source, text=True, check=True
     )
     return target
 

@@ -200,7 +200,10 @@ def test_a_program_that_sleeps_under_its_lock(tmp_path):
     assert re.search(r"^log_lock: [\d.]+ % of all thread time .*: 4 threads waited", first, re.M)
     assert re.search(r"^  why: who holds it sleeps: in (\d+) of \1 holds seen", first, re.M)
     assert re.search(r"^  why: it is held until flush \(<stdin>:\d+\)", first, re.M)
-    assert "  do: move what it waits for there (a sleep," in first
+    assert "  do: sleep after the release (usleep), or wait at a condition variable" in first
+    whole = re.sub(r"\s+", " ", first)
+    assert re.search(r"its section calls usleep \(<stdin>:7\) \((certain|likely)\)", whole), first
+    assert "gain: at most" in first
 
 
 @pytest.mark.parametrize(

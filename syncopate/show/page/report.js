@@ -39,8 +39,11 @@ function fillPolicy() {
   fillTable(at("choices"), POLICY_COLUMNS, rows);
 }
 /* One of the worst locks in sentences. */
-function finding({ lock, members, cost, why, do: acts, seen }) {
-  const lines = [...why.map((text) => ["why", text]), ...acts.map((text) => ["do", text])];
+function finding({ lock, members, cost, gain, why, do: acts, reasons, seen }) {
+  const sure = new Map(reasons.map((reason) => [reason.why, reason.sure]));
+  const lines = [...(gain ? [["gain", gain]] : []),
+    ...why.map((text) => ["why", text + (sure.has(text) ? ` (${sure.get(text)})` : "")]),
+    ...acts.map((text) => ["do", text])];
   return element("div", { className: "finding" },
     element("b", { textContent: lock + (members > 1 ? ` x${number(members)}` : "") }),
     element("span", { textContent: `: ${cost}` }),

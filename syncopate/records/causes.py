@@ -1,0 +1,420 @@
+"""Why a lock costs what it costs, and what to do: told from the numbers of a record, and from what
+the code of its sections may do (sectioncode.py).
+
+Every reason says how sure it is: "certain" is counted, seen at nearly every hold, or read from the
+program's code; "likely" is what the numbers fit; "possible" is one of several explanations, or told
+from few holds. No cause is told that the record does not show.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from syncopate.base.units import count, duration, percent
+from syncopate.records import knowncalls
+from syncopate.records.recordfile import LOST_KINDS
+from syncopate.records.sectioncode import Call, Facts
+
+CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
+FEW_HOLDS = 10  # fewer were seen: what they say is by chance
+MOSTLY, NEARLY_ALL = 0.5, 0.9
+OFTEN_PREEMPTED = 0.1  # of holds: each keeps everybody out for a time slice
+MUCH_LONGER = 100  # waits than holds: even a queue of all threads does not make that
+LONG_HOLD_NS = 20_000  # a sleep and a wake-up cost as much: shorter sections are waited out
+WORTH_SHARING_NS = 1_000  # shorter sections cost less than what a reader-writer lock costs more
+READ_MOSTLY = 0.8  # of holds: then six of ten pairs can run together under a reader-writer lock
+MANY_ALIKE = 4  # locks; with fewer, one has most of the time by chance
+TOO_MANY = 1.5  # threads that want to run, for each processor, in the mean
+MOST_NAMED = 4  # functions in one sentence
+
+
+class Reason(NamedTuple):
+    """One cause of a lock's cost."""
+
+    cause: str  # as docs/report-schema.md lists them
+    why: str
+    do: str  # "" where nothing can be advised
+    sure: str  # CERTAIN, LIKELY or POSSIBLE
+
+
+def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
+    """Why this lock costs so much, the most telling first; never none."""
+    if waits := open_waits(lock, results):
+        return [_stuck(lock, waits, results)]
+    found = [
+        *_sleeps(lock, facts),
+        *_relocks(lock),
+        *_preempted(lock, results),
+        *_uneven(lock),
+    ]
+    told = {reason.cause for reason in found}
+    if not told - {"uneven"}:
+        found += [*_crowded(lock, results)] or _by_length(lock, results, facts)
+    return found
+
+
+def lost_waits(lock: dict) -> list[dict]:
+    """The waits that are lost to it, by kind."""
+    return [waits for kind, waits in lock["waits"].items() if kind in LOST_KINDS]
+
+
+def mean_wait(lock: dict) -> float:
+    waits = sum(each["count"] for each in lost_waits(lock))
+    return sum(each["total_ns"] for each in lost_waits(lock)) / max(1, waits)
+
+
+def watched(lock: dict) -> dict:
+    """What is known of sampled holds that did not run on."""
+    nothing = {"watched": 0, "preempted": 0, "preemptions": 0, "slept": 0}
+    return (lock["hold"] or {}).get("interrupted") or nothing
+
+
+def held(lock: dict, results: dict) -> float | None:
+    """The share of the program's time in which it was held, as far as few holds that were timed
+    tell of all: it may come out above 1. Of several locks, the worst one's. None where no hold was
+    timed."""
+    passed = results["process"]["duration_ns"]
+    taken = lock["acquisitions"] if lock["members"] == 1 else (lock["worst"] or {}).get("taken")
+    if not lock["hold"] or not passed or taken is None:
+        return None
+    return taken * lock["hold"]["mean_ns"] / passed
+
+
+def is_bound_by(lock: dict, results: dict) -> bool:
+    """Whether the lock is held for so much of the time that threads have to queue for it; or would
+    be, had the program its processors for itself: by the share of holds in its running time."""
+    share = held(lock, results)
+    if share is None:
+        return False
+    running = results["account"]["parts"].get("running", 0)
+    passed = results["process"]["duration_ns"]
+    together = min(results["process"]["processors"], lock["threads_waited"] + 1)
+    return max(share, share * passed / running * together if running else 0.0) >= MOSTLY
+
+
+def open_waits(lock: dict, results: dict) -> list[dict]:
+    """The waits for it that are not over, where most of the time went into them."""
+    waits = [
+        each
+        for each in results["open_waits"]
+        if each["lock"] == lock["name"]
+        and each["kind"] in LOST_KINDS
+        and each["kind"] in lock["waits"]
+    ]
+    waited = sum(each["waited_ns"] for each in waits)
+    return waits if waits and waited >= MOSTLY * lock["lost_ns"] else []
+
+
+def _stuck(lock: dict, waits: list[dict], results: dict) -> Reason:
+    """By deadlock, as far as that is known; else only that they wait."""
+    one = len(waits) == 1
+    why = f"{count(len(waits))} thread{' waits' if one else 's wait'} for it still"
+    kinds = {each["thread"]: each["kind"] for each in results["open_waits"]}
+    for deadlock in results["deadlocks"]:
+        if lock["name"] not in deadlock["locks"]:
+            continue
+        do = "let all threads take these locks in one order"
+        if len(deadlock["threads"]) == 1:
+            do = "let no thread take it again that holds it, or make it recursive"
+        known = all(kinds.get(thread) in LOST_KINDS for thread in deadlock["threads"])
+        sure, what = (CERTAIN, "it is part of a deadlock")
+        if not deadlock["certain"]:
+            sure, what = LIKELY, "as in a deadlock, if who held it then holds it still"
+        return Reason("open", f"{why}: {what}", do if known else "", sure)
+    return Reason("open", why, "", CERTAIN)
+
+
+def _by_share(part: int, whole: int) -> str:
+    """How sure a cause is that was seen at `part` of `whole` holds."""
+    if whole < FEW_HOLDS:
+        return POSSIBLE
+    return CERTAIN if part >= NEARLY_ALL * whole else LIKELY
+
+
+def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
+    of = watched(lock)
+    if not of["watched"] or of["slept"] < MOSTLY * of["watched"]:
+        return
+    why = (
+        f"who holds it sleeps: in {count(of['slept'])} of {count(of['watched'])}"
+        f" holds seen{_mean(lock)}"
+    )
+    sure = _by_share(of["slept"], of["watched"])
+    kinds = (knowncalls.SLEEP, knowncalls.INPUT_OUTPUT, knowncalls.WAIT)
+    calls = [call for kind in kinds for call in _calls(facts, kind)]
+    if not calls:
+        yield Reason(
+            "sleeps",
+            why,
+            "move what it waits for there (a sleep, input or output, another lock) out of the"
+            " section",
+            sure,
+        )
+        return
+    named = _named(calls)
+    cause, do = {
+        knowncalls.SLEEP: (
+            "sleeps",
+            f"sleep after the release ({_functions(calls)}), or wait at a condition variable, which"
+            " releases the lock",
+        ),
+        knowncalls.INPUT_OUTPUT: (
+            "input_output",
+            f"copy what is to be read or written, and call {_functions(calls)} after the release,"
+            " or in a thread of its own",
+        ),
+        knowncalls.WAIT: (
+            "waits",
+            f"release it before the call of {_functions(calls)}, or hold that for shorter",
+        ),
+    }[calls[0].kind]
+    yield Reason(cause, f"{why}; its section calls {named}", do, sure)
+
+
+def _calls(facts: Facts | None, kind: str) -> list[Call]:
+    """What most of the sections call of this kind."""
+    calls = facts.calls if facts else []
+    return [call for call in calls if call.kind == kind and call.share >= MOSTLY]
+
+
+def _functions(calls: list[Call]) -> str:
+    names = list(dict.fromkeys(call.function for call in calls))
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+def _named(calls: list[Call]) -> str:
+    """The functions, and where they are called."""
+    places = list(dict.fromkeys(call.place for call in calls[:MOST_NAMED] if call.place))
+    return _functions(calls) + (f" ({', '.join(places)})" if places else "")
+
+
+def _relocks(lock: dict) -> Iterator[Reason]:
+    relock = lock["waits"].get("mutex_relock")
+    if relock and relock["total_ns"] >= MOSTLY * lock["lost_ns"]:
+        waits = sum(each["count"] for each in lost_waits(lock))
+        yield Reason(
+            "relock",
+            f"threads that a condition variable woke wait for it: {count(relock['count'])} of"
+            f" {count(waits)} waits",
+            "wake as many threads as can go on (notify_one), and release the mutex before",
+            CERTAIN,
+        )
+
+
+def _preempted(lock: dict, results: dict) -> Iterator[Reason]:
+    of = watched(lock)
+    if of["watched"] < FEW_HOLDS:
+        return
+    so_long = _as_long_as_slices(lock)
+    if of["preempted"] < OFTEN_PREEMPTED * of["watched"] and not so_long:
+        return
+    threads, processors = len(results["threads"]), results["process"]["processors"]
+    fewer = f"run fewer threads than the {threads} on {processors} processors, or " * (
+        threads > processors
+    )
+    yield Reason(
+        "preempted",
+        f"who holds it loses the processor: in {count(of['preempted'])} of"
+        f" {count(of['watched'])} holds seen{so_long}",
+        f"{fewer}shorten the section, so that a time slice seldom ends in it",
+        _by_share(of["preempted"], of["watched"]),
+    )
+
+
+def _as_long_as_slices(lock: dict) -> str:
+    """Of a short section few holds are preempted. Where these are as many as there were waits, and
+    waits are far longer than holds, they are what was waited for: says so; else ""."""
+    of, hold = watched(lock), lock["hold"]
+    waits = sum(each["count"] for each in lost_waits(lock))
+    if not hold or of["preempted"] < FEW_HOLDS or not waits:
+        return ""
+    mean = mean_wait(lock)
+    of_all = of["preempted"] / of["watched"] * lock["acquisitions"]
+    if mean < MUCH_LONGER * hold["mean_ns"] or of_all < MOSTLY * waits:
+        return ""
+    return (
+        f", about {count(round(of_all))} of all; waits are as long as time slices"
+        f" ({duration(mean)}), not as holds ({duration(hold['mean_ns'])})"
+    )
+
+
+def _uneven(lock: dict) -> Iterator[Reason]:
+    worst = lock["worst"]
+    if worst and lock["members"] >= MANY_ALIKE and worst["share"] >= MOSTLY:
+        yield Reason(
+            "uneven",
+            f"one of its {count(lock['members'])} locks, {worst['address']}, has"
+            f" {percent(worst['share'])} of that",
+            "spread what they guard more evenly (another hash, the hot part split again)",
+            CERTAIN,
+        )
+
+
+def _crowded(lock: dict, results: dict) -> Iterator[Reason]:
+    """More threads want to run than there are processors, and the lock is mostly free."""
+    wanting = _wanting(results)
+    processors = results["process"]["processors"]
+    share = held(lock, results)
+    if wanting < TOO_MANY * processors or share is None or is_bound_by(lock, results):
+        return
+    if not _beyond_holds(lock):
+        return
+    yield Reason(
+        "crowded",
+        f"{wanting:.1f} threads want to run in the mean, on {processors} processors; it is held"
+        f" about {percent(share)} of the time ({duration(lock['hold']['mean_ns'])} in the mean):"
+        " who could take it, or hand it on, has no processor",
+        f"run fewer threads than the {len(results['threads'])}: about as many as processors",
+        LIKELY,
+    )
+
+
+def _wanting(results: dict) -> float:
+    """How many threads had a processor or could have run, in the mean."""
+    parts = results["account"]["parts"]
+    passed = results["process"]["duration_ns"]
+    ran = parts.get("running", 0) + parts.get("runnable", 0)
+    return ran / passed if passed else 0.0
+
+
+def _is_busy_elsewhere(results: dict) -> bool:
+    """Whether threads were without a processor for longer than they had one, though there were
+    not more of them than processors: other programs had those."""
+    parts = results["account"]["parts"]
+    few = _wanting(results) < TOO_MANY * results["process"]["processors"]
+    return few and parts.get("runnable", 0) > parts.get("running", 0) > 0
+
+
+def _beyond_holds(lock: dict) -> bool:
+    """Whether waits are longer than all who wait together could make them by the usual holds."""
+    hold = lock["hold"]
+    return mean_wait(lock) >= MUCH_LONGER * lock["threads_waited"] * hold["mean_ns"] or any(
+        unexplained(lock)
+    )
+
+
+def _by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
+    hold = lock["hold"]
+    if not hold:
+        return [Reason("unknown", "how long it was held was not seen", "", CERTAIN)]
+    if hold["mean_ns"] >= LONG_HOLD_NS:
+        return [_long(lock, results, facts)]
+    seconds = results["process"]["duration_ns"] / 1e9
+    rate = count(round(lock["acquisitions"] / seconds)) if seconds else "many"
+    share = held(lock, results)
+    short = f"a hold is short ({duration(hold['mean_ns'])} in the mean)"
+    found = [*_beside(lock, facts), *_readers(lock, facts)]
+    if _beyond_holds(lock) and not is_bound_by(lock, results):
+        far = f"{short}, there are {rate} a second, and waits are far longer"
+        far += f" ({duration(mean_wait(lock))}): "
+        if _is_busy_elsewhere(results):
+            return [
+                *found,
+                Reason(
+                    "busy",
+                    f"{far}other programs had the processors that its threads wanted",
+                    "record on a machine that has nothing else to do",
+                    LIKELY,
+                ),
+            ]
+        return [
+            *found,
+            Reason(
+                "unknown",
+                f"{far}threads that could go on had no processor, or some holds were long",
+                "`syncopate tune` tries others",
+                POSSIBLE,
+            ),
+        ]
+    return [
+        *found,
+        Reason(
+            "often",
+            f"{short}, but there are {rate} a second{_held(share)}",
+            "take it less often (a part for each thread, several steps in one section), or split"
+            " it; `syncopate tune` tries other locks",
+            LIKELY,
+        ),
+    ]
+
+
+def _held(share: float | None) -> str:
+    return "" if share is None or share > 1 else f": it is held about {percent(share)} of the time"
+
+
+def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:
+    """A hold that takes long, and what its code does meanwhile."""
+    long = f"a hold is long: {duration(lock['hold']['mean_ns'])} in the mean, and who holds it"
+    long += f" mostly runs{_held(held(lock, results))}"
+    if calls := _calls(facts, knowncalls.INPUT_OUTPUT):
+        return Reason(
+            "input_output",
+            f"{long}; its section calls {_named(calls)}",
+            f"copy what is to be read or written, and call {_functions(calls)} after the release,"
+            " or in a thread of its own",
+            LIKELY,
+        )
+    calls = _calls(facts, knowncalls.ALLOCATION)
+    if any(call.looped for call in calls):
+        return Reason(
+            "allocates",
+            f"{long}; its section calls {_named(calls)} again and again",
+            "allocate before it is taken and free after it is released, or keep a pool",
+            LIKELY,
+        )
+    for reason in _readers(lock, facts):
+        return reason._replace(why=f"{long}, and {reason.why}")
+    return Reason(
+        "long",
+        long,
+        "move work out of the section, or split the lock where threads want different data",
+        LIKELY,
+    )
+
+
+def _readers(lock: dict, facts: Facts | None) -> Iterator[Reason]:
+    """Sections that only read keep each other out."""
+    long_enough = lock["hold"]["mean_ns"] >= WORTH_SHARING_NS
+    if facts is None or lock["object"] == "rwlock" or not long_enough:
+        return
+    if facts.only_read * facts.share >= READ_MOSTLY:
+        yield Reason(
+            "readers",
+            f"in {percent(facts.only_read)} of its holds the code writes nothing that others see",
+            "let these take a reader-writer lock for reading (std::shared_mutex), so that they run"
+            " together",
+            LIKELY,
+        )
+
+
+def _beside(lock: dict, facts: Facts | None) -> Iterator[Reason]:
+    """What threads write in the lock's cache line without holding it."""
+    for write in (facts.beside if facts else [])[:1]:
+        place = f" ({write.place})" if write.place else ""
+        yield Reason(
+            "false_sharing",
+            f"threads write {write.variable}{place} in a loop without holding it, and that lies in"
+            " its cache line: each such write takes the line from who takes or releases the lock",
+            f"put {write.variable} on a cache line of its own (alignas(64))",
+            LIKELY,
+        )
+
+
+def unexplained(lock: dict) -> Iterator[str]:
+    """Waits that are longer than all who wait together could make them by the holds seen."""
+    hold = lock["hold"]
+    if not hold or not hold["samples"]:
+        return
+    for waits in lost_waits(lock):
+        mean = waits["mean_ns"] or 0
+        if mean > hold["max_ns"] * max(1, lock["threads_waited"]):
+            yield (
+                f"waits ({duration(mean)} in the mean) are longer than holds explain (the longest"
+                f" seen: {duration(hold['max_ns'])}): others took it several times meanwhile, a"
+                " longer hold was not seen, or threads that could go on had no processor"
+            )
+            return
+
+
+def _mean(lock: dict) -> str:
+    return f", {duration(lock['hold']['mean_ns'])} each in the mean" if lock["hold"] else ""

@@ -1,0 +1,212 @@
+"""What the machine code between two places of a function may do: which functions it calls, whether
+it writes, and what it passes on the way.
+
+All ways from the begin to an end are followed, and the functions called on them, as far as they lie
+in the same file and are called directly. Whatever cannot be followed is said to be unknown.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from syncopate.records import knowncalls
+from syncopate.symbols.machinecode import Function, Instruction, Program, plain_symbol
+
+MOST_FUNCTIONS = 40  # read for one section
+MOST_DEPTH = 8
+
+
+@dataclass
+class Done:
+    """What a piece of code does."""
+
+    calls: dict[str, tuple[int, bool]] = field(default_factory=dict)  # by symbol: where, in a loop
+    writes: bool = False  # to memory other than its stack
+    is_known: bool = True  # False: something on the way could not be followed
+    passed: set[int] = field(default_factory=set)  # addresses of instructions, callees' too
+    ends: bool = False  # whether there is a way to an end at all
+
+
+class Walker:
+    """Reads the code of one file."""
+
+    def __init__(self, program: Program):
+        self._program = program
+        self._callees: dict[int, Done] = {}
+        self._left = MOST_FUNCTIONS
+
+    def between(self, start: int, begin: int, ends: Iterable[int]) -> Done:
+        """What the function that starts at `start` does from `begin` on, up to the calls whose
+        return addresses are in `ends`, or to any other that releases a lock."""
+        self._left = MOST_FUNCTIONS
+        function = self._program.function(start)
+        if function is None or begin not in function.at:
+            return Done(is_known=False)
+        wanted = frozenset(ends)
+
+        def is_end(each: Instruction) -> bool:
+            if each.is_call and each.following in wanted:
+                return True
+            leads = each.is_call or each.is_jump
+            return leads and knowncalls.is_release(plain_symbol(each.symbol))
+
+        done = Done()
+        follows, found = self._ways(function, begin, is_end, done)
+        self._do_all(function, follows, found, done, 0)
+        return done
+
+    def _whole(self, function: Function, depth: int) -> Done:
+        """What a function does that is called."""
+
+        def is_end(each: Instruction) -> bool:
+            return each.name.startswith("ret") or self._leaves(function, each)
+
+        done = Done()
+        follows, found = self._ways(function, function.start, is_end, done)
+        leaving = {at for at in found if self._leaves(function, function.at[at])}
+        self._do_all(function, follows, found, done, depth, leaving)
+        return done
+
+    @staticmethod
+    def _leaves(function: Function, each: Instruction) -> bool:
+        """Whether it jumps to another function, as in place of a call and a return."""
+        cold = plain_symbol(each.symbol) == f"{function.name}.cold"
+        return each.is_jump and each.symbol != "" and each.target not in function.at and not cold
+
+    def _do_all(
+        self,
+        function: Function,
+        follows: dict[int, list[int]],
+        ends: set[int],
+        done: Done,
+        depth: int,
+        ends_too: Iterable[int] = (),
+    ) -> None:
+        """Adds what is done on the ways to the ends; at ends only where they are in `ends_too`."""
+        reaching = _reaching(follows, ends)
+        done.ends = bool(reaching)
+        for at in sorted((reaching - ends) | set(ends_too)):
+            each = function.at[at]
+            done.writes |= function.writes(each)
+            if each.is_call or at in ends:
+                self._do_call(each, at in _reached(follows, at), done, depth)
+            elif each.is_jump and self._leaves(function, each):
+                done.is_known = False
+        done.passed |= reaching
+
+    def _ways(
+        self, function: Function, begin: int, is_end: Callable[[Instruction], bool], done: Done
+    ) -> tuple[dict[int, list[int]], set[int]]:
+        """(what follows each instruction, those at which a way ends well)."""
+        follows: dict[int, list[int]] = {}
+        ends, todo = set(), [begin]
+        while todo:
+            at = todo.pop()
+            if at in follows:
+                continue
+            each = function.at.get(at)
+            if each is None:  # the code goes on where it was not read
+                done.is_known = False
+                continue
+            follows[at] = []
+            if is_end(each):
+                ends.add(at)
+                continue
+            follows[at] = self._next(function, each, done)
+            todo += follows[at]
+        return follows, ends
+
+    def _next(self, function: Function, each: Instruction, done: Done) -> list[int]:
+        if each.ends or (each.is_call and knowncalls.never_returns(plain_symbol(each.symbol))):
+            return []
+        if each.is_jump:
+            if each.target is None:  # through a table, or to another file
+                done.is_known = False
+                return []
+            if each.target not in function.at and not self._cold(each, function):
+                done.is_known = False
+                return []
+            return [each.target]
+        if each.is_conditional and each.target is not None:
+            there = [each.target] if each.target in function.at else self._cold(each, function)
+            return [each.following, *there]
+        return [each.following]
+
+    def _cold(self, each: Instruction, function: Function) -> list[int]:
+        """The part of a function that the compiler put elsewhere is added to it."""
+        symbol = plain_symbol(each.symbol)
+        if symbol != f"{function.name}.cold":
+            return []
+        part = self._program.function(each.target) if self._left > 0 else None
+        self._left -= 1
+        if part is None:
+            return []
+        function.at.update(part.at)
+        return [each.target]
+
+    def _do_call(self, each: Instruction, looped: bool, done: Done, depth: int) -> None:
+        symbol = plain_symbol(each.symbol)
+        if knowncalls.kind_of(symbol):
+            _add(done, symbol, each.following, looped)
+            done.writes = True
+        elif knowncalls.only_reads(symbol):
+            return
+        elif each.target is None or "@" in each.symbol:
+            done.is_known = False  # through a pointer, or a library's, of which nothing is known
+        else:
+            self._merge(self._callee(each.target, depth + 1), looped, done)
+
+    def _callee(self, target: int, depth: int) -> Done:
+        if target not in self._callees:
+            self._left -= 1
+            function = self._program.function(target) if self._left >= 0 else None
+            if function is None or depth > MOST_DEPTH:
+                return Done(is_known=False)
+            self._callees[target] = Done(is_known=False)  # where it calls itself
+            self._callees[target] = self._whole(function, depth)
+        return self._callees[target]
+
+    @staticmethod
+    def _merge(of: Done, looped: bool, done: Done) -> None:
+        for symbol, (at, in_loop) in of.calls.items():
+            _add(done, symbol, at, looped or in_loop)
+        done.writes |= of.writes
+        done.is_known &= of.is_known
+        done.passed |= of.passed
+
+
+def repeats(function: Function, at: int) -> bool:
+    """Whether an instruction is in a loop of its function, as far as jumps are plain."""
+    follows = {
+        each.address: [
+            *([each.following] if not (each.ends or each.is_jump) else []),
+            *([each.target] if each.target in function.at and not each.is_call else []),
+        ]
+        for each in function.at.values()
+    }
+    return at in _reached(follows, at)
+
+
+def _add(done: Done, symbol: str, at: int, looped: bool) -> None:
+    known = done.calls.get(symbol)
+    done.calls[symbol] = (known[0] if known else at, looped or (known is not None and known[1]))
+
+
+def _reached(follows: dict[int, list[int]], begin: int) -> set[int]:
+    """What can come after an instruction."""
+    seen: set[int] = set()
+    todo = list(follows.get(begin, ()))
+    while todo:
+        at = todo.pop()
+        if at not in seen:
+            seen.add(at)
+            todo += follows.get(at, ())
+    return seen
+
+
+def _reaching(follows: dict[int, list[int]], ends: set[int]) -> set[int]:
+    """The instructions from which an end is reached, the ends too."""
+    before: dict[int, list[int]] = {}
+    for at, those in follows.items():
+        for after in those:
+            before.setdefault(after, []).append(at)
+    return ends.union(*(_reached(before, end) for end in ends))

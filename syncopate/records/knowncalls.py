@@ -1,0 +1,68 @@
+"""What the C library's functions do that a critical section had better not: by their names.
+
+Only names that POSIX, ISO C and the C++ and Rust run-times define; of all others nothing is known.
+"""
+
+import re
+
+SLEEP, INPUT_OUTPUT, ALLOCATION, WAIT = "sleep", "input or output", "allocation", "wait"
+
+_KINDS = {
+    SLEEP: "usleep|sleep|nanosleep|clock_nanosleep|thrd_sleep",
+    INPUT_OUTPUT: (
+        r"p?(read|write)v?(64)?|f(data)?sync|sync|syncfs|msync|open(at)?(64)?|creat(64)?|close|"
+        r"fopen(64)?|fclose|fread(_unlocked)?|fwrite(_unlocked)?|fflush(_unlocked)?|"
+        r"(__)?v?f?printf(_chk)?|(__)?v?dprintf(_chk)?|f?puts(_unlocked)?|f?putc(har)?|_IO_putc|"
+        r"f?gets|getline|send(to|msg|file|file64|mmsg)?|recv(from|msg|mmsg)?|connect|accept4?|"
+        r"poll|ppoll|select|pselect|epoll_p?wait2?|splice|rename(at2?)?|unlink(at)?|stat|fstat|"
+        r"f?truncate(64)?|getaddrinfo|syslog|(__)?v?syslog(_chk)?|system|popen|"
+        r"_ZNSo\w*|_ZNSi\w*|_ZStls\w*|_ZSt16__ostream_insert\w*|_ZSt4endl\w*"
+    ),
+    ALLOCATION: (
+        r"(__libc_)?(m|c|re)alloc|free|cfree|reallocarray|posix_memalign|aligned_alloc|memalign|"
+        r"strn?dup|asprintf|mmap(64)?|munmap|brk|sbrk|_Zn[wa]\w*|_Zd[la]\w*|"
+        r"__rust_(alloc|dealloc|realloc)\w*|__rdl_\w*"
+    ),
+    WAIT: (
+        r"pthread_(mutex|rwlock|spin)_(timed|clock)?(rd|wr)?lock|pthread_cond_\w*wait|"
+        r"pthread_barrier_wait|pthread_join|sem_(timed|clock)?wait|mtx_(timed)?lock|cnd_\w*wait|"
+        r"wait(pid|id|3|4)?|flock|lockf(64)?|thrd_join"
+    ),
+}
+_OF = {kind: re.compile(pattern, re.ASCII) for kind, pattern in _KINDS.items()}
+_RELEASE = re.compile(
+    r"pthread_(mutex|rwlock|spin)_unlock|mtx_unlock|sem_post|"
+    r"_ZNSt\d*(\d+_V2)?\d*\w*mutex6unlockEv|_ZNSt\d+shared_\w*mutex13unlock_sharedEv|"
+    r"_ZNSt\d+(lock_guard|unique_lock|scoped_lock|shared_lock)I\w*D[12]Ev|"
+    r"_ZNSt\d+(unique_lock|shared_lock)I\w*6unlockEv"
+)
+# Nothing but their arguments, and what those point to, is read by these.
+_READS_ONLY = re.compile(
+    r"mem(cmp|chr|rchr|mem)|bcmp|str(n?(case)?cmp|n?len|r?chr|chrnul|str|spn|cspn|pbrk)|"
+    r"_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base|"
+    r"_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base"
+)
+_NEVER_RETURNS = re.compile(
+    r"abort|_?_?exit|_Exit|quick_exit|__stack_chk_fail|__assert(_perror)?_fail|__fortify_fail|"
+    r"__chk_fail|_Unwind_Resume|__cxa_(re)?throw|__cxa_bad_cast|_ZSt9terminatev|_ZSt\d+__throw_\w*"
+)
+
+
+def kind_of(symbol: str) -> str | None:
+    """What a function of that (mangled) name does, of the kinds above; None: not known."""
+    return next((kind for kind, pattern in _OF.items() if pattern.fullmatch(symbol)), None)
+
+
+def is_release(symbol: str) -> bool:
+    """Whether it releases a lock."""
+    return _RELEASE.fullmatch(symbol) is not None
+
+
+def only_reads(symbol: str) -> bool:
+    """Whether it writes nothing that others see."""
+    return _READS_ONLY.fullmatch(symbol) is not None
+
+
+def never_returns(symbol: str) -> bool:
+    """Whether what follows the call is not reached through it."""
+    return _NEVER_RETURNS.fullmatch(symbol) is not None

@@ -1,0 +1,201 @@
+"""What the code of a lock's critical sections does: read from the program's file, not timed.
+
+A section begins behind the call that took the lock and ends at the one that released it; both are
+known from recorded stacks. What lies between is read from the machine code, where the file is the
+build that was recorded and objdump is there. It says what sections may do, not how long that takes.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from syncopate.records import knowncalls
+from syncopate.records.analysis import Analysis, Group
+from syncopate.records.codewalk import Done, Walker, repeats
+from syncopate.records.naming import is_ours_module, is_runtime
+from syncopate.symbols.demangling import demangle
+from syncopate.symbols.machinecode import Function, Instruction, Program
+from syncopate.symbols.symbols import CodePlace
+
+LINE = 64  # bytes of a cache line
+LOCK_BYTES = {1: 40, 2: 56, 3: 4}  # pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t
+MOST_STACKS = 6  # of holders, and of waiters, looked at for one lock
+
+
+class Call(NamedTuple):
+    """A function that sections call."""
+
+    function: str
+    kind: str  # as in knowncalls
+    place: str  # file:line of the call; "" where it is not known
+    looped: bool
+    share: float  # of the holds whose code was read
+
+
+class Beside(NamedTuple):
+    """A write to the lock's cache line from outside its sections."""
+
+    variable: str
+    place: str
+
+
+class Facts(NamedTuple):
+    """What is known of one lock's sections."""
+
+    share: float  # of the sampled holds that the rest is about
+    calls: list[Call]  # those of most holds first
+    only_read: float  # share of the holds read whose code writes nothing but its own stack
+    beside: list[Beside]
+
+
+class SectionCode:
+    """Reads the sections of one record's locks."""
+
+    def __init__(self, analysis: Analysis):
+        self._of = analysis
+        self._programs: dict[str, tuple[Program, Walker]] = {}
+
+    def facts(self, group: Group) -> Facts | None:
+        """What these locks' sections do; None where no code of them can be read."""
+        releases = self._releases(group)
+        total = sum(weight for _, weight in releases)
+        acquiring = self._acquiring(group)
+        read: list[tuple[Done, float, CodePlace]] = []
+        for stack, weight in releases[:MOST_STACKS]:
+            found = self._section(acquiring, stack)
+            if found and found[0].ends:
+                read.append((found[0], weight, found[1]))
+        if not read:
+            return None
+        known = sum(weight for _, weight, _ in read)
+        only_read = sum(w for done, w, _ in read if done.is_known and not done.writes)
+        return Facts(
+            known / total, self._calls(read, known), only_read / known, self._beside(group, read)
+        )
+
+    def _releases(self, group: Group) -> list[tuple[int, float]]:
+        """The stacks that release it, the most frequent first, and how many holds each is of."""
+        counts: Counter[int] = Counter()
+        for lock in group.locks:
+            for hold in self._of.holds.get(lock.id, ()):
+                if hold.stack:
+                    counts[hold.stack] += hold.weight
+        return counts.most_common()
+
+    def _acquiring(self, group: Group) -> list[int]:
+        waits = [stack for stack, _ in group.waiters.most_common(MOST_STACKS) if stack]
+        first = Counter(lock.first_stack for lock in group.locks if lock.first_stack)
+        waits += [stack for stack, _ in first.most_common(MOST_STACKS)]
+        return list(dict.fromkeys(waits))
+
+    def _places(self, stack: int) -> list[CodePlace]:
+        """The program's own return addresses, innermost first, as far as code can be read."""
+        places = []
+        for address in self._of.stacks.get(stack, ()):
+            code = self._of.symbolizer.code(address)
+            if code is None or (not places and (is_ours_module(code[0]) or is_runtime(code[0]))):
+                continue
+            place = self._of.symbolizer.code_place(address)
+            if place is None:
+                break
+            places.append(place)
+        return places
+
+    def _section(self, acquiring: Sequence[int], releasing: int) -> tuple[Done, CodePlace] | None:
+        """The code from where a lock was taken to where this stack released it."""
+        best = None
+        ends = self._places(releasing)
+        for stack in acquiring:
+            begins = self._places(stack)
+            for begin, end in _common(begins, ends):
+                _, walker = self._program(begin.path)
+                done = walker.between(begin.function, begin.at, [end.at] if end else [])
+                if done.ends and (best is None or (end and not best[2])):
+                    best = done, begin, end
+                break
+        return best and best[:2]
+
+    def _program(self, path: str) -> tuple[Program, Walker]:
+        if path not in self._programs:
+            program = Program(path)
+            self._programs[path] = program, Walker(program)
+        return self._programs[path]
+
+    def _calls(self, read: list[tuple[Done, float, CodePlace]], known: float) -> list[Call]:
+        shares: Counter[str] = Counter()
+        found: dict[str, tuple[str, bool]] = {}
+        for done, weight, begin in read:
+            for symbol, (at, looped) in done.calls.items():
+                shares[symbol] += weight
+                place, before = found.get(symbol, (self._place(begin, at), False))
+                found[symbol] = place, before or looped
+        return [
+            Call(_name(symbol), knowncalls.kind_of(symbol) or "", *found[symbol], weight / known)
+            for symbol, weight in shares.most_common()
+        ]
+
+    def _place(self, beside: CodePlace, following: int) -> str:
+        """file:line of a call by its (link-time) return address; "" where there is no line."""
+        frame = self._of.symbolizer.frames(following + beside.bias)[0]
+        return frame.place() if frame.file else ""
+
+    def _beside(self, group: Group, read: list[tuple[Done, float, CodePlace]]) -> list[Beside]:
+        """Writes to the line of a lock that is a static variable, by functions that wait for it,
+        outside of the sections that were read."""
+        if len(group.locks) != 1 or group.name.by != "symbol":
+            return []
+        lock = group.locks[0]
+        where = self._of.symbolizer.data_place(lock.address)
+        own = (
+            range(0)
+            if where is None
+            else range(where[1], where[1] + LOCK_BYTES.get(group.object, 4))
+        )
+        inside = set().union(*(done.passed for done, _, _ in read))
+        found: dict[Beside, None] = {}
+        for stack in self._acquiring(group):
+            for place in self._places(stack)[:2]:
+                if where is None or place.path != where[0]:
+                    continue
+                for each, data in self._static_writes(place):
+                    same = (
+                        (where[1] - lock.address % LINE)
+                        <= data
+                        < (where[1] - lock.address % LINE + LINE)
+                    )
+                    if same and data not in own and each.address not in inside:
+                        found[self._write(place, each, data)] = None
+        return list(found)
+
+    def _write(self, place: CodePlace, each: Instruction, data: int) -> Beside:
+        named = self._of.symbolizer.variable(data + place.bias)
+        text = f"{data:#x}" if named is None else named[0] + (f"+{named[1]:#x}" if named[1] else "")
+        return Beside(text, self._place(place, each.following))
+
+    def _static_writes(self, place: CodePlace) -> Iterator[tuple[Instruction, int]]:
+        """The function's writes to variables whose address stands in the instruction."""
+        program, _ = self._program(place.path)
+        function: Function | None = program.function(place.function)
+        for each in function.at.values() if function else ():
+            written = each.data is not None and "(%rip)" in each.written()
+            if written and repeats(function, each.address):
+                yield each, each.data
+
+
+def _common(
+    begins: Sequence[CodePlace], ends: Sequence[CodePlace]
+) -> Iterator[tuple[CodePlace, CodePlace | None]]:
+    """Where the innermost function that is in both stacks took the lock, and where it released it;
+    None where another function, which it called, did that last and left no return address."""
+    for index, begin in enumerate(begins):
+        for end in ends:
+            if (begin.path, begin.function) == (end.path, end.function):
+                if begin.at != end.at:
+                    yield begin, end
+                elif index:
+                    yield begins[index - 1], None
+                return
+
+
+def _name(symbol: str) -> str:
+    return demangle(symbol).partition("(")[0] or symbol

@@ -1,0 +1,155 @@
+"""Functions of x86-64 programs as instructions, read by objdump (binutils), where it is installed.
+
+Tells of each instruction where it leads, what it calls, and whether it writes to memory other than
+the stack. What is not plain from the instruction alone is told as unknown, never guessed.
+"""
+
+import re
+import shutil
+import subprocess
+from typing import NamedTuple
+
+from syncopate.base import boundedtool
+
+LONGEST = 1 << 15  # bytes of one function
+SECONDS, MEMORY = 10, 4 << 30
+_LINE = re.compile(r" *([0-9a-f]+):\t(\S.*)")
+_HEAD = re.compile(r"[0-9a-f]+ <(.*)>:")
+_TARGET = re.compile(r"([0-9a-f]+) <([^>]*)>")
+_DATA = re.compile(r"# ([0-9a-f]+)(?: <([^>]*)>)?")
+_ADDED = re.compile(r"(@plt|\+0x[0-9a-f]+|@+[A-Z][\w.]*)+$")
+_PREFIX = re.compile(r"(lock|rep[nz]*|bnd|notrack|data16|cs|ds|es|ss|fs|gs|xacquire|xrelease) ")
+# With a memory operand alone, or as the last one, these only read it.
+_READS = re.compile(
+    r"(cmp(?!xchg)|test|bt[lqw]?$|push|v?u?comis|v?p?test|jmp|call|nop|prefetch|i?mul|i?div|"
+    r"fi?ld|f(i?)(add|sub|mul|div|com)|ldmxcsr|vldmxcsr|clflush|verr|verw)"
+)
+_STACK = re.compile(r"\((%rsp|%rbp)")
+_CONDITIONAL = re.compile(r"j(?!mp)|loop|xbegin")
+_FRAME_POINTER = "%rsp,%rbp"
+
+
+class Instruction(NamedTuple):
+    """One instruction of a function; addresses are those of the link."""
+
+    address: int
+    name: str
+    operands: str
+    target: int | None  # of a direct jump or call
+    symbol: str  # what is called or jumped to, as the file names it; "" where that is not known
+    data: int | None  # a variable's address that stands in it
+    following: int  # the address behind it
+
+    @property
+    def is_call(self) -> bool:
+        return self.name.startswith("call")
+
+    @property
+    def is_jump(self) -> bool:
+        return self.name.startswith("jmp")
+
+    @property
+    def is_conditional(self) -> bool:
+        return _CONDITIONAL.match(self.name) is not None
+
+    @property
+    def ends(self) -> bool:
+        """Whether nothing follows it: a return, or what stops the program."""
+        return self.name.startswith(("ret", "ud2", "hlt", "int3", "iret"))
+
+    def written(self) -> str:
+        """The memory operand that it writes to; "" where it writes none."""
+        last = _last_operand(self.operands)
+        if "(" not in last and not re.match(r"(%[defgs]s:)?0x[0-9a-f]+$", last):
+            return ""
+        if self.is_call or self.is_jump or self.is_conditional or self.name.startswith("lea"):
+            return ""
+        return "" if _READS.match(self.name) else last
+
+
+class Function:
+    """A function's instructions, by address, as far as its own range goes."""
+
+    def __init__(self, start: int, name: str, instructions: list[Instruction]):
+        self.start = start
+        self.name = name
+        self.at = {each.address: each for each in instructions}
+        self._frame = any(
+            each.name.startswith("mov") and each.operands == _FRAME_POINTER for each in instructions
+        )
+
+    def writes(self, instruction: Instruction) -> bool:
+        """Whether it writes to memory that is not known to be the function's own stack."""
+        operand = instruction.written()
+        found = _STACK.search(operand)
+        own = found is not None and (found[1] == "%rsp" or self._frame)
+        return bool(operand) and not own
+
+
+class Program:
+    """The machine code of one file."""
+
+    def __init__(self, path: str):
+        self._path = path
+        self._tool = shutil.which("objdump")
+        self._functions: dict[int, Function | None] = {}
+
+    def function(self, start: int) -> Function | None:
+        """The function that begins at a link-time address; None where nothing can be read."""
+        if start not in self._functions:
+            self._functions[start] = self._read(start)
+        return self._functions[start]
+
+    def _read(self, start: int) -> Function | None:
+        if self._tool is None:
+            return None
+        command = [self._tool, "-d", "-w", "--no-show-raw-insn", f"--start-address={start:#x}",
+                   f"--stop-address={start + LONGEST:#x}", "--", self._path]  # fmt: skip
+        try:
+            text = boundedtool.output(command, SECONDS, MEMORY) or ""
+        except subprocess.TimeoutExpired:
+            return None
+        name, lines = "", []
+        for line in text.splitlines():
+            if head := _HEAD.fullmatch(line):
+                if name:
+                    break
+                name = head[1]
+            elif found := _LINE.fullmatch(line):
+                lines.append((int(found[1], 16), found[2]))
+        if not lines or lines[0][0] != start:
+            return None
+        ends = [at for at, _ in lines[1:]] + [lines[-1][0] + 1]
+        return Function(start, name, [_parse(*line, end) for line, end in zip(lines, ends)])  # noqa: B905
+
+
+def plain_symbol(symbol: str) -> str:
+    """A symbol without what objdump adds: usleep@plt, usleep@GLIBC_2.2.5."""
+    return _ADDED.sub("", symbol)
+
+
+def _parse(address: int, text: str, following: int) -> Instruction:
+    code, _, _ = text.partition("# ")
+    code = code.strip()
+    while prefix := _PREFIX.match(code):
+        code = code[prefix.end() :].lstrip()
+    name, _, operands = code.partition(" ")
+    operands = operands.strip()
+    target, symbol, data = None, "", None
+    if found := _DATA.search(text):
+        data, symbol = int(found[1], 16), found[2] or ""
+    if name.startswith(("call", "j", "loop", "xbegin")):
+        if found := _TARGET.fullmatch(operands):
+            target, symbol, data = int(found[1], 16), found[2], None
+        elif not operands.startswith("*"):
+            symbol = ""
+    return Instruction(address, name, operands, target, symbol, data, following)
+
+
+def _last_operand(operands: str) -> str:
+    depth, begin = 0, 0
+    for index, letter in enumerate(operands):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and not depth:
+            begin = index + 1
+    return operands[begin:].strip()

@@ -1,0 +1,143 @@
+"""What the code of a critical section does, read from programs compiled here in several ways."""
+
+import json
+import shutil
+
+import pytest
+from conftest import compile_c, run_cli
+from make_record import RecordBuilder
+from test_findings import MS, Planted
+
+from syncopate.records.codewalk import Walker
+from syncopate.symbols.elfsymbols import SymbolTable
+from syncopate.symbols.machinecode import Program, plain_symbol
+
+SOURCE = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+long table[100], other;
+void (*hook)(void);
+#define SECTION(name, ...) long name(long x) { pthread_mutex_lock(&lock); __VA_ARGS__; \
+  pthread_mutex_unlock(&lock); return x; }
+__attribute__((noinline)) static long deep(long x) { usleep(x); return x + 1; }
+__attribute__((noinline)) static long sum(long n) {
+  long all = 0;
+  for (long i = 0; i < n; i++) all += table[i];
+  return all;
+}
+__attribute__((noinline)) static long store(long* to, long x) { *to = x; return x; }
+__attribute__((noinline)) static long itself(long x) { return x ? 1 + itself(x - table[x]) : 0; }
+SECTION(sleeps, x += deep(x))
+SECTION(reads, x += sum(x))
+SECTION(compares, x += memcmp(table, table + 50, x) > 0)
+SECTION(writes, other += x)
+SECTION(writes_deep, x += store(table + x, x))
+SECTION(pointer, hook())
+SECTION(fails, if (x > 100) { fprintf(stderr, "no\n"); abort(); } x += sum(x))
+SECTION(many, for (int i = 0; i < x; i++) free(malloc(i + table[i])))
+SECTION(once, x += (long)malloc(x))
+SECTION(recurses, x += itself(x))
+SECTION(switches, switch (x) { case 1: puts("a"); break; case 2: usleep(1); break; case 3: abort();
+  case 4: other = 3; break; case 5: x += sum(3); break; case 6: deep(3); break; default: x++; })
+long early(long x) {
+  pthread_mutex_lock(&lock);
+  if (table[x]) { pthread_mutex_unlock(&lock); usleep(9); return 1; }
+  x = sum(x);
+  pthread_mutex_unlock(&lock);
+  return x;
+}
+void tail(long x) { pthread_mutex_lock(&lock); other = sum(x); pthread_mutex_unlock(&lock); }
+int main(void) { return 0; }
+"""
+KNOWN_CALLS = {
+    "sleeps": {"usleep"}, "reads": set(), "compares": set(), "writes": set(), "writes_deep": set(),
+    "fails": set(), "many": {"malloc", "free"}, "once": {"malloc"}, "early": set(), "tail": set(),
+}  # fmt: skip
+ONLY_READ = {"reads", "compares", "fails", "early"}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[("gcc", "-O0"), ("gcc", "-O2"), ("gcc", "-O3"), ("clang", "-O1"), ("clang", "-O2")],
+    ids="".join,
+)
+def sections(request, tmp_path_factory):
+    """Of each function what it does between taking and releasing the lock."""
+    compiler, level = request.param
+    if shutil.which(compiler) is None or shutil.which("objdump") is None:
+        pytest.skip("compiler or objdump is not installed")
+    path = tmp_path_factory.mktemp("code") / "program"
+    compile_c(
+        SOURCE, path, level, "-pthread", "-fno-inline-functions", "-fno-builtin", compiler=compiler
+    )
+    table, program = SymbolTable(str(path)), Program(str(path))
+
+    def of(name: str):
+        ((start, _),) = table.functions(name)[:1]
+        function = program.function(start)
+        (taken,) = (
+            each.following
+            for each in function.at.values()
+            if each.is_call and plain_symbol(each.symbol) == "pthread_mutex_lock"
+        )
+        return Walker(program).between(start, taken, [])
+
+    return of
+
+
+@pytest.mark.parametrize("name", KNOWN_CALLS)
+def test_what_a_section_calls(sections, name):
+    done = sections(name)
+    assert done.ends
+    assert set(done.calls) == KNOWN_CALLS[name]
+
+
+@pytest.mark.parametrize("name", [*KNOWN_CALLS, "pointer"])
+def test_only_sections_that_write_nothing_are_said_to_only_read(sections, name):
+    done = sections(name)
+    assert (done.is_known and not done.writes) == (name in ONLY_READ), done
+
+
+def test_what_is_called_again_and_again(sections):
+    assert sections("many").calls["malloc"][1]
+    assert not sections("once").calls["malloc"][1]
+
+
+def test_what_cannot_be_followed_is_not_known(sections):
+    assert not sections("pointer").is_known
+    done = sections("switches")
+    # As jumps through a table, or as comparisons: whatever is told is there.
+    assert set(done.calls) <= {"puts", "usleep"}
+    assert not done.is_known or done.writes
+
+
+def test_no_code_where_the_file_is_another_build(tmp_path):
+    """A record of a program that is gone says nothing of its code, and the report still comes."""
+    of = Planted()
+    lock = of.lock([250_000] * 60)
+    of.waits(lock, 1 * MS)
+    of.builder.maps = "00000000-00100000 r-xp 00000000 00:00 7 /nowhere/program\n"
+    assert of.findings(tmp_path)[0]["causes"] == ["long"]
+
+
+def test_a_damaged_program_stops_no_report(tmp_path):
+    program = tmp_path / "program"
+    program.write_bytes(b"\x7fELF" + bytes(range(256)) * 40)
+    builder = RecordBuilder()
+    thread = builder.thread(1)
+    lock = builder.lock(0x9000, 1, 10, 0, builder.stack(0x1100), [30_000] * 20)
+    builder.row(thread, lock, 1, [100_000] * 5)
+    builder.wait(thread, lock, builder.start, builder.start + 100_000, builder.stack(0x1100))
+    builder.hold(thread, lock, builder.start, builder.start + 30_000, builder.stack(0x1150))
+    builder.maps = f"00001000-00003000 r-xp 00001000 00:00 7 {program}\n"
+    done = run_cli("report", "--json", builder.write(tmp_path / "rec"))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["records"][0]["findings"]
+
+
+def test_what_calls_itself_comes_to_an_end(sections):
+    assert sections("recurses").calls == {}

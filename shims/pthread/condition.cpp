@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 
+#include "posix/times.h"
 #include "pthread/config.h"
 #include "pthread/elision.h"
 #include "pthread/export.h"
@@ -153,8 +154,8 @@ SYNCOPATE_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* 
   condition_object& o = condition_object::of(c);
   if (is_real(o))
     return fits_real(m) ? real::pthread_cond_timedwait(c, m, at) : wait_at_gate(c, m, -1, at);
-  if (!valid(*at)) return EINVAL;
-  const machine::deadline until = to_deadline(o.clock(), *at);
+  if (!posix::is_valid(*at)) return EINVAL;
+  const machine::deadline until = posix::to_deadline(o.clock(), *at);
   return wait(c, m, &until, __builtin_return_address(0));
 }
 
@@ -163,8 +164,8 @@ SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* 
   if (is_real(condition_object::of(c)))
     return fits_real(m) ? real::pthread_cond_clockwait(c, m, clock, at)
                         : wait_at_gate(c, m, clock, at);
-  if (!valid(*at) || !supported(clock)) return EINVAL;
-  const machine::deadline until = to_deadline(clock, *at);
+  if (!posix::is_valid(*at) || !posix::is_supported(clock)) return EINVAL;
+  const machine::deadline until = posix::to_deadline(clock, *at);
   return wait(c, m, &until, __builtin_return_address(0));
 }
 

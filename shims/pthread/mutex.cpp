@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "posix/times.h"
 #include "pthread/config.h"
 #include "pthread/elision.h"
 #include "pthread/export.h"
@@ -230,7 +231,7 @@ int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind w
   if (is_errorcheck(o) && o.owner == machine::self()) return EDEADLK;
   if (elides(m, o, until == nullptr ? patience::full : patience::none)) return 0;
   if (__builtin_expect(guards.misuse, 0)) about_to_lock(&o);
-  if (until != nullptr && !valid(until->at)) {
+  if (until != nullptr && !posix::is_valid(until->at)) {
     // POSIX: invalid only matters when the call would block.
     if (!try_acquire(o, caller)) return EINVAL;
     if (record::enabled) count_acquisition(m, o);
@@ -399,14 +400,14 @@ SYNCOPATE_EXPORT int pthread_mutex_trylock(pthread_mutex_t* m) {
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* at) {
-  const machine::deadline until = to_deadline(CLOCK_REALTIME, *at);
+  const machine::deadline until = posix::to_deadline(CLOCK_REALTIME, *at);
   return lock_general(m, &until, record::wait_kind::mutex, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
                                              const timespec* at) {
-  if (!supported(clock)) return EINVAL;
-  const machine::deadline until = to_deadline(clock, *at);
+  if (!posix::is_supported(clock)) return EINVAL;
+  const machine::deadline until = posix::to_deadline(clock, *at);
   return lock_general(m, &until, record::wait_kind::mutex, __builtin_return_address(0));
 }
 

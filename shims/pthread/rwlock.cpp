@@ -16,6 +16,7 @@
 
 #include <pthread.h>
 
+#include "posix/times.h"
 #include "pthread/config.h"
 #include "pthread/elision.h"
 #include "pthread/export.h"
@@ -125,7 +126,6 @@ bool elides(pthread_rwlock_t* l, rwlock_object& o, side which, patience how, con
 
 int acquire(pthread_rwlock_t* l, side which, const machine::deadline* until, const void* caller) {
   rwlock_object& o = rwlock_object::of(l);
-  if (until != nullptr && !valid(until->at)) return EINVAL;  // at once, unlike for mutexes
   if (elides(l, o, which, until == nullptr ? patience::full : patience::none, caller)) return 0;
   if (!try_take(o, which)) {
     if (o.ours().exclusive_owner() == machine::self()) return EDEADLK;
@@ -164,8 +164,9 @@ int try_acquire(pthread_rwlock_t* l, side which, const void* caller) {
 
 int acquire_until(pthread_rwlock_t* l, side which, clockid_t clock, const timespec* at,
                   const void* caller) {
-  if (!supported(clock)) return EINVAL;
-  const machine::deadline until = to_deadline(clock, *at);
+  if (!posix::is_supported(clock) || !posix::is_valid(*at))
+    return EINVAL;  // at once, unlike for mutexes
+  const machine::deadline until = posix::to_deadline(clock, *at);
   return acquire(l, which, &until, caller);
 }
 

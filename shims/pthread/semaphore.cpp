@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include "posix/times.h"
 #include "pthread/config.h"
 #include "pthread/export.h"
 #include "pthread/real.h"
@@ -168,12 +169,15 @@ SYNCOPATE_EXPORT int sem_wait(sem_t* s) {
 
 SYNCOPATE_EXPORT int sem_timedwait(sem_t* s, const timespec* at) {
   if (__builtin_expect(!record::enabled, 1)) return real::sem_timedwait(s, at);
+  if (!posix::is_valid(*at)) return real::sem_timedwait(s, at);  // EINVAL, also if there is a token
   return wait_recorded(s, true, __builtin_return_address(0),
                        [s, at] { return real::sem_timedwait(s, at); });
 }
 
 SYNCOPATE_EXPORT int sem_clockwait(sem_t* s, clockid_t clock, const timespec* at) {
   if (__builtin_expect(!record::enabled, 1)) return real::sem_clockwait(s, clock, at);
+  if (!posix::is_valid(*at) || !posix::is_supported(clock))
+    return real::sem_clockwait(s, clock, at);
   return wait_recorded(s, true, __builtin_return_address(0),
                        [s, clock, at] { return real::sem_clockwait(s, clock, at); });
 }

@@ -42,15 +42,15 @@ SYNCOPATE_EXPORT int pthread_mutex_trylock(pthread_mutex_t* m) {
 
 SYNCOPATE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* when) {
   SYNCOPATE_UNLESS_PROGRAM(pthread_mutex_timedlock, m, when);
-  const auto until = to_deadline(CLOCK_REALTIME, *when);
+  const auto until = posix::to_deadline(CLOCK_REALTIME, *when);
   return objects::mutex_lock(*m, &until, SYNCOPATE_CALLER);
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
                                              const timespec* when) {
   SYNCOPATE_UNLESS_PROGRAM(pthread_mutex_clocklock, m, clock, when);
-  if (!is_deadline_clock(clock)) return EINVAL;
-  const auto until = to_deadline(clock, *when);
+  if (!posix::is_supported(clock)) return EINVAL;
+  const auto until = posix::to_deadline(clock, *when);
   return objects::mutex_lock(*m, &until, SYNCOPATE_CALLER);
 }
 
@@ -76,8 +76,8 @@ clockid_t clock_of(const pthread_cond_t& c) {
 
 int wait_until(pthread_cond_t& c, pthread_mutex_t& m, clockid_t clock, const timespec& when,
                engine::place where) {
-  const auto until = to_deadline(clock, when);
-  if (!is_deadline_clock(clock) || !objects::valid(&until)) return EINVAL;
+  if (!posix::is_supported(clock) || !posix::is_valid(when)) return EINVAL;
+  const auto until = posix::to_deadline(clock, when);
   test_cancel();
   return objects::condition_wait(c, m, &until, where);
 }

@@ -49,8 +49,8 @@ namespace {
 
 int lock_until(pthread_rwlock_t& l, side which, clockid_t clock, const timespec& when,
                engine::place where) {
-  if (!is_deadline_clock(clock)) return EINVAL;
-  const auto until = to_deadline(clock, when);
+  if (!posix::is_supported(clock) || !posix::is_valid(when)) return EINVAL;
+  const auto until = posix::to_deadline(clock, when);
   return objects::rwlock_lock(l, which, &until, where);
 }
 

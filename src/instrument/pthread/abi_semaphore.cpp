@@ -50,15 +50,16 @@ SYNCOPATE_EXPORT int sem_trywait(sem_t* s) {
 SYNCOPATE_EXPORT int sem_timedwait(sem_t* s, const timespec* when) {
   SYNCOPATE_UNLESS_PROGRAM(sem_timedwait, s, when);
   test_cancel();
-  const auto until = to_deadline(CLOCK_REALTIME, *when);
+  if (!posix::is_valid(*when)) return as_result(EINVAL);
+  const auto until = posix::to_deadline(CLOCK_REALTIME, *when);
   return as_result(objects::semaphore_wait(*s, &until, SYNCOPATE_CALLER));
 }
 
 SYNCOPATE_EXPORT int sem_clockwait(sem_t* s, clockid_t clock, const timespec* when) {
   SYNCOPATE_UNLESS_PROGRAM(sem_clockwait, s, clock, when);
   test_cancel();
-  if (!is_deadline_clock(clock)) return as_result(EINVAL);
-  const auto until = to_deadline(clock, *when);
+  if (!posix::is_supported(clock) || !posix::is_valid(*when)) return as_result(EINVAL);
+  const auto until = posix::to_deadline(clock, *when);
   return as_result(objects::semaphore_wait(*s, &until, SYNCOPATE_CALLER));
 }
 

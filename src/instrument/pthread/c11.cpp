@@ -98,7 +98,7 @@ SYNCOPATE_EXPORT int mtx_trylock(mtx_t* m) {
 }
 SYNCOPATE_EXPORT int mtx_timedlock(mtx_t* m, const timespec* when) {
   SYNCOPATE_UNLESS_PROGRAM(mtx_timedlock, m, when);
-  const auto until = to_deadline(CLOCK_REALTIME, *when);
+  const auto until = posix::to_deadline(CLOCK_REALTIME, *when);
   return to_thrd(objects::mutex_lock(of(m), &until, SYNCOPATE_CALLER));
 }
 SYNCOPATE_EXPORT int mtx_unlock(mtx_t* m) {
@@ -123,8 +123,8 @@ SYNCOPATE_EXPORT int cnd_wait(cnd_t* c, mtx_t* m) {
 }
 SYNCOPATE_EXPORT int cnd_timedwait(cnd_t* c, mtx_t* m, const timespec* when) {
   SYNCOPATE_UNLESS_PROGRAM(cnd_timedwait, c, m, when);
-  const auto until = to_deadline(CLOCK_REALTIME, *when);
-  if (!objects::valid(&until)) return thrd_error;
+  if (!posix::is_valid(*when)) return thrd_error;
+  const auto until = posix::to_deadline(CLOCK_REALTIME, *when);
   test_cancel();
   return to_thrd(objects::condition_wait(of(c), of(m), &until, SYNCOPATE_CALLER));
 }

@@ -31,7 +31,8 @@ namespace syncopate::instrument::objects {
 using engine::place;
 using limit = const machine::deadline*;  // null: none
 
-int mutex_lock(pthread_mutex_t&, limit, place where);  // EINVAL for an invalid limit that matters
+// Limits are valid but for mutexes, where an invalid one matters only if the call would block.
+int mutex_lock(pthread_mutex_t&, limit, place where);
 int mutex_trylock(pthread_mutex_t&, place where);
 int mutex_unlock(pthread_mutex_t&, place where);
 int mutex_destroy(pthread_mutex_t&, place where);
@@ -75,11 +76,5 @@ void once_end(std::uint32_t& word, bool done, place where);
 // wait_posted returns false when the limit has passed.
 bool wait_posted(std::uint32_t& word, limit, place where);
 void post(std::uint32_t& word, place where);
-
-// ---- shared by both ---------------------------------------------------------------------------
-
-inline bool valid(limit until) noexcept {
-  return until == nullptr || (until->at.tv_nsec >= 0 && until->at.tv_nsec < 1'000'000'000);
-}
 
 }  // namespace syncopate::instrument::objects

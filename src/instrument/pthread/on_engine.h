@@ -4,6 +4,7 @@
 
 #include "instrument/engine.h"
 #include "instrument/scope.h"
+#include "posix/times.h"
 
 namespace syncopate::instrument {
 
@@ -21,14 +22,6 @@ inline engine::address at(const volatile void* p) noexcept {
 inline void touch(const volatile void* p, std::size_t bytes, engine::kind what,
                   engine::place where) {
   on_engine([&] { engine::access(at(p), bytes, what, where); });
-}
-
-// Absolute times of pthread's callers. Negative seconds lie in the past.
-inline machine::deadline to_deadline(clockid_t clock, const timespec& when) noexcept {
-  return {when.tv_sec < 0 ? timespec{0, when.tv_nsec} : when, clock};
-}
-inline bool is_deadline_clock(clockid_t clock) noexcept {
-  return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
 }
 
 // A deadline in the machine's ticks, for engine::await: never 0, which means none there.

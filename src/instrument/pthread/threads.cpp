@@ -272,9 +272,8 @@ SYNCOPATE_EXPORT int pthread_clockjoin_np(pthread_t thread, void** result, clock
   SYNCOPATE_UNLESS_PROGRAM(pthread_clockjoin_np, thread, result, clock, when);
   test_cancel();
   if (when == nullptr) return join_thread(thread, result, nullptr, SYNCOPATE_CALLER);
-  if (!is_deadline_clock(clock) || when->tv_nsec < 0 || when->tv_nsec >= 1'000'000'000)
-    return EINVAL;
-  const auto until = to_deadline(clock, *when);
+  if (!posix::is_supported(clock) || !posix::is_valid(*when)) return EINVAL;
+  const auto until = posix::to_deadline(clock, *when);
   return join_thread(thread, result, &until, SYNCOPATE_CALLER);
 }
 

@@ -13,16 +13,6 @@ pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 
-void errorcheck_twice() {
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
-  pthread_mutex_t m;
-  pthread_mutex_init(&m, &attributes);
-  pthread_mutex_lock(&m);
-  pthread_mutex_lock(&m);
-}
-
 struct {
   const char* name;
   void (*run)();
@@ -38,7 +28,6 @@ struct {
        pthread_mutex_lock(&mutex);
        pthread_mutex_lock(&mutex);
      }},
-    {"errorcheck_twice", errorcheck_twice},
     {"destroy_held",
      [] {
        pthread_mutex_lock(&mutex);

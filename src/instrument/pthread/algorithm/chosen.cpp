@@ -66,5 +66,6 @@ bool lock_until(void* state, const machine::deadline& until) noexcept {
   return choice().lock_until(state, until);
 }
 void unlock(void* state) noexcept { choice().unlock(state); }
+bool is_locked(void* state) noexcept { return choice().is_locked(state); }
 
 }  // namespace syncopate::instrument::chosen

@@ -20,5 +20,6 @@ void lock(void* state) noexcept;
 bool try_lock(void* state) noexcept;
 bool lock_until(void* state, const machine::deadline&) noexcept;
 void unlock(void* state) noexcept;
+bool is_locked(void* state) noexcept;
 
 }  // namespace syncopate::instrument::chosen

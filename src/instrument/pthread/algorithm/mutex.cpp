@@ -9,6 +9,7 @@
 #include "instrument/critical_sections.h"
 #include "instrument/pthread/algorithm/chosen.h"
 #include "instrument/pthread/objects.h"
+#include "posix/times.h"
 #include "pthread/mutex_object.h"
 
 namespace syncopate::instrument::objects {
@@ -59,7 +60,7 @@ int acquire(void* state, limit until) {
     return 0;
   }
   // POSIX: an invalid time matters only when the call would block.
-  if (!valid(until)) return chosen::try_lock(state) ? 0 : EINVAL;
+  if (!posix::is_valid(until->at)) return chosen::try_lock(state) ? 0 : EINVAL;
   const bool held =
       chosen::is_timed() ? chosen::lock_until(state, *until) : poll_until(state, *until);
   return held ? 0 : ETIMEDOUT;
@@ -123,7 +124,7 @@ int mutex_unlock(pthread_mutex_t& m, place /*where*/) {
 
 int mutex_destroy(pthread_mutex_t& m, place /*where*/) {
   mutex_object& o = mutex_object::of(&m);
-  if (o.users != 0) return EBUSY;
+  if (o.users != 0 || (chosen::shuns_owner() && chosen::is_locked(state_of(o)))) return EBUSY;
   o.kind = destroyed;
   return 0;
 }

@@ -35,7 +35,6 @@ int rwlock_lock(pthread_rwlock_t& l, side which, limit until, place where) {
   const lock_code not_the_sections(&l, lock_kind::other, until != nullptr);
   if (of(l).exclusive_owner() == machine::self()) return EDEADLK;
   if (which == side::read && of(l).reader_count() >= auto_rwlock::max_readers) return EAGAIN;
-  if (!valid(until)) return EINVAL;
   const bool held = which == side::write ? of(l).lock_until(until)
                                          : of(l).lock_shared_until(preference_of(l), until);
   if (!held) return ETIMEDOUT;

@@ -41,6 +41,12 @@ class waiting {
   waiting(const waiting&) = delete;
   waiting& operator=(const waiting&) = delete;
 
+  // The mutex was not the thread's to wait with.
+  int never_begun(int error) {
+    over_ = true;
+    return error;
+  }
+
   int finish() {
     over_ = true;
     return mutex_lock(mutex_, nullptr, where_);
@@ -66,7 +72,7 @@ int condition_wait(pthread_cond_t& c, pthread_mutex_t& m, limit until, place whe
   const std::uint32_t seen =
       model::word<std::uint32_t>(o.sequence, where).load(std::memory_order_relaxed);
   waiting wait(o, m, where);
-  mutex_unlock(m, where);
+  if (const int error = mutex_unlock(m, where); error != 0) return wait.never_begun(error);
   cancelable_sleep_begin(&o.sequence);
   const machine::park_result woken =
       on_engine([&] { return engine::park(at(&o.sequence), seen, until, ~0u, where); });

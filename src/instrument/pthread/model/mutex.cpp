@@ -5,9 +5,9 @@
 //   M2  Owner and depth are written by the holder only; they are no events, since they say nothing
 //       that the word's order does not. The owner is the thread's index + 1, 0 when free.
 //
-// Misuse ends the run: unlock by a thread that does not hold the mutex, locking a normal or
-// errorcheck mutex twice (POSIX would have the first hang and the second return EDEADLK), any use
-// after destruction, destruction while held.
+// Misuse ends the run: what POSIX calls undefined (unlock of a normal mutex by a thread that does
+// not hold it, any use after destruction, destruction while held), and locking a normal mutex twice,
+// which hangs. Where POSIX gives an error, the program gets it.
 
 #include <cerrno>
 
@@ -52,11 +52,12 @@ int mutex_lock(pthread_mutex_t& m, limit until, place where) {
   mutex_object& o = checked(m, where);
   if (o.__owner == me()) {
     if (is_recursive(o)) return relock(o);
+    if (o.__kind == PTHREAD_MUTEX_ERRORCHECK_NP) return EDEADLK;
     // With a limit it is a legal way to wait in vain.
-    if (until == nullptr || o.__kind == PTHREAD_MUTEX_ERRORCHECK_NP)
-      misuse("lock of a mutex that the thread already holds", &m, where);
+    if (until == nullptr) misuse("lock of a mutex that the thread already holds", &m, where);
   }
-  if (!valid(until)) return mutex_trylock(m, where) == 0 ? 0 : EINVAL;
+  if (until != nullptr && !posix::is_valid(until->at))
+    return mutex_trylock(m, where) == 0 ? 0 : EINVAL;
   const model::word<int> word(o.__lock, where);
   do {
     int seen;
@@ -78,6 +79,8 @@ int mutex_trylock(pthread_mutex_t& m, place where) {
 
 int mutex_unlock(pthread_mutex_t& m, place where) {
   mutex_object& o = checked(m, where);
+  if (o.__owner != me() && (is_recursive(o) || o.__kind == PTHREAD_MUTEX_ERRORCHECK_NP))
+    return EPERM;
   if (o.__owner != me()) misuse("unlock of a mutex that the thread does not hold", &m, where);
   if (--o.__count != 0) return 0;
   o.__owner = 0;

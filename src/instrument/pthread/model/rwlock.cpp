@@ -44,7 +44,6 @@ void note_holder(rwlock_object& o, side which) {
 int rwlock_lock(pthread_rwlock_t& l, side which, limit until, place where) {
   rwlock_object& o = checked(l, where);
   if (o.writer == model::self() + 1) return EDEADLK;
-  if (!valid(until)) return rwlock_trylock(l, which, where) == 0 ? 0 : EINVAL;
   const model::word<std::uint32_t> word(o.state, where);
   std::uint32_t seen;
   do {

@@ -3,6 +3,7 @@
 
     bench/report_scale.py                              about three minutes, 500 MB on disk
     bench/report_scale.py --events 1000000 --locks 100
+    bench/report_scale.py --threads 2000 --rows 200
 
 Writes a made-up record, reports on it as text, as JSON and as a page, and opens the page in
 Chromium: processor time, memory and size of each, and how long the page takes to load, to sort, to
@@ -56,7 +57,7 @@ def write(path: Path, o: argparse.Namespace) -> None:
         builder.lock(0x900000 + 64 * number, acquisitions=1000, create=stacks[number], holds=[200])
     for thread in range(o.threads):
         builder.thread(100 + thread, f"worker-{thread}")
-        for lock in range(thread % 7 + 1, o.locks + 1, 7):
+        for lock in range(thread % 7 + 1, o.locks + 1, max(7, o.locks // o.rows)):
             builder.row(thread, lock, MUTEX_WAIT, [400, 5000])
         for first in range(0, by_thread, A_CHUNK):
             count = min(A_CHUNK, by_thread - first)
@@ -120,6 +121,7 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--locks", type=int, default=10_000)
     parser.add_argument("--threads", type=int, default=16)
+    parser.add_argument("--rows", type=int, default=1429, help="locks that each thread waits for")
     o = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="syncopate-scale-") as folder:
         path = Path(folder) / "large.rec"

@@ -9,13 +9,14 @@ from syncopate.base.arguments import Parser
 from syncopate.base.errors import Failure
 from syncopate.base.progress import Progress
 from syncopate.base.shown import shown
+from syncopate.commands import reportpredict
 from syncopate.records import openwaits
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordfile import Record
 from syncopate.records.results import Results
 from syncopate.records.selection import SORTS, matcher, select
-from syncopate.show import folded, gilreport, htmlpage, perfetto, textreport
-from syncopate.show.reportextras import extras
+from syncopate.show import advicejson, folded, gilreport, htmlpage, perfetto, textreport
+from syncopate.show.reportextras import add_predictions, extras, prediction
 
 SCHEMA, SCHEMA_VERSION = "syncopate-report", 1
 DEFAULT_TOP = 10
@@ -34,7 +35,13 @@ def _parser() -> Parser:
     forms.add_argument("--folded", action="store_true", help="stacks of waiters, for a flame graph")
     forms.add_argument("--holders", action="store_true", help="with --folded: the holders' stacks")
     forms.add_argument("--perfetto", metavar="FILE", help="write a trace for ui.perfetto.dev")
-    page = parser.add_argument_group("what --html shows beside")
+    forms.add_argument("--advice", choices=["json"], help="the advice alone, for other tools")
+    page = parser.add_argument_group("what is shown beside")
+    page.add_argument(
+        "--predict",
+        metavar="MACHINE",
+        help="replay the worst locks with changes on a model (`syncopate simulate --machines`)",
+    )
     page.add_argument(
         "--whatif",
         action="append",
@@ -42,7 +49,9 @@ def _parser() -> Parser:
         metavar="FILE",
         help="predictions that `syncopate simulate --from RECORD --json FILE` wrote; repeatable",
     )
-    page.add_argument("--policy", metavar="FILE", help="a policy, as of `syncopate tune`")
+    page.add_argument(
+        "--policy", metavar="FILE", help="with --html: a policy, as of `syncopate tune`"
+    )
     choice = parser.add_argument_group("what to show")
     choice.add_argument("--top", type=int, metavar="N", help="locks of each kind (default: 10)")
     choice.add_argument("--sort", choices=SORTS, default="lost", help="by what (default: lost)")
@@ -58,13 +67,13 @@ def main(arguments: list[str]) -> int:
         parser.error(f"--top {options.top}: at least one lock must be shown")
     if options.holders and not options.folded:
         parser.error("--holders changes --folded; name both")
-    if options.json and options.folded:
-        parser.error("--json and --folded both write to standard output; choose one")
+    if bool(options.json) + bool(options.folded) + bool(options.advice) > 1:
+        parser.error("--json, --advice and --folded all write to standard output; choose one")
     if "" in (options.html, options.perfetto):
         parser.error("--html and --perfetto need the name of a file")
     matcher(options.lock)  # which says now what is wrong with it
-    if (options.whatif or options.policy) and not options.html:
-        parser.error("--whatif and --policy add to a page; name one with --html FILE")
+    if options.policy and not options.html:
+        parser.error("--policy adds to a page; name one with --html FILE")
     if any(gilreport.is_statistics(path) for path in options.files):
         return _interpreter_locks(parser, options)
     progress = Progress()
@@ -78,8 +87,12 @@ def main(arguments: list[str]) -> int:
         analyses.append(Analysis(record, progress))
     progress("adding up")
     whole = [Results(analysis).as_data() for analysis in analyses]
+    predicted = [prediction(path, whole) for path in options.whatif]
+    if options.predict:
+        predicted += reportpredict.predictions(analyses, whole, options.predict, progress)
+    add_predictions(whole, predicted)
     progress.done()
-    _write(options, analyses, whole)
+    _write(options, analyses, whole, predicted)
     return 0
 
 
@@ -87,7 +100,7 @@ def _interpreter_locks(parser: Parser, options) -> int:
     """Files that SYNCOPATE_GIL_STATS named, as text."""
     if not all(gilreport.is_statistics(path) for path in options.files):
         parser.error("records and statistics of interpreter locks need a report of their own each")
-    if options.json or options.html or options.folded or options.perfetto:
+    if options.json or options.html or options.folded or options.perfetto or options.advice:
         parser.error("the statistics of an interpreter lock have one form, text")
     for path in options.files:
         statistics = gilreport.read(path)
@@ -97,18 +110,21 @@ def _interpreter_locks(parser: Parser, options) -> int:
     return 0
 
 
-def _write(options, analyses: list[Analysis], whole: list[dict]) -> None:
+def _write(options, analyses: list[Analysis], whole: list[dict], predicted: list[dict]) -> None:
     def chosen(top: int | None) -> list[dict]:
         return [select(results, options.sort, options.lock, top) for results in whole]
 
     if options.html:
         shown = chosen(options.top)
-        added = extras(shown, options.whatif, options.policy)
+        added = extras(shown, predicted, options.policy)
         _to_file(options.html, htmlpage.pieces(analyses, document(shown), added))
     if options.perfetto:
         _to_file(options.perfetto, perfetto.pieces(analyses, options.lock))
     if options.json:
         json.dump(document(chosen(options.top)), sys.stdout, indent=1)
+        print()
+    elif options.advice:
+        json.dump(advicejson.document(chosen(None)), sys.stdout, indent=1)
         print()
     elif options.folded:
         folded.show(chosen(None), "holders" if options.holders else "waiters")

@@ -51,6 +51,8 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
         "why": [*(reason.why for reason in reasons), *more, *_where(lock)],
         "do": list(dict.fromkeys(reason.do for reason in reasons if reason.do)),
         "reasons": [reason._asdict() for reason in reasons],
+        "only_read": facts.only_read * facts.share if facts else None,
+        "predictions": [],
         "seen": _seen(lock, is_open),
     }
 

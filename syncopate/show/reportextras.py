@@ -1,7 +1,10 @@
-"""What a report's page shows beside the record: predictions of changes, and a policy."""
+"""What a report shows beside the record: predictions of changes, and a policy."""
+
+import os
 
 from syncopate.base import boundedfile
 from syncopate.base.errors import BAD_USE, FAILED, Failure
+from syncopate.base.shown import shown
 from syncopate.launch import policy
 from syncopate.show.whatifoutput import SCHEMA as WHATIF_SCHEMA
 from syncopate.show.whatifoutput import VERSION as WHATIF_VERSION
@@ -9,9 +12,9 @@ from syncopate.show.whatifoutput import VERSION as WHATIF_VERSION
 NAMED_BY = {"symbol": "variable", "creation": "created", "first use": "used"}  # to policy keys
 
 
-def extras(records: list[dict], whatif_paths: list[str], policy_path: str | None) -> dict:
+def extras(records: list[dict], predictions: list[dict], policy_path: str | None) -> dict:
     """The page's additional data for these records: `whatif`, `policy` and `policyOf`."""
-    added: dict = {"whatif": [_prediction(path, records) for path in whatif_paths]}
+    added: dict = {"whatif": predictions}
     if policy_path:
         wanted = policy.read(policy_path)
         added["policy"] = {
@@ -25,7 +28,7 @@ def extras(records: list[dict], whatif_paths: list[str], policy_path: str | None
     return added
 
 
-def _prediction(path: str, records: list[dict]) -> dict:
+def prediction(path: str, records: list[dict]) -> dict:
     """What `syncopate simulate --from RECORD --json PATH` wrote, of a lock that the report has."""
     document = boundedfile.read_json(path)
     known = isinstance(document, dict) and document.get("schema") == WHATIF_SCHEMA
@@ -38,6 +41,28 @@ def _prediction(path: str, records: list[dict]) -> dict:
     if not any(lock["name"] == name for results in records for lock in results["locks"]):
         raise Failure(f"{path} is of lock '{name}', which the report does not show", BAD_USE)
     return document
+
+
+def add_predictions(records: list[dict], predictions: list[dict]) -> None:
+    """Gives each finding the predictions of its lock."""
+    for results in records:
+        for finding in results["findings"]:
+            finding["predictions"] = [
+                {
+                    "what": shown(str(answer.get("what", ""))),
+                    "label": shown(answer["label"]),
+                    "threads": answer["threads"],
+                    **{key: answer[key] for key in ("gain", "low", "high")},
+                    "machine": _name(document["machine"]),
+                }
+                for document in predictions
+                if document["lock"]["name"] == finding["lock"]
+                for answer in document["answers"]
+            ]
+
+
+def _name(machine: str) -> str:
+    return shown(os.path.basename(machine).removesuffix(".toml"))
 
 
 def _checked(document: dict) -> str:

@@ -193,8 +193,17 @@ def _lines_of(found: dict) -> list[tuple[str, list[str]]]:
         ("gain", [found["gain"]] if found["gain"] else []),
         ("why", why),
         ("do", found["do"]),
+        ("if", [_prediction(each) for each in found["predictions"]]),
         ("seen", [found["seen"]]),
     ]
+
+
+def _prediction(of: dict) -> str:
+    """What a replay on a modeled machine says of one change."""
+    return (
+        f"{of['label']}: {of['gain']:.2f}x as many sections a second ({of['low']:.2f} to"
+        f" {of['high']:.2f}) with {of['threads']} threads, simulated on {of['machine']}"
+    )
 
 
 def name_of(lock: dict) -> str:

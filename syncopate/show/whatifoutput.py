@@ -55,9 +55,9 @@ def show(use: LockUse, machine: str, answers: list) -> None:
         console.print(f"  - {line}")
 
 
-def write_json(path: str, use: LockUse, machine: str, answers: list[dict]) -> None:
-    """docs/whatif.md says what the fields mean."""
-    document = {
+def document(use: LockUse, machine: str, answers: list[dict]) -> dict:
+    """What --json writes; docs/whatif.md says what the fields mean."""
+    return {
         "schema": SCHEMA,
         "version": VERSION,
         "machine": os.path.abspath(machine),
@@ -75,9 +75,13 @@ def write_json(path: str, use: LockUse, machine: str, answers: list[dict]) -> No
         "assumptions": list(dict.fromkeys(use.assumptions)),
         "answers": answers,
     }
+
+
+def write_json(path: str, use: LockUse, machine: str, answers: list[dict]) -> None:
+    """Writes document() to a file. A Failure says why it cannot."""
     try:
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1)
+            json.dump(document(use, machine, answers), file, indent=1)
             file.write("\n")
     except OSError as error:
         raise Failure(f"cannot write {path}: {error.strerror}", FAILED) from None

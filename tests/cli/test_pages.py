@@ -276,6 +276,6 @@ def test_whatif_must_be_one_of_this_report(tmp_path):
         assert not page.exists()
 
 
-def test_whatif_and_policy_are_for_pages(tmp_path):
+def test_a_policy_is_for_pages(tmp_path):
     done = run_cli("report", make(tmp_path / "r"), "--policy", "p.toml")
     assert (done.returncode, "name one with --html" in one_line(done)) == (2, True)

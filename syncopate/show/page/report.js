@@ -39,11 +39,13 @@ function fillPolicy() {
   fillTable(at("choices"), POLICY_COLUMNS, rows);
 }
 /* One of the worst locks in sentences. */
-function finding({ lock, members, cost, gain, why, do: acts, reasons, seen }) {
+function finding({ lock, members, cost, gain, why, do: acts, reasons, predictions, seen }) {
   const sure = new Map(reasons.map((reason) => [reason.why, reason.sure]));
   const lines = [...(gain ? [["gain", gain]] : []),
     ...why.map((text) => ["why", text + (sure.has(text) ? ` (${sure.get(text)})` : "")]),
-    ...acts.map((text) => ["do", text])];
+    ...acts.map((text) => ["do", text]),
+    ...predictions.map((each) => ["if", `${each.label}: ${each.gain.toFixed(2)}x ` +
+      `(${each.low.toFixed(2)} to ${each.high.toFixed(2)}), simulated on ${each.machine}`])];
   return element("div", { className: "finding" },
     element("b", { textContent: lock + (members > 1 ? ` x${number(members)}` : "") }),
     element("span", { textContent: `: ${cost}` }),

@@ -1,0 +1,49 @@
+"""`syncopate report --predict MACHINE`: the worst locks' use replayed on the model of a machine."""
+
+import tempfile
+from dataclasses import asdict
+
+from syncopate.base.errors import Failure
+from syncopate.base.progress import Progress
+from syncopate.machines import machinefiles, whatif
+from syncopate.records import lockuse
+from syncopate.records.analysis import Analysis
+from syncopate.show import whatifoutput
+
+SEEDS = 2
+# What is asked of every lock; and, of one whose holds mostly only read, a reader-writer lock.
+CHANGES = ("halve", "shard=8")
+
+
+def predictions(
+    analyses: list[Analysis], records: list[dict], machine: str, progress: Progress
+) -> list[dict]:
+    """What `simulate --from` would write of the locks that the records' findings are about."""
+    path = machinefiles.find(machine)
+    found = []
+    for analysis, results in zip(analyses, records, strict=True):
+        for finding in results["findings"]:
+            if "open" in finding["causes"]:
+                continue
+            progress(f"replaying {finding['lock']}")
+            document = _of(analysis, finding, path)
+            if document:
+                found.append(document)
+    return found
+
+
+def _of(analysis: Analysis, finding: dict, path: str) -> dict | None:
+    """None where the record does not say enough of the lock."""
+    try:
+        use = lockuse.of(analysis, lockuse.choose(analysis, finding["lock"]))
+    except Failure:
+        return None
+    changes = list(CHANGES)
+    if "readers" in finding["causes"]:
+        changes.append(f"rwlock={round(100 * finding['only_read'])}")
+    with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
+        replayer = whatif.Replayer(use, path, folder)
+        parsed = [whatif.parse(text) for text in changes]
+        answers = whatif.answers(replayer, parsed, [len(use.threads)], SEEDS)
+    use.assumptions.extend(each.assumption for each in parsed if each.assumption)
+    return whatifoutput.document(use, path, [asdict(each) for each in answers])

@@ -1,0 +1,86 @@
+"""`report --advice json`, and predictions beside the advice: in every form of a report."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, one_line, run_cli
+from test_findings import MS, Planted, sleeps
+
+REPLAY = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build")
+REPLAY /= "libexec/syncopate/replay.simulated"
+FIELDS = {
+    "lock", "named_by", "place", "site", "object", "members", "acquisitions", "lost_ns",
+    "lost_share", "waits", "hold_mean_ns", "gain_at_most", "reasons", "predictions",
+}  # fmt: skip
+
+
+def whatif(lock: str, label: str = "half as long") -> str:
+    answer = {"what": "halve", "label": label, "threads": 8, "before": 1e6, "after": 1.5e6,
+              "gain": 1.5, "low": 1.2, "high": 1.8}  # fmt: skip
+    document = {"schema": "syncopate-whatif", "version": 1, "machine": "/m/big.toml",
+                "lock": {"name": lock}, "assumptions": [], "answers": [answer]}  # fmt: skip
+    return json.dumps(document)
+
+
+@pytest.fixture
+def record(tmp_path):
+    of = Planted()
+    sleeps(of)
+    return of.builder.write(tmp_path / "rec")
+
+
+def test_advice_for_tools(record):
+    done = run_cli("report", "--advice", "json", record)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["schema"], document["version"]) == ("syncopate-advice", 1)
+    (of_record,) = document["records"]
+    (advice,) = of_record["advice"]
+    assert set(advice) == FIELDS
+    assert (advice["lost_ns"], advice["waits"], advice["hold_mean_ns"]) == (400 * MS, 80, 5 * MS)
+    (reason,) = advice["reasons"]
+    assert set(reason) == {"cause", "why", "do", "sure"}
+    assert (reason["cause"], reason["sure"]) == ("sleeps", "certain")
+    assert advice["predictions"] == []
+    page = (ROOT / "docs/report-schema.md").read_text()
+    assert all(f"`{field}`" in page for field in FIELDS | set(of_record))
+
+
+def test_predictions_stand_beside_the_advice(record, tmp_path):
+    file = tmp_path / "w.json"
+    file.write_text(whatif("0xa000"))
+    text = " ".join(run_cli("report", record, "--whatif", file).stdout.split())
+    said = "if: half as long: 1.50x as many sections a second (1.20 to 1.80) with 8 threads"
+    assert f"{said}, simulated on big" in text
+    done = run_cli("report", record, "--whatif", file, "--advice", "json")
+    ((advice,),) = [each["advice"] for each in json.loads(done.stdout)["records"]]
+    assert advice["lock"] == "0xa000"
+    assert advice["predictions"] == [
+        {"what": "halve", "label": "half as long", "threads": 8, "gain": 1.5, "low": 1.2,
+         "high": 1.8, "machine": "big"}
+    ]  # fmt: skip
+
+
+def test_what_a_prediction_says_is_shown_and_not_sent(record, tmp_path):
+    file = tmp_path / "w.json"
+    file.write_text(whatif("0xa000", "\x1b[31mred"))
+    assert "\x1b" not in run_cli("report", record, "--whatif", file).stdout
+
+
+def test_one_thing_on_standard_output(record):
+    for other in ("--json", "--folded"):
+        assert "choose one" in one_line(run_cli("report", "--advice", "json", other, record))
+    assert run_cli("report", "--advice", "text", record).returncode == 2
+
+
+@pytest.mark.skipif(not REPLAY.exists(), reason="workloads/replay.cpp is not built")
+def test_the_worst_lock_replayed_on_a_model(record):
+    done = run_cli("report", record, "--predict", "small-2c", "--advice", "json")
+    assert done.returncode == 0, done.stderr
+    (advice,) = json.loads(done.stdout)["records"][0]["advice"]
+    assert [each["what"] for each in advice["predictions"]] == ["halve", "shard=8"]
+    # Eight threads that do nothing but hold one lock for 5 ms: half as long is twice as many.
+    assert 1.8 < advice["predictions"][0]["gain"] < 2.2
+    assert "no machine is named" in one_line(run_cli("report", record, "--predict", "nowhere"))

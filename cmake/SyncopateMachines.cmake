@@ -1,13 +1,13 @@
 # Libraries of modeled machines (simulated, explored) and of the emulated one, and programs that run
 # on them.
 
-# The front end knows one processor architecture (src/instrument/arch.h).
+# The front end knows one processor architecture (src/model/front/threads/arch.h).
 set(SYNCOPATE_MODELED_MACHINES OFF)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+if(SYNCOPATE_COMPONENTS STREQUAL "all" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(SYNCOPATE_MODELED_MACHINES ON)
 endif()
 
-set(SYNCOPATE_INSTRUMENT_DIR "${PROJECT_SOURCE_DIR}/src/instrument")
+set(SYNCOPATE_INSTRUMENT_DIR "${PROJECT_SOURCE_DIR}/src/model/front")
 
 # What users get, too: the options of instrumented code, syncopate_target_machine().
 set(SYNCOPATE_INSTRUMENT_INCLUDE "${SYNCOPATE_INSTRUMENT_DIR}/include")
@@ -27,7 +27,7 @@ endfunction()
 # A machine with an engine: all its fibers share one OS thread, so that statics need no guards.
 function(syncopate_machine_options target)
   syncopate_machine_code_options(${target})
-  target_include_directories(${target} PRIVATE "${SYNCOPATE_INSTRUMENT_DIR}/fibers")
+  target_include_directories(${target} PRIVATE "${SYNCOPATE_INSTRUMENT_DIR}/threads/fibers")
   target_compile_options(${target} PRIVATE -fno-threadsafe-statics)
 endfunction()
 
@@ -42,8 +42,8 @@ endfunction()
 
 # A machine's library holds memory of the program's: locks' nodes, the records of threads. The loader
 # maps it where it is linked for if nothing is there, also under address randomization; so results do
-# not depend on that (src/instrument/layout.h has the program's other memory). Nor on the size of the
-# machine's code: the data have addresses of their own.
+# not depend on that (src/model/front/program/layout.h has the program's other memory). Nor on the
+# size of the machine's code: the data have addresses of their own.
 include(CheckLinkerFlag)
 set(SYNCOPATE_MACHINE_ADDRESS "LINKER:-Ttext-segment=0x1c0000000000")
 check_linker_flag(CXX "${SYNCOPATE_MACHINE_ADDRESS}" SYNCOPATE_LINKER_HAS_TEXT_SEGMENT)
@@ -59,8 +59,8 @@ endif()
 
 # lib/libsyncopate-NAME.so out of the front end and one engine.
 #   syncopate_machine_library(NAME [PTHREAD algorithm|model] SOURCES ... [LIBRARIES ...])
-# PTHREAD says what stands behind pthread's objects (src/instrument/pthread/objects.h); unless given,
-# the algorithms.
+# PTHREAD says what stands behind pthread's objects (src/model/front/pthread/objects.h); unless
+# given, the algorithms.
 function(syncopate_machine_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PTHREAD" "SOURCES;LIBRARIES")
   if(NOT arg_PTHREAD)

@@ -97,7 +97,7 @@ FIGURE = Figure(
     notes=(
         "One thread writes 24 KB in each of many transactions, then 20, 16 and 12 KB"
         " (workloads/shrinking_writes.cpp); the machine has an abort predictor that is ours, as"
-        " Intel's mechanism is not known (src/machine/simulated/transactions.h)."
+        " Intel's mechanism is not known (src/model/simulated/htm/transactions.h)."
     ),
 )
 

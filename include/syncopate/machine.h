@@ -34,7 +34,7 @@
 //   thread_index(), node()                     dense reused thread number; NUMA node (libsyncopate)
 //
 // One way in: machine/current.h includes the machine that the include path chooses: native.h, or
-// instrumented.h (src/instrument/include) for code that will run on the emulated, simulated or
+// instrumented.h (src/model/front/include) for code that will run on the emulated, simulated or
 // explored machine. The capability probe (RTM, WAITPKG, MONITORX, each with its reason) is
 // machine/probe.h.
 #pragma once

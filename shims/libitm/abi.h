@@ -4,7 +4,7 @@
 //               revision 1.1, 2009, and GCC's additions to it.
 #pragma once
 
-#include "tm/engine.h"
-#include "tm/threads.h"
+#include "tm/core/engine.h"
+#include "tm/core/threads.h"
 
 #define SYNCOPATE_ITM extern "C" [[gnu::visibility("default")]]

@@ -5,7 +5,7 @@
    transaction may have to begin again. syncopate_tm_resume(registers, actions) then returns from
    the same call once more. The layout is syncopate::tm::registers'.
 
-   Where a thread runs alone without a lock, and may be quick (tm/parts/quick.h), it needs none of
+   Where a thread runs alone without a lock, and may be quick (tm/core/quick.h), it needs none of
    that. */
 
 #include "numbers.h"

@@ -6,7 +6,7 @@
 // many changes, all transactions are stopped for a moment and the old tables freed.
 #include "abi.h"
 
-#include "tm/regime.h"
+#include "tm/core/regime.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,14 +1,14 @@
-// doomed_reads.cpp -- what is done where a read of the runtime faults (tm/parts/doomed.h).
+// doomed_reads.cpp -- what is done where a read of the runtime faults (tm/core/doomed.h).
 //
 // All such reads are in this library's own code, and nothing of it reads what may not be there
 // while it is in the middle of a change: values are read, or compared, when nothing is locked. But
 // for eager_norec, which compares under its mutex: nobody commits then, and since the values are
 // compared in the order in which they were read, what says that memory is gone has been found
 // changed before. Writes never come to memory that is not there, unless the program is wrong.
-#include "tm/parts/doomed.h"
+#include "tm/core/doomed.h"
 
 #include "abi.h"
-#include "tm/regime.h"
+#include "tm/core/regime.h"
 
 #include <atomic>
 #include <csignal>

@@ -2,7 +2,7 @@
 // program runs: light fences become full ones, and this thread visits every processor. Whichever
 // thread was running there has then been switched away, which is a fence, and finds the new state
 // when it runs again; those that did not run have been switched away before.
-#include "tm/parts/fences.h"
+#include "tm/core/fences.h"
 
 #include <cerrno>
 #include <cstdio>

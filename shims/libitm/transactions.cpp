@@ -1,7 +1,7 @@
 // transactions.cpp -- begin, commit, cancel, and questions about the running transaction.
 #include "abi.h"
 #include "numbers.h"
-#include "tm/parts/quick.h"
+#include "tm/core/quick.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -43,7 +43,7 @@ extern "C" [[gnu::visibility("hidden")]] u32 syncopate_itm_begin(u32 properties,
   return begin(properties, *where);
 }
 
-// Where a quick transaction (tm/parts/quick.h) found that its thread is alone no longer.
+// Where a quick transaction (tm/core/quick.h) found that its thread is alone no longer.
 extern "C" [[gnu::visibility("hidden")]] void syncopate_itm_not_quick(transaction* tx) {
   quick::leave(tx);
 }

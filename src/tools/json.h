@@ -1,7 +1,7 @@
 // json.h -- the JSON writer that the tools share with the machines.
 #pragma once
 
-#include "../machine/json.h"
+#include "base/json.h"
 
 namespace syncopate::tools {
 

@@ -82,7 +82,7 @@ def _is_program(name: str) -> bool:
 
 
 def environment(options: dict[str, str]) -> dict[str, str]:
-    """The explored machine's variables for our options (src/machine/explored/options.h)."""
+    """The explored machine's variables for our options (src/model/explored/run/options.h)."""
     words = []
     for name in NUMBERS:
         value = options.get(f"--{name}")

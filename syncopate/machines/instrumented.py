@@ -38,7 +38,7 @@ def include_folders() -> list[str]:
         if os.path.isdir(first):
             return [first, os.path.join(prefix, "include")]
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    first = os.path.join(root, "src", "instrument", "include")
+    first = os.path.join(root, "src", "model", "front", "include")
     if os.path.isdir(first):
         return [first, os.path.join(root, "include")]
     looked = " or ".join(paths.prefixes())
@@ -77,7 +77,7 @@ def compile_flags(machine: str, is_clang: bool, given: list[str]) -> tuple[list[
 
 
 def clang_plugin(compiler: list[str]) -> str | None:
-    """What makes this clang show accesses of every size (src/instrument/clang), or None."""
+    """What makes this clang show accesses of every size (src/model/front/compiler/clang), or None."""
     try:
         said = subprocess.run(
             [*compiler, "-dumpversion"], capture_output=True, text=True, check=False, timeout=60

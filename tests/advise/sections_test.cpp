@@ -1,7 +1,7 @@
 // What sections access by bytes, where two of them meet, and what of them is counted
-// (src/machine/simulated/section_sets.h, section_totals.h).
-#include "machine/simulated/section_sets.h"
-#include "machine/simulated/section_totals.h"
+// (src/model/simulated/report/section_sets.h, section_totals.h).
+#include "model/simulated/report/section_sets.h"
+#include "model/simulated/report/section_totals.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 // regime_scenarios.cpp -- who may run beside whom, without any transactions: each order in
-// src/tm/regime.h and src/tm/threads.cpp, where whole transactions (tm_scenarios.cpp) have too many
+// src/tm/core/regime.h and threads.cpp, where whole transactions (tm_scenarios.cpp) have too many
 // executions, or order by other means what these have to order.
 //
 // The data are plain: sections that the regime has not ordered are a race.
-#include "tm/configuration.h"
-#include "tm/engine.h"
-#include "tm/hardware.h"
-#include "tm/parts/quick.h"
-#include "tm/regime.h"
-#include "tm/threads.h"
+#include "tm/core/configuration.h"
+#include "tm/core/engine.h"
+#include "tm/core/hardware.h"
+#include "tm/core/quick.h"
+#include "tm/core/regime.h"
+#include "tm/core/threads.h"
 
 #include "check.h"
 

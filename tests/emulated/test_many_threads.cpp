@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr int at_once = 39;  // slots of src/machine/emulated/shadow.h
+constexpr int at_once = 39;  // slots of src/model/emulated/memory/shadow.h
 
 void more_threads_than_slots() {
   elided lock(true);

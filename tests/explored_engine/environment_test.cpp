@@ -2,8 +2,8 @@
 // withheld; and a schedule brings what it needs.
 #include <gtest/gtest.h>
 
-#include "machine/explored/report.h"
 #include "model.h"
+#include "model/explored/report/report.h"
 
 namespace {
 using namespace model;

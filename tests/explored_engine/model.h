@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "instrument/scope.h"
-#include "machine/explored/machine.h"
+#include "model/explored/run/machine.h"
+#include "model/front/scope.h"
 
 namespace model {
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "instrument/fiber.h"
-#include "instrument/names.h"
-#include "instrument/options.h"
+#include "model/front/names/names.h"
+#include "model/front/program/options.h"
+#include "model/front/threads/fiber.h"
 
 namespace syncopate::instrument {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "machine/explored/report.h"
 #include "model.h"
+#include "model/explored/report/report.h"
 
 namespace {
 using namespace model;

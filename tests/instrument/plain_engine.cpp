@@ -8,10 +8,10 @@
 #include <cstring>
 #include <vector>
 
-#include "instrument/engine.h"
-#include "instrument/fiber.h"
-#include "instrument/options.h"
-#include "instrument/program_image.h"
+#include "model/front/engine.h"
+#include "model/front/program/options.h"
+#include "model/front/program/program_image.h"
+#include "model/front/threads/fiber.h"
 
 namespace syncopate::engine {
 namespace {

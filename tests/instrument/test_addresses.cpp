@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../src/instrument/layout.h"
+#include "../../src/model/front/program/layout.h"
 #include "check.h"
 
 namespace layout = syncopate::instrument::layout;

@@ -1,5 +1,5 @@
 // Names of code and data, in a fixed-address and in a relocatable executable.
-#include "instrument/names.h"
+#include "model/front/names/names.h"
 
 #include "here.h"
 #include "subject.h"

@@ -1,5 +1,5 @@
 // The reports of a simulated run, from statistics made by hand.
-#include "machine/simulated/report_figures.h"
+#include "model/simulated/report/report_figures.h"
 
 #include <gtest/gtest.h>
 

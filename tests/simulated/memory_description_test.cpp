@@ -1,5 +1,5 @@
 // Machine files: what is read, every kind of mistake, and the files that come with the project.
-#include "machine/simulated/description.h"
+#include "model/simulated/description/description.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // memory_fixture.h -- a machine with round numbers, whose cycles can be worked out by hand.
 #pragma once
 
-#include "machine/simulated/memory_system.h"
+#include "model/simulated/memory/memory_system.h"
 
 #include <gtest/gtest.h>
 

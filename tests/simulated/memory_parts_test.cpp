@@ -1,7 +1,7 @@
 // The small parts by themselves: hash map, cache, set of groups, energy.
-#include "machine/simulated/energy.h"
-#include "machine/simulated/flat_map.h"
 #include "memory_fixture.h"
+#include "model/simulated/memory/flat_map.h"
+#include "model/simulated/report/energy.h"
 
 #include <algorithm>
 #include <map>

@@ -21,13 +21,13 @@ PLANTED = [
     # Includes, by each of the ways in which they are written.
     (
         "include/syncopate/locks/b01.h",
-        '#include "../../../src/machine/simulated/description.h"',
-        "room 'algorithms' includes src/machine/simulated/description.h of room 'simulated'",
+        '#include "../../../src/model/simulated/description/description.h"',
+        "room 'algorithms' includes src/model/simulated/description/description.h of room 'simulated'",
     ),
     (
         "include/syncopate/locks/b02.h",
-        '#include "machine/simulated/description.h"',
-        "nothing is known of 'machine/simulated/description.h'",
+        '#include "model/simulated/description/description.h"',
+        "nothing is known of 'model/simulated/description/description.h'",
     ),
     (
         "include/syncopate/machine/b03.h",
@@ -40,22 +40,22 @@ PLANTED = [
         "room 'algorithms' includes include/syncopate/locks/all.h of room 'catalogue'",
     ),
     ("include/syncopate/wait/b05.h", "#include <hwloc.h>", "room 'waiting' may not use hwloc"),
-    ("src/record/b06.cpp", '#include "instrument/engine.h"', "room 'record' includes src/instr"),
+    ("src/record/b06.cpp", '#include "model/front/engine.h"', "room 'record' includes src/instr"),
     ("src/record/b07.cpp", "#include <syncopate/locks/gone.h>", "no such file"),
     ("src/record/b08.cpp", "#define H <map>\n#include H", "an include that a macro names: H"),
     ("src/record/b09.cpp", '#  include "gone.h"', "nothing is known of 'gone.h'"),
     (
-        "src/machine/native/b10.cpp",
+        "src/native/b10.cpp",
         '#include "../simulated/description.h"',
-        "room 'native' includes src/machine/simulated/description.h",
+        "room 'native' includes src/model/simulated/description/description.h",
     ),
     (
-        "src/machine/simulated/b11.cpp",
-        '#include "machine/explored/machine.h"',
-        "room 'simulated' includes src/machine/explored/machine.h of room 'explored'",
+        "src/model/simulated/b11.cpp",
+        '#include "model/explored/run/machine.h"',
+        "room 'simulated' includes src/model/explored/run/machine.h of room 'explored'",
     ),
     (
-        "src/instrument/b12.cpp",
+        "src/model/front/b12.cpp",
         '#include "../../shims/pthread/mutex_object.h"',
         "room 'front' includes shims/pthread/mutex_object.h of room 'preload'",
     ),
@@ -65,7 +65,7 @@ PLANTED = [
     ("shims/openmp/b16.cpp", '#include "pthread/mutex_object.h"', "room 'openmp' includes shims/p"),
     ("shims/pthread/b17.cpp", '#include "openmp/team.h"', "room 'preload' includes shims/openmp/"),
     ("shims/libitm/b18.S", '#include "../../src/record/format.h"', "room 'libitm' includes src/re"),
-    ("workloads/b19.cpp", '#include "../src/tm/engine.h"', "room 'workloads' includes src/tm/"),
+    ("workloads/b19.cpp", '#include "../src/tm/core/engine.h"', "room 'workloads' includes src/tm/"),
     ("bench/b20.cpp", '#include "../src/record/format.h"', "room 'bench' includes src/record/"),
     # Files that stand nowhere, or beside a seam.
     ("src/elsewhere/b21.cpp", "", "src/elsewhere/b21.cpp: this file is in no room"),
@@ -87,7 +87,7 @@ PLANTED = [
 EXCEPTION = """
 [[exceptions]]
 from = "src/record/file.cpp"
-to = "src/tm/engine.h"
+to = "src/tm/core/engine.h"
 reason = "nothing needs it"
 """
 
@@ -125,7 +125,7 @@ def test_planted_breaches(copy: Path) -> None:
     assert result.returncode == 1
     said = result.stdout.splitlines()
     wanted = [(path, message) for path, _, message in PLANTED if message]
-    wanted.append(("exceptions: src/record/file.cpp -> src/tm/engine.h", "is not needed"))
+    wanted.append(("exceptions: src/record/file.cpp -> src/tm/core/engine.h", "is not needed"))
     for path, message in wanted:
         matching = [line for line in said if path in line and message in line]
         assert len(matching) == 1, (path, message, result.stdout)
@@ -293,11 +293,11 @@ def test_what_the_compiler_read(copy: Path, built: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("rooms.build.read_dependencies", lambda folder: read)
     assert build.check_compilations() == 1
     assert not house.findings
-    read[0][1].append(f"{copy}/src/tm/engine.h")
+    read[0][1].append(f"{copy}/src/tm/core/engine.h")
     read[0][1].append(f"{built}/generated.h")
     build.check_compilations()
     assert list(house.findings) == [
-        f"{output}: reads src/tm/engine.h, which no include explains",
+        f"{output}: reads src/tm/core/engine.h, which no include explains",
         f"{output}: reads the generated {built}/generated.h, which has no room",
     ]
 

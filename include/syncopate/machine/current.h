@@ -1,4 +1,4 @@
-// current.h -- which machine this compilation is for. src/instrument/include has another file
+// current.h -- which machine this compilation is for. src/model/front/include has another file
 // of this name, found first by code that is compiled for a machine other than the native one.
 #pragma once
 

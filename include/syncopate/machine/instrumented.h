@@ -13,7 +13,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 
-// What a machine's runtime exports for machine.h (src/instrument/machine_abi.cpp).
+// What a machine's runtime exports for machine.h (src/model/front/compiler/machine_abi.cpp).
 extern "C" {
 void syncopate_relax(std::uint32_t steps) noexcept;
 void syncopate_yield() noexcept;

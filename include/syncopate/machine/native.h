@@ -1,5 +1,5 @@
 // native.h -- the contract of machine.h on real Linux hardware. The only place, with
-// src/machine/native, where instructions and system calls of one architecture may stand.
+// src/native, where instructions and system calls of one architecture may stand.
 #pragma once
 
 #include <syncopate/machine/htm.h>
@@ -338,11 +338,11 @@ inline constexpr std::uint32_t no_processor = 0xffff;
 [[nodiscard]] inline std::uint32_t processor_hint() noexcept { return *detail::me.processor; }
 
 // Dense number of the calling thread: 0, 1, 2, ...; the lowest free one, given back when the thread
-// ends. In libsyncopate (src/machine/native/thread_index.cpp).
+// ends. In libsyncopate (src/native/thread_index.cpp).
 [[nodiscard]] unsigned thread_index() noexcept;
 
 // Memory node of the processor this thread runs on: 0 <= node < node_count(), in hwloc's logical
-// order; 0 where the topology is unknown. In libsyncopate (src/machine/native/topology.cpp).
+// order; 0 where the topology is unknown. In libsyncopate (src/native/topology.cpp).
 [[nodiscard]] unsigned node() noexcept;
 [[nodiscard]] unsigned node_count() noexcept;
 

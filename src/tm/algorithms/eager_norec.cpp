@@ -27,13 +27,13 @@
 //        being seen before the odd number (pairs with by_value.h's [V]).
 //   [W]  release store that makes it even again, a new number also after a roll-back: a reader may
 //        have seen what was undone.
-#include "tm/hardware.h"
-#include "tm/parts/by_value.h"
-#include "tm/parts/fences.h"
-#include "tm/parts/in_place.h"
-#include "tm/parts/patience.h"
-#include "tm/parts/straight.h"
-#include "tm/threads.h"
+#include "tm/core/fences.h"
+#include "tm/core/hardware.h"
+#include "tm/core/patience.h"
+#include "tm/core/threads.h"
+#include "tm/protocols/by_value.h"
+#include "tm/protocols/in_place.h"
+#include "tm/protocols/straight.h"
 
 #include <syncopate/locks/auto_lock.h>
 

@@ -27,11 +27,11 @@
 //   [A]  acquire load of a record or the clock -- synchronizes with [R], [C].
 //   [V]  acquire fence between a value and the second look at the clock.
 //   [R]  release store of a record (orecs.h).
-#include "tm/engine.h"
-#include "tm/parts/fences.h"
-#include "tm/parts/in_place.h"
-#include "tm/parts/orecs.h"
-#include "tm/parts/quiescence.h"
+#include "tm/core/engine.h"
+#include "tm/core/fences.h"
+#include "tm/protocols/in_place.h"
+#include "tm/protocols/orecs.h"
+#include "tm/protocols/quiescence.h"
 
 namespace syncopate::tm {
 namespace {

@@ -8,8 +8,8 @@
 // those that can. The latter logs the old value before every write, those that the compiler calls
 // "write after write" included: the first write may belong to an outer transaction, or to a
 // transaction's part before an inner one began.
-#include "tm/engine.h"
-#include "tm/parts/straight.h"
+#include "tm/core/engine.h"
+#include "tm/protocols/straight.h"
 
 namespace syncopate::tm {
 namespace {

@@ -23,10 +23,10 @@
 //   [A]  acquire load of a record or the clock.
 //   [D]  seq_cst: two that end at a time each mark their own commit and then look at the other's;
 //        one of them sees both marks. Acquire loads of completed synchronize with its RMW.
-#include "tm/parts/fences.h"
-#include "tm/parts/orecs.h"
-#include "tm/parts/patience.h"
-#include "tm/parts/redo.h"
+#include "tm/core/fences.h"
+#include "tm/core/patience.h"
+#include "tm/protocols/orecs.h"
+#include "tm/protocols/redo.h"
 
 namespace syncopate::tm {
 namespace {

@@ -21,9 +21,9 @@
 //   [L]  acquire RMW that makes sequence odd; the release fence behind it keeps the write-back from
 //        being seen before the odd number (pairs with by_value.h's [V]).
 //   [W]  release store that makes it even again.
-#include "tm/parts/by_value.h"
-#include "tm/parts/patience.h"
-#include "tm/parts/redo.h"
+#include "tm/core/patience.h"
+#include "tm/protocols/by_value.h"
+#include "tm/protocols/redo.h"
 
 namespace syncopate::tm {
 namespace {

@@ -17,10 +17,10 @@
 //   [C]  RMW of the clock after the records are owned, full fence, loads of active and snapshots.
 //   [A]  acquire load of a record -- synchronizes with its release.
 //   [V]  acquire fence between a value and the second look at its record.
-#include "tm/parts/fences.h"
-#include "tm/parts/orecs.h"
-#include "tm/parts/quiescence.h"
-#include "tm/parts/redo.h"
+#include "tm/core/fences.h"
+#include "tm/protocols/orecs.h"
+#include "tm/protocols/quiescence.h"
+#include "tm/protocols/redo.h"
 
 namespace syncopate::tm {
 namespace {

@@ -26,11 +26,11 @@
 //   [U]  release RMW that gives it up -- synchronizes with [L].
 //   [N]  numbers, and whether the one waited for still runs: relaxed; what is seen late is seen at
 //        the next look.
-#include "tm/engine.h"
-#include "tm/parts/in_place.h"
-#include "tm/parts/patience.h"
-#include "tm/regime.h"
-#include "tm/threads.h"
+#include "tm/core/engine.h"
+#include "tm/core/patience.h"
+#include "tm/core/regime.h"
+#include "tm/core/threads.h"
+#include "tm/protocols/in_place.h"
 #include "tm_tables.h"
 
 namespace syncopate::tm {

@@ -3,10 +3,10 @@
 #include <cstring>
 #include <memory>
 
-#include "instrument/pthread/barrier_object.h"
-#include "instrument/pthread/cancel.h"
-#include "instrument/pthread/objects.h"
-#include "machine/explored/program.h"
+#include "model/explored/run/program.h"
+#include "model/front/pthread/barrier_object.h"
+#include "model/front/pthread/cancel.h"
+#include "model/front/pthread/objects.h"
 
 // What pthread's objects ask of the front end, which is not here.
 namespace syncopate::explored {

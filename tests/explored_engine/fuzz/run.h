@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "machine/explored/machine.h"
+#include "model/explored/run/machine.h"
 
 namespace fuzz {
 

@@ -1,6 +1,6 @@
 // duplicate_filter: what stays in a log, how long it gets, and that it keeps away where there is
 // nothing to find.
-#include "tm/parts/duplicates.h"
+#include "tm/logs/duplicates.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // trials: which way of running transactions `auto` keeps, for programs of which each way's rate is
 // known. Time is a number here: nothing depends on the machine.
-#include "tm/parts/trials.h"
+#include "tm/core/trials.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <syncopate/machine.h>
 
-#include "tm/parts/memory.h"
+#include "tm/logs/memory.h"
 
 namespace syncopate::tm {
 

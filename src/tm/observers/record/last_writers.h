@@ -5,7 +5,7 @@
 // may be of two writers. Both are rare, and the worst is a wrong name in a report, or none.
 #pragma once
 
-#include "tm/parts/memory.h"
+#include "tm/logs/memory.h"
 
 #include <atomic>
 

@@ -1,9 +1,9 @@
 // observer.cpp -- what became of each transaction, added up in its thread's rows of the record.
-#include "tm/engine.h"
+#include "tm/core/engine.h"
+#include "tm/core/regime.h"
+#include "tm/core/threads.h"
 #include "tm/observers/record/last_writers.h"
 #include "tm/observers/record/sites.h"
-#include "tm/regime.h"
-#include "tm/threads.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -6,7 +6,7 @@
 
 #include "record/threads.h"
 #include "record/transaction_format.h"
-#include "tm/parts/memory.h"
+#include "tm/logs/memory.h"
 
 namespace syncopate::tm::observer {
 

@@ -1,7 +1,7 @@
 // sites.h -- the places that begin transactions, numbered.
 #pragma once
 
-#include "tm/parts/memory.h"
+#include "tm/logs/memory.h"
 
 namespace syncopate::tm::observer {
 

@@ -13,8 +13,8 @@
 #pragma once
 
 #include "record/transaction_format.h"
+#include "tm/logs/buffer.h"
 #include "tm/observers/record/rows.h"
-#include "tm/parts/buffer.h"
 
 namespace syncopate::tm {
 

@@ -1,0 +1,313 @@
+// report.cpp -- see report.h.
+#include "report.h"
+
+#include "base/json.h"
+#include "sites.h"
+
+#include "model/front/names/names.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <map>
+
+namespace syncopate::explored {
+
+namespace {
+
+std::string grouped(std::uint64_t n) {
+  const std::string digits = std::to_string(n);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string value_of(word v) {
+  char text[48];
+  const auto high = static_cast<std::uint64_t>(v >> 64), low = static_cast<std::uint64_t>(v);
+  if (high != 0) std::snprintf(text, sizeof text, "0x%" PRIx64 "%016" PRIx64, high, low);
+  else if (low < 100'000) std::snprintf(text, sizeof text, "%" PRIu64, low);
+  else std::snprintf(text, sizeof text, "0x%" PRIx64, low);
+  return text;
+}
+
+// Where a reader knows the code: at the place, or where the library was called that it lies in.
+std::string code_position(place where, const caller_places& callers) {
+  if (where == nullptr) return "?";
+  std::vector<place> all{where};
+  for (const place caller : callers)
+    if (caller != nullptr) all.push_back(caller);
+  return instrument::known_frames(all.data(), all.size(), 1).front().text();
+}
+
+// Names take milliseconds each. Blocks of the heap get letters, explained below the table.
+class names {
+ public:
+  const std::string& code(place where, const caller_places& callers = {}) {
+    auto [at, fresh] = code_.try_emplace({where, callers});
+    if (fresh) at->second = without_arguments(code_position(where, callers));
+    return at->second;
+  }
+  const std::string& data(address where) {
+    auto [at, fresh] = data_.try_emplace(where);
+    if (fresh) at->second = name_data(where);
+    return at->second;
+  }
+  [[nodiscard]] std::string legend() const {
+    std::string text;
+    for (const auto& [start, block] : blocks_)
+      text += "  block " + block.letter + ": " + block.text + "\n";
+    return text;
+  }
+
+ private:
+  struct block {
+    std::string letter, text;
+  };
+
+  std::string name_data(address where) {
+    const instrument::data_position p = instrument::data_position_of(where);
+    if (p.where != instrument::region::heap && p.where != instrument::region::freed)
+      return without_arguments(p.text());
+    auto [at, fresh] = blocks_.try_emplace(p.start);
+    if (fresh) {
+      const auto n = blocks_.size() - 1;
+      at->second.letter = static_cast<char>('A' + n % 26);
+      if (n >= 26) at->second.letter += std::to_string(n / 26);
+      at->second.text = without_arguments(p.object);
+    }
+    std::string text = at->second.letter + p.member;
+    if (p.member.empty()) text += "+" + std::to_string(where - p.start);
+    return text;
+  }
+
+  std::map<std::pair<place, caller_places>, std::string> code_;
+  std::map<address, std::string> data_;
+  std::map<address, block> blocks_;
+};
+
+const char* verb(action a) {
+  switch (a) {
+    case action::none: return "?";
+    case action::load: return "load";
+    case action::store: return "store";
+    case action::modify: return "modify";
+    case action::compare_exchange: return "compare-exchange";
+    case action::fence: return "fence";
+    case action::await: return "wait until";
+    case action::park: return "park";
+    case action::expire: return "parked";
+    case action::wake: return "wake";
+    case action::requeue: return "requeue";
+    case action::relax: return "poll";
+    case action::time: return "clock";
+    case action::transaction: return "transaction";
+  }
+  return "?";
+}
+
+// Which message it read, unless it is the newest.
+std::string old_message(const step& s) {
+  if (s.chosen >= max_choices || s.stale == 0 || s.what == action::store) return {};
+  return " (old: " + std::to_string(s.stale) + " newer, this one " +
+         (s.source == 0 ? "from the start" : "by step " + std::to_string(s.source)) + ")";
+}
+
+// What it did, and to which atomic variables.
+std::string transaction_text(const step& s, names& known) {
+  using syncopate::machine::htm::cause;
+  static const char* const causes[] = {"commits", "aborts: conflict", "aborts: capacity",
+                                       "aborts: ", "aborts"};
+  if (s.chosen == tx_runs && s.touched == nullptr) return " runs";
+  std::string text = std::string(" ") + causes[s.result];
+  if (s.result == static_cast<int>(cause::explicit_)) text += std::to_string(s.code);
+  if (s.chosen != tx_runs) return text + " (at once)";
+  for (const footprint::word& w : s.touched->words)
+    text += (&w == &s.touched->words[0] ? "; " : ", ") +
+            std::string(w.wrote ? "writes " : "reads ") + known.data(w.at);
+  return text;
+}
+
+std::string text_of(const step& s, names& known) {
+  std::string text = verb(s.what);
+  if (s.what == action::fence) return text + " " + name(s.order);
+  if (s.what == action::time) return text + (s.chosen == impatient ? ": much time has passed" : "");
+  if (s.what == action::relax)
+    return text +
+           (s.chosen == impatient ? ": gives up waiting" : " " + known.data(s.at) + ": news");
+  if (s.what == action::transaction) return text + transaction_text(s, known);
+  text += " " + known.data(s.at);
+  switch (s.what) {
+    case action::load: text += std::string(" ") + name(s.order) + ": " + value_of(s.before); break;
+    case action::store:
+      text += std::string(" ") + name(s.order) + ": " + value_of(s.after);
+      if (s.stale != 0)
+        text += " (" + std::to_string(s.stale) + " later in its modification order)";
+      break;
+    case action::modify:
+      text +=
+          std::string(" ") + name(s.order) + ": " + value_of(s.before) + " to " + value_of(s.after);
+      break;
+    case action::compare_exchange:
+      text += std::string(" ") + name(s.order) + ": " +
+              (s.wrote ? value_of(s.before) + " to " + value_of(s.after)
+                       : "fails, finds " + value_of(s.before));
+      break;
+    case action::await:
+      text += std::string(" ") + name(s.order) +
+              (s.chosen == too_late ? ": comes too late"
+               : s.result == 1      ? ": time is over"
+                                    : ": " + value_of(s.before));
+      break;
+    case action::park:
+      text += s.result == 0 ? ": sleeps, finds " + value_of(s.before)
+                            : ": does not sleep, finds " + value_of(s.before);
+      break;
+    case action::expire: text += s.result == 1 ? ": time is over" : ": wakes without cause"; break;
+    case action::wake:
+    case action::requeue: text += ": " + std::to_string(s.result); break;
+    default: break;
+  }
+  return text + old_message(s);
+}
+
+std::string state_of(const failure::thread_end& t, names& known) {
+  if (t.running) return "runs";
+  if (t.ended) return "has ended";
+  if (t.next.what == action::none) return "has been woken";
+  std::string text = t.spins    ? "spins, and nobody changes what it polls"
+                     : t.parked ? "is parked on " + known.data(t.next.at)
+                     : t.next.what == action::await
+                         ? "waits for a value of " + known.data(t.next.at) + ", now " +
+                               value_of(memory::peek(t.next.at, t.next.bytes))
+                         : std::string("is about to ") + verb(t.next.what) +
+                               (t.next.at != 0 ? " " + known.data(t.next.at) : "");
+  return text + ", " + known.code(t.next.from, t.next.callers);
+}
+
+}  // namespace
+
+std::string without_arguments(const std::string& name) {
+  std::string text;
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const bool is_operator = text.ends_with("operator") || text.ends_with("operator<") ||
+                             (c == '>' && i != 0 && name[i - 1] == '-');
+    if (c == '<' && !is_operator) ++depth;
+    if (depth == 0) text += c;
+    if (c == '>' && !is_operator && depth > 0) --depth;
+  }
+  return text;
+}
+
+std::string summary(const verdict& v, const options& o) {
+  std::string text = "syncopate: explored: ";
+  text += name(v.how);
+  if (v.how == result::failed) text += std::string(": ") + name(v.what.kind);
+  text += ": " + grouped(v.executions) + " executions";
+  text += " (" + grouped(v.redundant) + " redundant, " + grouped(v.cut) + " cut), ";
+  text += grouped(v.steps) + " steps, " + std::to_string(v.threads) + " threads";
+  const auto at_most = [&](const char* what, unsigned most) {
+    text += std::string(", ") + what + " at most " + std::to_string(most);
+  };
+  if (v.withheld.timeouts) at_most("timeouts", o.timeouts);
+  if (v.withheld.jumps) at_most("jumps", o.jumps);
+  if (v.withheld.turns) at_most("turns", static_cast<unsigned>(o.turns));
+  if (v.withheld.spurious) at_most("spurious", o.spurious);
+  if (v.transactions) at_most("aborts", o.aborts);
+  if (v.load_buffering) text += ", not modeled: load buffering";
+  if (!v.bound.empty()) text += "; limit: " + v.bound;
+  return text + "\n";
+}
+
+std::string describe(const failure& f, std::size_t most_steps) {
+  names known;
+  std::string text = std::string("syncopate: ") + name(f.kind) + ": " + f.text + "\n";
+  if (f.where != nullptr)
+    text += "  thread " + std::to_string(f.thread) + ", " + known.code(f.where, f.callers) + "\n";
+  if (f.other != nullptr) text += "  the other: " + known.code(f.other) + "\n";
+
+  std::size_t widest = 0;
+  std::vector<std::string> operations;
+  const std::size_t from = f.steps.size() > most_steps ? f.steps.size() - most_steps : 0;
+  for (std::size_t i = from; i < f.steps.size(); ++i) {
+    operations.push_back(text_of(f.steps[i], known));
+    widest = std::max(widest, std::min<std::size_t>(operations.back().size(), 70));
+  }
+  text += "\n  step  thread  operation" + std::string(widest > 9 ? widest - 9 : 0, ' ') + "  at\n";
+  if (from != 0) text += "   ...  (" + std::to_string(from) + " steps before)\n";
+  for (std::size_t i = from; i < f.steps.size(); ++i) {
+    const std::string& operation = operations[i - from];
+    char start[48];
+    std::snprintf(start, sizeof start, "  %4zu  %6u  ", i + 1, f.steps[i].thread);
+    text += start + operation;
+    if (f.steps[i].from != nullptr)
+      text += std::string(operation.size() < widest ? widest - operation.size() : 0, ' ') + "  " +
+              known.code(f.steps[i].from, f.steps[i].callers);
+    text += '\n';
+  }
+  text += '\n';
+  for (std::size_t t = 0; t < f.threads.size(); ++t)
+    text += "  thread " + std::to_string(t) + " " + state_of(f.threads[t], known) + "\n";
+  text += known.legend();
+  text += "\n  To repeat it: SYNCOPATE_SCHEDULE='" + f.schedule + "'\n";
+  return text;
+}
+
+std::string as_json(const verdict& v, const options& o, const std::string& weakened) {
+  json_writer json;
+  json.begin_object();
+  json.member("machine", "explored");
+  json.member("verdict", name(v.how));
+  if (!v.bound.empty()) json.member("bound", v.bound);
+  json.member("executions", v.executions);
+  json.member("redundant", v.redundant);
+  json.member("cut", v.cut);
+  json.member("steps", v.steps);
+  json.member("longest", v.longest);
+  json.member("threads", v.threads);
+  json.member("seconds", v.seconds);
+  json.key("within");
+  json.begin_object();
+  json.member("timeouts", o.timeouts);  // of a thread, as jumps
+  json.member("jumps", o.jumps);
+  if (o.turns >= 0) json.member("turns", o.turns);
+  json.member("spurious", o.spurious);
+  if (v.transactions) json.member("aborts", o.aborts);
+  json.member("steps", o.steps);
+  json.member("preemptions", o.preemptions);
+  json.member("random", o.random);
+  json.member("seed", o.seed);
+  json.end_object();
+  json.key("withheld");  // what could have happened beyond that
+  json.begin_array();
+  if (v.withheld.timeouts) json.value("timeouts");
+  if (v.withheld.jumps) json.value("jumps");
+  if (v.withheld.turns) json.value("turns");
+  if (v.withheld.spurious) json.value("spurious");
+  json.end_array();
+  json.key("not_modeled");  // of what could matter to this program
+  json.begin_array();
+  if (v.load_buffering) json.value("load buffering");
+  json.end_array();
+  if (!weakened.empty()) json.member("weakened", weakened);
+  if (v.how == result::failed) {
+    json.key("failure");
+    json.begin_object();
+    json.member("kind", name(v.what.kind));
+    json.member("text", v.what.text);
+    json.member("thread", v.what.thread);
+    if (v.what.where != nullptr) json.member("at", code_position(v.what.where, v.what.callers));
+    if (v.what.other != nullptr) json.member("other", instrument::code_name(v.what.other));
+    json.member("schedule", v.what.schedule);
+    json.end_object();
+  }
+  json.end_object();
+  return json.text() + "\n";
+}
+
+}  // namespace syncopate::explored

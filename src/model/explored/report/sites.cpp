@@ -1,0 +1,75 @@
+// sites.cpp -- see sites.h.
+#include "sites.h"
+
+#include "report.h"
+
+#include "model/front/names/names.h"
+
+#include <cstdio>
+
+#include <dlfcn.h>
+
+namespace syncopate::explored {
+
+const char* name(std::memory_order order) noexcept {
+  switch (order) {
+    case std::memory_order_relaxed: return "relaxed";
+    case std::memory_order_consume: return "consume";
+    case std::memory_order_acquire: return "acquire";
+    case std::memory_order_release: return "release";
+    case std::memory_order_acq_rel: return "acq_rel";
+    case std::memory_order_seq_cst: return "seq_cst";
+  }
+  return "?";
+}
+
+namespace {
+
+// The runtime's own algorithms (src/model/front/pthread/algorithm) are instrumented code, too.
+bool is_of_runtime(engine::place where) {
+  static const char anchor = 0;
+  Dl_info here{}, there{};
+  return ::dladdr(&anchor, &here) != 0 && ::dladdr(where, &there) != 0 &&
+         here.dli_fbase == there.dli_fbase;
+}
+
+}  // namespace
+
+std::size_t sites::number(engine::place where, const char* what, std::memory_order asked) {
+  for (const copy& c : copies_)
+    if (c.where == where && c.what == what) return c.number;
+  if (is_of_runtime(where)) {
+    copies_.push_back({where, what, 0});
+    return 0;
+  }
+  site met{what, asked, without_arguments(instrument::code_name(where))};
+  std::size_t i = 0;
+  while (i < all_.size() &&
+         (all_[i].what != what || all_[i].order != asked || all_[i].position != met.position))
+    ++i;
+  if (i == all_.size()) all_.push_back(std::move(met));
+  copies_.push_back({where, what, i + 1});
+  return i + 1;
+}
+
+bool sites::write(const std::string& file) const {
+  std::FILE* const out = std::fopen(file.c_str(), "we");
+  if (out == nullptr) return false;
+  std::fputs("[", out);
+  for (std::size_t i = 0; i < all_.size(); ++i)
+    std::fprintf(out,
+                 "%s\n {\"site\": %zu, \"operation\": \"%s\", \"order\": \"%s\", "
+                 "\"position\": \"%s\"}",
+                 i == 0 ? "" : ",", i + 1, all_[i].what, name(all_[i].order),
+                 all_[i].position.c_str());
+  std::fputs("\n]\n", out);
+  return std::fclose(out) == 0;
+}
+
+std::string sites::weakened() const {
+  if (weaken_ == 0 || weaken_ > all_.size()) return {};
+  const site& s = all_[weaken_ - 1];
+  return std::string(s.what) + " " + name(s.order) + ", " + s.position;
+}
+
+}  // namespace syncopate::explored

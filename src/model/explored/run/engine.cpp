@@ -1,0 +1,98 @@
+// engine.cpp -- engine.h on the explored machine.
+#include "machine.h"
+#include "program.h"
+
+#include "model/front/engine.h"
+
+namespace syncopate::engine {
+
+using explored::running_machine;
+
+namespace {
+explored::machine& on() {
+  ++explored::calls_seen;
+  return *running_machine;
+}
+}  // namespace
+
+void finish(end how, int status, const char* message, place where) {
+  on().finish(how, status, message, where);
+}
+
+unsigned spawn(void (*entry)(void*), void* argument, std::size_t stack_bytes, place where) {
+  return on().spawn(entry, argument, stack_bytes, where);
+}
+void thread_exit() { on().thread_exit(); }
+unsigned current() { return running_machine != nullptr ? on().current() : 0; }
+void set_affinity(unsigned, const unsigned char*, std::size_t) {}
+
+void access(address at, std::size_t bytes, kind what, place where) {
+  on().access(at, bytes, what, where);
+}
+word load(address at, unsigned bytes, std::memory_order order, place where) {
+  return on().load(at, bytes, order, where);
+}
+void store(address at, unsigned bytes, word value, std::memory_order order, place where) {
+  on().store(at, bytes, value, order, where);
+}
+word modify(address at, unsigned bytes, operation what, word operand, std::memory_order order,
+            place where) {
+  return on().modify(at, bytes, what, operand, order, where);
+}
+bool compare_exchange(address at, unsigned bytes, word& expected, word desired,
+                      std::memory_order success, std::memory_order failure, bool weak,
+                      place where) {
+  return on().compare_exchange(at, bytes, expected, desired, success, failure, weak, where);
+}
+void fence(std::memory_order order, place where) { on().fence(order, where); }
+void allocated(address at, std::size_t bytes, place where) { on().allocated(at, bytes, where); }
+void freed(address at, std::size_t bytes, place where) { on().freed(at, bytes, where); }
+void work(std::uint64_t) {}
+
+void relax(std::uint32_t, place where) { on().relax(where); }
+void yield(place where) { on().relax(where); }
+bool await(address at, unsigned bytes, std::memory_order order, int, predicate satisfied,
+           void* context, std::uint64_t until, std::uint64_t& value, place where) {
+  return on().await(at, bytes, order, satisfied, context, until, value, where);
+}
+machine::park_result park(address at, std::uint32_t expected, const machine::deadline* until,
+                          std::uint32_t bitset, place where) {
+  return on().park(at, expected, until, bitset, where);
+}
+int wake(address at, int count, std::uint32_t bitset, place where) {
+  return on().wake(at, count, bitset, where);
+}
+int requeue(address from, address to, int count, int limit, place where) {
+  return on().requeue(from, to, count, limit, where);
+}
+void sleep_until(const machine::deadline& until, place where) { on().sleep_until(until, where); }
+
+// Static constructors ask before there is a machine: no time has passed.
+std::uint64_t ticks() {
+  return running_machine != nullptr ? on().ticks() : explored::machine::start_of_time;
+}
+std::uint64_t ticks_per_second() { return 1'000'000'000; }
+std::uint64_t nanoseconds(int clock) {
+  if (running_machine != nullptr) return on().nanoseconds(clock);
+  return clock == CLOCK_REALTIME ? explored::machine::start_of_calendar
+                                 : explored::machine::start_of_time;
+}
+unsigned processor() { return current() % processors(); }
+unsigned processors() { return explored::program_options().processors; }
+unsigned node() { return processor() % nodes(); }
+unsigned nodes() { return explored::program_options().nodes; }
+
+// The exploration would go on in both.
+bool may_fork() { return false; }
+
+bool htm_usable() { return explored::program_options().htm; }
+machine::htm::status htm_begin(machine::htm::mode how, place where) {
+  return on().begin_transaction(how, where);
+}
+void htm_commit(place where) { on().commit_transaction(where); }
+void htm_abort(unsigned char code, place) { on().abort_by_program(code); }
+bool htm_active() { return on().in_transaction(); }
+void htm_unfriendly(place) { on().abort_unfriendly(); }
+void htm_fell_back(place) {}
+
+}  // namespace syncopate::engine

@@ -1,0 +1,318 @@
+// explore.cpp -- execution after execution, until there is nothing left to try.
+#include "machine.h"
+
+#include "model/front/names/names.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+#include <unistd.h>
+
+namespace syncopate::explored {
+
+namespace {
+
+using seconds_clock = std::chrono::steady_clock;
+
+double since(seconds_clock::time_point start) {
+  return std::chrono::duration<double>(seconds_clock::now() - start).count();
+}
+
+constexpr std::uint64_t random_executions = 10'000;
+constexpr std::uint64_t look_at_clock_every = 64;  // executions
+
+options as_scheduled(options o) {
+  take_options_of_schedule(o);
+  return o;
+}
+
+}  // namespace
+
+machine::machine(const options& o)
+    : options_(as_scheduled(o)), search_(options_, memory_), sites_(o.weaken, !o.sites.empty()) {
+  if (!options_.schedule.empty()) read_schedule(options_.schedule, forced_);
+}
+
+// ---- one execution ----------------------------------------------------------------------------
+
+void machine::begin_threads() {
+  memory_.reset();
+  shadow_.reset();
+  search_.begin();
+  for (thread& t : threads_) {
+    t.polls.clear();
+    t.visits.clear();
+    t.rewrote = false;
+    t.loaded = memory::none;
+    t.loaded_others = t.loaded_weakly = t.writes_after_load = false;
+    t.reads = 0;
+    t.rounds_of.clear();
+    t.ignores.clear();
+    t.now = state::none;
+    t.parked = t.woken = t.forced = t.spins = t.late = false;
+    t.patience_lost = 0;
+    t.times_forced = 0;
+    t.stands = 0;
+    t.touched = ~address{0};
+    t.timeouts = t.jumps = t.spurious = 0;
+    t.next = {};
+  }
+  futexes_used_ = 0;
+  heap_.clear();
+  parks_ = 0;
+  aborts_ = 0;
+  tx_.depth = 0;
+  fence_step_.fill(0);
+  sc_step_.fill(0);
+  transaction_step_.fill(0);
+  commit_step_.fill(0);
+  in_step_ = false;
+  forced_at_ = 0;
+  forced_left_ = forced_.empty() ? 0 : forced_[0].count;
+  outcome_ = outcome::running;
+  main_status_ = 0;
+  if (options_.random) {
+    priority_changes_.clear();
+    const std::uint64_t length = std::max<std::uint64_t>(verdict_.longest, 20);
+    for (unsigned i = 1; i < options_.depth; ++i)
+      priority_changes_.push_back(static_cast<std::uint32_t>(search_.random()() % length));
+  }
+}
+
+void machine::run_once(int (*program)()) {
+  program_ = program;
+  begin_threads();
+  count_ = 1;
+  thread& main = threads_[0];
+  main.now = state::ready;
+  main.entry = nullptr;
+  main.stack_bytes = 0;
+  main.priority = options_.depth + static_cast<std::uint32_t>(search_.random()() >> 40);
+  memory_.begin_thread(0, nullptr, 0);
+  switch_to(0);
+  // Back from end_execution().
+  for (unsigned t = count_; t-- > 0;) {
+    if (threads_[t].fiber != nullptr) instrument::destroy_fiber(threads_[t].fiber);
+    threads_[t].fiber = nullptr;
+  }
+}
+
+void machine::fiber_main(void* self) {
+  auto& m = *static_cast<machine*>(self);
+  thread& t = m.me();
+  if (t.entry != nullptr) {
+    t.entry(t.argument);
+  } else {
+    m.main_status_ = m.program_();
+    if (m.main_status_ != 0)
+      m.fail(failure_kind::check, "main returned " + std::to_string(m.main_status_));
+  }
+  m.thread_exit();
+}
+
+unsigned machine::spawn(void (*entry)(void*), void* argument, std::size_t stack_bytes, place from) {
+  abort_unfriendly();
+  if (count_ == max_threads)
+    fail(failure_kind::unsupported,
+         "more than " + std::to_string(max_threads) + " threads in one execution", from);
+  const auto index = static_cast<thread_index>(count_++);
+  thread& t = threads_[index];
+  t.now = state::ready;
+  t.entry = entry;
+  t.argument = argument;
+  t.stack_bytes = stack_bytes;
+  if (options_.random)
+    t.priority = options_.depth + static_cast<std::uint32_t>(search_.random()() >> 40);
+  memory_.begin_thread(index, &memory_.of(current_), current_);
+  search_.past_of(index) = search_.past_of(current_);
+  verdict_.threads = std::max(verdict_.threads, count_);
+  return index;
+}
+
+void machine::thread_exit() {
+  abort_unfriendly();
+  // (main's variables outlive the other threads as far as anybody can tell.)
+  if (current_ != 0) leave_frames(instrument::stack_of(me().fiber).high, me().next.from);
+  me().now = state::ended;
+  const thread_index next = pick();
+  switch_to(next);
+  __builtin_unreachable();
+}
+
+void machine::finish(engine::end how, int status, const char* message, place where) {
+  std::string text = message != nullptr ? message : "";
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (how != engine::end::exit)
+    fail(failure_kind::check, text.empty() ? "the program aborted" : text, where);
+  abort_unfriendly();
+  if (status != 0)
+    fail(failure_kind::check, "the program exited with status " + std::to_string(status), where);
+  // The others run to their ends: what they would do is of interest, too.
+  thread_exit();
+}
+
+void machine::crashed(const char* how, place where) { fail(failure_kind::crash, how, where); }
+
+void machine::runs_away(std::uint64_t seconds, place where) {
+  verdict_.bound = std::to_string(seconds) +
+                   " s of processor time without an access to memory, in " +
+                   instrument::code_name(where);
+  end_execution(outcome::cut);
+}
+
+void machine::out_of_time() {
+  verdict_.bound = "time";
+  end_execution(outcome::cut);
+}
+
+void machine::out_of_time(place where) {
+  verdict_.bound =
+      "time, in a computation without an access to memory, in " + instrument::code_name(where);
+  end_execution(outcome::cut);
+}
+
+void machine::end_execution(outcome how) {
+  outcome_ = how;
+  instrument::switch_to(engine_);
+  __builtin_unreachable();
+}
+
+void machine::fail(failure_kind kind, std::string text, place where, place other) {
+  if (tx_.runs() && tx_.never_commits()) {
+    text = {};  // nobody comes back to destroy it
+    abort_transaction({});
+  }
+  note_failure(kind, std::move(text), where, other);
+  end_execution(outcome::failed);
+}
+
+void machine::note_failure(failure_kind kind, std::string text, place where, place other) {
+  failure& f = verdict_.what;
+  f = {};
+  f.kind = kind;
+  f.text = std::move(text);
+  f.thread = current_;
+  f.where = where;
+  f.callers = callers_of(where);
+  f.other = other;
+  const std::size_t made = search_.depth() + (in_step_ ? 1 : 0);
+  f.steps.assign(search_.steps().begin(),
+                 search_.steps().begin() + static_cast<std::ptrdiff_t>(made));
+  f.schedule = unusual(options_);
+  if (!f.schedule.empty()) f.schedule += ' ';
+  f.schedule += write_schedule(f.steps);
+  const bool nobody_runs = kind == failure_kind::deadlock || kind == failure_kind::livelock;
+  for (unsigned t = 0; t < count_; ++t) {
+    failure::thread_end end;
+    const thread& who = threads_[t];
+    end.ended = who.now == state::ended;
+    end.running = t == current_ && !nobody_runs;
+    end.spins = who.spins || (who.now == state::announced && who.next.recognized);
+    end.parked = who.parked;
+    end.next = who.next;
+    f.threads.push_back(end);
+  }
+  tell_names();
+}
+
+void machine::tell_names() const {
+  instrument::forget_blocks_and_threads();
+  for (const heap_event& e : heap_)
+    if (e.given) instrument::note_allocation(e.at, e.bytes, e.where);
+    else instrument::note_free(e.at, e.where);
+  for (unsigned t = 0; t < count_; ++t) {
+    if (threads_[t].fiber == nullptr) continue;
+    const auto stack = instrument::stack_of(threads_[t].fiber);
+    const auto locals = instrument::tls_of(threads_[t].fiber);
+    instrument::note_thread(t, stack.low, stack.high, locals.low, locals.high);
+  }
+}
+
+// ---- all executions ---------------------------------------------------------------------------
+
+bool machine::limit_reached(double seconds) {
+  const std::uint64_t most = options_.executions != 0 ? options_.executions
+                             : options_.random        ? random_executions
+                                                      : 0;
+  if (most != 0 && verdict_.executions >= most) {
+    verdict_.bound = std::to_string(most) + " executions";
+    return true;
+  }
+  if (options_.seconds != 0 && seconds >= options_.seconds) {
+    verdict_.bound = "time";
+    return true;
+  }
+  return false;
+}
+
+void machine::show_progress(double seconds) const {
+  char line[160];
+  const int length =
+      std::snprintf(line, sizeof line, "syncopate: %.0f s, %llu executions (%llu redundant)\n",
+                    seconds, static_cast<unsigned long long>(verdict_.executions),
+                    static_cast<unsigned long long>(verdict_.redundant));
+  (void)!::write(STDERR_FILENO, line, static_cast<std::size_t>(length));
+}
+
+verdict machine::explore(int (*program)(), const surroundings& around) {
+  engine_ = instrument::running_fiber();
+  all_must_end_ = around.all_must_end;
+  const auto start = seconds_clock::now();
+  double next_progress = 2;
+  verdict_ = {};
+  verdict_.threads = 1;
+  const bool shows_progress = options_.progress;
+  for (;;) {
+    if (around.before) around.before();
+    if (around.output && verdict_.executions == 1) around.output(false);
+    run_once(program);
+    ++verdict_.executions;
+    verdict_.longest = std::max<std::uint64_t>(verdict_.longest, search_.depth());
+    if (outcome_ == outcome::failed) break;
+    if (outcome_ == outcome::complete && around.after) around.after();
+    if (outcome_ == outcome::redundant) ++verdict_.redundant;
+    if (outcome_ == outcome::cut) ++verdict_.cut;
+    if (!forced_.empty() || !verdict_.bound.empty()) break;
+    if (std::exchange(begins_anew_, false)) search_.forget();
+    else if (!search_.next()) break;
+    if (verdict_.executions % look_at_clock_every == 0 || verdict_.longest > 1000) {
+      const double seconds = since(start);
+      if (shows_progress && seconds >= next_progress) {
+        show_progress(seconds);
+        next_progress = seconds + 2;
+      }
+      if (limit_reached(seconds)) break;
+    } else if (limit_reached(0)) {
+      break;
+    }
+  }
+  if (outcome_ == outcome::failed && verdict_.executions > 1 && around.output) {
+    // Once more, for its output.
+    const failure found = verdict_.what;
+    if (around.before) around.before();
+    around.output(true);
+    run_once(program);
+    if (outcome_ != outcome::failed || verdict_.what.kind != found.kind) verdict_.what = found;
+    outcome_ = outcome::failed;
+  } else if (around.output) {
+    around.output(true);
+  }
+  verdict_.seconds = since(start);
+  if (outcome_ == outcome::failed) {
+    verdict_.how = result::failed;
+  } else {
+    if (verdict_.cut != 0 && verdict_.bound.empty())
+      verdict_.bound = std::to_string(options_.steps) + " steps an execution";
+    if (memory_.had_too_many() && verdict_.bound.empty())
+      verdict_.bound = std::to_string(max_choices) + " old values of a variable";
+    if (search_.dropped() && verdict_.bound.empty())
+      verdict_.bound = std::to_string(options_.preemptions) + " preemptions";
+    if (!forced_.empty() && verdict_.bound.empty()) verdict_.bound = "one schedule";
+    verdict_.how = verdict_.bound.empty() ? result::passed : result::bounded;
+  }
+  return verdict_;
+}
+
+}  // namespace syncopate::explored

@@ -1,0 +1,346 @@
+// machine.h -- the explored machine: threads on fibers that take turns as the search says, and
+// the execution of their operations.
+//
+// What is explored: every interleaving of the atomic accesses, seq_cst fences, futex operations and
+// waits, with every message that a load may read and every place that a store may take (memory.h),
+// up to equivalence (search.h); time and the end of timed waits as far as the options say
+// (waiting.cpp); transactions (transactions.cpp). What is not:
+// docs/decisions/0012-explored-machine.md.
+//
+// A thread runs until its next visible operation (an atomic access, a fence, a futex operation, a
+// poll), announces it and asks whose turn it is. Plain accesses are checked for races where they
+// are; since programs without races cannot tell their order, they are no steps of the search.
+#pragma once
+
+#include "model/explored/memory/shadow.h"
+#include "model/explored/report/sites.h"
+#include "model/explored/report/verdict.h"
+#include "model/explored/search/search.h"
+#include "model/explored/search/trace.h"
+#include "options.h"
+
+#include "model/front/threads/fiber.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace syncopate::explored {
+
+// What explore() does around each execution; may be empty.
+struct surroundings {
+  std::function<void()> before;            // put the program's memory back
+  std::function<void(bool shown)> output;  // show the program's output, or drop it
+  bool all_must_end = false;    // a thread that waits when main has ended is a deadlock, too
+  std::function<void()> after;  // the execution ran to its end
+};
+
+class machine {
+ public:
+  machine(const options& o);
+  ~machine();
+  machine(const machine&) = delete;
+  machine& operator=(const machine&) = delete;
+
+  [[nodiscard]] const sites& ordered_sites() const noexcept { return sites_; }
+
+  // Clocks begin here, in nanoseconds.
+  static constexpr std::uint64_t start_of_time = 1'000'000'000'000;
+  static constexpr std::uint64_t start_of_calendar = 1'700'000'000'000'000'000;
+
+  // A loop that has given up waiting is followed for so many turns, or so many reads in one
+  // turn. It is endless if it has not ended by then.
+  static constexpr unsigned longest_impatience = 100'000;
+
+  using surroundings = explored::surroundings;
+
+  // Runs `program` as long as there is something to try. Called on the first OS thread's context.
+  verdict explore(int (*program)(), const surroundings& around = {});
+
+  // ---- the program's operations, as in engine.h -----------------------------------------------
+  word load(address, unsigned bytes, std::memory_order, place);
+  void store(address, unsigned bytes, word value, std::memory_order, place);
+  word modify(address, unsigned bytes, engine::operation, word operand, std::memory_order, place);
+  bool compare_exchange(address, unsigned bytes, word& expected, word desired,
+                        std::memory_order success, std::memory_order failure, bool weak, place);
+  void fence(std::memory_order, place);
+  void access(address, std::size_t bytes, engine::kind, place);
+  void allocated(address, std::size_t bytes, place);
+  void freed(address, std::size_t bytes, place);
+
+  bool await(address, unsigned bytes, std::memory_order, engine::predicate, void* context,
+             std::uint64_t until, std::uint64_t& value, place);
+  syncopate::machine::park_result park(address, std::uint32_t expected,
+                                       const syncopate::machine::deadline* until,
+                                       std::uint32_t bitset, place);
+  int wake(address, int count, std::uint32_t bitset, place);
+  int requeue(address from, address to, int count, int limit, place);
+  void relax(place);
+  void sleep_until(const syncopate::machine::deadline&, place);
+  std::uint64_t ticks();
+  std::uint64_t nanoseconds(int clock);
+
+  syncopate::machine::htm::status begin_transaction(syncopate::machine::htm::mode, place);
+  void commit_transaction(place);
+  void abort_by_program(unsigned char code);
+  void abort_unfriendly();
+  [[nodiscard]] bool in_transaction() const noexcept { return tx_.runs(); }
+
+  unsigned spawn(void (*entry)(void*), void* argument, std::size_t stack_bytes, place);
+  [[noreturn]] void thread_exit();
+  [[noreturn]] void finish(engine::end how, int status, const char* message, place where);
+  [[nodiscard]] unsigned current() const noexcept { return current_; }
+  [[nodiscard]] const options& limits() const noexcept { return options_; }
+
+  // The program crashed (a signal).
+  [[noreturn]] void crashed(const char* how, place where);
+
+  // The whole search has had its time.
+  [[noreturn]] void out_of_time();
+  [[noreturn]] void out_of_time(place where);  // between two steps
+  [[nodiscard]] std::uint64_t executions() const noexcept { return verdict_.executions; }
+
+  // It computes there for ever, or for so long that nothing can be said of it.
+  [[noreturn]] void runs_away(std::uint64_t seconds, place where);
+
+ private:
+  enum class state : std::uint8_t { none, ready, announced, ended };
+  struct polled {
+    location_id where;
+    message_id seen;
+    std::uint32_t read = 0;     // the thread's last read of it
+    std::uint32_t changed = 0;  // and the last one that found another value than the one before
+  };
+  // A loop by its relax() and the calls around that.
+  struct loop {
+    place at = nullptr;
+    caller_places callers{};
+    bool operator==(const loop&) const = default;
+  };
+  // Where a thread was at an operation (loops.cpp).
+  struct visit {
+    loop of;
+    std::array<std::uintptr_t, 6> registers{};
+    std::vector<unsigned char> stack;
+    std::uint32_t reads = 0;  // that the thread had made
+  };
+  struct thread {
+    instrument::fiber* fiber = nullptr;
+    std::size_t stack_bytes = 0;
+    state now = state::none;
+    void (*entry)(void*) = nullptr;
+    void* argument = nullptr;
+    operation next;
+    std::uint32_t announced_at = 0;  // after so many steps
+    // Its stack: where it stood at its last operation, or 0 if that is not known; and the lowest
+    // variable that somebody has accessed since.
+    address stands = 0, touched = ~address{0};
+    // Parked: next is expire. woken: by a wake.
+    bool parked = false, woken = false;
+    bool restless = false;  // this sleep ends without a cause
+    std::uint32_t parked_bitset = 0;
+    std::uint64_t parked_order = 0;
+    location_id parked_word = memory::none;
+    // The locations read since the last relax(), with what was read.
+    std::vector<polled> polls;
+    std::uint32_t reads = 0;
+    // Where it has been since it last changed something; and whether it has written since, though
+    // nothing that was not there before.
+    std::vector<visit> visits;
+    bool rewrote = false;
+    // The program's loads so far, and whether a write of something else came behind one.
+    location_id loaded = memory::none;
+    bool loaded_others = false, loaded_weakly = false, writes_after_load = false;
+    // A loop that has given up waiting: it reads the same again until it does something else.
+    unsigned patience_lost = 0;  // turns of it
+    unsigned ignored = 0;        // reads of the last turn
+    bool forced = false;         // since nothing else could run
+    std::uint32_t times_forced = 0;
+    bool spins = false;  // and it never ended
+    bool late = false;   // what it awaits has come and gone: it waits for good
+    std::vector<polled> ignores;
+    loop impatient_in;
+    // The loops it is in, and how often each has gone round since it last did more than read.
+    struct rounds {
+      loop of;
+      int turns;
+    };
+    std::vector<rounds> rounds_of;
+    // What the environment has done to it in this execution (options.h).
+    unsigned timeouts = 0, jumps = 0, spurious = 0;
+    std::uint32_t priority = 0;
+  };
+  struct futex {
+    address at = 0;
+    std::vector<std::uint32_t> steps;  // 1 + the futex operations of this execution there
+  };
+  enum class outcome : std::uint8_t { running, complete, redundant, cut, failed };
+
+  thread& me() noexcept { return threads_[current_]; }
+  void regain_patience() noexcept {
+    me().patience_lost = me().ignored = 0;
+    me().forced = false;
+  }
+  // The thread does more than read.
+  void act() noexcept {
+    regain_patience();
+    me().rounds_of.clear();
+    forget_visits();
+  }
+  void forget_visits() noexcept {
+    me().visits.clear();
+    me().rewrote = false;
+  }
+
+  // callers.cpp
+  caller_places callers_of(place);
+  void note_stack(address);
+  void leave_frames(address up_to, place);
+
+  // loops.cpp
+  [[nodiscard]] std::span<const unsigned char> program_stack() const;
+  void note_visit(place);
+  bool await_news(const visit& since, place);
+
+  // schedule.cpp
+  void run_once(int (*program)());
+  static void fiber_main(void* self);
+  void announce(const operation&);
+  step& turn();
+  step& take_turn(const operation&);
+  [[nodiscard]] bool is_next_forced() const noexcept;
+  void take_forced();
+  void end_turn(step&);
+  void check_recorded(step&, const operation&);
+  thread_index pick();
+  [[nodiscard]] choices news_of(const operation&, choices all, message_id since) const;
+  void inherit_sleep(step&);
+  void prepare(step&);
+  [[nodiscard]] bool all_idle() const noexcept;
+  void choose_thread(step&);
+  void settle(step&);
+  choices available(thread_index);
+  choices timeout_of(const thread&);
+  choices spurious_of(const thread&);
+  choices with_vain(choices all, choices vain);
+  [[nodiscard]] choices distinct(thread_index, const operation&, choices all,
+                                 bool by_value = true) const;
+  [[nodiscard]] bool is_asleep(thread_index, const step&, choices);
+  bool force(step&);
+  bool reads_for_good();
+  void switch_to(thread_index);
+  [[noreturn]] void end_execution(outcome);
+  [[noreturn]] void fail(failure_kind, std::string text, place where = nullptr,
+                         place other = nullptr);
+  [[noreturn]] void stuck();
+  [[nodiscard]] bool newest_is_awaited(const operation&) const;
+  void note_late_awaits();
+  bool much_time_passes();
+  void begin_threads();
+  void note_failure(failure_kind, std::string text, place where, place other);
+  bool limit_reached(double seconds);
+  void show_progress(double seconds) const;
+  void note_transaction_made(const step&, std::uint32_t made);
+  futex& futex_at(address);
+  void note_disjoint_waiters(address, std::uint32_t bitset, thread_set chosen);
+  std::uint64_t deadline_ns(const syncopate::machine::deadline&) const noexcept;
+
+  // operations.cpp
+  location_id location_of(address, unsigned bytes, place);
+  void touch_atomic(const operation&, bool writes);
+  void note_poll(location_id, message_id);
+  bool stays_impatient(address, unsigned bytes, std::memory_order, message_id& seen);
+  word finish_read(step&, const operation&, std::memory_order);
+  void finish_write(step&, const operation&, word value, choice behind, std::memory_order,
+                    message_id rmw_of);
+  void note_load(location_id, std::memory_order);
+  void note_write_after_load(location_id, std::memory_order);
+  void record_reading(step&);
+  void record_claims(const step&, const operation&);
+  void check_freed(address, std::size_t bytes, const char* what, place);
+
+  // dependence.cpp
+  [[nodiscard]] bool order_matters(thread_index, const step& done);
+  [[nodiscard]] bool takes_news(const operation& next, const step& done, message_id since);
+  [[nodiscard]] bool futex_order_matters(const step& done, action next, std::uint32_t bitset) const;
+  [[nodiscard]] bool matters_to_transaction(const footprint& sleeper, const step& done) const;
+  [[nodiscard]] bool matters_after_transaction(const footprint& done, thread_index) const;
+  void collect_symmetric(const step&);
+  void note_blocked();
+  void collect_of_transaction(const step&);
+  void collect_of_futex(address, const step&);
+  void add_parks(address, std::array<std::uint32_t, max_threads>& last);
+  void add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads);
+
+  // transactions.cpp
+  [[noreturn]] void abort_transaction(const syncopate::machine::htm::status& why);
+  [[nodiscard]] std::shared_ptr<const footprint> footprint_of(bool committed) const;
+  void note_words_polled(const transaction::word&);
+  [[nodiscard]] bool polls_only(address) const;
+  void note_access(address, std::size_t bytes, touch, place);
+  void record_transactional(const transaction::touched&);
+  void keep_old(address, std::size_t bytes);
+  void access_inside(address, std::size_t bytes, bool writes, place);
+  transaction::word& word_inside(address, unsigned bytes, place);
+  word read_inside(address, unsigned bytes, place);
+  void write_inside(address, unsigned bytes, word value, place);
+
+  // waiting.cpp
+  [[nodiscard]] bool is_endless(const loop&) const;
+  [[nodiscard]] choices news_for(const thread&) const;
+  [[nodiscard]] bool goes_round_in_vain(const thread&) const;
+  [[nodiscard]] bool somebody_goes_round_in_vain() const;
+  choices relax_choices(thread_index);
+  void take_news(step&);
+  void count(const step&, unsigned& at_will);
+  void unpark(thread_index);
+  choices waiters(address, std::uint32_t bitset) const;
+
+  const options options_;
+  memory memory_;
+  shadow shadow_;
+  search search_;
+  sites sites_;
+  std::array<thread, max_threads> threads_;
+  unsigned count_ = 0;  // threads of this execution
+  thread_index current_ = 0;
+  instrument::fiber* engine_ = nullptr;
+  int (*program_)() = nullptr;
+  std::vector<futex> futexes_;
+  bool parks_ordered_ = false;  // also those with disjoint bitsets (futex_order_matters)
+  bool begins_anew_ = false;    // since that has just turned out
+  std::size_t futexes_used_ = 0;
+  std::uint64_t parks_ = 0;
+  unsigned aborts_ = 0;
+  transaction tx_;
+  std::array<std::uint32_t, 5 * max_threads> symmetric_{};
+  std::size_t symmetric_count_ = 0;
+  std::array<std::uint32_t, max_threads> fence_step_{}, sc_step_{};
+  // 1 + the last transaction of each thread that ran; that committed.
+  std::array<std::uint32_t, max_threads> transaction_step_{}, commit_step_{};
+  std::vector<loop> endless_;  // that never give up
+  std::vector<std::uint32_t> priority_changes_;
+  std::vector<schedule_token> forced_;  // of a schedule to replay
+  std::size_t forced_at_ = 0;
+  std::uint32_t forced_left_ = 0;
+  bool in_step_ = false;
+  outcome outcome_ = outcome::running;
+  int main_status_ = 0;
+  bool all_must_end_ = false;
+  // The heap of this execution, for names in a report.
+  struct heap_event {
+    address at;
+    std::size_t bytes;
+    place where;
+    bool given;
+  };
+  std::vector<heap_event> heap_;
+  void tell_names() const;
+  verdict verdict_;
+};
+
+}  // namespace syncopate::explored

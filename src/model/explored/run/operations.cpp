@@ -1,0 +1,389 @@
+// operations.cpp -- atomic accesses, fences, plain accesses and the heap.
+#include "machine.h"
+
+#include "model/front/program/runaway.h"
+
+#include <algorithm>
+
+namespace syncopate::explored {
+
+namespace {
+
+word mask_of(unsigned bytes) noexcept {
+  return bytes >= 16 ? ~word{0} : (word{1} << (8 * bytes)) - 1;
+}
+
+word apply(engine::operation what, word old, word operand, unsigned bytes) noexcept {
+  using enum engine::operation;
+  word result = 0;
+  switch (what) {
+    case exchange: result = operand; break;
+    case add: result = old + operand; break;
+    case sub: result = old - operand; break;
+    case and_: result = old & operand; break;
+    case or_: result = old | operand; break;
+    case xor_: result = old ^ operand; break;
+    case nand: result = ~(old & operand); break;
+  }
+  return result & mask_of(bytes);
+}
+
+operation make(action what, address at, unsigned bytes, std::memory_order order, place from) {
+  operation op;
+  op.what = what;
+  op.at = at;
+  op.bytes = static_cast<std::uint8_t>(bytes);
+  op.order = order;
+  op.from = from;
+  return op;
+}
+
+}  // namespace
+
+// ---- what all accesses share ------------------------------------------------------------------
+
+void machine::check_freed(address at, std::size_t bytes, const char* what, place from) {
+  if (const auto* block = shadow_.freed_at(at, bytes))
+    fail(failure_kind::use_after_free,
+         std::string(what) + " of memory that thread " + std::to_string(block->thread) +
+             " has freed",
+         from, block->where);
+}
+
+location_id machine::location_of(address at, unsigned bytes, place from) {
+  check_freed(at, bytes, "an atomic access", from);
+  const location_id id = memory_.find(at, bytes);
+  if (id == memory::none)
+    fail(failure_kind::unsupported,
+         "atomic accesses of different sizes to overlapping memory are not modeled", from);
+  return id;
+}
+
+void machine::touch_atomic(const operation& op, bool writes) {
+  check_freed(op.at, op.bytes, "an atomic access", op.from);
+  note_stack(op.at);
+  const access_record* const other =
+      shadow_.access(op.at, op.bytes, writes ? touch::atomic_write : touch::atomic_read, current_,
+                     memory_.of(current_).happened, op.from);
+  if (other != nullptr) {
+    const access_record record = *other;
+    fail(failure_kind::race,
+         std::string("an atomic ") + (writes ? "write" : "read") + " and " +
+             (record.how == touch::write  ? "a plain write"
+              : record.how == touch::read ? "a plain read"
+                                          : name(record.how)) +
+             " by thread " + std::to_string(record.thread) + " are not ordered",
+         op.from, record.where);
+  }
+}
+
+void machine::note_poll(location_id where, message_id seen) {
+  auto& polls = me().polls;
+  const std::uint32_t read = ++me().reads;
+  for (polled& p : polls)
+    if (p.where == where) {
+      if (memory_.get(p.seen).value != memory_.get(seen).value) p.changed = read;
+      p.seen = seen;
+      p.read = read;
+      return;
+    }
+  if (polls.size() < 32) polls.push_back({where, seen, read});
+}
+
+// A loop that has given up goes on reading what it read: no step, until it does something else.
+bool machine::stays_impatient(address at, unsigned bytes, std::memory_order order,
+                              message_id& seen) {
+  thread& t = me();
+  if (t.patience_lost == 0) return false;
+  for (const polled& p : t.ignores) {
+    const location& l = memory_.at(p.where);
+    if (l.at != at || l.bytes != bytes || l.fresh) continue;
+    const std::uint32_t position = memory_.get(p.seen).position;
+    if (position < l.first_position || ++t.ignored > longest_impatience) break;
+    bool raised = false;
+    seen = memory_.read(
+        current_, p.where, static_cast<choice>(l.order.size() - 1 - (position - l.first_position)),
+        order == std::memory_order_seq_cst ? std::memory_order_acquire : order, raised);
+    note_poll(p.where, seen);
+    return true;
+  }
+  regain_patience();
+  return false;
+}
+
+// Load buffering, which is not modeled, takes two threads that write something behind a load of
+// something else, and do not both acquire and release.
+void machine::note_load(location_id where, std::memory_order order) {
+  thread& t = me();
+  t.loaded_others |= t.loaded != memory::none && t.loaded != where;
+  if (t.loaded == memory::none) t.loaded = where;
+  t.loaded_weakly |= !acquires(order);
+}
+
+void machine::note_write_after_load(location_id where, std::memory_order order) {
+  thread& t = me();
+  if (t.loaded == memory::none || (t.loaded == where && !t.loaded_others)) return;
+  if (!t.loaded_weakly && releases(order)) return;
+  t.writes_after_load = true;
+  unsigned many = 0;
+  for (unsigned other = 0; other < count_; ++other) many += threads_[other].writes_after_load;
+  verdict_.load_buffering |= many > 1;
+}
+
+void machine::record_reading(step& s) {
+  const auto& newest = memory_.of(current_).newest;
+  memory_.at(s.where).readings.push_back(
+      {search_.depth(), s.where < newest.size() ? newest[s.where] : 0, memory_.of(current_).time});
+}
+
+// The read-modify-writes without which the compare-exchange could have succeeded. (S is no reason
+// to leave one out: what has moved it can come later, too.)
+void machine::record_claims(const step& s, const operation& op) {
+  const location& l = memory_.at(s.where);
+  const choices all = memory_.readable(current_, s.where, false) >> 1;
+  for (choice c = 0; all >> c != 0; ++c) {
+    const message& claimer = memory_.get(memory_.named(l, c));
+    if (claimer.by_rmw && claimer.step != 0 &&
+        memory_.get(memory_.named(l, c + 1)).value == op.expected)
+      search_.add_claim(claimer.step - 1);
+  }
+}
+
+word machine::finish_read(step& s, const operation& op, std::memory_order order) {
+  touch_atomic(op, false);
+  const bool sc = order == std::memory_order_seq_cst;
+  record_reading(s);
+  bool raised = false;
+  const message_id m = memory_.read(current_, s.where, s.chosen, order, raised);
+  const message& from = memory_.get(m);
+  s.order = order;
+  s.before = from.value;
+  s.source = from.step;
+  s.stale = s.chosen;
+  s.is_sc |= sc;
+  s.raised_sc |= raised;
+  note_poll(s.where, m);
+  return from.value;
+}
+
+void machine::finish_write(step& s, const operation& op, word value, choice behind,
+                           std::memory_order order, message_id rmw_of) {
+  touch_atomic(op, true);
+  bool raised = false;
+  const message_id m =
+      memory_.write(current_, s.where, behind, value, order, search_.depth(), raised, rmw_of);
+  s.wrote = true;
+  s.order = order;
+  s.after = value;
+  s.is_sc |= order == std::memory_order_seq_cst;
+  s.raised_sc |= raised;
+  const bool changes = rmw_of == 0 || memory_.get(rmw_of).value != value;
+  if (!changes) {
+    me().rewrote = true;
+    note_poll(s.where, m);
+    return;
+  }
+  forget_visits();
+  std::erase_if(me().polls, [&](const polled& p) { return p.where == s.where; });
+  for (unsigned t = 0; t < count_; ++t) threads_[t].spins = false;
+}
+
+// ---- atomic accesses --------------------------------------------------------------------------
+
+word machine::load(address at, unsigned bytes, std::memory_order order, place from) {
+  order = sites_.order(from, "load", order);
+  if (tx_.runs()) return read_inside(at, bytes, from);
+  message_id seen = 0;
+  if (stays_impatient(at, bytes, order, seen)) return memory_.get(seen).value;
+  note_visit(from);
+  operation op = make(action::load, at, bytes, order, from);
+  op.where = location_of(at, bytes, from);
+  if (sites_.of_program()) note_load(op.where, order);
+  step& s = take_turn(op);
+  const word value = finish_read(s, op, order);
+  end_turn(s);
+  memory_.tick(current_);
+  return value;
+}
+
+void machine::store(address at, unsigned bytes, word value, std::memory_order order, place from) {
+  order = sites_.order(from, "store", order);
+  if (tx_.runs()) return write_inside(at, bytes, value & mask_of(bytes), from);
+  act();
+  operation op = make(action::store, at, bytes, order, from);
+  op.operand = value & mask_of(bytes);
+  op.where = location_of(at, bytes, from);
+  if (sites_.of_program()) note_write_after_load(op.where, order);
+  step& s = take_turn(op);
+  s.stale = s.chosen;
+  if (order == std::memory_order_seq_cst)
+    memory_.follow_transactions(current_, s.where, memory_.named(memory_.at(s.where), s.chosen));
+  finish_write(s, op, op.operand, s.chosen, order, 0);
+  end_turn(s);
+  memory_.tick(current_);
+}
+
+word machine::modify(address at, unsigned bytes, engine::operation how, word operand,
+                     std::memory_order order, place from) {
+  order = sites_.order(from, "read-modify-write", order);
+  if (tx_.runs()) {
+    const word old = read_inside(at, bytes, from);
+    write_inside(at, bytes, apply(how, old, operand, bytes), from);
+    return old;
+  }
+  regain_patience();
+  me().rounds_of.clear();
+  note_visit(from);
+  operation op = make(action::modify, at, bytes, order, from);
+  op.rmw = how;
+  op.operand = operand;
+  op.where = location_of(at, bytes, from);
+  if (sites_.of_program()) {
+    note_write_after_load(op.where, order);
+    note_load(op.where, order);
+  }
+  step& s = take_turn(op);
+  const message_id source = memory_.named(memory_.at(s.where), s.chosen);
+  const word old = finish_read(s, op, order);
+  memory_.follow_transactions(current_, s.where, source);
+  finish_write(s, op, apply(how, old, operand, bytes), s.chosen, order, source);
+  end_turn(s);
+  memory_.tick(current_);
+  return old;
+}
+
+bool machine::compare_exchange(address at, unsigned bytes, word& expected, word desired,
+                               std::memory_order success, std::memory_order failure, bool weak,
+                               place from) {
+  sites_.orders(from, success, failure);
+  expected &= mask_of(bytes);
+  if (tx_.runs()) {
+    const word found = read_inside(at, bytes, from);
+    const bool equal = found == expected;
+    if (equal) write_inside(at, bytes, desired & mask_of(bytes), from);
+    expected = found;
+    return equal;
+  }
+  if (me().patience_lost != 0) {
+    // As a load, if it would fail again.
+    message_id seen = 0;
+    const auto lost = me().patience_lost;
+    if (stays_impatient(at, bytes, std::memory_order_relaxed, seen) &&
+        memory_.get(seen).value != expected) {
+      expected = memory_.get(seen).value;
+      return false;
+    }
+    if (lost != 0) regain_patience();
+  }
+  note_visit(from);
+  operation op = make(action::compare_exchange, at, bytes, success, from);
+  op.failure = failure;
+  op.weak = weak;
+  op.expected = expected;
+  op.operand = desired & mask_of(bytes);
+  op.where = location_of(at, bytes, from);
+  if (sites_.of_program()) {
+    note_write_after_load(op.where, success);
+    note_load(op.where, failure);
+  }
+  step& s = take_turn(op);
+  const bool without_reason = weak && s.chosen >= in_vain;
+  if (without_reason) {
+    ++me().spurious;
+    s.chosen -= in_vain;
+  }
+  const message_id source = memory_.named(memory_.at(s.where), s.chosen);
+  const bool exchanged = !without_reason && memory_.get(source).value == expected;
+  if (!exchanged) record_claims(s, op);
+  s.expected = op.expected;
+  const word found = finish_read(s, op, exchanged ? success : failure);
+  // Also where the order of what it does is weaker: S has decided what it could do instead.
+  s.is_sc |= success == std::memory_order_seq_cst || failure == std::memory_order_seq_cst;
+  if (exchanged) {
+    regain_patience();
+    me().rounds_of.clear();
+    memory_.follow_transactions(current_, s.where, source);
+    finish_write(s, op, op.operand, s.chosen, success, source);
+  }
+  if (without_reason) {
+    s.chosen += in_vain;
+    // The next turn of a loop need not be like this one.
+    me().polls.clear();
+    forget_visits();
+  }
+  end_turn(s);
+  memory_.tick(current_);
+  expected = found;
+  return exchanged;
+}
+
+void machine::fence(std::memory_order order, place from) {
+  order = sites_.order(from, "fence", order);
+  if (order == std::memory_order_relaxed || tx_.runs()) return;
+  if (order != std::memory_order_seq_cst) {
+    // Changes what this thread knows only.
+    memory_.fence(current_, order);
+    memory_.tick(current_);
+    return;
+  }
+  act();
+  step& s = take_turn(make(action::fence, 0, 0, order, from));
+  memory_.fence(current_, order);
+  s.is_sc = true;
+  end_turn(s);
+  memory_.tick(current_);
+}
+
+// ---- plain accesses and the heap --------------------------------------------------------------
+
+void machine::access(address at, std::size_t bytes, engine::kind what, place from) {
+  const bool writes = what == engine::kind::write;
+  if (instrument::time_is_over != 0) out_of_time();
+  if (tx_.runs()) return access_inside(at, bytes, writes, from);
+  check_freed(at, bytes, writes ? "a write" : "a read", from);
+  note_stack(at);
+  const access_record* const other = shadow_.access(at, bytes, writes ? touch::write : touch::read,
+                                                    current_, memory_.of(current_).happened, from);
+  if (other != nullptr) {
+    const access_record record = *other;
+    fail(failure_kind::race,
+         std::string(writes ? "a write" : "a read") + " and " + name(record.how) + " by thread " +
+             std::to_string(record.thread) + " are not ordered",
+         from, record.where);
+  }
+  if (!writes) return;
+  memory_.overwrite(at, bytes);
+  const auto stack = instrument::stack_of(me().fiber);
+  if (at >= stack.low && at < stack.high) return;
+  me().rounds_of.clear();
+  forget_visits();
+}
+
+void machine::allocated(address at, std::size_t bytes, place from) {
+  forget_visits();
+  heap_.push_back({at, bytes, from, true});
+  shadow_.forget(at, bytes);
+  memory_.overwrite(at, bytes);
+}
+
+void machine::freed(address at, std::size_t bytes, place from) {
+  if (const auto* block = shadow_.freed_at(at, 1))
+    fail(failure_kind::double_free,
+         "memory that thread " + std::to_string(block->thread) + " has freed is freed again", from,
+         block->where);
+  const access_record* const other =
+      shadow_.access(at, bytes, touch::release, current_, memory_.of(current_).happened, from);
+  if (other != nullptr) {
+    const access_record record = *other;
+    fail(failure_kind::race,
+         "the release of memory and an access by thread " + std::to_string(record.thread) +
+             " are not ordered",
+         from, record.where);
+  }
+  forget_visits();
+  heap_.push_back({at, bytes, from, false});
+  memory_.overwrite(at, bytes);
+  shadow_.add_freed({at, bytes, current_, from});
+}
+
+}  // namespace syncopate::explored

@@ -1,0 +1,187 @@
+// program.cpp -- engine.h's run(): explores a whole program and reports.
+//
+// main() runs again and again in one process: before each execution the executable's variables,
+// main's thread_local variables and the heap are put back as static constructors left them
+// (model/front/program/program_image.h). Variables of uninstrumented libraries, and files, are not.
+// The program's output is shown for the first execution and for the failing one, which is run once
+// more for it if it is not the first; in between descriptors 1 and 2 lead to /dev/null.
+#include "program.h"
+
+#include "model/explored/report/report.h"
+
+#include "model/front/engine.h"
+#include "model/front/names/mappings.h"
+#include "model/front/names/names.h"
+#include "model/front/program/options.h"
+#include "model/front/program/program_image.h"
+#include "model/front/program/runaway.h"
+#include "model/front/scope.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+namespace syncopate::explored {
+
+namespace {
+
+// Descriptors 1 and 2, away and back again.
+class output {
+ public:
+  void show(bool shown) {
+    std::fflush(stdout);
+    std::fflush(stderr);
+    if (kept_[0] < 0)
+      for (int i = 0; i < 2; ++i) kept_[i] = ::fcntl(i + 1, F_DUPFD_CLOEXEC, 100);
+    if (nowhere_ < 0) nowhere_ = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    for (int i = 0; i < 2; ++i)
+      if (const int to = shown ? kept_[i] : nowhere_; to >= 0) ::dup2(to, i + 1);
+  }
+
+ private:
+  int kept_[2] = {-1, -1};
+  int nowhere_ = -1;
+};
+
+void write_all(int file, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(file, text.data() + done, text.size() - done);
+    if (n <= 0) return;
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+// The C library's buffer of stdout must not lie in the program's heap, which goes back in time.
+void give_stdout_a_buffer() {
+  constexpr std::size_t bytes = 1 << 16;
+  std::setvbuf(stdout, static_cast<char*>(std::malloc(bytes)),
+               ::isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF, bytes);
+}
+
+// ---- crashes ----------------------------------------------------------------------------------
+
+alignas(16) char crash_stack[64 * 1024];
+
+void on_crash(int signal, siginfo_t* info, void* context) {
+  // What is noted of it must not lie in the program's heap, which goes back in time.
+  const instrument::engine_scope inside;
+  char text[96];
+  const char* const name = signal == SIGSEGV  ? "segmentation fault"
+                           : signal == SIGBUS ? "bus error"
+                           : signal == SIGFPE ? "arithmetic error"
+                           : signal == SIGILL ? "illegal instruction"
+                                              : "trap";
+  std::snprintf(text, sizeof text, "%s at address 0x%zx", name,
+                reinterpret_cast<std::size_t>(info->si_addr));
+  const auto* const machine_state = static_cast<ucontext_t*>(context);
+  // A place is what a call returns to: one behind the instruction.
+  const auto at = static_cast<std::uintptr_t>(machine_state->uc_mcontext.gregs[REG_RIP]) + 1;
+  running_machine->crashed(text, reinterpret_cast<place>(at));
+}
+
+void catch_crashes() {
+  const stack_t stack{crash_stack, 0, sizeof crash_stack};
+  ::sigaltstack(&stack, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = &on_crash;
+  // Not blocked while it is handled: the handler leaves for another stack and does not return.
+  action.sa_flags = static_cast<int>(SA_SIGINFO | SA_ONSTACK | SA_NODEFER);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP})
+    ::sigaction(signal, &action, nullptr);
+}
+void let_crash() {
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) ::signal(signal, SIG_DFL);
+}
+
+// ---- loops without an access ------------------------------------------------------------------
+
+constexpr std::uint64_t most_seconds = 600;  // unless the whole search has fewer
+
+std::uint64_t runaway_seconds() {
+  const double all = program_options().seconds;
+  return all > 0 && all < most_seconds ? static_cast<std::uint64_t>(all) : most_seconds;
+}
+
+void stop_runaway(place where, bool may_report) {
+  if (instrument::time_is_over != 0) {
+    if (may_report) running_machine->out_of_time(where);
+    char line[96];
+    const int length = std::snprintf(
+        line, sizeof line, "syncopate: explored: bounded: %llu executions; limit: time\n",
+        static_cast<unsigned long long>(running_machine->executions()));
+    (void)!::write(STDERR_FILENO, line, static_cast<std::size_t>(length));
+    verdict bounded;
+    bounded.how = result::bounded;
+    ::_exit(bounded.status());
+  }
+  if (may_report) running_machine->runs_away(runaway_seconds(), where);
+  instrument::fail("the program computes without an access to memory, in %s",
+                   instrument::code_name(where).c_str());
+}
+
+// ---- the end ----------------------------------------------------------------------------------
+
+void report(const verdict& v, const options& o, const sites& ordered) {
+  if (v.how == result::failed && !o.quiet) write_all(STDERR_FILENO, describe(v.what));
+  if (!o.quiet) write_all(STDERR_FILENO, summary(v, o));
+  if (!o.statistics.empty()) {
+    const std::string json = as_json(v, o, ordered.weakened());
+    if (o.statistics == "json" || o.statistics == "1") {
+      write_all(STDERR_FILENO, json);
+    } else {
+      const int file = ::open(o.statistics.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+      if (file < 0) instrument::complain("%s: cannot be written", o.statistics.c_str());
+      else {
+        write_all(file, json);
+        ::close(file);
+      }
+    }
+  }
+  if (!o.sites.empty() && !ordered.write(o.sites))
+    instrument::complain("%s: cannot be written", o.sites.c_str());
+}
+
+}  // namespace
+
+const options& program_options() {
+  static const options all = [] {
+    options o = options_from_environment();
+    o.progress |= ::isatty(STDERR_FILENO) != 0;
+    return o;
+  }();
+  return all;
+}
+
+}  // namespace syncopate::explored
+
+int syncopate::engine::run(int (*program)()) {
+  using namespace syncopate::explored;
+  give_stdout_a_buffer();
+  static output shown;
+  static explored::machine all(program_options());
+  running_machine = &all;
+  instrument::keep_program_image();
+  catch_crashes();
+  instrument::watch_for_runaway(runaway_seconds(), {[] { return 1 + calls_seen; }, stop_runaway});
+  if (program_options().seconds > 0) instrument::watch_for_deadline(program_options().seconds);
+  bool first = true;
+  explored::machine::surroundings around;
+  around.before = [&] {
+    if (!first) {
+      instrument::forget_mappings();
+      instrument::restore_program_image();
+    }
+    first = false;
+  };
+  around.output = [&](bool on) { shown.show(on); };
+  const verdict v = all.explore(program, around);
+  instrument::time_is_over = 0;
+  let_crash();
+  std::fflush(stdout);
+  report(v, program_options(), all.ordered_sites());
+  return v.status();
+}

@@ -1,0 +1,196 @@
+// dependence.cpp -- which steps of different threads do not commute (search.h).
+#include "model/explored/run/machine.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace syncopate::explored {
+
+void machine::add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads) {
+  auto* const first = symmetric_.data();
+  for (unsigned t = 0; t < count_; ++t) {
+    if (t == current_ || of_threads[t] == 0) continue;
+    // Each once: for two reasons is no other order.
+    auto* const last = first + symmetric_count_;
+    if (std::find(first, last, of_threads[t]) == last)
+      symmetric_[symmetric_count_++] = of_threads[t];
+  }
+}
+
+// Of a transaction that ran: other transactions, unless both aborted; seq_cst operations, since its
+// end is a fence; writes of what it read, since it reads the newest; and of what it wrote, since
+// that stands last; parks on that.
+void machine::collect_of_transaction(const step& s) {
+  std::array<std::uint32_t, max_threads> last{};
+  const auto add = [&](const std::array<std::uint32_t, max_threads>& steps) {
+    for (unsigned t = 0; t < count_; ++t) last[t] = std::max(last[t], steps[t]);
+  };
+  add(s.touched->committed ? transaction_step_ : commit_step_);
+  if (s.touched->committed) add(sc_step_);
+  for (const footprint::word& w : s.touched->words) {
+    if (w.read || w.wrote) add(memory_.at(w.where).write_step);
+    if (w.wrote) add_parks(w.at, last);
+  }
+  add_symmetric(last);
+}
+
+// The earlier steps of others whose order with this one matters (search.h).
+void machine::collect_symmetric(const step& s) {
+  if (s.what == action::transaction) {
+    if (s.ran_transaction()) collect_of_transaction(s);
+    return;
+  }
+  if (s.wrote) add_symmetric(memory_.at(s.where).transaction_step);
+  if (s.is_sc && s.what == action::fence) add_symmetric(sc_step_);
+  else if (s.is_sc) add_symmetric(fence_step_);
+  if (s.is_sc && s.where != memory::none) {
+    const location& l = memory_.at(s.where);
+    add_symmetric(s.wrote || s.raised_sc ? l.sc_step : l.sc_change_step);
+  }
+  if (is_futex(s.what)) {
+    collect_of_futex(s.at, s);
+    if (s.what == action::park && s.where != memory::none)
+      add_symmetric(memory_.at(s.where).write_step);
+    if (s.what == action::requeue) collect_of_futex(s.other, s);
+  }
+  if (!s.wrote || futexes_used_ == 0) return;
+  std::array<std::uint32_t, max_threads> parks{};
+  add_parks(s.at, parks);
+  add_symmetric(parks);
+}
+
+// Nobody can run, or nobody is to: seq_cst awaits that S keeps from what they wait for could have
+// come before what has moved S. (All others wait for what can still be read later.)
+void machine::note_blocked() {
+  for (unsigned t = 0; t < count_; ++t) {
+    const operation& op = threads_[t].next;
+    if (threads_[t].now != state::announced || threads_[t].late || op.what != action::await ||
+        op.order != std::memory_order_seq_cst ||
+        (available(static_cast<thread_index>(t)) & ((choices{1} << max_choices) - 1)) != 0)
+      continue;
+    symmetric_count_ = 0;
+    const thread_index running = std::exchange(current_, static_cast<thread_index>(t));
+    add_symmetric(fence_step_);
+    add_symmetric(memory_.at(op.where).sc_change_step);
+    search_.blocked(current_, op.where, symmetric_.data(), symmetric_count_);
+    current_ = running;
+  }
+  symmetric_count_ = 0;
+}
+
+void machine::collect_of_futex(address at, const step& s) {
+  std::array<std::uint32_t, max_threads> last{};
+  for (const std::uint32_t made : futex_at(at).steps)
+    if (const step& done = search_.at(made - 1); futex_order_matters(done, s.what, s.bitset))
+      last[done.thread] = made;
+  add_symmetric(last);
+}
+
+// The last of each thread at the address, for a write there.
+void machine::add_parks(address at, std::array<std::uint32_t, max_threads>& last) {
+  for (std::size_t i = 0; i < futexes_used_; ++i)
+    if (futexes_[i].at == at)
+      for (const std::uint32_t made : futexes_[i].steps)
+        if (const step& done = search_.at(made - 1); done.what == action::park)
+          last[done.thread] = std::max(last[done.thread], made);
+}
+
+// Whether a futex operation does the same before and after another one at its address: where they
+// mean different sleepers. Of two wakes, the second does the same unless the first took a sleeper
+// that it means. Parks are ordered, since wakes take who came first; but for those
+// that no wake means both of, while that is so (note_disjoint_waiters).
+bool machine::futex_order_matters(const step& done, action next, std::uint32_t bitset) const {
+  if (done.what == action::requeue || next == action::requeue) return true;
+  if (done.what == action::park && next == action::park && parks_ordered_) return true;
+  if (done.what == action::wake && next == action::wake) return (done.woken & bitset) != 0;
+  return (done.bitset & bitset) != 0;
+}
+
+// A transaction that sleeps, and a step of another thread.
+bool machine::matters_to_transaction(const footprint& sleeper, const step& done) const {
+  if (done.ran_transaction()) return sleeper.committed || done.touched->committed;
+  if (done.is_sc && sleeper.committed) return true;
+  const footprint::word* const w = sleeper.find(done.at);
+  return w != nullptr &&
+         ((done.wrote && (w->read || w->wrote)) || (done.what == action::park && w->wrote));
+}
+
+// A transaction, and a thread that sleeps before something else.
+bool machine::matters_after_transaction(const footprint& done, thread_index t) const {
+  const operation& next = threads_[t].next;
+  const bool is_sc =
+      next.order == std::memory_order_seq_cst ||
+      (next.what == action::compare_exchange && next.failure == std::memory_order_seq_cst);
+  if (done.committed && is_sc && (next.what == action::fence || is_access(next.what))) return true;
+  const bool may_write = next.what == action::store || next.what == action::modify ||
+                         next.what == action::compare_exchange;
+  for (const footprint::word& w : done.words) {
+    if (may_write && w.where == next.where && (w.read || w.wrote)) return true;
+    if (!w.wrote) continue;
+    if (next.what == action::park && w.at == next.at) return true;
+    if (next.what == action::relax)
+      for (const polled& p : threads_[t].polls)
+        if (p.where == w.where) return true;
+  }
+  return false;
+}
+
+// A compare-exchange that sleeps, but for messages that are newer than `since` others: whether this
+// step has taken one that it waited for.
+bool machine::takes_news(const operation& next, const step& done, message_id since) {
+  if (next.what != action::compare_exchange || !done.wrote || done.where != next.where ||
+      done.what == action::store || done.before != next.expected)
+    return false;
+  const location& l = memory_.at(done.where);
+  const message_id written = memory_.of(done.thread).newest[done.where];
+  const std::uint32_t index = memory_.get(written).position - l.first_position;
+  return index != 0 && l.order[index - 1] > since;
+}
+
+// The same question for a thread's next operation: does it, after this step, still do what it
+// would have done before?
+bool machine::order_matters(thread_index t, const step& done) {
+  const operation& next = threads_[t].next;
+  if (takes_news(next, done, search_.at(search_.depth() - 1).asleep[t] - 1)) return true;
+  if (next.what == action::transaction) {
+    for (const auto& [sleeper, touched] : search_.at(search_.depth() - 1).sleepers)
+      if (sleeper == t && touched != nullptr) return matters_to_transaction(*touched, done);
+    return true;
+  }
+  if (done.what == action::transaction)
+    return done.ran_transaction() && matters_after_transaction(*done.touched, t);
+  const bool next_sc =
+      next.order == std::memory_order_seq_cst ||
+      (next.what == action::compare_exchange && next.failure == std::memory_order_seq_cst);
+  if (done.is_sc && next_sc && (next.what == action::fence || is_access(next.what))) {
+    if (done.what == action::fence || next.what == action::fence) return true;
+    if (done.where == next.where) {
+      const location& l = memory_.at(done.where);
+      if (done.wrote || done.raised_sc || (next.what != action::load && next.what != action::await))
+        return true;
+      if (l.order.size() > 1 &&
+          memory_.get(l.order.back()).position > memory_.get(l.sc_floor).position)
+        return true;
+    }
+  }
+  // Whether a seq_cst read may read a new message depends on the order of others, too: it counts as
+  // changed although it may not read this one now.
+  if (next_sc && done.wrote && done.where == next.where && is_access(next.what)) return true;
+  if (is_futex(next.what) && is_futex(done.what)) {
+    const auto at = [&](address a) { return a == next.at || (next.other != 0 && a == next.other); };
+    if ((at(done.at) || (done.other != 0 && at(done.other))) &&
+        futex_order_matters(done, next.what, next.bitset))
+      return true;
+  }
+  if (next.what == action::park && done.wrote && done.at == next.at) return true;
+  if (done.what == action::park && done.at == next.at &&
+      (next.what == action::store || next.what == action::modify ||
+       next.what == action::compare_exchange))
+    return true;
+  if (next.what == action::relax && done.wrote)
+    for (const polled& p : threads_[t].polls)
+      if (p.where == done.where) return true;
+  return false;
+}
+
+}  // namespace syncopate::explored

@@ -1,0 +1,446 @@
+// schedule.cpp -- whose turn it is.
+#include "model/explored/run/machine.h"
+
+#include "model/front/program/runaway.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace syncopate::explored {
+
+namespace {
+constexpr thread_set bit(unsigned t) noexcept { return static_cast<thread_set>(1u << t); }
+constexpr choices one(choice c) noexcept { return choices{1} << c; }
+
+// Random choices of messages: the newest one this often, out of 8.
+constexpr unsigned newest_of_8 = 6;
+
+constexpr std::uint32_t endless_reads = 2'000;  // steps; no loop with an end reads so often
+}  // namespace
+
+// ---- turns ------------------------------------------------------------------------------------
+
+// Returns when the thread is to run again.
+void machine::announce(const operation& op) {
+  me().next = op;
+  me().next.callers = callers_of(op.from);
+  me().announced_at = search_.depth();
+  leave_frames(me().stands, op.from);
+  me().now = state::announced;
+  const thread_index next = pick();
+  if (next != current_) switch_to(next);
+}
+
+step& machine::take_turn(const operation& op) {
+  announce(op);
+  return turn();
+}
+
+// The calling thread's step begins.
+step& machine::turn() {
+  step& s = search_.now();
+  check_recorded(s, me().next);
+  if (!s.settled) settle(s);
+  in_step_ = true;
+  symmetric_count_ = 0;
+  return s;
+}
+
+void machine::end_turn(step& s) {
+  if (search_.is_new()) {
+    collect_symmetric(s);
+    ++verdict_.steps;
+  }
+  search_.made(symmetric_.data(), symmetric_count_);
+  in_step_ = false;
+  const std::uint32_t made = search_.depth();
+  if (s.is_sc) {
+    sc_step_[s.thread] = made;
+    if (s.what == action::fence || s.what == action::transaction) fence_step_[s.thread] = made;
+    else if (s.where != memory::none) {
+      location& l = memory_.at(s.where);
+      l.sc_step[s.thread] = made;
+      if (s.wrote || s.raised_sc) l.sc_change_step[s.thread] = made;
+    }
+  }
+  if (s.wrote) memory_.at(s.where).write_step[s.thread] = made;
+  if (s.ran_transaction()) note_transaction_made(s, made);
+  if (is_futex(s.what)) {
+    futex_at(s.at).steps.push_back(made);
+    if (s.what == action::requeue) futex_at(s.other).steps.push_back(made);
+  }
+}
+
+void machine::note_transaction_made(const step& s, std::uint32_t made) {
+  transaction_step_[s.thread] = made;
+  if (s.touched->committed) commit_step_[s.thread] = made;
+  for (const footprint::word& w : s.touched->words) {
+    location& l = memory_.at(w.where);
+    if (w.read || w.wrote) l.transaction_step[s.thread] = made;
+    if (w.wrote) l.write_step[s.thread] = made;
+  }
+}
+
+// A step that was made before must be the same again.
+void machine::check_recorded(step& s, const operation& op) {
+  if (!search_.is_new() && (s.what != op.what || (s.at != op.at && op.what != action::relax)))
+    fail(failure_kind::divergence,
+         "the program did something else when the same choices were made again", op.from);
+  s.what = op.what;
+  s.bytes = op.bytes;
+  s.timed = op.timed;
+  s.order = op.order;
+  s.where = op.where;
+  s.at = op.at;
+  s.other = op.other;
+  s.bitset = op.bitset;
+  s.from = op.from;
+  s.callers = op.callers;
+  s.wrote = s.raised_sc = s.is_sc = false;
+  s.before = s.after = 0;
+  s.source = 0;
+  s.stale = 0;
+  s.result = 0;
+  s.woken = 0;
+  s.code = 0;
+}
+
+// ---- what is possible -------------------------------------------------------------------------
+
+// Of the messages that the operation may read, those that are worth reading (memory.h). A schedule
+// to be repeated may be of a search without this.
+choices machine::distinct(thread_index t, const operation& op, choices all, bool by_value) const {
+  const bool reduces = !options_.every_order && !options_.random && forced_.empty();
+  return reduces ? memory_.distinct(t, memory_.at(op.where), all, by_value) : all;
+}
+
+choices machine::timeout_of(const thread& who) {
+  if (who.timeouts < options_.timeouts) return one(time_out);
+  verdict_.withheld.timeouts = true;
+  return 0;
+}
+
+choices machine::spurious_of(const thread& who) {
+  if (who.spurious < options_.spurious) return one(without_cause);
+  verdict_.withheld.spurious = true;
+  return 0;
+}
+
+choices machine::with_vain(choices all, choices vain) {
+  constexpr choices most = one(in_vain) - 1;
+  if (((all | vain) & ~most) != 0) memory_.note_too_many();
+  return (all & most) | (vain & most) << in_vain;
+}
+
+choices machine::available(thread_index t) {
+  thread& who = threads_[t];
+  const operation& op = who.next;
+  const bool sc = op.order == std::memory_order_seq_cst;
+  switch (op.what) {
+    case action::load: return distinct(t, op, memory_.readable(t, op.where, sc));
+    case action::store: return memory_.writable(t, op.where, sc);
+    case action::modify: {
+      const location& l = memory_.at(op.where);
+      choices all = memory_.readable(t, op.where, sc);
+      for (choices rest = all; rest != 0; rest &= rest - 1) {
+        const auto c = static_cast<choice>(std::countr_zero(rest));
+        if (!memory_.unclaimed(l, c)) all &= ~one(c);
+      }
+      return all;
+    }
+    case action::compare_exchange: {
+      const location& l = memory_.at(op.where);
+      const choices success = memory_.readable(t, op.where, sc);
+      const choices failure =
+          memory_.readable(t, op.where, op.failure == std::memory_order_seq_cst);
+      choices all = 0, failures = 0, equals = 0;
+      for (choices rest = success | failure; rest != 0; rest &= rest - 1) {
+        const auto c = static_cast<choice>(std::countr_zero(rest));
+        const bool equal = memory_.get(memory_.named(l, c)).value == op.expected;
+        (equal ? equals : failures) |= failure & one(c);
+        if (equal && memory_.unclaimed(l, c)) all |= success & one(c);
+      }
+      all |= distinct(t, op, failures);
+      if (!op.weak) return all;
+      return with_vain(all, equals != 0 && spurious_of(who) != 0 ? distinct(t, op, equals) : 0);
+    }
+    case action::await: {
+      const location& l = memory_.at(op.where);
+      const choices readable = memory_.readable(t, op.where, sc);
+      choices all = 0;
+      for (choices rest = readable; rest != 0; rest &= rest - 1) {
+        const auto c = static_cast<choice>(std::countr_zero(rest));
+        const word value = memory_.get(memory_.named(l, c)).value;
+        if (op.satisfied(op.context, static_cast<std::uint64_t>(value))) all |= one(c);
+      }
+      const choices others = readable & ~all;
+      all = distinct(t, op, all);
+      if (!op.timed)
+        return all != 0 && (options_.every_order || !forced_.empty()) ? all | one(too_late) : all;
+      // That its time is over can only be found by who has found another value.
+      return with_vain(all,
+                       others != 0 && timeout_of(who) != 0 ? distinct(t, op, others, false) : 0);
+    }
+    case action::park: {
+      // Who sleeps will wake without a cause, or will not: else nobody would ever sleep for good.
+      const bool sleeps = memory_.get(memory_.at(op.where).order.back()).value == op.expected;
+      return one(only) | (sleeps ? spurious_of(who) : 0);
+    }
+    case action::expire:
+      if (who.restless) return one(without_cause);
+      return op.timed ? timeout_of(who) : 0;
+    case action::relax: return relax_choices(t);
+    case action::transaction: {
+      const bool normal = op.count == static_cast<int>(syncopate::machine::htm::mode::normal);
+      return normal && aborts_ < options_.aborts ? tx_all : one(tx_runs);
+    }
+    case action::wake:
+      return options_.any_waiter && op.count == 1 ? waiters(op.at, op.bitset) : one(only);
+    default: return one(only);
+  }
+}
+
+// Of the operation's choices, those that read a message which was written after `since` messages
+// existed.
+choices machine::news_of(const operation& op, choices all, message_id since) const {
+  const location& l = memory_.at(op.where);
+  all &= one(max_choices) - 1;
+  if (!may_be_in_vain(op)) return memory_.newer(l, all, since);
+  return memory_.newer(l, all & (one(in_vain) - 1), since) | memory_.newer(l, all >> in_vain, since)
+                                                                 << in_vain;
+}
+
+void machine::inherit_sleep(step& s) {
+  if (search_.depth() == 0 || options_.every_order || options_.random) return;
+  const step& before = search_.at(search_.depth() - 1);
+  for (unsigned t = 0; t < count_; ++t)
+    // (Whom the step has woken is before another operation now.)
+    if (before.asleep[t] != 0 && t != before.thread && threads_[t].now == state::announced &&
+        threads_[t].announced_at < search_.depth() &&
+        !order_matters(static_cast<thread_index>(t), before)) {
+      s.asleep[t] = before.asleep[t];
+      for (const auto& [sleeper, touched] : before.sleepers)
+        if (sleeper == t) s.sleepers.emplace_back(sleeper, touched);
+    }
+}
+
+void machine::prepare(step& s) {
+  s.messages = memory_.last_message();
+  if (search_.depth() != 0) {
+    const step& before = search_.at(search_.depth() - 1);
+    s.previous = before.thread;
+    const bool preempted = before.previous != max_threads && before.previous != before.thread &&
+                           (before.enabled & bit(before.previous)) != 0;
+    s.preemptions = static_cast<std::uint16_t>(before.preemptions + (preempted ? 1 : 0));
+  }
+  inherit_sleep(s);
+  for (unsigned t = 0; t < count_; ++t) {
+    const thread& who = threads_[t];
+    if (who.now != state::announced || who.spins || who.late) continue;
+    const bool may_block = who.next.what == action::await || who.next.what == action::expire ||
+                           who.next.what == action::relax;
+    choices all = one(only);
+    if (may_block || s.asleep[t] != 0) all = available(static_cast<thread_index>(t));
+    if (all == 0) continue;
+    s.enabled |= bit(t);
+    if (s.asleep[t] != 0) {
+      if (!is_access(who.next.what) || who.next.what == action::store) continue;
+      if (news_of(who.next, all, s.asleep[t] - 1) == 0) continue;
+    }
+    s.awake |= bit(t);
+  }
+}
+
+void machine::settle(step& s) {
+  choices all = available(s.thread);
+  if (s.asleep[s.thread] != 0) all = news_of(threads_[s.thread].next, all, s.asleep[s.thread] - 1);
+  if (all == 0) end_execution(outcome::redundant);
+  s.settled = true;
+  s.may_be_late = false;
+  s.chosen = static_cast<choice>(std::countr_zero(all));
+  s.rest = all & (all - 1);
+  if (!forced_.empty()) {
+    s.chosen = forced_[forced_at_].chosen;
+    if (s.chosen == 0 && (all >> only & 1) != 0) s.chosen = only;
+    s.rest = 0;
+    if ((all >> s.chosen & 1) == 0)
+      fail(failure_kind::divergence, "the schedule does not fit the program", s.from);
+  } else if (options_.random) {
+    if (s.rest != 0 && search_.random()() % 8 >= newest_of_8) {
+      for (auto skip = search_.random()() % static_cast<unsigned>(std::popcount(all)); skip != 0;
+           --skip)
+        all &= all - 1;
+      s.chosen = static_cast<choice>(std::countr_zero(all));
+    }
+    s.rest = 0;
+  }
+}
+
+// ---- whose turn -------------------------------------------------------------------------------
+
+bool machine::all_idle() const noexcept {
+  for (unsigned t = 0; t < count_; ++t)
+    if (threads_[t].now != state::ended) return false;
+  return true;
+}
+
+thread_index machine::pick() {
+  // New and woken threads first run up to their next operation: that is no step.
+  for (unsigned t = 0; t < count_; ++t)
+    if (threads_[t].now == state::ready) return static_cast<thread_index>(t);
+  if (all_idle()) {
+    note_late_awaits();
+    end_execution(outcome::complete);
+  }
+  if (instrument::time_is_over != 0) out_of_time();
+  if (search_.depth() >= options_.steps) {
+    if (reads_for_good()) fail(failure_kind::livelock, "a loop reads what nobody will change");
+    end_execution(outcome::cut);
+  }
+  if (search_.is_known()) {
+    const thread_index t = search_.now().thread;
+    if (t >= count_ || threads_[t].now != state::announced)
+      fail(failure_kind::divergence,
+           "the program did something else when the same choices were made again");
+    return t;
+  }
+  step& s = search_.add();
+  prepare(s);
+  if (s.enabled == 0 && somebody_goes_round_in_vain()) end_execution(outcome::redundant);
+  if (s.awake == 0) note_blocked();
+  if ((s.enabled == 0 || is_next_forced()) && !force(s)) stuck();
+  choose_thread(s);
+  return s.thread;
+}
+
+// Whether the schedule's next step was made since nothing else could run. Here something could, it
+// may seem: the search knew by then which loops are endless.
+bool machine::is_next_forced() const noexcept {
+  const std::size_t at = forced_at_ + (forced_left_ == 0 ? 1 : 0);
+  return at < forced_.size() && forced_[at].chosen > only;
+}
+
+void machine::take_forced() {
+  if (forced_left_ == 0 && ++forced_at_ < forced_.size()) forced_left_ = forced_[forced_at_].count;
+  if (forced_at_ >= forced_.size()) end_execution(outcome::complete);
+  --forced_left_;
+}
+
+void machine::choose_thread(step& s) {
+  if (!forced_.empty()) {
+    take_forced();
+    s.thread = forced_[forced_at_].thread;
+    if ((s.enabled & bit(s.thread)) == 0)
+      fail(failure_kind::divergence, "the schedule does not fit the program");
+    return;
+  }
+  if (options_.random) {
+    // The enabled thread with the highest priority, which drops at the points of change.
+    const auto highest = [&] {
+      unsigned best = max_threads;
+      for (unsigned t = 0; t < count_; ++t)
+        if ((s.enabled & bit(t)) != 0 &&
+            (best == max_threads || threads_[t].priority > threads_[best].priority))
+          best = t;
+      return best;
+    };
+    for (unsigned i = 0; i < priority_changes_.size(); ++i)
+      if (priority_changes_[i] == search_.depth()) threads_[highest()].priority = i;
+    s.thread = static_cast<thread_index>(highest());
+    s.to_try = bit(s.thread);
+    return;
+  }
+  if (s.awake == 0) end_execution(outcome::redundant);
+  const bool stay = s.previous != max_threads && (s.awake & bit(s.previous)) != 0;
+  s.thread = stay ? s.previous : static_cast<thread_index>(std::countr_zero(s.awake));
+  s.to_try = options_.every_order ? s.enabled : bit(s.thread);
+}
+
+// At the limit of steps: whether one thread has only read for long, and no other could run. That is
+// a loop without relax() or yield(), of which force() does not know.
+bool machine::reads_for_good() {
+  const std::uint32_t end = search_.depth();
+  if (end < 2 * endless_reads) return false;
+  const thread_index reader = search_.at(end - 1).thread;
+  for (std::uint32_t i = end - endless_reads; i < end; ++i) {
+    const step& s = search_.at(i);
+    if (s.enabled != bit(reader) || s.wrote || !is_access(s.what)) return false;
+    if (s.stale != 0) return false;  // what others have written becomes visible in the end
+  }
+  threads_[reader].spins = true;
+  return true;
+}
+
+// Nothing can run: time passes, or a spinning thread spins on. Returns whether that is possible.
+// The one for which that was done least often: who only looks now and then keeps nobody waiting.
+bool machine::force(step& s) {
+  unsigned least = max_threads;
+  for (const bool spinners : {false, true})
+    for (unsigned t = 0; t < count_; ++t) {
+      const thread& who = threads_[t];
+      if (who.now != state::announced || who.spins) continue;
+      const bool waits = who.next.what == action::await || who.next.what == action::expire;
+      if (who.next.recognized) continue;
+      if (spinners ? who.next.what != action::relax : !(waits && who.next.timed)) continue;
+      if (least == max_threads || who.times_forced < threads_[least].times_forced) least = t;
+    }
+  if (least == max_threads) return false;
+  thread& who = threads_[least];
+  s.enabled = s.awake = bit(least);
+  s.asleep[least] = 0;
+  s.settled = true;
+  s.forced = true;
+  s.chosen = who.next.what == action::relax ? impatient : time_out;
+  for (unsigned other = 0; other < count_; ++other)
+    search_.past_of(static_cast<thread_index>(least))
+        .join(search_.past_of(static_cast<thread_index>(other)));
+  return true;
+}
+
+bool machine::newest_is_awaited(const operation& op) const {
+  const word now = memory_.get(memory_.at(op.where).order.back()).value;
+  return op.satisfied(op.context, static_cast<std::uint64_t>(now));
+}
+
+// The execution has ended. Awaits that have read an old value could have come too late for it, and
+// wait for good: where what is newest, of what did not follow from them, is another value.
+void machine::note_late_awaits() {
+  if (options_.every_order || options_.random || !forced_.empty()) return;
+  for (std::uint32_t i = 0; i < search_.depth(); ++i) {
+    step& s = search_.at(i);
+    if (s.what != action::await || s.chosen >= in_vain || s.may_be_late || s.timed) continue;
+    const auto& order = memory_.at(s.where).order;
+    const auto newest = std::find_if(order.rbegin(), order.rend(), [&](message_id m) {
+      const std::uint32_t by = memory_.get(m).step;
+      return by == 0 || !search_.at(by - 1).past.covers(s.thread, i + 1);
+    });
+    if (newest == order.rend() || memory_.get(*newest).value == s.before) continue;
+    s.may_be_late = true;
+    s.rest |= one(too_late);
+  }
+}
+
+void machine::stuck() {
+  for (unsigned t = 0; t < count_; ++t)
+    if (threads_[t].late && newest_is_awaited(threads_[t].next)) end_execution(outcome::redundant);
+  note_late_awaits();
+  bool spins = false;
+  for (unsigned t = 0; t < count_; ++t) {
+    const thread& who = threads_[t];
+    spins |= who.spins || (who.now == state::announced && who.next.recognized);
+  }
+  if (threads_[0].now == state::ended && !spins && !all_must_end_) end_execution(outcome::complete);
+  if (spins) fail(failure_kind::livelock, "threads spin on what nobody will change");
+  fail(failure_kind::deadlock, "every thread waits");
+}
+
+void machine::switch_to(thread_index next) {
+  thread& to = threads_[next];
+  if (to.now == state::ready) to.now = state::announced;
+  current_ = next;
+  if (to.fiber == nullptr)
+    to.fiber = instrument::create_fiber(&machine::fiber_main, this, to.stack_bytes);
+  instrument::switch_to(to.fiber);
+}
+
+}  // namespace syncopate::explored

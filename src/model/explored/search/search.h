@@ -1,0 +1,95 @@
+// search.h -- which executions are run: depth-first over the choices of threads and messages,
+// with dynamic partial-order reduction.
+//
+// Algorithm: source-DPOR with sleep sets (Abdulla, Aronis, Jonsson & Sagonas, "Optimal dynamic
+// partial order reduction", POPL 2014, algorithm 1; the idea of reversing races found in an
+// execution is Flanagan & Godefroid's, POPL 2005), with these changes for a memory where loads may
+// read old messages and stores may stand anywhere in the modification order (memory.h):
+//   * What a step depends on is program order, reads-from, and what follows. A store before a load
+//     that reads an older message, and two stores, commute: the other order is the same execution.
+//   * A load before a store of another thread that it could have read from, had it come later, is
+//     what has to be reversed; the load then explores only messages that are newer than its earlier
+//     turn (the sleeping thread wakes for these only). So each reads-from is explored once, as in
+//     GenMC (Kokologiannakis, Raad & Vafeiadis, PLDI 2019).
+//   * Of the messages that an operation without a write may read, those with one value are one
+//     (memory::stands_for): what can follow the newer can follow the older. In the manner of
+//     Chatterjee et al., "Value-centric dynamic partial order reduction", OOPSLA 2019.
+//   * Both orders matter for: a seq_cst fence and any seq_cst operation; two seq_cst accesses of a
+//     location unless neither moves its seq_cst view; two futex operations of one address, unless
+//     no bit of their bitsets is common (machine::futex_order_matters); a park and a write of its
+//     word; a transaction and whatever 0015-explored-transactions.md names.
+//   * An operation with two orders is seq_cst here if either is: S decides which of the two it is.
+//   * A seq_cst await that S has disabled is taken for made last, where the execution ends; one
+//     that has read an old value may come too late instead (machine::note_late_awaits).
+//   * A transaction that ran is one step with a footprint. A thread may sleep before one, too,
+//     until a step comes that matters to the footprint.
+// tests/explored_engine compares the outcomes of random programs with those of plain enumeration.
+#pragma once
+
+#include "model/explored/run/options.h"
+#include "trace.h"
+
+#include <random>
+#include <vector>
+
+namespace syncopate::explored {
+
+class search {
+ public:
+  search(const options& o, memory& m) : options_(o), memory_(m), random_(o.seed) {}
+
+  // ---- one execution --------------------------------------------------------------------------
+  void begin();
+  // The execution has reached its next step. Whether the search has it already: then its thread,
+  // and usually its choice, are given.
+  [[nodiscard]] bool is_known() const noexcept { return depth_ < steps_.size(); }
+  step& now() noexcept { return steps_[depth_]; }
+  step& add();
+  // now() has been made. `symmetric`: 1 + earlier steps of others whose order with it matters.
+  void made(const std::uint32_t* symmetric, std::size_t count);
+  [[nodiscard]] std::uint32_t depth() const noexcept { return depth_; }
+  step& at(std::uint32_t i) noexcept { return steps_[i]; }
+  // now() is a compare-exchange, and fails since this step changed the value that it expects.
+  void add_claim(std::uint32_t step) { claims_.push_back(step); }
+  // The thread cannot make this step, the next one of the execution: it could have come before one
+  // of the `symmetric` ones.
+  void blocked(thread_index t, location_id where, const std::uint32_t* symmetric,
+               std::size_t count);
+  // now() must also be tried with this thread.
+  void also_try(thread_index t) { steps_[depth_].to_try |= static_cast<thread_set>(1u << t); }
+
+  clock& past_of(thread_index t) noexcept { return past_[t]; }
+  [[nodiscard]] bool is_new() const noexcept { return depth_ + 1 >= known_; }
+
+  // ---- between executions ---------------------------------------------------------------------
+  // Goes back to the last step that has an alternative. False: there is none.
+  bool next();
+  // The next execution is the first one again.
+  void forget() { steps_.clear(); }
+  // Whether the limit of preemptions has kept something from being tried.
+  [[nodiscard]] bool dropped() const noexcept { return dropped_; }
+  [[nodiscard]] const std::vector<step>& steps() const noexcept { return steps_; }
+
+  std::mt19937_64& random() noexcept { return random_; }
+
+ private:
+  void reverse_symmetric(const clock& past, const std::uint32_t* symmetric, std::size_t count);
+  void reverse(std::uint32_t earlier, const clock& own, const std::uint32_t* symmetric,
+               std::size_t count);
+  [[nodiscard]] thread_set initials(std::uint32_t earlier, const clock& past) const;
+  void try_one(step& before, thread_set first);
+  [[nodiscard]] bool tells_no_more(const location::reading&, message_id written) const;
+  void reverse_readings(const clock& own, const std::uint32_t* symmetric, std::size_t count);
+
+  const options& options_;
+  memory& memory_;
+  std::mt19937_64 random_;
+  std::vector<step> steps_;
+  std::uint32_t depth_ = 0;
+  std::uint32_t known_ = 0;  // steps that were there when the execution began
+  std::array<clock, max_threads> past_;
+  std::vector<std::uint32_t> claims_;
+  bool dropped_ = false;
+};
+
+}  // namespace syncopate::explored

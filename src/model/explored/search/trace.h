@@ -1,0 +1,146 @@
+// trace.h -- what threads do, step by step: the operation that a thread is about to make, and
+// the record of a step that was made.
+#pragma once
+
+#include "model/explored/memory/clock.h"
+#include "model/explored/memory/memory.h"
+#include "model/explored/memory/transaction.h"
+
+#include "model/front/engine.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace syncopate::explored {
+
+enum class action : std::uint8_t {
+  none,
+  load,
+  store,
+  modify,
+  compare_exchange,
+  fence,
+  await,   // a load that waits for a value
+  park,    // the comparison and, if it holds, falling asleep
+  expire,  // of a parked thread: its time is over, or it wakes for no reason
+  wake,
+  requeue,
+  relax,        // waits until a location that the thread polls changes
+  time,         // a clock is read, and how much time has passed is to be chosen
+  transaction,  // all of it
+};
+
+[[nodiscard]] constexpr bool is_access(action a) noexcept {
+  return a >= action::load && a <= action::await && a != action::fence;
+}
+[[nodiscard]] constexpr bool is_futex(action a) noexcept {
+  return a >= action::park && a <= action::requeue;
+}
+
+// Alternatives that are no messages, in a set of choices.
+inline constexpr choice impatient = 56;      // relax: the loop gives up, or much time passes
+inline constexpr choice time_out = 57;       // expire: the deadline has passed; await: if forced
+inline constexpr choice without_cause = 58;  // expire: a spurious wake-up
+inline constexpr choice too_late = 58;       // await: it looks when the values have gone again
+inline constexpr choice only = 59;           // there is nothing to choose
+static_assert(max_choices <= impatient);
+// Added to the message that it reads: a weak compare-exchange fails though it finds the expected
+// value there; a timed await finds what it does not wait for, and its time is over. Such operations
+// have half as many messages to choose from.
+inline constexpr choice in_vain = max_choices / 2;
+// Added to impatient and time_out in schedules: it happened since nothing else could run.
+inline constexpr choice forcibly = 4;
+static_assert(impatient + forcibly > only && time_out + forcibly < 64);
+
+// Return addresses of the calls around a place, the innermost first; null after the last.
+using caller_places = std::array<place, 8>;
+
+struct operation {
+  action what = action::none;
+  std::uint8_t bytes = 0;
+  bool weak = false;
+  bool timed = false;
+  bool recognized = false;  // relax: the loop leaves nothing behind, and never gives up (loops.cpp)
+  engine::operation rmw{};
+  std::memory_order order = std::memory_order_relaxed;
+  std::memory_order failure = std::memory_order_relaxed;
+  location_id where = memory::none;  // not for fences and futex operations on other than atomics
+  address at = 0;
+  address other = 0;         // requeue
+  place from = nullptr;      // position in the program
+  caller_places callers{};   // announce() finds them
+  word operand = 0;          // value to write; await: until
+  word expected = 0;         // compare_exchange, park
+  int count = 0, limit = 0;  // transaction: count is htm::mode; recognized: 1 if it has written
+  std::uint32_t bitset = 0;
+  engine::predicate satisfied = nullptr;
+  void* context = nullptr;
+};
+
+[[nodiscard]] inline bool may_be_in_vain(const operation& op) noexcept {
+  return op.what == action::compare_exchange ? op.weak : op.what == action::await && op.timed;
+}
+
+// One step of the execution, and what the search knows of the state before it.
+struct step {
+  // The search.
+  thread_index thread = 0;
+  choice chosen = only;
+  choices rest = 0;          // alternatives of this thread that are still to be tried
+  bool settled = false;      // `chosen` and `rest` are known
+  bool forced = false;       // nothing else could run
+  bool local = false;        // only this thread's choice: no other could be scheduled here
+  bool may_be_late = false;  // await: too_late is in `rest`, or has been
+  thread_set enabled = 0;    // able to make a step
+  thread_set awake = 0;      // of these, not asleep in the sense of sleep sets
+  thread_set to_try = 0;     // backtrack set
+  thread_set tried = 0;
+  std::uint16_t preemptions = 0;        // before this step
+  thread_index previous = max_threads;  // the thread of the step before
+  message_id messages = 0;              // that existed before
+  // Sleep sets: 0 awake; else the thread's next step was explored in an earlier branch, but for
+  // reads of messages newer than (this - 1).
+  std::array<std::uint32_t, max_threads> asleep{};
+  clock past;  // per thread: 1 + its last step that this one depends on, itself included
+
+  // The step.
+  action what = action::none;
+  std::uint8_t bytes = 0;
+  bool wrote = false;
+  bool raised_sc = false;  // moved the seq_cst view of its location
+  bool is_sc = false;
+  bool timed = false;  // await: has a deadline
+  std::memory_order order = std::memory_order_relaxed;
+  location_id where = memory::none;
+  address at = 0, other = 0;
+  place from = nullptr;
+  caller_places callers{};
+  word before = 0, after = 0;  // value read, value written
+  word expected = 0;           // compare_exchange
+  std::uint32_t source = 0;    // 1 + the step whose message it read
+  choice stale = 0;            // how many messages stood behind the one that it read
+  std::int64_t result = 0;     // wake: woken; park: park_result; transaction: htm::cause
+  unsigned char code = 0;      // transaction: of the program's abort
+  std::uint32_t bitset = 0;  // futex operations: whom a wake means, or what the sleeper listens to
+  std::uint32_t woken = 0;   // wake: the bitsets of those it woke, together
+  // transaction: what it did when it last ran from here.
+  std::shared_ptr<const footprint> touched;
+  // The same for threads that are asleep before a transaction.
+  std::vector<std::pair<thread_index, std::shared_ptr<const footprint>>> sleepers;
+
+  [[nodiscard]] bool ran_transaction() const noexcept {
+    return what == action::transaction && chosen == tx_runs && touched != nullptr;
+  }
+  [[nodiscard]] bool writes(location_id id) const noexcept {
+    if (!ran_transaction()) return wrote && where == id;
+    for (const footprint::word& w : touched->words)
+      if (w.wrote && w.where == id) return true;
+    return false;
+  }
+};
+
+}  // namespace syncopate::explored

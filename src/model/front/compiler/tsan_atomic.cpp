@@ -1,0 +1,59 @@
+// tsan_atomic.cpp -- what gcc and clang call under -fsanitize=thread instead of each atomic
+// operation. The machine makes the operation (atomic_seam.h).
+#include <atomic_seam.h>
+
+#include <cstdint>
+
+#include "model/front/compiler/entered.h"
+#include "model/front/pthread/real.h"
+
+namespace instrument = syncopate::instrument;
+using syncopate::engine::operation;
+
+#define MODIFY(bits, T, name, what)                                                      \
+  SYNCOPATE_NOTES_REGISTERS(T, __tsan_atomic##bits##_##name)                             \
+  (volatile T * at, T operand, int order) {                                              \
+    return instrument::modify<T>(at, operation::what, operand, order, SYNCOPATE_CALLER); \
+  }
+#define ATOMICS(bits, T)                                                                           \
+  SYNCOPATE_NOTES_REGISTERS(T, __tsan_atomic##bits##_load)(const volatile T* at, int order) {      \
+    return instrument::load<T>(at, order, SYNCOPATE_CALLER);                                       \
+  }                                                                                                \
+  SYNCOPATE_EXPORT void __tsan_atomic##bits##_store(volatile T* at, T value, int order) {          \
+    instrument::store<T>(at, value, order, SYNCOPATE_CALLER);                                      \
+  }                                                                                                \
+  MODIFY(bits, T, exchange, exchange)                                                              \
+  MODIFY(bits, T, fetch_add, add)                                                                  \
+  MODIFY(bits, T, fetch_sub, sub)                                                                  \
+  MODIFY(bits, T, fetch_and, and_)                                                                 \
+  MODIFY(bits, T, fetch_or, or_)                                                                   \
+  MODIFY(bits, T, fetch_xor, xor_)                                                                 \
+  MODIFY(bits, T, fetch_nand, nand)                                                                \
+  SYNCOPATE_NOTES_REGISTERS(int, __tsan_atomic##bits##_compare_exchange_strong)                    \
+  (volatile T * at, T * expected, T desired, int order, int failed) {                              \
+    return instrument::compare_exchange_at<T>(at, expected, desired, order, failed, false,         \
+                                              SYNCOPATE_CALLER);                                   \
+  }                                                                                                \
+  SYNCOPATE_NOTES_REGISTERS(int, __tsan_atomic##bits##_compare_exchange_weak)                      \
+  (volatile T * at, T * expected, T desired, int order, int failed) {                              \
+    return instrument::compare_exchange_at<T>(at, expected, desired, order, failed, true,          \
+                                              SYNCOPATE_CALLER);                                   \
+  }                                                                                                \
+  SYNCOPATE_NOTES_REGISTERS(T, __tsan_atomic##bits##_compare_exchange_val)                         \
+  (volatile T * at, T expected, T desired, int order, int failed) {                                \
+    bool exchanged;                                                                                \
+    return instrument::compare_exchange<T>(at, expected, desired, order, failed, false, exchanged, \
+                                           SYNCOPATE_CALLER);                                      \
+  }
+
+ATOMICS(8, std::uint8_t)
+ATOMICS(16, std::uint16_t)
+ATOMICS(32, std::uint32_t)
+ATOMICS(64, std::uint64_t)
+ATOMICS(128, instrument::u128)
+
+SYNCOPATE_EXPORT void __tsan_atomic_thread_fence(int order) {
+  instrument::fence(order, SYNCOPATE_CALLER);
+}
+// Orders a thread with its own signal handlers: the compiler has done its part.
+SYNCOPATE_EXPORT void __tsan_atomic_signal_fence(int) {}

@@ -1,0 +1,122 @@
+// libc_syscall.cpp -- syscall(): the futex call and questions about the thread go to the
+// machine.
+#include <cerrno>
+
+#include <syncopate/machine/system_call.h>
+#include <cstdarg>
+#include <ctime>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "model/front/compiler/critical_sections.h"
+#include "model/front/compiler/transaction_memory.h"
+#include "model/front/libc/libc_range.h"
+#include "model/front/program/identity.h"
+#include "model/front/threads/arch.h"
+
+namespace syncopate::instrument {
+namespace {
+
+long result_of(machine::park_result how) {
+  switch (how) {
+    case machine::park_result::woken: return 0;
+    case machine::park_result::value_changed: return -EAGAIN;
+    case machine::park_result::timed_out: return -ETIMEDOUT;
+    case machine::park_result::interrupted: return -EINTR;
+  }
+  __builtin_unreachable();
+}
+
+machine::deadline deadline_after(const timespec& how_long) {
+  constexpr long second = 1'000'000'000;
+  const std::uint64_t now = engine::nanoseconds(CLOCK_MONOTONIC);
+  const long nanoseconds = static_cast<long>(now % second) + how_long.tv_nsec;
+  return {{static_cast<time_t>(now / second) + how_long.tv_sec + nanoseconds / second,
+           nanoseconds % second},
+          CLOCK_MONOTONIC};
+}
+
+// a[0..5]: word, operation, value, time or limit, second word, value3.
+long futex(const long* a, engine::place where) {
+  const auto word = static_cast<engine::address>(a[0]);
+  const int command = static_cast<int>(a[1]) & FUTEX_CMD_MASK;
+  const auto value = static_cast<std::uint32_t>(a[2]);
+  const auto* time = reinterpret_cast<const timespec*>(a[3]);
+  const auto bits = static_cast<std::uint32_t>(a[5]);
+  machine::deadline until{};
+  switch (command) {
+    case FUTEX_WAIT:
+      if (time != nullptr) until = deadline_after(*time);
+      return result_of(engine::park(word, value, time != nullptr ? &until : nullptr,
+                                    FUTEX_BITSET_MATCH_ANY, where));
+    case FUTEX_WAIT_BITSET:
+      if (bits == 0) return -EINVAL;
+      if (time != nullptr) {
+        until = {*time, (a[1] & FUTEX_CLOCK_REALTIME) != 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC};
+      }
+      return result_of(engine::park(word, value, time != nullptr ? &until : nullptr, bits, where));
+    case FUTEX_WAKE:
+      return engine::wake(word, static_cast<int>(value), FUTEX_BITSET_MATCH_ANY, where);
+    case FUTEX_WAKE_BITSET:
+      if (bits == 0) return -EINVAL;
+      return engine::wake(word, static_cast<int>(value), bits, where);
+    case FUTEX_CMP_REQUEUE:
+      if (engine::load(word, 4, std::memory_order_seq_cst, where) != bits) return -EAGAIN;
+      [[fallthrough]];
+    case FUTEX_REQUEUE:
+      return engine::requeue(word, static_cast<engine::address>(a[4]), static_cast<int>(value),
+                             static_cast<int>(a[3]), where);
+    default: return -ENOSYS;  // priority inheritance, FUTEX_WAKE_OP, futex2
+  }
+}
+
+// Whether the machine answers the call.
+bool answer(long number, const long* a, engine::place where, long& result) {
+  const engine_scope inside;
+  switch (number) {
+    case SYS_futex: result = futex(a, where); return true;
+    case SYS_gettid: result = thread_id(engine::current()); return true;
+    case SYS_sched_yield:
+      engine::yield(where);
+      result = 0;
+      return true;
+    case SYS_getcpu:
+      if (a[0] != 0) *reinterpret_cast<unsigned*>(a[0]) = engine::processor();
+      if (a[1] != 0) *reinterpret_cast<unsigned*>(a[1]) = engine::node();
+      result = 0;
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+}  // namespace syncopate::instrument
+
+using namespace syncopate::instrument;
+
+SYNCOPATE_EXPORT long syscall(long number, ...) noexcept {
+  long a[6];
+  std::va_list arguments;
+  va_start(arguments, number);
+  for (long& each : a) each = va_arg(arguments, long);
+  va_end(arguments);
+
+  long result = 0;
+  const auto* where = SYNCOPATE_CALLER;
+  bool answered = false;
+  if (by_program(where)) {
+    section_called("syscall", where);
+    if (in_transaction()) {
+      const engine_scope inside;
+      syncopate::engine::htm_unfriendly(where);
+    }
+    answered = answer(number, a, where, result);
+  }
+  if (!answered)
+    result = syncopate::machine::system_call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if (result >= 0 || result < -4095) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}

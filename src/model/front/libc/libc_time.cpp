@@ -1,0 +1,179 @@
+// libc_time.cpp -- clocks and sleeping: the program sees the machine's time.
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include <poll.h>
+#include <sys/select.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "model/front/compiler/critical_sections.h"
+#include "model/front/compiler/transaction_memory.h"
+#include "model/front/libc/libc_range.h"
+#include "model/front/program/identity.h"
+#include "model/front/pthread/cancel.h"
+
+namespace syncopate::instrument {
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+
+std::uint64_t now(int clock) {
+  const engine_scope inside;
+  return engine::nanoseconds(clock);
+}
+
+timespec to_timespec(std::uint64_t nanoseconds) {
+  return {static_cast<time_t>(nanoseconds / second), static_cast<long>(nanoseconds % second)};
+}
+
+bool valid(const timespec& t) { return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.tv_nsec < second; }
+
+// Clocks of sleepers and deadlines are one of two.
+clockid_t waiting_clock(clockid_t clock) {
+  return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI
+             ? CLOCK_REALTIME
+             : CLOCK_MONOTONIC;
+}
+
+// A cancellation point; a request does not end the sleep, but is acted on after it.
+void sleep_until(const timespec& until, clockid_t clock, engine::place where) {
+  test_cancel();
+  {
+    const engine_scope inside;
+    if (in_transaction()) engine::htm_unfriendly(where);
+    engine::sleep_until({until, clock}, where);
+  }
+  test_cancel();
+}
+
+void sleep_for(const timespec& how_long, clockid_t clock, engine::place where) {
+  section_called("sleep", where);
+  timespec until = to_timespec(now(clock));
+  until.tv_nsec += how_long.tv_nsec;
+  until.tv_sec += how_long.tv_sec + until.tv_nsec / second;
+  until.tv_nsec %= second;
+  sleep_until(until, clock, where);
+}
+
+// Signals that the mask lets in arrive before the sleep, and do not end it.
+int sleep_masked(const timespec& how_long, const sigset_t* mask, engine::place where) {
+  sigset_t before;
+  if (mask != nullptr) pthread_sigmask(SIG_SETMASK, mask, &before);
+  sleep_for(how_long, CLOCK_MONOTONIC, where);
+  if (mask != nullptr) pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return 0;
+}
+
+}  // namespace
+}  // namespace syncopate::instrument
+
+using namespace syncopate::instrument;
+
+// Clocks are asked by the program's static constructors, too: no result depends on the real date.
+#define UNLESS_ASKED(name, ...) \
+  if (!asks_machine() || from_libc(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(name)(__VA_ARGS__)
+
+SYNCOPATE_EXPORT int clock_gettime(clockid_t clock, timespec* t) noexcept {
+  UNLESS_ASKED(clock_gettime, clock, t);
+  *t = to_timespec(now(clock));
+  return 0;
+}
+SYNCOPATE_EXPORT int clock_getres(clockid_t clock, timespec* t) noexcept {
+  UNLESS_ASKED(clock_getres, clock, t);
+  if (t != nullptr) *t = {0, 1};
+  return 0;
+}
+SYNCOPATE_EXPORT int timespec_get(timespec* t, int base) noexcept {
+  UNLESS_ASKED(timespec_get, t, base);
+  if (base != TIME_UTC) return 0;
+  *t = to_timespec(now(CLOCK_REALTIME));
+  return base;
+}
+SYNCOPATE_EXPORT int gettimeofday(timeval* t, void* zone) noexcept {
+  UNLESS_ASKED(gettimeofday, t, zone);
+  const timespec precise = to_timespec(now(CLOCK_REALTIME));
+  *t = {precise.tv_sec, precise.tv_nsec / 1000};
+  return 0;
+}
+SYNCOPATE_EXPORT time_t time(time_t* t) noexcept {
+  UNLESS_ASKED(time, t);
+  const time_t seconds = to_timespec(now(CLOCK_REALTIME)).tv_sec;
+  if (t != nullptr) *t = seconds;
+  return seconds;
+}
+SYNCOPATE_EXPORT clock_t clock() noexcept {
+  UNLESS_ASKED(clock);
+  return static_cast<clock_t>(now(CLOCK_PROCESS_CPUTIME_ID) / 1000);
+}
+
+#undef UNLESS_ASKED
+#define UNLESS_PROGRAM(name, ...) \
+  if (!by_program(SYNCOPATE_CALLER)) return SYNCOPATE_REAL(name)(__VA_ARGS__)
+
+SYNCOPATE_EXPORT int nanosleep(const timespec* how_long, timespec* left) {
+  UNLESS_PROGRAM(nanosleep, how_long, left);
+  if (!valid(*how_long)) {
+    errno = EINVAL;
+    return -1;
+  }
+  sleep_for(*how_long, CLOCK_MONOTONIC, SYNCOPATE_CALLER);
+  return 0;
+}
+SYNCOPATE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* t,
+                                     timespec* left) {
+  UNLESS_PROGRAM(clock_nanosleep, clock, flags, t, left);
+  if (t->tv_nsec < 0 || t->tv_nsec >= second) return EINVAL;
+  if ((flags & TIMER_ABSTIME) == 0) {
+    if (t->tv_sec < 0) return EINVAL;
+    sleep_for(*t, waiting_clock(clock), SYNCOPATE_CALLER);
+    return 0;
+  }
+  section_called("clock_nanosleep", SYNCOPATE_CALLER);
+  sleep_until(t->tv_sec < 0 ? timespec{0, 0} : *t, waiting_clock(clock), SYNCOPATE_CALLER);
+  return 0;
+}
+SYNCOPATE_EXPORT int usleep(useconds_t microseconds) {
+  UNLESS_PROGRAM(usleep, microseconds);
+  sleep_for(to_timespec(std::uint64_t{microseconds} * 1000), CLOCK_MONOTONIC, SYNCOPATE_CALLER);
+  return 0;
+}
+SYNCOPATE_EXPORT unsigned sleep(unsigned seconds) {
+  UNLESS_PROGRAM(sleep, seconds);
+  sleep_for({seconds, 0}, CLOCK_MONOTONIC, SYNCOPATE_CALLER);
+  return 0;
+}
+
+// Waiting for nothing but the time, by functions that wait for files.
+SYNCOPATE_EXPORT int poll(pollfd* files, nfds_t count, int milliseconds) {
+  if (!by_program(SYNCOPATE_CALLER) || count != 0 || milliseconds < 0) {
+    return SYNCOPATE_REAL(poll)(files, count, milliseconds);
+  }
+  sleep_for(to_timespec(static_cast<std::uint64_t>(milliseconds) * 1'000'000), CLOCK_MONOTONIC,
+            SYNCOPATE_CALLER);
+  return 0;
+}
+SYNCOPATE_EXPORT int select(int count, fd_set* readable, fd_set* writable, fd_set* other,
+                            timeval* t) {
+  const bool files = readable != nullptr || writable != nullptr || other != nullptr;
+  if (!by_program(SYNCOPATE_CALLER) || (count != 0 && files) || t == nullptr) {
+    return SYNCOPATE_REAL(select)(count, readable, writable, other, t);
+  }
+  sleep_for({t->tv_sec, t->tv_usec * 1000}, CLOCK_MONOTONIC, SYNCOPATE_CALLER);
+  return 0;
+}
+SYNCOPATE_EXPORT int ppoll(pollfd* files, nfds_t count, const timespec* t, const sigset_t* mask) {
+  if (!by_program(SYNCOPATE_CALLER) || count != 0 || t == nullptr || !valid(*t)) {
+    return SYNCOPATE_REAL(ppoll)(files, count, t, mask);
+  }
+  return sleep_masked(*t, mask, SYNCOPATE_CALLER);
+}
+SYNCOPATE_EXPORT int pselect(int count, fd_set* readable, fd_set* writable, fd_set* other,
+                             const timespec* t, const sigset_t* mask) {
+  const bool files = readable != nullptr || writable != nullptr || other != nullptr;
+  if (!by_program(SYNCOPATE_CALLER) || (count != 0 && files) || t == nullptr || !valid(*t)) {
+    return SYNCOPATE_REAL(pselect)(count, readable, writable, other, t, mask);
+  }
+  return sleep_masked(*t, mask, SYNCOPATE_CALLER);
+}

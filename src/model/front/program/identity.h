@@ -1,0 +1,23 @@
+// identity.h -- who a thread of the program is.
+#pragma once
+
+#include "model/front/engine.h"
+#include "model/front/scope.h"
+
+namespace syncopate::instrument {
+
+// The engine's index of the calling thread; 0, main's, while static constructors run.
+inline unsigned current_thread() noexcept {
+  if (!in_program()) return 0;
+  const engine_scope inside;
+  return engine::current();
+}
+
+// What gettid() returns in a thread: small, and the same in every run.
+inline int thread_id(unsigned index) noexcept { return static_cast<int>(index) + 1000; }
+
+// Asked for the machine, not for this computer: the program and its static constructors.
+inline constinit bool constructing = false;
+inline bool asks_machine() noexcept { return in_program() || constructing; }
+
+}  // namespace syncopate::instrument

@@ -1,0 +1,118 @@
+// startup.cpp -- from the process's start to the machine, which calls main.
+//
+//   loader            constructors of libraries, this one's first: turns off address randomization
+//   __libc_start_main stands in for the C library's; sets up what static constructors need
+//   static constructors of the program, on the thread-control block of main's fiber
+//   start_machine     instead of main: engine::run, which calls run_program on main's fiber
+#include <cstdlib>
+#include <cstring>
+
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include "model/front/engine.h"
+#include "model/front/libc/libc_range.h"
+#include "model/front/program/identity.h"
+#include "model/front/program/layout.h"
+#include "model/front/program/options.h"
+#include "model/front/program/program_exit.h"
+#include "model/front/pthread/threads.h"
+#include "model/front/threads/arch.h"
+#include "model/front/threads/fiber_state.h"
+
+namespace syncopate::instrument {
+namespace {
+
+using main_function = int(int, char**, char**);
+
+constinit main_function* program_main = nullptr;
+constinit int argument_count = 0;
+constinit char** arguments = nullptr;
+
+// Runs the program a second time, without address randomization: only uninstrumented libraries and
+// the environment still lie elsewhere in each run. Where the system refuses, things stay as they
+// are.
+constexpr const char* tried = "SYNCOPATE_ADDRESSES_TRIED";
+[[gnu::constructor(102)]] void fix_addresses(int, char** argv, char**) {
+  if (std::getenv(tried) != nullptr) {
+    unsetenv(tried);
+    return;
+  }
+  const int now = personality(0xffffffff);
+  const bool started_by_loader = getauxval(AT_BASE) == 0;
+  if (now == -1 || (now & ADDR_NO_RANDOMIZE) != 0 || started_by_loader ||
+      getauxval(AT_SECURE) != 0) {
+    return;
+  }
+  if (personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) == -1) return;
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length > 0 && setenv(tried, "1", 1) == 0) {
+    path[length] = '\0';
+    execv(path, argv);
+    unsetenv(tried);
+  }
+  personality(static_cast<unsigned long>(now));
+}
+
+// The program's name comes last: its length, which depends on the folder, moves nothing else.
+void copy_arguments(int count, char** given) {
+  std::size_t bytes = (static_cast<std::size_t>(count) + 1) * sizeof(char*);
+  for (int i = 0; i < count; ++i) bytes += std::strlen(given[i]) + 1;
+  void* at = mmap(reinterpret_cast<void*>(layout::arguments), bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  argument_count = count;
+  arguments = given;
+  if (at == MAP_FAILED) return;
+  arguments = static_cast<char**>(at);
+  char* text = reinterpret_cast<char*>(arguments + count + 1);
+  const auto copy = [&text, given](int i) {
+    arguments[i] = text;
+    text = stpcpy(text, given[i]) + 1;
+  };
+  for (int i = 1; i < count; ++i) copy(i);
+  if (count > 0) copy(0);
+  arguments[count] = nullptr;
+}
+
+int call_main() {
+  return static_cast<int>(syncopate_call_at(
+      stack_of(running_fiber()).high - layout::before_main,
+      reinterpret_cast<const void*>(program_main), static_cast<std::uintptr_t>(argument_count),
+      reinterpret_cast<std::uintptr_t>(arguments), reinterpret_cast<std::uintptr_t>(environ)));
+}
+
+int run_program() {
+  const program_scope program;
+  const int status = run_main_thread(call_main);
+  run_exit_handlers();
+  return status & 0xff;
+}
+
+int start_machine(int count, char** given, char**) {
+  constructing = false;
+  leave_constructors();
+  copy_arguments(count, given);
+  const int status = engine::run(run_program);
+  // Handlers that are left belong to a program that was stopped; its state may be anything.
+  exit_handlers().clear();
+  return status;
+}
+
+}  // namespace
+}  // namespace syncopate::instrument
+
+using namespace syncopate::instrument;
+
+SYNCOPATE_EXPORT int __libc_start_main(main_function* main, int count, char** given, void (*init)(),
+                                       void (*fini)(), void (*loader_fini)(), void* stack_end) {
+  using start = int(main_function*, int, char**, void (*)(), void (*)(), void (*)(), void*);
+  auto* const real = reinterpret_cast<start*>(dlsym(RTLD_NEXT, "__libc_start_main"));
+  program_main = main;
+  find_libc();
+  enter_constructors();
+  constructing = true;
+  return real(start_machine, count, given, init, fini, loader_fini, stack_end);
+}

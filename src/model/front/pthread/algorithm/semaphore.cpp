@@ -1,0 +1,95 @@
+// semaphore.cpp -- POSIX semaphores, after glibc's algorithm for 64-bit machines. Instrumented.
+//
+// Memory order: post is a release RMW, and a wait that takes a token an acquire RMW of the same
+// word; RMWs in between continue the release sequence. All else is relaxed: it decides only what to
+// try next.
+
+#include <syncopate/machine.h>
+
+#include <cerrno>
+
+#include "model/front/pthread/cancel.h"
+#include "model/front/pthread/objects.h"
+#include "model/front/pthread/semaphore_object.h"
+
+namespace syncopate::instrument::objects {
+namespace {
+
+// Takes a token, and `also` out of the word with it, if there is one.
+bool take(semaphore_object& s, std::uint64_t also) {
+  std::uint64_t data = s.data.load(std::memory_order_relaxed);
+  while (semaphore_object::value_of(data) != 0)
+    if (s.data.compare_exchange_weak(data, data - 1 - also, std::memory_order_acquire,
+                                     std::memory_order_relaxed))
+      return true;
+  return false;
+}
+
+// A waiter is counted in the word while one of these exists, also when cancellation ends it.
+class counted_waiter {
+ public:
+  explicit counted_waiter(semaphore_object& s) : semaphore_(s) {
+    s.data.fetch_add(semaphore_object::one_waiter, std::memory_order_relaxed);
+  }
+  ~counted_waiter() {
+    if (counted_)
+      semaphore_.data.fetch_sub(semaphore_object::one_waiter, std::memory_order_relaxed);
+  }
+  counted_waiter(const counted_waiter&) = delete;
+  counted_waiter& operator=(const counted_waiter&) = delete;
+
+  bool take_and_leave() {
+    if (!take(semaphore_, semaphore_object::one_waiter)) return false;
+    counted_ = false;
+    return true;
+  }
+
+ private:
+  semaphore_object& semaphore_;
+  bool counted_ = true;
+};
+
+int wait_slow(semaphore_object& s, limit until) {
+  counted_waiter me(s);
+  for (;;) {
+    if (me.take_and_leave()) return 0;
+    cancelable_sleep_begin(s.value_word());
+    const machine::park_result woken = machine::park(s.value_word(), 0, until);
+    cancelable_sleep_end();
+    if (woken == machine::park_result::timed_out) return me.take_and_leave() ? 0 : ETIMEDOUT;
+  }
+}
+
+}  // namespace
+
+void semaphore_init(sem_t& s, unsigned value, place /*where*/) {
+  semaphore_object::of(s).data.store(value, std::memory_order_relaxed);
+}
+
+int semaphore_wait(sem_t& s, limit until, place /*where*/) {
+  semaphore_object& o = semaphore_object::of(s);
+  return take(o, 0) ? 0 : wait_slow(o, until);
+}
+
+int semaphore_trywait(sem_t& s, place /*where*/) {
+  return take(semaphore_object::of(s), 0) ? 0 : EAGAIN;
+}
+
+int semaphore_post(sem_t& s, place /*where*/) {
+  semaphore_object& o = semaphore_object::of(s);
+  const void* const address = o.value_word();  // the semaphore may be gone after the exchange
+  std::uint64_t data = o.data.load(std::memory_order_relaxed);
+  do {
+    if (semaphore_object::value_of(data) == semaphore_object::most) return EOVERFLOW;
+  } while (!o.data.compare_exchange_weak(data, data + 1, std::memory_order_release,
+                                         std::memory_order_relaxed));
+  if (data >= semaphore_object::one_waiter) machine::wake(address, 1);
+  return 0;
+}
+
+int semaphore_value(sem_t& s, place /*where*/) {
+  return static_cast<int>(
+      semaphore_object::value_of(semaphore_object::of(s).data.load(std::memory_order_relaxed)));
+}
+
+}  // namespace syncopate::instrument::objects

@@ -1,0 +1,92 @@
+// rwlock.cpp -- reader-writer locks for the explored machine: one word, the number of readers
+// or `exclusive`. Neither side is preferred: the exploration tries both.
+//
+// Misuse ends the run: unlocking a free lock, use after destruction, destruction while held.
+
+#include <cerrno>
+
+#include "model/front/pthread/model/words.h"
+#include "model/front/pthread/objects.h"
+
+namespace syncopate::instrument::objects {
+namespace {
+
+using model::misuse;
+
+constexpr std::uint32_t exclusive = UINT32_MAX, most_readers = exclusive - 1;
+
+struct rwlock_object {
+  std::uint32_t state;
+  std::uint32_t writer;  // index + 1 of the thread that holds it exclusively; no event
+  bool destroyed;
+};
+static_assert(sizeof(rwlock_object) <= offsetof(pthread_rwlock_t, __data.__flags));
+
+rwlock_object& checked(pthread_rwlock_t& l, place where) {
+  auto& o = *reinterpret_cast<rwlock_object*>(&l);
+  if (o.destroyed) misuse("use of a destroyed reader-writer lock", &l, where);
+  return o;
+}
+
+bool may_enter(std::uint32_t state, side which) {
+  return which == side::write ? state == 0 : state < most_readers;
+}
+std::uint32_t entered(std::uint32_t state, side which) {
+  return which == side::write ? exclusive : state + 1;
+}
+
+void note_holder(rwlock_object& o, side which) {
+  if (which == side::write) o.writer = model::self() + 1;
+}
+
+}  // namespace
+
+int rwlock_lock(pthread_rwlock_t& l, side which, limit until, place where) {
+  rwlock_object& o = checked(l, where);
+  if (o.writer == model::self() + 1) return EDEADLK;
+  const model::word<std::uint32_t> word(o.state, where);
+  std::uint32_t seen;
+  do {
+    const auto open = [which](std::uint32_t state) { return may_enter(state, which); };
+    if (!word.await(std::memory_order_relaxed, open, until, seen)) return ETIMEDOUT;
+  } while (!word.replace(seen, entered(seen, which), std::memory_order_acquire));
+  note_holder(checked(l, where), which);
+  return 0;
+}
+
+int rwlock_trylock(pthread_rwlock_t& l, side which, place where) {
+  rwlock_object& o = checked(l, where);
+  const model::word<std::uint32_t> word(o.state, where);
+  for (;;) {
+    // Not a plain load, which may be stale: trylock must not fail on a lock that is free.
+    const std::uint32_t seen = word.add(0, std::memory_order_relaxed);
+    if (!may_enter(seen, which)) return EBUSY;
+    if (!word.replace(seen, entered(seen, which), std::memory_order_acquire)) continue;
+    note_holder(o, which);
+    return 0;
+  }
+}
+
+int rwlock_unlock(pthread_rwlock_t& l, place where) {
+  rwlock_object& o = checked(l, where);
+  const model::word<std::uint32_t> word(o.state, where);
+  if (o.writer == model::self() + 1) {
+    o.writer = 0;
+    word.store(0, std::memory_order_release);
+    return 0;
+  }
+  const std::uint32_t before = word.add(~0u, std::memory_order_release);  // one reader less
+  if (before == 0 || before == exclusive)
+    misuse("unlock of a reader-writer lock that the thread does not hold", &l, where);
+  return 0;
+}
+
+int rwlock_destroy(pthread_rwlock_t& l, place where) {
+  rwlock_object& o = checked(l, where);
+  if (o.state != 0) misuse("destruction of a reader-writer lock that is held", &l, where);
+  touch(&l, sizeof l, engine::kind::write, where);
+  o.destroyed = true;
+  return 0;
+}
+
+}  // namespace syncopate::instrument::objects

@@ -1,0 +1,55 @@
+// semaphore.cpp -- POSIX semaphores for the explored machine: the value alone; waiting is an
+// await of a value that is not 0.
+
+#include <cerrno>
+
+#include "model/front/pthread/cancel.h"
+#include "model/front/pthread/model/words.h"
+#include "model/front/pthread/objects.h"
+#include "model/front/pthread/semaphore_object.h"
+
+namespace syncopate::instrument::objects {
+namespace {
+
+std::uint64_t& data_of(sem_t& s) {
+  return reinterpret_cast<std::uint64_t&>(semaphore_object::of(s).data);
+}
+
+}  // namespace
+
+void semaphore_init(sem_t& s, unsigned value, place /*where*/) { data_of(s) = value; }
+
+int semaphore_wait(sem_t& s, limit until, place where) {
+  test_cancel();
+  const model::word<std::uint64_t> word(data_of(s), where);
+  std::uint64_t seen;
+  do {
+    const auto has_token = [](std::uint64_t value) { return value != 0; };
+    if (!word.await(std::memory_order_relaxed, has_token, until, seen)) return ETIMEDOUT;
+  } while (!word.replace(seen, seen - 1, std::memory_order_acquire));
+  return 0;
+}
+
+int semaphore_trywait(sem_t& s, place where) {
+  const model::word<std::uint64_t> word(data_of(s), where);
+  for (;;) {
+    // Not a plain load, which may be stale: trywait must not fail when there is a token.
+    const std::uint64_t seen = word.add(0, std::memory_order_relaxed);
+    if (seen == 0) return EAGAIN;
+    if (word.replace(seen, seen - 1, std::memory_order_acquire)) return 0;
+  }
+}
+
+int semaphore_post(sem_t& s, place where) {
+  const model::word<std::uint64_t> word(data_of(s), where);
+  if (data_of(s) >= semaphore_object::most) return EOVERFLOW;
+  word.add(1, std::memory_order_release);
+  return 0;
+}
+
+int semaphore_value(sem_t& s, place where) {
+  return static_cast<int>(
+      model::word<std::uint64_t>(data_of(s), where).load(std::memory_order_relaxed));
+}
+
+}  // namespace syncopate::instrument::objects

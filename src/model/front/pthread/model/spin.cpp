@@ -1,0 +1,49 @@
+// spin.cpp -- spin locks for the explored machine. Misuse ends the run: unlocking a free lock,
+// destruction while held.
+
+#include <cerrno>
+
+#include "model/front/pthread/model/words.h"
+#include "model/front/pthread/objects.h"
+
+namespace syncopate::instrument::objects {
+namespace {
+
+enum : int { unlocked = 1, locked = 0 };  // glibc's values on x86
+
+model::word<int> word_of(pthread_spinlock_t& l, place where) {
+  return {const_cast<int&>(l), where};
+}
+
+}  // namespace
+
+void spin_init(pthread_spinlock_t& l, place /*where*/) { const_cast<int&>(l) = unlocked; }
+
+int spin_lock(pthread_spinlock_t& l, place where) {
+  const auto is_free = [](int value) { return value == unlocked; };
+  int seen;
+  do {
+    word_of(l, where).await(std::memory_order_relaxed, is_free, nullptr, seen);
+  } while (!word_of(l, where).replace(unlocked, locked, std::memory_order_acquire));
+  return 0;
+}
+
+int spin_trylock(pthread_spinlock_t& l, place where) {
+  return word_of(l, where).replace(unlocked, locked, std::memory_order_acquire) ? 0 : EBUSY;
+}
+
+int spin_unlock(pthread_spinlock_t& l, place where) {
+  if (const_cast<int&>(l) == unlocked)
+    model::misuse("unlock of a free spin lock", const_cast<const int*>(&l), where);
+  word_of(l, where).store(unlocked, std::memory_order_release);
+  return 0;
+}
+
+int spin_destroy(pthread_spinlock_t& l, place where) {
+  if (const_cast<int&>(l) == locked)
+    model::misuse("destruction of a spin lock that is held", const_cast<const int*>(&l), where);
+  touch(&l, sizeof l, engine::kind::write, where);
+  return 0;
+}
+
+}  // namespace syncopate::instrument::objects

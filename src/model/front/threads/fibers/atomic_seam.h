@@ -1,0 +1,89 @@
+// atomic_seam.h -- what the compiler's calls for atomic operations come to on the machines with
+// an engine: it makes the operation; code that runs outside the program makes it itself. The
+// emulated machine has its own file of this name (src/model/emulated/seam).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "model/front/compiler/processor_operations.h"
+#include "model/front/engine.h"
+#include "model/front/scope.h"
+
+namespace syncopate::instrument {
+using engine::operation;
+using engine::word;
+using u128 = unsigned __int128;
+
+// For the engine call that follows. Bits above the lowest 15 are hints (hardware lock elision).
+inline std::memory_order order(int given) noexcept {
+  order_is_programs = true;
+  return static_cast<std::memory_order>(given & 0x7fff);
+}
+
+template <class T>
+engine::address address(const volatile T* at) noexcept {
+  return reinterpret_cast<engine::address>(at);
+}
+
+template <class T>
+T load(const volatile T* at, int how, engine::place where) {
+  if (!in_program()) [[unlikely]]
+    return processors_load(at);
+  const engine_scope inside;
+  return static_cast<T>(engine::load(address(at), sizeof(T), order(how), where));
+}
+
+template <class T>
+void store(volatile T* at, T value, int how, engine::place where) {
+  if (!in_program()) [[unlikely]] {
+    processors_modify(at, operation::exchange, value);
+    return;
+  }
+  const engine_scope inside;
+  engine::store(address(at), sizeof(T), value, order(how), where);
+}
+
+template <class T>
+T modify(volatile T* at, operation what, T operand, int how, engine::place where) {
+  if (!in_program()) [[unlikely]]
+    return processors_modify(at, what, operand);
+  const engine_scope inside;
+  return static_cast<T>(engine::modify(address(at), sizeof(T), what, operand, order(how), where));
+}
+
+// Returns what was found.
+template <class T>
+T compare_exchange(volatile T* at, T expected, T desired, int how, int how_failed, bool weak,
+                   bool& exchanged, engine::place where) {
+  if (!in_program()) [[unlikely]] {
+    const T found = __sync_val_compare_and_swap(at, expected, desired);
+    exchanged = found == expected;
+    return found;
+  }
+  const engine_scope inside;
+  word found = expected;
+  exchanged = engine::compare_exchange(address(at), sizeof(T), found, desired, order(how),
+                                       order(how_failed), weak, where);
+  return exchanged ? expected : static_cast<T>(found);
+}
+
+template <class T>
+int compare_exchange_at(volatile T* at, T* expected, T desired, int how, int how_failed, bool weak,
+                        engine::place where) {
+  bool exchanged;
+  const T found = compare_exchange(at, *expected, desired, how, how_failed, weak, exchanged, where);
+  if (!exchanged) *expected = found;
+  return exchanged;
+}
+
+inline void fence(int how, engine::place where) {
+  if (!in_program()) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return;
+  }
+  const engine_scope inside;
+  engine::fence(order(how), where);
+}
+
+}  // namespace syncopate::instrument

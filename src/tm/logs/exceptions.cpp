@@ -1,0 +1,35 @@
+#include "tm/logs/exceptions.h"
+
+// The C++ library is there only in C++ programs.
+extern "C" {
+[[gnu::weak]] void __cxa_tm_cleanup(void* unthrown, void* in_cleanup, unsigned int caught) noexcept;
+[[gnu::weak]] void _Unwind_DeleteException(void*);
+}
+
+namespace syncopate::tm {
+
+u32 uncaught_exceptions() noexcept {
+  return __cxa_get_globals != nullptr ? __cxa_get_globals()->uncaught : 0;
+}
+
+void note_exceptions(exceptions& now) noexcept {
+  if (now.any) return;
+  now.any = true;
+  now.uncaught_before = uncaught_exceptions();
+}
+
+void revert_exceptions(exceptions& now, const exceptions& before) noexcept {
+  if (!now.any && now.in_flight == nullptr) return;
+  if (now.in_flight != nullptr) {
+    if (_Unwind_DeleteException != nullptr) _Unwind_DeleteException(now.in_flight);
+    now.in_flight = nullptr;
+  }
+  if (__cxa_tm_cleanup != nullptr &&
+      (now.unthrown != before.unthrown || now.caught > before.caught))
+    __cxa_tm_cleanup(now.unthrown != before.unthrown ? now.unthrown : nullptr, nullptr,
+                     now.caught > before.caught ? now.caught - before.caught : 0);
+  if (now.any && __cxa_get_globals != nullptr) __cxa_get_globals()->uncaught = now.uncaught_before;
+  now = before;
+}
+
+}  // namespace syncopate::tm

@@ -2,6 +2,8 @@
 PRESET ?= release
 BUILD := build/$(PRESET)
 PYTHON := build/venv/bin/python
+# The demo needs no package of Python's index.
+DEMO_PYTHON = $(or $(wildcard $(PYTHON)),python3)
 PREFIX ?= /usr/local
 DESTDIR ?=
 # Tests at a time.
@@ -13,7 +15,7 @@ CXX_FILES = $(shell git ls-files -co --exclude-standard '*.h' '*.cpp')
 TIDY_FILES = $(shell git ls-files -co --exclude-standard 'src/*.cpp' 'shims/*.cpp' 'bench/*.cpp')
 PYTHON_DIRS = syncopate scripts tests bench
 
-.PHONY: all help setup build lua ruby check check-all demo bench figures format lint lint-scripts readme \
+.PHONY: all help setup build native lua ruby check check-all demo bench figures format lint lint-scripts readme \
   install uninstall deb clean
 
 all: build
@@ -21,7 +23,7 @@ all: build
 help:
 	@echo 'make            build everything into build/ (installs what is missing first)'
 	@echo 'make setup      only install what is missing'
-	@echo 'make demo       the main job on real programs'
+	@echo 'make demo       the main job on real programs; builds what it needs (make native)'
 	@echo 'make check      the tests;  make check-all: the long ones too'
 	@echo 'make lua        Lua with an elided interpreter lock into build/lua (fetches its source)'
 	@echo 'make ruby       Ruby, its lock through the same component, into build/ruby (minutes)'
@@ -45,11 +47,24 @@ build/.setup-long: scripts/setup.sh scripts/requirements.txt
 
 setup: build/.setup-build build/.setup-test
 
+build/.setup-demo: scripts/setup.sh
+	@scripts/setup.sh demo
+
+CONFIGURE = cmake --preset $(PRESET) $(if $(CI),-DSYNCOPATE_WERROR=ON) -DSYNCOPATE_COMPONENTS=
+
 $(BUILD)/build.ninja: build/.setup-build CMakePresets.json
-	@cmake --preset $(PRESET) $(if $(CI),-DSYNCOPATE_WERROR=ON)
+	@$(CONFIGURE)all
 
 build: $(BUILD)/build.ninja
+	@! grep -q '^SYNCOPATE_COMPONENTS:[A-Z]*=native$$' $(BUILD)/CMakeCache.txt || $(CONFIGURE)all
 	@cmake --build $(BUILD)
+
+# run, record, report, tune and top: some dozens of steps. A whole build's configuration stays.
+native: build/.setup-demo
+	@test -f $(BUILD)/build.ninja || { \
+	  echo 'building what runs, records and tunes programs: about a minute, 40 MB in build/'; \
+	  $(CONFIGURE)native >build/configure.log || { cat build/configure.log; exit 1; }; }
+	@cmake --build $(BUILD) --target native
 
 # The lint scripts are tests too (label lint).
 check: build/.setup-test build
@@ -66,8 +81,8 @@ lua: build
 ruby: build
 	@sh integrations/ruby/build.sh build/ruby build native emulated
 
-demo: build/.setup-test build
-	@$(PYTHON) scripts/demo.py
+demo: native
+	@$(DEMO_PYTHON) scripts/demo.py
 
 bench: build/.setup-test build
 	$(BUILD)/bench/locks_bench

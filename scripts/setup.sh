@@ -1,11 +1,15 @@
 #!/bin/sh
 # Installs what a fresh Debian lacks: system packages with apt where allowed, Python packages in
 # build/venv. Asks nothing, does nothing when all is there, leaves no service running.
-# Usage: setup.sh build | test | long
-#   test: also what the tests and the demo run; long: also what the long tests alone run
+# Usage: setup.sh demo | build | test | long
+#   demo: what the native component and the demo need, and no Python environment;
+#   build: what all components need; test: also what the tests run; long: also what the long tests
+#   alone run
 set -eu
 cd "$(dirname "$0")/.."
 
+demo_packages="g++ cmake ninja-build libhwloc-dev python3-rich
+  memcached libmemcached-tools kyotocabinet-utils"
 build_packages="g++ binutils cmake ninja-build pkg-config python3-venv
   libhwloc-dev libgtest-dev libbenchmark-dev libboost-context-dev libtomlplusplus-dev libdw-dev zlib1g-dev"
 test_packages="clang llvm-dev clang-format clang-tidy elfutils libdebuginfod1 memcached libmemcached-tools kyotocabinet-utils
@@ -80,10 +84,11 @@ make_venv() {
 }
 
 case ${1:-} in
+  demo) packages=$demo_packages ;;
   build) packages=$build_packages ;;
   test) packages="$build_packages $test_packages" ;;
   long) packages="$build_packages $test_packages $long_packages" ;;
-  *) echo "usage: setup.sh build | test | long" >&2; exit 2 ;;
+  *) echo "usage: setup.sh demo | build | test | long" >&2; exit 2 ;;
 esac
 
 # Word splitting is wanted from here on: these are lists of names.
@@ -92,5 +97,5 @@ missing=$(missing_of $packages)
 # shellcheck disable=SC2086
 [ -z "$missing" ] || install_packages $missing
 mkdir -p build
-make_venv
+[ "$1" = demo ] || make_venv
 touch "build/.setup-$1"

@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -214,14 +215,14 @@ def options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure_all(o: argparse.Namespace, cases: list[Case], folder: Path) -> bool:
-    """Whether all are measured now."""
+def measure_all(o: argparse.Namespace, cases: list, folder: Path, one: Callable = measure) -> bool:
+    """Whether all are measured now: each by `one`."""
     begun = time.monotonic()
     for number, case in enumerate(cases):
         if o.seconds and time.monotonic() - begun > o.seconds:
             print(f"{number} of {len(cases)} programs measured; the same command goes on")
             return False
-        measure(o, case, folder)
+        one(o, case, folder)
     return True
 
 

@@ -2,12 +2,13 @@
 // it, releases it. `syncopate simulate --from` writes the trace and asks what changes would bring.
 //
 // A trace is text, one item a line:
-//     syncopate-trace 1
+//     syncopate-trace 2
 //     hold LOW HIGH COUNT              COUNT holds took LOW to HIGH nanoseconds
 //     thread OUTSIDE CHANCE AWAY       a thread works OUTSIDE nanoseconds between two sections, and
 //                                      in CHANCE of a million cases sleeps AWAY nanoseconds (means)
-// Times within a line of `hold` are spread evenly; OUTSIDE and AWAY exponentially. Thread i does
-// what line i of `thread` says, and begins anew at the first when there are fewer lines.
+//     outside LOW HIGH COUNT           COUNT times the thread of the line above worked so long instead
+// Times within a line of `hold` or `outside` are spread evenly; AWAY, and OUTSIDE where no lengths
+// follow, exponentially. Thread i does what line i of `thread` says, and begins anew at the first when there are fewer lines.
 #include <syncopate/rwlocks/auto_rwlock.h>
 
 #include <chrono>
@@ -24,33 +25,39 @@ using namespace workloads;
 constexpr std::uint64_t million = 1'000'000;
 constexpr std::uint64_t private_lines = 64;  // of a shard: what sections touch that do not conflict
 
-struct hold_range {
+struct range {
   std::uint64_t low, high, upto;  // upto: samples in this range and all before
 };
+using ranges = std::vector<range>;
 
 struct thread_kind {
   double outside = 0, away = 0;
   std::uint64_t chance = 0;
+  ranges lengths;  // of the work outside
 };
 
 struct trace {
-  std::vector<hold_range> holds;
+  ranges holds;
   std::vector<thread_kind> threads;
 };
+
+bool read_range(std::istringstream& words, ranges& into) {
+  range r{};
+  std::uint64_t count = 0;
+  if (!(words >> r.low >> r.high >> count) || r.high < r.low || count == 0) return false;
+  r.upto = count + (into.empty() ? 0 : into.back().upto);
+  into.push_back(r);
+  return true;
+}
 
 // Adds one line of a trace. Returns whether it was understood.
 bool read_line(const std::string& line, trace& into) {
   std::istringstream words(line);
   std::string what;
   words >> what;
-  if (what == "hold") {
-    hold_range r{};
-    std::uint64_t count = 0;
-    if (!(words >> r.low >> r.high >> count) || r.high < r.low || count == 0) return false;
-    r.upto = count + (into.holds.empty() ? 0 : into.holds.back().upto);
-    into.holds.push_back(r);
-    return true;
-  }
+  if (what == "hold") return read_range(words, into.holds);
+  if (what == "outside")
+    return !into.threads.empty() && read_range(words, into.threads.back().lengths);
   thread_kind kind;
   if (what != "thread" || !(words >> kind.outside >> kind.chance >> kind.away)) return false;
   into.threads.push_back(kind);
@@ -61,7 +68,7 @@ trace read_trace(const options& o) {
   const std::string& path = o.text("trace");
   std::ifstream file(path);
   std::string line;
-  if (!std::getline(file, line) || line != "syncopate-trace 1")
+  if (!std::getline(file, line) || line != "syncopate-trace 2")
     o.refuse("--trace " + path + ": this is no trace");
   trace result;
   while (std::getline(file, line))
@@ -134,11 +141,11 @@ class player {
 
   // One round: a section, then the work outside. Returns whether the section wrote.
   bool round(const std::vector<std::unique_ptr<shard>>& shards) {
-    const std::uint64_t hold = draw_hold();
+    const std::uint64_t hold = draw(trace_.holds);
     const bool reads = random_.below(100) < change_.reads;
     const bool conflicts = random_.below(100) < change_.conflicts;
     shards[random_.below(shards.size())]->run(reads, conflicts, me_, hold * change_.length / 100);
-    compute(exponential(kind_.outside) + hold * change_.moved / 100);
+    compute(outside() + hold * change_.moved / 100);
     if (random_.below(million) < kind_.chance)
       std::this_thread::sleep_for(std::chrono::nanoseconds(exponential(kind_.away)));
     return !reads;
@@ -148,12 +155,15 @@ class player {
   void stagger() { compute(random_.below(static_cast<std::uint64_t>(kind_.outside) + 100)); }
 
  private:
-  std::uint64_t draw_hold() {
-    const std::uint64_t place = random_.below(trace_.holds.back().upto);
-    const auto range =
-        std::upper_bound(trace_.holds.begin(), trace_.holds.end(), place,
-                         [](std::uint64_t value, const hold_range& r) { return value < r.upto; });
-    return range->low + random_.below(range->high - range->low + 1);
+  std::uint64_t draw(const ranges& from) {
+    const std::uint64_t place = random_.below(from.back().upto);
+    const auto found =
+        std::upper_bound(from.begin(), from.end(), place,
+                         [](std::uint64_t value, const range& r) { return value < r.upto; });
+    return found->low + random_.below(found->high - found->low + 1);
+  }
+  std::uint64_t outside() {
+    return kind_.lengths.empty() ? exponential(kind_.outside) : draw(kind_.lengths);
   }
   std::uint64_t exponential(double mean) {
     const double uniform = static_cast<double>(random_.below(million) + 1) / million;

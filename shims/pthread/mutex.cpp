@@ -129,6 +129,7 @@ void count_acquisition(pthread_mutex_t* m, mutex_object& o) {
 
 bool acquire_recorded(pthread_mutex_t* m, mutex_object& o, const machine::deadline* until,
                       wait_kind why, const void* caller) {
+  record::next_section(m);
   if (!try_acquire(o, caller)) {
     record::wait w = record::wait_begin(why, identify(m, o), static_cast<std::uint32_t>(o.owner),
                                         {caller, until != nullptr, true});
@@ -258,6 +259,7 @@ int trylock_general(pthread_mutex_t* m, const void* caller) {
   // Not by a transaction that would then wait for the mutex, or abort.
   if (config.elides && is_held(o)) return EBUSY;
   if (elides(m, o, patience::none)) return 0;
+  if (record::enabled) record::next_section(m);
   if (!try_acquire(o, caller)) {
     if (record::enabled)
       record::tried_in_vain(identify(m, o), m, static_cast<std::uint32_t>(o.owner), caller);
@@ -352,7 +354,7 @@ SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
         return 0;
     } else if (how == mode::recorded) {
       // Counted here; contention is recorded on the long way.
-      if (me == 0 || !o.as_auto().try_lock_as(me))
+      if (me == 0 || record::current_gap.object == m || !o.as_auto().try_lock_as(me))
         return lock_otherwise(m, __builtin_return_address(0));
       if (!record::is_sampled(++*o.record_count(true))) [[likely]]
         return 0;

@@ -127,6 +127,7 @@ bool elides(pthread_rwlock_t* l, rwlock_object& o, side which, patience how, con
 int acquire(pthread_rwlock_t* l, side which, const machine::deadline* until, const void* caller) {
   rwlock_object& o = rwlock_object::of(l);
   if (elides(l, o, which, until == nullptr ? patience::full : patience::none, caller)) return 0;
+  if (record::enabled) record::next_section(l);
   if (!try_take(o, which)) {
     if (o.ours().exclusive_owner() == machine::self()) return EDEADLK;
     if (which == side::read && o.ours().reader_count() >= auto_rwlock::max_readers) return EAGAIN;

@@ -52,6 +52,7 @@ std::uint32_t identify(const void* object) {
 
 [[gnu::noinline, gnu::cold]] int take_recorded(pthread_spinlock_t* l, const void* caller) {
   const void* const object = const_cast<const int*>(l);
+  record::next_section(object);
   if (!try_take(word_of(l))) {
     record::wait w =
         record::wait_begin(record::wait_kind::spinlock, identify(object), 0, {caller, false});

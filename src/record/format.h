@@ -170,6 +170,9 @@ enum class wait_kind : std::uint32_t {
   trylock = 15,         // a trylock that failed again and again, in quick succession
   semaphore_lock = 16,  // one that was posted by who had taken it: used as a lock
   yield = 17,           // in sched_yield(), as loops that wait do
+  outside = 18,         // no wait: how long a thread was at work between two of its sections
+  away = 19,            // no wait: of these, where it waited elsewhere or slept, and how long
+  inside = 20,          // no wait: sampled holds that were not interrupted, and how long they took
 };
 
 // Where a row of kind `holder` has its counts, by index of the histogram; wait_row::waits is how
@@ -179,6 +182,10 @@ enum holder_count : std::uint32_t {
   preemptions,      // how often, in all
   sleeping_holds,   // gave it up, as in a system call
 };
+
+// Rows of the kinds `outside` and `away` are made of the times between some sections of a thread and
+// its next of the same lock: behind each hold that is sampled for sums, with its weight, but a lock's first. `inside` are
+// these holds, but for those that lost their processor; at work between sections is a thread when it has a processor and is in no wait that the record knows.
 
 // Where a row of kind `elision` has its counts, by index of the histogram; wait_row::waits is how
 // many sections were tried.

@@ -35,6 +35,7 @@ void end_hold_watch() noexcept {
 }
 
 bool has_hold_watch() noexcept { return mine.state == watch::seen; }
+bool hold_ran_on() noexcept { return mine.preemptions == 0; }
 void drop_hold_watch() noexcept { mine.state = watch::off; }
 
 void write_hold_watch(thread_state& t, std::uint32_t lock) noexcept {

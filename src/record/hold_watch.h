@@ -19,6 +19,9 @@ void end_hold_watch() noexcept;
 // After the release: counts what was seen in a row of kind `holder` (format.h).
 void write_hold_watch(thread_state&, std::uint32_t lock) noexcept;
 [[nodiscard]] bool has_hold_watch() noexcept;
+// Whether the hold that was watched kept its processor, but for giving it up by itself.
+// Requires: has_hold_watch().
+[[nodiscard]] bool hold_ran_on() noexcept;
 void drop_hold_watch() noexcept;
 
 }  // namespace syncopate::record

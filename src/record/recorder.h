@@ -123,6 +123,21 @@ struct hold_sample {
 };
 extern thread_local constinit hold_sample current_hold __attribute__((tls_model("initial-exec")));
 
+// The time between two sections that is being measured in this thread: since the release of `object`
+// where its hold was sampled for sums, until the thread wants it again. A lock call says so before
+// it tries.
+struct section_gap {
+  const void* object = nullptr;
+  std::uint64_t since = 0, waited = 0;  // ticks; in other waits, of the thread's life
+  std::uint32_t id = 0, weight = 0, waits = 0;
+  usage used;  // of the thread's life
+};
+extern thread_local constinit section_gap current_gap __attribute__((tls_model("initial-exec")));
+void gap_ends() noexcept;
+inline void next_section(const void* object) noexcept {
+  if (__builtin_expect(current_gap.object == object, 0)) gap_ends();
+}
+
 struct wait {
   std::uint64_t start = 0, end = 0;
   std::uint32_t id = 0, holder = 0, stack = 0;

@@ -15,6 +15,7 @@ namespace syncopate::record {
 
 constinit thread_local thread_local_data local;
 constinit thread_local hold_sample current_hold;
+constinit thread_local section_gap current_gap;
 constinit thread_local const void* trying_for = nullptr;
 constinit thread_local std::uint64_t* read_held = nullptr;
 
@@ -268,6 +269,7 @@ void thread_end() noexcept {
   tell_capture_ticks(*t);
   tell_counts(*t);
   current_hold.object = nullptr;
+  current_gap.object = nullptr;
   drop_hold_watch();
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
   t->entry->cpu_ns += since(cpu_before(*t->entry), cpu_time(CLOCK_THREAD_CPUTIME_ID));
@@ -327,6 +329,7 @@ void forget_threads() noexcept {
   threads.running.store(0, std::memory_order_relaxed);
   local = {.state = nullptr, .inside = local.inside, .ended = false};
   current_hold = {};
+  current_gap = {};
   trying_for = nullptr;
   read_held = nullptr;
 }

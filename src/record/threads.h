@@ -103,6 +103,8 @@ struct thread_state {
   wait pending;  // over, but not yet in its row
   bool is_pending;
   vain_tries tries;
+  std::uint64_t waited;  // ticks in all waits that are over
+  std::uint32_t waits;
   // The contended release under way, as hold_ends_now() has found it.
   struct {
     std::uint64_t since;   // ticks; 0: none

@@ -28,6 +28,10 @@ void make_event(thread_state& t, wait& w) noexcept {
 // Behind a wait this long, the hold is measured: a hundredth of what it took.
 std::uint64_t worth_a_hold() noexcept { return milliseconds(1) / 32; }
 
+constexpr std::uint32_t row_kind(wait_kind kind) noexcept {
+  return static_cast<std::uint32_t>(kind);
+}
+
 std::uint16_t take_weight(std::uint32_t& skipped) noexcept {
   const std::uint32_t stood_for = skipped < 65'534 ? skipped : 65'534;
   skipped -= stood_for;
@@ -95,6 +99,24 @@ void write_wait(thread_state& t, const wait& w) noexcept {
                .on_processor = on_processor(w.used.cpu_ns, ticks),
                .sleeps = w.used.sleeps,
                .preemptions = w.used.preemptions});
+}
+
+void note_waited(thread_state& t, const wait& w) noexcept {
+  t.waited += w.end > w.start ? w.end - w.start : 0;
+  ++t.waits;
+}
+
+// What this takes is neither in the section nor in what is measured.
+void begin_gap(const thread_state& t, const void* object, std::uint32_t id,
+               std::uint32_t weight) noexcept {
+  current_gap = {.object = object,
+                 .since = 0,
+                 .waited = t.waited,
+                 .id = id,
+                 .weight = weight,
+                 .waits = t.waits,
+                 .used = thread_usage()};
+  current_gap.since = machine::ticks();
 }
 
 // Now and then, so that the record of a killed program says when it ended.
@@ -191,6 +213,7 @@ void wait_end(wait& w, const void* object) noexcept {
   w.end = machine::ticks();
   thread_state* t = local.state;
   if (t == nullptr || local.inside) return;
+  note_waited(*t, w);
   publish(t->entry->open.end, w.end);
   std::uint64_t held = w.end;
   if (is_worth_it(w)) {  // with the lock held, too: microseconds behind a wait of milliseconds
@@ -247,6 +270,7 @@ void wait_end_now(wait& w) noexcept {
   entry inside;
   thread_state* t = local.state;
   if (!inside || t == nullptr) return;
+  note_waited(*t, w);
   if (w.used.cpu_ns != 0) w.used = thread_usage() - w.used;
   if (is_worth_it(w)) make_event(*t, w);
   write_wait(*t, w);
@@ -291,6 +315,7 @@ void end_tries(thread_state& t) noexcept {
   trying_for = nullptr;
   if (!std::exchange(t.tries.spins, false)) return;
   t.tries.of.end = t.tries.last;
+  note_waited(t, t.tries.of);
   write_wait(t, t.tries.of);
   publish(t.entry->open.since, 0u);
 }
@@ -328,21 +353,57 @@ void released(const void* object, std::uint32_t id, bool contended, std::uint64_
   const std::uint64_t now = machine::ticks();
   if (ended == 0) ended = now;
   std::uint64_t since = 0;
+  std::uint32_t stands_for = 0;
   id = known_id(id);
   hold_sample& sample = current_hold;
   if (sample.object == object) {
     since = sample.since;
     if (id == 0) id = sample.id;
     sample.object = nullptr;
-    add_hold(id, ended > since ? ended - since : 0, sample.weight);
-    if (has_hold_watch())
-      if (thread_state* const t = this_thread()) write_hold_watch(*t, id);
+    if (sample.weight > 1) stands_for = sample.weight;  // else of a lock that was hardly used
+    const std::uint64_t held = ended > since ? ended - since : 0;
+    add_hold(id, held, sample.weight);
+    thread_state* const t = has_hold_watch() ? this_thread() : nullptr;
+    if (t != nullptr) {
+      if (stands_for != 0 && hold_ran_on())
+        if (const row_slot* const slot = find_row(*t, id, row_kind(wait_kind::inside)))
+          count(*slot->row, held, stands_for);
+      write_hold_watch(*t, id);
+    }
   }
-  if (!contended && (local.state == nullptr || !local.state->is_pending)) return;
+  if (!contended && stands_for == 0 && (local.state == nullptr || !local.state->is_pending)) return;
   thread_state* t = this_thread();
   if (t == nullptr) return;
   flush(*t);
   if (contended) write_release(*t, id, since, ended, now);
+  if (stands_for != 0) begin_gap(*t, object, id, stands_for);
+}
+
+// Of a thread that kept its processor, what passed by the clock; of another one, what the kernel
+// says that it ran. Its waits are not part of it, whether they took the processor or not.
+void gap_ends() noexcept {
+  const std::uint64_t now = machine::ticks();
+  const section_gap gap = current_gap;
+  current_gap.object = nullptr;
+  if (!enabled || gap.object == nullptr || now <= gap.since) return;
+  entry inside;
+  thread_state* const t = inside ? local.state : nullptr;
+  if (t == nullptr) return;
+  const usage used = thread_usage() - gap.used;
+  const std::uint64_t passed = now - gap.since, waited = t->waited - gap.waited;
+  const std::uint64_t outside_waits = passed > waited ? passed - waited : 0;
+  const std::uint64_t at_work =
+      gap.used.cpu_ns != 0 ? on_processor(used.cpu_ns, outside_waits) : outside_waits;
+  // An interruption costs microseconds itself. They are lost in a long time; a short one is hardly
+  // ever interrupted, so that it may be left out.
+  if (used.preemptions != 0 && at_work < milliseconds(1) / 10) return;
+  if (const row_slot* const slot = find_row(*t, gap.id, row_kind(wait_kind::outside)))
+    count(*slot->row, at_work, gap.weight);
+  // Who left the processor by itself, and in no wait that we know, slept or waited for input.
+  const std::uint64_t slept = used.sleeps > t->waits - gap.waits ? outside_waits - at_work : 0;
+  if (waited + slept == 0) return;
+  if (const row_slot* const slot = find_row(*t, gap.id, row_kind(wait_kind::away)))
+    count(*slot->row, waited + slept, gap.weight);
 }
 
 void elided(std::uint32_t id, const elision_counts& of) noexcept {

@@ -12,16 +12,21 @@ from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.records import histogram
 from syncopate.records.analysis import Analysis, Group
 from syncopate.records.recordfile import (
+    AWAY,
     BARRIER,
     CONDITION,
     FUTEX,
+    INSIDE,
     KIND_NAMES,
     LOST_KINDS,
     OBJECT_NAMES,
+    OUTSIDE,
     SPINLOCK,
+    Row,
 )
 
 PREEMPTED_NS = 200_000  # a rare hold this long was interrupted: by the order of a time slice
+FAR_LONGER = 20  # ... and by so much more than the median
 RARE = 0.01  # of the holds
 ALIKE = 4  # threads that wait as often, within this factor, play one role
 FEW_WAITS = 100  # by thread; fewer say nothing about who takes the lock how often
@@ -29,6 +34,9 @@ FEW_WAITS = 100  # by thread; fewer say nothing about who takes the lock how oft
 # not tell: system calls, switches and, in virtual machines, the interrupt to another processor
 # (`syncopate calibrate`: 1 to 13 us).
 SLEEP_NS, WAKE_NS = 2_000, 10_000
+ENOUGH_GAPS = 640  # that those measured of a lock stand for: forty of one in sixteen
+ENOUGH_OF_THREAD = 160  # ... of one thread, or it is taken to do what all do
+RARELY = 0.1  # of how often threads take the lock on average: such a thread takes no part
 ENOUGH_ASKED = 20  # waits, or releases, whose processor time was asked for
 BUSY = 0.7  # of the time that threads did not wait for locks, they had a processor
 ONE_OFF, LEAST_CHANCE = 10, 0.01
@@ -38,11 +46,12 @@ CANDIDATES = 5  # names that a message lists
 
 @dataclass(frozen=True)
 class ThreadUse:
-    """What one thread does between two sections; all are means."""
+    """What one thread does between two sections: means, and the lengths of work where measured."""
 
     outside_ns: float
     away_chance: float  # of being away - in another wait - after a section
     away_ns: float
+    lengths: tuple[tuple[int, int, int], ...] = ()  # of work: from ns, to ns, how often
 
 
 @dataclass
@@ -64,11 +73,12 @@ class LockUse:
 
     def trace(self) -> str:
         """The text that workloads/replay.cpp reads."""
-        lines = ["syncopate-trace 1"]
+        lines = ["syncopate-trace 2"]
         lines += [f"hold {low} {high} {count}" for low, high, count in self.holds]
         for thread in self.threads:
             chance = round(thread.away_chance * 1e6)
             lines.append(f"thread {thread.outside_ns:.1f} {chance} {thread.away_ns:.1f}")
+            lines += [f"outside {low} {high} {count}" for low, high, count in thread.lengths]
         return "\n".join(lines) + "\n"
 
 
@@ -106,7 +116,6 @@ def of(analysis: Analysis, group: Group) -> LockUse:
             FAILED,
         )
     assumptions = [
-        "times between sections are spread exponentially around their mean",
         "a section's length and the work outside take as long on the other machine",
     ]
     holds, mean = _holds(analysis, group, assumptions)
@@ -157,6 +166,12 @@ def _holds(
     analysis: Analysis, group: Group, assumptions: list[str]
 ) -> tuple[list[tuple[int, int, int]], float]:
     """The buckets of hold times in ns, and their mean; without those of preempted holders."""
+    undisturbed, often, ticks, longest = _undisturbed(analysis, group)
+    if often >= ENOUGH_GAPS:
+        buckets, long = _usual(analysis, undisturbed, longest)
+        if not long:
+            buckets = list(_scaled(buckets, analysis.ns(ticks) / often))
+        return buckets, _mean(buckets)
     merged = [0] * 46
     for lock in group.locks:
         histogram.add(merged, lock.hold_histogram)
@@ -170,11 +185,23 @@ def _holds(
     return buckets, _mean(buckets)
 
 
-def _usual(
-    analysis: Analysis, counts: Sequence[int], largest: int
-) -> tuple[list[tuple[int, int, int]], int]:
-    """The buckets of a histogram as (from ns, to ns, count), and how many long times were left out:
-    those as long as an interruption, where they are rare."""
+def _undisturbed(analysis: Analysis, group: Group) -> tuple[list[int], int, int, int]:
+    """Of holds that were not interrupted: their histogram, number, sum and longest, in ticks."""
+    ids = {lock.id for lock in group.locks}
+    counts, often, ticks, longest = [0] * 64, 0, 0, 0
+    for row in analysis.record.gaps(INSIDE):
+        if row.lock in ids:
+            histogram.add(counts, row.histogram)
+            often, ticks, longest = (
+                often + row.waits,
+                ticks + row.wait_sum,
+                max(longest, row.wait_max),
+            )
+    return counts, often, ticks, longest
+
+
+def _buckets(analysis: Analysis, counts: Sequence[int], largest: int) -> list[tuple[int, int, int]]:
+    """The buckets of a histogram that are not empty, as (from ns, to ns, count)."""
     buckets = []
     for index, count in enumerate(counts):
         if count:
@@ -182,10 +209,29 @@ def _usual(
             last = index == len(counts) - 1
             high = max(low, min(largest, largest if last else histogram.lower_edge(index + 1) - 1))
             buckets.append((analysis.ns(low), analysis.ns(high), count))
-    long = sum(count for low, _, count in buckets if low >= PREEMPTED_NS)
+    return buckets
+
+
+def _usual(
+    analysis: Analysis, counts: Sequence[int], largest: int
+) -> tuple[list[tuple[int, int, int]], int]:
+    """The buckets of a histogram as (from ns, to ns, count), and how many long times were left out:
+    those as long as an interruption, where they are rare."""
+    buckets = _buckets(analysis, counts, largest)
+    most = max(PREEMPTED_NS, FAR_LONGER * _median(buckets))
+    long = sum(count for low, _, count in buckets if low >= most)
     if long > RARE * sum(counts):
         return buckets, 0
-    return [bucket for bucket in buckets if bucket[0] < PREEMPTED_NS], long
+    return [bucket for bucket in buckets if bucket[0] < most], long
+
+
+def _median(buckets: list[tuple[int, int, int]]) -> float:
+    left = sum(count for _, _, count in buckets) / 2
+    for low, high, count in buckets:
+        left -= count
+        if left <= 0:
+            return (low + high) / 2
+    return 0.0
 
 
 def _mean(buckets: list[tuple[int, int, int]]) -> float:
@@ -232,7 +278,8 @@ def _threads(
 ) -> tuple[list[ThreadUse], float]:
     """What each thread that takes part does outside; and how long they lived, on average."""
     spent = _spent(analysis, group)
-    takers = [t for t in analysis.threads if spent[t].seen()]
+    gaps = _gaps(analysis, group, hold, spent)
+    takers = [t for t in analysis.threads if t in gaps or (spent[t].seen() and not gaps)]
     if not takers:
         born = [t.id for t in analysis.threads.values() if t.start_stack]
         takers = born or list(analysis.threads)
@@ -243,6 +290,14 @@ def _threads(
     room = analysis.record.header.processors * analysis.since_start(analysis.end_ticks)
     room -= spins * sum(spent[t].waited for t in takers)
     fits = min(1.0, max(1.0, room) / sum(running.values()))
+    lives = [_life(analysis, t) for t in takers]
+    seconds = max(1e-9, sum(lives) / len(lives) * 1e-9)
+    if gaps:
+        assumptions.append(
+            "the work between two sections, and the waits elsewhere, are drawn from those measured"
+        )
+        return [gaps[t] for t in takers], seconds
+    assumptions.append("times between sections are spread exponentially around their mean")
     awake = sum(_awake(analysis, t, spent[t]) for t in takers)
     if len(takers) <= analysis.record.header.processors and sum(running.values()) < BUSY * awake:
         assumptions.append(
@@ -259,8 +314,82 @@ def _threads(
         assumptions.append("other waits (conditions, barriers, other locks) stay as they were")
     if not all(analysis.threads[t].cpu_ns for t in takers):
         assumptions.append("waits in the kernel that no lock causes (input, output) count as work")
-    lives = [_life(analysis, t) for t in takers]
-    return uses, max(1e-9, sum(lives) / len(lives) * 1e-9)
+    return uses, seconds
+
+
+def _gaps(
+    analysis: Analysis, group: Group, hold: float, spent: dict[int, Spent]
+) -> dict[int, ThreadUse]:
+    """What was measured between the sections of each thread that takes part: of one with few such
+    measurements, what all did together."""
+    ids = {lock.id for lock in group.locks}
+    gaps: dict[int, Gaps] = defaultdict(Gaps)
+    for row in analysis.record.gaps(OUTSIDE):
+        if row.lock in ids:
+            gaps[row.thread].add(row)
+    for row in analysis.record.gaps(AWAY):
+        if row.lock in ids:
+            gaps[row.thread].away += row.waits
+            gaps[row.thread].away_ticks += row.wait_sum
+    for thread, mine in gaps.items():
+        mine.waited = spent[thread].waited
+    everyone = Gaps()
+    for mine in gaps.values():
+        everyone.merge(mine)
+    if everyone.often < ENOUGH_GAPS:
+        return {}
+    least = RARELY * everyone.often / len(gaps)
+    members = _even_members(group)
+    return {
+        thread: (mine if mine.often >= ENOUGH_OF_THREAD else everyone).use(analysis, members, hold)
+        for thread, mine in gaps.items()
+        if mine.often > least
+    }
+
+
+@dataclass
+class Gaps:
+    """The times between the sections of one thread, or of several, in ticks."""
+
+    often: int = 0
+    ticks: int = 0
+    longest: int = 0
+    counts: list[int] = field(default_factory=lambda: [0] * 64)
+    away: int = 0
+    away_ticks: int = 0
+    waited: float = 0.0  # ns, for these locks
+
+    def add(self, row: Row) -> None:
+        """One of the record's rows of work between sections."""
+        self.often, self.ticks = self.often + row.waits, self.ticks + row.wait_sum
+        self.longest = max(self.longest, row.wait_max)
+        histogram.add(self.counts, row.histogram)
+
+    def merge(self, other: "Gaps") -> None:
+        """Those of another thread."""
+        self.often, self.ticks = self.often + other.often, self.ticks + other.ticks
+        self.longest = max(self.longest, other.longest)
+        histogram.add(self.counts, other.counts)
+        self.away, self.away_ticks = self.away + other.away, self.away_ticks + other.away_ticks
+        self.waited += other.waited
+
+    def use(self, analysis: Analysis, members: int, hold: float) -> ThreadUse:
+        """What a thread does that has these. Between two sections of one lock are, on average,
+        members - 1 sections of others of its group, with their waits."""
+        others = members - 1
+        mean = max(0.0, analysis.ns(self.ticks) / self.often - others * hold) / members
+        away_ns = 0.0
+        if self.away:
+            inside = others * self.waited / self.often * (self.often / self.away)
+            away_ns = max(0.0, analysis.ns(self.away_ticks) / self.away - inside) / members
+        lengths = _scaled(_buckets(analysis, self.counts, self.longest), mean)
+        return ThreadUse(mean, min(1.0, self.away / self.often), away_ns, lengths)
+
+
+def _scaled(buckets: list[tuple[int, int, int]], mean: float) -> tuple[tuple[int, int, int], ...]:
+    """The same shape around the mean that is known exactly: half an octave is coarse."""
+    times = mean / max(1.0, _mean(buckets))
+    return tuple((round(low * times), round(high * times), count) for low, high, count in buckets)
 
 
 def _away(spent: Spent, taken: float) -> tuple[float, float]:

@@ -51,6 +51,9 @@ ELISION = 9  # of wait_kind: no wait, but counts in the places of the histogram
 CAME_LAST = 10  # of wait_kind: no wait, but how often the thread was the last at a barrier
 RELEASE = 11  # of wait_kind: no wait, but how long contended releases took, as waking does
 HOLDER = 12  # of wait_kind: no wait, but whether sampled holds ran on: HOLDER_COUNTS
+OUTSIDE = 18  # of wait_kind: no wait, but how long threads worked between two sections
+AWAY = 19  # of wait_kind: of these, how long they waited elsewhere or slept
+INSIDE = 20  # of wait_kind: no wait, but how long holds took that were not interrupted
 HOLDER_COUNTS = ("preempted", "preemptions", "slept")  # in the places of the histogram
 ELISION_COUNTS = (
     "committed",
@@ -520,6 +523,14 @@ class Record:
         """How often each thread released a lock while others waited, and how long that took."""
         for thread, _, f in self._items(ROWS, WAIT_ROW):
             if f[1] == RELEASE:
+                yield Row(thread, f[0], f[1], f[2], f[3], f[4], f[5:])
+
+    def gaps(self, kind: int) -> Iterator[Row]:
+        """OUTSIDE: how often and how long each thread worked between two of its sections of a lock,
+        estimated from some; AWAY: the same of being in other waits or asleep between them; INSIDE:
+        of sections that did not lose their processor."""
+        for thread, _, f in self._items(ROWS, WAIT_ROW):
+            if f[1] == kind:
                 yield Row(thread, f[0], f[1], f[2], f[3], f[4], f[5:])
 
     def holders(self) -> Iterator[tuple[int, dict[str, int]]]:

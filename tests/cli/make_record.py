@@ -105,6 +105,14 @@ class RecordBuilder:
         )
         self.rows.setdefault(thread, []).append(packed)
 
+    def gaps(self, thread: int, lock: int, kind: int, times: list[int], weight: int = 16) -> None:
+        """Times between a thread's sections (18: at work, 19: elsewhere) or within them (20)."""
+        counts = [weight * count for count in spread(times, 64)]
+        sums = (weight * len(times), weight * sum(times), max(times))
+        self.rows.setdefault(thread, []).append(
+            struct.pack("<IIQQQ64I", lock, kind, *sums, *counts)
+        )
+
     def elision(self, thread: int, lock: int, counts: list[int]) -> None:
         """What became of a thread's elided sections of a lock, by format.h's elision_count."""
         padded = [*counts, *[0] * (64 - len(counts))]

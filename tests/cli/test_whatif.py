@@ -68,6 +68,66 @@ def test_waits_and_wakes_cost_what_was_measured(tmp_path, asked, spent):
     assert use.outside_ns == pytest.approx((550_000 - spent) / 1000 - 200, rel=0.05)
 
 
+OUTSIDE, AWAY, INSIDE = 18, 19, 20
+
+
+def measured_gaps(**more: list[int]) -> RecordBuilder:
+    """Threads that wait nearly always; the work between their sections was measured."""
+    builder = RecordBuilder()
+    lock = builder.lock(0x1000, acquisitions=3300, holds=[1_700] * 100 + [900_000] * 5)
+    for number in (11, 12, 13):
+        thread = builder.thread(number, cpu=900_000)
+        builder.row(thread, lock, 1, [200] * 1000)
+    builder.gaps(0, lock, OUTSIDE, [1_000] * 50 + [9_000] * 50)
+    builder.gaps(1, lock, OUTSIDE, [3_000] * 50)
+    for kind, times in more.items():
+        builder.gaps(0, lock, {"away": AWAY, "inside": INSIDE}[kind], times)
+    return builder
+
+
+def test_work_that_was_measured_is_not_guessed(tmp_path):
+    use = use_of(measured_gaps(), tmp_path)
+    assert [thread.outside_ns for thread in use.threads] == [5_000, 3_000]  # the third took it once
+    assert not any("exponentially" in line for line in use.assumptions)
+    lengths = use.threads[0].lengths
+    assert sum(count for _, _, count in lengths) == 1600
+    drawn = sum((low + high) / 2 * count for low, high, count in lengths) / 1600
+    assert drawn == pytest.approx(5_000, rel=0.01)
+    assert f"outside {lengths[0][0]} {lengths[0][1]} {lengths[0][2]}\n" in use.trace()
+
+
+def test_time_elsewhere_is_no_work(tmp_path):
+    busy, other = use_of(measured_gaps(away=[70_000] * 10), tmp_path).threads
+    assert (busy.away_chance, busy.away_ns) == (0.1, 70_000)
+    assert (other.away_chance, other.away_ns) == (0, 0)
+
+
+def test_interrupted_holds_are_left_out_where_they_are_known(tmp_path):
+    assert use_of(measured_gaps(), tmp_path).hold_ns > 40_000  # too many to be by chance
+    assert use_of(measured_gaps(inside=[1_700] * 100), tmp_path).hold_ns == pytest.approx(1_700)
+
+
+def test_sections_of_other_locks_of_the_group_are_not_work_between(tmp_path):
+    builder = RecordBuilder()
+    stack = builder.stack(0x40)
+    for number in range(2):
+        lock = builder.lock(0x1000 + 64 * number, acquisitions=400, create=stack, holds=[100] * 99)
+        if number == 0:
+            thread = builder.thread(11)
+        builder.gaps(thread, lock, INSIDE, [100] * 50)
+        builder.gaps(thread, lock, OUTSIDE, [900] * 50)  # 400 of work, a section, 400 of work
+    (use,) = use_of(builder, tmp_path).threads
+    assert use.outside_ns == pytest.approx(400, rel=0.01)
+
+
+def test_few_measurements_of_a_thread_are_those_of_all(tmp_path):
+    builder = measured_gaps()
+    builder.gaps(2, 1, OUTSIDE, [1_000] * 9)
+    together = (500_000 + 150_000 + 9_000) / 159
+    outside = [thread.outside_ns for thread in use_of(builder, tmp_path).threads]
+    assert outside == pytest.approx([5_000, 3_000, together])
+
+
 def test_rare_long_holds_are_interruptions(tmp_path):
     builder = RecordBuilder()
     builder.lock(0x1000, acquisitions=999, holds=[200] * 999 + [5_000_000])
@@ -152,6 +212,15 @@ def test_swaps_are_checked(native, monkeypatch):
         whatif.parse("lock=mcsx")
     with pytest.raises(Failure, match="lock mcs does not wait by 'sleep'"):
         whatif.parse("lock=mcs:sleep")
+
+
+def test_range_is_what_nine_of_ten_predictions_keep_to():
+    measured = Path(__file__).parents[2] / "docs/figures/measured/whatif_check.json"
+    rows = json.loads(measured.read_text())["rows"]
+    assert whatif.error_of_nine_in_ten(rows) == pytest.approx(whatif.MODEL_ERROR, abs=0.001)
+    model = 1 + whatif.MODEL_ERROR
+    held = [1 / model <= each["predicted"] / each["measured"] <= model for each in rows]
+    assert sum(held) >= 0.88 * len(held)
 
 
 def test_error_bar_covers_spread_and_model():

@@ -59,8 +59,10 @@ struct contents {
   }
   // Not of a release, nor of a hold: they have rows of their own.
   static bool is_wait(const record::wait_row& row) {
-    return row.kind != static_cast<std::uint32_t>(record::wait_kind::release) &&
-           row.kind != static_cast<std::uint32_t>(record::wait_kind::holder);
+    using enum record::wait_kind;
+    for (const record::wait_kind other : {release, holder, outside, away, inside})
+      if (row.kind == static_cast<std::uint32_t>(other)) return false;
+    return true;
   }
 };
 
@@ -164,6 +166,8 @@ struct object {
       record::counted(record::object_kind::mutex, 0, this, &slot, &count);
   }
   std::uint32_t id() { return record::identify(record::object_kind::mutex, 0, this, &slot); }
+  // What a shim does first in each lock call.
+  void wanted() { record::next_section(this); }
   // What a shim does for a lock call that had to wait, and the unlock call after it.
   void contended_round(std::uint32_t holder = 0) {
     record::wait w = record::wait_begin(record::wait_kind::mutex, id(), holder);

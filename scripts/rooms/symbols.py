@@ -28,8 +28,9 @@ def read_symbols(objects: list[Path]) -> dict[str, tuple[set[str], set[str]]]:
 def check_symbols(house: House, folder: Path, product: str, sources: dict[str, str]) -> bool:
     """Checks one product's objects (sources: of each); False where it is not built.
 
-    A symbol of another room is for those that may use that room, and for those whose declaration
-    that room fills, since it uses theirs.
+    A symbol of another room is for those that may use that room, and for those that have its
+    declaration, which that room fills: their own, since it uses their room, or one of a room below
+    both, whose inline functions call it.
     """
     objects = [folder / output for output in sources]
     if not all(path.is_file() for path in objects):
@@ -44,6 +45,8 @@ def check_symbols(house: House, folder: Path, product: str, sources: dict[str, s
             if user is None or definer is None or user == definer:
                 continue
             if definer.name in user.uses or user.name in definer.uses:
+                continue
+            if set(user.uses) & set(definer.uses):
                 continue
             house.enter(
                 f"{product}: {places[path]}", places[path], definers[name], f"({name}) calls"

@@ -1,5 +1,6 @@
 // exceptions.cpp -- exceptions thrown and caught in transactions: counted, so that a transaction
 // that rolls back leaves the C++ library as it found it (tm/logs/exceptions.h).
+#include "tm/logs/exceptions.h"
 #include "abi.h"
 
 #include <cstdlib>

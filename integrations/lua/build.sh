@@ -21,7 +21,7 @@ export SYNCOPATE_NATIVE="$products"  # where bin/syncopate finds the machines
 source="$folder/mt" plain="$folder/objects.plain"
 mkdir -p "$source" "$folder/bin"
 cp "$folder"/lua/*.c "$folder"/lua/*.h "$source"
-for name in ljumptab.h lgc.h liolib.c lmem.c lobject.c loslib.c lstring.c; do
+for name in ljumptab.h lgc.c lgc.h liolib.c lmem.c lobject.c loslib.c lstring.c; do
   cp "$folder/lua/$name" "$source/${name%.*}_lua.${name##*.}"
   cp "$here/$name" "$source/$name"
 done
@@ -66,7 +66,7 @@ build() {
       *) compile "$each" ;;
     esac
   done
-  for name in libraries heap removals blocking_io places; do
+  for name in libraries heap removals finalizers blocking_io places; do
     $cc $flags -Wall -Wextra $includes -c "$here/$name.c" -o "$objects/$name.o"
   done
   for name in runtime thread_module sockets; do

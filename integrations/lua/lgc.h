@@ -13,3 +13,6 @@
     }                             \
     condchangemem(L, pre, pos);   \
   }
+
+#undef gcrunning
+#define gcrunning(g) ((g)->gcstp == 0 && lua_mt_self->finalizing == 0)

@@ -30,6 +30,7 @@ struct lua_mt_local {
   ptrdiff_t own_debt;
   int own_strings;
   bool taken;
+  unsigned finalizing; /* finalizers that the thread is in: one, or more while the state closes */
   struct GCObject* newest; /* objects made since the last collection: a list, */
   struct GCObject* oldest; /* and its end */
   struct lua_mt_heap heap;

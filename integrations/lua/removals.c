@@ -4,6 +4,7 @@
  *
  * The linker sends these functions of Lua here first (--wrap).
  */
+#include "finalizers.h"
 #include "local_state.h"
 
 #include "lgc.h"
@@ -161,11 +162,9 @@ bool lua_mt_begin(void) {
 
 lua_State* __real_lua_newstate(lua_Alloc allocate, void* data);
 GCObject* __real_luaC_newobj(lua_State* L, int tag, size_t size);
-void __real_luaC_step(lua_State* L);
 void __real_luaC_fullgc(lua_State* L, int is_emergency);
 void __real_luaC_checkfinalizer(lua_State* L, GCObject* object, Table* metatable);
 void __real_luaS_resize(lua_State* L, int size);
-int __real_lua_gc(lua_State* L, int what, ...);
 
 /* After a collection: the next one is not due before so much was allocated. */
 static void allow(global_State* g) {
@@ -210,9 +209,10 @@ void __wrap_luaC_step(lua_State* L) {
     if (g->GCdebt + told.debt <= 0) return;
   }
   lua_mt_make_whole(L);
-  __real_luaC_step(L);
+  lua_mt_collect_some(L);
   if (lua_mt_removed.collector)
-    while (g->gckind == KGC_INC && g->gcstate != GCSpause && gcrunning(g)) __real_luaC_step(L);
+    while (g->gckind == KGC_INC && g->gcstate != GCSpause && gcrunning(g)) lua_mt_collect_some(L);
+  lua_mt_after_collection(L);
   allow(g);
   count_locally(g, lua_mt_self);
 }
@@ -236,7 +236,7 @@ int __wrap_lua_gc(lua_State* L, int what, ...) {
   for (int i = 0; i < count; ++i) numbers[i] = va_arg(rest, int);
   va_end(rest);
   lua_mt_make_whole(L);
-  const int result = __real_lua_gc(L, what, numbers[0], numbers[1], numbers[2]);
+  const int result = lua_mt_control_collector(L, what, numbers);
   count_locally(G(L), lua_mt_self);
   return result;
 }

@@ -203,6 +203,23 @@ def test_the_collector_counts_what_threads_have_allocated(lua):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
+    ("machine", "mode", "removed"),
+    [
+        *(("native", "gil", removed) for removed in ("all", "none", "objects,collector")),
+        *(("emulated", mode, "all") for mode in ("gil", "htm:1", "dynamic")),
+    ],
+)
+def test_a_finalizer_stops_the_collector_for_its_own_thread_only(lua, machine, mode, removed):
+    """One that is in the middle while others collect, in both kinds of collection."""
+    script = Path(__file__).parent / "lua" / "finalizer.lua"
+    rounds = 200 if machine == "native" else 5
+    for heap in ("0", "8"):
+        more = {"LUA_MT_REMOVE": removed, "LUA_MT_HEAP": heap}
+        assert run(lua, machine, mode, script, rounds, **more).split() == ["ok"], heap
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
     ("name", "value", "told"),
     [
         ("LUA_MT_REMOVE", "heap,walls", "'walls' is not one of all, none, heap, lines,"),

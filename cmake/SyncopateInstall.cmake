@@ -1,7 +1,7 @@
 # cmake --install: headers, libraries, syncopate-native, pkg-config file, find_package() files.
-# Three components: `runtime` is what running programs needs, `machines` what compiling and running
+# Four components: `runtime` is what running programs needs, `machines` what compiling and running
 # them for modeled machines needs (the Python wheel holds both), `development` what compiling against
-# the library needs.
+# the library needs, `command` the command line with its manual pages and completions.
 install(TARGETS syncopate syncopate-pthread syncopate-native syncopate_headers
   EXPORT syncopateTargets
   RUNTIME COMPONENT runtime
@@ -56,3 +56,30 @@ file(RELATIVE_PATH SYNCOPATE_PC_TO_PREFIX
 configure_file(cmake/syncopate.pc.in syncopate.pc @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/syncopate.pc"
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+# The command line. It starts the first Python that has what tables are printed with.
+install(CODE "
+  set(python \"\$ENV{SYNCOPATE_INSTALL_PYTHON}\")
+  foreach(candidate /usr/bin/python3 python3 \"${SYNCOPATE_PYTHON}\")
+    if(NOT python)
+      execute_process(COMMAND \"\${candidate}\" -I -c \"import rich, sys; print(sys.executable)\"
+        RESULT_VARIABLE failed OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+      if(failed EQUAL 0)
+        set(python \"\${found}\")
+      endif()
+    endif()
+  endforeach()
+  if(NOT python)
+    message(FATAL_ERROR \"no Python here has the package rich: install python3-rich\")
+  endif()
+  execute_process(
+    COMMAND \"${PROJECT_SOURCE_DIR}/scripts/package/command_line.sh\"
+      \"${SYNCOPATE_PRODUCTS_DIR}/bin/syncopate\" \"\${python}\"
+      \"\${CMAKE_INSTALL_PREFIX}\" \"${CMAKE_INSTALL_LIBDIR}\"
+    RESULT_VARIABLE failed OUTPUT_VARIABLE files OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(failed)
+    message(FATAL_ERROR \"the command line could not be installed\")
+  endif()
+  string(REPLACE \"\\n\" \";\" files \"\${files}\")
+  list(APPEND CMAKE_INSTALL_MANIFEST_FILES \${files})
+" COMPONENT command)

@@ -22,42 +22,11 @@ libdir=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$build/CMakeCache.txt")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
-DESTDIR=$root cmake --install "$build" --prefix /usr --strip >"$work/install.log" || {
+DESTDIR=$root SYNCOPATE_INSTALL_PYTHON=/usr/bin/python3 cmake --install "$build" --prefix /usr --strip >"$work/install.log" || {
   cat "$work/install.log" >&2
   exit 1
 }
 
-# The Python package finds the native parts below _native, as it does in a wheel.
-python=$root/usr/share/syncopate/python
-mkdir -p "$python"
-(find syncopate -name '*.py' -o -path 'syncopate/*' -type f ! -name '*.pyc' ! -name '*.in') |
-  sort -u | grep -v __pycache__ | while read -r file; do
-  install -D -m 644 "$file" "$python/$file"
-done
-mkdir "$python/syncopate/_native"
-for part in bin include share; do
-  ln -s "../../../../../$part" "$python/syncopate/_native/$part"
-done
-ln -s "../../../../../$libdir" "$python/syncopate/_native/lib"
-cat >"$root/usr/bin/syncopate" <<'END'
-#!/bin/sh
-# -I: the program's PYTHON* variables are not for us. -S: `site` is imported only when needed.
-here=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
-exec /usr/bin/python3 -I -S -B -c 'import sys
-sys.path.insert(0, sys.argv.pop(1))
-from syncopate.__main__ import main
-sys.exit(main())' "$here/../share/syncopate/python" "$@"
-END
-chmod 755 "$root/usr/bin/syncopate"
-
-scripts/package/manpages.sh "$PWD/$command_line" "$root/usr/share/man/man1"
-complete() { # SHELL FILE
-  mkdir -p "$(dirname "$root/usr/share/$2")"
-  "$command_line" completion "$1" >"$root/usr/share/$2"
-}
-complete bash bash-completion/completions/syncopate
-complete zsh zsh/vendor-completions/_syncopate
-complete fish fish/vendor_completions.d/syncopate.fish
 install -D -m 644 LICENSE "$root/usr/share/doc/syncopate/copyright"
 install -m 644 README.md docs/*.md "$root/usr/share/doc/syncopate/"
 

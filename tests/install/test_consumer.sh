@@ -36,6 +36,23 @@ cmp "$work/locks.json" "$prefix/share/syncopate/locks.json"
 "$prefix/bin/syncopate-native" options >"$work/options.json"
 cmp "$work/options.json" "$prefix/share/syncopate/options.json"
 
+# The command line, from there alone.
+(
+  unset SYNCOPATE_NATIVE PYTHONPATH
+  cd "$work"
+  "$prefix/bin/syncopate" --version | grep -q '^syncopate [0-9]'
+  "$prefix/bin/syncopate" list | grep -q '^ticket '
+  status=0
+  "$prefix/bin/syncopate" run --lock ticket -- sh -c 'cat /proc/self/maps; exit 7' >maps ||
+    status=$?
+  [ "$status" = 7 ] || { echo "exit status $status, not 7"; exit 1; }
+  grep -q "$prefix/$libdir/libsyncopate-pthread" maps || { echo "not our library"; exit 1; }
+  for shell in bash-completion/completions/syncopate zsh/vendor-completions/_syncopate \
+    fish/vendor_completions.d/syncopate.fish; do
+    grep -q simulate "$prefix/share/$shell" || { echo "$shell completes nothing"; exit 1; }
+  done
+)
+
 # Uninstalling leaves what others have put there, and nothing else.
 DESTDIR='' "$cmake" --install "$build" --prefix "$work/again" >"$work/install.log"
 [ -e "$work/again/$libdir/libsyncopate.so" ]

@@ -11,8 +11,9 @@ cd "$(dirname "$0")/.."
 demo_packages="g++ cmake ninja-build libhwloc-dev python3-rich
   memcached libmemcached-tools kyotocabinet-utils"
 build_packages="g++ binutils cmake ninja-build pkg-config python3-venv
-  libhwloc-dev libgtest-dev libbenchmark-dev libboost-context-dev libtomlplusplus-dev libdw-dev zlib1g-dev"
-test_packages="clang llvm-dev clang-format clang-tidy elfutils libdebuginfod1 memcached libmemcached-tools kyotocabinet-utils
+  libhwloc-dev libgtest-dev libbenchmark-dev libboost-context-dev libtomlplusplus-dev libdw-dev
+  libbpf-dev clang zlib1g-dev"
+test_packages="llvm-dev clang-format clang-tidy elfutils libdebuginfod1 memcached libmemcached-tools kyotocabinet-utils
   sysbench xz-utils pigz zstd sqlite3 stress-ng redis-server redis-tools
   zsh fish help2man dpkg-dev python3-rich curl chromium valgrind ruby patch
   libomp-dev coccinelle gfortran graphicsmagick clustalo fasttree g++-aarch64-linux-gnu qemu-user

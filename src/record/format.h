@@ -27,6 +27,7 @@ enum file_flag : std::uint32_t {
   sampled = 16,         // some events were thinned out (weights say how much)
   size_limited = 32,   // beside disk_full: not the disk, but the limit on a file's size (ulimit -f)
   space_limited = 64,  // beside disk_full: the part of the address space that is the record's
+  detached = 128,      // the recording ended, and the process went on
 };
 
 struct file_header {  // 4,096 bytes
@@ -48,7 +49,18 @@ struct file_header {  // 4,096 bytes
   std::uint64_t ticks_per_second;  // measured at the start; the stamps above say it better, later
   // Monotonic time at which `syncopate record` saw the process end; 0: not seen.
   std::uint64_t ended_monotonic_ns;
-  char reserved[4096 - 4008];
+  std::uint32_t recorder;     // recorder_kind
+  std::uint32_t recorder_id;  // process that writes this, where not the recorded one does; else 0
+  std::uint64_t lost_waits;   // ended waits of which nothing more is known; and their ticks
+  std::uint64_t lost_ticks;
+  char reserved[4096 - 4032];
+};
+
+enum recorder_kind : std::uint32_t {
+  by_preload = 0,  // from within the process
+  // From outside, by what the kernel sees (src/record/kernel): a wait is one sleep in a futex call.
+  // Acquisitions are not known: lock_entry::acquisitions counts waits that ended.
+  by_kernel = 1,
 };
 
 enum class chunk_kind : std::uint32_t {
@@ -173,6 +185,8 @@ enum class wait_kind : std::uint32_t {
   outside = 18,         // no wait: how long a thread was at work between two of its sections
   away = 19,            // no wait: of these, where it waited elsewhere or slept, and how long
   inside = 20,          // no wait: sampled holds that were not interrupted, and how long they took
+  call = 21,  // no lock: blocked in another system call, whose number is in wait_row::lock
+              // (2^32 - 1: in none, as in a page fault); by_kernel only
 };
 
 // Where a row of kind `holder` has its counts, by index of the histogram; wait_row::waits is how

@@ -9,6 +9,7 @@ PRELOAD_OPENMP = "lib/libsyncopate-openmp.so.0"
 LOCKS = "share/syncopate/locks.json"
 OPTIONS = "share/syncopate/options.json"
 NATIVE_TOOL = "bin/syncopate-native"
+KERNEL_RECORDER = "libexec/syncopate/kernel-recorder"
 
 
 def prefixes() -> list[str]:

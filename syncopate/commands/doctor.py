@@ -8,7 +8,7 @@ import sys
 from syncopate.base import terminal
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import Failure
-from syncopate.launch import preload
+from syncopate.launch import kernelview, preload
 from syncopate.machines import machine, processor
 from syncopate.machines.machine import Finding
 
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
 
 def installation() -> list[Finding]:
     """Whether the preload library is there, loads into a program, and what reports need."""
-    findings = [_preload()]
+    findings = [_preload(), _kernel()]
     import shutil
 
     tool = shutil.which("eu-addr2line")
@@ -54,6 +54,17 @@ def installation() -> list[Finding]:
         )
     )
     return findings
+
+
+def _kernel() -> Finding:
+    why = kernelview.obstacle()
+    if why is None:
+        return Finding(
+            "kernel's view", "works", "good", "running and static programs can be recorded (-p PID)"
+        )
+    return Finding(
+        "kernel's view", why, "info", "record -p, record --kernel and top -p do not work"
+    )
 
 
 def _preload() -> Finding:

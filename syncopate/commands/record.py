@@ -9,13 +9,14 @@ import shlex
 import signal
 import sys
 import time
+from collections.abc import Callable
 
 from syncopate.base import optiontable, paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.base.shown import shown
 from syncopate.commands.run import start
-from syncopate.launch import openmp, preload, program, transactions
+from syncopate.launch import kernelview, openmp, preload, program, transactions
 from syncopate.machines import energy
 from syncopate.records import recordfile
 from syncopate.records.looks import Looks
@@ -23,11 +24,17 @@ from syncopate.records.looks import Looks
 HELP = """\
 usage: syncopate record [-o FILE] [--lock NAME[:WAIT] | --omp | --tm ALGORITHM] [--quiet] [--]
                         PROGRAM [ARG...]
+       syncopate record --kernel [-o FILE] [--quiet] [--] PROGRAM [ARG...]
+       syncopate record -p PID [--for TIME] [-o FILE] [--quiet]
 
 Runs PROGRAM unmodified and records which locks it waits for, who held them, and from where.
 Its exit status, signals and standard streams stay its own. Child processes are recorded too,
 each in FILE.PID. An older FILE becomes FILE.old. The record also tells the program's processor
 time and, where a meter works, the energy that the machine used meanwhile.
+
+With --kernel or -p nothing is loaded into the program: the kernel tells of its waits, whatever it
+is written in, also of static ones. That needs root's rights (docs/kernel-view.md). Ctrl-C ends the
+recording of a running process, and the process goes on.
 
   -o, --output FILE       the record (default: syncopate.rec)
   -l, --lock NAME[:WAIT]  record with this lock in place
@@ -37,6 +44,9 @@ time and, where a meter works, the energy that the machine used meanwhile.
       --redact            leave the program's arguments, which may hold passwords, out of the record
       --tm ALGORITHM      record the transactions of a program compiled with -fgnu-tm instead, on
                           our libitm.so.1; ALGORITHM as in `syncopate run`
+      --kernel            look at PROGRAM from outside, by the kernel
+  -p, --pid PID           look so at a process that runs, and at those that it starts from now on
+      --for TIME          with -p: so long (10s, 500ms, 2m; default: until it ends, or Ctrl-C)
   -q, --quiet             say nothing at the end
   -v, --verbose           the library says on standard error what it does
       --force             start PROGRAM although the library cannot act on it
@@ -53,12 +63,24 @@ OPTIONS = {
     **openmp.OPTIONS,
     "--tm": VALUE,
     "--redact": FLAG,
+    "--kernel": FLAG,
+    "--pid": VALUE,
+    "--for": VALUE,
     "--quiet": FLAG,
     "--verbose": FLAG,
     "--force": FLAG,
     "--help": FLAG,
 }
-ALIASES = {"-o": "--output", "-l": "--lock", "-q": "--quiet", "-v": "--verbose", "-h": "--help"}
+ALIASES = {
+    "-o": "--output",
+    "-l": "--lock",
+    "-p": "--pid",
+    "-q": "--quiet",
+    "-v": "--verbose",
+    "-h": "--help",
+}
+# What says which library records, and how: nothing is loaded for the kernel's view.
+OF_LIBRARIES = ("--lock", "--tm", "--force", "--verbose", *openmp.OPTIONS)
 
 # A terminal sends the first two to the whole foreground group, hence to the program as well.
 FORWARDED = {
@@ -78,11 +100,17 @@ def main(arguments: list[str]) -> int:
     if "--help" in options:
         sys.stdout.write(HELP)
         return 0
+    if "--pid" in options:
+        return record_running(options, command)
+    if "--for" in options:
+        raise Failure("record: --for goes with -p PID", BAD_USE)
     if not command:
         raise Failure(
             "record: no program named; try `syncopate record -- PROGRAM ARGUMENTS`", BAD_USE
         )
     optiontable.complain()
+    if "--kernel" in options:
+        return record_from_outside(options, command)
     library, environ = prepare(options)
     path = program.find_program(command[0])
     if "--force" not in options:
@@ -102,6 +130,88 @@ def main(arguments: list[str]) -> int:
     if "--quiet" not in options:
         say_where(record, named, "--tm" in options)
     return leave_as(status)
+
+
+def record_from_outside(options: dict, command: list[str]) -> int:
+    """Runs a program that only the kernel looks at. Returns its exit status."""
+    refuse_of_libraries(options, "--kernel")
+    path = program.find_program(command[0])
+    named = options.get("--output", "syncopate.rec")
+    record = os.path.abspath(named)
+    make_room(record, named)
+    if why := kernelview.obstacle():
+        raise Failure(why, FAILED)
+    meters = energy.Session()
+    begin = time.monotonic()
+    watch = Watch(record, "--redact" in options)
+    environ = dict(os.environ)
+    status = run_and_wait(path, command, environ, meters, Looks(record), watch.begin)
+    watch.finish()
+    keep_measured(record, meters, time.monotonic() - begin)
+    if "--quiet" not in options:
+        say_where(record, named, False)
+    return leave_as(status)
+
+
+class Watch:
+    """The kernel's view of a program that is about to be started."""
+
+    def __init__(self, record: str, redact: bool):
+        self._record, self._redact = record, redact
+        self._recorder: kernelview.KernelRecorder | None = None
+
+    def begin(self, process: int) -> None:
+        """Of the process that is going to be the program."""
+        self._recorder = kernelview.KernelRecorder(
+            process, self._record, launched=True, redact=self._redact
+        )
+
+    def finish(self) -> None:
+        """When the program has ended, and with it the recorder."""
+        if self._recorder is not None:
+            self._recorder.wait()
+
+
+def record_running(options: dict, words: list[str]) -> int:
+    """Records a process that runs, until it ends, or the time is over, or a signal comes."""
+    refuse_of_libraries(options, "-p")
+    if words:
+        raise Failure(f"record: -p records a process; {shown(words[0])} is too much", BAD_USE)
+    lasts = kernelview.seconds(options["--for"]) if "--for" in options else None
+    process = kernelview.process_named(options["--pid"])
+    if why := kernelview.obstacle():
+        raise Failure(why, FAILED)
+    named = options.get("--output", "syncopate.rec")
+    record = os.path.abspath(named)
+    make_room(record, named)
+    ending = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    signal.pthread_sigmask(signal.SIG_BLOCK, {*ending, signal.SIGCHLD})
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    recorder = kernelview.KernelRecorder(process, record, lasts, redact="--redact" in options)
+    looks = Looks(record)
+    while not recorder.ended():
+        event = signal.sigtimedwait({*ending, signal.SIGCHLD}, looks.period)
+        if event is None:
+            looks.look_if_due()
+        elif event.si_signo in ending:
+            looks.look()
+            recorder.stop()
+    recorder.wait()
+    if "--quiet" not in options:
+        say_where(record, named, False)
+    return 0
+
+
+def refuse_of_libraries(options: dict, other: str) -> None:
+    """Options that say something of a library, of which none is loaded."""
+    for name in OF_LIBRARIES:
+        if name in options:
+            raise Failure(
+                f"record: {name} is for what is loaded into a program; with {other} nothing is",
+                BAD_USE,
+            )
+    if other == "-p" and "--kernel" in options:
+        del options["--kernel"]  # it is that anyway
 
 
 def prepare(options: dict) -> tuple[str, dict[str, str]]:
@@ -172,15 +282,29 @@ def prove_room(record: str) -> None:
 
 
 def run_and_wait(
-    path: str, command: list[str], environ: dict[str, str], meters: energy.Session, looks: Looks
+    path: str,
+    command: list[str],
+    environ: dict[str, str],
+    meters: energy.Session,
+    looks: Looks,
+    before_program: Callable[[int], None] | None = None,
 ) -> int:
-    """Runs the program to its end and passes signals on. Returns what waitpid says."""
+    """Runs the program to its end and passes signals on. Returns what waitpid says.
+
+    `before_program` gets the process's id and returns before the program starts in it; where it
+    raises a Failure, none does.
+    """
     watched = FORWARDED | {signal.SIGCHLD}
     inherited = signal.getsignal(signal.SIGCHLD)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would leave no status to wait for
+    gate, opened = os.pipe()
     child = os.fork()
     if child == 0:
+        os.close(opened)
+        if not os.read(gate, 1):
+            os._exit(FAILED)
+        os.close(gate)
         try:
             signal.signal(signal.SIGCHLD, inherited)
             preload.restore_signals()
@@ -189,6 +313,13 @@ def run_and_wait(
         except Failure as failure:
             os.write(2, f"syncopate: {failure}\n".encode(errors="replace"))
             os._exit(failure.status)
+    os.close(gate)
+    try:
+        if before_program is not None:
+            before_program(child)
+        os.write(opened, b"+")
+    finally:
+        os.close(opened)
     while True:
         event = signal.sigtimedwait(watched, looks.period)
         meters.sample()

@@ -11,20 +11,24 @@ import threading
 
 from syncopate.base.errors import BAD_USE, FAILED, NOT_EXECUTABLE, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
+from syncopate.base.shown import shown
 from syncopate.commands.record import prepare
-from syncopate.launch import preload, program
+from syncopate.launch import kernelview, preload, program
 from syncopate.records import live
 from syncopate.records.recordfile import children_of
 from syncopate.show import topscreen
 
 HELP = """\
 usage: syncopate top [OPTION...] PID
+       syncopate top [OPTION...] -p PID
        syncopate top [OPTION...] -- PROGRAM [ARG...]
 
 Shows which locks the threads of a program wait for, anew every two seconds. PID is a process that
-`syncopate record` started and that still runs. PROGRAM is started, and stopped when you leave; its
-output is not shown. Ctrl-C leaves.
+`syncopate record` started and that still runs; with -p it is any process, at which the kernel
+looks: nothing is loaded into it, and root's rights are needed (docs/kernel-view.md). PROGRAM is
+started, and stopped when you leave; its output is not shown. Ctrl-C leaves.
 
+  -p, --pid PID           look at this running process, by the kernel
   -i, --interval SECONDS  how often (default: 2)
   -n, --rows N            so many locks (default: as fit)
       --once              one interval, then leave
@@ -37,6 +41,7 @@ output is not shown. Ctrl-C leaves.
 Exit status: 0; 1 nothing was recorded, 2 bad use, 126 PROGRAM not executable, 127 not found.
 """
 OPTIONS = {
+    "--pid": VALUE,
     "--interval": VALUE,
     "--rows": VALUE,
     "--once": FLAG,
@@ -46,7 +51,7 @@ OPTIONS = {
     "--force": FLAG,
     "--help": FLAG,
 }
-ALIASES = {"-i": "--interval", "-n": "--rows", "-l": "--lock", "-h": "--help"}
+ALIASES = {"-p": "--pid", "-i": "--interval", "-n": "--rows", "-l": "--lock", "-h": "--help"}
 PATIENCE = 5.0  # seconds that a program gets to end by itself
 
 
@@ -69,6 +74,41 @@ class Attached:
 
     def leave(self) -> None:
         os.close(self._handle)
+
+
+class Watched:
+    """A process that runs, and those that it starts: the kernel tells of their waits."""
+
+    def __init__(self, process: int):
+        if why := kernelview.obstacle():
+            raise Failure(why, FAILED)
+        self.title = f"process {process}"
+        self._taps: dict[str, live.Tap] = {}
+        self._folder = tempfile.mkdtemp(prefix="syncopate-top.")
+        self._record = os.path.join(self._folder, "record")
+        try:
+            self._recorder = kernelview.KernelRecorder(process, self._record)
+        except Failure:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+
+    def taps(self) -> list[live.Tap]:
+        """One for each process that has something to tell by now."""
+        return _taps_of(self._record, self._taps)
+
+    def ended_within(self, seconds: float) -> bool:
+        return self._recorder.ended_within(seconds)
+
+    def leave(self) -> None:
+        self._recorder.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _taps_of(record: str, known: dict[str, live.Tap]) -> list[live.Tap]:
+    for path in [record, *children_of(record)]:
+        if path not in known and live.is_record(path):
+            known[path] = live.Tap(path)
+    return list(known.values())
 
 
 class Started:
@@ -100,10 +140,7 @@ class Started:
 
     def taps(self) -> list[live.Tap]:
         """One for each process that records by now: the program's and its children's."""
-        for path in [self._record, *children_of(self._record)]:
-            if path not in self._taps and live.is_record(path):
-                self._taps[path] = live.Tap(path)
-        return list(self._taps.values())
+        return _taps_of(self._record, self._taps)
 
     def ended_within(self, seconds: float) -> bool:
         try:
@@ -135,7 +172,7 @@ def main(arguments: list[str]) -> int:
         return 0
     interval = _number(options, "--interval", 2.0)
     rows = int(_number(options, "--rows", 0)) or None
-    if not words:
+    if not words and "--pid" not in options:
         raise Failure("top: name a process or `-- PROGRAM`; see --help", BAD_USE)
     leaving = threading.Event()
 
@@ -146,7 +183,11 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, leave)
-    if "--" not in arguments and len(words) == 1 and words[0].isdigit():
+    if "--pid" in options:
+        if words:
+            raise Failure(f"top: -p names a process; {shown(words[0])} is too much", BAD_USE)
+        source = Watched(kernelview.process_named(options["--pid"]))
+    elif "--" not in arguments and len(words) == 1 and words[0].isdigit():
         source = Attached(int(words[0]))
     else:
         source = Started(words, options)

@@ -10,11 +10,18 @@ apart, and the rest is unexplained.
 from typing import NamedTuple
 
 from syncopate.base.units import duration, percent
+from syncopate.records import recordfile
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordfile import AWAKE_KINDS, KIND_NAMES, LOST_KINDS, Thread
 
 LARGE = 0.02  # of all thread time: what is worth a line
 MOST_UNSEEN = 0.2  # of all thread time: what may hide waits for locks that are not recorded
+# System calls of x86-64 by number, as a record of the kernel's view has them; others that block are
+# input and output, or wait for some.
+STATE_OF_CALL = {35: "sleeping", 230: "sleeping", 61: "child", 247: "child", 24: "runnable"}
+# In no call (a page fault), pause, rt_sigsuspend, rt_sigtimedwait, exit, exit_group, ptrace, and
+# the locks and messages of System V.
+NEITHER = {(1 << 32) - 1, 34, 130, 128, 60, 231, 101, 65, 220, 69, 70}
 UNSEEN = ("futex", "yield", "running", "elsewhere", "unexplained")  # parts that may
 
 
@@ -35,6 +42,9 @@ WHAT = {
     "yield": "in sched_yield(), as loops that wait are: maybe locks of the program's own",
     "running": "running: working, or spinning in code that is not recorded",
     "runnable": "able to run, but without a processor",
+    "io": "blocked in input and output, or until there is some",
+    "sleeping": "asleep for a time that it chose",
+    "child": "waiting for processes to end",
     "elsewhere": "asleep or blocked in calls that are not recorded (input, output, sleep, ...)",
     "unexplained": "unexplained",
 }
@@ -64,18 +74,23 @@ class Account:
             if measured is not None and not lives:
                 cpu = measured
         running, runnable = self._outside_waits(cpu, delay)
+        waits |= self._calls()
         rest = total - sum(waits.values()) - running - runnable
         if -LARGE * total <= rest < 0:  # the only estimates here give way
             fits = max(0.0, 1 + rest / max(1, running + runnable))
             running, runnable, rest = int(running * fits), int(runnable * fits), 0
         parts = {**waits, "running": running, "runnable": runnable}
-        parts["elsewhere" if why is None else "unexplained"] = max(0, rest)
+        last = "elsewhere" if why is None and not self._by_kernel() else "unexplained"
+        parts[last] = parts.get(last, 0) + max(0, rest)
         return {
             "total_ns": total,
             "parts": {state: ns for state, ns in parts.items() if ns},
             "too_much_ns": max(0, -rest),
-            "why_unexplained": why if rest > 0 else None,
+            "why_unexplained": why if rest > 0 and parts.get("unexplained") else None,
         }
+
+    def _by_kernel(self) -> bool:
+        return self.of.record.header.recorder == recordfile.BY_KERNEL
 
     def _life(self, thread: Thread) -> int:
         end = thread.end_ticks or self.of.end_ticks
@@ -88,6 +103,14 @@ class Account:
             state = "locks" if name in LOST_KINDS else name
             sums[state] = sums.get(state, 0) + row.wait_sum
         return {state: self.of.ns(sums[state]) for state in WHAT if state in sums}
+
+    def _calls(self) -> dict[str, int]:
+        """Where the kernel saw threads blocked in other system calls."""
+        sums: dict[str, int] = {}
+        for _, call, _, ticks in self.of.record.calls():
+            state = STATE_OF_CALL.get(call, "elsewhere" if call in NEITHER else "io")
+            sums[state] = sums.get(state, 0) + self.of.ns(ticks)
+        return sums
 
     def _outside_waits(self, cpu: int, delay: int) -> tuple[int, int]:
         """Of processor time and of time without one, how much passed outside of waits. Whoever

@@ -29,7 +29,8 @@ TRANSACTIONS = "transactions"  # Header.wait of a record of transactions
 MUTEX, RWLOCK, SPINLOCK, CONDITION, BARRIER, FUTEX, SEMAPHORE, THREAD, YIELD = range(1, 10)
 WAIT, HOLD = 1, 2
 FINISHED, DISK_FULL, DESCRIPTOR_LOST, TABLE_FULL, SAMPLED = 1, 2, 4, 8, 16
-SIZE_LIMITED, SPACE_LIMITED = 32, 64
+SIZE_LIMITED, SPACE_LIMITED, DETACHED = 32, 64, 128
+BY_PRELOAD, BY_KERNEL = range(2)  # Header.recorder
 CREATED, DESTROYED = 1, 2
 
 KIND_NAMES = {
@@ -54,6 +55,7 @@ HOLDER = 12  # of wait_kind: no wait, but whether sampled holds ran on: HOLDER_C
 OUTSIDE = 18  # of wait_kind: no wait, but how long threads worked between two sections
 AWAY = 19  # of wait_kind: of these, how long they waited elsewhere or slept
 INSIDE = 20  # of wait_kind: no wait, but how long holds took that were not interrupted
+CALL = 21  # of wait_kind: no lock, but blocked in the system call whose number stands for it
 HOLDER_COUNTS = ("preempted", "preemptions", "slept")  # in the places of the histogram
 ELISION_COUNTS = (
     "committed",
@@ -81,7 +83,7 @@ AWAKE_KINDS = {"trylock", "yield"}  # in which a thread never sleeps
 TIMED, HAS_OWNER = 1, 2  # OpenWait.flags
 OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thread
 
-FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQ")
+FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQIIQQ")
 CHUNK_HEADER = struct.Struct("<IIIIQ")
 LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
 THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII20x4QQQIIQ")
@@ -111,8 +113,8 @@ ALONE_REASONS = ("by_algorithm", "start_serial", "in_flight", "after_failures")
 
 
 MEASURED = struct.Struct("1280s")  # file_header::measured
-MEASURED_AT = FILE_HEADER.size - MEASURED.size - 16
-ENDED_AT = FILE_HEADER.size - 8  # file_header::ended_monotonic_ns
+MEASURED_AT = FILE_HEADER.size - MEASURED.size - 40
+ENDED_AT = FILE_HEADER.size - 32  # file_header::ended_monotonic_ns
 SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
 SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12  # that far from its end
 NAME_AT, NAME_BYTES = 24, 16  # thread_entry::name
@@ -140,6 +142,10 @@ class Header(NamedTuple):
     measured: str  # JSON: what `syncopate record` measured beside the program; "" if nothing
     ticks_per_second: int  # as measured at the start; 0: not known
     ended_monotonic_ns: int = 0  # 0: `syncopate record` has not seen it end
+    recorder: int = BY_PRELOAD
+    recorder_id: int = 0  # the process that writes the record; 0: the recorded one
+    lost_waits: int = 0  # of which only their number and sum is known
+    lost_ticks: int = 0
 
 
 class Lock(NamedTuple):
@@ -359,10 +365,12 @@ class Record:
         return passed / ticks if ticks > 0 and passed > 0 else 1.0
 
     def _is_mapped(self) -> bool:
-        """Whether the recorded process is there still, and writes this very file."""
+        """Whether the recorded process, or the recorder beside it, is there still and writes this
+        very file."""
         try:
             inode = os.stat(self.path).st_ino
-            with open(f"/proc/{self.header.process_id}/maps", "rb") as file:
+            writer = self.header.recorder_id or self.header.process_id
+            with open(f"/proc/{writer}/maps", "rb") as file:
                 lines = [line.split(maxsplit=5) for line in file]
         except OSError:
             return False
@@ -441,8 +449,7 @@ class Record:
             command,
             fields[17],
             _text(fields[18]),
-            fields[19],
-            fields[20],
+            *fields[19:25],
         )
         if header.bytes_used > self.size:
             raise self._damaged(
@@ -512,6 +519,12 @@ class Record:
                 counts = [0] * 64
                 counts[histogram.bucket(ticks, 64)] = 1
                 yield Row(each.id, wait.lock, wait.kind, 1, ticks, ticks, tuple(counts))
+
+    def calls(self) -> Iterator[tuple[int, int, int, int]]:
+        """Thread, number of a system call, how often the thread was blocked in it, and ticks."""
+        for thread, _, f in self._items(ROWS, WAIT_ROW):
+            if f[1] == CALL:
+                yield thread, f[0], f[2], f[3]
 
     def last_arrivals(self) -> Iterator[tuple[int, int, int]]:
         """Thread, barrier's id, how often that thread came last there."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from syncopate.base.shown import shown
+from syncopate.base.units import duration
 from syncopate.records import findings, histogram, recordfile, waiting
 from syncopate.records.account import Account
 from syncopate.records.analysis import Analysis, Group, Kind
@@ -83,6 +84,7 @@ class Results:
             "command": header.command,
             "lock": header.lock,
             "wait": header.wait,
+            "recorder": "kernel" if header.recorder == recordfile.BY_KERNEL else "preload",
             "processors": header.processors,
             "started": started.isoformat(),
             "duration_ns": self.of.since_start(self.of.end_ticks),
@@ -93,13 +95,17 @@ class Results:
     def _notes(self) -> list[str]:
         flags = self.of.record.header.flags
         notes = []
-        if not flags & recordfile.FINISHED:
+        if flags & recordfile.DETACHED:
+            notes.append("the recording ended, and the program went on")
+        elif not flags & recordfile.FINISHED:
             runs = self.of.record.runs
             there = runs or self.of.record.is_of_a_running_program()
             state = "still runs" if there else "was killed, or ended by _exit or exec"
             known = runs or self.of.record.header.ended_monotonic_ns
             until = "" if known else ", and times are until its last wait: its end was not seen"
-            notes.append(f"the program {state}; counts may lag by up to 255 per lock{until}")
+            by_kernel = self.of.record.header.recorder == recordfile.BY_KERNEL
+            lag = "" if by_kernel else "; counts may lag by up to 255 per lock"
+            notes.append(f"the program {state}{lag}{until}")
         if lack := recordfile.lack_of_room(flags):
             notes.append(f"{lack}: what happened afterwards is missing")
         if flags & recordfile.DESCRIPTOR_LOST:
@@ -113,7 +119,23 @@ class Results:
                 f"{self.of.record.event_count():,} events were recorded and one of"
                 f" {self.of.read_every} read: sums are exact, stacks weighted samples"
             )
-        return notes + self._regions()
+        return notes + self._of_kernel() + self._regions()
+
+    def _of_kernel(self) -> list[str]:
+        """What the recorder outside of the process cannot see."""
+        header = self.of.record.header
+        if header.recorder != recordfile.BY_KERNEL:
+            return []
+        notes = [
+            "seen from the kernel: a wait is one sleep at a futex; how often locks were taken"
+            " without sleeping, how long they were held, and spinning are not seen"
+        ]
+        if header.lost_waits:
+            notes.append(
+                f"{header.lost_waits:,} waits, {duration(self.of.ns(header.lost_ticks))} in all"
+                " recorded processes, came faster than they could be kept: they are in no sum"
+            )
+        return notes
 
     def _hints(self) -> list[str]:
         """How to get names for the locks that were waited for and have none."""

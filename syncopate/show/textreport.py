@@ -74,7 +74,10 @@ def _show_one(console, results: dict) -> None:
             continue
         console.print(f"\n{title}", style="bold cyan")
         if waited:
-            (_lost_table if kind in LOST else _wait_table)(console, waited)
+            if kind in LOST:
+                _lost_table(console, waited, results["process"]["recorder"] != "kernel")
+            else:
+                _wait_table(console, waited)
         idle = len(locks) - len(waited)
         if idle:
             taken = sum(lock["acquisitions"] for lock in locks if not lock["waited_ns"])
@@ -113,6 +116,8 @@ def ran_with(results: dict) -> str:
     process = results["process"]
     if results["transactions"]:
         return f"transactions by {results['transactions']['algorithm']}"
+    if process["recorder"] == "kernel":
+        return "its own locks, seen from the kernel"
     return f"lock {process['lock']}" + (f":{process['wait']}" if process["wait"] else "")
 
 
@@ -210,8 +215,9 @@ def name_of(lock: dict) -> str:
     return lock["name"] + (f" x{lock['members']}" if lock["members"] > 1 else "")
 
 
-def _lost_table(console, locks: list[dict]) -> None:
-    """One row for each lock and kind of wait; narrow terminals do without the last columns."""
+def _lost_table(console, locks: list[dict], counted: bool) -> None:
+    """One row for each lock and kind of wait; narrow terminals do without the last columns.
+    `counted`: acquisitions are known."""
     rows = []
     for lock in locks:
         hold = lock["hold"] or {"mean_ns": None, "p99_ns": None, "max_ns": None}
@@ -219,8 +225,8 @@ def _lost_table(console, locks: list[dict]) -> None:
             whole = {
                 "lock": name_of(lock),
                 "of all": percent(lock["lost_share"]),
-                "taken": count(lock["acquisitions"]),
-                "contended": percent(lock["contended_share"]),
+                "taken": count(lock["acquisitions"]) if counted else "-",
+                "contended": percent(lock["contended_share"]) if counted else "-",
                 "threads": str(lock["threads_waited"]),
                 "hold": duration(hold["mean_ns"]),
                 "hold p99": duration(hold["p99_ns"]),

@@ -1,0 +1,101 @@
+// kernel_events.h -- what the program in the kernel (waits.bpf.c) tells the recorder. Plain C, since
+// both sides read it. Times are nanoseconds of CLOCK_MONOTONIC.
+#pragma once
+
+enum kernel_event_type {
+  event_wait = 1,  // a thread has waited at a futex: wait_event
+  event_stack,     // the stack of a thread that begins to wait: stack_event
+  event_waker,     // the stack of a thread that wakes another: stack_event
+  event_thread,    // a thread began: event_head alone
+  event_exit,      // a thread ended: exit_event
+  event_fork,      // a process began: fork_event
+  event_exec,      // a process runs another program now: exit_event
+};
+
+// Bits of waiting_thread::flags.
+enum waiting_flag {
+  waits_at_futex = 1,   // else in another system call, or in a page fault
+  has_stack = 2,        // an event_stack tells where it waits
+  has_waker_stack = 4,  // an event_waker tells who woke it
+  seeded = 8,           // it waited before the recording began; `since` is when that was seen
+  is_timed = 16,        // the call has a time limit
+};
+
+enum { kernel_stack_bytes = 16384, kernel_registers = 17, kernel_name_bytes = 16 };
+
+// The user's registers by DWARF's numbers: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8-r15, return
+// address. Those that a system call overwrites are 0.
+struct user_registers {
+  unsigned long long of[kernel_registers];
+};
+
+struct event_head {
+  unsigned int type, process, thread;
+  unsigned int weight;  // how many such events this one stands for
+  unsigned long long time;
+};
+
+// What a blocked thread waits for, by kernel thread id in the map `waiting`.
+struct waiting_thread {
+  unsigned long long since;
+  unsigned long long address;  // of the futex
+  unsigned long long woken;    // 0: not yet
+  unsigned int call;           // number of the system call, or no_call
+  unsigned int operation;      // of the futex
+  unsigned int word, owner;    // at the futex and 8 bytes behind it, when the wait began
+  unsigned int waker;          // kernel thread id of who woke it by a futex call; 0: nobody did
+  unsigned int flags;          // waiting_flag
+  unsigned int weight;         // of its event_stack
+  unsigned int process;
+  struct user_registers registers;
+};
+
+enum { no_call = 0xffffffff };
+
+struct wait_event {
+  struct event_head head;  // time: when the thread got a processor again
+  unsigned long long since, address, woken;
+  unsigned int operation, word, owner, waker, flags, call;
+};
+
+struct exit_event {
+  struct event_head head;
+  unsigned long long cpu_ns, delay_ns;
+  unsigned int exit_code;  // as waitpid says
+  unsigned int last;       // whether no thread of the process is left
+  char name[kernel_name_bytes];
+};
+
+struct fork_event {
+  struct event_head head;  // of the parent
+  unsigned int child;
+  unsigned int unused;
+};
+
+struct stack_event {
+  struct event_head head;
+  unsigned long long since;  // the wait's that it belongs to
+  unsigned int waiter;       // its kernel thread id
+  unsigned int bytes;        // of the stack, from the stack pointer up
+  struct user_registers registers;
+  unsigned char stack[kernel_stack_bytes];
+};
+
+// Time blocked in one system call until woken, by thread id and call in the map `blocked`.
+struct blocked_key {
+  unsigned int thread, call;
+};
+struct blocked_sum {
+  unsigned long long times, ns, longest;
+};
+
+// What the recorder sets and reads while the program runs.
+struct kernel_controls {
+  unsigned int period;  // of so many waits and wakes, one has its stack copied, by chance
+  unsigned int unused;
+  // Stacks are copied until so many were; the recorder moves the limit up each time that it looks.
+  unsigned long long stacks_allowed, stacks_taken;
+  unsigned long long waits;                             // ended, ever
+  unsigned long long lost_waits, lost_ns, lost_stacks;  // that did not fit into the buffer
+  unsigned long long lost_others;
+};

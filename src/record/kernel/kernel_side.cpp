@@ -1,0 +1,199 @@
+// kernel_side.cpp -- see kernel_side.h.
+#include "record/kernel/kernel_side.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+// The compiled program for the kernel, put in by the build (program.S).
+extern "C" {
+extern const char kernel_program_begin[] __attribute__((visibility("hidden")));
+extern const char kernel_program_end[] __attribute__((visibility("hidden")));
+}
+
+namespace syncopate::record::kernel {
+
+namespace {
+
+constexpr char kernel_types[] = "/sys/kernel/btf/vmlinux";
+constexpr ino_t first_process_namespace = 0xEFFFFFFC;
+constexpr unsigned switch_arguments_with_state = 5;  // and the one that says which program listens
+
+int keep_quiet(libbpf_print_level, const char*, va_list) { return 0; }
+
+bool kernel_is_older_than(int major, int minor) {
+  utsname name{};
+  int its_major = 0, its_minor = 0;
+  if (::uname(&name) != 0 || std::sscanf(name.release, "%d.%d", &its_major, &its_minor) != 2)
+    return false;
+  return its_major < major || (its_major == major && its_minor < minor);
+}
+
+// Whether this kernel's sched_switch says which state the thread left in.
+bool state_is_told() {
+  btf* types = btf__load_vmlinux_btf();
+  if (types == nullptr) return true;
+  bool told = true;
+  const int name = btf__find_by_name_kind(types, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
+  if (name > 0) {
+    const btf_type* pointer = btf__type_by_id(types, btf__type_by_id(types, name)->type);
+    const btf_type* function = pointer != nullptr ? btf__type_by_id(types, pointer->type) : nullptr;
+    if (function != nullptr) told = btf_vlen(function) >= switch_arguments_with_state;
+  }
+  btf__free(types);
+  return told;
+}
+
+std::string why_not(int error) {
+  if (error == EPERM || error == EACCES)
+    return "the kernel's view needs root's rights (or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE); "
+           "run it with sudo";
+  return std::string("the kernel does not take the program that looks at waits: ") +
+         std::strerror(error) + "; `syncopate doctor` says what it lacks";
+}
+
+}  // namespace
+
+std::string obstacle() {
+  if (kernel_is_older_than(5, 15)) return "the kernel's view needs Linux 5.15 or later";
+  if (::access(kernel_types, F_OK) != 0)
+    return "this kernel does not describe its types (no /sys/kernel/btf/vmlinux); it needs "
+           "CONFIG_DEBUG_INFO_BTF";
+  struct stat space {};
+  if (::stat("/proc/self/ns/pid", &space) == 0 && space.st_ino != first_process_namespace)
+    return "process numbers here are a container's own; run the kernel's view outside of it";
+  return "";
+}
+
+kernel_side::kernel_side(listener l) : listener_(std::move(l)) { libbpf_set_print(keep_quiet); }
+
+kernel_side::~kernel_side() {
+  for (bpf_link* link : links_) bpf_link__destroy(link);
+  bpf_link__destroy(seeder_);
+  ring_buffer__free(ring_);
+  bpf_object__close(object_);
+}
+
+std::string kernel_side::start(bool follows_children) {
+  const std::string first = obstacle();
+  if (!first.empty()) return first;
+  const auto bytes = static_cast<std::size_t>(kernel_program_end - kernel_program_begin);
+  object_ = bpf_object__open_mem(kernel_program_begin, bytes, nullptr);
+  if (object_ == nullptr) return why_not(errno);
+  bpf_map* each = nullptr;
+  bpf_object__for_each_map(each, object_) {
+    const char* name = bpf_map__name(each);
+    std::size_t size = 0;
+    if (std::strstr(name, ".rodata") != nullptr) {
+      const void* initial = bpf_map__initial_value(each, &size);
+      if (initial == nullptr || size < 2) return why_not(EINVAL);
+      std::vector<unsigned char> constants(size);
+      std::memcpy(constants.data(), initial, size);
+      constants[0] = state_is_told() ? 1 : 0;  // in the order in which waits.bpf.c has them
+      constants[1] = follows_children ? 1 : 0;
+      if (bpf_map__set_initial_value(each, constants.data(), size) != 0) return why_not(EINVAL);
+    }
+  }
+  if (const int failed = bpf_object__load(object_); failed != 0) return why_not(-failed);
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object_) {
+    bpf_link* link = bpf_program__attach(program);
+    if (link == nullptr) return why_not(errno);
+    if (std::strcmp(bpf_program__name(program), "on_task") == 0) seeder_ = link;
+    else links_.push_back(link);
+  }
+  bpf_object__for_each_map(each, object_) {
+    const char* name = bpf_map__name(each);
+    if (std::strstr(name, ".data") == nullptr) continue;
+    std::size_t size = 0;
+    controls_ =
+        static_cast<kernel_controls*>(const_cast<void*>(bpf_map__initial_value(each, &size)));
+  }
+  if (controls_ == nullptr) return why_not(EINVAL);
+  ring_ = ring_buffer__new(
+      map("events"),
+      [](void* self, void* data, std::size_t) {
+        static_cast<kernel_side*>(self)->listener_(*static_cast<const event_head*>(data));
+        return 0;
+      },
+      this, nullptr);
+  return ring_ != nullptr ? "" : why_not(errno);
+}
+
+int kernel_side::map(const char* name) const {
+  return bpf_object__find_map_fd_by_name(object_, name);
+}
+
+bool kernel_side::add(std::uint32_t process) {
+  const unsigned char yes = 1;
+  return bpf_map_update_elem(map("processes"), &process, &yes, BPF_ANY) == 0;
+}
+
+void kernel_side::forget(std::uint32_t process) { bpf_map_delete_elem(map("processes"), &process); }
+
+void kernel_side::seed() {
+  if (seeder_ == nullptr) return;
+  const int reader = bpf_iter_create(bpf_link__fd(seeder_));
+  if (reader < 0) return;
+  char nothing[256];
+  while (::read(reader, nothing, sizeof nothing) > 0) {
+  }
+  ::close(reader);
+}
+
+void kernel_side::poll(int milliseconds) {
+  ring_buffer__poll(ring_, milliseconds);
+  ring_buffer__consume(ring_);
+}
+
+namespace {
+
+// All of a hash map, as far as it stands still.
+template <class Key, class Value>
+std::vector<std::pair<Key, Value>> all_of(int map) {
+  std::vector<std::pair<Key, Value>> found;
+  constexpr std::uint32_t at_once = 1024;
+  std::vector<Key> keys(at_once);
+  std::vector<Value> values(at_once);
+  std::uint32_t in = 0, out = 0;
+  bool first = true;
+  for (;;) {
+    std::uint32_t count = at_once;
+    const int failed = bpf_map_lookup_batch(map, first ? nullptr : &in, &out, keys.data(),
+                                            values.data(), &count, nullptr);
+    if (failed != 0 && failed != -ENOENT) break;
+    for (std::uint32_t i = 0; i < count; ++i) found.emplace_back(keys[i], values[i]);
+    if (failed != 0) break;
+    in = out;
+    first = false;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::uint32_t, waiting_thread>> kernel_side::waiting() {
+  return all_of<std::uint32_t, waiting_thread>(map("waiting"));
+}
+
+bool kernel_side::is_waiting_since(std::uint32_t thread, std::uint64_t since) {
+  waiting_thread now{};
+  return bpf_map_lookup_elem(map("waiting"), &thread, &now) == 0 && now.since == since;
+}
+
+std::vector<std::pair<blocked_key, blocked_sum>> kernel_side::blocked() {
+  return all_of<blocked_key, blocked_sum>(map("blocked"));
+}
+
+void kernel_side::forget_blocked(const blocked_key& key) {
+  bpf_map_delete_elem(map("blocked"), &key);
+}
+
+}  // namespace syncopate::record::kernel

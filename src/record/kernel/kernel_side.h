@@ -1,0 +1,61 @@
+// kernel_side.h -- loads waits.bpf.c into the kernel and takes from it what it tells.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "record/kernel/kernel_events.h"
+
+struct bpf_link;
+struct bpf_object;
+struct ring_buffer;
+
+namespace syncopate::record::kernel {
+
+// Why the kernel's view does not work here, in one line that says what to do; "" where it does, as
+// far as can be told without trying.
+std::string obstacle();
+
+class kernel_side {
+ public:
+  using listener = std::function<void(const event_head&)>;
+
+  explicit kernel_side(listener);
+  ~kernel_side();
+  kernel_side(const kernel_side&) = delete;
+  kernel_side& operator=(const kernel_side&) = delete;
+
+  // Loads and attaches. Returns "" or, in one line, why that fails.
+  std::string start(bool follows_children);
+  // From now on this process is recorded. False: too many are.
+  bool add(std::uint32_t process);
+  void forget(std::uint32_t process);
+  // Lets the kernel describe the threads of recorded processes that wait already.
+  void seed();
+  // Waits up to so long for urgent news, then hands all events to the listener.
+  void poll(int milliseconds);
+
+  // The threads that wait just now, by kernel thread id.
+  std::vector<std::pair<std::uint32_t, waiting_thread>> waiting();
+  bool is_waiting_since(std::uint32_t thread, std::uint64_t since);
+  std::vector<std::pair<blocked_key, blocked_sum>> blocked();
+  void forget_blocked(const blocked_key&);
+  // Shared with the kernel.
+  kernel_controls& controls() { return *controls_; }
+
+ private:
+  int map(const char* name) const;
+
+  listener listener_;
+  bpf_object* object_ = nullptr;
+  ring_buffer* ring_ = nullptr;
+  bpf_link* seeder_ = nullptr;
+  std::vector<bpf_link*> links_;
+  kernel_controls* controls_ = nullptr;
+  std::size_t controls_bytes_ = 0;
+};
+
+}  // namespace syncopate::record::kernel

@@ -1,0 +1,310 @@
+// main.cpp -- kernel-recorder: records running processes by what the kernel sees of them.
+//
+//   kernel-recorder check
+//   kernel-recorder record --pid PID --output FILE [--for NANOSECONDS] [--alone] [--launched]
+//                          [--redact] [--ready DESCRIPTOR]
+//
+// `check` says in one line on standard output why the kernel's view does not work here; nothing
+// where it does. `record` runs until PID ends, the time is over, or SIGINT or SIGTERM comes; its
+// parent's end is one. --launched: PID is about to run the program that is meant. --alone: without
+// the processes that it starts. One byte goes to DESCRIPTOR when the recording has begun.
+// Exit status: 0; 1 with one line on standard error; 3 PID ended before that.
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "record/kernel/kernel_side.h"
+#include "record/kernel/watched_process.h"
+
+namespace syncopate::record::kernel {
+
+namespace {
+
+constexpr std::uint64_t millisecond = 1'000'000, second = 1000 * millisecond;
+constexpr int between_polls = 10;                          // milliseconds
+constexpr std::uint64_t between_looks = 20 * millisecond;  // at waits that last
+constexpr std::uint64_t looks_take_at_most = 200;          // one part in so many of the time
+constexpr std::uint64_t stacks_a_second = 1000;
+constexpr std::uint64_t stacks_a_poll = 64;
+constexpr std::uint32_t longest_period = 32768;
+
+volatile std::sig_atomic_t asked_to_end = 0;
+
+struct request {
+  std::uint32_t process = 0;
+  std::string output;
+  std::uint64_t duration = 0;  // nanoseconds; 0: without an end
+  bool follows = true, launched = false, redact = false;
+  int ready = -1;
+};
+
+class recorder {
+ public:
+  explicit recorder(const request& r)
+      : request_(r), side_([this](const event_head& e) { take(e); }) {}
+
+  int run();
+
+ private:
+  void take(const event_head&);
+  watched_process* of(std::uint32_t process);
+  watched_process* begin(std::uint32_t process, std::uint64_t since);
+  void leave(std::uint32_t process, std::uint32_t flags);
+  void executes(const exit_event&);
+  void exits(const exit_event&);
+  void look(std::uint64_t now);
+  void read_blocked();
+  void adapt(std::uint64_t now);
+  std::string free_path(std::uint32_t process) const;
+  int fail(const std::string& why) const;
+
+  const request request_;
+  kernel_side side_;
+  std::map<std::uint32_t, std::unique_ptr<watched_process>> processes_;
+  struct origin {
+    std::uint32_t parent;
+    std::uint64_t since;
+  };
+  std::map<std::uint32_t, origin> origins_;  // of all processes that are there
+  bool waits_for_program_ = false, ended_ = false;
+  std::uint64_t next_look_ = 0, old_enough_ = between_looks, next_refresh_ = 0;
+  std::uint64_t adapted_at_ = 0, waits_then_ = 0;
+  int write_error_ = 0;
+};
+
+int recorder::fail(const std::string& why) const {
+  std::fprintf(stderr, "%s\n", why.c_str());
+  return 1;
+}
+
+// FILE, or FILE.PID, or FILE.PID.1, ...: as the preload recorder names records.
+std::string recorder::free_path(std::uint32_t process) const {
+  std::string path = request_.output;
+  const std::string own = path + "." + std::to_string(process);
+  for (unsigned n = 0; ::access(path.c_str(), F_OK) == 0; ++n)
+    path = n == 0 ? own : own + "." + std::to_string(n);
+  return path;
+}
+
+watched_process* recorder::begin(std::uint32_t process, std::uint64_t since) {
+  auto made = std::make_unique<watched_process>(process, origins_[process].parent);
+  const std::string path =
+      process == request_.process && processes_.empty() ? request_.output : free_path(process);
+  if (const int failed = made->begin(path, request_.redact, since); failed != 0) {
+    if (write_error_ == 0) write_error_ = failed;
+    return nullptr;
+  }
+  return (processes_[process] = std::move(made)).get();
+}
+
+// The record of a process, begun now if there is none: that process has something to tell.
+watched_process* recorder::of(std::uint32_t process) {
+  const auto found = processes_.find(process);
+  if (found != processes_.end()) return found->second.get();
+  if (waits_for_program_ && process == request_.process) return nullptr;
+  const auto origin = origins_.find(process);
+  if (origin == origins_.end()) return nullptr;  // it has ended
+  watched_process* made = begin(process, origin->second.since);
+  if (made != nullptr) made->had_before(0, 0);
+  return made;
+}
+
+void recorder::leave(std::uint32_t process, std::uint32_t flags) {
+  const auto found = processes_.find(process);
+  if (found == processes_.end()) return;
+  read_blocked();
+  found->second->finish(flags);
+  if (!found->second->has_told() && process != request_.process) found->second->file().discard();
+  processes_.erase(found);
+}
+
+void recorder::executes(const exit_event& e) {
+  const std::uint32_t process = e.head.process;
+  const bool is_ours = process == request_.process;
+  const auto found = processes_.find(process);
+  if (found != processes_.end()) {
+    const bool told = found->second->has_told();
+    const std::string path = found->second->file().path();
+    leave(process, finished);
+    if (!told && is_ours) ::unlink(path.c_str());  // nothing but the way to the program
+  }
+  if (is_ours) {
+    waits_for_program_ = false;
+    if (watched_process* made = begin(process, e.head.time); made != nullptr)
+      made->had_before(e.cpu_ns, e.delay_ns);
+  }
+}
+
+void recorder::exits(const exit_event& e) {
+  const std::uint32_t process = e.head.process;
+  const auto found = processes_.find(process);
+  if (found != processes_.end()) found->second->thread_ended(e);
+  if (!e.last) return;
+  const bool by_signal = (e.exit_code & 0x7f) != 0;
+  leave(process, by_signal ? 0u : finished);
+  origins_.erase(process);
+  if (process == request_.process) ended_ = true;
+}
+
+void recorder::take(const event_head& e) {
+  switch (e.type) {
+    case event_wait:
+      if (auto* p = of(e.process)) p->wait(reinterpret_cast<const wait_event&>(e));
+      break;
+    case event_stack:
+      if (auto* p = of(e.process)) p->stack(reinterpret_cast<const stack_event&>(e));
+      break;
+    case event_waker:
+      if (auto* p = of(e.process)) p->waker(reinterpret_cast<const stack_event&>(e));
+      break;
+    case event_thread:
+      if (auto* p = of(e.process)) p->thread_began(e);
+      break;
+    case event_exit: exits(reinterpret_cast<const exit_event&>(e)); break;
+    case event_fork:
+      origins_[reinterpret_cast<const fork_event&>(e).child] = {e.process, e.time};
+      break;
+    case event_exec: executes(reinterpret_cast<const exit_event&>(e)); break;
+    default: break;
+  }
+}
+
+void recorder::look(std::uint64_t now) {
+  if (now < next_look_) return;
+  for (const auto& [thread, w] : side_.waiting())
+    if (auto* p = now - w.since >= old_enough_ ? of(w.process) : nullptr)
+      p->still_waits(thread, w, side_, now, old_enough_);
+  const std::uint64_t took = now_ns() - now;
+  const std::uint64_t pause = std::max(between_looks, took * looks_take_at_most);
+  next_look_ = now + pause;
+}
+
+void recorder::read_blocked() {
+  for (const auto& [key, sum] : side_.blocked())
+    for (const auto& [id, process] : processes_) process->blocked(key, sum);
+}
+
+// So many waits that only some have their stacks copied: not more than stacks_a_second.
+void recorder::adapt(std::uint64_t now) {
+  kernel_controls& controls = side_.controls();
+  controls.stacks_allowed = controls.stacks_taken + stacks_a_poll;
+  if (now - adapted_at_ < 100 * millisecond) return;
+  const std::uint64_t waits = controls.waits;
+  const std::uint64_t rate = (waits - waits_then_) * second / (now - adapted_at_);
+  const std::uint64_t period = std::clamp<std::uint64_t>(rate / stacks_a_second, 1, longest_period);
+  controls.period = static_cast<std::uint32_t>(period);
+  if (period > 1)
+    for (const auto& [id, process] : processes_) process->file().set_flag(sampled);
+  waits_then_ = waits;
+  adapted_at_ = now;
+}
+
+int recorder::run() {
+  const std::string path = "/proc/" + std::to_string(request_.process);
+  if (const std::string why = side_.start(request_.follows); !why.empty()) return fail(why);
+  if (!side_.add(request_.process)) return fail("too many processes are recorded already");
+  origins_[request_.process] = {static_cast<std::uint32_t>(::getppid()), now_ns()};
+  waits_for_program_ = request_.launched;
+  if (!request_.launched) {
+    if (begin(request_.process, now_ns()) == nullptr)
+      return fail("cannot write the record " + request_.output + ": " +
+                  std::strerror(write_error_) + "; choose another place with -o FILE");
+    if (::access((path + "/maps").c_str(), R_OK) != 0) {
+      ::unlink(request_.output.c_str());
+      return 3;
+    }
+    side_.seed();
+    processes_.begin()->second->find_threads();
+  }
+  if (request_.ready >= 0) {
+    if (::write(request_.ready, "+", 1) != 1) asked_to_end = 1;
+    ::close(request_.ready);
+  }
+  const std::uint64_t begun = now_ns();
+  adapted_at_ = begun;
+  next_refresh_ = begun + second;
+  for (std::uint64_t now = begun; asked_to_end == 0 && !ended_; now = now_ns()) {
+    if (request_.duration != 0 && now - begun >= request_.duration) break;
+    side_.poll(between_polls);
+    adapt(now);
+    look(now);
+    if (now >= next_refresh_) {
+      read_blocked();
+      for (const auto& [id, process] : processes_)
+        process->refresh(side_.controls().lost_waits, side_.controls().lost_ns);
+      next_refresh_ = now + second;
+    }
+  }
+  side_.poll(0);
+  next_look_ = 0;
+  look(now_ns());
+  while (!processes_.empty()) leave(processes_.begin()->first, detached);
+  return 0;
+}
+
+bool read_request(int count, char** words, request& r) {
+  for (int i = 2; i < count; ++i) {
+    const std::string word = words[i];
+    const char* value = i + 1 < count ? words[i + 1] : "";
+    if (word == "--alone") {
+      r.follows = false;
+    } else if (word == "--launched") {
+      r.launched = true;
+    } else if (word == "--redact") {
+      r.redact = true;
+    } else {
+      ++i;
+      if (word == "--pid") r.process = static_cast<std::uint32_t>(std::strtoul(value, nullptr, 10));
+      else if (word == "--output") r.output = value;
+      else if (word == "--for") r.duration = std::strtoull(value, nullptr, 10);
+      else if (word == "--ready") r.ready = std::atoi(value);
+      else return false;
+    }
+  }
+  return r.process != 0 && !r.output.empty();
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string what = count > 1 ? words[1] : "";
+  if (what == "check") {
+    kernel_side side([](const event_head&) {});
+    const std::string why = side.start(true);
+    if (!why.empty()) std::puts(why.c_str());
+    return 0;
+  }
+  request r;
+  if (what != "record" || !read_request(count, words, r)) {
+    std::fputs("usage: kernel-recorder check | record --pid PID --output FILE ...\n", stderr);
+    return 2;
+  }
+  struct sigaction end {};
+  end.sa_handler = [](int) { asked_to_end = 1; };
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &end, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);  // whoever started us may have blocked these
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+  return recorder(r).run();
+}
+
+}  // namespace syncopate::record::kernel
+
+int main(int count, char** words) { return syncopate::record::kernel::main(count, words); }

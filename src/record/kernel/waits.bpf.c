@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+// (The kernel lets only programs under the GPL read its tasks, so this one file is offered under it
+// as well.)
+//
+// waits.bpf.c -- runs in the kernel: sees threads leave and get their processor, who wakes whom,
+// and threads and processes begin and end. It changes nothing.
+//
+// A thread that leaves its processor by itself is in a system call, whose number and arguments are
+// among its registers. So no system call is traced, and what does not block costs nothing. A wait's
+// begin is at sched_switch away from the thread, its end at sched_switch to it; who woke it is who
+// runs at sched_waking, when that thread is in a futex call for the same address.
+//
+// Types are those parts of the kernel's own that are used here; their places are found when the
+// program is loaded (CO-RE). Needs: Linux 5.15 (bpf_task_pt_regs), BTF, x86-64.
+#include <stdbool.h>
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "kernel_events.h"
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct pt_regs {
+  unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
+      flags, sp, ss;
+};
+struct sched_entity {
+  u64 sum_exec_runtime;
+};
+struct sched_info {
+  u64 run_delay;
+};
+struct signal_struct {
+  int group_exit_code;
+  struct {
+    int counter;
+  } live;
+};
+struct thread_info {
+  u32 status;
+};
+struct task_struct {
+  struct thread_info thread_info;
+  u32 __state;
+  u32 flags;
+  int pid, tgid;
+  int exit_code;
+  struct sched_entity se;
+  struct sched_info sched_info;
+  struct signal_struct* signal;
+  char comm[16];
+};
+struct bpf_iter__task {
+  void* meta;
+  struct task_struct* task;
+};
+#pragma clang attribute pop
+
+enum {
+  is_kernels_own = 0x00200000 | 0x00000010,  // PF_KTHREAD, PF_IO_WORKER
+  is_32_bit = 2,                             // TS_COMPAT
+  state_interruptible = 1,
+  state_uninterruptible = 2,
+  state_stopped = 4,
+  state_traced = 8,
+  call_exit = 60,
+  call_exit_group = 231,
+  call_futex = 202,
+  call_futex_waitv = 449,
+  call_futex_wake = 454,
+  call_futex_wait = 455,
+  call_futex_requeue = 456,
+  futex_command = 127,
+  futex_wait = 0,
+  futex_lock_pi = 6,
+  futex_wait_bitset = 9,
+  futex_wait_requeue_pi = 11,
+  futex_lock_pi2 = 13,
+  most_calls = 1024,
+  copied_at_once = 1024,
+};
+
+const volatile u8 state_is_told = 1;  // sched_switch has a fourth argument (Linux 5.18 and later)
+const volatile u8 follows = 1;        // processes that a recorded one starts are recorded, too
+
+struct kernel_controls controls = {.period = 1, .stacks_allowed = 256};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 65536);
+  __type(key, u32);
+  __type(value, u8);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+} processes SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 65536);
+  __type(key, u32);
+  __type(value, struct waiting_thread);
+} waiting SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 65536);
+  __type(key, struct blocked_key);
+  __type(value, struct blocked_sum);
+} blocked SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 16 << 20);
+} events SEC(".maps");
+
+static __always_inline bool is_recorded(u32 process) {
+  return bpf_map_lookup_elem(&processes, &process) != 0;
+}
+
+static __always_inline bool is_chosen(void) {
+  const u32 period = controls.period;
+  return (period <= 1 || bpf_get_prandom_u32() % period == 0) &&
+         controls.stacks_taken < controls.stacks_allowed;
+}
+
+static __always_inline void copy_registers(struct user_registers* to, struct pt_regs* from) {
+  to->of[3] = from->bx;
+  to->of[6] = from->bp;
+  to->of[7] = from->sp;
+  to->of[12] = from->r12;
+  to->of[13] = from->r13;
+  to->of[14] = from->r14;
+  to->of[15] = from->r15;
+  to->of[16] = from->ip;
+}
+
+// The stack of the current thread, for the wait that began at `since`. False: no room.
+static __always_inline bool tell_stack(u32 type, u32 process, u32 thread, u32 waiter, u64 since,
+                                       struct pt_regs* regs) {
+  struct stack_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
+  if (!e) {
+    __sync_fetch_and_add(&controls.lost_stacks, 1);
+    return false;
+  }
+  __sync_fetch_and_add(&controls.stacks_taken, 1);
+  e->head.type = type;
+  e->head.process = process;
+  e->head.thread = thread;
+  e->head.weight = controls.period;
+  e->head.time = bpf_ktime_get_ns();
+  e->since = since;
+  e->waiter = waiter;
+  __builtin_memset(&e->registers, 0, sizeof e->registers);
+  copy_registers(&e->registers, regs);
+  u32 bytes = 0;
+  const u64 from = regs->sp;
+#pragma unroll
+  for (int i = 0; i < kernel_stack_bytes / copied_at_once; ++i) {
+    if (bpf_probe_read_user(e->stack + i * copied_at_once, copied_at_once,
+                            (void*)(from + i * copied_at_once)) != 0)
+      break;
+    bytes += copied_at_once;
+  }
+  e->bytes = bytes;
+  bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+  return true;
+}
+
+static __always_inline bool waits_in(u32 command) {
+  return command == futex_wait || command == futex_wait_bitset || command == futex_lock_pi ||
+         command == futex_lock_pi2 || command == futex_wait_requeue_pi;
+}
+
+// What a thread that is blocked waits for, by its registers.
+static __always_inline void describe(struct waiting_thread* w, struct task_struct* task,
+                                     struct pt_regs* regs) {
+  const u64 call = regs->orig_ax;
+  w->since = bpf_ktime_get_ns();
+  w->process = task->tgid;
+  w->call = call < most_calls && !(task->thread_info.status & is_32_bit) ? call : no_call;
+  if (w->call == call_futex && waits_in(regs->si & futex_command)) {
+    w->flags = waits_at_futex | (regs->r10 != 0 ? is_timed : 0);
+    w->operation = regs->si;
+    w->address = regs->di;
+  } else if (w->call == call_futex_wait) {
+    w->flags = waits_at_futex | (regs->r8 != 0 ? is_timed : 0);
+    w->address = regs->di;
+  } else if (w->call == call_futex_waitv) {
+    w->flags = waits_at_futex | (regs->r10 != 0 ? is_timed : 0);
+  }
+  copy_registers(&w->registers, regs);
+}
+
+static __always_inline void leave(struct task_struct* task, u32 state) {
+  if (!(state & (state_interruptible | state_uninterruptible | state_stopped | state_traced)))
+    return;
+  if (!is_recorded(task->tgid) || task->flags & is_kernels_own) return;
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  struct waiting_thread w = {};
+  describe(&w, task, regs);
+  const u32 thread = task->pid;
+  if (w.flags & waits_at_futex) {
+    if (w.call == call_futex_waitv)  // the first of several
+      bpf_probe_read_user(&w.address, sizeof w.address, (void*)(regs->di + 8));
+    u32 words[3] = {};
+    if (bpf_probe_read_user(words, sizeof words, (void*)w.address) != 0)
+      bpf_probe_read_user(words, sizeof words[0], (void*)w.address);
+    w.word = words[0];
+    w.owner = words[2];
+    if (is_chosen() && tell_stack(event_stack, w.process, thread, thread, w.since, regs)) {
+      w.flags |= has_stack;
+      w.weight = controls.period;
+    }
+  }
+  bpf_map_update_elem(&waiting, &thread, &w, BPF_ANY);
+}
+
+static __always_inline void add_blocked(u32 thread, u32 call, u64 ns) {
+  const struct blocked_key key = {thread, call};
+  struct blocked_sum* sum = bpf_map_lookup_elem(&blocked, &key);
+  if (sum) {  // by this thread alone
+    ++sum->times;
+    sum->ns += ns;
+    if (sum->longest < ns) sum->longest = ns;
+    return;
+  }
+  const struct blocked_sum first = {1, ns, ns};
+  if (bpf_map_update_elem(&blocked, &key, &first, BPF_NOEXIST) != 0)
+    __sync_fetch_and_add(&controls.lost_others, 1);
+}
+
+static __always_inline void tell_wait(const struct waiting_thread* w, u32 thread, u64 now) {
+  __sync_fetch_and_add(&controls.waits, 1);
+  struct wait_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
+  if (!e) {
+    __sync_fetch_and_add(&controls.lost_waits, 1);
+    __sync_fetch_and_add(&controls.lost_ns, now - w->since);
+    return;
+  }
+  e->head.type = event_wait;
+  e->head.process = w->process;
+  e->head.thread = thread;
+  e->head.weight = w->weight;
+  e->head.time = now;
+  e->since = w->since;
+  e->address = w->address;
+  e->woken = w->woken;
+  e->operation = w->operation;
+  e->word = w->word;
+  e->owner = w->owner;
+  e->waker = w->waker;
+  e->flags = w->flags;
+  e->call = w->call;
+  bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void come_back(struct task_struct* task) {
+  if (!is_recorded(task->tgid)) return;
+  const u32 thread = task->pid;
+  struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
+  if (!w) return;
+  const u64 now = bpf_ktime_get_ns();
+  if (w->flags & waits_at_futex) tell_wait(w, thread, now);
+  else add_blocked(thread, w->call, (w->woken ? w->woken : now) - w->since);
+  bpf_map_delete_elem(&waiting, &thread);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempted, struct task_struct* before, struct task_struct* after) {
+  u32 state = before->__state;
+  if (state_is_told) state = ctx[3];
+  if (!preempted) leave(before, state);
+  come_back(after);
+  return 0;
+}
+
+// Whether a thread with these registers wakes those that wait at `address`.
+static __always_inline bool wakes(struct pt_regs* regs, u64 address) {
+  const u64 call = regs->orig_ax;
+  if (call == call_exit || call == call_exit_group) return true;  // who joins it
+  if (call == call_futex_wake || call == call_futex_requeue) return true;
+  if (call != call_futex || waits_in(regs->si & futex_command)) return false;
+  return regs->di == address || regs->r8 == address;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct* woken) {
+  if (!is_recorded(woken->tgid)) return 0;
+  const u32 thread = woken->pid;
+  struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
+  if (!w || w->woken) return 0;
+  w->woken = bpf_ktime_get_ns();
+  if (!(w->flags & waits_at_futex)) return 0;
+  struct task_struct* waker = bpf_get_current_task_btf();
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(waker);
+  if (!wakes(regs, w->address)) return 0;
+  w->waker = waker->pid;
+  if (regs->orig_ax == call_exit || regs->orig_ax == call_exit_group) return 0;
+  if ((w->flags & has_stack || is_chosen()) &&
+      tell_stack(event_waker, waker->tgid, waker->pid, thread, w->since, regs))
+    w->flags |= has_waker_stack;
+  return 0;
+}
+
+static __always_inline void fill_head(struct event_head* head, u32 type, struct task_struct* task) {
+  head->type = type;
+  head->process = task->tgid;
+  head->thread = task->pid;
+  head->weight = 1;
+  head->time = bpf_ktime_get_ns();
+}
+
+static __always_inline int tell_thread(struct task_struct* task) {
+  struct event_head* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
+  if (!e) {
+    __sync_fetch_and_add(&controls.lost_others, 1);
+    return 0;
+  }
+  fill_head(e, event_thread, task);
+  bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
+  return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+  if (!is_recorded(parent->tgid) || child->flags & is_kernels_own) return 0;
+  if (child->tgid == parent->tgid) return tell_thread(child);
+  if (!follows) return 0;
+  const u32 process = child->tgid;
+  const u8 yes = 1;
+  bpf_map_update_elem(&processes, &process, &yes, BPF_ANY);
+  struct fork_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
+  if (!e) {
+    __sync_fetch_and_add(&controls.lost_others, 1);
+    return 0;
+  }
+  fill_head(&e->head, event_fork, parent);
+  e->child = process;
+  e->unused = 0;
+  bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+  return 0;
+}
+
+// A thread that ends, or that runs another program now.
+static __always_inline void tell_exit(u32 type, struct task_struct* task, bool last) {
+  struct exit_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
+  if (!e) {
+    __sync_fetch_and_add(&controls.lost_others, 1);
+    return;
+  }
+  fill_head(&e->head, type, task);
+  e->cpu_ns = task->se.sum_exec_runtime;
+  e->delay_ns = 0;
+  if (bpf_core_field_exists(task->sched_info.run_delay)) e->delay_ns = task->sched_info.run_delay;
+  e->exit_code = task->exit_code;
+  e->last = last;
+  bpf_probe_read_kernel(e->name, sizeof e->name, task->comm);
+  bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct* task) {
+  if (is_recorded(task->tgid)) tell_exit(event_exec, task, false);
+  return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct* task) {
+  const u32 process = task->tgid, thread = task->pid;
+  if (!is_recorded(process)) return 0;
+  const bool last = task->signal->live.counter == 0;
+  if (last) bpf_map_delete_elem(&processes, &process);
+  bpf_map_delete_elem(&waiting, &thread);
+  tell_exit(event_exit, task, last);
+  return 0;
+}
+
+// Once, when the recording begins: threads that wait already.
+SEC("iter/task")
+int on_task(struct bpf_iter__task* ctx) {
+  struct task_struct* task = ctx->task;
+  if (!task || !is_recorded(task->tgid) || task->flags & is_kernels_own) return 0;
+  const u32 state = task->__state;
+  if (!(state & (state_interruptible | state_uninterruptible | state_stopped | state_traced)))
+    return 0;
+  struct waiting_thread w = {};
+  describe(&w, task, (struct pt_regs*)bpf_task_pt_regs(task));
+  w.flags |= seeded;
+  const u32 thread = task->pid;
+  bpf_map_update_elem(&waiting, &thread, &w, BPF_NOEXIST);
+  return 0;
+}
+
+char own_license[] SEC("license") = "GPL";

@@ -1,0 +1,365 @@
+// watched_process.cpp -- see watched_process.h.
+#include "record/kernel/watched_process.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+
+#include <dirent.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace syncopate::record::kernel {
+
+namespace {
+
+constexpr std::uint64_t millisecond = 1'000'000;
+constexpr std::uint64_t long_wait = 50 * millisecond;  // longer ones always have their stack
+constexpr std::uint64_t between_reads_of_modules = 10 * millisecond;
+constexpr std::size_t most_takers = 64;
+constexpr std::size_t page = 4096;
+
+std::string proc(std::uint32_t process, const char* what) {
+  return "/proc/" + std::to_string(process) + "/" + what;
+}
+
+std::string read_all(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// As much as is mapped of [from, from + bytes).
+std::size_t read_memory(std::uint32_t process, std::uint64_t from, void* to, std::size_t bytes) {
+  std::vector<iovec> remote;
+  for (std::uint64_t at = from; at < from + bytes;) {
+    const std::uint64_t next = std::min((at / page + 1) * page, from + bytes);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel gives numbers
+    remote.push_back({reinterpret_cast<void*>(at), next - at});
+    at = next;
+  }
+  const iovec local{to, bytes};
+  const ssize_t got =
+      ::process_vm_readv(static_cast<pid_t>(process), &local, 1, remote.data(), remote.size(), 0);
+  return got > 0 ? static_cast<std::size_t>(got) : 0;
+}
+
+std::uint64_t clock_ns(clockid_t clock) {
+  timespec t{};
+  ::clock_gettime(clock, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+template <std::size_t size>
+void copy_text(char (&to)[size], const std::string& from) {
+  std::memcpy(to, from.data(), std::min(from.size(), size - 1));
+}
+
+std::uint16_t as_weight(std::uint32_t weight) {
+  return static_cast<std::uint16_t>(std::clamp<std::uint32_t>(weight, 1, UINT16_MAX));
+}
+
+}  // namespace
+
+std::uint64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+
+std::pair<std::uint64_t, std::uint64_t> times_of(std::uint32_t process, std::uint32_t thread) {
+  const std::string text = read_all(proc(process, "task/") + std::to_string(thread) + "/schedstat");
+  unsigned long long cpu = 0, delay = 0;
+  if (std::sscanf(text.c_str(), "%llu %llu", &cpu, &delay) != 2) return {0, 0};
+  return {cpu, delay};
+}
+
+watched_process::watched_process(std::uint32_t process, std::uint32_t parent)
+    : process_(process), parent_(parent), unwinder_(process) {}
+
+int watched_process::begin(const std::string& path, bool redact, std::uint64_t since) {
+  if (const int failed = file_.open(path); failed != 0) {
+    if (failed != EEXIST) file_.discard();
+    return failed;
+  }
+  fill_header(redact, since);
+  file_.add_maps(unwinder_.described());
+  find_threads();
+  return 0;
+}
+
+void watched_process::had_before(std::uint64_t cpu_ns, std::uint64_t delay_ns) {
+  thread_state& t = thread_of(process_);
+  t.entry->start_ticks = file_.header().start_ticks;
+  t.cpu_before = cpu_ns;
+  t.delay_before = delay_ns;
+}
+
+void watched_process::fill_header(bool redact, std::uint64_t since) {
+  file_header& h = file_.header();
+  h.process_id = process_;
+  h.parent_id = parent_;
+  h.start_ticks = h.last_ticks = h.start_monotonic_ns = h.last_monotonic_ns = since;
+  h.start_realtime_ns = clock_ns(CLOCK_REALTIME) - (now_ns() - since);
+  h.processors = static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+  h.ticks_per_second = 1'000'000'000;
+  h.recorder = by_kernel;
+  h.recorder_id = static_cast<std::uint32_t>(::getpid());
+  copy_text(h.lock, "as it is");
+  copy_text(h.wait, "as it is");
+  if (::readlink(proc(process_, "exe").c_str(), h.executable, sizeof h.executable - 1) < 0)
+    h.executable[0] = 0;
+  std::string command = read_all(proc(process_, "cmdline"));
+  if (const std::size_t end = command.find('\0'); redact && end + 1 < command.size())
+    command = command.substr(0, end + 1) + "(arguments left out)";
+  copy_text(h.command, command);
+  std::memcpy(h.magic, magic, sizeof h.magic);
+}
+
+void watched_process::find_threads() {
+  DIR* tasks = ::opendir(proc(process_, "task").c_str());
+  if (tasks == nullptr) return;
+  while (const dirent* each = ::readdir(tasks)) {
+    const auto thread = static_cast<std::uint32_t>(std::strtoul(each->d_name, nullptr, 10));
+    if (thread == 0 || lives(thread)) continue;
+    thread_state& t = thread_of(thread);
+    std::tie(t.cpu_before, t.delay_before) = times_of(process_, thread);
+  }
+  ::closedir(tasks);
+}
+
+watched_process::thread_state& watched_process::thread_of(std::uint32_t thread) {
+  const auto [found, is_new] = threads_.try_emplace(thread);
+  thread_state& t = found->second;
+  if (!is_new) return t;
+  std::tie(t.entry, t.index) = file_.add_thread();
+  if (t.entry == nullptr) {  // the file is full: nobody reads this one
+    static thread_entry nowhere;
+    t.entry = &nowhere;
+  }
+  t.entry->thread_id = thread;
+  t.entry->start_ticks = now_ns();
+  name(t, thread);
+  return t;
+}
+
+void watched_process::name(thread_state& t, std::uint32_t thread) {
+  std::string text = read_all(proc(process_, "task/") + std::to_string(thread) + "/comm");
+  if (!text.empty()) text.pop_back();
+  if (!text.empty()) copy_text(t.entry->name, text);
+}
+
+void watched_process::thread_began(const event_head& e) {
+  thread_state& t = thread_of(e.thread);
+  t.entry->start_ticks = std::max<std::uint64_t>(e.time, file_.header().start_ticks);
+  if (e.time > modules_read_ + between_reads_of_modules) {
+    modules_read_ = e.time;
+    if (unwinder_.refresh()) file_.add_maps(unwinder_.described());
+  }
+}
+
+void watched_process::thread_ended(const exit_event& e) {
+  thread_state& t = thread_of(e.head.thread);
+  std::memcpy(t.entry->name, e.name, sizeof t.entry->name);
+  t.entry->cpu_ns = e.cpu_ns - std::min<std::uint64_t>(e.cpu_ns, t.cpu_before);
+  const std::uint64_t before = t.delay_before + t.delay_in_waits;
+  t.entry->delay_ns = e.delay_ns - std::min<std::uint64_t>(e.delay_ns, before);
+  t.entry->open.since = 0;
+  t.entry->end_ticks = e.head.time;
+  ended_[e.head.thread] = t;
+  threads_.erase(e.head.thread);
+}
+
+std::uint32_t watched_process::unwind(const copied_stack& stack) {
+  const std::uint64_t now = now_ns();
+  if (!unwinder_.knows(stack.registers->of[16]) && now > modules_read_ + between_reads_of_modules) {
+    modules_read_ = now;
+    if (unwinder_.refresh()) file_.add_maps(unwinder_.described());
+  }
+  const std::vector<std::uint64_t>& found = unwinder_.walk(stack);
+  const std::uint32_t id = file_.stack_id(found);
+  file_.header().capture_ticks += now_ns() - now;
+  if (id != 0) addresses_.try_emplace(id, found);
+  return id;
+}
+
+void watched_process::stack(const stack_event& e) {
+  thread_of(e.head.thread).waits = {e.since, unwind({&e.registers, e.stack, e.bytes}),
+                                    e.head.weight, e.head.thread};
+}
+
+// The waker may belong to another process: then its stack is of no use to this record.
+void watched_process::waker(const stack_event& e) {
+  if (e.head.process != process_ || !lives(e.waiter)) return;
+  thread_of(e.waiter).woken_by = {e.since, unwind({&e.registers, e.stack, e.bytes}), e.head.weight,
+                                  e.head.thread};
+}
+
+const std::vector<std::string>& watched_process::functions_of(std::uint32_t stack) {
+  const auto [found, is_new] = functions_.try_emplace(stack);
+  if (is_new) {
+    const std::vector<std::uint64_t>& all = addresses_[stack];
+    for (std::size_t i = 0; i < all.size() && i < telling_functions; ++i)
+      found->second.push_back(unwinder_.function(all[i]));
+  }
+  return found->second;
+}
+
+watched_process::futex& watched_process::futex_of(std::uint64_t address, std::uint32_t operation,
+                                                  std::uint32_t word, std::uint32_t thread,
+                                                  std::uint32_t stack) {
+  futex& f = futexes_[address];
+  if (stack != 0) {
+    const bool names_thread = word != thread && (lives(word) || ended_.count(word) != 0);
+    bind(f, kind_of(functions_of(stack), {address, operation, names_thread}));
+    if (f.kind == wait_kind::join && lives(word))
+      thread_of(word).entry->handle = f.entry != nullptr ? f.entry->address : 0;
+    if (f.entry != nullptr && f.entry->first_stack == 0) f.entry->first_stack = stack;
+  } else if (f.entry == nullptr) {
+    const bool was_known = f.is_known;
+    bind(f, {wait_kind::futex, object_kind::futex, address, false});
+    f.is_known = was_known;
+  }
+  return f;
+}
+
+// Makes a futex what its waiters' functions say, also in what was written before that was known.
+void watched_process::bind(futex& f, const found_kind& found) {
+  f.has_owner = found.has_owner;
+  auto& of_kind = objects_[static_cast<unsigned>(found.object) % std::size(objects_)];
+  const auto known = of_kind.find(found.address);
+  if (f.entry != nullptr && !f.is_known && known == of_kind.end()) {
+    file_.change_kind(f.lock, wait_kind::futex, found.kind);
+    objects_[static_cast<unsigned>(object_kind::futex)].erase(f.entry->address);
+    f.entry->address = found.address;
+    f.entry->object = static_cast<std::uint8_t>(found.object);
+    of_kind[found.address] = {f.entry, f.lock};
+  } else if (known != of_kind.end()) {
+    std::tie(f.entry, f.lock) = known->second;
+  } else {
+    std::tie(f.entry, f.lock) = file_.add_lock();
+    if (f.entry != nullptr) {
+      f.entry->address = found.address;
+      f.entry->object = static_cast<std::uint8_t>(found.object);
+      of_kind[found.address] = {f.entry, f.lock};
+    }
+  }
+  f.kind = found.kind;
+  f.is_known = true;
+}
+
+void watched_process::wait(const wait_event& e) {
+  told_ = true;
+  thread_state& t = thread_of(e.head.thread);
+  const bool has_one = t.waits.since == e.since;
+  const std::uint32_t stack = has_one ? t.waits.stack : 0;
+  futex& f = futex_of(e.address, e.operation, e.word, e.head.thread, stack);
+  wait_kind kind = f.kind;
+  if (kind == wait_kind::semaphore) {
+    if (e.waker != 0 && f.takers.count(e.waker) != 0) kind = wait_kind::semaphore_lock;
+    if (f.takers.size() < most_takers) f.takers.insert(e.head.thread);
+  }
+  __atomic_store_n(&t.entry->open.since, 0, __ATOMIC_RELEASE);
+  const std::uint64_t ticks = e.head.time - e.since;
+  if (wait_row* row = file_.row(t.index, f.lock, kind)) add_wait(*row, ticks);
+  if (f.entry != nullptr) ++f.entry->acquisitions;
+  if (e.woken != 0) t.delay_in_waits += e.head.time - e.woken;
+  std::uint32_t holder = f.has_owner && lives(e.owner) ? e.owner : 0;
+  if (holder == 0 && lives(e.waker)) holder = e.waker;
+  if (stack != 0 || ticks >= long_wait) {
+    event made{};
+    made.start = e.since;
+    made.end = e.head.time;
+    made.lock = f.lock;
+    made.stack = stack;
+    made.holder = holder;
+    made.weight = ticks >= long_wait ? 1 : as_weight(t.waits.weight);
+    made.kind = static_cast<std::uint8_t>(event_kind::wait);
+    made.wait = static_cast<std::uint8_t>(kind);
+    made.on_processor = made.sleeps = 1;
+    file_.add_event(t.index, made);
+  }
+  if (t.woken_by.since == e.since) release(f, t.woken_by, e.woken);
+}
+
+void watched_process::release(const futex& f, const begun_wait& by, std::uint64_t end) {
+  const auto found = threads_.find(by.thread);
+  if (found == threads_.end() || by.stack == 0) return;
+  event made{};
+  made.end = end;
+  made.lock = f.lock;
+  made.stack = by.stack;
+  made.weight = as_weight(by.weight);
+  made.kind = static_cast<std::uint8_t>(event_kind::hold);
+  file_.add_event(found->second.index, made);
+}
+
+void watched_process::blocked(const blocked_key& key, const blocked_sum& sum) {
+  auto found = threads_.find(key.thread);
+  if (found == threads_.end()) {
+    found = ended_.find(key.thread);
+    if (found == ended_.end()) return;
+  }
+  wait_row* row = file_.row(found->second.index, key.call, wait_kind::call);
+  if (row == nullptr) return;
+  row->waits = sum.times;
+  row->wait_sum = sum.ns;
+  row->wait_max = sum.longest;
+}
+
+std::uint32_t watched_process::read_stack(const waiting_thread& w) {
+  std::vector<unsigned char> bytes(kernel_stack_bytes);
+  const std::size_t got = read_memory(process_, w.registers.of[7], bytes.data(), bytes.size());
+  return unwind({&w.registers, bytes.data(), got});
+}
+
+void watched_process::still_waits(std::uint32_t thread, const waiting_thread& w, kernel_side& side,
+                                  std::uint64_t now, std::uint64_t old_enough) {
+  if (!(w.flags & waits_at_futex) || now - w.since < old_enough) return;
+  thread_state& t = thread_of(thread);
+  if (t.entry->open.since == w.since) return;
+  if (t.waits.since != w.since) {
+    const std::uint32_t stack = read_stack(w);
+    // Only if it has slept all the while is what was read its stack.
+    if (!side.is_waiting_since(thread, w.since)) return;
+    t.waits = {w.since, stack, 1, thread};
+  }
+  std::uint32_t words[3] = {w.word, 0, w.owner};
+  if (w.flags & seeded) read_memory(process_, w.address, words, sizeof words);
+  const futex& f = futex_of(w.address, w.operation, words[0], thread, t.waits.stack);
+  const std::uint32_t owner = words[2];
+  told_ = true;
+  open_wait& open = t.entry->open;
+  open.end = open.caller = 0;
+  open.lock = f.lock;
+  open.kind = static_cast<std::uint32_t>(f.kind);
+  open.holder = f.has_owner && lives(owner) ? owner : 0;
+  open.stack = t.waits.stack;
+  open.flags = (w.flags & is_timed ? timed : 0u) | (f.has_owner ? has_owner : 0u);
+  __atomic_store_n(&open.since, w.since, __ATOMIC_RELEASE);
+}
+
+void watched_process::refresh(std::uint64_t lost_waits, std::uint64_t lost_ns) {
+  if (unwinder_.refresh()) file_.add_maps(unwinder_.described());
+  for (auto& [thread, t] : threads_) name(t, thread);
+  ended_.clear();
+  file_header& h = file_.header();
+  h.lost_waits = lost_waits;
+  h.lost_ticks = lost_ns;
+  h.last_ticks = h.last_monotonic_ns = now_ns();
+}
+
+void watched_process::finish(std::uint32_t flags) {
+  for (auto& [thread, t] : threads_) {
+    name(t, thread);
+    const auto [cpu, delay] = times_of(process_, thread);
+    if (cpu == 0) continue;
+    t.entry->cpu_ns = cpu - std::min(cpu, t.cpu_before);
+    t.entry->delay_ns = delay - std::min(delay, t.delay_before + t.delay_in_waits);
+  }
+  file_header& h = file_.header();
+  h.last_ticks = h.last_monotonic_ns = now_ns();
+  file_.set_flag(flags);
+}
+
+}  // namespace syncopate::record::kernel

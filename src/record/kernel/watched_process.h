@@ -1,0 +1,98 @@
+// watched_process.h -- one recorded process: from the kernel's events to its record.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "record/kernel/kernel_side.h"
+#include "record/kernel/kinds.h"
+#include "record/kernel/record_file.h"
+#include "record/kernel/unwinder.h"
+
+namespace syncopate::record::kernel {
+
+// CLOCK_MONOTONIC, which is the clock of these records.
+std::uint64_t now_ns();
+// Processor time and time without a processor of a thread, as the kernel counts them; 0, 0: gone.
+std::pair<std::uint64_t, std::uint64_t> times_of(std::uint32_t process, std::uint32_t thread);
+
+class watched_process {
+ public:
+  watched_process(std::uint32_t process, std::uint32_t parent);
+
+  // Makes the record, from the time `since` on, and notes the threads that run already. Returns 0
+  // or an errno value.
+  int begin(const std::string& path, bool redact, std::uint64_t since);
+  // That its only thread had this much time before.
+  void had_before(std::uint64_t cpu_ns, std::uint64_t delay_ns);
+  // As begin(), for threads that appeared between.
+  void find_threads();
+
+  void stack(const stack_event&);
+  void waker(const stack_event&);
+  void wait(const wait_event&);
+  void thread_began(const event_head&);
+  void thread_ended(const exit_event&);
+  void blocked(const blocked_key&, const blocked_sum&);
+  // Of a thread that waits just now, since at least `old_enough`.
+  void still_waits(std::uint32_t thread, const waiting_thread&, kernel_side&, std::uint64_t now,
+                   std::uint64_t old_enough);
+  // Once in a while: names, modules, clocks.
+  void refresh(std::uint64_t lost_waits, std::uint64_t lost_ns);
+  // `flags` say how the recording ended.
+  void finish(std::uint32_t flags);
+
+  std::uint32_t id() const { return process_; }
+  bool has_told() const { return told_; }
+  record_file& file() { return file_; }
+
+ private:
+  struct begun_wait {
+    std::uint64_t since = 0;
+    std::uint32_t stack = 0, weight = 1, thread = 0;
+  };
+  struct thread_state {
+    thread_entry* entry = nullptr;
+    std::uint32_t index = 0;
+    std::uint64_t cpu_before = 0, delay_before = 0, delay_in_waits = 0;
+    begun_wait waits, woken_by;
+  };
+  struct futex {
+    std::uint32_t lock = 0;
+    lock_entry* entry = nullptr;
+    wait_kind kind = wait_kind::futex;
+    bool has_owner = false, is_known = false;
+    std::unordered_set<std::uint32_t> takers;  // of a semaphore: threads that waited for it
+  };
+
+  thread_state& thread_of(std::uint32_t thread);
+  void fill_header(bool redact, std::uint64_t since);
+  std::uint32_t unwind(const copied_stack&);
+  std::uint32_t read_stack(const waiting_thread&);
+  // `word`: what was at the futex when the wait by `thread` began.
+  futex& futex_of(std::uint64_t address, std::uint32_t operation, std::uint32_t word,
+                  std::uint32_t thread, std::uint32_t stack);
+  void bind(futex&, const found_kind&);
+  const std::vector<std::string>& functions_of(std::uint32_t stack);
+  bool lives(std::uint32_t thread) const { return threads_.count(thread) != 0; }
+  void release(const futex&, const begun_wait& by, std::uint64_t end);
+  void name(thread_state&, std::uint32_t thread);
+
+  std::uint32_t process_, parent_;
+  bool told_ = false;
+  record_file file_;
+  unwinder unwinder_;
+  std::uint64_t modules_read_ = 0;
+  std::unordered_map<std::uint32_t, thread_state> threads_;
+  std::unordered_map<std::uint32_t, thread_state> ended_;  // by thread id, for blocked()
+  std::unordered_map<std::uint64_t, futex> futexes_;       // by address
+  std::unordered_map<std::uint64_t, std::pair<lock_entry*, std::uint32_t>> objects_[16];
+  std::unordered_map<std::uint32_t, std::vector<std::string>> functions_;  // by stack id
+  std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> addresses_;
+};
+
+}  // namespace syncopate::record::kernel

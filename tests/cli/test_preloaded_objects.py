@@ -168,10 +168,39 @@ def test_every_call_is_exported_in_every_version_of_glibc():
     assert wanted <= ours, sorted(wanted - ours)
 
 
-def test_every_lock_for_programs_runs_the_posix_programs():
-    text = (ROOT / "tests/posix/CMakeLists.txt").read_text()
-    (run,) = re.findall(r"set\(SYNCOPATE_POSIX_LOCKS\s+([^)]*?)\s+CACHE", text)
-    offered = {
-        lock["name"] for lock in json.loads(run_cli("list", "--json").stdout) if lock["preload"]
+def test_every_lock_for_programs_runs_the_posix_programs(tmp_path):
+    """Reads the test list as ctest does, with one lock more and one waiting strategy less."""
+    locks = json.loads(run_cli("list", "--json").stdout)
+    auto = next(lock for lock in locks if lock["name"] == "auto")
+    locks.append({**auto, "name": "anderson"})
+    mcs = next(lock for lock in locks if lock["name"] == "mcs")
+    mcs["preload_waits"].remove("park")
+    (tmp_path / "locks.json").write_text(json.dumps(locks))
+    (tmp_path / "list.cmake").write_text(
+        """
+        function(add_test name)
+          set(last "${name}" PARENT_SCOPE)
+        endfunction()
+        function(set_tests_properties name)
+          message("${ARGV}")
+        endfunction()
+        set(POSIX_PROGRAMS one=/one two=/two)
+        """
+        f"set(POSIX_LOCKS {tmp_path}/locks.json)\ninclude({ROOT}/tests/posix/every_lock.cmake)\n"
+    )
+    command = ["cmake", "-P", tmp_path / "list.cmake"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    found = set(re.findall(r"SYNCOPATE_LOCK=(\S+)$", said, re.MULTILINE))
+    wanted = {
+        pair
+        for lock in locks
+        if lock["preload"]
+        for pair in [
+            lock["name"],
+            *(f"{lock['name']}:{w}" for w in lock["preload_waits"] if w != lock["default_wait"]),
+        ]
     }
-    assert {"auto", "glibc"} <= offered == {choice.partition(":")[0] for choice in run.split()}
+    assert found == wanted and {"auto", "glibc", "anderson", "ticket:park"} < wanted
+    assert "mcs:park" not in found
+    assert said.count("posix.anderson.") == 2 and "posix.pass_through.two" in said
+    assert all(("long" in line) == (":" in line.split("=")[-1]) for line in said.splitlines())

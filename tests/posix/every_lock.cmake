@@ -1,0 +1,57 @@
+# Read by ctest with the tests: one test for each program and each pair of lock and waiting strategy
+# that the preload library's own list offers to programs. A lock's default waiting is tested by
+# `make check`, every other one by `make check-all` (label long).
+#   POSIX_LOCKS     locks.json
+#   POSIX_PRELOAD   the preload library
+#   POSIX_DEADLINE  what ends a test that hangs, after POSIX_SECONDS
+#   POSIX_PROGRAMS  NAME=PATH ...
+if(NOT EXISTS "${POSIX_LOCKS}")
+  message(FATAL_ERROR "${POSIX_LOCKS} is missing: build first")
+endif()
+file(READ "${POSIX_LOCKS}" posix_json)
+string(JSON posix_count LENGTH "${posix_json}")
+math(EXPR posix_last "${posix_count} - 1")
+set(posix_pairs "")
+foreach(index RANGE ${posix_last})
+  string(JSON offered GET "${posix_json}" ${index} preload)
+  if(offered)
+    string(JSON lock GET "${posix_json}" ${index} name)
+    string(JSON default GET "${posix_json}" ${index} default_wait)
+    string(JSON waits LENGTH "${posix_json}" ${index} preload_waits)
+    list(APPEND posix_pairs "${lock}")
+    if(waits GREATER 0)
+      math(EXPR last_wait "${waits} - 1")
+      foreach(which RANGE ${last_wait})
+        string(JSON wait GET "${posix_json}" ${index} preload_waits ${which})
+        if(NOT wait STREQUAL default)
+          list(APPEND posix_pairs "${lock}:${wait}")
+        endif()
+      endforeach()
+    endif()
+  endif()
+endforeach()
+
+# Passing through to glibc is no lock of ours, and offered like one.
+list(APPEND posix_pairs glibc)
+list(REMOVE_DUPLICATES posix_pairs)
+
+foreach(pair IN LISTS posix_pairs)
+  string(REPLACE ":" "_" name "${pair}")
+  if(pair STREQUAL "glibc")
+    set(name pass_through)
+  endif()
+  set(labels posix)
+  set(seconds ${POSIX_SECONDS})
+  if(pair MATCHES ":")
+    set(labels posix long)
+    set(seconds 600)  # waiting that keeps the processor starves who has the lock
+  endif()
+  math(EXPR limit "2 * ${seconds}")
+  foreach(program IN LISTS POSIX_PROGRAMS)
+    string(REGEX MATCH "^([^=]+)=(.*)$" program "${program}")
+    set(test "posix.${name}.${CMAKE_MATCH_1}")
+    add_test("${test}" "${POSIX_DEADLINE}" ${seconds} "${CMAKE_MATCH_2}")
+    set_tests_properties("${test}" PROPERTIES LABELS "${labels}" TIMEOUT ${limit}
+      ENVIRONMENT "LD_PRELOAD=${POSIX_PRELOAD};SYNCOPATE_LOCK=${pair}")
+  endforeach()
+endforeach()

@@ -182,7 +182,10 @@ def lines(results: dict) -> list[str]:
 def perhaps_more(results: dict) -> str:
     """What a report adds to the time lost to locks: where locks of the program's own may be."""
     account = results["account"]
-    own = sum(account["parts"].get(state, 0) for state in ("futex", "yield"))
+    states = ["futex", "yield"]
+    if results["process"]["recorder"] == "kernel":
+        states.append("semaphore")  # the kernel does not see who took one
+    own = sum(account["parts"].get(state, 0) for state in states)
     if own < LARGE * account["total_ns"] or not own:
         return ""
     return f", and perhaps to locks of its own: up to {percent(own / account['total_ns'])} more"

@@ -4,6 +4,7 @@ All times here are nanoseconds.
 """
 
 import datetime
+import os
 from collections import Counter
 from collections.abc import Sequence
 
@@ -130,6 +131,15 @@ class Results:
             "seen from the kernel: a wait is one sleep at a futex; how often locks were taken"
             " without sleeping, how long they were held, and spinning are not seen"
         ]
+        if any(group.name.text.startswith("runtime.") for group in self.of.groups):
+            notes.append(
+                "a Go program: goroutines that wait for each other do so outside of the kernel; see"
+                " its own profile, `go tool pprof .../debug/pprof/block`"
+            )
+        if os.path.basename(header.executable) == "java":
+            notes.append(
+                "a JVM: its monitors are among the condition variables, Java's code has no names"
+            )
         if header.lost_waits:
             notes.append(
                 f"{header.lost_waits:,} waits, {duration(self.of.ns(header.lost_ticks))} in all"

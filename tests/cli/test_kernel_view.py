@@ -2,12 +2,17 @@
 
 import json
 import os
+import signal
 import subprocess
+import time
 
 import pytest
-from conftest import HERE, one_line, run_cli
+from conftest import COMMAND, HERE, one_line, run_cli
 
+from syncopate.base import paths
+from syncopate.base.errors import Failure
 from syncopate.launch import kernelview
+from syncopate.records.recordfile import Record
 
 WHY_NOT = kernelview.obstacle()
 needs_kernel = pytest.mark.skipif(WHY_NOT is not None, reason=f"no kernel's view here: {WHY_NOT}")
@@ -82,6 +87,87 @@ def test_a_running_process_is_recorded_and_goes_on(programs, tmp_path):
     mutex = next(lock for lock in found["locks"] if "mutex" in lock["waits"])
     assert 0 < mutex["lost_ns"] <= waited
     assert os.stat(tmp_path / "r").st_mode & 0o777 == 0o600
+
+
+@needs_kernel
+def test_a_deadlock_of_a_running_process_is_named(tmp_path):
+    program = tmp_path / "deadlock"
+    source = HERE / "deadlocks.cpp"
+    subprocess.run(
+        ["g++", "-std=c++20", "-g", "-O1", "-pthread", source, "-o", program], check=True
+    )
+    with subprocess.Popen([program, "mutexes"], stdout=subprocess.DEVNULL) as process:
+        try:
+            time.sleep(0.5)
+            done = run_cli("record", "-q", "-p", process.pid, "--for", "1s", "-o", tmp_path / "r")
+            assert (done.returncode, done.stderr) == (0, "")
+            assert process.poll() is None
+        finally:
+            process.kill()
+    found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
+    [deadlock] = found["deadlocks"]
+    assert deadlock["certain"]
+    assert len(deadlock["threads"]) == 2
+
+
+@needs_kernel
+def test_processes_that_a_program_starts_are_recorded(programs, tmp_path):
+    script = f"{programs / 'O2'} mutex; {programs / 'O2'} futex; true"
+    done = run_cli("record", "--kernel", "-q", "-o", tmp_path / "r", "--", "sh", "-c", script)
+    assert (done.returncode, done.stderr) == (0, "")
+    said = [int(line.split()[0]) for line in done.stdout.splitlines()]
+    records = sorted(name for name in os.listdir(tmp_path) if name.startswith("r"))
+    assert len(records) == 3  # the shell's, and of its children those that waited
+    report = run_cli("report", "--json", *[tmp_path / name for name in records])
+    waits = {}
+    for record in json.loads(report.stdout)["records"]:
+        for lock in record["locks"]:
+            waits |= {kind: each["total_ns"] for kind, each in lock["waits"].items()}
+    assert waits["mutex"] == pytest.approx(said[0], rel=0.05)
+    assert waits["futex"] == pytest.approx(said[1], rel=0.05)
+
+
+@needs_kernel
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_process_goes_on_when_recording_is_stopped(programs, tmp_path, number):
+    with subprocess.Popen([programs / "O2", "mutex", "80"], stdout=subprocess.PIPE) as process:
+        recording = subprocess.Popen(
+            [*COMMAND, "record", "-q", "-p", str(process.pid), "-o", tmp_path / "r"]
+        )
+        while not recorded_waits(tmp_path / "r") and process.poll() is None:
+            time.sleep(0.05)
+        recording.send_signal(number)
+        assert recording.wait(30) == (0 if number != signal.SIGKILL else -number)
+        assert process.poll() is None
+        process.communicate()
+    assert process.returncode == 0
+    assert recorded_waits(tmp_path / "r")
+
+
+def recorded_waits(path) -> int:
+    """How often threads have waited for mutexes by what is in a record."""
+    try:
+        return sum(row.waits for row in Record(str(path)).rows() if row.kind == 1)
+    except Failure:
+        return 0
+
+
+@needs_kernel
+def test_a_program_that_ends_by_a_signal(tmp_path):
+    done = run_cli("record", "--kernel", "-q", "-o", tmp_path / "r", "--", "sh", "-c", "kill -9 $$")
+    assert done.returncode == -signal.SIGKILL
+    assert (tmp_path / "r").exists()
+
+
+@needs_kernel
+def test_without_rights_it_says_what_to_do(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give up rights")
+    why = subprocess.run(
+        ["setpriv", "--reuid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all",
+         paths.find(paths.KERNEL_RECORDER), "check"], capture_output=True, text=True, check=True
+    )  # fmt: skip
+    assert "run it with sudo" in why.stdout and why.stdout.count("\n") == 1
 
 
 @pytest.mark.parametrize(

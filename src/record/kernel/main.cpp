@@ -246,8 +246,10 @@ int recorder::run() {
     }
   }
   side_.poll(0);
-  next_look_ = 0;
-  look(now_ns());
+  for (int i = 0; i < 2; ++i) {  // the second sees who holds what the first has found
+    next_look_ = 0;
+    look(now_ns());
+  }
   while (!processes_.empty()) leave(processes_.begin()->first, detached);
   return 0;
 }

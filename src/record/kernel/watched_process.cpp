@@ -161,7 +161,9 @@ void watched_process::thread_began(const event_head& e) {
 void watched_process::thread_ended(const exit_event& e) {
   thread_state& t = thread_of(e.head.thread);
   std::memcpy(t.entry->name, e.name, sizeof t.entry->name);
-  t.entry->cpu_ns = e.cpu_ns - std::min<std::uint64_t>(e.cpu_ns, t.cpu_before);
+  // 0 would say that it is not known.
+  t.entry->cpu_ns =
+      std::max<std::uint64_t>(1, e.cpu_ns - std::min<std::uint64_t>(e.cpu_ns, t.cpu_before));
   const std::uint64_t before = t.delay_before + t.delay_in_waits;
   t.entry->delay_ns = e.delay_ns - std::min<std::uint64_t>(e.delay_ns, before);
   t.entry->open.since = 0;
@@ -317,7 +319,7 @@ void watched_process::still_waits(std::uint32_t thread, const waiting_thread& w,
                                   std::uint64_t now, std::uint64_t old_enough) {
   if (!(w.flags & waits_at_futex) || now - w.since < old_enough) return;
   thread_state& t = thread_of(thread);
-  if (t.entry->open.since == w.since) return;
+  if (t.entry->open.since == w.since) return see_holder(t, w, side);
   if (t.waits.since != w.since) {
     const std::uint32_t stack = read_stack(w);
     // Only if it has slept all the while is what was read its stack.
@@ -339,6 +341,22 @@ void watched_process::still_waits(std::uint32_t thread, const waiting_thread& w,
   __atomic_store_n(&open.since, w.since, __ATOMIC_RELEASE);
 }
 
+// Who holds the lock that a thread waits for just now, and what that thread waits for itself.
+void watched_process::see_holder(thread_state& t, const waiting_thread& w, kernel_side& side) {
+  if (!(t.entry->open.flags & has_owner)) return;
+  constexpr std::uint64_t owner_at = 8;
+  std::uint32_t owner = 0;
+  if (read_memory(process_, w.address + owner_at, &owner, sizeof owner) != sizeof owner) return;
+  const auto found = threads_.find(owner);
+  if (found == threads_.end()) return;
+  const std::uint64_t theirs = found->second.entry->open.since;
+  // It held the lock while it was in that wait, if it is in it now.
+  const bool still = theirs != 0 && side.is_waiting_since(owner, theirs);
+  t.entry->seen_holder_since = still ? theirs : 0;
+  t.entry->seen_holder = owner;
+  __atomic_store_n(&t.entry->seen_since, w.since, __ATOMIC_RELEASE);
+}
+
 void watched_process::refresh(std::uint64_t lost_waits, std::uint64_t lost_ns) {
   if (unwinder_.refresh()) file_.add_maps(unwinder_.described());
   for (auto& [thread, t] : threads_) name(t, thread);
@@ -354,7 +372,7 @@ void watched_process::finish(std::uint32_t flags) {
     name(t, thread);
     const auto [cpu, delay] = times_of(process_, thread);
     if (cpu == 0) continue;
-    t.entry->cpu_ns = cpu - std::min(cpu, t.cpu_before);
+    t.entry->cpu_ns = std::max<std::uint64_t>(1, cpu - std::min(cpu, t.cpu_before));
     t.entry->delay_ns = delay - std::min(delay, t.delay_before + t.delay_in_waits);
   }
   file_header& h = file_.header();

@@ -81,6 +81,7 @@ class watched_process {
   bool lives(std::uint32_t thread) const { return threads_.count(thread) != 0; }
   void release(const futex&, const begun_wait& by, std::uint64_t end);
   void name(thread_state&, std::uint32_t thread);
+  void see_holder(thread_state&, const waiting_thread&, kernel_side&);
 
   std::uint32_t process_, parent_;
   bool told_ = false;

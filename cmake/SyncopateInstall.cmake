@@ -10,6 +10,9 @@ install(TARGETS syncopate syncopate-pthread syncopate-native syncopate_headers
 if(TARGET syncopate-openmp)
   install(TARGETS syncopate-openmp LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
 endif()
+if(TARGET syncopate-names)
+  install(TARGETS syncopate-names RUNTIME COMPONENT runtime)
+endif()
 install(FILES
   "${SYNCOPATE_PRODUCTS_DIR}/share/syncopate/locks.json"
   "${SYNCOPATE_PRODUCTS_DIR}/share/syncopate/options.json"

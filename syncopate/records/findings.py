@@ -43,6 +43,9 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
     more = [] if is_open or waits_are_said else list(causes.unexplained(lock))
     return {
         "lock": lock["name"],
+        "member": lock["member"],
+        "declared": lock["declared"],
+        "called": called(lock),
         "members": lock["members"],
         "cost": _cost(lock),
         "gain": _in_words(most),
@@ -55,6 +58,13 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
         "predictions": [],
         "seen": _seen(lock, is_open),
     }
+
+
+def called(lock: dict) -> str:
+    """A lock as its source calls it, where that is known, and what tells it from others."""
+    if not lock["member"]:
+        return lock["name"]
+    return lock["member"] + (f" at {lock['place']}" if lock["named_by"] != "symbol" else "")
 
 
 def gain_at_most(lock: dict, results: dict) -> float | None:

@@ -13,6 +13,7 @@ from syncopate.base.units import duration
 from syncopate.records import findings, histogram, recordfile, waiting
 from syncopate.records.account import Account
 from syncopate.records.analysis import Analysis, Group, Kind
+from syncopate.records.members import MOST_LOCKS, Members
 from syncopate.records.naming import is_region_of_gnu, telling, wrapper_frames
 from syncopate.records.openwaits import OpenWaits
 from syncopate.records.recordfile import LOST_KINDS, OBJECT_NAMES
@@ -53,7 +54,11 @@ class Results:
         cost = waiting.cost(self.of)
         open_waits = OpenWaits(self.of)
         pairs.sort(key=lambda pair: (-pair[0]["lost_ns"], -pair[0]["waited_ns"], pair[0]["name"]))
-        code = SectionCode(self.of)
+        code, members = SectionCode(self.of), Members(self.of)
+        for lock, group in pairs[:MOST_LOCKS]:
+            named = members.name(group) if lock["waited_ns"] else None
+            lock["member"], lock["declared"] = named or ("", "")
+            lock["called"] = findings.called(lock)
         found = {
             "file": shown(self.of.record.path),
             "process": self._process(),
@@ -197,6 +202,9 @@ class Results:
         return {
             "name": group.name.text,
             "named_by": group.name.by,
+            "member": "",
+            "declared": "",
+            "called": group.name.text,
             "place": group.name.place,
             "site": group.name.site,
             "object": OBJECT_NAMES.get(group.object, "unknown"),

@@ -11,13 +11,15 @@ from typing import NamedTuple
 
 from syncopate.records import knowncalls
 from syncopate.records.analysis import Analysis, Group
+from syncopate.records.codeplaces import own_places
 from syncopate.records.codewalk import Done, Walker, repeats
-from syncopate.records.naming import is_ours_module, is_runtime
+from syncopate.symbols import debugnames
 from syncopate.symbols.demangling import demangle
 from syncopate.symbols.machinecode import Function, Instruction, Program
 from syncopate.symbols.symbols import CodePlace
 
 LINE = 64  # bytes of a cache line
+WORD = 8
 LOCK_BYTES = {1: 40, 2: 56, 3: 4}  # pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t
 MOST_STACKS = 6  # of holders, and of waiters, looked at for one lock
 
@@ -89,17 +91,7 @@ class SectionCode:
         return list(dict.fromkeys(waits))
 
     def _places(self, stack: int) -> list[CodePlace]:
-        """The program's own return addresses, innermost first, as far as code can be read."""
-        places = []
-        for address in self._of.stacks.get(stack, ()):
-            code = self._of.symbolizer.code(address)
-            if code is None or (not places and (is_ours_module(code[0]) or is_runtime(code[0]))):
-                continue
-            place = self._of.symbolizer.code_place(address)
-            if place is None:
-                break
-            places.append(place)
-        return places
+        return own_places(self._of, stack)
 
     def _section(self, acquiring: Sequence[int], releasing: int) -> tuple[Done, CodePlace] | None:
         """The code from where a lock was taken to where this stack released it."""
@@ -170,6 +162,9 @@ class SectionCode:
     def _write(self, place: CodePlace, each: Instruction, data: int) -> Beside:
         named = self._of.symbolizer.variable(data + place.bias)
         text = f"{data:#x}" if named is None else named[0] + (f"+{named[1]:#x}" if named[1] else "")
+        (member,) = debugnames.ask(place.path, [debugnames.of_variable(data, WORD)])
+        if named and member:
+            text = named[0] + member.name
         return Beside(text, self._place(place, each.following))
 
     def _static_writes(self, place: CodePlace) -> Iterator[tuple[Instruction, int]]:

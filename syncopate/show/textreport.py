@@ -180,7 +180,8 @@ def _findings(console, results: dict) -> None:
     for number, found in enumerate(results["findings"]):
         if number == 0:
             console.print("\nWhat costs most", style="bold cyan")
-        name = found["lock"] + (f" x{count(found['members'])}" if found["members"] > 1 else "")
+        name = found["called"]
+        name += f" x{count(found['members'])}" if found["members"] > 1 else ""
         console.print(Text.assemble((name, "bold"), f": {found['cost']}"))
         for title, texts in _lines_of(found):
             for text in texts:
@@ -198,6 +199,7 @@ def _lines_of(found: dict) -> list[tuple[str, list[str]]]:
         ("gain", [found["gain"]] if found["gain"] else []),
         ("why", why),
         ("do", found["do"]),
+        ("declared at", [found["declared"]] if found["declared"] else []),
         ("if", [_prediction(each) for each in found["predictions"]]),
         ("seen", [found["seen"]]),
     ]
@@ -212,7 +214,8 @@ def _prediction(of: dict) -> str:
 
 
 def name_of(lock: dict) -> str:
-    return lock["name"] + (f" x{lock['members']}" if lock["members"] > 1 else "")
+    name = lock["called"]
+    return name + (f" x{lock['members']}" if lock["members"] > 1 else "")
 
 
 def _lost_table(console, locks: list[dict], counted: bool) -> None:

@@ -245,12 +245,13 @@ def test_json_has_the_documented_shape(tmp_path):
                            "account"}  # fmt: skip
     assert set(record["process"]) == {"id", "parent_id", "executable", "command", "lock", "wait",
                                       "processors", "started", "duration_ns", "finished",
-                                      "capture_ns"}  # fmt: skip
+                                      "capture_ns", "recorder"}  # fmt: skip
     assert set(record["threads"][0]) == {"index", "id", "name", "label", "created_in", "start_ns",
                                          "end_ns", "lost_ns"}  # fmt: skip
     assert set(record["locks"][0]) == {
         "name", "named_by", "place", "object", "members", "addresses", "acquisitions", "contended",
-        "contended_share", "lost_ns", "lost_share", "waited_ns", "threads_waited", "waits", "hold",
+        "contended_share", "member", "declared", "called",
+        "lost_ns", "lost_share", "waited_ns", "threads_waited", "waits", "hold",
         "by_thread", "arrivals", "elision", "waiters", "holders", "site", "worst",
     }  # fmt: skip
     assert set(record["locks"][0]["waiters"][0]) == {"ns", "share", "wrapper_frames", "frames"}

@@ -4,7 +4,7 @@ const worst = (lock, field) =>
 const waitCount = (lock) =>
   Object.values(lock.waits).reduce((sum, waits) => sum + waits.count, 0);
 const mean = (lock) => (waitCount(lock) ? lock.waited_ns / waitCount(lock) : 0);
-const lockName = (lock) => lock.name + (lock.members > 1 ? ` ×${lock.members}` : "");
+const lockName = (lock) => lock.called + (lock.members > 1 ? ` ×${lock.members}` : "");
 
 const COLUMNS = [
   { key: "name", title: "Lock", of: (l) => l.name.toLowerCase() },
@@ -152,7 +152,7 @@ function fillLocks() {
   const record = data.records[current];
   const kind = at("kind").value, text = at("filter").value.toLowerCase();
   const locks = record.locks.filter((l) => (kind === "all" || (kind === "lost"
-    ? l.lost_ns || LOCKS.includes(l.object) : l.object === kind)) && l.name.toLowerCase().includes(text));
+    ? l.lost_ns || LOCKS.includes(l.object) : l.object === kind)) && `${l.name} ${l.called}`.toLowerCase().includes(text));
   largestShare = Math.max(1e-9, ...locks.map((l) => l.lost_share));
   lockTable.show(locks);
   at("shown").textContent = `${number(locks.length)} of ${number(record.locks.length)}`;

@@ -39,7 +39,7 @@ function fillPolicy() {
   fillTable(at("choices"), POLICY_COLUMNS, rows);
 }
 /* One of the worst locks in sentences. */
-function finding({ lock, members, cost, gain, why, do: acts, reasons, predictions, seen }) {
+function finding({ called, members, cost, gain, why, do: acts, reasons, predictions, seen }) {
   const sure = new Map(reasons.map((reason) => [reason.why, reason.sure]));
   const lines = [...(gain ? [["gain", gain]] : []),
     ...why.map((text) => ["why", text + (sure.has(text) ? ` (${sure.get(text)})` : "")]),
@@ -47,7 +47,7 @@ function finding({ lock, members, cost, gain, why, do: acts, reasons, prediction
     ...predictions.map((each) => ["if", `${each.label}: ${each.gain.toFixed(2)}x ` +
       `(${each.low.toFixed(2)} to ${each.high.toFixed(2)}), simulated on ${each.machine}`])];
   return element("div", { className: "finding" },
-    element("b", { textContent: lock + (members > 1 ? ` x${number(members)}` : "") }),
+    element("b", { textContent: called + (members > 1 ? ` x${number(members)}` : "") }),
     element("span", { textContent: `: ${cost}` }),
     element("ul", {}, ...lines.map(([title, text]) =>
       element("li", { textContent: `${title}: ${text}` }))),

@@ -1,0 +1,113 @@
+"""Which member of which class or variable a lock is, where debug information tells it for certain.
+
+A lock in a static variable is found by its address. One in an object is found by what was passed to
+the function that took or made it: where that is a fixed place in what a parameter of the calling
+function points to (registers.py), the parameter's type says which member that is.
+"""
+
+import os
+import re
+from typing import NamedTuple
+
+from syncopate.records.analysis import Analysis, Group
+from syncopate.records.codeplaces import own_places
+from syncopate.records.recordfile import CREATED, MUTEX, Lock
+from syncopate.symbols import debugnames
+from syncopate.symbols.debugnames import Member
+from syncopate.symbols.machinecode import Instruction, Program, plain_symbol
+from syncopate.symbols.registers import PARAMETERS, parameter_passed
+from syncopate.symbols.symbols import CodePlace
+
+# pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_cond_t, pthread_barrier_t, sem_t
+BYTES = {1: 40, 2: 56, 3: 4, 4: 48, 5: 32, 7: 32}
+MOST_LOCKS = 20  # named so: those that cost most
+MOST_CALLERS = 3  # followed outwards
+_OF_PTHREAD = re.compile(r"(pthread_(mutex|rwlock|spin|cond|barrier)|mtx|cnd|sem)_\w+")
+
+
+class Named(NamedTuple):
+    """A lock as its program's source calls it."""
+
+    name: str  # "server.lock", "table[].lock", "Cache::lock"
+    declared: str  # file:line, "" when unknown
+
+
+class Members:
+    """Names locks of one record."""
+
+    def __init__(self, analysis: Analysis):
+        self._of = analysis
+        self._programs: dict[str, Program] = {}
+
+    def name(self, group: Group) -> Named | None:
+        """What these locks are; None where that is not known, or not the same of all."""
+        size = BYTES.get(group.object)
+        if (
+            size is None
+            or not group.locks
+            or group.name.by not in ("symbol", "creation", "first use")
+        ):
+            return None
+        if group.name.by == "symbol":
+            return self._static(group, size)
+        return self._in_object(group.locks[0], size)
+
+    def _static(self, group: Group, size: int) -> Named | None:
+        where = self._of.symbolizer.data_place(group.locks[0].address)
+        variable = self._of.symbolizer.variable(group.locks[0].address)
+        if where is None or variable is None:
+            return None
+        (member,) = debugnames.ask(where[0], [debugnames.of_variable(where[1], size)])
+        if member is None:
+            return None
+        path = member.name
+        if len(group.locks) > 1:  # of an array: which one it is stands elsewhere
+            path = "[]" + path.partition("]")[2] if path.startswith("[") else path
+        return Named(variable[0] + path, _place(member))
+
+    def _in_object(self, lock: Lock, size: int) -> Named | None:
+        stack = lock.create_stack if lock.flags & CREATED else lock.first_stack
+        found, inner = None, None
+        register, offset = "", 0
+        for place in own_places(self._of, stack)[:MOST_CALLERS]:
+            call = self._call(place)
+            if call is None:
+                break
+            if inner is None:
+                register = _register(plain_symbol(call.symbol), lock.object)
+            # Else it is not known who called it: one that jumped there leaves no return address.
+            if not register or (inner is not None and call.target != inner):
+                break
+            function = self._program(place.path).function(place.function)
+            passed = parameter_passed(function, call, register)
+            if passed is None:
+                break
+            inner = place.function
+            number, more = passed
+            offset += more
+            question = debugnames.of_parameter(place.function, number, offset, size)
+            (member,) = debugnames.ask(place.path, [question])
+            if member is not None:
+                found = member
+            register = PARAMETERS[number]
+        return found and Named(found.name, _place(found))
+
+    def _program(self, path: str) -> Program:
+        return self._programs.setdefault(path, Program(path))
+
+    def _call(self, place: CodePlace) -> Instruction | None:
+        function = self._program(place.path).function(place.function)
+        calls = (each for each in function.at.values() if each.is_call) if function else ()
+        return next((each for each in calls if each.following == place.at), None)
+
+
+def _register(symbol: str, kind: int) -> str:
+    """In which register a function of pthread takes the lock; "" for any other function."""
+    if not _OF_PTHREAD.fullmatch(symbol):
+        return ""
+    is_second = kind == MUTEX and ("_cond_" in symbol or symbol.startswith("cnd_"))
+    return PARAMETERS[1] if is_second else PARAMETERS[0]
+
+
+def _place(member: Member) -> str:
+    return f"{os.path.basename(member.file)}:{member.line}" if member.file else ""

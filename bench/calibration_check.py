@@ -23,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from syncopate.base import compactjson  # noqa: E402
 from syncopate.commands import calibrate  # noqa: E402
 
 LOCKS = ["pthread", "futex", "tatas:spin", "tatas", "ticket:spin", "mcs:spin", "mcs", "auto"]
@@ -120,7 +121,7 @@ def main() -> int:
     print(f"median error {statistics.median(errors):.0%}, largest {max(errors):.0%}")
     if o.output:
         result = {"machine": o.machine, "work_ns": WORK, "rounds": o.rounds, "rows": rows}
-        o.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        o.output.write_text(compactjson.lines(result), encoding="utf-8")
     return 0
 
 

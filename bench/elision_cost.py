@@ -31,6 +31,7 @@ from interleaved import LIBRARY, Configuration, ConfigurationError, number, prov
 from programs import LOAD_PLACES, ROOT, WorkloadError, run
 from servers import ServerError, require
 
+from syncopate.base import compactjson
 from syncopate.bench.ratios import median_ratio_of_pairs
 
 SETTINGS = ("off", "auto", "always")
@@ -220,7 +221,7 @@ def main():
     except KeyboardInterrupt:
         return 130
     if arguments.json:
-        Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        Path(arguments.json).write_text(compactjson.lines(report), encoding="utf-8")
     return 0 if good else 1
 
 

@@ -28,6 +28,7 @@ from pathlib import Path
 
 from interleaved import provenance, table
 
+from syncopate.base import compactjson
 from syncopate.base.errors import Failure
 from syncopate.bench.jobs import Job, Request, job, variants_of
 from syncopate.bench.measure import measure
@@ -178,7 +179,7 @@ def keep(runs: list[Run], file: Path) -> None:
             others.append(here)
         made = {key: run | {"measured": others.index(here)} for key, run in made.items()}
     document["runs"] = list((kept | made).values())
-    file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    file.write_text(compactjson.lines(document), encoding="utf-8")
 
 
 def main() -> int:

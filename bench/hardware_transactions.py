@@ -21,6 +21,7 @@ from pathlib import Path
 
 from interleaved import ROOT, number, provenance, ratio_of_medians, table
 
+from syncopate.base import compactjson
 from syncopate.commands import doctor
 
 FOLDER = ROOT / "build" / "hardware"
@@ -181,7 +182,7 @@ def main() -> int:
         report = {"measured": provenance(), "hardware_transactions": rows}
         if Path(options.json).is_file():
             report = added_to(json.loads(Path(options.json).read_text(encoding="utf-8")), report)
-        Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        Path(options.json).write_text(compactjson.lines(report), encoding="utf-8")
     return 0
 
 

@@ -13,7 +13,6 @@ often transactions meet varies from run to run.
 """
 
 import argparse
-import json
 import re
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from stamp_compare import (
     settle_run_options,
 )
 
+from syncopate.base import compactjson
 from syncopate.base.errors import Failure
 from syncopate.launch.transactions import algorithms, check_choice
 
@@ -101,7 +101,7 @@ def main(words=None):
             report["counts"][threads] = results
         print("\n" + "; ".join(f"{key} {value}" for key, value in report["provenance"].items()))
         if options.json:
-            Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            Path(options.json).write_text(compactjson.lines(report), encoding="utf-8")
     except (UseError, Failure, OSError) as error:
         print(f"stamp_aborts: {error}", file=sys.stderr)
         return 2

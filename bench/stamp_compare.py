@@ -29,6 +29,7 @@ from pathlib import Path
 
 from interleaved import ROOT, Summary, number, provenance, ratio_of_medians, run_rounds, table
 
+from syncopate.base import compactjson
 from syncopate.base.errors import Failure
 from syncopate.bench.programsuites import (
     STAMP as PROGRAMS,
@@ -260,7 +261,7 @@ def main(words=None):
                     report["means"][threads][base] = means
         print("\n" + "; ".join(f"{key} {value}" for key, value in report["provenance"].items()))
         if options.json:
-            Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            Path(options.json).write_text(compactjson.lines(report), encoding="utf-8")
     except (UseError, OSError) as error:
         print(f"stamp_compare: {error}", file=sys.stderr)
         return 2

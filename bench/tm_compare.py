@@ -12,7 +12,6 @@ shown as FAILED, never as a time.
 """
 
 import argparse
-import json
 import math
 import os
 import statistics
@@ -22,6 +21,7 @@ from pathlib import Path
 
 from interleaved import ROOT, provenance
 
+from syncopate.base import compactjson
 from syncopate.bench.librarysuites import TM_SHAPES as SHAPES
 
 STOCK = {"stock": {}, "stock:ml_wt": {"ITM_DEFAULT_METHOD": "ml_wt"}}
@@ -135,7 +135,7 @@ def main() -> int:
     unit = "seconds" if options.stamp else "nanoseconds"
     if options.json and not options.stamp:
         report = {"measured": {**provenance(), "rounds": options.rounds}, "nanoseconds": rows}
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(compactjson.lines(report), encoding="utf-8")
     show(unit, rows, columns)
     show_ratios(rows, columns)
     return 0

@@ -27,6 +27,7 @@ from interleaved import ROOT, Ratio, provenance, ratio_of_medians, table
 from servers import ServerError
 from tune_programs import Case, cases
 
+from syncopate.base import compactjson
 from syncopate.base.errors import Failure
 from syncopate.launch import policy, preload
 from syncopate.tuning.choice import Choice
@@ -74,7 +75,7 @@ class Measured:
 
     def keep(self) -> None:
         kept = {name: value for name, value in vars(self).items() if name not in NOT_KEPT}
-        self.file.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        self.file.write_text(compactjson.lines(kept), encoding="utf-8")
 
     def is_complete(self) -> bool:
         return len(self.final) >= FINAL
@@ -273,7 +274,7 @@ def main() -> int:
     reached = bool(rows) and tell(rows)
     if o.json and rows:
         result = {"measured": provenance(), "threads_a_processor": 4, "rows": rows}
-        o.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        o.json.write_text(compactjson.lines(result), encoding="utf-8")
     if len(rows) < len(chosen):
         say(f"{len(rows)} of {len(chosen)} programs are measured; the same command goes on")
         return 3 if not complete or o.tell else 1

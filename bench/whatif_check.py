@@ -31,6 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from syncopate.base import compactjson  # noqa: E402
 from syncopate.base.errors import Failure  # noqa: E402
 from syncopate.commands import calibrate  # noqa: E402
 from syncopate.launch import preload  # noqa: E402
@@ -272,7 +273,7 @@ def main() -> int:
     )
     if o.output:
         result = {"machine": o.machine, "rounds": o.rounds, "rows": rows}
-        o.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        o.output.write_text(compactjson.lines(result), encoding="utf-8")
     return 0
 
 

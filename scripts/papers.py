@@ -29,6 +29,8 @@ from common import Figure, claims_of  # noqa: E402
 from headlines import headlines  # noqa: E402
 from rules import RULES, VERDICTS, WHY_BOUNDS, Verdict  # noqa: E402
 
+from syncopate.base import compactjson  # noqa: E402
+
 INTRODUCTION = """\
 # The five papers
 
@@ -244,7 +246,7 @@ def verdicts(evidence: Evidence) -> str:
         for figure, _, found in evidence.figures.values()
         for row in found
     ]
-    return json.dumps(rows, indent=1) + "\n"
+    return compactjson.lines(rows)
 
 
 def section(root: Path, evidence: Evidence, number: int, paper: dict) -> list[str]:
@@ -294,7 +296,7 @@ def take_over(junit: Path, target: Path) -> None:
         for name, each in sorted(folders.items())
     }
     document = {"date": suite.get("timestamp", "")[:10], "folders": counts}
-    target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    target.write_text(compactjson.lines(document), encoding="utf-8")
 
 
 def main() -> int:

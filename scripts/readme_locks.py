@@ -25,13 +25,23 @@ def row(lock: dict) -> str:
         lock["fair"],
         f"{lock['size']} B",
         ", ".join(waits) or "its own way",
+        offered(lock),
         collapses,
     ]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
+def offered(lock: dict) -> str:
+    """Whether `syncopate run --lock` takes it for unmodified programs, and with which waiting."""
+    if not lock["preload"]:
+        return "no"
+    missing = [wait for wait in lock["waits"] if wait not in lock["preload_waits"]]
+    return f"yes, but by {', '.join(missing)}" if missing else "yes"
+
+
 def table(locks: list[dict]) -> str:
-    titles = ["lock", "what it is", "fairness", "size", "waits by", "collapses oversubscribed with"]
+    titles = ["lock", "what it is", "fairness", "size", "waits by", "`run --lock`"]
+    titles.append("collapses oversubscribed with")
     head = "| " + " | ".join(titles) + " |\n" + "|---" * len(titles) + "|\n"
     return head + "".join(row(lock) for lock in locks)
 

@@ -7,6 +7,7 @@ the exit status 1; nothing is made up for it.
 
 import argparse
 import datetime
+import io
 import json
 import os
 import sys
@@ -16,14 +17,16 @@ from functools import partial
 from pathlib import Path
 
 import cost
+import smallsvg
 from claims import Claim, tables
 from results import Results
 from sweep import CHECKPOINTS, ROOT, Checkpoint, Many, Point, Refusal, Setting, side_by_side, sweep
 
-from syncopate.base import wholefile
+from syncopate.base import compactjson, wholefile
 from syncopate.base.errors import Failure
 from syncopate.bench.provenance import provenance
 
+MARKED = 24  # plots in one picture, up to which each point has its mark
 PLACES = ROOT / "docs" / "figures"
 
 
@@ -140,10 +143,12 @@ def plot(figure: Figure, results: Results, path: Path) -> None:
     matplotlib = need_matplotlib()
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = figure.name  # the same bytes on every run
+    matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text
     from matplotlib import pyplot
 
     values = [(figure.y_label, figure.value), *figure.more.items()]
     panels = results.panels()
+    marks = len(values) * len(panels) <= MARKED  # else the picture is as large as its data
     shape = {"nrows": len(values), "ncols": len(panels), "squeeze": False}
     size = (1 + 4.5 * len(panels), 0.6 + 3.4 * len(values))
     page, axes = pyplot.subplots(**shape, figsize=size)
@@ -152,7 +157,11 @@ def plot(figure: Figure, results: Results, path: Path) -> None:
             axis = axes[row][column]
             for index, series in enumerate(results.series(panel)):
                 line = results.line(panel, series, value)
-                style = {"marker": "osv^D*xP+<>"[index % 11], "markersize": 4, "linewidth": 1.2}
+                style = {"linewidth": 1.2}
+                if marks:
+                    style |= {"marker": "osv^D*xP+<>"[index % 11], "markersize": 4}
+                else:
+                    style["linestyle"] = ("-", "--", "-.", ":")[index % 4]
                 xs, ys = [x for x, _ in line], [y for _, y in line]
                 axis.plot(xs, ys, label=series, **style)
                 if figure.error and value is figure.value:
@@ -163,12 +172,15 @@ def plot(figure: Figure, results: Results, path: Path) -> None:
             axis.set_ylabel(label if column == 0 else "")
             axis.set_ylim(bottom=0)
             axis.grid(alpha=0.3)
+            axis.locator_params(nbins=5)
     handles, labels = axes[0][0].get_legend_handles_labels()
     page.legend(handles, labels, loc="lower center", ncol=min(len(labels), 5), fontsize=8)
     page.suptitle(f"{figure.title}\n{figure.kind}: {figure.machine}", fontsize=11)
     page.tight_layout(rect=(0, 0.04 + 0.03 * (len(labels) // 5), 1, 1))
-    with wholefile.replacing(path) as place:
-        page.savefig(place, metadata={"Date": None})
+    text = io.StringIO()
+    page.savefig(text, format="svg", metadata={"Date": None})
+    pyplot.close(page)
+    wholefile.write(path, [smallsvg.smaller(text.getvalue())])
 
 
 # ---- for the tables of claims ----
@@ -337,7 +349,7 @@ def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None =
             "runs": runs,
         }
         folder.mkdir(parents=True, exist_ok=True)
-        wholefile.write(data, [json.dumps(document, indent=1), "\n"])
+        wholefile.write(data, [compactjson.lines(document)])
     print(data if options.data else draw(figure, document, folder), file=sys.stderr)
     return 1 if any("error" in run for run in document["runs"]) else 0
 

@@ -24,7 +24,7 @@ from common import PLACES, Figure, Results, arguments, guarded
 from sweep import ROOT, Checkpoint, Point, Refusal, Setting, end_runs, identity, run_point
 from trials import TRIALS, Number, Trial, explained
 
-from syncopate.base import wholefile
+from syncopate.base import compactjson, wholefile
 
 DATA = PLACES / "simulated" / "differences.json"
 PAGE = ROOT / "docs" / "differences.md"
@@ -181,7 +181,7 @@ def main() -> int:
             dated = [{"date": before["date"]} | row for row in before["rows"]]
             rows = merged(dated, rows, TRIALS)
         document = {"kind": "simulated", "date": datetime.date.today().isoformat(), "rows": rows}
-        wholefile.write(data, [json.dumps(document, indent=1), "\n"])
+        wholefile.write(data, [compactjson.lines(document)])
     if not options.data:
         document = json.loads(data.read_text(encoding="utf-8"))
         wholefile.write(PAGE, [page(document)])

@@ -77,7 +77,7 @@ def compile_flags(machine: str, is_clang: bool, given: list[str]) -> tuple[list[
 
 
 def clang_plugin(compiler: list[str]) -> str | None:
-    """What makes this clang show accesses of every size (src/model/front/compiler/clang), or None."""
+    """What makes this clang show accesses of every size (a plugin of the front end), or None."""
     try:
         said = subprocess.run(
             [*compiler, "-dumpversion"], capture_output=True, text=True, check=False, timeout=60

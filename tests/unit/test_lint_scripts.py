@@ -94,6 +94,8 @@ LOCK = {
     "size": 8,
     "waits": ["park", "spin"],
     "default_wait": "park",
+    "preload": True,
+    "preload_waits": ["spin"],
     "collapses_when_oversubscribed": ["spin"],
 }
 README = "before\n<!-- locks: begin -->\nold\n<!-- locks: end -->\nafter\n"
@@ -117,7 +119,7 @@ def test_readme_is_checked_then_written(tmp_path: Path) -> None:
     assert readme(tmp_path).returncode == 0
     text = (tmp_path / "README.md").read_text()
     assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
-    assert "| a \\| b | FIFO | 8 B | **park**, spin | spin |" in text
+    assert "| a \\| b | FIFO | 8 B | **park**, spin | yes, but by park | spin |" in text
     assert readme(tmp_path, "--check").returncode == 0
 
 

@@ -4,7 +4,7 @@
   .globl kernel_program_begin
   .hidden kernel_program_begin
 kernel_program_begin:
-  .incbin SYNCOPATE_KERNEL_PROGRAM
+  .incbin KERNEL_PROGRAM
   .globl kernel_program_end
   .hidden kernel_program_end
 kernel_program_end:

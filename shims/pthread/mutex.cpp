@@ -1,4 +1,5 @@
-// mutex.cpp -- pthread_mutex_*: inline fast paths, then everything else.
+// mutex.cpp -- pthread_mutex_*: inline fast paths, then whose mutex it is; what the calls mean is in
+// posix/mutex.h, the lock in mutex_lock.h, who watches in mutex_watch.h.
 
 #include "pthread/mutex.h"
 
@@ -7,14 +8,14 @@
 #include <cerrno>
 #include <cstring>
 
-#include "posix/times.h"
+#include "posix/mutex.h"
 #include "pthread/config.h"
 #include "pthread/elision.h"
 #include "pthread/export.h"
 #include "pthread/guard.h"
 #include "pthread/misuse.h"
 #include "pthread/mutex_object.h"
-#include "pthread/preemption.h"
+#include "pthread/mutex_watch.h"
 #include "pthread/real.h"
 
 namespace syncopate::shim {
@@ -23,145 +24,13 @@ namespace {
 using record::object_kind;
 using record::wait_kind;
 
-bool is_recursive(const mutex_object& o) { return o.type() == PTHREAD_MUTEX_RECURSIVE_NP; }
-bool is_errorcheck(const mutex_object& o) { return o.type() == PTHREAD_MUTEX_ERRORCHECK_NP; }
-
-const algorithm& lock_of(const mutex_object& o) { return *chosen_locks[o.chosen_lock()]; }
-std::uint32_t* slot_of(mutex_object& o) { return o.record_slot(lock_of(o).glibc_word); }
-std::uint32_t* count_of(mutex_object& o) { return o.record_count(lock_of(o).glibc_word); }
-
 // A mutex that no init call has asked for: at its first use. `caller`: where the call returns to.
 void choose_once(pthread_mutex_t* m, mutex_object& o, const void* caller) {
   if (__builtin_expect(has_policy, 0) && o.choice() == 0)
     o.keep_choice(choose_at_first_use(m, caller));
 }
 
-// What counts now: the chosen lock, unless its choice is guarded (guard.h).
-lock_in_use use_of(mutex_object& o) {
-  if (__builtin_expect(guards.epochs, 0)) return lock_in_use_of(o);
-  const algorithm& lock = lock_of(o);
-  return {&lock, o.state(lock.glibc_word), lock.keeps_owner};
-}
-
-// auto_lock keeps owner and user count itself; for the others they are kept here.
-void note_holder(mutex_object& o) {
-  if (!use_of(o).keeps_owner) {
-    o.owner = machine::self();
-    o.users = 1;
-  }
-  if (is_recursive(o)) o.depth = 1;
-}
-
-// ---- timed waiting for algorithms that cannot leave their queue ---------------------------------
-
-bool poll_until(const algorithm& lock, void* state, const machine::deadline& until) {
-  constexpr std::int64_t first_nap = 20'000, longest_nap = 1'000'000;  // ns
-  static const std::uint32_t nobody_wakes = 0;
-  for (std::int64_t nap = first_nap;; nap = nap < longest_nap ? 2 * nap : longest_nap) {
-    if (lock.try_lock(state)) return true;
-    const std::int64_t left = machine::remaining(until);
-    if (left <= 0) return false;
-    const machine::deadline next = machine::after(nap < left ? nap : left);
-    machine::park(&nobody_wakes, 0, &next);
-  }
-}
-
-bool acquire_this(mutex_object& o, const lock_in_use& use, const machine::deadline* until) {
-  const algorithm& lock = *use.lock;
-  if (__builtin_expect(guards.slices, 0) && minds_holder(use))
-    return acquire_minding_holder(o, use, until);
-  if (until == nullptr) return lock.lock(use.state), true;
-  if (lock.lock_until != nullptr) return lock.lock_until(use.state, *until);
-  return poll_until(lock, use.state, *until);
-}
-
-// What a thread has taken may count no more, or not yet: then it is given back (guard.h, I1).
-bool acquire_guarded(mutex_object& o, const machine::deadline* until, const void* caller) {
-  std::uint64_t began = 0;
-  for (;;) {
-    const lock_in_use use = use_of(o);
-    if (!use.lock->try_lock(use.state)) {
-      if (began == 0) began = machine::ticks();
-      if (!acquire_this(o, use, until)) return false;
-    }
-    if (is_in_use(o, use)) {
-      note_acquisition(o, use, began != 0 ? (machine::ticks() - began) | 1 : 0, caller);
-      return true;
-    }
-    use.lock->unlock(use.state);
-  }
-}
-
-bool acquire(mutex_object& o, const machine::deadline* until, const void* caller) {
-  if (__builtin_expect(guards.epochs, 0)) return acquire_guarded(o, until, caller);
-  return acquire_this(o, use_of(o), until);
-}
-
-bool try_acquire(mutex_object& o, const void* caller) {
-  for (;;) {
-    const lock_in_use use = use_of(o);
-    if (!use.lock->try_lock(use.state)) return false;
-    if (__builtin_expect(!guards.epochs, 1)) return true;
-    if (is_in_use(o, use)) return note_acquisition(o, use, 0, caller), true;
-    use.lock->unlock(use.state);
-  }
-}
-bool is_contended(mutex_object& o) {
-  const lock_in_use use = use_of(o);
-  return use.lock->contended(use.state);
-}
-bool is_held(mutex_object& o) {
-  const lock_in_use use = use_of(o);
-  return use.lock->is_locked(use.state);
-}
-
-// ---- recording ----------------------------------------------------------------------------------
-
-std::uint32_t identify(pthread_mutex_t* m, mutex_object& o) {
-  return record::identify(object_kind::mutex, o.type(), m, slot_of(o));
-}
-
-void count_acquisition(pthread_mutex_t* m, mutex_object& o) {
-  std::uint32_t* const count = count_of(o);
-  if (__builtin_expect(record::is_sampled(++*count), 0))
-    record::counted(object_kind::mutex, o.type(), m, slot_of(o), count);
-}
-
-bool acquire_recorded(pthread_mutex_t* m, mutex_object& o, const machine::deadline* until,
-                      wait_kind why, const void* caller) {
-  record::next_section(m);
-  if (!try_acquire(o, caller)) {
-    record::wait w = record::wait_begin(why, identify(m, o), static_cast<std::uint32_t>(o.owner),
-                                        {caller, until != nullptr, true});
-    if (!acquire(o, until, caller)) {
-      record::wait_end_now(w);
-      return false;
-    }
-    record::wait_end(w, m);
-  }
-  count_acquisition(m, o);
-  return true;
-}
-
-void release(pthread_mutex_t* m, mutex_object& o) {
-  const lock_in_use use = use_of(o);
-  const algorithm& lock = *use.lock;
-  void* const state = use.state;
-  if (!use.keeps_owner) {
-    // Unlocking a free normal mutex is undefined, but glibc tolerates it and programs do it; a
-    // queue lock would wait for a successor that does not exist. (Who took a tatas on the fast way
-    // is not in `users`.)
-    if (state != &o && o.users == 0 && !lock.is_locked(state)) return;
-    o.owner = 0;
-    o.users = 0;
-  }
-  if (__builtin_expect(!record::enabled, 1)) return lock.unlock(state);
-  const bool contended = lock.contended(state);
-  const std::uint64_t ended = record::hold_ends(m, contended);
-  const std::uint32_t id = ended != 0 ? *o.record_slot(lock.glibc_word) : 0;
-  lock.unlock(state);
-  if (ended != 0) record::released(m, id, contended, ended);
-}
+// ---- the C library's ---------------------------------------------------------------------------
 
 // A mutex that stays with the C library; its waits are still recorded.
 int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why,
@@ -184,113 +53,36 @@ int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why,
   return result;
 }
 
-// ---- elision ------------------------------------------------------------------------------------
-
-// Requires: the calling thread does not hold the mutex.
-elide::entry elide_section(pthread_mutex_t* m, mutex_object& o, patience how) {
-  return enter_section(
-      {m, is_recursive(o)}, how, (o.choice() & always_elide) != 0 ? nullptr : &o.lesson(),
-      [&o] { return !is_held(o); }, [m, &o] { return identify(m, o); });
-}
-
-// In a section that is elided already, a lock that is taken would be one more line to conflict at.
-// Requires: config.elides_contended, and the mutex has the default lock.
-bool worth_eliding(mutex_object& o) {
-  return o.as_auto().has_been_contended() || elide::section::active();
-}
-
-bool elides(pthread_mutex_t* m, mutex_object& o, patience how) {
-  if (__builtin_expect(!config.elides, 1)) return false;
-  const unsigned choice = o.choice();
-  if ((choice & never_elide) != 0) return false;
-  if (config.elides_contended && (choice & always_elide) == 0 && o.chosen_lock() == 0 &&
-      !worth_eliding(o))
-    return false;
-  return elide_section(m, o, how) == elide::entry::elided;
-}
-
-// ---- the guard ----------------------------------------------------------------------------------
-
-void has_entered(mutex_object& o, const void* caller) {
-  if (guards.misuse) has_locked(&o, caller);
-  if (guards.slices) section_begins();
-}
-
 // ---- every kind ---------------------------------------------------------------------------------
+
+bool is_real(const mutex_object& o) {
+  ensure_configured();
+  return current_mode() == mode::pass || o.belongs_to_glibc();
+}
 
 int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind why,
                  const void* caller) {
-  ensure_configured();
   mutex_object& o = mutex_object::of(m);
-  if (current_mode() == mode::pass || o.belongs_to_glibc()) return lock_real(m, until, why, caller);
+  if (is_real(o)) return lock_real(m, until, why, caller);
   choose_once(m, o, caller);
-  if (is_recursive(o) && o.owner == machine::self()) {
-    if (o.depth + 1 == 0) return EAGAIN;
-    ++o.depth;
-    return 0;
-  }
-  if (is_errorcheck(o) && o.owner == machine::self()) return EDEADLK;
-  if (elides(m, o, until == nullptr ? patience::full : patience::none)) return 0;
-  if (__builtin_expect(guards.misuse, 0)) about_to_lock(&o);
-  if (until != nullptr && !posix::is_valid(until->at)) {
-    // POSIX: invalid only matters when the call would block.
-    if (!try_acquire(o, caller)) return EINVAL;
-    if (record::enabled) count_acquisition(m, o);
-  } else if (__builtin_expect(record::enabled, 0)) {
-    if (!acquire_recorded(m, o, until, why, caller)) return ETIMEDOUT;
-  } else if (!acquire(o, until, caller)) {
-    return ETIMEDOUT;
-  }
-  note_holder(o);
-  if (__builtin_expect(guards.any(), 0)) has_entered(o, caller);
-  return 0;
+  return with_watch(o, why, caller, [until](auto lock, auto watch) {
+    return posix::lock_mutex(lock, watch, until);
+  });
 }
 
 int trylock_general(pthread_mutex_t* m, const void* caller) {
-  ensure_configured();
   mutex_object& o = mutex_object::of(m);
-  if (current_mode() == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_trylock(m);
+  if (is_real(o)) return real::pthread_mutex_trylock(m);
   choose_once(m, o, caller);
-  if (is_recursive(o) && o.owner == machine::self()) {
-    if (o.depth + 1 == 0) return EAGAIN;
-    ++o.depth;
-    return 0;
-  }
-  // Not by a transaction that would then wait for the mutex, or abort.
-  if (config.elides && is_held(o)) return EBUSY;
-  if (elides(m, o, patience::none)) return 0;
-  if (record::enabled) record::next_section(m);
-  if (!try_acquire(o, caller)) {
-    if (record::enabled)
-      record::tried_in_vain(identify(m, o), m, static_cast<std::uint32_t>(o.owner), caller);
-    return EBUSY;
-  }
-  if (record::enabled) {
-    if (record::trying_for == m) record::got_at_last(m);
-    count_acquisition(m, o);
-  }
-  note_holder(o);
-  if (__builtin_expect(guards.any(), 0)) has_entered(o, caller);
-  return 0;
+  return with_watch(o, wait_kind::mutex, caller,
+                    [](auto lock, auto watch) { return posix::try_lock_mutex(lock, watch); });
 }
 
 [[gnu::noinline]] int unlock_general(pthread_mutex_t* m) {
-  ensure_configured();
   mutex_object& o = mutex_object::of(m);
-  if (current_mode() == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_unlock(m);
-  if (__builtin_expect(config.elides, 0) && leave_section(m)) return 0;
-  if (is_recursive(o) || is_errorcheck(o)) {
-    if (o.owner != machine::self()) return EPERM;
-    if (is_recursive(o) && --o.depth != 0) return 0;
-  }
-  if (__builtin_expect(guards.misuse, 0)) about_to_unlock(o);
-  // Held across a fork: the waiters of a queue lock stayed behind in the parent.
-  if (const lock_in_use use = use_of(o);
-      !use.lock->glibc_word && machine::forked_from() != 0 && o.owner == machine::forked_from())
-    std::memset(use.state, 0, mutex_object::room);
-  else release(m, o);
-  if (__builtin_expect(guards.slices, 0)) section_ends();
-  return 0;
+  if (is_real(o)) return real::pthread_mutex_unlock(m);
+  return with_watch(o, wait_kind::mutex, nullptr,
+                    [](auto lock, auto watch) { return posix::unlock_mutex(lock, watch); });
 }
 
 bool is_automatic(const mutex_object& o) {
@@ -428,23 +220,17 @@ SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexa
   if (record::enabled) {
     mutex_object& o = mutex_object::of(m);
     if (!o.belongs_to_glibc())
-      record::object_created(object_kind::mutex, o.type(), m, slot_of(o),
+      record::object_created(object_kind::mutex, o.type(), m, o.record_slot(lock_of(o).glibc_word),
                              __builtin_return_address(0));
   }
   return 0;
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_destroy(pthread_mutex_t* m) {
-  ensure_configured();
   mutex_object& o = mutex_object::of(m);
-  if (current_mode() == mode::pass || o.belongs_to_glibc()) return real::pthread_mutex_destroy(m);
-  if (config.elides) stop_eliding();
-  if (guards.misuse) about_to_destroy_mutex(o, is_contended(o));
-  if (o.users != 0 || (current_mode() == mode::tatas && is_held(o))) return EBUSY;
-  if (guards.epochs) stop_guarding(o);
-  if (record::enabled) record::object_destroyed(object_kind::mutex, m, slot_of(o), *count_of(o));
-  o.kind = -1;  // as glibc does: a use after this is EINVAL, not a hang
-  return 0;
+  if (is_real(o)) return real::pthread_mutex_destroy(m);
+  return with_watch(o, wait_kind::mutex, nullptr,
+                    [](auto lock, auto watch) { return posix::destroy_mutex(lock, watch); });
 }
 
 SYNCOPATE_ALSO_OLDER(pthread_mutex_clocklock, "GLIBC_2.30", "GLIBC_2.34")

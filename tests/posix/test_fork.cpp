@@ -122,6 +122,22 @@ void held_with_waiters() {
   CHECK_OK(pthread_mutex_unlock(&held));
 }
 
+// What a child has released of its parent's is free, and may be destroyed.
+void destroyed_by_child() {
+  pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+  CHECK_OK(pthread_mutex_lock(&held));
+  const pid_t child = check_fork();
+  if (child == 0) {
+    CHECK_ERR(pthread_mutex_destroy(&held), EBUSY);
+    CHECK_OK(pthread_mutex_unlock(&held));
+    CHECK_OK(pthread_mutex_destroy(&held));
+    _exit(0);
+  }
+  CHECK_CHILD(child);
+  CHECK_OK(pthread_mutex_unlock(&held));
+  CHECK_OK(pthread_mutex_destroy(&held));
+}
+
 // A recursive mutex knows its owner by thread id, and the child's thread has another: glibc refuses
 // its unlock, and programs make it anew.
 void recursive_is_made_anew() {
@@ -171,6 +187,7 @@ int main() {
   CHECK_OK(pthread_atfork(before, in_parent, in_child));
   while_others_contend();
   held_with_waiters();
+  destroyed_by_child();
   recursive_is_made_anew();
   generations();
   return check_end();

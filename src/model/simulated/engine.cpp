@@ -11,6 +11,7 @@
 
 #include <cstring>
 
+#include "model/front/libc/native_time.h"
 #include "model/front/names/names.h"
 
 namespace syncopate::engine {
@@ -27,6 +28,8 @@ inline void charge(world& w, thread& me, address at, std::size_t bytes, use what
   if (watched_sections != nullptr) [[unlikely]]
     watched_sections->accessed(me, at, bytes, what, where);
   ++me.accesses;
+  if (instrument::native_charge != 0) [[unlikely]]
+    charge_native(w, me);
   const cycles begun = me.clock;
   const cycles done = w.memory.access(me.processor, at, bytes, what, begun);
   const cycles work = w.machine.core.access_cycles;

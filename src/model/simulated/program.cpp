@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "model/front/engine.h"
+#include "model/front/libc/native_time.h"
 #include "model/front/names/names.h"
 #include "model/front/program/options.h"
 #include "model/front/program/runaway.h"
@@ -28,6 +29,7 @@ constexpr unsigned spawn_switches = 4;
 
 void end_run(world& w, int status) {
   thread& me = w.schedule.running();
+  if (instrument::native_charge != 0) charge_native(w, me);
   w.schedule.settle(me);
   w.finished = true;
   w.exit_status = status;
@@ -76,12 +78,33 @@ void stop_runaway(place where, bool may_report) {
   stop_run(*the_world, 1);
 }
 
+// What took no simulated time, or was charged as measured: where that was much of the program.
+void say_unseen(const statistics& all) {
+  constexpr double least_seconds = 0.02, least_share = 0.2;
+  const instrument::native_time& time = all.unseen;
+  const double seconds = time.not_seen();
+  if (all.native_cycles != 0) {
+    instrument::complain(
+        "%.3f ms were native code of libraries, charged as measured: results differ from run to "
+        "run",
+        1e3 * static_cast<double>(all.native_cycles) / all.hertz);
+    return;
+  }
+  if (seconds < least_seconds || seconds < least_share * (seconds + time.program)) return;
+  instrument::complain(
+      "%.0f %% of the program's own processor time, %.0f ms, passed in code that was not compiled "
+      "for"
+      " this machine (mostly %s): it took no simulated time. SYNCOPATE_CHARGE_NATIVE=1 charges it",
+      100 * seconds / (seconds + time.program), 1e3 * seconds, time.libraries.front().name.c_str());
+}
+
 void say_and_report(world& w) {
   w.schedule.close_accounts(w.ended_at);
   const statistics all = w.gather.results(w.ended_at);
   if (!instrument::option_enabled("QUIET"))
     std::fprintf(stderr, "simulated time: %.9f s (machine %s)\n", all.seconds(),
                  all.machine.c_str());
+  if (!instrument::option_enabled("QUIET")) say_unseen(all);
   if (simulated::report != nullptr) simulated::report(all);
   report_sections();
 }

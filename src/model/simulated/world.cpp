@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include "model/front/libc/native_time.h"
 #include "model/simulated/kernel/describe_threads.h"
 
 #include <algorithm>
@@ -51,6 +52,15 @@ void report_deadlock(world& w, const char* why) {
   instrument::complain("deadlock: %s", why);
   describe_threads(w);
   stop_run(w, 1);
+}
+
+void charge_native(world& w, thread& me) {
+  const std::uint64_t ns = instrument::native_charge;
+  instrument::native_charge = 0;
+  const auto spent = static_cast<cycles>(static_cast<double>(ns) * 1e-9 *
+                                         static_cast<double>(w.machine.topology.frequency_hz));
+  me.clock += spent;
+  w.native_charged += spent;
 }
 
 }  // namespace syncopate::simulated

@@ -28,6 +28,7 @@ struct world {
   bool finished = false;  // the program ended by itself
   int exit_status = 0;
   cycles ended_at = 0;
+  cycles native_charged = 0;  // to all threads (native_time.h)
 };
 
 // Made by engine::run() and never destroyed; null before.
@@ -35,6 +36,9 @@ extern world* the_world;
 
 // The description that SYNCOPATE_MACHINE chooses. Also before the_world is made.
 const description& the_machine();
+
+// Charges what the thread has spent in code that the machine cannot see (native_time.h).
+[[gnu::cold]] void charge_native(world&, thread&);
 
 // The program cannot go on: ends the run. For those who have said why.
 [[noreturn]] void stop_run(world&, int status);

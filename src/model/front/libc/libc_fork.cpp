@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "model/front/engine.h"
+#include "model/front/libc/file_waits.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/real.h"
 #include "model/front/scope.h"
@@ -13,7 +14,11 @@ using namespace syncopate;  // NOLINT(google-build-using-namespace): this file i
 namespace {
 
 bool is_refused(const char* name) {
-  if (!instrument::in_program() || engine::may_fork()) return false;
+  if (!instrument::in_program()) return false;
+  if (engine::may_fork()) {
+    instrument::note_child();
+    return false;
+  }
   const instrument::engine_scope inside;
   instrument::complain("%s() failed: a program on this machine cannot fork", name);
   errno = ENOSYS;

@@ -1,10 +1,7 @@
 // libc_time.cpp -- clocks and sleeping: the program sees the machine's time.
 #include <cerrno>
-#include <csignal>
 #include <ctime>
 
-#include <poll.h>
-#include <sys/select.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -55,15 +52,6 @@ void sleep_for(const timespec& how_long, clockid_t clock, engine::place where) {
   until.tv_sec += how_long.tv_sec + until.tv_nsec / second;
   until.tv_nsec %= second;
   sleep_until(until, clock, where);
-}
-
-// Signals that the mask lets in arrive before the sleep, and do not end it.
-int sleep_masked(const timespec& how_long, const sigset_t* mask, engine::place where) {
-  sigset_t before;
-  if (mask != nullptr) pthread_sigmask(SIG_SETMASK, mask, &before);
-  sleep_for(how_long, CLOCK_MONOTONIC, where);
-  if (mask != nullptr) pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return 0;
 }
 
 }  // namespace
@@ -143,37 +131,4 @@ SYNCOPATE_EXPORT unsigned sleep(unsigned seconds) {
   UNLESS_PROGRAM(sleep, seconds);
   sleep_for({seconds, 0}, CLOCK_MONOTONIC, SYNCOPATE_CALLER);
   return 0;
-}
-
-// Waiting for nothing but the time, by functions that wait for files.
-SYNCOPATE_EXPORT int poll(pollfd* files, nfds_t count, int milliseconds) {
-  if (!by_program(SYNCOPATE_CALLER) || count != 0 || milliseconds < 0) {
-    return SYNCOPATE_REAL(poll)(files, count, milliseconds);
-  }
-  sleep_for(to_timespec(static_cast<std::uint64_t>(milliseconds) * 1'000'000), CLOCK_MONOTONIC,
-            SYNCOPATE_CALLER);
-  return 0;
-}
-SYNCOPATE_EXPORT int select(int count, fd_set* readable, fd_set* writable, fd_set* other,
-                            timeval* t) {
-  const bool files = readable != nullptr || writable != nullptr || other != nullptr;
-  if (!by_program(SYNCOPATE_CALLER) || (count != 0 && files) || t == nullptr) {
-    return SYNCOPATE_REAL(select)(count, readable, writable, other, t);
-  }
-  sleep_for({t->tv_sec, t->tv_usec * 1000}, CLOCK_MONOTONIC, SYNCOPATE_CALLER);
-  return 0;
-}
-SYNCOPATE_EXPORT int ppoll(pollfd* files, nfds_t count, const timespec* t, const sigset_t* mask) {
-  if (!by_program(SYNCOPATE_CALLER) || count != 0 || t == nullptr || !valid(*t)) {
-    return SYNCOPATE_REAL(ppoll)(files, count, t, mask);
-  }
-  return sleep_masked(*t, mask, SYNCOPATE_CALLER);
-}
-SYNCOPATE_EXPORT int pselect(int count, fd_set* readable, fd_set* writable, fd_set* other,
-                             const timespec* t, const sigset_t* mask) {
-  const bool files = readable != nullptr || writable != nullptr || other != nullptr;
-  if (!by_program(SYNCOPATE_CALLER) || (count != 0 && files) || t == nullptr || !valid(*t)) {
-    return SYNCOPATE_REAL(pselect)(count, readable, writable, other, t, mask);
-  }
-  return sleep_masked(*t, mask, SYNCOPATE_CALLER);
 }

@@ -7,6 +7,9 @@
 #include <utility>
 
 #include <link.h>
+#include <sys/syscall.h>
+
+#include <syncopate/machine/system_call.h>
 
 #include "model/front/scope.h"
 #include "model/front/threads/arch.h"
@@ -33,7 +36,8 @@ constinit code_segment* first = nullptr;
 constinit code_segment* last = nullptr;
 constinit std::uint64_t in_machine = 0, in_unknown = 0;
 constinit double began = 0;
-constinit bool has_timer = false;
+constinit bool has_timer = false, charging = false;
+constinit std::uint64_t sampled_at_ns = 0;  // of processor time
 timer_t timer;
 
 constexpr long period_ns = 1'000'000;
@@ -44,11 +48,28 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+// Of the kernel itself: in the program's place the C library's name has the machine's time.
+std::uint64_t cpu_nanoseconds() {
+  timespec now{};
+  machine::system_call(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, reinterpret_cast<long>(&now), 0,
+                       0, 0, 0);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// The process's clock of processor time may go back by little.
+std::uint64_t since_last_sample() {
+  const std::uint64_t before = sampled_at_ns, now = cpu_nanoseconds();
+  sampled_at_ns = now;
+  return now > before ? now - before : 0;
+}
+
 // Runs on a stack of its own, with the thread pointer of whichever fiber was interrupted: it
 // touches no thread-local variable. Inside the machine's own scope it counts for the machine, even
 // in the C library, but for the program's predicates that the machine calls.
 void take_sample(int, siginfo_t*, void* context) {
   const std::uintptr_t pc = interrupted_pc(context);
+  const std::uint64_t passed = charging ? since_last_sample() : 0;
   code_segment* at = first;
   while (at != last && pc - at->low >= at->high - at->low) ++at;
   if (at != last && at->whose == owner::program) {
@@ -57,6 +78,7 @@ void take_sample(int, siginfo_t*, void* context) {
     ++in_machine;
   } else {
     ++(at != last ? at->samples : in_unknown);
+    native_charge = native_charge + passed;
   }
 }
 
@@ -118,8 +140,10 @@ bool install_handler() {
 
 }  // namespace
 
-void begin_native_time() {
+void begin_native_time(bool charges) {
   began = cpu_seconds();
+  sampled_at_ns = cpu_nanoseconds();
+  charging = charges;
   bool is_first = true;
   dl_iterate_phdr(add_module, &is_first);
   first = segments().data();

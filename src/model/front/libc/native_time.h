@@ -30,8 +30,13 @@ struct native_time {
   }
 };
 
-// Does nothing where the system has no such timers.
-void begin_native_time();
+// Does nothing where the system has no such timers. `charges`: what samples find in code that the
+// machine cannot see is also collected for native_charge().
+void begin_native_time(bool charges = false);
+
+// Processor time, in nanoseconds, that samples have found in code which the machine cannot see, not
+// charged yet: whoever sets it to 0 charges it to the thread that runs. Read at each access.
+inline constinit volatile std::uint64_t native_charge = 0;
 
 // Requires: begin_native_time() was called. Libraries that were loaded since count as one.
 native_time end_native_time();

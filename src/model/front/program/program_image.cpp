@@ -5,6 +5,7 @@
 
 #include <link.h>
 
+#include "model/front/libc/file_waits.h"
 #include "model/front/libc/heap.h"
 #include "model/front/program/options.h"
 #include "model/front/program/program_exit.h"
@@ -68,6 +69,7 @@ void keep_program_image() {
 }
 
 void restore_program_image() {
+  forget_file_waits();
   for (const kept_range& range : kept->ranges) {
     std::memcpy(reinterpret_cast<void*>(range.low), range.bytes.data(), range.bytes.size());
   }

@@ -210,6 +210,15 @@ void end_thread(thread_record& r) {
   engine::thread_exit();
 }
 
+bool has_other_threads() {
+  const thread_record& me = self_record();
+  for (std::size_t i = 0; i < highest.load(std::memory_order_relaxed); ++i)
+    if (&table[i] != &me && owner_of(table[i]) != thread_record::unused &&
+        (table[i].status.load(std::memory_order_relaxed) & thread_record::leaving) == 0)
+      return true;
+  return false;
+}
+
 void wait_for_all_others(const thread_record& me) {
   bool any = true;
   while (any) {

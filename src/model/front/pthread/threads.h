@@ -81,6 +81,9 @@ void call_with_root(thread_record&);
 // What follows the unwinding: destructors, then nothing ever again.
 [[noreturn]] void end_thread(thread_record&);
 
+// Whether another thread than the caller may still run.
+bool has_other_threads();
+
 // Waits until every thread but the caller has ended (main has called pthread_exit).
 void wait_for_all_others(const thread_record&);
 

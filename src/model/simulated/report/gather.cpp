@@ -32,8 +32,9 @@ gatherer::gatherer(world& w)
     : world_(w),
       hit_(w.machine.l1.latency + w.machine.atomic.rmw_cycles),
       timeline_(instrument::option("TIMELINE") != nullptr),
-      native_time_(simulated::shows_native_time != nullptr && simulated::shows_native_time()) {
-  if (native_time_) instrument::begin_native_time();
+      native_time_(simulated::shows_native_time != nullptr && simulated::shows_native_time()),
+      charges_native_(instrument::option_enabled("CHARGE_NATIVE")) {
+  if (samples_native()) instrument::begin_native_time(charges_native_);
 }
 
 // ---- waiting ----------------------------------------------------------------------------------
@@ -187,7 +188,9 @@ void gatherer::transaction_aborted(const thread& t, const abort_reason& reason) 
 
 statistics gatherer::results(cycles at) {
   statistics all = std::move(kept_);
-  if (native_time_) all.native = instrument::end_native_time();
+  if (samples_native()) all.unseen = instrument::end_native_time();
+  if (native_time_) all.native = all.unseen;
+  all.native_cycles = world_.native_charged;
   const description& machine = world_.machine;
   all.machine = machine.name;
   all.hertz = static_cast<double>(machine.topology.frequency_hz);

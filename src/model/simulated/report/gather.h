@@ -1,6 +1,7 @@
 // gather.h -- collects statistics while the program runs.
 #pragma once
 
+#include "model/front/program/options.h"
 #include "model/simulated/htm/transactions.h"
 #include "model/simulated/kernel/thread.h"
 #include "model/simulated/memory/flat_map.h"
@@ -61,7 +62,10 @@ class gatherer {
   world& world_;
   const cycles hit_;
   const bool timeline_;
-  const bool native_time_;
+  const bool native_time_, charges_native_;
+  bool samples_native() const {
+    return native_time_ || charges_native_ || !instrument::option_enabled("QUIET");
+  }
   statistics kept_;  // waits, transactions, aborts, marks, timeline
   std::unordered_map<std::uint64_t, std::size_t> wait_index_;
   std::unordered_map<std::uint64_t, std::size_t> waiting_now_;

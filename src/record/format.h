@@ -51,7 +51,8 @@ struct file_header {  // 4,096 bytes
   std::uint64_t ended_monotonic_ns;
   std::uint32_t recorder;     // recorder_kind
   std::uint32_t recorder_id;  // process that writes this, where not the recorded one does; else 0
-  std::uint64_t lost_waits;   // ended waits of which nothing more is known; and their ticks
+  std::uint64_t lost_waits;   // waits, beginnings and ends of threads that are not in here, in all
+                              // processes recorded at once; and the ticks of such waits
   std::uint64_t lost_ticks;
   char reserved[4096 - 4032];
 };

@@ -147,8 +147,8 @@ class Results:
             )
         if header.lost_waits:
             notes.append(
-                f"{header.lost_waits:,} waits, {duration(self.of.ns(header.lost_ticks))} in all"
-                " recorded processes, came faster than they could be kept: they are in no sum"
+                f"{header.lost_waits:,} waits, beginnings and ends of threads came faster than they"
+                f" could be kept: {duration(self.of.ns(header.lost_ticks))} of waiting is missing"
             )
         return notes
 

@@ -54,8 +54,7 @@ def test_who_waits_how_long_and_for_whom(programs, tmp_path, kind, way):
     found, said = recorded([programs / way, kind], tmp_path / "r")
     waited, waiter, holder = map(int, said.split())
     assert found["process"]["recorder"] == "kernel"
-    locks = {k: lock for lock in found["locks"] for k in lock["waits"]}
-    lock = locks[KINDS[kind]]
+    [lock] = [lock for lock in found["locks"] if KINDS[kind] in lock["waits"]]
     assert lock["waits"][KINDS[kind]]["total_ns"] == pytest.approx(waited, rel=0.05)
     assert "wait_here" in functions(lock["waiters"])
     assert {waiter, holder} <= {each["id"] for each in found["threads"]}

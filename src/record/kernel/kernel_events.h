@@ -1,5 +1,5 @@
-// kernel_events.h -- what the program in the kernel (waits.bpf.c) tells the recorder. Plain C, since
-// both sides read it. Times are nanoseconds of CLOCK_MONOTONIC.
+// kernel_events.h -- what the program in the kernel (waits.bpf.c) tells the recorder. In C, which
+// both read. Times are nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
 enum kernel_event_type {
@@ -35,9 +35,17 @@ struct event_head {
   unsigned long long time;
 };
 
-// What a blocked thread waits for, by kernel thread id in the map `waiting`.
+// Time blocked in one system call until woken, by thread id and call in the map `blocked`.
+struct blocked_key {
+  unsigned int thread, call;
+};
+struct blocked_sum {
+  unsigned long long times, ns, longest;
+};
+
+// What a thread waits for, by kernel thread id in the map `waiting`, until the thread ends.
 struct waiting_thread {
-  unsigned long long since;
+  unsigned long long since;    // 0: it does not wait
   unsigned long long address;  // of the futex
   unsigned long long woken;    // 0: not yet
   unsigned int call;           // number of the system call, or no_call
@@ -47,6 +55,8 @@ struct waiting_thread {
   unsigned int flags;          // waiting_flag
   unsigned int weight;         // of its event_stack
   unsigned int process;
+  unsigned int blocked_in;     // the last call that it was blocked in, and the sum of that
+  struct blocked_sum blocked;  // since it was in another one
   struct user_registers registers;
 };
 
@@ -79,14 +89,6 @@ struct stack_event {
   unsigned int bytes;        // of the stack, from the stack pointer up
   struct user_registers registers;
   unsigned char stack[kernel_stack_bytes];
-};
-
-// Time blocked in one system call until woken, by thread id and call in the map `blocked`.
-struct blocked_key {
-  unsigned int thread, call;
-};
-struct blocked_sum {
-  unsigned long long times, ns, longest;
 };
 
 // What the recorder sets and reads while the program runs.

@@ -1,13 +1,16 @@
 // kernel_side.cpp -- see kernel_side.h.
 #include "record/kernel/kernel_side.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -78,6 +81,7 @@ kernel_side::~kernel_side() {
   for (bpf_link* link : links_) bpf_link__destroy(link);
   bpf_link__destroy(seeder_);
   ring_buffer__free(ring_);
+  if (controls_ != nullptr) ::munmap(controls_, controls_bytes_);
   bpf_object__close(object_);
 }
 
@@ -112,9 +116,11 @@ std::string kernel_side::start(bool follows_children) {
   bpf_object__for_each_map(each, object_) {
     const char* name = bpf_map__name(each);
     if (std::strstr(name, ".data") == nullptr) continue;
-    std::size_t size = 0;
-    controls_ =
-        static_cast<kernel_controls*>(const_cast<void*>(bpf_map__initial_value(each, &size)));
+    controls_bytes_ = bpf_map__value_size(each);
+    void* shared =
+        ::mmap(nullptr, controls_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(each), 0);
+    if (shared == MAP_FAILED) return why_not(errno);
+    controls_ = static_cast<kernel_controls*>(shared);
   }
   if (controls_ == nullptr) return why_not(EINVAL);
   ring_ = ring_buffer__new(
@@ -180,7 +186,9 @@ std::vector<std::pair<Key, Value>> all_of(int map) {
 }  // namespace
 
 std::vector<std::pair<std::uint32_t, waiting_thread>> kernel_side::waiting() {
-  return all_of<std::uint32_t, waiting_thread>(map("waiting"));
+  auto found = all_of<std::uint32_t, waiting_thread>(map("waiting"));
+  std::erase_if(found, [](const auto& each) { return each.second.since == 0; });
+  return found;
 }
 
 bool kernel_side::is_waiting_since(std::uint32_t thread, std::uint64_t since) {
@@ -188,8 +196,30 @@ bool kernel_side::is_waiting_since(std::uint32_t thread, std::uint64_t since) {
   return bpf_map_lookup_elem(map("waiting"), &thread, &now) == 0 && now.since == since;
 }
 
-std::vector<std::pair<blocked_key, blocked_sum>> kernel_side::blocked() {
-  return all_of<blocked_key, blocked_sum>(map("blocked"));
+std::vector<std::pair<blocked_key, blocked_sum>> kernel_side::blocked(std::uint64_t now) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, blocked_sum> sums;
+  const auto add = [&](std::uint32_t thread, std::uint32_t call, const blocked_sum& more) {
+    blocked_sum& sum = sums[{thread, call}];
+    sum.times += more.times;
+    sum.ns += more.ns;
+    sum.longest = std::max(sum.longest, more.longest);
+  };
+  for (const auto& [key, sum] : all_of<blocked_key, blocked_sum>(map("blocked")))
+    add(key.thread, key.call, sum);
+  for (const auto& [thread, w] : all_of<std::uint32_t, waiting_thread>(map("waiting"))) {
+    if (w.blocked.times != 0) add(thread, w.blocked_in, w.blocked);
+    if (w.since == 0 || w.since > now || w.flags & waits_at_futex) continue;
+    const std::uint64_t ns = now - w.since;
+    add(thread, w.call, {1, ns, ns});
+  }
+  std::vector<std::pair<blocked_key, blocked_sum>> found;
+  for (const auto& [key, sum] : sums) found.push_back({{key.first, key.second}, sum});
+  return found;
+}
+
+void kernel_side::forget_blocked_of(std::uint32_t thread) {
+  for (const auto& [key, sum] : all_of<blocked_key, blocked_sum>(map("blocked")))
+    if (key.thread == thread) forget_blocked(key);
 }
 
 void kernel_side::forget_blocked(const blocked_key& key) {

@@ -41,8 +41,11 @@ class kernel_side {
   // The threads that wait just now, by kernel thread id.
   std::vector<std::pair<std::uint32_t, waiting_thread>> waiting();
   bool is_waiting_since(std::uint32_t thread, std::uint64_t since);
-  std::vector<std::pair<blocked_key, blocked_sum>> blocked();
+  // Time in other system calls; with that of calls in which threads are blocked just now.
+  std::vector<std::pair<blocked_key, blocked_sum>> blocked(std::uint64_t now);
   void forget_blocked(const blocked_key&);
+  // What is kept of a thread's calls before its last one.
+  void forget_blocked_of(std::uint32_t thread);
   // Shared with the kernel.
   kernel_controls& controls() { return *controls_; }
 

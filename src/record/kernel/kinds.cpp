@@ -48,6 +48,9 @@ bool of_pthread(std::string_view name, std::uint64_t address, std::uint32_t oper
              address - (address % 8 == 0 ? 8 : 12), false};
   } else if (name.starts_with("pthread_barrier_wait")) {
     found = {wait_kind::barrier, object_kind::barrier, address & ~std::uint64_t{7}, false};
+  } else if (name.starts_with("pthread_join") || name.starts_with("pthread_timedjoin") ||
+             name.starts_with("pthread_clockjoin") || name.starts_with("thrd_join")) {
+    found = {wait_kind::join, object_kind::thread, address - thread_id_in_descriptor, false};
   } else {
     return false;
   }

@@ -78,7 +78,7 @@ class recorder {
   std::map<std::uint32_t, origin> origins_;  // of all processes that are there
   bool waits_for_program_ = false, ended_ = false;
   std::uint64_t next_look_ = 0, old_enough_ = between_looks, next_refresh_ = 0;
-  std::uint64_t adapted_at_ = 0, waits_then_ = 0;
+  std::uint64_t adapted_at_ = 0, waits_then_ = 0, refilled_at_ = 0;
   int write_error_ = 0;
 };
 
@@ -138,6 +138,7 @@ void recorder::executes(const exit_event& e) {
     leave(process, finished);
     if (!told && is_ours) ::unlink(path.c_str());  // nothing but the way to the program
   }
+  side_.forget_blocked_of(e.head.thread);
   if (is_ours) {
     waits_for_program_ = false;
     if (watched_process* made = begin(process, e.head.time); made != nullptr)
@@ -190,14 +191,21 @@ void recorder::look(std::uint64_t now) {
 }
 
 void recorder::read_blocked() {
-  for (const auto& [key, sum] : side_.blocked())
-    for (const auto& [id, process] : processes_) process->blocked(key, sum);
+  for (const auto& [key, sum] : side_.blocked(now_ns())) {
+    bool alive = false;
+    for (const auto& [id, process] : processes_) alive |= process->blocked(key, sum);
+    if (!alive && ::access(("/proc/" + std::to_string(key.thread)).c_str(), F_OK) != 0)
+      side_.forget_blocked(key);
+  }
 }
 
 // So many waits that only some have their stacks copied: not more than stacks_a_second.
 void recorder::adapt(std::uint64_t now) {
   kernel_controls& controls = side_.controls();
-  controls.stacks_allowed = controls.stacks_taken + stacks_a_poll;
+  if (now - refilled_at_ >= between_polls * millisecond) {
+    controls.stacks_allowed = controls.stacks_taken + stacks_a_poll;
+    refilled_at_ = now;
+  }
   if (now - adapted_at_ < 100 * millisecond) return;
   const std::uint64_t waits = controls.waits;
   const std::uint64_t rate = (waits - waits_then_) * second / (now - adapted_at_);
@@ -241,7 +249,8 @@ int recorder::run() {
     if (now >= next_refresh_) {
       read_blocked();
       for (const auto& [id, process] : processes_)
-        process->refresh(side_.controls().lost_waits, side_.controls().lost_ns);
+        process->refresh(side_.controls().lost_waits + side_.controls().lost_others,
+                         side_.controls().lost_ns);
       next_refresh_ = now + second;
     }
   }

@@ -85,6 +85,7 @@ enum {
   futex_lock_pi2 = 13,
   most_calls = 1024,
   copied_at_once = 1024,
+  buffer_bytes = 16 << 20,
 };
 
 const volatile u8 state_is_told = 1;  // sched_switch has a fourth argument (Linux 5.18 and later)
@@ -107,6 +108,13 @@ struct {
   __type(value, struct waiting_thread);
 } waiting SEC(".maps");
 
+struct {  // one entry, all zero: too large for a program's stack
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct waiting_thread);
+} nothing SEC(".maps");
+
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 65536);
@@ -116,7 +124,7 @@ struct {
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, 16 << 20);
+  __uint(max_entries, buffer_bytes);
 } events SEC(".maps");
 
 static __always_inline bool is_recorded(u32 process) {
@@ -143,7 +151,10 @@ static __always_inline void copy_registers(struct user_registers* to, struct pt_
 // The stack of the current thread, for the wait that began at `since`. False: no room.
 static __always_inline bool tell_stack(u32 type, u32 process, u32 thread, u32 waiter, u64 since,
                                        struct pt_regs* regs) {
-  struct stack_event* e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
+  // Half of the buffer is for what is small, and of which nothing may be lost.
+  struct stack_event* e = 0;
+  if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < buffer_bytes / 2)
+    e = bpf_ringbuf_reserve(&events, sizeof *e, 0);
   if (!e) {
     __sync_fetch_and_add(&controls.lost_stacks, 1);
     return false;
@@ -177,12 +188,14 @@ static __always_inline bool waits_in(u32 command) {
          command == futex_lock_pi2 || command == futex_wait_requeue_pi;
 }
 
-// What a thread that is blocked waits for, by its registers.
+// What a thread that is blocked waits for, by its registers. `since` is last: who reads the entry
+// meanwhile (kernel_side.cpp) looks at it before and after.
 static __always_inline void describe(struct waiting_thread* w, struct task_struct* task,
                                      struct pt_regs* regs) {
   const u64 call = regs->orig_ax;
-  w->since = bpf_ktime_get_ns();
-  w->process = task->tgid;
+  w->woken = 0;
+  w->waker = 0;
+  w->flags = 0;
   w->call = call < most_calls && !(task->thread_info.status & is_32_bit) ? call : no_call;
   if (w->call == call_futex && waits_in(regs->si & futex_command)) {
     w->flags = waits_at_futex | (regs->r10 != 0 ? is_timed : 0);
@@ -190,49 +203,82 @@ static __always_inline void describe(struct waiting_thread* w, struct task_struc
     w->address = regs->di;
   } else if (w->call == call_futex_wait) {
     w->flags = waits_at_futex | (regs->r8 != 0 ? is_timed : 0);
+    w->operation = 0;
     w->address = regs->di;
   } else if (w->call == call_futex_waitv) {
     w->flags = waits_at_futex | (regs->r10 != 0 ? is_timed : 0);
+    w->operation = 0;
+    w->address = 0;
   }
-  copy_registers(&w->registers, regs);
+  if (w->flags & waits_at_futex) copy_registers(&w->registers, regs);
+}
+
+// The entry of a thread, which stays until the thread ends; 0: there is no room.
+static __always_inline struct waiting_thread* entry_of(u32 thread, u32 process) {
+  struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
+  if (w) return w;
+  const u32 none = 0;
+  const struct waiting_thread* empty = bpf_map_lookup_elem(&nothing, &none);
+  if (!empty || bpf_map_update_elem(&waiting, &thread, empty, BPF_NOEXIST) != 0) {
+    __sync_fetch_and_add(&controls.lost_others, 1);
+    return 0;
+  }
+  w = bpf_map_lookup_elem(&waiting, &thread);
+  if (w) w->process = process;
+  return w;
 }
 
 static __always_inline void leave(struct task_struct* task, u32 state) {
   if (!(state & (state_interruptible | state_uninterruptible | state_stopped | state_traced)))
     return;
   if (!is_recorded(task->tgid) || task->flags & is_kernels_own) return;
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  struct waiting_thread w = {};
-  describe(&w, task, regs);
   const u32 thread = task->pid;
-  if (w.flags & waits_at_futex) {
-    if (w.call == call_futex_waitv)  // the first of several
-      bpf_probe_read_user(&w.address, sizeof w.address, (void*)(regs->di + 8));
+  struct waiting_thread* w = entry_of(thread, task->tgid);
+  if (!w) return;
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  w->since = 0;
+  barrier();
+  describe(w, task, regs);
+  const u64 now = bpf_ktime_get_ns();
+  if (w->flags & waits_at_futex) {
+    if (w->call == call_futex_waitv)  // the first of several
+      bpf_probe_read_user(&w->address, sizeof w->address, (void*)(regs->di + 8));
     u32 words[3] = {};
-    if (bpf_probe_read_user(words, sizeof words, (void*)w.address) != 0)
-      bpf_probe_read_user(words, sizeof words[0], (void*)w.address);
-    w.word = words[0];
-    w.owner = words[2];
-    if (is_chosen() && tell_stack(event_stack, w.process, thread, thread, w.since, regs)) {
-      w.flags |= has_stack;
-      w.weight = controls.period;
+    if (bpf_probe_read_user(words, sizeof words, (void*)w->address) != 0)
+      bpf_probe_read_user(words, sizeof words[0], (void*)w->address);
+    w->word = words[0];
+    w->owner = words[2];
+    if (is_chosen() && tell_stack(event_stack, w->process, thread, thread, now, regs)) {
+      w->flags |= has_stack;
+      w->weight = controls.period;
     }
   }
-  bpf_map_update_elem(&waiting, &thread, &w, BPF_ANY);
+  barrier();
+  w->since = now;
 }
 
-static __always_inline void add_blocked(u32 thread, u32 call, u64 ns) {
-  const struct blocked_key key = {thread, call};
+// Adds to the sum of the thread's calls, of which the entry has the latest and the map the others.
+static __always_inline void keep_blocked(const struct waiting_thread* w, u32 thread) {
+  const struct blocked_key key = {thread, w->blocked_in};
   struct blocked_sum* sum = bpf_map_lookup_elem(&blocked, &key);
   if (sum) {  // by this thread alone
-    ++sum->times;
-    sum->ns += ns;
-    if (sum->longest < ns) sum->longest = ns;
-    return;
-  }
-  const struct blocked_sum first = {1, ns, ns};
-  if (bpf_map_update_elem(&blocked, &key, &first, BPF_NOEXIST) != 0)
+    sum->times += w->blocked.times;
+    sum->ns += w->blocked.ns;
+    if (sum->longest < w->blocked.longest) sum->longest = w->blocked.longest;
+  } else if (bpf_map_update_elem(&blocked, &key, &w->blocked, BPF_NOEXIST) != 0) {
     __sync_fetch_and_add(&controls.lost_others, 1);
+  }
+}
+
+static __always_inline void add_blocked(struct waiting_thread* w, u32 thread, u64 ns) {
+  if (w->blocked_in != w->call && w->blocked.times != 0) {
+    keep_blocked(w, thread);
+    w->blocked.times = w->blocked.ns = w->blocked.longest = 0;
+  }
+  w->blocked_in = w->call;
+  ++w->blocked.times;
+  w->blocked.ns += ns;
+  if (w->blocked.longest < ns) w->blocked.longest = ns;
 }
 
 static __always_inline void tell_wait(const struct waiting_thread* w, u32 thread, u64 now) {
@@ -261,14 +307,16 @@ static __always_inline void tell_wait(const struct waiting_thread* w, u32 thread
 }
 
 static __always_inline void come_back(struct task_struct* task) {
-  if (!is_recorded(task->tgid)) return;
   const u32 thread = task->pid;
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
-  if (!w) return;
-  const u64 now = bpf_ktime_get_ns();
-  if (w->flags & waits_at_futex) tell_wait(w, thread, now);
-  else add_blocked(thread, w->call, (w->woken ? w->woken : now) - w->since);
-  bpf_map_delete_elem(&waiting, &thread);
+  if (!w || w->since == 0) return;
+  if (w->flags & waits_at_futex) {
+    tell_wait(w, thread, bpf_ktime_get_ns());
+  } else {
+    const u64 until = w->woken ? w->woken : bpf_ktime_get_ns();
+    if (until > w->since) add_blocked(w, thread, until - w->since);
+  }
+  w->since = 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -291,10 +339,9 @@ static __always_inline bool wakes(struct pt_regs* regs, u64 address) {
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct* woken) {
-  if (!is_recorded(woken->tgid)) return 0;
   const u32 thread = woken->pid;
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
-  if (!w || w->woken) return 0;
+  if (!w || w->since == 0 || w->woken) return 0;
   w->woken = bpf_ktime_get_ns();
   if (!(w->flags & waits_at_futex)) return 0;
   struct task_struct* waker = bpf_get_current_task_btf();
@@ -366,7 +413,14 @@ static __always_inline void tell_exit(u32 type, struct task_struct* task, bool l
 
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct* task) {
-  if (is_recorded(task->tgid)) tell_exit(event_exec, task, false);
+  if (!is_recorded(task->tgid)) return 0;
+  const u32 thread = task->pid;
+  struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
+  if (w && w->blocked.times != 0) {  // by the program before
+    keep_blocked(w, thread);
+    w->blocked.times = w->blocked.ns = w->blocked.longest = 0;
+  }
+  tell_exit(event_exec, task, false);
   return 0;
 }
 
@@ -376,6 +430,8 @@ int BPF_PROG(on_exit, struct task_struct* task) {
   if (!is_recorded(process)) return 0;
   const bool last = task->signal->live.counter == 0;
   if (last) bpf_map_delete_elem(&processes, &process);
+  struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
+  if (w && w->blocked.times != 0) keep_blocked(w, thread);
   bpf_map_delete_elem(&waiting, &thread);
   tell_exit(event_exit, task, last);
   return 0;
@@ -389,11 +445,13 @@ int on_task(struct bpf_iter__task* ctx) {
   const u32 state = task->__state;
   if (!(state & (state_interruptible | state_uninterruptible | state_stopped | state_traced)))
     return 0;
-  struct waiting_thread w = {};
-  describe(&w, task, (struct pt_regs*)bpf_task_pt_regs(task));
-  w.flags |= seeded;
-  const u32 thread = task->pid;
-  bpf_map_update_elem(&waiting, &thread, &w, BPF_NOEXIST);
+  struct waiting_thread* w = entry_of(task->pid, task->tgid);
+  if (!w || w->since != 0) return 0;
+  describe(w, task, (struct pt_regs*)bpf_task_pt_regs(task));
+  w->flags |= seeded;
+  barrier();
+  w->since = bpf_ktime_get_ns();
+  if (task->__state == 0) w->since = 0;  // it was woken meanwhile
   return 0;
 }
 

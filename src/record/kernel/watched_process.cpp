@@ -20,6 +20,8 @@ namespace {
 constexpr std::uint64_t millisecond = 1'000'000;
 constexpr std::uint64_t long_wait = 50 * millisecond;  // longer ones always have their stack
 constexpr std::uint64_t between_reads_of_modules = 10 * millisecond;
+constexpr std::uint64_t reading_takes_at_most = 50;          // one part in so many of the time
+constexpr std::uint64_t gets_its_name = 3000 * millisecond;  // a thread, once it has begun
 constexpr std::size_t most_takers = 64;
 constexpr std::size_t page = 4096;
 
@@ -152,10 +154,7 @@ void watched_process::name(thread_state& t, std::uint32_t thread) {
 void watched_process::thread_began(const event_head& e) {
   thread_state& t = thread_of(e.thread);
   t.entry->start_ticks = std::max<std::uint64_t>(e.time, file_.header().start_ticks);
-  if (e.time > modules_read_ + between_reads_of_modules) {
-    modules_read_ = e.time;
-    if (unwinder_.refresh()) file_.add_maps(unwinder_.described());
-  }
+  read_modules_if_due();
 }
 
 void watched_process::thread_ended(const exit_event& e) {
@@ -172,12 +171,18 @@ void watched_process::thread_ended(const exit_event& e) {
   threads_.erase(e.head.thread);
 }
 
+void watched_process::read_modules_if_due() {
+  const std::uint64_t begin = now_ns();
+  if (begin < next_read_of_modules_) return;
+  if (unwinder_.refresh()) file_.add_maps(unwinder_.described());
+  const std::uint64_t end = now_ns();  // a process may have many thousand lines of them
+  next_read_of_modules_ =
+      end + std::max(between_reads_of_modules, (end - begin) * reading_takes_at_most);
+}
+
 std::uint32_t watched_process::unwind(const copied_stack& stack) {
   const std::uint64_t now = now_ns();
-  if (!unwinder_.knows(stack.registers->of[16]) && now > modules_read_ + between_reads_of_modules) {
-    modules_read_ = now;
-    if (unwinder_.refresh()) file_.add_maps(unwinder_.described());
-  }
+  if (!unwinder_.knows(stack.registers->of[16])) read_modules_if_due();
   const std::vector<std::uint64_t>& found = unwinder_.walk(stack);
   const std::uint32_t id = file_.stack_id(found);
   file_.header().capture_ticks += now_ns() - now;
@@ -213,14 +218,14 @@ watched_process::futex& watched_process::futex_of(std::uint64_t address, std::ui
   futex& f = futexes_[address];
   if (stack != 0) {
     const bool names_thread = word != thread && (lives(word) || ended_.count(word) != 0);
-    bind(f, kind_of(functions_of(stack), {address, operation, names_thread}));
+    const found_kind found = kind_of(functions_of(stack), {address, operation, names_thread});
+    // A stack that tells nothing, as before the program's modules are known, changes nothing.
+    if (found.kind != wait_kind::futex || f.entry == nullptr) bind(f, found);
     if (f.kind == wait_kind::join && lives(word))
       thread_of(word).entry->handle = f.entry != nullptr ? f.entry->address : 0;
     if (f.entry != nullptr && f.entry->first_stack == 0) f.entry->first_stack = stack;
   } else if (f.entry == nullptr) {
-    const bool was_known = f.is_known;
     bind(f, {wait_kind::futex, object_kind::futex, address, false});
-    f.is_known = was_known;
   }
   return f;
 }
@@ -247,7 +252,7 @@ void watched_process::bind(futex& f, const found_kind& found) {
     }
   }
   f.kind = found.kind;
-  f.is_known = true;
+  f.is_known = found.kind != wait_kind::futex;
 }
 
 void watched_process::wait(const wait_event& e) {
@@ -296,17 +301,19 @@ void watched_process::release(const futex& f, const begun_wait& by, std::uint64_
   file_.add_event(found->second.index, made);
 }
 
-void watched_process::blocked(const blocked_key& key, const blocked_sum& sum) {
+bool watched_process::blocked(const blocked_key& key, const blocked_sum& sum) {
   auto found = threads_.find(key.thread);
-  if (found == threads_.end()) {
+  const bool alive = found != threads_.end();
+  if (!alive) {
     found = ended_.find(key.thread);
-    if (found == ended_.end()) return;
+    if (found == ended_.end()) return false;
   }
   wait_row* row = file_.row(found->second.index, key.call, wait_kind::call);
-  if (row == nullptr) return;
+  if (row == nullptr) return alive;
   row->waits = sum.times;
   row->wait_sum = sum.ns;
   row->wait_max = sum.longest;
+  return alive;
 }
 
 std::uint32_t watched_process::read_stack(const waiting_thread& w) {
@@ -320,12 +327,11 @@ void watched_process::still_waits(std::uint32_t thread, const waiting_thread& w,
   if (!(w.flags & waits_at_futex) || now - w.since < old_enough) return;
   thread_state& t = thread_of(thread);
   if (t.entry->open.since == w.since) return see_holder(t, w, side);
-  if (t.waits.since != w.since) {
-    const std::uint32_t stack = read_stack(w);
-    // Only if it has slept all the while is what was read its stack.
-    if (!side.is_waiting_since(thread, w.since)) return;
-    t.waits = {w.since, stack, 1, thread};
-  }
+  const bool has_one = t.waits.since == w.since;
+  const std::uint32_t stack = has_one ? t.waits.stack : read_stack(w);
+  // Only if it has slept all the while are what was read its entry and its stack.
+  if (!side.is_waiting_since(thread, w.since)) return;
+  if (!has_one) t.waits = {w.since, stack, 1, thread};
   std::uint32_t words[3] = {w.word, 0, w.owner};
   if (w.flags & seeded) read_memory(process_, w.address, words, sizeof words);
   const futex& f = futex_of(w.address, w.operation, words[0], thread, t.waits.stack);
@@ -359,7 +365,9 @@ void watched_process::see_holder(thread_state& t, const waiting_thread& w, kerne
 
 void watched_process::refresh(std::uint64_t lost_waits, std::uint64_t lost_ns) {
   if (unwinder_.refresh()) file_.add_maps(unwinder_.described());
-  for (auto& [thread, t] : threads_) name(t, thread);
+  const std::uint64_t now = now_ns();
+  for (auto& [thread, t] : threads_)
+    if (now < t.entry->start_ticks + gets_its_name) name(t, thread);
   ended_.clear();
   file_header& h = file_.header();
   h.lost_waits = lost_waits;

@@ -37,7 +37,8 @@ class watched_process {
   void wait(const wait_event&);
   void thread_began(const event_head&);
   void thread_ended(const exit_event&);
-  void blocked(const blocked_key&, const blocked_sum&);
+  // Returns whether the thread is one of this process that has not ended.
+  bool blocked(const blocked_key&, const blocked_sum&);
   // Of a thread that waits just now, since at least `old_enough`.
   void still_waits(std::uint32_t thread, const waiting_thread&, kernel_side&, std::uint64_t now,
                    std::uint64_t old_enough);
@@ -71,6 +72,7 @@ class watched_process {
 
   thread_state& thread_of(std::uint32_t thread);
   void fill_header(bool redact, std::uint64_t since);
+  void read_modules_if_due();
   std::uint32_t unwind(const copied_stack&);
   std::uint32_t read_stack(const waiting_thread&);
   // `word`: what was at the futex when the wait by `thread` began.
@@ -87,7 +89,7 @@ class watched_process {
   bool told_ = false;
   record_file file_;
   unwinder unwinder_;
-  std::uint64_t modules_read_ = 0;
+  std::uint64_t next_read_of_modules_ = 0;
   std::unordered_map<std::uint32_t, thread_state> threads_;
   std::unordered_map<std::uint32_t, thread_state> ended_;  // by thread id, for blocked()
   std::unordered_map<std::uint64_t, futex> futexes_;       // by address

@@ -50,6 +50,8 @@ def show(use: LockUse, machine: str, answers: list) -> None:
             "█" * round(BAR * answer.gain / largest),
         )
     console.print(table)
+    if held := against_record(use, answers):
+        console.print(f"\n{held}")
     console.print(f"\nSimulated on {machine}. Sections a second, of this lock alone. Assumed:")
     for line in dict.fromkeys(use.assumptions):
         console.print(f"  - {line}")
@@ -75,6 +77,23 @@ def document(use: LockUse, machine: str, answers: list[dict]) -> dict:
         "assumptions": list(dict.fromkeys(use.assumptions)),
         "answers": answers,
     }
+
+
+def against_record(use: LockUse, answers: list) -> str:
+    """The replay without a change beside the record itself: on the recorded machine, how far off it
+    is. Empty where that was not replayed."""
+    as_recorded = [
+        answer.before
+        for answer in answers
+        if answer.threads == len(use.threads)
+        and answer.what.split("=")[0] not in ("rwlock", "elide")
+    ]
+    if not as_recorded:
+        return ""
+    return (
+        f"As recorded: {use.rate:,.0f} sections a second; replayed unchanged:"
+        f" {as_recorded[0]:,.0f}. On the same machine, quiet, these should agree."
+    )
 
 
 def write_json(path: str, use: LockUse, machine: str, answers: list[dict]) -> None:

@@ -257,11 +257,24 @@ def test_table_and_json(cli, native, tmp_path):
     done = simulate(cli, native, two_threads(), tmp_path, *words)
     assert done.returncode == 0, done.stderr
     assert "halve the section" in done.stdout
+    assert "As recorded:" not in done.stdout  # with 2 threads, which were not asked for
     assert "threads beyond the 2 recorded ones" in done.stdout
     answers = json.loads(out.read_text())["answers"]
     assert [(a["what"], a["threads"], a["gain"]) for a in answers] == [
         ("halve", 1, 2.0), ("lock=mcs", 1, 1.0), ("halve", 4, 2.0), ("lock=mcs", 4, 1.0),
     ]  # fmt: skip
+
+
+def test_replay_stands_beside_the_record(cli, native, tmp_path):
+    done = simulate(cli, native, two_threads(), tmp_path, "--threads", "2", "--what", "elide,halve")
+    words = " ".join(done.stdout.split())
+    assert "As recorded: 2,000,000 sections a second; replayed unchanged: 200" in words
+    assert (
+        "As recorded"
+        not in simulate(
+            cli, native, two_threads(), tmp_path, "--threads", "2", "--what", "elide"
+        ).stdout
+    )
 
 
 def test_bad_use_is_one_line(cli, native, tmp_path):

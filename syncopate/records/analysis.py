@@ -64,11 +64,27 @@ class Group:
         self.elision: Counter[str] = Counter()  # by recordfile.ELISION_COUNTS
         # Holds that were watched, and those that did not run on (recordfile.HOLDER_COUNTS).
         self.interrupted: Counter[str] = Counter()
+        # Of watched holds: how long they took together, and how long of that those that slept did,
+        # which are taken to be each thread's longest ones.
+        self.held_ticks, self.slept_ticks = 0, 0.0
         self.waiters: Counter[int] = Counter()  # stack id to ticks
         self.holders: Counter[int] = Counter()
 
     def lost(self) -> int:
         return sum(kind.total for name, kind in self.kinds.items() if name in LOST_KINDS)
+
+
+def _time_of_longest(row: recordfile.Row, part: float) -> float:
+    """The ticks of the longest `part` of a row's waits or holds, by its histogram."""
+    buckets = list(histogram.buckets(row.histogram, row.wait_max))
+    left = part * sum(count for _, _, count in buckets)
+    whole = found = 0.0
+    for low, high, count in reversed(buckets):
+        each, taken = (low + high) / 2, min(left, count)
+        whole += each * count
+        found += each * taken
+        left -= taken
+    return row.wait_sum * found / whole if whole else 0.0
 
 
 class Analysis:
@@ -223,10 +239,20 @@ class Analysis:
                 self.lock_lost[row.lock] += row.wait_sum
         for thread, lock, times in self.record.last_arrivals():
             self.group(lock).arrivals[thread][1] += times
-        for lock, counts in self.record.holders():
-            self.group(lock).interrupted.update(counts)
+        self._read_holders()
         for lock, counts in self.record.elisions():
             self.group(lock).elision.update(counts)
+
+    def _read_holders(self) -> None:
+        slept: dict[tuple[int, int], float] = {}
+        for thread, lock, counts in self.record.holders():
+            self.group(lock).interrupted.update(counts)
+            slept[thread, lock] = counts["slept"] / max(1, counts["watched"])
+        for row in self.record.gaps(recordfile.INSIDE):
+            if (row.thread, row.lock) in slept:
+                group = self.group(row.lock)
+                group.held_ticks += row.wait_sum
+                group.slept_ticks += _time_of_longest(row, slept[row.thread, row.lock])
 
     def _join(self) -> None:
         for lock, waits in self.waits.items():

@@ -64,7 +64,7 @@ def mean_wait(lock: dict) -> float:
 
 def watched(lock: dict) -> dict:
     """What is known of sampled holds that did not run on."""
-    nothing = {"watched": 0, "preempted": 0, "preemptions": 0, "slept": 0}
+    nothing = {"watched": 0, "preempted": 0, "preemptions": 0, "slept": 0, "slept_share": None}
     return (lock["hold"] or {}).get("interrupted") or nothing
 
 
@@ -132,13 +132,17 @@ def _by_share(part: int, whole: int) -> str:
 
 def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     of = watched(lock)
-    if not of["watched"] or of["slept"] < MOSTLY * of["watched"]:
+    share = of["slept_share"] or 0.0  # of the time that it is held
+    mostly = of["slept"] >= MOSTLY * of["watched"]
+    if not of["watched"] or not (mostly or share >= MOSTLY):
         return
-    why = (
-        f"who holds it sleeps: in {count(of['slept'])} of {count(of['watched'])}"
-        f" holds seen{_mean(lock)}"
-    )
-    sure = _by_share(of["slept"], of["watched"])
+    why = f"who holds it sleeps: in {count(of['slept'])} of {count(of['watched'])} holds seen"
+    if mostly:
+        why += _mean(lock)
+        sure = _by_share(of["slept"], of["watched"])
+    else:
+        why += f", and these have {percent(share)} of the time that it is held"
+        sure = LIKELY if of["slept"] >= FEW_HOLDS else POSSIBLE
     kinds = (knowncalls.SLEEP, knowncalls.INPUT_OUTPUT, knowncalls.WAIT)
     calls = [call for kind in kinds for call in _calls(facts, kind)]
     if not calls:

@@ -546,12 +546,16 @@ class Record:
             if f[1] == kind:
                 yield Row(thread, f[0], f[1], f[2], f[3], f[4], f[5:])
 
-    def holders(self) -> Iterator[tuple[int, dict[str, int]]]:
-        """Lock id; of how many of one thread's holds it is known whether they ran on, and how many
+    def holders(self) -> Iterator[tuple[int, int, dict[str, int]]]:
+        """Thread, lock id; of how many of one thread's holds it is known whether they ran on, and how many
         did not (format.h's holder_count)."""
-        for _, _, f in self._items(ROWS, WAIT_ROW):
+        for thread, _, f in self._items(ROWS, WAIT_ROW):
             if f[1] == HOLDER:
-                yield f[0], {"watched": f[2], **dict(zip(HOLDER_COUNTS, f[5:], strict=False))}
+                yield (
+                    thread,
+                    f[0],
+                    {"watched": f[2], **dict(zip(HOLDER_COUNTS, f[5:], strict=False))},
+                )
 
     def elisions(self) -> Iterator[tuple[int, dict[str, int]]]:
         """Lock id, and what became of its elided sections in one thread."""

@@ -305,14 +305,19 @@ class Results:
             "p99_ns": None if p99 is None else self.of.ns(p99),
             "max_ns": self.of.ns(largest),
             "histogram": self._buckets(merged, largest),
-            "interrupted": self._interrupted(group.interrupted),
+            "interrupted": self._interrupted(group),
         }
 
     @staticmethod
-    def _interrupted(counts: Counter[str]) -> dict | None:
+    def _interrupted(group: Group) -> dict | None:
+        counts = group.interrupted
         if not counts["watched"]:
             return None
-        return {name: counts[name] for name in ("watched", *recordfile.HOLDER_COUNTS)}
+        share = group.slept_ticks / group.held_ticks if group.held_ticks else None
+        return {
+            **{name: counts[name] for name in ("watched", *recordfile.HOLDER_COUNTS)},
+            "slept_share": share,
+        }
 
     def _weighted(self, stacks: Counter[int]) -> list[dict]:
         """The heaviest stacks; those that read alike are one."""

@@ -10,8 +10,10 @@ from make_record import RecordBuilder
 from syncopate.base.terminal import shortened
 
 MS, US = 1_000_000, 1000
+INSIDE = 20  # format.h's wait_kind: how long holds took
 ACTS = {
     "sleeps": "move what it waits for there",
+    "sleeps_seldom": "move what it waits for there",
     "preempted": "run fewer threads than the 8 on 2 processors",
     "preempted_seldom": "run fewer threads than the 8 on 2 processors",
     "relock": "wake as many threads as can go on",
@@ -51,6 +53,17 @@ def sleeps(of: Planted) -> None:
     lock = of.lock([5 * MS] * 66)
     of.waits(lock, 5 * MS)
     of.builder.holder(0, lock, 66, [0, 0, 66])
+
+
+def sleeps_seldom(of: Planted) -> None:
+    """Many threads hold it for a moment; one sleeps in its own few holds, which are its time."""
+    lock = of.lock([30] * 900 + [3 * MS] * 60)
+    of.waits(lock, 3 * MS)
+    for thread in of.threads[1:]:
+        of.builder.holder(thread, lock, 128, [0, 0, 0])
+        of.builder.gaps(thread, lock, INSIDE, [30] * 128)
+    of.builder.holder(0, lock, 96, [0, 0, 48])
+    of.builder.gaps(0, lock, INSIDE, [40] * 48 + [3 * MS] * 48)
 
 
 def preempted(of: Planted) -> None:
@@ -99,14 +112,29 @@ def unknown(of: Planted) -> None:
 
 @pytest.mark.parametrize(
     "plant",
-    [sleeps, preempted, preempted_seldom, relock, uneven, long, often, unknown, unexplained],
+    [
+        sleeps,
+        sleeps_seldom,
+        preempted,
+        preempted_seldom,
+        relock,
+        uneven,
+        long,
+        often,
+        unknown,
+        unexplained,
+    ],
     ids=lambda f: f.__name__,
 )
 def test_the_planted_cause_is_told_first(tmp_path, plant):
     of = Planted()
     plant(of)
     found = of.findings(tmp_path)
-    cause = {"preempted_seldom": "preempted", "unexplained": "unknown"}
+    cause = {
+        "sleeps_seldom": "sleeps",
+        "preempted_seldom": "preempted",
+        "unexplained": "unknown",
+    }
     assert found[0]["causes"][0] == cause.get(plant.__name__, plant.__name__), found
     act = ACTS[plant.__name__]
     assert (found[0]["do"] or [None])[0] == act or found[0]["do"][0].startswith(act)

@@ -65,24 +65,29 @@ int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind w
   mutex_object& o = mutex_object::of(m);
   if (is_real(o)) return lock_real(m, until, why, caller);
   choose_once(m, o, caller);
-  return with_watch(o, why, caller, [until](auto lock, auto watch) {
-    return posix::lock_mutex(lock, watch, until);
-  });
+  return with_watch(
+      o, why, caller, [until](auto lock, auto watch) __attribute__((always_inline)) {
+        return posix::lock_mutex(lock, watch, until);
+      });
 }
 
 int trylock_general(pthread_mutex_t* m, const void* caller) {
   mutex_object& o = mutex_object::of(m);
   if (is_real(o)) return real::pthread_mutex_trylock(m);
   choose_once(m, o, caller);
-  return with_watch(o, wait_kind::mutex, caller,
-                    [](auto lock, auto watch) { return posix::try_lock_mutex(lock, watch); });
+  return with_watch(
+      o, wait_kind::mutex, caller, [](auto lock, auto watch) __attribute__((always_inline)) {
+        return posix::try_lock_mutex(lock, watch);
+      });
 }
 
 [[gnu::noinline]] int unlock_general(pthread_mutex_t* m) {
   mutex_object& o = mutex_object::of(m);
   if (is_real(o)) return real::pthread_mutex_unlock(m);
-  return with_watch(o, wait_kind::mutex, nullptr,
-                    [](auto lock, auto watch) { return posix::unlock_mutex(lock, watch); });
+  return with_watch(
+      o, wait_kind::mutex, nullptr, [](auto lock, auto watch) __attribute__((always_inline)) {
+        return posix::unlock_mutex(lock, watch);
+      });
 }
 
 bool is_automatic(const mutex_object& o) {
@@ -229,8 +234,10 @@ SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexa
 SYNCOPATE_EXPORT int pthread_mutex_destroy(pthread_mutex_t* m) {
   mutex_object& o = mutex_object::of(m);
   if (is_real(o)) return real::pthread_mutex_destroy(m);
-  return with_watch(o, wait_kind::mutex, nullptr,
-                    [](auto lock, auto watch) { return posix::destroy_mutex(lock, watch); });
+  return with_watch(
+      o, wait_kind::mutex, nullptr, [](auto lock, auto watch) __attribute__((always_inline)) {
+        return posix::destroy_mutex(lock, watch);
+      });
 }
 
 SYNCOPATE_ALSO_OLDER(pthread_mutex_clocklock, "GLIBC_2.30", "GLIBC_2.34")

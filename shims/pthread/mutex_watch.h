@@ -135,11 +135,21 @@ class guard_watch : public posix::nobody_watches {
   recorder recorder_;
 };
 
+// Out of line, so that the unwatched way saves no registers for these; the lock is made inside, to
+// be no object in memory.
+template <class Lock, class Watch, class Call>
+[[gnu::noinline]] int watched_by(mutex_object& o, record::wait_kind why, const void* caller,
+                                 Call call) {
+  return call(Lock(o, caller), Watch(why));
+}
+
 // Calls call(lock, watch) with what counts now for this mutex. Requires: ensure_configured().
 template <class Call>
 int with_watch(mutex_object& o, record::wait_kind why, const void* caller, Call call) {
-  if (__builtin_expect(guards.any(), 0)) return call(guarded_lock(o, caller), guard_watch(why));
-  if (__builtin_expect(record::enabled, 0)) return call(chosen_lock(o, caller), recorder(why));
+  if (__builtin_expect(guards.any(), 0))
+    return watched_by<guarded_lock, guard_watch>(o, why, caller, call);
+  if (__builtin_expect(record::enabled, 0))
+    return watched_by<chosen_lock, recorder>(o, why, caller, call);
   return call(chosen_lock(o, caller), posix::nobody_watches());
 }
 

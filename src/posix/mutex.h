@@ -121,9 +121,11 @@ int relock(Lock& l) {
 }
 }  // namespace detail
 
+// Inline, so that `l` is no object in memory: its fields would be stored and loaded for each call.
+
 // pthread_mutex_lock, and timedlock and clocklock with a limit.
 template <mutex_lock Lock, class Watch>
-int lock_mutex(Lock l, Watch w, limit until) {
+[[gnu::always_inline]] inline int lock_mutex(Lock l, Watch w, limit until) {
   const int kind = l.kind();
   if (kind == destroyed_mutex) return w.uses_destroyed(l), EINVAL;
   if (is_recursive(kind) && l.holder() == l.self()) return detail::relock(l);
@@ -144,7 +146,7 @@ int lock_mutex(Lock l, Watch w, limit until) {
 }
 
 template <mutex_lock Lock, class Watch>
-int try_lock_mutex(Lock l, Watch w) {
+[[gnu::always_inline]] inline int try_lock_mutex(Lock l, Watch w) {
   const int kind = l.kind();
   if (kind == destroyed_mutex) return w.uses_destroyed(l), EINVAL;
   if (is_recursive(kind) && l.holder() == l.self()) return detail::relock(l);
@@ -160,7 +162,7 @@ int try_lock_mutex(Lock l, Watch w) {
 }
 
 template <mutex_lock Lock, class Watch>
-int unlock_mutex(Lock l, Watch w) {
+[[gnu::always_inline]] inline int unlock_mutex(Lock l, Watch w) {
   const int kind = l.kind();
   if (kind == destroyed_mutex) return w.uses_destroyed(l), EINVAL;
   if (l.leaves_elided()) return 0;
@@ -177,7 +179,7 @@ int unlock_mutex(Lock l, Watch w) {
 }
 
 template <mutex_lock Lock, class Watch>
-int destroy_mutex(Lock l, Watch w) {
+[[gnu::always_inline]] inline int destroy_mutex(Lock l, Watch w) {
   l.stop_eliding();
   w.about_to_destroy(l);
   if (l.is_in_use()) return EBUSY;

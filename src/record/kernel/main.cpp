@@ -182,11 +182,12 @@ void recorder::take(const event_head& e) {
 
 void recorder::look(std::uint64_t now) {
   if (now < next_look_) return;
-  for (const auto& [thread, w] : side_.waiting())
-    if (auto* p = now - w.since >= old_enough_ ? of(w.process) : nullptr)
+  const auto all = side_.waiting();
+  const std::uint64_t took = now_ns() - now;  // without what is done once for each wait
+  for (const auto& [thread, w] : all)
+    if (auto* p = now >= w.since + old_enough_ ? of(w.process) : nullptr)
       p->still_waits(thread, w, side_, now, old_enough_);
-  const std::uint64_t took = now_ns() - now;
-  const std::uint64_t pause = std::max(between_looks, took * looks_take_at_most);
+  const std::uint64_t pause = std::clamp(took * looks_take_at_most, between_looks, second);
   next_look_ = now + pause;
 }
 

@@ -199,7 +199,8 @@ const std::vector<std::uint64_t>& unwinder::walk(const copied_stack& stack) {
   for (const trail& t : known)
     if (t.frame_pointer == relative && holds(t, stack)) return t.addresses;
   last_ = {relative, {}, {}};
-  by_tables(stack, last_);
+  // What ended before would be taken for the beginning of other stacks.
+  if (!by_tables(stack, last_)) return last_.addresses;
   if (++trail_count_ > most_trails) {
     trails_.clear();
     trail_count_ = 0;
@@ -210,15 +211,16 @@ const std::vector<std::uint64_t>& unwinder::walk(const copied_stack& stack) {
   return known.front().addresses;
 }
 
-void unwinder::by_tables(const copied_stack& stack, trail& t) {
+bool unwinder::by_tables(const copied_stack& stack, trail& t) {
   const std::uint64_t from = stack.registers->of[stack_pointer];
   current_ = &stack;
   callbacks::current = this;
   callbacks::trailing into{&t.addresses, &t.places, from, from};
-  if (attached_) dwfl_getthread_frames(dwfl_, 1, callbacks::frame, &into);
+  const bool ended = attached_ && dwfl_getthread_frames(dwfl_, 1, callbacks::frame, &into) == 0;
   callbacks::current = nullptr;
   current_ = nullptr;
   if (t.addresses.empty()) t.addresses.push_back(stack.registers->of[16]);
+  return t.addresses.size() == stack_depth || (ended && !t.places.empty());
 }
 
 namespace {

@@ -61,7 +61,8 @@ class unwinder {
   };
   friend struct callbacks;
 
-  void by_tables(const copied_stack&, trail&);
+  // Returns whether the walk came to the stack's end, or as far as records go.
+  bool by_tables(const copied_stack&, trail&);
   static bool holds(const trail&, const copied_stack&);
 
   std::string by_jumps(Dwfl_Module*, std::uint64_t address);

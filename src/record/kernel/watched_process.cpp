@@ -324,7 +324,7 @@ std::uint32_t watched_process::read_stack(const waiting_thread& w) {
 
 void watched_process::still_waits(std::uint32_t thread, const waiting_thread& w, kernel_side& side,
                                   std::uint64_t now, std::uint64_t old_enough) {
-  if (!(w.flags & waits_at_futex) || now - w.since < old_enough) return;
+  if (!(w.flags & waits_at_futex) || now < w.since + old_enough) return;
   thread_state& t = thread_of(thread);
   if (t.entry->open.since == w.since) return see_holder(t, w, side);
   const bool has_one = t.waits.since == w.since;

@@ -547,8 +547,8 @@ class Record:
                 yield Row(thread, f[0], f[1], f[2], f[3], f[4], f[5:])
 
     def holders(self) -> Iterator[tuple[int, int, dict[str, int]]]:
-        """Thread, lock id; of how many of one thread's holds it is known whether they ran on, and how many
-        did not (format.h's holder_count)."""
+        """Thread, lock id; of how many of that thread's holds it is known whether they ran on, and
+        how many did not (format.h's holder_count)."""
         for thread, _, f in self._items(ROWS, WAIT_ROW):
             if f[1] == HOLDER:
                 yield (

@@ -18,6 +18,9 @@ namespace syncopate::instrument {
 
 namespace {
 
+// A real-time signal: programs have uses of their own for SIGPROF.
+const int sample_signal = SIGRTMAX - 3;
+
 enum class owner : unsigned char { program, machine, library };
 
 struct code_segment {
@@ -135,7 +138,7 @@ bool install_handler() {
   struct sigaction action {};
   action.sa_sigaction = take_sample;
   action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-  return sigaction(SIGPROF, &action, nullptr) == 0;
+  return sigaction(sample_signal, &action, nullptr) == 0;
 }
 
 }  // namespace
@@ -153,7 +156,7 @@ void begin_native_time(bool charges) {
   // setitimer(): its timers survive execve.
   sigevent event{};
   event.sigev_notify = SIGEV_SIGNAL;
-  event.sigev_signo = SIGPROF;
+  event.sigev_signo = sample_signal;
   if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) != 0) return;
   const itimerspec every{{0, period_ns}, {0, period_ns}};
   has_timer = timer_settime(timer, 0, &every, nullptr) == 0;
@@ -162,7 +165,7 @@ void begin_native_time(bool charges) {
 native_time end_native_time() {
   if (has_timer) timer_delete(timer);
   has_timer = false;
-  std::signal(SIGPROF, SIG_IGN);  // the last one may still be on its way
+  std::signal(sample_signal, SIG_IGN);  // the last one may still be on its way
   native_time result;
   result.seconds = cpu_seconds() - began;
   result.samples = in_machine + in_unknown;

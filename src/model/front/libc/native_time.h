@@ -2,7 +2,7 @@
 // what the machine sees, the machine itself, and libraries that it cannot see.
 //
 // A profiling timer samples the code address; so figures differ from run to run, and a simulation
-// is the same with and without it. The program must not use SIGPROF itself meanwhile.
+// is the same with and without it. It takes a real-time signal, SIGRTMAX - 3.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ import tempfile
 from syncopate.base import paths
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, FAILED, Failure
-from syncopate.transactionalize import locks, plan, semantic
+from syncopate.transactionalize import locks, plan, semantic, wrappers
 from syncopate.transactionalize.program import Program
 from syncopate.transactionalize.rewrite import Rewriter
 
@@ -98,14 +98,12 @@ def _headers() -> str | None:
 
 def _rewrite(program: Program, before: dict[str, str], wanted: plan.Wanted, options) -> dict:
     program.put(before)
-    expanded = locks.expand_macros(before)
+    written = wrappers.write_out(before, program.active_macros)
+    expanded = written.texts
     program.put(expanded)
-    wrappers = locks.find_wrappers(program)
-    names = locks.names_of(wrappers)
+    names = locks.names_of(written)
     found = program.facts("sections", **names)
-    words = [
-        op for op in locks.operations(found, program.texts, wrappers) if wanted.as_word(op.key)
-    ]
+    words = [op for op in locks.operations(found, program.texts, written) if wanted.as_word(op.key)]
     changes = {
         name: [
             change
@@ -118,9 +116,13 @@ def _rewrite(program: Program, before: dict[str, str], wanted: plan.Wanted, opti
         program.put(_replace(expanded, changes))
         found = program.facts("sections", **names)
     graph = program.call_graph()
-    made = plan.make(program, wanted, graph, found, wrappers)
+    made = plan.make(program, wanted, graph, found, written)
     _restore_trylocks(program, made, expanded, changes)
-    output = Rewriter(program, made, graph, options.atomic).run()
+    output = Rewriter(program, made, graph, written, options.atomic).run()
+    for name, error in program.broken.items():
+        output.texts[name] = before[name]
+        why = f"{error.message} (the compiler's options are given after --)"
+        output.not_done.append(plan.NotDone(error.file, error.line, "file", name, why))
     _write(program, before, output.texts, options)
     return _summary(made, output, before)
 

@@ -65,3 +65,15 @@ p << part.p;
 T << part.T;
 @@
 for q in p: say("member", q, type=str(T))
+
+// Which functions are understood at all.
+@understood@
+identifier F;
+position p;
+@@
+F@p(...) { ... }
+
+@script:python@
+p << understood.p;
+@@
+say("understood", p[0])

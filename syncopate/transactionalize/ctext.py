@@ -8,6 +8,7 @@ _HIDDEN = re.compile(
     r"|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*",
     re.DOTALL | re.MULTILINE,
 )
+_BARE_NAME = re.compile(r"\n[ \t]*[A-Z_][A-Z0-9_]*[ \t]*\n\s*\Z")  # a macro for statements
 _OPENING = {"}": "{", ")": "(", "]": "["}
 
 
@@ -34,6 +35,7 @@ class CText:
                 stack.append(match.start())
             elif stack and self.code[stack[-1]] == _OPENING[match.group()]:
                 self._pairs[stack.pop()] = match.start()
+        self._partners = {b: a for a, b in self._pairs.items()}
         self._braces = sorted((a, b) for a, b in self._pairs.items() if self.code[a] == "{")
 
     def offset(self, line: int, column: int) -> int:
@@ -66,6 +68,10 @@ class CText:
         """The partner of a bracket; -1 if it has none."""
         return self._pairs.get(opening, -1)
 
+    def opening(self, closing: int) -> int:
+        """The partner of a closing bracket; -1 if it has none."""
+        return self._partners.get(closing, -1)
+
     def call_end(self, name_at: int) -> int:
         """The offset behind the `)` of the call whose name stands at an offset; -1 if none."""
         opening = self.code.find("(", name_at)
@@ -78,7 +84,8 @@ class CText:
 
     def statement_end(self, name_at: int) -> int:
         """The offset behind `;` where `name(...);` is a statement of its own in a block, or -1."""
-        if self.before(name_at) not in (";", "{", "}", ":"):
+        macro = _BARE_NAME.search(self.code, max(0, name_at - 200), name_at)
+        if self.before(name_at) not in (";", "{", "}", ":") and not macro:
             return -1
         end = self.call_end(name_at)
         semicolon = re.compile(r"\s*;").match(self.code, end) if end > 0 else None

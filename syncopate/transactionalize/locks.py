@@ -1,17 +1,12 @@
-"""Which operations on which locks a program has: wrappers seen through, locks told apart."""
+"""Which operations on which locks a program has, and which lock each means."""
 
 import re
 from dataclasses import dataclass
 
-from syncopate.transactionalize import semantic
+from syncopate.transactionalize import pointers, semantic
 from syncopate.transactionalize.ctext import CText
-from syncopate.transactionalize.program import Program
+from syncopate.transactionalize.wrappers import LOCK, UNLOCK, Written, functions
 
-LOCK, UNLOCK = "pthread_mutex_lock", "pthread_mutex_unlock"
-TRYLOCK = "pthread_mutex_trylock"
-_DEFINE = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]+(\w+)\((.*)\)[ \t]*$", re.M
-)
 _WAITS_POLITELY = re.compile(
     r"\s*(sched_yield|pthread_yield|usleep|cpu_relax|_mm_pause)\s*\([^;]*\);"
 )
@@ -20,10 +15,8 @@ _LEAVES = re.compile(  # the branch for failure: a jump, or a block that ends in
     r"|(?:return\b[^;{}]*|goto\s+\w+\s*|break\s*|continue\s*);)(?!\s*else\b)"
 )
 _REPEATS = re.compile(r"\bdo\b\s*(\{[^{}]*\}|[^;{}]*;)\s*$")  # up to its `while`
-_MUTEX = re.compile(r"\bpthread_mutex_t\s*\**\s*(\w+)\s*(?:\[[^\]]*\]\s*)*[;=,]")
-_ADDRESS = re.compile(r"(?<![\w)&\]])\s*&\s*((?:\w+(?:\[[^\]]*\])?(?:->|\.))*)(\w+)\b")
-_CALL_LENGTH = 200  # of a call up to its mutex
-_MUTEX_CALL = re.compile(r"\bpthread_(?:mutex|cond)_\w+\s*\((?:[^;{}]*,)?\s*$")
+
+_CALLS = re.compile(r"\bpthread_mutex_(?:lock|unlock|trylock)\s*\(")
 
 
 @dataclass(eq=False)
@@ -37,42 +30,11 @@ class Operation:
     key: str  # which lock; equal for all operations that may mean the same one
     call: str = LOCK  # the function that is called: pthread's, or a wrapper
     inner: bool = False  # stands in a wrapper, whose calls are operations themselves
+    may: frozenset[str] = frozenset()  # the locks that an unknown pointer may mean; empty: any
 
     @property
     def line(self) -> int:
         return self.text.line(self.at)
-
-
-def expand_macros(texts: dict[str, str]) -> dict[str, str]:
-    """The sources with macros that are nothing but a lock or an unlock written out."""
-    macros: dict[str, tuple[list[str], str]] = {}
-    known = {LOCK, UNLOCK}
-    for _ in range(2):  # a macro of a macro
-        for text in texts.values():
-            for name, parameters, called, argument in _DEFINE.findall(text):
-                if called in known:
-                    words = [word.strip() for word in parameters.split(",") if word.strip()]
-                    target = macros[called][1] if called in macros else called + "(%s)"
-                    body = target.split("(")[0] + f"({argument})"
-                    macros[name] = (words, body)
-                    known.add(name)
-    if not macros:
-        return texts
-    called = re.compile(r"\b(" + "|".join(macros) + r")\s*\(")
-    return {path: _expand_in(CText(path, text), macros, called) for path, text in texts.items()}
-
-
-def _expand_in(text: CText, macros: dict, called: re.Pattern) -> str:
-    out, at = [], 0
-    for match in called.finditer(text.code):
-        if match.start() < at:
-            continue
-        parameters, body = macros[match.group(1)]
-        for parameter, given in zip(parameters, text.arguments(match.start()), strict=False):
-            body = re.sub(rf"\b{parameter}\b", lambda _, given=given: given, body)
-        out += [text.text[at : match.start()], body]
-        at = text.call_end(match.start())
-    return "".join([*out, text.text[at:]])
 
 
 def normalize_trylocks(text: CText, facts: list[semantic.Fact]) -> list[tuple[int, int, str]]:
@@ -134,26 +96,6 @@ def _repeated_until(text: CText, at: int) -> list[tuple[int, int, str]]:
     return [(begun.start(), last.end(), re.sub(r"[^\n]", " ", before) + lock.ljust(len(after)))]
 
 
-def find_wrappers(program: Program) -> dict[str, tuple[str, str]]:
-    """Functions that only lock or unlock: name -> (kind, the mutex as they write it)."""
-    found: dict[str, tuple[str, str]] = {}
-    facts = program.facts("wrappers", LOCKS=[LOCK], UNLOCKS=[UNLOCK])
-    for fact in facts:
-        found[fact.function] = (
-            {"locks": "lock", "unlocks": "unlock"}[fact.kind],
-            fact.more["lock"],
-        )
-    return found
-
-
-def names_of(wrappers: dict[str, tuple[str, str]]) -> dict[str, list[str]]:
-    """What the patterns call LOCKS and UNLOCKS."""
-    return {
-        "LOCKS": [LOCK] + [name for name, (kind, _) in wrappers.items() if kind == "lock"],
-        "UNLOCKS": [UNLOCK] + [name for name, (kind, _) in wrappers.items() if kind == "unlock"],
-    }
-
-
 def key_of(mutex: str, member_of: str | None) -> str:
     """The name of a lock: `name`, `type.member`, or `?...` where it is not known which one."""
     path = re.sub(r"\[[^\[\]]*(\[[^\[\]]*\][^\[\]]*)*\]", "", mutex.replace(" ", ""))
@@ -167,51 +109,94 @@ def key_of(mutex: str, member_of: str | None) -> str:
     return f"{owner}.{words[-1]}"
 
 
+def names_of(written: Written) -> dict[str, list]:
+    """What the patterns call LOCKS and UNLOCKS; and the groups of those that belong together."""
+    base: semantic.Group = ([LOCK], [UNLOCK])
+    groups: dict[str, semantic.Group] = {}
+    for name, (kind, mutex) in written.kept.items():
+        groups.setdefault(key_of(mutex, None), ([], []))[kind == "unlock"].append(name)
+    all_of = [base, *groups.values()]
+    return {
+        "groups": all_of,
+        "LOCKS": [name for takes, _ in all_of for name in takes],
+        "UNLOCKS": [name for _, gives in all_of for name in gives],
+    }
+
+
 def operations(
-    facts: list[semantic.Fact], texts: dict[str, CText], wrappers: dict[str, tuple[str, str]]
+    facts: list[semantic.Fact], texts: dict[str, CText], written: Written
 ) -> list[Operation]:
-    """All operations, those inside of wrappers marked as inner ones."""
+    """All operations, those inside of wrappers marked as inner ones; but for what stands in a
+    function whose calls are all written out."""
     member = {(f.file, f.line, f.column): f.more["type"] for f in facts if f.kind == "member"}
     found: dict[tuple, Operation] = {}
+    within: dict[str, str] = {}  # wrapper -> its lock, as its own operation names it
+    facts = sorted(facts, key=lambda f: f.more.get("name") in written.kept)
     for fact in facts:
-        if fact.kind not in ("lock", "unlock", "trylock"):
+        if fact.kind not in ("lock", "unlock", "trylock") or fact.function in written.inlined:
             continue
         text = texts[fact.file]
         at = text.offset(fact.line, fact.column)
         if not text.blocks(at):
             continue  # a prototype
         name = fact.more["name"]
-        if name in wrappers:
-            key = key_of(wrappers[name][1], None)
+        if name in written.kept:
+            key = within.get(name) or key_of(written.kept[name][1], None)
         else:
             place = (fact.file, fact.line, fact.column)
             key = key_of((text.arguments(at) or [""])[0], member.get(place))
-        inner = fact.function in wrappers
-        found[(fact.file, at)] = Operation(fact.kind, text, at, fact.function, key, name, inner)
+            if fact.function in written.kept:
+                within[fact.function] = key
+        inner = fact.function in written.kept
+        operation = Operation(fact.kind, text, at, fact.function, key, name, inner)
+        found[(fact.file, at)] = operation
+    _resolve_pointers(list(found.values()), texts, written)
     _merge_unknown_owners(list(found.values()))
-    _resolve_pointers(list(found.values()), texts)
     return sorted(found.values(), key=lambda op: (op.text.path, op.at))
 
 
-def _resolve_pointers(found: list[Operation], texts: dict[str, CText]) -> None:
-    """A mutex behind a pointer is the one whose address a pointer is given, if there is only one
-    such lock in the program."""
-    variables, members = set(), set()
-    for text in texts.values():
-        for match in _MUTEX.finditer(text.code):
-            (members if text.blocks(match.start()) else variables).add(match.group(1))
-    pointed = set()
-    for text in texts.values():
-        for match in _ADDRESS.finditer(text.code):
-            names = members if match.group(1) else variables
-            before = text.code[max(0, match.start() - _CALL_LENGTH) : match.start()]
-            if match.group(2) in names and not _MUTEX_CALL.search(before):
-                pointed.add(match.group(2))
-    keys = {op.key for op in found if op.key.rsplit(".", 1)[-1] in pointed}
-    if len(pointed) == len(keys) == 1:
-        for op in found:
-            if op.key.startswith("?") and not op.key.startswith("?."):
-                op.key = min(keys)
+def unseen(text: CText, seen: set, written: Written) -> list[tuple[int, str]]:
+    """Calls of pthread's functions that a file has and `seen` has not: where, and on which lock."""
+    found = []
+    for name, _, _, opening, closing in functions(text):
+        if name in written.inlined:
+            continue
+        for match in _CALLS.finditer(text.code, opening, closing):
+            if (text.path, match.start()) not in seen and not _left_out(text.text, match.start()):
+                arguments = text.arguments(match.start()) or [""]
+                found.append((match.start(), key_of(arguments[0], None)))
+    return found
+
+
+def _left_out(text: str, at: int) -> bool:
+    """Whether `#if 0` governs a place."""
+    depth = []
+    for match in re.finditer(r"^[ \t]*#[ \t]*(if\w*|el\w+|endif)\b[ \t]*(\w*)", text[:at], re.M):
+        word, what = match.groups()
+        if word == "endif":
+            depth[-1:] = []
+        elif word.startswith("if"):
+            depth.append(word == "if" and what == "0")
+        elif depth:
+            depth[-1] = False
+    return any(depth)
+
+
+def _resolve_pointers(found: list[Operation], texts: dict[str, CText], written: Written) -> None:
+    """A mutex behind a pointer is what the program's assignments, calls and returns let it be."""
+    graph = None
+    for op in found:
+        if not op.key.startswith("?") or op.key.startswith("?."):
+            continue
+        graph = graph or pointers.Pointers(texts)
+        if op.call in written.kept:
+            meant = graph.meant_in_function(op.call, written.kept[op.call][1])
+        else:
+            meant = graph.meant(op.text, op.at, op.text.arguments(op.at)[0])
+        if meant and len(meant) == 1:
+            op.key = next(iter(meant))
+        elif meant:
+            op.may = frozenset(meant)
 
 
 def _merge_unknown_owners(found: list[Operation]) -> None:

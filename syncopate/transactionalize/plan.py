@@ -66,14 +66,21 @@ class Wanted:
         return bool(self.words and self.words.search(key) and self.locks.search(key))
 
 
-def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, wrappers) -> Plan:
+def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, written) -> Plan:
     """The plan for a program whose facts about sections are `found`."""
     plan = Plan()
-    everywhere = locks.operations(found, program.texts, wrappers)
+    everywhere = locks.operations(found, program.texts, written)
     plan.operations = [op for op in everywhere if not op.inner]
     plan.not_asked = {op.key for op in plan.operations if not wanted.locks.search(op.key)}
     plan.uses = conditions.uses(program.facts("conditions"), program.texts)
+    _keep_what_is_not_understood(plan, program, everywhere, written)
     wordlocks.choose(plan, program, wanted, everywhere)
+    _keep_what_pointers_mean(plan, everywhere)
+    for file, line, name in written.pointers:
+        for key in {op.key for op in plan.operations}:
+            plan.words.discard(key)
+            plan.keep(key, file, line, f"{name} may be called for it through a pointer")
+    plan.word_operations = [op for op in plan.word_operations if op.key in plan.words or op.may]
     _form_sections(plan, found)
     _refuse_overlaps(plan)
     known = -1
@@ -82,6 +89,32 @@ def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, wrappe
         _judge_conditions(plan, program)
         _judge_waiting(plan, graph)
     return plan
+
+
+def _keep_what_is_not_understood(plan: Plan, program: Program, everywhere, written) -> None:
+    """Locks in files that do not compile, and where Coccinelle did not find what the text says."""
+    for op in everywhere:
+        if op.text.path in program.broken:
+            why = f"is used in {op.text.path}, which cannot be judged"
+            plan.keep(op.key, op.text.path, op.line, why)
+    for use in plan.uses:
+        if use.text.path in program.broken:
+            plan.stays.add(use.name)
+    seen = {(op.text.path, op.at) for op in everywhere}
+    keys = {op.key for op in everywhere}
+    for text in program.texts.values():
+        for at, key in locks.unseen(text, seen, written):
+            for one in {k for k in keys if k.rsplit(".", 1)[-1] == key.rsplit(".", 1)[-1]} or {key}:
+                plan.keep(one, text.path, text.line(at), "Coccinelle does not understand this use")
+
+
+def _keep_what_pointers_mean(plan: Plan, everywhere: list[Operation]) -> None:
+    """A pointer that may mean one of several locks leaves them all as they are, or all words."""
+    for op in everywhere:
+        if op.may and not op.may <= plan.words:
+            for key in op.may:
+                plan.words.discard(key)
+                plan.keep(key, op.text.path, op.line, "a pointer may mean it, or another lock")
 
 
 def _form_sections(plan: Plan, found: list) -> None:
@@ -100,7 +133,7 @@ def _form_sections(plan: Plan, found: list) -> None:
             held.setdefault(lock, []).append(fact.more["to_line"])
         elif lock:
             unlock = place.get((fact.file, text.offset(*fact.to)))
-            if unlock:
+            if unlock and unlock.key == lock.key:
                 ends.setdefault(lock, set()).add(unlock)
     owners: dict[Operation, list[Operation]] = {}
     for lock, unlocks in ends.items():

@@ -12,8 +12,12 @@ from syncopate.base.progress import Progress
 from syncopate.transactionalize import semantic
 from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText
+from syncopate.transactionalize.wrappers import functions
 
 _ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.M)
+
+_BARE_NAME = re.compile(r"^[ \t]*[A-Z_][A-Z0-9_]*[ \t]*$", re.M)  # a macro for statements
+_AGAIN = "read-again"  # a folder
 
 # What a file says where a semantic patch may match, besides the names that the patch is given.
 _MENTIONS = {
@@ -43,6 +47,8 @@ class Program:
         self.names = [os.path.relpath(file, self.base) for file in absolute]
         self.texts: dict[str, CText] = {}
         self._progress = Progress()
+        self.broken: dict[str, CompilerError] = {}  # files that cannot be judged, and why
+        self._macros: dict[str, str] | None = None
         self._facts: dict[tuple, list[semantic.Fact]] = {}
         if len(set(self.names)) != len(self.names):
             raise Failure("transactionalize: a file is given twice", BAD_USE)
@@ -71,6 +77,10 @@ class Program:
             with open(path, "w", encoding="latin-1", newline="") as file:
                 file.write(text)
 
+    def compiled(self) -> list[str]:
+        """The sources that the compiler can be asked about."""
+        return [name for name in self.sources() if name not in self.broken]
+
     def sources(self) -> list[str]:
         return [name for name in self.names if not name.endswith((".h", ".hh", ".inc"))]
 
@@ -81,7 +91,9 @@ class Program:
             os.path.join(self.base, f) for f in folders
         ]
 
-    def facts(self, patch: str, **names: list[str]) -> list[semantic.Fact]:
+    def facts(
+        self, patch: str, groups: list[semantic.Group] = (), **names: list[str]
+    ) -> list[semantic.Fact]:
         """What a semantic patch finds in all files."""
         given = [word[2:] for word in self.flags if word.startswith("-I") and len(word) > 2]
         folders = self.include() + given
@@ -93,10 +105,9 @@ class Program:
         def one(name: str) -> list[semantic.Fact]:
             if not wanted.search(self.texts[name].code):
                 return []  # Coccinelle is slow where there is nothing to find, too
-            key = (patch, name, self.texts[name].text, str(names))
+            key = (patch, name, self.texts[name].text, str(groups), str(names))
             if key not in self._facts:
-                path = os.path.join(self.folder, name)
-                self._facts[key] = semantic.find(patch, [path], folders, **names)
+                self._facts[key] = self._find(patch, name, folders, wanted, groups, names)
             return self._facts[key]
 
         found = []
@@ -109,51 +120,101 @@ class Program:
             fact.file = self.relative(fact.file)
         return found
 
+    def _find(self, patch: str, name: str, folders: list, wanted, groups, names) -> list:
+        """The facts of one file. Coccinelle reads a function wrongly where a variable has the name
+        of a type, or a macro's name stands for statements: these functions are read again without
+        headers, and without such names."""
+        text, path = self.texts[name], os.path.join(self.folder, name)
+        try:
+            found = semantic.find(patch, [path], folders, groups, **names)
+            read = {fact.function for fact in found if fact.kind == "understood"}
+            blind = [
+                (function, slice(opening, closing))
+                for function, _, _, opening, closing in functions(text)
+                if function not in read and wanted.search(text.code, opening, closing)
+            ]
+            if blind:
+                again = text.text
+                for _, span in blind:
+                    plain = _BARE_NAME.sub(lambda m: " " * len(m.group()), again[span])
+                    again = again[: span.start] + plain + again[span.stop :]
+                path = os.path.join(self.folder, _AGAIN, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="latin-1", newline="") as file:
+                    file.write(again)
+                missed = {function for function, _ in blind}
+                second = semantic.find(patch, [path], None, groups, **names)
+                found += [fact for fact in second if fact.function in missed]
+        except semantic.NotUnderstood as why:
+            self.broken.setdefault(name, CompilerError(name, 1, 1, str(why)))
+            return []
+        return [fact for fact in found if fact.kind != "understood"]
+
     def relative(self, path: str) -> str:
-        for root in (self.folder, self.base):
+        for root in (os.path.join(self.folder, _AGAIN), self.folder, self.base):
             if os.path.abspath(path).startswith(root + os.sep):
                 return os.path.relpath(path, root)
         return path
 
-    def compile(self, name: str, *options: str) -> list[CompilerError]:
-        """Compiles one source of the copy; returns what the compiler found wrong."""
+    def active_macros(self) -> dict[str, str]:
+        """What is defined at the end of the sources, name -> the definition from the name on."""
+        if self._macros is None:
+            self._macros = {}
+            for name in self.sources():
+                for line in self._gcc(name, "-E", "-dM").stdout.splitlines():
+                    macro = re.match(r"#define (\w+)", line)
+                    if macro:
+                        self._macros.setdefault(macro.group(1), line.removeprefix("#define "))
+        return self._macros
+
+    def _gcc(self, name: str, *options: str) -> subprocess.CompletedProcess:
         compiler = shutil.which("gcc")
         if not compiler:
             raise Failure("transactionalize needs gcc; install the package gcc", NOT_FOUND)
         folders = [word for folder in self.include() for word in ("-I", folder)]
         if self.headers:
             folders += ["-I", self.headers]
-        run = subprocess.run(
-            [compiler, *folders, *self.flags, "-w", "-O0", *options,
-             os.path.join(self.folder, name)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+        place = os.path.join(self.folder, name)
+        return subprocess.run(
+            [compiler, *folders, *self.flags, "-w", "-O0", *options, place],
+            capture_output=True, text=True, check=False,
             env={**os.environ, "LC_ALL": "C"}, errors="replace",
         )  # fmt: skip
+
+    def compile(self, name: str, *options: str) -> list[CompilerError]:
+        """Compiles one source of the copy; returns what the compiler found wrong."""
+        run = self._gcc(name, *options)
         errors = [
             CompilerError(self.relative(file), int(line), int(column or 1), message)
             for file, line, column, message in _ERROR.findall(run.stderr)
         ]
         if run.returncode != 0 and not errors:
             last = (run.stderr.strip().splitlines() or ["no message"])[-1]
-            raise Failure(f"the compiler failed on {name}: {last}", FAILED)
+            errors = [CompilerError(name, 1, 1, f"the compiler failed: {last}")]
         return errors
 
     def call_graph(self) -> CallGraph:
-        """Who calls whom in the sources as they are. A Failure where they do not compile."""
+        """Who calls whom in the sources as they are; what does not compile is `broken` from then
+        on. A Failure where nothing does."""
         graph = CallGraph()
-        for name in self.sources():
+        for number, name in enumerate(self.sources(), 1):
+            self._progress(f"calls: {number} of {len(self.sources())} files")
             target = os.path.join(self.folder, name + ".callgraph")
             errors = self.compile(name, "-fcallgraph-info", "-S", "-o", target + ".s")
             if errors:
-                first = errors[0]
-                raise Failure(
-                    f"{first.file}:{first.line}: {first.message} (give the compiler's options"
-                    " after --)",
-                    FAILED,
-                )
+                self.broken.setdefault(name, errors[0])
+                continue
             for written in os.listdir(os.path.dirname(target) or "."):
                 if written.endswith(".ci"):
                     path = os.path.join(os.path.dirname(target), written)
                     graph.read(path, self.relative)
                     os.unlink(path)
+        self._progress.done()
+        if self.broken and not self.compiled():
+            first = next(iter(self.broken.values()))
+            raise Failure(
+                f"{first.file}:{first.line}: {first.message} (give the compiler's options after"
+                " --)",
+                FAILED,
+            )
         return graph

@@ -24,9 +24,9 @@ class Output:
 
 
 class Rewriter:
-    def __init__(self, program: Program, the_plan: Plan, graph: CallGraph, atomic: bool):
+    def __init__(self, program: Program, the_plan: Plan, graph: CallGraph, written, atomic: bool):
         self.program, self.plan, self.graph = program, the_plan, graph
-        self.atomic = atomic
+        self.written, self.atomic = written, atomic
         self.not_done: list[NotDone] = []
         self.chosen = the_plan.sections()
         graph.done = plan.rewritten_places(the_plan)
@@ -65,8 +65,11 @@ class Rewriter:
             and not any(p.text is t and a <= p.at < b for t, a, b in inside)
         ]
         refused = set()
-        for place in uses:
-            why = words.refusal(place) if not self._in_section(place) else None
+        for place in [*uses, *self.atomics]:
+            judged = not place.operation and not self._in_section(place)
+            why = words.refusal(place) if judged else None
+            if place.text.path in self.program.broken:
+                why = "it is used in a file that cannot be judged"
             if why:
                 refused.add(place.name)
                 self._add(place.text.path, place.line, "word", place.name, why)
@@ -108,7 +111,7 @@ class Rewriter:
         for _ in range(_ROUNDS):
             texts, edits = self._write()
             self.program.write_copy(texts)
-            errors = [e for n in self.program.sources() for e in self._compile(n)]
+            errors = [e for n in self.program.compiled() for e in self._compile(n)]
             if not errors:
                 return texts
             learned = [self._learn(error, texts, edits) for error in errors]
@@ -176,6 +179,7 @@ class Rewriter:
             restart = f"{labels[section]}: " if section in labels else ""
             number = sections.write(section, edits[section.text.path], number, restart)
         wordlocks.write(self.plan, edits)
+        self._write_names_of_old(edits)
         for text, start, stop in self.volatile:
             edits[text.path].replace(start, stop, "")
         for place in self.atomics:
@@ -183,7 +187,19 @@ class Rewriter:
         words.write_accesses(self.uses, edits)
         self._write_declarations(edits)
         self._write_includes(edits)
+        for name in self.program.broken:
+            edits[name] = Edits()
         return {name: edits[name].apply(text.text) for name, text in texts.items()}, edits
+
+    def _write_names_of_old(self, edits: dict[str, Edits]) -> None:
+        """What was written out for the analysis, and stays a lock, is called as before."""
+        ops = [op for s in self.chosen for op in (s.lock, s.unlock, *(e.unlock for e in s.exits))]
+        gone = {(op.text.path, op.at) for op in [*ops, *self.plan.word_operations]}
+        for path, all_of in self.written.original.items():
+            text = self.program.texts[path].text
+            for was in all_of:
+                if (path, was.start) not in gone and text[was.start : was.end] == was.by:
+                    edits[path].replace(was.start, was.end, was.was)
 
     def _write_conditions(self, edits: dict[str, Edits]) -> dict:
         labels = {}

@@ -60,10 +60,12 @@ T << part.T;
 @@
 for q in p: say("member", q, type=str(T))
 
-@pair exists@
+// Once for each group of functions that take and give back the same mutex, or any that is given.
+// BEGIN GROUP
+@pairGROUP exists@
 expression list es;
-identifier L =~ "^(LOCKS)$";
-identifier U =~ "^(UNLOCKS)$";
+identifier L =~ "^(GROUP_TAKES)$";
+identifier U =~ "^(GROUP_GIVES)$";
 position p1, p2;
 @@
 L@p1(es);
@@ -72,15 +74,15 @@ L@p1(es);
 U@p2(es);
 
 @script:python@
-p1 << pair.p1;
-p2 << pair.p2;
+p1 << pairGROUP.p1;
+p2 << pairGROUP.p2;
 @@
 for q in p2: say("pair", p1[0], to_line=int(q.line), to_column=int(q.column))
 
-@held exists@
+@heldGROUP exists@
 expression list es;
-identifier L =~ "^(LOCKS)$";
-identifier U =~ "^(UNLOCKS)$";
+identifier L =~ "^(GROUP_TAKES)$";
+identifier U =~ "^(GROUP_GIVES)$";
 position p1, p2;
 @@
 L@p1(es);
@@ -88,10 +90,12 @@ L@p1(es);
 return@p2 ...;
 
 @script:python@
-p1 << held.p1;
-p2 << held.p2;
+p1 << heldGROUP.p1;
+p2 << heldGROUP.p2;
 @@
 for q in p2: say("held", p1[0], to_line=int(q.line))
+
+// END GROUP
 
 // A trylock that a loop repeats until it succeeds.
 @spin@
@@ -156,3 +160,15 @@ pthread_mutex_trylock@p(E)
 p << trylock.p;
 @@
 for q in p: say("trylock", q, name="pthread_mutex_trylock")
+
+// Which functions are understood at all.
+@understood@
+identifier F;
+position p;
+@@
+F@p(...) { ... }
+
+@script:python@
+p << understood.p;
+@@
+say("understood", p[0])

@@ -2,15 +2,20 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
 
-from syncopate.base.errors import FAILED, NOT_FOUND, Failure
+from syncopate.base.errors import NOT_FOUND, Failure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS_PER_FILE = 300
+
+
+class NotUnderstood(Exception):
+    """What Coccinelle said of a file that it could not work on."""
 
 
 @dataclass
@@ -38,26 +43,44 @@ def require_spatch() -> str:
     return found
 
 
-def find(patch: str, files: list[str], include: list[str], **names: list[str]) -> list[Fact]:
-    """The facts of the semantic patch `patch` over `files`; `names` are put into its patterns."""
+Group = tuple[list[str], list[str]]  # functions that take a mutex, functions that give it back
+
+
+def find(
+    patch: str,
+    files: list[str],
+    include: list[str] | None,
+    groups: list[Group] = (),
+    **names: list[str],
+) -> list[Fact]:
+    """The facts of the semantic patch `patch` over `files`; `names` are put into its patterns, and
+    the rules between BEGIN GROUP and END GROUP are there once for each of `groups`. Without
+    `include` no header is read for types."""
     with open(os.path.join(HERE, f"{patch}.cocci"), encoding="utf-8") as file:
         text = file.read()
+    text = re.sub(
+        r"// BEGIN GROUP\n(.*?)// END GROUP\n",
+        lambda rules: "".join(_of_group(rules.group(1), *of) for of in enumerate(groups)),
+        text,
+        flags=re.S,
+    )
     # UNLOCKS contains LOCKS: the longest name first.
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, "|".join(names[name]) or "no_such_name")
     with tempfile.NamedTemporaryFile("w", suffix=".cocci") as script:
         script.write(text)
         script.flush()
-        folders = [word for folder in include for word in ("-I", folder)]
+        folders = [word for folder in include or () for word in ("-I", folder)]
+        types = ["--no-includes"] if include is None else ["--include-headers-for-types"]
         run = subprocess.run(
-            [require_spatch(), "--very-quiet", "--no-show-diff", "--include-headers-for-types",
+            [require_spatch(), "--very-quiet", "--no-show-diff", *types,
              "--timeout", str(SECONDS_PER_FILE), *folders,
              "--sp-file", script.name, *files],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     if run.returncode != 0:
         last = (run.stderr.strip().splitlines() or ["no message"])[-1]
-        raise Failure(f"spatch failed on {patch}.cocci: {last}", FAILED)
+        raise NotUnderstood(f"spatch failed on {patch}.cocci: {last}")
     facts = []
     for line in run.stdout.splitlines():
         if line.startswith("FACT "):
@@ -65,3 +88,9 @@ def find(patch: str, files: list[str], include: list[str], **names: list[str]) -
             known = [record.pop(key) for key in ("kind", "file", "line", "column", "function")]
             facts.append(Fact(*known, record))
     return facts
+
+
+def _of_group(rules: str, number: int, group: Group) -> str:
+    takes, gives = ("|".join(names) or "no_such_name" for names in group)
+    rules = rules.replace("GROUP_TAKES", takes).replace("GROUP_GIVES", gives)
+    return rules.replace("GROUP", str(number))

@@ -4,13 +4,13 @@ transactions may try them, and the conditions that are waited for under them can
 
 import re
 
-from syncopate.transactionalize import conditions, locks
+from syncopate.transactionalize import conditions, locks, wrappers
 from syncopate.transactionalize.ctext import CText, Edits
 
 _NAMES = {
-    locks.LOCK: "tm_word_acquire",
-    locks.UNLOCK: "tm_word_release",
-    locks.TRYLOCK: "tm_word_trylock",
+    wrappers.LOCK: "tm_word_acquire",
+    wrappers.UNLOCK: "tm_word_release",
+    wrappers.TRYLOCK: "tm_word_trylock",
 }
 
 
@@ -19,18 +19,26 @@ def choose(plan, program, wanted, everywhere: list[locks.Operation]) -> None:
     keys = {op.key for op in everywhere if wanted.as_word(op.key)}
     unknown = [op for op in everywhere if op.key.startswith("?")]
     for key in sorted(keys):
+        if key in plan.kept:
+            continue
         why = _refusal(key, plan, program, unknown)
         if why:
             op = next(op for op in everywhere if op.key == key)
             plan.keep(key, op.text.path, op.line, f"cannot be a word: {why}")
         else:
             plan.words.add(key)
-    plan.word_operations = [op for op in everywhere if op.key in plan.words and op.call in _NAMES]
+    plan.word_operations = [
+        op
+        for op in everywhere
+        if (op.key in plan.words or (op.may and op.may <= plan.words)) and op.call in _NAMES
+    ]
 
 
 def _refusal(key: str, plan, program, unknown: list[locks.Operation]) -> str | None:
     """Why a lock cannot be a word, or None."""
     for op in unknown:
+        if op.may:
+            continue  # known to be one of these; the plan looks whether all are words
         same = op.key.rsplit(".", 1)[-1] == key.rsplit(".", 1)[-1]
         if not op.key.startswith("?.") or same:
             return f"a pointer may mean it at {op.text.path}:{op.line}"

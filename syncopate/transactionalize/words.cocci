@@ -30,3 +30,15 @@ p << use.p;
 x << use.x;
 @@
 for q in p: say("use", q, name=str(x))
+
+// Which functions are understood at all.
+@understood@
+identifier F;
+position p;
+@@
+F@p(...) { ... }
+
+@script:python@
+p << understood.p;
+@@
+say("understood", p[0])

@@ -75,6 +75,158 @@ def test_rewritten_programs_count_alike(tmp_path, name, kind):
     assert run_rewritten(tmp_path / "out", sources, tmp_path / "rewritten") == expected
 
 
+def test_locks_behind_other_names(tmp_path):
+    """Functions that spin, return the status or check it; macros over them; constant tables. What
+    stays a lock is called as before."""
+    done = rewrite(tmp_path, ["many_names.c", "many_names.h"], "--atomic", status=3)
+    sections = {"account.guard": 2, "tabled": 2, "spun": 1, "asked": 1, "told": 1, "polite": 1}
+    for name, count in sections.items():
+        assert done["locks"][name] == {
+            "sections": count, "rewritten": count, "atomic": count, "word": False,
+        }, name  # fmt: skip
+    assert done["locks"]["stays"]["rewritten"] == 0
+    text = (tmp_path / "out/many_names.c").read_text()
+    assert "if (spin_lock(&stays) == 0) {" in text
+    assert "GIVE_BACK(&stays);" in text
+    header = "many_names.h"
+    assert (tmp_path / "out" / header).read_text() == (PROGRAMS / header).read_text()
+    expected = run(PROGRAMS, ["many_names.c"], tmp_path / "locked")
+    assert run_rewritten(tmp_path / "out", ["many_names.c"], tmp_path / "rewritten") == expected
+
+
+def test_a_lock_that_is_taken_through_a_variable_function_stays(tmp_path):
+    program = tmp_path / "variable.c"
+    program.write_text(
+        "#include <pthread.h>\nstatic pthread_mutex_t guard; long n;\n"
+        "int (*take)(pthread_mutex_t*) = pthread_mutex_lock;\n"
+        "void a(void) { pthread_mutex_lock(&guard); ++n; pthread_mutex_unlock(&guard); }\n"
+        "void b(void) { take(&guard); ++n; pthread_mutex_unlock(&guard); }\n"
+    )
+    done = transactionalize(program)
+    assert done.returncode == 3
+    assert "variable.c:3: guard: pthread_mutex_lock may be called for it through a" in done.stderr
+    assert "guard: 0 of 1 sections, stays a lock" in done.stderr
+    program.write_text(program.read_text().replace("(*take)", "(*const take)"))
+    done = transactionalize(program)
+    assert "guard: 2 of 2 sections" in done.stderr
+    assert done.returncode == 0
+
+
+def test_pointers_are_followed(tmp_path):
+    """Through void*, calls and members, told apart by structure; where one may mean two locks,
+    both stay, and no other."""
+    done = rewrite(
+        tmp_path, ["pointers.c"], "--atomic", "--words", "^(item|other)_locks$", status=3
+    )
+    assert done["locks"]["plain"]["rewritten"] == 1
+    assert done["locks"]["first"]["rewritten"] == 0
+    assert all(done["locks"][name]["word"] for name in ("item_locks", "other_locks"))
+    lines = (PROGRAMS / "pointers.c").read_text().splitlines()
+    at = lines.index("  pthread_mutex_lock(one);") + 1
+    why = "a pointer may mean it, or another lock"
+    stay = {e["what"] for e in done["not_done"] if (e["line"], e["why"]) == (at, why)}
+    assert stay == {"first", "second"}
+    expected = run(PROGRAMS, ["pointers.c"], tmp_path / "locked")
+    assert run_rewritten(tmp_path / "out", ["pointers.c"], tmp_path / "rewritten") == expected
+
+
+def test_a_pointer_from_elsewhere_is_unknown(tmp_path):
+    text = (PROGRAMS / "pointers.c").read_text()
+    for what, by in [
+        (
+            "h.held = try_again(item);",
+            "h.held = try_again(item); if (!h.held) h.held = malloc(64);",
+        ),
+        ("void* got = try_one(item);", "void* got = try_one(item); *(void**)&got = 0;"),
+    ]:
+        assert what in text
+        copy = tmp_path / "unknown.c"
+        copy.write_text(text.replace(what, by))
+        done = transactionalize("--words", "^item_locks$", copy, "--", "-I", PROGRAMS)
+        assert "item_locks: cannot be a word: a pointer may mean it at" in done.stderr, by
+
+
+def test_a_file_that_does_not_compile_is_listed_and_the_rest_goes_on(tmp_path):
+    bad = tmp_path / "bad.c"
+    bad.write_text(
+        '#include "nowhere.h"\n#include <pthread.h>\nextern pthread_mutex_t shared;\n'
+        "void f(void) { pthread_mutex_lock(&shared); pthread_mutex_unlock(&shared); }\n"
+    )
+    good = tmp_path / "good.c"
+    good.write_text(
+        "#include <pthread.h>\npthread_mutex_t shared, own; long n;\n"
+        "void g(void) { pthread_mutex_lock(&shared); ++n; pthread_mutex_unlock(&shared); }\n"
+        "void h(void) { pthread_mutex_lock(&own); ++n; pthread_mutex_unlock(&own); }\n"
+    )
+    done = transactionalize("-o", tmp_path / "out", bad, good)
+    assert done.returncode == 3
+    assert "bad.c:1: bad.c: nowhere.h: No such file or directory" in done.stderr
+    assert "own: 1 of 1 sections" in done.stderr
+    assert "shared: 0 of 2 sections, stays a lock" in done.stderr
+    assert (tmp_path / "out/bad.c").read_text() == bad.read_text()
+
+
+def test_functions_over_a_structure_that_other_files_do_not_know(tmp_path):
+    (tmp_path / "own.c").write_text(
+        "#include <pthread.h>\nstruct own { pthread_mutex_t lock; };\n"
+        "struct other { pthread_mutex_t lock; } it; struct own mine; long n;\n"
+        "void own_lock(struct own* o) { pthread_mutex_lock(&o->lock); }\n"
+        "void own_unlock(struct own* o) { pthread_mutex_unlock(&o->lock); }\n"
+        "void f(void) { pthread_mutex_lock(&it.lock); ++n; pthread_mutex_unlock(&it.lock); }\n"
+    )
+    (tmp_path / "user.c").write_text(
+        "struct own; void own_lock(struct own*); void own_unlock(struct own*); long m;\n"
+        "void g(struct own* o) { own_lock(o); ++m; own_unlock(o); }\n"
+    )
+    done = transactionalize("--atomic", tmp_path / "own.c", tmp_path / "user.c")
+    assert done.returncode == 0, done.stderr
+    assert "other.lock: 1 of 1 sections, 1 atomic" in done.stderr
+    assert "own.lock: 1 of 1 sections, 1 atomic" in done.stderr
+
+
+def test_functions_that_coccinelle_misreads_are_not_overlooked(tmp_path):
+    """A parameter with the name of a type, and a macro that stands for statements."""
+    (tmp_path / "types.h").write_text("typedef struct item { struct item* next; } item;\n")
+    program = tmp_path / "misread.c"
+    program.write_text(
+        '#include <pthread.h>\n#include "types.h"\n'
+        "typedef struct node { struct node* next; } NODE;\n"
+        "static pthread_mutex_t list, sums, odd; static NODE* head; long a, b;\n"
+        "void pop(void) { pthread_mutex_lock(&list); head = 0; pthread_mutex_unlock(&list); }\n"
+        "void push(NODE *item) {\n  pthread_mutex_lock(&list);\n  item->next = head;\n"
+        "  head = item;\n  pthread_mutex_unlock(&list);\n}\n"
+        "#define FIELDS X(a) X(b)\nvoid reset(void) {\n  pthread_mutex_lock(&sums);\n"
+        "#define X(name) name = 0;\n  FIELDS\n#undef X\n  pthread_mutex_unlock(&sums);\n}\n"
+        "void add(void) { pthread_mutex_lock(&sums); ++a; pthread_mutex_unlock(&sums); }\n"
+        "#define begin {\nvoid never(void) { begin pthread_mutex_lock(&odd); ++b;"
+        " pthread_mutex_unlock(&odd); } }\n"
+        "void seen(void) { pthread_mutex_lock(&odd); ++b; pthread_mutex_unlock(&odd); }\n"
+    )
+    done = transactionalize("--atomic", program, tmp_path / "types.h", "--", "-I", tmp_path)
+    assert "list: 2 of 2 sections, 2 atomic" in done.stderr
+    assert "sums: 2 of 2 sections, 2 atomic" in done.stderr
+    assert "odd: 0 of " in done.stderr, "a lock whose other section nobody has understood"
+    assert done.returncode == 3
+
+
+def test_functions_of_one_lock_belong_together(tmp_path):
+    """Two locks whose functions take no argument, one around the other."""
+    program = tmp_path / "around.c"
+    program.write_text(
+        "#include <pthread.h>\nstatic pthread_mutex_t all, one; long n;\n"
+        + "".join(
+            f"void {what}_{lock}(void) {{ pthread_mutex_{what}(&{lock}); }}\n"
+            for what in ("lock", "unlock")
+            for lock in ("all", "one")
+        )
+        + "void f(int k) { lock_all(); if (k) { lock_one(); ++n; unlock_one(); } unlock_all(); }\n"
+    )
+    done = transactionalize("--atomic", program)
+    assert done.returncode == 0, done.stderr
+    assert "all: 1 of 1 sections, 1 atomic" in done.stderr
+    assert "one: 1 of 1 sections, 1 atomic" in done.stderr
+
+
 def test_words(tmp_path):
     done = rewrite(tmp_path, ["words.c"], "--atomic")
     assert done["locks"]["guard"] == {

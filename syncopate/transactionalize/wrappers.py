@@ -1,0 +1,321 @@
+"""Locks behind other names: macros, macros over macros, functions that do nothing else, constant
+tables of function pointers. Their calls are written out as calls of pthread's functions, for the
+analysis; where the lock stays a lock, the source keeps what it said (Written.original)."""
+
+import re
+from dataclasses import dataclass, field
+
+from syncopate.transactionalize.ctext import CText
+
+LOCK, UNLOCK = "pthread_mutex_lock", "pthread_mutex_unlock"
+TRYLOCK = "pthread_mutex_trylock"
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
+_DEFINE = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\(([\w\s,\\]*)\))?((?:[^\n\\]|\\\n|\\.)*)", re.M
+)
+_POLITE = (
+    r"(?:(?:sched_yield|pthread_yield|usleep|cpu_relax|_mm_pause|__builtin_ia32_pause)"
+    r"\s*\([^;{}()]*\)\s*;\s*)"
+)
+_RETURN = r"(?:\s*return\b[^;()]*;)?"
+_FAILS = r"(?:assert|abort|exit|_exit|perror|fprintf|printf|puts|syslog|errx?|strerror|__assert\w*)"
+_CHECK = re.compile(  # what a wrapper may do with the status besides returning it
+    rf"\s*(?:(?:\(void\)\s*\w+|assert\s*\([^;{{}}]*\)|return\b[^;()]*)\s*;"
+    rf"|if\s*\([^;{{}}()]*\)\s*(?:\{{\s*(?:{_FAILS}\s*\([^;{{}}]*\)\s*;\s*)*"
+    rf"(?:return\b[^;()]*;\s*)?\}}|{_FAILS}\s*\([^;{{}}]*\)\s*;|return\b[^;()]*;))"
+)
+_TABLE = re.compile(
+    r"\b(?:const\s+(?:struct\s+)?(\w+)|(?:struct\s+)?(\w+)\s+const)\s+(\w+)\s*=\s*\{"
+)
+_TABLE_POINTER = re.compile(r"\*\s*const\s+(\w+)\s*=\s*&\s*(\w+)\s*;")
+_CONST_POINTER = re.compile(r"\(\s*\*\s*const\s+(\w+)\s*\)\s*\([^;=]*\)\s*=\s*&?\s*(\w+)\s*;")
+
+
+@dataclass(frozen=True)
+class Template:
+    """What a call with `parameters` comes to: `function`(`mutex`)."""
+
+    function: str
+    parameters: tuple[str, ...]
+    mutex: str
+
+    def over(self, given: list[str]) -> str:
+        """The mutex, for these arguments."""
+        by = dict(zip(self.parameters, given, strict=False))
+
+        def one(match: re.Match) -> str:
+            argument = by.get(match.group(1), match.group(1))
+            plain = not match.group(2) or re.fullmatch(r"[\w.\[\]]+(?:->[\w.\[\]]+)*", argument)
+            return (argument if plain else f"({argument})") + match.group(2)
+
+        return re.sub(r"(?<!->)(?<!\.)\b([A-Za-z_]\w*)((?:->|\.)?)", one, self.mutex)
+
+
+_PTHREAD = {name: Template(name, ("mutex",), "mutex") for name in (LOCK, UNLOCK, TRYLOCK)}
+
+
+@dataclass
+class Substitution:
+    """In the text that is worked on, [start, end) says `by`; in the file it says `was`."""
+
+    start: int
+    end: int
+    by: str
+    was: str
+
+
+@dataclass
+class Written:
+    texts: dict[str, str] = field(default_factory=dict)
+    original: dict[str, list[Substitution]] = field(default_factory=dict)
+    inlined: set[str] = field(default_factory=set)  # functions whose calls are written out
+    # Functions that stay: name -> ("lock" or "unlock", the mutex as they write it)
+    kept: dict[str, tuple[str, str]] = field(default_factory=dict)
+    pointers: list[tuple[str, int, str]] = field(default_factory=list)  # file, line, function
+
+
+class _Names:
+    """What names mean; a static function's in its own file only."""
+
+    def __init__(self):
+        self._all: dict[tuple[str, str], Template] = {("", n): t for n, t in _PTHREAD.items()}
+
+    def get(self, file: str, name: str) -> Template | None:
+        return self._all.get((file, name)) or self._all.get(("", name))
+
+    def add(self, file: str, name: str, template: Template) -> bool:
+        new = self._all.get((file, name)) != template
+        self._all[file, name] = template
+        return new
+
+    def of_file(self, file: str) -> dict[str, Template]:
+        found = {n: t for (f, n), t in self._all.items() if f == "" and n not in _PTHREAD}
+        return found | {n: t for (f, n), t in self._all.items() if f == file}
+
+
+def write_out(texts: dict[str, str], active_macros) -> Written:
+    """The sources with such calls written out. `active_macros()` are the definitions that hold for
+    the compiler, name -> the line behind #define; asked where a name has several."""
+    sources = {path: CText(path, text) for path, text in texts.items()}
+    written, names = Written(), _Names()
+    understood: set[tuple[str, int]] = set()  # where a function's address stands in a constant
+    while True:  # a macro over a function over a macro
+        again = [_learn_macros(texts, names, active_macros)]
+        again += [_learn_functions(text, names, written) for text in sources.values()]
+        again += [_learn_constants(text, names, sources, understood) for text in sources.values()]
+        if not any(again):
+            break
+    for path, text in sources.items():
+        written.texts[path], written.original[path] = _write(text, names.of_file(path))
+    known = {*_PTHREAD, *written.inlined, *written.kept}
+    written.pointers = [
+        place for text in sources.values() for place in _addresses(text, known, understood)
+    ]
+    return written
+
+
+# ---- what names mean ------------------------------------------------------------------------
+
+
+def _learn_macros(texts: dict[str, str], names: _Names, active_macros) -> bool:
+    found: dict[str, set] = {}
+    for text in texts.values():
+        plain = _COMMENT.sub(
+            lambda m: m.group() if m.group()[0] in "\"'" else re.sub(r"[^\n]", " ", m.group()), text
+        )
+        for name, parameters, body in _DEFINE.findall(plain):
+            found.setdefault(name, set()).add(_meaning(parameters, body, names))
+    new = False
+    for name, meanings in found.items():
+        if len(meanings) > 1 and any(meanings):
+            line = active_macros().get(name)
+            match = _DEFINE.match(f"#define {line}") if line is not None else None
+            meanings = {_meaning(match.group(2) or "", match.group(3), names)} if match else set()
+        for template in meanings - {None}:
+            new |= names.add("", name, template)
+    return new
+
+
+def _meaning(parameters: str, body: str, names: _Names) -> Template | None:
+    words = tuple(word for word in re.split(r"[\s,\\]+", parameters) if word)
+    body = _unwrapped(body.replace("\\\n", " "))
+    if body.isidentifier():  # another name for it
+        return names.get("", body) if not words else None
+    call = CText("", body)
+    match = re.match(r"(\w+)\s*\(", body)
+    known = names.get("", match.group(1)) if match else None
+    if not known or call.call_end(0) != len(body):
+        return None
+    return Template(known.function, words, known.over(call.arguments(0)))
+
+
+def _unwrapped(body: str) -> str:
+    """Without `do { } while (0)`, `(void)`, braces, brackets and semicolons around it."""
+    while True:
+        body = body.strip().rstrip("; \t")
+        match = re.fullmatch(r"do\s*\{(.*)\}\s*while\s*\(\s*(?:0|false)\s*\)", body, re.S)
+        match = match or re.fullmatch(r"\(\s*void\s*\)\s*(.*)", body, re.S)
+        if not match and body[:1] in ("(", "{"):
+            whole = CText("", body).closing(0) == len(body) - 1
+            match = re.fullmatch(r"[({](.*)[)}]", body, re.S) if whole else None
+        if not match:
+            return body
+        body = match.group(1)
+
+
+def functions(text: CText):
+    """(name, head, parameters, { and }) of each function that a file defines."""
+    at = 0
+    while True:
+        opening = text.code.find("{", at)
+        closing = text.closing(opening) if opening >= 0 else -1
+        if closing < 0:
+            return
+        at = closing + 1
+        left = text.code[:opening].rstrip()
+        begun = text.opening(len(left) - 1) if left.endswith(")") else -1
+        name = re.search(r"(\w+)\s*$", text.code[:begun]) if begun >= 0 else None
+        if name:
+            back = max(text.code.rfind(c, 0, name.start()) for c in ";}")
+            head = text.code[back + 1 : name.start()]
+            parameters = [p.strip() for p in text.code[begun + 1 : len(left) - 1].split(",")]
+            yield name.group(1), head, parameters, opening, closing
+
+
+def _learn_functions(text: CText, names: _Names, written: Written) -> bool:
+    new = False
+    for name, head, parameters, opening, closing in functions(text):
+        template = _does(text.code[opening + 1 : closing].strip(), text.path, names)
+        if not template or name in _PTHREAD:
+            continue
+        own = tuple((re.findall(r"\w+", p) or [""])[-1] for p in parameters)
+        mutex = re.fullmatch(r"\(*(\w+)\)*|\(*&\(*(\w+)\)*(?:(?:->|\.)\w+)+\)*", template.mutex)
+        root = mutex and (mutex.group(1) or mutex.group(2))
+        typed = root in own and "void" not in parameters[own.index(root)]
+        is_static = re.search(r"\bstatic\b", head) and not text.path.endswith(".h")
+        visible = mutex and (mutex.group(1) or is_static or text.path.endswith(".h"))
+        if typed and visible and template.function != TRYLOCK:
+            scope = text.path if is_static else ""
+            written.inlined.add(name)
+            new |= names.add(scope, name, Template(template.function, own, template.mutex))
+        elif template.function != TRYLOCK:
+            kind = "lock" if template.function == LOCK else "unlock"
+            new |= written.kept.get(name) != (kind, template.mutex)
+            written.kept[name] = (kind, template.mutex)
+    return new
+
+
+def _does(body: str, path: str, names: _Names) -> Template | None:
+    """The one operation that is all that a function's body does."""
+    call = r"(\w+)\s*(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))"
+    spins = [
+        rf"while\s*\(\s*{call}\s*(?:!=\s*0\s*)?\)\s*(?:;|{_POLITE}|\{{\s*{_POLITE}?\}})",
+        rf"do\s*(?:;|{_POLITE}|\{{\s*{_POLITE}?\}})\s*while\s*\(\s*{call}\s*(?:!=\s*0\s*)?\)\s*;",
+    ]
+    for pattern in spins:
+        match = re.fullmatch(pattern + _RETURN, body, re.S)
+        known = names.get(path, match.group(1)) if match else None
+        if known and known.function == TRYLOCK:
+            return Template(LOCK, (), known.over(_arguments(match.group(2))))
+    match = re.match(rf"(?:return\s+|(?:const\s+)?int\s+\w+\s*=\s*)?{call}\s*;", body, re.S)
+    known = names.get(path, match.group(1)) if match else None
+    if not known:
+        return None
+    at = match.end()
+    while at < len(body.rstrip()):
+        check = _CHECK.match(body, at)
+        if not check:
+            return None
+        at = check.end()
+    return Template(known.function, (), known.over(_arguments(match.group(2))))
+
+
+def _arguments(brackets: str) -> list[str]:
+    return CText("", brackets).arguments(0)
+
+
+def _learn_constants(text: CText, names: _Names, sources: dict, understood: set) -> bool:
+    """Constant pointers to such functions, alone and in tables, under names like `table.member`."""
+    new = False
+    for match in _CONST_POINTER.finditer(text.code):
+        known = names.get(text.path, match.group(2))
+        if known:
+            understood.add((text.path, match.start(2)))
+            new |= names.add(text.path, match.group(1), known)
+    tables: dict[str, dict[str, Template]] = {}
+    for match in _TABLE.finditer(text.code):
+        members = _members(sources, match.group(1) or match.group(2))
+        inner = text.code[match.end() : text.closing(match.end() - 1)]
+        at = match.end()
+        for number, entry in enumerate(inner.split(",")):
+            start, at = at, at + len(entry) + 1
+            named = re.fullmatch(r"\s*(?:\.\s*(\w+)\s*=\s*)?&?\s*(\w+)\s*", entry)
+            known = names.get(text.path, named.group(2)) if named else None
+            member = named and (named.group(1) or dict(enumerate(members)).get(number))
+            if known and member:
+                understood.add((text.path, start + named.start(2)))
+                tables.setdefault(match.group(3), {})[member] = known
+                new |= names.add(text.path, f"{match.group(3)}.{member}", known)
+    for match in _TABLE_POINTER.finditer(text.code):
+        for member, known in tables.get(match.group(2), {}).items():
+            new |= names.add(text.path, f"{match.group(1)}->{member}", known)
+    return new
+
+
+def _members(sources: dict[str, CText], structure: str) -> list[str]:
+    """The members of a structure, in order."""
+    head = rf"\bstruct\s+{structure}\s*\{{|\bstruct\s*\w*\s*\{{[^{{}}]*\}}\s*{structure}\s*;"
+    found = [(text, m) for text in sources.values() for m in re.finditer(head, text.code)]
+    if len(found) != 1:
+        return []
+    text, match = found[0]
+    opening = text.code.find("{", match.start())
+    found = []
+    for declaration in text.code[opening + 1 : text.closing(opening)].split(";"):
+        pointer = re.search(r"\(\s*\*\s*(\w+)\s*\)", declaration)
+        words = re.findall(r"\w+", re.sub(r"\[.*?\]", "", declaration))
+        found += [pointer.group(1)] if pointer else words[-1:]
+    return found
+
+
+# ---- writing --------------------------------------------------------------------------------
+
+
+def _write(text: CText, known: dict[str, Template]) -> tuple[str, list[Substitution]]:
+    if not known:
+        return text.text, []
+    spelt = [
+        re.sub(r"(\\\.|\\?->|->)", r"\\s*\1\\s*", re.escape(name))
+        for name in sorted(known, key=len, reverse=True)
+    ]
+    called = re.compile(r"(?<![\w.>])(" + "|".join(spelt) + r")\s*\(")
+    out, at, length, all_of = [], 0, 0, []
+    for match in called.finditer(text.code):
+        end = text.call_end(match.end() - 1)
+        if match.start() < at or end < 0 or not text.blocks(match.start()):
+            continue
+        template = known[re.sub(r"\s", "", match.group(1))]
+        by = f"{template.function}({template.over(text.arguments(match.end() - 1))})"
+        was = text.text[match.start() : end]
+        length += match.start() - at
+        out += [text.text[at : match.start()], by]
+        all_of.append(Substitution(length, length + len(by), by, was))
+        length += len(by)
+        at = end
+    return "".join([*out, text.text[at:]]), all_of
+
+
+def _addresses(text: CText, names: set[str], understood: set) -> list[tuple[str, int, str]]:
+    """Where a function that locks is used without a call, but in constants that are understood."""
+    return [
+        (text.path, text.line(match.start()), match.group(1))
+        for match in re.finditer(rf"\b({'|'.join(sorted(names))})\b(?!\s*\()", text.code)
+        if (text.path, match.start()) not in understood and not _is_variable(text, match)
+    ]
+
+
+def _is_variable(text: CText, match: re.Match) -> bool:
+    """Whether the function that a name stands in declares a variable of that name."""
+    around = text.blocks(match.start())
+    body = text.code[slice(*around[0])] if around else ""
+    return bool(re.search(rf"[{{;]\s*(?:struct\s+)?\w+[\s*]+{match.group(1)}\s*[=;,]", body))

@@ -1,0 +1,52 @@
+#include "many_names.h"
+#include "threads.h"
+
+static pthread_mutex_t spun = PTHREAD_MUTEX_INITIALIZER, asked = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t told = PTHREAD_MUTEX_INITIALIZER, tabled = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t polite = PTHREAD_MUTEX_INITIALIZER, stays = PTHREAD_MUTEX_INITIALIZER;
+static struct account one = {PTHREAD_MUTEX_INITIALIZER, 0};
+static const struct operations by_table = {.take = pthread_mutex_lock, .give = pthread_mutex_unlock};
+static const struct operations in_order = {status_lock, pthread_mutex_unlock};
+static const struct operations* const chosen = &in_order;
+static long counts[7];
+
+static void* body(void* unused) {
+  for (int i = 0; i < ROUNDS; ++i) {
+    spin_lock(&spun);
+    ++counts[0];
+    give_back(&spun);
+    TAKE(&asked);
+    ++counts[1];
+    GIVE_BACK(&asked);
+    checked_lock(&told);
+    ++counts[2];
+    pthread_mutex_unlock(&told);
+    by_table.take(&tabled);
+    ++counts[3];
+    by_table.give(&tabled);
+    chosen->take(&tabled);
+    ++counts[3];
+    chosen->give(&tabled);
+    polite_lock(&polite);
+    ++counts[4];
+    give_back(&polite);
+    member_lock(&one);
+    ++one.value;
+    member_unlock(&one);
+    ENTER(&one);
+    ++one.value;
+    LEAVE(&one);
+    if (spin_lock(&stays) == 0) {
+      ++counts[5];
+      GIVE_BACK(&stays);
+    }
+  }
+  return unused;
+}
+
+int main(void) {
+  run_threads(body);
+  printf("%ld %ld %ld %ld %ld %ld %ld\n", counts[0], counts[1], counts[2], counts[3], counts[4],
+         counts[5], one.value);
+  return 0;
+}

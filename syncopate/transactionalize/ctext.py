@@ -64,6 +64,14 @@ class CText:
         """All blocks around an offset, the outermost first."""
         return [(a, b) for a, b in self._braces if a < offset <= b]
 
+    def top_blocks(self) -> list[tuple[int, int]]:
+        """All blocks that stand in no other."""
+        found: list[tuple[int, int]] = []
+        for block in self._braces:
+            if not found or block[0] > found[-1][1]:
+                found.append(block)
+        return found
+
     def closing(self, opening: int) -> int:
         """The partner of a bracket; -1 if it has none."""
         return self._pairs.get(opening, -1)

@@ -186,6 +186,10 @@ def _resolve_pointers(found: list[Operation], texts: dict[str, CText], written: 
     """A mutex behind a pointer is what the program's assignments, calls and returns let it be."""
     graph = None
     for op in found:
+        if op.key.startswith("?.") and op.call not in written.kept:
+            graph = graph or pointers.Pointers(texts)
+            owner = graph.owner(op.text, op.at, op.text.arguments(op.at)[0])
+            op.key = f"{owner}.{op.key[2:]}" if owner else op.key
         if not op.key.startswith("?") or op.key.startswith("?."):
             continue
         graph = graph or pointers.Pointers(texts)

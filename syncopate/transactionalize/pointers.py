@@ -81,6 +81,42 @@ class Pointers:
         elif not local:
             self._arrays.add(name)  # allocated, and then used as one
 
+    def owner(self, text: CText, at: int, path: str) -> str | None:
+        """The structure that the last member of `a->b.c` at a place belongs to, as declarations
+        tell; None where they do not."""
+        around = [f for f in self._functions if f.text is text and f.opening < at < f.closing]
+        path = re.sub(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|[\s()&*]", "", path)
+        first, *members = re.split(r"->|\.", path)
+        if around and _is_local(first, around[0]):
+            owner = _type_of(first, around[0])
+        else:
+            owner = self._declared_type(rf"\b{first}", -1)
+        for member in members[:-1]:
+            owner = owner and self._declared_type(rf"\b{member}", self._structures().get(owner))
+        known = self._members.get(members[-1], set()) if members else set()
+        return owner if owner in known else None
+
+    def _declared_type(self, name: str, block) -> str | None:
+        """The one type with which a name is declared in a block, or (-1) at file level."""
+        pattern = re.compile(
+            r"(?:^|[;{}])\s*(?:(?:extern|static|const|volatile)\s+)*(?:struct\s+)?(\w+)[\s*]+"
+            + name + r"\s*(?:\[[^\]]*\]\s*)*[;=]"
+        )  # fmt: skip
+        found = set()
+        for text in self._texts.values() if block == -1 else [block[0]] if block else []:
+            code = text.level(0, len(text.code)) if block == -1 else text.code[slice(*block[1])]
+            found |= set(pattern.findall(code))
+        return found.pop() if len(found) == 1 else None
+
+    def _structures(self) -> dict[str, tuple]:
+        """Name -> file and block of what declares its members."""
+        return {
+            name: (text, block)
+            for text in self._texts.values()
+            for block in text.top_blocks()
+            if (name := _structure(text, block))
+        }
+
     # ---- expressions ------------------------------------------------------------------------
 
     def _value(self, expression: str, function, seen: set) -> set[str]:

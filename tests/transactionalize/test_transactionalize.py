@@ -209,6 +209,29 @@ def test_functions_that_coccinelle_misreads_are_not_overlooked(tmp_path):
     assert done.returncode == 3
 
 
+def test_members_of_one_name_in_what_coccinelle_misreads(tmp_path):
+    """Which structure it is follows from declarations then."""
+    program = tmp_path / "members.c"
+    program.write_text(
+        "#include <pthread.h>\n#define FIELDS X(a)\n"
+        "struct stats { pthread_mutex_t mutex; long a; };\n"
+        "typedef struct { struct stats stats; int n; } WORKER;\n"
+        "struct cache { pthread_mutex_t mutex; long b; };\n"
+        "static WORKER *workers; static struct cache all;\n"
+        "void reset(int i) {\n  pthread_mutex_lock(&workers[i].stats.mutex);\n"
+        "#define X(name) workers[i].stats.name = 0;\n  FIELDS\n#undef X\n"
+        "  ++workers[i].n;\n  pthread_mutex_unlock(&workers[i].stats.mutex);\n}\n"
+        "void add(WORKER *w) { pthread_mutex_lock(&w->stats.mutex); ++w->stats.a;"
+        " pthread_mutex_unlock(&w->stats.mutex); }\n"
+        "void fill(void) { pthread_mutex_lock(&all.mutex); ++all.b;"
+        " pthread_mutex_unlock(&all.mutex); }\n"
+    )
+    done = transactionalize("--atomic", program)
+    assert "cache.mutex: 1 of 1 sections, 1 atomic" in done.stderr
+    assert "stats.mutex: 2 of 2 sections, 2 atomic" in done.stderr
+    assert done.returncode == 0
+
+
 def test_functions_of_one_lock_belong_together(tmp_path):
     """Two locks whose functions take no argument, one around the other."""
     program = tmp_path / "around.c"

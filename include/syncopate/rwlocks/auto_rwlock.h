@@ -2,7 +2,8 @@
 //
 // Source        Word and queue after nsync's mu and parking_lot's RwLock; preferences after POSIX
 //               and glibc. How we deviate: a waiter that was woken in vain goes back to the front,
-//               and is handed the lock once it is old.
+//               and is handed the lock once it is old; a hand-over that has cost much, because the
+//               heir had no processor, is the last one for a while.
 // Fairness      prefer readers (default; a reader may take the lock while writers wait, so that
 //               recursive read locking cannot deadlock) or prefer writers. Among writers, and for
 //               both against overtaking: eventual.
@@ -37,7 +38,8 @@
 //   [A]  acquire RMW of word_ that takes the lock -- synchronizes with every earlier [R]. (When it
 //        sets waiters instead, nothing but guard_ is needed.)
 //   [R]  release RMW of word_ by a leaving holder; readers' decrements form a release sequence.
-//   [G]  a grant: release store of turn by a releaser, acquire load by the waiter.
+//   [G]  a grant: release store of turn by a releaser, acquire load by the waiter; it publishes the
+//        time of the grant, too.
 //   [X]  relaxed load or failed RMW: decides only what to try next; writer_ is a hint that is exact
 //        for the thread itself.
 //   [F]  release store and acquire load of generation_ around the reset of I6.
@@ -47,18 +49,19 @@
 //        (a hint) only; as an RMW it continues the release sequence of [R].
 //
 // Checked by    tests/conformance (exclusion, sharing, preferences), tests/check/rwlock_check.cpp
-//               (explored), tests/posix (test_rwlock_*.cpp).
+//               (explored), tests/posix (test_rwlock_*.cpp),
+//               tests/simulated_engine/beside_foreign_load.cpp (no collapse).
 #pragma once
 
 #include <syncopate/locks/futex_lock.h>
 #include <syncopate/machine.h>
+#include <syncopate/rwlocks/waiter_queue.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
 namespace syncopate {
-
-enum class rw_preference { readers, writers };
 
 class auto_rwlock {
  public:
@@ -140,22 +143,17 @@ class auto_rwlock {
     queue_bits = waiters | called,
     count_mask = called - 1
   };
-  enum class role : std::uint8_t { reader, writer };
+  using waiter = rw_waiter;
+  using role = rw_role;
   // Ticks: how long a waiter polls before it sleeps (as waits::spin_then_park, halved because both
-  // sides of a rwlock poll), and after how long it is handed the lock (0.5 ms at 2 GHz).
+  // sides of a rwlock poll), and after how long it may be handed the lock (0.5 ms at 2 GHz).
   static constexpr std::uint64_t spin_ticks = 10'000, old_age = 1u << 20;
   static constexpr std::uint32_t max_pauses = 16;
-
-  struct waiter {
-    waiter* next = nullptr;
-    waiter* previous = nullptr;
-    std::uint64_t arrival = 0;
-    role as = role::reader;
-    rw_preference prefers = rw_preference::readers;
-    bool queued = false;
-    enum : std::uint32_t { waiting = 0, woken = 1, granted = 2 };
-    std::atomic<std::uint32_t> turn{waiting};
-  };
+  // Between two grants: so many times what the last one has cost, so that at most a quarter of the
+  // time goes into them; and at least, and at most, in ticks (as hand_over_lesson).
+  static constexpr std::uint64_t pay_back = 3, least_pause = 3u << 15, most_pause = 1u << 28;
+  static constexpr unsigned stamp_shift = 10;
+  static constexpr std::uint32_t farthest = most_pause >> stamp_shift;
 
   static bool readers_may_enter(std::uint32_t seen, rw_preference preference) noexcept {
     return (seen & writer) == 0 && (seen & count_mask) < max_readers &&
@@ -199,7 +197,8 @@ class auto_rwlock {
         machine::wait_until(me.turn, std::memory_order_relaxed,  // [X] the loop looks again
                             [](std::uint32_t turn) { return turn != waiter::waiting; });
       }
-      if (me.turn.load(std::memory_order_relaxed) == waiter::granted) {                     // [X]
+      if (me.turn.load(std::memory_order_relaxed) == waiter::granted) {  // [X]
+        note_cost_of_grant(me);
         if (as == role::writer) writer_.store(machine::self(), std::memory_order_relaxed);  // [X]
         return true;
       }
@@ -225,7 +224,7 @@ class auto_rwlock {
     if (generation_.load(std::memory_order_relaxed) != now) {     // [X] `resetting` orders it
       if (generation_.load(std::memory_order_relaxed) != 0) {     // [X]
         word_.fetch_and(~queue_bits, std::memory_order_relaxed);  // [X]
-        head_ = tail_ = nullptr;
+        queue_ = {};
         guard_.reset();
       }
       generation_.store(now, std::memory_order_release);  // [F]
@@ -245,16 +244,19 @@ class auto_rwlock {
           me.as == role::writer
               ? (seen & ~queue_bits) == 0
               : readers_may_enter(seen,
-                                  front || head_ == nullptr ? rw_preference::readers : me.prefers);
+                                  front || queue_.is_empty() ? rw_preference::readers : me.prefers);
       const std::uint32_t entered = me.as == role::writer ? seen | writer : seen + 1;
       const std::uint32_t next =
           (enter ? entered : seen | waiters) & (front ? ~called : ~std::uint32_t{0});
       if (word_.compare_exchange_weak(seen, next, std::memory_order_acquire,  // [A]
                                       std::memory_order_relaxed)) {           // [X]
-        if (!enter) insert_locked(me, front);
+        if (!enter) {
+          me.turn.store(waiter::waiting, std::memory_order_relaxed);  // [X]
+          queue_.insert(me, front);
+        }
         // Readers were faster than this writer: those behind it share the lock with them (I8).
         if (!enter && front && me.as == role::writer && (seen & writer) == 0)
-          going = take_out_locked(role::reader);
+          going = queue_.take_out(role::reader);
         guard_.unlock();
         set_going(going, waiter::woken);
         if (enter && me.as == role::writer)
@@ -270,13 +272,13 @@ class auto_rwlock {
     guard_.lock();
     const bool queued = me.queued;
     if (queued) {
-      remove_locked(me);
+      queue_.remove(me);
       // Readers may have waited behind this writer only: they share the lock with its holders.
-      const bool readers_next = me.as == role::writer && head_ != nullptr &&
-                                head_->as == role::reader &&
+      const bool readers_next = me.as == role::writer && !queue_.is_empty() &&
+                                queue_.first()->as == role::reader &&
                                 (word_.load(std::memory_order_relaxed) & writer) == 0;  // [X]
-      if (readers_next) going = take_out_locked(role::reader);
-      if (head_ == nullptr) word_.fetch_and(~waiters, std::memory_order_relaxed);  // [W]
+      if (readers_next) going = queue_.take_out(role::reader);
+      if (queue_.is_empty()) word_.fetch_and(~waiters, std::memory_order_relaxed);  // [W]
     }
     guard_.unlock();
     set_going(going, waiter::woken);
@@ -308,7 +310,9 @@ class auto_rwlock {
       const choice next = choose_locked();
       if (word_.compare_exchange_strong(seen, next.word, std::memory_order_acq_rel,  // [Q] [R]
                                         std::memory_order_relaxed)) {                // [X]
-        waiter* const first = take_out_locked(next.as);
+        waiter* const first = queue_.take_out(next.as);
+        if (next.grant)
+          for (waiter* w = first; w != nullptr; w = w->next) w->arrival = machine::ticks();
         guard_.unlock();
         set_going(first, next.grant ? waiter::granted : waiter::woken);
         return;
@@ -322,48 +326,35 @@ class auto_rwlock {
     std::uint32_t word;  // what word_ has to become
   };
 
-  // Whether a waiter goes on with the readers before it, some of whom may stand before a writer.
-  static bool goes_along(const waiter& w, bool behind_writer) noexcept {
-    return w.as == role::reader && (!behind_writer || w.prefers == rw_preference::readers);
-  }
-
   // Requires: the queue is not empty.
   choice choose_locked() const noexcept {
-    std::uint32_t held = 0;
-    bool others_stay = false;
-    if (head_->as == role::writer) {
-      held = writer;
-      others_stay = head_->next != nullptr;
-    } else {
-      for (const waiter* w = head_; w != nullptr; w = w->next) {
-        if (goes_along(*w, others_stay)) ++held;
-        else others_stay = true;
-      }
-    }
-    const bool grant = machine::ticks() - head_->arrival >= old_age;
-    return {head_->as, grant,
-            (grant ? held : std::uint32_t{called}) | (others_stay ? std::uint32_t{waiters} : 0)};
+    const waiter& first = *queue_.first();
+    const rw_waiter_queue::company going = queue_.who_goes();
+    const std::uint64_t time = machine::ticks();
+    const bool grant = first.was_overtaken && time - first.arrival >= old_age && may_grant(time);
+    const std::uint32_t held = first.as == role::writer ? std::uint32_t{writer} : going.readers;
+    return {
+        first.as, grant,
+        (grant ? held : std::uint32_t{called}) | (going.others_stay ? std::uint32_t{waiters} : 0)};
   }
 
-  // Takes the first waiter out of the queue, a writer, or all readers that may go on. They stay
-  // linked through `next`. Returns the first of them, or null.
-  waiter* take_out_locked(role as) noexcept {
-    waiter* first = nullptr;
-    waiter** end = &first;
-    bool others_stay = false;
-    for (waiter *w = head_, *next; w != nullptr; w = next) {
-      next = w->next;
-      if (as == role::writer || goes_along(*w, others_stay)) {
-        remove_locked(*w);
-        w->next = nullptr;
-        *end = w;
-        end = &w->next;
-      } else {
-        others_stay = true;
-      }
-      if (as == role::writer) break;
-    }
-    return first;
+  // ---- how often the lock is handed over ------------------------------------------------------
+
+  static std::uint32_t stamp_of(std::uint64_t time) noexcept {
+    return static_cast<std::uint32_t>(time >> stamp_shift);
+  }
+  // The stamp wraps after 2^42 ticks: an old one may look young, which delays one grant.
+  [[nodiscard]] bool may_grant(std::uint64_t time) const noexcept {
+    const std::uint32_t ahead =
+        next_grant_.load(std::memory_order_relaxed) - stamp_of(time);  // [X]
+    return ahead - 1 >= farthest;
+  }
+  // From the grant until now all have waited for this thread. Requires: granted, and holding.
+  void note_cost_of_grant(const waiter& me) noexcept {
+    const std::uint64_t time = machine::ticks();
+    const std::uint64_t pause = std::max(pay_back * (time - me.arrival), least_pause);
+    next_grant_.store(stamp_of(time + std::min(pause, most_pause)),
+                      std::memory_order_relaxed);  // [X]
   }
 
   static void set_going(waiter* w, std::uint32_t turn) noexcept {
@@ -376,28 +367,14 @@ class auto_rwlock {
     }
   }
 
-  void insert_locked(waiter& me, bool front) noexcept {
-    me.turn.store(waiter::waiting, std::memory_order_relaxed);  // [X]
-    me.queued = true;
-    me.previous = front ? nullptr : tail_;
-    me.next = front ? head_ : nullptr;
-    (me.previous != nullptr ? me.previous->next : head_) = &me;
-    (me.next != nullptr ? me.next->previous : tail_) = &me;
-  }
-
-  void remove_locked(waiter& me) noexcept {
-    me.queued = false;
-    (me.previous != nullptr ? me.previous->next : head_) = me.next;
-    (me.next != nullptr ? me.next->previous : tail_) = me.previous;
-  }
-
   std::atomic<std::uint32_t> word_{0};
   futex_lock guard_;
-  waiter* head_{nullptr};
-  waiter* tail_{nullptr};
+  rw_waiter_queue queue_;  // guarded by guard_
   std::atomic<int> writer_{0};
   int shared_{0};  // glibc's process-shared mark, where one lies inside the other; not ours
   std::atomic<std::uint32_t> generation_{0};  // 0: never used, nothing to forget
+  // From when on an old waiter may be handed the lock, in units of 2^stamp_shift ticks.
+  std::atomic<std::uint32_t> next_grant_{0};
 };
 
 }  // namespace syncopate

@@ -6,6 +6,7 @@
 #include <syncopate/elide/elided_lock.h>
 #include <syncopate/locks/auto_lock.h>
 #include <syncopate/locks/clh_lock.h>
+#include <syncopate/locks/cna_lock.h>
 #include <syncopate/locks/combined_lock.h>
 #include <syncopate/locks/futex_lock.h>
 #include <syncopate/locks/htm_lock.h>
@@ -13,6 +14,7 @@
 #include <syncopate/locks/null_lock.h>
 #include <syncopate/locks/one_spinner_lock.h>
 #include <syncopate/locks/priority_lock.h>
+#include <syncopate/locks/reciprocating_lock.h>
 #include <syncopate/locks/speculating_lock.h>
 #include <syncopate/locks/speculative_tatas_lock.h>
 #include <syncopate/locks/speculative_ticket_lock.h>
@@ -95,6 +97,12 @@ constexpr void for_each_lock(Visit&& visit) {
                                                          false);
   with_waits.template operator()<combined_lock>("combined", "combined_lock.h", one);
   one.template operator()<combined_lock, waits::monitor>("combined", "combined_lock.h", false);
+  one.template operator()<cna_lock, waits::spin_then_park>("cna", "cna_lock.h", true);
+  one.template operator()<cna_lock, waits::spin>("cna", "cna_lock.h", false);
+  one.template operator()<reciprocating_lock, waits::spin_then_park>("reciprocating",
+                                                                     "reciprocating_lock.h", true);
+  one.template operator()<reciprocating_lock, waits::spin>("reciprocating", "reciprocating_lock.h",
+                                                           false);
   own(std::type_identity<speculative_tatas_lock>{}, "speculative_tatas",
       "speculative_tatas_lock.h");
   own(std::type_identity<speculative_ticket_lock>{}, "speculative_ticket",

@@ -19,7 +19,8 @@
 // Checked by    tests/conformance (exclusion, time-outs), tests/check/lock_check.cpp (explored with
 //               two and three threads),
 //               tests/check/{condition_check,elided_condition_check,lockset_check}.cpp (below other
-//               parts), tests/posix under SYNCOPATE_LOCK=futex, tests/elide (below conditions).
+//               parts), tests/posix under SYNCOPATE_LOCK=futex, tests/elide (below conditions),
+//               tests/simulated_engine/{beside_foreign_load,ratios}.cpp.
 #pragma once
 
 #include <syncopate/locks/traits.h>

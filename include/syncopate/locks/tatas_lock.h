@@ -21,7 +21,7 @@
 //               with two and three threads), tests/check/{gil_check,htm_check,lockset_check}.cpp
 //               (below other parts), tests/posix under SYNCOPATE_LOCK=tatas, tests/elide and
 //               tests/emulated (below elided locks),
-//               tests/simulated_engine/{deadlock,locks,oversubscribed}.cpp.
+//               tests/simulated_engine/{deadlock,locks,oversubscribed,ratios}.cpp.
 #pragma once
 
 #include <syncopate/locks/traits.h>

@@ -1,0 +1,151 @@
+// bravo_rwlock.h -- over any reader-writer lock: while no writer comes, readers write no common line.
+//
+// Source        Dice & Kogan, "BRAVO: Biased Locking for Reader-Writer Locks", USENIX ATC 2019,
+//               listing 1. How we deviate: the table of visible readers has a row for each thread
+//               number instead of a hash of thread and lock, so that unlock_shared() needs nothing
+//               that lock_shared() has found; a thread whose number is beyond it, or whose place is
+//               taken, reads by the lock below.
+// Fairness      that of the lock below; a writer may have to wait for readers that came by the table
+//               before it, and for nobody that came by it after.
+// Space         8 B and the lock below, per lock; one table of 32 KB for all.
+// Uncontended   shared by the table: lock 3 loads + 1 store + 1 fence, unlock 1 load + 1 store, on
+//               lines of the thread's own and one that all only read; exclusive: 1 load more than
+//               below.
+// Contended     a writer that ends the bias looks through the table once, and for inhibit_factor
+//               times as long nobody may bring the bias back: it costs writers a tenth at most.
+//
+// Invariants
+//   I1  biased_ is set only by a reader that holds the lock below shared.
+//   I2  A reader by the table has put the lock into its place and then found biased_ set. A writer
+//       holds the lock below, has cleared biased_, and then found every place without the lock:
+//       of two that come at once, one sees the other (both by sequentially consistent accesses).
+//   I3  Only the thread of a row writes its places.
+//
+// Memory order (each tag stands at its site below)
+//   [V]  seq_cst store of a place and load of biased_ by a reader, store of biased_ and load of
+//        places by a writer: I2. The load that finds biased_ set also has what the last writer did:
+//        it comes from the release store [B], which that writer happens-before.
+//   [B]  release store of biased_ by a reader with the lock below: after the last writer.
+//   [R]  release store of null to a place -- synchronizes with the writer's load [V].
+//   [X]  relaxed: the thread's own places, and hints.
+//
+// Checked by    tests/check/bravo_check.cpp (explored), tests/simulated_engine/readers.cpp (readers
+//               share no line; the cost of writers).
+#pragma once
+
+#include <syncopate/machine.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace syncopate {
+
+// Who reads which lock, by thread number. Zeros: nobody.
+template <std::size_t Threads, std::size_t Places>
+class visible_readers {
+ public:
+  struct alignas(64) row {
+    std::atomic<const void*> place[Places];
+  };
+  static inline constinit row rows[Threads]{};
+
+  // Where a thread shows that it reads a lock; null: nowhere.
+  static std::atomic<const void*>* place_of(const void* lock, unsigned thread) noexcept {
+    if (thread >= Threads) return nullptr;
+    const auto number = reinterpret_cast<std::uintptr_t>(lock) / 64;
+    return &rows[thread].place[(number ^ number / Places) % Places];
+  }
+};
+
+// Requires of Under: lock, unlock, try_lock, lock_shared, try_lock_shared, unlock_shared. A shared
+// hold is released by the thread that took it.
+template <class Under, class Table = visible_readers<512, 8>>
+class bravo_rwlock {
+ public:
+  // Exclusive. Blocks.
+  void lock() noexcept {
+    below_.lock();
+    if (biased_.load(std::memory_order_relaxed) != 0) end_bias();  // [X] only set by readers below
+  }
+  // Returns whether the lock is held. Waits for readers that came by the table, if it ends a bias.
+  [[nodiscard]] bool try_lock() noexcept {
+    if (!below_.try_lock()) return false;
+    if (biased_.load(std::memory_order_relaxed) == 0) return true;  // [X]
+    biased_.store(0, std::memory_order_seq_cst);                    // [V]
+    for (const auto& row : Table::rows)
+      for (const auto& place : row.place)
+        if (place.load(std::memory_order_seq_cst) == this) {  // [V]
+          biased_.store(1, std::memory_order_release);        // [B] as it was
+          below_.unlock();
+          return false;
+        }
+    return true;
+  }
+  // Requires: the calling thread holds the lock exclusively.
+  void unlock() noexcept { below_.unlock(); }
+
+  // Shared.
+  void lock_shared() noexcept {
+    if (read_by_table()) return;
+    below_.lock_shared();
+    consider_bias();
+  }
+  [[nodiscard]] bool try_lock_shared() noexcept {
+    if (read_by_table()) return true;
+    if (!below_.try_lock_shared()) return false;
+    consider_bias();
+    return true;
+  }
+  // Requires: the calling thread holds the lock shared.
+  void unlock_shared() noexcept {
+    std::atomic<const void*>* const place = Table::place_of(this, machine::thread_index());
+    if (place != nullptr && place->load(std::memory_order_relaxed) == this)  // [X] I3
+      place->store(nullptr, std::memory_order_release);                      // [R]
+    else below_.unlock_shared();
+  }
+
+  // Whether readers go by the table; a hint.
+  [[nodiscard]] bool is_biased() const noexcept {
+    return biased_.load(std::memory_order_relaxed) != 0;  // [X]
+  }
+
+ private:
+  static constexpr std::uint64_t inhibit_factor = 9;  // the paper's N
+
+  bool read_by_table() noexcept {
+    if (biased_.load(std::memory_order_relaxed) == 0) return false;  // [X] looked at again
+    std::atomic<const void*>* const place = Table::place_of(this, machine::thread_index());
+    if (place == nullptr || place->load(std::memory_order_relaxed) != nullptr)  // [X] I3
+      return false;
+    place->store(this, std::memory_order_seq_cst);                  // [V]
+    if (biased_.load(std::memory_order_seq_cst) != 0) return true;  // [V]
+    place->store(nullptr, std::memory_order_release);               // [R]
+    return false;
+  }
+
+  // Requires: held shared, by the lock below.
+  void consider_bias() noexcept {
+    if (biased_.load(std::memory_order_relaxed) == 0 &&  // [X]
+        static_cast<std::int64_t>(machine::ticks() -
+                                  inhibited_until_.load(std::memory_order_relaxed)) >= 0)  // [X]
+      biased_.store(1, std::memory_order_release);                                         // [B]
+  }
+
+  [[gnu::noinline, gnu::cold]] void end_bias() noexcept {
+    const std::uint64_t start = machine::ticks();
+    biased_.store(0, std::memory_order_seq_cst);  // [V]
+    for (const auto& row : Table::rows)
+      for (const auto& place : row.place)
+        machine::wait_until(place, std::memory_order_seq_cst,  // [V]
+                            [this](const void* lock) { return lock != this; });
+    const std::uint64_t now = machine::ticks();
+    inhibited_until_.store(now + inhibit_factor * (now - start), std::memory_order_relaxed);  // [X]
+  }
+
+  Under below_;
+  std::atomic<std::uint32_t> biased_{0};
+  std::atomic<std::uint64_t> inhibited_until_{0};
+};
+
+}  // namespace syncopate

@@ -14,6 +14,7 @@ Runs suites of programs, compares what they measured, reproduces the papers' fig
   compare  two result files, or the variants within one
   plot     draw a result file
   report   one HTML page for each suite
+  regret   where a lock loses to the best of several, and how much
   paper    a paper's figures on the simulated machine that stands for the paper's
 
 More: syncopate bench ACTION --help
@@ -24,6 +25,7 @@ ACTIONS = {
     "compare": "comparefiles",
     "plot": "plotfile",
     "report": "reportpage",
+    "regret": "regretmatrix",
     "paper": "paper",
 }
 

@@ -232,7 +232,7 @@ def test_list_names_everything():
     assert "no suite is called 'nosuch'" in one_line(bench("list", "nosuch"), 2)
 
 
-@pytest.mark.parametrize("action", ["list", "run", "compare", "plot", "report", "paper"])
+@pytest.mark.parametrize("action", ["list", "run", "compare", "plot", "report", "regret", "paper"])
 def test_help(action):
     done = bench(action, "--help")
     assert done.returncode == 0

@@ -32,6 +32,9 @@ BOUNDED = {
     # Each of the sleepers polls twice with a deadline before it sleeps.
     ("lock_check", "mcs:spin_then_park three_threads"),
     ("lock_check", "clh:spin_then_park three_threads"),
+    ("lock_check", "cna:spin_then_park three_threads"),
+    ("lock_check", "cna:spin_then_park try_lock_again"),
+    ("lock_check", "reciprocating:spin_then_park three_threads"),
     ("lock_check", "tatas:speculate three_threads"),
     ("lock_check", "ticket:speculate three_threads"),
     ("lock_check", "mcs:speculate three_threads"),
@@ -66,6 +69,9 @@ PASSED_AFTER_LONG = {
     ("elided_check", "rwlock_writer_and_reader"): 3_000_000,
     ("lock_check", "mcs:spin_then_park three_threads"): 700_000,
     ("lock_check", "clh:spin_then_park three_threads"): 300_000,
+    ("lock_check", "cna:spin_then_park three_threads"): 1_500_000,
+    ("lock_check", "cna:spin_then_park try_lock_again"): 150_000,
+    ("lock_check", "reciprocating:spin_then_park three_threads"): 100_000,
     ("rwlock_check", "timed_writer_is_overtaken"): 400_000,
     ("barrier_check", "poll_then_futex_barrier three"): 100_000,
 }

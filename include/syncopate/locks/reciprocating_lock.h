@@ -61,7 +61,7 @@ class reciprocating_lock {
       .fair = fairness::eventual,
       .collapses = true,
       .preload = false,
-      .summary = "stack of arrivals, taken as a whole: nobody is overtaken more than twice",
+      .summary = "stack of arrivals, taken as a whole: each other overtakes at most twice",
       .source = "Dice & Kogan 2025, listing 1"};
 
   // Blocks until the lock is held.

@@ -50,7 +50,7 @@
 //
 // Checked by    tests/conformance (exclusion, sharing, preferences), tests/check/rwlock_check.cpp
 //               (explored), tests/posix (test_rwlock_*.cpp),
-//               tests/simulated_engine/beside_foreign_load.cpp (no collapse).
+//               tests/simulated_engine/{beside_foreign_load,readers}.cpp.
 #pragma once
 
 #include <syncopate/locks/futex_lock.h>

@@ -3,8 +3,9 @@
 // Source        Dice & Kogan, "BRAVO: Biased Locking for Reader-Writer Locks", USENIX ATC 2019,
 //               listing 1. How we deviate: the table of visible readers has a row for each thread
 //               number instead of a hash of thread and lock, so that unlock_shared() needs nothing
-//               that lock_shared() has found; a thread whose number is beyond it, or whose place is
-//               taken, reads by the lock below.
+//               that lock_shared() has found; a thread whose number is beyond it, or whose place
+//               another lock has, reads by the lock below. A read within a read is counted there:
+//               below it would wait for the writer that waits for the outer one.
 // Fairness      that of the lock below; a writer may have to wait for readers that came by the table
 //               before it, and for nobody that came by it after.
 // Space         8 B and the lock below, per lock; one table of 32 KB for all.
@@ -19,7 +20,7 @@
 //   I2  A reader by the table has put the lock into its place and then found biased_ set. A writer
 //       holds the lock below, has cleared biased_, and then found every place without the lock:
 //       of two that come at once, one sees the other (both by sequentially consistent accesses).
-//   I3  Only the thread of a row writes its places.
+//   I3  Only the thread of a row writes its places; nested is 0 where lock is null.
 //
 // Memory order (each tag stands at its site below)
 //   [V]  seq_cst store of a place and load of biased_ by a reader, store of biased_ and load of
@@ -45,22 +46,26 @@ namespace syncopate {
 template <std::size_t Threads, std::size_t Places>
 class visible_readers {
  public:
+  struct place {
+    std::atomic<const void*> lock;
+    std::uint32_t nested;  // the thread's own: reads within the read
+  };
   struct alignas(64) row {
-    std::atomic<const void*> place[Places];
+    place places[Places];
   };
   static inline constinit row rows[Threads]{};
 
   // Where a thread shows that it reads a lock; null: nowhere.
-  static std::atomic<const void*>* place_of(const void* lock, unsigned thread) noexcept {
+  static place* place_of(const void* lock, unsigned thread) noexcept {
     if (thread >= Threads) return nullptr;
     const auto number = reinterpret_cast<std::uintptr_t>(lock) / 64;
-    return &rows[thread].place[(number ^ number / Places) % Places];
+    return &rows[thread].places[(number ^ number / Places) % Places];
   }
 };
 
 // Requires of Under: lock, unlock, try_lock, lock_shared, try_lock_shared, unlock_shared. A shared
 // hold is released by the thread that took it.
-template <class Under, class Table = visible_readers<512, 8>>
+template <class Under, class Table = visible_readers<512, 4>>
 class bravo_rwlock {
  public:
   // Exclusive. Blocks.
@@ -74,9 +79,9 @@ class bravo_rwlock {
     if (biased_.load(std::memory_order_relaxed) == 0) return true;  // [X]
     biased_.store(0, std::memory_order_seq_cst);                    // [V]
     for (const auto& row : Table::rows)
-      for (const auto& place : row.place)
-        if (place.load(std::memory_order_seq_cst) == this) {  // [V]
-          biased_.store(1, std::memory_order_release);        // [B] as it was
+      for (const auto& place : row.places)
+        if (place.lock.load(std::memory_order_seq_cst) == this) {  // [V]
+          biased_.store(1, std::memory_order_release);             // [B] as it was
           below_.unlock();
           return false;
         }
@@ -99,10 +104,11 @@ class bravo_rwlock {
   }
   // Requires: the calling thread holds the lock shared.
   void unlock_shared() noexcept {
-    std::atomic<const void*>* const place = Table::place_of(this, machine::thread_index());
-    if (place != nullptr && place->load(std::memory_order_relaxed) == this)  // [X] I3
-      place->store(nullptr, std::memory_order_release);                      // [R]
-    else below_.unlock_shared();
+    auto* const mine = Table::place_of(this, machine::thread_index());
+    if (mine == nullptr || mine->lock.load(std::memory_order_relaxed) != this)  // [X] I3
+      below_.unlock_shared();
+    else if (mine->nested != 0) --mine->nested;
+    else mine->lock.store(nullptr, std::memory_order_release);  // [R]
   }
 
   // Whether readers go by the table; a hint.
@@ -114,13 +120,15 @@ class bravo_rwlock {
   static constexpr std::uint64_t inhibit_factor = 9;  // the paper's N
 
   bool read_by_table() noexcept {
-    if (biased_.load(std::memory_order_relaxed) == 0) return false;  // [X] looked at again
-    std::atomic<const void*>* const place = Table::place_of(this, machine::thread_index());
-    if (place == nullptr || place->load(std::memory_order_relaxed) != nullptr)  // [X] I3
+    auto* const mine = Table::place_of(this, machine::thread_index());
+    if (mine == nullptr) return false;
+    const void* const reads = mine->lock.load(std::memory_order_relaxed);  // [X] I3
+    if (reads == this) return ++mine->nested, true;
+    if (reads != nullptr || biased_.load(std::memory_order_relaxed) == 0)  // [X] looked at again
       return false;
-    place->store(this, std::memory_order_seq_cst);                  // [V]
+    mine->lock.store(this, std::memory_order_seq_cst);              // [V]
     if (biased_.load(std::memory_order_seq_cst) != 0) return true;  // [V]
-    place->store(nullptr, std::memory_order_release);               // [R]
+    mine->lock.store(nullptr, std::memory_order_release);           // [R]
     return false;
   }
 
@@ -136,8 +144,8 @@ class bravo_rwlock {
     const std::uint64_t start = machine::ticks();
     biased_.store(0, std::memory_order_seq_cst);  // [V]
     for (const auto& row : Table::rows)
-      for (const auto& place : row.place)
-        machine::wait_until(place, std::memory_order_seq_cst,  // [V]
+      for (const auto& place : row.places)
+        machine::wait_until(place.lock, std::memory_order_seq_cst,  // [V]
                             [this](const void* lock) { return lock != this; });
     const std::uint64_t now = machine::ticks();
     inhibited_until_.store(now + inhibit_factor * (now - start), std::memory_order_relaxed);  // [X]

@@ -1,0 +1,80 @@
+"""`syncopate bench regret`: its points, its judgement, and one point for real."""
+
+import json
+
+import pytest
+
+from syncopate.base.errors import Failure
+from syncopate.bench import regretmatrix
+
+
+def runs(*rates: float) -> list[dict]:
+    fixed = {"seconds": 1.0, "cpu_seconds": 2.0, "p999_wait_us": 3.0, "share": 0.5}
+    return [
+        {**fixed, "throughput": rate, "longest_wait_ms": index}
+        for index, rate in enumerate(rates, start=1)
+    ]
+
+
+def test_points_are_all_combinations() -> None:
+    grid = regretmatrix.points([2, 8], [0, 200], [0, 10], [0])
+    assert len(grid) == 8
+    assert {"threads": 8, "section": 200, "outside": 2000, "foreign": 0} in grid
+    assert {"threads": 2, "section": 0, "outside": 1000, "foreign": 0} in grid  # 10 times 100
+
+
+@pytest.mark.parametrize("text", ["", "x", "2,,3", "-1", "1.5"])
+def test_numbers_are_checked(text: str) -> None:
+    with pytest.raises(Failure, match="--foreign"):
+        regretmatrix.numbers(text, "foreign")
+
+
+def test_no_threads_are_no_point() -> None:
+    with pytest.raises(Failure):
+        regretmatrix.numbers("0", "threads")
+
+
+def test_regret_is_over_the_best() -> None:
+    judged = regretmatrix.judge(
+        {"glibc": runs(100, 100, 100), "auto": runs(80, 90, 85), "mcs": runs(170, 170, 170)},
+        "glibc",
+        "auto",
+    )
+    assert judged["best"] == "mcs"
+    assert judged["regret"] == pytest.approx(0.5)
+    assert judged["ratio"] == pytest.approx(0.85)
+    assert 0.79 < judged["interval"][0] <= judged["interval"][1] < 0.91
+
+
+def test_figures_are_medians_and_the_longest_wait() -> None:
+    of = regretmatrix.figures(runs(1e6, 2e6, 4e6))
+    assert of["throughput"] == 2e6
+    assert of["longest_wait_ms"] == 3
+    assert of["processor_us"] == pytest.approx(1.0)
+
+
+def test_a_run_without_a_section() -> None:
+    of = regretmatrix.figures(runs(0, 0, 0))
+    assert of["processor_us"] == float("inf")
+    assert regretmatrix.judge({"glibc": runs(0), "auto": runs(0)}, "glibc", "auto")["regret"] == 1
+
+
+@pytest.mark.parametrize(("regret", "shown"), [(1.0, " "), (0.5, "+"), (0.0, "@"), (1.2, " ")])
+def test_shades(regret: float, shown: str) -> None:
+    assert regretmatrix.shade(regret) == shown
+
+
+def test_one_point_for_real(tmp_path, capsys) -> None:
+    file = tmp_path / "matrix.json"
+    words = "--locks glibc,auto --threads 2 --sections 200 --outside 1 --foreign 0 --rounds 1"
+    assert regretmatrix.main([*words.split(), "--seconds", "0.1", "--json", str(file)]) == 0
+    (point,) = json.loads(file.read_text("utf-8"))["points"]
+    assert set(point["locks"]) == {"glibc", "auto"}
+    assert all(of["throughput"] > 0 for of in point["locks"].values())
+    assert point["regret"] <= 1
+    assert "geometric mean" in capsys.readouterr().out
+
+
+def test_whose_regret_is_asked_for_has_to_run() -> None:
+    with pytest.raises(Failure, match="--of"):
+        regretmatrix.main(["--locks", "glibc,tatas"])

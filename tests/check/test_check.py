@@ -69,7 +69,7 @@ PASSED_AFTER_LONG = {
     ("elided_check", "rwlock_writer_and_reader"): 3_000_000,
     ("lock_check", "mcs:spin_then_park three_threads"): 700_000,
     ("lock_check", "clh:spin_then_park three_threads"): 300_000,
-    ("lock_check", "cna:spin_then_park three_threads"): 1_500_000,
+    ("lock_check", "cna:spin_then_park three_threads"): 700_000,
     ("lock_check", "cna:spin_then_park try_lock_again"): 150_000,
     ("lock_check", "reciprocating:spin_then_park three_threads"): 100_000,
     ("rwlock_check", "timed_writer_is_overtaken"): 400_000,

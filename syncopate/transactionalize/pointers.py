@@ -82,8 +82,8 @@ class Pointers:
             self._arrays.add(name)  # allocated, and then used as one
 
     def owner(self, text: CText, at: int, path: str) -> str | None:
-        """The structure that the last member of a path of members at a place belongs to, as declarations
-        tell; None where they do not."""
+        """The structure that the last member of a path at a place belongs to, as declarations tell;
+        None where they do not."""
         around = [f for f in self._functions if f.text is text and f.opening < at < f.closing]
         path = re.sub(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|[\s()&*]", "", path)
         first, *members = re.split(r"->|\.", path)

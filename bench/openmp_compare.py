@@ -31,7 +31,6 @@ CONFIGURATIONS = {
     "libgomp passive": ("epcc_gcc", False, {"OMP_WAIT_POLICY": "passive"}),
     "libomp": ("epcc_clang", False, {}),
     "ours, gcc": ("epcc_gcc", True, {}),
-    "ours, patched": ("epcc_gcc", True, {"SYNCOPATE_OMP_PATCH": "1"}),
     "ours, kept": ("epcc_gcc", True, {"SYNCOPATE_OMP_REGIONS": "kept"}),
     "ours, clang": ("epcc_clang", True, {}),
 }

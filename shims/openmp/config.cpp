@@ -107,12 +107,6 @@ bool read_regions() noexcept {
   return true;
 }
 
-bool read_patch() noexcept {
-  constexpr option me = option::omp_patch;
-  config.patch = is_on<me>();
-  return !config.patch || is_set_to<me>("1") || refuse(variable_of(me), setting<me>(), "1 or 0");
-}
-
 // Programs start threads before they call us; but all first calls of a process come one after the
 // other, except of a library that was opened by two threads: then both read the same.
 bool read_environment() noexcept {
@@ -121,7 +115,7 @@ bool read_environment() noexcept {
   constexpr option common = option::wait;
   const char* const wait = setting<common>();
   if (wait != nullptr && !find_wait(variable_of(common), wait, wait, config.wait)) return false;
-  return read_barrier(wait) && read_lock(wait) && read_regions() && read_patch();
+  return read_barrier(wait) && read_lock(wait) && read_regions();
 }
 
 constinit pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;

@@ -4,7 +4,6 @@
 //   SYNCOPATE_OMP_BARRIER=name[:wait]   which barrier; "runtime": the runtime's own
 //   SYNCOPATE_OMP_LOCK=name[:wait]      which lock stands behind locks and critical sections
 //   SYNCOPATE_WAIT=name                 how barriers and locks wait that say nothing themselves
-//   SYNCOPATE_OMP_PATCH=1               also the waits inside libgomp (futex_patch.h)
 //   SYNCOPATE_OMP_REGIONS=kept          libgomp's teams stay from region to region (kept_region.h)
 //   SYNCOPATE_RECORD=file               record waits into that file
 //   SYNCOPATE_VERBOSE=1                 a line on standard error for each runtime taken over
@@ -28,7 +27,6 @@ struct configuration {
   std::atomic<bool> read{false};
   bool active = false;  // false: every call is passed on
   bool verbose = false;
-  bool patch = false;                          // the waits inside libgomp, too
   bool keep = false;                           // regions stay open
   const barrier_algorithm* barrier = nullptr;  // null: the runtime's own barriers
   const lock_algorithm* lock = nullptr;        // null: the runtime's own locks

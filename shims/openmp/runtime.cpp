@@ -10,7 +10,6 @@
 
 #include "openmp/config.h"
 #include "openmp/elf_tables.h"
-#include "openmp/futex_patch.h"
 #include "openmp/kept_region.h"
 #include "openmp/known.h"
 #include "openmp/nest_lock.h"
@@ -24,21 +23,8 @@ namespace {
 // Every runtime, also the oldest, has one of these.
 constexpr const char* marks[] = {"GOMP_barrier", "__kmpc_fork_call", "omp_set_lock"};
 
-// Takes over the waits inside a runtime, where that was asked for and can be done; else one line.
-// Returns what the line about the runtime says of it.
-const char* take_over_futexes(const runtime& r) noexcept {
-  if (!config.patch) return "";
-  const char* const refused = r.kind == family::gnu
-                                  ? patch_futexes(r.base)
-                                  : "it is libomp, of which only libgomp's code is known";
-  if (refused == nullptr) return ", regions taken over";
-  const char* parts[] = {"syncopate: the start and end of regions stay with ", r.file, ": ",
-                         refused, nullptr};
-  say(parts);
-  return "";
-}
-
-// The same for whole regions.
+// Says once of a runtime why its regions are not kept, where that was asked for. Returns what the
+// line about the runtime says of it.
 const char* say_regions_kept(const runtime& r) noexcept {
   if (!config.keep) return "";
   const char* const refused = cannot_keep(r);
@@ -56,7 +42,7 @@ void say_unknown(const runtime& r, const char* unknown) noexcept {
 }
 
 void say_known(const runtime& r) noexcept {
-  const char *const regions = take_over_futexes(r), *const kept = say_regions_kept(r);
+  const char* const kept = say_regions_kept(r);
   if (!config.verbose) return;
   const char* parts[] = {"syncopate: OpenMP of ",
                          r.file,
@@ -65,7 +51,6 @@ void say_known(const runtime& r) noexcept {
                          config.barrier != nullptr ? config.barrier->name : "runtime",
                          ", lock ",
                          config.lock != nullptr ? config.lock->name : "runtime",
-                         regions,
                          kept,
                          nullptr};
   say(parts);

@@ -9,7 +9,6 @@
 #include <pthread.h>
 
 #include "openmp/config.h"
-#include "openmp/futex_patch.h"
 #include "openmp/team_wait.h"
 #include "openmp/yield.h"
 #include "record/recorder.h"
@@ -150,7 +149,6 @@ void note_processor(team& t, std::uint32_t id) noexcept {
 bool oversubscribed() noexcept { return crowded.set.load(std::memory_order_relaxed); }
 
 region::region(const runtime& of, unsigned asked, const work& what, const void* caller) noexcept {
-  prefetch_arrivals();
   if (__builtin_expect(!processors_known.load(std::memory_order_relaxed), 0)) ask_processors(of);
   std::uint32_t place = 0;
   if (__builtin_expect(record::enabled, 0) && caller != nullptr) {
@@ -195,7 +193,6 @@ region::~region() {
 }
 
 void region_order::enter(frame& f) const noexcept {
-  prefetch_arrivals();
   runtime_wait_ended();
   f.of = of;
   f.id = static_cast<std::uint32_t>(of->real.omp_get_thread_num());

@@ -10,7 +10,6 @@ OPTIONS = {
     "--omp": FLAG,
     "--omp-barrier": VALUE,
     "--omp-lock": VALUE,
-    "--omp-patch": FLAG,
     "--omp-regions": VALUE,
     "--wait": VALUE,
 }
@@ -23,8 +22,6 @@ HELP = """\
       --omp-lock NAME[:WAIT]
                           which lock stands behind its locks and critical sections: asymmetric (the
                           default), or as for --lock, also one_spinner; runtime: its own
-      --omp-patch         also take over the waits inside libgomp (start and end of regions), by
-                          changing its code in memory; where that is not known, it stays as it is
       --omp-regions kept  libgomp's teams stay from one parallel region to the next, where regions
                           alike follow each other; runtime (the default): it starts each anew
       --wait NAME         how both wait where they leave a choice: adaptive, spin, monitor (the
@@ -75,23 +72,18 @@ def choose(environ: dict[str, str], options: dict) -> None:
         environ["SYNCOPATE_OMP_LOCK"] = lock
     if "--omp-regions" in options:
         environ["SYNCOPATE_OMP_REGIONS"] = _checked_regions(options["--omp-regions"], barrier)
-    if "--omp-patch" in options:
-        environ["SYNCOPATE_OMP_PATCH"] = "1"
     suit_crowd(environ)
     add_library(environ)
 
 
 def suit_crowd(environ: dict[str, str]) -> None:
     """Settings of the runtimes' own where threads were asked to outnumber processors; what the user
-    has set stays. libgomp does not poll before its waits come to the patch: whoever polls is in the
-    way of those it waits for. More of libomp's threads than a level of its tree has start and end
+    has set stays. More of libomp's threads than a level of its tree has start and end
     regions one after the other instead: each level would wait until the one above has had a
     processor."""
     threads = environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     if not threads.isdecimal() or int(threads) <= len(os.sched_getaffinity(0)):
         return
-    if environ.get("SYNCOPATE_OMP_PATCH") == "1":
-        environ.setdefault("GOMP_SPINCOUNT", "0")
     if int(threads) > LIBOMP_LEVEL and "KMP_FORKJOIN_BARRIER" not in environ:
         environ.setdefault("KMP_FORKJOIN_BARRIER_PATTERN", "linear,linear")
 

@@ -6,8 +6,7 @@ version = 1
 [default]                     # all locks that no entry names; each key may be left out
 lock = "auto"
 elide = "off"
-omp_barrier = "combining_tree"   # omp_lock, omp_wait, omp_patch = "on",
-                              # omp_regions = "kept"
+omp_barrier = "combining_tree"   # omp_lock, omp_wait, omp_regions = "kept"
 reason = "..."                # `reason` and `gain` are for readers, here and in every entry
 gain = "8.1 % (5.0 to 11.2)"
 
@@ -54,14 +53,12 @@ OMP_OPTIONS = {
     "omp_barrier": "--omp-barrier",
     "omp_lock": "--omp-lock",
     "omp_wait": "--wait",
-    "omp_patch": "--omp-patch",  # "on": the option is a flag
     "omp_regions": "--omp-regions",
 }
 DEFAULT_KEYS = ("lock", "elide", *OMP_OPTIONS, *FOR_READERS)
 CHOICES = {
     "prefer": lambda: optiontable.names("prefer"),
     "barrier": lambda: optiontable.names("barrier"),
-    "omp_patch": lambda: ("on",),
     "omp_regions": lambda: optiontable.choices("SYNCOPATE_OMP_REGIONS"),
 }
 MOST_LOCKS = 7  # different ones for single locks: as many as a mutex has room to name

@@ -130,8 +130,3 @@ def of_openmp_locks(base: Choice) -> list[Choice]:
 def of_openmp_regions(base: Choice) -> list[Choice]:
     """Teams of libgomp that stay from one parallel region to the next."""
     return [base.with_default("omp_regions", "kept")]
-
-
-def of_openmp_patch(base: Choice) -> list[Choice]:
-    """The waits inside libgomp, at the start and end of parallel regions."""
-    return [base.with_default("omp_patch", "on")]

@@ -81,7 +81,6 @@ def _explore_openmp(search: Search, ground: Ground, outcome: Outcome, say) -> No
     _stage(search, outcome, candidates.of_openmp_locks(_base(outcome)), 0.3)
     say("starts and ends of parallel regions")
     _stage(search, outcome, candidates.of_openmp_regions(_base(outcome)), 0.3)
-    _stage(search, outcome, candidates.of_openmp_patch(_base(outcome)), 0.3)
 
 
 def _base(outcome: Outcome) -> Choice:

@@ -15,7 +15,6 @@ CALLED = {
     "elide": "elision",
     "omp_barrier": "barrier",
     "omp_lock": "lock of OpenMP",
-    "omp_patch": "patch of libgomp",
     "omp_regions": "keeping of regions",
 }
 

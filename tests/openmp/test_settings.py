@@ -42,7 +42,6 @@ def test_is_quiet_by_default():
             {"SYNCOPATE_OMP_LOCK": "ticket:park", "SYNCOPATE_WAIT": "spin"},
             "contradicts SYNCOPATE_WAIT",
         ),
-        ({"SYNCOPATE_OMP_PATCH": "maybe"}, "SYNCOPATE_OMP_PATCH=maybe: 1 or 0"),
         ({"SYNCOPATE_OMP_REGIONS": "kpet"}, "SYNCOPATE_OMP_REGIONS=kpet: regions are kept or"),
         (
             {"SYNCOPATE_OMP_REGIONS": "kept", "SYNCOPATE_OMP_BARRIER": "runtime"},
@@ -120,31 +119,16 @@ def test_no_setting_of_the_tests_is_refused(name, barrier, lock, wait):
 
 
 def test_command_line_puts_it_in_place():
-    options = ("--omp-barrier", "central", "--omp-lock=asymmetric", "--wait=park", "--omp-patch")
+    options = ("--omp-barrier", "central", "--omp-lock=asymmetric", "--wait=park")
     done = run_cli("run", *options, "--omp-regions=kept", "--", "env")
     lines = done.stdout.splitlines()
     assert done.returncode == 0
     assert "SYNCOPATE_OMP_BARRIER=central" in lines
     assert "SYNCOPATE_OMP_LOCK=asymmetric" in lines
     assert "SYNCOPATE_WAIT=park" in lines
-    assert "SYNCOPATE_OMP_PATCH=1" in lines
     assert "SYNCOPATE_OMP_REGIONS=kept" in lines
     (preload,) = [line for line in lines if line.startswith("LD_PRELOAD=")]
     assert preload.startswith(f"LD_PRELOAD={LIBRARY}:") and "libsyncopate-pthread" in preload
-
-
-@pytest.mark.parametrize(
-    ("variables", "set_to"),
-    [
-        ({"OMP_NUM_THREADS": "100000"}, ["0"]),
-        ({"OMP_NUM_THREADS": "100000,2", "GOMP_SPINCOUNT": "7"}, ["7"]),
-        ({"OMP_NUM_THREADS": "1"}, []),
-        ({"OMP_NUM_THREADS": "many"}, []),
-    ],
-)
-def test_patched_waits_do_not_poll_where_threads_outnumber_processors(variables, set_to):
-    lines = run_cli("run", "--omp-patch", "--", "env", **variables).stdout.splitlines()
-    assert [line[15:] for line in lines if line.startswith("GOMP_SPINCOUNT=")] == set_to
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def test_a_barrier_waits_as_suits_it():
 def test_every_part_of_openmp_is_tried():
     def cost(choice):
         wanted = {"omp_barrier": "central:park", "omp_lock": "mcs",
-                  "omp_regions": "kept", "omp_patch": "on"}  # fmt: skip
+                  "omp_regions": "kept"}  # fmt: skip
         default = dict(choice.default)
         return 10.0 - 2 * sum(default.get(key) == value for key, value in wanted.items())
 
@@ -200,12 +200,11 @@ def test_every_part_of_openmp_is_tried():
         "lock": "",
         "omp_barrier": "central:park",
         "omp_lock": "mcs",
-        "omp_patch": "on",
         "omp_regions": "kept",
     }
-    assert len(outcome.steps) == 4
+    assert len(outcome.steps) == 3
     reason = document(outcome.best, {}, outcome)["default"]["reason"]
-    assert reason == "this patch of libgomp for all is better than what was best before"
+    assert reason == "this keeping of regions for all is better than what was best before"
 
 
 def test_elision_is_left_alone_where_nothing_commits():

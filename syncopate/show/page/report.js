@@ -26,7 +26,7 @@ function fillPolicy() {
   at("policy").hidden = !data.policy;
   if (!data.policy) return;
   const { default: all, entries, file } = data.policy, here = data.policyOf[current];
-  const others = ["omp_barrier", "omp_lock", "omp_wait", "omp_patch"].filter((key) => all[key])
+  const others = ["omp_barrier", "omp_lock", "omp_wait"].filter((key) => all[key])
     .map((key) => `${spaced(key)} ${all[key]}`);
   const rows = [{ ...all, site: "every other lock", found: "-",
     choice: [choice(all), ...others].filter(Boolean).join(", ") || "as it was" }];

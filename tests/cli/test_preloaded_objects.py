@@ -184,6 +184,7 @@ def test_every_lock_for_programs_runs_the_posix_programs(tmp_path):
         function(set_tests_properties name)
           message("${ARGV}")
         endfunction()
+        set(POSIX_SECONDS 60)
         set(POSIX_PROGRAMS one=/one two=/two)
         """
         f"set(POSIX_LOCKS {tmp_path}/locks.json)\ninclude({ROOT}/tests/posix/every_lock.cmake)\n"

@@ -27,7 +27,13 @@ set(SYNCOPATE_INSTRUMENT_OPTIONS_CLANG
   "SHELL:-mllvm -tsan-instrument-read-before-write=1"
   -mprefer-vector-width=128  # wider accesses are reported by a slower call, or not at all
   -mcx16)  # else 16-byte atomics are calls of libatomic, which no machine sees
+# The explored machine has functions tell of their returns, to know which variables are gone: in
+# targets with the property SYNCOPATE_TELLS_RETURNS.
 function(syncopate_instrument target)
+  foreach(compiler GNU CLANG)
+    string(REPLACE "entry-exit=0" "entry-exit=$<BOOL:$<TARGET_PROPERTY:SYNCOPATE_TELLS_RETURNS>>"
+      SYNCOPATE_INSTRUMENT_OPTIONS_${compiler} "${SYNCOPATE_INSTRUMENT_OPTIONS_${compiler}}")
+  endforeach()
   target_compile_options(${target} PRIVATE ${SYNCOPATE_INSTRUMENT_OPTIONS}
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:${SYNCOPATE_INSTRUMENT_OPTIONS_GNU}>
     $<$<COMPILE_LANG_AND_ID:C,GNU>:${SYNCOPATE_INSTRUMENT_OPTIONS_GNU}>
@@ -45,6 +51,9 @@ endfunction()
 
 # Compiles and links an executable for a machine: syncopate_target_machine(program simulated).
 function(syncopate_target_machine target machine)
+  if(machine STREQUAL "explored")
+    set_target_properties(${target} PROPERTIES SYNCOPATE_TELLS_RETURNS ON)
+  endif()
   syncopate_instrument(${target})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${target} PRIVATE -fno-pie)

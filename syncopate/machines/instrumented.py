@@ -62,7 +62,8 @@ def compile_flags(machine: str, is_clang: bool, given: list[str]) -> tuple[list[
         before.append("-fno-omit-frame-pointer")
     after = ["-fsanitize=thread", "-U_FORTIFY_SOURCE", "-fno-optimize-sibling-calls"]
     after += [f"-fno-builtin-{function}" for function in _FUNCTIONS]
-    choices = ["instrument-func-entry-exit=0", "distinguish-volatile=1"]
+    tells_returns = int(machine == "explored")
+    choices = [f"instrument-func-entry-exit={tells_returns}", "distinguish-volatile=1"]
     if is_clang:
         for choice in (*choices, "instrument-read-before-write=1"):
             after += ["-mllvm", f"-tsan-{choice}"]

@@ -11,6 +11,7 @@
 #include "model/front/engine.h"
 #include "model/front/program/options.h"
 #include "model/front/program/program_image.h"
+#include "model/front/pthread/model/lifetimes.h"
 #include "model/front/threads/fiber.h"
 
 namespace syncopate::engine {
@@ -337,11 +338,20 @@ void htm_abort(unsigned char code, place) {
 bool htm_active() { return all().copy != nullptr && all().transaction_thread == all().now; }
 void htm_unfriendly(place where) { htm_abort(255, where); }
 void htm_fell_back(place) {}
+void leaves(address, place) {}
 bool may_fork() { return true; }
 
 }  // namespace syncopate::engine
 
 // For test_seen.cpp: what the program was seen to do.
+// What pthread's models ask beside (plain-model).
+namespace syncopate::instrument::model {
+void begin_object(engine::address at, std::size_t bytes, const char*, engine::place where) {
+  engine::access(at, bytes, engine::kind::write, where);
+}
+void hold_object(engine::address, std::size_t, const char*, int, engine::place) {}
+}  // namespace syncopate::instrument::model
+
 #define EXPORT extern "C" __attribute__((visibility("default")))
 EXPORT std::uint64_t plain_bytes_read() { return syncopate::engine::all().read_bytes; }
 EXPORT std::uint64_t plain_bytes_written() { return syncopate::engine::all().written_bytes; }

@@ -13,5 +13,6 @@ void access(address at, std::size_t bytes, kind what, place where) {
 }
 
 void fence(std::memory_order, place) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void leaves(address, place) {}
 
 }  // namespace syncopate::engine

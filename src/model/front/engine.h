@@ -80,6 +80,9 @@ void fence(std::memory_order, place where);
 void allocated(address at, std::size_t bytes, place where);
 void freed(address at, std::size_t bytes, place where);
 
+// A function of the program returns: what of its variables is on the stack lies below `up_to`.
+void leaves(address up_to, place where);
+
 // Computation that the front end knows about and that touches no memory: cycles.
 void work(std::uint64_t cycles);
 

@@ -1,12 +1,9 @@
 // callers.cpp -- the stack of calls. Which calls led to an operation: what is named in a
 // report, where the place itself lies in a header of the library, and what tells loops apart that
-// yield in one function. And which variables are gone since their function has returned.
+// yield in one function.
 #include "machine.h"
 
 #include "model/front/program/layout.h"
-
-#include <algorithm>
-#include <utility>
 
 namespace syncopate::explored {
 
@@ -44,36 +41,6 @@ caller_places machine::callers_of(place where) {
     at = at->outer;
   }
   return found;
-}
-
-// Somebody accesses what may be a variable on a stack.
-void machine::note_stack(address at) {
-  using namespace instrument::layout;
-  if (at < stacks || at >= stacks + stack_slots * stack_slot) return;
-  for (unsigned t = 0; t < count_; ++t) {
-    thread& owner = threads_[t];
-    if (owner.now == state::ended || owner.fiber == nullptr) continue;
-    const auto stack = instrument::stack_of(owner.fiber);
-    if (at < stack.low || at >= stack.high) continue;
-    owner.touched = std::min(owner.touched, at);
-    return;
-  }
-}
-
-// The calling thread's stack ends there now: leaving its variables below is writing to them. (It is
-// noted at the thread's next operation outside of their functions, where frame pointers tell which
-// that is: later than it happens. Whoever comes in between is in order with it, or is found.)
-void machine::leave_frames(address up_to, place where) {
-  const address low = std::exchange(me().touched, std::max(me().touched, up_to));
-  if (low >= up_to) return;
-  const access_record* const other =
-      shadow_.leave(low, up_to, current_, memory_.of(current_).happened, where);
-  if (other == nullptr) return;
-  const access_record record = *other;
-  fail(failure_kind::race,
-       std::string(name(touch::leave)) + " and " + name(record.how) + " by thread " +
-           std::to_string(record.thread) + " are not ordered",
-       where, record.where);
 }
 
 }  // namespace syncopate::explored

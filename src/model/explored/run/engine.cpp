@@ -3,6 +3,7 @@
 #include "program.h"
 
 #include "model/front/engine.h"
+#include "model/front/pthread/model/lifetimes.h"
 
 namespace syncopate::engine {
 
@@ -47,6 +48,7 @@ bool compare_exchange(address at, unsigned bytes, word& expected, word desired,
 void fence(std::memory_order order, place where) { on().fence(order, where); }
 void allocated(address at, std::size_t bytes, place where) { on().allocated(at, bytes, where); }
 void freed(address at, std::size_t bytes, place where) { on().freed(at, bytes, where); }
+void leaves(address up_to, place where) { on().leaves(up_to, where); }
 void work(std::uint64_t) {}
 
 void relax(std::uint32_t, place where) { on().relax(where); }
@@ -96,3 +98,15 @@ void htm_unfriendly(place) { on().abort_unfriendly(); }
 void htm_fell_back(place) {}
 
 }  // namespace syncopate::engine
+
+namespace syncopate::instrument::model {
+
+void begin_object(engine::address at, std::size_t bytes, const char* what, engine::place where) {
+  explored::running_machine->begin_object(at, bytes, what, where);
+}
+void hold_object(engine::address at, std::size_t bytes, const char* what, int by,
+                 engine::place where) {
+  explored::running_machine->hold_object(at, bytes, what, by, where);
+}
+
+}  // namespace syncopate::instrument::model

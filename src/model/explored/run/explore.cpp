@@ -56,11 +56,14 @@ void machine::begin_threads() {
     t.times_forced = 0;
     t.stands = 0;
     t.touched = ~address{0};
+    t.lefts.clear();
     t.timeouts = t.jumps = t.spurious = 0;
     t.next = {};
   }
   futexes_used_ = 0;
   heap_.clear();
+  blocks_.clear();
+  objects_.clear();
   parks_ = 0;
   aborts_ = 0;
   tx_.depth = 0;

@@ -24,9 +24,11 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace syncopate::explored {
@@ -71,6 +73,12 @@ class machine {
   void access(address, std::size_t bytes, engine::kind, place);
   void allocated(address, std::size_t bytes, place);
   void freed(address, std::size_t bytes, place);
+  void leaves(address up_to, place);
+
+  // pthread's objects, which are initialized once until they are destroyed or their memory becomes
+  // something else, and are not held then.
+  void begin_object(address, std::size_t bytes, const char* what, place);
+  void hold_object(address, std::size_t bytes, const char* what, int by, place);
 
   bool await(address, unsigned bytes, std::memory_order, engine::predicate, void* context,
              std::uint64_t until, std::uint64_t& value, place);
@@ -128,6 +136,12 @@ class machine {
     std::vector<unsigned char> stack;
     std::uint32_t reads = 0;  // that the thread had made
   };
+  // So far up a stack has been left, at this time of its thread.
+  struct left_frames {
+    address up_to;
+    std::uint32_t time;
+    place where;
+  };
   struct thread {
     instrument::fiber* fiber = nullptr;
     std::size_t stack_bytes = 0;
@@ -139,6 +153,7 @@ class machine {
     // Its stack: where it stood at its last operation, or 0 if that is not known; and the lowest
     // variable that somebody has accessed since.
     address stands = 0, touched = ~address{0};
+    std::vector<left_frames> lefts;  // the later, the less far up
     // Parked: next is expire. woken: by a wake.
     bool parked = false, woken = false;
     bool restless = false;  // this sleep ends without a cause
@@ -198,8 +213,18 @@ class machine {
 
   // callers.cpp
   caller_places callers_of(place);
-  void note_stack(address);
+
+  // lifetimes.cpp
+  void note_stack(address, const char* what, place);
+  void check_alive(thread_index owner, address, const char* what, place);
   void leave_frames(address up_to, place);
+  void check_allocated(address, const char* what, place);
+  void check_block_start(address, place);
+  void begin_block(address, std::size_t bytes, place);
+  void end_block(address, std::size_t bytes);
+  void end_objects(address, std::size_t bytes);
+  void end_objects_with_memory(address, std::size_t bytes, place);
+  void end_objects_on_stack(address up_to, place);
 
   // loops.cpp
   [[nodiscard]] std::span<const unsigned char> program_stack() const;
@@ -340,6 +365,22 @@ class machine {
   };
   std::vector<heap_event> heap_;
   void tell_names() const;
+  struct block {
+    std::size_t bytes;
+    thread_index thread;
+    std::uint32_t time;
+    place where;
+  };
+  std::map<address, block> blocks_;  // that are allocated, by their start
+  struct object {
+    address at;
+    std::size_t bytes;
+    const char* what;
+    place where;
+    bool initialized;
+    int held;
+  };
+  std::vector<object> objects_;
   verdict verdict_;
 };
 

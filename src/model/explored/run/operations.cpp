@@ -61,7 +61,8 @@ location_id machine::location_of(address at, unsigned bytes, place from) {
 
 void machine::touch_atomic(const operation& op, bool writes) {
   check_freed(op.at, op.bytes, "an atomic access", op.from);
-  note_stack(op.at);
+  check_allocated(op.at, "an atomic access", op.from);
+  note_stack(op.at, "an atomic access", op.from);
   const access_record* const other =
       shadow_.access(op.at, op.bytes, writes ? touch::atomic_write : touch::atomic_read, current_,
                      memory_.of(current_).happened, op.from);
@@ -341,7 +342,8 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
   if (instrument::time_is_over != 0) out_of_time();
   if (tx_.runs()) return access_inside(at, bytes, writes, from);
   check_freed(at, bytes, writes ? "a write" : "a read", from);
-  note_stack(at);
+  check_allocated(at, writes ? "a write" : "a read", from);
+  note_stack(at, writes ? "a write" : "a read", from);
   const access_record* const other = shadow_.access(at, bytes, writes ? touch::write : touch::read,
                                                     current_, memory_.of(current_).happened, from);
   if (other != nullptr) {
@@ -353,6 +355,7 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
   }
   if (!writes) return;
   memory_.overwrite(at, bytes);
+  end_objects(at, bytes);
   const auto stack = instrument::stack_of(me().fiber);
   if (at >= stack.low && at < stack.high) return;
   me().rounds_of.clear();
@@ -364,6 +367,8 @@ void machine::allocated(address at, std::size_t bytes, place from) {
   heap_.push_back({at, bytes, from, true});
   shadow_.forget(at, bytes);
   memory_.overwrite(at, bytes);
+  begin_block(at, bytes, from);
+  end_objects(at, bytes);
 }
 
 void machine::freed(address at, std::size_t bytes, place from) {
@@ -371,6 +376,10 @@ void machine::freed(address at, std::size_t bytes, place from) {
     fail(failure_kind::double_free,
          "memory that thread " + std::to_string(block->thread) + " has freed is freed again", from,
          block->where);
+  check_block_start(at, from);
+  check_allocated(at, "the release", from);
+  end_objects_with_memory(at, bytes, from);
+  end_block(at, bytes);
   const access_record* const other =
       shadow_.access(at, bytes, touch::release, current_, memory_.of(current_).happened, from);
   if (other != nullptr) {

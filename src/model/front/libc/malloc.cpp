@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <unistd.h>
 
@@ -42,6 +43,10 @@ void tell_allocated(void* block, std::size_t bytes, engine::place where) {
   engine::place known = caller_unless_libc(where);
   engine::allocated(address_of(block), bytes, known);
   if (known != nullptr) engine::work(bytes < large ? small_cost : large_cost);
+}
+
+bool lies_on_stack(const void* block) noexcept {
+  return address_of(block) - layout::stacks < layout::stack_slots * layout::stack_slot;
 }
 
 void* allocate(std::size_t bytes, std::size_t alignment, engine::place where,
@@ -150,8 +155,16 @@ void* reallocate_any(void* block, std::size_t bytes, engine::place where) {
 }
 
 void free_any(void* block, engine::place where) {
-  if (!in_heap(block)) __libc_free(block);
-  else release(block, where);
+  if (in_heap(block)) return release(block, where);
+  if (in_program() && lies_on_stack(block)) {
+    const engine_scope inside;
+    engine::finish(engine::end::failed_check, 128 + 6, "free of memory on a stack", where);
+  }
+  if (Dl_info module; in_program() && ::dladdr(block, &module) != 0) {
+    const engine_scope inside;
+    engine::finish(engine::end::failed_check, 128 + 6, "free of a variable that is static", where);
+  }
+  __libc_free(block);
 }
 
 std::size_t usable_bytes(void* block) {

@@ -19,7 +19,7 @@ SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexa
   SYNCOPATE_UNLESS_PROGRAM(pthread_mutex_init, m, attributes);
   int type = PTHREAD_MUTEX_NORMAL;
   if (attributes != nullptr) ::pthread_mutexattr_gettype(attributes, &type);
-  touch(m, sizeof *m, engine::kind::write, SYNCOPATE_CALLER);
+  objects::begin(m, sizeof *m, "mutex", SYNCOPATE_CALLER);
   std::memset(m, 0, sizeof *m);
   m->__data.__kind = type;
   return 0;
@@ -88,7 +88,7 @@ SYNCOPATE_EXPORT int pthread_cond_init(pthread_cond_t* c, const pthread_condattr
   SYNCOPATE_CONDITION_UNLESS_PROGRAM(pthread_cond_init, c, attributes);
   clockid_t clock = CLOCK_REALTIME;
   if (attributes != nullptr) ::pthread_condattr_getclock(attributes, &clock);
-  touch(c, sizeof *c, engine::kind::write, SYNCOPATE_CALLER);
+  objects::begin(c, sizeof *c, "condition variable", SYNCOPATE_CALLER);
   std::memset(c, 0, sizeof *c);
   if (clock == CLOCK_MONOTONIC) c->__data.__wrefs = monotonic;
   return 0;

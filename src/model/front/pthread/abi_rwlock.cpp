@@ -17,7 +17,7 @@ SYNCOPATE_EXPORT int pthread_rwlock_init(pthread_rwlock_t* l,
   SYNCOPATE_UNLESS_PROGRAM(pthread_rwlock_init, l, attributes);
   int kind = PTHREAD_RWLOCK_DEFAULT_NP;
   if (attributes != nullptr) ::pthread_rwlockattr_getkind_np(attributes, &kind);
-  touch(l, sizeof *l, engine::kind::write, SYNCOPATE_CALLER);
+  objects::begin(l, sizeof *l, "reader-writer lock", SYNCOPATE_CALLER);
   std::memset(l, 0, sizeof *l);
   l->__data.__flags = static_cast<unsigned>(kind);
   return 0;
@@ -84,7 +84,7 @@ SYNCOPATE_EXPORT int pthread_barrier_init(pthread_barrier_t* b,
                                           const pthread_barrierattr_t* attributes, unsigned count) {
   SYNCOPATE_UNLESS_PROGRAM(pthread_barrier_init, b, attributes, count);
   if (count == 0 || count > INT32_MAX) return EINVAL;
-  touch(b, sizeof *b, engine::kind::write, SYNCOPATE_CALLER);
+  objects::begin(b, sizeof *b, "barrier", SYNCOPATE_CALLER);
   objects::barrier_init(*b, count, SYNCOPATE_CALLER);
   return 0;
 }
@@ -99,7 +99,7 @@ SYNCOPATE_EXPORT int pthread_barrier_destroy(pthread_barrier_t* b) {
 
 SYNCOPATE_EXPORT int pthread_spin_init(pthread_spinlock_t* l, int shared) {
   SYNCOPATE_UNLESS_PROGRAM(pthread_spin_init, l, shared);
-  touch(l, sizeof *l, engine::kind::write, SYNCOPATE_CALLER);
+  objects::begin(const_cast<int*>(l), sizeof *l, "spin lock", SYNCOPATE_CALLER);
   objects::spin_init(*l, SYNCOPATE_CALLER);
   return 0;
 }

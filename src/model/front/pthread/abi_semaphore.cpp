@@ -25,14 +25,14 @@ int as_result(int error) {
 SYNCOPATE_EXPORT int sem_init(sem_t* s, int shared, unsigned value) {
   SYNCOPATE_UNLESS_PROGRAM(sem_init, s, shared, value);
   if (value > objects::semaphore_object::most) return as_result(EINVAL);
-  touch(s, sizeof *s, engine::kind::write, SYNCOPATE_CALLER);
+  objects::begin(s, sizeof *s, "semaphore", SYNCOPATE_CALLER);
   objects::semaphore_init(*s, value, SYNCOPATE_CALLER);
   return 0;
 }
 
 SYNCOPATE_EXPORT int sem_destroy(sem_t* s) {
   SYNCOPATE_UNLESS_PROGRAM(sem_destroy, s);
-  touch(s, sizeof *s, engine::kind::write, SYNCOPATE_CALLER);
+  objects::semaphore_destroy(*s, SYNCOPATE_CALLER);
   return 0;
 }
 

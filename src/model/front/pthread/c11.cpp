@@ -83,7 +83,7 @@ SYNCOPATE_EXPORT void thrd_yield() {
 
 SYNCOPATE_EXPORT int mtx_init(mtx_t* m, int type) {
   SYNCOPATE_UNLESS_PROGRAM(mtx_init, m, type);
-  touch(m, sizeof *m, engine::kind::write, SYNCOPATE_CALLER);
+  objects::begin(m, sizeof *m, "mutex", SYNCOPATE_CALLER);
   std::memset(m, 0, sizeof *m);
   if ((type & mtx_recursive) != 0) of(m).__data.__kind = PTHREAD_MUTEX_RECURSIVE_NP;
   return thrd_success;
@@ -112,7 +112,7 @@ SYNCOPATE_EXPORT void mtx_destroy(mtx_t* m) {
 
 SYNCOPATE_EXPORT int cnd_init(cnd_t* c) {
   SYNCOPATE_UNLESS_PROGRAM(cnd_init, c);
-  touch(c, sizeof *c, engine::kind::write, SYNCOPATE_CALLER);
+  objects::begin(c, sizeof *c, "condition variable", SYNCOPATE_CALLER);
   std::memset(c, 0, sizeof *c);
   return thrd_success;
 }

@@ -62,6 +62,7 @@ int spin_destroy(pthread_spinlock_t&, place where);
 
 // 0 or the errno that the caller has to set.
 void semaphore_init(sem_t&, unsigned value, place where);
+void semaphore_destroy(sem_t&, place where);
 int semaphore_wait(sem_t&, limit, place where);
 int semaphore_trywait(sem_t&, place where);
 int semaphore_post(sem_t&, place where);
@@ -76,5 +77,13 @@ void once_end(std::uint32_t& word, bool done, place where);
 // wait_posted returns false when the limit has passed.
 bool wait_posted(std::uint32_t& word, limit, place where);
 void post(std::uint32_t& word, place where);
+
+// An object begins: the program has called its init function, which writes all of it. `what` says
+// what it is. In the model, a second beginning without an end is misuse.
+void begin(void* object, std::size_t bytes, const char* what, place where);
+
+// pthread_join or _detach of a thread that is not there to be joined any more: returns where that
+// is an error, misuse in the model. `what` is the sentence.
+void not_joinable(const char* what, place where);
 
 }  // namespace syncopate::instrument::objects

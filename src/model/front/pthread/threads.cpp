@@ -184,10 +184,16 @@ int join_thread(pthread_t thread, void** result, const machine::deadline* until,
   // What is kept of threads here is not rolled back.
   if (in_transaction()) on_engine([&] { engine::htm_unfriendly(where); });
   thread_record* const r = find_record(thread);
-  if (r == nullptr) return ESRCH;
+  if (r == nullptr) {
+    objects::not_joinable("join of a thread that was joined or detached before", where);
+    return ESRCH;
+  }
   if (r == &self_record()) return EDEADLK;
   std::uint32_t before;
-  if (!change_owner(*r, thread_record::joinable, thread_record::joining, before)) return EINVAL;
+  if (!change_owner(*r, thread_record::joinable, thread_record::joining, before)) {
+    objects::not_joinable("join of a thread that is detached or that another one joins", where);
+    return EINVAL;
+  }
   join_claim claim(*r);
   if (!objects::wait_posted(r->ended, until, program_caller(where))) return ETIMEDOUT;
   void* const value = r->result;
@@ -306,9 +312,17 @@ SYNCOPATE_EXPORT int pthread_tryjoin_np(pthread_t thread, void** result) {
 SYNCOPATE_EXPORT int pthread_detach(pthread_t thread) {
   SYNCOPATE_UNLESS_PROGRAM(pthread_detach, thread);
   thread_record* const r = find_record(thread);
-  if (r == nullptr) return ESRCH;
+  if (r == nullptr) {
+    objects::not_joinable("detaching a thread that was joined or detached before",
+                          SYNCOPATE_CALLER);
+    return ESRCH;
+  }
   std::uint32_t before;
-  if (!change_owner(*r, thread_record::joinable, thread_record::detached, before)) return EINVAL;
+  if (!change_owner(*r, thread_record::joinable, thread_record::detached, before)) {
+    objects::not_joinable("detaching a thread that is detached or that another one joins",
+                          SYNCOPATE_CALLER);
+    return EINVAL;
+  }
   if ((before & thread_record::leaving) != 0 && r != &table[0]) {
     // It left before and will not free its record; wait for its last touch of it.
     objects::wait_posted(r->ended, nullptr, SYNCOPATE_CALLER);

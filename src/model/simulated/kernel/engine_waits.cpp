@@ -179,6 +179,7 @@ void htm_unfriendly(place where) {
   leave_transaction(w, w.schedule.running(), where);
 }
 void htm_fell_back(place) {}
+void leaves(address, place) {}
 bool may_fork() { return true; }
 
 }  // namespace syncopate::engine

@@ -10,6 +10,7 @@
 
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/objects.h"
+#include "model/front/pthread/on_engine.h"
 #include "model/front/pthread/semaphore_object.h"
 
 namespace syncopate::instrument::objects {
@@ -65,6 +66,8 @@ int wait_slow(semaphore_object& s, limit until) {
 void semaphore_init(sem_t& s, unsigned value, place /*where*/) {
   semaphore_object::of(s).data.store(value, std::memory_order_relaxed);
 }
+
+void semaphore_destroy(sem_t& s, place where) { touch(&s, sizeof s, engine::kind::write, where); }
 
 int semaphore_wait(sem_t& s, limit until, place /*where*/) {
   semaphore_object& o = semaphore_object::of(s);

@@ -4,7 +4,7 @@
 // that are on their way out are waited for, as in the C library.
 
 #include "model/front/pthread/barrier_object.h"
-#include "model/front/pthread/model/words.h"
+#include "model/front/pthread/model/lifetimes.h"
 #include "model/front/pthread/objects.h"
 
 namespace syncopate::instrument::objects {
@@ -27,6 +27,7 @@ void barrier_init(pthread_barrier_t& b, unsigned count, place /*where*/) {
 int barrier_wait(pthread_barrier_t& b, place where) {
   barrier_object& o = barrier_object::of(b);
   if (o.count == 0) model::misuse("use of a destroyed barrier", &b, where);
+  model::note_use(&o.count, where);
   const std::uint32_t count = o.count;
   const model::word<std::uint64_t> state(state_word(o), where);
   const model::word<std::uint32_t> left(left_word(o), where);

@@ -9,7 +9,7 @@
 #include <climits>
 
 #include "model/front/pthread/cancel.h"
-#include "model/front/pthread/model/words.h"
+#include "model/front/pthread/model/lifetimes.h"
 #include "model/front/pthread/objects.h"
 
 namespace syncopate::instrument::objects {
@@ -24,6 +24,7 @@ static_assert(sizeof(condition_object) <= offsetof(pthread_cond_t, __data.__wref
 condition_object& checked(pthread_cond_t& c, place where) {
   auto& o = *reinterpret_cast<condition_object*>(&c);
   if (o.destroyed) model::misuse("use of a destroyed condition variable", &c, where);
+  model::note_use(&o.destroyed, where);
   return o;
 }
 

@@ -12,7 +12,7 @@
 
 #include "posix/mutex.h"
 
-#include "model/front/pthread/model/words.h"
+#include "model/front/pthread/model/lifetimes.h"
 #include "model/front/pthread/objects.h"
 
 namespace syncopate::instrument::objects {
@@ -20,7 +20,9 @@ namespace {
 
 class lock : public posix::not_elided_lock {
  public:
-  lock(pthread_mutex_t& m, place where) : mutex_(m), where_(where) {}
+  lock(pthread_mutex_t& m, place where) : mutex_(m), where_(where) {
+    model::note_use(&fields().__kind, where);
+  }
 
   int kind() const { return fields().__kind; }
   int holder() const { return fields().__owner; }
@@ -42,10 +44,12 @@ class lock : public posix::not_elided_lock {
     fields().__owner = self();
     fields().__count = 1;
     fields().__nusers = 1;
+    model::note_held(mutex_, "mutex", 1, where_);
   }
   bool forget_holder(int /*kind*/) {
     fields().__owner = 0;
     fields().__nusers = 0;
+    model::note_held(mutex_, "mutex", -1, where_);
     return true;
   }
   void release() { word().store(unlocked, std::memory_order_release); }
@@ -88,12 +92,15 @@ struct strict : posix::nobody_watches {
 int mutex_lock(pthread_mutex_t& m, limit until, place where) {
   return posix::lock_mutex(lock(m, where), strict(), until);
 }
+
 int mutex_trylock(pthread_mutex_t& m, place where) {
   return posix::try_lock_mutex(lock(m, where), strict());
 }
+
 int mutex_unlock(pthread_mutex_t& m, place where) {
   return posix::unlock_mutex(lock(m, where), strict());
 }
+
 int mutex_destroy(pthread_mutex_t& m, place where) {
   return posix::destroy_mutex(lock(m, where), strict());
 }

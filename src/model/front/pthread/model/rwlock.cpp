@@ -1,11 +1,12 @@
 // rwlock.cpp -- reader-writer locks for the explored machine: one word, the number of readers
 // or `exclusive`. Neither side is preferred: the exploration tries both.
 //
-// Misuse ends the run: unlocking a free lock, use after destruction, destruction while held.
+// Misuse ends the run: unlocking what the thread does not hold, use after destruction, destruction
+// while held.
 
 #include <cerrno>
 
-#include "model/front/pthread/model/words.h"
+#include "model/front/pthread/model/lifetimes.h"
 #include "model/front/pthread/objects.h"
 
 namespace syncopate::instrument::objects {
@@ -19,12 +20,14 @@ struct rwlock_object {
   std::uint32_t state;
   std::uint32_t writer;  // index + 1 of the thread that holds it exclusively; no event
   bool destroyed;
+  std::uint8_t reads[16];  // how often a thread (by its index mod 16) holds it shared; no event
 };
 static_assert(sizeof(rwlock_object) <= offsetof(pthread_rwlock_t, __data.__flags));
 
 rwlock_object& checked(pthread_rwlock_t& l, place where) {
   auto& o = *reinterpret_cast<rwlock_object*>(&l);
   if (o.destroyed) misuse("use of a destroyed reader-writer lock", &l, where);
+  model::note_use(&o.destroyed, where);
   return o;
 }
 
@@ -35,8 +38,14 @@ std::uint32_t entered(std::uint32_t state, side which) {
   return which == side::write ? exclusive : state + 1;
 }
 
-void note_holder(rwlock_object& o, side which) {
+void note_holder(rwlock_object& o, side which, place where) {
   if (which == side::write) o.writer = model::self() + 1;
+  else ++o.reads[model::self() % 16];
+  model::note_held(reinterpret_cast<pthread_rwlock_t&>(o), "reader-writer lock", 1, where);
+}
+
+void note_left(rwlock_object& o, place where) {
+  model::note_held(reinterpret_cast<pthread_rwlock_t&>(o), "reader-writer lock", -1, where);
 }
 
 }  // namespace
@@ -50,7 +59,7 @@ int rwlock_lock(pthread_rwlock_t& l, side which, limit until, place where) {
     const auto open = [which](std::uint32_t state) { return may_enter(state, which); };
     if (!word.await(std::memory_order_relaxed, open, until, seen)) return ETIMEDOUT;
   } while (!word.replace(seen, entered(seen, which), std::memory_order_acquire));
-  note_holder(checked(l, where), which);
+  note_holder(checked(l, where), which, where);
   return 0;
 }
 
@@ -62,7 +71,7 @@ int rwlock_trylock(pthread_rwlock_t& l, side which, place where) {
     const std::uint32_t seen = word.add(0, std::memory_order_relaxed);
     if (!may_enter(seen, which)) return EBUSY;
     if (!word.replace(seen, entered(seen, which), std::memory_order_acquire)) continue;
-    note_holder(o, which);
+    note_holder(o, which, where);
     return 0;
   }
 }
@@ -72,12 +81,15 @@ int rwlock_unlock(pthread_rwlock_t& l, place where) {
   const model::word<std::uint32_t> word(o.state, where);
   if (o.writer == model::self() + 1) {
     o.writer = 0;
+    note_left(o, where);
     word.store(0, std::memory_order_release);
     return 0;
   }
-  const std::uint32_t before = word.add(~0u, std::memory_order_release);  // one reader less
-  if (before == 0 || before == exclusive)
+  if (o.reads[model::self() % 16] == 0)
     misuse("unlock of a reader-writer lock that the thread does not hold", &l, where);
+  --o.reads[model::self() % 16];
+  note_left(o, where);
+  word.add(~0u, std::memory_order_release);  // one reader less
   return 0;
 }
 

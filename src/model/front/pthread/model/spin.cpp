@@ -1,15 +1,17 @@
-// spin.cpp -- spin locks for the explored machine. Misuse ends the run: unlocking a free lock,
-// destruction while held.
+// spin.cpp -- spin locks for the explored machine: a word that names the holder. Misuse ends the run:
+// unlocking what the thread does not hold, destruction while held.
 
 #include <cerrno>
 
-#include "model/front/pthread/model/words.h"
+#include "model/front/pthread/model/lifetimes.h"
 #include "model/front/pthread/objects.h"
 
 namespace syncopate::instrument::objects {
 namespace {
 
-enum : int { unlocked = 1, locked = 0 };  // glibc's values on x86
+constexpr int unlocked = 1;  // as in glibc on x86; held: 0, -1, ... for thread 0, 1, ...
+
+int locked() { return -static_cast<int>(model::self()); }
 
 model::word<int> word_of(pthread_spinlock_t& l, place where) {
   return {const_cast<int&>(l), where};
@@ -24,23 +26,24 @@ int spin_lock(pthread_spinlock_t& l, place where) {
   int seen;
   do {
     word_of(l, where).await(std::memory_order_relaxed, is_free, nullptr, seen);
-  } while (!word_of(l, where).replace(unlocked, locked, std::memory_order_acquire));
+  } while (!word_of(l, where).replace(unlocked, locked(), std::memory_order_acquire));
   return 0;
 }
 
 int spin_trylock(pthread_spinlock_t& l, place where) {
-  return word_of(l, where).replace(unlocked, locked, std::memory_order_acquire) ? 0 : EBUSY;
+  return word_of(l, where).replace(unlocked, locked(), std::memory_order_acquire) ? 0 : EBUSY;
 }
 
 int spin_unlock(pthread_spinlock_t& l, place where) {
-  if (const_cast<int&>(l) == unlocked)
-    model::misuse("unlock of a free spin lock", const_cast<const int*>(&l), where);
+  if (const_cast<int&>(l) != locked())
+    model::misuse("unlock of a spin lock that the thread does not hold", const_cast<const int*>(&l),
+                  where);
   word_of(l, where).store(unlocked, std::memory_order_release);
   return 0;
 }
 
 int spin_destroy(pthread_spinlock_t& l, place where) {
-  if (const_cast<int&>(l) == locked)
+  if (const_cast<int&>(l) != unlocked)
     model::misuse("destruction of a spin lock that is held", const_cast<const int*>(&l), where);
   touch(&l, sizeof l, engine::kind::write, where);
   return 0;

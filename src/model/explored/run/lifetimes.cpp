@@ -1,0 +1,161 @@
+// lifetimes.cpp -- what is not there yet, or not any more: variables of functions that have
+// returned, heap blocks whose allocation is not ordered before their use, pthread's objects that
+// are initialized twice or held when their memory goes.
+#include "machine.h"
+
+#include "model/front/program/layout.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace syncopate::explored {
+
+// ---- variables on stacks ----------------------------------------------------------------------
+
+// Somebody accesses what may be a variable on a stack. Of another thread's stack that is right only
+// if the function is still there, and the access in order behind the last return to below it: what
+// it would mean else is a variable of a function that has returned, or one that nobody may know of.
+void machine::note_stack(address at, const char* what, place from) {
+  using namespace instrument::layout;
+  if (at < stacks || at >= stacks + stack_slots * stack_slot) return;
+  for (unsigned t = 0; t < count_; ++t) {
+    thread& owner = threads_[t];
+    if (owner.fiber == nullptr) continue;
+    const auto stack = instrument::stack_of(owner.fiber);
+    if (at < stack.low || at >= stack.high) continue;
+    if (t != current_) check_alive(static_cast<thread_index>(t), at, what, from);
+    owner.touched = std::min(owner.touched, at);
+    return;
+  }
+}
+
+void machine::check_alive(thread_index t, address at, const char* what, place from) {
+  const thread& owner = threads_[t];
+  // The last to leave what was there. (Those who left less later stand behind it.)
+  const auto last = std::find_if(owner.lefts.rbegin(), owner.lefts.rend(),
+                                 [&](const left_frames& l) { return l.up_to > at; });
+  if (last != owner.lefts.rend() && !memory_.of(current_).happened.covers(t, last->time))
+    fail(failure_kind::race,
+         std::string(what) + " and " + name(touch::leave) + " by thread " + std::to_string(t) +
+             " are not ordered",
+         from, last->where);
+  // (main's variables are there until it returns; what runs then, runs on its stack.)
+  if ((owner.now == state::ended && t != 0) || at < owner.stands)
+    fail(failure_kind::use_after_free,
+         std::string(what) + " of a variable of thread " + std::to_string(t) +
+             " whose function has returned",
+         from, last != owner.lefts.rend() ? last->where : nullptr);
+}
+
+// The calling thread's stack ends there now: leaving its variables below is writing to them. (Where
+// a function does not tell of its return, it is noted at the thread's next operation, where frame
+// pointers tell how far the stack goes: later than it happens. Whoever comes in between is in order
+// with it, or is found.)
+void machine::leave_frames(address up_to, place where) {
+  if (up_to == 0) return;
+  thread& t = me();
+  end_objects_on_stack(up_to, where);
+  while (!t.lefts.empty() && t.lefts.back().up_to <= up_to) t.lefts.pop_back();
+  t.lefts.push_back({up_to, memory_.of(current_).happened.at[current_], where});
+  const address low = std::exchange(t.touched, std::max(t.touched, up_to));
+  if (low >= up_to) return;
+  const access_record* const other =
+      shadow_.leave(low, up_to, current_, memory_.of(current_).happened, where);
+  if (other == nullptr) return;
+  const access_record record = *other;
+  fail(failure_kind::race,
+       std::string(name(touch::leave)) + " and " + name(record.how) + " by thread " +
+           std::to_string(record.thread) + " are not ordered",
+       where, record.where);
+}
+
+void machine::leaves(address up_to, place where) {
+  if (tx_.runs() || me().fiber == nullptr) return;
+  const auto stack = instrument::stack_of(me().fiber);
+  if (up_to > stack.low && up_to <= stack.high) leave_frames(up_to, where);
+}
+
+// ---- heap blocks ------------------------------------------------------------------------------
+
+// A block is there for others as soon as its allocation is in order before what they do.
+void machine::check_allocated(address at, const char* what, place from) {
+  if (blocks_.empty() || at < blocks_.begin()->first) return;
+  const auto& [start, block] = *std::prev(blocks_.upper_bound(at));
+  if (at >= start + block.bytes || block.thread == current_ ||
+      memory_.of(current_).happened.covers(block.thread, block.time))
+    return;
+  fail(failure_kind::race,
+       std::string(what) + " and the allocation of the memory by thread " +
+           std::to_string(block.thread) + " are not ordered",
+       from, block.where);
+}
+
+void machine::begin_block(address at, std::size_t bytes, place from) {
+  end_block(at, bytes);
+  // (What the C library allocates for itself it hands to threads in ways that are not seen.)
+  if (from != nullptr)
+    blocks_[at] = {bytes, current_, memory_.of(current_).happened.at[current_], from};
+}
+
+void machine::end_block(address at, std::size_t bytes) {
+  auto first = blocks_.lower_bound(at);
+  while (first != blocks_.end() && first->first < at + bytes) first = blocks_.erase(first);
+}
+
+// Only what an allocation has returned may be freed.
+void machine::check_block_start(address at, place from) {
+  if (blocks_.empty() || at < blocks_.begin()->first) return;
+  const auto& [start, block] = *std::prev(blocks_.upper_bound(at));
+  if (at == start || at >= start + block.bytes) return;
+  fail(failure_kind::check,
+       "free of an address " + std::to_string(at - start) + " bytes inside a block", from,
+       block.where);
+}
+
+// ---- pthread's objects ------------------------------------------------------------------------
+
+// (On a stack, the bytes may be another variable by now: that of a block's next turn.)
+void machine::begin_object(address at, std::size_t bytes, const char* what, place from) {
+  using namespace instrument::layout;
+  const bool on_stack = at - stacks < stack_slots * stack_slot;
+  for (const object& o : objects_)
+    if (o.at == at && o.what == std::string_view(what) && o.initialized && !on_stack)
+      fail(failure_kind::check,
+           std::string("initialization of a ") + what +
+               " that is initialized already and has not been destroyed",
+           from, o.where);
+  access(at, bytes, engine::kind::write, from);  // ends what was registered there
+  objects_.push_back({at, bytes, what, from, true, 0});
+}
+
+void machine::hold_object(address at, std::size_t bytes, const char* what, int by, place from) {
+  for (object& o : objects_)
+    if (o.at == at) {
+      o.held += by;
+      return;
+    }
+  if (by > 0) objects_.push_back({at, bytes, what, from, false, by});
+}
+
+// The bytes are something else now.
+void machine::end_objects(address at, std::size_t bytes) {
+  std::erase_if(objects_,
+                [&](const object& o) { return o.at < at + bytes && at < o.at + o.bytes; });
+}
+
+// Their memory goes: none may be held.
+void machine::end_objects_with_memory(address at, std::size_t bytes, place from) {
+  for (const object& o : objects_)
+    if (o.held > 0 && o.at < at + bytes && at < o.at + o.bytes)
+      fail(failure_kind::check, std::string("the memory of a ") + o.what + " that is held is gone",
+           from, o.where);
+  end_objects(at, bytes);
+}
+
+void machine::end_objects_on_stack(address up_to, place where) {
+  if (objects_.empty() || me().fiber == nullptr) return;
+  const auto stack = instrument::stack_of(me().fiber);
+  end_objects_with_memory(stack.low, up_to - stack.low, where);
+}
+
+}  // namespace syncopate::explored

@@ -54,7 +54,7 @@ void machine::check_alive(thread_index t, address at, const char* what, place fr
 void machine::leave_frames(address up_to, place where) {
   if (up_to == 0) return;
   thread& t = me();
-  end_objects_on_stack(up_to, where);
+  end_objects_on_stack(up_to);
   while (!t.lefts.empty() && t.lefts.back().up_to <= up_to) t.lefts.pop_back();
   t.lefts.push_back({up_to, memory_.of(current_).happened.at[current_], where});
   const address low = std::exchange(t.touched, std::max(t.touched, up_to));
@@ -152,10 +152,11 @@ void machine::end_objects_with_memory(address at, std::size_t bytes, place from)
   end_objects(at, bytes);
 }
 
-void machine::end_objects_on_stack(address up_to, place where) {
+// (Who leaves one held has not destroyed it: POSIX does not say that this is wrong.)
+void machine::end_objects_on_stack(address up_to) {
   if (objects_.empty() || me().fiber == nullptr) return;
   const auto stack = instrument::stack_of(me().fiber);
-  end_objects_with_memory(stack.low, up_to - stack.low, where);
+  end_objects(stack.low, up_to - stack.low);
 }
 
 }  // namespace syncopate::explored

@@ -224,7 +224,7 @@ class machine {
   void end_block(address, std::size_t bytes);
   void end_objects(address, std::size_t bytes);
   void end_objects_with_memory(address, std::size_t bytes, place);
-  void end_objects_on_stack(address up_to, place);
+  void end_objects_on_stack(address up_to);
 
   // loops.cpp
   [[nodiscard]] std::span<const unsigned char> program_stack() const;

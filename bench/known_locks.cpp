@@ -9,8 +9,8 @@
 //   --length   sections do so much of their work; the rest is gone
 //   --second   after each section, one of such length under another lock, common to all threads
 //   --rest     in so many of a thousand cases a thread sleeps --rest-ns after a section
-//   --signal   every so many sections a thread wakes one that waits at a condition of the lock; that
-//              one takes part again: at most half of the threads wait at a time
+//   --signal   every so many sections a thread wakes one that waits at a condition of the lock,
+//              which takes part again: at most half of the threads wait at a time
 //   --first-works  the first thread works so much of --outside, the others all of it
 //
 // Work is an amount (steps of a chain of multiplications), not a time, so that a thread that is

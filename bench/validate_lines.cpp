@@ -1,13 +1,13 @@
-// validate_lines.cpp -- what lines cost on a modeled machine, by who has them and how: the questions
-// of bench/validate.py, which compares the answers with what was published for real machines.
+// validate_lines.cpp -- what lines cost on a modeled machine, by who has them and how: what
+// bench/validate.py asks, which compares the answers with what was published for real machines.
 //
 //   validate_lines line STATE OPERATION MINE OTHER THIRD
 //       cycles that the thread on processor MINE takes for one operation, load, store or atomic
-//       (a compare-exchange), on a line that is `modified` by the one on OTHER, or `shared`: written
-//       by OTHER, then read by THIRD
+//       (a compare-exchange), on a line that is `modified` by the one on OTHER, or `shared`:
+//       written by OTHER, then read by THIRD
 //   validate_lines contended OPERATION THREADS MICROSECONDS
 //       successful operations a second, in millions, of threads on processors 0, 1, ... that do
-//       nothing else to one word: add (fetch-and-add) or loop (load, compare-exchange until it holds)
+//       nothing else to one word: add (fetch-and-add) or loop (compare-exchange until it holds)
 //
 // One number on standard output.
 #include <syncopate/machine.h>

@@ -48,7 +48,15 @@ def made_up(tmp_path, monkeypatch):
     """A folder of scripts with one figure, a paper of two, and a program for it."""
     scripts = tmp_path / "scripts"
     scripts.mkdir()
-    for name in ("claims.py", "common.py", "cost.py", "results.py", "rules.py", "smallsvg.py", "sweep.py"):
+    for name in (
+        "claims.py",
+        "common.py",
+        "cost.py",
+        "results.py",
+        "rules.py",
+        "smallsvg.py",
+        "sweep.py",
+    ):
         (scripts / name).symlink_to(ROOT / "bench" / "figures" / name)
     (scripts / "made_up_fig1.py").write_text(FIGURE)
     program = tmp_path / "build" / "workloads" / "made_up.simulated"

@@ -10,13 +10,13 @@ struct account {
   long value;
 };
 
-static inline int spin_lock(pthread_mutex_t *mutex)
-{
-    while (pthread_mutex_trylock(mutex));
-    return 0;
+static inline int spin_lock(pthread_mutex_t* mutex) {
+  while (pthread_mutex_trylock(mutex))
+    ;
+  return 0;
 }
 
-static inline int polite_lock(pthread_mutex_t *mutex) {
+static inline int polite_lock(pthread_mutex_t* mutex) {
   do {
     sched_yield();
   } while (pthread_mutex_trylock(mutex) != 0);
@@ -43,7 +43,10 @@ static inline void member_unlock(struct account* a) { pthread_mutex_unlock(&a->g
     give_back(x);    \
   } while (0)
 #define TAKE (void)status_lock
-#define ENTER(x) do { checked_lock(&(x)->guard); } while (0)
+#define ENTER(x)               \
+  do {                         \
+    checked_lock(&(x)->guard); \
+  } while (0)
 #ifdef NEVER_DEFINED
 #define LEAVE(x) ((void)(x))
 #else

@@ -190,8 +190,8 @@ struct statistics {
   std::vector<span> spans;    // of the timeline
   bool timeline_cut = false;  // it reached its limit
   energy_statistics energy;
-  instrument::native_time native;  // of this run, not simulated; only if it is going to be shown
-  instrument::native_time unseen;  // the same, for the line that says that much was not seen
+  instrument::native_time native;   // of this run, not simulated; only if it is going to be shown
+  instrument::native_time unseen;   // the same, for the line that says that much was not seen
   std::uint64_t native_cycles = 0;  // charged as measured
 
   [[nodiscard]] double seconds() const noexcept {

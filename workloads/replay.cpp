@@ -6,9 +6,10 @@
 //     hold LOW HIGH COUNT              COUNT holds took LOW to HIGH nanoseconds
 //     thread OUTSIDE CHANCE AWAY       a thread works OUTSIDE nanoseconds between two sections, and
 //                                      in CHANCE of a million cases sleeps AWAY nanoseconds (means)
-//     outside LOW HIGH COUNT           COUNT times the thread of the line above worked so long instead
-// Times within a line of `hold` or `outside` are spread evenly; AWAY, and OUTSIDE where no lengths
-// follow, exponentially. Thread i does what line i of `thread` says, and begins anew at the first when there are fewer lines.
+//     outside LOW HIGH COUNT           COUNT times the thread of the line above worked so long
+// instead Times within a line of `hold` or `outside` are spread evenly; AWAY, and OUTSIDE where no
+// lengths follow, exponentially. Thread i does what line i of `thread` says, and begins anew at the
+// first when there are fewer lines.
 #include <syncopate/rwlocks/auto_rwlock.h>
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// mutex.cpp -- pthread_mutex_*: inline fast paths, then whose mutex it is; what the calls mean is in
-// posix/mutex.h, the lock in mutex_lock.h, who watches in mutex_watch.h.
+// mutex.cpp -- pthread_mutex_*: inline fast paths, then whose mutex it is; what the calls mean is
+// in posix/mutex.h, the lock in mutex_lock.h, who watches in mutex_watch.h.
 
 #include "pthread/mutex.h"
 

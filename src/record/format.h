@@ -198,9 +198,10 @@ enum holder_count : std::uint32_t {
   sleeping_holds,   // gave it up, as in a system call
 };
 
-// Rows of the kinds `outside` and `away` are made of the times between some sections of a thread and
-// its next of the same lock: behind each hold that is sampled for sums, with its weight, but a lock's first. `inside` are
-// these holds, but for those that lost their processor; at work between sections is a thread when it has a processor and is in no wait that the record knows.
+// Rows of the kinds `outside` and `away` are made of the times between some sections of a thread
+// and its next of the same lock: behind each hold that is sampled for sums, with its weight, but a
+// lock's first. `inside` are these holds, but for those that lost their processor; at work between
+// sections is a thread when it has a processor and is in no wait that the record knows.
 
 // Where a row of kind `elision` has its counts, by index of the histogram; wait_row::waits is how
 // many sections were tried.

@@ -123,9 +123,9 @@ struct hold_sample {
 };
 extern thread_local constinit hold_sample current_hold __attribute__((tls_model("initial-exec")));
 
-// The time between two sections that is being measured in this thread: since the release of `object`
-// where its hold was sampled for sums, until the thread wants it again. A lock call says so before
-// it tries.
+// The time between two sections that is being measured in this thread: since the release of
+// `object` where its hold was sampled for sums, until the thread wants it again. A lock call says
+// so before it tries.
 struct section_gap {
   const void* object = nullptr;
   std::uint64_t since = 0, waited = 0;  // ticks; in other waits, of the thread's life

@@ -2,16 +2,17 @@
 //
 //   syncopate-names FILE   answers on standard output, a line for each line on standard input:
 //
-//     v ADDRESS BYTES          the static variable at a link-time address, and the member in it of at
-//                              most so many bytes that begins there:
+//     v ADDRESS BYTES          the static variable at a link-time address, and the member in it of
+//                              at most so many bytes that begins there:
 //                              MEMBERS FILE LINE, as ".stats.lock", "[3].lock" or "" for the whole
 //     p FUNCTION NUMBER OFFSET BYTES
-//                              the same of what the NUMBER-th parameter (from 0) of the function that
-//                              begins at a link-time address points to: TYPE::MEMBERS FILE LINE
+//                              the same of what the NUMBER-th parameter (from 0) of the function
+//                              that begins at a link-time address points to: TYPE::MEMBERS FILE
+//                              LINE
 //
-// Fields are separated by tabs; a line is empty where debug information does not say it for certain.
-// Numbers are hexadecimal, LINE is decimal. FILE may have its debug information elsewhere: libdwfl
-// looks where .gnu_debuglink, the build-id and DEBUGINFOD_URLS say.
+// Fields are separated by tabs; a line is empty where debug information does not say it for
+// certain. Numbers are hexadecimal, LINE is decimal. FILE may have its debug information elsewhere:
+// libdwfl looks where .gnu_debuglink, the build-id and DEBUGINFOD_URLS say.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>

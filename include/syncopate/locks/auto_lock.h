@@ -283,9 +283,9 @@ class auto_lock {
   }
 
   // A newcomer polls all the same, or each section ends in a wake-up, during which the lock is idle
-  // and a processor, too. *Simulated* with 4 and 8 threads on 2 processors, sections as long as what
-  // is outside of them (3,000 ticks): 1.55 times as fast as where all sleep behind a queue, and as
-  // fast as tatas; the longest wait 0.1 and 0.4 ms, tatas' 20 and 18 ms
+  // and a processor, too. *Simulated* with 4 and 8 threads on 2 processors, sections as long as
+  // what is outside of them (3,000 ticks): 1.55 times as fast as where all sleep behind a queue,
+  // and as fast as tatas; the longest wait 0.1 and 0.4 ms, tatas' 20 and 18 ms
   // (tests/simulated_engine/ratios.cpp). But with few processors not while a waiter that was called
   // is late: it needs the newcomer's. And with processors to spare not where the heir is the only
   // other waiter of a hectic lock: the holder then does many sections at full speed, until the heir

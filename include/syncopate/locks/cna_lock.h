@@ -1,7 +1,7 @@
 // cna_lock.h -- compact NUMA-aware queue lock: MCS, but waiters of the holder's node go first.
 //
-// Source        Dice & Kogan, "Compact NUMA-aware Locks", EuroSys 2019, section 4. How we deviate: a
-//               waiter's node lies on its stack for the time of lock() only, as in mcs_lock.h; so
+// Source        Dice & Kogan, "Compact NUMA-aware Locks", EuroSys 2019, section 4. How we deviate:
+//               a waiter's node lies on its stack for the time of lock() only, as in mcs_lock.h; so
 //               the second queue hangs in the lock, not in the holder's node. The paper lets the
 //               second queue in by chance (once in 65,536); we count, so that there is a bound.
 // Fairness      eventual: a waiter of another node is overtaken by at most max_local hand-overs on
@@ -21,8 +21,8 @@
 // Invariants
 //   I1  From next (of this) on, every element is linked, or about to be linked by its owner.
 //   I2  A node is reachable only while its owner is inside lock().
-//   I3  away_, away_tail_, local_ and the links of the second queue are the holder's alone; the next
-//       holder has them by [P].
+//   I3  away_, away_tail_, local_ and the links of the second queue are the holder's alone; the
+//       next holder has them by [P].
 //   I4  A waiter is in one queue; whoever releases passes to one of them unless both are empty.
 //
 // Memory order (each tag stands at its site below)

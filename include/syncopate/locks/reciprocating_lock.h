@@ -4,8 +4,8 @@
 // Source        Dice & Kogan, "Reciprocating Locks", PPoPP 2025, listing 1. How we deviate: an
 //               uncontended lock() enters by compare and exchange, as try_lock() does; what the
 //               paper passes from acquire to release (successor, end of segment) lies in the lock.
-// Fairness      eventual: from the newest to the oldest within a segment, segments in their order; a
-//               waiter is overtaken by another thread at most twice.
+// Fairness      eventual: from the newest to the oldest within a segment, segments in their order;
+//               a waiter is overtaken by another thread at most twice.
 // Space         24 B per lock, one element on the waiter's stack.
 // Uncontended   lock 1 RMW + 2 stores; unlock 2 loads + 1 RMW; one cache line.
 // Contended     O(1) misses per hand-off; one RMW of the lock per arrival, one per segment.

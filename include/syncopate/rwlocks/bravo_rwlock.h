@@ -1,4 +1,5 @@
-// bravo_rwlock.h -- over any reader-writer lock: while no writer comes, readers write no common line.
+// bravo_rwlock.h -- over any reader-writer lock: while no writer comes, readers write no common
+// line.
 //
 // Source        Dice & Kogan, "BRAVO: Biased Locking for Reader-Writer Locks", USENIX ATC 2019,
 //               listing 1. How we deviate: the table of visible readers has a row for each thread
@@ -6,8 +7,8 @@
 //               that lock_shared() has found; a thread whose number is beyond it, or whose place
 //               another lock has, reads by the lock below. A read within a read is counted there:
 //               below it would wait for the writer that waits for the outer one.
-// Fairness      that of the lock below; a writer may have to wait for readers that came by the table
-//               before it, and for nobody that came by it after.
+// Fairness      that of the lock below; a writer may have to wait for readers that came by the
+//               table before it, and for nobody that came by it after.
 // Space         8 B and the lock below, per lock; one table of 32 KB for all.
 // Uncontended   shared by the table: lock 3 loads + 1 store + 1 fence, unlock 1 load + 1 store, on
 //               lines of the thread's own and one that all only read; exclusive: 1 load more than

@@ -1,10 +1,10 @@
 // file_waits.h -- waiting for pipes, sockets and the like, in the machine's time.
 //
 // All threads are fibers of one OS thread: a call that blocks in the kernel would stop them all,
-// also the one that it waits for. So a call that would block is tried without blocking, and its thread
-// sleeps on the machine until a call of another thread has made the file ready. What comes from
-// outside the program comes at no time of the machine's: whoever may wait for that looks once a
-// millisecond of the machine, for at most a millisecond of this computer.
+// also the one that it waits for. So a call that would block is tried without blocking, and its
+// thread sleeps on the machine until a call of another thread has made the file ready. What comes
+// from outside the program comes at no time of the machine's: whoever may wait for that looks once
+// a millisecond of the machine, for at most a millisecond of this computer.
 #pragma once
 
 #include <cerrno>

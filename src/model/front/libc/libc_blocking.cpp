@@ -1,6 +1,6 @@
 // libc_blocking.cpp -- calls that wait for what no thread of the program could bring about while
-// they do, since they would stop all of them: signals come from outside, at no time of the machine's; of
-// the rest, what would block ends the program with one line.
+// they do, since they would stop all of them: signals come from outside, at no time of the
+// machine's; of the rest, what would block ends the program with one line.
 #include <cerrno>
 #include <csignal>
 #include <ctime>

@@ -1,5 +1,5 @@
-// spin.cpp -- spin locks for the explored machine: a word that names the holder. Misuse ends the run:
-// unlocking what the thread does not hold, destruction while held.
+// spin.cpp -- spin locks for the explored machine: a word that names the holder. Misuse ends the
+// run: unlocking what the thread does not hold, destruction while held.
 
 #include <cerrno>
 

@@ -9,7 +9,7 @@
 //
 // A reader walks the chunks from offset 4,096 by chunk_header::bytes until header.bytes_used.
 // chunk_header::used items are valid; it is stored with release order after the item is written.
-// Mirrored by syncopate/records/recordfile.py, whose test compares every size and offset with it.
+// Mirrored by syncopate/records/recordformat.py, whose test compares every size and offset with it.
 #pragma once
 
 #include <cstdint>

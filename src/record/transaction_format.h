@@ -1,7 +1,7 @@
 // transaction_format.h -- what the record file (format.h) says of transactions.
 //
 // A transaction's site is the place in the program that begins it. Only outermost transactions are
-// counted; those inside belong to them. Mirrored by syncopate/records/recordfile.py.
+// counted; those inside belong to them. Mirrored by syncopate/records/recordformat.py.
 #pragma once
 
 #include "record/format.h"

@@ -18,7 +18,7 @@ from syncopate.base.shown import shown
 from syncopate.commands.run import start
 from syncopate.launch import kernelview, openmp, preload, program, transactions
 from syncopate.machines import energy
-from syncopate.records import recordfile
+from syncopate.records import recordfile, recordformat, recordstamps
 from syncopate.records.looks import Looks
 
 HELP = """\
@@ -256,9 +256,9 @@ def make_room(record: str, named: str) -> None:
         what = "a directory" if os.path.isdir(record) else "no regular file"
         raise Failure(f"{named} is {what}; name a file for the record with -o", BAD_USE)
     try:
-        for stale in recordfile.children_of(record + ".old"):
+        for stale in recordstamps.children_of(record + ".old"):
             os.unlink(stale)
-        for child in recordfile.children_of(record):
+        for child in recordstamps.children_of(record):
             os.rename(child, f"{record}.old{child[len(record) :]}")
         if os.path.lexists(record):
             os.rename(record, record + ".old")
@@ -275,7 +275,7 @@ def prove_room(record: str) -> None:
     """Makes a file as large as a record is at first, and removes it. Throws OSError."""
     descriptor = os.open(record, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     try:
-        os.posix_fallocate(descriptor, 0, recordfile.FIRST_BYTES)
+        os.posix_fallocate(descriptor, 0, recordformat.FIRST_BYTES)
     finally:
         os.close(descriptor)
         os.unlink(record)
@@ -346,10 +346,10 @@ def keep_measured(record: str, meters: energy.Session, seconds: float) -> None:
         "system_seconds": used.ru_stime,
         **meters.finish(),
     }
-    while len(text := json.dumps(found)) > recordfile.MEASURED.size:
+    while len(text := json.dumps(found)) > recordformat.MEASURED.size:
         (found["rejected"] or found["meters"]).pop()
     with contextlib.suppress(OSError, Failure):  # there is none, which say_where() tells
-        recordfile.write_measured(record, text)
+        recordstamps.write_measured(record, text)
 
 
 def say_where(record: str, named: str, transactional: bool) -> None:
@@ -362,7 +362,7 @@ def say_where(record: str, named: str, transactional: bool) -> None:
             file=sys.stderr,
         )
         return
-    children = len(recordfile.children_of(record))
+    children = len(recordstamps.children_of(record))
     also = f" (and {children} of child processes in {where}.*)" if children else ""
     typed = shown(shlex.quote(named))
     every = f" {typed}.[0-9]*" if children else ""
@@ -377,7 +377,7 @@ def say_where(record: str, named: str, transactional: bool) -> None:
 def lack_of_room(record: str) -> str | None:
     """Why the record lacks what happened towards the end; nothing where it does not."""
     try:
-        return recordfile.lack_of_room(recordfile.Record(record).header.flags)
+        return recordformat.lack_of_room(recordfile.Record(record).header.flags)
     except Failure:
         return None  # damaged or not ours, which the report tells
 

@@ -15,7 +15,7 @@ from syncopate.base.shown import shown
 from syncopate.commands.record import prepare
 from syncopate.launch import kernelview, preload, program
 from syncopate.records import live
-from syncopate.records.recordfile import children_of
+from syncopate.records.recordstamps import children_of
 from syncopate.show import topscreen
 
 HELP = """\

@@ -10,9 +10,9 @@ apart, and the rest is unexplained.
 from typing import NamedTuple
 
 from syncopate.base.units import duration, percent
-from syncopate.records import recordfile
+from syncopate.records import recordformat
 from syncopate.records.analysis import Analysis
-from syncopate.records.recordfile import AWAKE_KINDS, KIND_NAMES, LOST_KINDS, Thread
+from syncopate.records.recordformat import AWAKE_KINDS, KIND_NAMES, LOST_KINDS, Thread
 
 LARGE = 0.02  # of all thread time: what is worth a line
 MOST_UNSEEN = 0.2  # of all thread time: what may hide waits for locks that are not recorded
@@ -90,7 +90,7 @@ class Account:
         }
 
     def _by_kernel(self) -> bool:
-        return self.of.record.header.recorder == recordfile.BY_KERNEL
+        return self.of.record.header.recorder == recordformat.BY_KERNEL
 
     def _life(self, thread: Thread) -> int:
         end = thread.end_ticks or self.of.end_ticks
@@ -98,10 +98,10 @@ class Account:
 
     def _waits(self) -> dict[str, int]:
         sums: dict[str, int] = {}
-        for row in self.of.record.rows():
-            name = KIND_NAMES[row.kind]
+        for (_, kind), (_, ticks) in self.of.record.row_sums().items():
+            name = KIND_NAMES[kind]
             state = "locks" if name in LOST_KINDS else name
-            sums[state] = sums.get(state, 0) + row.wait_sum
+            sums[state] = sums.get(state, 0) + ticks
         return {state: self.of.ns(sums[state]) for state in WHAT if state in sums}
 
     def _calls(self) -> dict[str, int]:
@@ -117,8 +117,8 @@ class Account:
         tries again and again is never asleep, and was not asked which of both it had."""
         awake = next(iter(self.states.values()))["ns"]
         running, runnable = max(0, cpu - awake), max(0, delay - self.states["preempted"]["ns"])
-        rows = self.of.record.rows()
-        tried = self.of.ns(sum(row.wait_sum for row in rows if KIND_NAMES[row.kind] in AWAKE_KINDS))
+        sums = self.of.record.row_sums().items()
+        tried = self.of.ns(sum(t for (_, kind), (_, t) in sums if KIND_NAMES[kind] in AWAKE_KINDS))
         left = max(0, running + runnable - tried) / max(1, running + runnable)
         return round(running * left), round(runnable * left)
 

@@ -8,7 +8,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
-from syncopate.records import histogram, recordfile
+from syncopate.records import histogram, recordformat
 from syncopate.records.blame import Holds
 from syncopate.records.difference import holding_functions, pairs_of
 from syncopate.records.naming import (
@@ -22,7 +22,8 @@ from syncopate.records.naming import (
     name_locks,
     wrapper_frames,
 )
-from syncopate.records.recordfile import CAME_LAST, KIND_NAMES, LOST_KINDS, Event, Record
+from syncopate.records.recordfile import Record
+from syncopate.records.recordformat import CAME_LAST, KIND_NAMES, LOST_KINDS, Event
 from syncopate.symbols.symbols import Frame, Symbolizer
 
 PROGRESS_EVERY = 65536  # events
@@ -34,13 +35,36 @@ class Kind:
 
     def __init__(self):
         self.waits = self.total = self.largest = 0
-        self.histogram = [0] * 64
+        self._counts = [0] * 64
+        # Histograms of rows to be added to _counts: as one number with 64 places of 32 bits, which
+        # is added at once. Their waits together are fewer than a place holds.
+        self._packed = self._packed_waits = 0
 
-    def add(self, row: recordfile.Row) -> None:
+    def add(self, row: recordformat.Row) -> None:
+        self.add_sums(row)
+        if self._packed_waits + row.waits >= 1 << 32:
+            self._unpack()
+        self._packed += int.from_bytes(row.packed, "little")
+        self._packed_waits += row.waits
+
+    def add_sums(self, row: recordformat.Row) -> None:
+        """As add(), where nobody will ask for the histogram."""
         self.waits += row.waits
         self.total += row.wait_sum
         self.largest = max(self.largest, row.wait_max)
-        histogram.add(self.histogram, row.histogram)
+
+    def _unpack(self) -> None:
+        # A damaged record's counts may be more than its waits: what overflows is left out.
+        whole = (self._packed & ((1 << 2048) - 1)).to_bytes(256, "little")
+        histogram.add(self._counts, recordformat.ROW_HISTOGRAM.unpack(whole))
+        self._packed = self._packed_waits = 0
+
+    @property
+    def histogram(self) -> list[int]:
+        """How many waits were of which length, by histogram.bucket()."""
+        if self._packed:
+            self._unpack()
+        return self._counts
 
     def add_all(self, other: "Kind") -> None:
         """The waits of another group as well."""
@@ -56,13 +80,13 @@ class Group:
     def __init__(self, name: Name, kind: int):
         self.name = name
         self.object = kind
-        self.locks: list[recordfile.Lock] = []
+        self.locks: list[recordformat.Lock] = []
         self.kinds: dict[str, Kind] = defaultdict(Kind)
         self.by_thread: dict[int, Kind] = defaultdict(Kind)  # all its waits, of whatever kind
         # At a barrier of OpenMP, by thread: the ticks it waited, and how often it came last.
         self.arrivals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
-        self.elision: Counter[str] = Counter()  # by recordfile.ELISION_COUNTS
-        # Holds that were watched, and those that did not run on (recordfile.HOLDER_COUNTS).
+        self.elision: Counter[str] = Counter()  # by recordformat.ELISION_COUNTS
+        # Holds that were watched, and those that did not run on (recordformat.HOLDER_COUNTS).
         self.interrupted: Counter[str] = Counter()
         # Of watched holds: how long they took together, and how long of that those that slept did,
         # which are taken to be each thread's longest ones.
@@ -177,7 +201,7 @@ class Analysis:
                 progress(f"read {count + 1:,} events")
             if event.wait == CAME_LAST:
                 continue
-            into = self.waits if event.kind == recordfile.WAIT else self.holds
+            into = self.waits if event.kind == recordformat.WAIT else self.holds
             into[event.lock].append(event)
             self.end_ticks = max(self.end_ticks, event.end)
 
@@ -199,12 +223,12 @@ class Analysis:
             group_of[lock.id] = group
         return list(groups.values()), group_of
 
-    def _holding_functions(self, locks: list[recordfile.Lock]) -> set[tuple[str, str]]:
+    def _holding_functions(self, locks: list[recordformat.Lock]) -> set[tuple[str, str]]:
         """The functions that were seen to take and to release a lock that has no better name than
         its first use."""
         found: set[tuple[str, str]] = set()
         for lock in locks:
-            if lock.id == 0 or lock.flags & recordfile.CREATED or not lock.first_stack:
+            if lock.id == 0 or lock.flags & recordformat.CREATED or not lock.first_stack:
                 continue
             acquiring = {lock.first_stack} | {wait.stack for wait in self.waits.get(lock.id, ())}
             releasing = {hold.stack for hold in self.holds.get(lock.id, ())}
@@ -231,7 +255,7 @@ class Analysis:
             group.kinds[KIND_NAMES[row.kind]].add(row)
             self._exact[row.lock, row.kind] += row.wait_sum
             if row.waits:
-                group.by_thread[row.thread].add(row)
+                group.by_thread[row.thread].add_sums(row)
             if group.locks and is_barrier_place(group.locks[0]):
                 group.arrivals[row.thread][0] += row.wait_sum
             if KIND_NAMES[row.kind] in LOST_KINDS:

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from syncopate.records.recordfile import Event
+from syncopate.records.recordformat import Event
 
 MOST_HOLDS = 256  # holds looked at for one wait; of more, an even selection
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from syncopate.base.units import count, duration, percent
 from syncopate.records import knowncalls
-from syncopate.records.recordfile import LOST_KINDS
+from syncopate.records.recordformat import LOST_KINDS
 from syncopate.records.sectioncode import Call, Facts
 
 CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"

@@ -12,7 +12,7 @@ import math
 from typing import NamedTuple
 
 from syncopate.records.matching import Pair, pairs
-from syncopate.records.recordfile import LOST_KINDS
+from syncopate.records.recordformat import LOST_KINDS
 
 SCHEMA, VERSION = "syncopate-diff", 1
 MORE, LESS, SAME, NOISE, FEW = "more", "less", "same", "noise", "few"

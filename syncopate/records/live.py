@@ -14,7 +14,8 @@ from syncopate.base import boundedfile
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.records import openwaits
 from syncopate.records.analysis import Analysis
-from syncopate.records.recordfile import LOST_KINDS, MAGIC, OBJECT_NAMES, Record
+from syncopate.records.recordfile import Record
+from syncopate.records.recordformat import LOST_KINDS, MAGIC, OBJECT_NAMES
 from syncopate.symbols.symbols import Symbolizer
 
 Key = tuple[int, str, str, str]  # process, lock's name, its place, its kind

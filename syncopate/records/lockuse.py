@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.records import histogram
 from syncopate.records.analysis import Analysis, Group
-from syncopate.records.recordfile import (
+from syncopate.records.recordformat import (
     AWAY,
     BARRIER,
     CONDITION,

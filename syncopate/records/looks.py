@@ -5,7 +5,7 @@ import contextlib
 import time
 
 from syncopate.base.errors import Failure
-from syncopate.records import recordfile
+from syncopate.records import recordfile, recordstamps
 
 PERIOD = 1.0  # seconds between two looks
 SHARE = 0.005  # of the time that looking may take
@@ -29,7 +29,7 @@ class Looks:
         from syncopate.records import live, openwaits
 
         begin = time.process_time()
-        for path in [self._record, *recordfile.children_of(self._record)]:
+        for path in [self._record, *recordstamps.children_of(self._record)]:
             with contextlib.suppress(Failure, OSError):
                 if live.is_record(path):
                     openwaits.look(path)
@@ -45,4 +45,4 @@ class Looks:
                 return
             with contextlib.suppress(Failure, OSError):
                 now = recordfile.Record(f"{self._record}.{process}").header.start_monotonic_ns
-            recordfile.write_ended(self._record, now)
+            recordstamps.write_ended(self._record, now)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from syncopate.records.analysis import Analysis, Group
 from syncopate.records.codeplaces import own_places
-from syncopate.records.recordfile import CREATED, MUTEX, Lock
+from syncopate.records.recordformat import CREATED, MUTEX, Lock
 from syncopate.symbols import debugnames
 from syncopate.symbols.debugnames import Member
 from syncopate.symbols.machinecode import Instruction, Program, plain_symbol

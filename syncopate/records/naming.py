@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 
 from syncopate.records.difference import Way, key, outwards, up_to_holder, ways
-from syncopate.records.recordfile import CREATED, YIELD, Lock
+from syncopate.records.recordformat import CREATED, YIELD, Lock
 from syncopate.symbols.symbols import Frame, Symbolizer
 
 # Functions that only pass a call on to pthreads or libitm; the frame behind them is the one that a

@@ -13,13 +13,18 @@ from typing import NamedTuple
 
 from syncopate.base.boundedfile import open_plain
 from syncopate.base.units import duration
-from syncopate.records import recordfile
+from syncopate.records import recordformat
 from syncopate.records.analysis import Analysis
 from syncopate.records.naming import telling
-from syncopate.records.recordfile import KIND_NAMES, LOST_KINDS, Lock, OpenWait, Record, Thread
+from syncopate.records.recordfile import Record
+from syncopate.records.recordformat import KIND_NAMES, LOST_KINDS, Lock, OpenWait, Thread
 
 LOOK_AFTER_NS = 50_000_000  # shorter waits are not worth a look at who holds the lock
-OWNER_AT = {recordfile.MUTEX: 8, recordfile.RWLOCK: 24, recordfile.SEMAPHORE: 24}  # in its memory
+OWNER_AT = {
+    recordformat.MUTEX: 8,
+    recordformat.RWLOCK: 24,
+    recordformat.SEMAPHORE: 24,
+}  # in its memory
 MOST_CYCLES = 16
 SHOWN = 8  # waits that are not over, in a report
 
@@ -58,13 +63,13 @@ def _holders(
 ) -> Iterator[Holder]:
     if lock is None:
         return
-    if lock.object == recordfile.THREAD:
+    if lock.object == recordformat.THREAD:
         joined = [other for other in threads if other.handle == lock.address]
         if joined:
             yield Holder(max(joined, key=lambda other: other.start_ticks).id, True)
         return
     readers = [other for other in threads if lock.address in other.read_held]
-    if lock.object == recordfile.RWLOCK and readers:
+    if lock.object == recordformat.RWLOCK and readers:
         yield from (Holder(reader.id, True) for reader in readers)
         return
     seen = thread.seen if thread.seen.since == wait.since else None
@@ -122,7 +127,9 @@ def look(path: str) -> None:
             mine = waits.get(owner)
             still = mine is not None and not mine.end and theirs.get(owner) == mine
             seen = (thread.open.since, mine.since if still else 0, owner)
-            os.pwrite(file.fileno(), recordfile.SEEN.pack(*seen), thread.at + recordfile.SEEN_AT)
+            os.pwrite(
+                file.fileno(), recordformat.SEEN.pack(*seen), thread.at + recordformat.SEEN_AT
+            )
 
 
 def _keep_names(path: str, record: Record) -> None:
@@ -130,15 +137,15 @@ def _keep_names(path: str, record: Record) -> None:
     with open_plain(path, change=True) as file:
         for thread in record.threads():
             name = b"" if thread.end_ticks else _name_of(record.header.process_id, thread.thread_id)
-            whole, at = name.ljust(recordfile.NAME_BYTES, b"\0"), thread.at + recordfile.NAME_AT
-            if name and whole != os.pread(file.fileno(), recordfile.NAME_BYTES, at):
+            whole, at = name.ljust(recordformat.NAME_BYTES, b"\0"), thread.at + recordformat.NAME_AT
+            if name and whole != os.pread(file.fileno(), recordformat.NAME_BYTES, at):
                 os.pwrite(file.fileno(), whole, at)
 
 
 def _name_of(process: int, thread: int) -> bytes:
     try:
         with open(f"/proc/{process}/task/{thread}/comm", "rb") as file:
-            return file.read(recordfile.NAME_BYTES).rstrip(b"\n")
+            return file.read(recordformat.NAME_BYTES).rstrip(b"\n")
     except OSError:
         return b""
 
@@ -146,7 +153,7 @@ def _name_of(process: int, thread: int) -> bytes:
 def _is_worth_a_look(thread: Thread, old_enough: float) -> bool:
     wait = thread.open
     return bool(
-        wait and not wait.end and wait.flags & recordfile.HAS_OWNER and wait.since <= old_enough
+        wait and not wait.end and wait.flags & recordformat.HAS_OWNER and wait.since <= old_enough
     )
 
 
@@ -218,7 +225,7 @@ class OpenWaits:
             "lock": self._called(each),
             "place": self._place(each),
             "waited_ns": self.of.ns(max(0, self.of.end_ticks - wait.since)),
-            "timed": bool(wait.flags & recordfile.TIMED),
+            "timed": bool(wait.flags & recordformat.TIMED),
             "holders": [
                 {"thread": self.of.label(holder.thread), "certain": holder.certain}
                 for holder in each.holders
@@ -228,7 +235,9 @@ class OpenWaits:
 
     def _frames(self, each: Waiting) -> list:
         stack = each.wait.stack
-        return self.of.frames_of(stack) or self.of.frames_of(recordfile.OPEN_CALLERS + each.thread)
+        return self.of.frames_of(stack) or self.of.frames_of(
+            recordformat.OPEN_CALLERS + each.thread
+        )
 
     def _place(self, each: Waiting) -> str:
         frame = telling(self._frames(each))
@@ -248,7 +257,7 @@ class OpenWaits:
             for each, after in zip(waits, following, strict=True)
         ]
         kinds = {KIND_NAMES[each.wait.kind] for each in waits}
-        timed = any(each.wait.flags & recordfile.TIMED for each in waits)
+        timed = any(each.wait.flags & recordformat.TIMED for each in waits)
         certain = all(link.certain for link in links)
         since = max(each.wait.since for each in waits)
         lasted_ns = self.of.ns(max(0, self.of.end_ticks - since))

@@ -1,333 +1,82 @@
-"""Reads record files: src/record/format.h and transaction_format.h in Python.
+"""Reads record files, whose layout recordformat.py describes.
 
-The layouts below mirror those headers; a test compiles them and compares every size and offset.
 Nothing in a file is believed: a damaged one is a Failure, never another exception.
 """
 
+import itertools
 import mmap
 import os
 import random
-import re
 import struct
 import time
+from collections import defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from syncopate.base.boundedfile import open_plain
 from syncopate.base.errors import FAILED, Failure
 from syncopate.base.shown import shown
 from syncopate.records import histogram
-
-MAGIC = b"SYNCREC1"
-VERSION = 3
-HEADER_BYTES = 4096
-FIRST_BYTES = 160 * 1024  # without room for these, the library starts no record
-CHUNK_BYTES = 64
-LOCKS, THREADS, ROWS, EVENTS, STACKS, MAPS = range(1, 7)
-SITES, SITE_ROWS, CONFLICTS, UNSAFE_CALLS = range(7, 11)  # of transactions
-TRANSACTIONS = "transactions"  # Header.wait of a record of transactions
-MUTEX, RWLOCK, SPINLOCK, CONDITION, BARRIER, FUTEX, SEMAPHORE, THREAD, YIELD = range(1, 10)
-WAIT, HOLD = 1, 2
-FINISHED, DISK_FULL, DESCRIPTOR_LOST, TABLE_FULL, SAMPLED = 1, 2, 4, 8, 16
-SIZE_LIMITED, SPACE_LIMITED, DETACHED = 32, 64, 128
-BY_PRELOAD, BY_KERNEL = range(2)  # Header.recorder
-CREATED, DESTROYED = 1, 2
-
-KIND_NAMES = {
-    1: "mutex",
-    2: "mutex_relock",
-    3: "read",
-    4: "write",
-    5: "spinlock",
-    6: "condition",
-    7: "barrier",
-    8: "futex",
-    13: "semaphore",
-    14: "join",
-    15: "trylock",
-    16: "semaphore_lock",
-    17: "yield",
-}
-ELISION = 9  # of wait_kind: no wait, but counts in the places of the histogram
-CAME_LAST = 10  # of wait_kind: no wait, but how often the thread was the last at a barrier
-RELEASE = 11  # of wait_kind: no wait, but how long contended releases took, as waking does
-HOLDER = 12  # of wait_kind: no wait, but whether sampled holds ran on: HOLDER_COUNTS
-OUTSIDE = 18  # of wait_kind: no wait, but how long threads worked between two sections
-AWAY = 19  # of wait_kind: of these, how long they waited elsewhere or slept
-INSIDE = 20  # of wait_kind: no wait, but how long holds took that were not interrupted
-CALL = 21  # of wait_kind: no lock, but blocked in the system call whose number stands for it
-HOLDER_COUNTS = ("preempted", "preemptions", "slept")  # in the places of the histogram
-ELISION_COUNTS = (
-    "committed",
-    "fell_back",
-    "conflict",
-    "capacity",
-    "lock_held",
-    "explicit",
-    "other",
+from syncopate.records.recordformat import (
+    ABORT_CAUSES,
+    CALL,
+    CAME_LAST,
+    CHUNK_BYTES,
+    CHUNK_HEADER,
+    CONFLICT_ROW,
+    CONFLICTS,
+    ELISION,
+    ELISION_COUNTS,
+    ENOUGH_NS,
+    EVENT,
+    EVENTS,
+    FILE_HEADER,
+    FINISHED,
+    HEADER_BYTES,
+    HOLD,
+    HOLDER,
+    HOLDER_COUNTS,
+    ITEM_BYTES,
+    KIND_NAMES,
+    LOCK_ENTRY,
+    LOCKS,
+    MAGIC,
+    MAPS,
+    OPEN_CALLERS,
+    PACKED_ROW,
+    READ_AGAIN,
+    RELEASE,
+    ROW_HISTOGRAM,
+    ROW_KIND,
+    ROW_SUMS,
+    ROWS,
+    SITE_ENTRY,
+    SITE_ROW,
+    SITE_ROWS,
+    SITES,
+    STACK_ENTRY,
+    STACKS,
+    THREAD_ENTRY,
+    THREADS,
+    UNSAFE_CALLS,
+    UNSAFE_ROW,
+    VERSION,
+    WAIT,
+    WAIT_ROW,
+    Conflict,
+    Event,
+    Header,
+    Lock,
+    OpenWait,
+    Row,
+    Seen,
+    SiteRow,
+    Thread,
+    UnsafeCall,
 )
-OBJECT_NAMES = {
-    1: "mutex",
-    2: "rwlock",
-    3: "spinlock",
-    4: "condition",
-    5: "barrier",
-    6: "futex",
-    7: "semaphore",
-    8: "thread",
-    9: "yield",
-}
-# Time lost to locks.
-LOST_KINDS = {"mutex", "mutex_relock", "read", "write", "spinlock", "trylock", "semaphore_lock"}
-AWAKE_KINDS = {"trylock", "yield"}  # in which a thread never sleeps
-TIMED, HAS_OWNER = 1, 2  # OpenWait.flags
-OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thread
-
-FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQIIQQ")
-CHUNK_HEADER = struct.Struct("<IIIIQ")
-LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
-THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII20x4QQQIIQ")
-WAIT_ROW = struct.Struct("<IIQQQ64I")
-EVENT = struct.Struct("<QQIIIHBBQII")
-STACK_ENTRY = struct.Struct("<QII30Q")
-SITE_ENTRY = struct.Struct("<QI20x")
-SITE_ROW = struct.Struct("<QIIQQQQ10Q4QQQQQQQQII32x")
-CONFLICT_ROW = struct.Struct("<QIIIIQ32x")
-UNSAFE_ROW = struct.Struct("<QQIIQQ24x")
-ITEM_BYTES = {LOCKS: 256, THREADS: 192, ROWS: 288, EVENTS: 48, STACKS: 256, MAPS: 1}
-ITEM_BYTES |= {SITES: 32, SITE_ROWS: 256, CONFLICTS: 64, UNSAFE_CALLS: 64}
-READ_AGAIN = 8  # an entry that changes while it is read
-ABORT_CAUSES = (
-    "read_conflict",
-    "write_conflict",
-    "commit_conflict",
-    "memory",
-    "unsafe_call",
-    "retry",
-    "hardware_conflict",
-    "hardware_capacity",
-    "hardware_explicit",
-    "hardware_other",
-)
-ALONE_REASONS = ("by_algorithm", "start_serial", "in_flight", "after_failures")
-
-
-MEASURED = struct.Struct("1280s")  # file_header::measured
-MEASURED_AT = FILE_HEADER.size - MEASURED.size - 40
-ENDED_AT = FILE_HEADER.size - 32  # file_header::ended_monotonic_ns
-SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
-SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12  # that far from its end
-NAME_AT, NAME_BYTES = 24, 16  # thread_entry::name
-ENOUGH_NS = 20_000_000  # between two stamps of both clocks, for the rate of one by the other
-
-
-class Header(NamedTuple):
-    """file_header, its texts decoded."""
-
-    bytes_used: int
-    process_id: int
-    parent_id: int
-    start_ticks: int
-    start_monotonic_ns: int
-    start_realtime_ns: int
-    last_ticks: int
-    last_monotonic_ns: int
-    flags: int
-    processors: int
-    lock: str
-    wait: str
-    executable: str
-    command: list[str]
-    capture_ticks: int
-    measured: str  # JSON: what `syncopate record` measured beside the program; "" if nothing
-    ticks_per_second: int  # as measured at the start; 0: not known
-    ended_monotonic_ns: int = 0  # 0: `syncopate record` has not seen it end
-    recorder: int = BY_PRELOAD
-    recorder_id: int = 0  # the process that writes the record; 0: the recorded one
-    lost_waits: int = 0  # of which only their number and sum is known
-    lost_ticks: int = 0
-
-
-class Lock(NamedTuple):
-    """lock_entry."""
-
-    id: int
-    address: int
-    object: int
-    type: int
-    flags: int
-    create_stack: int
-    first_stack: int
-    acquisitions: int
-    hold_samples: int
-    hold_sum: int
-    hold_max: int
-    hold_histogram: tuple[int, ...]
-
-
-class OpenWait(NamedTuple):
-    """open_wait: what a thread waits for; end 0: still."""
-
-    since: int
-    end: int
-    caller: int
-    lock: int
-    kind: int
-    holder: int
-    stack: int
-    flags: int
-
-
-class Seen(NamedTuple):
-    """Who held a lock, and what it waited for itself meanwhile (thread_entry::seen_since)."""
-
-    since: int = 0
-    holder_since: int = 0
-    holder: int = 0
-
-
-class Thread(NamedTuple):
-    """thread_entry; end_ticks 0: it ran when the record ended; cpu_ns 0: not known."""
-
-    id: int
-    thread_id: int
-    start_stack: int
-    start_ticks: int
-    end_ticks: int
-    name: str
-    cpu_ns: int = 0
-    delay_ns: int = 0
-    handle: int = 0
-    open: OpenWait | None = None
-    read_held: tuple[int, ...] = ()  # addresses
-    seen: Seen = Seen()
-    cpu_before_us: int = 0
-    delay_before_ns: int = 0
-    at: int = 0  # where it is in the file
-
-
-class Row(NamedTuple):
-    """wait_row, and the thread (its index) that waited."""
-
-    thread: int
-    lock: int
-    kind: int
-    waits: int
-    wait_sum: int
-    wait_max: int
-    histogram: tuple[int, ...]
-
-
-class Event(NamedTuple):
-    """event, and the thread (its index) it happened to."""
-
-    thread: int
-    start: int
-    end: int
-    lock: int
-    stack: int
-    holder: int
-    weight: int
-    kind: int
-    wait: int
-    # Of some waits: ticks on a processor (0: not known), and how often the thread left it.
-    on_processor: int = 0
-    sleeps: int = 0
-    preemptions: int = 0
-
-
-class SiteRow(NamedTuple):
-    """site_row, and the thread (its index) whose transactions they are."""
-
-    thread: int
-    address: int
-    site: int
-    most_retries: int
-    started: int
-    committed: int
-    canceled: int
-    hardware: int
-    aborts: tuple[int, ...]  # by ABORT_CAUSES
-    alone: tuple[int, ...]  # by ALONE_REASONS
-    waited: int
-    run: int
-    wasted: int
-    run_alone: int
-    measured: int
-    reads: int
-    writes: int
-    most_reads: int
-    most_writes: int
-
-
-class Conflict(NamedTuple):
-    """conflict_row."""
-
-    address: int
-    site: int
-    winner: int
-    cause: int
-    stack: int
-    times: int
-
-
-class UnsafeCall(NamedTuple):
-    """unsafe_row."""
-
-    caller: int
-    called: int
-    site: int
-    stack: int
-    times: int
-    switches: int
-
-
-def lack_of_room(flags: int) -> str | None:
-    """Why the record could not grow; nothing where it could."""
-    if not flags & DISK_FULL:
-        return None
-    if flags & SIZE_LIMITED:
-        return "the record had reached the limit on a file's size (ulimit -f)"
-    if flags & SPACE_LIMITED:
-        return "the record's part of the address space was used up (ulimit -v)"
-    return "the disk was full"
 
 
 def _text(raw: bytes) -> str:
     return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
-
-
-def write_measured(path: str, text: str) -> None:
-    """Puts `measured` into a finished record. A file that is none stays as it is.
-
-    Requires: at most MEASURED.size bytes. Raises what open_plain() does.
-    """
-    with open_plain(path, change=True) as file:
-        if file.read(len(MAGIC)) == MAGIC:
-            file.seek(MEASURED_AT)
-            file.write(MEASURED.pack(text.encode()))
-
-
-def write_ended(path: str, monotonic_ns: int) -> None:
-    """Says in a record when its process has ended. A file that is none stays as it is.
-
-    Raises what open_plain() does.
-    """
-    with open_plain(path, change=True) as file:
-        if file.read(len(MAGIC)) == MAGIC:
-            file.seek(ENDED_AT)
-            file.write(struct.pack("<Q", monotonic_ns))
-
-
-def children_of(record: str) -> list[str]:
-    """The records that child processes left beside `record`: FILE.PID and FILE.PID.N."""
-    folder, base = os.path.split(record)
-    pattern = re.compile(re.escape(base) + r"\.\d+(\.\d+)?")
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    return sorted(os.path.join(folder, name) for name in names if pattern.fullmatch(name))
 
 
 class Record:
@@ -351,6 +100,7 @@ class Record:
             raise Failure(f"cannot read {path}: {reason}", FAILED) from None
         self.header = self._read_header(start)
         self._chunks = list(self._walk())
+        self._row_sums: dict[tuple[int, int], tuple[int, int]] | None = None
         self.ns_per_tick = self._rate()
         self.runs = not self.header.flags & FINISHED and self._is_mapped()
         self.end_ticks = self._end()
@@ -509,59 +259,80 @@ class Record:
 
     def rows(self) -> Iterator[Row]:
         """What threads waited, exactly; also in waits that are not over."""
-        for thread, _, f in self._items(ROWS, WAIT_ROW):
+        for thread, _, f in self._items(ROWS, PACKED_ROW):
             if f[1] in KIND_NAMES:
-                yield Row(thread, f[0], f[1], f[2], f[3], f[4], f[5:])
+                yield Row(thread, *f)
         for each in self.threads():
             wait = each.open
             if wait and wait.kind in KIND_NAMES:
                 ticks = max(0, (wait.end or self.end_ticks) - wait.since)
                 counts = [0] * 64
                 counts[histogram.bucket(ticks, 64)] = 1
-                yield Row(each.id, wait.lock, wait.kind, 1, ticks, ticks, tuple(counts))
+                packed = ROW_HISTOGRAM.pack(*counts)
+                yield Row(each.id, wait.lock, wait.kind, 1, ticks, ticks, packed)
+
+    def row_sums(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """(waits, ticks) of all threads by lock and kind of wait: what rows() adds up to."""
+        if self._row_sums is None:
+            sums: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
+            of_file = (f for _, _, f in self._items(ROWS, ROW_SUMS) if f[1] in KIND_NAMES)
+            for lock, kind, waits, ticks in itertools.chain(of_file, self._open_sums()):
+                found = sums[lock, kind]
+                found[0] += waits
+                found[1] += ticks
+            self._row_sums = {key: (waits, ticks) for key, (waits, ticks) in sums.items()}
+        return self._row_sums
+
+    def _open_sums(self) -> Iterator[tuple[int, int, int, int]]:
+        for each in self.threads():
+            wait = each.open
+            if wait and wait.kind in KIND_NAMES:
+                ticks = max(0, (wait.end or self.end_ticks) - wait.since)
+                yield wait.lock, wait.kind, 1, ticks
+
+    def _rows_of(self, wanted: int) -> Iterator[tuple[int, tuple]]:
+        """Thread, and fields, of the rows of one kind: mostly few, and quickly found."""
+        for kind, thread, used, offset in self._chunks:
+            if kind != ROWS:
+                continue
+            view = memoryview(self._data)[offset : offset + used * WAIT_ROW.size]
+            for index, (of_row,) in enumerate(ROW_KIND.iter_unpack(view)):
+                if of_row == wanted:
+                    yield thread, WAIT_ROW.unpack_from(view, index * WAIT_ROW.size)
 
     def calls(self) -> Iterator[tuple[int, int, int, int]]:
         """Thread, number of a system call, how often the thread was blocked in it, and ticks."""
-        for thread, _, f in self._items(ROWS, WAIT_ROW):
-            if f[1] == CALL:
-                yield thread, f[0], f[2], f[3]
+        for thread, f in self._rows_of(CALL):
+            yield thread, f[0], f[2], f[3]
 
     def last_arrivals(self) -> Iterator[tuple[int, int, int]]:
         """Thread, barrier's id, how often that thread came last there."""
-        for thread, _, f in self._items(ROWS, WAIT_ROW):
-            if f[1] == CAME_LAST:
-                yield thread, f[0], f[2]
+        for thread, f in self._rows_of(CAME_LAST):
+            yield thread, f[0], f[2]
 
     def releases(self) -> Iterator[Row]:
         """How often each thread released a lock while others waited, and how long that took."""
-        for thread, _, f in self._items(ROWS, WAIT_ROW):
-            if f[1] == RELEASE:
-                yield Row(thread, f[0], f[1], f[2], f[3], f[4], f[5:])
+        for thread, f in self._rows_of(RELEASE):
+            yield Row(thread, *f[:5], ROW_HISTOGRAM.pack(*f[5:]))
 
     def gaps(self, kind: int) -> Iterator[Row]:
         """OUTSIDE: how often and how long each thread worked between two of its sections of a lock,
         estimated from some; AWAY: the same of being in other waits or asleep between them; INSIDE:
         of sections that did not lose their processor."""
-        for thread, _, f in self._items(ROWS, WAIT_ROW):
-            if f[1] == kind:
-                yield Row(thread, f[0], f[1], f[2], f[3], f[4], f[5:])
+        for thread, f in self._rows_of(kind):
+            yield Row(thread, *f[:5], ROW_HISTOGRAM.pack(*f[5:]))
 
     def holders(self) -> Iterator[tuple[int, int, dict[str, int]]]:
-        """Thread, lock id; of how many of that thread's holds it is known whether they ran on, and
+        """Thread, lock id; of how many of one thread's holds it is known whether they ran on, and
         how many did not (format.h's holder_count)."""
-        for thread, _, f in self._items(ROWS, WAIT_ROW):
-            if f[1] == HOLDER:
-                yield (
-                    thread,
-                    f[0],
-                    {"watched": f[2], **dict(zip(HOLDER_COUNTS, f[5:], strict=False))},
-                )
+        for thread, f in self._rows_of(HOLDER):
+            counts = dict(zip(HOLDER_COUNTS, f[5:], strict=False))
+            yield thread, f[0], {"watched": f[2], **counts}
 
     def elisions(self) -> Iterator[tuple[int, dict[str, int]]]:
         """Lock id, and what became of its elided sections in one thread."""
-        for _, _, f in self._items(ROWS, WAIT_ROW):
-            if f[1] == ELISION:
-                yield f[0], dict(zip(ELISION_COUNTS, f[5:], strict=False))
+        for _, f in self._rows_of(ELISION):
+            yield f[0], dict(zip(ELISION_COUNTS, f[5:], strict=False))
 
     def events(self, every: int = 1) -> Iterator[Event]:
         """All events; or one of each `every` in turn, chosen at random, its weight so much more."""

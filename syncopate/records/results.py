@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 from syncopate.base.shown import shown
 from syncopate.base.units import duration
-from syncopate.records import findings, histogram, recordfile, waiting
+from syncopate.records import findings, histogram, recordformat, waiting
 from syncopate.records.account import Account
 from syncopate.records.analysis import Analysis, Group, Kind
 from syncopate.records.members import MOST_LOCKS, Members
 from syncopate.records.naming import is_region_of_gnu, telling, wrapper_frames
 from syncopate.records.openwaits import OpenWaits
-from syncopate.records.recordfile import LOST_KINDS, OBJECT_NAMES
+from syncopate.records.recordformat import LOST_KINDS, OBJECT_NAMES
 from syncopate.records.sectioncode import SectionCode
 from syncopate.records.transactionsites import Sites
 from syncopate.symbols.symbols import Frame
@@ -90,35 +90,35 @@ class Results:
             "command": header.command,
             "lock": header.lock,
             "wait": header.wait,
-            "recorder": "kernel" if header.recorder == recordfile.BY_KERNEL else "preload",
+            "recorder": "kernel" if header.recorder == recordformat.BY_KERNEL else "preload",
             "processors": header.processors,
             "started": started.isoformat(),
             "duration_ns": self.of.since_start(self.of.end_ticks),
-            "finished": bool(header.flags & recordfile.FINISHED),
+            "finished": bool(header.flags & recordformat.FINISHED),
             "capture_ns": self.of.ns(header.capture_ticks),
         }
 
     def _notes(self) -> list[str]:
         flags = self.of.record.header.flags
         notes = []
-        if flags & recordfile.DETACHED:
+        if flags & recordformat.DETACHED:
             notes.append("the recording ended, and the program went on")
-        elif not flags & recordfile.FINISHED:
+        elif not flags & recordformat.FINISHED:
             runs = self.of.record.runs
             there = runs or self.of.record.is_of_a_running_program()
             state = "still runs" if there else "was killed, or ended by _exit or exec"
             known = runs or self.of.record.header.ended_monotonic_ns
             until = "" if known else ", and times are until its last wait: its end was not seen"
-            by_kernel = self.of.record.header.recorder == recordfile.BY_KERNEL
+            by_kernel = self.of.record.header.recorder == recordformat.BY_KERNEL
             lag = "" if by_kernel else "; counts may lag by up to 255 per lock"
             notes.append(f"the program {state}{lag}{until}")
-        if lack := recordfile.lack_of_room(flags):
+        if lack := recordformat.lack_of_room(flags):
             notes.append(f"{lack}: what happened afterwards is missing")
-        if flags & recordfile.DESCRIPTOR_LOST:
+        if flags & recordformat.DESCRIPTOR_LOST:
             notes.append("the program closed the record's descriptor: later events are missing")
-        if flags & recordfile.TABLE_FULL:
+        if flags & recordformat.TABLE_FULL:
             notes.append("more locks than the record's table holds: the rest is counted together")
-        if flags & recordfile.SAMPLED:
+        if flags & recordformat.SAMPLED:
             notes.append("some events were thinned out: sums are exact, stacks weighted samples")
         if self.of.read_every > 1:
             notes.append(
@@ -130,7 +130,7 @@ class Results:
     def _of_kernel(self) -> list[str]:
         """What the recorder outside of the process cannot see."""
         header = self.of.record.header
-        if header.recorder != recordfile.BY_KERNEL:
+        if header.recorder != recordformat.BY_KERNEL:
             return []
         notes = [
             "seen from the kernel: a wait is one sleep at a futex; how often locks were taken"
@@ -286,7 +286,9 @@ class Results:
         sections = {name: counts[name] for name in ("committed", "fell_back")}
         if not any(sections.values()):
             return None
-        aborts = {name: counts[name] for name in recordfile.ELISION_COUNTS if name not in sections}
+        aborts = {
+            name: counts[name] for name in recordformat.ELISION_COUNTS if name not in sections
+        }
         attempts = sections["committed"] + sum(aborts.values())
         return {"attempts": attempts, **sections, "aborts": aborts}
 
@@ -315,7 +317,7 @@ class Results:
             return None
         share = group.slept_ticks / group.held_ticks if group.held_ticks else None
         return {
-            **{name: counts[name] for name in ("watched", *recordfile.HOLDER_COUNTS)},
+            **{name: counts[name] for name in ("watched", *recordformat.HOLDER_COUNTS)},
             "slept_share": share,
         }
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from syncopate.records.analysis import Analysis
-from syncopate.records.recordfile import KIND_NAMES, OBJECT_NAMES
+from syncopate.records.recordformat import KIND_NAMES, OBJECT_NAMES
 
 
 class Span(NamedTuple):

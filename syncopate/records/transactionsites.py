@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from syncopate.records.analysis import Analysis
 from syncopate.records.naming import telling, wrapper_frames
-from syncopate.records.recordfile import (
+from syncopate.records.recordformat import (
     ABORT_CAUSES,
     ALONE_REASONS,
     TRANSACTIONS,

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from syncopate.base.shown import shown
 from syncopate.base.units import count, duration
 from syncopate.records.analysis import Analysis
-from syncopate.records.recordfile import AWAKE_KINDS, KIND_NAMES, Event
+from syncopate.records.recordformat import AWAKE_KINDS, KIND_NAMES, Event
 
 LONG_NS = 1_000_000  # src/record/waits.cpp: long_wait()
 NUMBERS = ("seconds", "user_seconds", "system_seconds")
@@ -50,11 +50,11 @@ def cost(analysis: Analysis) -> dict:
         for event in events:
             is_long = analysis.ns(event.end - event.start) >= LONG_NS
             _add(sums[lock, event.wait][is_long], event)
-    exact: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
-    for row in analysis.record.rows():
-        if row.kind in KIND_NAMES and KIND_NAMES[row.kind] not in AWAKE_KINDS:
-            exact[row.lock, row.kind][0] += row.waits
-            exact[row.lock, row.kind][1] += row.wait_sum
+    exact = {
+        (lock, kind): sums
+        for (lock, kind), sums in analysis.record.row_sums().items()
+        if KIND_NAMES[kind] not in AWAKE_KINDS
+    }
     return _summed(analysis, sums, exact)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from syncopate.records.recordfile import LOST_KINDS
+from syncopate.records.recordformat import LOST_KINDS
 
 SCHEMA, VERSION = "syncopate-advice", 1
 OF_LOCK = (

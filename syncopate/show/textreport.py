@@ -7,7 +7,7 @@ from syncopate.base import terminal
 from syncopate.base.units import count, duration, percent
 from syncopate.records import account, openwaits, waiting
 from syncopate.records.naming import without_starters
-from syncopate.records.recordfile import LOST_KINDS
+from syncopate.records.recordformat import LOST_KINDS
 from syncopate.show import transactiontext
 
 DETAILED = 5  # locks whose stacks are shown

@@ -10,7 +10,7 @@ from syncopate.base.shown import shown
 from syncopate.base.units import count, duration, percent
 from syncopate.records.live import Rate, Snapshot, rates
 from syncopate.records.openwaits import sentence
-from syncopate.records.recordfile import LOST_KINDS
+from syncopate.records.recordformat import LOST_KINDS
 
 SCHEMA, VERSION = "syncopate-top", 1
 AROUND_ROWS = 5  # lines of the screen that are no rows

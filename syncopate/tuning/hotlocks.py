@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from syncopate.records.analysis import Analysis, Group
 from syncopate.records.naming import is_runtime, is_wrapper
-from syncopate.records.recordfile import BARRIER, CREATED, MUTEX, RWLOCK, Lock
+from syncopate.records.recordformat import BARRIER, CREATED, MUTEX, RWLOCK, Lock
 
 LEAST_LOST = 0.001  # of all thread time: where less is lost, no lock can gain anything
 LEAST_SHARE = 0.05  # of what is lost to locks: what is below cannot be told from noise

@@ -3,7 +3,7 @@
 import json
 
 from syncopate.launch.policy import SCHEMA, VERSION
-from syncopate.records.recordfile import BARRIER
+from syncopate.records.recordformat import BARRIER
 from syncopate.tuning.choice import Choice
 from syncopate.tuning.hotlocks import HotLock
 from syncopate.tuning.plan import Outcome

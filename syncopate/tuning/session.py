@@ -13,7 +13,9 @@ from syncopate.base.shown import shown
 from syncopate.launch import policy, preload, program
 from syncopate.machines import processor
 from syncopate.records.analysis import Analysis
-from syncopate.records.recordfile import BARRIER, MUTEX, RWLOCK, Record, children_of
+from syncopate.records.recordfile import Record
+from syncopate.records.recordformat import BARRIER, MUTEX, RWLOCK
+from syncopate.records.recordstamps import children_of
 from syncopate.records.results import Results
 from syncopate.tuning import hotlocks, plan, policyfile, verdict
 from syncopate.tuning.choice import AS_IS, Choice, specifications

@@ -15,7 +15,7 @@ import pytest
 from conftest import COMMAND, compile_c, one_line, run_cli
 
 from syncopate.base import paths
-from syncopate.records import recordfile
+from syncopate.records import recordformat
 
 BLOCKED = """
 #include <pthread.h>
@@ -307,7 +307,7 @@ def test_barriers_futexes_and_forked_children(tmp_path):
 def test_a_record_without_room_is_one_line(tmp_path, missing, status, said):
     """A limit on the file's size: of a disk, only the reason would be another one."""
     compile_c(MANY_LOCKS, tmp_path / "many", "-pthread")
-    room = recordfile.FIRST_BYTES - missing
+    room = recordformat.FIRST_BYTES - missing
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (room, room))
     done = run_cli("record", "./many", cwd=tmp_path, preexec_fn=limit)
     assert done.returncode == status

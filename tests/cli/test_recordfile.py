@@ -10,44 +10,44 @@ from conftest import ROOT, one_line, run_cli
 from make_record import LOCKS, RecordBuilder
 
 from syncopate.base.errors import Failure
-from syncopate.records import histogram, recordfile
+from syncopate.records import histogram, recordformat
 from syncopate.records.recordfile import Record
 
 # Our field names in the order of each struct, and where format.h calls them otherwise.
 STRUCTS = {
     "file_header": (
-        recordfile.FILE_HEADER,
+        recordformat.FILE_HEADER,
         "magic version header_bytes bytes_used process_id parent_id start_ticks start_monotonic_ns"
         " start_realtime_ns last_ticks last_monotonic_ns flags processors lock wait executable"
         " command capture_ticks measured ticks_per_second ended_monotonic_ns"
         " recorder recorder_id lost_waits lost_ticks",
     ),
-    "chunk_header": (recordfile.CHUNK_HEADER, "kind bytes first used ticks"),
+    "chunk_header": (recordformat.CHUNK_HEADER, "kind bytes first used ticks"),
     "lock_entry": (
-        recordfile.LOCK_ENTRY,
+        recordformat.LOCK_ENTRY,
         "address object type flags create_stack first_stack reserved created_ticks destroyed_ticks"
         " acquisitions hold_samples hold_sum hold_max hold_histogram",
     ),
     "thread_entry": (
-        recordfile.THREAD_ENTRY,
+        recordformat.THREAD_ENTRY,
         "thread_id start_stack start_ticks end_ticks name cpu_ns delay_ns handle open.since"
         " open.end open.caller open.lock open.kind open.holder open.stack open.flags read_held"
         " seen_since seen_holder_since seen_holder cpu_before_us delay_before_ns",
     ),
-    "wait_row": (recordfile.WAIT_ROW, "lock kind waits wait_sum wait_max histogram"),
+    "wait_row": (recordformat.WAIT_ROW, "lock kind waits wait_sum wait_max histogram"),
     "event": (
-        recordfile.EVENT,
+        recordformat.EVENT,
         "start end lock stack holder weight kind wait on_processor sleeps preemptions",
     ),
-    "stack_entry": (recordfile.STACK_ENTRY, "hash depth reserved pc"),
-    "site_entry": (recordfile.SITE_ENTRY, "address first_stack"),
+    "stack_entry": (recordformat.STACK_ENTRY, "hash depth reserved pc"),
+    "site_entry": (recordformat.SITE_ENTRY, "address first_stack"),
     "site_row": (
-        recordfile.SITE_ROW,
+        recordformat.SITE_ROW,
         "address site most_retries started committed canceled hardware aborts alone waited run"
         " wasted run_alone measured reads writes most_reads most_writes",
     ),
-    "conflict_row": (recordfile.CONFLICT_ROW, "address site winner cause stack times"),
-    "unsafe_row": (recordfile.UNSAFE_ROW, "from called site stack times switches"),
+    "conflict_row": (recordformat.CONFLICT_ROW, "address site winner cause stack times"),
+    "unsafe_row": (recordformat.UNSAFE_ROW, "from called site stack times switches"),
 }
 WIDTHS = {"Q": 8, "I": 4, "H": 2, "B": 1}
 
@@ -92,16 +92,16 @@ def test_layouts_match_the_header(tmp_path):
     sizes = {1: "lock_entry", 2: "thread_entry", 3: "wait_row", 4: "event", 5: "stack_entry"}
     sizes |= {7: "site_entry", 8: "site_row", 9: "conflict_row", 10: "unsafe_row"}
     for kind, struct in sizes.items():
-        assert theirs[struct, "size"] == recordfile.ITEM_BYTES[kind] == STRUCTS[struct][0].size
-    assert theirs["file_header", "size"] == recordfile.HEADER_BYTES
-    assert theirs["chunk_header", "size"] == recordfile.CHUNK_BYTES
+        assert theirs[struct, "size"] == recordformat.ITEM_BYTES[kind] == STRUCTS[struct][0].size
+    assert theirs["file_header", "size"] == recordformat.HEADER_BYTES
+    assert theirs["chunk_header", "size"] == recordformat.CHUNK_BYTES
     for struct, (layout, names) in STRUCTS.items():
         ours = dict(zip(names.split(), offsets(layout.format), strict=True))
         assert ours == {name: theirs[struct, name] for name in names.split()}
     buckets = [int(number) for number in said[-2].rstrip(",").split(",")]
     for ticks, bucket in zip(range(0, 100000, 7), buckets, strict=True):
         assert histogram.lower_edge(bucket) <= ticks < histogram.lower_edge(bucket + 1)
-    assert said[-1] == f"{recordfile.MAGIC.decode()} {recordfile.VERSION}"
+    assert said[-1] == f"{recordformat.MAGIC.decode()} {recordformat.VERSION}"
 
 
 def sample() -> RecordBuilder:
@@ -175,7 +175,7 @@ def test_other_version(tmp_path):
     builder.version = 9
     done = run_cli("report", builder.write(tmp_path / "r"))
     assert done.returncode == 1
-    assert f"record format 9 and this Syncopate reads {recordfile.VERSION}" in one_line(done)
+    assert f"record format 9 and this Syncopate reads {recordformat.VERSION}" in one_line(done)
 
 
 @pytest.mark.parametrize("name", ["missing", "folder"])

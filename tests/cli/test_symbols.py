@@ -8,7 +8,8 @@ from make_record import RecordBuilder
 
 from syncopate.records.analysis import Analysis
 from syncopate.records.naming import name_locks, telling
-from syncopate.records.recordfile import CREATED, Lock, Record
+from syncopate.records.recordfile import Record
+from syncopate.records.recordformat import CREATED, Lock
 from syncopate.symbols import elf, symbols
 from syncopate.symbols.elfsymbols import SymbolTable, demangle
 from syncopate.symbols.symbols import Frame, Symbolizer

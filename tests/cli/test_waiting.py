@@ -13,7 +13,9 @@ from syncopate.commands import record
 from syncopate.machines import energy
 from syncopate.records import waiting
 from syncopate.records.analysis import Analysis
-from syncopate.records.recordfile import MEASURED, Record, write_measured
+from syncopate.records.recordfile import Record
+from syncopate.records.recordformat import MEASURED
+from syncopate.records.recordstamps import write_measured
 from syncopate.records.results import Results
 
 MEASUREMENT = {

@@ -16,7 +16,7 @@ _COUNT = re.compile(r"(\[\])? x[\d,]+$")
 REST = " > \u2026"
 # Columns of text, which may be cut; of all others, numbers, none is.
 TEXTS = ("lock", "barrier", "for", "waiter", "holder", "transaction", "address", "winner",
-         "thread", "waits for", "by", "at", "held by")  # fmt: skip
+         "program", "worst lock", "thread", "waits for", "by", "at", "held by")  # fmt: skip
 
 
 def console(width: int | None = None):

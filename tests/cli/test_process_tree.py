@@ -1,0 +1,71 @@
+"""Several processes in one view: a program that forks, and records that are in no order."""
+
+import re
+
+from conftest import compile_c, run_cli
+
+from syncopate.show.processtree import in_order
+
+FORKS = r"""
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static void* work(void* x) {
+  for (int i = 0; i < 20; i++) {
+    pthread_mutex_lock(&pool_lock);
+    usleep(1000);
+    pthread_mutex_unlock(&pool_lock);
+  }
+  return x;
+}
+static int worker(void) {
+  pthread_t other;
+  pthread_create(&other, 0, work, 0);
+  work(0);
+  pthread_join(other, 0);
+  return 0;
+}
+int main(void) {
+  for (int i = 0; i < 2; i++)
+    if (fork() == 0) return worker();
+  while (wait(0) > 0) {}
+  return 0;
+}
+"""
+
+
+def process(number: int, parent: int) -> dict:
+    return {"process": {"id": number, "parent_id": parent}}
+
+
+def order(*pairs: tuple[int, int]) -> list[tuple[int, int]]:
+    records = [process(*pair) for pair in pairs]
+    return [(depth, each["process"]["id"]) for depth, each in in_order(records)]
+
+
+def test_a_program_that_forks_is_one_view(tmp_path):
+    program = compile_c(FORKS, tmp_path / "server", "-O2", "-g", "-pthread")
+    record = tmp_path / "rec"
+    assert run_cli("record", "-o", record, "--", program).returncode == 0
+    files = sorted(tmp_path.glob("rec*"))
+    assert len(files) == 3
+    done = run_cli("report", *reversed(files), environ={"COLUMNS": "150"})
+    assert done.returncode == 0, done.stderr
+    first = done.stdout[: done.stdout.index("\n\n")]
+    assert first.startswith("3 processes, lost to locks: ")
+    parent, *children = re.findall(r"^( *)(\S*server) .*?(\S+) *$", first, re.M)
+    assert (parent[0], parent[2]) == ("", "-")
+    assert [(child[0], child[2]) for child in children] == [("  ", "pool_lock")] * 2
+
+
+def test_parents_come_before_their_children():
+    assert order((3, 2), (2, 1), (1, 0)) == [(0, 1), (1, 2), (2, 3)]
+    assert order((5, 1), (1, 0), (4, 1)) == [(0, 1), (1, 5), (1, 4)]
+    assert order((7, 9), (8, 9)) == [(0, 7), (0, 8)]
+
+
+def test_every_record_is_shown_once():
+    assert order((1, 2), (2, 1)) == [(0, 1), (0, 2)]
+    assert order((1, 1)) == [(0, 1)]
+    assert order((1, 0), (1, 0), (2, 1)) == [(0, 1), (1, 2), (0, 1)]

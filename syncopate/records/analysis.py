@@ -98,7 +98,7 @@ class Group:
         return sum(kind.total for name, kind in self.kinds.items() if name in LOST_KINDS)
 
 
-def _time_of_longest(row: recordfile.Row, part: float) -> float:
+def _time_of_longest(row: recordformat.Row, part: float) -> float:
     """The ticks of the longest `part` of a row's waits or holds, by its histogram."""
     buckets = list(histogram.buckets(row.histogram, row.wait_max))
     left = part * sum(count for _, _, count in buckets)
@@ -272,7 +272,7 @@ class Analysis:
         for thread, lock, counts in self.record.holders():
             self.group(lock).interrupted.update(counts)
             slept[thread, lock] = counts["slept"] / max(1, counts["watched"])
-        for row in self.record.gaps(recordfile.INSIDE):
+        for row in self.record.gaps(recordformat.INSIDE):
             if (row.thread, row.lock) in slept:
                 group = self.group(row.lock)
                 group.held_ticks += row.wait_sum

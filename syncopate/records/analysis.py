@@ -130,6 +130,8 @@ class Analysis:
         self._frames: dict[int, list[Frame]] = {}  # by stack id, as frames_of() answered
         self.threads = {thread.id: thread for thread in record.threads()}
         self.thread_ids = {thread.id: thread.thread_id for thread in self.threads.values()}
+        # Of a number that the kernel gave twice, the first thread that had it.
+        self._by_thread_id = {known: thread for thread, known in reversed(self.thread_ids.items())}
         self.waits: dict[int, list[Event]] = defaultdict(list)  # by lock id
         self.holds: dict[int, list[Event]] = defaultdict(list)
         self.end_ticks = record.end_ticks
@@ -189,9 +191,8 @@ class Analysis:
         return f"{entry.name or 'thread'}/{entry.thread_id}"
 
     def holder_label(self, thread_id: int) -> str:
-        for thread, known in self.thread_ids.items():
-            if known == thread_id:
-                return self.label(thread)
+        if thread_id in self._by_thread_id:
+            return self.label(self._by_thread_id[thread_id])
         return f"thread/{thread_id}" if thread_id else "unknown"
 
     def _read_events(self, progress: Callable[[str], None]) -> None:

@@ -28,10 +28,10 @@ set(SYNCOPATE_INSTRUMENT_OPTIONS_CLANG
   -mprefer-vector-width=128  # wider accesses are reported by a slower call, or not at all
   -mcx16)  # else 16-byte atomics are calls of libatomic, which no machine sees
 # The explored machine has functions tell of their returns, to know which variables are gone: in
-# targets with the property SYNCOPATE_TELLS_RETURNS.
+# targets with the property TELLS_RETURNS.
 function(syncopate_instrument target)
   foreach(compiler GNU CLANG)
-    string(REPLACE "entry-exit=0" "entry-exit=$<BOOL:$<TARGET_PROPERTY:SYNCOPATE_TELLS_RETURNS>>"
+    string(REPLACE "entry-exit=0" "entry-exit=$<BOOL:$<TARGET_PROPERTY:TELLS_RETURNS>>"
       SYNCOPATE_INSTRUMENT_OPTIONS_${compiler} "${SYNCOPATE_INSTRUMENT_OPTIONS_${compiler}}")
   endforeach()
   target_compile_options(${target} PRIVATE ${SYNCOPATE_INSTRUMENT_OPTIONS}
@@ -52,7 +52,7 @@ endfunction()
 # Compiles and links an executable for a machine: syncopate_target_machine(program simulated).
 function(syncopate_target_machine target machine)
   if(machine STREQUAL "explored")
-    set_target_properties(${target} PROPERTIES SYNCOPATE_TELLS_RETURNS ON)
+    set_target_properties(${target} PROPERTIES TELLS_RETURNS ON)
   endif()
   syncopate_instrument(${target})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)

@@ -16,7 +16,7 @@ build_packages="g++ binutils cmake ninja-build pkg-config python3-venv
 test_packages="llvm-dev clang-format clang-tidy elfutils libdebuginfod1 memcached libmemcached-tools kyotocabinet-utils
   sysbench xz-utils pigz zstd sqlite3 stress-ng redis-server redis-tools
   zsh fish help2man dpkg-dev python3-rich curl chromium valgrind ruby patch
-  libomp-dev coccinelle gfortran graphicsmagick clustalo fasttree g++-aarch64-linux-gnu qemu-user
+  libomp-dev coccinelle libpython3-dev gfortran graphicsmagick clustalo fasttree g++-aarch64-linux-gnu qemu-user
   default-jdk-headless nodejs golang-go"
 long_packages="slurmctld slurmd slurm-client munge"
 

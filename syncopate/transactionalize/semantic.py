@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field
 
-from syncopate.base.errors import NOT_FOUND, Failure
+from syncopate.base.errors import FAILED, NOT_FOUND, Failure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS_PER_FILE = 300
@@ -80,6 +80,12 @@ def find(
         )  # fmt: skip
     if run.returncode != 0:
         last = (run.stderr.strip().splitlines() or ["no message"])[-1]
+        if "Py.find_library" in run.stderr:  # Debian's coccinelle does not ask for it
+            raise Failure(
+                "spatch finds no Python library: install Debian's libpython3-dev, or another"
+                " libpython of the version that it names",
+                FAILED,
+            )
         raise NotUnderstood(f"spatch failed on {patch}.cocci: {last}")
     facts = []
     for line in run.stdout.splitlines():

@@ -368,6 +368,16 @@ def test_missing_spatch_names_the_package(tmp_path):
     assert "coccinelle" in one_line(done)
 
 
+def test_spatch_without_its_python_library_names_the_package(tmp_path):
+    spatch = tmp_path / "spatch"
+    spatch.write_text("#!/bin/sh\necho 'Py.find_library: unable to find the library' >&2\nexit 2\n")
+    spatch.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = transactionalize(PROGRAMS / "trylock.c", environ={"PATH": path})
+    assert done.returncode == 1
+    assert "libpython3-dev" in one_line(done)
+
+
 def test_mistakes(tmp_path):
     assert transactionalize("--help").returncode == 0
     assert transactionalize("--lock", "(", "x.c").returncode == 2

@@ -173,11 +173,14 @@ def _findings(console, results: dict) -> None:
     """The worst locks in sentences."""
     from rich.text import Text
 
-    if not results["findings"] and results["lost_ns"] and account.is_explained(results):
+    if not results["findings"] and results["lost_ns"]:
+        which, style = "locks", "bold green"
+        if not account.is_explained(results):  # there may be others
+            which, style = "the locks that are recorded", "bold"
         console.print(
-            "\nNothing to do about locks: waiting for them took"
+            f"\nNothing to do about {which}: waiting for them took"
             f" {percent(results['lost_share'])} of all thread time.",
-            style="bold green",
+            style=style,
         )
     for number, found in enumerate(results["findings"]):
         if number == 0:

@@ -251,6 +251,12 @@ def parse_dependencies(folder: Path, text: str) -> list[tuple[str, list[str]]]:
     return found
 
 
+def _names(text: str) -> list[str]:
+    """The paths of a line of ninja's, where a blank of a path's own is "$ "."""
+    found = re.findall(r"(?:\$.|[^\s$])+", text)
+    return [re.sub(r"\$(.)", r"\1", each) for each in found]
+
+
 def read_links(path: Path) -> list[Link]:
     """The programs and libraries of a build.ninja that CMake wrote."""
     links: list[Link] = []
@@ -261,8 +267,8 @@ def read_links(path: Path) -> list[Link]:
             rule, _, inputs = rest.partition(" ")
             current = None
             if "_LINKER__" in rule:
-                explicit = inputs.partition("|")[0].split()
-                current = Link(outputs.split()[0], "", [i for i in explicit if i.endswith(".o")])
+                explicit = _names(inputs.partition("|")[0])
+                current = Link(_names(outputs)[0], "", [i for i in explicit if i.endswith(".o")])
                 links.append(current)
         elif current and line.startswith(("  LINK_LIBRARIES = ", "  LINK_FLAGS = ")):
             words = shlex.split(line.partition(" = ")[2].replace("$:", ":"))

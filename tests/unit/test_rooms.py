@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rooms.build import Build, parse_dependencies
+from rooms.build import Build, parse_dependencies, read_links
 from rooms.house import list_files, read_house
 from rooms.includes import check_includes
 from rooms.symbols import check_symbols
@@ -352,3 +352,15 @@ def test_symbols_of_other_rooms(tmp_path: Path) -> None:
         "src/record/recorder.cpp of room 'record'"
     ]
     assert not check_symbols(house, tmp_path, "product", {"gone.o": "src/record/file.cpp"})
+
+
+def test_link_lines_of_a_folder_with_a_blank(tmp_path: Path) -> None:
+    path = tmp_path / "build.ninja"
+    path.write_text(
+        "build /a$ b/lib/libx.so | w/libx.so: CXX_SHARED_LIBRARY_LINKER__x one$ two.o y.o | dep.o\n"
+        '  LINK_LIBRARIES = -Wl,-rpath,"/a b/lib" "/a b/lib/liby.so" -ldl\n'
+    )
+    (link,) = read_links(path)
+    assert link.output == "/a b/lib/libx.so"
+    assert link.objects == ["one two.o", "y.o"]
+    assert link.libraries == ["/a b/lib/liby.so", "-ldl"]

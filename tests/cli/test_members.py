@@ -67,8 +67,7 @@ TOOLS = paths.find(paths.NAMES_TOOL) and shutil.which("objdump")
 )  # fmt: skip
 def program(request, tmp_path_factory):
     compiler, level = request.param
-    if not TOOLS or shutil.which(compiler) is None:
-        pytest.skip(f"syncopate-names, objdump or {compiler} is not there")
+    assert TOOLS and shutil.which(compiler), "scripts/setup.sh test installs what this needs"
     path = tmp_path_factory.mktemp("members") / "program"
     return compile_c(SOURCE, path, level, "-g", "-pthread", compiler=compiler)
 

@@ -68,8 +68,8 @@ ONLY_READ = {"reads", "compares", "fails", "early"}
 def sections(request, tmp_path_factory):
     """Of each function what it does between taking and releasing the lock."""
     compiler, level = request.param
-    if shutil.which(compiler) is None or shutil.which("objdump") is None:
-        pytest.skip("compiler or objdump is not installed")
+    tools = shutil.which(compiler) and shutil.which("objdump")
+    assert tools, "scripts/setup.sh test installs what this needs"
     path = tmp_path_factory.mktemp("code") / "program"
     compile_c(
         SOURCE, path, level, "-pthread", "-fno-inline-functions", "-fno-builtin", compiler=compiler

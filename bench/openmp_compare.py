@@ -20,6 +20,7 @@ from pathlib import Path
 
 from interleaved import ROOT, foreign_load, provenance
 
+from syncopate.base import preloading
 from syncopate.bench.librarysuites import CONSTRUCTS
 from syncopate.launch import openmp
 
@@ -73,7 +74,7 @@ def one_run(program, library, threads, variables, options, time=None):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     kept.update(variables, OMP_NUM_THREADS=str(threads))
     if library:
-        kept["LD_PRELOAD"] = str(library)
+        preloading.put_first(kept, str(library))
         openmp.suit_crowd(kept)  # as `syncopate run` does
     done = subprocess.run(
         [

@@ -19,6 +19,8 @@ from pathlib import Path
 
 from interleaved import LIBRARY, ROOT, Summary, number, provenance, table
 
+from syncopate.base import preloading
+
 PROGRAM = ["grep", "VmHWM", "/proc/self/status"]
 GOAL_MS = 60
 
@@ -26,7 +28,9 @@ GOAL_MS = 60
 def ways(syncopate, library):
     """Returns {how it is started: (command, environment)}."""
     plain = {k: v for k, v in os.environ.items() if not k.startswith(("SYNCOPATE", "LD_PRELOAD"))}
-    preloaded = {**plain, "LD_PRELOAD": str(library), "SYNCOPATE_LOCK": "auto"}
+    preloaded = preloading.changed(
+        plain, {"LD_PRELOAD": str(library), "SYNCOPATE_LOCK": "auto"}
+    )
     return {
         "alone": (PROGRAM, plain),
         "preloaded": (PROGRAM, preloaded),

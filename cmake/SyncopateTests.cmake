@@ -26,6 +26,20 @@ function(syncopate_add_test keyword name command_keyword program)
     COMMAND [==[${SYNCOPATE_DEADLINE}/deadline]==] ${SYNCOPATE_TEST_SECONDS} [==[${program}]==]${arguments})")
 endfunction()
 
+# What puts a library into a test's programs: entries for the property ENVIRONMENT. The loader cannot
+# be told a path with a blank; it then finds the library by its name.
+function(syncopate_preloading result target)
+  if(SYNCOPATE_PRODUCTS_DIR MATCHES "[:;]")
+    message(FATAL_ERROR "LD_PRELOAD cannot name ${SYNCOPATE_PRODUCTS_DIR}: build in a folder without : and ;")
+  endif()
+  set(entries "LD_PRELOAD=$<TARGET_FILE:${target}>")
+  if(SYNCOPATE_PRODUCTS_DIR MATCHES " ")
+    set(entries "LD_PRELOAD=$<TARGET_SONAME_FILE_NAME:${target}>"
+      "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:${target}>")
+  endif()
+  set(${result} "${entries}" PARENT_SCOPE)
+endfunction()
+
 # As gtest_discover_tests(target ...), each test within SYNCOPATE_TEST_SECONDS.
 function(syncopate_discover_tests target)
   include(GoogleTest)

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from syncopate.base import paths
+from syncopate.base import paths, preloading
 
 OUR_VARIABLES = ("LD_PRELOAD", "SYNCOPATE", "SYNCOPATE_LOCK", "SYNCOPATE_WAIT", "SYNCOPATE_RECORD")
 
@@ -58,4 +58,4 @@ class Configuration:
     def environment(self):
         """Returns os.environ without our variables, plus those of this configuration."""
         clean = {key: value for key, value in os.environ.items() if key not in OUR_VARIABLES}
-        return {**clean, **self.variables}
+        return preloading.changed(clean, self.variables)

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from syncopate.base import preloading
 from syncopate.bench.jobs import Job
 from syncopate.bench.onerun import RunError, last_line, run, run_simulated
 from syncopate.bench.provenance import provenance
@@ -58,7 +59,7 @@ def environment(variables: dict[str, str]) -> dict[str, str]:
         for name, text in os.environ.items()
         if name not in FOREIGN and not name.startswith(FOREIGN_PREFIXES)
     }
-    return {**inherited, **variables}
+    return preloading.changed(inherited, variables)
 
 
 def pairs(output: str, program: str) -> dict:

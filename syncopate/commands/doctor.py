@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from syncopate.base import terminal
+from syncopate.base import preloading, terminal
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import Failure
 from syncopate.launch import kernelview, preload
@@ -73,7 +73,8 @@ def _preload() -> Finding:
         library = preload.library()
     except Failure as failure:
         return Finding(name, str(failure), "bad", "nothing can be run or recorded")
-    environ = {**os.environ, "LD_PRELOAD": library, "SYNCOPATE_VERBOSE": "1"}
+    environ = {**os.environ, "SYNCOPATE_VERBOSE": "1"}
+    preloading.put_first(environ, library)
     for unwanted in ("SYNCOPATE_RECORD", "SYNCOPATE"):
         environ.pop(unwanted, None)
     look = "import sys; sys.stdout.write(open('/proc/self/maps').read())"

@@ -2,7 +2,7 @@
 
 import os
 
-from syncopate.base import locktable, optiontable, paths
+from syncopate.base import locktable, optiontable, paths, preloading
 from syncopate.base.errors import BAD_USE, Failure, near
 from syncopate.base.options import FLAG, VALUE
 
@@ -90,9 +90,7 @@ def suit_crowd(environ: dict[str, str]) -> None:
 
 def add_library(environ: dict[str, str]) -> None:
     """Puts the OpenMP library before whatever else is preloaded."""
-    library = paths.require(paths.PRELOAD_OPENMP)
-    others = [entry for entry in environ.get("LD_PRELOAD", "").split(":") if entry != library]
-    environ["LD_PRELOAD"] = ":".join([library, *filter(None, others)])
+    preloading.put_first(environ, paths.require(paths.PRELOAD_OPENMP))
 
 
 def _check_barrier(choice: str, wait: str | None) -> None:

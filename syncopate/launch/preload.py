@@ -2,21 +2,14 @@
 
 import os
 
-from syncopate.base import locktable, optiontable, paths
-from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+from syncopate.base import locktable, optiontable, paths, preloading
+from syncopate.base.errors import BAD_USE, Failure, near
 from syncopate.launch import program
 
 
 def library() -> str:
-    """The preload library's path. A Failure when it is missing, or LD_PRELOAD cannot name it."""
-    path = paths.require(paths.PRELOAD)
-    if " " in path or ":" in path:
-        raise Failure(
-            f"{path} has a space or a colon in it, and LD_PRELOAD cannot name such a path;"
-            " install Syncopate somewhere else, or set SYNCOPATE_NATIVE to a link without them",
-            FAILED,
-        )
-    return path
+    """The preload library's path. A Failure when it is missing."""
+    return paths.require(paths.PRELOAD)
 
 
 def environment(
@@ -27,9 +20,7 @@ def environment(
     The lock is `lock`, else what the user's own SYNCOPATE_LOCK says, else `default`; it is checked.
     """
     environ = dict(os.environ if base is None else base)
-    before = environ.get("LD_PRELOAD", "").replace(":", " ").split(" ")
-    others = [entry for entry in before if entry and entry != path]
-    environ["LD_PRELOAD"] = ":".join([path, *others])
+    preloading.put_first(environ, path)
     environ["SYNCOPATE_LOCK"] = locktable.check_choice(
         lock if lock is not None else environ.get("SYNCOPATE_LOCK") or default
     )
@@ -51,9 +42,9 @@ def behind_sanitizer(environ: dict[str, str], program_path: str) -> None:
 
 def without(path: str, environ: dict[str, str]) -> dict[str, str]:
     """The environment for a program that has our locks linked in: not preloaded as well."""
-    others = [entry for entry in environ.get("LD_PRELOAD", "").split(":") if entry != path]
-    rest = {key: value for key, value in environ.items() if key != "LD_PRELOAD"}
-    return rest | ({"LD_PRELOAD": ":".join(others)} if any(others) else {})
+    rest = dict(environ)
+    preloading.take_out(rest, path)
+    return rest
 
 
 def guard(environ: dict[str, str], options: dict[str, str]) -> None:

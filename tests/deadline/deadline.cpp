@@ -2,11 +2,14 @@
 // processes and threads waits for. ctest's own TIMEOUT says only that it came.
 //
 // Usage: deadline SECONDS COMMAND [ARGUMENT...]
-// The status is the command's; a signal that ended it ends this, too; 124: it took too long.
+// The status is the command's; a signal that ended it ends this, too; 124: it took too long; 125: a
+// library that LD_PRELOAD names is not there. The loader goes on without it, and what the test says
+// would be said of a program without the library.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -19,7 +22,41 @@
 
 namespace {
 
-constexpr int took_too_long = 124, cannot_run = 127;
+constexpr int took_too_long = 124, not_preloaded = 125, cannot_run = 127;
+
+// The parts of an environment variable between any of these characters.
+std::vector<std::string> parts_of(const char* variable, const char* separators) {
+  std::vector<std::string> parts(1);
+  const char* const text = ::getenv(variable);
+  for (const char* c = text != nullptr ? text : ""; *c != 0; c++)
+    if (std::strchr(separators, *c) != nullptr)
+      parts.emplace_back();
+    else
+      parts.back() += *c;
+  return parts;
+}
+
+bool is_readable(const std::string& path) { return ::access(path.c_str(), R_OK) == 0; }
+
+// Whether the loader finds an entry of LD_PRELOAD. A name without a folder that is not one of our
+// libraries may be the system's, which the loader knows where to find.
+bool is_found(const std::string& entry) {
+  if (entry.empty()) return true;
+  if (entry.find('/') != std::string::npos) return is_readable(entry);
+  if (entry.rfind("libsyncopate", 0) != 0) return true;
+  for (const std::string& folder : parts_of("LD_LIBRARY_PATH", ":;"))
+    if (is_readable(folder + "/" + entry)) return true;
+  return false;
+}
+
+bool is_all_preloaded() {
+  for (const std::string& entry : parts_of("LD_PRELOAD", ": "))
+    if (!is_found(entry)) {
+      std::fprintf(stderr, "deadline: LD_PRELOAD names %s, which is not there\n", entry.c_str());
+      return false;
+    }
+  return true;
+}
 
 // The names in a folder that are numbers, as /proc has them for processes and threads.
 std::vector<pid_t> numbers_in(const std::string& folder) {
@@ -110,6 +147,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: deadline SECONDS COMMAND [ARGUMENT...]\n", stderr);
     return 2;
   }
+  if (!is_all_preloaded()) return not_preloaded;
   sigset_t child_ended, before;
   ::sigemptyset(&child_ended);
   ::sigaddset(&child_ended, SIGCHLD);

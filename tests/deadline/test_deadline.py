@@ -55,3 +55,40 @@ def test_an_unknown_command_is_told():
     done = run(20, "/no/such/command")
     assert done.returncode == 127
     assert "/no/such/command" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"LD_PRELOAD": "/no/such/library.so"},
+        {"LD_PRELOAD": "libm.so.6:/no/such/library.so"},
+        {"LD_PRELOAD": "libsyncopate-pthread.so.0", "LD_LIBRARY_PATH": "/no:/such"},
+        {"LD_PRELOAD": "{folder}/with space/library.so"},  # is there, but the loader splits it
+    ],
+    ids=str,
+)
+def test_a_test_does_not_run_without_its_library(variables, tmp_path):
+    (tmp_path / "with space").mkdir()
+    (tmp_path / "with space" / "library.so").touch()
+    variables = {name: text.format(folder=tmp_path) for name, text in variables.items()}
+    done = subprocess.run(
+        [DEADLINE, "20", "echo", "ran"],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (125, "")
+    assert done.stderr.startswith("deadline: LD_PRELOAD names ") and done.stderr.count("\n") == 1
+
+
+def test_the_libraries_of_a_test_are_found_by_path_and_by_folder(tmp_path):
+    folder = tmp_path / "with space"
+    folder.mkdir()
+    (folder / "libsyncopate-none.so.0").touch()
+    by_folder = {"LD_PRELOAD": "libsyncopate-none.so.0", "LD_LIBRARY_PATH": str(folder)}
+    for variables in ({"LD_PRELOAD": "libm.so.6"}, by_folder):
+        done = subprocess.run(
+            [DEADLINE, "20", "true"], env={**os.environ, **variables}, check=False
+        )
+        assert done.returncode == 0

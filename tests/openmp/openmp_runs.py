@@ -8,6 +8,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from syncopate.base import preloading  # noqa: E402
+
 PREFIX = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build")
 LIBRARY = PREFIX / "lib" / "libsyncopate-openmp.so.0"
 PROGRAMS = Path(os.environ.get("SYNCOPATE_BUILD_DIR") or ROOT / "build") / "tests" / "openmp"
@@ -20,7 +24,7 @@ def environment(ours, **variables):
     """An environment without settings of this kind but `variables`; with the library if `ours`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     if ours:
-        kept["LD_PRELOAD"] = str(LIBRARY)
+        preloading.put_first(kept, str(LIBRARY))
     return {**kept, "OMP_NUM_THREADS": "4", **variables}
 
 

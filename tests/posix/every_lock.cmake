@@ -2,7 +2,7 @@
 # that the preload library's own list offers to programs. A lock's default waiting is tested by
 # `make check`, every other one by `make check-all` (label long).
 #   POSIX_LOCKS     locks.json
-#   POSIX_PRELOAD   the preload library
+#   POSIX_PRELOADED what puts the preload library into a program's environment
 #   POSIX_DEADLINE  what ends a test that hangs, after POSIX_SECONDS
 #   POSIX_PROGRAMS  NAME=PATH ...
 if(NOT EXISTS "${POSIX_LOCKS}")
@@ -52,6 +52,6 @@ foreach(pair IN LISTS posix_pairs)
     set(test "posix.${name}.${CMAKE_MATCH_1}")
     add_test("${test}" "${POSIX_DEADLINE}" ${seconds} "${CMAKE_MATCH_2}")
     set_tests_properties("${test}" PROPERTIES LABELS "${labels}" TIMEOUT ${limit}
-      ENVIRONMENT "LD_PRELOAD=${POSIX_PRELOAD};SYNCOPATE_LOCK=${pair}")
+      ENVIRONMENT "${POSIX_PRELOADED};SYNCOPATE_LOCK=${pair}")
   endforeach()
 endforeach()

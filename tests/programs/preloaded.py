@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from syncopate.base import preloading
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PREFIX = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build")
 LIBRARY = PREFIX / "lib" / "libsyncopate-pthread.so.0"
@@ -66,7 +68,7 @@ def environment(lock):
     if elide:
         ours["SYNCOPATE_ELIDE"] = "always"
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("SYNCOPATE")}
-    return {**inherited, **ours}
+    return preloading.changed(inherited, ours)
 
 
 def installed(program, package):

@@ -58,7 +58,9 @@ def throughput(name: str, matrix: str, threads: str, options: argparse.Namespace
     for key, value in {"matrix": matrix, "threads": threads, **sizes}.items():
         command += [f"--{key}", str(value)]
     kept = {key: value for key, value in os.environ.items() if key not in OUR_VARIABLES}
-    done = subprocess.run(command, env=preloading.changed(kept, more), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=preloading.changed(kept, more), capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise Failure(f"{name}, {matrix}: {(done.stderr or done.stdout).strip()}")
     return json.loads(done.stdout)["gigabytes_per_second"]

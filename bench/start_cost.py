@@ -28,9 +28,7 @@ GOAL_MS = 60
 def ways(syncopate, library):
     """Returns {how it is started: (command, environment)}."""
     plain = {k: v for k, v in os.environ.items() if not k.startswith(("SYNCOPATE", "LD_PRELOAD"))}
-    preloaded = preloading.changed(
-        plain, {"LD_PRELOAD": str(library), "SYNCOPATE_LOCK": "auto"}
-    )
+    preloaded = preloading.changed(plain, {"LD_PRELOAD": str(library), "SYNCOPATE_LOCK": "auto"})
     return {
         "alone": (PROGRAM, plain),
         "preloaded": (PROGRAM, preloaded),

@@ -46,9 +46,7 @@ def _arguments():
 
 def _failures(setting, programs, without_us, jobs):
     """Runs the programs under one setting; prints what failed. Returns the names."""
-    with_us = preloading.changed(
-        without_us, {"LD_PRELOAD": str(LIBRARY), **SETTINGS[setting]}
-    )
+    with_us = preloading.changed(without_us, {"LD_PRELOAD": str(LIBRARY), **SETTINGS[setting]})
     passed, failed = standard.passing(programs, with_us, jobs, SECONDS)
     print(f"{setting}: {len(passed)} of {len(programs)} pass", flush=True)
     same = {**without_us, **{k: v for k, v in SETTINGS[setting].items() if k.startswith("OMP_")}}

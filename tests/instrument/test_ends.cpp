@@ -76,7 +76,7 @@ struct outcome {
   std::string output;
 };
 outcome run(const char* program, const char* how) {
-  const std::string command = std::string(program) + " " + how + " 2>&1";
+  const std::string command = "'" + std::string(program) + "' " + how + " 2>&1";
   std::FILE* pipe = popen(command.c_str(), "r");
   outcome o{-1, {}};
   char piece[256];

@@ -17,7 +17,7 @@ QUICK = ("deadlock",)
 
 def environment_of(source: Path) -> list[str]:
     lines = re.findall(r"^// run: (.*)$", source.read_text("utf-8"), re.MULTILINE)
-    return " ".join(lines).replace("@dir@", str(HERE)).split()
+    return [word.replace("@dir@", str(HERE)) for word in " ".join(lines).split()]
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,7 @@ def built(copy: Path) -> Path:
     return target
 
 
-PRELOAD = r"(build \S+/libsyncopate-pthread\.so\.\S+: [^\n]*?LINKER__\S+)"
+PRELOAD = r"(build (?:\S|\$ )+/libsyncopate-pthread\.so\.\S+: [^\n]*?LINKER__\S+)"
 # What is found in build.ninja, what it is made into, and what has to be said.
 LINKS = [
     (

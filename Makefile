@@ -12,8 +12,8 @@ JOBS ?= $(shell nproc)
 TESTS ?=
 
 CXX_FILES = $(shell git ls-files -co --exclude-standard '*.h' '*.cpp')
-TIDY_FILES = $(shell git ls-files -co --exclude-standard 'src/*.cpp' 'shims/*.cpp' 'bench/*.cpp')
-PYTHON_DIRS = syncopate scripts tests bench
+TIDY_FILES = $(shell git ls-files -co --exclude-standard 'src/*.cpp' 'products/*.cpp' 'bench/*.cpp')
+PYTHON_DIRS = syncopate scripts tests bench papers
 
 .PHONY: all help setup build native lua ruby check check-all demo bench figures format lint lint-scripts readme \
   install uninstall deb clean
@@ -30,7 +30,7 @@ help:
 	@echo 'make bench      the benchmarks'
 	@echo 'make figures    the papers'"'"' figures on simulated machines (QUICK=1: fewer points)'
 	@echo 'make format     format the sources;  make lint: check them'
-	@echo 'make readme     write README.md from the code, the last demo and docs/figures'
+	@echo 'make readme     write README.md from the code, the last demo and papers/results'
 	@echo 'make deb        a Debian package into build/'
 	@echo 'make install    install into PREFIX (now $(PREFIX));  make uninstall: remove it again'
 	@echo 'make clean      remove build/'
@@ -94,7 +94,7 @@ bench: build/.setup-test build
 
 # Goes on where a stopped run was: finished points are kept in build/figures.
 figures: build/.setup-build build
-	@$(PYTHON) bench/figures/all.py --programs $(BUILD)/workloads \
+	@$(PYTHON) papers/figures/all.py --programs $(BUILD)/papers/workloads \
 	  $(if $(filter-out 0,$(QUICK)),--quick)
 	@$(PYTHON) scripts/papers.py
 	@$(PYTHON) scripts/sizes.py
@@ -116,7 +116,7 @@ lint: build/.setup-test $(BUILD)/build.ninja lint-scripts
 	$(PYTHON) -m ruff format --check $(PYTHON_DIRS)
 	@$(PYTHON) scripts/tidy.py --build $(BUILD) --jobs $(JOBS) $(TIDY_FILES)
 
-# README.md from README.md.in, the code's list of locks, the last demo and docs/figures.
+# README.md from README.md.in, the code's list of locks, the last demo and papers/results.
 readme: build
 	@$(PYTHON) scripts/make_readme.py --demo build/demo/demo.txt --page build/demo/memcached.html \
 	  build/share/syncopate/locks.json

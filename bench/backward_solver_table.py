@@ -38,7 +38,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--levels", type=int, default=400, help="of generated matrices; 0: paper's")
     parser.add_argument("--solves", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--programs", type=Path, default=ROOT / "build/release/workloads")
+    parser.add_argument("--programs", type=Path, default=ROOT / "build/release/papers/workloads")
     parser.add_argument("--library", type=Path, default=ROOT / "build/lib/libsyncopate-openmp.so.0")
     return parser.parse_args()
 

@@ -3,11 +3,11 @@
 
 Usage: calibration_check.py [--machine NAME] [--rounds N] [--output FILE.json] [--quick]
 
-Runs the same source, workloads/lock_pingpong.cpp, natively and on the simulated machine (by default
-`this`, which is calibrated first when its file is missing), for several locks at 1, 2, 4 and 8
-threads. The prediction is one deterministic number; the measurement is the median of interleaved
-rounds. FIFO spin locks are left out where threads outnumber processors. Prints the error of each
-pair and writes all of it as JSON.
+Runs the same source, papers/workloads/lock_pingpong.cpp, natively and on the simulated machine (by
+default `this`, which is calibrated first when its file is missing), for several locks at 1, 2, 4
+and 8 threads. The prediction is one deterministic number; the measurement is the median of
+interleaved rounds. FIFO spin locks are left out where threads outnumber processors. Prints the
+error of each pair and writes all of it as JSON.
 Exit status: 0; 1 when a run failed; 2 for a wrong call. Errors of prediction are results, not
 failures.
 """
@@ -78,7 +78,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--machine", default="this", help="machine file (default: this)")
     parser.add_argument("--rounds", type=int, default=7, help="native runs of each pair")
     parser.add_argument("--pairs", type=int, default=300000, help="lock/unlock pairs of a thread")
-    parser.add_argument("--build", type=Path, default=ROOT / "build/release/workloads")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/release/papers/workloads")
     parser.add_argument("--output", type=Path, help="write the results as JSON")
     parser.add_argument("--quick", action="store_true", help="3 rounds, fewer pairs")
     chosen = parser.parse_args()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every program and variant of workloads/, once each: its own check of its result, and how long it
-takes.
+"""Every program and variant of papers/workloads/, once each: its own check of its result, and how
+long it takes.
 
     bench/every_program.py [--build FOLDER] [--suite NAME,...] [--size small] [--first]
                            [--jobs N] [--within SECONDS] [--most SECONDS]
@@ -36,8 +36,8 @@ from syncopate.bench.provenance import ROOT
 from syncopate.bench.suites import Suite
 from syncopate.bench.suitetable import SUITES
 
-PLACE = "workloads/"
-KNOWN = ROOT / "docs" / "figures" / "measured" / "every_program_paper.json"
+PLACE = "papers/workloads/"
+KNOWN = ROOT / "papers/results" / "measured" / "every_program_paper.json"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,8 @@ class Run:
 
 
 def suites_here() -> dict[str, Suite]:
-    """The suites whose programs are those of workloads/; Lua's are run there by an interpreter."""
+    """The suites whose programs are those of papers/workloads/; Lua's are run there by an
+    interpreter."""
     return {
         name: suite
         for name, suite in SUITES.items()
@@ -161,7 +162,9 @@ def parse() -> argparse.Namespace:
     options.suites = options.suite.split(",") if options.suite else list(here)
     for name in options.suites:
         if name not in here:
-            parser.error(f"no suite of workloads/ is called '{name}'; there are {', '.join(here)}")
+            parser.error(
+                f"no suite of papers/workloads/ is called '{name}'; there are {', '.join(here)}"
+            )
         if options.size not in here[name].sizes:
             parser.error(f"suite {name} has no size '{options.size}'")
     return options

@@ -80,7 +80,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("traces", nargs="+", type=Path, help="what SYNCOPATE_GIL_TRACE named")
     parser.add_argument("--machine", default="zec12-12c", help="a name in machines/ or a file")
-    parser.add_argument("--programs", type=Path, default=ROOT / "build/release/workloads",
+    parser.add_argument("--programs", type=Path, default=ROOT / "build/release/papers/workloads",
                         help="the folder of gil_replay.simulated")  # fmt: skip
     parser.add_argument("--limit", type=float, default=600, help="seconds for one run")
     try:

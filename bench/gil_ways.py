@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every program of workloads/lua under every way of choosing the lengths of transactions, at all
-threads of a simulated machine: the table of docs/gil.md.
+"""Every program of papers/workloads/lua under every way of choosing the lengths of transactions,
+at all threads of a simulated machine: the table of docs/gil.md.
 
 Throughput over one thread with the lock; then `balance` and `dynamic` over the best fixed length.
 A change of some instructions moves the transactions of several threads against each other, and one
@@ -16,7 +16,7 @@ from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "figures"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "papers/figures"))
 
 import ruby_gil
 import ruby_gil_http
@@ -125,7 +125,7 @@ def make_table() -> int:
     parser.add_argument("--only", type=lambda text: text.split(","), metavar="PROGRAM,...",
                         help=f"of {', '.join(sizes(False))}")  # fmt: skip
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="sizes of each program")
-    parser.add_argument("--programs", type=Path, default=ROOT / "build/release/workloads",
+    parser.add_argument("--programs", type=Path, default=ROOT / "build/release/papers/workloads",
                         help="the folder of lua.simulated")  # fmt: skip
     parser.add_argument("--checkpoints", type=Path, default=CHECKPOINTS)
     parser.add_argument("--jobs", type=int, default=2, help="programs at a time")

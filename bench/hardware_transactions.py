@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What hardware transactions give here: locks and what takes their place, on the papers' programs.
 
-    bench/hardware_transactions.py --json docs/figures/hardware_transactions.json
+    bench/hardware_transactions.py --json papers/results/hardware_transactions.json
     bench/hardware_transactions.py --only stamp,lua --repeat 3
 
 Runs each suite by `syncopate bench run`, interleaved, with 1 and 2 threads: first the locks, then
@@ -53,7 +53,7 @@ SWEEPS = (
     Sweep("netstack", ("mutex", "tsx.abort", "tsx.cond"), repeat=3),
 )
 
-# Lua with its interpreter lock, at sizes of some 50 ms: workloads/lua/NAME.lua THREADS SIZE.
+# Lua with its interpreter lock, at sizes of some 50 ms: papers/workloads/lua/NAME.lua THREADS SIZE.
 LUA = Sweep("lua", ("gil", "htm:16", "htm:256", "paper:1", "balance"))
 LUA_SIZES = {"while": 3_000_000, "iterator": 1_500_000, "is": 400_000, "cg": 4_000, "ft": 64,
              "strings": 60_000}  # fmt: skip
@@ -89,7 +89,7 @@ def measure_lua(threads: str, rounds: int) -> dict:
                     command = [str(ROOT / "build/lua/bin/lua-mt"), f"{program}.lua", str(count),
                                str(size)]  # fmt: skip
                     done = subprocess.run(
-                        command, cwd=ROOT / "workloads/lua", capture_output=True, text=True,
+                        command, cwd=ROOT / "papers/workloads/lua", capture_output=True, text=True,
                         env={**os.environ, "SYNCOPATE_GIL": way}, check=False,
                     )  # fmt: skip
                     took, _, result = done.stdout.strip().partition(" ")

@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 from syncopate.bench.provenance import provenance  # noqa: E402
 from syncopate.bench.text import number, table  # noqa: E402
 
-PROGRAMS = ROOT / "workloads" / "lua"
+PROGRAMS = ROOT / "papers/workloads" / "lua"
 NAMES = ("lua-plain", "lua-mt")
 GOAL = 1.03
 
@@ -54,7 +54,7 @@ SHORT = {
     "math.floor": (12_000_000, "local f, s = math.floor, 0 for i = 1, N do s = s + f(i / 3) end"),
 }  # fmt: skip
 
-# Programs of workloads/lua with one thread, and their sizes.
+# Programs of papers/workloads/lua with one thread, and their sizes.
 LONG = {"bt": 36, "cg": 40_000, "ft": 256, "is": 1_000_000, "lu": 560, "mg": 32, "sp": 36}
 LITTLE = {"bt": 6, "cg": 600, "ft": 16, "is": 12_000, "lu": 48, "mg": 8, "sp": 6}
 # What they need of the module `thread`: in both programs what a thread would do is done at once, so

@@ -5,9 +5,9 @@
     bench/openmp_compare.py --threads 2 --constructs BARRIER,CRITICAL --rounds 9
     bench/openmp_compare.py --busy 1              beside one foreign process that keeps computing
 
-Each round runs every configuration once, each round starting with the next one (workloads/epcc).
-Shown are medians over rounds in microseconds, with the processors kept busy beside them.
---json FILE keeps every sample. What we want to reach: bench/openmp_goals.py.
+Each round runs every configuration once, each round starting with the next one
+(papers/workloads/epcc). Shown are medians over rounds in microseconds, with the processors kept
+busy beside them. --json FILE keeps every sample. What we want to reach: bench/openmp_goals.py.
 """
 
 import argparse
@@ -61,7 +61,7 @@ def add_common(parser):
 
 def find_program(build, name):
     """The path of a workload in the build folder; None when it was not built."""
-    for folder in ("workloads/epcc", "release/workloads/epcc"):
+    for folder in ("papers/workloads/epcc", "release/papers/workloads/epcc"):
         path = build / folder / name
         if path.exists():
             return path
@@ -141,7 +141,7 @@ def look_for(options):
         if (found := find_program(options.build, program))
     }
     if not programs or not library.exists():
-        sys.exit(f"{Path(sys.argv[0]).stem}: build first: no workloads/epcc or {library}")
+        sys.exit(f"{Path(sys.argv[0]).stem}: build first: no papers/workloads/epcc or {library}")
     return programs, library
 
 

@@ -5,7 +5,7 @@
     bench/openmp_goals.py --rounds 9      steadier medians
     bench/openmp_goals.py --only 2        the goals for 2 threads alone
     bench/openmp_goals.py --only 1        2 threads that have one processor
-    bench/openmp_goals.py --only 8 --busy 1 --json docs/figures/measured/openmp_goals.json
+    bench/openmp_goals.py --only 8 --busy 1 --json papers/results/measured/openmp_goals.json
                                           8 threads beside a busy process; the file's other parts
                                           stay; then scripts/openmp_page.py writes docs/openmp.md
     bench/openmp_goals.py --only 8 --busy 1 --rounds 1 --more --json ...
@@ -161,7 +161,7 @@ def phase(programs, library, options, threads, constructs, busy=0, crowded=True,
         return measure(programs, library, options, options.first, times)[threads]
 
 
-# What is kept of a line of workloads/epcc for each round.
+# What is kept of a line of papers/workloads/epcc for each round.
 FIELDS = ("overhead_us", "test_us", "cpus")
 
 

@@ -2,7 +2,7 @@
 // sections, in processor cycles: the simulated machine charges nothing for instructions that touch
 // no memory, so their models (figures 10 to 12) are told.
 //
-//     section_gaps >docs/figures/measured/section_gaps.json
+//     section_gaps >papers/results/measured/section_gaps.json
 //
 // vacation      a task's random numbers, 12 on average, by Mersenne Twister and a remainder, as the
 //               suite draws them; ours draws them by a few instructions.

@@ -37,7 +37,7 @@ from syncopate.bench.programsuites import (
 from syncopate.bench.suites import find_variant
 from syncopate.bench.suitetable import SUITES
 
-PLACES = ["build/workloads/stamp", "build/release/workloads/stamp"]
+PLACES = ["build/papers/workloads/stamp", "build/release/papers/workloads/stamp"]
 
 
 class UseError(Exception):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `syncopate run` adds to the start and to the memory of a program.
 
-    bench/start_cost.py [--rounds 41] [--json docs/figures/start_cost.json]
+    bench/start_cost.py [--rounds 41] [--json papers/results/start_cost.json]
 
 A small program (grep, which prints its own peak of resident memory) runs alone, with the library
 preloaded by hand, and under `syncopate run`, interleaved; the table shows milliseconds from start

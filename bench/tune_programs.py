@@ -55,8 +55,8 @@ def cases(processors: int) -> list[Case]:
     load = (str(BUILD / "bench/memcached_load"), "--port", "{port}", "--seconds", "0.6")
     operations = r'operations_per_second": *([0-9.e+]+)'
     sqlite = (str(ROOT / "bench/sqlite_load.py"), "--threads", threads, "--seconds", "0.5")
-    solver = str(BUILD / "workloads/backward_solver/backward_solver.openmp")
-    pool = str(BUILD / "workloads/request_server/request_server")
+    solver = str(BUILD / "papers/workloads/backward_solver/backward_solver.openmp")
+    pool = str(BUILD / "papers/workloads/request_server/request_server")
     kccachetest = require("kccachetest", "kyotocabinet-utils")
     sysbench, for_events = require("sysbench", "sysbench"), ("--time=0", "--events=300")
     return [

@@ -85,7 +85,7 @@ def load(threads: int, inside: int, outside: int) -> Case:
 
 
 def workload(name: str, threads: int, *options: str) -> Case:
-    words = (f"workloads/{name}", "--lock", "pthread", "--threads", str(threads), *options)
+    words = (f"papers/workloads/{name}", "--lock", "pthread", "--threads", str(threads), *options)
     swaps = SWAPS if threads <= 2 else SWAPS[:2]
     return Case(name, words, swaps)
 

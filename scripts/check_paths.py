@@ -35,7 +35,7 @@ BEFORE = r"(?<![\w/.<$~:@}*-])"
 C_LIKE = (".h", ".cpp", ".c", ".S", ".cocci", ".js", ".css")
 HASH_LIKE = (".sh", ".cmake", ".toml", ".txt", "Makefile")
 # Copied from elsewhere, or written by the benchmarks: their text is not ours.
-LEFT_OUT = ("docs/figures/", "docs/demo.txt")
+LEFT_OUT = ("papers/results/", "docs/demo.txt")
 C_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
 HASH_COMMENT = re.compile(r"(?:^|\s)#(.*)")
 PLACEHOLDER = re.compile(r"NAME|KIND|FOLDER|MACHINE|(?<=fig)N")  # anything

@@ -3,7 +3,7 @@
 
 Inputs: README.md.in, docs/measured.md.in, docs/demo.txt (what `make demo` printed last),
 docs/verdicts.json (written by scripts/papers.py),
-docs/figures/*.json (written by `bench/compare.py --json` and `bench/programs.py --json`), and the
+papers/results/*.json (written by `bench/compare.py --json` and `bench/programs.py --json`), and the
 build's locks.json. A section whose input is missing is left out, and standard error says so; no
 figure is typed by hand. The README has the programs and a line for each benchmark of locks;
 docs/measured.md has everything.
@@ -154,7 +154,7 @@ def main() -> int:
             "locks": locks_text(options.locks),
             "demo": demo_text(docs / "demo.txt"),
             "statements": statements_text(docs / "verdicts.json"),
-            **readme_figures.texts(docs / "figures"),
+            **readme_figures.texts(options.root / "papers/results"),
         }
         for page in (docs / "measured.md", options.root / "README.md"):  # which links to the first
             template = page.with_name(page.name + ".in")

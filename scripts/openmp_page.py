@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the tables of docs/openmp.md: what bench/openmp_goals.py measured last
-(docs/figures/measured/openmp_goals.json), between the page's two markers.
+(papers/results/measured/openmp_goals.json), between the page's two markers.
 
     scripts/openmp_page.py [--check]
 
@@ -27,7 +27,7 @@ from openmp_goals import (  # noqa: E402
 )
 
 PAGE = ROOT / "docs" / "openmp.md"
-RESULTS = ROOT / "docs" / "figures" / "measured" / "openmp_goals.json"
+RESULTS = ROOT / "papers/results" / "measured" / "openmp_goals.json"
 BEGIN = "<!-- From here to the end mark written by scripts/openmp_page.py -->\n"
 END = "<!-- end -->\n"
 

@@ -2,9 +2,9 @@
 """Writes docs/papers.md: every claim of the five papers, where it lives here, the last evidence;
 and docs/verdicts.json: every row of their figures with its rule, machine, programs and values.
 
-Inputs: docs/papers.toml (claims and where they live), docs/figures/{simulated,measured}/*.json with
-the claims of the scripts in bench/figures, docs/figures/*.json (measured), and docs/checked.json.
-No figure of ours is typed: dates, counts and results are read from these files.
+Inputs: docs/papers.toml (claims and where they live), papers/results/{simulated,measured}/*.json
+with the claims of the scripts in papers/figures, papers/results/*.json (measured), and
+docs/checked.json. No figure of ours is typed: dates, counts and results are read from these files.
 
 Usage: papers.py [--check] [--checked JUNIT] [ROOT]
   --check          writes nothing; exit status 1 when one of the two is not what would be written
@@ -21,7 +21,7 @@ from collections import Counter
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(HERE), str(HERE / "bench" / "figures")]
+sys.path[:0] = [str(HERE), str(HERE / "papers/figures")]
 
 from all import figures  # noqa: E402
 from claims import Claim, count, said  # noqa: E402
@@ -41,9 +41,10 @@ machine.
 
 * *checked*: tests, run by `make check`; where a date stands, that many passed on that day
 * *measured*: by bench/, on the machine that the file or page names, all sides interleaved
-* *simulated*: by a script of bench/figures on a model of the paper's machine; its page says how our
-  results compare with the paper's statements, and why they differ where they do. Nothing of that
-  was measured on hardware; most numbers of the machine files are estimates ([limits.md](limits.md))
+* *simulated*: by a script of papers/figures on a model of the paper's machine; its page says how
+  our results compare with the paper's statements, and why they differ where they do. Nothing of
+  that was measured on hardware; most numbers of the machine files are estimates
+  ([limits.md](limits.md))
 
 The machine that this is developed on has two processors, without user-mode monitor waits; hardware
 transactions commit on some of its kind only (`syncopate doctor` gives the reasons), and what was
@@ -56,11 +57,11 @@ RULES_INTRODUCTION = """\
 ## How statements are judged
 
 A script names, for each statement of a paper, the rule of its kind and a value for each program
-that the statement covers; the verdict follows ([rules.py](../bench/figures/rules.py)). What is ours
-beyond a paper - another machine, our own algorithm, a line that it has not - stands on the figures'
-pages in a table of its own and is not counted, and neither is what a number of ours was fitted to.
-[verdicts.json](verdicts.json) has all rows with their rules, machines, programs and values; why
-these rules: [decision 36](decisions/0036-judging-statements.md).
+that the statement covers; the verdict follows ([rules.py](../papers/figures/rules.py)). What is
+ours beyond a paper - another machine, our own algorithm, a line that it has not - stands on the
+figures' pages in a table of its own and is not counted, and neither is what a number of ours was
+fitted to. [verdicts.json](verdicts.json) has all rows with their rules, machines, programs and
+values; why these rules: [decision 36](decisions/0036-judging-statements.md).
 """
 
 HEADLINES_INTRODUCTION = """\
@@ -84,7 +85,7 @@ class Evidence:
     # figures: a figure's name -> the figure, its kind and date, its judged rows
 
     def __init__(self, root: Path):
-        self.root, self.folder = root, root / "docs" / "figures"
+        self.root, self.folder = root, root / "papers/results"
         self.checked = self._read(root / "docs" / "checked.json") or {}
         self.figures = {}
         for figure in figures():
@@ -109,7 +110,7 @@ class Evidence:
 
     def every_program(self) -> list[str]:
         """What bench/every_program.py found."""
-        file = "docs/figures/measured/every_program.json"
+        file = "papers/results/measured/every_program.json"
         document = self._read(self.root / file)
         if not document:
             return ["Every program at size small: no result yet."]
@@ -139,9 +140,9 @@ class Evidence:
             document = self._read(self.folder / f"{name}.json")
             if document is None:
                 return "measured: no result yet"
-            file = link(self.root, f"docs/figures/{name}.json")
+            file = link(self.root, f"papers/results/{name}.json")
             return f"measured {document['measured']['date']}: {file}"
-        if item.startswith(("tests/", "workloads/")):
+        if item.startswith(("tests/", "papers/workloads/")):
             return f"checked{self.passed(item)}: {link(self.root, item)}"
         return link(self.root, item)
 
@@ -157,7 +158,7 @@ def place(name: str) -> tuple[str, str]:
     """Where a figure stands: always_abort_fig7 -> ("fig7", ""); a machine may follow."""
     found = re.search(r"_((?:fig|table)\d+)(?:_(\w+))?$", name)
     if not found:
-        raise PapersError(f"bench/figures/{name}.py: no figN or tableN in its name")
+        raise PapersError(f"papers/figures/{name}.py: no figN or tableN in its name")
     return found[1], found[2] or ""
 
 
@@ -169,7 +170,7 @@ def short(name: str) -> str:
 
 
 def page_of(figure: Figure) -> str:
-    return f"[{short(figure.name)}](figures/{figure.kind}/{figure.name}.md)"
+    return f"[{short(figure.name)}](../papers/results/{figure.kind}/{figure.name}.md)"
 
 
 def link(root: Path, path: str) -> str:
@@ -193,7 +194,7 @@ def figure_rows(evidence: Evidence, paper: dict) -> list[str]:
     """What we get for the statements of this paper's figures."""
     lines = []
     for figure, date, rows in evidence.of_paper(paper):
-        script = f"[{figure.name}.py](../bench/figures/{figure.name}.py)"
+        script = f"[{figure.name}.py](../papers/figures/{figure.name}.py)"
         lines += [
             f"| {row.paper} | {page_of(figure)} | {script} | {row.rule} | {date}: {row.ours}"
             f" | {said(row.verdict)} |"

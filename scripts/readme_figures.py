@@ -1,4 +1,4 @@
-"""What was measured, as Markdown: the files of docs/figures that our benchmarks wrote."""
+"""What was measured, as Markdown: the files of papers/results that our benchmarks wrote."""
 
 import contextlib
 import json
@@ -14,16 +14,16 @@ from hardware_transactions import speed_ratio
 from interleaved import Ratio, Summary, number, ratio_of_medians
 from readme_transactions import costs_table, stamp_tables
 
-# Figures: file in docs/figures/ -> (title, how to measure it again).
+# Figures: file in papers/results/ -> (title, how to measure it again).
 PROGRAMS = {
     "programs.json": (
         "Real programs",
-        "bench/programs.py --configs glibc,pass,auto --json docs/figures/programs.json",
+        "bench/programs.py --configs glibc,pass,auto --json papers/results/programs.json",
     ),
     "programs_16_processors.json": ("Real programs on 16 processors", "bench/programs.py"),
 }
 LOCKS = {
-    "locks.json": ("The cost of a lock", "bench/compare.py --json docs/figures/locks.json"),
+    "locks.json": ("The cost of a lock", "bench/compare.py --json papers/results/locks.json"),
     "locks_16_processors.json": ("The cost of a lock on 16 processors", "bench/compare.py"),
 }
 HARDWARE = "hardware_transactions.json"
@@ -37,21 +37,21 @@ FIGURES = {
     **LOCKS,
     HARDWARE: (
         "Hardware transactions",
-        f"bench/hardware_transactions.py --json docs/figures/{HARDWARE}",
+        f"bench/hardware_transactions.py --json papers/results/{HARDWARE}",
     ),
-    "recording.json": ("The cost of recording", ""),  # docs/figures/README.md says how
+    "recording.json": ("The cost of recording", ""),  # papers/results/README.md says how
     "recording_memcached.json": ("The cost of recording memcached", ""),
     "recording_kccachetest.json": ("The cost of recording kccachetest", ""),
     "stamp.json": (
         "Transactions in the STAMP-like programs",
         f"bench/stamp_compare.py --libitm build/lib/tm --variants {STAMP_VARIANTS}"
-        " --json docs/figures/stamp.json",
+        " --json papers/results/stamp.json",
     ),
     "transactions.json": (
         "The cost of a transaction",
-        "bench/tm_compare.py --json docs/figures/transactions.json",
+        "bench/tm_compare.py --json papers/results/transactions.json",
     ),
-    START: ("The cost of starting a program", f"bench/start_cost.py --json docs/figures/{START}"),
+    START: ("The cost of starting a program", f"bench/start_cost.py --json papers/results/{START}"),
 }
 METRIC_NAMES = {
     "cycles": "cycles per lock and unlock",
@@ -253,7 +253,7 @@ def provenance(report: dict) -> str:
 
 
 def figure(path: Path, only: str | None = None) -> str:
-    """One file of docs/figures as Markdown; of programs only one lock, if told."""
+    """One file of papers/results as Markdown; of programs only one lock, if told."""
     title, command = FIGURES.get(path.name, (path.stem.replace("-", " ").capitalize(), ""))
     with of_our_benchmarks(path):
         report = json.loads(path.read_text(encoding="utf-8"))
@@ -280,11 +280,12 @@ def figure(path: Path, only: str | None = None) -> str:
 def figures_text(
     folder: Path, wanted: dict, *, others: bool = False, only: str | None = None
 ) -> str | None:
-    """The wanted files of docs/figures as Markdown; with others, all that are there beside them."""
+    """The wanted files of papers/results as Markdown; with others, all that are there beside
+    them."""
     known = [folder / name for name in wanted]
     for path in known:
         if not path.is_file():
-            print(f"make_readme: no {path.name} in docs/figures: left out", file=sys.stderr)
+            print(f"make_readme: no {path.name} in papers/results: left out", file=sys.stderr)
     rest = sorted(set(folder.glob("*.json")) - set(known)) if others else []
     found = [figure(path, only) for path in [*known, *rest] if path.is_file()]
     return "\n".join(found) or None

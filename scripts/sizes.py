@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/sizes.md: how long each program takes at each size, from what bench/every_program.py
-measured (docs/figures/measured/every_program*.json), and each paper's figures, from their results.
+measured (papers/results/measured/every_program*.json), and each paper's figures, from their
+results.
 
     scripts/sizes.py [--check]
 
@@ -21,7 +22,7 @@ from syncopate.bench.suitetable import SUITES  # noqa: E402
 from syncopate.bench.text import duration  # noqa: E402
 
 PAGE = ROOT / "docs" / "sizes.md"
-FIGURES = ROOT / "docs" / "figures"
+FIGURES = ROOT / "papers/results"
 RESULTS = FIGURES / "measured"
 COLUMNS = {
     "small": "every_program.json",
@@ -32,8 +33,8 @@ COLUMNS = {
 HEAD = """\
 # How long the programs take
 
-Each program of `workloads/`, run to its end by `bench/every_program.py` with two threads, its own
-check of its result and the making of its input included.
+Each program of `papers/workloads/`, run to its end by `bench/every_program.py` with two threads,
+its own check of its result and the making of its input included.
 
 - `small`: the slowest of all variants, in seconds on the clock.
 - `paper`, `large`: the first variant of `syncopate bench list` (the plain lock, or the published
@@ -47,10 +48,10 @@ long as their size says. This page is written by `scripts/sizes.py`.
 
 PAPERS = """\
 `syncopate bench paper NAME` from nothing, all of its figures in full: what its runs took when the
-results in docs/figures were made. *On two processors* is the time on the clock where the runs were
-made two at a time (`--jobs 2` on two processors) or measured on two processors, and half of the
-processor seconds where they were made otherwise; *timed so* is how much of it is of the first kind.
-The whole of one paper is meant to end within 30 minutes.
+results in papers/results were made. *On two processors* is the time on the clock where the runs
+were made two at a time (`--jobs 2` on two processors) or measured on two processors, and half of
+the processor seconds where they were made otherwise; *timed so* is how much of it is of the first
+kind. The whole of one paper is meant to end within 30 minutes.
 """
 MOST = 30 * 60  # seconds for one paper
 

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = ROOT / "workloads" / "lua"
+PROGRAMS = ROOT / "papers/workloads" / "lua"
 REMOVALS = ["heap", "lines", "debt", "objects", "strings", "numbers", "collector"]
 # Work for each thread grows with the threads where True; else it is split among them.
 SIZES = {"alloc": (800, True), "strings": (800, True), "collect": (100, True), "ft": (32, False)}

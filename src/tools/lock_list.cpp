@@ -10,7 +10,7 @@
 
 #include "json.h"
 #include "openmp/offered.h"
-#include "pthread/offered.h"
+#include "preload/offered.h"
 
 namespace syncopate::tools {
 namespace {

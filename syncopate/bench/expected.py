@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from syncopate.bench.jobs import Job
 from syncopate.bench.provenance import ROOT
 
-DOCUMENT = ROOT / "docs" / "figures" / "measured" / "every_program.json"
+DOCUMENT = ROOT / "papers/results" / "measured" / "every_program.json"
 
 
 @functools.cache

@@ -19,13 +19,13 @@ CONSTRUCTS = ("PARALLEL", "FOR", "BARRIER", "SINGLE", "CRITICAL", "LOCK", "REDUC
 LIBRARIES = {
     "epcc": Suite(
         "overheads of OpenMP constructs",
-        {name.lower(): Program("workloads/epcc/epcc_gcc", (name,)) for name in CONSTRUCTS},
+        {name.lower(): Program("papers/workloads/epcc/epcc_gcc", (name,)) for name in CONSTRUCTS},
         {
             "libgomp": Variant(),
             "libgomp-passive": Variant(variables={"OMP_WAIT_POLICY": "passive"}),
             "ours-gcc": Variant(variables=OPENMP),
-            "libomp": Variant(program="workloads/epcc/epcc_clang"),
-            "ours-clang": Variant((), OPENMP, "workloads/epcc/epcc_clang"),
+            "libomp": Variant(program="papers/workloads/epcc/epcc_clang"),
+            "ours-clang": Variant((), OPENMP, "papers/workloads/epcc/epcc_clang"),
         },
         (
             Metric("overhead", "us", False, "overhead_us"),

@@ -71,7 +71,7 @@ def pairs(output: str, program: str) -> dict:
 
 
 def lua(output: str, program: str) -> dict:
-    """workloads/lua/common.lua: microseconds, and the result."""
+    """papers/workloads/lua/common.lua: microseconds, and the result."""
     words = output.split()
     try:
         return {"microseconds": float(words[0]), "result": words[1]}

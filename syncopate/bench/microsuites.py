@@ -32,26 +32,30 @@ def under_locks(summary: str, programs: dict[str, Program], paper: str) -> Suite
 
 ARRAY = {
     f"{contention}-{size}": Program(
-        "workloads/array_bench", ("--footprint", footprint, "--contended", contended)
+        "papers/workloads/array_bench", ("--footprint", footprint, "--contended", contended)
     )
     for contention, contended in (("low", "0"), ("high", "1"))
     for size, footprint in (("small", "10"), ("large", "100"))
 }
 MAP = {
-    f"{name}-{changes}": Program("workloads/map_bench", ("--keys", keys, "--changes", changes))
+    f"{name}-{changes}": Program(
+        "papers/workloads/map_bench", ("--keys", keys, "--changes", changes)
+    )
     for name, keys in (("10k", "10000"), ("10m", "10000000"))
     for changes in ("20", "100")
 }
 CLOMP = {
-    f"scatters-{count}": Program("workloads/clomp_tm", ("--scatters", str(count)))
+    f"scatters-{count}": Program("papers/workloads/clomp_tm", ("--scatters", str(count)))
     for count in (1, 2, 3, 4, 8, 16)
 }
 TASK_LENGTHS = ("100", "10000")
 HISTOGRAM = {
-    f"bins-{bins}": Program("workloads/histogram", ("--bins", bins)) for bins in ("256", "4096")
+    f"bins-{bins}": Program("papers/workloads/histogram", ("--bins", bins))
+    for bins in ("256", "4096")
 }
 PHYSICS = {
-    f"hubs-{hubs}": Program("workloads/physics_solver", ("--hubs", hubs)) for hubs in ("4", "16")
+    f"hubs-{hubs}": Program("papers/workloads/physics_solver", ("--hubs", hubs))
+    for hubs in ("4", "16")
 }
 
 MICRO = {
@@ -60,7 +64,7 @@ MICRO = {
     "cache": under_locks(
         "a cache of keys and values with one lock, as memcached 1.4.5",
         {
-            f"sets-{sets}": Program("workloads/coarse_cache", ("--sets", sets))
+            f"sets-{sets}": Program("papers/workloads/coarse_cache", ("--sets", sets))
             for sets in ("10", "50")
         },
         "always-abort",
@@ -68,14 +72,14 @@ MICRO = {
     "tree": under_locks(
         "a B+ tree with one lock, as Kyoto Cabinet's",
         {
-            name: Program("workloads/tree_database", ("--keys", keys))
+            name: Program("papers/workloads/tree_database", ("--keys", keys))
             for name, keys in (("200k", "200000"), ("1m", "1000000"))
         },
         "always-abort",
     ),
     "adversarial": under_locks(
         "speculation against itself: a few lines written again and again",
-        {"lines-10": Program("workloads/adversarial")},
+        {"lines-10": Program("papers/workloads/adversarial")},
         "always-abort",
     ),
     "clomp": micro(
@@ -103,7 +107,10 @@ MICRO = {
     ),
     "locks": micro(
         "lock and unlock one lock",
-        {f"work-{ns}": Program("workloads/lock_pingpong", ("--work", ns)) for ns in ("0", "100")},
+        {
+            f"work-{ns}": Program("papers/workloads/lock_pingpong", ("--work", ns))
+            for ns in ("0", "100")
+        },
         chosen("--lock", "pthread", "auto", "futex", "ticket", "mcs", "one_spinner", "combined"),
         (RATE, JOULES),
         families=ANY_LOCK,
@@ -111,7 +118,10 @@ MICRO = {
     ),
     "tasks": micro(
         "OpenMP-like tasks: one queue, one lock",
-        {f"work-{ns}": Program("workloads/parallel_tasks", ("--work", ns)) for ns in TASK_LENGTHS},
+        {
+            f"work-{ns}": Program("papers/workloads/parallel_tasks", ("--work", ns))
+            for ns in TASK_LENGTHS
+        },
         chosen("--lock", "libgomp", "auto", "mcs", "one_spinner"),
         (RATE, JOULES),
         families=ANY_LOCK,
@@ -120,7 +130,7 @@ MICRO = {
     "barriers": micro(
         "threads meet at a barrier",
         {
-            f"work-{ns}": Program("workloads/barrier_rounds", ("--work", ns))
+            f"work-{ns}": Program("papers/workloads/barrier_rounds", ("--work", ns))
             for ns in ("1000", "250000")
         },
         chosen("--barrier", "futex", "poll_then_futex", "central", "two_level"),
@@ -131,7 +141,7 @@ MICRO = {
     "solver": Suite(
         "BackwardSolver: a sparse triangular solve, a barrier after each level",
         {
-            name: Program("workloads/backward_solver/backward_solver", ("--matrix", name))
+            name: Program("papers/workloads/backward_solver/backward_solver", ("--matrix", name))
             for name in ("offshore", "inline_1", "thermal2")
         },
         {

@@ -1,6 +1,6 @@
 """`syncopate bench paper`: a paper's figures, ours beside what the paper says.
 
-The figures are scripts of bench/figures, which run workloads on the simulated machine that stands
+The figures are scripts of papers/figures, which run workloads on the simulated machine that stands
 for the paper's, or (gcc-tm) on this one. Both are in the source tree only.
 """
 
@@ -22,7 +22,7 @@ from syncopate.bench.suites import NATIVE
 from syncopate.bench.suitetable import SUITES
 from syncopate.bench.text import duration
 
-SCRIPTS = ROOT / "bench" / "figures"
+SCRIPTS = ROOT / "papers/figures"
 EPILOG = """\
 Every finished point is kept: after Ctrl-C the same command goes on. For each figure a page, a plot
 and the data are written; what the paper says is printed beside what we get, with the reason for
@@ -225,8 +225,10 @@ def imported_scripts():
 def settings(options: argparse.Namespace) -> argparse.Namespace:
     """What make_figure() is told. Quick points are kept apart: each sweep drops those of others."""
     options.redraw = options.data = False
-    built = [folder for folder in build_folders(options.build) if (folder / "workloads").is_dir()]
-    options.programs = (built or build_folders(options.build))[0] / "workloads"
+    built = [
+        folder for folder in build_folders(options.build) if (folder / "papers/workloads").is_dir()
+    ]
+    options.programs = (built or build_folders(options.build))[0] / "papers/workloads"
     options.checkpoints = ROOT / "build" / "figures" / ("quick" if options.quick else ".")
     return options
 

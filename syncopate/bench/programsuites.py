@@ -48,10 +48,10 @@ tsx_hpc_set = partial(
     papers=("tsx-hpc",),
 )
 HPC = {
-    "graphcluster": Program("workloads/hpc/graph_cluster"),
-    "ua": Program("workloads/hpc/ua", without=("lockset",)),  # its mortars have no locks
-    "nufft": Program("workloads/hpc/nufft"),
-    "canneal": Program("workloads/hpc/canneal"),
+    "graphcluster": Program("papers/workloads/hpc/graph_cluster"),
+    "ua": Program("papers/workloads/hpc/ua", without=("lockset",)),  # its mortars have no locks
+    "nufft": Program("papers/workloads/hpc/nufft"),
+    "canneal": Program("papers/workloads/hpc/canneal"),
 }
 NAS = ("is", "cg", "ep", "ft", "mg", "bt", "lu", "sp")
 MICRO = ("while", "iterator", "strings", "alloc", "collect")
@@ -62,7 +62,7 @@ PROGRAMS = {
     "server": Suite(
         "a server of keys and values that knows nothing of elision",
         {
-            name: Program("workloads/request_server/request_server", ("--transport", name))
+            name: Program("papers/workloads/request_server/request_server", ("--transport", name))
             for name in ("unix", "tcp")
         },
         PRELOADED,
@@ -75,7 +75,7 @@ PROGRAMS = {
     "netstack": Suite(
         "clients and servers over a user-level TCP/IP stack",
         {
-            name: Program(f"workloads/netstack/{name}")
+            name: Program(f"papers/workloads/netstack/{name}")
             for name in ("netdedup", "netferret", "netstreamcluster")
         },
         chosen("--locking", "mutex", "tsx.abort", "tsx.cond", "mutex.busywait", "tsx.busywait"),
@@ -88,7 +88,7 @@ PROGRAMS = {
     ),
     "txcache": Suite(
         "a cache whose locks become transactions, stage by stage (docs/workloads.md)",
-        {"self-load": Program("workloads/txcache/txcache")},
+        {"self-load": Program("papers/workloads/txcache/txcache")},
         {
             "locks": Variant(),
             "semaphores": Variant(program="{program}.semaphores"),
@@ -106,7 +106,7 @@ PROGRAMS = {
     "stamp": Suite(
         "the STAMP-like programs",
         {
-            name: Program(f"workloads/stamp/{program}", ("--preset", f"{prefix}{{size}}"))
+            name: Program(f"papers/workloads/stamp/{program}", ("--preset", f"{prefix}{{size}}"))
             for name, (program, prefix) in STAMP.items()
         },
         {
@@ -141,14 +141,14 @@ PROGRAMS = {
     ),
     "rmstm": tsx_hpc_set(
         "the RMS-TM-like programs",
-        {name: Program(f"workloads/rmstm/{program}") for name, program in RMSTM.items()},
+        {name: Program(f"papers/workloads/rmstm/{program}") for name, program in RMSTM.items()},
         chosen("--variant", "fgl", "sgl", "tsx")
         | {"tsx-apart": Variant(("--variant", "tsx", "--memory", "0", "--files", "0"))},
         (SECONDS, JOULES),
     ),
     "nas": Suite(
         "the NAS-like kernels in C, of which suite lua has some in Lua",
-        {name: Program(f"workloads/nas/{name}") for name in NAS},
+        {name: Program(f"papers/workloads/nas/{name}") for name in NAS},
         {"libgomp": Variant(), "ours": Variant(variables=OPENMP)},
         (SECONDS,),
         sizes=presets("lua", "small", "paper", "large"),
@@ -167,7 +167,7 @@ PROGRAMS = {
         sizes=presets("tiny", "small", "paper", "large"),
         simulated_size="tiny",
         words=THREADS,
-        folder="workloads/lua",
+        folder="papers/workloads/lua",
         reader="lua",
         papers=("ruby-gil",),
     ),

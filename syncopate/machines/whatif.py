@@ -22,7 +22,7 @@ SECTIONS_BY_THREAD = 100
 MOST_SECTIONS = 400_000
 TIME_SLICES = 10  # to replay by thread and processor when there are more threads
 # Within so much, either way, are nine of ten predicted gains of whatif_check.json in
-# docs/figures/measured (tests/cli/test_whatif.py); the median is a fifth of it.
+# papers/results/measured (tests/cli/test_whatif.py); the median is a fifth of it.
 MODEL_ERROR = 0.515
 
 

@@ -1,7 +1,7 @@
 """How a record says that one lock is used: holds, the work between them, who takes part.
 
-The trace that workloads/replay.cpp plays again is made of this. What a record does not tell is
-assumed here, and said in LockUse.assumptions.
+The trace that papers/workloads/replay.cpp plays again is made of this. What a record does not tell
+is assumed here, and said in LockUse.assumptions.
 """
 
 from collections import defaultdict
@@ -72,7 +72,7 @@ class LockUse:
     assumptions: list[str] = field(default_factory=list)
 
     def trace(self) -> str:
-        """The text that workloads/replay.cpp reads."""
+        """The text that papers/workloads/replay.cpp reads."""
         lines = ["syncopate-trace 2"]
         lines += [f"hold {low} {high} {count}" for low, high, count in self.holds]
         for thread in self.threads:

@@ -41,11 +41,11 @@ def full_disk():
 
 
 class Build:
-    """A folder with workloads/array_bench, and the log of its calls."""
+    """A folder with papers/workloads/array_bench, and the log of its calls."""
 
     def __init__(self, folder: Path):
         self.folder, self.log = folder, folder / "log"
-        self.program = folder / "workloads" / "array_bench"
+        self.program = folder / "papers/workloads" / "array_bench"
         self.program.parent.mkdir(parents=True)
         self.write(seconds=0)
 

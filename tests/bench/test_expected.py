@@ -61,10 +61,10 @@ def test_what_is_left_is_told_by_weight(monkeypatch, capsys):
 
 
 def test_a_papers_native_part_is_told_before_it_begins(known, tmp_path, monkeypatch):
-    program = tmp_path / "build" / "workloads" / "short"
+    program = tmp_path / "build" / "papers/workloads" / "short"
     program.parent.mkdir(parents=True)
     program.touch(mode=0o755)
-    programs = {"short": Program("workloads/short")}
+    programs = {"short": Program("papers/workloads/short")}
     made_up = Suite("made up", programs, {"a": Variant()}, (), papers=("made-up",))
     monkeypatch.setitem(SUITES, "locks", made_up)
     papers = {"made-up": {"name": "made-up", "scripts": "made_up", "figures": {}}}

@@ -57,9 +57,9 @@ def made_up(tmp_path, monkeypatch):
         "smallsvg.py",
         "sweep.py",
     ):
-        (scripts / name).symlink_to(ROOT / "bench" / "figures" / name)
+        (scripts / name).symlink_to(ROOT / "papers/figures" / name)
     (scripts / "made_up_fig1.py").write_text(FIGURE)
-    program = tmp_path / "build" / "workloads" / "made_up.simulated"
+    program = tmp_path / "build" / "papers/workloads" / "made_up.simulated"
     program.parent.mkdir(parents=True)
     program.write_text(PROGRAM.format(folder=tmp_path))
     program.chmod(0o755)
@@ -129,12 +129,15 @@ def test_what_a_figure_costs():
 
 
 def test_natively_too(made_up, capsys, monkeypatch):
-    program = made_up / "build" / "workloads" / "native_one"
+    program = made_up / "build" / "papers/workloads" / "native_one"
     program.write_text('#!/bin/sh\necho \'{"operations": 6, "seconds": 2, "consistent": true}\'\n')
     program.chmod(0o755)
     suite = Suite(
         "made-up programs",
-        {"one": Program("workloads/native_one"), "two": Program("workloads/native_one")},
+        {
+            "one": Program("papers/workloads/native_one"),
+            "two": Program("papers/workloads/native_one"),
+        },
         {"only": Variant()},
         (Metric("throughput", "op/s", True, "operations", per="seconds"),),
         papers=("made-up",),
@@ -196,7 +199,10 @@ def test_bad_use(words, said):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--build", "{folder}"], "missing: {folder}/workloads/made_up.simulated; build with"),
+        (
+            ["--build", "{folder}"],
+            "missing: {folder}/papers/workloads/made_up.simulated; build with",
+        ),
         (["--out", "{folder}/program"], "File exists"),
     ],
 )
@@ -249,21 +255,22 @@ def test_every_figure_of_the_scripts_belongs_to_a_paper():
     for each in paper.read_papers().values():
         for key in each["figures"]:
             known.update(path.name for path in paper.scripts_of(each, key))
-    folder = ROOT / "bench" / "figures"
+    folder = ROOT / "papers/figures"
     scripts = {path.name for kind in ("fig", "table") for path in folder.glob(f"*_{kind}[0-9]*.py")}
     assert scripts == known
 
 
 def test_an_edited_page_and_a_missing_file_are_found(tmp_path):
     docs = tmp_path / "docs"
-    shutil.copytree(ROOT / "docs" / "figures", docs / "figures")
+    docs.mkdir()
+    shutil.copytree(ROOT / "papers/results", tmp_path / "papers/results")
     for name in ("papers.toml", "papers.md", "checked.json", "verdicts.json"):
         shutil.copy(ROOT / "docs" / name, docs / name)
     done = papers("--check", tmp_path)
     assert done.returncode == 2 and "docs/papers.toml: there is no " in done.stderr
-    for name in ("include", "src", "shims", "tests", "bench", "workloads", "machines"):
+    for name in ("include", "src", "products", "tests", "bench", "machines"):
         (tmp_path / name).symlink_to(ROOT / name)
-    for name in ("syncopate", "integrations"):
+    for name in ("syncopate", "integrations", "papers/workloads", "papers/figures"):
         (tmp_path / name).symlink_to(ROOT / name)
     for path in (ROOT / "docs").glob("*.md"):
         shutil.copy(path, docs / path.name)

@@ -172,7 +172,7 @@ def test_files_that_are_not_ours_stay_as_they_are(build, tmp_path, text, said):
 def test_a_file_of_another_suite(build, tmp_path):
     out = tmp_path / "out.json"
     bench(*run_words(build, out, "--variant", "tatas", "--repeat", 1, "--threads", 1))
-    other = build.folder / "workloads" / "lock_pingpong"
+    other = build.folder / "papers/workloads" / "lock_pingpong"
     other.write_bytes(build.program.read_bytes())
     other.chmod(0o755)
     done = bench("run", "locks", "--build", build.folder, "--out", out)
@@ -207,7 +207,7 @@ def test_bad_use(words, said):
 
 def test_a_variant_that_one_program_lacks_is_run_for_the_others(build, tmp_path):
     for name in ("graph_cluster", "ua", "nufft", "canneal"):
-        program = build.folder / "workloads" / "hpc" / name
+        program = build.folder / "papers/workloads" / "hpc" / name
         program.parent.mkdir(exist_ok=True)
         program.write_bytes(build.program.read_bytes())
         program.chmod(0o755)
@@ -221,7 +221,7 @@ def test_a_variant_that_one_program_lacks_is_run_for_the_others(build, tmp_path)
 
 def test_missing_programs_say_what_to_do(tmp_path):
     done = bench("run", "array", "--build", tmp_path)
-    assert f"workloads/array_bench is not in {tmp_path}; run `make`" in one_line(done, 1)
+    assert f"papers/workloads/array_bench is not in {tmp_path}; run `make`" in one_line(done, 1)
 
 
 def test_list_names_everything():

@@ -215,7 +215,7 @@ def test_swaps_are_checked(native, monkeypatch):
 
 
 def test_range_is_what_nine_of_ten_predictions_keep_to():
-    measured = Path(__file__).parents[2] / "docs/figures/measured/whatif_check.json"
+    measured = Path(__file__).parents[2] / "papers/results/measured/whatif_check.json"
     rows = json.loads(measured.read_text())["rows"]
     assert whatif.error_of_nine_in_ten(rows) == pytest.approx(whatif.MODEL_ERROR, abs=0.001)
     model = 1 + whatif.MODEL_ERROR

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PROGRAM = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "workloads" / "lock_pingpong.simulated"
+PROGRAM = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "papers/workloads" / "lock_pingpong.simulated"
 
 
 def calibrate(*arguments: str, **variables: str) -> subprocess.CompletedProcess:

@@ -1,4 +1,4 @@
-"""Lets the tests import bench/figures, and gives them a made-up figure."""
+"""Lets the tests import papers/figures, and gives them a made-up figure."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench" / "figures"))
+sys.path.insert(0, str(ROOT / "papers/figures"))
 
 from claims import claim  # noqa: E402
 from common import Figure  # noqa: E402

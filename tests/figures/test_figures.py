@@ -18,12 +18,12 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted(
     path
     for kind in ("fig", "table")
-    for path in (ROOT / "bench" / "figures").glob(f"*_{kind}[0-9]*.py")
+    for path in (ROOT / "papers/figures").glob(f"*_{kind}[0-9]*.py")
 )
 COMMITTED = sorted(
     path
     for kind in ("simulated", "measured")
-    for path in (ROOT / "docs" / "figures" / kind).glob("*_*[0-9]*.json")
+    for path in (ROOT / "papers/results" / kind).glob("*_*[0-9]*.json")
 )
 
 RUNS = [
@@ -155,7 +155,7 @@ def test_each_figure_declares_what_it_needs(script):
     assert 0 < len(quick) <= len(full)
     assert quick != full
     for point in full:
-        workload = ROOT / "workloads" / point.program
+        workload = ROOT / "papers/workloads" / point.program
         parts = [workload / "launch.py", workload / "CMakeLists.txt"]
         assert any(path.exists() for path in (workload.with_suffix(".cpp"), *parts))
     places = [(*point.place().values(), point.options.get("seed")) for point in full]
@@ -234,7 +234,7 @@ def test_no_row_of_a_paper_is_about_our_algorithm():
 @pytest.mark.skipif("SYNCOPATE_HAS_SIMULATED" not in os.environ, reason="no simulated machine")
 def test_runs_without_random_numbers_differ_by_seed():
     """By when each thread starts; the same seed gives the same run."""
-    programs = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "workloads"
+    programs = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "papers/workloads"
     options = {"lock": "libgomp", "threads": 4, "tasks": 50, "work": 100, "pin": "compact"}
     points = seeded([Point("", "a", 4, "parallel_tasks", options)], lambda point: True)
     seconds = {}
@@ -256,8 +256,8 @@ def test_a_tiny_sweep(tmp_path):
         "m.FIGURE.points = lambda quick: [p for p in points(quick) if p.x == 4]\n"
         "sys.exit(m.main(m.FIGURE))\n"
     )
-    programs = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "workloads"
-    command = [sys.executable, "-c", code, str(ROOT / "bench" / "figures"), "--quick"]
+    programs = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "papers/workloads"
+    command = [sys.executable, "-c", code, str(ROOT / "papers/figures"), "--quick"]
     command += ["--programs", str(programs), "--out", str(tmp_path / "out")]
     command += ["--checkpoints", str(tmp_path / "kept")]
     data = tmp_path / "out" / "monitor_mwait_fig5.json"

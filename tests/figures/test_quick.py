@@ -29,7 +29,7 @@ def check(name: str) -> None:
     figure = importlib.import_module(name).FIGURE
     full = json.loads(shipped(figure).read_text())
     assert not full["quick"]
-    programs = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "workloads"
+    programs = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "papers/workloads"
     setting = Setting(full["machine"], programs)
     runs = [run_point(point, setting) for point in figure.points(True)]
     assert not [run["error"] for run in runs if "error" in run]

@@ -42,7 +42,7 @@ def bank(tmp_path_factory) -> Path:
 def play(machine: str, trace: Path, gil: str) -> subprocess.CompletedProcess:
     settings = {"SYNCOPATE_MACHINE": "zec12-12c", "SYNCOPATE_QUIET": "1"}
     settings["SYNCOPATE_MACHINES"] = str(ROOT / "machines")
-    program = BUILD / "workloads" / ("gil_replay" + (f".{machine}" if machine else ""))
+    program = BUILD / "papers/workloads" / ("gil_replay" + (f".{machine}" if machine else ""))
     return subprocess.run(
         [program, "--trace", trace, "--gil", gil],
         capture_output=True,
@@ -113,7 +113,7 @@ def load_compare():
 
 def test_the_comparison_shows_every_way(bank):
     done = subprocess.run(
-        [sys.executable, COMPARE, bank, "--programs", BUILD / "workloads"],
+        [sys.executable, COMPARE, bank, "--programs", BUILD / "papers/workloads"],
         capture_output=True,
         text=True,
         check=False,

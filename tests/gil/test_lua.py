@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = ROOT / "workloads" / "lua"
+PROGRAMS = ROOT / "papers/workloads" / "lua"
 SMALL = {
     "while": 200,
     "iterator": 200,
@@ -62,7 +62,7 @@ def run(lua: Path, machine: str, mode: str, script: Path, *arguments: object, **
 @pytest.mark.parametrize("program", ["bt", "cg", "ft", "is", "lu", "mg", "sp"])
 def test_the_kernels_in_c_give_the_same(lua, program):
     """Two programs in two languages, with C's size small."""
-    in_c = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "workloads" / "nas" / program
+    in_c = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "papers/workloads" / "nas" / program
     done = subprocess.run([in_c], capture_output=True, text=True, check=True, timeout=60)
     small = json.loads(done.stdout)
     printed = run(lua, "native", "gil", PROGRAMS / f"{program}.lua", 2, small["size"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LAUNCH = ROOT / "workloads" / "lua" / "launch.py"
+LAUNCH = ROOT / "papers/workloads" / "lua" / "launch.py"
 REMOVALS = ROOT / "integrations" / "lua" / "removals.py"
 COST = ROOT / "bench" / "lua_cost.py"
 

@@ -1,5 +1,5 @@
 // Names of functions, out of the symbol tables in files; readable ones of simple C++ names.
-#include "pthread/code_names.h"
+#include "preload/code_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// team_member.h -- threads of an OpenMP team without a runtime: what shims/openmp/team_wait.h asks
-// of the library, and the frame of one thread. For one translation unit of a program.
+// team_member.h -- threads of an OpenMP team without a runtime: what products/openmp/team_wait.h
+// asks of the library, and the frame of one thread. For one translation unit of a program.
 #pragma once
 
 #include "openmp/team_wait.h"

@@ -1,6 +1,6 @@
 // A red-black tree that several threads change: transactions check, inside, that it is one.
 // Options: -DSTAMP_GNU_TM
-#include "../../workloads/stamp/containers/red_black_tree.h"
+#include "../../papers/workloads/stamp/containers/red_black_tree.h"
 
 #include <thread>
 #include <vector>

@@ -1,4 +1,4 @@
-// The parts of workloads/backward_solver: what is read from files, generated, scheduled and
+// The parts of papers/workloads/backward_solver: what is read from files, generated, scheduled and
 // checked.
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 
 #include <unistd.h>
 
-#include "../../workloads/backward_solver/generate.h"
-#include "../../workloads/backward_solver/matrix_market.h"
-#include "../../workloads/backward_solver/solver.h"
+#include "../../papers/workloads/backward_solver/generate.h"
+#include "../../papers/workloads/backward_solver/matrix_market.h"
+#include "../../papers/workloads/backward_solver/solver.h"
 
 namespace {
 using namespace workloads;

@@ -70,7 +70,8 @@ def run(root: Path, locks: Path, *options: str) -> subprocess.CompletedProcess:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    (tmp_path / "docs" / "figures").mkdir(parents=True)
+    (tmp_path / "papers/results").mkdir(parents=True)
+    (tmp_path / "docs").mkdir()
     (tmp_path / "README.md.in").write_text(TEMPLATE)
     (tmp_path / "docs" / "measured.md.in").write_text("all\n%% insert figures\n")
     (tmp_path / "include").symlink_to(ROOT / "include")  # where the table of locks links to
@@ -137,7 +138,7 @@ def test_figures_of_programs(root: Path) -> None:
         "ratios": {"auto": {"value": 2.0, "low": 1.9, "high": 2.1}},
     }
     report = {"measured": {**MEASURED, "rounds": 3}, "workloads": [row]}
-    (root / "docs/figures/programs.json").write_text(json.dumps(report))
+    (root / "papers/results/programs.json").write_text(json.dumps(report))
     text = made(root)
     assert "Measured 2026-01-02 at commit abc on 2 x Some CPU" in text
     assert (
@@ -153,8 +154,8 @@ def test_figures_of_comparisons(root: Path) -> None:
     }
     comparison = {"arguments": ["uncontended"], "rounds": rounds}
     report = {"measured": MEASURED, "program": None, "comparisons": [comparison]}
-    (root / "docs/figures/locks.json").write_text(json.dumps(report))
-    (root / "docs/figures/programs.json").write_text(json.dumps(NO_PROGRAMS))
+    (root / "papers/results/locks.json").write_text(json.dumps(report))
+    (root / "papers/results/programs.json").write_text(json.dumps(NO_PROGRAMS))
     readme, page = made(root), (root / "docs/measured.md").read_text()
     assert "`pthread_load uncontended`, 3 rounds" in page
     assert "| `auto` | 30.00 | 0.750 [0.750, 0.750] |" in page
@@ -170,7 +171,7 @@ def test_figures_of_hardware_transactions(root: Path) -> None:
     timed = {**row, "program": "timed", "threads": 1, "metric": "time"}
     later = {"map": {**MEASURED, "commit": "def"}}
     report = {"measured": MEASURED, "later": later, "hardware_transactions": [row, timed]}
-    (root / "docs/figures/hardware_transactions.json").write_text(json.dumps(report))
+    (root / "papers/results/hardware_transactions.json").write_text(json.dumps(report))
     made(root)
     page = (root / "docs/measured.md").read_text()
     assert "| map/10k-20 | `tatas` | `htm-10` | - | 1.500 [1.500, 1.500] |" in page
@@ -181,7 +182,7 @@ def test_figures_of_hardware_transactions(root: Path) -> None:
 def test_other_figures_are_in_the_page_alone(root: Path) -> None:
     comparison = {"arguments": ["run"], "rounds": {"glibc": [{"wall": 2.0}], "x": [{"wall": 1.0}]}}
     report = {"measured": MEASURED, "program": "some/tool", "comparisons": [comparison]}
-    (root / "docs/figures/of-another.json").write_text(json.dumps(report))
+    (root / "papers/results/of-another.json").write_text(json.dumps(report))
     assert "Of another" not in made(root)
     page = (root / "docs/measured.md").read_text()
     assert "### Of another" in page and "`tool run`, 1 rounds" in page
@@ -190,7 +191,7 @@ def test_other_figures_are_in_the_page_alone(root: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "content", "said"),
     [
-        ("docs/figures/locks.json", "{}", "not written by our benchmarks"),
+        ("papers/results/locks.json", "{}", "not written by our benchmarks"),
         ("README.md.in", "%% insert nothing\n", "what is '%% insert nothing'?"),
         ("README.md.in", "[gone](docs/gone.md)\n", "docs/gone.md"),
     ],
@@ -211,7 +212,9 @@ def test_links_of_the_pages_lead_somewhere() -> None:
 
 
 def test_files_that_the_pages_name_exist() -> None:
-    named = re.compile(r"(?<![\w/<.])((?:tests|scripts|bench|shims|src|include)/[\w./*-]*\w)")
+    named = re.compile(
+        r"(?<![\w/<.])((?:tests|scripts|bench|products|papers|src|include)/[\w./*-]*\w)"
+    )
     for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
         for path in named.findall(page.read_text("utf-8")):
             assert list(ROOT.glob(path)), f"{page.name}: {path}"

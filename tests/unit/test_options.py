@@ -16,7 +16,7 @@ PREFIX = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build")
 TABLE = PREFIX / "share" / "syncopate" / "options.json"
 ROWS = {row["variable"]: row for row in json.loads(TABLE.read_text(encoding="utf-8"))["options"]}
 DEFINITION = "src/base/options.def"
-LEFT_OUT = ("docs/figures/", "docs/options.md", DEFINITION, "tests/unit/test_options.py")
+LEFT_OUT = ("papers/results/", "docs/options.md", DEFINITION, "tests/unit/test_options.py")
 
 NAME = re.compile(r"\bSYNCOPATE(?:_[A-Z][A-Z0-9]*)+\b(?!_)")
 # What else has such a name: macros, CMake's variables, a mark in the report's page.
@@ -35,11 +35,11 @@ OTHERS = {
 
 # Whose code is where: in what a reader is linked of.
 AREAS = {
-    "shims/pthread/*": ("preload", "emulated"),
-    "shims/openmp/*": ("openmp",),
+    "products/preload/*": ("preload", "emulated"),
+    "products/openmp/*": ("openmp",),
     "src/record/*": ("preload", "openmp", "transactions", "emulated"),
     "src/tm/*": ("transactions",),
-    "shims/libitm/*": ("transactions",),
+    "products/libitm/*": ("transactions",),
     "include/syncopate/elide/gil*": ("interpreter",),
     "integrations/*.cpp": ("interpreter",),
     "include/*": ("elision", "preload", "emulated"),
@@ -51,7 +51,7 @@ AREAS = {
     "syncopate/machines/energy.py": ("tests",),
     "syncopate/*": ("command",),
     "tests/*": ("tests",),
-    "workloads/*": ("tests",),
+    "papers/workloads/*": ("tests",),
 }
 LITERAL = re.compile(r'"(SYNCOPATE(?:_[A-Z0-9]+)*)"')
 SHORT = re.compile(r'\boption(?:_enabled|_number)?\("([A-Z_]+)"')

@@ -56,18 +56,34 @@ PLANTED = [
     ),
     (
         "src/model/front/b12.cpp",
-        '#include "../../../shims/pthread/mutex_object.h"',
-        "room 'front' includes shims/pthread/mutex_object.h of room 'preload'",
+        '#include "../../../products/preload/mutex_object.h"',
+        "room 'front' includes products/preload/mutex_object.h of room 'preload'",
     ),
     ("src/tm/core/b13.cpp", '#include "record/recorder.h"', "room 'tm' includes src/record/rec"),
-    ("src/tm/core/b14.cpp", '#include "../../../workloads/common.h"', "room 'tm' includes workl"),
-    ("src/tools/b15.cpp", '#include "../../tests/posix/check.h"', "room 'tools' includes tests/"),
-    ("shims/openmp/b16.cpp", '#include "pthread/mutex_object.h"', "room 'openmp' includes shims/p"),
-    ("shims/pthread/b17.cpp", '#include "openmp/team.h"', "room 'preload' includes shims/openmp/"),
-    ("shims/libitm/b18.S", '#include "../../src/record/format.h"', "room 'libitm' includes src/re"),
     (
-        "workloads/b19.cpp",
-        '#include "../src/tm/core/engine.h"',
+        "src/tm/core/b14.cpp",
+        '#include "../../../papers/workloads/common.h"',
+        "room 'tm' includes papers/",
+    ),
+    ("src/tools/b15.cpp", '#include "../../tests/posix/check.h"', "room 'tools' includes tests/"),
+    (
+        "products/openmp/b16.cpp",
+        '#include "preload/mutex_object.h"',
+        "room 'openmp' includes products/p",
+    ),
+    (
+        "products/preload/b17.cpp",
+        '#include "openmp/team.h"',
+        "room 'preload' includes products/openmp/",
+    ),
+    (
+        "products/libitm/b18.S",
+        '#include "../../src/record/format.h"',
+        "room 'libitm' includes src/re",
+    ),
+    (
+        "papers/workloads/b19.cpp",
+        '#include "../../src/tm/core/engine.h"',
         "room 'workloads' includes src/tm/",
     ),
     ("bench/b20.cpp", '#include "../src/record/format.h"', "room 'bench' includes src/record/"),
@@ -245,7 +261,7 @@ LINKS = [
     ),
     (PRELOAD, r"\1 src/elsewhere.o", "linked of src/elsewhere.o, whose source is in no room"),
     (
-        r"(build workloads/nas/\S+: C_EXECUTABLE_LINKER__.*?LINK_LIBRARIES = )",
+        r"(build papers/workloads/nas/\S+: C_EXECUTABLE_LINKER__.*?LINK_LIBRARIES = )",
         r"\1-lhwloc ",
         "room 'workloads' may not use hwloc ('hwloc')",
     ),
@@ -256,8 +272,8 @@ LINKS = [
     ),
     (
         r"(build bench/tm_bench: \S+)",
-        r"\1 shims/libitm/CMakeFiles/itm.dir/accesses.cpp.o",
-        "room 'bench' links shims/libitm/accesses.cpp of room 'libitm'",
+        r"\1 products/libitm/CMakeFiles/itm.dir/accesses.cpp.o",
+        "room 'bench' links products/libitm/accesses.cpp of room 'libitm'",
     ),
     (
         r"build (\S+)/bin/syncopate-native: ",
@@ -277,7 +293,7 @@ def test_planted_links_and_include_paths(copy: Path, built: Path) -> None:
     links.write_text(text, encoding="utf-8")
     text, count = re.subn(
         r"(-I\S+/src)( [^\n]*/src/record/file\.cpp)",
-        rf"\1 -I{copy}/workloads\2",
+        rf"\1 -I{copy}/papers/workloads\2",
         before[1].replace("src/tm/tables/tiny", "src/tm/tables/large"),
         count=1,
     )
@@ -290,7 +306,7 @@ def test_planted_links_and_include_paths(copy: Path, built: Path) -> None:
         commands.write_text(before[1], encoding="utf-8")
     said = result.stdout.splitlines()
     wanted = [message for _, _, message in LINKS]
-    wanted.append("the include path workloads, which its room does not have")
+    wanted.append("the include path papers/workloads, which its room does not have")
     wanted.append("seams: nothing includes src/tm/tables/tiny/tm_tables.h")
     wanted.append("products: nothing makes /bin/syncopate-native")
     for message in wanted:
@@ -343,12 +359,12 @@ def test_symbols_of_other_rooms(tmp_path: Path) -> None:
     house = read_house(ROOT)
     sources = {
         "recorder.o": "src/record/recorder.cpp",
-        "user.o": "shims/pthread/mutex.cpp",
-        "begin.o": "shims/libitm/begin_x86_64.S",
+        "user.o": "products/preload/mutex.cpp",
+        "begin.o": "products/libitm/begin_x86_64.S",
     }
     assert check_symbols(house, tmp_path, "product", sources)
     assert list(house.findings) == [
-        "product: shims/libitm/begin_x86_64.S: room 'libitm' (_Z17syncopate_plantedv) calls "
+        "product: products/libitm/begin_x86_64.S: room 'libitm' (_Z17syncopate_plantedv) calls "
         "src/record/recorder.cpp of room 'record'"
     ]
     assert not check_symbols(house, tmp_path, "product", {"gone.o": "src/record/file.cpp"})

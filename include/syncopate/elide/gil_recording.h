@@ -1,6 +1,6 @@
 // gil_recording.h -- records what threads touch between the yield points of an interpreter
-// lock, for workloads/gil_replay.cpp, which runs the record again under every way of choosing
-// lengths, on machines that the runtime itself was never built for.
+// lock, for papers/workloads/gil_replay.cpp, which runs the record again under every way of
+// choosing lengths, on machines that the runtime itself was never built for.
 //
 // For the emulated machine, whose transactions know their footprints. The recording lock runs
 // transactions of one stretch (yield point to yield point) each. What ended under the lock has a

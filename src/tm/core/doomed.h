@@ -13,7 +13,7 @@ namespace syncopate::tm {
 
 // From the first call on, a transaction begins again, alone, where the runtime's read for it
 // faults. So what is the program's fault, faults once more, as without transactions. A handler that
-// the program sets up later replaces that (shims/libitm/doomed_reads.cpp).
+// the program sets up later replaces that (products/libitm/doomed_reads.cpp).
 void catch_doomed_reads() noexcept;
 
 }  // namespace syncopate::tm

@@ -32,7 +32,7 @@ enum class fences : unsigned char { free, changing, full };
 inline constinit std::atomic<fences> light_fences{fences::free};
 
 // Returns when all light fences are full ones, and all that came before is seen. Does not return
-// where the kernel refuses that, too: one line, and abort() (shims/libitm/refused_fence.cpp).
+// where the kernel refuses that, too: one line, and abort() (products/libitm/refused_fence.cpp).
 void make_light_fences_full() noexcept;
 
 // To be paired with machine::light_fence().
@@ -48,7 +48,7 @@ inline void heavy_fence() noexcept {
 }
 
 // Of this kernel; and: a thread that runs on another processor is switched away there
-// (shims/libitm/refused_fence.cpp).
+// (products/libitm/refused_fence.cpp).
 [[nodiscard]] bool kernel_makes_fences_cheap() noexcept;
 void visit_all_processors() noexcept;
 

@@ -1,5 +1,5 @@
-// Waits in the system for what never comes, by a system call of its own: the machine sees nothing of
-// that.
+// Waits in the system for what never comes, by a system call of its own: the machine sees nothing
+// of that.
 // Options: seconds=1
 // Expect: 3 bounded: .*limit: time
 #include <sys/syscall.h>

@@ -11,8 +11,8 @@
 
 #include <unistd.h>
 
-#include "pthread/algorithms.h"
-#include "pthread/offered.h"
+#include "preload/algorithms.h"
+#include "preload/offered.h"
 
 namespace syncopate::instrument::chosen {
 namespace {

@@ -10,7 +10,7 @@
 #include "model/front/pthread/algorithm/chosen.h"
 #include "model/front/pthread/objects.h"
 #include "posix/poll_until.h"
-#include "pthread/mutex_object.h"
+#include "preload/mutex_object.h"
 
 namespace syncopate::instrument::objects {
 namespace {

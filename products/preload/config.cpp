@@ -1,0 +1,114 @@
+// config.cpp -- reads the environment; the library's constructor and destructor.
+
+#include "preload/config.h"
+
+#include <cstring>
+
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/option.h"
+#include "preload/elision.h"
+#include "preload/guard.h"
+#include "preload/policy.h"
+#include "preload/say.h"
+#include "preload/shared_condition.h"
+#include "preload/thread_end.h"
+#include "record/recorder.h"
+
+namespace syncopate::shim {
+
+constinit configuration config;
+
+namespace {
+
+constinit bool unknown_lock = false;
+
+// A transaction costs about twice as much as an uncontended acquisition, so there has to be
+// something to gain. Of the algorithms only auto knows.
+bool elides_contended_only(const algorithm& lock) noexcept {
+  return elide::control::now() == elide::mode::automatic && std::strcmp(lock.name, "auto") == 0;
+}
+
+mode fast_path_of(const algorithm& lock, bool recording) noexcept {
+  if (config.elides_contended && !has_policy && !recording && !guards.any()) return mode::elided;
+  if (config.elides || guards.any()) return mode::general;
+  if (has_policy) return lock.glibc_word && !recording ? mode::chosen : mode::general;
+  if (lock.glibc_word) return recording ? mode::recorded : mode::automatic;
+  if (recording) return mode::general;
+  if (std::strcmp(lock.name, "tatas") == 0 && std::strcmp(lock.wait, "spin") == 0)
+    return mode::tatas;
+  return mode::general;
+}
+
+}  // namespace
+
+// Two threads may come here at once: both compute the same, and `how` is stored last.
+void ensure_configured() noexcept {
+  if (__builtin_expect(config.how.load(std::memory_order_acquire) != mode::unknown, 1)) return;
+  mode how = mode::pass;
+  const char* name = setting<option::lock>();
+  const bool recording = is_on<option::record>();
+  const bool off = is_set_to<option::everything>("off");
+  // A program with more rights than its caller is left alone.
+  if (!off && ::getauxval(AT_SECURE) == 0) {
+    const bool pass = name != nullptr && std::strcmp(name, "glibc") == 0;
+    // What glibc does, in our code: it can be counted and timed.
+    if (pass && recording) name = "futex";
+    if (!pass || recording) {
+      const algorithm* lock = find_algorithm(name != nullptr ? name : recording ? "futex" : "auto");
+      if (lock == nullptr) {
+        unknown_lock = true;
+        lock = find_algorithm("auto");
+      }
+      config.lock = lock;
+      config.wait_name = lock->wait;
+      chosen_locks[0] = lock;
+      configure_guard(recording);
+      // What runs as a transaction takes no lock that the guard could see.
+      config.elides = !guards.misuse && configure_elision();
+      has_policy = is_policy_given(config.elides);
+      config.elides_contended = config.elides && elides_contended_only(*lock);
+      config.asks_rwlocks = config.elides || has_policy;
+      how = fast_path_of(*lock, recording);
+    }
+  }
+  config.how.store(how, std::memory_order_release);
+}
+
+namespace {
+
+[[gnu::constructor]] void begin() {
+  ensure_configured();
+  if (unknown_lock)
+    say({"syncopate: no lock is called '", setting<option::lock>(),
+         "'; using auto (`syncopate list` shows the names)"});
+  report_elision(current_mode() == mode::pass);
+  if (current_mode() == mode::pass) return;
+  read_policy();
+  start_guard();
+  ::pthread_atfork(nullptr, nullptr, open_gates_after_fork);
+  // System calls that a sandbox entered later may refuse are made now.
+  (void)machine::may_spin();
+  (void)machine::self();
+  if (is_on<option::record>() &&
+      record::start(setting<option::record>(), config.lock->name, config.wait_name))
+    ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
+  if (record::enabled || guards.any()) prepare_thread_end();
+  if (is_on<option::verbose>()) {
+    const bool waits = *config.wait_name != '\0';
+    say({"syncopate: locks of this program: ", config.lock->name, waits ? ":" : "",
+         config.wait_name, config.elides ? "; eliding" : "", record::enabled ? "; recording" : ""});
+  }
+}
+
+[[gnu::destructor]] void end() {
+  record::finish();
+  const bool verbose = is_on<option::verbose>();
+  if (has_policy && verbose) report_policy();
+  finish_guard(verbose);
+}
+
+}  // namespace
+}  // namespace syncopate::shim

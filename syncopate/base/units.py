@@ -21,5 +21,10 @@ def percent(share: float) -> str:
     return f"{value:.1f} %"
 
 
+def about(share: float) -> str:
+    """The same of an estimate, within a sentence."""
+    return "less than 0.1 %" if 0 < share < 0.001 else f"about {percent(share)}"
+
+
 def count(number: int) -> str:
     return f"{number:,}"

@@ -9,7 +9,7 @@ from few holds. No cause is told that the record does not show.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from syncopate.base.units import count, duration, percent
+from syncopate.base.units import about, count, duration, percent
 from syncopate.records import knowncalls
 from syncopate.records.recordformat import LOST_KINDS
 from syncopate.records.sectioncode import Call, Facts
@@ -242,13 +242,28 @@ def _as_long_as_slices(lock: dict) -> str:
     )
 
 
+def _of_worst(lock: dict) -> str:
+    """Which one of several locks has most of the time, and what tells it from the others."""
+    worst = lock["worst"]
+    by = f" ({worst['told_by']})" if worst["told_by"] else ""
+    return (
+        f"one of its {count(lock['members'])} locks, {worst['address']}{by}, has"
+        f" {percent(worst['share'])} of that"
+    )
+
+
+def worst_of_several(lock: dict) -> Iterator[str]:
+    """The same, where it is no cause."""
+    if lock["worst"] and not any(_uneven(lock)):
+        yield _of_worst(lock)
+
+
 def _uneven(lock: dict) -> Iterator[Reason]:
     worst = lock["worst"]
     if worst and lock["members"] >= MANY_ALIKE and worst["share"] >= MOSTLY:
         yield Reason(
             "uneven",
-            f"one of its {count(lock['members'])} locks, {worst['address']}, has"
-            f" {percent(worst['share'])} of that",
+            _of_worst(lock),
             "spread what they guard more evenly (another hash, the hot part split again)",
             CERTAIN,
         )
@@ -266,7 +281,7 @@ def _crowded(lock: dict, results: dict) -> Iterator[Reason]:
     yield Reason(
         "crowded",
         f"{wanting:.1f} threads want to run in the mean, on {processors} processors; it is held"
-        f" about {percent(share)} of the time ({duration(lock['hold']['mean_ns'])} in the mean):"
+        f" {about(share)} of the time ({duration(lock['hold']['mean_ns'])} in the mean):"
         " who could take it, or hand it on, has no processor",
         f"run fewer threads than the {len(results['threads'])}: about as many as processors",
         LIKELY,
@@ -343,7 +358,7 @@ def _by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
 
 
 def _held(share: float | None) -> str:
-    return "" if share is None or share > 1 else f": it is held about {percent(share)} of the time"
+    return "" if share is None or share > 1 else f": it is held {about(share)} of the time"
 
 
 def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:

@@ -30,6 +30,8 @@ def key(frame: Frame) -> tuple[str, str, int, str]:
 
 def function_of(frame: Frame) -> tuple[str, str]:
     """The frame's function, wherever in it the call is."""
+    if frame.is_unnamed:
+        return f"+{frame.start:#x}" if frame.start else frame.function, frame.module
     return frame.function.partition("+0x")[0], frame.module
 
 

@@ -51,7 +51,12 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
         "gain": _in_words(most),
         "gain_at_most": most,
         "causes": [reason.cause for reason in reasons],
-        "why": [*(reason.why for reason in reasons), *more, *_where(lock)],
+        "why": [
+            *(reason.why for reason in reasons),
+            *more,
+            *causes.worst_of_several(lock),
+            *_where(lock),
+        ],
         "do": list(dict.fromkeys(reason.do for reason in reasons if reason.do)),
         "reasons": [reason._asdict() for reason in reasons],
         "only_read": facts.only_read * facts.share if facts else None,
@@ -81,6 +86,11 @@ def gain_at_most(lock: dict, results: dict) -> float | None:
     by_threads = (work + lock["lost_ns"]) / work
     there_is = results["process"]["processors"] * results["process"]["duration_ns"]
     return max(1.0, min(by_threads, there_is / running))
+
+
+def unexplained(lock: dict, results: dict) -> str:
+    """That holds do not explain its waits; "" where they do, or waits are not over."""
+    return "" if causes.open_waits(lock, results) else next(causes.unexplained(lock), "")
 
 
 def _in_words(most: float | None) -> str:

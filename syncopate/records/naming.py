@@ -182,7 +182,7 @@ def _by_stacks(
         else:
             names[lock.id] = Name(f"{lock.address:#x}", "address", "")
     for (_, by), of_stack in origins.items():
-        stacks = {stack: _telling_on(frames_of(stack)) for stack in of_stack}
+        stacks = {stack: telling_on(frames_of(stack)) for stack in of_stack}
         if by == "first use":
             stacks = {stack: up_to_holder(frames, holding) for stack, frames in stacks.items()}
         for stack, way in ways(stacks).items():
@@ -191,7 +191,7 @@ def _by_stacks(
     return names
 
 
-def _telling_on(frames: Sequence[Frame]) -> list[Frame]:
+def telling_on(frames: Sequence[Frame]) -> list[Frame]:
     """The frames from the telling one outwards, up to the program's start, or to code that is in
     no file: where just-in-time compilers put it says nothing."""
     own = list(frames[wrapper_frames(frames) :])
@@ -208,7 +208,7 @@ def _site(frames: Sequence[Frame]) -> str:
     for frame in frames[wrapper_frames(frames) :]:
         if not frame.inlined:
             name = frame.function
-            return name if _is_unnamed(frame) else name.partition("+0x")[0]
+            return name if frame.is_unnamed else name.partition("+0x")[0]
     return ""
 
 
@@ -218,12 +218,8 @@ def _by_way(way: Way, by: str, site: str) -> Name:
     text = f"{last.function} at {last.place()}" if last.file else last.function
     inside = [frame.function + (f":{frame.line}" if frame.file else "") for frame in inner[::-1]]
     text = " > ".join([text, *inside]) + (f" ({UNKNOWN_CALLER})" if way.ends else "")
-    module = next((frame.module for frame in way.frames if _is_unnamed(frame)), "")
+    module = next((frame.module for frame in way.frames if frame.is_unnamed), "")
     return Name(text, by, last.place(), site, (*map(key, way.frames), way.ends), module)
-
-
-def _is_unnamed(frame: Frame) -> bool:
-    return frame.function.startswith(f"{os.path.basename(frame.module)}+0x")
 
 
 def _is_array(offsets: list[int]) -> bool:

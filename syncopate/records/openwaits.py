@@ -230,7 +230,7 @@ class OpenWaits:
                 {"thread": self.of.label(holder.thread), "certain": holder.certain}
                 for holder in each.holders
             ],
-            "frames": [frame._asdict() for frame in frames],
+            "frames": [frame.as_data() for frame in frames],
         }
 
     def _frames(self, each: Waiting) -> list:

@@ -13,8 +13,9 @@ from syncopate.base.units import duration
 from syncopate.records import findings, histogram, recordformat, waiting
 from syncopate.records.account import Account
 from syncopate.records.analysis import Analysis, Group, Kind
+from syncopate.records.difference import ways
 from syncopate.records.members import MOST_LOCKS, Members
-from syncopate.records.naming import is_region_of_gnu, telling, wrapper_frames
+from syncopate.records.naming import is_region_of_gnu, telling, telling_on, wrapper_frames
 from syncopate.records.openwaits import OpenWaits
 from syncopate.records.recordformat import LOST_KINDS, OBJECT_NAMES
 from syncopate.records.sectioncode import SectionCode
@@ -59,6 +60,8 @@ class Results:
             named = members.name(group) if lock["waited_ns"] else None
             lock["member"], lock["declared"] = named or ("", "")
             lock["called"] = findings.called(lock)
+            if lock["worst"]:
+                lock["worst"]["told_by"] = self._told_by(group)
         found = {
             "file": shown(self.of.record.path),
             "process": self._process(),
@@ -76,6 +79,8 @@ class Results:
             "blocks": self._blocks(),
             "transactions": Sites(self.of).as_data(),
         }
+        for lock in found["locks"]:
+            lock["unexplained"] = findings.unexplained(lock, found)
         return {**found, "findings": findings.of(found, lambda at: code.facts(pairs[at][1]))}
 
     def _process(self) -> dict:
@@ -217,6 +222,7 @@ class Results:
             "lost_share": lost / total if total else 0.0,
             "waited_ns": self.of.ns(sum(kind.total for kind in group.kinds.values())),
             "worst": self._worst(group),
+            "unexplained": "",
             "threads_waited": len(group.by_thread),
             "by_thread": self._by_thread(group),
             "waits": {name: self._waits(kind) for name, kind in sorted(group.kinds.items())},
@@ -231,14 +237,35 @@ class Results:
         """Of several locks the one for which most time was lost."""
         if len(group.locks) < 2 or not (lost := group.lost()):
             return None
-        lock = max(group.locks, key=lambda lock: self.of.lock_lost[lock.id])
+        lock = self._worst_lock(group)
         ticks = self.of.lock_lost[lock.id]
         return {
             "address": f"{lock.address:#x}",
             "lost_ns": self.of.ns(ticks),
             "share": ticks / lost,
             "taken": lock.acquisitions,
+            "told_by": "",
         }
+
+    def _worst_lock(self, group: Group) -> recordformat.Lock:
+        return max(group.locks, key=lambda lock: self.of.lock_lost[lock.id])
+
+    def _told_by(self, group: Group) -> str:
+        """What tells the worst lock from those it is shown with: who first used it, or made it,
+        where that was not all of them; else ""."""
+        worst = self._worst_lock(group)
+        stacks = {
+            stack: telling_on(self.of.frames_of(stack)) for stack in map(_origin, group.locks)
+        }
+        stacks = {stack: frames for stack, frames in stacks.items() if frames}
+        if _origin(worst) not in stacks:
+            return ""
+        *inner, last = ways(stacks)[_origin(worst)].frames or [None]
+        if not inner:
+            return ""
+        place = f" at {last.place()}" if last.file else ""
+        made = "made" if worst.flags & recordformat.CREATED else "first used"
+        return f"{made} by {last.function}{place}"
 
     def _by_thread(self, group: Group) -> list[dict]:
         longest_first = sorted(group.by_thread.items(), key=lambda each: -each[1].total)
@@ -332,7 +359,7 @@ class Results:
                 "ns": self.of.ns(ticks),
                 "share": ticks / total if total else 0.0,
                 "wrapper_frames": wrapper_frames(frames),
-                "frames": [frame._asdict() for frame in frames],
+                "frames": [frame.as_data() for frame in frames],
             }
             for frames, ticks in alike.most_common(STACKS_KEPT)
         ]
@@ -348,3 +375,8 @@ class Results:
             for (waiter, holder, lock), ticks in self.of.blocks.most_common()
             if ticks > 0
         ]
+
+
+def _origin(lock: recordformat.Lock) -> int:
+    """The stack that made it, or first used it."""
+    return lock.create_stack if lock.flags & recordformat.CREATED else lock.first_stack

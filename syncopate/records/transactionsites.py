@@ -145,10 +145,10 @@ class Sites:
 
     def _stack(self, stack: int) -> list[dict]:
         frames = self.of.frames_of(stack)
-        return [frame._asdict() for frame in frames[wrapper_frames(frames) :]]
+        return [frame.as_data() for frame in frames[wrapper_frames(frames) :]]
 
     def _plain(self, caller: int) -> list[dict]:
-        return [frame._asdict() for frame in self.of.symbolizer.frames(caller)] if caller else []
+        return [frame.as_data() for frame in self.of.symbolizer.frames(caller)] if caller else []
 
 
 def _by_name(names: tuple[str, ...], rows: Iterable[tuple[int, ...]]) -> dict[str, int]:

@@ -4,7 +4,7 @@ import shlex
 import textwrap
 
 from syncopate.base import terminal
-from syncopate.base.units import count, duration, percent
+from syncopate.base.units import about, count, duration, percent
 from syncopate.records import account, openwaits, waiting
 from syncopate.records.naming import without_starters
 from syncopate.records.recordformat import LOST_KINDS
@@ -179,7 +179,7 @@ def _findings(console, results: dict) -> None:
             which, style = "the locks that are recorded", "bold"
         console.print(
             f"\nNothing to do about {which}: waiting for them took"
-            f" {percent(results['lost_share'])} of all thread time.",
+            f" {about(results['lost_share'])} of all thread time.",
             style=style,
         )
     for number, found in enumerate(results["findings"]):
@@ -342,6 +342,7 @@ def _details(console, results: dict) -> None:
     if not heavy:
         _say_that_none_waited(console, results)
         return
+    told = {found["lock"] for found in results["findings"]}
     console.print("\nWho waited, and who held it meanwhile", style="bold cyan")
     for lock in heavy:
         made = {"symbol": "in", "creation": "created at", "first use": "first used at"}
@@ -351,9 +352,12 @@ def _details(console, results: dict) -> None:
         if worst := lock.get("worst"):
             console.print(
                 f"  {percent(worst['share'])} of it at one of the {count(lock['members'])}:"
-                f" {worst['address']}",
+                f" {worst['address']}" + (f", {worst['told_by']}" if worst["told_by"] else ""),
                 style="dim",
             )
+        if lock["unexplained"] and lock["name"] not in told:
+            for line in textwrap.wrap(lock["unexplained"], console.width - 2):
+                console.print(f"  {line}", style="dim")
         waiters, holders = _stacks("waited", lock["waiters"]), _stacks("held by", lock["holders"])
         if console.width >= 100:
             grid = Table.grid(padding=(0, 2), expand=True)

@@ -43,6 +43,19 @@ class Frame(NamedTuple):
     line: int
     module: str  # path of the program or library, "" when in none
     inlined: bool
+    # Of what no symbol names: where its function begins, by the unwind tables; 0 when unknown.
+    start: int = 0
+
+    def as_data(self) -> dict:
+        """What reports tell of it."""
+        told = self._asdict()
+        del told["start"]
+        return told
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether it is told by its place in the module alone."""
+        return bool(self.module) and self.function.startswith(f"{os.path.basename(self.module)}+0x")
 
     def place(self) -> str:
         """file:line without folders, else the module's name."""
@@ -66,6 +79,7 @@ class _Module:
             self.found_id = build_id_of(self.path)
             self.is_other = self.found_id != self.build_id
         self._table: SymbolTable | None = None
+        self._starts: list[int] | None = None
         self._debug = [] if self.header and not self.is_other else self._debug_files()
 
     def _debug_files(self) -> list[str]:
@@ -87,6 +101,14 @@ class _Module:
             if not self._table.is_complete and self._table.build_id and _fetch(self.symbol_file):
                 self._table = SymbolTable(self.symbol_file, self.build_id)
         return self._table
+
+    def function_start(self, target: int) -> int:
+        """Where the function at a link-time address begins, by the unwind tables; 0 if unknown."""
+        if self._starts is None:
+            known = self.symbol_file == self.path
+            self._starts = elf.function_starts(self.path) if known else []
+        index = bisect.bisect_right(self._starts, target) - 1
+        return self._starts[index] if index >= 0 else 0
 
     def target(self, address: int, start: int, offset: int, flag: int) -> int | None:
         """The link-time address of a run-time one, in a range mapped at `start` from `offset`."""
@@ -318,7 +340,10 @@ class Symbolizer:
             found = answers.get(target, [])
             if len(found) < 2 and not (found and found[0][1]):
                 name = self._from_table(module, address, target, symbols[target], found)
-                self._frames[address] = [Frame(name, "", 0, path, False)]
+                frame = Frame(name, "", 0, path, False)
+                if frame.is_unnamed:
+                    frame = frame._replace(start=module.function_start(target))
+                self._frames[address] = [frame]
                 continue
             self._frames[address] = [
                 Frame(shown(demangle(function)), shown(file), line, path, index < len(found) - 1)

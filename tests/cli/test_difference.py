@@ -81,14 +81,10 @@ int main() {
 """
 
 
-@pytest.fixture(scope="module", params=["-g -O1", "-g0 -O2"])
-def rows(request, tmp_path_factory):
-    """Of each lock its name, and how many there are."""
-    folder = tmp_path_factory.mktemp("program")
+def rows_of(folder, *options: str) -> list[tuple[str, int]]:
+    """Of each lock of the program, compiled so, its name, and how many there are."""
     command = ["g++", "-std=c++17", "-pthread", "-fno-inline", "-x", "c++", "-", "-o"]
-    subprocess.run(
-        [*command, folder / "prog", *request.param.split()], input=PROGRAM, text=True, check=True
-    )
+    subprocess.run([*command, folder / "prog", *options], input=PROGRAM, text=True, check=True)
     record = folder / "rec"
     done = run_cli("record", "-o", record, "--", folder / "prog")
     assert done.returncode == 0, done.stderr
@@ -98,6 +94,20 @@ def rows(request, tmp_path_factory):
         for lock in told["records"][0]["locks"]
         if lock["object"] in ("mutex", "rwlock")
     ]
+
+
+@pytest.fixture(scope="module", params=["-g -O1", "-g0 -O2"])
+def rows(request, tmp_path_factory):
+    return rows_of(tmp_path_factory.mktemp("program"), *request.param.split())
+
+
+@pytest.mark.parametrize("option", ["-O1", "-O2"])
+def test_without_symbols_locks_are_told_apart_as_well(tmp_path, option):
+    """By where functions begin, as unwind tables have it."""
+    rows = rows_of(tmp_path, option, "-s")
+    assert all(name.startswith("prog+0x") for name, _ in rows), rows
+    # Database's, Errors', Index's, Log's, Queue's, Names', two slots, 60 shards, 63 nodes.
+    assert sorted(members for _, members in rows) == [1] * 6 + [2, 60, 63], rows
 
 
 def of(rows, word: str) -> list[int]:

@@ -8,6 +8,7 @@ from conftest import compile_c, run_cli
 from make_record import RecordBuilder
 
 from syncopate.base.terminal import shortened
+from syncopate.base.units import about
 
 MS, US = 1_000_000, 1000
 INSIDE = 20  # format.h's wait_kind: how long holds took
@@ -179,6 +180,53 @@ def test_waits_that_no_hold_explains_are_said_to_be(tmp_path):
     of.waits(of.lock([30 * MS] * 40), 105 * MS, times=1)
     (found,) = of.findings(tmp_path)
     assert len(found["why"]) == 1
+
+
+def test_a_lock_in_the_tables_alone_has_its_waits_explained_there(tmp_path):
+    of = Planted()
+    for number, (hold, waits) in enumerate([(400 * MS, 6), (25_900, 1)]):
+        stack = of.builder.stack(0xB000 + number, 0xF000)
+        lock = of.builder.lock(0x9000 + number, 1, 100, 0, stack, [hold] * 40)
+        of.waits(lock, 100 * MS if number == 0 else 4 * MS, times=waits)
+    record = of.builder.write(tmp_path / "rec")
+    (found,) = of.findings(tmp_path)
+    assert found["lock"] == "0xb000"
+    text = re.sub(r"\s+", " ", run_cli("report", record).stdout)
+    said = "waits (4.00 ms in the mean) are longer than holds explain (the longest seen: 25.9 us)"
+    assert text.count(said) == 1
+    assert text.index(said) > text.index("Who waited, and who held it")
+
+
+def test_a_small_share_is_told_in_words(tmp_path):
+    of = Planted()
+    lock = of.lock([300] * 59 + [30 * US])
+    of.waits(lock, 200 * US, times=6)
+    (found,) = of.findings(tmp_path)
+    assert found["why"][0].endswith(
+        "there are 1,000 a second: it is held less than 0.1 % of the time"
+    )
+    assert (about(0), about(0.0004), about(0.001)) == (
+        "about 0.0 %",
+        "less than 0.1 %",
+        "about 0.1 %",
+    )
+
+
+def test_of_several_locks_the_worst_is_told_apart(tmp_path):
+    """Also where they are few, and by who uses it where that is known."""
+    of = Planted()
+    of.builder.maps = "a000-f000 r-xp 0000a000 08:01 1 /gone/app\n"
+    stacks = [of.builder.stack(0xA001, 0xB001 + n, 0xF000) for n in range(2)]
+    for number, stack in enumerate(stacks):
+        lock = of.builder.lock(0x9000 + 64 * number, 1, 100, 0, stack, [250 * US] * 40)
+        of.waits(lock, [1, 9][number] * MS)
+        of.builder.hold(of.threads[0], lock, 10, 20, stack)
+    (found,) = of.findings(tmp_path)
+    assert found["members"] == 2
+    told = "one of its 2 locks, 0x9040 (first used by app+0xb001), has 90.0 % of that"
+    assert told in found["why"]
+    text = run_cli("report", tmp_path / "rec").stdout
+    assert "90.0 % of it at one of the 2: 0x9040, first used by app+0xb001" in text
 
 
 def test_few_holds_are_said_to_be_few(tmp_path):

@@ -1,8 +1,10 @@
 // record_gaps_test.cpp -- what the recorder says of the time between two sections of a thread.
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -32,74 +34,143 @@ double processor_seconds() {
   return static_cast<double>(record::cpu_time(CLOCK_THREAD_CPUTIME_ID)) * 1e-9;
 }
 
-// Rounds of a section and then `between`; what the record says of them.
+// What the program itself sees of its rounds, for bounds that do not depend on the machine's load.
+struct seen {
+  double longest_work;        // seconds of a gap in which the thread had a processor
+  std::uint64_t preemptions;  // how often it lost its processor
+};
+
+struct stamp {
+  double clock, processor;
+  long switches, preemptions;
+};
+
+stamp stamp_now() {
+  rusage used{};
+  ::getrusage(RUSAGE_THREAD, &used);
+  const auto clock = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration<double>(clock).count(), processor_seconds(),
+          used.ru_nvcsw + used.ru_nivcsw, used.ru_nivcsw};
+}
+
+// Less than 1 % between two clocks, and what reading them takes.
+constexpr double clocks_differ = 1.01, clocks_take = 5e-6;
+
+// Of a thread that kept its processor, the clock's time; else the processor's.
+double work_between(const stamp& a, const stamp& b) {
+  const bool kept = a.switches == b.switches;
+  const double work = kept ? b.clock - a.clock : b.processor - a.processor;
+  return work * clocks_differ + clocks_take;
+}
+
+struct told {
+  contents record;
+  seen program;
+};
+
+// Rounds of a section and then `between`, which returns for how many seconds it had a processor
+// but was not at work; what the record says of them.
 template <class Between>
-contents recorded(Between between) {
+told recorded(Between between) {
   scratch dir;
+  void* const shared =
+      ::mmap(nullptr, sizeof(seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  EXPECT_NE(shared, MAP_FAILED);
+  auto& program = *static_cast<seen*>(shared);
   const int status = in_child([&] {
     static object one;
     if (!record::start(dir.file().c_str(), "auto", "park")) return 1;
-    for (unsigned i = 0; i < rounds; ++i) {
+    const stamp first = stamp_now();
+    double no_work = 0;
+    stamp before{};
+    for (unsigned i = 0; i <= rounds; ++i) {
+      const stamp here = stamp_now();
       one.wanted();
+      if (i == rounds) break;
       one.uncontended_round();
-      between();
+      const stamp after = stamp_now();
+      if (i != 0)  // from before the section that the gap follows to behind the one that ends it
+        program.longest_work =
+            std::max(program.longest_work, work_between(before, after) - no_work);
+      before = here;
+      no_work = between();
     }
-    one.wanted();
+    program.preemptions = static_cast<std::uint64_t>(stamp_now().preemptions - first.preemptions);
     record::finish();
     return 0;
   });
   EXPECT_EQ(status, 0);
-  return read_record(dir.file());
+  told found{read_record(dir.file()), program};
+  ::munmap(shared, sizeof(seen));
+  return found;
 }
 
-void work_for(double length) {
-  const double until = processor_seconds() + length;
-  while (processor_seconds() < until) {
-  }
+double work_for(double length) {
+  const double begun = processor_seconds();
+  double now = begun;
+  while (now < begun + length) now = processor_seconds();
+  return now - begun;
+}
+
+double limit(const told& t, const record::wait_row& row) {
+  return t.program.longest_work * static_cast<double>(row.waits);
+}
+
+// A short gap in which the thread lost its processor may be left out.
+void expect_all(const told& t, const record::wait_row& row) {
+  EXPECT_LE(row.waits, measured);
+  EXPECT_GE(row.waits + record::first_period * t.program.preemptions, measured);
 }
 
 TEST(RecordGaps, StandForAllSectionsButTheFirst) {
-  const contents c = recorded([] {});
-  const record::wait_row outside = row_of(c, record::wait_kind::outside);
-  EXPECT_LE(outside.waits, measured);  // without those that were interrupted
-  EXPECT_GE(outside.waits, measured / 2);
-  EXPECT_EQ(row_of(c, record::wait_kind::away).waits, 0);
-  EXPECT_LE(row_of(c, record::wait_kind::inside).waits, measured);
+  const told t = recorded([] { return 0.0; });
+  const record::wait_row outside = row_of(t.record, record::wait_kind::outside);
+  expect_all(t, outside);
+  EXPECT_EQ(row_of(t.record, record::wait_kind::away).waits, 0);
+  EXPECT_LE(row_of(t.record, record::wait_kind::inside).waits, measured);
 }
 
 TEST(RecordGaps, WorkIsMeasured) {
   constexpr double length = 200e-6;
-  const contents c = recorded([] { work_for(length); });
-  const record::wait_row outside = row_of(c, record::wait_kind::outside);
-  ASSERT_GT(outside.waits, 0);
-  EXPECT_GE(seconds(c, outside.wait_sum), length * static_cast<double>(outside.waits));
+  const told t = recorded([] {
+    work_for(length);
+    return 0.0;
+  });
+  const record::wait_row outside = row_of(t.record, record::wait_kind::outside);
+  ASSERT_EQ(outside.waits, measured);
+  EXPECT_GE(seconds(t.record, outside.wait_sum), length * static_cast<double>(outside.waits));
+  EXPECT_LE(seconds(t.record, outside.wait_sum), limit(t, outside));
 }
 
 TEST(RecordGaps, SleepIsNoWork) {
-  constexpr auto nap = std::chrono::milliseconds(2);
-  const contents c = recorded([=] { std::this_thread::sleep_for(nap); });
-  const record::wait_row outside = row_of(c, record::wait_kind::outside),
-                         away = row_of(c, record::wait_kind::away);
-  ASSERT_GT(away.waits, 0);
-  // What falling asleep and waking takes of a processor is some of a nap at most.
-  EXPECT_GE(seconds(c, away.wait_sum), 1.5e-3 * static_cast<double>(away.waits));
-  EXPECT_LT(seconds(c, outside.wait_sum), 1e-3 * static_cast<double>(measured));
+  constexpr double nap = 2e-3;
+  const told t = recorded([=] {
+    std::this_thread::sleep_for(std::chrono::duration<double>(nap));
+    return 0.0;
+  });
+  const record::wait_row outside = row_of(t.record, record::wait_kind::outside),
+                         away = row_of(t.record, record::wait_kind::away);
+  expect_all(t, away);
+  EXPECT_GE(seconds(t.record, away.wait_sum),
+            (nap - t.program.longest_work) * static_cast<double>(away.waits));
+  EXPECT_LE(seconds(t.record, outside.wait_sum), limit(t, outside));
 }
 
 TEST(RecordGaps, AWaitElsewhereIsNoWorkEvenIfItSpins) {
   constexpr double length = 200e-6;
-  const contents c = recorded([] {
+  const told t = recorded([] {
     static object other;
     record::wait w = record::wait_begin(record::wait_kind::mutex, other.id(), 0);
-    work_for(length);
+    const double waited = work_for(length);
     record::wait_end(w, &other);
     record::released(&other, other.slot, true);
+    return waited;
   });
-  const record::wait_row outside = row_of(c, record::wait_kind::outside),
-                         away = row_of(c, record::wait_kind::away);
-  ASSERT_GT(away.waits, 0);
-  EXPECT_GE(seconds(c, away.wait_sum), length * static_cast<double>(away.waits));
-  EXPECT_LT(seconds(c, outside.wait_sum), seconds(c, away.wait_sum));
+  const record::wait_row outside = row_of(t.record, record::wait_kind::outside),
+                         away = row_of(t.record, record::wait_kind::away);
+  expect_all(t, away);
+  EXPECT_GE(seconds(t.record, away.wait_sum), length * static_cast<double>(away.waits));
+  EXPECT_LE(seconds(t.record, outside.wait_sum), limit(t, outside));
 }
 
 }  // namespace

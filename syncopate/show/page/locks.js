@@ -120,6 +120,10 @@ function facts(lock) {
       Object.entries(lock.elision.aborts).map(([cause, n]) =>
         `${spaced(cause)} ${number(n)}`).join(", "));
   const names = { symbol: "variable in ", creation: "created at ", "first use": "first used at " };
+  if (lock.unexplained) lines.push(lock.unexplained);
+  if (lock.worst)
+    lines.push(`${percent(lock.worst.share)} of it at one of the ${number(lock.members)}: ` +
+      lock.worst.address + (lock.worst.told_by ? `, ${lock.worst.told_by}` : ""));
   if (names[lock.named_by]) lines.push(names[lock.named_by] + lock.place);
   const entry = policyOf(lock);
   if (entry)

@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-FOLDERS = ("locks", "rwlocks", "condition", "barriers")
+FOLDERS = ("locks", "rwlocks", "condition", "barriers", "deques")
 # Files of these folders that are no algorithm: the list, its traits, the type-erased form.
 EXEMPT = {"all.h", "traits.h", "any_lock.h"}
 # Building blocks: their orders are argued like all others, but they are no lock.

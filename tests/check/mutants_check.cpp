@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "deque_mutants.h"
 #include "htm_mutants.h"
 #include "lock_scenarios.h"
 
@@ -274,9 +275,11 @@ constexpr check::scenario scenarios[] = {
 
 int main(int argc, char** argv) {
   constexpr std::size_t own = std::size(scenarios),
-                        elided = std::size(check::htm_mutants::scenarios);
-  check::scenario all[own + elided];
+                        elided = std::size(check::htm_mutants::scenarios),
+                        deques = std::size(check::deque_mutants::scenarios);
+  check::scenario all[own + elided + deques];
   std::copy(std::begin(scenarios), std::end(scenarios), all);
   std::copy_n(check::htm_mutants::scenarios, elided, all + own);
+  std::copy_n(check::deque_mutants::scenarios, deques, all + own + elided);
   return check::main(argc, argv, all);
 }

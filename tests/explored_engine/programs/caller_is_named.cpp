@@ -1,5 +1,5 @@
 // What main() asks of the library is a call, since main() is cold: the line is main's all the same.
-// Expect: 1 fails, finds 1 +main at caller_is_named.cpp:15
+// Expect: 1 waits for a value of left, now 1, main at caller_is_named.cpp:15
 #include <mutex>
 #include <thread>
 

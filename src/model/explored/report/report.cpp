@@ -98,6 +98,7 @@ const char* verb(action a) {
     case action::compare_exchange: return "compare-exchange";
     case action::fence: return "fence";
     case action::await: return "wait until";
+    case action::take: return "take";
     case action::park: return "park";
     case action::expire: return "parked";
     case action::wake: return "wake";
@@ -162,6 +163,10 @@ std::string text_of(const step& s, names& known) {
                : s.result == 1      ? ": time is over"
                                     : ": " + value_of(s.before));
       break;
+    case action::take:
+      text += s.result == 1 ? ": time is over, finds " + value_of(s.before)
+                            : ": " + value_of(s.before) + " to " + value_of(s.after);
+      break;
     case action::park:
       text += s.result == 0 ? ": sleeps, finds " + value_of(s.before)
                             : ": does not sleep, finds " + value_of(s.before);
@@ -180,7 +185,7 @@ std::string state_of(const failure::thread_end& t, names& known) {
   if (t.next.what == action::none) return "has been woken";
   std::string text = t.spins    ? "spins, and nobody changes what it polls"
                      : t.parked ? "is parked on " + known.data(t.next.at)
-                     : t.next.what == action::await
+                     : t.next.what == action::await || t.next.what == action::take
                          ? "waits for a value of " + known.data(t.next.at) + ", now " +
                                value_of(memory::peek(t.next.at, t.next.bytes))
                          : std::string("is about to ") + verb(t.next.what) +

@@ -4,6 +4,7 @@
 
 #include "model/front/engine.h"
 #include "model/front/pthread/model/lifetimes.h"
+#include "model/front/pthread/model/steps.h"
 
 namespace syncopate::engine {
 
@@ -107,6 +108,16 @@ void begin_object(engine::address at, std::size_t bytes, const char* what, engin
 void hold_object(engine::address at, std::size_t bytes, const char* what, int by,
                  engine::place where) {
   explored::running_machine->hold_object(at, bytes, what, by, where);
+}
+
+bool take(engine::address at, unsigned bytes, order o, engine::predicate satisfied, successor next,
+          void* context, std::uint64_t until, std::uint64_t& value, engine::place where) {
+  return explored::running_machine->take(at, bytes, o, satisfied, next, context, until, value,
+                                         where);
+}
+std::uint64_t modify(engine::address at, unsigned bytes, order o, successor next, void* context,
+                     engine::place where) {
+  return explored::running_machine->modify_by(at, bytes, o, next, context, where);
 }
 
 }  // namespace syncopate::instrument::model

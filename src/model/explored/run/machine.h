@@ -33,6 +33,9 @@
 
 namespace syncopate::explored {
 
+// The value that an operation writes behind the one that it finds; operations of up to 8 bytes.
+using successor = std::uint64_t (*)(void* context, std::uint64_t value);
+
 // What explore() does around each execution; may be empty.
 struct surroundings {
   std::function<void()> before;            // put the program's memory back
@@ -82,6 +85,11 @@ class machine {
 
   bool await(address, unsigned bytes, std::memory_order, engine::predicate, void* context,
              std::uint64_t until, std::uint64_t& value, place);
+  // Of pthread's objects (front/pthread/model/steps.h).
+  bool take(address, unsigned bytes, std::memory_order, engine::predicate, successor, void* context,
+            std::uint64_t until, std::uint64_t& value, place);
+  std::uint64_t modify_by(address, unsigned bytes, std::memory_order, successor, void* context,
+                          place);
   syncopate::machine::park_result park(address, std::uint32_t expected,
                                        const syncopate::machine::deadline* until,
                                        std::uint32_t bitset, place);
@@ -274,6 +282,9 @@ class machine {
   void note_disjoint_waiters(address, std::uint32_t bitset, thread_set chosen);
   std::uint64_t deadline_ns(const syncopate::machine::deadline&) const noexcept;
 
+  // objects.cpp
+  void expire_take(step&, const operation&, std::uint64_t until);
+
   // operations.cpp
   location_id location_of(address, unsigned bytes, place);
   void touch_atomic(const operation&, bool writes);
@@ -285,7 +296,7 @@ class machine {
   void note_load(location_id, std::memory_order);
   void note_write_after_load(location_id, std::memory_order);
   void record_reading(step&);
-  void record_claims(const step&, const operation&);
+  void record_claims(const operation&);
   void check_freed(address, std::size_t bytes, const char* what, place);
 
   // dependence.cpp
@@ -296,6 +307,7 @@ class machine {
   [[nodiscard]] bool matters_after_transaction(const footprint& done, thread_index) const;
   void collect_symmetric(const step&);
   void note_blocked();
+  void note_blocked_take(unsigned);
   void collect_of_transaction(const step&);
   void collect_of_futex(address, const step&);
   void add_parks(address, std::array<std::uint32_t, max_threads>& last);

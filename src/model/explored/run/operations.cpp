@@ -137,15 +137,15 @@ void machine::record_reading(step& s) {
       {search_.depth(), s.where < newest.size() ? newest[s.where] : 0, memory_.of(current_).time});
 }
 
-// The read-modify-writes without which the compare-exchange could have succeeded. (S is no reason
-// to leave one out: what has moved it can come later, too.)
-void machine::record_claims(const step& s, const operation& op) {
-  const location& l = memory_.at(s.where);
-  const choices all = memory_.readable(current_, s.where, false) >> 1;
+// The read-modify-writes without which the compare-exchange or take could have succeeded. (S is no
+// reason to leave one out: what has moved it can come later, too.)
+void machine::record_claims(const operation& op) {
+  const location& l = memory_.at(op.where);
+  const choices all = memory_.readable(current_, op.where, false) >> 1;
   for (choice c = 0; all >> c != 0; ++c) {
     const message& claimer = memory_.get(memory_.named(l, c));
     if (claimer.by_rmw && claimer.step != 0 &&
-        memory_.get(memory_.named(l, c + 1)).value == op.expected)
+        accepts(op, memory_.get(memory_.named(l, c + 1)).value))
       search_.add_claim(claimer.step - 1);
   }
 }
@@ -295,7 +295,7 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   }
   const message_id source = memory_.named(memory_.at(s.where), s.chosen);
   const bool exchanged = !without_reason && memory_.get(source).value == expected;
-  if (!exchanged) record_claims(s, op);
+  if (!exchanged) record_claims(op);
   s.expected = op.expected;
   const word found = finish_read(s, op, exchanged ? success : failure);
   // Also where the order of what it does is weaker: S has decided what it could do instead.

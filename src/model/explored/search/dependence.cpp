@@ -60,10 +60,12 @@ void machine::collect_symmetric(const step& s) {
 }
 
 // Nobody can run, or nobody is to: seq_cst awaits that S keeps from what they wait for could have
-// come before what has moved S. (All others wait for what can still be read later.)
+// come before what has moved S, and takes before what has taken it. (All others wait for what can
+// still be read later.)
 void machine::note_blocked() {
   for (unsigned t = 0; t < count_; ++t) {
     const operation& op = threads_[t].next;
+    if (threads_[t].now == state::announced && op.what == action::take) note_blocked_take(t);
     if (threads_[t].now != state::announced || threads_[t].late || op.what != action::await ||
         op.order != std::memory_order_seq_cst ||
         (available(static_cast<thread_index>(t)) & ((choices{1} << max_choices) - 1)) != 0)
@@ -76,6 +78,16 @@ void machine::note_blocked() {
     current_ = running;
   }
   symmetric_count_ = 0;
+}
+
+void machine::note_blocked_take(unsigned t) {
+  const operation& op = threads_[t].next;
+  const auto newest = [&](choices all) { return all & ((choices{1} << max_choices) - 1); };
+  if (newest(available(static_cast<thread_index>(t))) != 0) return;
+  const thread_index running = std::exchange(current_, static_cast<thread_index>(t));
+  record_claims(op);
+  search_.blocked(current_, op.where, nullptr, 0);
+  current_ = running;
 }
 
 void machine::collect_of_futex(address at, const step& s) {
@@ -123,7 +135,7 @@ bool machine::matters_after_transaction(const footprint& done, thread_index t) c
       (next.what == action::compare_exchange && next.failure == std::memory_order_seq_cst);
   if (done.committed && is_sc && (next.what == action::fence || is_access(next.what))) return true;
   const bool may_write = next.what == action::store || next.what == action::modify ||
-                         next.what == action::compare_exchange;
+                         next.what == action::compare_exchange || next.what == action::take;
   for (const footprint::word& w : done.words) {
     if (may_write && w.where == next.where && (w.read || w.wrote)) return true;
     if (!w.wrote) continue;
@@ -135,11 +147,11 @@ bool machine::matters_after_transaction(const footprint& done, thread_index t) c
   return false;
 }
 
-// A compare-exchange that sleeps, but for messages that are newer than `since` others: whether this
+// A compare-exchange or a take that sleeps, but for messages that are newer than `since` others: whether this
 // step has taken one that it waited for.
 bool machine::takes_news(const operation& next, const step& done, message_id since) {
-  if (next.what != action::compare_exchange || !done.wrote || done.where != next.where ||
-      done.what == action::store || done.before != next.expected)
+  if ((next.what != action::compare_exchange && next.what != action::take) || !done.wrote ||
+      done.where != next.where || done.what == action::store || !accepts(next, done.before))
     return false;
   const location& l = memory_.at(done.where);
   const message_id written = memory_.of(done.thread).newest[done.where];
@@ -185,7 +197,7 @@ bool machine::order_matters(thread_index t, const step& done) {
   if (next.what == action::park && done.wrote && done.at == next.at) return true;
   if (done.what == action::park && done.at == next.at &&
       (next.what == action::store || next.what == action::modify ||
-       next.what == action::compare_exchange))
+       next.what == action::compare_exchange || next.what == action::take))
     return true;
   if (next.what == action::relax && done.wrote)
     for (const polled& p : threads_[t].polls)

@@ -181,6 +181,19 @@ choices machine::available(thread_index t) {
       return with_vain(all,
                        others != 0 && timeout_of(who) != 0 ? distinct(t, op, others, false) : 0);
     }
+    case action::take: {
+      const location& l = memory_.at(op.where);
+      const choices readable = memory_.readable(t, op.where, sc);
+      choices all = 0, others = 0;
+      for (choices rest = readable; rest != 0; rest &= rest - 1) {
+        const auto c = static_cast<choice>(std::countr_zero(rest));
+        if (!accepts(op, memory_.get(memory_.named(l, c)).value)) others |= one(c);
+        else if (memory_.unclaimed(l, c)) all |= one(c);
+      }
+      if (!op.timed) return all;
+      return with_vain(all,
+                       others != 0 && timeout_of(who) != 0 ? distinct(t, op, others, false) : 0);
+    }
     case action::park: {
       // Who sleeps will wake without a cause, or will not: else nobody would ever sleep for good.
       const bool sleeps = memory_.get(memory_.at(op.where).order.back()).value == op.expected;
@@ -237,8 +250,8 @@ void machine::prepare(step& s) {
   for (unsigned t = 0; t < count_; ++t) {
     const thread& who = threads_[t];
     if (who.now != state::announced || who.spins || who.late) continue;
-    const bool may_block = who.next.what == action::await || who.next.what == action::expire ||
-                           who.next.what == action::relax;
+    const bool may_block = who.next.what == action::await || who.next.what == action::take ||
+                           who.next.what == action::expire || who.next.what == action::relax;
     choices all = one(only);
     if (may_block || s.asleep[t] != 0) all = available(static_cast<thread_index>(t));
     if (all == 0) continue;
@@ -379,7 +392,8 @@ bool machine::force(step& s) {
     for (unsigned t = 0; t < count_; ++t) {
       const thread& who = threads_[t];
       if (who.now != state::announced || who.spins) continue;
-      const bool waits = who.next.what == action::await || who.next.what == action::expire;
+      const bool waits = who.next.what == action::await || who.next.what == action::take ||
+                         who.next.what == action::expire;
       if (who.next.recognized) continue;
       if (spinners ? who.next.what != action::relax : !(waits && who.next.timed)) continue;
       if (least == max_threads || who.times_forced < threads_[least].times_forced) least = t;

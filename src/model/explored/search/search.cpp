@@ -59,7 +59,7 @@ void search::reverse_symmetric(const clock& past, const std::uint32_t* symmetric
 
 void search::blocked(thread_index t, location_id where, const std::uint32_t* symmetric,
                      std::size_t count) {
-  if (options_.random || options_.every_order || depth_ + 1 < known_) return;
+  if (options_.random || options_.every_order || depth_ + 1 < known_) return claims_.clear();
   const bool known = is_known();
   step kept;
   if (known) std::swap(kept, steps_[depth_]);
@@ -67,6 +67,10 @@ void search::blocked(thread_index t, location_id where, const std::uint32_t* sym
   steps_[depth_].thread = t;
   steps_[depth_].where = where;
   reverse_symmetric(past_[t], symmetric, count);
+  for (const std::uint32_t claimer : claims_)
+    if (!past_[t].covers(steps_[claimer].thread, claimer + 1))
+      reverse(claimer, past_[t], symmetric, count);
+  claims_.clear();
   if (known) std::swap(kept, steps_[depth_]);
   else steps_.pop_back();
 }

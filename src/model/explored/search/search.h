@@ -49,10 +49,10 @@ class search {
   void made(const std::uint32_t* symmetric, std::size_t count);
   [[nodiscard]] std::uint32_t depth() const noexcept { return depth_; }
   step& at(std::uint32_t i) noexcept { return steps_[i]; }
-  // now() is a compare-exchange, and fails since this step changed the value that it expects.
+  // now(), or what is blocked(), does not change the location since this step has changed it.
   void add_claim(std::uint32_t step) { claims_.push_back(step); }
   // The thread cannot make this step, the next one of the execution: it could have come before one
-  // of the `symmetric` ones.
+  // of the `symmetric` ones, or of the claims.
   void blocked(thread_index t, location_id where, const std::uint32_t* symmetric,
                std::size_t count);
   // now() must also be tried with this thread.

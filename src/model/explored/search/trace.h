@@ -25,6 +25,7 @@ enum class action : std::uint8_t {
   compare_exchange,
   fence,
   await,   // a load that waits for a value
+  take,    // a read-modify-write that waits for a value: of pthread's objects
   park,    // the comparison and, if it holds, falling asleep
   expire,  // of a parked thread: its time is over, or it wakes for no reason
   wake,
@@ -35,7 +36,7 @@ enum class action : std::uint8_t {
 };
 
 [[nodiscard]] constexpr bool is_access(action a) noexcept {
-  return a >= action::load && a <= action::await && a != action::fence;
+  return a >= action::load && a <= action::take && a != action::fence;
 }
 [[nodiscard]] constexpr bool is_futex(action a) noexcept {
   return a >= action::park && a <= action::requeue;
@@ -43,14 +44,14 @@ enum class action : std::uint8_t {
 
 // Alternatives that are no messages, in a set of choices.
 inline constexpr choice impatient = 56;      // relax: the loop gives up, or much time passes
-inline constexpr choice time_out = 57;       // expire: the deadline has passed; await: if forced
+inline constexpr choice time_out = 57;       // expire: it is late; await, take: if forced
 inline constexpr choice without_cause = 58;  // expire: a spurious wake-up
 inline constexpr choice too_late = 58;       // await: it looks when the values have gone again
 inline constexpr choice only = 59;           // there is nothing to choose
 static_assert(max_choices <= impatient);
 // Added to the message that it reads: a weak compare-exchange fails though it finds the expected
-// value there; a timed await finds what it does not wait for, and its time is over. Such operations
-// have half as many messages to choose from.
+// value there; a timed await or take finds what it does not wait for, and its time is over. Such
+// operations have half as many messages to choose from.
 inline constexpr choice in_vain = max_choices / 2;
 // Added to impatient and time_out in schedules: it happened since nothing else could run.
 inline constexpr choice forcibly = 4;
@@ -82,7 +83,14 @@ struct operation {
 };
 
 [[nodiscard]] inline bool may_be_in_vain(const operation& op) noexcept {
-  return op.what == action::compare_exchange ? op.weak : op.what == action::await && op.timed;
+  if (op.what == action::compare_exchange) return op.weak;
+  return (op.what == action::await || op.what == action::take) && op.timed;
+}
+
+// Whether a compare-exchange or a take changes this value.
+[[nodiscard]] inline bool accepts(const operation& op, word value) {
+  return op.what == action::take ? op.satisfied(op.context, static_cast<std::uint64_t>(value))
+                                 : value == op.expected;
 }
 
 // One step of the execution, and what the search knows of the state before it.

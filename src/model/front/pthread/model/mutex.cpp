@@ -1,5 +1,5 @@
 // mutex.cpp -- mutexes for the explored machine: what posix/mutex.h says, with a lock of one word,
-// two events to lock, one to unlock.
+// one event to lock, one to unlock.
 //
 // Invariants
 //   M1  The word (where glibc has it) is 1 exactly while a thread holds the mutex.
@@ -13,6 +13,7 @@
 #include "posix/mutex.h"
 
 #include "model/front/pthread/model/lifetimes.h"
+#include "model/front/pthread/model/steps.h"
 #include "model/front/pthread/objects.h"
 
 namespace syncopate::instrument::objects {
@@ -31,11 +32,7 @@ class lock : public posix::not_elided_lock {
 
   bool try_acquire() { return word().replace(unlocked, locked, std::memory_order_acquire); }
   bool acquire(limit until) {
-    int seen;
-    const auto is_free = [](int value) { return value == unlocked; };
-    do {
-      if (!word().await(std::memory_order_relaxed, is_free, until, seen)) return false;
-    } while (!try_acquire());
+    if (!model::take(fields().__lock, free_to_held(), until, where_)) return false;
     if (kind() == posix::destroyed_mutex) misused("use of a destroyed mutex");  // while we waited
     return true;
   }
@@ -64,6 +61,10 @@ class lock : public posix::not_elided_lock {
 
  private:
   enum : int { unlocked = 0, locked = 1 };
+  struct free_to_held {
+    static bool may_enter(int value) { return value == unlocked; }
+    static int entered(int /*value*/) { return locked; }
+  };
   // glibc's, of the same meaning: __lock the word, __count the depth, __nusers 1 while held.
   decltype(pthread_mutex_t::__data)& fields() const { return mutex_.__data; }
   model::word<int> word() const { return {fields().__lock, where_}; }

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "model/front/pthread/model/lifetimes.h"
+#include "model/front/pthread/model/steps.h"
 #include "model/front/pthread/objects.h"
 
 namespace syncopate::instrument::objects {
@@ -31,12 +32,15 @@ rwlock_object& checked(pthread_rwlock_t& l, place where) {
   return o;
 }
 
-bool may_enter(std::uint32_t state, side which) {
-  return which == side::write ? state == 0 : state < most_readers;
-}
-std::uint32_t entered(std::uint32_t state, side which) {
-  return which == side::write ? exclusive : state + 1;
-}
+struct entry {
+  side which;
+  [[nodiscard]] bool may_enter(std::uint32_t state) const {
+    return which == side::write ? state == 0 : state < most_readers;
+  }
+  [[nodiscard]] std::uint32_t entered(std::uint32_t state) const {
+    return which == side::write ? exclusive : state + 1;
+  }
+};
 
 void note_holder(rwlock_object& o, side which, place where) {
   if (which == side::write) o.writer = model::self() + 1;
@@ -53,27 +57,17 @@ void note_left(rwlock_object& o, place where) {
 int rwlock_lock(pthread_rwlock_t& l, side which, limit until, place where) {
   rwlock_object& o = checked(l, where);
   if (o.writer == model::self() + 1) return EDEADLK;
-  const model::word<std::uint32_t> word(o.state, where);
-  std::uint32_t seen;
-  do {
-    const auto open = [which](std::uint32_t state) { return may_enter(state, which); };
-    if (!word.await(std::memory_order_relaxed, open, until, seen)) return ETIMEDOUT;
-  } while (!word.replace(seen, entered(seen, which), std::memory_order_acquire));
+  if (!model::take(o.state, entry{which}, until, where)) return ETIMEDOUT;
   note_holder(checked(l, where), which, where);
   return 0;
 }
 
 int rwlock_trylock(pthread_rwlock_t& l, side which, place where) {
   rwlock_object& o = checked(l, where);
-  const model::word<std::uint32_t> word(o.state, where);
-  for (;;) {
-    // Not a plain load, which may be stale: trylock must not fail on a lock that is free.
-    const std::uint32_t seen = word.add(0, std::memory_order_relaxed);
-    if (!may_enter(seen, which)) return EBUSY;
-    if (!word.replace(seen, entered(seen, which), std::memory_order_acquire)) continue;
-    note_holder(o, which, where);
-    return 0;
-  }
+  // (Not a load, which may be stale: trylock must not fail on a lock that is free.)
+  if (!model::try_take(o.state, entry{which}, where)) return EBUSY;
+  note_holder(o, which, where);
+  return 0;
 }
 
 int rwlock_unlock(pthread_rwlock_t& l, place where) {

@@ -1,10 +1,10 @@
-// semaphore.cpp -- POSIX semaphores for the explored machine: the value alone; waiting is an
-// await of a value that is not 0.
+// semaphore.cpp -- POSIX semaphores for the explored machine: the value alone, one event a call.
 
 #include <cerrno>
 
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/model/lifetimes.h"
+#include "model/front/pthread/model/steps.h"
 #include "model/front/pthread/objects.h"
 #include "model/front/pthread/semaphore_object.h"
 
@@ -31,6 +31,11 @@ std::uint64_t& checked(sem_t& s, place where) {
   return o.data;
 }
 
+struct one_token {
+  static bool may_enter(std::uint64_t value) { return value != 0; }
+  static std::uint64_t entered(std::uint64_t value) { return value - 1; }
+};
+
 }  // namespace
 
 void semaphore_init(sem_t& s, unsigned value, place /*where*/) {
@@ -46,23 +51,12 @@ void semaphore_destroy(sem_t& s, place where) {
 
 int semaphore_wait(sem_t& s, limit until, place where) {
   test_cancel();
-  const model::word<std::uint64_t> word(checked(s, where), where);
-  std::uint64_t seen;
-  do {
-    const auto has_token = [](std::uint64_t value) { return value != 0; };
-    if (!word.await(std::memory_order_relaxed, has_token, until, seen)) return ETIMEDOUT;
-  } while (!word.replace(seen, seen - 1, std::memory_order_acquire));
-  return 0;
+  return model::take(checked(s, where), one_token(), until, where) ? 0 : ETIMEDOUT;
 }
 
 int semaphore_trywait(sem_t& s, place where) {
-  const model::word<std::uint64_t> word(checked(s, where), where);
-  for (;;) {
-    // Not a plain load, which may be stale: trywait must not fail when there is a token.
-    const std::uint64_t seen = word.add(0, std::memory_order_relaxed);
-    if (seen == 0) return EAGAIN;
-    if (word.replace(seen, seen - 1, std::memory_order_acquire)) return 0;
-  }
+  // (Not a load, which may be stale: trywait must not fail when there is a token.)
+  return model::try_take(checked(s, where), one_token(), where) ? 0 : EAGAIN;
 }
 
 int semaphore_post(sem_t& s, place where) {

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "model/front/pthread/model/lifetimes.h"
+#include "model/front/pthread/model/steps.h"
 #include "model/front/pthread/objects.h"
 
 namespace syncopate::instrument::objects {
@@ -12,6 +13,11 @@ namespace {
 constexpr int unlocked = 1;  // as in glibc on x86; held: 0, -1, ... for thread 0, 1, ...
 
 int locked() { return -static_cast<int>(model::self()); }
+
+struct free_to_held {
+  static bool may_enter(int value) { return value == unlocked; }
+  static int entered(int /*value*/) { return locked(); }
+};
 
 model::word<int> word_of(pthread_spinlock_t& l, place where) {
   return {const_cast<int&>(l), where};
@@ -22,11 +28,7 @@ model::word<int> word_of(pthread_spinlock_t& l, place where) {
 void spin_init(pthread_spinlock_t& l, place /*where*/) { const_cast<int&>(l) = unlocked; }
 
 int spin_lock(pthread_spinlock_t& l, place where) {
-  const auto is_free = [](int value) { return value == unlocked; };
-  int seen;
-  do {
-    word_of(l, where).await(std::memory_order_relaxed, is_free, nullptr, seen);
-  } while (!word_of(l, where).replace(unlocked, locked(), std::memory_order_acquire));
+  model::take(const_cast<int&>(l), free_to_held(), nullptr, where);
   return 0;
 }
 

@@ -48,7 +48,7 @@ def test_program_runs_on_our_library(program, choice):
     done = run(choice, program)
     assert done.returncode == 0
     assert done.stderr == ""
-    total, library = done.stdout.split()
+    total, library = done.stdout.rstrip("\n").split(" ", 1)
     assert total == "1"
     assert library == paths.require(transactions.LIBRARY)
 

@@ -23,9 +23,10 @@ OURS = ("LD_PRELOAD", "SYNCOPATE", "OMP_", "GOMP_", "KMP_")
 def environment(ours, **variables):
     """An environment without settings of this kind but `variables`; with the library if `ours`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    kept = {**kept, "OMP_NUM_THREADS": "4", **variables}
     if ours:
         preloading.put_first(kept, str(LIBRARY))
-    return {**kept, "OMP_NUM_THREADS": "4", **variables}
+    return kept
 
 
 def run(command, ours=True, **variables):

@@ -124,7 +124,7 @@ def test_these_calls_are_jumps(builds):
 def test_every_name_is_bound_to_us(builds, name):
     said = builds.run(builds.program(name, "-O2"), "bind", LD_DEBUG="bindings", LD_BIND_NOW="1")
     program = re.escape(str(builds.program(name, "-O2")))
-    pairs = re.findall(rf"binding file {program} \[0\] to (\S+) .*symbol `(\w+)'", said)
+    pairs = re.findall(rf"binding file {program} \[0\] to (.+?) \[\d+\].*symbol `(\w+)'", said)
     bound = {symbol: library for library, symbol in pairs}
     ours = {symbol for symbol in bound if symbol in exported()}
     assert len(ours) > 30

@@ -187,7 +187,8 @@ def test_every_lock_for_programs_runs_the_posix_programs(tmp_path):
         set(POSIX_SECONDS 60)
         set(POSIX_PROGRAMS one=/one two=/two)
         """
-        f"set(POSIX_LOCKS [==[{tmp_path}/locks.json]==])\ninclude([==[{ROOT}/tests/posix/every_lock.cmake]==])\n"
+        f"set(POSIX_LOCKS [==[{tmp_path}/locks.json]==])\n"
+        f"include([==[{ROOT}/tests/posix/every_lock.cmake]==])\n"
     )
     command = ["cmake", "-P", tmp_path / "list.cmake"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stderr

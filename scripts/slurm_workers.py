@@ -13,6 +13,7 @@ has a node for itself and runs one task at a time, since timings would disturb e
 import argparse
 import contextlib
 import logging
+import shlex
 import shutil
 import signal
 import sys
@@ -73,10 +74,10 @@ def cluster(options: argparse.Namespace, submitted: list[str]):
         walltime=options.walltime,
         interface=options.interface,
         nanny=False,  # a worker ends with its job
-        python=f"exec {sys.executable}",  # no shell between: what ends the job ends the worker
+        python=f"exec {shlex.quote(sys.executable)}",  # no shell between: what ends the job ends the worker
         log_directory=options.logs,
         job_extra_directives=["--exclusive", *(f"--{word}" for word in options.sbatch)],
-        job_script_prologue=[f"export PYTHONPATH={ROOT}"],
+        job_script_prologue=[f"export PYTHONPATH={shlex.quote(str(ROOT))}"],
         scheduler_options={"dashboard": False},
     )
 

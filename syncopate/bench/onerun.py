@@ -132,5 +132,5 @@ def library_of(program: Path) -> Path | None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
         return None
-    found = re.search(r"libsyncopate-simulated\S* => (/\S+)", done.stdout)
+    found = re.search(r"libsyncopate-simulated\S* => (/.+) \(", done.stdout)
     return Path(found[1]) if found else None

@@ -3,6 +3,7 @@ Slurm's that run a job at once, here."""
 
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -51,11 +52,13 @@ def test_the_job_script():
         "#SBATCH -t 04:00:00",
         "#SBATCH --exclusive",
         "#SBATCH --constraint=avx512",
-        f"export PYTHONPATH={ROOT}",
+        f"export PYTHONPATH={shlex.quote(str(ROOT))}",
     ):
         assert line in lines
     worker = lines[-1]
-    assert worker.startswith(f"exec {sys.executable} -m distributed.cli.dask_worker tcp://")
+    assert worker.startswith(
+        f"exec {shlex.quote(sys.executable)} -m distributed.cli.dask_worker tcp://"
+    )
     assert "--nthreads 1 " in worker and "--no-nanny" in worker, "one task at a time"
 
 

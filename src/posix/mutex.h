@@ -27,8 +27,6 @@
 
 namespace syncopate::posix {
 
-using limit = const machine::deadline*;  // null: none
-
 constexpr int destroyed_mutex = -1;  // the kind of a destroyed mutex, as in glibc
 
 // Of a mutex's kind, as glibc keeps it: what it says beside the type is left out.

@@ -6,9 +6,12 @@
 
 #include <syncopate/machine/types.h>
 
+#include <cerrno>
 #include <ctime>
 
 namespace syncopate::posix {
+
+using limit = const machine::deadline*;  // null: none
 
 inline bool is_valid(const timespec& at) noexcept {
   return at.tv_nsec >= 0 && at.tv_nsec < 1'000'000'000;
@@ -23,6 +26,14 @@ inline bool is_supported(clockid_t clock) noexcept {
 // to refuse invalid ones looks at `at` itself.
 inline machine::deadline to_deadline(clockid_t clock, const timespec& at) noexcept {
   return {at.tv_sec < 0 ? timespec{0, 0} : at, clock};
+}
+
+// For all objects but mutexes: call(limit) with a limit that is valid, else EINVAL at once.
+template <class Call>
+[[gnu::always_inline]] inline int with_limit(clockid_t clock, const timespec& at, Call call) {
+  if (!is_supported(clock) || !is_valid(at)) return EINVAL;
+  const machine::deadline until = to_deadline(clock, at);
+  return call(&until);
 }
 
 }  // namespace syncopate::posix

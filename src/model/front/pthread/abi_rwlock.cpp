@@ -49,9 +49,9 @@ namespace {
 
 int lock_until(pthread_rwlock_t& l, side which, clockid_t clock, const timespec& when,
                engine::place where) {
-  if (!posix::is_supported(clock) || !posix::is_valid(when)) return EINVAL;
-  const auto until = posix::to_deadline(clock, when);
-  return objects::rwlock_lock(l, which, &until, where);
+  return posix::with_limit(clock, when, [&](posix::limit until) {
+    return objects::rwlock_lock(l, which, until, where);
+  });
 }
 
 }  // namespace

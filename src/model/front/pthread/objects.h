@@ -25,11 +25,13 @@
 #include <semaphore.h>
 
 #include "model/front/engine.h"
+#include "posix/rwlock.h"
 
 namespace syncopate::instrument::objects {
 
 using engine::place;
-using limit = const machine::deadline*;  // null: none
+using posix::limit;
+using posix::side;
 
 // Limits are valid but for mutexes, where an invalid one matters only if the call would block.
 int mutex_lock(pthread_mutex_t&, limit, place where);
@@ -43,7 +45,6 @@ void condition_signal(pthread_cond_t&, place where);
 void condition_broadcast(pthread_cond_t&, place where);
 void condition_destroy(pthread_cond_t&, place where);
 
-enum class side { read, write };
 int rwlock_lock(pthread_rwlock_t&, side, limit, place where);
 int rwlock_trylock(pthread_rwlock_t&, side, place where);
 int rwlock_unlock(pthread_rwlock_t&, place where);

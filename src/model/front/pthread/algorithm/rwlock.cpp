@@ -1,8 +1,9 @@
-// rwlock.cpp -- reader-writer locks, by auto_rwlock.h. Instrumented.
+// rwlock.cpp -- reader-writer locks of a program on a modeled machine: what posix/rwlock.h says, by
+// auto_rwlock.h. Instrumented.
+
+#include "posix/rwlock.h"
 
 #include <syncopate/rwlocks/auto_rwlock.h>
-
-#include <cerrno>
 
 #include "model/front/compiler/critical_sections.h"
 #include "model/front/pthread/objects.h"
@@ -12,44 +13,71 @@ namespace {
 
 static_assert(sizeof(auto_rwlock) <= offsetof(pthread_rwlock_t, __data.__flags));
 
-auto_rwlock& of(pthread_rwlock_t& l) { return *reinterpret_cast<auto_rwlock*>(&l); }
+class lock : public posix::not_elided_rwlock {
+ public:
+  static constexpr bool tries_first = true;
+  explicit lock(pthread_rwlock_t& l) : object_(l) {}
 
-rw_preference preference_of(const pthread_rwlock_t& l) {
-  return l.__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP ? rw_preference::writers
-                                                                          : rw_preference::readers;
-}
+  static bool is_destroyed() { return false; }
+  static void mark_destroyed() {}
+  bool writes() { return ours().exclusive_owner() == machine::self(); }
+  static bool reads() { return true; }  // nobody knows
+  bool is_full_of_readers() { return ours().reader_count() >= auto_rwlock::max_readers; }
+  bool is_in_use() { return ours().is_locked(); }
+
+  bool try_acquire(side which) {
+    return which == side::write ? ours().try_lock() : ours().try_lock_shared(preference());
+  }
+  bool acquire(side which, limit until) {
+    return which == side::write ? ours().lock_until(until)
+                                : ours().lock_shared_until(preference(), until);
+  }
+  void release(side which) {
+    if (which == side::write) ours().unlock();
+    else ours().unlock_shared();
+  }
+  static void note_holder(side) {}
+  static void forget_holder(side) {}
+
+ private:
+  auto_rwlock& ours() { return *reinterpret_cast<auto_rwlock*>(&object_); }
+  rw_preference preference() const {
+    return object_.__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP
+               ? rw_preference::writers
+               : rw_preference::readers;
+  }
+
+  pthread_rwlock_t& object_;
+};
+
+// Tells the machine of critical sections.
+struct sections : posix::nobody_watches_rwlock {
+  sections(pthread_rwlock_t& l, place w) : object(l), where(w) {}
+  void entered(lock&, side which) const { section_begun(&object, which == side::read, where); }
+  void release(lock& l, side which) const {
+    section_ended(&object);
+    l.release(which);
+  }
+  pthread_rwlock_t& object;
+  place where;
+};
 
 }  // namespace
 
+int rwlock_lock(pthread_rwlock_t& l, side which, limit until, place where) {
+  const lock_code not_the_sections(&l, lock_kind::other, until != nullptr);
+  return posix::lock_rwlock(lock(l), sections(l, where), which, until);
+}
 int rwlock_trylock(pthread_rwlock_t& l, side which, place where) {
   const lock_code not_the_sections;
-  const bool held =
-      which == side::write ? of(l).try_lock() : of(l).try_lock_shared(preference_of(l));
-  if (!held) return EBUSY;
-  section_begun(&l, which == side::read, where);
-  return 0;
+  return posix::try_lock_rwlock(lock(l), sections(l, where), which);
 }
-
-int rwlock_lock(pthread_rwlock_t& l, side which, limit until, place where) {
-  if (rwlock_trylock(l, which, where) == 0) return 0;
-  const lock_code not_the_sections(&l, lock_kind::other, until != nullptr);
-  if (of(l).exclusive_owner() == machine::self()) return EDEADLK;
-  if (which == side::read && of(l).reader_count() >= auto_rwlock::max_readers) return EAGAIN;
-  const bool held = which == side::write ? of(l).lock_until(until)
-                                         : of(l).lock_shared_until(preference_of(l), until);
-  if (!held) return ETIMEDOUT;
-  section_begun(&l, which == side::read, where);
-  return 0;
-}
-
-int rwlock_unlock(pthread_rwlock_t& l, place /*where*/) {
+int rwlock_unlock(pthread_rwlock_t& l, place where) {
   const lock_code not_the_sections;
-  section_ended(&l);
-  if (of(l).exclusive_owner() == machine::self()) of(l).unlock();
-  else of(l).unlock_shared();
-  return 0;
+  return posix::unlock_rwlock(lock(l), sections(l, where));
 }
-
-int rwlock_destroy(pthread_rwlock_t& /*lock*/, place /*where*/) { return 0; }
+int rwlock_destroy(pthread_rwlock_t& l, place where) {
+  return posix::destroy_rwlock(lock(l), sections(l, where));
+}
 
 }  // namespace syncopate::instrument::objects

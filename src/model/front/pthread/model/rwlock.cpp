@@ -1,10 +1,11 @@
-// rwlock.cpp -- reader-writer locks for the explored machine: one word, the number of readers
-// or `exclusive`. Neither side is preferred: the exploration tries both.
+// rwlock.cpp -- reader-writer locks for the explored machine: what posix/rwlock.h says, with a lock
+// of one word, the number of readers or `exclusive`. Neither side is preferred: the exploration
+// tries both.
 //
 // Misuse ends the run: unlocking what the thread does not hold, use after destruction, destruction
 // while held.
 
-#include <cerrno>
+#include "posix/rwlock.h"
 
 #include "model/front/pthread/model/lifetimes.h"
 #include "model/front/pthread/model/steps.h"
@@ -12,8 +13,6 @@
 
 namespace syncopate::instrument::objects {
 namespace {
-
-using model::misuse;
 
 constexpr std::uint32_t exclusive = UINT32_MAX, most_readers = exclusive - 1;
 
@@ -25,13 +24,6 @@ struct rwlock_object {
 };
 static_assert(sizeof(rwlock_object) <= offsetof(pthread_rwlock_t, __data.__flags));
 
-rwlock_object& checked(pthread_rwlock_t& l, place where) {
-  auto& o = *reinterpret_cast<rwlock_object*>(&l);
-  if (o.destroyed) misuse("use of a destroyed reader-writer lock", &l, where);
-  model::note_use(&o.destroyed, where);
-  return o;
-}
-
 struct entry {
   side which;
   [[nodiscard]] bool may_enter(std::uint32_t state) const {
@@ -42,57 +34,89 @@ struct entry {
   }
 };
 
-void note_holder(rwlock_object& o, side which, place where) {
-  if (which == side::write) o.writer = model::self() + 1;
-  else ++o.reads[model::self() % 16];
-  model::note_held(reinterpret_cast<pthread_rwlock_t&>(o), "reader-writer lock", 1, where);
-}
+class lock : public posix::not_elided_rwlock {
+ public:
+  static constexpr bool tries_first = false;  // each step is a branching point
 
-void note_left(rwlock_object& o, place where) {
-  model::note_held(reinterpret_cast<pthread_rwlock_t&>(o), "reader-writer lock", -1, where);
-}
+  lock(pthread_rwlock_t& l, place where) : object_(l), where_(where) {
+    model::note_use(&fields().destroyed, where);
+  }
+
+  bool is_destroyed() const { return fields().destroyed; }
+  void mark_destroyed() {
+    touch(&object_, sizeof object_, engine::kind::write, where_);
+    fields().destroyed = true;
+  }
+  bool writes() const { return fields().writer == model::self() + 1; }
+  bool reads() const { return own_reads() != 0; }
+  static bool is_full_of_readers() { return false; }  // would be waited for
+  bool is_in_use() const { return fields().state != 0; }
+
+  bool try_acquire(side which) {
+    // (Not a load, which may be stale: trylock must not fail on a lock that is free.)
+    return model::try_take(fields().state, entry{which}, where_);
+  }
+  bool acquire(side which, limit until) {
+    if (!model::take(fields().state, entry{which}, until, where_)) return false;
+    if (is_destroyed()) misused("use of a destroyed reader-writer lock");  // while we waited
+    model::note_use(&fields().destroyed, where_);
+    return true;
+  }
+  void note_holder(side which) {
+    if (which == side::write) fields().writer = model::self() + 1;
+    else ++own_reads();
+    model::note_held(object_, "reader-writer lock", 1, where_);
+  }
+  void forget_holder(side which) {
+    if (which == side::write) fields().writer = 0;
+    else --own_reads();
+    model::note_held(object_, "reader-writer lock", -1, where_);
+  }
+  void release(side which) {
+    if (which == side::write) word().store(0, std::memory_order_release);
+    else word().add(~0u, std::memory_order_release);  // one reader less
+  }
+
+  [[noreturn]] void misused(const char* what) { model::misuse(what, &object_, where_); }
+
+ private:
+  rwlock_object& fields() const { return reinterpret_cast<rwlock_object&>(object_); }
+  std::uint8_t& own_reads() const { return fields().reads[model::self() % 16]; }
+  model::word<std::uint32_t> word() const { return {fields().state, where_}; }
+
+  pthread_rwlock_t& object_;
+  place where_;
+};
+
+struct strict : posix::nobody_watches_rwlock {
+  static constexpr bool asks_for_holder = true;
+  [[noreturn]] void unlocks_foreign(lock& l) const {
+    l.misused("unlock of a reader-writer lock that the thread does not hold");
+  }
+  [[noreturn]] void uses_destroyed(lock& l) const {
+    l.misused("use of a destroyed reader-writer lock");
+  }
+  void about_to_destroy(lock& l) const {
+    if (l.is_in_use()) l.misused("destruction of a reader-writer lock that is held");
+  }
+};
 
 }  // namespace
 
 int rwlock_lock(pthread_rwlock_t& l, side which, limit until, place where) {
-  rwlock_object& o = checked(l, where);
-  if (o.writer == model::self() + 1) return EDEADLK;
-  if (!model::take(o.state, entry{which}, until, where)) return ETIMEDOUT;
-  note_holder(checked(l, where), which, where);
-  return 0;
+  return posix::lock_rwlock(lock(l, where), strict(), which, until);
 }
 
 int rwlock_trylock(pthread_rwlock_t& l, side which, place where) {
-  rwlock_object& o = checked(l, where);
-  // (Not a load, which may be stale: trylock must not fail on a lock that is free.)
-  if (!model::try_take(o.state, entry{which}, where)) return EBUSY;
-  note_holder(o, which, where);
-  return 0;
+  return posix::try_lock_rwlock(lock(l, where), strict(), which);
 }
 
 int rwlock_unlock(pthread_rwlock_t& l, place where) {
-  rwlock_object& o = checked(l, where);
-  const model::word<std::uint32_t> word(o.state, where);
-  if (o.writer == model::self() + 1) {
-    o.writer = 0;
-    note_left(o, where);
-    word.store(0, std::memory_order_release);
-    return 0;
-  }
-  if (o.reads[model::self() % 16] == 0)
-    misuse("unlock of a reader-writer lock that the thread does not hold", &l, where);
-  --o.reads[model::self() % 16];
-  note_left(o, where);
-  word.add(~0u, std::memory_order_release);  // one reader less
-  return 0;
+  return posix::unlock_rwlock(lock(l, where), strict());
 }
 
 int rwlock_destroy(pthread_rwlock_t& l, place where) {
-  rwlock_object& o = checked(l, where);
-  if (o.state != 0) misuse("destruction of a reader-writer lock that is held", &l, where);
-  touch(&l, sizeof l, engine::kind::write, where);
-  o.destroyed = true;
-  return 0;
+  return posix::destroy_rwlock(lock(l, where), strict());
 }
 
 }  // namespace syncopate::instrument::objects

@@ -21,4 +21,18 @@ void test_cancel();
 void cancelable_sleep_begin(const void* address);
 void cancelable_sleep_end();
 
+// body(); left() as well if a cancellation leaves it.
+template <class Body, class Left>
+void cancelable(const Body& body, const Left& left) {
+  struct guard {
+    const Left& left;
+    bool over = false;
+    ~guard() {
+      if (!over) left();
+    }
+  } leaving{left};
+  body();
+  leaving.over = true;
+}
+
 }  // namespace syncopate::instrument

@@ -1,8 +1,9 @@
-// condition.cpp -- condition variables, by condition_variable.h. Instrumented.
+// condition.cpp -- condition variables of a program on a modeled machine: what posix/condition.h says,
+// by condition_variable.h. Instrumented.
+
+#include "posix/condition.h"
 
 #include <syncopate/condition/condition_variable.h>
-
-#include <cerrno>
 
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/objects.h"
@@ -12,70 +13,66 @@ namespace {
 
 static_assert(sizeof(condition_variable) <= offsetof(pthread_cond_t, __data.__wrefs));
 
-condition_variable& of(pthread_cond_t& c) { return *reinterpret_cast<condition_variable*>(&c); }
-
-// A wait that is left by cancellation: POSIX says that it must not consume a signal that another
-// waiter could use, and that its cleanup handlers run with the mutex held.
-class wait_in_progress {
+class condition {
  public:
-  wait_in_progress(condition_variable& c, pthread_mutex_t& m, place where)
-      : condition_(c), mutex_(m), where_(where) {
-    condition_.enlist(element_);
-  }
-  ~wait_in_progress() {
-    if (over_) return;
-    give_up();
-    (void)mutex_lock(mutex_, nullptr, where_);
-  }
-  wait_in_progress(const wait_in_progress&) = delete;
-  wait_in_progress& operator=(const wait_in_progress&) = delete;
+  explicit condition(pthread_cond_t& c) : object_(*reinterpret_cast<condition_variable*>(&c)) {}
 
-  // The mutex was not ours to wait with: as if never called.
-  int never_begun(int error) {
-    over_ = true;
-    give_up();
-    return error;
-  }
+  static bool is_destroyed() { return false; }
+  static void mark_destroyed() {}
+  void notify_one() { object_.notify_one(); }
+  void notify_all() { object_.notify_all(); }
+  void drain() { object_.drain(); }
+  static void stop_eliding() {}
 
-  int sleep(limit until) {
-    while (!element_.is_signaled()) {
-      cancelable_sleep_begin(element_.parked_on());
-      const machine::park_result woken = element_.sleep(until);
-      cancelable_sleep_end();
-      if (woken == machine::park_result::timed_out)
-        return condition_.withdraw(element_) ? ETIMEDOUT : 0;
-    }
-    return 0;
-  }
+ protected:
+  condition_variable& object_;
+};
 
-  int relock(int result) {
-    over_ = true;
-    const int error = mutex_lock(mutex_, nullptr, where_);
-    return error != 0 ? error : result;
+class wait_in_progress : public condition {
+ public:
+  wait_in_progress(pthread_cond_t& c, pthread_mutex_t& m, place where)
+      : condition(c), mutex_(m), where_(where) {}
+
+  void enlist() { object_.enlist(element_); }
+  int unlock_mutex() { return mutex_unlock(mutex_, where_); }
+  int lock_mutex() { return mutex_lock(mutex_, nullptr, where_); }
+  bool is_over() { return element_.is_signaled(); }
+  bool withdraw() { return object_.withdraw(element_); }
+  machine::park_result sleep(limit until) {
+    cancelable_sleep_begin(element_.parked_on());
+    const machine::park_result woken = element_.sleep(until);
+    cancelable_sleep_end();
+    return woken;
+  }
+  template <class Body, class Left>
+  static void cancelable(const Body& body, const Left& left) {
+    instrument::cancelable(body, left);
   }
 
  private:
-  void give_up() {
-    if (!condition_.withdraw(element_)) condition_.notify_one();
-  }
-
-  condition_variable& condition_;
   pthread_mutex_t& mutex_;
   place where_;
-  bool over_ = false;
   condition_variable::waiter element_;
 };
+
+using nobody = posix::nobody_watches_condition;
 
 }  // namespace
 
 int condition_wait(pthread_cond_t& c, pthread_mutex_t& m, limit until, place where) {
-  wait_in_progress wait(of(c), m, where);
-  if (const int error = mutex_unlock(m, where); error != 0) return wait.never_begun(error);
-  return wait.relock(wait.sleep(until));
+  wait_in_progress call(c, m, where);
+  nobody watch;
+  return posix::wait_condition(call, watch, until);
 }
 
-void condition_signal(pthread_cond_t& c, place /*where*/) { of(c).notify_one(); }
-void condition_broadcast(pthread_cond_t& c, place /*where*/) { of(c).notify_all(); }
-void condition_destroy(pthread_cond_t& c, place /*where*/) { of(c).drain(); }
+void condition_signal(pthread_cond_t& c, place /*where*/) {
+  posix::signal_condition(condition(c), nobody());
+}
+void condition_broadcast(pthread_cond_t& c, place /*where*/) {
+  posix::broadcast_condition(condition(c), nobody());
+}
+void condition_destroy(pthread_cond_t& c, place /*where*/) {
+  posix::destroy_condition(condition(c), nobody());
+}
 
 }  // namespace syncopate::instrument::objects

@@ -1,5 +1,5 @@
-// condition.cpp -- pthread_cond_*: what posix/condition.h says, by condition_object.h, under the eyes
-// of condition_watch.h.
+// condition.cpp -- pthread_cond_*: what posix/condition.h says, by condition_object.h, under the
+// eyes of condition_watch.h.
 //
 // Process-shared condition variables stay with glibc (shared_condition.h where the mutex is ours);
 // so does everything in mode::pass. All others are ours under every lock, since glibc's would

@@ -4,17 +4,18 @@
 // Order         A wait stands in line before it releases the mutex: who changes the condition under
 //               the mutex afterwards, and signals, finds it. It takes the mutex again whatever has
 //               ended it, a time-out and a cancellation included.
-// Mutex         One that the mutex itself refuses to unlock (EPERM) is not waited with, and the wait
-//               was never begun. What the mutex says when it is taken again, the caller gets.
-// Signals       A wait that ends by cancellation takes no signal with it that another could use; one
-//               that was signaled before its time was up says so.
-// Times         looked at before anything else (times.h); a limit that comes here is valid. Its clock
-//               is the condition variable's, unless the call names one.
+// Mutex         The wait is as never begun where the mutex cannot be unlocked (EPERM). What the
+//               mutex says when it is taken again, the caller gets.
+// Signals       A wait that is canceled takes no signal with it that another could use; one that
+//               was signaled before its time was up says so.
+// Times         looked at before anything else (times.h); a limit that comes here is valid. Its
+//               clock is the condition variable's, unless the call names one.
 //
 // `Condition` is a condition variable as a call sees it, `Wait` is that with a mutex and a place in
-// line; `Watch` is told what happens. Instantiated by the preload library (condition.cpp), which the emulated machine has
-// in it, by the simulated machine (src/model/front/pthread/algorithm/condition.cpp), and by the
-// explored one (src/model/front/pthread/model/condition.cpp). All functions return errno values.
+// line; `Watch` is told what happens. Instantiated by the preload library (condition.cpp), which
+// the emulated machine has in it, by the simulated machine
+// (src/model/front/pthread/algorithm/condition.cpp), and by the explored one
+// (src/model/front/pthread/model/condition.cpp). All functions return pthread's errno values.
 #pragma once
 
 #include <cerrno>

@@ -1,8 +1,8 @@
 // rwlock.h -- what pthread_rwlock_* means, whatever lock stands behind it and whoever watches.
 //
 // Source        POSIX.1-2024; where that leaves a result open, glibc (tests/posix/test_meaning.c).
-// Holders       EDEADLK for who would wait for itself as a writer. That a reader waits for itself as
-//               a writer nobody knows: readers are counted, not noted.
+// Holders       EDEADLK for the writer who would wait for itself. That a reader does, as a writer,
+//               nobody knows: readers are counted, not noted.
 // Readers       EAGAIN where one more cannot be counted.
 // Times         looked at before anything else (times.h); a limit that comes here is valid.
 //

@@ -1,5 +1,5 @@
-// condition.cpp -- condition variables of a program on a modeled machine: what posix/condition.h says,
-// by condition_variable.h. Instrumented.
+// condition.cpp -- condition variables of a program on a modeled machine: what posix/condition.h
+// says, by condition_variable.h. Instrumented.
 
 #include "posix/condition.h"
 

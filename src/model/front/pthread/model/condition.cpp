@@ -1,5 +1,5 @@
-// condition.cpp -- condition variables for the explored machine: what posix/condition.h says, with a
-// sequence word.
+// condition.cpp -- condition variables for the explored machine: what posix/condition.h says, with
+// a sequence word.
 //
 // A waiter reads the word with the mutex held, releases the mutex and sleeps while the word is what
 // it read; a signaler changes it and wakes one. A signal that comes between the release and the

@@ -350,6 +350,22 @@ void begin_object(engine::address at, std::size_t bytes, const char*, engine::pl
   engine::access(at, bytes, engine::kind::write, where);
 }
 void hold_object(engine::address, std::size_t, const char*, int, engine::place) {}
+
+// One step each: no other thread runs before the next call of the engine.
+using successor = std::uint64_t (*)(void* context, std::uint64_t value);
+bool take(engine::address at, unsigned bytes, std::memory_order order, engine::predicate satisfied,
+          successor next, void* context, std::uint64_t until, std::uint64_t& value,
+          engine::place where) {
+  if (!engine::await(at, bytes, order, -1, satisfied, context, until, value, where)) return false;
+  engine::store(at, bytes, next(context, value), order, where);
+  return true;
+}
+std::uint64_t modify(engine::address at, unsigned bytes, std::memory_order order, successor next,
+                     void* context, engine::place where) {
+  const auto found = static_cast<std::uint64_t>(engine::load(at, bytes, order, where));
+  engine::store(at, bytes, next(context, found), order, where);
+  return found;
+}
 }  // namespace syncopate::instrument::model
 
 #define EXPORT extern "C" __attribute__((visibility("default")))

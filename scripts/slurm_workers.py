@@ -74,7 +74,8 @@ def cluster(options: argparse.Namespace, submitted: list[str]):
         walltime=options.walltime,
         interface=options.interface,
         nanny=False,  # a worker ends with its job
-        python=f"exec {shlex.quote(sys.executable)}",  # no shell between: what ends the job ends the worker
+        # No shell between: what ends the job ends the worker.
+        python=f"exec {shlex.quote(sys.executable)}",
         log_directory=options.logs,
         job_extra_directives=["--exclusive", *(f"--{word}" for word in options.sbatch)],
         job_script_prologue=[f"export PYTHONPATH={shlex.quote(str(ROOT))}"],

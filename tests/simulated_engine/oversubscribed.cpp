@@ -1,6 +1,8 @@
 // More threads than processors: everybody gets a share, holders lose their processor, affinity.
 // run: SYNCOPATE_MACHINE=test-4c
 #include <syncopate/locks/tatas_lock.h>
+#include <syncopate/locks/ticket_lock.h>
+#include <syncopate/wait/yield.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -76,10 +78,37 @@ void yields() {
               cycles < slice * 2 ? "without waiting for slices" : "slowly");
 }
 
+// A FIFO lock whose waiters yield, with eight threads for each processor: those that are far from
+// their turn do not keep the processor until their slice ends.
+template <class Lock>
+std::uint64_t cycles_per_section(unsigned threads) {
+  static Lock lock;
+  static std::uint64_t count = 0;  // guarded by lock
+  const std::uint64_t cycles = run_together(threads, [](unsigned) {
+    const std::uint64_t end = machine::ticks() + 200 * slice;
+    while (machine::ticks() < end) {
+      lock.lock();
+      ++count;
+      machine::spin(5);
+      lock.unlock();
+    }
+  });
+  return cycles / count;
+}
+
+void queue_of_yielders() {
+  using namespace syncopate;
+  const std::uint64_t yielding = cycles_per_section<ticket_lock<waits::yield>>(32);
+  const std::uint64_t spinning = cycles_per_section<ticket_lock<waits::spin>>(32);
+  std::printf("ticket, 32 threads on 4 processors: a section takes %s as with spinning waiters\n",
+              2 * yielding < spinning ? "less than half as long" : "NEARLY AS LONG");
+}
+
 }  // namespace
 
 int main() {
   shares();
   preempted_holder();
+  queue_of_yielders();
   yields();
 }

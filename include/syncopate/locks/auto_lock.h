@@ -611,13 +611,13 @@ class auto_lock {
   static inline thread_local constinit yield_made last_yield{0, 0};
 
   std::atomic<std::uint32_t> word_{free};
-  std::uint32_t count_{0};  // glibc's recursion count; not ours
+  [[maybe_unused]] std::uint32_t count_{0};  // glibc's recursion count; not ours
   struct holder {
     int owner;            // kernel thread id, 0 if free
     std::uint32_t users;  // 1 while held
   };
   alignas(8) holder holder_{0, 0};
-  int kind_{0};  // glibc's mutex kind; not ours
+  [[maybe_unused]] int kind_{0};  // glibc's mutex kind; not ours
   std::atomic<std::uint16_t> spin_{0};
   std::atomic<std::uint16_t> processor_{0};
   std::atomic<std::uint32_t> heir_{no_heir};

@@ -30,7 +30,7 @@
 //               tests/check/lock_check.cpp (explored with two and three threads),
 //               tests/check/lockset_check.cpp, tests/posix under SYNCOPATE_LOCK=ticket and
 //               ticket:park, tests/elide (below others), tests/install,
-//               tests/simulated_engine/{convoy,locks}.cpp.
+//               tests/simulated_engine/{convoy,locks,oversubscribed}.cpp.
 #pragma once
 
 #include <syncopate/locks/traits.h>
@@ -47,7 +47,7 @@ class ticket_lock {
  public:
   static constexpr lock_traits traits{
       .fair = fairness::fifo,
-      .collapses = true,
+      .collapses = !yielding<Wait>,  // *simulated*: tests/simulated_engine/oversubscribed.cpp
       .summary = "FIFO: draw a number, wait until it is called; proportional back-off",
       .source = "Mellor-Crummey & Scott 1991, section 2.2"};
 
@@ -120,11 +120,9 @@ class ticket_lock {
 
   [[gnu::noinline, gnu::cold]] void lock_slow(std::uint32_t mine) noexcept {
     if constexpr (!Wait::parks) {
-      for (;;) {
-        const std::uint32_t before_us = ahead(mine);
-        if (before_us <= 1) break;
-        Wait::delay(before_us * slice);
-      }
+      std::uint32_t passed = 0;
+      for (std::uint32_t before_us; (before_us = ahead(mine)) > 1; passed += before_us * slice)
+        Wait::delay(before_us * slice, passed);
     }
     wait_.until(
         serving_, std::memory_order_acquire,  // [A]

@@ -29,6 +29,12 @@ struct lock_traits {
   std::string_view source;
 };
 
+// Whether waiters with this strategy let others have the processor though they never sleep.
+template <class Wait>
+concept yielding = requires {
+  Wait::yields;
+};
+
 // Whether waiters of a lock type never sleep: its strategy tells; locks without one say so
 // themselves.
 template <class Lock>

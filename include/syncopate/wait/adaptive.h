@@ -81,7 +81,9 @@ class adaptive {
     if (took > wake_latency / 8) last_.is_me();
   }
 
-  static void delay(std::uint32_t steps) noexcept { machine::spin(steps); }
+  static void delay(std::uint32_t steps, std::uint32_t /*before*/ = 0) noexcept {
+    machine::spin(steps);
+  }
 
  protected:
   [[nodiscard]] plan choose_now(bool crowded = false, bool may_yield = false) noexcept {

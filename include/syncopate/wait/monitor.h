@@ -26,7 +26,7 @@ struct monitor {
     return machine::monitor_wait(word, order, done, machine::sleep_depth::light);
   }
 
-  static void delay(std::uint32_t steps) noexcept {
+  static void delay(std::uint32_t steps, std::uint32_t /*before*/ = 0) noexcept {
     constexpr std::uint64_t ticks_per_step = 40;  // of relax(), about
     machine::doze(steps * ticks_per_step);
   }

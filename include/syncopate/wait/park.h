@@ -34,7 +34,9 @@ struct park {
   static std::uint64_t polling_ticks() noexcept { return 0; }
   static void waited(std::uint64_t /*ticks*/, bool /*slept*/) noexcept {}
 
-  static void delay(std::uint32_t steps) noexcept { machine::spin(steps); }
+  static void delay(std::uint32_t steps, std::uint32_t /*before*/ = 0) noexcept {
+    machine::spin(steps);
+  }
 };
 
 }  // namespace syncopate::waits

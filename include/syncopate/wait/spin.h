@@ -5,7 +5,8 @@
 //   parks                          may a waiter sleep, so that the releaser has to wake it?
 //   until(word, order, done, bit)  wait until done(value); a strategy that sleeps first sets `bit`
 //                                  in the word, and `done` must ignore that bit
-//   delay(steps)                   pass time between two polls (back-off)
+//   delay(steps, before)           pass time between two polls (back-off); `before`: how many steps
+//                                  this wait has passed so already
 // Those that park, for locks that poll by themselves (tatas):
 //   polling_ticks()                how long to poll before sleeping; 0: not at all
 //   waited(ticks, slept)           how long it took, and whether it slept
@@ -31,7 +32,9 @@ struct spin {
     return machine::wait_until(word, order, done);
   }
 
-  static void delay(std::uint32_t steps) noexcept { machine::spin(steps); }
+  static void delay(std::uint32_t steps, std::uint32_t /*before*/ = 0) noexcept {
+    machine::spin(steps);
+  }
 };
 
 }  // namespace syncopate::waits

@@ -39,7 +39,9 @@ struct spin_then_park {
   static std::uint64_t polling_ticks() noexcept { return machine::may_spin() ? spin_ticks : 0; }
   static void waited(std::uint64_t /*ticks*/, bool /*slept*/) noexcept {}
 
-  static void delay(std::uint32_t steps) noexcept { machine::spin(steps); }
+  static void delay(std::uint32_t steps, std::uint32_t /*before*/ = 0) noexcept {
+    machine::spin(steps);
+  }
 
  private:
   // With fewer processors somebody always needs the one that a long poll would keep.

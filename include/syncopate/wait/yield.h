@@ -13,6 +13,7 @@ namespace syncopate::waits {
 struct yield {
   static constexpr const char* name = "yield";
   static constexpr bool parks = false;
+  static constexpr bool yields = true;
   // Steps of polling before the first yield: a little more than a sched_yield() that finds nobody
   // else to run costs (about 550 ticks). No benchmark has tuned it yet.
   static constexpr std::uint32_t polite_steps = 32;
@@ -29,8 +30,8 @@ struct yield {
     }
   }
 
-  static void delay(std::uint32_t steps) noexcept {
-    if (steps <= polite_steps) machine::spin(steps);
+  static void delay(std::uint32_t steps, std::uint32_t before = 0) noexcept {
+    if (before + steps <= polite_steps) machine::spin(steps);
     else machine::yield();
   }
 };

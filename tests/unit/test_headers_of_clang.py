@@ -1,0 +1,37 @@
+"""Users compile our headers with clang, warnings as errors: no warning in any that is included."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDE = ROOT / "include"
+ROOMS = ("locks", "wait", "rwlocks", "condition", "barriers")
+COMMAND = ["clang++", "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{INCLUDE}", "-c"]
+
+
+def compiled(source: str, tmp_path: Path) -> subprocess.CompletedProcess:
+    path = tmp_path / "user.cpp"
+    path.write_text(source, encoding="utf-8")
+    return subprocess.run(
+        [*COMMAND, str(path), "-o", str(tmp_path / "user.o")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_warning(room: str, tmp_path: Path) -> None:
+    headers = sorted((INCLUDE / "syncopate" / room).glob("*.h"))
+    assert headers
+    lines = [f"#include <{header.relative_to(INCLUDE)}>" for header in headers]
+    done = compiled("\n".join([*lines, "int main() { return 0; }", ""]), tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_warning_is_seen(tmp_path: Path) -> None:
+    done = compiled("class unused { int field_{0}; };\nint main() { return 0; }\n", tmp_path)
+    assert "-Wunused-private-field" in done.stderr

@@ -1,14 +1,69 @@
-// barrier.cpp -- pthread_barrier_*: glibc's barriers, unless a policy wants another waiting
-// (chosen_barrier.h); waits are recorded.
+// barrier.cpp -- pthread_barrier_*: what posix/barrier.h says, by glibc's barriers, unless a policy
+// wants another waiting (chosen_barrier.h); waits are recorded.
 
 #include <pthread.h>
 
+#include "posix/barrier.h"
 #include "preload/chosen_barrier.h"
 #include "preload/config.h"
 #include "preload/export.h"
 #include "preload/policy.h"
 #include "preload/real.h"
 #include "record/recorder.h"
+
+namespace syncopate::shim {
+namespace {
+
+using record::object_kind;
+
+// The one that a policy has chosen, or the C library's.
+class program_barrier {
+ public:
+  explicit program_barrier(pthread_barrier_t* b)
+      : barrier_(b), chosen_(has_policy ? chosen_barrier_of(b) : nullptr) {}
+
+  [[nodiscard]] const void* address() const { return barrier_; }
+
+  static bool is_destroyed() { return false; }
+  static void mark_destroyed() {}
+  bool arrive_and_wait() {
+    return chosen_ != nullptr
+               ? shim::arrive_and_wait(*chosen_)
+               : real::pthread_barrier_wait(barrier_) == PTHREAD_BARRIER_SERIAL_THREAD;
+  }
+  void leave() {
+    if (chosen_ != nullptr) shim::leave(*chosen_);
+  }
+  void await_departures() {
+    if (chosen_ != nullptr) destroy_chosen(barrier_);
+    real::pthread_barrier_destroy(barrier_);
+  }
+
+ private:
+  pthread_barrier_t* barrier_;
+  chosen_barrier* chosen_;
+};
+
+// Asks whether anything is recorded: a barrier is waited at for long enough.
+struct barrier_recorder : posix::nobody_watches_barrier {
+  explicit barrier_recorder(const void* c) : caller(c) {}
+  bool arrive_and_wait(program_barrier& b) const {
+    if (!record::enabled) return b.arrive_and_wait();
+    record::wait w = record::wait_begin(
+        record::wait_kind::barrier, record::identify(object_kind::barrier, 0, b.address(), nullptr),
+        0, {caller, false});
+    const bool last = b.arrive_and_wait();
+    record::wait_end_now(w);
+    return last;
+  }
+  static void about_to_destroy(program_barrier& b) {
+    if (record::enabled) record::object_destroyed(object_kind::barrier, b.address(), nullptr, 0);
+  }
+  const void* caller;  // where the program's call returns to
+};
+
+}  // namespace
+}  // namespace syncopate::shim
 
 using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
 using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
@@ -24,35 +79,16 @@ SYNCOPATE_EXPORT int pthread_barrier_init(pthread_barrier_t* b,
     if (wait != 0) chosen.taken();
   }
   if (result == 0 && record::enabled)
-    record::object_created(record::object_kind::barrier, 0, b, nullptr,
-                           __builtin_return_address(0));
+    record::object_created(object_kind::barrier, 0, b, nullptr, __builtin_return_address(0));
   return result;
 }
-
-namespace {
-
-int wait_at_barrier(pthread_barrier_t* b) {
-  if (has_policy)
-    if (chosen_barrier* const ours = chosen_barrier_of(b)) return wait_at(*ours);
-  return real::pthread_barrier_wait(b);
-}
-
-}  // namespace
 
 SYNCOPATE_EXPORT int pthread_barrier_wait(pthread_barrier_t* b) {
-  if (!record::enabled) return wait_at_barrier(b);
-  record::wait w = record::wait_begin(record::wait_kind::barrier,
-                                      record::identify(record::object_kind::barrier, 0, b, nullptr),
-                                      0, {__builtin_return_address(0), false});
-  const int result = wait_at_barrier(b);
-  record::wait_end_now(w);
-  return result;
+  return posix::wait_barrier(program_barrier(b), barrier_recorder(__builtin_return_address(0)));
 }
 
 SYNCOPATE_EXPORT int pthread_barrier_destroy(pthread_barrier_t* b) {
-  if (record::enabled) record::object_destroyed(record::object_kind::barrier, b, nullptr, 0);
-  if (has_policy && chosen_barrier_of(b) != nullptr) destroy_chosen(b);
-  return real::pthread_barrier_destroy(b);
+  return posix::destroy_barrier(program_barrier(b), barrier_recorder(nullptr));
 }
 
 SYNCOPATE_ALSO_OLDER(pthread_barrier_destroy, "GLIBC_2.2.5", "GLIBC_2.34")

@@ -75,11 +75,13 @@ chosen_barrier* chosen_barrier_of(pthread_barrier_t* b) noexcept {
   return object(b).shared == 0 ? object(b).ours : nullptr;
 }
 
-int wait_at(chosen_barrier& barrier) noexcept {
+bool arrive_and_wait(chosen_barrier& barrier) noexcept {
   barrier.inside.fetch_add(1, std::memory_order_relaxed);  // [X]
-  const bool last = barrier.arrive(barrier.state);
+  return barrier.arrive(barrier.state);
+}
+
+void leave(chosen_barrier& barrier) noexcept {
   barrier.inside.fetch_sub(1, std::memory_order_release);  // [D]
-  return last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 
 void destroy_chosen(pthread_barrier_t* b) noexcept {

@@ -26,8 +26,9 @@ unsigned find_barrier_wait(const char* name) noexcept;
 void choose_barrier(pthread_barrier_t* b, unsigned count, unsigned wait) noexcept;
 // The barrier's own, or null. Requires: it was initialized after the policy was known to exist.
 chosen_barrier* chosen_barrier_of(pthread_barrier_t* b) noexcept;
-// As pthread_barrier_wait.
-int wait_at(chosen_barrier& barrier) noexcept;
+// Returns whether the caller was the last to arrive; leave() is to follow, and touches it last.
+bool arrive_and_wait(chosen_barrier& barrier) noexcept;
+void leave(chosen_barrier& barrier) noexcept;
 // Waits until nobody is in it any more, as POSIX asks of destroy.
 void destroy_chosen(pthread_barrier_t* b) noexcept;
 

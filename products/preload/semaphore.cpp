@@ -1,4 +1,5 @@
-// semaphore.cpp -- sem_*: the C library's semaphores, seen by the recorder only.
+// semaphore.cpp -- sem_*: the C library's semaphores, seen by the recorder only; while that looks,
+// what posix/semaphore.h says.
 //
 // A semaphore has no holder. One that is used as a lock has: who took it last, and posts. So each
 // wait is classified by the post that ended it: of who had taken the semaphore (it was a lock, and
@@ -17,7 +18,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "posix/times.h"
+#include "posix/semaphore.h"
 #include "preload/config.h"
 #include "preload/export.h"
 #include "preload/real.h"
@@ -61,78 +62,125 @@ std::uint32_t identify(sem_t* s) noexcept {
   return record::identify(object_kind::semaphore, 0, s, semaphore_object::of(s).slot());
 }
 
-void note_taken(sem_t* s) noexcept {
-  semaphore_object& o = semaphore_object::of(s);
-  if (!o.has_room()) return record::taken(object_kind::semaphore, 0, s);
-  semaphore_object::store(o.owner, machine::self());
-  const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);
-  if (record::is_sampled(n)) record::counted(object_kind::semaphore, 0, s, o.slot(), &o.count, n);
-}
+// The C library's, as posix/semaphore.h wants it.
+class real_semaphore {
+ public:
+  static constexpr bool tries_first = true;
+  real_semaphore(sem_t* s, const void* caller) : semaphore_(s), caller_(caller) {}
 
-wait_kind kind_of(const semaphore_object& o) noexcept {
-  return o.is_lock() ? wait_kind::semaphore_lock : wait_kind::semaphore;
-}
+  [[nodiscard]] sem_t* address() const { return semaphore_; }
+  [[nodiscard]] const void* caller() const { return caller_; }
+
+  static void test_cancel() { pthread_testcancel(); }
+  static bool is_destroyed() { return false; }
+  static void mark_destroyed() {}
+  bool try_take() {
+    const int saved = errno;
+    const bool taken = real::sem_trywait(semaphore_) == 0;
+    errno = saved;
+    return taken;
+  }
+  int take(posix::limit until) {
+    const int saved = errno;
+    const int result = until == nullptr ? real::sem_wait(semaphore_)
+                       : until->clock == CLOCK_REALTIME
+                           ? real::sem_timedwait(semaphore_, &until->at)
+                           : real::sem_clockwait(semaphore_, until->clock, &until->at);
+    return restored(result, saved);
+  }
+  bool add() {
+    const int saved = errno;
+    return restored(real::sem_post(semaphore_), saved) == 0;
+  }
+
+ private:
+  static int restored(int result, int saved) {
+    if (result == 0) return 0;
+    const int error = errno;
+    errno = saved;
+    return error;
+  }
+  sem_t* semaphore_;
+  const void* caller_;  // where the program's call returns to
+};
 
 void canceled(void* recorded) { record::wait_end_now(*static_cast<record::wait*>(recorded)); }
 
-template <class Wait>
-void wait_cancelable(record::wait& recorded, const Wait& real_wait, int* result) {
+// Without locals: a cancellation comes back into it by longjmp.
+void take_cancelable(record::wait& recorded, real_semaphore& s, posix::limit until, int* result) {
   pthread_cleanup_push(canceled, &recorded);
-  *result = real_wait();
+  *result = s.take(until);
   pthread_cleanup_pop(0);
 }
 
-// `real_wait` is the C library's function, called where a trywait finds nothing.
-template <class Wait>
-int wait_recorded(sem_t* s, bool timed, const void* caller, const Wait& real_wait) {
-  semaphore_object& o = semaphore_object::of(s);
-  const int saved = errno;
-  if (real::sem_trywait(s) != 0) {
-    errno = saved;
-    const wait_kind kind = kind_of(o);
-    const int holder = kind == wait_kind::semaphore_lock ? semaphore_object::load(o.owner) : 0;
-    record::wait w = record::wait_begin(kind, identify(s), static_cast<std::uint32_t>(holder),
-                                        {caller, timed, o.has_room()});
-    int result;
-    wait_cancelable(w, real_wait, &result);
+struct semaphore_recorder : posix::nobody_watches_semaphore {
+  static int take(real_semaphore& s, posix::limit until) {
+    const semaphore_object& o = semaphore_object::of(s.address());
+    const bool is_lock = o.is_lock();
+    const int holder = is_lock ? semaphore_object::load(o.owner) : 0;
+    record::wait w = record::wait_begin(is_lock ? wait_kind::semaphore_lock : wait_kind::semaphore,
+                                        identify(s.address()), static_cast<std::uint32_t>(holder),
+                                        {s.caller(), until != nullptr, o.has_room()});
+    int error;
+    take_cancelable(w, s, until, &error);
     w.kind = o.has_room() && semaphore_object::load(o.posted) == last_post::release
                  ? wait_kind::semaphore_lock
                  : wait_kind::semaphore;
-    if (result != 0 || w.kind == wait_kind::semaphore) record::wait_end_now(w);
-    else record::wait_end(w, s);
-    if (result != 0) return result;
+    if (error != 0 || w.kind == wait_kind::semaphore) record::wait_end_now(w);
+    else record::wait_end(w, s.address());
+    return error;
   }
-  note_taken(s);
-  return 0;
+  static void tried(real_semaphore& s, bool taken) {
+    const semaphore_object& o = semaphore_object::of(s.address());
+    if (taken) {
+      if (record::trying_for == s.address()) record::got_at_last(s.address());
+    } else if (o.is_lock()) {
+      record::tried_in_vain(identify(s.address()), s.address(),
+                            static_cast<std::uint32_t>(semaphore_object::load(o.owner)),
+                            s.caller());
+    }
+  }
+  static void taken(real_semaphore& s) {
+    semaphore_object& o = semaphore_object::of(s.address());
+    if (!o.has_room()) return record::taken(object_kind::semaphore, 0, s.address());
+    semaphore_object::store(o.owner, machine::self());
+    const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);
+    if (record::is_sampled(n))
+      record::counted(object_kind::semaphore, 0, s.address(), o.slot(), &o.count, n);
+  }
+  static bool add(real_semaphore& s) {
+    semaphore_object& o = semaphore_object::of(s.address());
+    if (!o.has_room()) return s.add();
+    const bool is_release = semaphore_object::load(o.owner) == machine::self();
+    semaphore_object::store(o.posted, is_release ? last_post::release : last_post::signal);
+    if (is_release) semaphore_object::store(o.owner, 0);
+    const bool contended = is_release && semaphore_object::load(o.waiters) != 0;
+    const std::uint64_t ended = record::hold_ends(s.address(), contended);
+    const std::uint32_t id = ended != 0 ? o.slot_ : 0;
+    const bool added = s.add();  // the semaphore may be gone now
+    if (ended != 0) record::released(s.address(), id, contended, ended);
+    return added;
+  }
+  static void destroyed(real_semaphore& s) {
+    semaphore_object& o = semaphore_object::of(s.address());
+    const std::uint32_t taken = o.has_room() ? o.count : 0;
+    record::object_destroyed(object_kind::semaphore, s.address(), o.slot(), taken);
+  }
+};
+
+int as_result(int error) {
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
 }
 
-int post_recorded(sem_t* s) {
-  semaphore_object& o = semaphore_object::of(s);
-  if (!o.has_room()) return real::sem_post(s);
-  const bool is_release = semaphore_object::load(o.owner) == machine::self();
-  semaphore_object::store(o.posted, is_release ? last_post::release : last_post::signal);
-  if (is_release) semaphore_object::store(o.owner, 0);
-  const bool contended = is_release && semaphore_object::load(o.waiters) != 0;
-  const std::uint64_t ended = record::hold_ends(s, contended);
-  const std::uint32_t id = ended != 0 ? o.slot_ : 0;
-  const int result = real::sem_post(s);
-  if (ended != 0) record::released(s, id, contended, ended);
-  return result;
+int wait_recorded(sem_t* s, posix::limit until, const void* caller) {
+  return posix::wait_semaphore(real_semaphore(s, caller), semaphore_recorder(), until);
 }
 
-int try_recorded(sem_t* s, const void* caller) {
-  if (const int result = real::sem_trywait(s); result != 0) {
-    const semaphore_object& o = semaphore_object::of(s);
-    const int error = errno;
-    if (o.is_lock())
-      record::tried_in_vain(identify(s), s,
-                            static_cast<std::uint32_t>(semaphore_object::load(o.owner)), caller);
-    errno = error;
-    return result;
-  }
-  if (record::trying_for == s) record::got_at_last(s);
-  note_taken(s);
-  return 0;
+int wait_recorded_until(sem_t* s, clockid_t clock, const timespec* at, const void* caller) {
+  return as_result(posix::with_limit(
+      clock, *at, [=](posix::limit until) { return wait_recorded(s, until, caller); }));
 }
 
 }  // namespace
@@ -154,42 +202,34 @@ SYNCOPATE_EXPORT int sem_init(sem_t* s, int shared, unsigned value) {
 }
 
 SYNCOPATE_EXPORT int sem_destroy(sem_t* s) {
-  if (record::enabled) {
-    semaphore_object& o = semaphore_object::of(s);
-    const std::uint32_t taken = o.has_room() ? o.count : 0;
-    record::object_destroyed(object_kind::semaphore, s, o.slot(), taken);
-  }
+  if (record::enabled) posix::destroy_semaphore(real_semaphore(s, nullptr), semaphore_recorder());
   return real::sem_destroy(s);
 }
 
 SYNCOPATE_EXPORT int sem_wait(sem_t* s) {
   if (__builtin_expect(!record::enabled, 1)) return real::sem_wait(s);
-  return wait_recorded(s, false, __builtin_return_address(0), [s] { return real::sem_wait(s); });
+  return as_result(wait_recorded(s, nullptr, __builtin_return_address(0)));
 }
 
 SYNCOPATE_EXPORT int sem_timedwait(sem_t* s, const timespec* at) {
   if (__builtin_expect(!record::enabled, 1)) return real::sem_timedwait(s, at);
-  if (!posix::is_valid(*at)) return real::sem_timedwait(s, at);  // EINVAL, also if there is a token
-  return wait_recorded(s, true, __builtin_return_address(0),
-                       [s, at] { return real::sem_timedwait(s, at); });
+  return wait_recorded_until(s, CLOCK_REALTIME, at, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int sem_clockwait(sem_t* s, clockid_t clock, const timespec* at) {
   if (__builtin_expect(!record::enabled, 1)) return real::sem_clockwait(s, clock, at);
-  if (!posix::is_valid(*at) || !posix::is_supported(clock))
-    return real::sem_clockwait(s, clock, at);
-  return wait_recorded(s, true, __builtin_return_address(0),
-                       [s, clock, at] { return real::sem_clockwait(s, clock, at); });
+  return wait_recorded_until(s, clock, at, __builtin_return_address(0));
 }
 
 SYNCOPATE_EXPORT int sem_trywait(sem_t* s) {
   if (__builtin_expect(!record::enabled, 1)) return real::sem_trywait(s);
-  return try_recorded(s, __builtin_return_address(0));
+  return as_result(posix::try_wait_semaphore(real_semaphore(s, __builtin_return_address(0)),
+                                             semaphore_recorder()));
 }
 
 SYNCOPATE_EXPORT int sem_post(sem_t* s) {
   if (__builtin_expect(!record::enabled, 1)) return real::sem_post(s);
-  return post_recorded(s);
+  return as_result(posix::post_semaphore(real_semaphore(s, nullptr), semaphore_recorder()));
 }
 
 SYNCOPATE_ALSO_OLDER(sem_clockwait, "GLIBC_2.30", "GLIBC_2.34")

@@ -477,6 +477,150 @@ static void semaphores(void) {
   }
 }
 
+/* ---- cancellation ---------------------------------------------------------------------------- */
+
+/* A thread with a request pending calls: does it leave, and what has changed then? */
+enum { LEAVES = -2 };
+
+static struct {
+  pthread_mutex_t mutex; /* errorcheck, free */
+  pthread_cond_t condition;
+  pthread_rwlock_t rwlock;
+  pthread_spinlock_t spin;
+  pthread_barrier_t barrier; /* of one */
+  sem_t tokens;
+} things;
+
+static int c_lock(void) { return lock(&things.mutex); }
+static int c_trylock(void) { return trylock(&things.mutex); }
+static int c_timedlock(void) { return timed_past(&things.mutex); }
+static int c_rdlock(void) {
+  const int result = rdlock(&things.rwlock);
+  return result != 0 ? result : rw_unlock(&things.rwlock);
+}
+static int c_wrlock(void) {
+  const int result = wrlock(&things.rwlock);
+  return result != 0 ? result : rw_unlock(&things.rwlock);
+}
+static int c_spin(void) {
+  const int result = pthread_spin_lock(&things.spin);
+  return result != 0 ? result : pthread_spin_unlock(&things.spin);
+}
+static int c_barrier(void) { return pthread_barrier_wait(&things.barrier); }
+static int c_signal(void) { return pthread_cond_signal(&things.condition); }
+static int c_post(void) { return s_post(&things.tokens); }
+static int c_try(void) { return s_try(&things.tokens); }
+static int c_take(void) { return s_wait(&things.tokens); }
+static int c_take_past(void) { return s_past(&things.tokens); }
+static int c_take_clock(void) { return s_clock(&things.tokens); }
+static int c_take_bad(void) { return s_bad(&things.tokens); }
+static int c_wait_free(void) { return pthread_cond_wait(&things.condition, &things.mutex); }
+static int c_wait(void) {
+  lock(&things.mutex);
+  return pthread_cond_wait(&things.condition, &things.mutex);
+}
+static int c_wait_past(void) {
+  lock(&things.mutex);
+  return pthread_cond_timedwait(&things.condition, &things.mutex, &past);
+}
+static int c_wait_bad(void) {
+  lock(&things.mutex);
+  return pthread_cond_timedwait(&things.condition, &things.mutex, &too_many_ns);
+}
+
+static const struct {
+  const char* call;
+  int (*run)(void);
+  unsigned tokens; /* before */
+  int result;
+  unsigned left; /* tokens behind it */
+  int holds;     /* the mutex, at the end or in the cleanup handler */
+} cancel_rules[] = {
+    {"mutex lock", c_lock, 0, 0, 0, 1},
+    {"mutex trylock", c_trylock, 0, 0, 0, 1},
+    {"mutex timedlock", c_timedlock, 0, 0, 0, 1},
+    {"rdlock, unlock", c_rdlock, 0, 0, 0, 0},
+    {"wrlock, unlock", c_wrlock, 0, 0, 0, 0},
+    {"spin lock, unlock", c_spin, 0, 0, 0, 0},
+    {"barrier wait", c_barrier, 0, PTHREAD_BARRIER_SERIAL_THREAD, 0, 0},
+    {"signal", c_signal, 0, 0, 0, 0},
+    {"post", c_post, 0, 0, 1, 0},
+    {"trywait, a token", c_try, 1, 0, 0, 0},
+    {"trywait, none", c_try, 0, EAGAIN, 0, 0},
+    {"wait, a token", c_take, 1, LEAVES, 1, 0},
+    {"wait, none", c_take, 0, LEAVES, 0, 0},
+    {"timedwait, past, a token", c_take_past, 1, LEAVES, 1, 0},
+    {"timedwait, past, none", c_take_past, 0, LEAVES, 0, 0},
+    /* (With a token glibc's clockwait takes that; POSIX makes no difference to timedwait.) */
+    {"clockwait, past, none", c_take_clock, 0, LEAVES, 0, 0},
+    {"timedwait, too many ns", c_take_bad, 1, EINVAL, 1, 0},
+    {"condition wait", c_wait, 0, LEAVES, 0, 1},
+    {"condition timedwait, past", c_wait_past, 0, LEAVES, 0, 1},
+    {"condition timedwait, too many ns", c_wait_bad, 0, EINVAL, 0, 1},
+    {"condition wait, mutex not held", c_wait_free, 0, EPERM, 0, 0},
+};
+
+enum { cancel_rule_count = sizeof cancel_rules / sizeof *cancel_rules };
+
+static struct { int result, holds, value; } canceled[cancel_rule_count];
+static unsigned next_rule; /* the first that was not asked yet */
+
+static void begin_things(unsigned tokens) {
+  make_mutex(&things.mutex, PTHREAD_MUTEX_ERRORCHECK);
+  if (pthread_cond_init(&things.condition, NULL) != 0 ||
+      pthread_rwlock_init(&things.rwlock, NULL) != 0 ||
+      pthread_spin_init(&things.spin, PTHREAD_PROCESS_PRIVATE) != 0 ||
+      pthread_barrier_init(&things.barrier, NULL, 1) != 0 ||
+      sem_init(&things.tokens, 0, tokens) != 0)
+    abort();
+}
+static void end_things(void) {
+  pthread_mutex_destroy(&things.mutex);
+  pthread_cond_destroy(&things.condition);
+  pthread_rwlock_destroy(&things.rwlock);
+  pthread_spin_destroy(&things.spin);
+  pthread_barrier_destroy(&things.barrier);
+  sem_destroy(&things.tokens);
+}
+
+/* Behind the call that next_rule tells of, or in the cleanup handler that is left by. */
+static void look(void* ignored) {
+  (void)ignored;
+  canceled[next_rule].holds = pthread_mutex_unlock(&things.mutex) == 0;
+  sem_getvalue(&things.tokens, &canceled[next_rule].value);
+  end_things();
+  ++next_rule;
+}
+/* Asks until it has to leave. */
+static void* be_canceled(void* ignored) {
+  pthread_cancel(pthread_self());
+  while (next_rule < cancel_rule_count) {
+    begin_things(cancel_rules[next_rule].tokens);
+    canceled[next_rule].result = LEAVES;
+    pthread_cleanup_push(look, NULL);
+    canceled[next_rule].result = cancel_rules[next_rule].run();
+    pthread_cleanup_pop(1);
+  }
+  return ignored;
+}
+
+static void cancellations(void) {
+  next_rule = 0;
+  while (next_rule < cancel_rule_count) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, be_canceled, NULL) != 0 || pthread_join(thread, NULL) != 0)
+      abort();
+  }
+  for (unsigned r = 0; r < cancel_rule_count; ++r) {
+    const char* const call = cancel_rules[r].call;
+    compare("cancellation", "", "pending", call, cancel_rules[r].result, canceled[r].result);
+    compare("cancellation", call, "", "then the value", (int)cancel_rules[r].left,
+            canceled[r].value);
+    compare("cancellation", call, "", "then, whether it has the mutex", cancel_rules[r].holds,
+            canceled[r].holds);
+  }
+}
+
 /* ---- the others ------------------------------------------------------------------------------ */
 
 static void barriers(void) {
@@ -561,14 +705,9 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)(void);
   } tables[] = {
-      {"mutex", mutexes},
-      {"depth", depths},
-      {"condition", conditions},
-      {"rwlock", rwlocks},
-      {"semaphore", semaphores},
-      {"barrier", barriers},
-      {"spin", spin_locks},
-      {"once", once},
+      {"mutex", mutexes},    {"depth", depths},         {"condition", conditions},
+      {"rwlock", rwlocks},   {"semaphore", semaphores}, {"cancel", cancellations},
+      {"barrier", barriers}, {"spin", spin_locks},      {"once", once},
       {"c11", c11},
   };
   int chosen = 0;

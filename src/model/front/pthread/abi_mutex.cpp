@@ -3,10 +3,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "model/front/pthread/cancel.h"
 #include "model/front/pthread/objects.h"
 #include "model/front/pthread/on_engine.h"
 #include "model/front/pthread/real.h"
+#include "posix/condition.h"
 
 using namespace syncopate;  // NOLINT(google-build-using-namespace): this file is the ABI
 using namespace syncopate::instrument;  // NOLINT(google-build-using-namespace)
@@ -67,19 +67,10 @@ SYNCOPATE_EXPORT int pthread_mutex_consistent(pthread_mutex_t* m) {
 
 namespace {
 
-// Where glibc keeps the clock of timed waits, too.
-constexpr unsigned monotonic = 2;
-
-clockid_t clock_of(const pthread_cond_t& c) {
-  return (c.__data.__wrefs & monotonic) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
-}
-
 int wait_until(pthread_cond_t& c, pthread_mutex_t& m, clockid_t clock, const timespec& when,
                engine::place where) {
-  if (!posix::is_supported(clock) || !posix::is_valid(when)) return EINVAL;
-  const auto until = posix::to_deadline(clock, when);
-  test_cancel();
-  return objects::condition_wait(c, m, &until, where);
+  return posix::with_limit(
+      clock, when, [&](posix::limit until) { return objects::condition_wait(c, m, until, where); });
 }
 
 }  // namespace
@@ -90,7 +81,7 @@ SYNCOPATE_EXPORT int pthread_cond_init(pthread_cond_t* c, const pthread_condattr
   if (attributes != nullptr) ::pthread_condattr_getclock(attributes, &clock);
   objects::begin(c, sizeof *c, "condition variable", SYNCOPATE_CALLER);
   std::memset(c, 0, sizeof *c);
-  if (clock == CLOCK_MONOTONIC) c->__data.__wrefs = monotonic;
+  if (clock == CLOCK_MONOTONIC) c->__data.__wrefs = posix::monotonic_condition;
   return 0;
 }
 
@@ -102,14 +93,13 @@ SYNCOPATE_EXPORT int pthread_cond_destroy(pthread_cond_t* c) {
 
 SYNCOPATE_EXPORT int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
   SYNCOPATE_CONDITION_UNLESS_PROGRAM(pthread_cond_wait, c, m);
-  test_cancel();
   return objects::condition_wait(*c, *m, nullptr, SYNCOPATE_CALLER);
 }
 
 SYNCOPATE_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m,
                                             const timespec* when) {
   SYNCOPATE_CONDITION_UNLESS_PROGRAM(pthread_cond_timedwait, c, m, when);
-  return wait_until(*c, *m, clock_of(*c), *when, SYNCOPATE_CALLER);
+  return wait_until(*c, *m, posix::clock_of(*c), *when, SYNCOPATE_CALLER);
 }
 
 SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,

@@ -6,6 +6,7 @@
 #include "model/front/pthread/objects.h"
 #include "model/front/pthread/on_engine.h"
 #include "model/front/pthread/real.h"
+#include "posix/barrier.h"
 
 using namespace syncopate;  // NOLINT(google-build-using-namespace): this file is the ABI
 using namespace syncopate::instrument;  // NOLINT(google-build-using-namespace)
@@ -83,7 +84,7 @@ SYNCOPATE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* l) {
 SYNCOPATE_EXPORT int pthread_barrier_init(pthread_barrier_t* b,
                                           const pthread_barrierattr_t* attributes, unsigned count) {
   SYNCOPATE_UNLESS_PROGRAM(pthread_barrier_init, b, attributes, count);
-  if (count == 0 || count > INT32_MAX) return EINVAL;
+  if (!posix::is_valid_barrier_count(count)) return EINVAL;
   objects::begin(b, sizeof *b, "barrier", SYNCOPATE_CALLER);
   objects::barrier_init(*b, count, SYNCOPATE_CALLER);
   return 0;

@@ -3,11 +3,10 @@
 
 #include <cerrno>
 
-#include "model/front/pthread/cancel.h"
 #include "model/front/pthread/objects.h"
 #include "model/front/pthread/on_engine.h"
 #include "model/front/pthread/real.h"
-#include "model/front/pthread/semaphore_object.h"
+#include "posix/semaphore.h"
 
 using namespace syncopate;  // NOLINT(google-build-using-namespace): this file is the ABI
 using namespace syncopate::instrument;  // NOLINT(google-build-using-namespace)
@@ -24,7 +23,7 @@ int as_result(int error) {
 
 SYNCOPATE_EXPORT int sem_init(sem_t* s, int shared, unsigned value) {
   SYNCOPATE_UNLESS_PROGRAM(sem_init, s, shared, value);
-  if (value > objects::semaphore_object::most) return as_result(EINVAL);
+  if (!posix::is_valid_value(value)) return as_result(EINVAL);
   objects::begin(s, sizeof *s, "semaphore", SYNCOPATE_CALLER);
   objects::semaphore_init(*s, value, SYNCOPATE_CALLER);
   return 0;
@@ -38,7 +37,6 @@ SYNCOPATE_EXPORT int sem_destroy(sem_t* s) {
 
 SYNCOPATE_EXPORT int sem_wait(sem_t* s) {
   SYNCOPATE_UNLESS_PROGRAM(sem_wait, s);
-  test_cancel();
   return as_result(objects::semaphore_wait(*s, nullptr, SYNCOPATE_CALLER));
 }
 
@@ -47,20 +45,23 @@ SYNCOPATE_EXPORT int sem_trywait(sem_t* s) {
   return as_result(objects::semaphore_trywait(*s, SYNCOPATE_CALLER));
 }
 
+namespace {
+
+int wait_until(sem_t& s, clockid_t clock, const timespec& when, engine::place where) {
+  return as_result(posix::with_limit(
+      clock, when, [&](posix::limit until) { return objects::semaphore_wait(s, until, where); }));
+}
+
+}  // namespace
+
 SYNCOPATE_EXPORT int sem_timedwait(sem_t* s, const timespec* when) {
   SYNCOPATE_UNLESS_PROGRAM(sem_timedwait, s, when);
-  test_cancel();
-  if (!posix::is_valid(*when)) return as_result(EINVAL);
-  const auto until = posix::to_deadline(CLOCK_REALTIME, *when);
-  return as_result(objects::semaphore_wait(*s, &until, SYNCOPATE_CALLER));
+  return wait_until(*s, CLOCK_REALTIME, *when, SYNCOPATE_CALLER);
 }
 
 SYNCOPATE_EXPORT int sem_clockwait(sem_t* s, clockid_t clock, const timespec* when) {
   SYNCOPATE_UNLESS_PROGRAM(sem_clockwait, s, clock, when);
-  test_cancel();
-  if (!posix::is_supported(clock) || !posix::is_valid(*when)) return as_result(EINVAL);
-  const auto until = posix::to_deadline(clock, *when);
-  return as_result(objects::semaphore_wait(*s, &until, SYNCOPATE_CALLER));
+  return wait_until(*s, clock, *when, SYNCOPATE_CALLER);
 }
 
 SYNCOPATE_EXPORT int sem_post(sem_t* s) {

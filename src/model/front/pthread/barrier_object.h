@@ -23,6 +23,9 @@ struct barrier_object {
   static std::uint32_t arrived_in(std::uint64_t state) noexcept {
     return static_cast<std::uint32_t>(state);
   }
+  static std::uint64_t next_episode(std::uint64_t state) noexcept {
+    return (state & ~std::uint64_t{UINT32_MAX}) + one_episode;
+  }
   // What waiters sleep on: the episode (x86 is little-endian).
   std::uint32_t* episode_word() noexcept { return reinterpret_cast<std::uint32_t*>(&state) + 1; }
 

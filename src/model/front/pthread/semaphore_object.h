@@ -15,7 +15,6 @@ struct semaphore_object {
     return *reinterpret_cast<semaphore_object*>(&s);
   }
   static constexpr std::uint64_t one_waiter = std::uint64_t{1} << 32;
-  static constexpr std::uint32_t most = 0x7fff'ffff;  // SEM_VALUE_MAX
   static std::uint32_t value_of(std::uint64_t data) noexcept {
     return static_cast<std::uint32_t>(data);
   }

@@ -1,4 +1,5 @@
-// barrier.cpp -- barriers, centralized, waiters sleep on the episode. Instrumented.
+// barrier.cpp -- barriers of a program on a modeled machine: what posix/barrier.h says,
+// centralized, waiters sleep on the episode. Instrumented.
 //
 // After glibc's pthread_barrier: one counter of arrivals, one of departures (destroy waits until
 // every thread has left, so that the last to arrive may destroy at once), a futex for the waiters.
@@ -6,6 +7,8 @@
 // Memory order
 //   arrival is acq_rel: the last one acquires all others, and its release of the episode hands that
 //   on to the waiters' acquire loads. Departure is release, destroy's loads acquire.
+
+#include "posix/barrier.h"
 
 #include <syncopate/machine.h>
 
@@ -15,6 +18,42 @@
 #include "model/front/pthread/objects.h"
 
 namespace syncopate::instrument::objects {
+namespace {
+
+class central_barrier {
+ public:
+  explicit central_barrier(pthread_barrier_t& b) : object_(barrier_object::of(b)) {}
+
+  static bool is_destroyed() { return false; }
+  static void mark_destroyed() {}
+  bool arrive_and_wait() {
+    const std::uint32_t count = object_.count;
+    const std::uint64_t before = object_.state.fetch_add(1, std::memory_order_acq_rel);
+    const std::uint32_t episode = barrier_object::episode_of(before);
+    if (barrier_object::arrived_in(before) + 1 == count) {
+      object_.state.store(barrier_object::next_episode(before), std::memory_order_release);
+      if (count > 1) machine::wake(object_.episode_word(), INT_MAX);
+      return true;
+    }
+    while (barrier_object::episode_of(object_.state.load(std::memory_order_acquire)) == episode)
+      machine::park(object_.episode_word(), episode);
+    return false;
+  }
+  void leave() { object_.left.fetch_add(1, std::memory_order_release); }
+  void await_departures() {
+    const std::uint32_t calls =
+        barrier_object::episode_of(object_.state.load(std::memory_order_relaxed)) * object_.count;
+    machine::wait_until(object_.left, std::memory_order_acquire,
+                        [calls](std::uint32_t left) { return left == calls; });
+  }
+
+ private:
+  barrier_object& object_;
+};
+
+using nobody = posix::nobody_watches_barrier;
+
+}  // namespace
 
 void barrier_init(pthread_barrier_t& b, unsigned count, place /*where*/) {
   barrier_object& o = barrier_object::of(b);
@@ -24,31 +63,11 @@ void barrier_init(pthread_barrier_t& b, unsigned count, place /*where*/) {
 }
 
 int barrier_wait(pthread_barrier_t& b, place /*where*/) {
-  barrier_object& o = barrier_object::of(b);
-  const std::uint32_t count = o.count;
-  const std::uint64_t before = o.state.fetch_add(1, std::memory_order_acq_rel);
-  const std::uint32_t episode = barrier_object::episode_of(before);
-  int result = 0;
-  if (barrier_object::arrived_in(before) + 1 == count) {
-    o.state.store((before & ~std::uint64_t{UINT32_MAX}) + barrier_object::one_episode,
-                  std::memory_order_release);
-    if (count > 1) machine::wake(o.episode_word(), INT_MAX);
-    result = PTHREAD_BARRIER_SERIAL_THREAD;
-  } else {
-    while (barrier_object::episode_of(o.state.load(std::memory_order_acquire)) == episode)
-      machine::park(o.episode_word(), episode);
-  }
-  o.left.fetch_add(1, std::memory_order_release);
-  return result;
+  return posix::wait_barrier(central_barrier(b), nobody());
 }
 
 int barrier_destroy(pthread_barrier_t& b, place /*where*/) {
-  barrier_object& o = barrier_object::of(b);
-  const std::uint32_t calls =
-      barrier_object::episode_of(o.state.load(std::memory_order_relaxed)) * o.count;
-  machine::wait_until(o.left, std::memory_order_acquire,
-                      [calls](std::uint32_t left) { return left == calls; });
-  return 0;
+  return posix::destroy_barrier(central_barrier(b), nobody());
 }
 
 }  // namespace syncopate::instrument::objects

@@ -1,12 +1,13 @@
-// semaphore.cpp -- POSIX semaphores, after glibc's algorithm for 64-bit machines. Instrumented.
+// semaphore.cpp -- semaphores of a program on a modeled machine: what posix/semaphore.h says, by
+// glibc's algorithm for 64-bit machines. Instrumented.
 //
 // Memory order: post is a release RMW, and a wait that takes a token an acquire RMW of the same
 // word; RMWs in between continue the release sequence. All else is relaxed: it decides only what to
 // try next.
 
-#include <syncopate/machine.h>
+#include "posix/semaphore.h"
 
-#include <cerrno>
+#include <syncopate/machine.h>
 
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/objects.h"
@@ -50,16 +51,41 @@ class counted_waiter {
   bool counted_ = true;
 };
 
-int wait_slow(semaphore_object& s, limit until) {
-  counted_waiter me(s);
-  for (;;) {
-    if (me.take_and_leave()) return 0;
-    cancelable_sleep_begin(s.value_word());
-    const machine::park_result woken = machine::park(s.value_word(), 0, until);
-    cancelable_sleep_end();
-    if (woken == machine::park_result::timed_out) return me.take_and_leave() ? 0 : ETIMEDOUT;
+class counted_semaphore {
+ public:
+  static constexpr bool tries_first = true;
+  explicit counted_semaphore(sem_t& s) : object_(semaphore_object::of(s)) {}
+
+  static void test_cancel() { instrument::test_cancel(); }
+  static bool is_destroyed() { return false; }
+  bool try_take() { return objects::take(object_, 0); }
+  int take(limit until) {
+    counted_waiter me(object_);
+    for (;;) {
+      if (me.take_and_leave()) return 0;
+      cancelable_sleep_begin(object_.value_word());
+      const machine::park_result woken = machine::park(object_.value_word(), 0, until);
+      cancelable_sleep_end();
+      if (woken == machine::park_result::timed_out) return me.take_and_leave() ? 0 : ETIMEDOUT;
+    }
   }
-}
+  bool add() {
+    const void* const address = object_.value_word();  // it may be gone after the exchange
+    std::uint64_t data = object_.data.load(std::memory_order_relaxed);
+    do {
+      if (semaphore_object::value_of(data) == posix::most_tokens) return false;
+    } while (!object_.data.compare_exchange_weak(data, data + 1, std::memory_order_release,
+                                                 std::memory_order_relaxed));
+    if (data >= semaphore_object::one_waiter) machine::wake(address, 1);
+    return true;
+  }
+  static void mark_destroyed() {}
+
+ private:
+  semaphore_object& object_;
+};
+
+using nobody = posix::nobody_watches_semaphore;
 
 }  // namespace
 
@@ -67,27 +93,21 @@ void semaphore_init(sem_t& s, unsigned value, place /*where*/) {
   semaphore_object::of(s).data.store(value, std::memory_order_relaxed);
 }
 
-void semaphore_destroy(sem_t& s, place where) { touch(&s, sizeof s, engine::kind::write, where); }
+void semaphore_destroy(sem_t& s, place where) {
+  touch(&s, sizeof s, engine::kind::write, where);
+  posix::destroy_semaphore(counted_semaphore(s), nobody());
+}
 
 int semaphore_wait(sem_t& s, limit until, place /*where*/) {
-  semaphore_object& o = semaphore_object::of(s);
-  return take(o, 0) ? 0 : wait_slow(o, until);
+  return posix::wait_semaphore(counted_semaphore(s), nobody(), until);
 }
 
 int semaphore_trywait(sem_t& s, place /*where*/) {
-  return take(semaphore_object::of(s), 0) ? 0 : EAGAIN;
+  return posix::try_wait_semaphore(counted_semaphore(s), nobody());
 }
 
 int semaphore_post(sem_t& s, place /*where*/) {
-  semaphore_object& o = semaphore_object::of(s);
-  const void* const address = o.value_word();  // the semaphore may be gone after the exchange
-  std::uint64_t data = o.data.load(std::memory_order_relaxed);
-  do {
-    if (semaphore_object::value_of(data) == semaphore_object::most) return EOVERFLOW;
-  } while (!o.data.compare_exchange_weak(data, data + 1, std::memory_order_release,
-                                         std::memory_order_relaxed));
-  if (data >= semaphore_object::one_waiter) machine::wake(address, 1);
-  return 0;
+  return posix::post_semaphore(counted_semaphore(s), nobody());
 }
 
 int semaphore_value(sem_t& s, place /*where*/) {

@@ -1,8 +1,9 @@
-// spin.cpp -- spin locks, test-and-test-and-set as glibc's. Instrumented.
+// spin.cpp -- spin locks of a program on a modeled machine: what posix/spin.h says, test-and-test-
+// and-set as glibc's. Instrumented.
+
+#include "posix/spin.h"
 
 #include <syncopate/machine.h>
-
-#include <cerrno>
 
 #include "model/front/compiler/critical_sections.h"
 #include "model/front/pthread/objects.h"
@@ -10,42 +11,67 @@
 namespace syncopate::instrument::objects {
 namespace {
 
-enum : int { unlocked = 1, locked = 0 };  // glibc's values on x86
-
 std::atomic<int>& word_of(pthread_spinlock_t& l) {
   return *reinterpret_cast<std::atomic<int>*>(const_cast<int*>(&l));
 }
 
+class lock {
+ public:
+  static constexpr bool tries_first = true;
+  explicit lock(pthread_spinlock_t& l) : word_(word_of(l)) {}
+
+  static bool is_held_by_caller() { return true; }  // nobody knows
+  bool try_acquire() {
+    return word_.exchange(posix::spin_held, std::memory_order_acquire) == posix::spin_free;
+  }
+  void acquire() {
+    do
+      machine::wait_until(word_, std::memory_order_relaxed,
+                          [](int value) { return value == posix::spin_free; });
+    while (!try_acquire());
+  }
+  void release() { word_.store(posix::spin_free, std::memory_order_release); }
+  static void mark_destroyed() {}
+
+ private:
+  std::atomic<int>& word_;
+};
+
+// Tells the machine of critical sections.
+struct sections : posix::nobody_watches_spin {
+  sections(pthread_spinlock_t& l, place w) : object(l), where(w) {}
+  void entered(lock&) const { section_begun(&object, false, where); }
+  void release(lock& l) const {
+    section_ended(&object);
+    l.release();
+  }
+  pthread_spinlock_t& object;
+  place where;
+};
+
 }  // namespace
 
 void spin_init(pthread_spinlock_t& l, place /*where*/) {
-  word_of(l).store(unlocked, std::memory_order_relaxed);
+  word_of(l).store(posix::spin_free, std::memory_order_relaxed);
 }
 
 int spin_lock(pthread_spinlock_t& l, place where) {
   const lock_code not_the_sections(&l, lock_kind::other, false);
-  std::atomic<int>& word = word_of(l);
-  while (word.exchange(locked, std::memory_order_acquire) != unlocked)
-    machine::wait_until(word, std::memory_order_relaxed,
-                        [](int value) { return value == unlocked; });
-  section_begun(&l, false, where);
-  return 0;
+  return posix::lock_spin(lock(l), sections(l, where));
 }
 
 int spin_trylock(pthread_spinlock_t& l, place where) {
   const lock_code not_the_sections;
-  if (word_of(l).exchange(locked, std::memory_order_acquire) != unlocked) return EBUSY;
-  section_begun(&l, false, where);
-  return 0;
+  return posix::try_lock_spin(lock(l), sections(l, where));
 }
 
-int spin_unlock(pthread_spinlock_t& l, place /*where*/) {
+int spin_unlock(pthread_spinlock_t& l, place where) {
   const lock_code not_the_sections;
-  section_ended(&l);
-  word_of(l).store(unlocked, std::memory_order_release);
-  return 0;
+  return posix::unlock_spin(lock(l), sections(l, where));
 }
 
-int spin_destroy(pthread_spinlock_t& /*lock*/, place /*where*/) { return 0; }
+int spin_destroy(pthread_spinlock_t& l, place where) {
+  return posix::destroy_spin(lock(l), sections(l, where));
+}
 
 }  // namespace syncopate::instrument::objects

@@ -1,12 +1,12 @@
-// semaphore.cpp -- POSIX semaphores for the explored machine: the value alone, one event a call.
+// semaphore.cpp -- semaphores for the explored machine: what posix/semaphore.h says, with the value
+// alone, one event a call.
 
-#include <cerrno>
+#include "posix/semaphore.h"
 
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/model/lifetimes.h"
 #include "model/front/pthread/model/steps.h"
 #include "model/front/pthread/objects.h"
-#include "model/front/pthread/semaphore_object.h"
 
 namespace syncopate::instrument::objects {
 namespace {
@@ -18,57 +18,85 @@ struct object {
 };
 static_assert(sizeof(object) <= sizeof(sem_t));
 
-std::uint64_t& data_of(sem_t& s) {
-  return reinterpret_cast<std::uint64_t&>(semaphore_object::of(s).data);
-}
+constexpr std::uint32_t destroyed_mark = 0x64657374;  // not what memory usually holds
 
-constexpr std::uint32_t is_destroyed = 0x64657374;  // not what memory usually holds
-
-std::uint64_t& checked(sem_t& s, place where) {
-  auto& o = *reinterpret_cast<object*>(&s);
-  if (o.destroyed == is_destroyed) model::misuse("use of a destroyed semaphore", &s, where);
-  model::note_use(&o.destroyed, where);
-  return o.data;
-}
+object& of(sem_t& s) { return reinterpret_cast<object&>(s); }
 
 struct one_token {
   static bool may_enter(std::uint64_t value) { return value != 0; }
   static std::uint64_t entered(std::uint64_t value) { return value - 1; }
 };
 
+class counted_semaphore {
+ public:
+  static constexpr bool tries_first = false;  // each step is a branching point
+  counted_semaphore(sem_t& s, place where) : semaphore_(s), where_(where) {}
+
+  static void test_cancel() { instrument::test_cancel(); }
+  bool is_destroyed() const {
+    if (of(semaphore_).destroyed == destroyed_mark) return true;
+    model::note_use(&of(semaphore_).destroyed, where_);
+    return false;
+  }
+  bool try_take() {
+    // (Not a load, which may be stale: trywait must not fail when there is a token.)
+    return model::try_take(of(semaphore_).data, one_token(), where_);
+  }
+  int take(limit until) {
+    return model::take(of(semaphore_).data, one_token(), until, where_) ? 0 : ETIMEDOUT;
+  }
+  bool add() {
+    if (of(semaphore_).data >= posix::most_tokens) return false;
+    word().add(1, std::memory_order_release);
+    return true;
+  }
+  void mark_destroyed() {
+    touch(&semaphore_, sizeof semaphore_, engine::kind::write, where_);
+    of(semaphore_).destroyed = destroyed_mark;
+  }
+
+  [[nodiscard]] std::uint64_t value() const { return word().load(std::memory_order_relaxed); }
+  [[noreturn]] void misused(const char* what) { model::misuse(what, &semaphore_, where_); }
+
+ private:
+  [[nodiscard]] model::word<std::uint64_t> word() const { return {of(semaphore_).data, where_}; }
+  sem_t& semaphore_;
+  place where_;
+};
+
+struct strict : posix::nobody_watches_semaphore {
+  [[noreturn]] static void uses_destroyed(counted_semaphore& s) {
+    s.misused("use of a destroyed semaphore");
+  }
+};
+
 }  // namespace
 
 void semaphore_init(sem_t& s, unsigned value, place /*where*/) {
-  reinterpret_cast<object&>(s).destroyed = 0;
-  data_of(s) = value;
+  of(s).destroyed = 0;
+  of(s).data = value;
 }
 
 void semaphore_destroy(sem_t& s, place where) {
-  (void)checked(s, where);
-  touch(&s, sizeof s, engine::kind::write, where);
-  reinterpret_cast<object&>(s).destroyed = is_destroyed;
+  posix::destroy_semaphore(counted_semaphore(s, where), strict());
 }
 
 int semaphore_wait(sem_t& s, limit until, place where) {
-  test_cancel();
-  return model::take(checked(s, where), one_token(), until, where) ? 0 : ETIMEDOUT;
+  return posix::wait_semaphore(counted_semaphore(s, where), strict(), until);
 }
 
 int semaphore_trywait(sem_t& s, place where) {
-  // (Not a load, which may be stale: trywait must not fail when there is a token.)
-  return model::try_take(checked(s, where), one_token(), where) ? 0 : EAGAIN;
+  return posix::try_wait_semaphore(counted_semaphore(s, where), strict());
 }
 
 int semaphore_post(sem_t& s, place where) {
-  const model::word<std::uint64_t> word(checked(s, where), where);
-  if (data_of(s) >= semaphore_object::most) return EOVERFLOW;
-  word.add(1, std::memory_order_release);
-  return 0;
+  return posix::post_semaphore(counted_semaphore(s, where), strict());
 }
 
 int semaphore_value(sem_t& s, place where) {
-  return static_cast<int>(
-      model::word<std::uint64_t>(checked(s, where), where).load(std::memory_order_relaxed));
+  counted_semaphore it(s, where);
+  if (it.is_destroyed()) strict::uses_destroyed(it);
+  return static_cast<int>(it.value());
 }
 
 }  // namespace syncopate::instrument::objects

@@ -2,13 +2,10 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-BUILD = os.environ.get("SYNCOPATE_NATIVE", str(ROOT / "build"))
+from modeled import build
 
 PROGRAM = r"""
 #include <pthread.h>
@@ -50,17 +47,7 @@ int main(int, char** words) {
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("blocking")
-    (folder / "blocking.cpp").write_text(PROGRAM, encoding="utf-8")
-    command = ["c++", "--machine=simulated", "-O1", "blocking.cpp", "-o", "blocking"]
-    subprocess.run(
-        [sys.executable, "-m", "syncopate", *command],
-        cwd=folder,
-        env={**os.environ, "SYNCOPATE_NATIVE": BUILD, "PYTHONPATH": str(ROOT)},
-        check=True,
-        timeout=120,
-    )
-    return folder / "blocking"
+    return build(tmp_path_factory.mktemp("blocking"), "blocking", PROGRAM)
 
 
 def run(program: Path, what: str) -> subprocess.CompletedProcess:

@@ -3,13 +3,10 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-BUILD = os.environ.get("SYNCOPATE_NATIVE", str(ROOT / "build"))
+from modeled import build
 
 # Half a second of processor time within the C library, or in the program's own code.
 PROGRAM = r"""
@@ -30,17 +27,7 @@ int main(int count, char**) {
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("unseen")
-    (folder / "unseen.cpp").write_text(PROGRAM, encoding="utf-8")
-    command = ["c++", "--machine=simulated", "-O1", "unseen.cpp", "-o", "unseen"]
-    subprocess.run(
-        [sys.executable, "-m", "syncopate", *command],
-        cwd=folder,
-        env={**os.environ, "SYNCOPATE_NATIVE": BUILD, "PYTHONPATH": str(ROOT)},
-        check=True,
-        timeout=120,
-    )
-    return folder / "unseen"
+    return build(tmp_path_factory.mktemp("unseen"), "unseen", PROGRAM)
 
 
 def run(program: Path, *arguments: str, **variables: str) -> tuple[float, str]:

@@ -10,9 +10,9 @@ from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.progress import Progress
 from syncopate.base.shown import shown
 from syncopate.commands.report import DEFAULT_TOP, SCHEMA, SCHEMA_VERSION
+from syncopate.records import bundle
 from syncopate.records.analysis import Analysis
 from syncopate.records.comparison import Comparison
-from syncopate.records.recordfile import Record
 from syncopate.records.results import Results
 from syncopate.show import difftext
 
@@ -94,7 +94,7 @@ def _results(path: str, progress: Progress) -> dict:
     """A record's results; a report's, where the file is what --json printed."""
     results = _from_report(path) if boundedfile.starts_with(path, b"{") else None
     if results is None:
-        results = Results(Analysis(Record(path), progress)).as_data()
+        results = Results(Analysis(bundle.read_one(path), progress)).as_data()
     if results["transactions"]:
         raise Failure(
             f"{path} records transactions, and diff compares locks; see `syncopate report`", FAILED

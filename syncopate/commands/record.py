@@ -22,10 +22,10 @@ from syncopate.records import recordfile, recordformat, recordstamps
 from syncopate.records.looks import Looks
 
 HELP = """\
-usage: syncopate record [-o FILE] [--lock NAME[:WAIT] | --omp | --tm ALGORITHM] [--quiet] [--]
-                        PROGRAM [ARG...]
-       syncopate record --kernel [-o FILE] [--quiet] [--] PROGRAM [ARG...]
-       syncopate record -p PID [--for TIME] [-o FILE] [--quiet]
+usage: syncopate record [-o FILE] [--bundle FILE] [--lock NAME[:WAIT] | --omp | --tm ALGORITHM]
+                        [--quiet] [--] PROGRAM [ARG...]
+       syncopate record --kernel [-o FILE] [--bundle FILE] [--quiet] [--] PROGRAM [ARG...]
+       syncopate record -p PID [--for TIME] [-o FILE] [--bundle FILE] [--quiet]
 
 Runs PROGRAM unmodified and records which locks it waits for, who held them, and from where.
 Its exit status, signals and standard streams stay its own. Child processes are recorded too,
@@ -42,6 +42,8 @@ recording of a running process, and the process goes on.
       --omp               record the barriers, locks and critical sections of an OpenMP program
                           instead; --omp-barrier, --omp-lock, --wait as in `syncopate run`
       --redact            leave the program's arguments, which may hold passwords, out of the record
+      --bundle FILE       at the end, also write the records with what their names need into one
+                          file, which `syncopate report` reads on any machine
       --tm ALGORITHM      record the transactions of a program compiled with -fgnu-tm instead, on
                           our libitm.so.1; ALGORITHM as in `syncopate run`
       --kernel            look at PROGRAM from outside, by the kernel
@@ -63,6 +65,7 @@ OPTIONS = {
     **openmp.OPTIONS,
     "--tm": VALUE,
     "--redact": FLAG,
+    "--bundle": VALUE,
     "--kernel": FLAG,
     "--pid": VALUE,
     "--for": VALUE,
@@ -127,6 +130,7 @@ def main(arguments: list[str]) -> int:
     begin = time.monotonic()
     status = run_and_wait(path, command, environ, meters, Looks(record))
     keep_measured(record, meters, time.monotonic() - begin)
+    pack(options, record)
     if "--quiet" not in options:
         say_where(record, named, "--tm" in options)
     return leave_as(status)
@@ -148,6 +152,7 @@ def record_from_outside(options: dict, command: list[str]) -> int:
     status = run_and_wait(path, command, environ, meters, Looks(record), watch.begin)
     watch.finish()
     keep_measured(record, meters, time.monotonic() - begin)
+    pack(options, record)
     if "--quiet" not in options:
         say_where(record, named, False)
     return leave_as(status)
@@ -197,6 +202,7 @@ def record_running(options: dict, words: list[str]) -> int:
             looks.look()
             recorder.stop()
     recorder.wait()
+    pack(options, record)
     if "--quiet" not in options:
         say_where(record, named, False)
     return 0
@@ -350,6 +356,23 @@ def keep_measured(record: str, meters: energy.Session, seconds: float) -> None:
         (found["rejected"] or found["meters"]).pop()
     with contextlib.suppress(OSError, Failure):  # there is none, which say_where() tells
         recordstamps.write_measured(record, text)
+
+
+def pack(options: dict, record: str) -> None:
+    """Writes the bundle that was asked for; what is wrong with it is one line, since the program
+    has run, and its record is there."""
+    if "--bundle" not in options or not os.path.exists(record):
+        return
+    from syncopate.records import bundle  # here: most recordings need neither
+
+    named = options["--bundle"]
+    try:
+        bundle.of_records(named, [record, *recordstamps.children_of(record)])
+    except Failure as failure:
+        print(f"syncopate: {failure}", file=sys.stderr)
+        return
+    if "--quiet" not in options:
+        print(f"syncopate: wrote {shown(named)}", file=sys.stderr)
 
 
 def say_where(record: str, named: str, transactional: bool) -> None:

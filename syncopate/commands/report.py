@@ -10,9 +10,8 @@ from syncopate.base.errors import Failure
 from syncopate.base.progress import Progress
 from syncopate.base.shown import shown
 from syncopate.commands import reportpredict
-from syncopate.records import openwaits
+from syncopate.records import bundle, openwaits
 from syncopate.records.analysis import Analysis
-from syncopate.records.recordfile import Record
 from syncopate.records.results import Results
 from syncopate.records.selection import SORTS, matcher, select
 from syncopate.show import advicejson, folded, gilreport, htmlpage, perfetto, textreport
@@ -35,6 +34,9 @@ def _parser() -> Parser:
     forms.add_argument("--folded", action="store_true", help="stacks of waiters, for a flame graph")
     forms.add_argument("--holders", action="store_true", help="with --folded: the holders' stacks")
     forms.add_argument("--perfetto", metavar="FILE", help="write a trace for ui.perfetto.dev")
+    forms.add_argument(
+        "--bundle", metavar="FILE", help="write the records with what their names need, to be moved"
+    )
     forms.add_argument("--advice", choices=["json"], help="the advice alone, for other tools")
     page = parser.add_argument_group("what is shown beside")
     page.add_argument(
@@ -69,8 +71,8 @@ def main(arguments: list[str]) -> int:
         parser.error("--holders changes --folded; name both")
     if bool(options.json) + bool(options.folded) + bool(options.advice) > 1:
         parser.error("--json, --advice and --folded all write to standard output; choose one")
-    if "" in (options.html, options.perfetto):
-        parser.error("--html and --perfetto need the name of a file")
+    if "" in (options.html, options.perfetto, options.bundle):
+        parser.error("--html, --perfetto and --bundle need the name of a file")
     matcher(options.lock)  # which says now what is wrong with it
     if options.policy and not options.html:
         parser.error("--policy adds to a page; name one with --html FILE")
@@ -81,10 +83,10 @@ def main(arguments: list[str]) -> int:
     for path in options.files:
         with contextlib.suppress(Failure, OSError):  # which is told below, or only looked at
             openwaits.look(path)
-        record = Record(path)
-        if options.redact:
-            record.redact()
-        analyses.append(Analysis(record, progress))
+        for record in bundle.read(path):
+            if options.redact:
+                record.redact()
+            analyses.append(Analysis(record, progress))
     progress("adding up")
     whole = [Results(analysis).as_data() for analysis in analyses]
     predicted = [prediction(path, whole) for path in options.whatif]
@@ -100,7 +102,14 @@ def _interpreter_locks(parser: Parser, options) -> int:
     """Files that SYNCOPATE_GIL_STATS named, as text."""
     if not all(gilreport.is_statistics(path) for path in options.files):
         parser.error("records and statistics of interpreter locks need a report of their own each")
-    if options.json or options.html or options.folded or options.perfetto or options.advice:
+    if (
+        options.json
+        or options.html
+        or options.folded
+        or options.perfetto
+        or options.bundle
+        or options.advice
+    ):
         parser.error("the statistics of an interpreter lock have one form, text")
     for path in options.files:
         statistics = gilreport.read(path)
@@ -115,9 +124,12 @@ def _write(options, analyses: list[Analysis], whole: list[dict], predicted: list
         return [select(results, options.sort, options.lock, top) for results in whole]
 
     if options.html:
-        shown = chosen(options.top)
-        added = extras(shown, predicted, options.policy)
-        _to_file(options.html, htmlpage.pieces(analyses, document(shown), added))
+        told = chosen(options.top)
+        added = extras(told, predicted, options.policy)
+        _to_file(options.html, htmlpage.pieces(analyses, document(told), added))
+    if options.bundle:
+        bundle.write(options.bundle, ((each.record, each.symbolizer) for each in analyses))
+        print(f"syncopate: wrote {shown(options.bundle)}", file=sys.stderr)
     if options.perfetto:
         _to_file(options.perfetto, perfetto.pieces(analyses, options.lock))
     if options.json:
@@ -128,7 +140,7 @@ def _write(options, analyses: list[Analysis], whole: list[dict], predicted: list
         print()
     elif options.folded:
         folded.show(chosen(None), "holders" if options.holders else "waiters")
-    elif not (options.html or options.perfetto):
+    elif not (options.html or options.perfetto or options.bundle):
         textreport.show(chosen(options.top or DEFAULT_TOP))
 
 

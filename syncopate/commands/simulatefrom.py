@@ -7,13 +7,12 @@ from dataclasses import asdict, replace
 
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.machines import machinefiles, whatif
-from syncopate.records import lockuse
+from syncopate.records import bundle, lockuse
 
 
 def main(options: dict[str, str]) -> int:
     """`syncopate simulate --from RECORD`: `options` are simulate's."""
     from syncopate.records.analysis import Analysis
-    from syncopate.records.recordfile import Record
     from syncopate.show import whatifoutput
 
     changes = [
@@ -24,7 +23,7 @@ def main(options: dict[str, str]) -> int:
     machine = options.get("--machine") or os.environ.get("SYNCOPATE_MACHINE") or "this"
     path = machinefiles.find(machine)
     whatifoutput.check(options)
-    analysis = Analysis(Record(options["--from"]))
+    analysis = Analysis(bundle.read_one(options["--from"]))
     use = lockuse.of(analysis, lockuse.choose(analysis, options.get("--lock")))
     with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
         replayer = whatif.Replayer(use, path, folder)

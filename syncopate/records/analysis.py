@@ -125,7 +125,9 @@ class Analysis:
         a record, there are no stacks of waiters and holders, and nobody blocks anybody."""
         self.record = record
         header = record.header
-        self.symbolizer = symbolizer or Symbolizer(record.maps(), header.start_realtime_ns)
+        self.symbolizer = symbolizer or Symbolizer(
+            record.maps(), header.start_realtime_ns, record.stand_ins
+        )
         self.stacks = record.stacks()
         self._frames: dict[int, list[Frame]] = {}  # by stack id, as frames_of() answered
         self.threads = {thread.id: thread for thread in record.threads()}

@@ -22,6 +22,8 @@ from syncopate.records.recordformat import (
     CAME_LAST,
     CHUNK_BYTES,
     CHUNK_HEADER,
+    COMMAND_AT,
+    COMMAND_BYTES,
     CONFLICT_ROW,
     CONFLICTS,
     ELISION,
@@ -74,6 +76,9 @@ from syncopate.records.recordformat import (
     UnsafeCall,
 )
 
+REDACTED = "(arguments left out)"
+A_PIECE = 1 << 20  # bytes that are copied at once
+
 
 def _text(raw: bytes) -> str:
     return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
@@ -82,10 +87,13 @@ def _text(raw: bytes) -> str:
 class Record:
     """One open record. Items come chunk by chunk; nothing is read before it is asked for."""
 
-    def __init__(self, path: str, now_ns: int | None = None):
+    def __init__(self, path: str, now_ns: int | None = None, shown_as: str | None = None):
         """Opens and checks `path`. A Failure says what is wrong with it. `now_ns`: the monotonic
-        time until which a process that still runs is looked at; now unless given."""
-        self.path = path
+        time until which a process that still runs is looked at; now unless given. `shown_as`: what
+        to call it in place of its path."""
+        self.path = shown_as or path
+        self.stand_ins = None  # copies of its programs and libraries (symbols/standins.py)
+        self._place = path
         self._now_ns = now_ns or time.monotonic_ns()
         try:
             with open_plain(path) as file:
@@ -101,6 +109,7 @@ class Record:
         self.header = self._read_header(start)
         self._chunks = list(self._walk())
         self._row_sums: dict[tuple[int, int], tuple[int, int]] | None = None
+        self._is_redacted = False
         self.ns_per_tick = self._rate()
         self.runs = not self.header.flags & FINISHED and self._is_mapped()
         self.end_ticks = self._end()
@@ -118,13 +127,13 @@ class Record:
         """Whether the recorded process, or the recorder beside it, is there still and writes this
         very file."""
         try:
-            inode = os.stat(self.path).st_ino
+            inode = os.stat(self._place).st_ino
             writer = self.header.recorder_id or self.header.process_id
             with open(f"/proc/{writer}/maps", "rb") as file:
                 lines = [line.split(maxsplit=5) for line in file]
         except OSError:
             return False
-        name = os.fsencode(os.path.basename(self.path))
+        name = os.fsencode(os.path.basename(self._place))
         return any(
             len(each) == 6
             and each[1] == b"rw-s"
@@ -163,8 +172,22 @@ class Record:
     def redact(self) -> None:
         """Leaves out the program's arguments, as `record --redact` does (src/record/file.cpp)."""
         if len(self.header.command) > 1:
-            command = [self.header.command[0], "(arguments left out)"]
+            command = [self.header.command[0], REDACTED]
             self.header = self.header._replace(command=command)
+            self._is_redacted = True
+
+    def pieces(self) -> Iterator[bytes]:
+        """The file, for a copy of it; where arguments are left out, without them."""
+        start = bytearray(self._data[:HEADER_BYTES])
+        if self._is_redacted:
+            program = bytes(start[COMMAND_AT : COMMAND_AT + COMMAND_BYTES]).split(b"\0", 1)[0]
+            command = program + b"\0" + REDACTED.encode()
+            start[COMMAND_AT : COMMAND_AT + COMMAND_BYTES] = command[:COMMAND_BYTES].ljust(
+                COMMAND_BYTES, b"\0"
+            )
+        yield bytes(start)
+        for at in range(HEADER_BYTES, self.size, A_PIECE):
+            yield self._data[at : min(at + A_PIECE, self.size)]
 
     def _refuse_short(self, start: bytes) -> None:
         if start == MAGIC or (MAGIC.startswith(start) and start):

@@ -105,6 +105,8 @@ ALONE_REASONS = ("by_algorithm", "start_serial", "in_flight", "after_failures")
 
 
 MEASURED = struct.Struct("1280s")  # file_header::measured
+COMMAND_BYTES = 2048
+COMMAND_AT = struct.calcsize("<8sIIQIIQQQQQII32s32s512s")  # file_header::command
 MEASURED_AT = FILE_HEADER.size - MEASURED.size - 40
 ENDED_AT = FILE_HEADER.size - 32  # file_header::ended_monotonic_ns
 SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows

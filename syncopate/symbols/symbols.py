@@ -23,6 +23,7 @@ from syncopate.symbols import elf
 from syncopate.symbols.debugpackages import hint
 from syncopate.symbols.demangling import demangle, prepare
 from syncopate.symbols.elfsymbols import SymbolTable, build_id_of, debug_files
+from syncopate.symbols.standins import StandIn, StandIns
 
 _MAP = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) ([0-9a-f]+) \S+ \d+ *(.*)")
 _BUILD = re.compile(r"build-id ([0-9a-f]{1,16}) ([0-9a-f]{1,16}) ([0-9a-f]{2,128}|-)")
@@ -64,23 +65,41 @@ class Frame(NamedTuple):
         return os.path.basename(self.module)
 
 
+class Source(NamedTuple):
+    """A file that tells of a build that was recorded."""
+
+    path: str  # where it was when it was recorded
+    build_id: str | None
+    file: str
+    has_code: bool  # else it has debug information alone
+
+
 class _Module:
     """One mapped file: what is known of it from the record, and what its file says now."""
 
-    def __init__(self, path: str, recorded: tuple[int, str | None] | None):
-        """`recorded`: its load bias and its build-id in hex; None where the record has neither."""
+    def __init__(
+        self, path: str, recorded: tuple[int, str | None] | None, stand_in: StandIn | None = None
+    ):
+        """`recorded`: its load bias and its build-id in hex; None where the record has neither.
+        `stand_in`: a copy to be read in place of the file."""
         gone = path.removesuffix(" (deleted)")
         self.path = path if gone == path or os.path.exists(path) else gone
+        self.file = stand_in.file if stand_in and stand_in.has_code else self.path
+        self.is_copy = stand_in is not None
         self.name = shown(os.path.basename(self.path)) or shown(self.path)
         self.bias, self.build_id = recorded or (None, None)
-        self.header = elf.read_header(self.path)
+        self.header = elf.read_header(self.file)
         self.is_other = False  # whether the file is another build than what was recorded
         if self.build_id and self.header:
-            self.found_id = build_id_of(self.path)
+            self.found_id = build_id_of(self.file)
             self.is_other = self.found_id != self.build_id
+        if stand_in and not stand_in.has_code:
+            self.header = None
         self._table: SymbolTable | None = None
         self._starts: list[int] | None = None
         self._debug = [] if self.header and not self.is_other else self._debug_files()
+        if stand_in and not stand_in.has_code and elf.read_header(stand_in.file):
+            self._debug.insert(0, stand_in.file)
 
     def _debug_files(self) -> list[str]:
         """In place of the file: debug information of the right build."""
@@ -91,8 +110,13 @@ class _Module:
     def symbol_file(self) -> str | None:
         """The file that tells of the build that was recorded; None where there is none."""
         if self.header and not self.is_other:
-            return self.path
+            return self.file
         return self._debug[0] if self._debug else None
+
+    @property
+    def has_code(self) -> bool:
+        """Whether the code of the build that was recorded can be read in `file`."""
+        return self.symbol_file == self.file
 
     @property
     def table(self) -> SymbolTable:
@@ -105,8 +129,7 @@ class _Module:
     def function_start(self, target: int) -> int:
         """Where the function at a link-time address begins, by the unwind tables; 0 if unknown."""
         if self._starts is None:
-            known = self.symbol_file == self.path
-            self._starts = elf.function_starts(self.path) if known else []
+            self._starts = elf.function_starts(self.file) if self.has_code else []
         index = bisect.bisect_right(self._starts, target) - 1
         return self._starts[index] if index >= 0 else 0
 
@@ -129,13 +152,14 @@ class CodePlace(NamedTuple):
 class Symbolizer:
     """Names addresses of one recorded process."""
 
-    def __init__(self, maps: str, recorded_at_ns: int = 0):
+    def __init__(self, maps: str, recorded_at_ns: int = 0, stand_ins: StandIns | None = None):
         """`maps` is text as in /proc/PID/maps, with the lines that src/record/build_ids.h
         describes; later lines win where two cover one address.
 
         `recorded_at_ns` (since the epoch) finds modules that changed after the recording where
-        there are no such lines.
+        there are no such lines. `stand_ins` are read in place of the files that maps name.
         """
+        self._stand_ins = stand_ins or StandIns()
         self.notes: list[str] = []  # what the reader should know about the names, each one line
         self._recorded_at = recorded_at_ns
         self._modules: dict[str, _Module | None] = {}
@@ -201,12 +225,12 @@ class Symbolizer:
             return None
         start, _, offset, path = self._ranges[index]
         module = self._module(path)
-        if module is None or module.symbol_file != module.path:
+        if module is None or not module.has_code:
             return None
         if module.header.machine != elf.X86_64:
             return None
         try:
-            with open(module.path, "rb") as file:
+            with open(module.file, "rb") as file:
                 file.seek(offset + address - CALL - start)
                 operation, distance = _CALL.unpack(file.read(CALL))
         except (OSError, struct.error):
@@ -227,7 +251,7 @@ class Symbolizer:
         """Where a run-time address lies in a program whose code can be read: of x86-64, with a
         symbol of the function."""
         module, target = self._locate(address, elf.PF_X)
-        if module is None or target is None or module.symbol_file != module.path:
+        if module is None or target is None or not module.has_code:
             return None
         if module.header.machine != elf.X86_64 or module.header.bits != 64:
             return None
@@ -235,12 +259,12 @@ class Symbolizer:
         found = module.table.function_symbol(target - 1)
         if found is None:
             return None
-        return CodePlace(module.path, target, target - 1 - found[1], address - target)
+        return CodePlace(module.file, target, target - 1 - found[1], address - target)
 
     def data_place(self, address: int) -> tuple[str, int] | None:
-        """(module path, link-time address) of static data at a run-time address."""
+        """(module's file, link-time address) of static data at a run-time address."""
         module, target = self._locate(address, elf.PF_W)
-        return None if module is None or target is None else (module.path, target)
+        return None if module is None or target is None else (module.file, target)
 
     def variable(self, address: int) -> tuple[str, int, str] | None:
         """(name, offset in it, module path) of the static variable at `address`, if it is in one.
@@ -272,6 +296,15 @@ class Symbolizer:
     def build_id(self, path: str) -> str | None:
         module = self._module(path)
         return module.table.build_id if module else None
+
+    def sources(self) -> list[Source]:
+        """The files that have told something, or could have, of the builds that were recorded."""
+        found = []
+        for module in self._modules.values():
+            if module and module.symbol_file and not self._may_be_wrong(module):
+                file = module.symbol_file
+                found.append(Source(module.path, module.build_id, file, module.has_code))
+        return found
 
     def hint(self, modules: Iterable[str]) -> str | None:
         """One line that says how to get names of what was only told as an offset in `modules`."""
@@ -306,7 +339,8 @@ class Symbolizer:
 
     def _module(self, path: str) -> _Module | None:
         if path not in self._modules:
-            module = _Module(path, self._builds.get(path))
+            build = self._builds.get(path)
+            module = _Module(path, build, self._stand_ins.of(path, build and build[1]))
             self._modules[path] = module
             if (note := self._state(module)) and note not in self.notes:
                 self.notes.append(note)
@@ -315,7 +349,7 @@ class Symbolizer:
     def _state(self, module: _Module) -> str | None:
         """What is to be said of a module whose file is not what was recorded."""
         path = shown(module.path)
-        if module.symbol_file != module.path and module.symbol_file:
+        if not module.has_code and module.symbol_file:
             return None  # its debug information is there
         if module.header is None:
             if path.startswith("/dev/") or "/memfd:" in path:
@@ -324,11 +358,15 @@ class Symbolizer:
         if module.is_other:
             was, now = module.build_id[:BUILD_DIGITS], (module.found_id or "none")[:BUILD_DIGITS]
             return f"{path} is not the build that was recorded ({was}, now {now}): no names from it"
-        if module.build_id is None and self._recorded_at:
-            changed = os.stat(module.path).st_mtime_ns
-            if changed > self._recorded_at:
-                return f"{path} changed after the recording: its names may be wrong"
+        if self._may_be_wrong(module):
+            return f"{path} changed after the recording: its names may be wrong"
         return None
+
+    def _may_be_wrong(self, module: _Module) -> bool:
+        """Whether it may be another build than what was recorded, as far as times can tell."""
+        if module.build_id is not None or module.is_copy or not self._recorded_at:
+            return False
+        return os.stat(module.file).st_mtime_ns > self._recorded_at
 
     def _resolve_module(self, module: _Module, targets: dict[int, int]) -> None:
         answers = self._ask(module.symbol_file, sorted(set(targets.values())))

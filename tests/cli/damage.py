@@ -16,6 +16,7 @@ import struct
 import sys
 import tempfile
 import traceback
+import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -111,6 +112,20 @@ def record(program: Path | str) -> RecordBuilder:
     return builder
 
 
+def packed(good: Path, folder: Path) -> Path:
+    """A bundle of that record and a program."""
+    target = folder / "good.bundle"
+    if not target.exists():
+        with zipfile.ZipFile(target, "w") as into:
+            into.write(good, "records/0")
+            into.write(folder / "prog", "modules/0", zipfile.ZIP_DEFLATED)
+            modules = [{"file": "modules/0", "of": "/no/such/either", "has_code": True}]
+            listed = {"schema": "syncopate-bundle", "version": 1, "modules": modules,
+                      "records": [{"file": "records/0", "name": "good"}]}  # fmt: skip
+            into.writestr("bundle.json", json.dumps(listed))
+    return target
+
+
 def flipped(dice: random.Random, raw: bytes, first: int = 0) -> bytes:
     image = bytearray(raw)
     for _ in range(dice.choice([1, 3, 10, 200])):
@@ -182,7 +197,8 @@ class Case:
         self.path = folder / "damaged.json"
         self.out = folder / "page"
         kind = self.kind = dice.choice(
-            ["record"] * 4 + ["program", "policy", "whatif", "diff", "advise", "interpreter"]
+            ["record"] * 4
+            + ["bundle", "program", "policy", "whatif", "diff", "advise", "interpreter"]
         )
         bad, page = str(self.path), ["--html", str(self.out)]
         if kind == "record":
@@ -193,6 +209,9 @@ class Case:
                 ["diff", str(good), bad], ["diff", bad, str(good), *page],
                 ["report", "--sort", dice.choice(["p99", "hold", "share"]), "--top", "3", bad],
             ])  # fmt: skip
+        elif kind == "bundle":
+            self.content = flipped(dice, packed(good, folder).read_bytes())
+            self.command = ["report", *dice.choice([[], ["--json"]]), bad]
         elif kind == "program":
             self.content = flipped(dice, (folder / "prog").read_bytes())
             named = record(self.path).write(folder / "named.rec")

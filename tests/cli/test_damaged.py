@@ -10,7 +10,7 @@ from conftest import compile_c
 from test_symbols import SOURCE
 
 FEEDER = Path(__file__).resolve().parent / "damage.py"
-KINDS = {"record", "program", "policy", "whatif", "diff", "advise", "interpreter"}
+KINDS = {"record", "bundle", "program", "policy", "whatif", "diff", "advise", "interpreter"}
 
 
 def feed(folder: Path, first: int, last: int) -> None:

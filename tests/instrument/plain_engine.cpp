@@ -6,6 +6,7 @@
 // left. SYNCOPATE_PLAIN_COUNT=1 tells at the end how many accesses were seen.
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <vector>
 
 #include "model/front/engine.h"
@@ -359,6 +360,34 @@ bool take(engine::address at, unsigned bytes, std::memory_order order, engine::p
   if (!engine::await(at, bytes, order, -1, satisfied, context, until, value, where)) return false;
   engine::store(at, bytes, next(context, value), order, where);
   return true;
+}
+void enqueue(engine::address, bool, engine::place) {}  // it sleeps before others run
+bool leave_queue() { return true; }
+machine::park_result sleep_enqueued(engine::address at, const machine::deadline* until,
+                                    engine::place where) {
+  const auto now =
+      static_cast<std::uint32_t>(engine::load(at, 4, std::memory_order_relaxed, where));
+  return engine::park(at, now, until, ~0u, where);
+}
+
+struct gathering {
+  std::uint64_t arrived = 0, left = 0;
+};
+gathering& gathering_at(engine::address at) {
+  static auto& all = *new std::map<engine::address, gathering>;
+  return all[at];
+}
+void begin_gathering(engine::address at) { gathering_at(at) = {}; }
+std::uint64_t arrive(engine::address at, unsigned group, bool, engine::place) {
+  return gathering_at(at).arrived++ / group;
+}
+bool leave(engine::address at, std::uint64_t number, unsigned group, engine::place where) {
+  while (gathering_at(at).arrived < (number + 1) * group) engine::yield(where);
+  return ++gathering_at(at).left % group == 0;
+}
+std::uint64_t arrived(engine::address at) { return gathering_at(at).arrived; }
+void dismiss(engine::address at, engine::place where) {
+  while (gathering_at(at).left < gathering_at(at).arrived) engine::yield(where);
 }
 std::uint64_t modify(engine::address at, unsigned bytes, std::memory_order order, successor next,
                      void* context, engine::place where) {

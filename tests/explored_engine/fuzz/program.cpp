@@ -105,6 +105,7 @@ class maker {
         o.weak = any(3) == 0;
         break;
       case fence: o.order = any_of(fence_order); break;
+      case barrier: o.weak = any(2) == 0; break;  // does not look at what it returns
       case wake: o.how = any(3) == 0 ? 99 : 1; break;
       default: break;
     }
@@ -162,6 +163,7 @@ std::string text(const operation& o) {
     case park_timed:
       return std::string(name(o.what)) + " " + variable + "==" + std::to_string(o.expected);
     case wake: return "wake " + variable + "," + std::to_string(o.how);
+    case barrier: return o.weak ? "barrier" : "if barrier";
     default: return std::string(name(o.what)) + " " + variable;
   }
 }

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "model/explored/run/program.h"
-#include "model/front/pthread/barrier_object.h"
 #include "model/front/pthread/cancel.h"
+#include "model/front/pthread/ignored_result.h"
 #include "model/front/pthread/objects.h"
 
 // What pthread's objects ask of the front end, which is not here.
@@ -16,9 +16,13 @@ const options& program_options() {
 }
 }  // namespace syncopate::explored
 namespace syncopate::instrument {
+namespace {
+bool ignores_barrier = false;  // of the call that is made
+}
 void test_cancel() {}
 void cancelable_sleep_begin(const void*) {}
 void cancelable_sleep_end() {}
+bool ignores_result(const void*) { return ignores_barrier; }
 }  // namespace syncopate::instrument
 
 namespace fuzz {
@@ -147,6 +151,11 @@ class actor {
     me_.holds_shared = 0;
     return objects::rwlock_unlock(now.shared_lock, where_);
   }
+  int barrier() {
+    syncopate::instrument::ignores_barrier = o_.weak;
+    const int result = objects::barrier_wait(now.barrier, where_);
+    return o_.weak ? 0 : result;
+  }
   int once() {
     if (!objects::once_begin(now.once, where_)) return plain(false);
     (void)plain(true);
@@ -227,7 +236,7 @@ int actor::pthread() {
     case kind::lock_shared: return lock_any(objects::side::read);
     case kind::lock_exclusive: return lock_any(objects::side::write);
     case kind::unlock_any: return unlock_any();
-    case kind::barrier: return objects::barrier_wait(now.barrier, where_);
+    case kind::barrier: return barrier();
     case kind::once: return once();
     default: return 0;
   }
@@ -330,7 +339,7 @@ found explore(const program& p, const char* more, std::uint64_t most_executions)
   explored::machine::surroundings around;
   around.before = [] {
     std::memset(&now, 0, sizeof now);
-    objects::barrier_object::of(now.barrier).count = 2;
+    objects::barrier_init(now.barrier, 2, nullptr);
   };
   around.after = [&] { result.outcomes.insert(outcome()); };
   result.how = machine->explore(&run_main, around);

@@ -336,6 +336,17 @@ void memory::fence(thread_index t, std::memory_order order) {
   if (releases(order)) me.fenced = freeze(me.happened, me.newest);
 }
 
+const frozen_view* memory::release(thread_index t) {
+  return freeze(threads_[t].happened, threads_[t].newest);
+}
+
+void memory::acquire(thread_index t, const frozen_view& from, std::uint64_t time) {
+  thread& me = threads_[t];
+  me.happened.join(from.happened);
+  join(me.newest, from.newest, from.size);
+  me.time = std::max(me.time, time);
+}
+
 // ---- transactions -----------------------------------------------------------------------------
 
 void memory::begin_transaction(thread_index t) {

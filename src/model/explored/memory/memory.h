@@ -169,6 +169,9 @@ class memory {
   message_id write(thread_index, location_id, choice behind, word value, std::memory_order,
                    std::uint32_t step, bool& raised, message_id rmw_of = 0);
   void fence(thread_index, std::memory_order);
+  // What the thread knows, for others to acquire.
+  const frozen_view* release(thread_index);
+  void acquire(thread_index, const frozen_view&, std::uint64_t time);
   // The thread knows of the message, without having read it.
   void learn(thread_index, location_id, message_id of);
 

@@ -103,6 +103,9 @@ const char* verb(action a) {
     case action::expire: return "parked";
     case action::wake: return "wake";
     case action::requeue: return "requeue";
+    case action::arrive: return "arrive";
+    case action::leave: return "leave";
+    case action::dismiss: return "wait until all have left";
     case action::relax: return "poll";
     case action::time: return "clock";
     case action::transaction: return "transaction";
@@ -168,9 +171,12 @@ std::string text_of(const step& s, names& known) {
                             : ": " + value_of(s.before) + " to " + value_of(s.after);
       break;
     case action::park:
-      text += s.result == 0 ? ": sleeps, finds " + value_of(s.before)
-                            : ": does not sleep, finds " + value_of(s.before);
+      text += s.where == memory::none ? ": is in the queue"
+              : s.result == 0         ? ": sleeps, finds " + value_of(s.before)
+                                      : ": does not sleep, finds " + value_of(s.before);
       break;
+    case action::arrive: text += ": as number " + std::to_string(s.result + 1); break;
+    case action::leave: text += s.result == 1 ? ": is the one" : ""; break;
     case action::expire: text += s.result == 1 ? ": time is over" : ": wakes without cause"; break;
     case action::wake:
     case action::requeue: text += ": " + std::to_string(s.result); break;
@@ -183,8 +189,9 @@ std::string state_of(const failure::thread_end& t, names& known) {
   if (t.running) return "runs";
   if (t.ended) return "has ended";
   if (t.next.what == action::none) return "has been woken";
-  std::string text = t.spins    ? "spins, and nobody changes what it polls"
-                     : t.parked ? "is parked on " + known.data(t.next.at)
+  std::string text = t.spins                        ? "spins, and nobody changes what it polls"
+                     : t.parked                     ? "is parked on " + known.data(t.next.at)
+                     : t.next.what == action::leave ? "waits for others at " + known.data(t.next.at)
                      : t.next.what == action::await || t.next.what == action::take
                          ? "waits for a value of " + known.data(t.next.at) + ", now " +
                                value_of(memory::peek(t.next.at, t.next.bytes))

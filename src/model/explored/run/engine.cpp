@@ -115,6 +115,27 @@ bool take(engine::address at, unsigned bytes, order o, engine::predicate satisfi
   return explored::running_machine->take(at, bytes, o, satisfied, next, context, until, value,
                                          where);
 }
+void begin_gathering(engine::address at) {
+  if (explored::running_machine != nullptr) explored::running_machine->begin_gathering(at);
+}
+std::uint64_t arrive(engine::address at, unsigned group, bool asks, engine::place where) {
+  return explored::running_machine->arrive(at, group, asks, where);
+}
+bool leave(engine::address at, std::uint64_t number, unsigned group, engine::place where) {
+  return explored::running_machine->leave(at, number, group, where);
+}
+std::uint64_t arrived(engine::address at) { return explored::running_machine->arrived(at); }
+void dismiss(engine::address at, engine::place where) {
+  explored::running_machine->dismiss(at, where);
+}
+void enqueue(engine::address at, bool timed, engine::place where) {
+  explored::running_machine->enqueue(at, timed, where);
+}
+bool leave_queue() { return explored::running_machine->leave_queue(); }
+machine::park_result sleep_enqueued(engine::address at, const machine::deadline* until,
+                                    engine::place where) {
+  return explored::running_machine->sleep_enqueued(at, until, where);
+}
 std::uint64_t modify(engine::address at, unsigned bytes, order o, successor next, void* context,
                      engine::place where) {
   return explored::running_machine->modify_by(at, bytes, o, next, context, where);

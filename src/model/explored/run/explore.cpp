@@ -60,7 +60,7 @@ void machine::begin_threads() {
     t.timeouts = t.jumps = t.spurious = 0;
     t.next = {};
   }
-  futexes_used_ = 0;
+  futexes_used_ = gatherings_used_ = 0;
   heap_.clear();
   blocks_.clear();
   objects_.clear();
@@ -213,7 +213,7 @@ void machine::note_failure(failure_kind kind, std::string text, place where, pla
     end.ended = who.now == state::ended;
     end.running = t == current_ && !nobody_runs;
     end.spins = who.spins || (who.now == state::announced && who.next.recognized);
-    end.parked = who.parked;
+    end.parked = who.parked && who.next.what == action::expire;
     end.next = who.next;
     f.threads.push_back(end);
   }

@@ -88,6 +88,19 @@ class machine {
   // Of pthread's objects (front/pthread/model/steps.h).
   bool take(address, unsigned bytes, std::memory_order, engine::predicate, successor, void* context,
             std::uint64_t until, std::uint64_t& value, place);
+  // A place where threads gather, in groups of so many, and leave when their group is there.
+  // arrive() returns which group the thread is in; leave() whether it is told that it is the one
+  // of its group, which is any of them. asks: the program looks at that.
+  void begin_gathering(address);
+  std::uint64_t arrive(address, unsigned group, bool asks, place);
+  bool leave(address, std::uint64_t group_number, unsigned group, place);
+  [[nodiscard]] std::uint64_t arrived(address at) { return gathering_at(at).arrived.size(); }
+  void dismiss(address, place);  // waits until all have left
+  // A queue of sleepers. The thread is in it before it sleeps, and may be woken by then.
+  void enqueue(address, bool timed, place);
+  bool leave_queue();
+  syncopate::machine::park_result sleep_enqueued(address, const syncopate::machine::deadline*,
+                                                 place);
   std::uint64_t modify_by(address, unsigned bytes, std::memory_order, successor, void* context,
                           place);
   syncopate::machine::park_result park(address, std::uint32_t expected,
@@ -164,7 +177,10 @@ class machine {
     std::vector<left_frames> lefts;  // the later, the less far up
     // Parked: next is expire. woken: by a wake.
     bool parked = false, woken = false;
-    bool restless = false;  // this sleep ends without a cause
+    address parked_at = 0;
+    bool parked_timed = false;
+    std::uint32_t woken_by = 0;  // 1 + the step
+    bool restless = false;       // this sleep ends without a cause
     std::uint32_t parked_bitset = 0;
     std::uint64_t parked_order = 0;
     location_id parked_word = memory::none;
@@ -200,6 +216,18 @@ class machine {
   struct futex {
     address at = 0;
     std::vector<std::uint32_t> steps;  // 1 + the futex operations of this execution there
+  };
+  struct gathering {
+    struct part {
+      thread_index thread;
+      bool asks;
+      std::uint32_t step;  // 1 + its number
+      const frozen_view* view;
+      std::uint64_t time;
+    };
+    address at = 0;
+    std::vector<part> arrived, left;
+    std::vector<choice> told;  // by group
   };
   enum class outcome : std::uint8_t { running, complete, redundant, cut, failed };
 
@@ -284,6 +312,10 @@ class machine {
 
   // objects.cpp
   void expire_take(step&, const operation&, std::uint64_t until);
+  gathering& gathering_at(address);
+  [[nodiscard]] choices who_is_told(thread_index);
+  void acquire_from(const gathering::part&);
+  [[nodiscard]] gathering::part my_part(bool asks);
 
   // operations.cpp
   location_id location_of(address, unsigned bytes, place);
@@ -310,6 +342,7 @@ class machine {
   void note_blocked_take(unsigned);
   void collect_of_transaction(const step&);
   void collect_of_futex(address, const step&);
+  void collect_of_arrival(const step&);
   void add_parks(address, std::array<std::uint32_t, max_threads>& last);
   void add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads);
 
@@ -335,6 +368,8 @@ class machine {
   void take_news(step&);
   void count(const step&, unsigned& at_will);
   void unpark(thread_index);
+  void lie_down(address, std::uint32_t bitset, bool timed);
+  syncopate::machine::park_result sleep(operation, const syncopate::machine::deadline*);
   choices waiters(address, std::uint32_t bitset) const;
 
   const options options_;
@@ -348,9 +383,10 @@ class machine {
   instrument::fiber* engine_ = nullptr;
   int (*program_)() = nullptr;
   std::vector<futex> futexes_;
+  std::vector<gathering> gatherings_;
   bool parks_ordered_ = false;  // also those with disjoint bitsets (futex_order_matters)
   bool begins_anew_ = false;    // since that has just turned out
-  std::size_t futexes_used_ = 0;
+  std::size_t futexes_used_ = 0, gatherings_used_ = 0;
   std::uint64_t parks_ = 0;
   unsigned aborts_ = 0;
   transaction tx_;

@@ -2,12 +2,20 @@
 //
 // take() waits until it can change the value. What other threads do with the object meanwhile is no
 // attempt of this one: only who takes before whom is an order (dependence.cpp, note_blocked).
+//
+// A gathering counts who has arrived and who has left. Arrivals of one group commute, since nobody
+// learns in which order they came; who is told that it is the one is chosen when the group is full,
+// among those who ask and, as one, those who do not.
 #include "machine.h"
 
 #include <algorithm>
 #include <bit>
 
 namespace syncopate::explored {
+
+namespace {
+constexpr choices one(choice c) noexcept { return choices{1} << c; }
+}  // namespace
 
 // That its time is over finds a take having read what it cannot change, as await().
 void machine::expire_take(step& s, const operation& op, std::uint64_t until) {
@@ -83,6 +91,135 @@ std::uint64_t machine::modify_by(address at, unsigned bytes, std::memory_order o
   end_turn(s);
   memory_.tick(current_);
   return old;
+}
+
+// ---- gatherings -------------------------------------------------------------------------------
+
+machine::gathering& machine::gathering_at(address at) {
+  for (std::size_t i = 0; i < gatherings_used_; ++i)
+    if (gatherings_[i].at == at) return gatherings_[i];
+  if (gatherings_used_ == gatherings_.size()) gatherings_.emplace_back();
+  gatherings_[gatherings_used_].at = at;
+  begin_gathering(at);
+  return gatherings_[gatherings_used_++];
+}
+
+void machine::begin_gathering(address at) {
+  for (gathering& g : gatherings_) {
+    if (g.at != at) continue;
+    g.arrived.clear();
+    g.left.clear();
+    g.told.clear();
+  }
+}
+
+choices machine::who_is_told(thread_index t) {
+  const operation& op = threads_[t].next;
+  const auto& all = gathering_at(op.at).arrived;
+  const auto group = static_cast<std::size_t>(op.count);
+  if ((all.size() + 1) % group != 0) return one(only);
+  choices result = one(op.asks ? choice{t} + 1 : only);
+  for (std::size_t i = all.size() + 1 - group; i < all.size(); ++i)
+    result |= one(all[i].asks ? choice{all[i].thread} + 1 : only);
+  return result;
+}
+
+machine::gathering::part machine::my_part(bool asks) {
+  return {current_, asks, search_.depth() + 1, memory_.release(current_),
+          memory_.of(current_).time};
+}
+
+void machine::acquire_from(const gathering::part& p) {
+  memory_.acquire(current_, *p.view, p.time);
+  search_.add_source(p.step);
+}
+
+std::uint64_t machine::arrive(address at, unsigned group, bool asks, place from) {
+  abort_unfriendly();
+  act();
+  operation op;
+  op.what = action::arrive;
+  op.at = at;
+  op.from = from;
+  op.count = static_cast<int>(group);
+  op.asks = asks;
+  step& s = take_turn(op);
+  gathering& g = gathering_at(at);
+  const std::uint64_t before = g.arrived.size();
+  s.result = static_cast<std::int64_t>(before);
+  s.expected = group;
+  g.arrived.push_back(my_part(asks));
+  if ((before + 1) % group == 0) g.told.push_back(s.chosen);
+  end_turn(s);
+  memory_.tick(current_);
+  return before / group;
+}
+
+bool machine::leave(address at, std::uint64_t group_number, unsigned group, place from) {
+  act();
+  operation op;
+  op.what = action::leave;
+  op.at = at;
+  op.from = from;
+  op.expected = (group_number + 1) * group;
+  step& s = take_turn(op);
+  gathering& g = gathering_at(at);
+  for (std::size_t i = 0; i < op.expected; ++i) acquire_from(g.arrived[i]);
+  g.left.push_back(my_part(false));
+  const bool told = g.told[group_number] == choice{current_} + 1;
+  s.result = told ? 1 : 0;
+  end_turn(s);
+  memory_.tick(current_);
+  return told;
+}
+
+void machine::dismiss(address at, place from) {
+  abort_unfriendly();
+  act();
+  operation op;
+  op.what = action::dismiss;
+  op.at = at;
+  op.from = from;
+  op.expected = arrived(at);
+  step& s = take_turn(op);
+  for (const gathering::part& p : gathering_at(at).left) acquire_from(p);
+  end_turn(s);
+  memory_.tick(current_);
+}
+
+// ---- queues of sleepers -----------------------------------------------------------------------
+
+void machine::enqueue(address at, bool timed, place from) {
+  abort_unfriendly();
+  act();
+  operation op;
+  op.what = action::park;
+  op.at = at;
+  op.from = from;
+  op.bitset = ~0u;
+  step& s = take_turn(op);
+  thread& t = me();
+  t.restless = s.chosen == without_cause;
+  if (t.restless) ++t.spurious;
+  end_turn(s);
+  lie_down(at, op.bitset, timed);
+}
+
+bool machine::leave_queue() {
+  const bool is_there = me().parked && !me().woken;
+  me().parked = false;
+  return is_there;
+}
+
+syncopate::machine::park_result machine::sleep_enqueued(address at,
+                                                        const syncopate::machine::deadline* until,
+                                                        place from) {
+  act();
+  operation op;
+  op.at = at;
+  op.from = from;
+  op.bitset = me().parked_bitset;
+  return sleep(op, until);
 }
 
 }  // namespace syncopate::explored

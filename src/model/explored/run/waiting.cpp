@@ -260,17 +260,36 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
     memory_.tick(current_);
     if (!sleeps) return park_result::value_changed;
   }
+  lie_down(at, bitset, until != nullptr);
+  t.parked_word = op.where;
+  return sleep(op, until);
+}
+
+void machine::lie_down(address at, std::uint32_t bitset, bool timed) {
+  thread& t = me();
   t.parked = true;
   t.woken = false;
+  t.parked_at = at;
+  t.parked_timed = timed;
   t.parked_bitset = bitset;
   t.parked_order = ++parks_;
-  t.parked_word = op.where;
+  t.parked_word = memory::none;
+}
+
+// Until the thread, which has lain down, is woken, or its time is over, or without a cause.
+syncopate::machine::park_result machine::sleep(operation op,
+                                               const syncopate::machine::deadline* until) {
+  using syncopate::machine::park_result;
+  thread& t = me();
   op.what = action::expire;
   op.timed = until != nullptr;
   op.where = memory::none;
-  announce(op);
+  if (!t.woken) announce(op);
   t.parked = false;
-  if (t.woken) return park_result::woken;
+  if (t.woken) {
+    search_.past_of(current_).join(search_.at(t.woken_by - 1).past);
+    return park_result::woken;
+  }
   step& s = turn();
   const bool expired = s.chosen == time_out;
   if (expired) {
@@ -289,7 +308,7 @@ choices machine::waiters(address at, std::uint32_t bitset) const {
   choices all = 0;
   for (unsigned t = 0; t < count_; ++t) {
     const thread& w = threads_[t];
-    if (w.parked && !w.woken && w.next.at == at && (w.parked_bitset & bitset) != 0)
+    if (w.parked && !w.woken && w.parked_at == at && (w.parked_bitset & bitset) != 0)
       all |= one(static_cast<choice>(t));
   }
   return all != 0 ? all : one(only);
@@ -297,11 +316,13 @@ choices machine::waiters(address at, std::uint32_t bitset) const {
 
 void machine::unpark(thread_index t) {
   thread& w = threads_[t];
+  const bool sleeps = w.next.what == action::expire;
   // Could it have woken by itself instead?
-  if (search_.is_new() && (search_.now().awake & bit(t)) != 0) search_.also_try(t);
+  if (search_.is_new() && (search_.now().awake & bit(t)) != 0 && (sleeps || w.parked_timed))
+    search_.also_try(t);
   if (w.restless) end_execution(outcome::redundant);  // the same as one that sleeps soundly
   w.woken = true;
-  w.now = state::ready;
+  w.woken_by = search_.depth() + 1;
   // No synchronization in the sense of the language; but on every machine the sleeper then sees at
   // least what its waker has seen of the word.
   if (w.parked_word != memory::none) {
@@ -309,9 +330,11 @@ void machine::unpark(thread_index t) {
     if (w.parked_word < newest.size() && newest[w.parked_word] != 0)
       memory_.learn(t, w.parked_word, newest[w.parked_word]);
   }
-  w.next = {};
   auto& time = memory_.of(t).time;
   time = std::max(time, memory_.of(current_).time);
+  if (!sleeps) return;
+  w.now = state::ready;
+  w.next = {};
 }
 
 // The search takes parks with disjoint bitsets for independent (futex_order_matters). That is wrong
@@ -353,9 +376,6 @@ int machine::wake(address at, int count, std::uint32_t bitset, place from) {
   note_disjoint_waiters(at, bitset, woken);
   s.result = std::popcount(woken);
   end_turn(s);
-  for (unsigned t = 0; t < count_; ++t)
-    if ((woken & bit(t)) != 0)
-      search_.past_of(static_cast<thread_index>(t)).join(search_.past_of(current_));
   return std::popcount(woken);
 }
 
@@ -375,7 +395,7 @@ int machine::requeue(address from, address to, int count, int limit, place where
     unsigned index = 0;
     for (unsigned t = 0; t < count_; ++t) {
       thread& w = threads_[t];
-      if (!w.parked || w.woken || w.next.at != from) continue;
+      if (!w.parked || w.woken || w.parked_at != from) continue;
       if (first == nullptr || w.parked_order < first->parked_order) first = &w, index = t;
     }
     if (first == nullptr) break;
@@ -383,7 +403,8 @@ int machine::requeue(address from, address to, int count, int limit, place where
       unpark(static_cast<thread_index>(index));
       woken |= bit(index);
     } else if (std::popcount(moved) < limit) {
-      first->next.at = to;
+      first->parked_at = to;
+      if (first->next.what == action::expire) first->next.at = to;
       first->parked_order = ++parks_;
       moved |= bit(index);
     } else {
@@ -394,9 +415,6 @@ int machine::requeue(address from, address to, int count, int limit, place where
   note_disjoint_waiters(from, ~0u, woken | moved);
   note_disjoint_waiters(to, ~0u, woken);
   end_turn(s);
-  for (unsigned t = 0; t < count_; ++t)
-    if ((woken & bit(t)) != 0)
-      search_.past_of(static_cast<thread_index>(t)).join(search_.past_of(current_));
   return static_cast<int>(s.result);
 }
 

@@ -40,6 +40,7 @@ void machine::collect_symmetric(const step& s) {
     if (s.ran_transaction()) collect_of_transaction(s);
     return;
   }
+  if (s.what == action::arrive) collect_of_arrival(s);
   if (s.wrote) add_symmetric(memory_.at(s.where).transaction_step);
   if (s.is_sc && s.what == action::fence) add_symmetric(sc_step_);
   else if (s.is_sc) add_symmetric(fence_step_);
@@ -57,6 +58,17 @@ void machine::collect_symmetric(const step& s) {
   std::array<std::uint32_t, max_threads> parks{};
   add_parks(s.at, parks);
   add_symmetric(parks);
+}
+
+// Those who arrived in earlier groups: this thread could have been in theirs. Within a group there
+// is no order.
+void machine::collect_of_arrival(const step& s) {
+  std::array<std::uint32_t, max_threads> last{};
+  const auto before = static_cast<std::uint64_t>(s.result);
+  const auto& all = gathering_at(s.at).arrived;
+  for (std::uint64_t i = 0; i < before - before % static_cast<std::uint64_t>(s.expected); ++i)
+    last[all[i].thread] = all[i].step;
+  add_symmetric(last);
 }
 
 // Nobody can run, or nobody is to: seq_cst awaits that S keeps from what they wait for could have
@@ -169,6 +181,9 @@ bool machine::order_matters(thread_index t, const step& done) {
       if (sleeper == t && touched != nullptr) return matters_to_transaction(*touched, done);
     return true;
   }
+  if (done.what == action::arrive)  // the group that the other would have been in is full
+    return next.what == action::arrive && done.at == next.at &&
+           (static_cast<word>(done.result) + 1) % done.expected == 0;
   if (done.what == action::transaction)
     return done.ran_transaction() && matters_after_transaction(*done.touched, t);
   const bool next_sc =

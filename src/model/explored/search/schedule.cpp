@@ -196,13 +196,17 @@ choices machine::available(thread_index t) {
     }
     case action::park: {
       // Who sleeps will wake without a cause, or will not: else nobody would ever sleep for good.
-      const bool sleeps = memory_.get(memory_.at(op.where).order.back()).value == op.expected;
+      const bool sleeps = op.where == memory::none ||
+                          memory_.get(memory_.at(op.where).order.back()).value == op.expected;
       return one(only) | (sleeps ? spurious_of(who) : 0);
     }
     case action::expire:
       if (who.restless) return one(without_cause);
       return op.timed ? timeout_of(who) : 0;
     case action::relax: return relax_choices(t);
+    case action::arrive: return who_is_told(t);
+    case action::leave: return gathering_at(op.at).arrived.size() >= op.expected ? one(only) : 0;
+    case action::dismiss: return gathering_at(op.at).left.size() >= op.expected ? one(only) : 0;
     case action::transaction: {
       const bool normal = op.count == static_cast<int>(syncopate::machine::htm::mode::normal);
       return normal && aborts_ < options_.aborts ? tx_all : one(tx_runs);
@@ -250,10 +254,8 @@ void machine::prepare(step& s) {
   for (unsigned t = 0; t < count_; ++t) {
     const thread& who = threads_[t];
     if (who.now != state::announced || who.spins || who.late) continue;
-    const bool may_block = who.next.what == action::await || who.next.what == action::take ||
-                           who.next.what == action::expire || who.next.what == action::relax;
     choices all = one(only);
-    if (may_block || s.asleep[t] != 0) all = available(static_cast<thread_index>(t));
+    if (may_block(who.next.what) || s.asleep[t] != 0) all = available(static_cast<thread_index>(t));
     if (all == 0) continue;
     s.enabled |= bit(t);
     if (s.asleep[t] != 0) {

@@ -25,6 +25,7 @@ void search::made(const std::uint32_t* symmetric, std::size_t count) {
   clock& past = past_[s.thread];
   if (!is_new()) {
     claims_.clear();
+    sources_.clear();
     past = s.past;
     ++depth_;
     return;
@@ -37,6 +38,8 @@ void search::made(const std::uint32_t* symmetric, std::size_t count) {
     claims_.clear();
   }
   if (s.source != 0) past.join(steps_[s.source - 1].past);
+  for (const std::uint32_t source : sources_) past.join(steps_[source - 1].past);
+  sources_.clear();
   for (std::size_t i = 0; i < count; ++i) past.join(steps_[symmetric[i] - 1].past);
   past.at[s.thread] = depth_ + 1;
   s.past = past;
@@ -131,6 +134,7 @@ void search::reverse(std::uint32_t earlier, const clock& own, const std::uint32_
     if (const clock& other = steps_[step_plus_one - 1].past; !follows(other)) past.join(other);
   };
   if (steps_[later].source != 0) join(steps_[later].source);
+  for (const std::uint32_t source : sources_) join(source);
   for (std::size_t i = 0; i < count; ++i) join(symmetric[i]);
   const thread_set first = initials(earlier, past);
   if ((first & before.to_try) != 0) return;

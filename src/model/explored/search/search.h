@@ -18,6 +18,9 @@
 //     location unless neither moves its seq_cst view; two futex operations of one address, unless
 //     no bit of their bitsets is common (machine::futex_order_matters); a park and a write of its
 //     word; a transaction and whatever 0015-explored-transactions.md names.
+//   * Who arrives at a gathering commutes with others of the same group; who leaves it depends on
+//     all of them.
+//   * A take that is blocked could have come before the steps that have taken what it waits for.
 //   * An operation with two orders is seq_cst here if either is: S decides which of the two it is.
 //   * A seq_cst await that S has disabled is taken for made last, where the execution ends; one
 //     that has read an old value may come too late instead (machine::note_late_awaits).
@@ -51,6 +54,8 @@ class search {
   step& at(std::uint32_t i) noexcept { return steps_[i]; }
   // now(), or what is blocked(), does not change the location since this step has changed it.
   void add_claim(std::uint32_t step) { claims_.push_back(step); }
+  // now() could not be made without this step, which came before: 1 + its number.
+  void add_source(std::uint32_t step) { sources_.push_back(step); }
   // The thread cannot make this step, the next one of the execution: it could have come before one
   // of the `symmetric` ones, or of the claims.
   void blocked(thread_index t, location_id where, const std::uint32_t* symmetric,
@@ -88,7 +93,7 @@ class search {
   std::uint32_t depth_ = 0;
   std::uint32_t known_ = 0;  // steps that were there when the execution began
   std::array<clock, max_threads> past_;
-  std::vector<std::uint32_t> claims_;
+  std::vector<std::uint32_t> claims_, sources_;
   bool dropped_ = false;
 };
 

@@ -30,6 +30,9 @@ enum class action : std::uint8_t {
   expire,  // of a parked thread: its time is over, or it wakes for no reason
   wake,
   requeue,
+  arrive,       // at a gathering, such as a barrier
+  leave,        // waits until so many have arrived
+  dismiss,      // waits until all who have arrived have left
   relax,        // waits until a location that the thread polls changes
   time,         // a clock is read, and how much time has passed is to be chosen
   transaction,  // all of it
@@ -48,6 +51,7 @@ inline constexpr choice time_out = 57;       // expire: it is late; await, take:
 inline constexpr choice without_cause = 58;  // expire: a spurious wake-up
 inline constexpr choice too_late = 58;       // await: it looks when the values have gone again
 inline constexpr choice only = 59;           // there is nothing to choose
+// arrive, of the last one: 1 + the thread that is told that it is the one.
 static_assert(max_choices <= impatient);
 // Added to the message that it reads: a weak compare-exchange fails though it finds the expected
 // value there; a timed await or take finds what it does not wait for, and its time is over. Such
@@ -71,12 +75,14 @@ struct operation {
   std::memory_order failure = std::memory_order_relaxed;
   location_id where = memory::none;  // not for fences and futex operations on other than atomics
   address at = 0;
-  address other = 0;         // requeue
-  place from = nullptr;      // position in the program
-  caller_places callers{};   // announce() finds them
-  word operand = 0;          // value to write; await: until
-  word expected = 0;         // compare_exchange, park
-  int count = 0, limit = 0;  // transaction: count is htm::mode; recognized: 1 if it has written
+  address other = 0;        // requeue
+  place from = nullptr;     // position in the program
+  caller_places callers{};  // announce() finds them
+  word operand = 0;         // value to write; await: until
+  word expected = 0;        // compare_exchange, park; leave, dismiss: how many
+  // transaction: count is htm::mode; recognized: 1 if it has written; arrive: how many make a group
+  int count = 0, limit = 0;
+  bool asks = false;  // arrive: the program looks at who is told
   std::uint32_t bitset = 0;
   engine::predicate satisfied = nullptr;
   void* context = nullptr;
@@ -85,6 +91,11 @@ struct operation {
 [[nodiscard]] inline bool may_be_in_vain(const operation& op) noexcept {
   if (op.what == action::compare_exchange) return op.weak;
   return (op.what == action::await || op.what == action::take) && op.timed;
+}
+
+[[nodiscard]] constexpr bool may_block(action a) noexcept {
+  using enum action;
+  return a == await || a == take || a == expire || a == leave || a == dismiss || a == relax;
 }
 
 // Whether a compare-exchange or a take changes this value.
@@ -128,11 +139,12 @@ struct step {
   place from = nullptr;
   caller_places callers{};
   word before = 0, after = 0;  // value read, value written
-  word expected = 0;           // compare_exchange
+  word expected = 0;           // compare_exchange; arrive: how many make a group
   std::uint32_t source = 0;    // 1 + the step whose message it read
   choice stale = 0;            // how many messages stood behind the one that it read
-  std::int64_t result = 0;     // wake: woken; park: park_result; transaction: htm::cause
-  unsigned char code = 0;      // transaction: of the program's abort
+  // wake: woken; park: park_result; transaction: htm::cause; arrive: how many came before
+  std::int64_t result = 0;
+  unsigned char code = 0;    // transaction: of the program's abort
   std::uint32_t bitset = 0;  // futex operations: whom a wake means, or what the sleeper listens to
   std::uint32_t woken = 0;   // wake: the bitsets of those it woke, together
   // transaction: what it did when it last ran from here.

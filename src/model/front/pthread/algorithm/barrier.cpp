@@ -14,7 +14,7 @@
 
 #include <climits>
 
-#include "model/front/pthread/barrier_object.h"
+#include "model/front/pthread/algorithm/barrier_object.h"
 #include "model/front/pthread/objects.h"
 
 namespace syncopate::instrument::objects {

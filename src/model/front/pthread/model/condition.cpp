@@ -1,10 +1,9 @@
 // condition.cpp -- condition variables for the explored machine: what posix/condition.h says, with
-// a sequence word.
+// a queue, which the machine keeps (steps.h); one event to enter it, one to signal.
 //
-// A waiter reads the word with the mutex held, releases the mutex and sleeps while the word is what
-// it read; a signaler changes it and wakes one. A signal that comes between the release and the
-// sleep is thus not lost. A waiter may also return though the signal was another's: POSIX allows
-// such wake-ups, and a program that cannot stand them is wrong.
+// A waiter enters the queue with the mutex held, releases the mutex and sleeps; a signal takes one
+// out of the queue, whether it sleeps yet or not. That a waiter may also return without a signal is
+// the machine's doing: POSIX allows it, and a program that cannot stand it is wrong.
 
 #include "posix/condition.h"
 
@@ -12,13 +11,14 @@
 
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/model/lifetimes.h"
+#include "model/front/pthread/model/steps.h"
 #include "model/front/pthread/objects.h"
 
 namespace syncopate::instrument::objects {
 namespace {
 
 struct condition_object {
-  std::uint32_t sequence;
+  std::uint32_t queue;  // its address is the queue
   bool destroyed;
 };
 static_assert(sizeof(condition_object) <= offsetof(pthread_cond_t, __data.__wrefs));
@@ -36,8 +36,8 @@ class condition {
     touch(&object_, sizeof object_, engine::kind::write, where_);
     fields().destroyed = true;
   }
-  void notify_one() { notify(1); }
-  void notify_all() { notify(INT_MAX); }
+  void notify_one() { wake(1); }
+  void notify_all() { wake(INT_MAX); }
   static void drain() {}
   static void stop_eliding() {}
 
@@ -45,45 +45,41 @@ class condition {
 
  protected:
   condition_object& fields() const { return reinterpret_cast<condition_object&>(object_); }
-  model::word<std::uint32_t> word() const { return {fields().sequence, where_}; }
+  engine::address queue() const { return at(&fields().queue); }
+  // By the address only: who gives up a wait may find the object gone.
   void wake(int count) {
-    on_engine([&] { engine::wake(at(&fields().sequence), count, ~0u, where_); });
+    on_engine([&] { engine::wake(queue(), count, ~0u, where_); });
   }
 
   pthread_cond_t& object_;
   place where_;
-
- private:
-  void notify(int count) {
-    word().add(1, std::memory_order_relaxed);
-    wake(count);
-  }
 };
 
 class wait_in_progress : public condition {
  public:
-  wait_in_progress(pthread_cond_t& c, pthread_mutex_t& m, place where)
-      : condition(c, where), mutex_(m) {}
+  wait_in_progress(pthread_cond_t& c, pthread_mutex_t& m, bool timed, place where)
+      : condition(c, where), mutex_(m), timed_(timed) {}
 
-  void enlist() { seen_ = word().load(std::memory_order_relaxed); }
+  void enlist() {
+    on_engine([&] { model::enqueue(queue(), timed_, where_); });
+  }
   int unlock_mutex() { return mutex_unlock(mutex_, where_); }
   int lock_mutex() { return mutex_lock(mutex_, nullptr, where_); }
 
   machine::park_result sleep(limit until) {
-    sleeps_ = true;
-    cancelable_sleep_begin(&fields().sequence);
+    cancelable_sleep_begin(&fields().queue);
     const machine::park_result woken =
-        on_engine([&] { return engine::park(at(&fields().sequence), seen_, until, ~0u, where_); });
+        on_engine([&] { return model::sleep_enqueued(queue(), until, where_); });
+    timed_out_ = woken == machine::park_result::timed_out;
+    over_ = true;
     cancelable_sleep_end();
-    sleeps_ = false;
-    woken_ = true;
     return woken;
   }
-  bool is_over() const { return woken_; }
-  // Who is canceled in its sleep may have taken a signal along.
-  bool withdraw() const { return !sleeps_; }
-  // Passes it on. By the address only: the object may be gone.
-  void notify_one() { wake(1); }
+  bool is_over() const { return over_; }
+  // (Who is canceled in its sleep may have taken a signal along.)
+  bool withdraw() const {
+    return timed_out_ || on_engine([] { return model::leave_queue(); });
+  }
 
   template <class Body, class Left>
   static void cancelable(const Body& body, const Left& left) {
@@ -92,8 +88,7 @@ class wait_in_progress : public condition {
 
  private:
   pthread_mutex_t& mutex_;
-  std::uint32_t seen_ = 0;
-  bool sleeps_ = false, woken_ = false;
+  bool timed_, timed_out_ = false, over_ = false;
 };
 
 struct strict : posix::nobody_watches_condition {
@@ -105,7 +100,7 @@ struct strict : posix::nobody_watches_condition {
 }  // namespace
 
 int condition_wait(pthread_cond_t& c, pthread_mutex_t& m, limit until, place where) {
-  wait_in_progress call(c, m, where);
+  wait_in_progress call(c, m, until != nullptr, where);
   strict watch;
   return posix::wait_condition(call, watch, until);
 }

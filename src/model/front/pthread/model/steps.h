@@ -21,6 +21,20 @@ bool take(engine::address at, unsigned bytes, order, engine::predicate satisfied
 std::uint64_t modify(engine::address at, unsigned bytes, order, successor, void* context,
                      place where);
 
+// A gathering: see machine.h there. dismiss() waits until all who have arrived have left.
+void begin_gathering(engine::address at);
+std::uint64_t arrive(engine::address at, unsigned group, bool asks, place where);
+bool leave(engine::address at, std::uint64_t number, unsigned group, place where);
+std::uint64_t arrived(engine::address at);
+void dismiss(engine::address at, place where);
+
+// A queue of sleepers, which engine::wake() wakes. The thread may be woken as soon as it is in the
+// queue. It has to sleep, or to leave the queue; that is false if it is not there any more.
+void enqueue(engine::address at, bool timed, place where);
+bool leave_queue();
+machine::park_result sleep_enqueued(engine::address at, const machine::deadline* until,
+                                    place where);
+
 template <class T>
 std::uint64_t bits_of(T value) {
   return static_cast<std::make_unsigned_t<T>>(value);

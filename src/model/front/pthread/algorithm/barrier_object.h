@@ -1,4 +1,4 @@
-// barrier_object.h -- our state inside glibc's 32-byte pthread_barrier_t, for both variants.
+// barrier_object.h -- our state inside glibc's 32-byte pthread_barrier_t.
 //
 // One 64-bit word holds the episode (high half) and how many threads have arrived in it (low half),
 // so that one RMW both arrives and learns the episode: no thread can take an old episode for its

@@ -19,7 +19,8 @@ template <class Lock>
 inline constexpr bool fits_pool = sizeof(Lock) <= sizeof(pool_entry::object);
 
 template <class Lock>
-inline constexpr bool is_for_openmp = Lock::traits.excludes&& fits_pool<Lock> &&
-                                      (Lock::traits.preload || ends_with_thread<Lock>);
+inline constexpr bool is_for_openmp =
+    Lock::traits.excludes&& fits_pool<Lock> && !Lock::traits.transacts &&
+    (Lock::traits.preload || ends_with_thread<Lock>);
 
 }  // namespace syncopate::openmp

@@ -18,8 +18,16 @@ Lock& as(void* object) noexcept {
   return *static_cast<Lock*>(object);
 }
 
+// Locks that stand in mutexes as another one are elided, by the policy of their name.
 template <class Lock>
-constexpr algorithm make(const lock_entry<Lock>& entry) {
+constexpr const elide::retry_policy* elision_of(const lock_entry<Lock>& entry) {
+  if (std::is_same_v<mutex_form<Lock>, Lock> || Lock::traits.transacts == false) return nullptr;
+  return elide::find_policy(entry.name);
+}
+
+template <class Listed>
+constexpr algorithm make(const lock_entry<Listed>& entry) {
+  using Lock = mutex_form<Listed>;
   static_assert(Lock::traits.glibc_word || !Lock::traits.keeps_owner);
   static_assert(alignof(Lock) <= 8);
   algorithm a{};
@@ -28,7 +36,10 @@ constexpr algorithm make(const lock_entry<Lock>& entry) {
   a.is_default = entry.is_default;
   a.glibc_word = Lock::traits.glibc_word;
   a.keeps_owner = Lock::traits.keeps_owner;
-  a.preload = Lock::traits.preload;
+  // Of those that are not for unmodified programs, and of no others here, this is no loss.
+  a.shuns_owner = Lock::traits.transacts || !Lock::traits.preload;
+  a.runs_ahead = Lock::traits.runs_ahead;
+  a.elision = elision_of(entry);
   a.lock = [](void* object) { as<Lock>(object).lock(); };
   a.try_lock = [](void* object) { return as<Lock>(object).try_lock(); };
   a.unlock = [](void* object) { as<Lock>(object).unlock(); };

@@ -1,6 +1,7 @@
 // algorithms.h -- the locks of locks/all.h as functions on the bytes inside a pthread_mutex_t.
 #pragma once
 
+#include <syncopate/elide/retry_policy.h>
 #include <syncopate/machine.h>
 
 #include <cstdint>
@@ -12,7 +13,8 @@ struct algorithm {
   const char* name;
   const char* wait;  // "" where the algorithm brings its own waiting
   bool is_default;   // what `name` alone stands for
-  bool preload;      // as in locks/traits.h; true in the preload library itself
+  bool shuns_owner;  // what is written beside its state aborts transactions
+  bool runs_ahead;   // as in locks/traits.h
   bool glibc_word;   // likewise: its state is the mutex itself
   bool keeps_owner;  // likewise
   void (*lock)(void* object);
@@ -20,6 +22,8 @@ struct algorithm {
   void (*unlock)(void* object);
   bool (*contended)(const void* object);
   bool (*is_locked)(const void* object);  // also the subscription of a transaction
+  // Its sections are elided, always and by this policy; null: as all others'.
+  const elide::retry_policy* elision;
   // Waits in line until the deadline; null where timed locking has to poll try_lock.
   bool (*lock_until)(void* object, const machine::deadline& until);
 };

@@ -17,6 +17,7 @@
 #include "preload/mutex_object.h"
 #include "preload/real.h"
 #include "preload/shared_condition.h"
+#include "preload/speculation.h"
 #include "record/recorder.h"
 
 namespace syncopate::shim {
@@ -56,6 +57,7 @@ using namespace syncopate;        // NOLINT(google-build-using-namespace): this 
 using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 
 SYNCOPATE_EXPORT int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
+  stop_running_ahead();
   if (is_real(c))
     return fits_real(m) ? real::pthread_cond_wait(c, m) : wait_at_gate(c, m, -1, nullptr);
   return wait(c, m, nullptr, __builtin_return_address(0));
@@ -63,6 +65,7 @@ SYNCOPATE_EXPORT int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
 
 SYNCOPATE_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m,
                                             const timespec* at) {
+  stop_running_ahead();
   if (is_real(c))
     return fits_real(m) ? real::pthread_cond_timedwait(c, m, at) : wait_at_gate(c, m, -1, at);
   return wait_until(c, m, posix::clock_of(*c), at, __builtin_return_address(0));
@@ -70,6 +73,7 @@ SYNCOPATE_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* 
 
 SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
                                             const timespec* at) {
+  stop_running_ahead();
   if (is_real(c))
     return fits_real(m) ? real::pthread_cond_clockwait(c, m, clock, at)
                         : wait_at_gate(c, m, clock, at);
@@ -77,12 +81,14 @@ SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* 
 }
 
 SYNCOPATE_EXPORT int pthread_cond_signal(pthread_cond_t* c) {
+  if (is_ahead()) return 0;
   if (is_real(c))
     return current_mode() == mode::pass ? real::pthread_cond_signal(c) : signal_at_gate(c);
   return posix::signal_condition(program_condition(c, nullptr), condition_watch());
 }
 
 SYNCOPATE_EXPORT int pthread_cond_broadcast(pthread_cond_t* c) {
+  if (is_ahead()) return 0;
   if (is_real(c))
     return current_mode() == mode::pass ? real::pthread_cond_broadcast(c) : broadcast_at_gate(c);
   return posix::broadcast_condition(program_condition(c, nullptr), condition_watch());
@@ -103,6 +109,7 @@ SYNCOPATE_EXPORT int pthread_cond_init(pthread_cond_t* c, const pthread_condattr
 }
 
 SYNCOPATE_EXPORT int pthread_cond_destroy(pthread_cond_t* c) {
+  stop_running_ahead();
   if (is_real(c)) return real::pthread_cond_destroy(c);
   return posix::destroy_condition(program_condition(c, nullptr), condition_watch());
 }

@@ -14,6 +14,7 @@
 #include "preload/policy.h"
 #include "preload/say.h"
 #include "preload/shared_condition.h"
+#include "preload/speculation.h"
 #include "preload/thread_end.h"
 #include "record/recorder.h"
 
@@ -33,7 +34,7 @@ bool elides_contended_only(const algorithm& lock) noexcept {
 
 mode fast_path_of(const algorithm& lock, bool recording) noexcept {
   if (config.elides_contended && !has_policy && !recording && !guards.any()) return mode::elided;
-  if (config.elides || guards.any()) return mode::general;
+  if (config.elides || config.speculates || guards.any()) return mode::general;
   if (has_policy) return lock.glibc_word && !recording ? mode::chosen : mode::general;
   if (lock.glibc_word) return recording ? mode::recorded : mode::automatic;
   if (recording) return mode::general;
@@ -67,7 +68,8 @@ void ensure_configured() noexcept {
       chosen_locks[0] = lock;
       configure_guard(recording);
       // What runs as a transaction takes no lock that the guard could see.
-      config.elides = !guards.misuse && configure_elision();
+      config.elides = !guards.misuse && configure_elision(*lock);
+      config.speculates = !guards.any() && configure_speculation(*lock);
       has_policy = is_policy_given(config.elides);
       config.elides_contended = config.elides && elides_contended_only(*lock);
       config.asks_rwlocks = config.elides || has_policy;
@@ -97,9 +99,13 @@ namespace {
     ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
   if (record::enabled || guards.any()) prepare_thread_end();
   if (is_on<option::verbose>()) {
+    if ((config.lock->runs_ahead || config.lock->elision != nullptr) && !machine::htm::commits())
+      say({"syncopate: ", config.lock->name,
+           ": no transaction begins on this machine; the lock waits plainly"});
     const bool waits = *config.wait_name != '\0';
     say({"syncopate: locks of this program: ", config.lock->name, waits ? ":" : "",
-         config.wait_name, config.elides ? "; eliding" : "", record::enabled ? "; recording" : ""});
+         config.wait_name, config.elides ? "; eliding" : "",
+         config.speculates ? "; running ahead" : "", record::enabled ? "; recording" : ""});
   }
 }
 

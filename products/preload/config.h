@@ -36,6 +36,7 @@ struct configuration {
   bool elides = false;              // sections are run as transactions (elision.h)
   bool elides_contended = false;    // only those of mutexes that were contended (auto_lock)
   bool asks_rwlocks = false;        // `elides`, or there is a policy: one test instead of two
+  bool speculates = false;          // waiters of some locks run ahead of them (speculation.h)
   const algorithm* lock = nullptr;  // the default algorithm; null in mode::pass
   const char* wait_name = "";
 };

@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "base/option.h"
+#include "preload/algorithms.h"
 #include "preload/guard.h"
+#include "preload/policy.h"
 #include "preload/say.h"
 
 // Where the mode lies, one byte of elide::mode's values, for whoever changes it from outside
@@ -28,11 +30,12 @@ namespace {
 // hot key, whose sections conflict, 0.80 and 1.05 (bench/programs.py).
 constexpr unsigned enough_processors = 4;
 
-// By its setting, or by a policy for some lock.
-bool is_asked_for() noexcept {
+// By its setting, by a lock that elides by itself, or by a policy for some lock.
+bool is_asked_for(const algorithm& lock) noexcept {
   const char* const sites = setting<option::sites>();
-  return setting<option::elide>() != nullptr ||
-         (sites != nullptr && std::strstr(sites, "elide=always") != nullptr);
+  return setting<option::elide>() != nullptr || lock.elision != nullptr ||
+         (sites != nullptr && std::strstr(sites, "elide=always") != nullptr) ||
+         policy_names([](const algorithm& a) { return a.elision != nullptr; });
 }
 
 static_assert([] {
@@ -47,10 +50,10 @@ bool is(const char* value, const char* what) noexcept {
 
 }  // namespace
 
-bool configure_elision() noexcept {
+bool configure_elision(const algorithm& lock) noexcept {
   if (const char* const name = setting<option::elide_policy>())
     if (const elide::retry_policy* const known = elide::find_policy(name)) elision_policy = *known;
-  if (!is_asked_for() && machine::processors() < enough_processors) return false;
+  if (!is_asked_for(lock) && machine::processors() < enough_processors) return false;
   if (elide::control::now() == elide::mode::off) return false;
   syncopate_elision_mode = &elide::control::detail::state.now;
   return true;

@@ -18,8 +18,11 @@ namespace syncopate::shim {
 // Set by ensure_configured(). Until then, and where transactions do not commit, nothing is elided.
 extern constinit elide::retry_policy elision_policy;
 
+struct algorithm;
+
 // Reads SYNCOPATE_ELIDE and SYNCOPATE_ELIDE_POLICY. Returns whether sections are to be elided.
-bool configure_elision() noexcept;
+// `lock`: the default one.
+bool configure_elision(const algorithm& lock) noexcept;
 // Says in one line each what was wrong with them; `locks_pass`: every lock stays with the C
 // library.
 void report_elision(bool locks_pass) noexcept;
@@ -35,16 +38,13 @@ void count_abort(const machine::htm::status&) noexcept;
 
 enum class patience : bool { none, full };  // none: for try and timed locking, a single attempt
 
-// Tries to run the section that begins now as a transaction. `identify()` is the recorder's id of
-// the lock. The other arguments as for elide::enter().
+// Tries to run the section that begins now as a transaction, as often as `wanted` says.
+// `identify()` is the recorder's id of the lock. The other arguments as for elide::enter().
 template <class IsFree, class Identify>
-[[nodiscard, gnu::always_inline]] inline elide::entry enter_section(const elide::subject& what,
-                                                                    patience how,
-                                                                    elide::learning* lesson,
-                                                                    IsFree is_free,
-                                                                    Identify identify) noexcept {
-  const elide::retry_policy policy =
-      how == patience::full ? elision_policy : elide::once(elision_policy);
+[[nodiscard, gnu::always_inline]] inline elide::entry enter_section(
+    const elide::subject& what, patience how, const elide::retry_policy& wanted,
+    elide::learning* lesson, IsFree is_free, Identify identify) noexcept {
+  const elide::retry_policy policy = how == patience::full ? wanted : elide::once(wanted);
   const auto await_free = [&] { return elide::detail::await_free(policy, is_free); };
   if (__builtin_expect(!record::enabled, 1)) {
     const elide::entry end = elide::enter(what, policy, lesson, is_free, await_free);

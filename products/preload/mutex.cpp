@@ -17,6 +17,7 @@
 #include "preload/mutex_object.h"
 #include "preload/mutex_watch.h"
 #include "preload/real.h"
+#include "preload/speculation.h"
 
 namespace syncopate::shim {
 namespace {
@@ -64,6 +65,7 @@ int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind w
                  const void* caller) {
   mutex_object& o = mutex_object::of(m);
   if (is_real(o)) return lock_real(m, until, why, caller);
+  if (is_ahead()) return 0;
   choose_once(m, o, caller);
   return with_watch(
       o, why, caller, [until](auto lock, auto watch) __attribute__((always_inline)) {
@@ -74,6 +76,7 @@ int lock_general(pthread_mutex_t* m, const machine::deadline* until, wait_kind w
 int trylock_general(pthread_mutex_t* m, const void* caller) {
   mutex_object& o = mutex_object::of(m);
   if (is_real(o)) return real::pthread_mutex_trylock(m);
+  if (is_ahead()) return 0;
   choose_once(m, o, caller);
   return with_watch(
       o, wait_kind::mutex, caller, [](auto lock, auto watch) __attribute__((always_inline)) {
@@ -84,6 +87,7 @@ int trylock_general(pthread_mutex_t* m, const void* caller) {
 [[gnu::noinline]] int unlock_general(pthread_mutex_t* m) {
   mutex_object& o = mutex_object::of(m);
   if (is_real(o)) return real::pthread_mutex_unlock(m);
+  if (is_ahead() && speculation::end(o.own)) return 0;
   return with_watch(
       o, wait_kind::mutex, nullptr, [](auto lock, auto watch) __attribute__((always_inline)) {
         return posix::unlock_mutex(lock, watch);

@@ -13,6 +13,7 @@
 #include "preload/guard.h"
 #include "preload/mutex_object.h"
 #include "preload/preemption.h"
+#include "preload/speculation.h"
 #include "record/recorder.h"
 
 namespace syncopate::shim {
@@ -75,8 +76,12 @@ class lock_in_mutex {
   }
   void release() {
     const lock_in_use use = in_use();
+    if (__builtin_expect(config.speculates, 0) && use.lock->runs_ahead)
+      note_section(use.state, [this] { return identify(object_); });
     use.lock->unlock(use.state);
   }
+  // Whether acquire() has returned to run ahead, with nothing held.
+  static bool runs_ahead() { return is_ahead(); }
 
   bool is_contended() {
     const lock_in_use use = in_use();
@@ -123,12 +128,13 @@ class lock_in_mutex {
     if (__builtin_expect(!config.elides, 1)) return false;
     const unsigned choice = object_.choice();
     if ((choice & never_elide) != 0) return false;
-    if (config.elides_contended && (choice & always_elide) == 0 && object_.chosen_lock() == 0 &&
-        !worth_eliding(object_))
+    const elide::retry_policy* const own = lock_of(object_).elision;
+    const bool always = (choice & always_elide) != 0 || own != nullptr;
+    if (config.elides_contended && !always && object_.chosen_lock() == 0 && !worth_eliding(object_))
       return false;
     return enter_section(
                {&object_, posix::is_recursive(object_.kind)}, how,
-               (choice & always_elide) != 0 ? nullptr : &object_.lesson(),
+               own != nullptr ? *own : elision_policy, always ? nullptr : &object_.lesson(),
                [this] { return !is_held(); },
                [this] { return identify(object_); }) == elide::entry::elided;
   }

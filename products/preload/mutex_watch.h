@@ -30,7 +30,10 @@ class recorder : public posix::nobody_watches {
       mutex_object& o = l.object();
       record::wait w = record::wait_begin(why_, identify(o), static_cast<std::uint32_t>(o.owner),
                                           {l.caller(), until != nullptr, true});
-      if (!l.acquire(until)) {
+      const bool taken = l.acquire(until);
+      if (l.runs_ahead()) return true;  // the wait goes on
+      if (config.speculates) record_runs(identify(o));
+      if (!taken) {
         record::wait_end_now(w);
         return false;
       }

@@ -9,6 +9,7 @@
 
 #include "preload/policy.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -76,6 +77,19 @@ bool is_policy_given(bool elides) noexcept {
   return text != nullptr &&
          (elides || std::strstr(text, "lock=") != nullptr ||
           std::strstr(text, "prefer=") != nullptr || std::strstr(text, "barrier=") != nullptr);
+}
+
+bool policy_names(bool (*is_one)(const algorithm&)) noexcept {
+  constexpr char key[] = "lock=";
+  const char* at = setting<option::sites>();
+  while (at != nullptr && (at = std::strstr(at, key)) != nullptr) {
+    at += sizeof key - 1;
+    char name[64] = {};
+    std::memcpy(name, at, std::min(std::strcspn(at, "+,;"), sizeof name - 1));
+    if (const algorithm* const lock = find_algorithm(name); lock != nullptr && is_one(*lock))
+      return true;
+  }
+  return false;
 }
 
 void read_policy() noexcept {

@@ -40,6 +40,9 @@ extern constinit bool has_policy;
 // sections elide.
 bool is_policy_given(bool elides) noexcept;
 
+// Whether the policy names a lock of that kind.
+bool policy_names(bool (*is_one)(const algorithm&)) noexcept;
+
 // Reads the variable. Locks that ask before that keep the default. By the constructor: modules must
 // be loaded; those that come later are not looked at.
 void read_policy() noexcept;

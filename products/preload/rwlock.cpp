@@ -12,6 +12,7 @@
 #include "preload/real.h"
 #include "preload/rwlock_lock.h"
 #include "preload/rwlock_watch.h"
+#include "preload/speculation.h"
 #include "record/recorder.h"
 
 namespace syncopate::shim {
@@ -24,6 +25,7 @@ bool is_real(pthread_rwlock_t* l) {
 
 // `caller`: where the program's call returns to.
 int lock(pthread_rwlock_t* l, side which, posix::limit until, const void* caller) {
+  if (is_ahead()) return 0;
   return with_watch(
       l, caller, [=](auto lock, auto watch) __attribute__((always_inline)) {
         return posix::lock_rwlock(lock, watch, which, until);
@@ -31,6 +33,7 @@ int lock(pthread_rwlock_t* l, side which, posix::limit until, const void* caller
 }
 
 int try_lock(pthread_rwlock_t* l, side which, const void* caller) {
+  if (is_ahead()) return 0;
   return with_watch(
       l, caller, [=](auto lock, auto watch) __attribute__((always_inline)) {
         return posix::try_lock_rwlock(lock, watch, which);
@@ -86,6 +89,7 @@ SYNCOPATE_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* l, clockid_t c
 
 SYNCOPATE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* l) {
   if (is_real(l)) return real::pthread_rwlock_unlock(l);
+  if (is_ahead() && speculation::end(l)) return 0;
   return with_watch(
       l, nullptr, [](auto lock, auto watch) __attribute__((always_inline)) {
         return posix::unlock_rwlock(lock, watch);

@@ -20,6 +20,7 @@
 #include "preload/config.h"
 #include "preload/elision.h"
 #include "preload/policy.h"
+#include "preload/speculation.h"
 #include "record/recorder.h"
 
 namespace syncopate::shim {
@@ -84,10 +85,20 @@ class lock_in_rwlock {
     return which == side::write ? ours().try_lock() : ours().try_lock_shared(object_.preference());
   }
   bool acquire(side which, posix::limit until) {
+    if (until == nullptr && is_run_ahead_of() &&
+        run_ahead_of(&object_, [this, which] { return try_acquire(which); }))
+      return true;
     return which == side::write ? ours().lock_until(until)
                                 : ours().lock_shared_until(object_.preference(), until);
   }
+  // Whether acquire() has returned to run ahead, with nothing held.
+  static bool runs_ahead() { return is_ahead(); }
+  // Whether its waiters do: where those of the program's default lock do.
+  static bool is_run_ahead_of() {
+    return __builtin_expect(config.speculates, 0) && config.lock->runs_ahead;
+  }
   void release(side which) {
+    if (is_run_ahead_of()) note_section(&object_, [this] { return identify(); });
     if (which == side::write) ours().unlock();
     else ours().unlock_shared();
   }
@@ -132,9 +143,11 @@ class lock_in_rwlock {
     if (elide::section::active() && elide::section::contains(section_of(other)))
       shim::stop_eliding();
     if (writes()) return false;  // it would wait for itself
+    const elide::retry_policy* const own = config.lock->elision;
+    const bool always = (object_.choice & always_elide) != 0 || own != nullptr;
     return enter_section(
                {section_of(which), which == side::read}, how,
-               (object_.choice & always_elide) != 0 ? nullptr : &object_.lesson,
+               own != nullptr ? *own : elision_policy, always ? nullptr : &object_.lesson,
                [this, which] { return is_free_for(which); },
                [this] { return identify(); }) == elide::entry::elided;
   }

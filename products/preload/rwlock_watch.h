@@ -17,7 +17,10 @@ struct rwlock_recorder : posix::nobody_watches_rwlock {
     record::wait w = record::wait_begin(
         which == side::write ? record::wait_kind::write : record::wait_kind::read, l.identify(),
         l.writer(), {l.caller(), until != nullptr, true});
-    if (!l.acquire(which, until)) {
+    const bool taken = l.acquire(which, until);
+    if (l.runs_ahead()) return true;  // the wait goes on
+    if (l.is_run_ahead_of()) record_runs(l.identify());
+    if (!taken) {
       record::wait_end_now(w);
       return false;
     }

@@ -16,6 +16,7 @@
 #include "preload/config.h"
 #include "preload/export.h"
 #include "preload/real.h"
+#include "preload/speculation.h"
 #include "record/recorder.h"
 
 namespace syncopate::shim {
@@ -34,6 +35,7 @@ bool try_take(std::atomic_ref<int> word) {
 }
 
 void take(std::atomic_ref<int> word) {
+  stop_running_ahead();
   const std::uint64_t impatient = machine::ticks() + patience_ticks;
   for (std::uint32_t pauses = 1;; pauses = pauses < 16 ? 2 * pauses : 16) {
     if (word.load(std::memory_order_relaxed) == posix::spin_free && try_take(word)) return;

@@ -36,7 +36,8 @@ constexpr bool is_errorcheck(int kind) noexcept {
 }
 
 // holder() and self() name threads, 0 nobody; depth() is the holder's own. Elision: a section that
-// enters_elided() holds nothing, and is left by leaves_elided(); not_elided_lock has none.
+// enters_elided() holds nothing, and is left by leaves_elided(). not_elided_lock has none, and
+// waiters that do not run ahead.
 template <class Lock>
 concept mutex_lock = requires(Lock l, limit until, int kind) {
   { l.kind() } -> std::same_as<int>;
@@ -45,7 +46,9 @@ concept mutex_lock = requires(Lock l, limit until, int kind) {
   { l.depth() } -> std::same_as<std::uint32_t&>;
   { l.try_acquire() } -> std::same_as<bool>;
   { l.acquire(until) } -> std::same_as<bool>;  // false: the limit, a valid one, has passed
-  {l.note_holder(kind)};                       // behind an acquisition
+  // Whether acquire() has returned only to run ahead of the lock (wait/speculate.h).
+  { l.runs_ahead() } -> std::same_as<bool>;
+  {l.note_holder(kind)};  // behind an acquisition
   // Before release(). False: there is nothing to release, since nobody holds the mutex (glibc
   // tolerates that and programs do it) or what was held has been put right already.
   { l.forget_holder(kind) } -> std::same_as<bool>;
@@ -65,6 +68,7 @@ struct not_elided_lock {
   static bool enters_elided_try() noexcept { return false; }
   static bool leaves_elided() noexcept { return false; }
   static void stop_eliding() noexcept {}
+  static bool runs_ahead() noexcept { return false; }
 };
 
 // What a watcher may redefine. acquire() and release() stand around the lock's own.
@@ -138,6 +142,8 @@ template <mutex_lock Lock, class Watch>
     w.took_free(l);
   } else if (!w.acquire(l, until)) {
     return ETIMEDOUT;
+  } else if (l.runs_ahead()) {
+    return 0;
   }
   l.note_holder(kind);
   w.entered(l);

@@ -32,8 +32,10 @@ concept rwlock = requires(Lock l, side which, limit until) {
   { l.is_full_of_readers() } -> std::same_as<bool>;
   { l.try_acquire(which) } -> std::same_as<bool>;
   { l.acquire(which, until) } -> std::same_as<bool>;  // false: the limit has passed
-  {l.note_holder(which)};                             // behind an acquisition
-  {l.forget_holder(which)};                           // before release()
+  // Whether acquire() has returned only to run ahead of the lock (wait/speculate.h).
+  { l.runs_ahead() } -> std::same_as<bool>;
+  {l.note_holder(which)};    // behind an acquisition
+  {l.forget_holder(which)};  // before release()
   {l.release(which)};
   { l.is_in_use() } -> std::same_as<bool>;  // for watchers: destruction does not ask
   {l.mark_destroyed()};
@@ -50,6 +52,7 @@ struct not_elided_rwlock {
   static bool enters_elided_try(side) noexcept { return false; }
   static bool leaves_elided() noexcept { return false; }
   static void stop_eliding() noexcept {}
+  static bool runs_ahead() noexcept { return false; }
 };
 
 // What a watcher may redefine. acquire() and release() stand around the lock's own.
@@ -92,6 +95,7 @@ template <rwlock Lock, class Watch>
     if (l.writes()) return EDEADLK;
     if (which == side::read && l.is_full_of_readers()) return EAGAIN;
     if (!w.acquire(l, which, until)) return ETIMEDOUT;
+    if (l.runs_ahead()) return 0;
   }
   l.note_holder(which);
   w.entered(l, which);

@@ -186,8 +186,9 @@ enum class wait_kind : std::uint32_t {
   outside = 18,         // no wait: how long a thread was at work between two of its sections
   away = 19,            // no wait: of these, where it waited elsewhere or slept, and how long
   inside = 20,          // no wait: sampled holds that were not interrupted, and how long they took
-  call = 21,  // no lock: blocked in another system call, whose number is in wait_row::lock
-              // (2^32 - 1: in none, as in a page fault); by_kernel only
+  call = 21,         // no lock: blocked in another system call, whose number is in wait_row::lock
+                     // (2^32 - 1: in none, as in a page fault); by_kernel only
+  speculation = 22,  // no wait: counts of runs ahead of the lock (speculation_count)
 };
 
 // Where a row of kind `holder` has its counts, by index of the histogram; wait_row::waits is how
@@ -219,6 +220,20 @@ struct wait_row {            // 288 bytes; one per (thread, lock, wait_kind) tha
   std::uint32_t lock, kind;  // lock id, wait_kind
   std::uint64_t waits, wait_sum, wait_max;  // ticks
   std::uint32_t histogram[64];
+};
+
+// Where a row of kind `speculation` has its counts; wait_row::waits is how many waits, or ended
+// trials, it is made of.
+enum speculation_count : std::uint32_t {
+  runs_ahead,
+  whole_sections,  // of the runs: came to the end of the section; else, by cause:
+  runs_conflict,
+  runs_capacity,
+  runs_other,
+  runs_left_out,  // would have been, but running ahead did not pay
+  lines_touched,  // by all runs; 0 where the machine does not tell
+  trials,         // of whether it pays
+  gains,          // their sum: the time without, in thousandths of that with
 };
 
 enum class event_kind : std::uint8_t { wait = 1, hold = 2 };

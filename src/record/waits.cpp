@@ -425,4 +425,25 @@ void elided(std::uint32_t id, const elision_counts& of) noexcept {
   row.histogram[others] += of.other;
 }
 
+void speculated(std::uint32_t id, const speculation_counts& of) noexcept {
+  if (!enabled) return;
+  entry inside;
+  if (!inside) return;
+  thread_state* const t = this_thread();
+  if (t == nullptr) return;
+  row_slot* const slot = find_row(*t, known_id(id), row_kind(wait_kind::speculation));
+  if (slot == nullptr) return;
+  wait_row& row = *slot->row;
+  ++row.waits;
+  row.histogram[runs_ahead] += of.runs;
+  row.histogram[whole_sections] += of.whole;
+  row.histogram[runs_conflict] += of.conflict;
+  row.histogram[runs_capacity] += of.capacity;
+  row.histogram[runs_other] += of.other;
+  row.histogram[runs_left_out] += of.left_out;
+  row.histogram[lines_touched] += of.lines;
+  row.histogram[trials] += of.trials;
+  row.histogram[gains] += of.gain;
+}
+
 }  // namespace syncopate::record

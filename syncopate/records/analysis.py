@@ -86,6 +86,7 @@ class Group:
         # At a barrier of OpenMP, by thread: the ticks it waited, and how often it came last.
         self.arrivals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
         self.elision: Counter[str] = Counter()  # by recordformat.ELISION_COUNTS
+        self.speculation: Counter[str] = Counter()  # by recordformat.SPECULATION_COUNTS
         # Holds that were watched, and those that did not run on (recordformat.HOLDER_COUNTS).
         self.interrupted: Counter[str] = Counter()
         # Of watched holds: how long they took together, and how long of that those that slept did,
@@ -269,6 +270,8 @@ class Analysis:
         self._read_holders()
         for lock, counts in self.record.elisions():
             self.group(lock).elision.update(counts)
+        for lock, counts in self.record.speculations():
+            self.group(lock).speculation.update(counts)
 
     def _read_holders(self) -> None:
         slept: dict[tuple[int, int], float] = {}

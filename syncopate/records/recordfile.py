@@ -55,6 +55,8 @@ from syncopate.records.recordformat import (
     SITE_ROW,
     SITE_ROWS,
     SITES,
+    SPECULATION,
+    SPECULATION_COUNTS,
     STACK_ENTRY,
     STACKS,
     THREAD_ENTRY,
@@ -356,6 +358,11 @@ class Record:
         """Lock id, and what became of its elided sections in one thread."""
         for _, f in self._rows_of(ELISION):
             yield f[0], dict(zip(ELISION_COUNTS, f[5:], strict=False))
+
+    def speculations(self) -> Iterator[tuple[int, dict[str, int]]]:
+        """Lock id, and what became of one thread's runs ahead of it."""
+        for _, f in self._rows_of(SPECULATION):
+            yield f[0], dict(zip(SPECULATION_COUNTS, f[5:], strict=False))
 
     def events(self, every: int = 1) -> Iterator[Event]:
         """All events; or one of each `every` in turn, chosen at random, its weight so much more."""

@@ -44,6 +44,7 @@ OUTSIDE = 18  # of wait_kind: no wait, but how long threads worked between two s
 AWAY = 19  # of wait_kind: of these, how long they waited elsewhere or slept
 INSIDE = 20  # of wait_kind: no wait, but how long holds took that were not interrupted
 CALL = 21  # of wait_kind: no lock, but blocked in the system call whose number stands for it
+SPECULATION = 22  # of wait_kind: no wait, but runs ahead of a lock: SPECULATION_COUNTS
 HOLDER_COUNTS = ("preempted", "preemptions", "slept")  # in the places of the histogram
 ELISION_COUNTS = (
     "committed",
@@ -53,6 +54,17 @@ ELISION_COUNTS = (
     "lock_held",
     "explicit",
     "other",
+)
+SPECULATION_COUNTS = (
+    "runs",
+    "whole",
+    "conflict",
+    "capacity",
+    "other",
+    "left_out",
+    "lines",
+    "trials",
+    "gains",
 )
 OBJECT_NAMES = {
     1: "mutex",

@@ -229,6 +229,7 @@ class Results:
             "arrivals": self._arrivals(group),
             "hold": self._hold(group),
             "elision": self._elision(group.elision),
+            "speculation": self._speculation(group.speculation),
             "waiters": self._weighted(group.waiters),
             "holders": self._weighted(group.holders),
         }
@@ -318,6 +319,18 @@ class Results:
         }
         attempts = sections["committed"] + sum(aborts.values())
         return {"attempts": attempts, **sections, "aborts": aborts}
+
+    @staticmethod
+    def _speculation(counts: Counter[str]) -> dict | None:
+        if not any(counts.values()):
+            return None
+        trials = counts["trials"]
+        return {
+            **{name: counts[name] for name in ("runs", "whole", "left_out", "lines")},
+            "aborts": {name: counts[name] for name in ("conflict", "capacity", "other")},
+            "trials": trials,
+            "gain": counts["gains"] / trials / 1000 - 1 if trials else None,
+        }
 
     def _hold(self, group: Group) -> dict | None:
         samples = sum(lock.hold_samples for lock in group.locks)

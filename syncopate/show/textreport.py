@@ -90,6 +90,7 @@ def _show_one(console, results: dict) -> None:
     _arrivals(console, results)
     _interrupted(console, results)
     _elision(console, results)
+    _speculation(console, results)
     _details(console, results)
     _blocks(console, results)
 
@@ -331,6 +332,31 @@ def _elision(console, results: dict) -> None:
     for cause in of[0]["aborts"]:
         columns[cause.replace("_", " ")] = [count(each["aborts"][cause]) for each in of]
     console.print(terminal.table(console, columns))
+
+
+def _speculation(console, results: dict) -> None:
+    """What became of waiters' runs ahead, one line a lock."""
+    locks = [lock for lock in results["locks"] if lock["speculation"]]
+    if not locks:
+        return
+    console.print("\nRuns ahead of locks (not whole: ended by cause)", style="bold cyan")
+    of = [lock["speculation"] for lock in locks]
+    columns = {
+        "lock": [name_of(lock) for lock in locks],
+        "runs": [count(each["runs"]) for each in of],
+        "whole": [count(each["whole"]) for each in of],
+        **{cause: [count(each["aborts"][cause]) for each in of] for cause in of[0]["aborts"]},
+        "lines each": [lines_each(each) for each in of],
+        "left out": [count(each["left_out"]) for each in of],
+        "trials": [count(each["trials"]) for each in of],
+        "profit": ["-" if each["gain"] is None else f"{each['gain']:+.0%}" for each in of],
+    }
+    console.print(terminal.table(console, columns))
+
+
+def lines_each(runs: dict) -> str:
+    """Cache lines touched by one run; no processor tells them."""
+    return f"{runs['lines'] / runs['runs']:.1f}" if runs["lines"] else "not told"
 
 
 def _details(console, results: dict) -> None:

@@ -50,6 +50,7 @@ class elided_lock {
       // pthread's owner field would make every two transactions conflict: the preload library
       // elides by itself.
       .preload = false,
+      .transacts = true,
       .summary =
           Policy.learns ? "transactions where they pay, which it learns; else the lock inside"
           : Policy.attempts == 1 ? "one transaction, then the lock inside"

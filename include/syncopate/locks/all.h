@@ -108,11 +108,14 @@ constexpr void for_each_lock(Visit&& visit) {
   own(std::type_identity<speculative_ticket_lock>{}, "speculative_ticket",
       "speculative_ticket_lock.h");
   own(std::type_identity<priority_lock>{}, "priority", "priority_lock.h");
-  own(std::type_identity<htm_lock<1, tatas_lock<waits::spin>>>{}, "htm_1", "htm_lock.h");
-  own(std::type_identity<htm_lock<10, tatas_lock<waits::spin>>>{}, "htm_10", "htm_lock.h");
+  using spinning = tatas_lock<waits::spin>;
+  using sleeping = tatas_lock<waits::spin_then_park>;
+  own(std::type_identity<htm_lock<1, spinning, sleeping>>{}, "htm_1", "htm_lock.h");
+  own(std::type_identity<htm_lock<10, spinning, sleeping>>{}, "htm_10", "htm_lock.h");
   own(std::type_identity<elide::elided_lock<auto_lock, elide::policies::adaptive>>{}, "elided_auto",
       "elide/elided_lock.h");
-  own(std::type_identity<htm_lock<10, speculative_tatas_lock>>{}, "htm_10_fb_aahtm", "htm_lock.h");
+  own(std::type_identity<htm_lock<10, speculative_tatas_lock, speculative_tatas_lock::in_mutex>>{},
+      "htm_10_fb_aahtm", "htm_lock.h");
   own(std::type_identity<null_lock>{}, "null", "null_lock.h");
 }
 

@@ -45,16 +45,22 @@
 
 namespace syncopate {
 
-template <int Attempts, class Fallback>
+// InMutex: what it is in an unmodified program's mutex, whose sections the preload library elides by
+// the policy of this lock's name (elide/retry_policy.h): pthread's owner field, which this lock
+// knows nothing of, would make every two transactions conflict.
+template <int Attempts, class Fallback, class InMutex = Fallback>
 class htm_lock {
   static_assert(Attempts >= 1);
-  static constexpr bool runs_ahead = requires { requires Fallback::waiters_run_ahead; };
+  static constexpr bool runs_ahead = Fallback::traits.runs_ahead;
 
  public:
+  using in_mutex = InMutex;
+
   static constexpr lock_traits traits{
       .fair = fairness::none,
       .spins = true,
-      .preload = false,  // pthread's owner field would make every two transactions conflict
+      .runs_ahead = runs_ahead,
+      .transacts = true,
       .summary = runs_ahead      ? "several transactions with back-off, then tatas that runs ahead"
                  : Attempts == 1 ? "one transaction, then tatas"
                                  : "several transactions with back-off, then tatas",

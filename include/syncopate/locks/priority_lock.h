@@ -30,18 +30,24 @@
 #include <syncopate/locks/traits.h>
 #include <syncopate/machine.h>
 #include <syncopate/wait/speculate.h>
+#include <syncopate/wait/spin.h>
+#include <syncopate/wait/yield.h>
 
 #include <atomic>
 #include <cstdint>
 
 namespace syncopate {
 
-class priority_lock {
+template <class Wait>
+class basic_priority_lock {
  public:
+  // In an unmodified program's mutex, whose threads may outnumber the processors.
+  using in_mutex = basic_priority_lock<waits::yield>;
+
   static constexpr lock_traits traits{
       .fair = fairness::none,
       .spins = true,
-      .preload = false,  // wait/speculate.h says why
+      .runs_ahead = true,
       .summary = "tatas that prefers waiters whose caches a run ahead has warmed",
       .source = "Izraelevitz, Xiang & Scott 2017, figure 4"};
 
@@ -75,7 +81,7 @@ class priority_lock {
   }
 
  private:
-  static constexpr std::uint32_t max_ahead = 1;
+  static constexpr std::uint32_t max_ahead = 1, nobody_sleeps = 0;
   // PAUSE steps of a cold waiter between two looks (the listing's INTERVAL, which the paper does
   // not give): as tatas_lock.h's longest delay.
   static constexpr std::uint32_t interval = 64;
@@ -91,20 +97,23 @@ class priority_lock {
         if (waits::speculation::begin(this)) return;
         return take_warm();
       }
-      machine::spin(interval);
+      Wait::delay(interval);
     }
   }
 
   void take_warm() noexcept {
     warm_.fetch_add(1, std::memory_order_relaxed);  // [P]
     while (!take_if_free())
-      machine::wait_until(held_, std::memory_order_relaxed,  // [T]
-                          [](std::uint32_t held) { return held == 0; });
+      Wait::until(
+          held_, std::memory_order_relaxed,  // [T]
+          [](std::uint32_t held) { return held == 0; }, nobody_sleeps);
     warm_.fetch_sub(1, std::memory_order_relaxed);  // [P]
   }
 
   std::atomic<std::uint32_t> held_{0};
   std::atomic<std::uint32_t> warm_{0};
 };
+
+using priority_lock = basic_priority_lock<waits::spin>;
 
 }  // namespace syncopate

@@ -7,7 +7,7 @@
 //               that measures whether it pays (wait/profit_control.h) is new.
 // Fairness      the lock's, if it can tell places (draw, ahead, await). Else none: a waiter that
 //               runs ahead is not in line meanwhile.
-// Space         the lock's + 40 B, 0 B per waiter.
+// Space         the lock's + 40 B, 4 B where it does not measure; 0 B per waiter.
 // Uncontended   the lock's; at unlock 1 load more, and 1 RMW in 7 of thread-local memory.
 // Contended     up to `runs` runs ahead per waiter, then as the lock; where the machine cannot run
 //               ahead, as the lock at once.
@@ -15,9 +15,9 @@
 // Invariants
 //   I1  A thread that runs ahead neither takes nor releases a lock of this kind, and counts
 //       nothing; what it writes is never seen by others.
-//   I2  running_ahead_ counts the threads between their decision to run ahead and their return; it
+//   I2  running_ahead counts the threads between their decision to run ahead and their return; it
 //       is changed outside of transactions only.
-//   I3  profit_, samples_ and since_ are touched by the holder only; forbidden_ is what waiters
+//   I3  profit, samples and since are touched by the holder only; forbidden is what waiters
 //       may know of them.
 //
 // Memory order (each tag stands at its site below)
@@ -35,6 +35,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
 namespace syncopate {
 
@@ -45,6 +46,29 @@ struct speculation_limits {
   unsigned nearest = 2, farthest = 3;  // places in line (MIN_DIST <= place < MAX_DIST = 4)
   bool measure_profit = true;
 };
+
+// As the paper's locks of figures 3 and 5 have it: any number at once, and nobody measures.
+inline constexpr speculation_limits papers_limits{.at_once = ~0u, .measure_profit = false};
+
+namespace detail {
+
+// What a lock keeps of its waiters' runs ahead.
+struct counted_runs {
+  std::atomic<std::uint32_t> running_ahead{0};
+};
+struct measured_runs : counted_runs {
+  std::atomic<std::uint16_t> forbidden{0};
+  std::uint16_t samples = 0;
+  std::uint64_t since = 0;  // when the window began; 0: the first, which has no beginning
+  waits::profit_control profit;
+};
+
+constexpr speculation_limits without_profit(speculation_limits limits) {
+  limits.measure_profit = false;
+  return limits;
+}
+
+}  // namespace detail
 
 // A lock whose waiters know how far from its head they are.
 template <class Lock>
@@ -57,11 +81,15 @@ concept tells_places = requires(Lock& lock, std::uint32_t mine) {
 template <class Lock, speculation_limits Limits = speculation_limits{}>
 class speculating_lock {
  public:
+  // An unmodified program's mutex has no room for the measuring: who keeps speculation there
+  // measures elsewhere (wait/speculate.h).
+  using in_mutex = speculating_lock<Lock, detail::without_profit(Limits)>;
+
   static constexpr lock_traits traits{
       .fair = tells_places<Lock> ? Lock::traits.fair : fairness::none,
       .collapses = Lock::traits.collapses,
       .spins = never_sleeps<Lock>,
-      .preload = false,  // wait/speculate.h says why
+      .runs_ahead = true,
       .summary = "any lock, whose waiters run ahead in transactions that never commit",
       .source = "Izraelevitz, Xiang & Scott 2017, section III-A"};
 
@@ -78,7 +106,8 @@ class speculating_lock {
   // Requires: the calling thread holds the lock, or runs ahead as if it did.
   void unlock() noexcept {
     if (waits::speculation::end(this)) return;
-    if (Limits.measure_profit && machine::now_and_then(sample_period)) sample();
+    if constexpr (Limits.measure_profit)
+      if (machine::now_and_then(sample_period)) sample();
     lock_.unlock();
   }
 
@@ -88,7 +117,9 @@ class speculating_lock {
 
   // Whether waiters may run ahead now, as far as profit goes; a hint.
   [[nodiscard]] bool speculates() const noexcept {
-    return !Limits.measure_profit || forbidden_.load(std::memory_order_relaxed) == 0;  // [H]
+    if constexpr (Limits.measure_profit)
+      return runs_.forbidden.load(std::memory_order_relaxed) == 0;  // [H]
+    return true;
   }
 
  private:
@@ -137,29 +168,25 @@ class speculating_lock {
   // Returns false when enough others run ahead; else true: the caller now runs ahead, which it must
   // ask, or has.
   [[nodiscard]] bool run_ahead() noexcept {
-    if (running_ahead_.load(std::memory_order_relaxed) >= Limits.at_once) return false;  // [H]
-    const bool room =
-        running_ahead_.fetch_add(1, std::memory_order_relaxed) < Limits.at_once;  // [H]
+    std::atomic<std::uint32_t>& ahead = runs_.running_ahead;
+    if (ahead.load(std::memory_order_relaxed) >= Limits.at_once) return false;         // [H]
+    const bool room = ahead.fetch_add(1, std::memory_order_relaxed) < Limits.at_once;  // [H]
     if (room && waits::speculation::begin(this)) return true;
-    running_ahead_.fetch_sub(1, std::memory_order_relaxed);  // [H] after the abort, or at once
+    ahead.fetch_sub(1, std::memory_order_relaxed);  // [H] after the abort, or at once
     return room;
   }
 
   [[gnu::noinline]] void sample() noexcept {
-    if (++samples_ < samples_per_window) return;
-    samples_ = 0;
+    if (++runs_.samples < samples_per_window) return;
+    runs_.samples = 0;
     const std::uint64_t now = machine::ticks();
-    if (since_ != 0) profit_.window_ended(now - since_);
-    since_ = now;
-    forbidden_.store(profit_.speculate() ? 0 : 1, std::memory_order_relaxed);  // [H]
+    if (runs_.since != 0) runs_.profit.window_ended(now - runs_.since);
+    runs_.since = now;
+    runs_.forbidden.store(runs_.profit.speculate() ? 0 : 1, std::memory_order_relaxed);  // [H]
   }
 
   Lock lock_;
-  std::atomic<std::uint32_t> running_ahead_{0};
-  std::atomic<std::uint16_t> forbidden_{0};
-  std::uint16_t samples_ = 0;
-  std::uint64_t since_ = 0;  // when the window began; 0: the first, which has no beginning
-  waits::profit_control profit_;
+  std::conditional_t<Limits.measure_profit, detail::measured_runs, detail::counted_runs> runs_;
 };
 
 }  // namespace syncopate

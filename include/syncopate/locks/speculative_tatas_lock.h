@@ -23,6 +23,8 @@
 //               tests/check/{lock_check,htm_check}.cpp (explored with two and three threads).
 #pragma once
 
+#include <syncopate/locks/speculating_lock.h>
+#include <syncopate/locks/tatas_lock.h>
 #include <syncopate/locks/traits.h>
 #include <syncopate/machine.h>
 #include <syncopate/wait/speculate.h>
@@ -34,13 +36,16 @@ namespace syncopate {
 
 class speculative_tatas_lock {
  public:
+  // In an unmodified program's mutex, whose threads may outnumber the processors: the same runs
+  // ahead, and behind them waiters that sleep.
+  using in_mutex = speculating_lock<tatas_lock<waits::spin_then_park>, papers_limits>;
+
   static constexpr lock_traits traits{
       .fair = fairness::none,
       .spins = true,
-      .preload = false,  // wait/speculate.h says why
+      .runs_ahead = true,
       .summary = "tatas whose waiters run ahead in transactions that never commit",
       .source = "Izraelevitz, Xiang & Scott 2017, figure 3"};
-  static constexpr bool waiters_run_ahead = true;  // for htm_lock.h
 
   // Blocks until the lock is held, or until the calling thread runs ahead as if it were.
   void lock() noexcept {

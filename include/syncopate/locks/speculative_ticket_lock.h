@@ -28,6 +28,8 @@
 //               commit; with them tests/check/lock_check.cpp (explored with two and three threads).
 #pragma once
 
+#include <syncopate/locks/speculating_lock.h>
+#include <syncopate/locks/ticket_lock.h>
 #include <syncopate/locks/traits.h>
 #include <syncopate/machine.h>
 #include <syncopate/wait/speculate.h>
@@ -39,11 +41,15 @@ namespace syncopate {
 
 class speculative_ticket_lock {
  public:
+  // In an unmodified program's mutex, whose threads may outnumber the processors: the same runs
+  // ahead, and behind them waiters that sleep.
+  using in_mutex = speculating_lock<ticket_lock<waits::spin_then_park>, papers_limits>;
+
   static constexpr lock_traits traits{
       .fair = fairness::fifo,
       .collapses = true,
       .spins = true,
-      .preload = false,  // wait/speculate.h says why
+      .runs_ahead = true,
       .summary = "ticket lock; the second and third in line run ahead of their turn",
       .source = "Izraelevitz, Xiang & Scott 2017, figure 5"};
 

@@ -21,6 +21,9 @@ struct lock_traits {
   bool excludes = true;    // false: measures the harness only
   bool spins = false;      // waiters never sleep; for locks that take no waiting strategy
   bool preload = true;     // false: for programs that use the library only, not for unmodified ones
+  bool runs_ahead = false;  // its waiters run ahead of it in transactions (wait/speculate.h)
+  // Its sections, or its waiters', run as transactions: what is written beside it aborts them.
+  bool transacts = runs_ahead;
   // Its state is a glibc mutex, not bytes inside one: word, owner and user count where glibc has
   // them, with glibc's meaning.
   bool glibc_word = false;

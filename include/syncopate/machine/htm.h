@@ -120,4 +120,8 @@ inline constinit std::atomic<int> ever_commits{-1};
 // statistics of machines that keep some.
 inline void fell_back() noexcept {}
 
+// How many cache lines the calling thread's last transaction had touched when it ended; 0 where the
+// machine does not tell, as no processor does.
+[[nodiscard]] inline unsigned lines_touched() noexcept { return 0; }
+
 }  // namespace syncopate::machine::htm

@@ -48,6 +48,7 @@ void syncopate_htm_abort(unsigned char code) noexcept;
 bool syncopate_htm_active() noexcept;
 bool syncopate_htm_usable() noexcept;
 void syncopate_htm_fell_back() noexcept;
+unsigned syncopate_htm_lines_touched() noexcept;
 }
 
 namespace syncopate::machine {
@@ -199,6 +200,7 @@ void abort() noexcept {
   ::syncopate_htm_abort(Code);
 }
 inline void fell_back() noexcept { ::syncopate_htm_fell_back(); }
+[[nodiscard]] inline unsigned lines_touched() noexcept { return ::syncopate_htm_lines_touched(); }
 }  // namespace htm
 
 }  // namespace syncopate::machine

@@ -26,17 +26,28 @@ class profit_control {
   }
 
   // The window that ran has ended after `ticks`. All windows have the same number of sections.
-  constexpr void window_ended(std::uint64_t ticks) noexcept {
+  // Returns whether it was the last of a trial, which is decided now.
+  constexpr bool window_ended(std::uint64_t ticks) noexcept {
     if (window_ == trial) {
       if (--left_ == 0) begin_trial();
-      return;
+      return false;
     }
     // The shortest: one that was interrupted says nothing about the lock.
     std::uint32_t& shortest = shortest_[speculate() ? 1 : 0];
     const std::uint32_t taken = static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(ticks, 1, std::numeric_limits<std::uint32_t>::max()));
     if (shortest == 0 || taken < shortest) shortest = taken;
-    if (++window_ == trial) decide();
+    if (++window_ != trial) return false;
+    decide();
+    return true;
+  }
+
+  // What the last trial has found: the time of a window without, in thousandths of one with; above
+  // 1000 where running ahead pays. Requires: window_ended() has just returned true.
+  [[nodiscard]] constexpr std::uint32_t gain() const noexcept {
+    constexpr std::uint64_t most = 1'000'000;
+    const std::uint64_t found = std::uint64_t{shortest_[0]} * 1000 / shortest_[1];
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(found, 1, most));
   }
 
   // Whether the last trial was in favor of running ahead.

@@ -17,8 +17,11 @@
 // count. But nothing prevents a *stray XEND*: the speculating thread runs on what another holder
 // has half changed, may follow a wild pointer to a function, and land on a commit instruction
 // anywhere in the program. Then its writes become visible in the middle of somebody's critical
-// section (the paper, section I, figure 1). Hence off by default, and locks that speculate are not
-// offered to programs that do not ask for them (traits.preload).
+// section (the paper, section I, figure 1). Hence off by default: the preload library asks for them
+// when its user has named a lock that speculates, and `auto` is none.
+//
+// What a process wants to know of all this, and to forbid, a keeper is asked and told: the preload
+// library counts for its record and measures whether it pays.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -26,6 +29,13 @@
 #include <atomic>
 
 namespace syncopate::waits {
+
+// Both are called outside of transactions, by the thread that waits for `lock`.
+struct speculation_keeper {
+  bool (*may_begin)(const void* lock) noexcept;
+  // The run has ended so; it began where may_begin() last said yes to this thread.
+  void (*has_ended)(const void* lock, const machine::htm::status& how) noexcept;
+};
 
 class speculation {
  public:
@@ -44,9 +54,14 @@ class speculation {
   // has been and is back, or when the machine cannot.
   [[nodiscard, gnu::always_inline]] static bool begin(const void* lock) noexcept {
     if (!possible()) return false;
-    if (!machine::htm::begin(mode_.load(std::memory_order_relaxed)).started()) return false;
-    ahead_of = lock;  // undone by the abort
-    return true;
+    if (keeper_ != nullptr && !keeper_->may_begin(lock)) return false;
+    const machine::htm::status how = machine::htm::begin(mode_.load(std::memory_order_relaxed));
+    if (how.started()) {
+      ahead_of = lock;  // undone by the abort
+      return true;
+    }
+    if (keeper_ != nullptr) keeper_->has_ended(lock, how);
+    return false;
   }
 
   // For unlock(). Ends the speculation if it is about `lock`, and does not return then. Returns
@@ -64,6 +79,9 @@ class speculation {
     mode_.store(yes ? mode::normal : mode::always_abort, std::memory_order_relaxed);
   }
 
+  // Of the whole process; before any of its threads speculates.
+  static void kept_by(const speculation_keeper& keeper) noexcept { keeper_ = &keeper; }
+
   // Ends the speculation of the calling thread; it is back in the lock() that began it. Returns
   // when there is none.
   static void abandon() noexcept {
@@ -73,6 +91,7 @@ class speculation {
  private:
   static constexpr unsigned char finished = 0xfe;  // the code tells profilers why it aborted
   static inline thread_local constinit const void* ahead_of = nullptr;
+  static inline constinit const speculation_keeper* keeper_ = nullptr;
   static inline constinit std::atomic<machine::htm::mode> mode_{machine::htm::mode::always_abort};
 };
 

@@ -253,6 +253,7 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t syncopate_emulated_roll_b
   put_stack_back(*t);
   restore_exceptions(*t);
   if (observing) observe_abort(*t);
+  t->last_lines = t->read_lines + t->written_lines;
   release_lines(*t);
   *saved = t->saved;
   t->depth = 0;
@@ -321,6 +322,11 @@ EXPORT void syncopate_htm_abort(unsigned char code) noexcept {
 EXPORT bool syncopate_htm_active() noexcept { return emulated::here.current != nullptr; }
 
 EXPORT bool syncopate_htm_usable() noexcept { return emulated::options.htm; }
+
+EXPORT unsigned syncopate_htm_lines_touched() noexcept {
+  const emulated::thread* const t = emulated::here.self;
+  return t != nullptr ? t->last_lines : 0;
+}
 
 EXPORT void syncopate_htm_fell_back() noexcept {
   if (emulated::observing) emulated::observe_fell_back(__builtin_return_address(0));

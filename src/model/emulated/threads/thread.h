@@ -105,6 +105,7 @@ struct thread {
   std::uint64_t number = 0;
   buffer<touched_line> lines;
   std::uint32_t read_lines = 0, written_lines = 0;
+  std::uint32_t last_lines = 0;  // of the transaction that was rolled back last
   std::uint8_t set_use[1024];
   buffer<unsigned char> stack_copy;
   std::uint64_t armed = 0;  // the access at which countdown runs out

@@ -56,9 +56,7 @@ const shim::algorithm& choice() noexcept {
 
 bool glibc_word() noexcept { return choice().glibc_word; }
 bool keeps_owner() noexcept { return choice().keeps_owner; }
-// elide/elided_lock.h and wait/speculate.h; for one_spinner_lock.h, which this holds for too, it is
-// no loss.
-bool shuns_owner() noexcept { return !choice().preload; }
+bool shuns_owner() noexcept { return choice().shuns_owner; }
 bool is_timed() noexcept { return choice().lock_until != nullptr; }
 void lock(void* state) noexcept { choice().lock(state); }
 bool try_lock(void* state) noexcept { return choice().try_lock(state); }

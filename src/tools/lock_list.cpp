@@ -96,6 +96,8 @@ std::string lock_list_json() {
     json.member("openmp", a.openmp);
     write_names(json, "openmp_waits", a.openmp_waits);
     write_names(json, "collapses_when_oversubscribed", a.collapsing);
+    // Its sections, or its waiters', run as hardware transactions.
+    json.member("transacts", a.traits.transacts);
     json.member("excludes", a.traits.excludes);
     json.end_object();
   }

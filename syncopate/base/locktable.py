@@ -3,6 +3,7 @@
 from syncopate.base import paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 
+SPECULATE = "speculate"  # the waiting strategy by which a lock that does not transact runs ahead
 GLIBC = {
     "name": "glibc",
     "header": "",
@@ -18,8 +19,16 @@ GLIBC = {
     "openmp": False,
     "openmp_waits": [],
     "collapses_when_oversubscribed": [],
+    "transacts": False,
     "excludes": True,
 }
+
+
+def transacts(choice: str) -> bool:
+    """Whether sections under a lock, or its waiters, are to run as hardware transactions."""
+    name, _, wait = choice.partition(":")
+    found = [lock for lock in load() if lock["name"] == name]
+    return wait == SPECULATE or any(lock["transacts"] for lock in found)
 
 
 def load() -> list[dict]:

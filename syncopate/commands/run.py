@@ -3,7 +3,7 @@
 import os
 import sys
 
-from syncopate.base import optiontable
+from syncopate.base import locktable, optiontable
 from syncopate.base.errors import BAD_USE, NOT_EXECUTABLE, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.launch import openmp, preload, program, transactions
@@ -94,9 +94,25 @@ def main(arguments: list[str]) -> int:
     else:
         if "--force" not in options:
             program.check_preloadable(path, library)
+        say_if_plain(environ["SYNCOPATE_LOCK"])
         preload.behind_sanitizer(environ, path)
     preload.restore_signals()
     start(path, command, environ)
+
+
+def say_if_plain(lock: str) -> None:
+    """One line where the chosen lock runs in transactions and none commits on this machine."""
+    if not locktable.transacts(lock):
+        return
+    from syncopate.machines import processor
+
+    rtm = next((each for each in processor.features() if each.name == "rtm"), None)
+    if rtm is not None and rtm.state == "good":
+        return
+    print(
+        f"syncopate: {lock}: no transaction begins on this machine; the lock waits plainly",
+        file=sys.stderr,
+    )
 
 
 def start(path: str, command: list[str], environ: dict[str, str]):

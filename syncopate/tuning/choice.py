@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from syncopate.base import optiontable
+from syncopate.base import locktable, optiontable
 from syncopate.launch.openmp import OWN_LOCK, RUNTIME, barriers, barriers_that_wait
 
 Settings = tuple[tuple[str, str], ...]  # sorted (key, value), as in a policy file
@@ -66,7 +66,8 @@ def specifications(table: Iterable[dict], oversubscribed: bool) -> list[str]:
     """
     found = []
     for lock in table:
-        if not lock["preload"] or lock["name"] == "glibc":
+        # What runs ahead is the user's to ask for (include/syncopate/wait/speculate.h).
+        if not lock["preload"] or lock["name"] == "glibc" or lock.get("transacts"):
             continue
         collapses = lock["collapses_when_oversubscribed"] if oversubscribed else []
         waits = lock.get("preload_waits", lock["waits"])
@@ -75,7 +76,7 @@ def specifications(table: Iterable[dict], oversubscribed: bool) -> list[str]:
         found += [
             f"{lock['name']}:{wait}"
             for wait in waits
-            if wait != lock["default_wait"] and wait not in collapses
+            if wait not in (lock["default_wait"], locktable.SPECULATE) and wait not in collapses
         ]
     order = FIRST_IF_OVERSUBSCRIBED if oversubscribed else FIRST
     rank = {name: number for number, name in enumerate(order)}

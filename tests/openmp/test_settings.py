@@ -114,6 +114,7 @@ def test_command_line_and_library_offer_the_same_locks():
 def test_no_setting_of_the_tests_is_refused(name, barrier, lock, wait):
     variables = {"BARRIER": barrier, "LOCK": lock}
     settings = {f"SYNCOPATE_OMP_{what}": value for what, value in variables.items()}
+    settings["OMP_NUM_THREADS"] = "1"  # who spins wants a processor for each thread
     done = run([PROGRAM], SYNCOPATE_VERBOSE="1", SYNCOPATE_WAIT=wait, **settings)
     assert f"barrier {barrier.partition(':')[0]}, lock {lock.partition(':')[0]}" in done.stderr
 

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from syncopate.base import compactjson
 from syncopate.bench.suitetable import SUITES
 
-SCRIPT = Path(__file__).resolve().parents[1] / "bench" / "every_program.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "bench" / "every_program.py"
 BUILD = os.environ["SYNCOPATE_BUILD_DIR"]
 
 
@@ -58,7 +59,7 @@ def test_what_is_missing_runs_within_a_time(tmp_path):
     assert done.returncode == 1 and "within 0 s" in done.stderr, done.stderr
     done = subprocess.run(runs, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    document = json.loads(file.read_text())
+    document = compactjson.read(file.read_text())
     kept = document["runs"]
     assert kept[0] == fields, "as it was"
     assert document["measured"] == {"date": "another"} and len(document["others"]) == 1

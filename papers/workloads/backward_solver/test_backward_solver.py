@@ -18,7 +18,9 @@ BUILT = [name for name in MACHINES if (BUILD / f"backward_solver.{name}").exists
 OPENMP = BUILD / "backward_solver.openmp"
 # Their shadow memory takes more address space than any limit leaves.
 SANITIZED = re.search(
-    r"^SYNCOPATE_SANITIZE:\w+=(address|thread)", (BUILD / "../../CMakeCache.txt").read_text(), re.M
+    r"^SYNCOPATE_SANITIZE:\w+=(address|thread)",
+    (BUILD / "../../../CMakeCache.txt").read_text(),
+    re.M,
 )
 SMALL = ("--levels", "12", "--solves", "2")
 PARALLELISM = {"offshore": 75, "inline_1": 288, "thermal2": 991}

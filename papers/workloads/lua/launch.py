@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-BUILT = FOLDER.parents[1] / "build" / "lua" / "bin" / "lua-mt.simulated"
+BUILT = FOLDER.parents[2] / "build" / "lua" / "bin" / "lua-mt.simulated"
 
 
 def launch(options) -> dict:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "papers/workloads" / "stamp"
 PROGRAMS = {  # and the names of their tiny presets
     "bayes": ("tiny",),
@@ -94,7 +94,7 @@ def test_simulated(name, preset):
 @pytest.mark.skipif(not HAS_SIMULATED, reason="the simulated machine is not built")
 def test_bench_runs_software_transactions_on_the_simulated_machine(tmp_path):
     words = ["bench", "run", "stamp/kmeans-high", "--machine", "haswell-4c8t", "--threads", "2"]
-    words += ["--variant", "tm:norec,tm:tl2", "--build", str(BUILD.parents[1])]
+    words += ["--variant", "tm:norec,tm:tl2", "--build", str(BUILD.parents[2])]
     words += ["--out", str(tmp_path / "r.json")]
     done = subprocess.run(
         [sys.executable, "-m", "syncopate", *words],

@@ -16,7 +16,6 @@ Exit status: 1 when one fails, or takes longer than --most.
 """
 
 import argparse
-import json
 import os
 import resource
 import sys
@@ -126,7 +125,7 @@ def runs_in(file: Path | None) -> dict[tuple[str, str, str], dict]:
     """The results that were kept in the file; none where there is no such file."""
     if file is None or not file.exists():
         return {}
-    runs = json.loads(file.read_text(encoding="utf-8"))["runs"]
+    runs = compactjson.read(file.read_text(encoding="utf-8"))["runs"]
     return {(run["suite"], run["program"], run["variant"]): run for run in runs}
 
 
@@ -174,7 +173,7 @@ def keep(runs: list[Run], file: Path) -> None:
     """In the file, beside its runs of other programs and variants. `measured` says by what; a run
     of another machine, day or commit has instead the number of one of `others`."""
     here, kept = provenance(), runs_in(file)
-    document = json.loads(file.read_text(encoding="utf-8")) if kept else {"measured": here}
+    document = compactjson.read(file.read_text(encoding="utf-8")) if kept else {"measured": here}
     made = {(r.suite, r.program, r.variant): asdict(r) for r in runs}
     if here != document["measured"]:
         others = document.setdefault("others", [])
@@ -182,7 +181,7 @@ def keep(runs: list[Run], file: Path) -> None:
             others.append(here)
         made = {key: run | {"measured": others.index(here)} for key, run in made.items()}
     document["runs"] = list((kept | made).values())
-    file.write_text(compactjson.lines(document), encoding="utf-8")
+    file.write_text(compactjson.tables(document), encoding="utf-8")
 
 
 def main() -> int:

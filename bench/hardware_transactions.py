@@ -181,8 +181,10 @@ def main() -> int:
     if options.json:
         report = {"measured": provenance(), "hardware_transactions": rows}
         if Path(options.json).is_file():
-            report = added_to(json.loads(Path(options.json).read_text(encoding="utf-8")), report)
-        Path(options.json).write_text(compactjson.lines(report), encoding="utf-8")
+            report = added_to(
+                compactjson.read(Path(options.json).read_text(encoding="utf-8")), report
+            )
+        Path(options.json).write_text(compactjson.tables(report), encoding="utf-8")
     return 0
 
 

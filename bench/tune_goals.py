@@ -13,7 +13,6 @@ is left to measure; 4 when a goal is not reached.
 """
 
 import argparse
-import json
 import math
 import os
 import statistics
@@ -66,7 +65,7 @@ class Measured:
         self.case = case
         self.file = folder / f"{case.slug()}.json"
         self.policy = folder / f"{case.slug()}.toml"
-        known = json.loads(self.file.read_text()) if self.file.exists() else {}
+        known = compactjson.read(self.file.read_text()) if self.file.exists() else {}
         self.said: str | None = known.get("said")  # by tune, at its end
         self.screening: list[dict[str, float]] = known.get("screening", [])
         self.final: list[dict[str, float]] = known.get("final", [])
@@ -75,7 +74,7 @@ class Measured:
 
     def keep(self) -> None:
         kept = {name: value for name, value in vars(self).items() if name not in NOT_KEPT}
-        self.file.write_text(compactjson.lines(kept), encoding="utf-8")
+        self.file.write_text(compactjson.tables(kept), encoding="utf-8")
 
     def is_complete(self) -> bool:
         return len(self.final) >= FINAL
@@ -274,7 +273,7 @@ def main() -> int:
     reached = bool(rows) and tell(rows)
     if o.json and rows:
         result = {"measured": provenance(), "threads_a_processor": 4, "rows": rows}
-        o.json.write_text(compactjson.lines(result), encoding="utf-8")
+        o.json.write_text(compactjson.tables(result), encoding="utf-8")
     if len(rows) < len(chosen):
         say(f"{len(rows)} of {len(chosen)} programs are measured; the same command goes on")
         return 3 if not complete or o.tell else 1

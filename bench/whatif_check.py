@@ -273,7 +273,7 @@ def main() -> int:
     )
     if o.output:
         result = {"machine": o.machine, "rounds": o.rounds, "rows": rows}
-        o.output.write_text(compactjson.lines(result), encoding="utf-8")
+        o.output.write_text(compactjson.tables(result), encoding="utf-8")
     return 0
 
 

@@ -83,6 +83,11 @@ def photograph(page: Path, picture: Path) -> None:
     done = subprocess.run([browser, *words], capture_output=True, text=True, timeout=120)
     if done.returncode != 0 or not picture.is_file():
         raise ReadmeError(f"{page}: chromium took no picture (exit status {done.returncode})")
+    try:
+        from PIL import Image
+    except ImportError:  # matplotlib brings it; without it the file is three times as large
+        return
+    Image.open(picture).convert("RGB").quantize(128, dither=0).save(picture, optimize=True)
 
 
 # ---- the whole ----

@@ -12,7 +12,6 @@ Usage: papers.py [--check] [--checked JUNIT] [ROOT]
 """
 
 import argparse
-import json
 import re
 import sys
 import tomllib
@@ -100,7 +99,7 @@ class Evidence:
         if not path.exists():
             return None
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            return compactjson.read(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise PapersError(f"{path}: {error}") from error
 

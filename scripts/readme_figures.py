@@ -1,18 +1,20 @@
 """What was measured, as Markdown: the files of papers/results that our benchmarks wrote."""
 
 import contextlib
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
 
-from compare import MODE_METRICS, WAIT_METRICS
-from hardware_transactions import speed_ratio
-from interleaved import Ratio, Summary, number, ratio_of_medians
-from readme_transactions import costs_table, stamp_tables
+from compare import MODE_METRICS, WAIT_METRICS  # noqa: E402
+from hardware_transactions import speed_ratio  # noqa: E402
+from interleaved import Ratio, Summary, number, ratio_of_medians  # noqa: E402
+from readme_transactions import costs_table, stamp_tables  # noqa: E402
+
+from syncopate.base import compactjson  # noqa: E402
 
 # Figures: file in papers/results/ -> (title, how to measure it again).
 PROGRAMS = {
@@ -256,7 +258,7 @@ def figure(path: Path, only: str | None = None) -> str:
     """One file of papers/results as Markdown; of programs only one lock, if told."""
     title, command = FIGURES.get(path.name, (path.stem.replace("-", " ").capitalize(), ""))
     with of_our_benchmarks(path):
-        report = json.loads(path.read_text(encoding="utf-8"))
+        report = compactjson.read(path.read_text(encoding="utf-8"))
         head = f"### {title}\n\n{provenance(report)}"
         if "nanoseconds" in report:
             tables = [costs_table(report, markdown)]
@@ -295,7 +297,7 @@ def summary_table(path: Path) -> str:
     """One line for each of bench/compare.py's comparisons: `auto` beside the first lock."""
     rows, base = [], "glibc"
     with of_our_benchmarks(path):
-        report = json.loads(path.read_text(encoding="utf-8"))
+        report = compactjson.read(path.read_text(encoding="utf-8"))
         for comparison in report["comparisons"]:
             words, metric = comparison["arguments"], metrics_of(comparison)[0]
             base = next(iter(comparison["rounds"]))

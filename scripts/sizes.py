@@ -9,7 +9,6 @@ results.
 """
 
 import argparse
-import json
 import sys
 import tomllib
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from syncopate.base import compactjson  # noqa: E402
 from syncopate.bench.suiteparts import OUR_TM  # noqa: E402
 from syncopate.bench.suitetable import SUITES  # noqa: E402
 from syncopate.bench.text import duration  # noqa: E402
@@ -60,7 +60,7 @@ def documents() -> dict[str, dict]:
     """The results by column; a column without any is left out."""
     files = {name: RESULTS / file for name, file in COLUMNS.items()}
     return {
-        name: json.loads(file.read_text(encoding="utf-8"))
+        name: compactjson.read(file.read_text(encoding="utf-8"))
         for name, file in files.items()
         if file.exists()
     }
@@ -144,7 +144,9 @@ def papers() -> list[str]:
     lines = ["| paper | figures | points | on two processors | timed so | within 30 minutes |"]
     lines.append("|---|--:|--:|--:|--:|---|")
     for paper in found:
-        made = [json.loads(f.read_text(encoding="utf-8")) for f in figures_of(paper["scripts"])]
+        made = [
+            compactjson.read(f.read_text(encoding="utf-8")) for f in figures_of(paper["scripts"])
+        ]
         took = [on_two_processors(each) for each in made if each.get("cost_seconds")]
         whole = sum(seconds for seconds, _ in took)
         timed = sum(seconds for seconds, seen in took if seen)

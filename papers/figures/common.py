@@ -8,7 +8,6 @@ the exit status 1; nothing is made up for it.
 import argparse
 import datetime
 import io
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -96,6 +95,9 @@ def markdown(figure: Figure, results: Results, command: str) -> str:
         *tables(judged(figure, results)),
     ]
     values = {figure.y_label: figure.value} | figure.more
+    if not marked(figure, results):
+        lines += ["", f"All values: [{figure.name}.json]({figure.name}.json)."]
+        values = {}
     for label, value in values.items():
         for panel in results.panels():
             xs = results.xs(panel)
@@ -138,6 +140,11 @@ def need_matplotlib():
     return matplotlib
 
 
+def marked(figure: Figure, results: Results) -> bool:
+    """Whether there are few plots: many have no marks, and a page without tables."""
+    return (1 + len(figure.more)) * len(results.panels()) <= MARKED
+
+
 def plot(figure: Figure, results: Results, path: Path) -> None:
     """One row of plots a value, one column a panel."""
     matplotlib = need_matplotlib()
@@ -148,7 +155,7 @@ def plot(figure: Figure, results: Results, path: Path) -> None:
 
     values = [(figure.y_label, figure.value), *figure.more.items()]
     panels = results.panels()
-    marks = len(values) * len(panels) <= MARKED  # else the picture is as large as its data
+    marks = marked(figure, results)  # else the picture is as large as its data
     shape = {"nrows": len(values), "ncols": len(panels), "squeeze": False}
     size = (1 + 4.5 * len(panels), 0.6 + 3.4 * len(values))
     page, axes = pyplot.subplots(**shape, figsize=size)
@@ -168,11 +175,11 @@ def plot(figure: Figure, results: Results, path: Path) -> None:
                     bars = [results.value(panel, series, x, figure.error) for x in xs]
                     axis.errorbar(xs, ys, bars, fmt="none", ecolor="gray", elinewidth=0.6)
             axis.set_title(panel, fontsize=10)
-            axis.set_xlabel(figure.x_label)
+            axis.set_xlabel(figure.x_label if marks or row + 1 == len(values) else "")
             axis.set_ylabel(label if column == 0 else "")
             axis.set_ylim(bottom=0)
             axis.grid(alpha=0.3)
-            axis.locator_params(nbins=5)
+            axis.locator_params(nbins=5 if marks else 3)
     handles, labels = axes[0][0].get_legend_handles_labels()
     page.legend(handles, labels, loc="lower center", ncol=min(len(labels), 5), fontsize=8)
     page.suptitle(f"{figure.title}\n{figure.kind}: {figure.machine}", fontsize=11)
@@ -225,7 +232,7 @@ def draw(figure: Figure, document: dict, out: Path) -> Path:
 
 def read_claims(figure: Figure, out: Path) -> list[Claim]:
     """The claims held against the results that make_figure() wrote."""
-    document = json.loads((out / f"{figure.name}.json").read_text(encoding="utf-8"))
+    document = compactjson.read((out / f"{figure.name}.json").read_text(encoding="utf-8"))
     return claims_of(figure, document)
 
 
@@ -326,7 +333,7 @@ def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None =
     folder = options.out or PLACES / figure.kind
     data = folder / f"{figure.name}.json"
     if options.redraw:
-        document = json.loads(data.read_text(encoding="utf-8"))
+        document = compactjson.read(data.read_text(encoding="utf-8"))
     else:
         if figure.measure:
             if options.machine:
@@ -349,7 +356,7 @@ def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None =
             "runs": runs,
         }
         folder.mkdir(parents=True, exist_ok=True)
-        wholefile.write(data, [compactjson.lines(document)])
+        wholefile.write(data, [compactjson.tables(document)])
     print(data if options.data else draw(figure, document, folder), file=sys.stderr)
     return 1 if any("error" in run for run in document["runs"]) else 0
 

@@ -5,12 +5,13 @@ measured, seconds on the clock. `clock_seconds` and `jobs`: where all of its poi
 how long that took, and how many at a time.
 """
 
-import json
 import resource
 import time
 from pathlib import Path
 
 from sweep import Checkpoint, Point, Setting, identity
+
+from syncopate.base import compactjson
 
 
 def todo(points: list[Point], setting: Setting, checkpoint: Checkpoint) -> int:
@@ -49,7 +50,7 @@ class Meter:
 def known_on_clock(document: Path) -> dict:
     """The two fields of on_clock() in the document; none where it has none."""
     try:
-        found = json.loads(document.read_text(encoding="utf-8"))
+        found = compactjson.read(document.read_text(encoding="utf-8"))
         return {field: found[field] for field in ("clock_seconds", "jobs")}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
@@ -58,7 +59,7 @@ def known_on_clock(document: Path) -> dict:
 def known(document: Path) -> tuple[float | None, int]:
     """What the figure in the document did cost, and how many points it has; None: not known."""
     try:
-        found = json.loads(document.read_text(encoding="utf-8"))
+        found = compactjson.read(document.read_text(encoding="utf-8"))
         return found.get("cost_seconds"), len(found["runs"])
     except (OSError, ValueError, KeyError, TypeError):
         return None, 0

@@ -11,7 +11,6 @@ change says whether it is the reason; nothing of that is typed.
 import argparse
 import datetime
 import importlib
-import json
 import math
 import sys
 import tempfile
@@ -177,13 +176,13 @@ def main() -> int:
         wanted = [each for each in TRIALS if options.figure in (None, each.number.figure)]
         rows = run_all(wanted, options)
         if options.figure:
-            before = json.loads(data.read_text(encoding="utf-8"))
+            before = compactjson.read(data.read_text(encoding="utf-8"))
             dated = [{"date": before["date"]} | row for row in before["rows"]]
             rows = merged(dated, rows, TRIALS)
         document = {"kind": "simulated", "date": datetime.date.today().isoformat(), "rows": rows}
-        wholefile.write(data, [compactjson.lines(document)])
+        wholefile.write(data, [compactjson.tables(document)])
     if not options.data:
-        document = json.loads(data.read_text(encoding="utf-8"))
+        document = compactjson.read(data.read_text(encoding="utf-8"))
         wholefile.write(PAGE, [page(document)])
     return 0
 

@@ -37,3 +37,127 @@ def _key(key: Any) -> str:
 
 def _one(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
+
+
+# ---- Tables: for lists of points that have the same fields -----------------------------------
+
+ABSENT = "~"  # a point without that field
+DIGITS = 6  # of what was measured or computed, none of which is known better
+
+
+def tables(document: dict) -> str:
+    """As lines(), with each list of points as a table: what all points have in common once, the
+    fields' names once, and for each point a line of its values of the other fields. Fields of
+    objects in points have names with dots. Numbers have DIGITS digits. read() gives the points
+    again."""
+    packed = _packed(rounded(document))
+    parts = [f" {_key(key)}: {_table_text(value)}" for key, value in packed.items()]
+    return "{\n" + ",\n".join(parts) + "\n}\n" if parts else "{}\n"
+
+
+def read(text: str) -> Any:
+    """What lines() or tables() wrote."""
+    return _unpacked(json.loads(text))
+
+
+def _packed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _packed(each) for key, each in value.items()}
+    if isinstance(value, list):
+        inner = [_packed(each) for each in value]
+        return _table(inner) if _are_points(inner) else inner
+    return value
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unpacked(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if _is_table(value):
+        return _unpacked(_points(value))
+    return {key: _unpacked(each) for key, each in value.items()}
+
+
+def rounded(value: Any) -> Any:
+    """The value, its numbers with DIGITS digits."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {key: rounded(each) for key, each in value.items()}
+    return [rounded(each) for each in value] if isinstance(value, list) else value
+
+
+def _are_points(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) < 4:
+        return False
+    return all(isinstance(each, dict) and _may_be_flat(each) for each in value)
+
+
+def _may_be_flat(point: dict) -> bool:
+    return all(
+        isinstance(key, str)
+        and key
+        and "." not in key
+        and value != ABSENT
+        and (not isinstance(value, dict) or _may_be_flat(value))
+        for key, value in point.items()
+    )
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"same", "fields", "points"}
+
+
+def _flat(point: dict) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in point.items():
+        if isinstance(value, dict) and value and not _is_table(value):
+            found |= {f"{key}.{name}": each for name, each in _flat(value).items()}
+        else:
+            found[key] = value
+    return found
+
+
+def _deep(flat: dict[str, Any]) -> dict:
+    point: dict = {}
+    for name, value in flat.items():
+        *path, last = name.split(".")
+        place = point
+        for key in path:
+            place = place.setdefault(key, {})
+        place[last] = value
+    return point
+
+
+def _table(values: list[dict]) -> dict:
+    points = [_flat(each) for each in values]
+    names = list(dict.fromkeys(name for each in points for name in each))
+    first = {name: _one(value) for name, value in points[0].items()}
+    same = {
+        name: points[0][name]
+        for name in first
+        if all(name in p and _one(p[name]) == first[name] for p in points)
+    }
+    own = [name for name in names if name not in same]
+    return {
+        "same": same,
+        "fields": names,
+        "points": [[p.get(n, ABSENT) for n in own] for p in points],
+    }
+
+
+def _table_text(value: Any) -> str:
+    if not _is_table(value):
+        return _value(value)  # with tables inside of it in one line
+    parts = [f"  {_key(key)}: {_one(value[key])}" for key in ("same", "fields")]
+    return "{\n" + ",\n".join([*parts, f'  "points": {_of_list(value["points"], "  ")}']) + "\n }"
+
+
+def _points(table: dict) -> list[dict]:
+    same, found = table["same"], []
+    own = [name for name in table["fields"] if name not in same]
+    for values in table["points"]:
+        point = same | dict(zip(own, values, strict=True))
+        found.append(_deep({n: point[n] for n in table["fields"] if point[n] != ABSENT}))
+    return found

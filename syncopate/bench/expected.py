@@ -4,9 +4,9 @@ The times are those of bench/every_program.py at size small, whose document is i
 """
 
 import functools
-import json
 from collections.abc import Iterable
 
+from syncopate.base import compactjson
 from syncopate.bench.jobs import Job
 from syncopate.bench.provenance import ROOT
 
@@ -17,7 +17,7 @@ DOCUMENT = ROOT / "papers/results" / "measured" / "every_program.json"
 def known() -> dict[tuple[str, str, str], float]:
     """Seconds by suite, program and variant; none outside of the source tree."""
     try:
-        runs = json.loads(DOCUMENT.read_text(encoding="utf-8"))["runs"]
+        runs = compactjson.read(DOCUMENT.read_text(encoding="utf-8"))["runs"]
         return {(r["suite"], r["program"], r["variant"]): r["seconds"] for r in runs}
     except (OSError, ValueError, KeyError, TypeError):
         return {}

@@ -30,3 +30,29 @@ def test_one_line_for_each_point():
     )
     assert text.endswith("}\n")
     assert len(text.splitlines()) == 2 + 2 + 9 + 1
+
+
+POINTS = [
+    {
+        "x": n,
+        "lock": "mcs",
+        "times": {"low": n / 3, "none": {}},
+        "rounds": [{"a": i, "b": 1} for i in range(5)],
+    }
+    for n in range(5)
+]
+
+
+def test_tables_give_the_points_again():
+    odd = [{"a": 1}, {"a": 1.0, "b": None}, {"b": {"c": {}}}, {"b": {"c": {"d": True}}}, {"a": 1}]
+    for points in (POINTS, odd, [{"dots.in": 1}] * 4, [{"a": compactjson.ABSENT}] * 4, POINTS[:3]):
+        document = {"date": "today", "runs": points, "deep": {"more": [points]}}
+        again = compactjson.read(compactjson.tables(document))
+        assert json.dumps(again) == json.dumps(compactjson.rounded(document))
+
+
+def test_a_table_says_once_what_all_points_share():
+    text = compactjson.tables({"runs": POINTS})
+    assert text.count('"lock"') == 2 and text.count("mcs") == 1
+    assert len(text.splitlines()) == 2 + 2 + 2 + len(POINTS) + 2
+    assert "0.333333" in text and "0.3333333" not in text

@@ -9,6 +9,7 @@ import sys
 import pytest
 from conftest import ROOT, bench, full_disk, one_line
 
+from syncopate.base import compactjson
 from syncopate.base.errors import Failure
 from syncopate.bench import paper
 from syncopate.bench.suites import Metric, Program, Suite, Variant
@@ -111,7 +112,7 @@ def test_it_says_how_long_it_will_take(made_up, capsys, monkeypatch):
     assert "made-up: 1 figure, about 2 min 00 s with nothing else running" in said
     assert paper.main([*words, "--quick"]) == 0
     assert "1 figure, about 0 s" in capsys.readouterr().out, "finished points are kept"
-    made = json.loads((made_up / "out" / "made_up_fig1.json").read_text())
+    made = compactjson.read((made_up / "out" / "made_up_fig1.json").read_text())
     assert made["cost_seconds"] == 240, "nothing ran: as it was"
 
 

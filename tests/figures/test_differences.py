@@ -1,6 +1,5 @@
 """differences.py: a changed machine, how much a change explains, and the page."""
 
-import json
 import math
 from dataclasses import replace
 
@@ -8,6 +7,8 @@ import differences
 import pytest
 from sweep import Checkpoint, Point, Refusal
 from trials import TRIALS, Trial, explained
+
+from syncopate.base import compactjson
 
 ROW = {"figure": "made_up_fig1", "number": "gain", "paper": 4.0, "changed": "`a.b = 1`"}
 
@@ -84,5 +85,5 @@ def test_a_finished_run_is_kept(tmp_path, monkeypatch):
 
 
 def test_the_page_is_of_the_committed_data():
-    document = json.loads(differences.DATA.read_text())
+    document = compactjson.read(differences.DATA.read_text())
     assert differences.PAGE.read_text() == differences.page(document), "run with --redraw"

@@ -14,6 +14,8 @@ from common import Results, claims_of, markdown, results_of
 from rules import KINDS, less, more
 from sweep import SEEDS, Point, Setting, run_point, seeded
 
+from syncopate.base import compactjson
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted(
     path
@@ -168,7 +170,7 @@ def test_each_figure_is_committed():
 
 @pytest.mark.parametrize("data", COMMITTED, ids=lambda path: path.stem)
 def test_committed_figures_are_whole(data):
-    document = json.loads(data.read_text())
+    document = compactjson.read(data.read_text())
     page = data.with_suffix(".md").read_text()
     assert document["figure"] == data.stem
     assert document["kind"] == data.parent.name
@@ -207,7 +209,7 @@ def names_of(figure, document) -> set[str]:
 
 @pytest.mark.parametrize("data", COMMITTED, ids=lambda path: path.stem)
 def test_each_row_names_its_rule_machine_and_programs(data):
-    document = json.loads(data.read_text())
+    document = compactjson.read(data.read_text())
     figure = importlib.import_module(data.stem).FIGURE
     known = names_of(figure, document)
     for row in claims_of(figure, document):
@@ -263,7 +265,7 @@ def test_a_tiny_sweep(tmp_path):
     data = tmp_path / "out" / "monitor_mwait_fig5.json"
     first = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert first.returncode == 0, first.stderr
-    document = json.loads(data.read_text())
+    document = compactjson.read(data.read_text())
     assert document["machine"] == "opteron-6272"
     assert [run["x"] for run in document["runs"]] == [4] * 6
     for run in document["runs"]:

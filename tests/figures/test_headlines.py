@@ -1,6 +1,5 @@
 """What the papers are known for: judged by all of its rows, each paper has some, each a reason."""
 
-import json
 import tomllib
 
 import pytest
@@ -10,6 +9,8 @@ from common import PLACES, claims_of
 from conftest import ROOT
 from headlines import headlines
 from rules import Verdict, less, more, number
+
+from syncopate.base import compactjson
 
 PAPERS = tomllib.loads((ROOT / "docs" / "papers.toml").read_text())["paper"]
 ALL = figures()  # of all papers, imported once
@@ -38,7 +39,7 @@ def test_a_headline_is_as_good_as_its_worst_row(figure, rows, verdict, why):
 def of_paper(name: str):
     paper = next(each for each in PAPERS if each["name"] == name)
     documents = {
-        each.name: json.loads((PLACES / each.kind / f"{each.name}.json").read_text())
+        each.name: compactjson.read((PLACES / each.kind / f"{each.name}.json").read_text())
         for each in ALL
         if each.name.startswith(paper["scripts"] + "_")
     }

@@ -2,13 +2,14 @@
 seconds. Which points a quick run leaves out, and what it shortens, must not turn a verdict."""
 
 import importlib
-import json
 import os
 from pathlib import Path
 
 import pytest
 from common import claims_of, shipped
 from sweep import Setting, run_point
+
+from syncopate.base import compactjson
 
 SECONDS = ("ruby_gil_fig6_writes", "monitor_mwait_fig2", "monitor_mwait_fig5")
 LONGER = (
@@ -27,7 +28,7 @@ needs_optimized = pytest.mark.skipif(
 
 def check(name: str) -> None:
     figure = importlib.import_module(name).FIGURE
-    full = json.loads(shipped(figure).read_text())
+    full = compactjson.read(shipped(figure).read_text())
     assert not full["quick"]
     programs = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "papers/workloads"
     setting = Setting(full["machine"], programs)

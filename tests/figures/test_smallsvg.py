@@ -11,7 +11,7 @@ SVG = """<?xml version="1.0"?>
 <svg xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 9 9" xmlns="http://www.w3.org/2000/svg">
  <metadata>who made it</metadata>
  <defs><style type="text/css">*{stroke-linejoin: round}</style>
-  <path id="m1a2b" d="M 0.123456 1.987654 L 3.000001 4" style="stroke: #000; fill: none"/>
+  <path id="m1a2b" d="M 0.123456 1.987654 C 1 2 2 3 3.000001 4" style="stroke: #000; fill: none"/>
   <clipPath id="p77"><rect x="1.23456" y="2" width="3" height="4"/></clipPath></defs>
  <g id="line_1"><g><use xlink:href="#m1a2b" x="1.25999" y="2.000001" style="fill: red"/></g>
   <path clip-path="url(#p77)" d="M 1 2" style="fill: red"/></g>
@@ -35,13 +35,42 @@ def test_what_is_seen_stays():
     assert "fill:red" in rules and "stroke:#000;fill:none" in rules
 
 
+def absolute(path: str) -> list[tuple[str, list[float]]]:
+    """A path's steps, each with the place where it ends."""
+    out, at, start = [], (0.0, 0.0), (0.0, 0.0)
+    for command, rest in re.findall(r"([MmLlHhVvCcz])([^MmLlHhVvCcz]*)", path):
+        numbers = [float(n) for n in re.findall(r"-?(?:\d+\.?\d*|\.\d+)", rest)]
+        size = {"h": 1, "v": 1, "c": 6, "z": 0}.get(command.lower(), 2)
+        for i in range(0, max(len(numbers), 1), max(size, 1)):
+            step = numbers[i : i + size]
+            if command == "h":
+                at = (at[0] + step[0], at[1])
+            elif command == "v":
+                at = (at[0], at[1] + step[0])
+            elif command == "z":
+                at = start
+            else:
+                base = (0.0, 0.0) if command.isupper() else at
+                at = (base[0] + step[-2], base[1] + step[-1])
+            start = at if command.lower() == "m" else start
+            out.append(("M" if command.lower() == "m" else "z" if command == "z" else "L", at))
+    return out
+
+
+def test_relative_paths_end_where_the_absolute_ones_do():
+    path = "M 10.26 20 L 10.26 5.5 L 30.14 5.5 L 31.2 7.9 L 40 7.9 L 41 7 z M 1 2 "
+    path += "C 1 3 4 5 6.5 -7 L 0 0 "
+    for digits in (0, 1):
+        small = smallsvg.relative(path, digits)
+        wanted, found = absolute(path), absolute(small)
+        assert [each for each, _ in wanted] == [each for each, _ in found]
+        for (_, (x, y)), (_, (to_x, to_y)) in zip(wanted, found, strict=True):
+            assert abs(x - to_x) <= 0.51 * 10**-digits and abs(y - to_y) <= 0.51 * 10**-digits
+        assert len(small) < 0.8 * len(path)
+
+
 def test_docs_stay_small():
-    sizes = {
-        path: path.stat().st_size
-        for folder in ("docs", "papers/results")
-        for path in (ROOT / folder).rglob("*")
-        if path.is_file()
-    }
-    large = [path for path, size in sizes.items() if path.suffix == ".svg" and size > 150_000]
-    assert not large
-    assert sum(sizes.values()) < 6_000_000
+    files = [*(ROOT / "docs").rglob("*"), *(ROOT / "papers/results").rglob("*")]
+    sizes = {path: path.stat().st_size for path in files if path.is_file()}
+    assert not [path for path, size in sizes.items() if path.suffix == ".svg" and size > 60_000]
+    assert sum(sizes.values()) < 2_600_000

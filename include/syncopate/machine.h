@@ -15,10 +15,13 @@
 //   wait_until(word, order, predicate, until)  the same, false when the clock passes `until`
 //   park(word, expected[, deadline])           sleep while the word holds `expected`
 //   wake(address, count)                       wake up to `count` threads parked on the address
+//   remaining(until)                           nanoseconds until a deadline
 //   ticks(), ticks_per_second()                the cheap clock (time stamp counter)
 //   now()                                      CLOCK_MONOTONIC in nanoseconds
 //   processor(), may_spin()                    where this thread runs; whether spinning can help
-//   self()                                     the kernel's id of this thread
+//   processor_hint()                           the same, cheaper; no_processor where nobody knows
+//   self(), known_self()                       the kernel's id of this thread; 0 before it was asked
+//   now_and_then(n)                            true about every n-th time
 //   monitor_wait(word, order, predicate, depth[, until])  as wait_until, but the processor may
 //                                              sleep until the word's cache line is written
 //   monitor_usable(), doze(ticks)              whether it can sleep so; let it pass some time
@@ -32,6 +35,10 @@
 //   fork_generation(), forked_from()           tell a forked child from its parent
 //   is_modeled                                 whether the machine is a program (a constant)
 //   thread_index(), node()                     dense reused thread number; NUMA node (libsyncopate)
+//   node_count()                               how many there are
+//
+// machine/contract.h asks each machine for them, as the concept Machine; what few algorithms need
+// has a header of its own (monitor.h, asymmetric_fence.h, wake_latency.h).
 //
 // One way in: machine/current.h includes the machine that the include path chooses: native.h, or
 // instrumented.h (src/model/front/include) for code that will run on the emulated, simulated or
@@ -39,6 +46,7 @@
 // machine/probe.h.
 #pragma once
 
+#include <syncopate/machine/contract.h>
 #include <syncopate/machine/current.h>
 
 #include <atomic>

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "preload/mutex_object.h"
 #include "preload/offered.h"
@@ -28,7 +29,6 @@ constexpr const elide::retry_policy* elision_of(const lock_entry<Lock>& entry) {
 template <class Listed>
 constexpr algorithm make(const lock_entry<Listed>& entry) {
   using Lock = mutex_form<Listed>;
-  static_assert(Lock::traits.glibc_word || !Lock::traits.keeps_owner);
   static_assert(alignof(Lock) <= 8);
   algorithm a{};
   a.name = entry.name.data();
@@ -40,6 +40,9 @@ constexpr algorithm make(const lock_entry<Listed>& entry) {
   a.shuns_owner = Lock::traits.transacts || !Lock::traits.preload;
   a.runs_ahead = Lock::traits.runs_ahead;
   a.elision = elision_of(entry);
+  a.remembers_contention = Lock::traits.remembers_contention;
+  a.keeps_polling = keeps_polling<Lock>;
+  a.is_inlined = std::is_same_v<Lock, inlined_lock>;
   a.lock = [](void* object) { as<Lock>(object).lock(); };
   a.try_lock = [](void* object) { return as<Lock>(object).try_lock(); };
   a.unlock = [](void* object) { as<Lock>(object).unlock(); };

@@ -27,9 +27,9 @@ namespace {
 constinit bool unknown_lock = false;
 
 // A transaction costs about twice as much as an uncontended acquisition, so there has to be
-// something to gain. Of the algorithms only auto knows.
+// something to gain.
 bool elides_contended_only(const algorithm& lock) noexcept {
-  return elide::control::now() == elide::mode::automatic && std::strcmp(lock.name, "auto") == 0;
+  return elide::control::now() == elide::mode::automatic && lock.remembers_contention;
 }
 
 mode fast_path_of(const algorithm& lock, bool recording) noexcept {
@@ -38,9 +38,7 @@ mode fast_path_of(const algorithm& lock, bool recording) noexcept {
   if (has_policy) return lock.glibc_word && !recording ? mode::chosen : mode::general;
   if (lock.glibc_word) return recording ? mode::recorded : mode::automatic;
   if (recording) return mode::general;
-  if (std::strcmp(lock.name, "tatas") == 0 && std::strcmp(lock.wait, "spin") == 0)
-    return mode::tatas;
-  return mode::general;
+  return lock.is_inlined ? mode::tatas : mode::general;
 }
 
 }  // namespace

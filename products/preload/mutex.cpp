@@ -3,8 +3,6 @@
 
 #include "preload/mutex.h"
 
-#include <syncopate/locks/tatas_lock.h>
-
 #include <cerrno>
 #include <cstring>
 
@@ -98,8 +96,7 @@ bool is_automatic(const mutex_object& o) {
   return o.kind_flags() == 0 && current_mode() == mode::automatic;
 }
 
-using tatas = tatas_lock<waits::spin>;
-tatas& as_tatas(mutex_object& o) { return *reinterpret_cast<tatas*>(o.own); }
+inlined_lock& as_tatas(mutex_object& o) { return *reinterpret_cast<inlined_lock*>(o.own); }
 
 }  // namespace
 

@@ -7,7 +7,6 @@
 #include <syncopate/machine/system_call.h>
 
 #include <atomic>
-#include <cstring>
 
 #include <sys/syscall.h>
 
@@ -91,7 +90,7 @@ void section_ends() noexcept {
 
 bool minds_holder(const lock_in_use& lock) noexcept {
   if (mine.slice.enable() == slice_state::enabled) return false;
-  return std::strcmp(lock.lock->wait, "spin") == 0 || std::strcmp(lock.lock->wait, "yield") == 0;
+  return lock.lock->keeps_polling;
 }
 
 bool acquire_minding_holder(mutex_object& o, const lock_in_use& lock,

@@ -9,6 +9,7 @@
 #include <syncopate/barriers/speculating_barrier.h>
 #include <syncopate/barriers/traits.h>
 #include <syncopate/barriers/two_level_barrier.h>
+#include <syncopate/lock.h>
 #include <syncopate/wait/all.h>
 
 #include <string_view>
@@ -17,9 +18,9 @@
 namespace syncopate {
 
 // One (algorithm, waiting strategy) pair. `wait` is "" where the algorithm brings its own waiting.
-template <class Barrier>
+template <Barrier Type>
 struct barrier_entry {
-  using type = Barrier;
+  using type = Type;
   std::string_view name;    // "name" or "name:wait" names a barrier at run time
   std::string_view header;  // the file that is the algorithm
   std::string_view wait;

@@ -18,6 +18,7 @@
 
 #include <syncopate/elide/elided_lock.h>
 #include <syncopate/elide/engine.h>
+#include <syncopate/lock.h>
 #include <syncopate/machine.h>
 #include <syncopate/rwlocks/auto_rwlock.h>
 
@@ -124,5 +125,7 @@ class elided_rwlock {
   Lock lock_;
   [[no_unique_address]] std::conditional_t<Policy.learns, learning, detail::no_learning> learning_;
 };
+
+static_assert(RwLock<elided_rwlock<>>);
 
 }  // namespace syncopate::elide

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <syncopate/elide/elided_lock.h>
+#include <syncopate/lock.h>
 #include <syncopate/locks/auto_lock.h>
 #include <syncopate/locks/clh_lock.h>
 #include <syncopate/locks/cna_lock.h>
@@ -29,9 +30,9 @@
 namespace syncopate {
 
 // One (algorithm, waiting strategy) pair. `wait` is "" where the algorithm brings its own waiting.
-template <class Lock>
+template <Lock Type>
 struct lock_entry {
-  using type = Lock;
+  using type = Type;
   std::string_view name;    // as in SYNCOPATE_LOCK=name:wait
   std::string_view header;  // the file that is the algorithm, in locks/ unless it says otherwise
   std::string_view wait;

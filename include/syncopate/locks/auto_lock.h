@@ -86,6 +86,7 @@ class auto_lock {
       .timed = true,
       .glibc_word = true,
       .keeps_owner = true,
+      .remembers_contention = true,
       .summary = "learns when to spin, sleeps otherwise, hands over to waiters that waited long",
       .source = "glibc's word protocol; abseil, WTF::Lock, parking_lot for the policies"};
 

@@ -23,6 +23,10 @@ class null_lock {
                                       .summary = "no lock: measures what the harness costs",
                                       .source = "-"};
 
+  null_lock() noexcept = default;
+  null_lock(const null_lock&) = delete;
+  null_lock& operator=(const null_lock&) = delete;
+
   void lock() noexcept { asm volatile("" ::: "memory"); }
   [[nodiscard]] bool try_lock() noexcept {
     asm volatile("" ::: "memory");

@@ -28,6 +28,8 @@ struct lock_traits {
   // them, with glibc's meaning.
   bool glibc_word = false;
   bool keeps_owner = false;  // writes owner and user count itself; only with glibc_word
+  // has_been_contended(): whether anybody ever had to wait. Only such locks are worth eliding.
+  bool remembers_contention = false;
   std::string_view summary;
   std::string_view source;
 };
@@ -38,6 +40,12 @@ concept yielding = requires {
   Wait::yields;
 };
 
+// Whether waiters with this strategy let their processor sleep though the kernel sees them run.
+template <class Wait>
+concept dozing = requires {
+  Wait::dozes;
+};
+
 // Whether waiters of a lock type never sleep: its strategy tells; locks without one say so
 // themselves.
 template <class Lock>
@@ -45,5 +53,12 @@ inline constexpr bool never_sleeps = Lock::traits.spins;
 template <template <class> class Lock, class Wait>
 requires requires { Wait::parks; }
 inline constexpr bool never_sleeps<Lock<Wait>> = !Wait::parks;
+
+// Whether they poll for as long as it takes: not even their processor sleeps.
+template <class Lock>
+inline constexpr bool keeps_polling = never_sleeps<Lock>;
+template <template <class> class Lock, class Wait>
+requires dozing<Wait>
+inline constexpr bool keeps_polling<Lock<Wait>> = false;
 
 }  // namespace syncopate

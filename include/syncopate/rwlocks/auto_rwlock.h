@@ -53,6 +53,7 @@
 //               tests/simulated_engine/{beside_foreign_load,readers}.cpp.
 #pragma once
 
+#include <syncopate/lock.h>
 #include <syncopate/locks/futex_lock.h>
 #include <syncopate/machine.h>
 #include <syncopate/rwlocks/waiter_queue.h>
@@ -376,5 +377,7 @@ class auto_rwlock {
   // From when on an old waiter may be handed the lock, in units of 2^stamp_shift ticks.
   std::atomic<std::uint32_t> next_grant_{0};
 };
+
+static_assert(RwLock<auto_rwlock>);
 
 }  // namespace syncopate

@@ -64,9 +64,8 @@ class visible_readers {
   }
 };
 
-// Requires of Under: lock, unlock, try_lock, lock_shared, try_lock_shared, unlock_shared. A shared
-// hold is released by the thread that took it.
-template <class Under, class Table = visible_readers<512, 4>>
+// A shared hold is released by the thread that took it.
+template <RwLock Under, class Table = visible_readers<512, 4>>
 class bravo_rwlock {
  public:
   // Exclusive. Blocks.

@@ -18,6 +18,7 @@ namespace syncopate::waits {
 struct monitor {
   static constexpr const char* name = "monitor";
   static constexpr bool parks = false;
+  static constexpr bool dozes = true;
 
   template <class Predicate>
   static std::uint32_t until(std::atomic<std::uint32_t>& word, std::memory_order order,

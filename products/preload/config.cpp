@@ -29,7 +29,8 @@ constinit bool unknown_lock = false;
 // A transaction costs about twice as much as an uncontended acquisition, so there has to be
 // something to gain.
 bool elides_contended_only(const algorithm& lock) noexcept {
-  return elide::control::now() == elide::mode::automatic && lock.remembers_contention;
+  return elide::control::now() == elide::mode::automatic && lock.elision == nullptr &&
+         lock.remembers_contention;
 }
 
 mode fast_path_of(const algorithm& lock, bool recording) noexcept {

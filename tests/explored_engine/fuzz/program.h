@@ -47,6 +47,10 @@ enum class kind : std::uint8_t {
   post,
   lock_shared,
   lock_exclusive,
+  lock_shared_timed,
+  lock_exclusive_timed,
+  try_shared,
+  try_exclusive,
   unlock_any,  // the reader-writer lock
   barrier,
   once,

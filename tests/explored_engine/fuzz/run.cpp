@@ -140,10 +140,11 @@ class actor {
     return objects::condition_wait(now.conditions[o_.variable], now.mutexes[o_.variable], until,
                                    where_);
   }
-  int lock_any(objects::side side) {
+  int lock_any(objects::side side, const deadline* until, bool tries = false) {
     if (me_.holds_shared != 0) return 5;
-    const int error = objects::rwlock_lock(now.shared_lock, side, nullptr, where_);
-    me_.holds_shared = side == objects::side::read ? 1 : 2;
+    const int error = tries ? objects::rwlock_trylock(now.shared_lock, side, where_)
+                            : objects::rwlock_lock(now.shared_lock, side, until, where_);
+    if (error == 0) me_.holds_shared = side == objects::side::read ? 1 : 2;
     return error;
   }
   int unlock_any() {
@@ -233,8 +234,12 @@ int actor::pthread() {
       return objects::semaphore_wait(now.semaphores[o_.variable], &until, where_);
     case kind::try_take: return objects::semaphore_trywait(now.semaphores[o_.variable], where_);
     case kind::post: return objects::semaphore_post(now.semaphores[o_.variable], where_);
-    case kind::lock_shared: return lock_any(objects::side::read);
-    case kind::lock_exclusive: return lock_any(objects::side::write);
+    case kind::lock_shared: return lock_any(objects::side::read, nullptr);
+    case kind::lock_exclusive: return lock_any(objects::side::write, nullptr);
+    case kind::lock_shared_timed: return lock_any(objects::side::read, &until);
+    case kind::lock_exclusive_timed: return lock_any(objects::side::write, &until);
+    case kind::try_shared: return lock_any(objects::side::read, nullptr, true);
+    case kind::try_exclusive: return lock_any(objects::side::write, nullptr, true);
     case kind::unlock_any: return unlock_any();
     case kind::barrier: return barrier();
     case kind::once: return once();

@@ -311,6 +311,7 @@ class machine {
   std::uint64_t deadline_ns(const syncopate::machine::deadline&) const noexcept;
 
   // objects.cpp
+  void note_acceptable(const operation&);
   void expire_take(step&, const operation&, std::uint64_t until);
   gathering& gathering_at(address);
   [[nodiscard]] choices who_is_told(thread_index);

@@ -31,6 +31,15 @@ void machine::expire_take(step& s, const operation& op, std::uint64_t until) {
   s.result = 1;
 }
 
+void machine::note_acceptable(const operation& op) {
+  if (!search_.is_new()) return;
+  const location& l = memory_.at(op.where);
+  for (choices all = memory_.readable(current_, op.where, false); all != 0; all &= all - 1) {
+    const message_id m = memory_.named(l, static_cast<choice>(std::countr_zero(all)));
+    if (accepts(op, memory_.get(m).value)) search_.add_acceptable(m);
+  }
+}
+
 bool machine::take(address at, unsigned bytes, std::memory_order order, engine::predicate satisfied,
                    successor next, void* context, std::uint64_t until, std::uint64_t& value,
                    place from) {
@@ -57,6 +66,7 @@ bool machine::take(address at, unsigned bytes, std::memory_order order, engine::
     expire_take(s, op, until);
   } else {
     const message_id source = memory_.named(memory_.at(s.where), s.chosen);
+    note_acceptable(op);
     value = static_cast<std::uint64_t>(finish_read(s, op, order));
     memory_.follow_transactions(current_, s.where, source);
     finish_write(s, op, next(context, value), s.chosen, order, source);

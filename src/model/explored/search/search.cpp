@@ -26,6 +26,7 @@ void search::made(const std::uint32_t* symmetric, std::size_t count) {
   if (!is_new()) {
     claims_.clear();
     sources_.clear();
+    acceptable_.clear();
     past = s.past;
     ++depth_;
     return;
@@ -36,6 +37,7 @@ void search::made(const std::uint32_t* symmetric, std::size_t count) {
     if (s.wrote || s.ran_transaction() || !claims_.empty())
       reverse_readings(past, symmetric, count);
     claims_.clear();
+    acceptable_.clear();
   }
   if (s.source != 0) past.join(steps_[s.source - 1].past);
   for (const std::uint32_t source : sources_) past.join(steps_[source - 1].past);
@@ -97,6 +99,24 @@ bool search::tells_no_more(const location::reading& r, message_id written) const
   return false;
 }
 
+// Whether a take finds something to take also when the earlier step, and what follows from it, is
+// gone. (Where it does not, it waits for that step, as for the post of a semaphore.)
+bool search::could_take_without(std::uint32_t earlier) const {
+  const thread_index by = steps_[earlier].thread;
+  const auto stays = [&](message_id m) {
+    const std::uint32_t step = memory_.get(m).step;
+    return step == 0 || (step != depth_ + 1 && !steps_[step - 1].past.covers(by, earlier + 1));
+  };
+  const location& l = memory_.at(steps_[depth_].where);
+  for (const message_id m : acceptable_) {
+    if (!stays(m)) continue;
+    const std::size_t next = memory_.get(m).position - l.first_position + 1;
+    if (next >= l.order.size() || !memory_.get(l.order[next]).by_rmw || !stays(l.order[next]))
+      return true;
+  }
+  return false;
+}
+
 // Steps of others that read the location before this write, and could have read from it; or that
 // made this compare-exchange fail.
 void search::reverse_readings(const clock& own, const std::uint32_t* symmetric, std::size_t count) {
@@ -112,6 +132,7 @@ void search::reverse_readings(const clock& own, const std::uint32_t* symmetric, 
       const step& reader = steps_[r.step];
       if (reader.thread == s.thread || before.covers(reader.thread, r.step + 1)) continue;
       if (r.floor != 0 && memory_.get(r.floor).position > memory_.get(written).position) continue;
+      if (s.what == action::take && reader.wrote && !could_take_without(r.step)) continue;
       if (!tells_no_more(r, written)) reverse(r.step, own, symmetric, count);
     }
   };

@@ -20,7 +20,8 @@
 //     word; a transaction and whatever 0015-explored-transactions.md names.
 //   * Who arrives at a gathering commutes with others of the same group; who leaves it depends on
 //     all of them.
-//   * A take that is blocked could have come before the steps that have taken what it waits for.
+//   * A take could have come before another read-modify-write if there is something left to take
+//     without that one; if it is blocked, before those that have taken what it waits for.
 //   * An operation with two orders is seq_cst here if either is: S decides which of the two it is.
 //   * A seq_cst await that S has disabled is taken for made last, where the execution ends; one
 //     that has read an old value may come too late instead (machine::note_late_awaits).
@@ -54,6 +55,8 @@ class search {
   step& at(std::uint32_t i) noexcept { return steps_[i]; }
   // now(), or what is blocked(), does not change the location since this step has changed it.
   void add_claim(std::uint32_t step) { claims_.push_back(step); }
+  // now() is a take that this message would do for.
+  void add_acceptable(message_id m) { acceptable_.push_back(m); }
   // now() could not be made without this step, which came before: 1 + its number.
   void add_source(std::uint32_t step) { sources_.push_back(step); }
   // The thread cannot make this step, the next one of the execution: it could have come before one
@@ -84,6 +87,7 @@ class search {
   [[nodiscard]] thread_set initials(std::uint32_t earlier, const clock& past) const;
   void try_one(step& before, thread_set first);
   [[nodiscard]] bool tells_no_more(const location::reading&, message_id written) const;
+  [[nodiscard]] bool could_take_without(std::uint32_t earlier) const;
   void reverse_readings(const clock& own, const std::uint32_t* symmetric, std::size_t count);
 
   const options& options_;
@@ -94,6 +98,7 @@ class search {
   std::uint32_t known_ = 0;  // steps that were there when the execution began
   std::array<clock, max_threads> past_;
   std::vector<std::uint32_t> claims_, sources_;
+  std::vector<message_id> acceptable_;
   bool dropped_ = false;
 };
 

@@ -4,7 +4,6 @@ Rows (exact sums and histograms per thread, lock and kind) give every number abo
 events give stacks and holders, scaled so that they add up to the rows. All times here are ticks.
 """
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
@@ -27,31 +26,36 @@ from syncopate.records.recordformat import CAME_LAST, KIND_NAMES, LOST_KINDS, Ev
 from syncopate.symbols.symbols import Frame, Symbolizer
 
 PROGRESS_EVERY = 65536  # events
-MOST_EVENTS = 1_000_000  # of more, as many are chosen: they are samples, and seconds to read
+MOST_EVENTS = 200_000  # of more, as many are chosen: they are samples, and seconds to read
 
 
-class Kind:
-    """Waits of one kind on a group of locks, in ticks."""
+class Sums:
+    """Waits, in ticks."""
+
+    __slots__ = ("largest", "total", "waits")
 
     def __init__(self):
         self.waits = self.total = self.largest = 0
+
+
+class Kind(Sums):
+    """Waits of one kind on a group of locks."""
+
+    __slots__ = ("_counts", "_packed", "_packed_waits")
+
+    def __init__(self):
+        super().__init__()
         self._counts = [0] * 64
         # Histograms of rows to be added to _counts: as one number with 64 places of 32 bits, which
         # is added at once. Their waits together are fewer than a place holds.
         self._packed = self._packed_waits = 0
 
-    def add(self, row: recordformat.Row) -> None:
-        self.add_sums(row)
-        if self._packed_waits + row.waits >= 1 << 32:
+    def add_histogram(self, waits: int, packed: bytes) -> None:
+        """That of a row of so many waits."""
+        if self._packed_waits + waits >= 1 << 32:
             self._unpack()
-        self._packed += int.from_bytes(row.packed, "little")
-        self._packed_waits += row.waits
-
-    def add_sums(self, row: recordformat.Row) -> None:
-        """As add(), where nobody will ask for the histogram."""
-        self.waits += row.waits
-        self.total += row.wait_sum
-        self.largest = max(self.largest, row.wait_max)
+        self._packed_waits += waits
+        self._packed += int.from_bytes(packed, "little")
 
     def _unpack(self) -> None:
         # A damaged record's counts may be more than its waits: what overflows is left out.
@@ -82,7 +86,7 @@ class Group:
         self.object = kind
         self.locks: list[recordformat.Lock] = []
         self.kinds: dict[str, Kind] = defaultdict(Kind)
-        self.by_thread: dict[int, Kind] = defaultdict(Kind)  # all its waits, of whatever kind
+        self.by_thread: dict[int, Sums] = defaultdict(Sums)  # all its waits, of whatever kind
         # At a barrier of OpenMP, by thread: the ticks it waited, and how often it came last.
         self.arrivals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
         self.elision: Counter[str] = Counter()  # by recordformat.ELISION_COUNTS
@@ -135,10 +139,11 @@ class Analysis:
         self.thread_ids = {thread.id: thread.thread_id for thread in self.threads.values()}
         # Of a number that the kernel gave twice, the first thread that had it.
         self._by_thread_id = {known: thread for thread, known in reversed(self.thread_ids.items())}
+        self._labels: dict[int, str] = {}
         self.waits: dict[int, list[Event]] = defaultdict(list)  # by lock id
         self.holds: dict[int, list[Event]] = defaultdict(list)
         self.end_ticks = record.end_ticks
-        self.read_every = 1  # of so many events, one was read
+        self.read_every = 1  # of so many short events, one was read
         if with_events:
             self._read_events(progress)
         self.ns_per_tick = record.ns_per_tick
@@ -188,10 +193,11 @@ class Analysis:
 
     def label(self, thread: int) -> str:
         """What to call a thread: its name and kernel id."""
-        entry = self.threads.get(thread)
-        if entry is None:
-            return f"thread #{thread}"
-        return f"{entry.name or 'thread'}/{entry.thread_id}"
+        if thread not in self._labels:
+            entry = self.threads.get(thread)
+            name = f"{entry.name or 'thread'}/{entry.thread_id}" if entry else f"thread #{thread}"
+            self._labels[thread] = name
+        return self._labels[thread]
 
     def holder_label(self, thread_id: int) -> str:
         if thread_id in self._by_thread_id:
@@ -199,8 +205,9 @@ class Analysis:
         return f"thread/{thread_id}" if thread_id else "unknown"
 
     def _read_events(self, progress: Callable[[str], None]) -> None:
-        self.read_every = math.ceil(self.record.event_count() / MOST_EVENTS) or 1
-        for count, event in enumerate(self.record.events(self.read_every)):
+        chosen = self.record.choose(MOST_EVENTS)
+        self.read_every = chosen.every
+        for count, event in enumerate(self.record.events(chosen)):
             if count % PROGRESS_EVERY == PROGRESS_EVERY - 1:
                 progress(f"read {count + 1:,} events")
             if event.wait == CAME_LAST:
@@ -254,17 +261,23 @@ class Analysis:
         return self.group_of[lock]
 
     def _read_rows(self) -> None:
-        for row in self.record.rows():
-            group = self.group(row.lock)
-            group.kinds[KIND_NAMES[row.kind]].add(row)
-            self._exact[row.lock, row.kind] += row.wait_sum
-            if row.waits:
-                group.by_thread[row.thread].add_sums(row)
-            if group.locks and is_barrier_place(group.locks[0]):
-                group.arrivals[row.thread][0] += row.wait_sum
-            if KIND_NAMES[row.kind] in LOST_KINDS:
-                self.thread_lost[row.thread] += row.wait_sum
-                self.lock_lost[row.lock] += row.wait_sum
+        known: dict[tuple[int, int], tuple[Kind, dict[int, Sums], Group, bool, bool]] = {}
+        for thread, lock, kind, waits, total, largest, packed in self.record.plain_rows():
+            if (lock, kind) not in known:
+                known[lock, kind] = self._row_goes_to(lock, kind)
+            into, by_thread, group, is_lost, is_barrier = known[lock, kind]
+            into.add_histogram(waits, packed)
+            self._exact[lock, kind] += total
+            for sums in (into, by_thread[thread]) if waits else (into,):
+                sums.waits += waits
+                sums.total += total
+                if largest > sums.largest:
+                    sums.largest = largest
+            if is_barrier:
+                group.arrivals[thread][0] += total
+            if is_lost:
+                self.thread_lost[thread] += total
+                self.lock_lost[lock] += total
         for thread, lock, times in self.record.last_arrivals():
             self.group(lock).arrivals[thread][1] += times
         self._read_holders()
@@ -272,6 +285,13 @@ class Analysis:
             self.group(lock).elision.update(counts)
         for lock, counts in self.record.speculations():
             self.group(lock).speculation.update(counts)
+
+    def _row_goes_to(self, lock: int, kind: int) -> tuple[Kind, dict, Group, bool, bool]:
+        """Where waits of a kind for a lock are added up: the group's kind, its waits by thread, the
+        group; whether they are lost, and whether it is a barrier that is a place."""
+        group, name = self.group(lock), KIND_NAMES[kind]
+        is_barrier = bool(group.locks) and is_barrier_place(group.locks[0])
+        return group.kinds[name], group.by_thread, group, name in LOST_KINDS, is_barrier
 
     def _read_holders(self) -> None:
         slept: dict[tuple[int, int], float] = {}

@@ -4,6 +4,7 @@ Nothing in a file is believed: a damaged one is a Failure, never another excepti
 """
 
 import itertools
+import math
 import mmap
 import os
 import random
@@ -11,6 +12,7 @@ import struct
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from syncopate.base.boundedfile import open_plain
 from syncopate.base.errors import FAILED, Failure
@@ -30,6 +32,7 @@ from syncopate.records.recordformat import (
     ELISION_COUNTS,
     ENOUGH_NS,
     EVENT,
+    EVENT_TIMES,
     EVENTS,
     FILE_HEADER,
     FINISHED,
@@ -80,10 +83,38 @@ from syncopate.records.recordformat import (
 
 REDACTED = "(arguments left out)"
 A_PIECE = 1 << 20  # bytes that are copied at once
+LONG_NS = 1_000_000  # nearly all waits that take longer are events
 
 
 def _text(raw: bytes) -> str:
     return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+class Choice(NamedTuple):
+    """Which events are read: one in `every`, and one in `every_long` of those that took long."""
+
+    every: int
+    every_long: int
+    long: list[tuple[int, list[int]]]  # of each chunk, how many events, and which took long
+
+
+class _Turn:
+    """Chooses one of each `every` in turn, at random, over several lists."""
+
+    def __init__(self, dice: random.Random, every: int):
+        self._dice, self._every = dice.random, every
+        self._begin = self._block = 0
+        self._wanted = int(self._dice() * every)
+
+    def of(self, count: int) -> list[int]:
+        """Of the next list of so many: which ones."""
+        chosen = []
+        while self._wanted < self._begin + count:
+            chosen.append(self._wanted - self._begin)
+            self._block += self._every
+            self._wanted = self._block + int(self._dice() * self._every)
+        self._begin += count
+        return chosen
 
 
 class Record:
@@ -284,9 +315,16 @@ class Record:
 
     def rows(self) -> Iterator[Row]:
         """What threads waited, exactly; also in waits that are not over."""
-        for thread, _, f in self._items(ROWS, PACKED_ROW):
-            if f[1] in KIND_NAMES:
-                yield Row(thread, *f)
+        return itertools.starmap(Row, self.plain_rows())
+
+    def plain_rows(self) -> Iterator[tuple]:
+        """The same without names for the fields: there may be millions."""
+        for kind, thread, used, offset in self._chunks:
+            if kind == ROWS:
+                view = memoryview(self._data)[offset : offset + used * PACKED_ROW.size]
+                for f in PACKED_ROW.iter_unpack(view):
+                    if f[1] in KIND_NAMES:
+                        yield thread, *f
         for each in self.threads():
             wait = each.open
             if wait and wait.kind in KIND_NAMES:
@@ -294,7 +332,7 @@ class Record:
                 counts = [0] * 64
                 counts[histogram.bucket(ticks, 64)] = 1
                 packed = ROW_HISTOGRAM.pack(*counts)
-                yield Row(each.id, wait.lock, wait.kind, 1, ticks, ticks, packed)
+                yield each.id, wait.lock, wait.kind, 1, ticks, ticks, packed
 
     def row_sums(self) -> dict[tuple[int, int], tuple[int, int]]:
         """(waits, ticks) of all threads by lock and kind of wait: what rows() adds up to."""
@@ -364,22 +402,43 @@ class Record:
         for _, f in self._rows_of(SPECULATION):
             yield f[0], dict(zip(SPECULATION_COUNTS, f[5:], strict=False))
 
-    def events(self, every: int = 1) -> Iterator[Event]:
-        """All events; or one of each `every` in turn, chosen at random, its weight so much more."""
-        choose = random.Random(every).randrange  # at random, since waits and holds may alternate
-        block = 0
-        wanted = choose(every)
-        begin = 0
-        for kind, thread, used, offset in self._chunks:
-            if kind != EVENTS:
-                continue
-            while wanted < begin + used:
-                f = EVENT.unpack_from(self._data, offset + (wanted - begin) * EVENT.size)
+    def choose(self, most: int) -> Choice:
+        """Which events to read, where there are more than that: of those that took long, which are
+        few and may be most of the time, as many as half of that; of the others some."""
+        count = self.event_count()
+        if count <= most:
+            return Choice(1, 1, [])
+        least = round(LONG_NS / self.ns_per_tick)
+        long: list[tuple[int, list[int]]] = []
+        for kind, _, used, offset in self._chunks:
+            if kind == EVENTS:
+                view = memoryview(self._data)[offset : offset + used * EVENT.size]
+                times = enumerate(EVENT_TIMES.iter_unpack(view))
+                # A hold whose beginning is not known begins at 0.
+                long.append((used, [at for at, (s, e) in times if e - s >= least and s]))
+        several = sum(len(places) for _, places in long)
+        every_long = math.ceil(several / (most // 2)) or 1
+        return Choice(math.ceil(count / (most - several // every_long)), every_long, long)
+
+    def events(self, chosen: Choice | None = None) -> Iterator[Event]:
+        """All events; or those that were chosen, at random since waits and holds may alternate,
+        their weight so much more."""
+        if chosen is None or chosen.every == 1:
+            for thread, _, f in self._items(EVENTS, EVENT):
                 if f[6] in (WAIT, HOLD) and f[1] >= f[0]:
-                    yield Event(thread, *f[:5], f[5] * every, *f[6:])
-                block += every
-                wanted = block + choose(every)
-            begin += used
+                    yield Event(thread, *f)
+        else:
+            dice = random.Random(chosen.every)
+            short, long = _Turn(dice, chosen.every), _Turn(dice, chosen.every_long)
+            chunks = (chunk for chunk in self._chunks if chunk[0] == EVENTS)
+            for (_, thread, used, offset), (_, places) in zip(chunks, chosen.long, strict=True):
+                of_long = set(places)
+                some = [(at, chosen.every) for at in short.of(used) if at not in of_long]
+                some += [(places[at], chosen.every_long) for at in long.of(len(places))]
+                for at, every in sorted(some):
+                    f = EVENT.unpack_from(self._data, offset + at * EVENT.size)
+                    if f[6] in (WAIT, HOLD) and f[1] >= f[0]:
+                        yield Event(thread, *f[:5], f[5] * every, *f[6:])
         yield from self._open_events()
 
     def _open_events(self) -> Iterator[Event]:

@@ -127,8 +127,8 @@ class Results:
             notes.append("some events were thinned out: sums are exact, stacks weighted samples")
         if self.of.read_every > 1:
             notes.append(
-                f"{self.of.record.event_count():,} events were recorded and one of"
-                f" {self.of.read_every} read: sums are exact, stacks weighted samples"
+                f"{self.of.record.event_count():,} events were recorded; of those shorter than 1 ms"
+                f" one in {self.of.read_every} was read: sums are exact, stacks weighted samples"
             )
         return notes + self._of_kernel() + self._regions()
 

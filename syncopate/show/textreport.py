@@ -5,10 +5,10 @@ import textwrap
 
 from syncopate.base import terminal
 from syncopate.base.units import about, count, duration, percent
-from syncopate.records import account, openwaits, waiting
+from syncopate.records import account, openwaits, processes, waiting
 from syncopate.records.naming import without_starters
 from syncopate.records.recordformat import LOST_KINDS
-from syncopate.show import processtree, transactiontext
+from syncopate.show import processtext, transactiontext
 
 DETAILED = 5  # locks whose stacks are shown
 FRAMES = 8  # of a stack
@@ -37,7 +37,7 @@ OPTIONAL = ("p99", "max", "hold", "threads", "taken", "mean", "p50", "hold p99",
 def show(records: list[dict]) -> None:
     console = terminal.console()
     if len(records) > 1:
-        processtree.show(console, records)
+        processtext.show(console, processes.of(records))
     busy = [results for results in records if _has_something(results) or len(records) == 1]
     for number, results in enumerate(busy):
         if number:

@@ -1,10 +1,11 @@
 """Several processes in one view: a program that forks, and records that are in no order."""
 
+import json
 import re
 
 from conftest import compile_c, run_cli
 
-from syncopate.show.processtree import in_order
+from syncopate.records.processes import in_order
 
 FORKS = r"""
 #include <pthread.h>
@@ -53,6 +54,8 @@ def test_a_program_that_forks_is_one_view(tmp_path):
     done = run_cli("report", *reversed(files), environ={"COLUMNS": "150"})
     assert done.returncode == 0, done.stderr
     first = done.stdout[: done.stdout.index("\n\n")]
+    together = done.stdout.partition("The same locks in several processes")[2]
+    assert re.search(r"^pool_lock +2 +\S+ \S+ +[\d.]+ % +8\d\s*$", together, re.M), together
     assert first.startswith("3 processes, lost to locks: ")
     parent, *children = re.findall(r"^( *)(\S*server) .*?(\S+) *$", first, re.M)
     assert (parent[0], parent[2]) == ("", "-")
@@ -69,3 +72,21 @@ def test_every_record_is_shown_once():
     assert order((1, 2), (2, 1)) == [(0, 1), (0, 2)]
     assert order((1, 1)) == [(0, 1)]
     assert order((1, 0), (1, 0), (2, 1)) == [(0, 1), (1, 2), (0, 1)]
+
+
+def test_one_view_in_json(tmp_path):
+    program = compile_c(FORKS, tmp_path / "server", "-O2", "-g", "-pthread")
+    record = tmp_path / "rec"
+    assert run_cli("record", "-o", record, "--", program).returncode == 0
+    files = sorted(tmp_path.glob("rec*"), reverse=True)
+    told = json.loads(run_cli("report", "--json", *files).stdout)
+    view, records = told["processes"], told["records"]
+    parent, *children = view["tree"]
+    assert (parent["depth"], parent["worst"]) == (0, None)
+    assert [(each["depth"], each["worst"]) for each in children] == [(1, "pool_lock")] * 2
+    for each in view["tree"]:
+        assert records[each["record"]]["process"]["id"] == each["id"]
+    (lock,) = view["locks"]
+    assert (lock["called"], lock["processes"], lock["members"]) == ("pool_lock", 2, 2)
+    assert lock["lost_ns"] == view["lost_ns"] == sum(each["lost_ns"] for each in records)
+    assert view["lost_share"] == lock["lost_share"] > 0

@@ -286,4 +286,42 @@ def test_of_many_events_some_are_read_and_weigh_more(tmp_path, monkeypatch):
     results = Results(analysis).as_data()
     assert results["lost_ns"] == 400_000  # from rows, which are exact
     assert sum(block["ns"] for block in results["blocks"]) == pytest.approx(400_000, abs=200)
-    assert "800 events were recorded and one of 4 read" in " ".join(results["notes"])
+    assert "800 events were recorded; of those shorter than 1 ms one in 4 was read" in " ".join(
+        results["notes"]
+    )
+
+
+def test_of_many_events_the_long_ones_are_kept(tmp_path, monkeypatch):
+    """A lock that was waited for seldom, but long, has its stacks; sums come out right."""
+    builder = RecordBuilder(0, 10**12)
+    threads = [builder.thread(11 + n) for n in range(3)]
+    often = builder.lock(0x9000, acquisitions=5000, first=builder.stack(CODE_A))
+    seldom = builder.lock(0x9100, acquisitions=5, first=builder.stack(CODE_B))
+    for thread in threads:
+        for number in range(1000):
+            builder.wait(thread, often, 5000 * number, 5000 * number + 900, builder.stack(CODE_A))
+        builder.hold(thread, often, 0, 10**9, builder.stack(CODE_A))  # since when is not known
+    for number in range(5):
+        at = 10**10 * number
+        builder.wait(threads[number % 3], seldom, at + 1, at + 10**9, builder.stack(CODE_B))
+    monkeypatch.setattr("syncopate.records.analysis.MOST_EVENTS", 100)
+    analysis = Analysis(Record(str(builder.write(tmp_path / "r"))))
+    assert [event.weight for event in analysis.waits[seldom]] == [1] * 5
+    assert len(analysis.waits[often]) == pytest.approx(95, abs=3)
+    assert sum(e.weight for e in analysis.waits[often]) == pytest.approx(3000, abs=100)
+
+
+def test_of_many_long_events_some_are_read(tmp_path, monkeypatch):
+    builder = RecordBuilder(0, 10**12)
+    thread = builder.thread(11)
+    lock = builder.lock(0x9000, acquisitions=5000, first=builder.stack(CODE_A))
+    for number in range(1, 2001):
+        length = 2_000_000 if number % 2 else 1000
+        builder.wait(thread, lock, 10**7 * number, 10**7 * number + length, builder.stack(CODE_A))
+    monkeypatch.setattr("syncopate.records.analysis.MOST_EVENTS", 100)
+    analysis = Analysis(Record(str(builder.write(tmp_path / "r"))))
+    waits = analysis.waits[lock]
+    long = [event.weight for event in waits if event.end - event.start > 10**6]
+    assert len(waits) <= 100
+    assert (len(long), set(long)) == (50, {20})
+    assert sum(event.weight for event in waits) == pytest.approx(2000, rel=0.5)

@@ -83,12 +83,15 @@ const policyText = (lock) => (policyOf(lock) ? choice(policyOf(lock)) : "-");
 const FAIRNESS_COLUMNS = [["Thread", (t) => t.thread], ["Waits", (t) => number(t.waits)],
   ["Waited", (t) => duration(t.waited_ns)], ["Mean", (t) => duration(t.waited_ns / t.waits)],
   ["Longest", (t) => duration(t.max_ns)], ["Share", (t) => percent(t.share)]];
+const FEW_THREADS = 8; // a longer table is folded
 const FEW_WAITS = 10; // a mean of fewer is left out of the comparison of threads
 function fairness(lock) {
   const each = lock.by_thread.map((thread) =>
     ({ ...thread, share: lock.waited_ns ? thread.waited_ns / lock.waited_ns : 0 }));
   if (each.length < 2) return [];
   const table = newTable("Waits by thread", FAIRNESS_COLUMNS, each);
+  const folded = each.length <= FEW_THREADS ? table : element("details", {},
+    element("summary", { textContent: `Waits by thread: ${number(each.length)}` }), table);
   table.querySelectorAll("tbody tr").forEach((row, index) => {
     row.lastChild.className = "meter";
     row.lastChild.style.backgroundSize = `${(each[index].share / each[0].share) * 100}% 70%`;
@@ -99,7 +102,7 @@ function fairness(lock) {
       Math.max(1, Math.min(...means))).slice(0, -1)}.`
     : `Fewer than two threads waited ${FEW_WAITS} times: too few to tell whether that is fair.`;
   const left = lock.threads_waited - each.length;
-  return [table, soft(said + (left ? ` ${number(left)} more threads waited less.` : ""), "p")];
+  return [folded, soft(said + (left ? ` ${number(left)} more threads waited less.` : ""), "p")];
 }
 
 function facts(lock) {
@@ -146,8 +149,8 @@ function detail(lock) {
   const held = lock.lost_ns ? [stackList("Who held it meanwhile", lock.holders)] : [];
   const link = element("a", { href: linkTo(lock), textContent: "Link to this lock" });
   return [...facts(lock), ...predictions(lock),
-    element("div", { className: "stacks" }, ...charts), ...graph, ...fairness(lock),
-    element("div", { className: "stacks" }, stackList("Who waited", lock.waiters), ...held), link];
+    element("div", { className: "stacks" }, stackList("Who waited", lock.waiters), ...held),
+    element("div", { className: "stacks" }, ...charts), ...graph, ...fairness(lock), link];
 }
 
 const LOCKS = ["mutex", "rwlock", "spinlock"];

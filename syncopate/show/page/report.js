@@ -90,6 +90,34 @@ function show(index) {
   draw();
   fillBlocks();
 }
+/* All processes: their tree, and the locks that several of them have. */
+const PROCESS_COLUMNS = [
+  ["Program", (p) => "\u2003".repeat(p.depth) + p.command.join(" "), true],
+  ["Process", (p) => String(p.id)], ["Threads", (p) => number(p.threads)],
+  ["Ran", (p) => duration(p.duration_ns)], ["Lost to locks", (p) => duration(p.lost_ns)],
+  ["Of its time", (p) => percent(p.lost_share)], ["Worst lock", (p) => p.worst || "-", true]];
+const SHARED_COLUMNS = [["Lock", (l) => l.called, true], ["Processes", (l) => number(l.processes)],
+  ["Lost", (l) => duration(l.lost_ns)], ["Of all time", (l) => percent(l.lost_share)],
+  ["Taken", (l) => number(l.acquisitions)]];
+function fillTree(choose) {
+  const { tree, locks, lost_ns, lost_share, thread_time_ns } = data.processes;
+  at("tree").hidden = tree.length < 2;
+  if (tree.length < 2) return;
+  at("tree-lost").textContent = `${number(tree.length)} processes, lost to locks: ` +
+    `${percent(lost_share)} of all thread time (${duration(lost_ns)} of ` +
+    `${duration(thread_time_ns)})`;
+  fillTable(at("processes"), PROCESS_COLUMNS, tree);
+  [...at("processes").tBodies[0].rows].forEach((row, index) => {
+    const [cell] = row.cells;
+    const button = element("button", { type: "button", className: "process",
+      textContent: cell.textContent });
+    button.onclick = () => choose(tree[index].record);
+    cell.replaceChildren(button);
+  });
+  if (locks.some((lock) => lock.processes > 1))
+    at("shared-locks").append(newTable("The same locks in several processes", SHARED_COLUMNS,
+      locks));
+}
 at("kind").onchange = at("filter").oninput = fillLocks;
 if (data.records.length > 1) {
   at("records").hidden = false;
@@ -97,6 +125,11 @@ if (data.records.length > 1) {
   data.records.forEach((record, index) => select.append(element("option", { value: index,
     textContent: `${record.process.id} ${record.process.command.join(" ").slice(0, 60)}` })));
   select.onchange = () => show(Number(select.value));
+  fillTree((index) => {
+    select.value = String(index);
+    show(index);
+    at("command").scrollIntoView();
+  });
 }
 wireTheme(() => view && draw());
 makeLockTable();

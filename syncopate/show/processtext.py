@@ -1,0 +1,45 @@
+"""Several processes as text: their tree, and the locks that cost most in all of them."""
+
+from syncopate.base import terminal
+from syncopate.base.units import count, duration, percent
+
+OPTIONAL = ("threads", "ran")
+MOST_LOCKS = 5
+
+
+def show(console, view: dict) -> None:
+    """One line for each process, children below their parent; what all lost to locks together, and
+    to which. `view` is what records/processes.py makes."""
+    rows = view["tree"]
+    share = percent(view["lost_share"]) if view["thread_time_ns"] else "-"
+    lost, total = duration(view["lost_ns"]), duration(view["thread_time_ns"])
+    console.print(f"{len(rows)} processes, lost to locks: {share} of all thread time"
+                  f" ({lost} of {total})", style="bold")  # fmt: skip
+    columns = {
+        "program": ["  " * each["depth"] + " ".join(each["command"]) for each in rows],
+        "process": [str(each["id"]) for each in rows],
+        "threads": [str(each["threads"]) for each in rows],
+        "ran": [duration(each["duration_ns"]) for each in rows],
+        "lost": [duration(each["lost_ns"]) for each in rows],
+        "of its time": [percent(each["lost_share"]) for each in rows],
+        "worst lock": [each["worst"] or "-" for each in rows],
+    }
+    console.print(terminal.table(console, columns, OPTIONAL))
+    _locks(console, view["locks"])
+    console.print()
+
+
+def _locks(console, locks: list[dict]) -> None:
+    """Those that several processes have, each in its own memory or shared, are one line."""
+    if not any(lock["processes"] > 1 for lock in locks):
+        return
+    shown = locks[:MOST_LOCKS]
+    console.print("\nThe same locks in several processes", style="bold cyan")
+    columns = {
+        "lock": [lock["called"] for lock in shown],
+        "processes": [str(lock["processes"]) for lock in shown],
+        "lost": [duration(lock["lost_ns"]) for lock in shown],
+        "of all": [percent(lock["lost_share"]) for lock in shown],
+        "taken": [count(lock["acquisitions"]) for lock in shown],
+    }
+    console.print(terminal.table(console, columns, ("taken",)))

@@ -211,6 +211,7 @@ def test_an_inconsistent_run_is_told_on_machines(machine):
     )
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
 def test_an_inconsistent_run_is_told():
     """Without a lock updates are lost, sooner or later; the program has to say so."""
     for _ in range(50):

@@ -28,7 +28,7 @@ def transacts(choice: str) -> bool:
     """Whether sections under a lock, or its waiters, are to run as hardware transactions."""
     name, _, wait = choice.partition(":")
     found = [lock for lock in load() if lock["name"] == name]
-    return wait == SPECULATE or any(lock["transacts"] for lock in found)
+    return wait == SPECULATE or any(lock.get("transacts") for lock in found)
 
 
 def load() -> list[dict]:

@@ -119,6 +119,12 @@ class RecordBuilder:
         packed = struct.pack("<IIQQQ64I", lock, 9, counts[0] + counts[1], 0, 0, *padded)
         self.rows.setdefault(thread, []).append(packed)
 
+    def speculation(self, thread: int, lock: int, counts: list[int]) -> None:
+        """What became of a thread's runs ahead of a lock, by format.h's speculation_count."""
+        padded = [*counts, *[0] * (64 - len(counts))]
+        packed = struct.pack("<IIQQQ64I", lock, 22, 1, 0, 0, *padded)
+        self.rows.setdefault(thread, []).append(packed)
+
     def holder(self, thread: int, lock: int, watched: int, counts: list[int]) -> None:
         """How many of a thread's holds were watched, and by format.h's holder_count the rest."""
         padded = [*counts, *[0] * (64 - len(counts))]

@@ -31,6 +31,8 @@ def record(tmp_path_factory):
     builder.row(t[1], shared, 4, [4000])
     builder.row(t[2], ready, 6, [500_000])
     builder.elision(t[0], elided, [7, 2, 5, 0, 13, 0, 1])
+    builder.speculation(t[0], elided, [9, 4, 3, 0, 2, 11, 45, 1, 1200])
+    builder.speculation(t[1], elided, [1, 1, 0, 0, 0, 0, 5, 1, 1000])
     builder.holder(t[0], hot, 6, [1, 2, 0])
     builder.holder(t[1], hot, 4, [1, 1, 3])
     builder.wait(t[0], hot, BEGIN, BEGIN + 50_000, waiting, 11)
@@ -58,6 +60,8 @@ def test_text(record):
     assert re.search(r"0xa000 +10 +2 +20.0 % +3 +3 +30.0 %$", preempted, re.MULTILINE)
     elided = section(text, "Elided sections")
     assert re.search(r"0xb000 +26 +7 +2 +5 +0 +13 +0 +1$", elided, re.MULTILINE)
+    ahead = section(text, "Runs ahead of locks")
+    assert re.search(r"0xb000 +10 +5 +3 +0 +2 +5\.0 +11 +2 +\+10%$", ahead, re.MULTILINE)
     assert re.search(r"waited 100.0 % +held by 100.0 %", text)
     assert re.search(r"a/10 +b<>/11 +0xa000 +120 us +85.7 %", section(text, "Who blocks whom"))
 

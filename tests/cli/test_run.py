@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from conftest import COMMAND, ROOT, compile_c, one_line
 
+from syncopate.commands import run as runcommand
+from syncopate.machines import machine, processor
+
 
 def test_a_variable_that_nothing_reads(cli):
     done = cli("run", "--", "true", environ={"SYNCOPATE_LOKC": "mcs", "SYNCOPATE_GUARD": "misuse"})
@@ -45,6 +48,20 @@ def test_elision_is_chosen(cli):
     assert {"SYNCOPATE_ELIDE=always", "SYNCOPATE_ELIDE_POLICY=htm_10"} <= set(lines)
     lines = cli("run", "--elide=auto", "env", environ={"SYNCOPATE_ELIDE_POLICY": "htm_1"}).stdout
     assert "SYNCOPATE_ELIDE=auto" in lines and "POLICY" not in lines
+
+
+@pytest.mark.parametrize("lock", ["htm_10", "speculative_tatas", "tatas:speculate", "tatas"])
+@pytest.mark.parametrize("commits", [False, True])
+def test_a_lock_that_waits_plainly_says_so(monkeypatch, capsys, lock, commits):
+    finding = machine.Finding("rtm", "", "good" if commits else "info", "")
+    monkeypatch.setattr(processor, "features", lambda: [finding])
+    runcommand.say_if_plain(lock)
+    said = capsys.readouterr().err
+    if commits or lock == "tatas":
+        assert said == ""
+    else:
+        assert said.startswith(f"syncopate: {lock}: no transaction begins on this machine")
+        assert len(said.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,15 @@ TEST(ProfitControl, TriesInTurnFirst) {
   EXPECT_EQ(order, "1001");
 }
 
+TEST(ProfitControl, TellsWhatATrialHasFound) {
+  profit_control control;
+  for (unsigned i = 1; i < profit_control::trial; ++i)
+    EXPECT_FALSE(control.window_ended(control.speculate() ? 80 : 100)) << i;
+  EXPECT_TRUE(control.window_ended(80));
+  EXPECT_EQ(control.gain(), 1250u);
+  EXPECT_FALSE(control.window_ended(80));
+}
+
 TEST(ProfitControl, DecidesByTheTrial) {
   struct row {
     std::uint64_t with, without;

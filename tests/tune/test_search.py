@@ -220,14 +220,19 @@ TABLE = [
      "default_wait": "park", "collapses_when_oversubscribed": ["spin"]},
     {"name": "hbo", "preload": False, "waits": ["spin"], "preload_waits": [],
      "default_wait": "spin", "collapses_when_oversubscribed": []},
+    {"name": "htm_1", "preload": True, "waits": [], "preload_waits": [], "default_wait": "",
+     "collapses_when_oversubscribed": [], "transacts": True},
+    {"name": "tatas", "preload": True, "waits": ["yield", "speculate"], "default_wait": "yield",
+     "preload_waits": ["yield", "speculate"], "collapses_when_oversubscribed": []},
     {"name": "glibc", "preload": True, "waits": [], "preload_waits": [], "default_wait": "",
      "collapses_when_oversubscribed": []},
 ]  # fmt: skip
 
 
 def test_what_is_tried():
-    assert candidates.specifications(TABLE, False) == ["auto", "mcs", "mcs:spin"]
-    assert candidates.specifications(TABLE, True) == ["auto", "mcs"]
+    """What runs ahead, or elides by itself, is the user's to ask for."""
+    assert candidates.specifications(TABLE, False) == ["auto", "tatas", "mcs", "mcs:spin"]
+    assert sorted(candidates.specifications(TABLE, True)) == ["auto", "mcs", "tatas"]
     base = Choice().with_default("lock", "auto")
     tried = candidates.of_one_lock(base, 3, ["auto", "mcs"])
     assert [choice.text({3: "cache"}) for choice in tried] == ["auto, cache: mcs"]

@@ -202,6 +202,55 @@ def test_theme_is_the_readers(page, visit, theme):
     assert shown.get_attribute("html", "data-theme") != theme
 
 
+# What is wider than its place, and by how much.
+TOO_WIDE = """() => [document.documentElement, ...document.querySelectorAll(".scroll")]
+  .map((each) => [each.tagName + " " + (each.ariaLabel || each.id), each.scrollWidth
+    - each.clientWidth]).filter(([, by]) => by > 0)"""
+
+
+def tree(tmp_path) -> list[Path]:
+    """A server and three workers with the same lock, of a long name and large numbers."""
+    files = []
+    for number in range(4):
+        builder = RecordBuilder(0, 10**12)
+        builder.command = ["/usr/lib/server/bin/server", "--configuration=/etc/server/main.conf"]
+        builder.maps = f"a000-f000 r-xp 0000a000 08:01 1 /gone/{'long' * 30}\n"
+        threads = [builder.thread(1000 + n, f"worker-thread-{n}") for n in range(12)]
+        stack = builder.stack(0xA001, 0xB001)
+        lock = builder.lock(0x90000, acquisitions=4_000_000_000, first=stack, holds=[10**6] * 40)
+        for thread in threads:
+            if number:
+                builder.row(thread, lock, 1, [999_900_000] * 20)
+                builder.wait(thread, lock, 10**9, 2 * 10**9, stack, 1001)
+        image = bytearray(builder.build())
+        image[24:32] = (100 + number).to_bytes(4, "little") + (100).to_bytes(4, "little")
+        files.append(tmp_path / f"rec{number}")
+        files[-1].write_bytes(image)
+    return files
+
+
+@pytest.mark.long
+def test_several_processes_in_1200_pixels(tmp_path, visit):
+    target = tmp_path / "page.html"
+    done = run_cli("report", *tree(tmp_path), "--html", target)
+    assert done.returncode == 0, done.stderr
+    shown = visit(target, viewport={"width": 1200, "height": 900})
+    processes = rows(shown, "#processes")
+    assert [row[1] for row in processes] == ["100", "101", "102", "103"]
+    assert shown.inner_text("#tree-lost").startswith("4 processes, lost to locks: ")
+    (shared,) = rows(shown, "#shared-locks table")
+    assert shared[1] == "3"
+    assert shown.evaluate(TOO_WIDE) == []
+    shown.click("#processes tr:nth-child(3) button")
+    assert shown.inner_text("#about").startswith("process 102,")
+    parts = shown.eval_on_selector_all(
+        ".sheet h3, .sheet summary", "(a) => a.map((x) => x.innerText)"
+    )
+    assert parts[:2] == ["Who waited", "Who held it meanwhile"]
+    assert "Waits by thread: 12" in parts
+    assert shown.evaluate(TOO_WIDE) == []
+
+
 @pytest.mark.long
 def test_link_to_a_lock_opens_it(page, visit):
     shown = visit(page, "#0/mutex/0xa001")

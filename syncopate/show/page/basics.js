@@ -34,7 +34,8 @@ function fillTable(table, columns, rows) {
     element("th", { scope: "col", textContent, className: style(text) }))));
   table.tBodies[0].replaceChildren(...rows.map((row) => element("tr", {},
     ...columns.map(([, of, text]) =>
-      element("td", { textContent: of(row), className: style(text) })))));
+      element("td", { textContent: of(row), className: style(text),
+        title: text ? of(row) : "" })))));
   return table;
 }
 function newTable(title, columns, rows) {

@@ -251,4 +251,27 @@ TEST_P(RandomSleepers, reduced_search_equals_enumeration) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomSleepers, testing::Range(0, 12));
 
+// Each of two awaits comes too late only if the other one does: else its thread writes again.
+TEST(Equality, two_awaits_that_both_come_too_late) {
+  const auto await_any = [] {
+    std::uint64_t value = 0;
+    on->await(
+        reinterpret_cast<syncopate::engine::address>(&x.value), 4, rlx,
+        [](void*, std::uint64_t v) { return v != 0; }, nullptr, 0, value, line(30));
+    return static_cast<int>(value);
+  };
+  const std::vector<body> threads{[] { r[0] = x.exchange(0, rlx); },
+                                  [&] {
+                                    r[1] = await_any();
+                                    x.add(7, rlx);
+                                  },
+                                  [&] {
+                                    (void)x.cas(0, 3, rlx);
+                                    r[2] = await_any();
+                                  }};
+  const found reduced = explore(threads, {}, false);
+  EXPECT_EQ(reduced.outcomes, explore(threads, with("every_order=1"), false).outcomes);
+  EXPECT_TRUE(reduced.has({3, 0, 0}));
+}
+
 }  // namespace

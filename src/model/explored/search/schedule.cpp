@@ -437,9 +437,9 @@ void machine::note_late_awaits() {
 }
 
 void machine::stuck() {
+  note_late_awaits();  // also where others have come too late in vain: without these they may not
   for (unsigned t = 0; t < count_; ++t)
     if (threads_[t].late && newest_is_awaited(threads_[t].next)) end_execution(outcome::redundant);
-  note_late_awaits();
   bool spins = false;
   for (unsigned t = 0; t < count_; ++t) {
     const thread& who = threads_[t];

@@ -8,7 +8,7 @@ long it takes.
 
 The programs are those of `syncopate bench list`, so a new one is here by itself. Built with
 sanitizers (cmake --preset asan, or -DSYNCOPATE_SANITIZE=address,undefined) they run under these.
-docs/sizes.md is made from such files by scripts/sizes.py.
+docs/internals/sizes.md is made from such files by scripts/sizes.py.
 
 --jobs: so many programs at a time, of --threads each; those that are known to last begin first.
 --within: what has not ended by then is ended, and named; it is not among the results.

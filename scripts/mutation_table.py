@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/order-mutation.md from the outcome of order mutation.
+"""Writes docs/internals/order-mutation.md from the outcome of order mutation.
 
 Usage: syncopate check --mutate --json --executions 5000 all | mutation_table.py DOCUMENT
 

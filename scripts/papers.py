@@ -66,9 +66,9 @@ values; why these rules: [decision 36](decisions/0036-judging-statements.md).
 HEADLINES_INTRODUCTION = """\
 ## What they are known for
 
-A reason stands where a headline is not reproduced; [differences.md](differences.md) shows what was
-tried to find it. Programs are our own, written after the papers' descriptions, with small inputs
-([workloads.md](workloads.md)).
+A reason stands where a headline is not reproduced; [differences.md](internals/differences.md)
+shows what was tried to find it. Programs are our own, written after the papers' descriptions, with
+small inputs ([workloads.md](internals/workloads.md)).
 
 | paper | it states | we get | verdict | why | evidence |
 |---|---|---|---|---|---|"""

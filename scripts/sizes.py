@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/sizes.md: how long each program takes at each size, from what bench/every_program.py
-measured (papers/results/measured/every_program*.json), and each paper's figures, from their
-results.
+"""Writes docs/internals/sizes.md: how long each program takes at each size, from what
+bench/every_program.py measured (papers/results/measured/every_program*.json), and each paper's
+figures, from their results.
 
     scripts/sizes.py [--check]
 
@@ -21,7 +21,7 @@ from syncopate.bench.suiteparts import OUR_TM  # noqa: E402
 from syncopate.bench.suitetable import SUITES  # noqa: E402
 from syncopate.bench.text import duration  # noqa: E402
 
-PAGE = ROOT / "docs" / "sizes.md"
+PAGE = ROOT / "docs/internals/sizes.md"
 FIGURES = ROOT / "papers/results"
 RESULTS = FIGURES / "measured"
 COLUMNS = {
@@ -202,7 +202,7 @@ def main() -> int:
         PAGE.write_text(text, encoding="utf-8")
         return 0
     if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-        print("docs/sizes.md is out of date: run scripts/sizes.py", file=sys.stderr)
+        print("docs/internals/sizes.md is out of date: run scripts/sizes.py", file=sys.stderr)
         return 1
     return 0
 

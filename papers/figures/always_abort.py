@@ -25,8 +25,8 @@ BACK_OFF = (
     " is waited for inside of the transaction, and that uses up one of the attempts. Its text"
     " names no lengths of back-off; here it begins with 4 PAUSEs, which was fitted to figure 8,"
     " whose rows are not counted for that reason. With 1, more programs collapse,"
-    " and figure 10 comes nearer to the paper; with 8, none collapses (docs/differences.md). In"
-    " *htm-10, ours* (locks/htm_lock.h) a wait uses up none."
+    " and figure 10 comes nearer to the paper; with 8, none collapses"
+    " (docs/internals/differences.md). In *htm-10, ours* (locks/htm_lock.h) a wait uses up none."
 )
 FITTED = "the back-off was fitted to this figure"
 GAPS = PLACES / "measured" / "section_gaps.json"

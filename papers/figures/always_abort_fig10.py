@@ -104,7 +104,7 @@ HEADLINE = "Kyoto Cabinet: 15 to 27 % with the ticket lock, 4 to 25 % with TATAS
 WHY_DEFAULT = "alike with two and four threads; why has not been tried"
 WHY_HTM = (
     "rests on the back-off, whose lengths the paper does not name: where it begins with one PAUSE,"
-    " not four, each lock that is taken makes others take it (docs/differences.md)"
+    " not four, each lock that is taken makes others take it (docs/internals/differences.md)"
 )
 WHY = (
     "rests on who gets the lock next: where threads compute nothing between two operations, the one"

@@ -93,13 +93,13 @@ def claims(results: Results) -> list[Claim]:
 WHY_HTM = (
     "with its small input, intruder's transactions meet at two queues from the beginning. genome"
     " falls with 16 threads where back-off begins with one PAUSE, vacation where the L1 is halved"
-    " as well (docs/differences.md)"
+    " as well (docs/internals/differences.md)"
 )
 WHY_LOCKS = (
     "genome's and intruder's small inputs lie in near caches, and their threads compute little"
     " between two sections: the one that has released tatas takes it again, and what others have"
-    " fetched is not used. With both changed they gain a tenth and more (docs/differences.md). The"
-    " ticket lock is handed on, and gains"
+    " fetched is not used. With both changed they gain a tenth and more"
+    " (docs/internals/differences.md). The ticket lock is handed on, and gains"
 )
 
 FIGURE = stamp_figure(11, "one lock", "IV-A.4", points, claims)

@@ -62,7 +62,8 @@ WHY = (
     "the gain lies at the edge of the collapse. genome stands there with a back-off that begins"
     " with 4 PAUSEs, and its gain changes with the seed: with 1 it collapses with both locks, with"
     " 8 with neither. vacation collapses with a back-off of 1 and an L1 of half the size, and there"
-    " the speculating lock gains (docs/differences.md). intruder never scales with its small input"
+    " the speculating lock gains (docs/internals/differences.md). intruder never scales with its"
+    " small input"
 )
 
 EDGE = (

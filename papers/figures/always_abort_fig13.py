@@ -55,8 +55,8 @@ def claims(results: Results) -> list[Claim]:
 
 WHY_PROTECTED = (
     "not by what transactions cost, which was tried: where lines pass between cores in 60 cycles"
-    " instead of 90, nothing is lost (docs/differences.md). A run ahead that the test ends has"
-    " fetched a line that the holder writes"
+    " instead of 90, nothing is lost (docs/internals/differences.md). A run ahead that the test"
+    " ends has fetched a line that the holder writes"
 )
 
 FIGURE = Figure(

@@ -109,13 +109,13 @@ def rows_of(results: Results, matrix: str) -> list[Claim]:
 WHY_GAIN = (
     "what running ahead can fetch depends on how unevenly the rows of a level are dealt out, and"
     " our matrices are generated; where more of it misses the last-level cache, the gain is larger"
-    " (docs/differences.md)"
+    " (docs/internals/differences.md)"
 )
 WHY_SCALING = (
     "one thread is slow here: a core of the model waits for each of its misses in turn, where the"
     " paper's may overlap. With misses that cost a tenth, as where ten overlap, half of offshore's"
     " difference is gone and a third of thermal2's, most of the latter with slower memory, too"
-    " (docs/differences.md)"
+    " (docs/internals/differences.md)"
 )
 
 FIGURE = Figure(

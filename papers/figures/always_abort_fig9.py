@@ -113,7 +113,7 @@ WHY_DEFAULT = (
     " nobody can fetch ahead. Running ahead takes holding from 315 to 226 ns with ticket, and from"
     " 251 to 236 with tatas, where 41 % of the sections are by the thread that has just released"
     " the lock, with all of it in its cache. Slower memory, cheaper transfers and a dearer futex"
-    " each bring us nearer (docs/differences.md)"
+    " each bring us nearer (docs/internals/differences.md)"
 )
 
 FIGURE = Figure(

@@ -102,7 +102,8 @@ WHY_POLLING = (
     " its copy of the line until it is written: polling costs energy, not traffic, and the counter"
     " per node helps those who poll as much. The gain goes where a line that all threads want again"
     " comes to them so slowly that the release takes as long as the counter: 200 cycles for each"
-    " read and each copy that is invalidated, where we estimate 30 and 12 (docs/differences.md)"
+    " read and each copy that is invalidated, where we estimate 30 and 12"
+    " (docs/internals/differences.md)"
 )
 
 

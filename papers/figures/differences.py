@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What explains where a figure differs from its paper: the suspected reason is changed, on the
 model, and the few points that decide are run again. Writes
-papers/results/simulated/differences.json and, of it, docs/differences.md.
+papers/results/simulated/differences.json and, of it, docs/internals/differences.md.
 
 A trial names a number of a figure, the paper's value of it, and what is changed: fields of the
 machine file, options of the program, or a series' lock. How much of the difference goes with the
@@ -26,7 +26,7 @@ from trials import TRIALS, Number, Trial, explained
 from syncopate.base import compactjson, wholefile
 
 DATA = PLACES / "simulated" / "differences.json"
-PAGE = ROOT / "docs" / "differences.md"
+PAGE = ROOT / "docs/internals/differences.md"
 KEEPING = threading.Lock()
 HEAD = """\
 # Why our figures differ from the papers'
@@ -36,7 +36,7 @@ the paper's, what is suspected was changed on the model, alone, and the points t
 again. The last column is how much of the difference (of the ratio between the paper's number and
 ours, on a logarithmic scale) went with it: about 100 % where it explains all, about 0 % where it is
 not the reason, less than 0 % where it leads away, more than 100 % where it leads past the paper's
-number. A machine file's fields are described in [machines.md](machines.md); none of what was
+number. A machine file's fields are described in [machines.md](../machines.md); none of what was
 changed here is claimed to be what the paper's machine has.
 """
 
@@ -160,7 +160,7 @@ def page(document: dict) -> str:
     lines.append("|---|---|--:|--:|---|--:|--:|")
     for row in document["rows"]:
         name = row["figure"]
-        cells = [f"[{name}](../papers/results/simulated/{name}.md)", row["number"],
+        cells = [f"[{name}](../../papers/results/simulated/{name}.md)", row["number"],
                  f"{row['paper']:.3g}", f"{row['ours']:.3g}", row["changed"], f"{row['then']:.3g}",
                  f"{explained(row):.0f} %"]  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")

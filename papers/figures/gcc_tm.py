@@ -65,11 +65,11 @@ def figure(name: str, what: str, series: list[str], claims, table=None) -> Figur
 NOTES = """\
 Measured and not simulated: with `-fgnu-tm`, GCC tells a modeled machine each access of a
 transaction as a plain one, beside the call of libitm that makes it; and servers wait in the kernel.
-[papers/workloads/txcache](../../../docs/workloads.md#a-cache-from-locks-to-transactions) in the
-place of memcached 1.4.15, on GCC 12's libitm; `@` names an algorithm and a contention manager of
-our library instead. The paper had 12 cores; here every number of threads beyond two shares two
-processors with its clients: rows about times are ours, and no evidence for the paper's. Error
-bars: a standard deviation each way, as in the paper. A ratio of times has the interval of its
+[papers/workloads/txcache](../../../docs/internals/workloads.md#a-cache-from-locks-to-transactions)
+in the place of memcached 1.4.15, on GCC 12's libitm; `@` names an algorithm and a contention
+manager of our library instead. The paper had 12 cores; here every number of threads beyond two
+shares two processors with its clients: rows about times are ours, and no evidence for the paper's.
+Error bars: a standard deviation each way, as in the paper. A ratio of times has the interval of its
 rounds.\
 """
 

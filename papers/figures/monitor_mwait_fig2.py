@@ -75,7 +75,7 @@ WHY_FEW = (
 WHY_FACTOR = (
     "the model's mutex loses by the exchanges of all its waiters and one call of the kernel for"
     " each unlock: dearer calls, transfers and invalidations each bring us nearer, none of them all"
-    " of the way (docs/differences.md)"
+    " of the way (docs/internals/differences.md)"
 )
 
 

@@ -50,7 +50,7 @@ WHY_FACTOR = (
     "with the paper's number of tasks most find the queue full and run without the lock. With 400"
     " to 800 tasks a thread, which no text names, or with lines that take twice as long to another"
     " node (320 and 350 cycles), the paper's factor is reached (monitor_mwait_fig3_tasks,"
-    " docs/differences.md)"
+    " docs/internals/differences.md)"
 )
 
 

@@ -17,9 +17,9 @@ PROGRAMS = {
 }
 SMALL_INPUTS = (
     "The programs are those of `papers/workloads/stamp/`, written from the published descriptions,"
-    " with the suite's sizes for simulators (preset `sim`, docs/workloads.md): its native ones,"
-    " which the paper uses, take hours on a modeled machine. Tables and meshes are smaller, fit"
-    " into caches that the paper's do not, and transactions meet more often in them."
+    " with the suite's sizes for simulators (preset `sim`, docs/internals/workloads.md): its"
+    " native ones, which the paper uses, take hours on a modeled machine. Tables and meshes are"
+    " smaller, fit into caches that the paper's do not, and transactions meet more often in them."
 )
 
 

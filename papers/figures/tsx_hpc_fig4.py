@@ -172,7 +172,7 @@ def claims(results: Results) -> list[Claim]:
 
 WHY_AVERAGE = (
     "histogram and physicsSolver gain little on the model, whose locked instructions are cheap:"
-    " what dearer ones do was tried (docs/differences.md)"
+    " what dearer ones do was tried (docs/internals/differences.md)"
 )
 WHY_SOLVER = (
     "on the model, two free mutexes cost two locked instructions of 18 cycles on lines that the"

@@ -87,7 +87,7 @@ PROGRAMS = {
         papers=("tsx-hpc",),
     ),
     "txcache": Suite(
-        "a cache whose locks become transactions, stage by stage (docs/workloads.md)",
+        "a cache whose locks become transactions, stage by stage (docs/internals/workloads.md)",
         {"self-load": Program("papers/workloads/txcache/txcache")},
         {
             "locks": Variant(),

@@ -1,4 +1,4 @@
-"""docs/sizes.md is what its inputs say, and scripts/sizes.py tells of what failed."""
+"""docs/internals/sizes.md is what its inputs say, and scripts/sizes.py tells of what failed."""
 
 import importlib.util
 import json

@@ -14,7 +14,7 @@ using namespace workloads;
 
 constexpr const char* about =
     "A cache that speaks memcached's text protocol, in one of the stages from locks to atomic\n"
-    "transactions (docs/workloads.md). Ctrl-C ends it.";
+    "transactions (docs/internals/workloads.md). Ctrl-C ends it.";
 
 options parse(int argc, char** argv) {
   return {argc,

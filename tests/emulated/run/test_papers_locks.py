@@ -78,8 +78,8 @@ def test_sections_are_elided(tmp_path, lock):
         assert sum(counts["aborts"].values()) > 0, (name, text)
     fallen = total(locks, "elision", "fell_back")
     aborts = sum(total(locks, "elision", "aborts", cause) for cause in (*CAUSES, "explicit"))
-    # One attempt is one abort; ten are more.
-    assert (aborts <= fallen) if lock == "htm_1" else (aborts > fallen), text
+    # One attempt is one abort; of ten, some causes of which others would heed, many.
+    assert (aborts <= fallen) if lock == "htm_1" else (aborts > 3 * fallen), text
     ahead = total(locks, "speculation", "runs")
     assert (ahead > 0) if lock == "htm_10_fb_aahtm" else (ahead == 0), text
 

@@ -1,5 +1,8 @@
-// deque_check.cpp -- the work-stealing deque under every interleaving.
+// deque_check.cpp -- the work-stealing deque, and a crew of workers with one each, under every
+// interleaving.
 #include <syncopate/deques/chase_lev_deque.h>
+#include <syncopate/deques/stealing_crew.h>
+#include <syncopate/machine.h>
 
 #include "deque_scenarios.h"
 
@@ -44,6 +47,100 @@ void choosy_thief() {
   delete d;
 }
 
+// A crew of two: whoever leaves an episode sees all its work done, each piece once, also what
+// another piece has made.
+struct piece {
+  int runs = 0;           // plain: two that run it, or that look too early, are a race
+  piece* then = nullptr;  // what it makes
+};
+using crew = syncopate::stealing_crew<piece, 2>;
+
+struct crew_user {
+  explicit crew_user(std::uint32_t workers) : all(workers) {}
+  crew all;
+  piece pieces[3];
+
+  void offer(std::uint32_t me, piece& p) {
+    all.make(me);
+    const bool pushed = all.push(me, &p);
+    assert(pushed);
+  }
+  void run(std::uint32_t me, piece& p) {
+    ++p.runs;
+    if (p.then != nullptr) offer(me, *p.then);
+    all.finish(me);
+  }
+  // A worker's turns in an episode, some at most: a waiting worker's are the same again. Whether it
+  // has ended with them.
+  bool finish(std::uint32_t me, int turns) {
+    const std::uint64_t episode = all.arrive();
+    for (int turn = 0; turn < turns; ++turn) {
+      if (all.is_over(episode)) return true;
+      if (piece* const p = all.take(me, 0, [](const piece*) { return true; })) run(me, *p);
+      else if (all.end_if_done(episode)) return true;
+    }
+    return all.is_over(episode);
+  }
+};
+
+void crew_of_two() {
+  auto* const u = new crew_user(2);
+  auto other = [u] {
+    if (u->finish(1, 2)) assert(u->pieces[0].runs == 1);
+  };
+  auto maker = [u] {
+    u->offer(0, u->pieces[0]);
+    if (u->finish(0, 1)) assert(u->pieces[0].runs == 1);
+  };
+  check::together(other, maker);
+  delete u;
+}
+
+// One piece makes another, wherever it runs.
+void crew_whose_work_makes_work() {
+  auto* const u = new crew_user(2);
+  u->pieces[0].then = &u->pieces[1];
+  auto other = [u] {
+    if (u->finish(1, 1)) assert(u->pieces[0].runs == 1 && u->pieces[1].runs == 1);
+  };
+  auto maker = [u] {
+    u->offer(0, u->pieces[0]);
+    if (u->finish(0, 1)) assert(u->pieces[0].runs == 1 && u->pieces[1].runs == 1);
+  };
+  check::together(other, maker);
+  delete u;
+}
+
+// A piece is made and kept back: the episode does not end without it.
+void crew_keeps_back() {
+  auto* const u = new crew_user(2);
+  auto other = [u] {
+    const bool over = u->finish(1, 1);
+    assert(!over);
+  };
+  auto maker = [u] {
+    u->all.make(0);
+    (void)u->all.arrive();
+  };
+  check::together(other, maker);
+  delete u;
+}
+
+// A thread that is no worker ends what one has made.
+void crew_and_a_stranger() {
+  auto* const u = new crew_user(1);
+  u->all.make(0);
+  auto stranger = [u] {
+    ++u->pieces[0].runs;
+    u->all.finish_elsewhere();
+  };
+  auto worker = [u] {
+    if (u->finish(0, 1)) assert(u->pieces[0].runs == 1);
+  };
+  check::together(stranger, worker);
+  delete u;
+}
+
 constexpr check::scenario scenarios[] = {
     {"last_element", check::last_element<deque>},
     {"two_elements", check::two_elements<deque>},
@@ -51,6 +148,10 @@ constexpr check::scenario scenarios[] = {
     {"places_used_again", check::places_used_again<deque>},
     {"floors", floors},
     {"choosy_thief", choosy_thief},
+    {"crew_of_two", crew_of_two},
+    {"crew_whose_work_makes_work", crew_whose_work_makes_work},
+    {"crew_keeps_back", crew_keeps_back},
+    {"crew_and_a_stranger", crew_and_a_stranger},
 };
 
 }  // namespace

@@ -1,9 +1,8 @@
 // barriers.cpp -- the table of barriers, made from barriers/all.h.
 //
-// Those that wait by a strategy get ours. Left out: the two-level barrier, which asks hwloc where
-// memory nodes are (a library that goes into any program may need libc only), and the speculating
-// one, which runs the program's code ahead. The futex barriers' waiters cannot be called away: they
-// help with tasks only when all have arrived.
+// Those that wait by a strategy get ours. Left out: the speculating one, which runs the program's
+// code ahead. The futex barriers' waiters cannot be called away: they help with tasks only when all
+// have arrived.
 
 #include "openmp/barriers.h"
 
@@ -62,6 +61,7 @@ constexpr barrier_algorithm all[] = {
     team_waiting<dissemination_barrier<team_wait>>("dissemination"),
     make<futex_barrier<0>>("futex", true),
     make<futex_barrier<1000>>("poll_then_futex", true),
+    team_waiting<two_level_barrier<team_wait>>("two_level"),
 };
 
 }  // namespace

@@ -107,6 +107,17 @@ bool read_regions() noexcept {
   return true;
 }
 
+bool read_tasks() noexcept {
+  constexpr const char* me = variable_of(option::omp_tasks);
+  const char* const set = setting<option::omp_tasks>();
+  if (set == nullptr || std::strcmp(set, "runtime") == 0) return true;
+  if (std::strcmp(set, "ours") != 0) return refuse(me, set, "tasks are ours or runtime");
+  if (config.barrier == nullptr)
+    return refuse(me, set, "contradicts SYNCOPATE_OMP_BARRIER=runtime");
+  config.tasks = true;
+  return true;
+}
+
 // Programs start threads before they call us; but all first calls of a process come one after the
 // other, except of a library that was opened by two threads: then both read the same.
 bool read_environment() noexcept {
@@ -115,7 +126,7 @@ bool read_environment() noexcept {
   constexpr option common = option::wait;
   const char* const wait = setting<common>();
   if (wait != nullptr && !find_wait(variable_of(common), wait, wait, config.wait)) return false;
-  return read_barrier(wait) && read_lock(wait) && read_regions();
+  return read_barrier(wait) && read_lock(wait) && read_regions() && read_tasks();
 }
 
 constinit pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;

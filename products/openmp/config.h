@@ -5,6 +5,7 @@
 //   SYNCOPATE_OMP_LOCK=name[:wait]      which lock stands behind locks and critical sections
 //   SYNCOPATE_WAIT=name                 how barriers and locks wait that say nothing themselves
 //   SYNCOPATE_OMP_REGIONS=kept          libgomp's teams stay from region to region (kept_region.h)
+//   SYNCOPATE_OMP_TASKS=ours            tasks of libgomp's programs are ours (tasks.h)
 //   SYNCOPATE_RECORD=file               record waits into that file
 //   SYNCOPATE_VERBOSE=1                 a line on standard error for each runtime taken over
 #pragma once
@@ -28,6 +29,7 @@ struct configuration {
   bool active = false;  // false: every call is passed on
   bool verbose = false;
   bool keep = false;                           // regions stay open
+  bool tasks = false;                          // libgomp's are ours
   const barrier_algorithm* barrier = nullptr;  // null: the runtime's own barriers
   const lock_algorithm* lock = nullptr;        // null: the runtime's own locks
   std::atomic<lock_keeper> keeper{lock_keeper::not_read};

@@ -67,7 +67,32 @@ using kmpc_copy = void (*)(void*, void*);
   X(void, GOMP_taskloop_ull,                                                                       \
     (gomp_function, void*, gomp_copy, long, long, unsigned, unsigned long, int,                    \
      unsigned long long, unsigned long long, unsigned long long))                                  \
+  X(void, GOMP_taskwait, (void))                                                                   \
+  X(void, GOMP_taskwait_depend, (void**))                                                          \
   X(void, GOMP_taskwait_depend_nowait, (void**))                                                   \
+  X(void, GOMP_taskyield, (void))                                                                  \
+  X(void, GOMP_taskgroup_start, (void))                                                            \
+  X(void, GOMP_taskgroup_end, (void))                                                              \
+  X(void, GOMP_taskgroup_reduction_register, (std::uintptr_t*))                                    \
+  X(void, GOMP_workshare_task_reduction_unregister, (bool))                                        \
+  X(bool, GOMP_barrier_cancel, (void))                                                             \
+  X(bool, GOMP_loop_end_cancel, (void))                                                            \
+  X(bool, GOMP_sections_end_cancel, (void))                                                        \
+  X(bool, GOMP_loop_ordered_start,                                                                 \
+    (long, long, long, long, long, long*, long*, std::uintptr_t*, void**))                         \
+  X(bool, GOMP_loop_doacross_start,                                                                \
+    (unsigned, long*, long, long, long*, long*, std::uintptr_t*, void**))                          \
+  X(bool, GOMP_loop_ull_start,                                                                     \
+    (bool, unsigned long long, unsigned long long, unsigned long long, long, unsigned long long,   \
+     unsigned long long*, unsigned long long*, std::uintptr_t*, void**))                           \
+  X(bool, GOMP_loop_ull_ordered_start,                                                             \
+    (bool, unsigned long long, unsigned long long, unsigned long long, long, unsigned long long,   \
+     unsigned long long*, unsigned long long*, std::uintptr_t*, void**))                           \
+  X(bool, GOMP_loop_ull_doacross_start,                                                            \
+    (unsigned, unsigned long long*, long, unsigned long long, unsigned long long*,                 \
+     unsigned long long*, std::uintptr_t*, void**))                                                \
+  X(unsigned, GOMP_sections2_start, (unsigned, std::uintptr_t*, void**))                           \
+  X(void, GOMP_scope_start, (std::uintptr_t*))                                                     \
   X(void, GOMP_target,                                                                             \
     (int, gomp_function, const void*, std::size_t, void**, std::size_t*, unsigned char*))          \
   X(void, GOMP_target_ext,                                                                         \
@@ -133,6 +158,27 @@ using kmpc_copy = void (*)(void*, void*);
   X(void, omp_unset_nest_lock##suffix, (void*))   \
   X(int, omp_test_nest_lock##suffix, (void*))
 
+// What a task inherits. Fortran's names take addresses, those with 8 of 64 bits.
+#define SYNCOPATE_OMP_SETTING_ENTRIES(X)                                 \
+  X(void, omp_set_num_threads, (int))                                    \
+  X(void, omp_set_num_threads_, (const std::int32_t*))                   \
+  X(void, omp_set_num_threads_8_, (const std::int64_t*))                 \
+  X(void, omp_set_dynamic, (int))                                        \
+  X(void, omp_set_dynamic_, (const std::int32_t*))                       \
+  X(void, omp_set_dynamic_8_, (const std::int64_t*))                     \
+  X(void, omp_set_nested, (int))                                         \
+  X(void, omp_set_nested_, (const std::int32_t*))                        \
+  X(void, omp_set_nested_8_, (const std::int64_t*))                      \
+  X(void, omp_set_max_active_levels, (int))                              \
+  X(void, omp_set_max_active_levels_, (const std::int32_t*))             \
+  X(void, omp_set_max_active_levels_8_, (const std::int64_t*))           \
+  X(void, omp_set_default_device, (int))                                 \
+  X(void, omp_set_default_device_, (const std::int32_t*))                \
+  X(void, omp_set_default_device_8_, (const std::int64_t*))              \
+  X(void, omp_set_schedule, (int, int))                                  \
+  X(void, omp_set_schedule_, (const std::int32_t*, const std::int32_t*)) \
+  X(void, omp_set_schedule_8_, (const std::int32_t*, const std::int64_t*))
+
 #define SYNCOPATE_OMP_ENTRIES(X)                        \
   X(int, omp_get_level, (void))                         \
   X(int, omp_get_num_threads, (void))                   \
@@ -149,6 +195,10 @@ using kmpc_copy = void (*)(void*, void*);
   X(int, omp_pause_resource_, (const int*, const int*)) \
   X(int, omp_pause_resource_all_, (const int*))         \
   X(int, omp_get_thread_num, (void))                    \
+  X(int, omp_get_max_task_priority, (void))             \
+  X(void, omp_fulfill_event, (std::uintptr_t))          \
+  X(void, omp_fulfill_event_, (std::uintptr_t))         \
+  SYNCOPATE_OMP_SETTING_ENTRIES(X)                      \
   X(void, omp_init_lock_with_hint, (void*, int))        \
   X(void, omp_init_lock_with_hint_, (void*, int*))      \
   X(void, omp_init_nest_lock_with_hint, (void*, int))   \

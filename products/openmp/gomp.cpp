@@ -9,6 +9,7 @@
 #include "openmp/config.h"
 #include "openmp/export.h"
 #include "openmp/passed_on.h"
+#include "openmp/phase.h"
 #include "openmp/program_locks.h"
 #include "openmp/team.h"
 
@@ -21,11 +22,8 @@ frame* frame_for(const binding& b) {
   return b.ours && config.barrier != nullptr ? live_frame(b.to) : nullptr;
 }
 
-void barrier(frame& f, const runtime& r, const void* caller) {
-  if (!pass_barrier(f, caller)) return;
-  f.in_runtime = true;
-  r.real.GOMP_barrier();
-  f.in_runtime = false;
+void barrier(frame& f, const void* caller) {
+  if (pass_barrier(f, caller)) end_marked_phase(f);
 }
 
 // The unnamed critical section, and the lock of atomic operations without an instruction.
@@ -38,7 +36,7 @@ thread_local constinit char in_atomic [[gnu::tls_model("initial-exec")]] = 0;
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_barrier() {
   const binding& b = SYNCOPATE_CALLER(gomp);
-  if (frame* const f = frame_for(b)) barrier(*f, *b.to, __builtin_return_address(0));
+  if (frame* const f = frame_for(b)) barrier(*f, __builtin_return_address(0));
   else b.to->real.GOMP_barrier();
 }
 
@@ -47,7 +45,7 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_loop_end() {
   frame* const f = frame_for(b);
   if (f == nullptr) return b.guessed ? void() : b.to->real.GOMP_loop_end();
   b.to->real.GOMP_loop_end_nowait();
-  barrier(*f, *b.to, __builtin_return_address(0));
+  barrier(*f, __builtin_return_address(0));
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_sections_end() {
@@ -55,7 +53,35 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_sections_end() {
   frame* const f = frame_for(b);
   if (f == nullptr) return b.guessed ? void() : b.to->real.GOMP_sections_end();
   b.to->real.GOMP_sections_end_nowait();
-  barrier(*f, *b.to, __builtin_return_address(0));
+  barrier(*f, __builtin_return_address(0));
+}
+
+// Of regions that may be cancelled. Where tasks are ours nothing is (tasks.h), so they are barriers
+// as any; else only the runtime knows.
+SYNCOPATE_OPENMP_EXPORT bool GOMP_barrier_cancel() {
+  const binding& b = SYNCOPATE_CALLER(gomp);
+  frame* const f = task_frame(b);
+  if (f == nullptr) return b.to->real.GOMP_barrier_cancel();
+  barrier(*f, __builtin_return_address(0));
+  return false;
+}
+
+SYNCOPATE_OPENMP_EXPORT bool GOMP_loop_end_cancel() {
+  const binding& b = SYNCOPATE_CALLER(gomp);
+  frame* const f = task_frame(b);
+  if (f == nullptr) return b.guessed ? false : b.to->real.GOMP_loop_end_cancel();
+  b.to->real.GOMP_loop_end_nowait();
+  barrier(*f, __builtin_return_address(0));
+  return false;
+}
+
+SYNCOPATE_OPENMP_EXPORT bool GOMP_sections_end_cancel() {
+  const binding& b = SYNCOPATE_CALLER(gomp);
+  frame* const f = task_frame(b);
+  if (f == nullptr) return b.guessed ? false : b.to->real.GOMP_sections_end_cancel();
+  b.to->real.GOMP_sections_end_nowait();
+  barrier(*f, __builtin_return_address(0));
+  return false;
 }
 
 // Null for the thread that runs the block; for the others, once it has, what it copies to them.
@@ -65,7 +91,7 @@ SYNCOPATE_OPENMP_EXPORT void* GOMP_single_copy_start() {
   frame* const f = frame_for(b);
   if (f == nullptr) return b.to->real.GOMP_single_copy_start();
   if (b.to->real.GOMP_single_start()) return nullptr;
-  barrier(*f, *b.to, __builtin_return_address(0));
+  barrier(*f, __builtin_return_address(0));
   return f->in->copied;
 }
 
@@ -74,7 +100,7 @@ SYNCOPATE_OPENMP_EXPORT void GOMP_single_copy_end(void* data) {
   frame* const f = frame_for(b);
   if (f == nullptr) return b.to->real.GOMP_single_copy_end(data);
   f->in->copied = data;
-  barrier(*f, *b.to, __builtin_return_address(0));
+  barrier(*f, __builtin_return_address(0));
 }
 
 SYNCOPATE_OPENMP_EXPORT void GOMP_critical_start() {

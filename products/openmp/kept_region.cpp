@@ -11,6 +11,8 @@
 #include <pthread.h>
 
 #include "openmp/config.h"
+#include "openmp/phase.h"
+#include "openmp/settings.h"
 
 extern "C" int __cxa_thread_atexit_impl(void (*)(void*), void*, void*);
 extern "C" void* __dso_handle;
@@ -27,25 +29,6 @@ constexpr std::uint32_t first_patience = 2, most_patience = 1u << 20;
 constexpr std::uint64_t worth_keeping = 64;
 
 constinit std::atomic<bool> refused{false};
-
-// What a region's threads inherit from the task that starts it (OpenMP's internal control
-// variables), as far as a program can change it and it is not in the storage.
-struct settings {
-  int threads, dynamic, levels, limit, device, schedule, chunk;
-  friend bool operator==(const settings&, const settings&) = default;
-};
-
-settings settings_of(const entry_points& real) noexcept {
-  settings s{real.omp_get_max_threads(),
-             real.omp_get_dynamic(),
-             real.omp_get_max_active_levels(),
-             real.omp_get_thread_limit(),
-             real.omp_get_default_device(),
-             0,
-             0};
-  real.omp_get_schedule(&s.schedule, &s.chunk);
-  return s;
-}
 
 bool has_all(const entry_points& real) noexcept {
   return real.GOMP_parallel_start != nullptr && real.GOMP_parallel_end != nullptr &&
@@ -261,11 +244,7 @@ bool kept_region::run(const work& what) noexcept {
          !team_.abandoned.load(std::memory_order_relaxed);
 }
 
-void kept_region::end_phase(frame& f) const noexcept {
-  f.in_runtime = true;
-  of_.real.GOMP_barrier();
-  f.in_runtime = false;
-}
+void kept_region::end_phase(frame& f) const noexcept { end_marked_phase(f); }
 
 void kept_region::work_on(void* started) {
   auto* const k = static_cast<kept_region*>(started);

@@ -19,19 +19,9 @@ constexpr const char* acted_on[] = {
 };
 
 // What is left to the runtime: docs/openmp.md has the reasons.
-constexpr const char* left_alone[] = {"GOMP_barrier_cancel",
-                                      "GOMP_cancellation_point",
-                                      "GOMP_loop_end_cancel",
-                                      "GOMP_sections_end_cancel",
+constexpr const char* left_alone[] = {"GOMP_cancellation_point",
                                       "GOMP_task_reduction_remap",
-                                      "GOMP_taskgroup_end",
-                                      "GOMP_taskgroup_reduction_register",
                                       "GOMP_taskgroup_reduction_unregister",
-                                      "GOMP_taskgroup_start",
-                                      "GOMP_taskwait",
-                                      "GOMP_taskwait_depend",
-                                      "GOMP_taskyield",
-                                      "GOMP_workshare_task_reduction_unregister",
                                       "GOMP_teams",
                                       "GOMP_teams4",
                                       "GOMP_teams_reg",

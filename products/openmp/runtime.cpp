@@ -13,6 +13,7 @@
 #include "openmp/kept_region.h"
 #include "openmp/known.h"
 #include "openmp/nest_lock.h"
+#include "openmp/tasks.h"
 
 namespace syncopate::openmp {
 
@@ -34,6 +35,16 @@ const char* say_regions_kept(const runtime& r) noexcept {
   return "";
 }
 
+// The same of its tasks.
+const char* say_tasks_made(const runtime& r) noexcept {
+  if (!config.tasks) return "";
+  const char* const refused = cannot_make_tasks(r);
+  if (refused == nullptr) return ", tasks ours";
+  const char* parts[] = {"syncopate: tasks of ", r.file, " are its own: ", refused, nullptr};
+  say(parts);
+  return "";
+}
+
 void say_unknown(const runtime& r, const char* unknown) noexcept {
   const char* parts[] = {
       "syncopate: ",         r.file, " is an OpenMP runtime of a version not known here (", unknown,
@@ -43,6 +54,7 @@ void say_unknown(const runtime& r, const char* unknown) noexcept {
 
 void say_known(const runtime& r) noexcept {
   const char* const kept = say_regions_kept(r);
+  const char* const tasks = say_tasks_made(r);
   if (!config.verbose) return;
   const char* parts[] = {"syncopate: OpenMP of ",
                          r.file,
@@ -52,6 +64,7 @@ void say_known(const runtime& r) noexcept {
                          ", lock ",
                          config.lock != nullptr ? config.lock->name : "runtime",
                          kept,
+                         tasks,
                          nullptr};
   say(parts);
 }
@@ -112,6 +125,7 @@ runtime* make_runtime(const void* base, const char* file) noexcept {
     const char* const unknown = find_unknown(*made);
     made->known = unknown == nullptr;
     made->nest_locks = made->known && can_tell_owners(*made);
+    made->tasks = made->known && config.tasks && cannot_make_tasks(*made) == nullptr;
     if (made->known) say_known(*made);
     else say_unknown(*made, unknown);
   }

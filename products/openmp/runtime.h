@@ -28,6 +28,7 @@ struct runtime {
   std::uint16_t number = 0;  // from 1
   family kind = family::gnu;
   bool known = false;       // a version whose entry points we know
+  bool tasks = false;       // its tasks are ours (tasks.h)
   bool nest_locks = false;  // the owner of a nest lock can be told (nest_lock.h)
   // What the calls of modules that are bound to it mean; null `to` where it has no such names.
   binding gomp, kmpc, omp;

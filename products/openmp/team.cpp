@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "openmp/config.h"
+#include "openmp/phase.h"
 #include "openmp/team_wait.h"
 #include "openmp/yield.h"
 #include "record/recorder.h"
@@ -128,6 +129,7 @@ void make_barrier(team& t, std::uint32_t count) noexcept {
   t.participants = count;
   t.arrivals.store(0, std::memory_order_relaxed);
   if (count != 0) config.barrier->make(t.barrier, count);
+  employ(t);
 }
 
 // A line that is not written stays with those who read it.
@@ -177,6 +179,7 @@ region::region(const runtime& of, unsigned asked, const work& what, const void* 
   update(order_->participants, t.participants);
   update(order_->first_phase, t.phase);
   update(order_->recorded, place);
+  update(order_->meets, of.tasks && makes_tasks(what.function));
 }
 
 region::~region() {
@@ -215,7 +218,22 @@ void region_order::enter(frame& f) const noexcept {
   if (!config.barrier->own_wait) note_processor(*in, f.id);
 }
 
+namespace {
+
+// The tasks of the last phase (tasks.h, R2).
+void end_tasks(frame& f, bool meets) noexcept {
+  if (f.in == nullptr || (f.threads == 0 && !settle(f))) return;
+  if (!meets) {
+    if (f.in->task_phase.load(std::memory_order_relaxed) == f.phase + 1) finish_tasks(f);
+  } else if (pass_barrier(f, nullptr)) {
+    end_marked_phase(f);
+  }
+}
+
+}  // namespace
+
 void region_order::leave(frame& f) const noexcept {
+  if (of->tasks) end_tasks(f, meets);
   current = f.outer;
   if (f.id != 0) return;
   if (in != nullptr) {
@@ -235,7 +253,7 @@ bool pass_barrier(frame& f, const void* caller) noexcept {
   team& t = *f.in;
   ++f.phase;
   if (!config.barrier->own_wait) note_processor(t, f.id);
-  if (__builtin_expect(!record::enabled, 1)) {
+  if (__builtin_expect(!record::enabled || caller == nullptr, 1)) {
     config.barrier->arrive_and_wait(t.barrier, f);
   } else {
     const std::uint32_t before = t.arrivals.fetch_add(1, std::memory_order_relaxed);

@@ -35,7 +35,9 @@
 namespace syncopate::openmp {
 
 struct frame;
+struct task;
 struct team;
+struct team_tasks;
 class kept_region;
 
 // What a region runs, for whoever starts it.
@@ -54,6 +56,7 @@ struct alignas(128) region_order {
   work what{};
   std::uint32_t participants = 0, first_phase = 0;
   std::uint32_t recorded = 0;  // while recording: the place that starts it
+  bool meets = false;          // ends with a barrier of ours, since there will be tasks (tasks.h)
 
   // Runs body(work) as one thread of the region. To be called by each, in the started function.
   template <class Body>
@@ -76,9 +79,10 @@ struct alignas(128) team {
   std::atomic<bool> abandoned{false};  // see abandon_team()
   // Counted while recording: all arrivals, to tell who is the last.
   std::atomic<std::uint32_t> arrivals{0};
-  void* copied = nullptr;       // copyprivate: what the single thread offers
-  team* next = nullptr;         // in a list of unused ones
-  kept_region* kept = nullptr;  // whose team it is (kept_region.h)
+  void* copied = nullptr;                   // copyprivate: what the single thread offers
+  team* next = nullptr;                     // in a list of unused ones
+  kept_region* kept = nullptr;              // whose team it is (kept_region.h)
+  std::atomic<team_tasks*> tasks{nullptr};  // made with the first task
 
   alignas(64) std::atomic<std::uint32_t> sleepers{0};
   std::atomic<std::uint32_t> event{0};  // what sleepers sleep on
@@ -104,6 +108,8 @@ struct frame {
   std::uint32_t phase = 0;            // barriers passed
   int level = 0;
   bool in_runtime = false;  // inside the runtime's own barrier
+  bool ending = false;      // past a barrier, running what is left of its phase's tasks (tasks.h)
+  task* doing = nullptr;    // of our tasks; null: not asked yet
   reduction reducing = reduction::by_runtime;
 };
 
@@ -149,7 +155,8 @@ class region {
 };
 
 // Passes the barrier of the caller's team. True when the phase has tasks: then the runtime's
-// barrier is next, to be called between in_runtime = true and false.
+// barrier is next, to be called between in_runtime = true and false, or the end of ours (phase.h).
+// `caller`: null where there is none to record.
 [[nodiscard]] bool pass_barrier(frame& f, const void* caller) noexcept;
 
 // A task may be deferred, or something else begin, that only the runtime's barrier ends.

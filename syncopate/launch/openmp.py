@@ -11,6 +11,7 @@ OPTIONS = {
     "--omp-barrier": VALUE,
     "--omp-lock": VALUE,
     "--omp-regions": VALUE,
+    "--omp-tasks": VALUE,
     "--wait": VALUE,
 }
 
@@ -18,12 +19,14 @@ HELP = """\
       --omp               take over the OpenMP runtime (libgomp, libomp) as well, with the defaults
       --omp-barrier NAME[:WAIT]
                           which barrier its teams meet at: auto, central, combining_tree,
-                          dissemination, futex, poll_then_futex; runtime: its own
+                          dissemination, futex, poll_then_futex, two_level; runtime: its own
       --omp-lock NAME[:WAIT]
                           which lock stands behind its locks and critical sections: asymmetric (the
                           default), or as for --lock, also one_spinner; runtime: its own
       --omp-regions kept  libgomp's teams stay from one parallel region to the next, where regions
                           alike follow each other; runtime (the default): it starts each anew
+      --omp-tasks ours    tasks of libgomp's programs have a deque for each thread (experimental);
+                          runtime (the default): one queue of its own
       --wait NAME         how both wait where they leave a choice: adaptive, spin, monitor (the
                           processor sleeps, where it has such an instruction; else it polls),
                           yield, park, spin_then_park
@@ -71,7 +74,9 @@ def choose(environ: dict[str, str], options: dict) -> None:
             _check_agreement("--omp-lock", lock, wait)
         environ["SYNCOPATE_OMP_LOCK"] = lock
     if "--omp-regions" in options:
-        environ["SYNCOPATE_OMP_REGIONS"] = _checked_regions(options["--omp-regions"], barrier)
+        environ["SYNCOPATE_OMP_REGIONS"] = _checked("--omp-regions", options, barrier)
+    if "--omp-tasks" in options:
+        environ["SYNCOPATE_OMP_TASKS"] = _checked("--omp-tasks", options, barrier)
     suit_crowd(environ)
     add_library(environ)
 
@@ -112,13 +117,15 @@ def _check_barrier(choice: str, wait: str | None) -> None:
     _check_agreement("--omp-barrier", choice, wait)
 
 
-def _checked_regions(choice: str, barrier: str | None) -> str:
-    known = optiontable.choices("SYNCOPATE_OMP_REGIONS")
+def _checked(option: str, options: dict, barrier: str | None) -> str:
+    """The value of an option that is the runtime's way or ours, which needs barriers of ours."""
+    choice = options[option]
+    known = optiontable.choices("SYNCOPATE_OMP_" + option.removeprefix("--omp-").upper())
     if choice not in known:
         hint = near(choice, list(known))
-        raise Failure(f"--omp-regions: no '{choice}'{hint}; kept or {RUNTIME}", BAD_USE)
+        raise Failure(f"{option}: no '{choice}'{hint}; {known[0]} or {RUNTIME}", BAD_USE)
     if choice != RUNTIME and barrier == RUNTIME:
-        raise Failure(f"--omp-regions {choice} contradicts --omp-barrier {RUNTIME}", BAD_USE)
+        raise Failure(f"{option} {choice} contradicts --omp-barrier {RUNTIME}", BAD_USE)
     return choice
 
 

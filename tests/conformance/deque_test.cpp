@@ -1,6 +1,7 @@
 // What a work-stealing deque promises: each element is had once, by its owner or by one thief;
 // what was written before its push is seen; the owner's floor holds; a full one refuses.
 #include <syncopate/deques/chase_lev_deque.h>
+#include <syncopate/deques/stealing_crew.h>
 
 #include <memory>
 #include <vector>
@@ -67,6 +68,40 @@ TEST(chase_lev_deque, newest_for_the_owner_oldest_for_thieves) {
   EXPECT_TRUE(deque.seems_empty());
   EXPECT_EQ(deque.take(), nullptr);
   EXPECT_EQ(deque.steal(any), nullptr);
+}
+
+// Crews of several sizes, one after the other: what one worker made another may have done.
+TEST(stealing_crew, ends_each_episode_with_all_done_also_of_fewer_workers) {
+  using crew = syncopate::stealing_crew<element, 64>;
+  crew workers(4);
+  for (const int count : {4, 2, 3, 4, 1}) {
+    workers.employ(static_cast<std::uint32_t>(count));
+    std::vector<element> all(static_cast<std::size_t>(count * 500));
+    std::atomic<int> late{0};
+    on_threads(count, [&](int number) {
+      const auto me = static_cast<std::uint32_t>(number);
+      const auto run = [&](element* e) {
+        ++e->had;
+        workers.finish(me);
+      };
+      for (int episode = 0; episode < 5; ++episode) {
+        for (int i = episode * 100; i < (episode + 1) * 100; ++i) {
+          element& e = all[static_cast<std::size_t>(number * 500 + i)];
+          workers.make(me);
+          if (!workers.push(me, &e)) run(&e);
+        }
+        const std::uint64_t token = workers.arrive();
+        while (!workers.is_over(token)) {
+          if (element* const e = workers.take(me, 0, [](const element*) { return true; })) run(e);
+          else if (!workers.end_if_done(token)) machine::yield();
+        }
+        for (int other = 0; other < count; ++other)
+          for (int i = episode * 100; i < (episode + 1) * 100; ++i)
+            if (all[static_cast<std::size_t>(other * 500 + i)].had != 1) late.fetch_add(1);
+      }
+    });
+    EXPECT_EQ(late.load(), 0) << count << " workers";
+  }
 }
 
 }  // namespace

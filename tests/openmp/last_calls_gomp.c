@@ -1,5 +1,6 @@
 // last_calls_gomp.c -- libgomp's entry points by name, as GCC's code calls them: see last_calls.h.
 #include "last_calls.h"
+#include "last_calls_gomp_tasks.h"
 
 typedef void (*function)(void*);
 void GOMP_barrier(void), GOMP_critical_start(void), GOMP_critical_end(void);
@@ -283,6 +284,24 @@ static const struct last_call cases[] = {
     {"GOMP_taskloop", taskloop, 12, 0, anywhere},
     {"GOMP_taskloop_ull", taskloop_unsigned, 12, 0, anywhere},
     {"GOMP_taskwait_depend_nowait", taskwait_depend, 1, 0, anywhere},
+    {"GOMP_taskwait", taskwait, 1, 0, anywhere},
+    {"GOMP_taskwait_depend", taskwait_for, 1, 0, anywhere},
+    {"GOMP_taskyield", taskyield, 1, 0, anywhere},
+    {"GOMP_taskgroup_end", taskgroup, 1, 0, anywhere},
+    {"GOMP_taskgroup_reduction_register", taskgroup_reduction, 1, 0, in_teams},
+    {"GOMP_workshare_task_reduction_unregister", scope, 1, 0, anywhere},
+    {"GOMP_barrier_cancel", barrier_cancel, 1, 0, of_all},
+    {"GOMP_loop_end_cancel", loop_cancel, 0, 12, of_all},
+    {"GOMP_sections_end_cancel", sections_cancel, 0, 3, of_all},
+    {"GOMP_sections2_start", sections2, 0, 3, of_all},
+    {"GOMP_loop_start", run_GOMP_loop_start, 0, 12, of_all},
+    {"GOMP_loop_ordered_start", run_GOMP_loop_ordered_start, 1, 0, anywhere},
+    {"GOMP_loop_ull_start", run_GOMP_loop_ull_start, 0, 12, of_all},
+    {"GOMP_loop_ull_ordered_start", run_GOMP_loop_ull_ordered_start, 1, 0, anywhere},
+    {"GOMP_loop_doacross_start", run_GOMP_loop_doacross_start, 1, 0, anywhere},
+    {"GOMP_loop_ull_doacross_start", run_GOMP_loop_ull_doacross_start, 1, 0, anywhere},
+    {"omp_fulfill_event", detached, 2, 0, anywhere},
+    {"omp_set_schedule_8_", settings, 1, 0, anywhere},
     {"GOMP_target", target, 1, 0, anywhere},
     {"GOMP_target_ext", target_ext, 1, 0, anywhere},
     {"GOMP_target_update_ext", target_data, 1, 0, anywhere},

@@ -25,6 +25,7 @@ LINES = 5  # Of a failed test's output; of one that hangs, all that it waits for
 SETTINGS = {
     "defaults": {},
     "kept": {"SYNCOPATE_OMP_REGIONS": "kept"},
+    "own tasks": {"SYNCOPATE_OMP_TASKS": "ours", "OMP_NUM_THREADS": "4"},
     "eight": {"OMP_NUM_THREADS": "8"},
     "central": {"SYNCOPATE_OMP_BARRIER": "central", "SYNCOPATE_OMP_LOCK": "mcs"},
     "runtime": {"SYNCOPATE_OMP_BARRIER": "runtime", "SYNCOPATE_OMP_LOCK": "runtime"},

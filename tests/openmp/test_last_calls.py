@@ -23,6 +23,7 @@ SETTINGS = {
     "defaults": {},
     "off": {"SYNCOPATE": "off"},
     "kept": {"SYNCOPATE_OMP_REGIONS": "kept"},
+    "own tasks": {"SYNCOPATE_OMP_TASKS": "ours"},
     "own locks alone": {"SYNCOPATE_OMP_BARRIER": "runtime"},
     "own barriers alone": {"SYNCOPATE_OMP_LOCK": "runtime"},
     "neither": {"SYNCOPATE_OMP_BARRIER": "runtime", "SYNCOPATE_OMP_LOCK": "runtime"},

@@ -42,6 +42,11 @@ def test_is_quiet_by_default():
             {"SYNCOPATE_OMP_LOCK": "ticket:park", "SYNCOPATE_WAIT": "spin"},
             "contradicts SYNCOPATE_WAIT",
         ),
+        ({"SYNCOPATE_OMP_TASKS": "our"}, "SYNCOPATE_OMP_TASKS=our: tasks are ours or runtime"),
+        (
+            {"SYNCOPATE_OMP_TASKS": "ours", "SYNCOPATE_OMP_BARRIER": "runtime"},
+            "contradicts SYNCOPATE_OMP_BARRIER=runtime",
+        ),
         ({"SYNCOPATE_OMP_REGIONS": "kpet"}, "SYNCOPATE_OMP_REGIONS=kpet: regions are kept or"),
         (
             {"SYNCOPATE_OMP_REGIONS": "kept", "SYNCOPATE_OMP_BARRIER": "runtime"},
@@ -121,13 +126,14 @@ def test_no_setting_of_the_tests_is_refused(name, barrier, lock, wait):
 
 def test_command_line_puts_it_in_place():
     options = ("--omp-barrier", "central", "--omp-lock=asymmetric", "--wait=park")
-    done = run_cli("run", *options, "--omp-regions=kept", "--", "env")
+    done = run_cli("run", *options, "--omp-regions=kept", "--omp-tasks=ours", "--", "env")
     lines = done.stdout.splitlines()
     assert done.returncode == 0
     assert "SYNCOPATE_OMP_BARRIER=central" in lines
     assert "SYNCOPATE_OMP_LOCK=asymmetric" in lines
     assert "SYNCOPATE_WAIT=park" in lines
     assert "SYNCOPATE_OMP_REGIONS=kept" in lines
+    assert "SYNCOPATE_OMP_TASKS=ours" in lines
     (preload,) = [line for line in lines if line.startswith("LD_PRELOAD=")]
     ours = preloading.changed({}, {"LD_PRELOAD": str(LIBRARY)})["LD_PRELOAD"]
     assert preload.startswith(f"LD_PRELOAD={ours}:") and "libsyncopate-pthread" in preload
@@ -178,6 +184,8 @@ def test_both_libraries_in_one_program():
         (["--lock", "one_spinner"], "no lock is named 'one_spinner'"),
         (["--omp-lock", "glibc"], "no lock is named 'glibc'"),
         (["--omp-regions", "kpet"], "no 'kpet' (did you mean kept?)"),
+        (["--omp-tasks", "our"], "no 'our' (did you mean ours?)"),
+        (["--omp-tasks", "ours", "--omp-barrier", "runtime"], "contradicts --omp-barrier"),
         (["--omp-regions", "kept", "--omp-barrier", "runtime"], "contradicts --omp-barrier"),
         (["--wait", "yeild"], "no waiting is named 'yeild' (did you mean yield?)"),
         (["--omp-barrier", "central:park", "--wait", "spin"], "contradicts --wait spin"),

@@ -49,13 +49,22 @@ class stealing_crew {
   using position = typename deque::position;
 
   explicit stealing_crew(std::uint32_t workers)
-      : room_(workers), workers_(workers), all_(std::make_unique<worker[]>(workers)) {}
+      : room_(workers), workers_(workers), all_(std::make_unique<worker[]>(workers)) {
+    employ(workers);
+  }
 
-  // Requires: nobody works; workers <= room().
+  // Requires: nobody works, and all is done; workers <= room().
   void employ(std::uint32_t workers) noexcept {
     workers_ = workers;
-    arrivals_.store(0, std::memory_order_relaxed);  // [X]
-    episode_.store(0, std::memory_order_relaxed);   // [X]
+    // What these have made others may have done, who are no longer counted.
+    for (std::uint32_t i = 0; i < room_; ++i) {
+      all_[i].made.store(0, std::memory_order_relaxed);  // [X]
+      all_[i].done.store(0, std::memory_order_relaxed);  // [X]
+      all_[i].victim = i;
+    }
+    done_elsewhere_.store(0, std::memory_order_relaxed);  // [X]
+    arrivals_.store(0, std::memory_order_relaxed);        // [X]
+    episode_.store(0, std::memory_order_relaxed);         // [X]
   }
   [[nodiscard]] std::uint32_t room() const noexcept { return room_; }
 

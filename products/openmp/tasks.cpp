@@ -1,0 +1,529 @@
+// tasks.cpp -- see tasks.h: how tasks are made, run and finished, and who waits for them.
+
+#include "openmp/tasks.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <pthread.h>
+
+#include "openmp/config.h"
+#include "openmp/settings.h"
+#include "openmp/task_order.h"
+#include "openmp/team_tasks.h"
+#include "openmp/team_wait.h"
+
+namespace syncopate::openmp {
+
+team_tasks::team_tasks(std::uint32_t threads)
+    : crew(threads), members(std::make_unique<member[]>(threads)) {
+  for (std::uint32_t i = 0; i < threads; ++i) members[i].implicit = members[i].blocks.take();
+}
+
+void shared_tasks::put(task& t) noexcept {
+  ::pthread_mutex_lock(&guard_);
+  task** link = &first_;
+  while (*link != nullptr && (*link)->priority >= t.priority) link = &(*link)->next;
+  t.next = *link;
+  *link = &t;
+  count_.store(count() + 1, std::memory_order_relaxed);
+  ::pthread_mutex_unlock(&guard_);
+}
+
+namespace {
+
+// Functions of regions that have made tasks, by a hash; a function that is displaced is learned
+// again, and until then its regions end without a barrier of ours, which is right as well.
+constexpr std::size_t remembered = 256;
+constinit std::atomic<void (*)()> makers[remembered]{};
+
+std::atomic<void (*)()>& maker(void (*function)()) noexcept {
+  return makers[(reinterpret_cast<std::uintptr_t>(function) >> 4) % remembered];
+}
+
+constinit std::atomic<bool> settings_changed{false};
+
+team_tasks& tasks_of(frame& f) noexcept {
+  std::atomic<team_tasks*>& place = f.in->tasks;
+  team_tasks* found = place.load(std::memory_order_acquire);
+  if (__builtin_expect(found != nullptr, 1)) return *found;
+  auto* const made = new team_tasks(f.threads);
+  if (place.compare_exchange_strong(found, made, std::memory_order_acq_rel)) return *made;
+  delete made;
+  return *found;
+}
+
+// What the thread runs; at first its implicit task.
+task& doing(frame& f) noexcept {
+  if (__builtin_expect(f.doing == nullptr, 0)) {
+    team_tasks& all = tasks_of(f);
+    all.crew.is_on(f.id, machine::node());
+    f.doing = all.members[f.id].implicit;
+  }
+  return *f.doing;
+}
+
+bool descends_from(const task* t, const task* ancestor) noexcept {
+  const std::uint32_t depth = ancestor->depth.load(std::memory_order_relaxed);
+  // Each step counts: what is looked at may have gone, and be another task meanwhile.
+  std::uint32_t steps = t->depth.load(std::memory_order_relaxed);
+  if (steps <= depth) return false;
+  for (steps -= depth; steps != 0 && t != nullptr; --steps)
+    t = t->parent.load(std::memory_order_relaxed);
+  return t == ancestor;
+}
+
+// What the thread may run now: inside of a task, what descends from it (R1).
+task* find(frame& f, bool any) noexcept {
+  team_tasks& all = tasks_of(f);
+  const task* const mine = f.doing;
+  const auto may_have = [=](const task* t) { return any || descends_from(t, mine); };
+  if (__builtin_expect(all.shared.count() != 0, 0))
+    if (task* const t = all.shared.take(may_have)) return t;
+  return all.crew.take(f.id, any ? 0 : mine->floor, may_have);
+}
+
+// Where the calling thread puts what it gives back, and what has become ready.
+struct place_of_work {
+  team& in;
+  team_tasks& all;
+  frame* f;  // null: a thread that is none of the team's
+
+  void give_back(task* t) const noexcept {
+    if (f != nullptr) all.members[f->id].blocks.give_back(t);
+    else give_back_to_all(t);
+  }
+  void offer(task& t) const noexcept {
+    if (t.priority > 0 || f == nullptr || !all.crew.push(f->id, &t)) all.shared.put(t);
+    wake_sleepers(in);
+  }
+};
+
+// References may be the last ones: then the block goes, and its reference on its parent. Returns
+// the counts before.
+std::uint64_t drop(const place_of_work& at, task* t, std::uint64_t what) noexcept {
+  const std::uint64_t before = t->counts.fetch_sub(what, std::memory_order_acq_rel);
+  bool gone = before == what;
+  while (gone) {
+    task* const parent = t->parent.load(std::memory_order_relaxed);
+    at.give_back(t);
+    if (parent == nullptr) break;
+    t = parent;
+    gone = t->counts.fetch_sub(task::reference, std::memory_order_acq_rel) == task::reference;
+  }
+  return before;
+}
+
+void clear_order(const place_of_work& at, task& t) noexcept {
+  if (__builtin_expect(t.order == nullptr, 1)) return;
+  t.order->clear([&at](task& other) { (void)drop(at, &other, task::reference); });
+  delete t.order;
+  t.order = nullptr;
+}
+
+void release_successors(const place_of_work& at, task& t) noexcept {
+  successor* s = t.successors.exchange(&closed, std::memory_order_acq_rel);
+  while (s != nullptr) {
+    task& next = *s->who;
+    const bool waits = !next.deferred;  // once it is released it may be gone
+    if (next.unmet.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      if (waits) wake_sleepers(at.in);
+      else at.offer(next);
+    }
+    delete std::exchange(s, s->next);
+  }
+}
+
+void give_arguments_back(task& t) noexcept {
+  std::free(t.large);
+  delete t.inherited;
+  t.large = nullptr;
+  t.inherited = nullptr;
+}
+
+// The task has run, and what its event stands for has come.
+void finish(const place_of_work& at, task& t) noexcept {
+  release_successors(at, t);
+  clear_order(at, t);
+  give_arguments_back(t);
+  bool wake =
+      t.member_of != nullptr && t.member_of->pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  const bool deferred = t.deferred;
+  const std::uint64_t one = deferred ? task::child : 0;
+  task* const parent = t.parent.load(std::memory_order_relaxed);
+  std::uint64_t before = 0;  // of the parent's counts
+  // Nobody else can add a reference to a task that has no children and no entries.
+  if (t.counts.load(std::memory_order_acquire) == task::reference) {
+    at.give_back(&t);
+    before = drop(at, parent, one + task::reference);
+  } else {
+    if (deferred) before = parent->counts.fetch_sub(one, std::memory_order_acq_rel);
+    (void)drop(at, &t, task::reference);
+  }
+  if (!deferred) return;
+  wake = wake || task::children_in(before) == 1;
+  if (at.f != nullptr) at.all.crew.finish(at.f->id);
+  else at.all.crew.finish_elsewhere();
+  // Now: also who waits for all that was made. The last of all is the last child of its parent.
+  if (wake || at.f == nullptr) wake_sleepers(at.in);
+}
+
+bool waits_for_event(task& t) noexcept {
+  event expected = event::expected;
+  return t.completion.load(std::memory_order_relaxed) != event::none &&
+         t.completion.compare_exchange_strong(expected, event::body_done,
+                                              std::memory_order_acq_rel);
+}
+
+void run_body(void* started) {
+  const task& t = *static_cast<const task*>(started);
+  if (__builtin_expect(t.inherited != nullptr, 0)) apply(*t.inherited, current->of->real);
+  t.function(t.data);
+}
+
+// Runs it as a task of libgomp's that is not deferred.
+void run_here(frame& f, task& t) noexcept {
+  task* const before = f.doing;
+  f.doing = &t;
+  t.floor = tasks_of(f).crew.end(f.id);
+  f.of->real.GOMP_task(run_body, &t, nullptr, 0, 1, false, t.final ? task_request::is_final : 0u,
+                       nullptr, 0, nullptr);
+  f.doing = before;
+}
+
+void run(frame& f, task& t) noexcept {
+  run_here(f, t);
+  if (!waits_for_event(t)) finish({*f.in, tasks_of(f), &f}, t);
+}
+
+// Runs tasks until over() holds; what idle() returns, where there is none to run, as well.
+template <class Over, class Idle>
+void help_until(frame& f, bool any, Over over, Idle idle) noexcept {
+  while (!over()) {
+    task* t = find(f, any);
+    if (t == nullptr) {
+      if (idle()) return;
+      team_waiter waiter(f);
+      do {
+        waiter.pass_time(f.in->event, [](std::uint32_t) { return false; });
+        if (over() || (t = find(f, any)) != nullptr) break;
+      } while (!idle());
+      if (t == nullptr) continue;
+    }
+    run(f, *t);
+  }
+}
+template <class Over>
+void help_until(frame& f, Over over) noexcept {
+  help_until(f, false, over, [] { return false; });
+}
+
+// ---- Tasks are made ------------------------------------------------------------------------------
+
+void mark(frame& f) noexcept {
+  team& t = *f.in;
+  if (f.ending || t.task_phase.load(std::memory_order_relaxed) == f.phase + 1) return;
+  maker(t.order.what.function).store(t.order.what.function, std::memory_order_relaxed);
+  mark_phase();
+}
+
+void copy_arguments(task& t, const task_request& r) noexcept {
+  const auto size = static_cast<std::size_t>(r.size), align = static_cast<std::size_t>(r.align);
+  t.data = t.arguments;
+  if (size > task::inline_bytes || align > alignof(task)) {
+    t.large = ::operator new(size + align);
+    const auto from = reinterpret_cast<std::uintptr_t>(t.large);
+    t.data = reinterpret_cast<void*>((from + align - 1) / align * align);
+  }
+  if (r.copy != nullptr) r.copy(t.data, r.data);
+  else if (size != 0) std::memcpy(t.data, r.data, size);
+}
+
+// Of the thread's current task, which is to be run at once or later.
+task& new_task(frame& f, const task_request& r, bool deferred) noexcept {
+  task& parent = *f.doing;
+  task& t = *tasks_of(f).members[f.id].blocks.take();
+  t.parent.store(&parent, std::memory_order_relaxed);
+  t.depth.store(parent.depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  t.group = parent.group;
+  t.function = r.function;
+  t.in = f.in;
+  t.deferred = deferred;
+  t.final = parent.final || (r.flags & task_request::is_final) != 0;
+  t.reducing = parent.reducing;
+  if ((r.flags & task_request::has_priority) != 0)
+    t.priority = std::min(r.priority, f.of->real.omp_get_max_task_priority());
+  if (__builtin_expect(settings_changed.load(std::memory_order_relaxed), 0) && deferred)
+    t.inherited = new settings(settings_of(f.of->real));
+  parent.counts.fetch_add(task::reference + (deferred ? task::child : 0),
+                          std::memory_order_relaxed);
+  if (deferred && parent.group != nullptr) {
+    t.member_of = parent.group;
+    parent.group->pending.fetch_add(1, std::memory_order_relaxed);
+  }
+  return t;
+}
+
+// Tasks whose event has not come: their addresses are the events that programs have.
+struct detached {
+  task* who;
+  detached* next;
+};
+constinit pthread_mutex_t detached_guard = PTHREAD_MUTEX_INITIALIZER;
+constinit detached* all_detached = nullptr;
+
+void expect_event(task& t, const task_request& r) noexcept {
+  t.completion.store(event::expected, std::memory_order_relaxed);
+  *static_cast<void**>(r.detach) = &t;
+  if (r.data != nullptr) *static_cast<void**>(r.data) = &t;
+  auto* const entry = new detached{&t, nullptr};
+  ::pthread_mutex_lock(&detached_guard);
+  entry->next = all_detached;
+  all_detached = entry;
+  ::pthread_mutex_unlock(&detached_guard);
+}
+
+// The task of that event; it is forgotten. Null: it is none of ours.
+task* take_detached(void* event) noexcept {
+  ::pthread_mutex_lock(&detached_guard);
+  detached** link = &all_detached;
+  while (*link != nullptr && (*link)->who != event) link = &(*link)->next;
+  detached* const found = *link;
+  if (found != nullptr) *link = found->next;
+  ::pthread_mutex_unlock(&detached_guard);
+  if (found == nullptr) return nullptr;
+  task* const t = found->who;
+  delete found;
+  return t;
+}
+
+task_order& order_of(task& parent) noexcept {
+  if (parent.order == nullptr) parent.order = new task_order;
+  return *parent.order;
+}
+
+void wait_for_order(frame& f, task& t, const dependence_list& wants) noexcept {
+  task& parent = *f.doing;
+  if (parent.order == nullptr) return;
+  t.unmet.store(1, std::memory_order_relaxed);
+  parent.order->wait_for(t, wants);
+  if (t.unmet.fetch_sub(1, std::memory_order_acq_rel) == 1) return;
+  help_until(f, [&t] { return t.unmet.load(std::memory_order_acquire) == 0; });
+}
+
+void run_at_once(frame& f, const task_request& r) noexcept {
+  task& t = new_task(f, r, false);
+  if ((r.flags & task_request::has_detach) != 0) expect_event(t, r);
+  if ((r.flags & task_request::has_depend) != 0) wait_for_order(f, t, dependence_list(r.depend));
+  if (r.copy != nullptr) copy_arguments(t, r);
+  else t.data = r.data;
+  run_here(f, t);
+  if (__builtin_expect(t.completion.load(std::memory_order_relaxed) != event::none, 0))
+    help_until(f,
+               [&t] { return t.completion.load(std::memory_order_acquire) == event::fulfilled; });
+  finish({*f.in, tasks_of(f), &f}, t);
+}
+
+// To whoever takes it. Where the deque is full, the caller runs it.
+void offer_or_run(frame& f, task& t) noexcept {
+  team_tasks& all = tasks_of(f);
+  if (t.priority > 0 && all.shared.count() < team_tasks::capacity) all.shared.put(t);
+  else if (!all.crew.push(f.id, &t)) return run(f, t);
+  wake_sleepers(*f.in);
+}
+
+task& make_deferred(frame& f, const task_request& r) noexcept {
+  mark(f);
+  task& t = new_task(f, r, true);
+  if ((r.flags & task_request::has_detach) != 0) expect_event(t, r);
+  copy_arguments(t, r);
+  tasks_of(f).crew.make(f.id);
+  return t;
+}
+
+bool must_run_at_once(const frame& f, const task_request& r) noexcept {
+  return !r.deferred || f.doing->final || f.doing->reducing;
+}
+
+using bounds_setter = void (*)(void* data, void* state);
+
+void make_copies_first(frame& f, const task_request& r, unsigned long count,
+                       bounds_setter set_bounds, void* state) noexcept {
+  const bool deferred = !must_run_at_once(f, r);
+  task *first = nullptr, **last = &first;
+  for (unsigned long i = 0; i < count; ++i) {
+    task& t = deferred ? make_deferred(f, r) : new_task(f, r, false);
+    if (!deferred) copy_arguments(t, r);
+    set_bounds(t.data, state);
+    t.next = nullptr;
+    *last = &t;
+    last = &t.next;
+  }
+  while (first != nullptr) {
+    task& t = *std::exchange(first, first->next);
+    if (deferred) offer_or_run(f, t);
+    else run(f, t);
+  }
+}
+
+}  // namespace
+
+void make_task(frame& f, const task_request& r) noexcept {
+  (void)doing(f);
+  const bool ordered = (r.flags & task_request::has_depend) != 0;
+  if (ordered && dependence_list(r.depend).has_all_memory()) {
+    wait_for_children(f);
+    task_request alone = r;
+    alone.flags &= ~task_request::has_depend;
+    return run_at_once(f, alone);
+  }
+  if (must_run_at_once(f, r)) return run_at_once(f, r);
+  task& t = make_deferred(f, r);
+  if (!ordered) return offer_or_run(f, t);
+  const place_of_work at{*f.in, tasks_of(f), &f};
+  task_order& order = order_of(*f.doing);
+  t.unmet.store(1, std::memory_order_relaxed);
+  order.add(t, dependence_list(r.depend));
+  order.drop_replaced([&at](task& other) { (void)drop(at, &other, task::reference); });
+  if (t.unmet.fetch_sub(1, std::memory_order_acq_rel) == 1) offer_or_run(f, t);
+}
+
+void make_task_loop(frame& f, const task_request& r, unsigned long count,
+                    void (*set_bounds)(void* data, void* state), void* state) noexcept {
+  (void)doing(f);
+  if (must_run_at_once(f, r) && r.copy == nullptr) {
+    for (; count != 0; --count) {
+      set_bounds(r.data, state);
+      run_at_once(f, r);
+    }
+    return;
+  }
+  // A copy has to be made before any task runs: it may change what is copied.
+  if (r.copy != nullptr) return make_copies_first(f, r, count, set_bounds, state);
+  for (; count != 0; --count) {
+    task& t = make_deferred(f, r);
+    set_bounds(t.data, state);
+    offer_or_run(f, t);
+  }
+}
+
+void wait_for_children(frame& f) noexcept {
+  const task& mine = doing(f);
+  help_until(
+      f, [&mine] { return task::children_in(mine.counts.load(std::memory_order_acquire)) == 0; });
+}
+
+void wait_for_dependences(frame& f, void** depend) noexcept {
+  const task& mine = doing(f);
+  const dependence_list wants(depend);
+  if (wants.has_all_memory()) return wait_for_children(f);
+  if (mine.order == nullptr) return;
+  task_blocks& blocks = tasks_of(f).members[f.id].blocks;
+  task& waiter = *blocks.take();
+  wait_for_order(f, waiter, wants);
+  blocks.give_back(&waiter);
+}
+
+void run_one(frame& f) noexcept {
+  if (doing(f).final) return;
+  if (task* const t = find(f, false)) run(f, *t);
+}
+
+void begin_group(frame& f) noexcept {
+  task& mine = doing(f);
+  auto* const made = new task_group;
+  made->outer = mine.group;
+  made->was_reducing = mine.reducing;
+  mine.group = made;
+}
+
+void end_group(frame& f) noexcept {
+  task& mine = doing(f);
+  task_group* const g = mine.group;
+  if (g == nullptr) return;
+  help_until(f, [g] { return g->pending.load(std::memory_order_acquire) == 0; });
+  if (g->reducing) f.of->real.GOMP_taskgroup_end();
+  mine.reducing = g->was_reducing;
+  mine.group = g->outer;
+  delete g;
+}
+
+void reduce_in_group(frame& f) noexcept {
+  task& mine = doing(f);
+  if (mine.group == nullptr) return;
+  mine.reducing = mine.group->reducing = true;
+  f.of->real.GOMP_taskgroup_start();
+}
+
+void reduce_in_construct(frame& f, bool reducing) noexcept { doing(f).reducing = reducing; }
+
+// ---- The ends of phases and regions --------------------------------------------------------------
+
+void end_phase_with_tasks(frame& f) noexcept {
+  task& mine = doing(f);
+  team_tasks& all = tasks_of(f);
+  f.ending = true;
+  const std::uint64_t episode = all.crew.arrive();
+  help_until(
+      f, true, [&] { return all.crew.is_over(episode); },
+      [&] {
+        if (!all.crew.end_if_done(episode)) return false;
+        wake_sleepers(*f.in);
+        return true;
+      });
+  f.ending = false;
+  clear_order({*f.in, all, &f}, mine);
+}
+
+void finish_tasks(frame& f) noexcept {
+  task& mine = doing(f);
+  team_tasks& all = tasks_of(f);
+  bool done = false;
+  help_until(
+      f, true, [&] { return done; }, [&] { return done = all.crew.is_done(); });
+  wake_sleepers(*f.in);
+  clear_order({*f.in, all, &f}, mine);
+}
+
+bool fulfill(void* event) noexcept {
+  task* const t = take_detached(event);
+  if (t == nullptr) return false;
+  team& in = *t->in;
+  if (t->completion.exchange(event::fulfilled, std::memory_order_acq_rel) == event::body_done)
+    finish({in, *in.tasks.load(std::memory_order_acquire), nullptr}, *t);
+  wake_sleepers(in);
+  return true;
+}
+
+bool makes_tasks(void (*function)()) noexcept {
+  return function != nullptr && maker(function).load(std::memory_order_relaxed) == function;
+}
+
+void employ(team& t) noexcept {
+  team_tasks* const all = t.tasks.load(std::memory_order_relaxed);
+  if (all == nullptr) return;
+  if (t.participants <= all->crew.room()) all->crew.employ(t.participants);
+  else
+    t.tasks.store(nullptr, std::memory_order_relaxed);  // thieves may look at the old one's tasks
+}
+
+void settings_change() noexcept {
+  if (current != nullptr) settings_changed.store(true, std::memory_order_relaxed);
+}
+
+const char* cannot_make_tasks(const runtime& of) noexcept {
+  const entry_points& real = of.real;
+  if (of.kind != family::gnu) return "it is libomp, of which only libgomp's way is known";
+  if (real.GOMP_task == nullptr || real.GOMP_taskwait == nullptr ||
+      real.GOMP_taskgroup_start == nullptr || real.GOMP_taskgroup_end == nullptr ||
+      real.omp_get_max_task_priority == nullptr || !has_settings(real))
+    return "it has no tasks as libgomp of GCC 12 has them";
+  if (real.omp_get_cancellation == nullptr || real.omp_get_cancellation() != 0)
+    return "cancellation is on (OMP_CANCELLATION): who leaves a barrier early, the runtime knows";
+  return nullptr;
+}
+
+}  // namespace syncopate::openmp

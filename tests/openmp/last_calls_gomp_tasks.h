@@ -77,14 +77,17 @@ static void scope(void) {
   last_GOMP_workshare_task_reduction_unregister();
 }
 
+// Only regions have something to cancel: elsewhere compilers make no such calls.
 LAST(_Bool, GOMP_barrier_cancel, (void), ())
 static void barrier_cancel(void) {
   add(1);
+  if (omp_get_level() == 0) return;
   (void)last_GOMP_barrier_cancel();
 }
 LAST(_Bool, GOMP_loop_end_cancel, (void), ())
 static void loop_cancel(void) {
   long from, to;
+  if (omp_get_level() == 0) return add(12);
   if (GOMP_loop_dynamic_start(0, 12, 1, 1, &from, &to)) do
       add(to - from);
     while (GOMP_loop_dynamic_next(&from, &to));
@@ -92,6 +95,7 @@ static void loop_cancel(void) {
 }
 LAST(_Bool, GOMP_sections_end_cancel, (void), ())
 static void sections_cancel(void) {
+  if (omp_get_level() == 0) return add(3);
   for (unsigned i = GOMP_sections_start(3); i != 0; i = GOMP_sections_next()) add(1);
   (void)last_GOMP_sections_end_cancel();
 }

@@ -20,6 +20,7 @@ second form runs the tests that come with Syncopate: of a primitive, of a whole 
 
       --executions N     stop after N executions
       --seconds S        stop after S seconds (shipped tests: of each scenario, {seconds})
+      --jobs N           explore in N processes: the same verdict and counts
       --preemptions N    explore executions with at most N preemptions
       --random SEED      choose executions at random instead, by PCT
       --replay SCHEDULE  run the one execution that a failure printed
@@ -37,6 +38,7 @@ Exit status: 0 all passed, 1 something failed or survived, 3 nothing failed, som
 OPTIONS = {
     "--executions": VALUE,
     "--seconds": VALUE,
+    "--jobs": VALUE,
     "--preemptions": VALUE,
     "--random": VALUE,
     "--replay": VALUE,
@@ -47,7 +49,8 @@ OPTIONS = {
     "--help": FLAG,
 }
 ALIASES = {"-h": "--help"}
-NUMBERS = ("executions", "seconds", "preemptions", "random")
+LIMITS = ("executions", "seconds", "preemptions", "random")
+NUMBERS = (*LIMITS, "jobs")
 SECONDS = 20  # of a scenario of the shipped tests, unless an option says otherwise
 SOUNDLY = "spurious=0"  # the shipped tests' waits are all in loops
 
@@ -106,7 +109,7 @@ def _check_shipped(
     if len(command) > 1:
         raise Failure(f"check: one name, not also '{command[1]}'; see --help", BAD_USE)
     usual = [SOUNDLY]
-    if not any(f"--{name}" in options for name in NUMBERS):
+    if not any(f"--{name}" in options for name in LIMITS):
         usual.append(f"seconds={SECONDS}")
     environ["SYNCOPATE_EXPLORE"] = ",".join([*usual, *filter(None, [environ["SYNCOPATE_EXPLORE"]])])
     chosen = checkset.scenarios(command[0], options.get("--compiler"), folder)

@@ -50,6 +50,11 @@ class var {
   void store(int v, std::memory_order o, int n = 2) {
     on->store(at(), 4, static_cast<std::uint32_t>(v), o, line(n));
   }
+  // As C++17 and C17 mean it.
+  void store_17(int v, std::memory_order o, int n = 2) {
+    on->store(at(), 4, static_cast<std::uint32_t>(v), o, line(n),
+              syncopate::engine::sequences::cxx11);
+  }
   int add(int v, std::memory_order o, int n = 3) {
     return static_cast<int>(on->modify(at(), 4, syncopate::engine::operation::add,
                                        static_cast<std::uint32_t>(v), o, line(n)));

@@ -218,7 +218,7 @@ word load(address at, unsigned bytes, std::memory_order, place) {
   ++all().atomics;
   return read(at, bytes);
 }
-void store(address at, unsigned bytes, word value, std::memory_order, place) {
+void store(address at, unsigned bytes, word value, std::memory_order, place, sequences) {
   ++all().atomics;
   write(at, bytes, value);
 }
@@ -339,6 +339,9 @@ void htm_abort(unsigned char code, place) {
 bool htm_active() { return all().copy != nullptr && all().transaction_thread == all().now; }
 void htm_unfriendly(place where) { htm_abort(255, where); }
 void htm_fell_back(place) {}
+void claim_order(address, int, claim, place) {}
+void claim_harmless(address, std::size_t, place) {}
+void ignore(kind, int) {}
 void leaves(address, place) {}
 bool may_fork() { return true; }
 
@@ -351,6 +354,8 @@ void begin_object(engine::address at, std::size_t bytes, const char*, engine::pl
   engine::access(at, bytes, engine::kind::write, where);
 }
 void hold_object(engine::address, std::size_t, const char*, int, engine::place) {}
+void begin_wait(engine::address, engine::address, engine::place) {}
+void end_wait(engine::address) {}
 
 // One step each: no other thread runs before the next call of the engine.
 using successor = std::uint64_t (*)(void* context, std::uint64_t value);

@@ -13,6 +13,9 @@ void access(address at, std::size_t bytes, kind what, place where) {
 }
 
 void fence(std::memory_order, place) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void claim_order(address, int, claim, place) {}
+void claim_harmless(address, std::size_t, place) {}
+void ignore(kind, int) {}
 void leaves(address, place) {}
 
 }  // namespace syncopate::engine

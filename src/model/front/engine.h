@@ -66,7 +66,11 @@ void access(address at, std::size_t bytes, kind what, place where);
 // Atomic operations: the engine makes them. bytes: 1, 2, 4, 8, 16.
 enum class operation : unsigned char { exchange, add, sub, and_, or_, xor_, nand };
 word load(address at, unsigned bytes, std::memory_order, place where);
-void store(address at, unsigned bytes, word value, std::memory_order, place where);
+// Whose rules for release sequences the store follows: until C++17 and C17 they go on through later
+// stores of the thread that began one; since C++20 and C23 through read-modify-writes only.
+enum class sequences : unsigned char { cxx20, cxx11 };
+void store(address at, unsigned bytes, word value, std::memory_order, place where,
+           sequences = sequences::cxx20);
 word modify(address at, unsigned bytes, operation, word operand, std::memory_order, place where);
 // On failure `expected` is what was found.
 bool compare_exchange(address at, unsigned bytes, word& expected, word desired,
@@ -82,6 +86,17 @@ void freed(address at, std::size_t bytes, place where);
 
 // A function of the program returns: what of its variables is on the stack lies below `up_to`.
 void leaves(address up_to, place where);
+
+// ---- what the program claims (compiler/annotations.cpp) ---------------------------------------
+
+// What happened before a release happens before what follows each later acquire of the same address
+// and side.
+enum class claim : unsigned char { release, acquire };
+void claim_order(address of, int side, claim, place where);
+// Races of these bytes are meant. Also before run().
+void claim_harmless(address at, std::size_t bytes, place where);
+// by 1: no race of the calling thread's such accesses is to be told of; -1: as before.
+void ignore(kind what, int by);
 
 // Computation that the front end knows about and that touches no memory: cycles.
 void work(std::uint64_t cycles);

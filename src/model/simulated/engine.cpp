@@ -129,7 +129,8 @@ word load(address at, unsigned bytes, std::memory_order, place where) {
   return read(at, bytes);
 }
 
-void store(address at, unsigned bytes, word value, std::memory_order order, place where) {
+void store(address at, unsigned bytes, word value, std::memory_order order, place where,
+           sequences) {
   world& w = *the_world;
   thread& me = w.schedule.running();
   w.schedule.settle(me);
@@ -172,6 +173,9 @@ bool compare_exchange(address at, unsigned bytes, word& expected, word desired, 
   return false;
 }
 
+void claim_order(address, int, claim, place) {}
+void claim_harmless(address, std::size_t, place) {}
+void ignore(kind, int) {}
 void fence(std::memory_order order, place) {
   world& w = *the_world;
   thread& me = w.schedule.running();

@@ -35,6 +35,7 @@ const std::vector<profile>& profiles() {
       {{load, store, compare_exchange, compare_exchange, modify}, 1, 1},
       {{load, store, modify, compare_exchange, fence, store_if}, 3, 1},
       {{load, store, load, store, fence, compare_exchange, read_if, write_if, write}, 2, 1},
+      {{store, store, store, load, load, modify, write_if, read_if}, 2, 1},
       {{store, compare_exchange, await, await_timed, load, modify}, 2, 1},
       {{store, modify, park, park_timed, wake, wake, load, requeue}, 2, 1},
       {{store, compare_exchange, poll, poll_cas, modify}, 2, 1},
@@ -64,6 +65,7 @@ class maker {
     program p;
     const profile& of = profiles()[any(static_cast<unsigned>(profiles().size()))];
     few_values_ = any(2) == 0;
+    older_ = any(3) == 0;
     const unsigned threads = 2 + (any(3) == 0 ? 1 : 0) + (any(6) == 0 ? 1 : 0);
     p.threads.resize(threads);
     const unsigned budget = (threads == 2 ? 8 : threads == 3 ? 7 : 6) / of.weight;
@@ -100,7 +102,10 @@ class maker {
       case await_timed:
       case poll: o.order = any_of(load_order); break;
       case store:
-      case store_if: o.order = any_of(store_order); break;
+      case store_if:
+        o.order = any_of(store_order);
+        o.how = older_ && any(3) != 0 ? 1 : 0;
+        break;
       case modify:
         o.order = any_of(any_order);
         o.how = static_cast<std::uint8_t>(any(7));
@@ -123,6 +128,7 @@ class maker {
 
   std::mt19937_64 random_;
   bool few_values_ = false;
+  bool older_ = false;  // some stores continue release sequences, as in C++17
   int values_ = 0;
 };
 
@@ -193,7 +199,9 @@ std::string text(const operation& o) {
     case await_timed:
     case poll: return std::string(name(o.what)) + " " + variable + " " + order;
     case store:
-    case store_if: return std::string(name(o.what)) + " " + variable + "=" + value + " " + order;
+    case store_if:
+      return std::string(name(o.what)) + (o.how == 1 ? "_17 " : " ") + variable + "=" + value +
+             " " + order;
     case modify: return std::string(ways[o.how]) + " " + variable + "," + value + " " + order;
     case compare_exchange:
     case poll_cas:

@@ -64,7 +64,7 @@ enum class kind : std::uint8_t {
 struct operation {
   kind what{};
   std::uint8_t variable = 0;
-  std::uint8_t how = 0;  // modify: engine::operation; wake: how many
+  std::uint8_t how = 0;  // modify: engine::operation; wake: how many; store: 1 as in C++17
   bool weak = false;
   int value = 0, expected = 0;
   std::memory_order order = std::memory_order_relaxed;    // of success

@@ -26,6 +26,8 @@
 // Scenario: recursive_says_so 0 passed:
 // Scenario: errorcheck_says_so 0 passed:
 // Scenario: waits_without_mutex 1 failed check: unlock of a mutex that the thread does not hold
+// Scenario: two_mutexes_wait_at_once 1 failed check: wait at a condition variable while thread
+// Scenario: two_mutexes_one_after_the_other 0 passed:
 #include <cassert>
 #include <cerrno>
 #include <cstdlib>
@@ -260,6 +262,26 @@ void errorcheck_says_so() {
   assert(pthread_mutex_unlock(&mutex) == EPERM);
 }
 
+pthread_mutex_t other_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void wait_a_moment(pthread_mutex_t& with) {
+  const timespec past{};
+  pthread_mutex_lock(&with);
+  pthread_cond_timedwait(&condition, &with, &past);
+  pthread_mutex_unlock(&with);
+}
+
+void two_mutexes_wait_at_once() {
+  std::thread other([] { wait_a_moment(other_mutex); });
+  wait_a_moment(mutex);
+  other.join();
+}
+
+void two_mutexes_one_after_the_other() {
+  in_other_thread([] { wait_a_moment(other_mutex); });
+  wait_a_moment(mutex);
+}
+
 void waits_without_mutex() { pthread_cond_wait(&condition, &mutex); }
 
 }  // namespace
@@ -294,5 +316,7 @@ int main(int, char** given) {
   RUN(recursive_says_so);
   RUN(errorcheck_says_so);
   RUN(waits_without_mutex);
+  RUN(two_mutexes_wait_at_once);
+  RUN(two_mutexes_one_after_the_other);
   return 2;
 }

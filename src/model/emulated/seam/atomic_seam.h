@@ -64,6 +64,10 @@ void store(volatile T* at, T value, int, engine::place where) noexcept {
   if constexpr (is_wide<T>) processors_modify(at, operation::exchange, value);
   else __atomic_store_n(at, value, __ATOMIC_RELEASE);  // the unlocking is a full barrier
 }
+template <class T>
+void store_in_sequence(volatile T* at, T value, int how, engine::place where) noexcept {
+  store(at, value, how, where);
+}
 
 template <class T>
 T modify(volatile T* at, operation what, T operand, int, engine::place where) noexcept {

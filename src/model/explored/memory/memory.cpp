@@ -87,6 +87,7 @@ location_id memory::find(address at, unsigned bytes) {
   l.at = at;
   l.bytes = static_cast<std::uint8_t>(bytes);
   l.fresh = true;
+  l.has_own_sequences = false;
   l.first_position = 0;
   l.order.clear();
   l.readings.clear();
@@ -221,7 +222,8 @@ choices memory::newer(const location& l, choices all, message_id since) const no
   choices result = 0;
   for (choice c = 0; c < l.order.size() && all >> c != 0; ++c) {
     const message_id m = named(l, c);
-    if ((all >> c & 1) != 0 && m > since && messages_[m].step != 0) result |= choices{1} << c;
+    const bool is_new = (m > since && messages_[m].step != 0) || messages_[m].changed > since;
+    if ((all >> c & 1) != 0 && is_new) result |= choices{1} << c;
   }
   return result;
 }
@@ -287,7 +289,7 @@ message_id memory::read(thread_index t, location_id id, choice c, std::memory_or
 
 message_id memory::write(thread_index t, location_id id, choice behind, word value,
                          std::memory_order order, std::uint32_t step, bool& raised,
-                         message_id rmw_of) {
+                         message_id rmw_of, continues sequence) {
   thread& me = threads_[t];
   location& l = locations_[id];
   const auto m = static_cast<message_id>(messages_.size());
@@ -300,21 +302,58 @@ message_id memory::write(thread_index t, location_id id, choice behind, word val
   me.newest[id] = m;
 
   const frozen_view* released = releases(order) ? freeze(me.happened, me.newest) : me.fenced;
+  messages_[m].begins = released;
+  messages_[m].sequence = rmw_of != 0 ? continues::all : sequence;
+  l.has_own_sequences |= sequence == continues::its_own;
   const frozen_view* const inherited = rmw_of != 0 ? messages_[rmw_of].released : nullptr;
   if (inherited != nullptr && released == nullptr) released = inherited;
-  else if (inherited != nullptr && !(acquires(order) && releases(order))) {
-    // (Otherwise this thread has just acquired it, and releases it with its own view.)
-    clock happened = released->happened;
-    happened.join(inherited->happened);
-    both_.assign(released->newest, released->newest + released->size);
-    join(both_, inherited->newest, inherited->size);
-    released = freeze(happened, both_);
-  }
+  // (Otherwise this thread has just acquired it, and releases it with its own view.)
+  else if (inherited != nullptr && !(acquires(order) && releases(order)))
+    released = both(released, inherited);
   messages_[m].released = released;
+  if (l.has_own_sequences) renew_sequences(l, index);
   raised = order == std::memory_order_seq_cst;
   if (raised) raise(l.sc_floor, m);
   if (behind == 0) poke(l.at, l.bytes, value);
   return m;
+}
+
+const frozen_view* memory::both(const frozen_view* a, const frozen_view* b) {
+  if (a == nullptr || b == nullptr || a == b) return a != nullptr ? a : b;
+  clock happened = a->happened;
+  happened.join(b->happened);
+  both_.assign(a->newest, a->newest + a->size);
+  join(both_, b->newest, b->size);
+  return freeze(happened, both_);
+}
+
+// What a message gives to who acquires it, by its place in the modification order: what it begins,
+// and what those have begun before it whose release sequences reach it. From it backwards, these
+// are all as long as there are only read-modify-writes, and then one thread's.
+const frozen_view* memory::of_sequences(const location& l, std::size_t index) {
+  const frozen_view* all = messages_[l.order[index]].begins;
+  unsigned only = max_threads;
+  for (; index != 0; --index) {
+    const message& m = messages_[l.order[index]];
+    if (m.sequence == continues::nothing) break;
+    if (m.sequence == continues::its_own && only == max_threads) only = m.writer;
+    if (m.sequence == continues::its_own && only != m.writer) break;
+    const message& before = messages_[l.order[index - 1]];
+    if (before.begins != nullptr && (only == max_threads || only == before.writer))
+      all = both(all, before.begins);
+  }
+  return all;
+}
+
+// A message has come to stand there: it and those behind it that continue a sequence.
+void memory::renew_sequences(location& l, std::size_t index) {
+  for (std::size_t i = index; i < l.order.size(); ++i) {
+    message& m = messages_[l.order[i]];
+    if (i != index && m.sequence == continues::nothing) break;
+    const frozen_view* const now = of_sequences(l, i);
+    if (i != index && !within(m.released, now)) m.changed = last_message();
+    m.released = now;
+  }
 }
 
 void memory::fence(thread_index t, std::memory_order order) {
@@ -395,7 +434,7 @@ const frozen_view* memory::commit(thread_index t) {
   in_transaction_ = false;
   fence(t, std::memory_order_seq_cst);
   last_commit_ = threads_[t].fenced;
-  for (const message_id m : written_) messages_[m].released = last_commit_;
+  for (const message_id m : written_) messages_[m].released = messages_[m].begins = last_commit_;
   return last_commit_;
 }
 

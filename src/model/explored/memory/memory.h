@@ -13,6 +13,9 @@
 //     read-modify-write passes on those of the message it read (release sequence). Fences: a
 //     relaxed store carries the view at the last release fence; a relaxed load keeps what it could
 //     have acquired for the next acquire fence.
+//   * Until C++17, release sequences go on through stores of the thread that began them. Such a
+//     store's message carries what its predecessors in the modification order carry of its own
+//     thread, until another thread's store comes to stand in between (renew_sequences).
 //   * seq_cst: one global view S. An access joins S for its location only, and raises S there; a
 //     fence joins S with the thread's view, both ways. With S in the order of execution these are
 //     exactly the four conditions of [atomics.order] paragraph 4.
@@ -62,6 +65,10 @@ struct frozen_view {
   const message_id* newest;  // by location
 };
 
+// How a message continues the release sequences that its predecessor is in: not at all; those that
+// its thread began; all.
+enum class continues : std::uint8_t { nothing, its_own, all };
+
 struct message {
   word value;
   location_id where;
@@ -71,12 +78,16 @@ struct message {
   bool by_rmw;                  // must stay directly behind its predecessor
   const frozen_view* released;  // null: acquiring it gives nothing
   std::uint64_t time;           // the writer's clock
+  continues sequence = continues::nothing;
+  const frozen_view* begins = nullptr;  // what it would give without its predecessors
+  message_id changed = 0;               // the newest message when `released` last changed
 };
 
 struct location {
   address at = 0;
   std::uint8_t bytes = 0;
-  bool fresh = true;  // what memory holds now is to become a new first message
+  bool fresh = true;               // what memory holds now is to become a new first message
+  bool has_own_sequences = false;  // some message continues those of its own thread
   std::uint32_t first_position = 1;
   std::vector<message_id> order;  // the modification order
   message_id sc_floor = 0;        // S
@@ -167,7 +178,19 @@ class memory {
   // Both return the message. raised: the access moved S of the location.
   message_id read(thread_index, location_id, choice, std::memory_order, bool& raised);
   message_id write(thread_index, location_id, choice behind, word value, std::memory_order,
-                   std::uint32_t step, bool& raised, message_id rmw_of = 0);
+                   std::uint32_t step, bool& raised, message_id rmw_of = 0,
+                   continues sequence = continues::nothing);
+  // The messages that would carry less if a store of another thread came to stand before the last
+  // `behind` ones: calls f with each.
+  template <class F>
+  void for_broken(const location& l, choice behind, F f) const {
+    if (!l.has_own_sequences) return;
+    for (choice c = behind; c-- > 0;) {
+      const message& m = messages_[named(l, c)];
+      if (m.sequence == continues::nothing || (c == behind - 1 && m.by_rmw)) return;
+      if (m.released != m.begins) f(m);
+    }
+  }
   void fence(thread_index, std::memory_order);
   // What the thread knows, for others to acquire.
   const frozen_view* release(thread_index);
@@ -204,6 +227,9 @@ class memory {
   const frozen_view* freeze(const clock&, const std::vector<message_id>& newest);
   std::byte* take(std::size_t bytes);
   [[nodiscard]] message_id seen(const thread&, location_id) const noexcept;
+  const frozen_view* both(const frozen_view*, const frozen_view*);
+  const frozen_view* of_sequences(const location&, std::size_t index);
+  void renew_sequences(location&, std::size_t index);
   [[nodiscard]] bool within(const frozen_view* less, const frozen_view* more) const noexcept;
 
   std::deque<location> locations_;  // the first used_ are this execution's; 0 is none

@@ -207,7 +207,8 @@ void machine::keep_old(address at, std::size_t bytes) {
 
 void machine::access_inside(address at, std::size_t bytes, bool writes, place from) {
   check_freed(at, bytes, writes ? "a write" : "a read", from);
-  note_access(at, bytes, writes ? touch::write : touch::read, from);
+  if (!is_ignored(at, bytes, writes))
+    note_access(at, bytes, writes ? touch::write : touch::read, from);
   if (!writes) return;
   keep_old(at, bytes);
   memory_.overwrite(at, bytes);

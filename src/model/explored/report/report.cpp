@@ -216,6 +216,12 @@ std::string without_arguments(const std::string& name) {
   return text;
 }
 
+// Whose release sequences the program's stores have continued.
+static const char* languages(const verdict& v) {
+  if (!v.stores.cxx11) return "C++20 and C23";
+  return v.stores.cxx20 ? "C++17 and C17 in some files" : "C++17 and C17";
+}
+
 std::string summary(const verdict& v, const options& o) {
   std::string text = "syncopate: explored: ";
   text += name(v.how);
@@ -231,6 +237,10 @@ std::string summary(const verdict& v, const options& o) {
   if (v.withheld.turns) at_most("turns", static_cast<unsigned>(o.turns));
   if (v.withheld.spurious) at_most("spurious", o.spurious);
   if (v.transactions) at_most("aborts", o.aborts);
+  if (v.stores.cxx11)
+    text += std::string(", release sequences of ") + languages(v) +
+            (v.withheld.sequences ? ", broken only before they are read" : "");
+  if (v.ignored) text += ", not modeled: old values in races that the program calls benign";
   if (v.load_buffering) text += ", not modeled: load buffering";
   if (!v.bound.empty()) text += "; limit: " + v.bound;
   return text + "\n";
@@ -301,9 +311,12 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
   if (v.withheld.jumps) json.value("jumps");
   if (v.withheld.turns) json.value("turns");
   if (v.withheld.spurious) json.value("spurious");
+  if (v.withheld.sequences) json.value("sequences");
   json.end_array();
+  json.member("release_sequences", languages(v));
   json.key("not_modeled");  // of what could matter to this program
   json.begin_array();
+  if (v.ignored) json.value("benign races");
   if (v.load_buffering) json.value("load buffering");
   json.end_array();
   if (!weakened.empty()) json.member("weakened", weakened);

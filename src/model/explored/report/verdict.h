@@ -53,10 +53,16 @@ struct verdict {
   unsigned threads = 0;
   bool transactions = false;    // some were begun
   bool load_buffering = false;  // could matter to the program (machine::note_load)
+  bool ignored = false;         // the program says of accesses that races of theirs are meant
   // What could have happened beyond the options (options.h).
   struct {
     bool timeouts = false, jumps = false, turns = false, spurious = false;
+    bool sequences = false;  // stores that break a release sequence and follow from a read in it
   } withheld;
+  // By which rules for release sequences the program's stores were judged (engine::sequences).
+  struct {
+    bool cxx20 = false, cxx11 = false;
+  } stores;
   double seconds = 0;
   failure what;
 

@@ -34,8 +34,9 @@ void access(address at, std::size_t bytes, kind what, place where) {
 word load(address at, unsigned bytes, std::memory_order order, place where) {
   return on().load(at, bytes, order, where);
 }
-void store(address at, unsigned bytes, word value, std::memory_order order, place where) {
-  on().store(at, bytes, value, order, where);
+void store(address at, unsigned bytes, word value, std::memory_order order, place where,
+           sequences rules) {
+  on().store(at, bytes, value, order, where, rules);
 }
 word modify(address at, unsigned bytes, operation what, word operand, std::memory_order order,
             place where) {
@@ -50,6 +51,15 @@ void fence(std::memory_order order, place where) { on().fence(order, where); }
 void allocated(address at, std::size_t bytes, place where) { on().allocated(at, bytes, where); }
 void freed(address at, std::size_t bytes, place where) { on().freed(at, bytes, where); }
 void leaves(address up_to, place where) { on().leaves(up_to, where); }
+void claim_order(address of, int side, claim what, place where) {
+  on().claim_order(of, side, what == claim::acquire, where);
+}
+void claim_harmless(address at, std::size_t bytes, place) {
+  // Static constructors' claims hold for all executions.
+  if (running_machine == nullptr) explored::harmless_from_the_start().push_back({at, bytes});
+  else on().claim_harmless(at, bytes);
+}
+void ignore(kind what, int by) { on().ignore(what, by); }
 void work(std::uint64_t) {}
 
 void relax(std::uint32_t, place where) { on().relax(where); }
@@ -105,6 +115,10 @@ namespace syncopate::instrument::model {
 void begin_object(engine::address at, std::size_t bytes, const char* what, engine::place where) {
   explored::running_machine->begin_object(at, bytes, what, where);
 }
+void begin_wait(engine::address condition, engine::address mutex, engine::place where) {
+  explored::running_machine->begin_wait(condition, mutex, where);
+}
+void end_wait(engine::address condition) { explored::running_machine->end_wait(condition); }
 void hold_object(engine::address at, std::size_t bytes, const char* what, int by,
                  engine::place where) {
   explored::running_machine->hold_object(at, bytes, what, by, where);

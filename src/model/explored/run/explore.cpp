@@ -46,6 +46,7 @@ void machine::begin_threads() {
     t.visits.clear();
     t.rewrote = false;
     t.loaded = memory::none;
+    t.ignored_reads = t.ignored_writes = 0;
     t.loaded_others = t.loaded_weakly = t.writes_after_load = false;
     t.reads = 0;
     t.rounds_of.clear();
@@ -64,6 +65,8 @@ void machine::begin_threads() {
   heap_.clear();
   blocks_.clear();
   objects_.clear();
+  waits_.clear();
+  harmless_ = harmless_from_the_start();
   parks_ = 0;
   aborts_ = 0;
   tx_.depth = 0;
@@ -278,8 +281,8 @@ verdict machine::explore(int (*program)(), const surroundings& around) {
     if (outcome_ == outcome::redundant) ++verdict_.redundant;
     if (outcome_ == outcome::cut) ++verdict_.cut;
     if (!forced_.empty() || !verdict_.bound.empty()) break;
-    if (std::exchange(begins_anew_, false)) search_.forget();
-    else if (!search_.next()) break;
+    if (split(around)) continue;
+    if (!go_on(around)) break;
     if (verdict_.executions % look_at_clock_every == 0 || verdict_.longest > 1000) {
       const double seconds = since(start);
       if (shows_progress && seconds >= next_progress) {
@@ -291,6 +294,8 @@ verdict machine::explore(int (*program)(), const surroundings& around) {
       break;
     }
   }
+  abandon_parts(0);
+  if (result_to_ >= 0) hand_over();
   if (outcome_ == outcome::failed && verdict_.executions > 1 && around.output) {
     // Once more, for its output.
     const failure found = verdict_.what;

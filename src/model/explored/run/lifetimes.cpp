@@ -137,8 +137,30 @@ void machine::hold_object(address at, std::size_t bytes, const char* what, int b
   if (by > 0) objects_.push_back({at, bytes, what, from, false, by});
 }
 
+void machine::begin_wait(address condition, address mutex, place from) {
+  for (const condition_wait& w : waits_) {
+    if (w.condition != condition || w.mutex == mutex || w.thread == current_) continue;
+    if (w.end != 0 && memory_.of(current_).happened.covers(w.thread, w.end)) continue;
+    fail(failure_kind::check,
+         "wait at a condition variable while thread " + std::to_string(w.thread) +
+             " waits there with another mutex",
+         from, w.where);
+  }
+  std::erase_if(waits_, [&](const condition_wait& w) {
+    return w.condition == condition && w.thread == current_;
+  });
+  waits_.push_back({condition, mutex, from, current_, 0});
+}
+
+void machine::end_wait(address condition) {
+  for (condition_wait& w : waits_)
+    if (w.condition == condition && w.thread == current_)
+      w.end = memory_.of(current_).happened.at[current_];
+}
+
 // The bytes are something else now.
 void machine::end_objects(address at, std::size_t bytes) {
+  std::erase_if(waits_, [&](const condition_wait& w) { return w.condition - at < bytes; });
   std::erase_if(objects_,
                 [&](const object& o) { return o.at < at + bytes && at < o.at + o.bytes; });
 }

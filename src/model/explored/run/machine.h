@@ -42,7 +42,18 @@ struct surroundings {
   std::function<void(bool shown)> output;  // show the program's output, or drop it
   bool all_must_end = false;    // a thread that waits when main has ended is a deadlock, too
   std::function<void()> after;  // the execution ran to its end
+  std::function<void()> child;  // this process explores a part for another one (jobs.cpp)
 };
+
+// Bytes of which the program says that races are meant.
+struct harmless_range {
+  address at;
+  std::size_t bytes;
+};
+inline std::vector<harmless_range>& harmless_from_the_start() {
+  static std::vector<harmless_range> all;
+  return all;
+}
 
 class machine {
  public:
@@ -68,7 +79,8 @@ class machine {
 
   // ---- the program's operations, as in engine.h -----------------------------------------------
   word load(address, unsigned bytes, std::memory_order, place);
-  void store(address, unsigned bytes, word value, std::memory_order, place);
+  void store(address, unsigned bytes, word value, std::memory_order, place,
+             engine::sequences = engine::sequences::cxx20);
   word modify(address, unsigned bytes, engine::operation, word operand, std::memory_order, place);
   bool compare_exchange(address, unsigned bytes, word& expected, word desired,
                         std::memory_order success, std::memory_order failure, bool weak, place);
@@ -78,10 +90,17 @@ class machine {
   void freed(address, std::size_t bytes, place);
   void leaves(address up_to, place);
 
+  // What the program claims (engine.h).
+  void claim_order(address of, int side, bool acquires, place);
+  void claim_harmless(address at, std::size_t bytes) { harmless_.push_back({at, bytes}); }
+  void ignore(engine::kind, int by);
+
   // pthread's objects, which are initialized once until they are destroyed or their memory becomes
   // something else, and are not held then.
   void begin_object(address, std::size_t bytes, const char* what, place);
   void hold_object(address, std::size_t bytes, const char* what, int by, place);
+  void begin_wait(address condition, address mutex, place);
+  void end_wait(address condition);
 
   bool await(address, unsigned bytes, std::memory_order, engine::predicate, void* context,
              std::uint64_t until, std::uint64_t& value, place);
@@ -193,6 +212,7 @@ class machine {
     bool rewrote = false;
     // The program's loads so far, and whether a write of something else came behind one.
     location_id loaded = memory::none;
+    int ignored_reads = 0, ignored_writes = 0;  // sections of it that ask for that
     bool loaded_others = false, loaded_weakly = false, writes_after_load = false;
     // A loop that has given up waiting: it reads the same again until it does something else.
     unsigned patience_lost = 0;  // turns of it
@@ -247,6 +267,27 @@ class machine {
     me().rewrote = false;
   }
 
+  // jobs.cpp
+  struct part {  // the next alternative of a step, which another process explores
+    std::uint32_t step;
+    int process, result;  // the latter: a pipe's end
+    explored::step at;    // as it is then
+    std::size_t endless;  // loops that were known to be
+    bool parks_ordered;
+  };
+  struct shared_jobs;
+  bool split(const surroundings&);
+  bool go_on(const surroundings&);
+  bool take_over(const surroundings&);
+  bool merge(const std::string& result, const surroundings&);
+  void abandon_parts(std::uint32_t from);
+  [[noreturn]] void hand_over();
+  void repeat_failure(const std::string& schedule, const surroundings&);
+
+  // claims.cpp
+  [[nodiscard]] bool is_harmless(address, std::size_t bytes) const noexcept;
+  [[nodiscard]] bool is_ignored(address, std::size_t bytes, bool writes);
+
   // callers.cpp
   caller_places callers_of(place);
 
@@ -285,6 +326,7 @@ class machine {
   void choose_thread(step&);
   void settle(step&);
   choices available(thread_index);
+  choices unbroken(thread_index, location_id, choices);
   choices timeout_of(const thread&);
   choices spurious_of(const thread&);
   choices with_vain(choices all, choices vain);
@@ -325,7 +367,7 @@ class machine {
   bool stays_impatient(address, unsigned bytes, std::memory_order, message_id& seen);
   word finish_read(step&, const operation&, std::memory_order);
   void finish_write(step&, const operation&, word value, choice behind, std::memory_order,
-                    message_id rmw_of);
+                    message_id rmw_of, continues = continues::nothing);
   void note_load(location_id, std::memory_order);
   void note_write_after_load(location_id, std::memory_order);
   void record_reading(step&);
@@ -430,7 +472,23 @@ class machine {
     int held;
   };
   std::vector<object> objects_;
+  struct condition_wait {  // the last one of a thread at a condition variable
+    address condition, mutex;
+    place where;
+    thread_index thread;
+    std::uint32_t end;  // of its thread's clock; 0: it waits
+  };
+  std::vector<condition_wait> waits_;
+  std::vector<harmless_range> harmless_;
+  // By address and side: the words on which claims of order meet. They stay where they are.
+  std::map<std::pair<address, int>, std::unique_ptr<std::uint32_t>> claims_;
   verdict verdict_;
+  // The alternatives that other processes explore, and what all processes share.
+  std::vector<part> parts_;
+  shared_jobs* shared_ = nullptr;
+  int slot_ = -1;       // of this process
+  int result_to_ = -1;  // this process explores a part
+  std::size_t endless_given_ = 0;
 };
 
 }  // namespace syncopate::explored

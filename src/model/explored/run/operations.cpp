@@ -63,6 +63,7 @@ void machine::touch_atomic(const operation& op, bool writes) {
   check_freed(op.at, op.bytes, "an atomic access", op.from);
   check_allocated(op.at, "an atomic access", op.from);
   note_stack(op.at, "an atomic access", op.from);
+  if (is_harmless(op.at, op.bytes)) return;
   const access_record* const other =
       shadow_.access(op.at, op.bytes, writes ? touch::atomic_write : touch::atomic_read, current_,
                      memory_.of(current_).happened, op.from);
@@ -168,11 +169,11 @@ word machine::finish_read(step& s, const operation& op, std::memory_order order)
 }
 
 void machine::finish_write(step& s, const operation& op, word value, choice behind,
-                           std::memory_order order, message_id rmw_of) {
+                           std::memory_order order, message_id rmw_of, continues sequence) {
   touch_atomic(op, true);
   bool raised = false;
-  const message_id m =
-      memory_.write(current_, s.where, behind, value, order, search_.depth(), raised, rmw_of);
+  const message_id m = memory_.write(current_, s.where, behind, value, order, search_.depth(),
+                                     raised, rmw_of, sequence);
   s.wrote = true;
   s.order = order;
   s.after = value;
@@ -207,8 +208,11 @@ word machine::load(address at, unsigned bytes, std::memory_order order, place fr
   return value;
 }
 
-void machine::store(address at, unsigned bytes, word value, std::memory_order order, place from) {
+void machine::store(address at, unsigned bytes, word value, std::memory_order order, place from,
+                    engine::sequences rules) {
   order = sites_.order(from, "store", order);
+  const bool older = rules == engine::sequences::cxx11;
+  if (sites_.of_program()) (older ? verdict_.stores.cxx11 : verdict_.stores.cxx20) = true;
   if (tx_.runs()) return write_inside(at, bytes, value & mask_of(bytes), from);
   act();
   operation op = make(action::store, at, bytes, order, from);
@@ -219,7 +223,8 @@ void machine::store(address at, unsigned bytes, word value, std::memory_order or
   s.stale = s.chosen;
   if (order == std::memory_order_seq_cst)
     memory_.follow_transactions(current_, s.where, memory_.named(memory_.at(s.where), s.chosen));
-  finish_write(s, op, op.operand, s.chosen, order, 0);
+  finish_write(s, op, op.operand, s.chosen, order, 0,
+               older ? continues::its_own : continues::nothing);
   end_turn(s);
   memory_.tick(current_);
 }
@@ -344,8 +349,10 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
   check_freed(at, bytes, writes ? "a write" : "a read", from);
   check_allocated(at, writes ? "a write" : "a read", from);
   note_stack(at, writes ? "a write" : "a read", from);
-  const access_record* const other = shadow_.access(at, bytes, writes ? touch::write : touch::read,
-                                                    current_, memory_.of(current_).happened, from);
+  const access_record* const other =
+      is_ignored(at, bytes, writes) ? nullptr
+                                    : shadow_.access(at, bytes, writes ? touch::write : touch::read,
+                                                     current_, memory_.of(current_).happened, from);
   if (other != nullptr) {
     const access_record record = *other;
     fail(failure_kind::race,
@@ -367,6 +374,7 @@ void machine::allocated(address at, std::size_t bytes, place from) {
   heap_.push_back({at, bytes, from, true});
   shadow_.forget(at, bytes);
   memory_.overwrite(at, bytes);
+  std::erase_if(harmless_, [&](const harmless_range& r) { return r.at - at < bytes; });
   begin_block(at, bytes, from);
   end_objects(at, bytes);
 }

@@ -28,6 +28,8 @@ std::string set(const std::string& name, const std::string& text, options& into)
   const auto whole = static_cast<std::uint64_t>(value);
   if (name == "executions") into.executions = whole;
   else if (name == "seconds") into.seconds = value;
+  else if (name == "jobs") into.jobs = static_cast<unsigned>(whole);
+  else if (name == "split") into.split = whole;
   else if (name == "steps") into.steps = static_cast<std::uint32_t>(whole);
   else if (name == "preemptions") into.preemptions = static_cast<int>(whole);
   else if (name == "random") into.random = true, into.seed = whole;
@@ -44,7 +46,9 @@ std::string set(const std::string& name, const std::string& text, options& into)
   else if (name == "nodes") into.nodes = static_cast<unsigned>(whole);
   else if (name == "progress") into.progress = whole != 0;
   else return "there is no option " + name;
-  if (into.steps == 0 || into.processors == 0 || into.nodes == 0) return name + " must not be 0";
+  if (into.steps == 0 || into.processors == 0 || into.nodes == 0 || into.jobs == 0 ||
+      into.split == 0)
+    return name + " must not be 0";
   return {};
 }
 

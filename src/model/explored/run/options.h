@@ -15,6 +15,10 @@ struct options {
   double seconds = 0;
   std::uint32_t steps = 5'000;  // of one execution
   int preemptions = -1;         // of one execution; -1: no limit
+  // Processes that explore; they find what one finds. split: after so many executions each looks
+  // for a part to give away.
+  unsigned jobs = 1;
+  std::uint64_t split = 64;
   // Random scheduling (PCT: Burckhardt, Kothari, Musuvathi & Nagarakatte, ASPLOS 2010) instead of
   // systematic search, `executions` times (10,000 unless told), with `depth` - 1 priority changes.
   bool random = false;

@@ -17,6 +17,7 @@
 #include "model/front/program/runaway.h"
 #include "model/front/scope.h"
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -106,7 +107,15 @@ std::uint64_t runaway_seconds() {
   return all > 0 && all < most_seconds ? static_cast<std::uint64_t>(all) : most_seconds;
 }
 
+bool explores_part = false;  // for another process, which tells of it
+double end_of_time = 0;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 void stop_runaway(place where, bool may_report) {
+  if (explores_part && !may_report) ::_exit(1);
   if (instrument::time_is_over != 0) {
     if (may_report) running_machine->out_of_time(where);
     char line[96];
@@ -121,6 +130,13 @@ void stop_runaway(place where, bool may_report) {
   if (may_report) running_machine->runs_away(runaway_seconds(), where);
   instrument::fail("the program computes without an access to memory, in %s",
                    instrument::code_name(where).c_str());
+}
+
+void watch_time() {
+  instrument::watch_for_runaway(runaway_seconds(), {[] { return 1 + calls_seen; }, stop_runaway});
+  if (program_options().seconds <= 0) return;
+  const double left = end_of_time - now();
+  instrument::watch_for_deadline(left > 0.001 ? left : 0.001);
 }
 
 // ---- the end ----------------------------------------------------------------------------------
@@ -166,8 +182,8 @@ int syncopate::engine::run(int (*program)()) {
   running_machine = &all;
   instrument::keep_program_image();
   catch_crashes();
-  instrument::watch_for_runaway(runaway_seconds(), {[] { return 1 + calls_seen; }, stop_runaway});
-  if (program_options().seconds > 0) instrument::watch_for_deadline(program_options().seconds);
+  end_of_time = now() + program_options().seconds;
+  watch_time();
   bool first = true;
   explored::machine::surroundings around;
   around.before = [&] {
@@ -178,6 +194,10 @@ int syncopate::engine::run(int (*program)()) {
     first = false;
   };
   around.output = [&](bool on) { shown.show(on); };
+  around.child = [] {
+    explores_part = true;
+    watch_time();
+  };
   const verdict v = all.explore(program, around);
   instrument::time_is_over = 0;
   let_crash();

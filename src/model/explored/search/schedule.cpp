@@ -132,13 +132,40 @@ choices machine::with_vain(choices all, choices vain) {
   return (all & most) | (vain & most) << in_vain;
 }
 
+// Of the places for a store, those in which it breaks no release sequence after somebody has read
+// what that has reached. (It can come before the read: the search takes the other order. Where it
+// follows from the read, the executions in which the reader learned less are left out.)
+choices machine::unbroken(thread_index t, location_id where, choices all) {
+  const location& l = memory_.at(where);
+  if (!l.has_own_sequences) return all;
+  const auto taken = [&](const message& m) {
+    bool any = false;
+    for (const location::reading& r : l.readings) {
+      const step& reader = search_.at(r.step);
+      if (reader.source != m.step || reader.where != where) continue;
+      any = true;
+      verdict_.withheld.sequences |= search_.past_of(t).covers(reader.thread, r.step + 1);
+    }
+    for (const location::transactional& each : l.transactions)
+      if (memory_.get(each.read).step == m.step) any = verdict_.withheld.sequences = true;
+    return any;
+  };
+  for (choices rest = all & (all - 1); rest != 0; rest &= rest - 1) {
+    const auto behind = static_cast<choice>(std::countr_zero(rest));
+    memory_.for_broken(l, behind, [&](const message& m) {
+      if (taken(m)) all &= ~one(behind);
+    });
+  }
+  return all;
+}
+
 choices machine::available(thread_index t) {
   thread& who = threads_[t];
   const operation& op = who.next;
   const bool sc = op.order == std::memory_order_seq_cst;
   switch (op.what) {
     case action::load: return distinct(t, op, memory_.readable(t, op.where, sc));
-    case action::store: return memory_.writable(t, op.where, sc);
+    case action::store: return unbroken(t, op.where, memory_.writable(t, op.where, sc));
     case action::modify: {
       const location& l = memory_.at(op.where);
       choices all = memory_.readable(t, op.where, sc);
@@ -423,7 +450,7 @@ bool machine::newest_is_awaited(const operation& op) const {
 void machine::note_late_awaits() {
   if (options_.every_order || options_.random || !forced_.empty()) return;
   for (std::uint32_t i = 0; i < search_.depth(); ++i) {
-    step& s = search_.at(i);
+    const step& s = search_.at(i);
     if (s.what != action::await || s.chosen >= in_vain || s.may_be_late || s.timed) continue;
     const auto& order = memory_.at(s.where).order;
     const auto newest = std::find_if(order.rbegin(), order.rend(), [&](message_id m) {
@@ -431,8 +458,7 @@ void machine::note_late_awaits() {
       return by == 0 || !search_.at(by - 1).past.covers(s.thread, i + 1);
     });
     if (newest == order.rend() || memory_.get(*newest).value == s.before) continue;
-    s.may_be_late = true;
-    s.rest |= one(too_late);
+    search_.also_late(i);
   }
 }
 

@@ -2,6 +2,7 @@
 #include "search.h"
 
 #include <bit>
+#include <utility>
 
 namespace syncopate::explored {
 
@@ -87,6 +88,8 @@ bool search::tells_no_more(const location::reading& r, message_id written) const
   const bool only_reads = reader.what == action::load || reader.what == action::await ||
                           reader.what == action::compare_exchange;
   const message& latest = memory_.get(written);
+  // (That one can take from others what they give: until C++17.)
+  if (memory_.at(latest.where).has_own_sequences) return false;
   if (!only_reads || reader.wrote || reader.is_sc || reader.chosen >= max_choices) return false;
   if (reader.what == action::compare_exchange && latest.value == reader.expected) return false;
   const location& l = memory_.at(latest.where);
@@ -157,24 +160,36 @@ void search::reverse(std::uint32_t earlier, const clock& own, const std::uint32_
   if (steps_[later].source != 0) join(steps_[later].source);
   for (const std::uint32_t source : sources_) join(source);
   for (std::size_t i = 0; i < count; ++i) join(symmetric[i]);
-  const thread_set first = initials(earlier, past);
-  if ((first & before.to_try) != 0) return;
-  const thread_set asleep = first & before.enabled & ~before.awake;
-  if (asleep == 0) {
-    try_one(before, first);
-    return;
-  }
-  // Explored in an earlier branch: unless that is because this thread's read sleeps, and what wakes
+  request r{earlier, request::reversal, steps_[later].thread, initials(earlier, past), {}};
+  // Where its next step is asleep: unless that is because this thread's read sleeps, and what wakes
   // it, a write that it can read from, also comes without the earlier step.
-  if (asleep != bit(steps_[later].thread) || steps_[later].where == memory::none) return;
-  for (std::uint32_t k = earlier + 1; k < later; ++k) {
+  const thread_set asleep = r.first & before.enabled & ~before.awake;
+  const bool is_asleep = asleep == bit(r.later) && steps_[later].where != memory::none;
+  for (std::uint32_t k = earlier + 1; k < later && is_asleep; ++k) {
     const step& write = steps_[k];
     if (!write.writes(steps_[later].where) || follows(write.past)) continue;
     clock after_write = past;
     after_write.join(write.past);
-    const thread_set others = initials(earlier, after_write);
-    if ((others & (before.to_try | (before.enabled & ~before.awake))) == 0) try_one(before, others);
+    r.others.push_back(initials(earlier, after_write));
   }
+  ask(std::move(r));
+}
+
+void search::ask(request r) {
+  if (r.step >= floor_) apply(r);
+  else if (known_requests_.insert(r).second) kept_.push_back(std::move(r));
+}
+
+void search::apply(const request& r) {
+  step& before = steps_[r.step];
+  if (r.what == request::also) before.to_try |= r.first;
+  if (r.what == request::late && !std::exchange(before.may_be_late, true))
+    before.rest |= choices{1} << too_late;
+  if (r.what != request::reversal || (r.first & before.to_try) != 0) return;
+  const thread_set sleeps = before.enabled & ~before.awake;
+  if ((r.first & sleeps) == 0) try_one(before, r.first, r.later);
+  for (const thread_set first : r.others)
+    if ((first & (before.to_try | sleeps)) == 0) try_one(before, first, r.later);
 }
 
 // Of the steps that do not depend on the earlier one, then now() with this past: which threads can
@@ -200,9 +215,9 @@ thread_set search::initials(std::uint32_t earlier, const clock& past) const {
   return first;
 }
 
-void search::try_one(step& before, thread_set first) {
+void search::try_one(step& before, thread_set first, thread_index later) {
   const thread_set possible = first & before.awake;
-  if ((possible & bit(steps_[depth_].thread)) != 0) before.to_try |= bit(steps_[depth_].thread);
+  if ((possible & bit(later)) != 0) before.to_try |= bit(later);
   else if (possible != 0) before.to_try |= possible & -possible;
   else before.to_try |= before.awake;
 }
@@ -212,36 +227,45 @@ bool search::next() {
     steps_.clear();
     return true;
   }
-  while (!steps_.empty()) {
-    step& s = steps_.back();
-    if (s.rest != 0) {
-      s.chosen = static_cast<choice>(std::countr_zero(s.rest));
-      s.rest &= s.rest - 1;
-      return true;
-    }
-    if (!s.local) {
-      s.tried |= bit(s.thread);
-      if (!options_.every_order) {
-        s.asleep[s.thread] = s.messages + 1;
-        if (s.what == action::transaction) s.sleepers.emplace_back(s.thread, std::move(s.touched));
-        s.awake &= ~bit(s.thread);
-      }
-      thread_set left = s.to_try & s.awake & ~s.tried;
-      if (left != 0 && options_.preemptions >= 0 && s.previous != max_threads &&
-          s.preemptions >= options_.preemptions && (s.enabled & bit(s.previous)) != 0) {
-        left &= bit(s.previous);
-        dropped_ |= left == 0;
-      }
-      if (left != 0) {
-        s.thread = static_cast<thread_index>(std::countr_zero(left));
-        s.settled = false;
-        s.touched.reset();
-        return true;
-      }
-    }
+  while (steps_.size() > floor_) {
+    if (advance(steps_.back())) return true;
     steps_.pop_back();
   }
   return false;
+}
+
+bool search::advance(step& s) {
+  if (s.rest != 0) {
+    s.chosen = static_cast<choice>(std::countr_zero(s.rest));
+    s.rest &= s.rest - 1;
+    return true;
+  }
+  if (s.local) return false;
+  s.tried |= bit(s.thread);
+  if (!options_.every_order) {
+    s.asleep[s.thread] = s.messages + 1;
+    if (s.what == action::transaction) s.sleepers.emplace_back(s.thread, std::move(s.touched));
+    s.awake &= ~bit(s.thread);
+  }
+  thread_set left = s.to_try & s.awake & ~s.tried;
+  if (left != 0 && options_.preemptions >= 0 && s.previous != max_threads &&
+      s.preemptions >= options_.preemptions && (s.enabled & bit(s.previous)) != 0) {
+    left &= bit(s.previous);
+    dropped_ |= left == 0;
+  }
+  if (left == 0) return false;
+  s.thread = static_cast<thread_index>(std::countr_zero(left));
+  s.settled = false;
+  s.touched.reset();
+  return true;
+}
+
+void search::confine(std::uint32_t root) {
+  steps_.resize(root + 1);
+  advance(steps_[root]);
+  floor_ = root + 1;
+  kept_.clear();
+  known_requests_.clear();
 }
 
 }  // namespace syncopate::explored

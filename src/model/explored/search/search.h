@@ -33,7 +33,9 @@
 #include "model/explored/run/options.h"
 #include "trace.h"
 
+#include <compare>
 #include <random>
+#include <set>
 #include <vector>
 
 namespace syncopate::explored {
@@ -64,7 +66,11 @@ class search {
   void blocked(thread_index t, location_id where, const std::uint32_t* symmetric,
                std::size_t count);
   // now() must also be tried with this thread.
-  void also_try(thread_index t) { steps_[depth_].to_try |= static_cast<thread_set>(1u << t); }
+  void also_try(thread_index t) {
+    ask({depth_, request::also, t, static_cast<thread_set>(1u << t), {}});
+  }
+  // The await that this step is could come too late.
+  void also_late(std::uint32_t step) { ask({step, request::late, 0, 0, {}}); }
 
   clock& past_of(thread_index t) noexcept { return past_[t]; }
   [[nodiscard]] bool is_new() const noexcept { return depth_ + 1 >= known_; }
@@ -78,6 +84,28 @@ class search {
   [[nodiscard]] bool dropped() const noexcept { return dropped_; }
   [[nodiscard]] const std::vector<step>& steps() const noexcept { return steps_; }
 
+  // ---- sub-trees, each of which a process of its own can explore (run/jobs.cpp) ---------------
+  // What an execution wants to have tried in the state before one of its steps. Whether it is tried
+  // already depends on what others have asked for before.
+  struct request {
+    enum kind : std::uint8_t { reversal, also, late };
+    std::uint32_t step;
+    kind what;
+    thread_index later;  // reversal: of the step that could come first
+    thread_set first;    // any of these would do
+    std::vector<thread_set> others;
+    auto operator<=>(const request&) const = default;
+  };
+  void ask(request);
+  // Takes the step's next alternative; false: there is none.
+  bool advance(step&);
+  // From now on, what lies below the next alternative of the step is the whole search. Requests for
+  // that step and those before it are kept.
+  void confine(std::uint32_t root);
+  [[nodiscard]] std::uint32_t floor() const noexcept { return floor_; }
+  [[nodiscard]] const std::vector<request>& kept_requests() const noexcept { return kept_; }
+  void note_dropped() noexcept { dropped_ = true; }
+
   std::mt19937_64& random() noexcept { return random_; }
 
  private:
@@ -85,7 +113,8 @@ class search {
   void reverse(std::uint32_t earlier, const clock& own, const std::uint32_t* symmetric,
                std::size_t count);
   [[nodiscard]] thread_set initials(std::uint32_t earlier, const clock& past) const;
-  void try_one(step& before, thread_set first);
+  void apply(const request&);
+  static void try_one(step& before, thread_set first, thread_index later);
   [[nodiscard]] bool tells_no_more(const location::reading&, message_id written) const;
   [[nodiscard]] bool could_take_without(std::uint32_t earlier) const;
   void reverse_readings(const clock& own, const std::uint32_t* symmetric, std::size_t count);
@@ -100,6 +129,9 @@ class search {
   std::vector<std::uint32_t> claims_, sources_;
   std::vector<message_id> acceptable_;
   bool dropped_ = false;
+  std::uint32_t floor_ = 0;  // the steps before are another process's
+  std::vector<request> kept_;
+  std::set<request> known_requests_;  // all of kept_
 };
 
 }  // namespace syncopate::explored

@@ -1,5 +1,6 @@
 // tsan_atomic.cpp -- what gcc and clang call under -fsanitize=thread instead of each atomic
-// operation. The machine makes the operation (atomic_seam.h).
+// operation. The machine makes the operation (atomic_seam.h). Stores of files whose language has
+// longer release sequences have names of their own (syncopate/instrument/builtins.h).
 #include <atomic_seam.h>
 
 #include <cstdint>
@@ -21,6 +22,10 @@ using syncopate::engine::operation;
   }                                                                                                \
   SYNCOPATE_EXPORT void __tsan_atomic##bits##_store(volatile T* at, T value, int order) {          \
     instrument::store<T>(at, value, order, SYNCOPATE_CALLER);                                      \
+  }                                                                                                \
+  SYNCOPATE_EXPORT void syncopate_atomic##bits##_store_in_sequence(volatile T* at, T value,        \
+                                                                   int order) {                    \
+    instrument::store_in_sequence<T>(at, value, order, SYNCOPATE_CALLER);                          \
   }                                                                                                \
   MODIFY(bits, T, exchange, exchange)                                                              \
   MODIFY(bits, T, fetch_add, add)                                                                  \

@@ -60,6 +60,13 @@ class wait_in_progress : public condition {
   wait_in_progress(pthread_cond_t& c, pthread_mutex_t& m, bool timed, place where)
       : condition(c, where), mutex_(m), timed_(timed) {}
 
+  void begins() {
+    on_engine([&] { model::begin_wait(at(&object_), at(&mutex_), where_); });
+  }
+  void ends() {
+    on_engine([&] { model::end_wait(at(&object_)); });
+  }
+
   void enlist() {
     on_engine([&] { model::enqueue(queue(), timed_, where_); });
   }
@@ -95,6 +102,9 @@ struct strict : posix::nobody_watches_condition {
   [[noreturn]] static void uses_destroyed(condition& c) {
     c.misused("use of a destroyed condition variable");
   }
+  static void in_line(wait_in_progress& c) { c.begins(); }
+  static void ends(wait_in_progress& c) { c.ends(); }
+  static void breaks_off(wait_in_progress& c) { c.ends(); }
 };
 
 }  // namespace

@@ -14,6 +14,11 @@ void begin_object(engine::address at, std::size_t bytes, const char* what, place
 // by 1: one holder more; -1: one less. Memory of what is held must not go: that ends the run.
 void hold_object(engine::address at, std::size_t bytes, const char* what, int by, place where);
 
+// The calling thread waits at a condition variable with a mutex, which it holds at both ends. Waits
+// that are not in order must have one mutex: else the run ends.
+void begin_wait(engine::address condition, engine::address mutex, place where);
+void end_wait(engine::address condition);
+
 template <class Object>
 void note_held(const Object& object, const char* what, int by, place where) {
   on_engine([&] { hold_object(at(&object), sizeof object, what, by, where); });

@@ -45,6 +45,16 @@ void store(volatile T* at, T value, int how, engine::place where) {
 }
 
 template <class T>
+void store_in_sequence(volatile T* at, T value, int how, engine::place where) {
+  if (!in_program()) [[unlikely]] {
+    processors_modify(at, operation::exchange, value);
+    return;
+  }
+  const engine_scope inside;
+  engine::store(address(at), sizeof(T), value, order(how), where, engine::sequences::cxx11);
+}
+
+template <class T>
 T modify(volatile T* at, operation what, T operand, int how, engine::place where) {
   if (!in_program()) [[unlikely]]
     return processors_modify(at, what, operand);

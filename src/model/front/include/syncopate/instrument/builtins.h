@@ -2,8 +2,21 @@
  *
  * Compilers open-code what they know to be a copy or a comparison, and do not instrument that. The
  * standard library's headers ask for such code by name; here they get calls, which a machine sees.
+ *
+ * Before C++20 and C23, a release sequence goes on through later stores of the thread that began
+ * it. Atomic stores of files in those languages are other calls, of the same meaning otherwise.
  */
 #pragma once
+
+#if !defined(__ASSEMBLER__) && \
+    (defined(__cplusplus) ? __cplusplus <= 201703L : __STDC_VERSION__ + 0 <= 201710L)
+__asm__(
+    ".set __tsan_atomic8_store, syncopate_atomic8_store_in_sequence\n"
+    ".set __tsan_atomic16_store, syncopate_atomic16_store_in_sequence\n"
+    ".set __tsan_atomic32_store, syncopate_atomic32_store_in_sequence\n"
+    ".set __tsan_atomic64_store, syncopate_atomic64_store_in_sequence\n"
+    ".set __tsan_atomic128_store, syncopate_atomic128_store_in_sequence\n");
+#endif
 
 /* No header is included here: the program's own feature macros come after this. C programs do not
  * name the builtins. */

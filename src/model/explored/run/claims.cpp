@@ -1,0 +1,38 @@
+// claims.cpp -- what the program says of itself (model/front/compiler/annotations.cpp).
+#include "machine.h"
+
+#include <algorithm>
+
+namespace syncopate::explored {
+
+// Claims of an address are read-modify-writes of one word of ours: they are in one order, and an
+// acquire takes what all releases before it have left. The word keeps its value, so that no loop
+// takes them for news.
+void machine::claim_order(address of, int side, bool acquires, place from) {
+  if (tx_.runs()) return;  // it ends as one step, in order with all before it
+  auto& word = claims_[{of, side}];
+  if (word == nullptr) word = std::make_unique<std::uint32_t>(0);
+  modify(reinterpret_cast<address>(word.get()), sizeof *word, engine::operation::exchange, 0,
+         acquires ? std::memory_order_acquire : std::memory_order_release, from);
+}
+
+void machine::ignore(engine::kind what, int by) {
+  int& sections = what == engine::kind::write ? me().ignored_writes : me().ignored_reads;
+  sections = std::max(0, sections + by);
+}
+
+bool machine::is_harmless(address at, std::size_t bytes) const noexcept {
+  return std::any_of(harmless_.begin(), harmless_.end(), [&](const harmless_range& r) {
+    return at < r.at + r.bytes && r.at < at + bytes;
+  });
+}
+
+// Whether a plain access takes no part in the search for races.
+bool machine::is_ignored(address at, std::size_t bytes, bool writes) {
+  const bool ignored =
+      (writes ? me().ignored_writes : me().ignored_reads) != 0 || is_harmless(at, bytes);
+  verdict_.ignored |= ignored;
+  return ignored;
+}
+
+}  // namespace syncopate::explored

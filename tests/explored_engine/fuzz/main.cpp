@@ -1,10 +1,13 @@
 // main.cpp -- the search against plain enumeration: random programs have the same outcomes under
 // the reduced search as under every order, or the seed and the smallest such program are printed.
 //
-//   explore_fuzz [--seed FIRST] [--programs N] [--executions MOST] [--seconds S]
+//   explore_fuzz [--seed FIRST] [--programs N] [--executions MOST] [--seconds S] [--jobs N]
+//   explore_fuzz --litmus FILE        (litmus.h)
 //
 // The seeds FIRST, FIRST + 1, ... are the programs. Where MOST executions are not every order, what
-// they have found must have been found. Status 1: there was a difference.
+// they have found must have been found. With --jobs, the search in one process is compared with the
+// search in several: their verdicts and counts. Status 1: there was a difference.
+#include "litmus.h"
 #include "run.h"
 
 #include <algorithm>
@@ -22,6 +25,7 @@ using syncopate::explored::result;
 struct settings {
   std::uint64_t seed = 1, programs = 1'000, executions = 20'000;
   double seconds = 0;
+  unsigned jobs = 0;
 };
 
 struct counts {
@@ -67,12 +71,30 @@ comparison compare(const program& p, std::uint64_t executions) {
   return {answer::same, {}};
 }
 
-void report(const program& p, const std::string& why, std::uint64_t executions) {
+comparison compare_jobs(const program& p, const settings& s) {
+  const found one = fuzz::explore_reduced(p, s.executions);
+  if (one.how.how == result::bounded) return {answer::undecided, {}};
+  const found many = fuzz::explore_in_jobs(p, s.jobs);
+  const auto counts = [](const found& f) {
+    const auto& v = f.how;
+    return std::string(name(v.how)) + ": " + v.what.text + ", " + std::to_string(v.executions) +
+           " executions, " + std::to_string(v.redundant) + " redundant, " + std::to_string(v.cut) +
+           " cut, " + std::to_string(v.steps) + " steps, " + v.what.schedule;
+  };
+  if (counts(one) != counts(many))
+    return {answer::different, "one process: " + counts(one) + "; several: " + counts(many)};
+  return {one.how.how == result::failed ? answer::failing : answer::same, {}};
+}
+
+comparison compare(const program& p, const settings& s) {
+  return s.jobs > 1 ? compare_jobs(p, s) : compare(p, s.executions);
+}
+
+void report(const program& p, const std::string& why, const settings& s) {
   std::printf("DIFFERENT: %s\n%s", why.c_str(), fuzz::text(p).c_str());
-  const program small = fuzz::shrink(
-      p, [&](const program& q) { return compare(q, executions).is == answer::different; });
-  std::printf("smallest: %s\n%s", compare(small, executions).why.c_str(),
-              fuzz::text(small).c_str());
+  const program small =
+      fuzz::shrink(p, [&](const program& q) { return compare(q, s).is == answer::different; });
+  std::printf("smallest: %s\n%s", compare(small, s).why.c_str(), fuzz::text(small).c_str());
   std::fflush(stdout);
 }
 
@@ -95,6 +117,7 @@ settings arguments(int count, char** given) {
     else if (std::strcmp(given[i], "--programs") == 0) s.programs = whole;
     else if (std::strcmp(given[i], "--executions") == 0) s.executions = whole;
     else if (std::strcmp(given[i], "--seconds") == 0) s.seconds = value;
+    else if (std::strcmp(given[i], "--jobs") == 0) s.jobs = static_cast<unsigned>(whole);
     else {
       std::fprintf(stderr, "explore_fuzz: unknown argument %s\n", given[i]);
       std::exit(2);
@@ -106,6 +129,7 @@ settings arguments(int count, char** given) {
 }  // namespace
 
 int main(int count, char** given) {
+  if (count == 3 && std::strcmp(given[1], "--litmus") == 0) return fuzz::show_litmus(given[2]);
   const settings s = arguments(count, given);
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] {
@@ -115,14 +139,14 @@ int main(int count, char** given) {
   std::uint64_t different = 0, n = 0;
   for (; n < s.programs && (s.seconds == 0 || seconds() < s.seconds) && different < 5; ++n) {
     const program p = fuzz::make(s.seed + n);
-    const comparison c = compare(p, s.executions);
+    const comparison c = compare(p, s);
     seen.complete += c.is == answer::same ? 1 : 0;
     seen.partly += c.is == answer::partly ? 1 : 0;
     seen.failing += c.is == answer::failing ? 1 : 0;
     seen.undecided += c.is == answer::undecided ? 1 : 0;
     if (c.is != answer::different) continue;
     ++different;
-    report(p, c.why, s.executions);
+    report(p, c.why, s);
   }
   std::printf(
       "seeds %llu to %llu: %llu programs have the same outcomes, %llu as far as %llu "

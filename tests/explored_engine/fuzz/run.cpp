@@ -87,7 +87,8 @@ class actor {
     return me_.last = static_cast<int>(on().load(word_, 4, order, where_));
   }
   int store() {
-    on().store(word_, 4, static_cast<unsigned>(o_.value), o_.order, where_);
+    on().store(word_, 4, static_cast<unsigned>(o_.value), o_.order, where_,
+               o_.how == 1 ? engine::sequences::cxx11 : engine::sequences::cxx20);
     return 0;
   }
   int compare_exchange() {
@@ -331,11 +332,28 @@ std::string text(const program& p, const std::string& outcome) {
   return all;
 }
 
+std::vector<int> values(const program& p, const std::string& outcome) {
+  std::vector<int> last(variables), read;
+  std::size_t at = 2 * variables * sizeof(int);
+  for (const auto& thread : p.threads) {
+    for (const operation& o : thread) {
+      int result = 0;
+      std::memcpy(&result, &outcome[at], sizeof result);
+      at += sizeof result;
+      if (o.what == kind::load || o.what == kind::modify) read.push_back(result - 1);
+    }
+    ++at;
+  }
+  std::memcpy(last.data(), outcome.data(), variables * sizeof(int));
+  read.insert(read.end(), last.begin(), last.end());
+  return read;
+}
+
 namespace {
 
-found explore(const program& p, const char* more, std::uint64_t most_executions) {
+found explore(const program& p, const std::string& more) {
   explored::options o;
-  const std::string all = p.options + more + ",executions=" + std::to_string(most_executions);
+  const std::string all = p.options + more;
   if (!explored::parse(all.c_str(), o).empty()) std::abort();
   const auto machine = std::make_unique<explored::machine>(o);
   explored::running_machine = machine.get();
@@ -355,12 +373,17 @@ found explore(const program& p, const char* more, std::uint64_t most_executions)
 
 found explore_reduced(const program& p, std::uint64_t most_executions) {
   turns_before_plain = false;
-  return explore(p, "", most_executions);
+  return explore(p, ",executions=" + std::to_string(most_executions));
+}
+
+found explore_in_jobs(const program& p, unsigned jobs) {
+  turns_before_plain = false;
+  return explore(p, ",split=1,jobs=" + std::to_string(jobs));
 }
 
 found explore_every_order(const program& p, std::uint64_t most_executions) {
   turns_before_plain = true;
-  return explore(p, ",every_order", most_executions);
+  return explore(p, ",every_order,executions=" + std::to_string(most_executions));
 }
 
 }  // namespace fuzz

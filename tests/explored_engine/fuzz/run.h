@@ -22,6 +22,11 @@ struct found {
 std::string text(const program&, const std::string& outcome);
 
 found explore_reduced(const program&, std::uint64_t most_executions);
+// In several processes, which look for a part to give away after each execution.
+found explore_in_jobs(const program&, unsigned jobs);
+// What the accesses have read, in the program's order, and the atomic variables in the end.
+std::vector<int> values(const program&, const std::string& outcome);
+
 found explore_every_order(const program&, std::uint64_t most_executions);
 
 }  // namespace fuzz

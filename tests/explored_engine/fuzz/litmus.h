@@ -1,0 +1,11 @@
+// litmus.h -- what the explored machine finds in litmus tests (tests.txt has their form), for
+// check.py in the folder litmus to compare.
+#pragma once
+
+namespace fuzz {
+
+// For each test: its name, the executions that are not redundant, and after each "|" an outcome:
+// the values read, in the program's order, then x, y, z in the end. Returns the exit status.
+int show_litmus(const char* file);
+
+}  // namespace fuzz

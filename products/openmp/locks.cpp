@@ -16,12 +16,12 @@ namespace syncopate::openmp {
 namespace {
 
 template <class Lock>
-constexpr lock_algorithm make(const lock_entry<Lock>& entry) {
+constexpr lock_algorithm make(std::string_view name, std::string_view wait, bool is_default) {
   static_assert(sizeof(Lock) <= sizeof(pool_entry::object) && alignof(Lock) <= 8);
   lock_algorithm a{};
-  a.name = entry.name.data();
-  a.wait = entry.wait.data();
-  a.is_default = entry.is_default;
+  a.name = name.data();
+  a.wait = wait.data();
+  a.is_default = is_default;
   a.in_place = sizeof(Lock) <= sizeof(std::uint32_t);
   a.lock = [](void* object) { static_cast<Lock*>(object)->lock(); };
   a.try_lock = [](void* object) { return static_cast<Lock*>(object)->try_lock(); };
@@ -31,10 +31,7 @@ constexpr lock_algorithm make(const lock_entry<Lock>& entry) {
 }
 
 // The default: it needs no look-up, and is the cheapest to pass on between few threads.
-constexpr lock_algorithm asymmetric() {
-  return make(
-      lock_entry<word_lock>{.name = "asymmetric", .header = "", .wait = "", .is_default = true});
-}
+constexpr lock_algorithm asymmetric() { return make<word_lock>("asymmetric", "", true); }
 
 constexpr std::size_t count = [] {
   std::size_t n = 1;
@@ -50,7 +47,8 @@ constexpr table all = [] {
   table t{{asymmetric()}};
   std::size_t n = 1;
   for_each_lock([&]<class Lock>(lock_entry<Lock> entry) {
-    if constexpr (is_for_openmp<Lock>) t.entries[n++] = make(entry);
+    if constexpr (is_for_openmp<Lock>)
+      t.entries[n++] = make<Lock>(entry.name, entry.wait, entry.is_default);
   });
   return t;
 }();

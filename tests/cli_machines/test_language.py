@@ -93,7 +93,7 @@ def explore(program: Path, **variables: str) -> tuple[int, str]:
 def test_by_the_files_own_standard(tmp_path, compiler, name, standard, is_old):
     text = PUBLISH + TAKE + MAIN
     program = compile_files(tmp_path, "explored", compiler, {name: (standard, text)})
-    status, said = explore(program, SYNCOPATE_STATS="verdict.json")
+    status, said = explore(program)
     assert status == (0 if is_old else 1), said
     assert (OLD in said) == is_old
     assert is_old or "data race" in said

@@ -15,11 +15,8 @@ constexpr unsigned most_segments = 32, most_id = 64, most_notes = 512;  // stack
 constexpr std::size_t most_line = 2 * most_id + 64;
 
 bool read_memory(std::uint64_t at, void* to, std::size_t bytes) noexcept {
-  const iovec into{to, bytes};
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel and headers give numbers
-  const iovec from{reinterpret_cast<void*>(at), bytes};
-  const long got = sys::call(SYS_process_vm_readv, sys::process_id(), &into, 1, &from, 1, 0);
-  return got == static_cast<long>(bytes);
+  return sys::copy_memory(reinterpret_cast<const void*>(at), to, bytes);
 }
 
 struct build {

@@ -349,6 +349,13 @@ struct remainder {
   unsigned char bytes[260];
 };
 
+static void add_remainder(const remainder& r) noexcept {
+  std::uint32_t slot, count;
+  __builtin_memcpy(&slot, r.bytes + r.to_slot, 4);
+  __builtin_memcpy(&count, r.bytes + r.to_count, 4);
+  if (slot == r.id && count != 0) add(locks.at(slot)->acquisitions, since_sampled(count));
+}
+
 static void add_batch(remainder* batch, unsigned n) noexcept {
   iovec to[16], from[16];
   for (unsigned i = 0; i < n; ++i) {
@@ -365,13 +372,12 @@ static void add_batch(remainder* batch, unsigned n) noexcept {
     std::size_t left = got > 0 ? static_cast<std::size_t>(got) : 0;
     for (; first < n && left >= to[first].iov_len; ++first) {
       left -= to[first].iov_len;
-      std::uint32_t slot, count;
-      __builtin_memcpy(&slot, batch[first].bytes + batch[first].to_slot, 4);
-      __builtin_memcpy(&count, batch[first].bytes + batch[first].to_count, 4);
-      if (slot == batch[first].id && count != 0)
-        add(locks.at(slot)->acquisitions, since_sampled(count));
+      add_remainder(batch[first]);
     }
-    ++first;  // unreadable (or one past the end)
+    if (sys::is_refused(got) &&
+        sys::copy_memory(from[first].iov_base, to[first].iov_base, to[first].iov_len))
+      add_remainder(batch[first]);
+    ++first;  // done, or unreadable (or one past the end)
   }
 }
 

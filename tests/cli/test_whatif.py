@@ -8,6 +8,7 @@ import pytest
 from conftest import one_line
 from make_record import RecordBuilder
 
+from syncopate.base import compactjson
 from syncopate.base.errors import Failure
 from syncopate.machines import whatif
 from syncopate.records import lockuse
@@ -216,7 +217,7 @@ def test_swaps_are_checked(native, monkeypatch):
 
 def test_range_is_what_nine_of_ten_predictions_keep_to():
     measured = Path(__file__).parents[2] / "papers/results/measured/whatif_check.json"
-    rows = json.loads(measured.read_text())["rows"]
+    rows = compactjson.read(measured.read_text())["rows"]
     assert whatif.error_of_nine_in_ten(rows) == pytest.approx(whatif.MODEL_ERROR, abs=0.001)
     model = 1 + whatif.MODEL_ERROR
     held = [1 / model <= each["predicted"] / each["measured"] <= model for each in rows]

@@ -32,6 +32,7 @@ def go_program(tmp_path_factory):
     """The Go program, built without any network."""
     program = tmp_path_factory.mktemp("go") / "threads"
     offline = {**os.environ, "CGO_ENABLED": "1", "GOPROXY": "off", "GOTOOLCHAIN": "local"}
+    offline["GOCACHE"] = str(tmp_path_factory.mktemp("cache"))  # the home may be read-only
     command = [
         installed("go", "golang-go"),
         "build",

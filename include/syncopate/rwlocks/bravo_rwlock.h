@@ -35,6 +35,7 @@
 //               share no line; the cost of writers).
 #pragma once
 
+#include <syncopate/lock.h>
 #include <syncopate/machine.h>
 
 #include <atomic>

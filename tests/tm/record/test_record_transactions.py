@@ -164,6 +164,7 @@ def test_every_hardware_attempt_is_counted(sites_of):
 def drawn(page):
     """The page after its scripts have run."""
     browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    browser.append(f"--user-data-dir={page.parent}/profile")  # the home may be read-only
     done = subprocess.run(
         [*browser, f"file://{page}"], capture_output=True, text=True, timeout=120, check=True
     )

@@ -120,6 +120,24 @@ TEST(ReleaseSequences, one_that_breaks_later_is_told_of) {
   EXPECT_TRUE(f.how.withheld.sequences);
 }
 
+// A thread that reads its own store learns nothing: another's may still come to stand before it.
+TEST(ReleaseSequences, own_read_keeps_nobody_out) {
+  const auto reads_its_own = [](bool rmw) {
+    y.store_17(1, rel);
+    y.store_17(2, rlx);
+    r[0] = rmw ? y.add(0, rlx) : y.load(rlx);
+  };
+  for (const bool rmw : {false, true}) {
+    const found f = explore({[=] { reads_its_own(rmw); }, [] { y.store(3, rlx); },
+                             [] {
+                               r[1] = y.load(rlx);
+                               r[2] = y.load(rlx);
+                             }});
+    EXPECT_TRUE(f.has({2, 1, 3}) && f.has({2, 3, 2})) << "1, 3, 2";
+    EXPECT_FALSE(f.how.withheld.sequences);
+  }
+}
+
 TEST(ReleaseSequences, every_order_finds_the_same) {
   const std::vector<body> threads{[] { release_then_relaxed(true); }, [] { y.store(3, rel); },
                                   acquire_and_look};

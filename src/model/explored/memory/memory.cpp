@@ -329,11 +329,12 @@ const frozen_view* memory::both(const frozen_view* a, const frozen_view* b) {
 
 // What a message gives to who acquires it, by its place in the modification order: what it begins,
 // and what those have begun before it whose release sequences reach it. From it backwards, these
-// are all as long as there are only read-modify-writes, and then one thread's.
-const frozen_view* memory::of_sequences(const location& l, std::size_t index) {
+// are all as long as there are only read-modify-writes, and then one thread's. first: of those that
+// stand there or behind.
+const frozen_view* memory::of_sequences(const location& l, std::size_t index, std::size_t first) {
   const frozen_view* all = messages_[l.order[index]].begins;
   unsigned only = max_threads;
-  for (; index != 0; --index) {
+  for (; index > first; --index) {
     const message& m = messages_[l.order[index]];
     if (m.sequence == continues::nothing) break;
     if (m.sequence == continues::its_own && only == max_threads) only = m.writer;

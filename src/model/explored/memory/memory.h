@@ -180,15 +180,16 @@ class memory {
   message_id write(thread_index, location_id, choice behind, word value, std::memory_order,
                    std::uint32_t step, bool& raised, message_id rmw_of = 0,
                    continues sequence = continues::nothing);
-  // The messages that would carry less if a store of another thread came to stand before the last
+  // The messages that would give less if a store of another thread came to stand before the last
   // `behind` ones: calls f with each.
   template <class F>
-  void for_broken(const location& l, choice behind, F f) const {
+  void for_broken(const location& l, choice behind, F f) {
     if (!l.has_own_sequences) return;
-    for (choice c = behind; c-- > 0;) {
-      const message& m = messages_[named(l, c)];
-      if (m.sequence == continues::nothing || (c == behind - 1 && m.by_rmw)) return;
-      if (m.released != m.begins) f(m);
+    const std::size_t first = l.order.size() - behind;
+    for (std::size_t i = first; i < l.order.size(); ++i) {
+      const message& m = messages_[l.order[i]];
+      if (m.sequence == continues::nothing) return;
+      if (!within(m.released, of_sequences(l, i, first))) f(m);
     }
   }
   void fence(thread_index, std::memory_order);
@@ -228,7 +229,7 @@ class memory {
   std::byte* take(std::size_t bytes);
   [[nodiscard]] message_id seen(const thread&, location_id) const noexcept;
   const frozen_view* both(const frozen_view*, const frozen_view*);
-  const frozen_view* of_sequences(const location&, std::size_t index);
+  const frozen_view* of_sequences(const location&, std::size_t index, std::size_t first = 0);
   void renew_sequences(location&, std::size_t index);
   [[nodiscard]] bool within(const frozen_view* less, const frozen_view* more) const noexcept;
 

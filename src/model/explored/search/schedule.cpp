@@ -138,11 +138,13 @@ choices machine::with_vain(choices all, choices vain) {
 choices machine::unbroken(thread_index t, location_id where, choices all) {
   const location& l = memory_.at(where);
   if (!l.has_own_sequences) return all;
-  const auto taken = [&](const message& m) {
+  const auto taken = [&](const message& m, std::uint32_t first_behind) {
     bool any = false;
     for (const location::reading& r : l.readings) {
       const step& reader = search_.at(r.step);
       if (reader.source != m.step || reader.where != where) continue;
+      // Who knew of something behind the place before this read has learned by that, if anything.
+      if (r.floor != 0 && memory_.get(r.floor).position >= first_behind) continue;
       any = true;
       verdict_.withheld.sequences |= search_.past_of(t).covers(reader.thread, r.step + 1);
     }
@@ -152,8 +154,9 @@ choices machine::unbroken(thread_index t, location_id where, choices all) {
   };
   for (choices rest = all & (all - 1); rest != 0; rest &= rest - 1) {
     const auto behind = static_cast<choice>(std::countr_zero(rest));
+    const std::uint32_t first = memory_.get(memory_.named(l, behind - 1)).position;
     memory_.for_broken(l, behind, [&](const message& m) {
-      if (taken(m)) all &= ~one(behind);
+      if (taken(m, first)) all &= ~one(behind);
     });
   }
   return all;

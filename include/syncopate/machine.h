@@ -20,7 +20,7 @@
 //   now()                                      CLOCK_MONOTONIC in nanoseconds
 //   processor(), may_spin()                    where this thread runs; whether spinning can help
 //   processor_hint()                           the same, cheaper; no_processor where nobody knows
-//   self(), known_self()                       the kernel's id of this thread; 0 before it was asked
+//   self(), known_self()                       the kernel's id of this thread; 0 before any asked
 //   now_and_then(n)                            true about every n-th time
 //   monitor_wait(word, order, predicate, depth[, until])  as wait_until, but the processor may
 //                                              sleep until the word's cache line is written

@@ -1,4 +1,4 @@
-// settings.h -- what a task inherits of the one that makes it (OpenMP's internal control variables),
+// settings.h -- what a task inherits of the one that makes it (OpenMP's internal control variables)
 // as far as a program can change it.
 #pragma once
 

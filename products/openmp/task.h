@@ -3,7 +3,7 @@
 // Invariants
 //   I1  A block that was a task once is one for good: whoever looks at a task that may be gone
 //       (stealing_crew.h) reads a task, if another, and `parent` leads to tasks only.
-//   I2  counts: in the upper half one reference of the task's own until it has finished, one of each
+//   I2  counts: in the upper half a reference of the task's own until it has finished, one of each
 //       child whose block is in use, one of each entry of its parent's table (task_order.h); in the
 //       lower half its children, deferred ones alone, that have not finished. At 0 references the
 //       block is given back, and with it the reference on the parent. So the way up from a task in

@@ -17,8 +17,8 @@ iterations iterations_of(long first, long last, long step) noexcept;
 iterations iterations_of(unsigned long long first, unsigned long long last, unsigned long long step,
                          bool up) noexcept;
 
-// Makes the tasks, in a group of their own unless the flags say otherwise. `tasks`: how many, or how
-// many iterations one has, by the flags; 0: as many as threads.
+// Makes the tasks, in a group of their own unless the flags say otherwise. `tasks`: how many, or
+// of how many iterations each, by the flags; 0: as many as threads.
 void run_task_loop(frame& f, task_request request, unsigned long tasks, iterations all) noexcept;
 
 }  // namespace syncopate::openmp

@@ -221,7 +221,7 @@ void help_until(frame& f, Over over) noexcept {
   help_until(f, false, over, [] { return false; });
 }
 
-// ---- Tasks are made ------------------------------------------------------------------------------
+// ---- Tasks are made -----------------------------------------------------------------------------
 
 void mark(frame& f) noexcept {
   team& t = *f.in;
@@ -460,7 +460,7 @@ void reduce_in_group(frame& f) noexcept {
 
 void reduce_in_construct(frame& f, bool reducing) noexcept { doing(f).reducing = reducing; }
 
-// ---- The ends of phases and regions --------------------------------------------------------------
+// ---- The ends of phases and regions -------------------------------------------------------------
 
 void end_phase_with_tasks(frame& f) noexcept {
   task& mine = doing(f);

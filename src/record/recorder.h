@@ -178,7 +178,7 @@ struct elision_counts {
 };
 void elided(std::uint32_t id, const elision_counts&) noexcept;
 
-// What became of a wait's runs ahead of the lock (wait/speculate.h), or of a trial whether they pay.
+// What became of a wait's runs ahead of the lock (wait/speculate.h), or of a trial if they pay.
 struct speculation_counts {
   std::uint32_t runs, whole, conflict, capacity, other;  // `whole` and causes: of the runs
   std::uint32_t left_out;                                // since they do not pay

@@ -56,7 +56,7 @@ inline std::uint32_t thread_id() noexcept { return static_cast<std::uint32_t>(ca
 // Whether the kernel does not do a call for this process at all, as in containers that refuse it.
 inline bool is_refused(long result) noexcept { return result == -EPERM || result == -ENOSYS; }
 
-// Copies memory of this process, at most 4096 bytes, that may be gone; returns whether all was there.
+// Copies memory of this process, at most 4096 bytes, that may be gone; whether all was there.
 // The kernel looks: process_vm_readv(), or, where that is refused, as what a pipe is to be given.
 inline bool copy_memory(const void* from, void* to, std::size_t bytes) noexcept {
   const iovec into{to, bytes}, out_of{const_cast<void*>(from), bytes};

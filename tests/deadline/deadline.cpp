@@ -29,10 +29,8 @@ std::vector<std::string> parts_of(const char* variable, const char* separators) 
   std::vector<std::string> parts(1);
   const char* const text = ::getenv(variable);
   for (const char* c = text != nullptr ? text : ""; *c != 0; c++)
-    if (std::strchr(separators, *c) != nullptr)
-      parts.emplace_back();
-    else
-      parts.back() += *c;
+    if (std::strchr(separators, *c) != nullptr) parts.emplace_back();
+    else parts.back() += *c;
   return parts;
 }
 

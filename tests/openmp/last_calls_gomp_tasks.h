@@ -51,7 +51,7 @@ static void taskgroup(void) {
   last_GOMP_taskgroup_end();
 }
 
-// One variable of 8 bytes, as the compiler describes it. These two show how they are called, and are
+// One variable of 8 bytes, as the compiler describes it. These two show how they are called and are
 // not run here: what they set up only the compiler knows to use (test_task_meaning.c).
 #define REDUCES_ONE(data, variable) \
   uintptr_t data[] = {1, 8, 8, (uintptr_t)-1, 0, 0, 0, (uintptr_t) & (variable), 0, 0}

@@ -6,7 +6,7 @@
 //               1987). Our addition: whoever has stolen looks at the same victim first.
 // Fairness      none.
 // Space         about 8 B * capacity + 384 B a worker.
-// Uncontended   a piece of work: push and take of the deque; 2 stores to a line of the worker's own.
+// Uncontended   a piece of work: push and take of the deque; 2 stores to the worker's own line.
 // Contended     no common line is written but once an episode by each worker.
 //
 // Invariants
@@ -101,7 +101,7 @@ class stealing_crew {
     return nullptr;
   }
 
-  // The worker has made what it makes in this episode. Returns what is_over() and end_if_done() take.
+  // The worker has made what it makes in this episode. Returns what is_over(), end_if_done() take.
   [[nodiscard]] std::uint64_t arrive() noexcept {
     const std::uint64_t episode = episode_.load(std::memory_order_relaxed);  // [X]
     arrivals_.fetch_add(1, std::memory_order_release);                       // [R]

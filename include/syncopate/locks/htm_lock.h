@@ -45,7 +45,7 @@
 
 namespace syncopate {
 
-// InMutex: what it is in an unmodified program's mutex, whose sections the preload library elides by
+// InMutex: what it is in unmodified programs' mutexes, whose sections the preload library elides by
 // the policy of this lock's name (elide/retry_policy.h): pthread's owner field, which this lock
 // knows nothing of, would make every two transactions conflict.
 template <int Attempts, class Fallback, class InMutex = Fallback>

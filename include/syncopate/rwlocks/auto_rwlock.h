@@ -372,7 +372,7 @@ class auto_rwlock {
   futex_lock guard_;
   rw_waiter_queue queue_;  // guarded by guard_
   std::atomic<int> writer_{0};
-  [[maybe_unused]] int shared_{0};  // glibc's process-shared mark, where one lies inside the other; not ours
+  [[maybe_unused]] int shared_{0};  // glibc's mark of shared ones, where its object lies; not ours
   std::atomic<std::uint32_t> generation_{0};  // 0: never used, nothing to forget
   // From when on an old waiter may be handed the lock, in units of 2^stamp_shift ticks.
   std::atomic<std::uint32_t> next_grant_{0};

@@ -159,8 +159,8 @@ bool machine::matters_after_transaction(const footprint& done, thread_index t) c
   return false;
 }
 
-// A compare-exchange or a take that sleeps, but for messages that are newer than `since` others: whether this
-// step has taken one that it waited for.
+// A compare-exchange or a take that sleeps, but for messages newer than `since` others: whether
+// this step has taken one that it waited for.
 bool machine::takes_news(const operation& next, const step& done, message_id since) {
   if ((next.what != action::compare_exchange && next.what != action::take) || !done.wrote ||
       done.where != next.where || done.what == action::store || !accepts(next, done.before))

@@ -29,7 +29,7 @@ __attribute__((noinline)) void log_line(void) {
 __attribute__((noinline)) void look_up(struct cache* c) {
   pthread_mutex_lock(&c->m);
   c->hits++;
-  usleep(100);
+  usleep(1500);  // longer than under the other lock: threads wait for both
   pthread_mutex_unlock(&c->m);
 }
 __attribute__((noinline)) void prepare(struct cache* c) {
@@ -38,7 +38,7 @@ __attribute__((noinline)) void prepare(struct cache* c) {
   __asm__ volatile("");
 }
 static void* work(void* x) {
-  for (int i = 0; i < 40; i++) { log_line(); look_up(cache); }
+  for (int i = 0; i < 20; i++) { log_line(); look_up(cache); }
   return x;
 }
 int main(void) {

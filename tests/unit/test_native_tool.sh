@@ -40,7 +40,7 @@ import json, sys
 locks = {lock["name"]: lock for lock in json.load(sys.stdin)}
 keys = {"name", "header", "summary", "source", "fair", "size", "waits", "default_wait", "timed",
         "preload", "preload_waits", "openmp", "openmp_waits", "collapses_when_oversubscribed",
-        "excludes"}
+        "excludes", "transacts"}
 assert {"auto", "futex", "tatas", "ticket", "mcs", "clh", "null"} <= set(locks), sorted(locks)
 for lock in locks.values():
     assert set(lock) == keys, lock

@@ -77,7 +77,9 @@ constexpr lock_extent measure_locks() noexcept {
 inline constexpr lock_extent every_lock = measure_locks();
 
 inline constexpr auto lock_kinds = [] {
-  std::array<lock_kind, every_lock.kinds> result{};
+  // Without {}: clang 14 would not take lock_traits, a member of which begins as another one is, for
+  // constant.
+  std::array<lock_kind, every_lock.kinds> result;
   std::size_t next = 0;
   for_each_lock(
       [&]<class Lock>(const lock_entry<Lock>& entry) { result[next++] = kind_of(entry); });

@@ -24,6 +24,8 @@ import gcc_tm_fig11  # noqa: E402
 import servers  # noqa: E402
 import sweep  # noqa: E402
 
+from syncopate.base import compactjson  # noqa: E402
+
 BUILD = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "papers/workloads" / "txcache"
 OURS = Path(os.environ["SYNCOPATE_NATIVE"]) / "lib" / "tm"
 LOCKS = ["txcache", "txcache.semaphores"]
@@ -353,7 +355,7 @@ def test_figures_and_tables(made, tmp_path):
     """Runs, data, page, plot and claims of figures on GCC's library, and on ours."""
     figure = small(made)
     assert common.make_figure(figure, settings(tmp_path, BUILD.parent)) == 0
-    document = json.loads((tmp_path / "out" / f"{figure.name}.json").read_text())
+    document = compactjson.read((tmp_path / "out" / f"{figure.name}.json").read_text())
     assert document["kind"] == "measured"
     assert all(time > 0 for run in document["runs"] for time in run["seconds"])
     runs = {run["series"]: run for run in document["runs"] if run["panel"].startswith("memslap")}

@@ -1,37 +1,19 @@
-// tasks.cpp -- see tasks.h: how tasks are made, run and finished, and who waits for them.
+// tasks.cpp -- see tasks.h: how tasks are made, and who waits for them.
 
 #include "openmp/tasks.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
 
-#include <pthread.h>
-
 #include "openmp/config.h"
 #include "openmp/settings.h"
+#include "openmp/task_events.h"
 #include "openmp/task_order.h"
-#include "openmp/team_tasks.h"
-#include "openmp/team_wait.h"
+#include "openmp/task_run.h"
 
 namespace syncopate::openmp {
-
-team_tasks::team_tasks(std::uint32_t threads)
-    : crew(threads), members(std::make_unique<member[]>(threads)) {
-  for (std::uint32_t i = 0; i < threads; ++i) members[i].implicit = members[i].blocks.take();
-}
-
-void shared_tasks::put(task& t) noexcept {
-  ::pthread_mutex_lock(&guard_);
-  task** link = &first_;
-  while (*link != nullptr && (*link)->priority >= t.priority) link = &(*link)->next;
-  t.next = *link;
-  *link = &t;
-  count_.store(count() + 1, std::memory_order_relaxed);
-  ::pthread_mutex_unlock(&guard_);
-}
 
 namespace {
 
@@ -45,183 +27,6 @@ std::atomic<void (*)()>& maker(void (*function)()) noexcept {
 }
 
 constinit std::atomic<bool> settings_changed{false};
-
-team_tasks& tasks_of(frame& f) noexcept {
-  std::atomic<team_tasks*>& place = f.in->tasks;
-  team_tasks* found = place.load(std::memory_order_acquire);
-  if (__builtin_expect(found != nullptr, 1)) return *found;
-  auto* const made = new team_tasks(f.threads);
-  if (place.compare_exchange_strong(found, made, std::memory_order_acq_rel)) return *made;
-  delete made;
-  return *found;
-}
-
-// What the thread runs; at first its implicit task.
-task& doing(frame& f) noexcept {
-  if (__builtin_expect(f.doing == nullptr, 0)) {
-    team_tasks& all = tasks_of(f);
-    all.crew.is_on(f.id, machine::node());
-    f.doing = all.members[f.id].implicit;
-  }
-  return *f.doing;
-}
-
-bool descends_from(const task* t, const task* ancestor) noexcept {
-  const std::uint32_t depth = ancestor->depth.load(std::memory_order_relaxed);
-  // Each step counts: what is looked at may have gone, and be another task meanwhile.
-  std::uint32_t steps = t->depth.load(std::memory_order_relaxed);
-  if (steps <= depth) return false;
-  for (steps -= depth; steps != 0 && t != nullptr; --steps)
-    t = t->parent.load(std::memory_order_relaxed);
-  return t == ancestor;
-}
-
-// What the thread may run now: inside of a task, what descends from it (R1).
-task* find(frame& f, bool any) noexcept {
-  team_tasks& all = tasks_of(f);
-  const task* const mine = f.doing;
-  const auto may_have = [=](const task* t) { return any || descends_from(t, mine); };
-  if (__builtin_expect(all.shared.count() != 0, 0))
-    if (task* const t = all.shared.take(may_have)) return t;
-  return all.crew.take(f.id, any ? 0 : mine->floor, may_have);
-}
-
-// Where the calling thread puts what it gives back, and what has become ready.
-struct place_of_work {
-  team& in;
-  team_tasks& all;
-  frame* f;  // null: a thread that is none of the team's
-
-  void give_back(task* t) const noexcept {
-    if (f != nullptr) all.members[f->id].blocks.give_back(t);
-    else give_back_to_all(t);
-  }
-  void offer(task& t) const noexcept {
-    if (t.priority > 0 || f == nullptr || !all.crew.push(f->id, &t)) all.shared.put(t);
-    wake_sleepers(in);
-  }
-};
-
-// References may be the last ones: then the block goes, and its reference on its parent. Returns
-// the counts before.
-std::uint64_t drop(const place_of_work& at, task* t, std::uint64_t what) noexcept {
-  const std::uint64_t before = t->counts.fetch_sub(what, std::memory_order_acq_rel);
-  bool gone = before == what;
-  while (gone) {
-    task* const parent = t->parent.load(std::memory_order_relaxed);
-    at.give_back(t);
-    if (parent == nullptr) break;
-    t = parent;
-    gone = t->counts.fetch_sub(task::reference, std::memory_order_acq_rel) == task::reference;
-  }
-  return before;
-}
-
-void clear_order(const place_of_work& at, task& t) noexcept {
-  if (__builtin_expect(t.order == nullptr, 1)) return;
-  t.order->clear([&at](task& other) { (void)drop(at, &other, task::reference); });
-  delete t.order;
-  t.order = nullptr;
-}
-
-void release_successors(const place_of_work& at, task& t) noexcept {
-  successor* s = t.successors.exchange(&closed, std::memory_order_acq_rel);
-  while (s != nullptr) {
-    task& next = *s->who;
-    const bool waits = !next.deferred;  // once it is released it may be gone
-    if (next.unmet.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      if (waits) wake_sleepers(at.in);
-      else at.offer(next);
-    }
-    delete std::exchange(s, s->next);
-  }
-}
-
-void give_arguments_back(task& t) noexcept {
-  std::free(t.large);
-  delete t.inherited;
-  t.large = nullptr;
-  t.inherited = nullptr;
-}
-
-// The task has run, and what its event stands for has come.
-void finish(const place_of_work& at, task& t) noexcept {
-  release_successors(at, t);
-  clear_order(at, t);
-  give_arguments_back(t);
-  bool wake =
-      t.member_of != nullptr && t.member_of->pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  const bool deferred = t.deferred;
-  const std::uint64_t one = deferred ? task::child : 0;
-  task* const parent = t.parent.load(std::memory_order_relaxed);
-  std::uint64_t before = 0;  // of the parent's counts
-  // Nobody else can add a reference to a task that has no children and no entries.
-  if (t.counts.load(std::memory_order_acquire) == task::reference) {
-    at.give_back(&t);
-    before = drop(at, parent, one + task::reference);
-  } else {
-    if (deferred) before = parent->counts.fetch_sub(one, std::memory_order_acq_rel);
-    (void)drop(at, &t, task::reference);
-  }
-  if (!deferred) return;
-  wake = wake || task::children_in(before) == 1;
-  if (at.f != nullptr) at.all.crew.finish(at.f->id);
-  else at.all.crew.finish_elsewhere();
-  // Now: also who waits for all that was made. The last of all is the last child of its parent.
-  if (wake || at.f == nullptr) wake_sleepers(at.in);
-}
-
-bool waits_for_event(task& t) noexcept {
-  event expected = event::expected;
-  return t.completion.load(std::memory_order_relaxed) != event::none &&
-         t.completion.compare_exchange_strong(expected, event::body_done,
-                                              std::memory_order_acq_rel);
-}
-
-void run_body(void* started) {
-  const task& t = *static_cast<const task*>(started);
-  if (__builtin_expect(t.inherited != nullptr, 0)) apply(*t.inherited, current->of->real);
-  t.function(t.data);
-}
-
-// Runs it as a task of libgomp's that is not deferred.
-void run_here(frame& f, task& t) noexcept {
-  task* const before = f.doing;
-  f.doing = &t;
-  t.floor = tasks_of(f).crew.end(f.id);
-  f.of->real.GOMP_task(run_body, &t, nullptr, 0, 1, false, t.final ? task_request::is_final : 0u,
-                       nullptr, 0, nullptr);
-  f.doing = before;
-}
-
-void run(frame& f, task& t) noexcept {
-  run_here(f, t);
-  if (!waits_for_event(t)) finish({*f.in, tasks_of(f), &f}, t);
-}
-
-// Runs tasks until over() holds; what idle() returns, where there is none to run, as well.
-template <class Over, class Idle>
-void help_until(frame& f, bool any, Over over, Idle idle) noexcept {
-  while (!over()) {
-    task* t = find(f, any);
-    if (t == nullptr) {
-      if (idle()) return;
-      team_waiter waiter(f);
-      do {
-        waiter.pass_time(f.in->event, [](std::uint32_t) { return false; });
-        if (over() || (t = find(f, any)) != nullptr) break;
-      } while (!idle());
-      if (t == nullptr) continue;
-    }
-    run(f, *t);
-  }
-}
-template <class Over>
-void help_until(frame& f, Over over) noexcept {
-  help_until(f, false, over, [] { return false; });
-}
-
-// ---- Tasks are made -----------------------------------------------------------------------------
 
 void mark(frame& f) noexcept {
   team& t = *f.in;
@@ -264,39 +69,6 @@ task& new_task(frame& f, const task_request& r, bool deferred) noexcept {
     t.member_of = parent.group;
     parent.group->pending.fetch_add(1, std::memory_order_relaxed);
   }
-  return t;
-}
-
-// Tasks whose event has not come: their addresses are the events that programs have.
-struct detached {
-  task* who;
-  detached* next;
-};
-constinit pthread_mutex_t detached_guard = PTHREAD_MUTEX_INITIALIZER;
-constinit detached* all_detached = nullptr;
-
-void expect_event(task& t, const task_request& r) noexcept {
-  t.completion.store(event::expected, std::memory_order_relaxed);
-  *static_cast<void**>(r.detach) = &t;
-  if (r.data != nullptr) *static_cast<void**>(r.data) = &t;
-  auto* const entry = new detached{&t, nullptr};
-  ::pthread_mutex_lock(&detached_guard);
-  entry->next = all_detached;
-  all_detached = entry;
-  ::pthread_mutex_unlock(&detached_guard);
-}
-
-// The task of that event; it is forgotten. Null: it is none of ours.
-task* take_detached(void* event) noexcept {
-  ::pthread_mutex_lock(&detached_guard);
-  detached** link = &all_detached;
-  while (*link != nullptr && (*link)->who != event) link = &(*link)->next;
-  detached* const found = *link;
-  if (found != nullptr) *link = found->next;
-  ::pthread_mutex_unlock(&detached_guard);
-  if (found == nullptr) return nullptr;
-  task* const t = found->who;
-  delete found;
   return t;
 }
 
@@ -429,7 +201,7 @@ void wait_for_dependences(frame& f, void** depend) noexcept {
 
 void run_one(frame& f) noexcept {
   if (doing(f).final) return;
-  if (task* const t = find(f, false)) run(f, *t);
+  if (task* const t = find_task(f, false)) run(f, *t);
 }
 
 void begin_group(frame& f) noexcept {

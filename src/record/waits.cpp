@@ -406,44 +406,44 @@ void gap_ends() noexcept {
     count(*slot->row, waited + slept, gap.weight);
 }
 
-void elided(std::uint32_t id, const elision_counts& of) noexcept {
+// What is no wait, but counted by lock and kind: count(histogram) for this thread's row of it.
+template <class Count>
+static void count_in_row(std::uint32_t id, wait_kind kind, Count count) noexcept {
   if (!enabled) return;
   entry inside;
   if (!inside) return;
   thread_state* const t = this_thread();
   if (t == nullptr) return;
-  row_slot* const slot = find_row(*t, known_id(id), static_cast<std::uint32_t>(wait_kind::elision));
+  row_slot* const slot = find_row(*t, known_id(id), row_kind(kind));
   if (slot == nullptr) return;
-  wait_row& row = *slot->row;
-  ++row.waits;
-  row.histogram[committed] += of.committed;
-  row.histogram[fell_back] += of.fell_back;
-  row.histogram[conflicts] += of.conflict;
-  row.histogram[capacities] += of.capacity;
-  row.histogram[lock_helds] += of.lock_held;
-  row.histogram[explicits] += of.explicit_;
-  row.histogram[others] += of.other;
+  ++slot->row->waits;
+  count(slot->row->histogram);
+}
+
+void elided(std::uint32_t id, const elision_counts& of) noexcept {
+  count_in_row(id, wait_kind::elision, [&of](auto& histogram) {
+    histogram[committed] += of.committed;
+    histogram[fell_back] += of.fell_back;
+    histogram[conflicts] += of.conflict;
+    histogram[capacities] += of.capacity;
+    histogram[lock_helds] += of.lock_held;
+    histogram[explicits] += of.explicit_;
+    histogram[others] += of.other;
+  });
 }
 
 void speculated(std::uint32_t id, const speculation_counts& of) noexcept {
-  if (!enabled) return;
-  entry inside;
-  if (!inside) return;
-  thread_state* const t = this_thread();
-  if (t == nullptr) return;
-  row_slot* const slot = find_row(*t, known_id(id), row_kind(wait_kind::speculation));
-  if (slot == nullptr) return;
-  wait_row& row = *slot->row;
-  ++row.waits;
-  row.histogram[runs_ahead] += of.runs;
-  row.histogram[whole_sections] += of.whole;
-  row.histogram[runs_conflict] += of.conflict;
-  row.histogram[runs_capacity] += of.capacity;
-  row.histogram[runs_other] += of.other;
-  row.histogram[runs_left_out] += of.left_out;
-  row.histogram[lines_touched] += of.lines;
-  row.histogram[trials] += of.trials;
-  row.histogram[gains] += of.gain;
+  count_in_row(id, wait_kind::speculation, [&of](auto& histogram) {
+    histogram[runs_ahead] += of.runs;
+    histogram[whole_sections] += of.whole;
+    histogram[runs_conflict] += of.conflict;
+    histogram[runs_capacity] += of.capacity;
+    histogram[runs_other] += of.other;
+    histogram[runs_left_out] += of.left_out;
+    histogram[lines_touched] += of.lines;
+    histogram[trials] += of.trials;
+    histogram[gains] += of.gain;
+  });
 }
 
 }  // namespace syncopate::record

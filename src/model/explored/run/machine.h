@@ -352,6 +352,9 @@ class machine {
   void note_disjoint_waiters(address, std::uint32_t bitset, thread_set chosen);
   std::uint64_t deadline_ns(const syncopate::machine::deadline&) const noexcept;
 
+  operation waiting_for(action, address, unsigned bytes, std::memory_order, engine::predicate,
+                        void* context, bool timed, place);
+
   // objects.cpp
   void note_acceptable(const operation&);
   void expire_take(step&, const operation&, std::uint64_t until);

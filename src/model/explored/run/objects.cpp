@@ -50,16 +50,8 @@ bool machine::take(address at, unsigned bytes, std::memory_order order, engine::
     return true;
   }
   act();
-  operation op;
-  op.what = action::take;
-  op.at = at;
-  op.bytes = static_cast<std::uint8_t>(bytes);
-  op.order = order;
-  op.from = from;
-  op.timed = until != 0;
-  op.satisfied = satisfied;
-  op.context = context;
-  op.where = location_of(at, bytes, from);
+  const operation op =
+      waiting_for(action::take, at, bytes, order, satisfied, context, until != 0, from);
   step& s = take_turn(op);
   const bool expired = s.chosen == time_out || (op.timed && s.chosen >= in_vain);
   if (expired) {

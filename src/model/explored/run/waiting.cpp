@@ -167,6 +167,21 @@ void machine::take_news(step& s) {
 
 // ---- waiting for a value ----------------------------------------------------------------------
 
+operation machine::waiting_for(action what, address at, unsigned bytes, std::memory_order order,
+                               engine::predicate satisfied, void* context, bool timed, place from) {
+  operation op;
+  op.what = what;
+  op.at = at;
+  op.bytes = static_cast<std::uint8_t>(bytes);
+  op.order = order;
+  op.from = from;
+  op.timed = timed;
+  op.satisfied = satisfied;
+  op.context = context;
+  op.where = location_of(at, bytes, from);
+  return op;
+}
+
 bool machine::await(address at, unsigned bytes, std::memory_order order,
                     engine::predicate satisfied, void* context, std::uint64_t until,
                     std::uint64_t& value, place from) {
@@ -177,16 +192,8 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
     return true;
   }
   act();
-  operation op;
-  op.what = action::await;
-  op.at = at;
-  op.bytes = static_cast<std::uint8_t>(bytes);
-  op.order = order;
-  op.from = from;
-  op.timed = until != 0;
-  op.satisfied = satisfied;
-  op.context = context;
-  op.where = location_of(at, bytes, from);
+  const operation op =
+      waiting_for(action::await, at, bytes, order, satisfied, context, until != 0, from);
   step& s = take_turn(op);
   const choice chosen = s.chosen;
   if (chosen == too_late) {

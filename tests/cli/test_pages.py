@@ -16,6 +16,7 @@ from make_record import RecordBuilder
 
 BEGIN = 1_000_000
 TIMES = "\N{MULTIPLICATION SIGN}"
+MICRO = "\N{MICRO SIGN}"
 PATIENCE = 120_000  # milliseconds: a browser on a busy machine
 WHATIF = {
     "schema": "syncopate-whatif",
@@ -147,7 +148,7 @@ def test_report_in_a_browser(page, visit):
     waits, holds, graph = labels(shown, ".sheet svg")
     assert "waits: 40 from 384 ns to 5.00 \N{MICRO SIGN}s, most (50.0 %) between" in waits
     assert "holds: 40 from" in holds
-    assert "b/11 waited for c/12, which held 0xa000" in graph
+    assert f"the heaviest: b/11 waited 100 {MICRO}s for c/12, which held 0xa000." in graph
     detail = shown.inner_text(".sheet")
     assert "mean waits of threads differ by a factor of 10" in detail
     assert "policy: elision always; readers do not meet; 1.25x" in detail
@@ -155,6 +156,81 @@ def test_report_in_a_browser(page, visit):
     assert policy[0][:3] == ["every other lock", "elision off", "transactions abort here"]
     assert [row[-1] for row in policy] == ["-", "1", "0"]
     assert len(rows(shown, "#blocks")) == shown.locator("#graph .ribbon").count() == 2
+
+
+FRAMES = """() => [...document.querySelectorAll("#flame g.frame")].map((each) =>
+  [each.getAttribute("name"), Number(each.getAttribute("width")),
+   each.querySelector("title").textContent])"""
+
+
+@pytest.mark.long
+def test_flame_graph_of_waiting(page, visit):
+    shown = visit(page, viewport={"width": 1200, "height": 900})
+
+    def frames() -> dict[str, list]:
+        shown.wait_for_timeout(400)  # the library draws in steps
+        return {name: [round(width), told] for name, width, told in shown.evaluate(FRAMES)}
+
+    whole = shown.evaluate("document.getElementById('flame').clientWidth")
+    waits = frames()
+    # All was waited from one place, for one lock: 20 times 500 ns, and 20 times 5 us.
+    assert {name: told for name, (_, told) in waits.items()} == {
+        "all": f"all: 110 {MICRO}s, 100.0 %",
+        "0xf000": f"0xf000: 110 {MICRO}s, 100.0 %",
+        "0xa000": f"0xa000: 110 {MICRO}s, 100.0 %",
+        "[0xa000]": f"[0xa000]: 110 {MICRO}s, 100.0 %",
+    }
+    assert {width for width, _ in waits.values()} == {whole}
+    (label,) = labels(shown, "#flame svg")
+    assert label == (
+        f"Stacks of waits, 110 {MICRO}s; the longest part, 110 {MICRO}s, 100.0 %:"
+        " 0xf000 > 0xa000 > [0xa000]"
+    )
+    shown.fill("#find", "A000")
+    assert shown.inner_text("#found") == f"2 found, in 110 {MICRO}s of 110 {MICRO}s"
+    shown.fill("#find", "(")  # not a regular expression
+    assert shown.inner_text("#found").startswith("0 found")
+    shown.fill("#find", "")
+    shown.select_option("#side", "holders")
+    assert "0xa001" in frames()
+    shown.select_option("#side", "waiters")
+    shown.click('#flame g[name="0xa000"] rect')
+    assert shown.locator("#flame g.fade").count() == 2  # what called it
+    shown.click("#whole")
+    assert shown.locator("#flame g.fade").count() == 0
+    shown.fill("#filter", "no such lock")
+    assert shown.inner_text("#flame") == "No stack was sampled for these locks."
+
+
+def stacks(tmp_path) -> Path:
+    """Two locks; one is waited for in two functions, three times as long in one as in the other."""
+    builder = RecordBuilder()
+    deep = [builder.stack(0xA000, 0xB000 + n, 0xF000) for n in range(2)]
+    other = builder.stack(0xC000, 0xF000)
+    thread = builder.thread(10, "a")
+    hot = builder.lock(0x9000, acquisitions=1000, create=builder.stack(0xD000), holds=[100])
+    cold = builder.lock(0x9100, acquisitions=1000, create=builder.stack(0xE000), holds=[100])
+    builder.row(thread, hot, 1, [4000])
+    builder.row(thread, cold, 1, [6000])
+    builder.wait(thread, hot, BEGIN, BEGIN + 3000, deep[0])
+    builder.wait(thread, hot, BEGIN + 5000, BEGIN + 6000, deep[1])
+    builder.wait(thread, cold, BEGIN + 7000, BEGIN + 13000, other)
+    return builder.write(tmp_path / "r")
+
+
+@pytest.mark.long
+def test_flame_graph_is_as_wide_as_the_time(tmp_path, visit):
+    target = tmp_path / "page.html"
+    assert run_cli("report", stacks(tmp_path), "--html", target).returncode == 0
+    shown = visit(target)
+    shown.wait_for_timeout(400)
+    every = shown.evaluate(FRAMES)
+    whole = max(width for _, width, _ in every)
+    parts = sorted((name, round(width / whole, 2)) for name, width, _ in every)
+    assert parts == [
+        ("0xa000", 0.1), ("0xa000", 0.3), ("0xb000", 0.3), ("0xb001", 0.1), ("0xc000", 0.6),
+        ("0xf000", 1), ("[0xd000]", 0.1), ("[0xd000]", 0.3), ("[0xe000]", 0.6), ("all", 1),
+    ]  # fmt: skip
 
 
 @pytest.mark.long

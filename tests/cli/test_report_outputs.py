@@ -1,5 +1,6 @@
 """The forms of a report: text, page, folded stacks, trace; and what the options change."""
 
+import hashlib
 import json
 import os
 import re
@@ -12,6 +13,7 @@ from make_record import RecordBuilder
 
 BEGIN = 1_000_000
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"  # a name, which no browser fetches
+LIBRARIES = ROOT / "syncopate/show/page/libraries"  # what the pages' graphs are drawn by
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +219,12 @@ def test_page_is_self_contained_and_holds_the_data(record, tmp_path):
     page.close()
     assert page.open == []
     assert page.references == []
-    assert not re.search(r"https?://|@import|url\(", text.replace(SVG_NAMESPACE, ""))
+    own = text.replace(SVG_NAMESPACE, "")
+    for library in LIBRARIES.glob("*.js"):  # they name namespaces, too
+        code = library.read_text().rstrip("\n").replace(SVG_NAMESPACE, "")
+        assert code in own
+        own = own.replace(code, "")
+    assert not re.search(r"https?://|@import|url\(|@INCLUDE", own)
     assert {"locks", "timeline", "legend", "blocks", "theme"} <= page.ids
     data = json.loads(page.scripts["application/json"])
     assert data["records"][0]["lost_ns"] == 147_000
@@ -226,6 +233,17 @@ def test_page_is_self_contained_and_holds_the_data(record, tmp_path):
     assert [0, 100.0, 70.0, line["names"].index("0xa000"), "mutex"] in line["rows"]
     script = page.scripts["script"]
     assert set(re.findall(r'\bat\("(\w+)"\)', script)) <= page.ids
+
+
+def test_libraries_of_pages_are_those_of_their_packages():
+    """scripts/page_libraries.py writes them and their sums."""
+    sums = [line.split() for line in (LIBRARIES / "SHA256SUMS").read_text().splitlines()]
+    found = {path.name for path in LIBRARIES.iterdir()}
+    assert found == {name for _, name in sums} | {"SHA256SUMS", "libraries.json"}
+    for wanted, name in sums:
+        assert hashlib.sha256((LIBRARIES / name).read_bytes()).hexdigest() == wanted, name
+    listed = json.loads((LIBRARIES / "libraries.json").read_text())
+    assert {here for of in listed.values() for here in of["files"].values()} == {n for _, n in sums}
 
 
 def test_page_survives_hostile_names(tmp_path):

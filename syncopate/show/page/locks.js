@@ -158,10 +158,13 @@ let lockTable = null;
 function fillLocks() {
   const record = data.records[current];
   const kind = at("kind").value, text = at("filter").value.toLowerCase();
-  const locks = record.locks.filter((l) => (kind === "all" || (kind === "lost"
-    ? l.lost_ns || LOCKS.includes(l.object) : l.object === kind)) && `${l.name} ${l.called}`.toLowerCase().includes(text));
+  const isOfKind = (l) => kind === "all"
+    || (kind === "lost" ? l.lost_ns || LOCKS.includes(l.object) : l.object === kind);
+  const locks = record.locks.filter((l) =>
+    isOfKind(l) && `${l.name} ${l.called}`.toLowerCase().includes(text));
   largestShare = Math.max(1e-9, ...locks.map((l) => l.lost_share));
   lockTable.show(locks);
+  fillFlame(locks);
   at("shown").textContent = `${number(locks.length)} of ${number(record.locks.length)}`;
   const [first] = lockTable.rows;
   if (first?.lost_ns) lockTable.open(first);

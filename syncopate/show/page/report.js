@@ -134,6 +134,7 @@ if (data.records.length > 1) {
 wireTheme(() => view && draw());
 makeLockTable();
 wireTimeline();
+wireFlame();
 show(0);
 window.addEventListener("hashchange", followLink);
 followLink();

@@ -18,7 +18,7 @@ test_packages="llvm-dev clang-format clang-tidy elfutils libdebuginfod1 memcache
   zsh fish help2man dpkg-dev python3-rich curl chromium valgrind ruby patch
   libomp-dev coccinelle libpython3-dev gfortran graphicsmagick clustalo fasttree g++-aarch64-linux-gnu qemu-user
   default-jdk-headless nodejs golang-go"
-long_packages="slurmctld slurmd slurm-client munge"
+long_packages="slurmctld slurmd slurm-client munge rustc"
 
 missing_of() {
   for package in "$@"; do

@@ -108,7 +108,8 @@ void finish() noexcept {
   if (!enabled || header.load(std::memory_order_relaxed) == nullptr) return;
   entry inside;
   if (!inside) return;
-  enabled = false;  // first: no thread may count on while the remainders are added
+  thread_times* const times = read_thread_times();  // while threads still say that they end
+  enabled = false;  // no thread may count on while the remainders are added
   if (thread_state* const t = local.state) {
     end_tries(*t);
     flush(*t);
@@ -116,7 +117,8 @@ void finish() noexcept {
   }
   tell_all_counts();
   add_remainders();
-  refresh_threads();
+  refresh_threads(times);
+  free_thread_times(times);
   snapshot_maps();
   file_header* h = header.load(std::memory_order_relaxed);
   store(h->last_ticks, machine::ticks());

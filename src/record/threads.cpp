@@ -169,6 +169,17 @@ bool enlarge_rows(thread_state& t) noexcept {
   return true;
 }
 
+constexpr std::size_t times_bytes = separate_threads * sizeof(thread_times);
+
+std::uint32_t separate_count() noexcept {
+  return entries.count() < separate_threads ? entries.count() : separate_threads;
+}
+
+// What the kernel says now; zeros of a thread that has ended.
+thread_times times_of(const thread_entry& e) noexcept {
+  return {cpu_time(cpu_clock_of(e.thread_id)), run_delay(e.thread_id)};
+}
+
 // Usable ones, at the start.
 std::uint64_t processors() noexcept {
   const file_header* const h = header.load(std::memory_order_relaxed);
@@ -299,16 +310,28 @@ void tell_all_counts() noexcept {
   for (thread_state* t = threads.newest; t != nullptr; t = t->older) tell_counts(*t);
 }
 
+thread_times* read_thread_times() noexcept {
+  auto* const times = static_cast<thread_times*>(sys::pages(times_bytes));
+  if (times == nullptr) return nullptr;
+  const std::uint32_t count = separate_count();
+  for (std::uint32_t id = 0; id < count; ++id)
+    if (load(entries.at(id)->end_ticks) == 0) times[id] = times_of(*entries.at(id));
+  return times;
+}
+
+void free_thread_times(thread_times* times) noexcept { sys::free_pages(times, times_bytes); }
+
 // Threads often get their names after they began: asks for those of the threads still running, and
 // for their processor time.
-void refresh_threads() noexcept {
-  const std::uint32_t count =
-      entries.count() < separate_threads ? entries.count() : separate_threads;
+void refresh_threads(const thread_times* before) noexcept {
+  const std::uint32_t count = separate_count();
   for (std::uint32_t id = 0; id < count; ++id) {
     thread_entry& e = *entries.at(id);
     if (load(e.end_ticks) != 0) continue;
-    e.cpu_ns += since(cpu_before(e), cpu_time(cpu_clock_of(e.thread_id)));
-    e.delay_ns += since(e.delay_before_ns, run_delay(e.thread_id));
+    thread_times now = times_of(e);
+    if (now.cpu_ns == 0 && before != nullptr) now = before[id];  // it has ended since
+    e.cpu_ns += since(cpu_before(e), now.cpu_ns);
+    e.delay_ns += since(e.delay_before_ns, now.delay_ns);
     char path[64] = "/proc/self/task/";
     std::memcpy(sys::put_number(path + 16, e.thread_id), "/comm", 6);
     char name[17];

@@ -142,7 +142,15 @@ Item* next_item(own_chunk& own, chunk_kind kind, std::uint32_t owner) noexcept {
 }
 inline void publish_item(own_chunk& own) noexcept { publish(own.chunk->used, own.chunk->used + 1); }
 
-void refresh_threads() noexcept;
+// Of the threads that run, by index, what the kernel says of their time now; nullptr: no memory.
+struct thread_times {
+  std::uint64_t cpu_ns, delay_ns;
+};
+thread_times* read_thread_times() noexcept;
+void free_thread_times(thread_times*) noexcept;
+// Writes names and times of the threads that run; `before`: what was read before, of those that
+// have ended since and could not say so.
+void refresh_threads(const thread_times* before) noexcept;
 // Tells what threads count by themselves.
 void tell_all_counts() noexcept;
 void forget_threads() noexcept;

@@ -142,6 +142,11 @@ class Account:
         return round((found["user_seconds"] + found["system_seconds"]) * 1e9)
 
     def _why_unknown(self) -> str:
+        if self.of.record.header.flags & recordformat.FINISHED:
+            return (
+                "a thread ended together with the process, and what the kernel counts for it went"
+                " with it: running without being recorded, asleep, or without a processor"
+            )
         return (
             "the process did not end by itself, and what the kernel counts for each thread went"
             " with it: running without being recorded, asleep, or without a processor"

@@ -7,7 +7,7 @@ events give stacks and holders, scaled so that they add up to the rows. All time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
-from syncopate.records import histogram, recordformat
+from syncopate.records import histogram, languages, recordformat
 from syncopate.records.blame import Holds
 from syncopate.records.difference import holding_functions, pairs_of
 from syncopate.records.naming import (
@@ -22,7 +22,7 @@ from syncopate.records.naming import (
     wrapper_frames,
 )
 from syncopate.records.recordfile import Record
-from syncopate.records.recordformat import CAME_LAST, KIND_NAMES, LOST_KINDS, Event
+from syncopate.records.recordformat import CAME_LAST, FUTEX, KIND_NAMES, LOST_KINDS, Event
 from syncopate.symbols.symbols import Frame, Symbolizer
 
 PROGRESS_EVERY = 65536  # events
@@ -146,6 +146,7 @@ class Analysis:
         self.read_every = 1  # of so many short events, one was read
         if with_events:
             self._read_events(progress)
+        self._retell()
         self.ns_per_tick = record.ns_per_tick
         progress("naming locks")
         self.groups, self.group_of = self._make_groups()
@@ -204,6 +205,34 @@ class Analysis:
             return self.label(self._by_thread_id[thread_id])
         return f"thread/{thread_id}" if thread_id else "unknown"
 
+    def _retell(self) -> None:
+        """Locks of languages are told apart in the record, and in the events read of it."""
+        locks = list(self.record.locks())
+        if not self.symbolizer.has_module("python") and not any(x.object == FUTEX for x in locks):
+            return
+        self._resolve_stacks()
+        retold = languages.of(
+            locks,
+            self.symbolizer,
+            lambda lock: [wait.stack for wait in self.waits.get(lock, ())],
+            lambda lock: [hold.stack for hold in self.holds.get(lock, ())],
+            self.frames_of,
+        )
+        self.record.retell(retold)
+        for lock in retold:
+            for events in (self.waits, self.holds):
+                for event in events.pop(lock, ()):
+                    told = self.record.retold(event)
+                    events[told.lock].append(told)
+
+    def _resolve_stacks(self, more: Sequence[int] = ()) -> None:
+        """Names all code, and `more`, at once: one eu-addr2line per module."""
+        addresses = [*more]
+        addresses += [address for stack in self.stacks.values() for address in stack]
+        innermost = {self._innermost(stack) for stack in self.stacks.values()} - {None}
+        addresses += [to + 1 for to in map(self.symbolizer.entered, innermost) if to is not None]
+        self.symbolizer.resolve(addresses)
+
     def _read_events(self, progress: Callable[[str], None]) -> None:
         chosen = self.record.choose(MOST_EVENTS)
         self.read_every = chosen.every
@@ -218,11 +247,7 @@ class Analysis:
 
     def _make_groups(self) -> tuple[list[Group], dict[int, Group]]:
         locks = list(self.record.locks())
-        addresses = [address for stack in self.stacks.values() for address in stack]
-        innermost = {self._innermost(stack) for stack in self.stacks.values()} - {None}
-        addresses += [to + 1 for to in map(self.symbolizer.entered, innermost) if to is not None]
-        addresses += [lock.address for lock in locks if is_place(lock)]
-        self.symbolizer.resolve(addresses)  # at once: one eu-addr2line per module
+        self._resolve_stacks([lock.address for lock in locks if is_place(lock)])
         names = name_locks(locks, self.symbolizer, self.frames_of, self._holding_functions(locks))
         groups: dict[tuple, Group] = {}
         group_of: dict[int, Group] = {}

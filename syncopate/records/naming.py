@@ -6,8 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 
+from syncopate.records import languages
 from syncopate.records.difference import Way, key, outwards, up_to_holder, ways
-from syncopate.records.recordformat import CREATED, YIELD, Lock
+from syncopate.records.recordformat import CREATED, SEMAPHORE, YIELD, Lock
 from syncopate.symbols.symbols import Frame, Symbolizer
 
 # Functions that only pass a call on to pthreads or libitm; the frame behind them is the one that a
@@ -118,11 +119,18 @@ def name_locks(
         if is_place(lock):
             names[lock.id] = _by_place(lock, symbolizer)
             continue
+        told = symbolizer.told.locks.get(lock.address)
+        if told:
+            names[lock.id] = Name(told[0], "symbol", told[1])
+            continue
         variable = symbolizer.variable(lock.address) if lock.id else None
         if variable and NAMED_SEMAPHORE in variable[2]:
             variable = None  # in a file that is no module
         if lock.id == 0:
             names[0] = Name(BEYOND, "overflow", "")
+        elif lock.type == languages.GIL and variable:
+            module = os.path.basename(variable[2])
+            names[lock.id] = Name(languages.GIL_NAME, "symbol", module, languages.VARIABLE)
         elif variable:
             inside[variable[0], variable[2]].append((variable[1], lock.id))
         else:
@@ -177,7 +185,13 @@ def _by_stacks(
     for lock in locks:
         made = lock.create_stack if lock.flags & CREATED else 0
         stack = made or lock.first_stack
-        if frames_of(stack):
+        of_language = languages.name_of(frames_of(stack)) if lock.object == SEMAPHORE else ""
+        if lock.type == languages.ENDED:
+            names[lock.id] = Name(languages.THREAD_NAME, "address", "")
+        elif of_language:
+            text = f"{of_language} {lock.address:#x}"
+            names[lock.id] = Name(text, "address", "", of_language, (lock.id,))
+        elif frames_of(stack):
             origins[lock.object, "creation" if made else "first use"][stack].append(lock)
         else:
             names[lock.id] = Name(f"{lock.address:#x}", "address", "")

@@ -11,8 +11,8 @@ import random
 import struct
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from syncopate.base.boundedfile import open_plain
 from syncopate.base.errors import FAILED, Failure
@@ -81,6 +81,9 @@ from syncopate.records.recordformat import (
     UnsafeCall,
 )
 
+if TYPE_CHECKING:
+    from syncopate.records.languages import Retold
+
 REDACTED = "(arguments left out)"
 A_PIECE = 1 << 20  # bytes that are copied at once
 LONG_NS = 1_000_000  # nearly all waits that take longer are events
@@ -127,6 +130,7 @@ class Record:
         self.path = shown_as or path
         self.stand_ins = None  # copies of its programs and libraries (symbols/standins.py)
         self._place = path
+        self._retold: Mapping[int, Retold] = {}  # by lock id
         self._now_ns = now_ns or time.monotonic_ns()
         try:
             with open_plain(path) as file:
@@ -288,9 +292,23 @@ class Record:
     def locks(self) -> Iterator[Lock]:
         for first, index, f in self._items(LOCKS, LOCK_ENTRY):
             if f[1]:  # object 0: an entry reserved but not yet filled when the process was killed
-                yield Lock(
-                    first + index, f[0], f[1], f[2], f[3], f[4], f[5], f[9], *f[10:13], f[13:]
-                )
+                known = first + index
+                kind = f[1:3]
+                if known in self._retold:
+                    told = self._retold[known]
+                    if told.id != known:
+                        continue
+                    kind = told.object, told.type
+                yield Lock(known, f[0], *kind, f[3], f[4], f[5], f[9], *f[10:13], f[13:])
+
+    def retell(self, retold: Mapping[int, "Retold"]) -> None:
+        """From now on locks with these ids are what languages.py says."""
+        self._retold, self._row_sums = retold, None
+
+    def _told(self, lock: int, kind: int) -> tuple[int, int]:
+        """The lock, and what a wait for it is, by what they are in the file."""
+        told = self._retold.get(lock)
+        return (told.id, int(told.kinds.get(kind, kind))) if told else (lock, kind)
 
     def threads(self) -> Iterator[Thread]:
         for kind, first, used, offset in self._chunks:
@@ -324,7 +342,7 @@ class Record:
                 view = memoryview(self._data)[offset : offset + used * PACKED_ROW.size]
                 for f in PACKED_ROW.iter_unpack(view):
                     if f[1] in KIND_NAMES:
-                        yield thread, *f
+                        yield thread, *self._told(*f[:2]), *f[2:]
         for each in self.threads():
             wait = each.open
             if wait and wait.kind in KIND_NAMES:
@@ -332,7 +350,7 @@ class Record:
                 counts = [0] * 64
                 counts[histogram.bucket(ticks, 64)] = 1
                 packed = ROW_HISTOGRAM.pack(*counts)
-                yield each.id, wait.lock, wait.kind, 1, ticks, ticks, packed
+                yield each.id, *self._told(wait.lock, wait.kind), 1, ticks, ticks, packed
 
     def row_sums(self) -> dict[tuple[int, int], tuple[int, int]]:
         """(waits, ticks) of all threads by lock and kind of wait: what rows() adds up to."""
@@ -340,7 +358,7 @@ class Record:
             sums: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
             of_file = (f for _, _, f in self._items(ROWS, ROW_SUMS) if f[1] in KIND_NAMES)
             for lock, kind, waits, ticks in itertools.chain(of_file, self._open_sums()):
-                found = sums[lock, kind]
+                found = sums[self._told(lock, kind)]
                 found[0] += waits
                 found[1] += ticks
             self._row_sums = {key: (waits, ticks) for key, (waits, ticks) in sums.items()}
@@ -420,7 +438,17 @@ class Record:
         every_long = math.ceil(several / (most // 2)) or 1
         return Choice(math.ceil(count / (most - several // every_long)), every_long, long)
 
+    def retold(self, event: Event) -> Event:
+        """With its lock and its wait's kind as rows() have them."""
+        lock, kind = self._told(event.lock, event.wait)
+        return event._replace(lock=lock, wait=kind) if event.lock in self._retold else event
+
     def events(self, chosen: Choice | None = None) -> Iterator[Event]:
+        """As _events(), each as retold() says."""
+        found = self._events(chosen)
+        return map(self.retold, found) if self._retold else found
+
+    def _events(self, chosen: Choice | None) -> Iterator[Event]:
         """All events; or those that were chosen, at random since waits and holds may alternate,
         their weight so much more."""
         if chosen is None or chosen.every == 1:

@@ -3,6 +3,7 @@
 A test compiles those headers and compares every size and offset with what stands here.
 """
 
+import enum
 import struct
 from typing import NamedTuple
 
@@ -36,6 +37,23 @@ KIND_NAMES = {
     16: "semaphore_lock",
     17: "yield",
 }
+
+
+class WaitKind(enum.IntEnum):
+    """wait_kind, of those that are waits and more than numbers here."""
+
+    MUTEX, READ, WRITE, CONDITION, FUTEX, SEMAPHORE, JOIN, SEMAPHORE_LOCK = (
+        1,
+        3,
+        4,
+        6,
+        8,
+        13,
+        14,
+        16,
+    )
+
+
 ELISION = 9  # of wait_kind: no wait, but counts in the places of the histogram
 CAME_LAST = 10  # of wait_kind: no wait, but how often the thread was the last at a barrier
 RELEASE = 11  # of wait_kind: no wait, but how long contended releases took, as waking does

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from syncopate.base.shown import shown
 from syncopate.base.units import duration
-from syncopate.records import findings, histogram, recordformat, waiting
+from syncopate.records import findings, histogram, languages, recordformat, waiting
 from syncopate.records.account import Account
 from syncopate.records.analysis import Analysis, Group, Kind
 from syncopate.records.difference import ways
@@ -31,6 +31,11 @@ THREADS_KEPT = 64  # told per lock: those that waited longest
 MANY_REGION_WAITS = 2000
 LEAST_AT_REGIONS = 0.05
 SHORT_REGION_WAIT_NS = 100_000
+
+
+def _is_gil(group: Group) -> bool:
+    """Whether it has a better name than that of the member at which threads wait for it."""
+    return any(lock.type == languages.GIL for lock in group.locks)
 
 
 class Results:
@@ -57,7 +62,7 @@ class Results:
         pairs.sort(key=lambda pair: (-pair[0]["lost_ns"], -pair[0]["waited_ns"], pair[0]["name"]))
         code, members = SectionCode(self.of), Members(self.of)
         for lock, group in pairs[:MOST_LOCKS]:
-            named = members.name(group) if lock["waited_ns"] else None
+            named = members.name(group) if lock["waited_ns"] and not _is_gil(group) else None
             lock["member"], lock["declared"] = named or ("", "")
             lock["called"] = findings.called(lock)
             if lock["worst"]:

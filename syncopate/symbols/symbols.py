@@ -2,8 +2,8 @@
 
 Code addresses go to eu-addr2line (elfutils), one process per module with all addresses at once;
 those of which it knows no line to addr2line (binutils), since it finds none in what clang compiles:
-that has no .debug_aranges. Where both are missing or know nothing, the symbol table answers, and
-last the offset in the module.
+that has no .debug_aranges; and those of Rust, whose inlined functions it does not name. Where both
+are missing or know nothing, the symbol table answers, and last the offset in the module.
 """
 
 import bisect
@@ -21,9 +21,10 @@ from syncopate.base import boundedtool
 from syncopate.base.shown import shown
 from syncopate.symbols import elf
 from syncopate.symbols.debugpackages import hint
-from syncopate.symbols.demangling import demangle, prepare
+from syncopate.symbols.demangling import demangle, is_rust, prepare
 from syncopate.symbols.elfsymbols import SymbolTable, build_id_of, debug_files
 from syncopate.symbols.standins import StandIn, StandIns
+from syncopate.symbols.toldnames import ToldNames
 
 _MAP = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) ([0-9a-f]+) \S+ \d+ *(.*)")
 _BUILD = re.compile(r"build-id ([0-9a-f]{1,16}) ([0-9a-f]{1,16}) ([0-9a-f]{2,128}|-)")
@@ -168,7 +169,9 @@ class Symbolizer:
         self._builds: dict[str, tuple[int, str | None]] = {}  # by path: bias and build-id
         self._without_symbols: set[_Module] = set()
         layers: dict[int, tuple[int, int, int, str]] = {}
-        for line in maps.splitlines():
+        lines = maps.split("\n")
+        self.told = ToldNames(lines)
+        for line in lines:
             found = _MAP.match(line)
             if found and found[5].startswith("/"):
                 start, end, offset = (int(found[group], 16) for group in (1, 2, 4))
@@ -184,6 +187,9 @@ class Symbolizer:
         """Looks up return addresses in one batch, so that frames() answers at once."""
         wanted: dict[_Module, dict[int, int]] = defaultdict(dict)
         for address in set(addresses) - self._frames.keys():
+            if told := self.told.code.get(address):
+                self._frames[address] = [Frame(*told, False)]
+                continue
             module, target = self._locate(address - 1, elf.PF_X)  # the call, not what follows it
             if module is None or target is None or module.symbol_file is None:
                 name = self._offset(module, address - 1, target) if module else f"{address:#x}"
@@ -293,6 +299,10 @@ class Symbolizer:
         found = module.table.function(target)
         return found[0] if found else f"{module.name}+{target:#x}", module.path, found is not None
 
+    def has_module(self, word: str) -> bool:
+        """Whether a program or library whose file's name has `word` in it is mapped."""
+        return any(word in os.path.basename(path) for *_, path in self._ranges)
+
     def build_id(self, path: str) -> str | None:
         module = self._module(path)
         return module.table.build_id if module else None
@@ -352,7 +362,7 @@ class Symbolizer:
         if not module.has_code and module.symbol_file:
             return None  # its debug information is there
         if module.header is None:
-            if path.startswith("/dev/") or "/memfd:" in path:
+            if path.startswith("/dev/") or "/memfd:" in path or _is_data(module.path):
                 return None
             return f"{path} cannot be read: no names from it"
         if module.is_other:
@@ -411,8 +421,8 @@ class Symbolizer:
             if second is None:
                 self._note(note)
         answers = self._run(first, path, targets)
-        without_line = [t for t in targets if not any(file for _, file, _ in answers.get(t, []))]
-        for target, found in self._run(second, path, without_line).items():
+        wanting = [t for t in targets if _is_wanting(answers.get(t, []))]
+        for target, found in self._run(second, path, wanting).items():
             if any(file for _, file, _ in found):
                 answers[target] = found
         return answers
@@ -448,6 +458,22 @@ def _fetch(path: str) -> bool:
             boundedtool.output([tool, "-e", path, "0x0"], FETCHING, MOST_MEMORY, **told) is not None
         )
     except subprocess.TimeoutExpired:
+        return False
+
+
+def _is_wanting(answer: list[tuple[str, str, int]]) -> bool:
+    """Whether eu-addr2line's answer has no line, or perhaps that of a function which rustc has
+    inlined beside the name of the one around it."""
+    alone = len(answer) == 1 and is_rust(answer[0][0])
+    return alone or not any(file for _, file, _ in answer)
+
+
+def _is_data(path: str) -> bool:
+    """Whether a mapped file is there and is no program or library: it never had names."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) != b"\x7fELF"
+    except OSError:
         return False
 
 

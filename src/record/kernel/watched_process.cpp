@@ -195,6 +195,12 @@ void watched_process::stack(const stack_event& e) {
                                     e.head.weight, e.head.thread};
 }
 
+const watched_process::thread_state* watched_process::known(std::uint32_t thread) const {
+  for (const auto* const all : {&threads_, &ended_})
+    if (const auto found = all->find(thread); found != all->end()) return &found->second;
+  return nullptr;
+}
+
 // The waker may belong to another process: then its stack is of no use to this record.
 void watched_process::waker(const stack_event& e) {
   if (e.head.process != process_ || !lives(e.waiter)) return;
@@ -271,8 +277,8 @@ void watched_process::wait(const wait_event& e) {
   if (wait_row* row = file_.row(t.index, f.lock, kind)) add_wait(*row, ticks);
   if (f.entry != nullptr) ++f.entry->acquisitions;
   if (e.woken != 0) t.delay_in_waits += e.head.time - e.woken;
-  std::uint32_t holder = f.has_owner && lives(e.owner) ? e.owner : 0;
-  if (holder == 0 && lives(e.waker)) holder = e.waker;
+  std::uint32_t holder = f.has_owner && known(e.owner) != nullptr ? e.owner : 0;
+  if (holder == 0 && known(e.waker) != nullptr) holder = e.waker;
   if (stack != 0 || ticks >= long_wait) {
     event made{};
     made.start = e.since;
@@ -290,15 +296,15 @@ void watched_process::wait(const wait_event& e) {
 }
 
 void watched_process::release(const futex& f, const begun_wait& by, std::uint64_t end) {
-  const auto found = threads_.find(by.thread);
-  if (found == threads_.end() || by.stack == 0) return;
+  const thread_state* const waker = known(by.thread);
+  if (waker == nullptr || by.stack == 0) return;
   event made{};
   made.end = end;
   made.lock = f.lock;
   made.stack = by.stack;
   made.weight = as_weight(by.weight);
   made.kind = static_cast<std::uint8_t>(event_kind::hold);
-  file_.add_event(found->second.index, made);
+  file_.add_event(waker->index, made);
 }
 
 bool watched_process::blocked(const blocked_key& key, const blocked_sum& sum) {

@@ -81,6 +81,8 @@ class watched_process {
   void bind(futex&, const found_kind&);
   const std::vector<std::string>& functions_of(std::uint32_t stack);
   bool lives(std::uint32_t thread) const { return threads_.count(thread) != 0; }
+  // A thread that lives, or has ended lately: it may have woken another before; nullptr: neither.
+  const thread_state* known(std::uint32_t thread) const;
   void release(const futex&, const begun_wait& by, std::uint64_t end);
   void name(thread_state&, std::uint32_t thread);
   void see_holder(thread_state&, const waiting_thread&, kernel_side&);
@@ -91,7 +93,7 @@ class watched_process {
   unwinder unwinder_;
   std::uint64_t next_read_of_modules_ = 0;
   std::unordered_map<std::uint32_t, thread_state> threads_;
-  std::unordered_map<std::uint32_t, thread_state> ended_;  // by thread id, for blocked()
+  std::unordered_map<std::uint32_t, thread_state> ended_;  // by thread id, for a second or so
   std::unordered_map<std::uint64_t, futex> futexes_;       // by address
   std::unordered_map<std::uint64_t, std::pair<lock_entry*, std::uint32_t>> objects_[16];
   std::unordered_map<std::uint32_t, std::vector<std::string>> functions_;  // by stack id

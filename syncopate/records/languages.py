@@ -1,0 +1,121 @@
+"""What locks of languages are to the C library and the kernel, and what their programmers call
+them. Told by where an object lies, and by the functions that make it, wait for it and release it.
+
+Python: the lock of the interpreter (the GIL) is no mutex; threads wait for it at a condition
+variable in `_PyRuntime`, where 3.7 and later have it. threading.Lock is a semaphore. So is what
+join() waits for, until 3.12. Rust: its locks are futexes.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from syncopate.records.recordformat import (
+    CONDITION,
+    FUTEX,
+    MUTEX,
+    RWLOCK,
+    SEMAPHORE,
+    THREAD,
+    Lock,
+    WaitKind,
+)
+from syncopate.symbols.symbols import Frame, Symbolizer
+
+GIL_NAME, VARIABLE = "the GIL", "_PyRuntime"
+LOCK_NAME, RLOCK_NAME, THREAD_NAME = "threading.Lock", "threading.RLock", "Python threads"
+_LOCK = {"PyThread_allocate_lock", "PyThread_acquire_lock_timed", "PyThread_acquire_lock",
+         "thread_PyThread_allocate_lock", "lock_PyThread_acquire_lock"}  # fmt: skip
+_RLOCK = {"rlock_new", "rlock_acquire", "rlock_enter"}
+_THREAD = {"thread__set_sentinel", "release_sentinel"}
+GIL, ENDED, TOLD = 100, 101, 102  # Lock.type of what is told apart here; in no file
+_RUST = re.compile(
+    r"<?std::sys::.*\b(Mutex|Condvar|RwLock|Parker)\b.*::"
+    r"(lock_contended|wait\w*|read_contended|write_contended|park\w*)\b"
+)
+_OF_RUST = {
+    "lock_contended": (MUTEX, WaitKind.MUTEX),
+    "read_contended": (RWLOCK, WaitKind.READ),
+    "write_contended": (RWLOCK, WaitKind.WRITE),
+}
+
+
+class Retold(NamedTuple):
+    """What a lock is, and what waiting for it is."""
+
+    id: int  # of the lock that it is one with
+    object: int
+    type: int
+    kinds: dict[int, int]  # of waits, in the file: what they are; others stay
+
+
+def of(
+    locks: Sequence[Lock],
+    symbolizer: Symbolizer,
+    waits: Callable[[int], Sequence[int]],
+    holds: Callable[[int], Sequence[int]],
+    frames_of: Callable[[int], Sequence[Frame]],
+) -> dict[int, Retold]:
+    """What is told apart, by lock id. `waits`, `holds`: the stacks from which threads were seen to
+    wait for a lock, and to release it."""
+    return {
+        **_gil(locks, symbolizer),
+        **_threads(locks, holds, frames_of),
+        **_of_rust(locks, waits, frames_of),
+    }
+
+
+def _gil(locks: Sequence[Lock], symbolizer: Symbolizer) -> dict[int, Retold]:
+    conditions = [lock for lock in locks if lock.object == CONDITION and lock.id]
+    variables = ((lock.id, symbolizer.variable(lock.address)) for lock in conditions)
+    found = [known for known, variable in variables if variable and variable[0] == VARIABLE]
+    kinds = {WaitKind.CONDITION: WaitKind.MUTEX}
+    return {known: Retold(found[0], MUTEX, GIL, kinds) for known in found}
+
+
+def _threads(
+    locks: Sequence[Lock],
+    holds: Callable[[int], Sequence[int]],
+    frames_of: Callable[[int], Sequence[Frame]],
+) -> dict[int, Retold]:
+    """Semaphores of Python's that are posted when a thread ends."""
+    found = {}
+    kinds = dict.fromkeys((WaitKind.SEMAPHORE, WaitKind.SEMAPHORE_LOCK), WaitKind.JOIN)
+    for lock in locks:
+        if lock.object != SEMAPHORE or not lock.id:
+            continue
+        stacks = {lock.create_stack, lock.first_stack, *holds(lock.id)} - {0}
+        if any(_bare(frame) in _THREAD for stack in stacks for frame in frames_of(stack)):
+            found[lock.id] = Retold(lock.id, THREAD, ENDED, kinds)
+    return found
+
+
+def _of_rust(
+    locks: Sequence[Lock],
+    waits: Callable[[int], Sequence[int]],
+    frames_of: Callable[[int], Sequence[Frame]],
+) -> dict[int, Retold]:
+    found = {}
+    for lock in locks:
+        if lock.object != FUTEX or not lock.id:
+            continue
+        stacks = {lock.first_stack, *waits(lock.id)} - {0}
+        names = (_RUST.match(frame.function) for s in stacks for frame in frames_of(s)[:8])
+        told = next((name[2] for name in names if name), None)
+        if told is not None:
+            kind, wait = _OF_RUST.get(told, (CONDITION, WaitKind.CONDITION))
+            found[lock.id] = Retold(lock.id, kind, TOLD, {WaitKind.FUTEX: wait})
+    return found
+
+
+def name_of(frames: Sequence[Frame]) -> str:
+    """What a semaphore is called that this stack makes or waits for; "": no lock of Python's."""
+    names = {_bare(frame) for frame in frames}
+    if not names & _LOCK:
+        return ""
+    return RLOCK_NAME if names & _RLOCK else LOCK_NAME
+
+
+def _bare(frame: Frame) -> str:
+    """A function's name without what compilers and tables add: .lto_priv.0, +0x1c."""
+    return frame.function.partition("+0x")[0].partition(".")[0]

@@ -1,0 +1,28 @@
+"""Names that a record tells itself: of code and of locks that are in no file, as Java's are.
+
+Lines beside those of what is mapped (src/record/told_names.h):
+"name ADDRESS FUNCTION\\tFILE\\tLINE\\tWHOSE" of a return address, "lock ADDRESS NAME\\tPLACE" of a
+lock.
+"""
+
+import re
+from collections.abc import Iterable
+
+from syncopate.base.shown import shown
+
+_CODE = re.compile(r"name ([0-9a-f]{1,16}) ([^\t]*)\t([^\t]*)\t(\d{1,9})\t([^\t]*)")
+_LOCK = re.compile(r"lock ([0-9a-f]{1,16}) ([^\t]*)\t([^\t]*)")
+
+
+class ToldNames:
+    """What the lines of a record tell; others mean nothing here."""
+
+    def __init__(self, lines: Iterable[str]):
+        self.code: dict[int, tuple[str, str, int, str]] = {}  # function, file, line, whose
+        self.locks: dict[int, tuple[str, str]] = {}  # name, place
+        for line in lines:
+            if found := _CODE.fullmatch(line):
+                function, file, whose = map(shown, found.group(2, 3, 5))
+                self.code[int(found[1], 16)] = function, file, int(found[4]), whose
+            elif found := _LOCK.fullmatch(line):
+                self.locks[int(found[1], 16)] = shown(found[2]), shown(found[3])

@@ -1,0 +1,56 @@
+"""One thread waits for a threading.Lock, again and again, that another holds; with "gil", for the
+interpreter itself, which another keeps busy. Prints NANOSECONDS WAITER HOLDER."""
+
+import sys
+import threading
+import time
+
+kind = sys.argv[1] if len(sys.argv) > 1 else "lock"
+lock = threading.Lock()
+state = {"round": 0, "done": 0, "waited": 0}
+
+
+def hold_here(number):
+    with lock:
+        state["round"] = number
+        time.sleep(0.06)
+
+
+def wait_here():
+    with lock:
+        pass
+
+
+def holder():
+    state["holder"] = threading.get_native_id()
+    for number in range(1, 6):
+        while state["done"] != number - 1:
+            time.sleep(0.001)
+        hold_here(number)
+
+
+def waiter():
+    state["waiter"] = threading.get_native_id()
+    for number in range(1, 6):
+        while state["round"] != number:
+            time.sleep(0.001)
+        begin = time.monotonic_ns()
+        wait_here()
+        state["waited"] += time.monotonic_ns() - begin
+        state["done"] = number
+
+
+def burn():
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        pass
+
+
+threads = [
+    threading.Thread(target=f) for f in ((burn, burn) if kind == "gil" else (holder, waiter))
+]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(state["waited"], state.get("waiter", 0), state.get("holder", 0))

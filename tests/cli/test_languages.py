@@ -1,0 +1,121 @@
+"""Programs in other languages of which it is known who waits how long, where, and for whom; seen by
+the library and by the kernel."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import HERE, run_cli
+from test_kernel_view import functions, needs_kernel
+
+KNOWN = HERE / "known"
+PYTHON = "/usr/bin/python3"
+LIBRARY, KERNEL = [], ["--kernel"]
+both = pytest.mark.parametrize(
+    "how",
+    [pytest.param(LIBRARY, id="library"), pytest.param(KERNEL, id="kernel", marks=needs_kernel)],
+)
+
+
+def recorded(command: list, record, how: list) -> tuple[dict, str]:
+    """What the report says of a program, and what that printed."""
+    done = run_cli("record", *how, "-q", "-o", record, "--", *command)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(run_cli("report", "--json", record).stdout)["records"][0], done.stdout
+
+
+def adds_up(found: dict) -> bool:
+    """Whether the account is of all thread time, and no more than 5 % of it has no name."""
+    account = found["account"]
+    total = account["total_ns"]
+    unexplained = account["parts"].get("unexplained", 0)
+    whole = sum(account["parts"].values())
+    return whole == pytest.approx(total + account["too_much_ns"], rel=0.02) and (
+        unexplained < 0.05 * total
+    )
+
+
+@pytest.fixture(scope="module")
+def rust(tmp_path_factory):
+    """The Rust program, its names mangled in both ways where this rustc can."""
+    compiler = shutil.which("rustc")
+    assert compiler, "install rustc (scripts/setup.sh long)"
+    folder = tmp_path_factory.mktemp("rust")
+    for way in ("default", "v0"):
+        more = [] if way == "default" else ["-C", "symbol-mangling-version=v0"]
+        subprocess.run(
+            [compiler, "-g", "-O", *more, KNOWN / "known.rs", "-o", folder / way],
+            check=True,
+            capture_output=True,
+        )
+    return folder
+
+
+@both
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kind", "way"), [("mutex", "default"), ("mutex", "v0"), ("read", "v0"), ("write", "default")]
+)
+def test_rust(rust, tmp_path, kind, way, how):
+    found, said = recorded([rust / way, kind], tmp_path / "r", how)
+    waited, waiter, holder = map(int, said.split())
+    first = found["locks"][0]
+    assert list(first["waits"]) == [kind]
+    assert first["waits"][kind]["total_ns"] == pytest.approx(waited, rel=0.05)
+    assert first["name"].startswith("known::wait_here at known.rs:")
+    assert found["lost_ns"] == pytest.approx(waited, rel=0.05)
+    assert "known::wait_here" in functions(first["waiters"])
+    assert adds_up(found)
+    if how == KERNEL:
+        block = max(found["blocks"], key=lambda each: each["ns"])
+        assert block["waiter"].endswith(f"/{waiter}") and block["holder"].endswith(f"/{holder}")
+        assert any(re.search(r"hold_here|main::\{+closure", f) for f in functions(first["holders"]))
+
+
+@both
+def test_pythons_lock(tmp_path, how):
+    """The kernel does not see who has taken a semaphore: there it is no lost time, but named."""
+    found, said = recorded([PYTHON, KNOWN / "known.py"], tmp_path / "r", how)
+    waited, waiter, _ = map(int, said.split())
+    kind = "semaphore" if how == KERNEL else "semaphore_lock"
+    [lock] = [x for x in found["locks"] if x["waits"].get(kind, {}).get("total_ns", 0) > waited / 2]
+    assert lock["waits"][kind]["total_ns"] == pytest.approx(waited, rel=0.05)
+    assert lock["name"].startswith("threading.Lock 0x")
+    assert [each["thread"].rpartition("/")[2] for each in lock["by_thread"]] == [str(waiter)]
+    assert adds_up(found)
+    if how == LIBRARY:
+        assert lock is found["locks"][0]
+        holder = said.split()[2]
+        block = max(found["blocks"], key=lambda each: each["ns"])
+        assert block["holder"].endswith(f"/{holder}")
+
+
+@both
+def test_pythons_gil(tmp_path, how):
+    found, _ = recorded([PYTHON, KNOWN / "known.py", "gil"], tmp_path / "r", how)
+    first = found["locks"][0]
+    assert (first["called"], first["object"], first["members"]) == ("the GIL", "mutex", 1)
+    # Of two threads that compute, one has it at any time; a third only waits for their end.
+    assert 0 < first["lost_ns"] <= found["thread_time_ns"]
+    assert found["findings"][0]["called"] == "the GIL"
+    assert found["account"]["parts"]["locks"] == pytest.approx(found["lost_ns"], abs=10)
+    if how == KERNEL:
+        assert {"drop_gil", "_PyEval_EvalFrameDefault"} & set(functions(first["holders"]))
+
+
+def test_waiting_for_a_python_thread_to_end_is_no_lock(tmp_path):
+    """Until 3.12 it is a semaphore that the thread has taken itself; known by functions' names."""
+    found, said = recorded([PYTHON, KNOWN / "known.py"], tmp_path / "r", LIBRARY)
+    names = subprocess.run(
+        ["nm", os.path.realpath(PYTHON)], capture_output=True, check=False
+    ).stdout
+    debug = run_cli("report", tmp_path / "r").stdout
+    if b"sentinel" not in names and "Python threads" not in debug:
+        pytest.skip("this Python has no names for the functions that tell")
+    joined = [lock for lock in found["locks"] if "join" in lock["waits"]]
+    assert [lock["called"] for lock in joined] == ["Python threads"]
+    assert joined[0]["waits"]["join"]["total_ns"] >= 0.9 * int(said.split()[0])
+    assert joined[0]["lost_ns"] == 0

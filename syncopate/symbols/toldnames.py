@@ -1,6 +1,6 @@
 """Names that a record tells itself: of code and of locks that are in no file, as Java's are.
 
-Lines beside those of what is mapped (src/record/told_names.h):
+Lines beside those of what is mapped:
 "name ADDRESS FUNCTION\\tFILE\\tLINE\\tWHOSE" of a return address, "lock ADDRESS NAME\\tPLACE" of a
 lock.
 """

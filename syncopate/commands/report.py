@@ -15,7 +15,7 @@ from syncopate.records import bundle, openwaits, processes
 from syncopate.records.analysis import Analysis
 from syncopate.records.results import Results
 from syncopate.records.selection import SORTS, matcher, select
-from syncopate.show import advicejson, folded, gilreport, htmlpage, perfetto, textreport
+from syncopate.show import advicejson, firefox, folded, gilreport, htmlpage, perfetto, textreport
 from syncopate.show.reportextras import add_predictions, extras, prediction
 
 SCHEMA, SCHEMA_VERSION = "syncopate-report", 1
@@ -35,6 +35,7 @@ def _parser() -> Parser:
     forms.add_argument("--folded", action="store_true", help="stacks of waiters, for a flame graph")
     forms.add_argument("--holders", action="store_true", help="with --folded: the holders' stacks")
     forms.add_argument("--perfetto", metavar="FILE", help="write a trace for ui.perfetto.dev")
+    forms.add_argument("--firefox", metavar="FILE", help="write a profile for profiler.firefox.com")
     forms.add_argument(
         "--bundle", metavar="FILE", help="write the records with what their names need, to be moved"
     )
@@ -72,8 +73,8 @@ def main(arguments: list[str]) -> int:
         parser.error("--holders changes --folded; name both")
     if bool(options.json) + bool(options.folded) + bool(options.advice) > 1:
         parser.error("--json, --advice and --folded all write to standard output; choose one")
-    if "" in (options.html, options.perfetto, options.bundle):
-        parser.error("--html, --perfetto and --bundle need the name of a file")
+    if "" in _files(options):
+        parser.error("--html, --perfetto, --firefox and --bundle need the name of a file")
     matcher(options.lock)  # which says now what is wrong with it
     if options.policy and not options.html:
         parser.error("--policy adds to a page; name one with --html FILE")
@@ -120,14 +121,7 @@ def _interpreter_locks(parser: Parser, options) -> int:
     """Files that SYNCOPATE_GIL_STATS named, as text."""
     if not all(gilreport.is_statistics(path) for path in options.files):
         parser.error("records and statistics of interpreter locks need a report of their own each")
-    if (
-        options.json
-        or options.html
-        or options.folded
-        or options.perfetto
-        or options.bundle
-        or options.advice
-    ):
+    if options.json or options.folded or options.advice or any(_files(options)):
         parser.error("the statistics of an interpreter lock have one form, text")
     for path in options.files:
         statistics = gilreport.read(path)
@@ -135,6 +129,11 @@ def _interpreter_locks(parser: Parser, options) -> int:
             text = gilreport.text(statistics, options.top or DEFAULT_TOP)
         print(text, end="")
     return 0
+
+
+def _files(options) -> tuple[str | None, ...]:
+    """The files that are to be written."""
+    return (options.html, options.perfetto, options.firefox, options.bundle)
 
 
 def _write(options, analyses: list[Analysis], whole: list[dict], predicted: list[dict]) -> None:
@@ -150,6 +149,8 @@ def _write(options, analyses: list[Analysis], whole: list[dict], predicted: list
         print(f"syncopate: wrote {shown(options.bundle)}", file=sys.stderr)
     if options.perfetto:
         _to_file(options.perfetto, perfetto.pieces(analyses, options.lock))
+    if options.firefox:
+        _to_file(options.firefox, firefox.pieces(analyses, options.lock))
     if options.json:
         json.dump(document(chosen(options.top)), sys.stdout, indent=1)
         print()
@@ -158,7 +159,7 @@ def _write(options, analyses: list[Analysis], whole: list[dict], predicted: list
         print()
     elif options.folded:
         folded.show(chosen(None), "holders" if options.holders else "waiters")
-    elif not (options.html or options.perfetto or options.bundle):
+    elif not any(_files(options)):
         textreport.show(chosen(options.top or DEFAULT_TOP))
 
 

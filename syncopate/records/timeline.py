@@ -17,6 +17,14 @@ class Span(NamedTuple):
     lock: str
     kind: str  # a wait kind, or "hold"
     stack: int
+    weight: int = 1  # of so many waits or holds alike this one was kept
+    holder: int = 0  # of a wait: the kernel's id of the thread that held the lock; 0: not known
+
+
+def offsets(analyses: list[Analysis]) -> list[int]:
+    """How long after the first of these processes each one began, in nanoseconds."""
+    begins = [analysis.record.header.start_realtime_ns for analysis in analyses]
+    return [begin - min(begins) for begin in begins]
 
 
 def _called(analysis: Analysis, lock: int) -> str:
@@ -35,7 +43,9 @@ def waits(analysis: Analysis) -> Iterator[Span]:
             start = analysis.since_start(event.start)
             length = analysis.ns(event.end - event.start)
             kind = KIND_NAMES.get(event.wait, "wait")
-            yield Span(event.thread, start, length, name, kind, event.stack)
+            yield Span(
+                event.thread, start, length, name, kind, event.stack, event.weight, event.holder
+            )
 
 
 def holds(analysis: Analysis) -> Iterator[Span]:
@@ -46,7 +56,7 @@ def holds(analysis: Analysis) -> Iterator[Span]:
             if event.start:
                 start = analysis.since_start(event.start)
                 length = analysis.ns(event.end - event.start)
-                yield Span(event.thread, start, length, name, "hold", event.stack)
+                yield Span(event.thread, start, length, name, "hold", event.stack, event.weight)
 
 
 def longest(spans: Iterator[Span], most: int) -> list[Span]:

@@ -21,14 +21,14 @@ def pieces(analyses: list[Analysis], pattern: str | None) -> Iterator[str]:
     wanted = matcher(pattern)
     yield '{"displayTimeUnit":"ns","traceEvents":[\n'
     separator = ""
-    for analysis in analyses:
-        for event in _events(analysis, wanted):
+    for analysis, offset in zip(analyses, timeline.offsets(analyses), strict=True):
+        for event in _events(analysis, offset, wanted):
             yield separator + json.dumps(event, separators=(",", ":"))
             separator = ",\n"
     yield "\n]}\n"
 
 
-def _events(analysis: Analysis, wanted) -> Iterator[dict]:
+def _events(analysis: Analysis, offset: int, wanted) -> Iterator[dict]:
     header = analysis.record.header
     process = header.process_id
     yield _name(process, 0, "process_name", " ".join(header.command)[:200])
@@ -36,7 +36,8 @@ def _events(analysis: Analysis, wanted) -> Iterator[dict]:
         yield _name(process, thread_id, "thread_name", analysis.label(thread))
     for span in timeline.waits(analysis):
         if wanted(span.lock):
-            yield _slice(analysis, span, analysis.thread_ids.get(span.thread, span.thread))
+            track = analysis.thread_ids.get(span.thread, span.thread)
+            yield _slice(analysis, span, track, offset)
     named: set[int] = set()
     busy: dict[int, list[int]] = {}  # thread to the end of the last hold in each of its lanes
     for span in sorted(timeline.holds(analysis), key=lambda span: span.start_ns):
@@ -48,7 +49,7 @@ def _events(analysis: Analysis, wanted) -> Iterator[dict]:
         if track not in named:
             named.add(track)
             yield _name(process, track, "thread_name", f"{analysis.label(span.thread)} holds")
-        yield _slice(analysis, span, track)
+        yield _slice(analysis, span, track, offset)
 
 
 def _lane(ends: list[int], span: Span) -> int:
@@ -66,14 +67,14 @@ def _name(process: int, thread: int, what: str, name: str) -> dict:
     return {"ph": "M", "pid": process, "tid": thread, "name": what, "args": {"name": name}}
 
 
-def _slice(analysis: Analysis, span: Span, track: int) -> dict:
+def _slice(analysis: Analysis, span: Span, track: int, offset: int) -> dict:
     stack = [frame.function for frame in analysis.frames_of(span.stack)]
     verb = "hold" if span.kind == "hold" else "wait"
     return {
         "ph": "X",
         "pid": analysis.record.header.process_id,
         "tid": track,
-        "ts": span.start_ns / 1000,
+        "ts": (span.start_ns + offset) / 1000,
         "dur": span.length_ns / 1000,
         "cat": span.kind,
         "name": f"{verb} {span.lock}",

@@ -206,6 +206,7 @@ class Case:
             self.command = dice.choice([
                 ["report", bad], ["report", "--json", bad], ["report", "--folded", bad],
                 ["report", *page, bad], ["report", "--perfetto", str(self.out), bad],
+                ["report", "--firefox", str(self.out), bad],
                 ["diff", str(good), bad], ["diff", bad, str(good), *page],
                 ["report", "--sort", dice.choice(["p99", "hold", "share"]), "--top", "3", bad],
             ])  # fmt: skip

@@ -234,9 +234,9 @@ def test_who_blocks_whom(recorded):
     assert {"hot_lock", "table_lock"} <= {block["lock"] for block in recorded["blocks"]}
 
 
-@pytest.mark.parametrize("form", ["--folded", "--html", "--perfetto", "text"])
+@pytest.mark.parametrize("form", ["--folded", "--html", "--perfetto", "--firefox", "text"])
 def test_other_forms_name_the_same(recorded, folder, form):
-    target = {"--html": ["page"], "--perfetto": ["trace"]}.get(form, [])
+    target = [] if form in ("--folded", "text") else ["output"]
     arguments = [] if form == "text" else [form, *target]
     done = run_cli("report", *arguments, "syncopate.rec", cwd=folder)
     assert done.returncode == 0, done.stderr

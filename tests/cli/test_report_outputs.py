@@ -131,6 +131,7 @@ def test_blocks_follow_the_choice_of_locks(record):
         (["--json", "--folded", "x"], "choose one"),
         (["--html", "", "x"], "need the name of a file"),
         (["--perfetto", "", "x"], "need the name of a file"),
+        (["--firefox", "", "x"], "need the name of a file"),
         (["--frobnicate", "x"], "unrecognized arguments"),
     ],
 )
@@ -140,7 +141,7 @@ def test_bad_use(arguments, said):
     assert said in one_line(done)
 
 
-@pytest.mark.parametrize("form", [[], ["--perfetto", "trace.json"]])
+@pytest.mark.parametrize("form", [[], ["--perfetto", "trace.json"], ["--firefox", "trace.json"]])
 def test_lock_must_be_a_regular_expression(record, form, tmp_path):
     done = run_cli("report", "--lock", "*(", *form, record, cwd=tmp_path)
     assert done.returncode == 2
@@ -264,7 +265,7 @@ def test_template_keeps_its_one_mark(page):
     assert template.count("@SYNCOPATE_DATA@") == 1
 
 
-@pytest.mark.parametrize("form", ["--html", "--perfetto"])
+@pytest.mark.parametrize("form", ["--html", "--perfetto", "--firefox"])
 def test_unwritable_output(record, form):
     done = run_cli("report", form, "/no/such/folder/out", record)
     assert done.returncode == 1
@@ -282,7 +283,7 @@ def test_device_as_output_stays_what_it_is(record, tmp_path):
     assert json.loads(into.read_text())["traceEvents"]
 
 
-@pytest.mark.parametrize("form", ["--html", "--perfetto"])
+@pytest.mark.parametrize("form", ["--html", "--perfetto", "--firefox"])
 def test_link_as_output_is_not_followed(record, tmp_path, form):
     other, link = tmp_path / "other", tmp_path / "link"
     other.write_text("older")

@@ -21,6 +21,7 @@ FORMS = {
     "holders": ["--folded", "--holders"],
     "html": ["--html", "/dev/stdout"],
     "perfetto": ["--perfetto", "/dev/stdout"],
+    "firefox": ["--firefox", "/dev/stdout"],
 }
 
 

@@ -227,6 +227,7 @@ def test_primitive_to_the_end_when_calm(program: str, scenario: str) -> None:
     assert result["verdict"] == "passed", result["output"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("program", "scenario"), sorted(PASSED_WITH_LAST_TURNS))
 def test_primitive_to_the_end_of_last_turns(program: str, scenario: str) -> None:
     executions = PASSED_WITH_LAST_TURNS[(program, scenario)]

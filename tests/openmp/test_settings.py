@@ -105,7 +105,7 @@ def test_command_line_and_library_offer_the_same_locks():
     assert {"one_spinner", "combined"} <= {lock["name"] for lock in table}
     for lock in table:
         for choice in [lock["name"], *(f"{lock['name']}:{wait}" for wait in lock["openmp_waits"])]:
-            variables = {"SYNCOPATE_OMP_LOCK": choice, "OMP_NUM_THREADS": "2"}
+            variables = {"SYNCOPATE_OMP_LOCK": choice, "OMP_NUM_THREADS": "1"}
             done = run([PROGRAM], SYNCOPATE_VERBOSE="1", **variables)
             assert f"lock {lock['name']}\n" in done.stderr, choice
     for lock in locktable.load():

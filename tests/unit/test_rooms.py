@@ -227,6 +227,13 @@ def test_a_table_that_is_wrong(tmp_path: Path, old: str, new: str, message: str)
 # ---- What a build shows: its files, copied with the checkout and changed.
 
 
+def moved(text: str, copy: Path) -> str:
+    """The text of a build with the copy's path, also where ninja or a shell escapes a blank."""
+    for blank in (" ", "$ ", r"\\ "):
+        text = text.replace(str(ROOT).replace(" ", blank), str(copy))
+    return text
+
+
 @pytest.fixture(scope="module")
 def built(copy: Path) -> Path:
     """A copy of the build folder's description, for the copy of the checkout."""
@@ -235,14 +242,13 @@ def built(copy: Path) -> Path:
     target.mkdir(parents=True)
     for name in ("build.ninja", "compile_commands.json", "CMakeCache.txt"):
         text = (folder / name).read_text(encoding="utf-8")
-        (target / name).write_text(text.replace(str(ROOT), str(copy)), encoding="utf-8")
+        (target / name).write_text(moved(text, copy), encoding="utf-8")
     for entry in json.loads((folder / "compile_commands.json").read_text(encoding="utf-8")):
         source = Path(entry["file"])
         if source.is_relative_to(folder):  # generated: one out of several
             place = copy / source.relative_to(ROOT)
             place.parent.mkdir(parents=True, exist_ok=True)
-            text = source.read_text(encoding="utf-8").replace(str(ROOT), str(copy))
-            place.write_text(text, encoding="utf-8")
+            place.write_text(moved(source.read_text(encoding="utf-8"), copy), encoding="utf-8")
     return target
 
 

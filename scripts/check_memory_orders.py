@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the memory-order tags of algorithm headers.
+"""Checks the memory-order tags of algorithm headers and of product files.
 
-In each header of an algorithm that uses atomics: every line that names a memory order carries a
-[tag], there or where its expression ends on the next line; every tag is argued in the header
-comment; no argued tag is left over; and the header comment has all its fields.
+In each file that uses atomics: every line that names a memory order carries a [tag], there or where
+its expression ends on the next line; every tag is argued in the file's head, or in that of the
+header with the same name; no argued tag is left over. The head of an algorithm has all its fields.
 
 Usage: check_memory_orders.py [ROOT]
 Prints one line per finding; exit status 1 when there is one.
@@ -13,6 +13,8 @@ import re
 import sys
 from pathlib import Path
 
+# Folders of files that are no algorithms, all below them included.
+PRODUCT_FOLDERS = ("src/tm",)
 FOLDERS = ("locks", "rwlocks", "condition", "barriers", "deques")
 # Files of these folders that are no algorithm: the list, its traits, the type-erased form.
 EXEMPT = {"all.h", "traits.h", "any_lock.h"}
@@ -34,15 +36,11 @@ ARGUED = re.compile(r"^//\s+\[(\w+)\]", re.M)
 TAG = re.compile(r"\[(\w+)\]")
 
 
-def check_text(path: str, text: str) -> list[str]:
-    """The findings in one header."""
-    header, pragma, body = text.partition("#pragma once")
-    if not pragma:
-        return [f"{path}: no #pragma once"]
-    if "memory_order" not in body:
-        return []
+def look(path: str, before: int, body: str) -> tuple[set[str], set[str], list[str]]:
+    """The tags that stand in comments of the body, those at memory orders, and where none is.
+
+    `before`: lines of the file that precede the body."""
     messages = []
-    argued = set(ARGUED.findall(header))
     mentioned: set[str] = set()
     used: set[str] = set()
     lines = [line.partition("//") for line in body.splitlines()]
@@ -56,8 +54,19 @@ def check_text(path: str, text: str) -> list[str]:
             tags = set(TAG.findall(lines[index + 1][2]))
         used |= tags
         if not tags:
-            number = header.count("\n") + 1 + index
-            messages.append(f"{path}:{number}: memory order without a [tag]")
+            messages.append(f"{path}:{before + 1 + index}: memory order without a [tag]")
+    return mentioned, used, messages
+
+
+def check_text(path: str, text: str) -> list[str]:
+    """The findings in one header of an algorithm."""
+    header, pragma, body = text.partition("#pragma once")
+    if not pragma:
+        return [f"{path}: no #pragma once"]
+    if "memory_order" not in body:
+        return []
+    argued = set(ARGUED.findall(header))
+    mentioned, used, messages = look(path, header.count("\n"), body)
     messages += [f"{path}: [{t}] is argued but stands nowhere" for t in sorted(argued - mentioned)]
     messages += [f"{path}: [{t}] is used but not argued" for t in sorted(used - argued)]
     fields = BLOCK_FIELDS if Path(path).name in BUILDING_BLOCKS else FIELDS
@@ -67,6 +76,50 @@ def check_text(path: str, text: str) -> list[str]:
         if not re.search(rf"^// {field}\b", header, re.M)
     ]
     return messages
+
+
+def split_head(text: str) -> tuple[str, str]:
+    """The comment that a file begins with, and the rest."""
+    lines = text.splitlines(keepends=True)
+    length = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
+    return "".join(lines[:length]), "".join(lines[length:])
+
+
+def check_unit(texts: dict[str, str]) -> list[str]:
+    """The findings in the files of one name, by path: a header, a source file, or both."""
+    argued: dict[str, str] = {}
+    mentioned: set[str] = set()
+    used: dict[str, str] = {}
+    messages = []
+    for path, text in texts.items():
+        head, body = split_head(text)
+        argued |= dict.fromkeys(ARGUED.findall(head), path)
+        stand, at_orders, missing = look(path, head.count("\n"), body)
+        mentioned |= stand
+        used |= dict.fromkeys(at_orders, path)
+        messages += missing
+    messages += [
+        f"{path}: [{tag}] is argued but stands nowhere"
+        for tag, path in sorted(argued.items())
+        if tag not in mentioned
+    ]
+    messages += [
+        f"{path}: [{tag}] is used but not argued"
+        for tag, path in sorted(used.items())
+        if tag not in argued
+    ]
+    return messages
+
+
+def units(root: Path) -> list[dict[str, str]]:
+    """The product files, those with one name together; paths as seen from the root."""
+    found: dict[Path, dict[str, str]] = {}
+    for folder in PRODUCT_FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".h", ".cpp"):
+                shown = path.relative_to(root).as_posix()
+                found.setdefault(path.with_suffix(""), {})[shown] = path.read_text("utf-8")
+    return list(found.values())
 
 
 def main(arguments: list[str]) -> int:
@@ -85,7 +138,10 @@ def main(arguments: list[str]) -> int:
         for header in headers
         for message in check_text(header.relative_to(root).as_posix(), header.read_text("utf-8"))
     ]
-    print("\n".join(messages) if messages else f"memory orders: {len(headers)} files, all right")
+    products = units(root)
+    messages += [message for unit in products for message in check_unit(unit)]
+    count = len(headers) + sum(map(len, products))
+    print("\n".join(messages) if messages else f"memory orders: {count} files, all right")
     return 1 if messages else 0
 
 

@@ -86,6 +86,52 @@ def test_orders_leave_files_without_atomics_alone(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout
 
 
+PRODUCT_HEADER = """\
+// table.h -- a table.
+//
+// Memory order (each tag stands at its site)
+//   [R]  release: synchronizes with [A].
+//   [A]  acquire: the entry's fields.
+#pragma once
+inline void put() { at.store(1, std::memory_order_release); }  // [R]
+"""
+PRODUCT_SOURCE = """\
+#include "table.h"
+int get() { return at.load(std::memory_order_acquire); }  // [A]
+"""
+
+
+def check_product(root: Path, header: str, source: str) -> subprocess.CompletedProcess:
+    write(root, "src/tm/core/table.h", header)
+    write(root, "src/tm/core/table.cpp", source)
+    return check_orders(root, HEADER + BODY)
+
+
+def test_orders_of_a_product_file_are_argued_in_its_own_head_or_its_headers(tmp_path: Path) -> None:
+    result = check_product(tmp_path, PRODUCT_HEADER, PRODUCT_SOURCE)
+    assert result.returncode == 0, result.stdout
+    assert "3 files" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("  // [A]", "", "src/tm/core/table.cpp:2: memory order without a [tag]"),
+        ("  // [R]", "", "src/tm/core/table.h:7: memory order without a [tag]"),
+        ("  // [A]", "  // [B]", "src/tm/core/table.cpp: [B] is used but not argued"),
+        ("  // [A]", "  // [B]", "src/tm/core/table.h: [A] is argued but stands nowhere"),
+    ],
+)
+def test_orders_of_product_files_are_checked(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    texts = [text.replace(old, new) for text in (PRODUCT_HEADER, PRODUCT_SOURCE)]
+    assert texts != [PRODUCT_HEADER, PRODUCT_SOURCE]
+    result = check_product(tmp_path, *texts)
+    assert result.returncode == 1
+    assert message in result.stdout
+
+
 LOCK = {
     "name": "one",
     "header": "syncopate/locks/one_lock.h",

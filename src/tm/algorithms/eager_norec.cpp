@@ -27,6 +27,7 @@
 //        being seen before the odd number (pairs with by_value.h's [V]).
 //   [W]  release store that makes it even again, a new number also after a roll-back: a reader may
 //        have seen what was undone.
+//   [G]  relaxed load under the mutex, which orders all who write sequence.
 #include "tm/core/fences.h"
 #include "tm/core/hardware.h"
 #include "tm/core/patience.h"
@@ -90,7 +91,7 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
   // Takes the mutex. Returns the sequence, which is even (I1).
   static u64 lock_writers() noexcept {
     writers.lock();
-    const u64 present = sequence.load(std::memory_order_relaxed);
+    const u64 present = sequence.load(std::memory_order_relaxed);  // [G]
     assert((present & 1) == 0);
     return present;
   }

@@ -24,9 +24,14 @@
 //   [C]  RMW of the clock, and a full fence, before the loads of `writing`. The fence also stands
 //        before what the thread does to memory that it made private: who reads that sees the new
 //        time with [V].
-//   [A]  acquire load of a record or the clock -- synchronizes with [R], [C].
+//   [A]  acquire load of a record or the clock -- synchronizes with [C] and orecs.h's [R].
 //   [V]  acquire fence between a value and the second look at the clock.
-//   [R]  release store of a record (orecs.h).
+//   [E]  release store of `seen` or `writing`: what the transaction did under the older snapshot,
+//        or wrote and undid, happens-before the commit that has waited for it (quiescence.h).
+//   [B]  relaxed store of `seen` as it begins: a commit that has to wait for this transaction sees
+//        it behind [O]; of others, which see an older one, it finds the new time itself.
+//   [G]  relaxed look at a record, or the value of a failed [O]: decides only whom to wait for, and
+//        what [O] expects.
 #include "tm/core/engine.h"
 #include "tm/core/fences.h"
 #include "tm/protocols/in_place.h"
@@ -42,7 +47,7 @@ struct encounter_time : in_place<encounter_time> {
     const u64 now = commits.now.load(std::memory_order_acquire);  // [A]
     if (!reads_are_valid(tx)) restart(tx, why);
     tx->snapshot = now;
-    tx->seen.store(now, std::memory_order_release);
+    tx->seen.store(now, std::memory_order_release);  // [E]
     if (!tx->owned.empty()) ring_bell();
   }
 
@@ -89,7 +94,7 @@ struct encounter_time : in_place<encounter_time> {
   }
   [[gnu::always_inline]] static void own(address a, transaction* tx) {
     orec& record = orec_of(a);
-    const u64 seen = record.load(std::memory_order_relaxed);
+    const u64 seen = record.load(std::memory_order_relaxed);  // [G]
     if (seen == owned_by(tx)) return;
     observer::wants(tx, a);
     acquire(record, seen, tx);
@@ -101,7 +106,7 @@ struct encounter_time : in_place<encounter_time> {
     constexpr u64 longest = 2'000'000;  // nanoseconds
     if (!tx->owned.empty()) return false;
     const u64 began = machine::now();
-    for (patience p; record.load(std::memory_order_relaxed) == seen; p.wait())
+    for (patience p; record.load(std::memory_order_relaxed) == seen; p.wait())  // [G]
       if (p.is_over() && machine::now() - began > longest) return false;
     return true;
   }
@@ -112,14 +117,14 @@ struct encounter_time : in_place<encounter_time> {
   [[gnu::noinline]] static void acquire(orec& record, u64 seen, transaction* tx) {
     if (is_owned(seen)) {
       if (!outlast(record, seen, tx)) lose(seen, tx);
-      return acquire(record, record.load(std::memory_order_relaxed), tx);
+      return acquire(record, record.load(std::memory_order_relaxed), tx);  // [G]
     }
     tx->writing.store(true, std::memory_order_relaxed);  // [W]
     owned_orec* const entry = tx->owned.push();
     if (entry == nullptr) restart(tx, cause::memory);
     *entry = {&record, seen};
     if (!record.compare_exchange_strong(seen, owned_by(tx), std::memory_order_seq_cst,  // [O]
-                                        std::memory_order_relaxed)) {
+                                        std::memory_order_relaxed)) {                   // [G]
       tx->owned.pop();
       lose(seen, tx);
     }
@@ -155,7 +160,7 @@ struct encounter_time : in_place<encounter_time> {
   static u32 begin(transaction* tx) {
     tx->read_orecs.clear_to_first();
     tx->snapshot = commits.now.load(std::memory_order_acquire);  // [A]
-    tx->seen.store(tx->snapshot, std::memory_order_relaxed);
+    tx->seen.store(tx->snapshot, std::memory_order_relaxed);     // [B]
     return started;
   }
 
@@ -166,7 +171,8 @@ struct encounter_time : in_place<encounter_time> {
     if (version != tx->snapshot + 1 && !reads_are_valid(tx)) return false;
     observer::publishes(tx);
     release_orecs(tx, version);
-    tx->writing.store(false, std::memory_order_release);  // before waiting, which rings the bell
+    tx->writing.store(false,
+                      std::memory_order_release);  // [E] before waiting, which rings the bell
     wait_for_older(tx, version, true);
     return true;
   }
@@ -181,7 +187,7 @@ struct encounter_time : in_place<encounter_time> {
       tx->read_orecs.clear();  // what it read by owning is not there, so it says too little
     }
     if (!tx->writing.load(std::memory_order_relaxed)) return;  // [W]
-    tx->writing.store(false, std::memory_order_release);
+    tx->writing.store(false, std::memory_order_release);       // [E]
     ring_bell();
   }
 };

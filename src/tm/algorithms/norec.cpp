@@ -21,6 +21,7 @@
 //   [L]  acquire RMW that makes sequence odd; the release fence behind it keeps the write-back from
 //        being seen before the odd number (pairs with by_value.h's [V]).
 //   [W]  release store that makes it even again.
+//   [G]  relaxed where [L] fails: the transaction validates next, by [S].
 #include "tm/core/patience.h"
 #include "tm/protocols/by_value.h"
 #include "tm/protocols/redo.h"
@@ -59,7 +60,7 @@ struct norec : redo<norec>, by_value<norec> {
     if (tx->writes.empty()) return keep_memory(tx), true;
     while (!sequence.compare_exchange_strong(tx->snapshot, tx->snapshot + 1,
                                              std::memory_order_acquire,   // [L]
-                                             std::memory_order_relaxed))  // validated next
+                                             std::memory_order_relaxed))  // [G] validated next
       tx->snapshot = validate(tx, cause::commit_conflict);
     std::atomic_thread_fence(std::memory_order_release);  // [L]
     observer::publishes(tx);

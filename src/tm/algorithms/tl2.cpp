@@ -17,6 +17,8 @@
 //   [C]  RMW of the clock after the records are owned, full fence, loads of active and snapshots.
 //   [A]  acquire load of a record -- synchronizes with its release.
 //   [V]  acquire fence between a value and the second look at its record.
+//   [E]  release store of `seen`: the end of what the transaction read happens-before the commit
+//        that has waited for it (quiescence.h).
 #include "tm/core/fences.h"
 #include "tm/protocols/orecs.h"
 #include "tm/protocols/quiescence.h"
@@ -97,7 +99,7 @@ struct tl2 : redo<tl2> {
     stop_being_older(tx);
   }
   static void stop_being_older(transaction* tx) {
-    tx->seen.store(~u64{0}, std::memory_order_release);
+    tx->seen.store(~u64{0}, std::memory_order_release);  // [E]
     ring_bell();
   }
 };

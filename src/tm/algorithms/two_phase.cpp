@@ -26,6 +26,8 @@
 //   [U]  release RMW that gives it up -- synchronizes with [L].
 //   [N]  numbers, and whether the one waited for still runs: relaxed; what is seen late is seen at
 //        the next look.
+//   [G]  relaxed look at a lock: decides only what [L] expects, or whom to wait for.
+//   [O]  relaxed look for the thread's own bit or number, which nobody else sets or clears.
 #include "tm/core/engine.h"
 #include "tm/core/patience.h"
 #include "tm/core/regime.h"
@@ -67,7 +69,7 @@ bool should_give_way(const transaction* tx) noexcept {
   const transaction* const older = tx->gave_way_to;
   return older->priority.load(std::memory_order_relaxed) == tx->gave_way_to_number &&  // [N]
          older->active.load(std::memory_order_relaxed) != 0 &&                         // [N]
-         now.word.load(std::memory_order_relaxed) == regime::open;
+         now.word.load(std::memory_order_relaxed) == regime::open;                     // [N]
 }
 
 [[gnu::noinline, gnu::cold]] void give_way(transaction* tx) noexcept {
@@ -101,8 +103,8 @@ opponent lowest_opponent(u64 seen, const transaction* tx, bool readers_too) noex
 void stand_back(const lock_word& lock, transaction* tx, patience& p, bool readers_too, cause why) {
   if (tx->priority.load(std::memory_order_relaxed) == 0)
     tx->priority.store(next_number.fetch_add(1, std::memory_order_relaxed),  // [N]
-                       std::memory_order_relaxed);
-  const u64 seen = lock.load(std::memory_order_relaxed);
+                       std::memory_order_relaxed);                           // [N]
+  const u64 seen = lock.load(std::memory_order_relaxed);                     // [G]
   const opponent lowest = lowest_opponent(seen, tx, readers_too);
   if (lowest.number < tx->priority.load(std::memory_order_relaxed)) {  // [N]
     tx->gave_way_to = thread_in_slot(static_cast<u32>(lowest.slot));
@@ -130,10 +132,10 @@ struct two_phase : in_place<two_phase> {
     }
   }
   [[gnu::noinline]] static void lock_to_write(lock_word& lock, transaction* tx) {
-    u64 seen = lock.load(std::memory_order_relaxed);
+    u64 seen = lock.load(std::memory_order_relaxed);  // [G]
     if ((seen & reader_bit(tx)) == 0) hold(lock, tx);
     for (patience p;;) {
-      seen = lock.load(std::memory_order_relaxed);
+      seen = lock.load(std::memory_order_relaxed);  // [G]
       if (writer_of(seen) == 0) {
         if (lock.compare_exchange_weak(seen, seen | as_writer(tx) | reader_bit(tx),
                                        std::memory_order_acq_rel,
@@ -156,7 +158,7 @@ struct two_phase : in_place<two_phase> {
     const address a = reinterpret_cast<address>(at);
     if (is_captured(tx, a)) return peek(at);
     lock_word& lock = lock_of(a);
-    if ((lock.load(std::memory_order_relaxed) & reader_bit(tx)) == 0) {
+    if ((lock.load(std::memory_order_relaxed) & reader_bit(tx)) == 0) {  // [O]
       observer::wants(tx, a);
       lock_to_read(lock, tx);
     }
@@ -169,7 +171,7 @@ struct two_phase : in_place<two_phase> {
 
   static void own(address a, transaction* tx) {
     lock_word& lock = lock_of(a);
-    if (writer_of(lock.load(std::memory_order_relaxed)) == tx->slot + 1) return;
+    if (writer_of(lock.load(std::memory_order_relaxed)) == tx->slot + 1) return;  // [O]
     observer::wants(tx, a);
     lock_to_write(lock, tx);
   }
@@ -192,12 +194,12 @@ struct two_phase : in_place<two_phase> {
 
   static void forget_number(transaction* tx) {
     if (tx->priority.load(std::memory_order_relaxed) != 0)  // [N]
-      tx->priority.store(0, std::memory_order_relaxed);
+      tx->priority.store(0, std::memory_order_relaxed);     // [N]
   }
   static void unlock_all(transaction* tx) {
     const u64 mine = reader_bit(tx);
     for (const owned_orec& o : tx->owned) {
-      const u64 seen = o.record->load(std::memory_order_relaxed);
+      const u64 seen = o.record->load(std::memory_order_relaxed);  // [O]
       const u64 keep = writer_of(seen) == tx->slot + 1 ? ~(mine | ~readers_mask) : ~mine;
       o.record->fetch_and(keep, std::memory_order_release);  // [U]
     }
@@ -206,7 +208,8 @@ struct two_phase : in_place<two_phase> {
 
   static void count_locks(const transaction* tx, u32& to_read, u32& to_write) {
     for (const owned_orec& o : tx->owned)
-      ++(writer_of(o.record->load(std::memory_order_relaxed)) == tx->slot + 1 ? to_write : to_read);
+      ++(writer_of(o.record->load(std::memory_order_relaxed)) == tx->slot + 1 ? to_write
+                                                                              : to_read);  // [O]
   }
 
   static bool commit(transaction* tx) {

@@ -35,7 +35,7 @@ std::atomic<u64> spent[ways];  // nanoseconds
 way learn(u64 time) noexcept {
   const statistics sum = add_statistics();
   const way chosen = lessons.step(time, sum.commits, sum.aborts());
-  due.store(lessons.due(), std::memory_order_relaxed);
+  due.store(lessons.due(), std::memory_order_relaxed);  // [D]
   return chosen;
 }
 // Few threads, or few processors for them, gain little from writers side by side, and ownership
@@ -48,7 +48,8 @@ const operations* optimistic() noexcept {
 }
 void note_spent(u64 time) noexcept {
   if (present_since != 0)
-    spent[static_cast<int>(present)].fetch_add(time - present_since, std::memory_order_relaxed);
+    spent[static_cast<int>(present)].fetch_add(time - present_since,
+                                               std::memory_order_relaxed);  // [K]
   present_since = time;
 }
 // Requires: the mutex is held.
@@ -63,11 +64,11 @@ void run(way chosen) noexcept {
 
 void consider_in_turn(const transaction* tx) noexcept {
   const u64 time = machine::now();
-  if (time < due.load(std::memory_order_relaxed)) return;
-  if (busy.exchange(true, std::memory_order_acquire)) return;
+  if (time < due.load(std::memory_order_relaxed)) return;      // [D]
+  if (busy.exchange(true, std::memory_order_acquire)) return;  // [B]
   if (fits_hardware(tx->properties) && machine::htm::commits()) lessons.allow_hardware();
   run(learn(time));
-  busy.store(false, std::memory_order_release);
+  busy.store(false, std::memory_order_release);  // [B]
 }
 
 void consider_side_by_side(transaction* tx) noexcept {
@@ -77,14 +78,14 @@ void consider_side_by_side(transaction* tx) noexcept {
   tx->look_step = slow ? 1 : tx->look_step < look_every ? 2 * tx->look_step : look_every;
   tx->look_at = tx->counts.commits + tx->look_step;
   tx->looked = time;
-  if (time < due.load(std::memory_order_relaxed)) return;
-  if (busy.exchange(true, std::memory_order_acquire)) return;
+  if (time < due.load(std::memory_order_relaxed)) return;      // [D]
+  if (busy.exchange(true, std::memory_order_acquire)) return;  // [B]
   if (const way chosen = learn(time); chosen != present) {
     now.acquire(tx);
     run(chosen);
     now.release(tx);
   }
-  busy.store(false, std::memory_order_release);
+  busy.store(false, std::memory_order_release);  // [B]
 }
 
 void print_ways() noexcept {
@@ -92,7 +93,7 @@ void print_ways() noexcept {
   note_spent(machine::now());
   const auto milliseconds = [](way w) {
     return static_cast<unsigned long long>(
-        spent[static_cast<int>(w)].load(std::memory_order_relaxed) / trials::millisecond);
+        spent[static_cast<int>(w)].load(std::memory_order_relaxed) / trials::millisecond);  // [K]
   };
   std::fprintf(
       stderr,

@@ -1,4 +1,10 @@
 // adaptive.h -- `auto`: moves between two ways of taking turns and an optimistic algorithm.
+//
+// Memory order (each tag stands at its site below)
+//   [B]  acquire exchange and release store of `busy`: what is learned is one thread's at a time.
+//   [D]  relaxed: a thread that sees an old `due` learns later, or finds in step() that it is
+//        early.
+//   [K]  relaxed sums for print_ways(), which is called when the program ends.
 #pragma once
 
 #include "tm/core/transaction.h"

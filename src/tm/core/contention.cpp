@@ -1,3 +1,6 @@
+//
+// Memory order (each tag stands at its site below)
+//   [T]  relaxed: a hint, and each thread finds its own store; try_narrow() decides who is the one.
 #include "tm/core/contention.h"
 
 #include "tm/core/patience.h"
@@ -36,9 +39,10 @@ verdict after_failure(transaction* tx) noexcept {
     case manager::none: break;
     case manager::backoff: pause_randomly(tx); break;
     case manager::hourglass:
-      if (tx->attempts >= hourglass_after && toxic.load(std::memory_order_relaxed) == nullptr &&
+      if (tx->attempts >= hourglass_after &&
+          toxic.load(std::memory_order_relaxed) == nullptr &&  // [T]
           now.try_narrow())
-        toxic.store(tx, std::memory_order_relaxed);
+        toxic.store(tx, std::memory_order_relaxed);  // [T]
       break;
     case manager::serialize:
       if (tx->attempts >= serialize_after) return verdict::alone;
@@ -50,8 +54,8 @@ verdict after_failure(transaction* tx) noexcept {
 
 void after_success(transaction* tx) noexcept {
   tx->attempts = 0;
-  if (toxic.load(std::memory_order_relaxed) != tx) return;
-  toxic.store(nullptr, std::memory_order_relaxed);
+  if (toxic.load(std::memory_order_relaxed) != tx) return;  // [T]
+  toxic.store(nullptr, std::memory_order_relaxed);          // [T]
   now.widen();
 }
 

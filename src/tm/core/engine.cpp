@@ -1,4 +1,9 @@
 // engine.cpp -- the beginning and the end of a transaction.
+//
+// Memory order (each tag stands at its site below)
+//   [O]  relaxed: `optimistic` does not change while the thread is active (regime.h, [A]).
+//   [W]  relaxed: who has come to wait meanwhile is seen by regime.h's [W].
+//   [I]  relaxed: only that no two threads get the same block.
 #include "tm/core/engine_parts.h"
 
 #include "tm/core/adaptive.h"
@@ -43,7 +48,7 @@ void find_own_stack(transaction* tx) noexcept {
 // Requires: tx->where holds where to begin again.
 [[gnu::always_inline]] inline u32 start_optimistic(transaction* tx, bool plain) noexcept {
   tx->set(1, mode::optimistic, plain);
-  tx->ops = now.optimistic.load(std::memory_order_relaxed);
+  tx->ops = now.optimistic.load(std::memory_order_relaxed);  // [O]
   find_own_stack(tx);
   observer::attempts(tx);
   return tx->ops->begin(tx);
@@ -79,7 +84,7 @@ namespace {
 // Everything that most transactions do not have. Requires: the regime is given up.
 [[gnu::noinline, gnu::cold]] void finish_rest(transaction* tx, bool was_optimistic) {
   // One who waits may look at the blocks, though no other transaction runs.
-  if (was_optimistic || now.waiters.load(std::memory_order_relaxed) != 0)
+  if (was_optimistic || now.waiters.load(std::memory_order_relaxed) != 0)  // [W]
     tx->deferred.take(tx->freed);
   else tx->freed.release(0);
   // A commit action may begin a transaction, which has actions of its own.
@@ -193,7 +198,7 @@ namespace {
   tx->undo.clear();
   const u64 done = ++tx->counts.commits;
   const bool closing = now.stop(tx, regime::open);
-  if (closing || __builtin_expect(now.waiters.load(std::memory_order_relaxed) != 0, 0) ||
+  if (closing || __builtin_expect(now.waiters.load(std::memory_order_relaxed) != 0, 0) ||  // [W]
       (adaptive::on && done >= tx->look_at))
     finish_side_by_side(tx, closing);
 }
@@ -225,7 +230,7 @@ u64 identity(transaction* tx) noexcept {
   tx->not_plain();
   if (tx->id != 0) return tx->id;
   if (tx->next_id % block_size == 0)
-    tx->next_id = blocks.fetch_add(1, std::memory_order_relaxed) * block_size;
+    tx->next_id = blocks.fetch_add(1, std::memory_order_relaxed) * block_size;  // [I]
   return tx->id = tx->next_id++;
 }
 

@@ -1,3 +1,6 @@
+//
+// Memory order (each tag stands at its site below)
+//   [X]  relaxed: what counts is what the hardware transaction reads, and it is ordered as a whole.
 #include "tm/core/hardware.h"
 
 #include "tm/core/engine.h"
@@ -25,9 +28,9 @@ constexpr bool ordered = true;
 
 // Relaxed: what counts is what a hardware transaction reads, and it is ordered as a whole.
 [[gnu::always_inline]] inline bool may_run() noexcept {
-  const address word = now.word.load(std::memory_order_relaxed);
+  const address word = now.word.load(std::memory_order_relaxed);  // [X]
   return (word == regime::open || word == regime::in_hardware) &&
-         now.software.load(std::memory_order_relaxed) == 0;
+         now.software.load(std::memory_order_relaxed) == 0;  // [X]
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 // inner.cpp -- transactions inside of others: flat, but for those that can be canceled alone,
 // which have a checkpoint to roll back to.
+//
+// Memory order (each tag stands at its site below)
+//   [S]  relaxed: an address of code, for a line in the statistics.
 #include "tm/core/engine_parts.h"
 #include "tm/core/hardware.h"
 #include "tm/core/quick.h"
@@ -32,7 +35,7 @@ std::atomic<const void*> same_frame{nullptr};  // return address of such a begin
 
 // One function begins a transaction inside of its own (docs/tm.md).
 [[gnu::cold]] void note_same_frame(const void* where) noexcept {
-  same_frame.store(where, std::memory_order_relaxed);
+  same_frame.store(where, std::memory_order_relaxed);  // [S]
 }
 
 }  // namespace
@@ -90,6 +93,8 @@ void cancel_inner(transaction* tx) noexcept {
   syncopate_tm_resume(&c.where, abort_transaction | restore_live_variables);
 }
 
-const void* begun_in_same_function() noexcept { return same_frame.load(std::memory_order_relaxed); }
+const void* begun_in_same_function() noexcept {
+  return same_frame.load(std::memory_order_relaxed);  // [S]
+}
 
 }  // namespace syncopate::tm

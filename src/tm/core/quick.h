@@ -17,8 +17,12 @@
 // Checked by    tests/check/regime_scenarios.cpp, with begin() below for the assembly, and light
 //               fences where free ones are.
 //
-// Memory order  as in regime.h: [A] at the beginning (x86-64: no store passes a store, no load a
-//               load), [E] at the end.
+// Memory order (each tag stands at its site below)
+//   [A]  as regime.h's, at the beginning: x86-64 lets no store pass a store, no load a load.
+//   [E]  as regime.h's, at the end.
+//   [M]  relaxed look at whether the word is still the thread's own: only this thread runs while it
+//        is (regime.h, [S]), so there is nobody to synchronize with.
+//   [L]  seq_cst fence instead of the light one that [E] in regime.h has behind it.
 #pragma once
 
 #include "tm/core/fences.h"
@@ -47,7 +51,7 @@ inline constexpr u64 running = progress::word_of(1, mode::alone, true);
 [[gnu::noinline, gnu::cold]] inline void leave(transaction* tx) noexcept {
   tx->active.store(0, std::memory_order_release);  // [E]
   // Instead of a light one, which might have begun to cost something: against [C] of closer_sleeps.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // [L]
   now.wake_closer(tx);
 }
 
@@ -55,10 +59,10 @@ inline constexpr u64 running = progress::word_of(1, mode::alone, true);
 // is in no transaction. Returns whether it is in a quick one now.
 [[nodiscard]] inline bool begin(transaction* tx) noexcept {
   const address mine = regime::quick_solo_of(tx);
-  if (now.word.load(std::memory_order_relaxed) != mine) return false;
-  tx->active.store(1, std::memory_order_relaxed);  // [A]
+  if (now.word.load(std::memory_order_relaxed) != mine) return false;  // [M]
+  tx->active.store(1, std::memory_order_relaxed);                      // [A]
   costless_fence();
-  if (now.word.load(std::memory_order_relaxed) != mine) return leave(tx), false;
+  if (now.word.load(std::memory_order_relaxed) != mine) return leave(tx), false;  // [M]
   tx->set_word(running);
   return true;
 }
@@ -70,7 +74,7 @@ inline constexpr u64 running = progress::word_of(1, mode::alone, true);
   tx->active.store(0, std::memory_order_release);  // [E]
   costless_fence();
   const address mine = regime::quick_solo_of(tx);
-  if (__builtin_expect(now.word.load(std::memory_order_relaxed) != mine, 0)) leave(tx);
+  if (__builtin_expect(now.word.load(std::memory_order_relaxed) != mine, 0)) leave(tx);  // [M]
 }
 
 }  // namespace syncopate::tm::quick

@@ -11,7 +11,7 @@ namespace syncopate::tm {
 constinit regime now;
 
 void regime::wake_closer(transaction* tx) const noexcept {
-  if (closer_sleeps.load(std::memory_order_relaxed)) machine::wake(&tx->active, 1);
+  if (closer_sleeps.load(std::memory_order_relaxed)) machine::wake(&tx->active, 1);  // [C]
 }
 
 void regime::wait_for_others(const transaction* tx, bool was_quick) noexcept {
@@ -23,15 +23,15 @@ void regime::wait_for_others(const transaction* tx, bool was_quick) noexcept {
     for (patience p; seen != 0; seen = other->active.load(std::memory_order_acquire)) {  // [C]
       if (!p.is_over()) {
         p.wait();
-      } else if (!closer_sleeps.load(std::memory_order_relaxed)) {
-        closer_sleeps.store(true, std::memory_order_relaxed);
-        heavy_fence();  // [C]
+      } else if (!closer_sleeps.load(std::memory_order_relaxed)) {  // [C]
+        closer_sleeps.store(true, std::memory_order_relaxed);       // [C]
+        heavy_fence();                                              // [C]
       } else {
         machine::park(other->active, seen);
       }
     }
   }
-  closer_sleeps.store(false, std::memory_order_relaxed);
+  closer_sleeps.store(false, std::memory_order_relaxed);  // [C]
 }
 
 namespace {
@@ -47,8 +47,8 @@ const transaction* solo_beside(const transaction* tx, address word) noexcept {
 
 void regime::leave_slice(const transaction* owner) const noexcept {
   // Handing over costs some ten microseconds of both processors, and the data move between caches.
-  constexpr std::int64_t slice = 500'000, look = 50'000;  // ns
-  const u32 nobody_wakes = static_cast<u32>(word.load(std::memory_order_relaxed));
+  constexpr std::int64_t slice = 500'000, look = 50'000;                            // ns
+  const u32 nobody_wakes = static_cast<u32>(word.load(std::memory_order_relaxed));  // [Z]
   const u64 end = machine::now() + slice;
   u64 seen = owner->counts.commits;
   patience first;
@@ -63,7 +63,7 @@ void regime::leave_slice(const transaction* owner) const noexcept {
 void regime::acquire(transaction* tx, bool in_turn) noexcept {
   bool waited = !mutex.try_lock();
   if (waited) mutex.lock();
-  const address before = word.load(std::memory_order_relaxed);
+  const address before = word.load(std::memory_order_relaxed);  // [G]
   if (before != closed) {
     const transaction* const owner = solo_beside(tx, before);
     if (owner != nullptr && in_turn && slices) leave_slice(owner), waited = true;
@@ -96,7 +96,7 @@ void regime::release(transaction* tx) noexcept {
   else if (may_be_solo && (slices || streak_ >= needed_)) {
     streak_ = 0;
     solo_since_ = tx->counts.commits;
-    const bool nobody_waits = waiters.load(std::memory_order_relaxed) == 0;
+    const bool nobody_waits = waiters.load(std::memory_order_relaxed) == 0;  // [W]
     const bool be_quick = may_be_quick && nobody_waits && light_fences_cost_nothing();
     word.store(solo_of(tx) | (be_quick ? address{quick} : 0), std::memory_order_relaxed);  // [S]
   }
@@ -105,8 +105,8 @@ void regime::release(transaction* tx) noexcept {
 
 bool regime::try_narrow() noexcept {
   mutex.lock();
-  const bool was_open = word.load(std::memory_order_relaxed) == open;
-  if (was_open) word.store(narrow, std::memory_order_relaxed);
+  const bool was_open = word.load(std::memory_order_relaxed) == open;  // [G]
+  if (was_open) word.store(narrow, std::memory_order_release);         // [O]
   mutex.unlock();
   return was_open;
 }
@@ -125,12 +125,12 @@ void regime::wait_while_narrow() const noexcept {
 }
 
 void regime::start_waiting(transaction* tx) noexcept {
-  waiters.fetch_add(1, std::memory_order_seq_cst);
-  const u32 began = tx->active.load(std::memory_order_relaxed);
-  tx->looking.store(began != 0 ? began : epoch.load(std::memory_order_relaxed),
-                    std::memory_order_relaxed);
-  tx->waits_since = commits_.load(std::memory_order_acquire);
-  tx->unlogged_before = unlogged_commits_.load(std::memory_order_relaxed);
+  waiters.fetch_add(1, std::memory_order_seq_cst);                               // [W]
+  const u32 began = tx->active.load(std::memory_order_relaxed);                  // [Q]
+  tx->looking.store(began != 0 ? began : epoch.load(std::memory_order_relaxed),  // [Q]
+                    std::memory_order_relaxed);                                  // [Q]
+  tx->waits_since = commits_.load(std::memory_order_acquire);                    // [V]
+  tx->unlogged_before = unlogged_commits_.load(std::memory_order_relaxed);       // [V]
 }
 
 void regime::wait_for_change(transaction* tx, const operations& ran_under) noexcept {
@@ -138,19 +138,19 @@ void regime::wait_for_change(transaction* tx, const operations& ran_under) noexc
   do {
     const machine::deadline limit = machine::after(2'000'000);
     machine::park(commits_, seen, &limit);
-    seen = commits_.load(std::memory_order_acquire);
-  } while (unlogged_commits_.load(std::memory_order_relaxed) == tx->unlogged_before &&
+    seen = commits_.load(std::memory_order_acquire);                                    // [V]
+  } while (unlogged_commits_.load(std::memory_order_relaxed) == tx->unlogged_before &&  // [V]
            !ran_under.has_changed(tx));
 }
 
 void regime::count_waiter_off(transaction* tx) noexcept {
-  tx->looking.store(0, std::memory_order_release);
-  waiters.fetch_sub(1, std::memory_order_relaxed);
+  tx->looking.store(0, std::memory_order_release);  // [Q]
+  waiters.fetch_sub(1, std::memory_order_relaxed);  // [W]
 }
 
 void regime::wake_waiters(bool logged) noexcept {
-  if (!logged) unlogged_commits_.fetch_add(1, std::memory_order_relaxed);
-  commits_.fetch_add(1, std::memory_order_release);
+  if (!logged) unlogged_commits_.fetch_add(1, std::memory_order_relaxed);  // [V]
+  commits_.fetch_add(1, std::memory_order_release);                        // [V]
   machine::wake(&commits_, INT32_MAX);
 }
 
@@ -158,12 +158,13 @@ void regime::choose(const operations* algorithm, bool hardware) noexcept {
   if constexpr (!machine::is_modeled) {
     if (algorithm != nullptr) catch_doomed_reads();
   }
-  optimistic.store(algorithm, std::memory_order_relaxed);
-  hardware_first.store(hardware, std::memory_order_relaxed);
-  software.store(hardware ? 0 : not_in_hardware, std::memory_order_relaxed);
+  optimistic.store(algorithm, std::memory_order_relaxed);                     // [S]
+  hardware_first.store(hardware, std::memory_order_relaxed);                  // [S]
+  software.store(hardware ? 0 : not_in_hardware, std::memory_order_relaxed);  // [S]
   if (algorithm != nullptr && algorithm != last_optimistic_) {
     // What one algorithm's transactions wait for, another's commits do not show.
-    if (last_optimistic_ != nullptr) unlogged_commits_.fetch_add(1, std::memory_order_relaxed);
+    if (last_optimistic_ != nullptr)
+      unlogged_commits_.fetch_add(1, std::memory_order_relaxed);  // [V]
     last_optimistic_ = algorithm;
   }
   if (mutex.is_locked()) return;  // release() does the rest

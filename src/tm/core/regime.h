@@ -32,8 +32,19 @@
 //   [E]  release store of active = 0 -- synchronizes with [C]'s acquire load: what the transaction
 //        did happens-before the one that runs alone.
 //   [O]  release store of word -- synchronizes with [A]: what ran alone happens-before who begins.
+//        Also of `narrow`: who has failed before may begin then, and reads no older store.
 //   [S]  relaxed store of word: tx | solo lets only its own thread begin; and no thread begins
 //        before configure() has chosen (pthread_once in attach()).
+//   [W]  waiters: seq_cst increment of who waits, before it looks at what it has read; who commits
+//        looks at it after the commit. One that is missed costs at most the time limit of the
+//        sleep.
+//   [V]  release RMW of the counts of commits, acquire loads by who waits: who sees the new count
+//        sees the commit, and park() compares the count again.
+//   [Q]  looking: relaxed store while `active` still shows the transaction, so that no block goes
+//        in between; release store when it looks no longer -- synchronizes with oldest_epoch().
+//   [G]  relaxed look under the mutex, which orders all who write the word (I2).
+//   [N]  relaxed: does not change while the thread is active; else a guess.
+//   [Z]  relaxed: only what park() compares with.
 //
 // Checked by    tests/check/regime_scenarios.cpp: each order but the epoch's, which a fence behind
 //               it hides there, since the explored machine makes light_fence() a full one.
@@ -60,7 +71,7 @@ class regime {
   [[gnu::always_inline]] bool stop(transaction* tx, address expected) const noexcept {
     tx->active.store(0, std::memory_order_release);  // [E]
     machine::light_fence();
-    return __builtin_expect(word.load(std::memory_order_relaxed) != expected, 0);
+    return __builtin_expect(word.load(std::memory_order_relaxed) != expected, 0);  // [C]
   }
   void wake_closer(transaction* tx) const noexcept;
   // Both.
@@ -101,7 +112,8 @@ class regime {
   void count_waiter_off(transaction* tx) noexcept;
   // To be called after each commit. `logged`: the algorithm's has_changed() knows of it.
   [[gnu::always_inline]] void tell_waiters(bool logged) noexcept {
-    if (__builtin_expect(waiters.load(std::memory_order_relaxed) != 0, 0)) wake_waiters(logged);
+    if (__builtin_expect(waiters.load(std::memory_order_relaxed) != 0, 0))  // [W]
+      wake_waiters(logged);
   }
 
   // Chooses what release() leaves behind: open with this algorithm, or, if null, one at a time.
@@ -110,13 +122,13 @@ class regime {
   void choose(const operations* algorithm, bool hardware = false) noexcept;
 
   [[nodiscard]] bool is_optimistic() const noexcept {
-    return optimistic.load(std::memory_order_relaxed) != nullptr;
+    return optimistic.load(std::memory_order_relaxed) != nullptr;  // [N]
   }
 
   // Whether hardware transactions are tried first. For who is active, it does not change; others
   // only guess: `software` tells a hardware transaction the truth.
   [[nodiscard]] bool prefers_hardware() const noexcept {
-    return hardware_first.load(std::memory_order_relaxed);
+    return hardware_first.load(std::memory_order_relaxed);  // [N]
   }
 
   alignas(64) std::atomic<address> word{closed};       // begin_x86_64.S reads it
@@ -133,7 +145,7 @@ class regime {
   bool try_count_software(address expected) noexcept {
     software.fetch_add(1, std::memory_order_seq_cst);                   // [H]
     if (word.load(std::memory_order_seq_cst) == expected) return true;  // [H]
-    software.fetch_sub(1, std::memory_order_relaxed);
+    software.fetch_sub(1, std::memory_order_relaxed);                   // [H]
     return false;
   }
   // That it has come to its end.

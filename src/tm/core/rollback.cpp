@@ -1,5 +1,9 @@
 // rollback.cpp -- transactions that do not come to their end: they begin again, wait for a
 // change, are canceled, or go on alone.
+//
+// Memory order (each tag stands at its site below)
+//   [O]  relaxed: `optimistic` does not change while the thread is active (regime.h, [A]).
+//   [F]  relaxed: the child of a fork has one thread.
 #include "tm/core/contention.h"
 #include "tm/core/engine_parts.h"
 #include "tm/core/hardware.h"
@@ -46,7 +50,7 @@ void give_attempt_up(transaction* tx, cause why) noexcept {
     if (why == cause::memory) fail("no memory for the log of a transaction");
     fail("a transaction that runs alone cannot begin again");
   }
-  tx->ops = now.optimistic.load(std::memory_order_relaxed);
+  tx->ops = now.optimistic.load(std::memory_order_relaxed);  // [O]
   ++tx->counts.restarts[static_cast<unsigned>(why)];
   observer::aborted(tx, why);
   ++tx->attempts;
@@ -72,7 +76,7 @@ void retry(transaction* tx) noexcept {
   if (never_rolls_back(tx)) fail("retry in a transaction that cannot roll back");
   ++tx->counts.restarts[static_cast<unsigned>(cause::retry)];
   observer::aborted(tx, cause::retry);
-  if (tx->how == mode::optimistic) tx->ops = now.optimistic.load(std::memory_order_relaxed);
+  if (tx->how == mode::optimistic) tx->ops = now.optimistic.load(std::memory_order_relaxed);  // [O]
   for (const block& b : tx->allocated) tx->reads.drop(reinterpret_cast<address>(b.at), b.size);
   roll_back_all(tx);
   const operations& ran_under = *tx->ops;
@@ -123,9 +127,9 @@ void abandon(transaction* tx) noexcept {
   forget(tx);
   tx->depth = tx->attempts = 0;
   tx->holds_mutex = false;
-  tx->active.store(0, std::memory_order_relaxed);
-  tx->looking.store(0, std::memory_order_relaxed);
-  tx->writes_stack.store(false, std::memory_order_relaxed);
+  tx->active.store(0, std::memory_order_relaxed);            // [F]
+  tx->looking.store(0, std::memory_order_relaxed);           // [F]
+  tx->writes_stack.store(false, std::memory_order_relaxed);  // [F]
   stacks::retract(tx);
 }
 

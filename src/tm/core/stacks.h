@@ -22,6 +22,11 @@
 //   [S]  store of shared_from, heavy fence, acquire load of writes_stack.
 //   [E]  release store that ends writes_stack -- synchronizes with [S].
 //   [N]  settled_from, after the epoch in which it is true; acquire load: who sees it sees that.
+//   [A]  relaxed: where stacks are is written by one that runs alone; regime.h's [O] and [A] order
+//        it before all who begin. At a thread's end, it is in no transaction.
+//   [B]  relaxed load of the thread's own epoch.
+//   [G]  relaxed: it is written only by who has [L], and this thread has it.
+//   [L]  acquire exchange and release store: one thread at a time lowers a shared_from.
 #pragma once
 
 #include "tm/core/transaction.h"
@@ -35,7 +40,7 @@ inline constexpr std::size_t pieces = 1u << 14;
 extern constinit std::atomic<u8> announced[pieces];
 
 [[nodiscard, gnu::always_inline]] inline u64 may_be_on_stack(address a) noexcept {
-  return announced[a >> piece_shift & (pieces - 1)].load(std::memory_order_relaxed);
+  return announced[a >> piece_shift & (pieces - 1)].load(std::memory_order_relaxed);  // [A]
 }
 // Whether the transaction writes this older local in place.
 [[nodiscard]] inline bool is_private(const transaction* tx, address a) noexcept {

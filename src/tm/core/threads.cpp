@@ -1,3 +1,12 @@
+//
+// Memory order (each tag stands at its site below)
+//   [D]  release store of a descriptor that is made, acquire load: who finds it finds its fields.
+//   [G]  relaxed: under list_guard.
+//   [K]  relaxed: a count for decisions that either answer suits.
+//   [F]  relaxed: the child of a fork has one thread.
+//   [E]  the epoch before a heavy fence, against regime.h's [A]: a transaction that is not seen
+//        active begins in an epoch that is not older. Acquire: what an ended one read
+//        happens-before the free.
 #include "tm/core/threads.h"
 
 #include "tm/core/configuration.h"
@@ -36,7 +45,7 @@ void detach(void* descriptor) {
   stacks::retract(tx);
   pthread_mutex_lock(&list_guard);
   tx->in_use = false;
-  attached.fetch_sub(1, std::memory_order_relaxed);
+  attached.fetch_sub(1, std::memory_order_relaxed);  // [K]
   pthread_mutex_unlock(&list_guard);
   current = &nobody;
 }
@@ -57,9 +66,9 @@ void after_fork_in_child() {
     abandon(tx);
     tx->in_use = false;
   }
-  attached.store(1, std::memory_order_relaxed);
+  attached.store(1, std::memory_order_relaxed);  // [K]
   settle_light_fences();
-  now.waiters.store(0, std::memory_order_relaxed);
+  now.waiters.store(0, std::memory_order_relaxed);  // [F]
   after_fork_in_parent();
 }
 
@@ -95,9 +104,9 @@ transaction* make() {
   }
   auto* const tx = new (room) transaction;
   tx->slot = descriptors++;
-  if (tx->slot < numbered) in_slot[tx->slot].store(tx, std::memory_order_release);
-  tx->next = first.load(std::memory_order_relaxed);
-  first.store(tx, std::memory_order_release);
+  if (tx->slot < numbered) in_slot[tx->slot].store(tx, std::memory_order_release);  // [D]
+  tx->next = first.load(std::memory_order_relaxed);                                 // [G]
+  first.store(tx, std::memory_order_release);                                       // [D]
   return tx;
 }
 
@@ -107,12 +116,12 @@ transaction* make() {
 // all processors, some 10 ms, which the first transaction would have to spend.
 [[gnu::constructor]] static void prepare_fences() { machine::prepare_asymmetric_fences(); }
 
-u32 threads_attached() noexcept { return attached.load(std::memory_order_relaxed); }
+u32 threads_attached() noexcept { return attached.load(std::memory_order_relaxed); }  // [K]
 
-transaction* all_threads() noexcept { return first.load(std::memory_order_acquire); }
+transaction* all_threads() noexcept { return first.load(std::memory_order_acquire); }  // [D]
 
 transaction* thread_in_slot(u32 slot) noexcept {
-  return slot < numbered ? in_slot[slot].load(std::memory_order_acquire) : nullptr;
+  return slot < numbered ? in_slot[slot].load(std::memory_order_acquire) : nullptr;  // [D]
 }
 
 transaction* attach() noexcept {
@@ -121,7 +130,7 @@ transaction* attach() noexcept {
   transaction* tx = take_unused();
   if (tx == nullptr) tx = make();
   tx->in_use = true;
-  attached.fetch_add(1, std::memory_order_relaxed);
+  attached.fetch_add(1, std::memory_order_relaxed);  // [K]
   pthread_mutex_unlock(&list_guard);
   learn_stack(tx);
   pthread_setspecific(key, tx);
@@ -140,12 +149,12 @@ statistics add_statistics() noexcept {
 }
 
 u32 oldest_epoch() noexcept {
-  const u32 present = epoch.load(std::memory_order_relaxed);
+  const u32 present = epoch.load(std::memory_order_relaxed);  // [E]
   heavy_fence();
   u32 oldest = present;
   for (transaction* tx = all_threads(); tx != nullptr; tx = tx->next) {
     for (const std::atomic<u32>* since : {&tx->active, &tx->looking}) {
-      const u32 began = since->load(std::memory_order_acquire);
+      const u32 began = since->load(std::memory_order_acquire);  // [E]
       if (began != 0 && static_cast<std::int32_t>(began - oldest) < 0) oldest = began;
     }
   }

@@ -9,6 +9,10 @@
 // enters a batch after its transaction has committed, so whoever begins later cannot find it. The
 // batch is closed with the epoch number then in force, which it advances: transactions that began
 // in later epochs cannot hold a pointer into it.
+//
+// Memory order (each tag stands at its site below)
+//   [E]  seq_cst RMW: who reads the new epoch, with acquire (regime.h, [A]), sees all commits whose
+//        blocks the batch has; the old one closes the batch.
 #pragma once
 
 #include "tm/logs/allocations.h"
@@ -50,7 +54,7 @@ class limbo {
     }
     for (const block& b : open_) (void)closed_.add(b.at, b.size, b.release);
     open_.clear();
-    closed_in_ = epoch.fetch_add(2, std::memory_order_seq_cst);
+    closed_in_ = epoch.fetch_add(2, std::memory_order_seq_cst);  // [E]
   }
 
   allocations open_, closed_;

@@ -4,6 +4,14 @@
 // State of a record
 //   version * 2       free; the bytes were last written by the commit that the clock numbered so
 //   transaction | 1   owned
+//
+// Memory order (each tag stands at its site below)
+//   [O]  seq_cst RMW that owns a record.
+//   [R]  release store that gives it up -- synchronizes with the algorithms' acquire loads of
+//        records: what was written in place, or back, happens-before who finds the record free.
+//   [V]  relaxed: the algorithm has looked at the clock, with acquire, or has a fence before.
+//   [G]  relaxed look at a record, or the value of a failed [O]: decides only what [O] expects, and
+//        whom it lost to.
 #pragma once
 
 #include "tm/core/regime.h"
@@ -69,7 +77,7 @@ extern constinit commit_clock commits;
 // Whether nobody has written what the transaction read, since its snapshot.
 [[nodiscard]] inline bool reads_are_valid(const transaction* tx) noexcept {
   for (orec* const& record : tx->read_orecs) {
-    const u64 seen = record->load(std::memory_order_relaxed);
+    const u64 seen = record->load(std::memory_order_relaxed);  // [V]
     // Owned by this transaction: it was checked against the snapshot when it was acquired.
     if (is_owned(seen) ? seen != owned_by(tx) : version_of(seen) > tx->snapshot) {
       observer::loses_read(tx, static_cast<std::size_t>(&record - tx->read_orecs.begin()),
@@ -91,7 +99,7 @@ extern constinit commit_clock commits;
 [[nodiscard]] inline bool own_writes(transaction* tx) noexcept {
   for (const redo_entry& e : tx->writes) {
     orec& record = orec_of(e.word);
-    u64 seen = record.load(std::memory_order_relaxed);
+    u64 seen = record.load(std::memory_order_relaxed);  // [G]
     if (seen == owned_by(tx)) continue;
     observer::wants(tx, e.word);
     if (is_owned(seen)) {
@@ -101,8 +109,8 @@ extern constinit commit_clock commits;
     owned_orec* const entry = tx->owned.push();
     if (entry == nullptr) return false;
     *entry = {&record, seen};
-    if (!record.compare_exchange_strong(seen, owned_by(tx), std::memory_order_seq_cst,
-                                        std::memory_order_relaxed)) {
+    if (!record.compare_exchange_strong(seen, owned_by(tx), std::memory_order_seq_cst,  // [O]
+                                        std::memory_order_relaxed)) {                   // [G]
       tx->owned.pop();
       observer::loses_wanted(tx, owner_of(seen));
       return false;
@@ -127,11 +135,13 @@ extern constinit commit_clock commits;
 }
 
 inline void release_orecs(transaction* tx, u64 version) noexcept {
-  for (const owned_orec& o : tx->owned) o.record->store(version << 1, std::memory_order_release);
+  for (const owned_orec& o : tx->owned)
+    o.record->store(version << 1, std::memory_order_release);  // [R]
   tx->owned.clear();
 }
 inline void restore_orecs(transaction* tx) noexcept {
-  for (const owned_orec& o : tx->owned) o.record->store(o.before, std::memory_order_release);
+  for (const owned_orec& o : tx->owned)
+    o.record->store(o.before, std::memory_order_release);  // [R]
   tx->owned.clear();
 }
 

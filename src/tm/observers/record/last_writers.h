@@ -3,6 +3,9 @@
 //
 // A table by hash: an entry is overwritten by other words with the same hash, and its two halves
 // may be of two writers. Both are rare, and the worst is a wrong name in a report, or none.
+//
+// Memory order (each tag stands at its site below)
+//   [R]  relaxed: the halves may belong to two writers, as said above.
 #pragma once
 
 #include "tm/logs/memory.h"
@@ -16,8 +19,8 @@ class last_writers {
   // The transaction of `site` writes to the word of `a` at `time`.
   void note(address a, u32 site, u64 time) noexcept {
     entry& e = entry_of(a);
-    e.who.store(word_of(a) << site_bits | site, std::memory_order_relaxed);
-    e.when.store(time, std::memory_order_relaxed);
+    e.who.store(word_of(a) << site_bits | site, std::memory_order_relaxed);  // [R]
+    e.when.store(time, std::memory_order_relaxed);                           // [R]
   }
 
   // The site that has written the word of `a` since `time`; if none, the one that was the last to
@@ -49,8 +52,8 @@ class last_writers {
   }
   [[nodiscard]] found look(address a, u64 time) const noexcept {
     const entry& e = table_[index_of(a)];
-    const u64 who = e.who.load(std::memory_order_relaxed);
-    const u64 when = e.when.load(std::memory_order_relaxed);
+    const u64 who = e.who.load(std::memory_order_relaxed);    // [R]
+    const u64 when = e.when.load(std::memory_order_relaxed);  // [R]
     if (who >> site_bits != word_of(a) || when < time) return {};
     return {static_cast<u32>(who & ((u64{1} << site_bits) - 1)), when};
   }

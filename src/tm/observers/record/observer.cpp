@@ -1,4 +1,7 @@
 // observer.cpp -- what became of each transaction, added up in its thread's rows of the record.
+//
+// Memory order (each tag stands at its site below)
+//   [R]  relaxed: the number of a site, which another thread reads to name who won.
 #include "tm/core/engine.h"
 #include "tm/core/regime.h"
 #include "tm/core/threads.h"
@@ -95,7 +98,7 @@ void began(transaction* tx, const registers& where) noexcept {
   n.row = find_row(n, reinterpret_cast<address>(where.resume_at));
   n.retries = 0;
   if (n.row == nullptr) return;
-  n.site.store(n.row->site, std::memory_order_relaxed);
+  n.site.store(n.row->site, std::memory_order_relaxed);  // [R]
   ++n.row->started;
   n.since = machine::ticks();
 }
@@ -124,7 +127,7 @@ void commits_with_sizes(transaction* tx, u32 reads, u32 writes) noexcept {
 
 void committed(transaction* tx) noexcept {
   notes& n = tx->observed;
-  n.site.store(0, std::memory_order_relaxed);
+  n.site.store(0, std::memory_order_relaxed);  // [R]
   if (n.row == nullptr) return;
   site_row& row = *n.row;
   const u64 took = add_time(n, &site_row::run);
@@ -166,7 +169,7 @@ void left_hardware(transaction* tx, machine::htm::status status) noexcept {
 
 void canceled(transaction* tx) noexcept {
   notes& n = tx->observed;
-  n.site.store(0, std::memory_order_relaxed);
+  n.site.store(0, std::memory_order_relaxed);  // [R]
   if (n.row == nullptr) return;
   add_time(n, &site_row::wasted);
   ++n.row->canceled;
@@ -178,7 +181,7 @@ void calls_unsafe(transaction* tx, const void* called, const void* from) noexcep
 }
 
 void publishes(transaction* tx) noexcept {
-  const u32 site = tx->observed.site.load(std::memory_order_relaxed);
+  const u32 site = tx->observed.site.load(std::memory_order_relaxed);  // [R]
   const u64 time = machine::ticks();
   for (const redo_entry& e : tx->writes) writers.note(e.word, site, time);
   for (const logged_value& v : tx->undo) writers.note(v.at.where(), site, time);
@@ -195,7 +198,7 @@ bool reads(const transaction* tx, address a) noexcept {
 void loses(const transaction* tx, address a, const transaction* winner) noexcept {
   notes& n = tx->observed;
   n.lost_at = a;
-  n.lost_to = winner != nullptr ? winner->observed.site.load(std::memory_order_relaxed) : 0;
+  n.lost_to = winner != nullptr ? winner->observed.site.load(std::memory_order_relaxed) : 0;  // [R]
 }
 
 void loses_wanted(const transaction* tx, const transaction* winner) noexcept {
@@ -211,7 +214,7 @@ namespace {
 
 void forget(notes& n) noexcept {
   n.row = nullptr;
-  n.site.store(0, std::memory_order_relaxed);
+  n.site.store(0, std::memory_order_relaxed);  // [R]
   n.sites.forget();
   n.conflicts.forget();
   n.unsafe_calls.forget();

@@ -62,6 +62,10 @@ function(syncopate_target_machine target machine)
     target_compile_options(${target} PRIVATE -fno-plt)  # nearly every access is a call
     target_link_options(${target} PRIVATE LINKER:-z,now)  # it redirects calls before main
   endif()
+  if(machine STREQUAL explored)
+    # What is bound at its first call is put back with the program's memory, before each execution.
+    target_link_options(${target} PRIVATE LINKER:-z,now)
+  endif()
   target_link_libraries(${target} PRIVATE syncopate::${machine})
 endfunction()
 

@@ -103,7 +103,9 @@ def link_flags(machine: str, shared: bool) -> list[str]:
     path = library(machine)
     flags = ["-Wl,--push-state,--no-as-needed", path, "-Wl,--pop-state"]
     flags.append(f"-Wl,-rpath,{os.path.dirname(path)}")
-    if machine == "emulated":
-        flags.append("-Wl,-z,now")  # it redirects calls before main
+    # Emulated: it redirects calls before main. Explored: what is bound at its first call is put
+    # back with the program's memory, before each execution.
+    if machine in ("emulated", "explored"):
+        flags.append("-Wl,-z,now")
     # At a fixed address: where its variables lie decides cache sets, and so results.
     return flags if shared else [*flags, "-no-pie"]

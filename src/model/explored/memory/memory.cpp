@@ -9,7 +9,6 @@
 namespace syncopate::explored {
 
 namespace {
-constexpr unsigned granule_bits = 4;  // no atomic access crosses 16 aligned bytes
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
 }  // namespace
 
@@ -24,6 +23,7 @@ void memory::reset() {
   ++execution_;
   used_ = 1;
   slots_used_ = 0;
+  filter_.fill(0);
   messages_.resize(1);
   block_ = block_used_ = 0;
   in_transaction_ = false;
@@ -67,6 +67,8 @@ location_id memory::find(address at, unsigned bytes) {
       s = &slot_of(at >> granule_bits);
     }
     *s = {at >> granule_bits, execution_, none};
+    const unsigned bit = filter_bit(at >> granule_bits);
+    filter_[bit / 64] |= std::uint64_t{1} << bit % 64;
   }
   bool overlaps = false;
   for (location_id id = s->first; id != none; id = next_[id]) {
@@ -103,7 +105,7 @@ location_id memory::find(address at, unsigned bytes) {
   return id;
 }
 
-void memory::overwrite(address at, std::size_t bytes) {
+void memory::overwrite_locations(address at, std::size_t bytes) {
   if (used_ == 1 || bytes == 0) return;
   const address first = at >> granule_bits, last = (at + bytes - 1) >> granule_bits;
   const auto renew = [&](location_id id) {

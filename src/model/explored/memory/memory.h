@@ -28,6 +28,7 @@
 
 #include "model/front/engine.h"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -123,7 +124,9 @@ class memory {
   // The location of an atomic access; none if another living location overlaps it.
   location_id find(address at, unsigned bytes);
   // A plain write, an allocation or a release of the bytes: atomic accesses start anew there.
-  void overwrite(address at, std::size_t bytes);
+  void overwrite(address at, std::size_t bytes) {
+    if (may_have_location(at, bytes)) overwrite_locations(at, bytes);
+  }
   // What memory holds is compared with the last message: a write that nobody told us of makes a
   // new first message.
   void refresh(location_id);
@@ -259,6 +262,21 @@ class memory {
   };
   slot& slot_of(address granule);
   void grow_slots();
+  void overwrite_locations(address at, std::size_t bytes);
+  // A set of granules that has all those with locations, and perhaps others.
+  static constexpr unsigned granule_bits = 4;  // no atomic access crosses 16 aligned bytes
+  [[nodiscard]] static unsigned filter_bit(address granule) noexcept {
+    return static_cast<unsigned>((granule * 0x9e3779b97f4a7c15u) >> 54);
+  }
+  [[nodiscard]] bool may_have_location(address at, std::size_t bytes) const noexcept {
+    if (bytes > 16) return true;
+    const auto has = [&](address granule) {
+      const unsigned bit = filter_bit(granule);
+      return (filter_[bit / 64] >> bit % 64 & 1) != 0;
+    };
+    return has(at >> granule_bits) || has((at + bytes - 1) >> granule_bits);
+  }
+  std::array<std::uint64_t, 16> filter_{};
   std::vector<slot> slots_;
   std::size_t slots_used_ = 0;
   std::vector<location_id> next_;

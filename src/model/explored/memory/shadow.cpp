@@ -2,21 +2,26 @@
 #include "shadow.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace syncopate::explored {
 
 namespace {
 constexpr unsigned granule_bits = 3;
 
-bool writes(touch how) noexcept { return how != touch::read && how != touch::atomic_read; }
-bool is_atomic(touch how) noexcept {
+[[gnu::always_inline]] inline bool writes(touch how) noexcept {
+  return how != touch::read && how != touch::atomic_read;
+}
+[[gnu::always_inline]] inline bool is_atomic(touch how) noexcept {
   return how == touch::atomic_read || how == touch::atomic_write;
 }
-bool conflict(touch a, touch b) noexcept {
+[[gnu::always_inline]] inline bool conflict(touch a, touch b) noexcept {
   return (writes(a) || writes(b)) && !(is_atomic(a) && is_atomic(b));
 }
 // Whatever races with `old` races with `now`, too, if old happens-before now.
-bool replaces(const access_record& now, const access_record& old) noexcept {
+[[gnu::always_inline]] inline bool replaces(const access_record& now,
+                                            const access_record& old) noexcept {
   return (old.bytes & ~now.bytes) == 0 && (writes(now.how) || !writes(old.how)) &&
          (!is_atomic(now.how) || is_atomic(old.how));
 }
@@ -34,46 +39,113 @@ const char* name(touch how) noexcept {
   return "?";
 }
 
-shadow::shadow() : cells_(4096) {}
+shadow::shadow() : pages_(256) {}
 
 void shadow::reset() {
   ++execution_;
-  used_ = 0;
   freed_.clear();
+  freed_low_ = ~engine::address{0};
+  freed_high_ = 0;
 }
 
-shadow::cell& shadow::cell_of(engine::address granule) {
-  for (;;) {
-    const std::size_t mask = cells_.size() - 1;
-    for (std::size_t i = (granule * 0x9e3779b97f4a7c15u) >> 32;; ++i) {
-      cell& c = cells_[i & mask];
-      if (c.execution == execution_ && c.granule == granule) return c;
-      if (c.execution == execution_) continue;
-      if (++used_ * 2 > cells_.size()) break;
-      c.granule = granule;
-      c.execution = execution_;
-      c.count = 0;
-      c.more.clear();
-      return c;
+// ---- cells ------------------------------------------------------------------------------------
+
+shadow::page* shadow::find(engine::address number) noexcept {
+  const std::size_t mask = pages_.size() - 1;
+  for (std::size_t i = (number * 0x9e3779b97f4a7c15u) >> 32;; ++i) {
+    page* const p = pages_[i & mask].get();
+    if (p == nullptr || p->number == number) return p;
+  }
+}
+
+shadow::page* shadow::known_page(engine::address number) noexcept {
+  page*& recent = recent_[number % recent_.size()];
+  if (recent == nullptr || recent->number != number) {
+    page* const p = find(number);
+    if (p == nullptr) return nullptr;
+    recent = p;
+  }
+  return recent->execution == execution_ ? recent : nullptr;
+}
+
+shadow::page& shadow::make_page(engine::address number) {
+  page* found = find(number);
+  if (found == nullptr) {
+    const auto insert = [&](std::unique_ptr<page> p) {
+      std::size_t i = (p->number * 0x9e3779b97f4a7c15u) >> 32;
+      while (pages_[i & (pages_.size() - 1)] != nullptr) ++i;
+      pages_[i & (pages_.size() - 1)] = std::move(p);
+    };
+    if (++page_count_ * 2 > pages_.size()) {
+      std::vector<std::unique_ptr<page>> old(pages_.size() * 2);
+      old.swap(pages_);
+      for (auto& p : old)
+        if (p != nullptr) insert(std::move(p));
     }
-    std::vector<cell> old(cells_.size() * 2);
-    old.swap(cells_);
-    used_ = 0;
-    for (cell& c : old)
-      if (c.execution == execution_) cell_of(c.granule) = std::move(c);
+    auto made = std::make_unique<page>();
+    made->number = number;
+    found = made.get();
+    insert(std::move(made));
   }
+  if (found->execution != execution_) {
+    found->execution = execution_;
+    found->known.fill(0);
+  }
+  return *(recent_[number % recent_.size()] = found);
 }
 
-shadow::cell* shadow::known_cell(engine::address granule) noexcept {
-  const std::size_t mask = cells_.size() - 1;
-  for (std::size_t i = (granule * 0x9e3779b97f4a7c15u) >> 32;; ++i) {
-    cell& c = cells_[i & mask];
-    if (c.execution != execution_) return nullptr;
-    if (c.granule == granule) return &c;
+inline shadow::cell& shadow::cell_of(page& p, engine::address granule) noexcept {
+  const std::size_t i = granule % page::cells;
+  cell& c = p.of[i];
+  std::uint64_t& known = p.known[i / 64];
+  const std::uint64_t bit = std::uint64_t{1} << i % 64;
+  if ((known & bit) == 0) {
+    known |= bit;
+    c.count = 0;
+    if (!c.more.empty()) c.more.clear();
   }
+  return c;
+}
+
+template <class F>
+bool shadow::for_known(engine::address first, engine::address last, F f) {
+  const auto visit = [&](page& p, engine::address from, engine::address to) {
+    while (from < to) {
+      const std::size_t i = from % page::cells;
+      const std::uint64_t left = p.known[i / 64] >> i % 64;
+      if (left == 0) {
+        from += 64 - i % 64;
+        continue;
+      }
+      from += static_cast<unsigned>(std::countr_zero(left));
+      if (from < to && !f(p.of[from % page::cells], from)) return false;
+      ++from;
+    }
+    return true;
+  };
+  const engine::address first_page = first / page::cells, last_page = (last - 1) / page::cells;
+  const auto part = [&](page& p) {
+    return visit(p, std::max(first, p.number * page::cells),
+                 std::min(last, (p.number + 1) * page::cells));
+  };
+  if (first >= last) return true;
+  if (last_page - first_page > page_count_)
+    return std::all_of(pages_.begin(), pages_.end(), [&](const auto& p) {
+      return p == nullptr || p->execution != execution_ || p->number < first_page ||
+             p->number > last_page || part(*p);
+    });
+  for (engine::address number = first_page; number <= last_page; ++number)
+    if (page* const p = known_page(number); p != nullptr && !part(*p)) return false;
+  return true;
 }
 
 bool shadow::add(cell& c, const access_record& now, const clock& happened) {
+  if (c.more.empty() && (c.count == 0 || (c.count == 1 && c.records[0].thread == now.thread &&
+                                          replaces(now, c.records[0])))) {
+    c.count = 1;
+    c.records[0] = now;
+    return true;
+  }
   const auto race = [&](const access_record& old) {
     return (old.bytes & now.bytes) != 0 && old.thread != now.thread && conflict(old.how, now.how) &&
            !happened.covers(old.thread, old.time);
@@ -92,7 +164,7 @@ bool shadow::add(cell& c, const access_record& now, const clock& happened) {
     if (kept != i) c.records[kept] = c.records[i];
     ++kept;
   }
-  c.count = static_cast<std::uint16_t>(kept);
+  c.count = kept;
   for (std::size_t i = 0; i < c.more.size();) {
     if (race(c.more[i])) {
       found_ = c.more[i];
@@ -121,7 +193,7 @@ const access_record* shadow::access(engine::address at, std::size_t bytes, touch
     const unsigned mask = (0xffu >> (8 - (high - at))) << (at - low);
     const access_record now{where, happened.at[thread], thread, static_cast<std::uint8_t>(mask),
                             how};
-    if (!add(cell_of(granule), now, happened)) return &found_;
+    if (!add(cell_of(page_of(granule / page::cells), granule), now, happened)) return &found_;
     at = high;
   }
   return nullptr;
@@ -129,14 +201,15 @@ const access_record* shadow::access(engine::address at, std::size_t bytes, touch
 
 const access_record* shadow::leave(engine::address low, engine::address high, std::uint8_t thread,
                                    const clock& happened, engine::place where) {
-  for (engine::address at = low >> granule_bits << granule_bits; at < high; at += 8)
-    if (known_cell(at >> granule_bits) != nullptr) {
-      const engine::address first = std::max(at, low),
-                            end = std::min<engine::address>(at + 8, high);
-      if (const auto* other = access(first, end - first, touch::leave, thread, happened, where))
-        return other;
-    }
-  return nullptr;
+  const auto leave_one = [&](cell& c, engine::address granule) {
+    const engine::address at = granule << granule_bits;
+    const engine::address first = std::max(at, low), end = std::min<engine::address>(at + 8, high);
+    const unsigned mask = (0xffu >> (8 - (end - first))) << (first - at);
+    return add(c,
+               {where, happened.at[thread], thread, static_cast<std::uint8_t>(mask), touch::leave},
+               happened);
+  };
+  return for_known(low >> granule_bits, (high + 7) >> granule_bits, leave_one) ? nullptr : &found_;
 }
 
 const access_record* shadow::races_with(engine::address at, std::size_t bytes, touch how,
@@ -145,43 +218,45 @@ const access_record* shadow::races_with(engine::address at, std::size_t bytes, t
     return (old.bytes & mask) != 0 && old.thread != thread && conflict(old.how, how) &&
            !happened.covers(old.thread, old.time);
   };
-  for (const engine::address end = at + bytes; at < end;) {
-    const engine::address low = at >> granule_bits << granule_bits;
-    const engine::address high = std::min<engine::address>(end, low + 8);
-    const unsigned mask = (0xffu >> (8 - (high - at))) << (at - low);
-    const cell& c = cell_of(at >> granule_bits);
-    for (unsigned i = 0; i < c.count; ++i)
-      if (races(c.records[i], mask)) return &c.records[i];
-    for (const access_record& old : c.more)
-      if (races(old, mask)) return &old;
-    at = high;
-  }
-  return nullptr;
+  const engine::address end = at + bytes;
+  const auto none = [&](const cell& c, engine::address granule) {
+    const engine::address low = granule << granule_bits;
+    const engine::address first = std::max(at, low), last = std::min<engine::address>(end, low + 8);
+    const unsigned mask = (0xffu >> (8 - (last - first))) << (first - low);
+    const auto races_here = [&](const access_record& old) {
+      if (!races(old, mask)) return false;
+      found_ = old;
+      return true;
+    };
+    return std::none_of(c.records, c.records + c.count, races_here) &&
+           std::none_of(c.more.begin(), c.more.end(), races_here);
+  };
+  return for_known(at >> granule_bits, (end + 7) >> granule_bits, none) ? nullptr : &found_;
 }
 
-const shadow::freed_block* shadow::freed_at(engine::address at, std::size_t bytes) const noexcept {
+const shadow::freed_block* shadow::freed_in(engine::address at, std::size_t bytes) const noexcept {
   for (const freed_block& b : freed_)
     if (at < b.start + b.bytes && b.start < at + bytes) return &b;
   return nullptr;
 }
 
-void shadow::add_freed(const freed_block& block) { freed_.push_back(block); }
+void shadow::add_freed(const freed_block& block) {
+  freed_.push_back(block);
+  freed_low_ = std::min(freed_low_, block.start);
+  freed_high_ = std::max(freed_high_, block.start + block.bytes);
+}
 
 void shadow::forget(engine::address at, std::size_t bytes) {
-  std::erase_if(
-      freed_, [&](const freed_block& b) { return at < b.start + b.bytes && b.start < at + bytes; });
-  const engine::address first = at >> granule_bits, last = (at + bytes + 7) >> granule_bits;
-  const auto clear = [](cell& c) {
+  if (freed_at(at, bytes) != nullptr)
+    std::erase_if(freed_, [&](const freed_block& b) {
+      return at < b.start + b.bytes && b.start < at + bytes;
+    });
+  const auto clear = [](cell& c, engine::address) {
     c.count = 0;
-    c.more.clear();
+    if (!c.more.empty()) c.more.clear();
+    return true;
   };
-  if (last - first > cells_.size()) {
-    for (cell& c : cells_)
-      if (c.execution == execution_ && c.granule >= first && c.granule < last) clear(c);
-    return;
-  }
-  for (engine::address granule = first; granule < last; ++granule)
-    if (cell* const c = known_cell(granule)) clear(*c);
+  for_known(at >> granule_bits, (at + bytes + 7) >> granule_bits, clear);
 }
 
 }  // namespace syncopate::explored

@@ -11,8 +11,10 @@
 
 #include "model/front/engine.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace syncopate::explored {
@@ -49,7 +51,9 @@ class shadow {
     std::uint8_t thread;
     engine::place where;
   };
-  [[nodiscard]] const freed_block* freed_at(engine::address at, std::size_t bytes) const noexcept;
+  [[nodiscard]] const freed_block* freed_at(engine::address at, std::size_t bytes) const noexcept {
+    return at < freed_high_ && freed_low_ < at + bytes ? freed_in(at, bytes) : nullptr;
+  }
   void add_freed(const freed_block& block);
   // Leaves what was accessed of these bytes. Returns what that races with, or null, as access().
   const access_record* leave(engine::address low, engine::address high, std::uint8_t thread,
@@ -58,24 +62,46 @@ class shadow {
   void forget(engine::address at, std::size_t bytes);
 
  private:
+  [[nodiscard]] const freed_block* freed_in(engine::address at, std::size_t bytes) const noexcept;
+
   static constexpr unsigned own_records = 4;
+  // What is known of 8 bytes of memory.
   struct cell {
-    engine::address granule = 0;
-    std::uint32_t execution = 0;
-    std::uint16_t count = 0;
+    std::uint32_t count = 0;
     access_record records[own_records];
     std::vector<access_record> more;  // the rest
   };
-  cell& cell_of(engine::address granule);
-  // The granule's cell, if it has been accessed in this execution; else null.
-  [[nodiscard]] cell* known_cell(engine::address granule) noexcept;
+  // The cells of 4 KiB of memory. Pages stay for later executions.
+  struct page {
+    static constexpr unsigned cells = 512;
+    engine::address number;
+    std::uint32_t execution = 0;                    // that `known` is of
+    std::array<std::uint64_t, cells / 64> known{};  // which cells this execution has accessed
+    std::array<cell, cells> of;
+  };
+  // The page, as of this execution; made, or null, if there is none.
+  page& page_of(engine::address number) {
+    page* const p = recent_[number % recent_.size()];
+    return p != nullptr && p->number == number && p->execution == execution_ ? *p
+                                                                             : make_page(number);
+  }
+  page& make_page(engine::address number);
+  [[nodiscard]] page* known_page(engine::address number) noexcept;
+  [[nodiscard]] page* find(engine::address number) noexcept;
+  static cell& cell_of(page& p, engine::address granule) noexcept;
+  // Calls f(cell, its granule) for the granules from first to before last that have been accessed
+  // in this execution, until it returns false.
+  template <class F>
+  bool for_known(engine::address first, engine::address last, F f);
   bool add(cell& c, const access_record& now, const clock& happened);
 
-  std::vector<cell> cells_;
-  std::size_t used_ = 0;
+  std::vector<std::unique_ptr<page>> pages_;  // by their number, in slots; at most half are used
+  std::size_t page_count_ = 0;
+  std::array<page*, 64> recent_{};  // by the last bits of their number
   std::uint32_t execution_ = 1;
   access_record found_{};
   std::vector<freed_block> freed_;
+  engine::address freed_low_ = ~engine::address{0}, freed_high_ = 0;  // all of them are in between
 };
 
 }  // namespace syncopate::explored

@@ -21,18 +21,10 @@ void machine::ignore(engine::kind what, int by) {
   sections = std::max(0, sections + by);
 }
 
-bool machine::is_harmless(address at, std::size_t bytes) const noexcept {
+bool machine::is_in_harmless(address at, std::size_t bytes) const noexcept {
   return std::any_of(harmless_.begin(), harmless_.end(), [&](const harmless_range& r) {
     return at < r.at + r.bytes && r.at < at + bytes;
   });
-}
-
-// Whether a plain access takes no part in the search for races.
-bool machine::is_ignored(address at, std::size_t bytes, bool writes) {
-  const bool ignored =
-      (writes ? me().ignored_writes : me().ignored_reads) != 0 || is_harmless(at, bytes);
-  verdict_.ignored |= ignored;
-  return ignored;
 }
 
 }  // namespace syncopate::explored

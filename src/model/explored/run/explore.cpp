@@ -64,7 +64,12 @@ void machine::begin_threads() {
   futexes_used_ = gatherings_used_ = 0;
   heap_.clear();
   blocks_.clear();
+  blocks_start_ = ~address{0};
+  blocks_end_ = 0;
+  recent_ = {};
   objects_.clear();
+  objects_start_ = ~address{0};
+  objects_end_ = 0;
   waits_.clear();
   harmless_ = harmless_from_the_start();
   parks_ = 0;

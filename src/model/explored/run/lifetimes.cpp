@@ -20,9 +20,7 @@ void machine::note_stack(address at, const char* what, place from) {
   if (at < stacks || at >= stacks + stack_slots * stack_slot) return;
   for (unsigned t = 0; t < count_; ++t) {
     thread& owner = threads_[t];
-    if (owner.fiber == nullptr) continue;
-    const auto stack = instrument::stack_of(owner.fiber);
-    if (at < stack.low || at >= stack.high) continue;
+    if (owner.fiber == nullptr || at < owner.stack_low || at >= owner.stack_high) continue;
     if (t != current_) check_alive(static_cast<thread_index>(t), at, what, from);
     owner.touched = std::min(owner.touched, at);
     return;
@@ -71,33 +69,40 @@ void machine::leave_frames(address up_to, place where) {
 
 void machine::leaves(address up_to, place where) {
   if (tx_.runs() || me().fiber == nullptr) return;
-  const auto stack = instrument::stack_of(me().fiber);
-  if (up_to > stack.low && up_to <= stack.high) leave_frames(up_to, where);
+  if (up_to > me().stack_low && up_to <= me().stack_high) leave_frames(up_to, where);
 }
 
 // ---- heap blocks ------------------------------------------------------------------------------
 
 // A block is there for others as soon as its allocation is in order before what they do.
-void machine::check_allocated(address at, const char* what, place from) {
-  if (blocks_.empty() || at < blocks_.begin()->first) return;
-  const auto& [start, block] = *std::prev(blocks_.upper_bound(at));
-  if (at >= start + block.bytes || block.thread == current_ ||
-      memory_.of(current_).happened.covers(block.thread, block.time))
-    return;
+void machine::check_allocated_block(address at, const char* what, place from) {
+  if (at - recent_block_ >= recent_.bytes) {
+    const auto after = blocks_.upper_bound(at);
+    if (after == blocks_.begin()) return;
+    const auto& [start, block] = *std::prev(after);
+    if (at - start >= block.bytes) return;
+    recent_block_ = start;
+    recent_ = block;
+  }
+  const block& b = recent_;
+  if (b.thread == current_ || memory_.of(current_).happened.covers(b.thread, b.time)) return;
   fail(failure_kind::race,
        std::string(what) + " and the allocation of the memory by thread " +
-           std::to_string(block.thread) + " are not ordered",
-       from, block.where);
+           std::to_string(b.thread) + " are not ordered",
+       from, b.where);
 }
 
 void machine::begin_block(address at, std::size_t bytes, place from) {
   end_block(at, bytes);
   // (What the C library allocates for itself it hands to threads in ways that are not seen.)
-  if (from != nullptr)
-    blocks_[at] = {bytes, current_, memory_.of(current_).happened.at[current_], from};
+  if (from == nullptr) return;
+  blocks_[at] = {bytes, current_, memory_.of(current_).happened.at[current_], from};
+  blocks_start_ = std::min(blocks_start_, at);
+  blocks_end_ = std::max(blocks_end_, at + bytes);
 }
 
 void machine::end_block(address at, std::size_t bytes) {
+  recent_ = {};
   auto first = blocks_.lower_bound(at);
   while (first != blocks_.end() && first->first < at + bytes) first = blocks_.erase(first);
 }
@@ -126,6 +131,7 @@ void machine::begin_object(address at, std::size_t bytes, const char* what, plac
            from, o.where);
   access(at, bytes, engine::kind::write, from);  // ends what was registered there
   objects_.push_back({at, bytes, what, from, true, 0});
+  note_object(at, bytes);
 }
 
 void machine::hold_object(address at, std::size_t bytes, const char* what, int by, place from) {
@@ -134,7 +140,9 @@ void machine::hold_object(address at, std::size_t bytes, const char* what, int b
       o.held += by;
       return;
     }
-  if (by > 0) objects_.push_back({at, bytes, what, from, false, by});
+  if (by <= 0) return;
+  objects_.push_back({at, bytes, what, from, false, by});
+  note_object(at, bytes);
 }
 
 void machine::begin_wait(address condition, address mutex, place from) {
@@ -150,6 +158,7 @@ void machine::begin_wait(address condition, address mutex, place from) {
     return w.condition == condition && w.thread == current_;
   });
   waits_.push_back({condition, mutex, from, current_, 0});
+  note_object(condition, 1);
 }
 
 void machine::end_wait(address condition) {
@@ -159,7 +168,7 @@ void machine::end_wait(address condition) {
 }
 
 // The bytes are something else now.
-void machine::end_objects(address at, std::size_t bytes) {
+void machine::end_these_objects(address at, std::size_t bytes) {
   std::erase_if(waits_, [&](const condition_wait& w) { return w.condition - at < bytes; });
   std::erase_if(objects_,
                 [&](const object& o) { return o.at < at + bytes && at < o.at + o.bytes; });
@@ -176,9 +185,7 @@ void machine::end_objects_with_memory(address at, std::size_t bytes, place from)
 
 // (Who leaves one held has not destroyed it: POSIX does not say that this is wrong.)
 void machine::end_objects_on_stack(address up_to) {
-  if (objects_.empty() || me().fiber == nullptr) return;
-  const auto stack = instrument::stack_of(me().fiber);
-  end_objects(stack.low, up_to - stack.low);
+  if (me().fiber != nullptr) end_objects(me().stack_low, up_to - me().stack_low);
 }
 
 }  // namespace syncopate::explored

@@ -21,6 +21,7 @@
 
 #include "model/front/threads/fiber.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -185,6 +186,7 @@ class machine {
   struct thread {
     instrument::fiber* fiber = nullptr;
     std::size_t stack_bytes = 0;
+    address stack_low = 0, stack_high = 0;  // of the fiber
     state now = state::none;
     void (*entry)(void*) = nullptr;
     void* argument = nullptr;
@@ -285,8 +287,17 @@ class machine {
   void repeat_failure(const std::string& schedule, const surroundings&);
 
   // claims.cpp
-  [[nodiscard]] bool is_harmless(address, std::size_t bytes) const noexcept;
-  [[nodiscard]] bool is_ignored(address, std::size_t bytes, bool writes);
+  [[nodiscard]] bool is_harmless(address at, std::size_t bytes) const noexcept {
+    return !harmless_.empty() && is_in_harmless(at, bytes);
+  }
+  [[nodiscard]] bool is_in_harmless(address, std::size_t bytes) const noexcept;
+  // Whether a plain access takes no part in the search for races.
+  [[nodiscard]] bool is_ignored(address at, std::size_t bytes, bool writes) {
+    const bool ignored =
+        (writes ? me().ignored_writes : me().ignored_reads) != 0 || is_harmless(at, bytes);
+    verdict_.ignored |= ignored;
+    return ignored;
+  }
 
   // callers.cpp
   caller_places callers_of(place);
@@ -295,11 +306,21 @@ class machine {
   void note_stack(address, const char* what, place);
   void check_alive(thread_index owner, address, const char* what, place);
   void leave_frames(address up_to, place);
-  void check_allocated(address, const char* what, place);
+  void check_allocated(address at, const char* what, place from) {
+    if (at < blocks_end_ && at >= blocks_start_) check_allocated_block(at, what, from);
+  }
+  void check_allocated_block(address, const char* what, place);
   void check_block_start(address, place);
   void begin_block(address, std::size_t bytes, place);
   void end_block(address, std::size_t bytes);
-  void end_objects(address, std::size_t bytes);
+  void end_objects(address at, std::size_t bytes) {
+    if (at < objects_end_ && objects_start_ < at + bytes) end_these_objects(at, bytes);
+  }
+  void end_these_objects(address, std::size_t bytes);
+  void note_object(address at, std::size_t bytes) {
+    objects_start_ = std::min(objects_start_, at);
+    objects_end_ = std::max(objects_end_, at + bytes);
+  }
   void end_objects_with_memory(address, std::size_t bytes, place);
   void end_objects_on_stack(address up_to);
 
@@ -375,7 +396,10 @@ class machine {
   void note_write_after_load(location_id, std::memory_order);
   void record_reading(step&);
   void record_claims(const operation&);
-  void check_freed(address, std::size_t bytes, const char* what, place);
+  void check_freed(address at, std::size_t bytes, const char* what, place from) {
+    if (shadow_.freed_at(at, bytes) != nullptr) fail_freed(at, bytes, what, from);
+  }
+  [[noreturn]] void fail_freed(address, std::size_t bytes, const char* what, place);
 
   // dependence.cpp
   [[nodiscard]] bool order_matters(thread_index, const step& done);
@@ -465,7 +489,11 @@ class machine {
     std::uint32_t time;
     place where;
   };
-  std::map<address, block> blocks_;  // that are allocated, by their start
+  std::map<address, block> blocks_;                      // that are allocated, by their start
+  address blocks_start_ = ~address{0}, blocks_end_ = 0;  // all of them have been in between
+  // The one that was looked for last: what is at its start and the end. No bytes: none.
+  address recent_block_ = 0;
+  block recent_{};
   struct object {
     address at;
     std::size_t bytes;
@@ -475,6 +503,8 @@ class machine {
     int held;
   };
   std::vector<object> objects_;
+  // All objects and waited-at condition variables of this execution have been in between.
+  address objects_start_ = ~address{0}, objects_end_ = 0;
   struct condition_wait {  // the last one of a thread at a condition variable
     address condition, mutex;
     place where;

@@ -42,12 +42,11 @@ operation make(action what, address at, unsigned bytes, std::memory_order order,
 
 // ---- what all accesses share ------------------------------------------------------------------
 
-void machine::check_freed(address at, std::size_t bytes, const char* what, place from) {
-  if (const auto* block = shadow_.freed_at(at, bytes))
-    fail(failure_kind::use_after_free,
-         std::string(what) + " of memory that thread " + std::to_string(block->thread) +
-             " has freed",
-         from, block->where);
+void machine::fail_freed(address at, std::size_t bytes, const char* what, place from) {
+  const auto* block = shadow_.freed_at(at, bytes);
+  fail(failure_kind::use_after_free,
+       std::string(what) + " of memory that thread " + std::to_string(block->thread) + " has freed",
+       from, block->where);
 }
 
 location_id machine::location_of(address at, unsigned bytes, place from) {
@@ -363,8 +362,7 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
   if (!writes) return;
   memory_.overwrite(at, bytes);
   end_objects(at, bytes);
-  const auto stack = instrument::stack_of(me().fiber);
-  if (at >= stack.low && at < stack.high) return;
+  if (at >= me().stack_low && at < me().stack_high) return;
   me().rounds_of.clear();
   forget_visits();
 }

@@ -483,8 +483,12 @@ void machine::switch_to(thread_index next) {
   thread& to = threads_[next];
   if (to.now == state::ready) to.now = state::announced;
   current_ = next;
-  if (to.fiber == nullptr)
+  if (to.fiber == nullptr) {
     to.fiber = instrument::create_fiber(&machine::fiber_main, this, to.stack_bytes);
+    const auto stack = instrument::stack_of(to.fiber);
+    to.stack_low = stack.low;
+    to.stack_high = stack.high;
+  }
   instrument::switch_to(to.fiber);
 }
 

@@ -129,9 +129,12 @@ thread_state* register_thread() noexcept {
   t->entry->handle = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
   t->stack = find_stack_bounds();
-  // The first threads may spend 1.5 ms at once, so that short programs show stacks too.
+  // The first threads may spend 1 ms at once, so that short programs show stacks too, and 5 ms on
+  // where objects come from: servers make hundreds at their start, which have no other name.
   const std::uint64_t credit = ticks_per_second / (t->index < 16 ? 2000 : 6000);
   for (capture_budget& budget : t->captures) budget.start(now, credit);
+  if (t->index < 16)
+    t->captures[static_cast<int>(capture_reason::creation)].start(now, ticks_per_second / 200);
   local.state = t;
   read_held = t->entry->read_held;
   return t;
@@ -195,6 +198,7 @@ void capture_budget::start(std::uint64_t now, std::uint64_t credit) noexcept {
   refilled_ = now;
   credit_ = static_cast<std::int64_t>(credit);
   most_ = static_cast<std::int64_t>(ticks_per_second / 600);
+  if (most_ < credit_) most_ = credit_;
 }
 
 bool capture_budget::allows(std::uint64_t now) noexcept {

@@ -138,6 +138,40 @@ def test_a_function_that_calls_itself_makes_no_row_for_each_depth(rows):
     assert grown == [63], rows
 
 
+MANY = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#define FUNCTION __attribute__((noinline)) void
+pthread_mutex_t* next;
+FUNCTION make(void) { pthread_mutex_init(next++, 0); __asm__ volatile(""); }
+#define ONE(n) FUNCTION made_by_##n(int depth) { \
+  volatile char room[16 + 16 * (n % 50)]; \
+  if (depth > 0) made_by_##n(depth - 1); else make(); \
+  room[0] = 1; \
+}
+EACH(ONE)
+int main(void) {
+  pthread_mutex_t* all = next = malloc(COUNT * sizeof *next);
+#define CALL(n) made_by_##n(n % 25);
+  EACH(CALL)
+  for (int i = 0; i < COUNT; ++i) { pthread_mutex_lock(all + i); pthread_mutex_unlock(all + i); }
+}
+"""
+
+
+def test_who_made_hundreds_at_the_start_is_known(tmp_path):
+    """Of locks on the heap only the stacks of their creation tell, each of which is new here."""
+    count = 400
+    each = "#define EACH(what) " + " ".join(f"what({n})" for n in range(count)) + "\n"
+    command = ["gcc", "-O1", f"-DCOUNT={count}", "-pthread", "-x", "c", "-", "-o"]
+    subprocess.run([*command, tmp_path / "prog"], input=each + MANY, text=True, check=True)
+    assert run_cli("record", "-o", tmp_path / "rec", "--", tmp_path / "prog").returncode == 0
+    told = json.loads(run_cli("report", "--json", tmp_path / "rec").stdout)["records"][0]
+    names = {lock["name"] for lock in told["locks"] if lock["object"] == "mutex"}
+    assert len(names) == count
+    assert not [name for name in names if "not known" in name]
+
+
 def frame(text: str) -> Frame:
     function, _, line = text.partition(":")
     return Frame(function, "/src/a.cpp" if line else "", int(line or 0), "/bin/a", False)

@@ -15,6 +15,16 @@ SAFE = {
     "ispunct", "isspace", "isupper", "isxdigit", "tolower", "toupper", "htons", "ntohs",
     "htonl", "ntohl", "__builtin_unreachable", "__builtin_expect",
 }  # fmt: skip
+# What the compiler itself can take back.
+SAFE_WITHOUT_LIBRARY = {
+    "malloc", "calloc", "free", "memcpy", "memmove", "memset", "abort", "__builtin_unreachable",
+    "__builtin_expect",
+}  # fmt: skip
+# What syncopate/tm/wrap_output.h puts off.
+PUT_OFF = {
+    "fprintf", "vfprintf", "printf", "fputs", "puts", "fputc", "putchar", "fwrite", "fflush",
+    "perror", "sem_post", "pthread_cond_signal", "pthread_cond_broadcast",
+}  # fmt: skip
 # Calls that wait for other threads. In a transaction that runs alone, they would do so for ever.
 WAITING = {
     "pthread_mutex_lock": "waits for a lock that stays",
@@ -23,6 +33,7 @@ WAITING = {
     "pthread_join": "waits for a thread",
     "sem_wait": "waits for a semaphore",
 }
+INDIRECT = "__indirect_call"  # GCC's name for whom a pointer calls
 _NODE = re.compile(r'node: \{ title: "([^"]*)" label: "([^"\\]*)[^"]*"( shape : ellipse)?')
 _EDGE = re.compile(r'edge: \{ sourcename: "([^"]*)" targetname: "([^"]*)" label: "([^"]*)"')
 
@@ -45,6 +56,8 @@ class CallGraph:
         self.names: dict[str, str] = {}
         self.defined: set[str] = set()
         self.done: set[tuple[str, int, int]] = set()  # places whose call has been rewritten away
+        self.safe: set[str] = SAFE
+        self.indirect: dict[tuple[str, int, int], list[str]] = {}  # calls through pointers -> whom
 
     def read(self, path: str, relative) -> None:
         """Adds one .ci file; `relative` maps the compiler's paths to ours."""
@@ -58,7 +71,9 @@ class CallGraph:
             place = label.rsplit(":", 2)
             if len(place) == 3:
                 call = Call(target, relative(place[0]), int(place[1]), int(place[2]))
-                self.calls.setdefault(source, []).append(call)
+                made = self.calls.setdefault(source, [])
+                if call not in made:
+                    made.append(call)
 
     def of_function(self, file: str, name: str) -> list[Call]:
         """The calls in a function, static or not."""
@@ -69,7 +84,17 @@ class CallGraph:
         return [call for call in found if call.file == file]
 
     def remaining(self, calls: list[Call]) -> list[Call]:
-        return [c for c in calls if (c.file, c.line, c.column) not in self.done]
+        """Without what has been rewritten away; with whom known pointers may call."""
+        found = []
+        for call in calls:
+            place = (call.file, call.line, call.column)
+            if place in self.done:
+                continue
+            if call.callee == INDIRECT and place in self.indirect:
+                found += [Call(title, *place) for title in self.indirect[place]]
+            else:
+                found.append(call)
+        return found
 
     def chains(self, calls: list[Call]) -> dict[str, list[Call]]:
         """The shortest chain from `calls` to each function that is neither defined nor safe."""
@@ -101,10 +126,11 @@ class CallGraph:
 
     def is_safe(self, callee: str) -> bool:
         name = self.name(callee)
-        return name in SAFE or name.startswith("tm_") or name.removeprefix("__builtin_") in SAFE
+        plain = name.removeprefix("__builtin_")
+        return name in self.safe or plain in self.safe or name.startswith("tm_")
 
     def name(self, title: str) -> str:
-        if title == "__indirect_call":
+        if title == INDIRECT:
             return "a function called through a pointer"
         label = self.names.get(title, title)
         return os.path.basename(label.rsplit(":", 1)[-1])

@@ -11,9 +11,10 @@ import tempfile
 from syncopate.base import paths
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, FAILED, Failure
-from syncopate.transactionalize import locks, plan, semantic, wrappers
+from syncopate.transactionalize import alone, locks, plan, semantic, stages, wrappers
 from syncopate.transactionalize.program import Program
-from syncopate.transactionalize.rewrite import Rewriter
+from syncopate.transactionalize.rewrite import How, Rewriter
+from syncopate.transactionalize.serialization import AT_START, IN_FLIGHT
 
 SOMETHING_NOT_DONE = 3
 EPILOG = """\
@@ -41,6 +42,19 @@ def parser() -> Parser:
     kind.add_argument(
         "--relaxed", action="store_true", help="__transaction_relaxed everywhere (default)"
     )
+    kind.add_argument(
+        "--stage",
+        action="append",
+        choices=stages.names(),
+        metavar="STAGE",
+        help="one of the paper's stages: ip, it, callable, max, lib, oncommit, or it-callable and"
+        " so on; with -o, several may be given",
+    )
+    made.add_argument(
+        "--pure",
+        metavar="REGEX",
+        help="functions of other libraries that touch nothing that transactions write (oncommit)",
+    )
     made.add_argument("--lock", metavar="REGEX", default="", help="only locks whose name it finds")
     made.add_argument(
         "--words",
@@ -48,7 +62,13 @@ def parser() -> Parser:
         help="locks that are to become words, which small transactions take and give back",
     )
     to = made.add_mutually_exclusive_group()
-    to.add_argument("-o", "--output", metavar="FOLDER", help="write the files there")
+    to.add_argument(
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        help="write the files there; of several stages, to FOLDER/STAGE, with FOLDER/STAGE.patch"
+        " over the one before",
+    )
     to.add_argument("--diff", action="store_true", help="print a diff (default)")
     to.add_argument("--in-place", action="store_true", help="overwrite the files")
     made.add_argument(
@@ -66,17 +86,22 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     words = _pattern("--words", options.words) if options.words is not None else None
     wanted = plan.Wanted(_pattern("--lock", options.lock), words)
+    options.pure = _pattern("--pure", options.pure) if options.pure else None
     if options.json == "-" and not (options.output or options.in_place):
         options.diff = None  # standard output is one thing only
     semantic.require_spatch()
+    asked = [stages.parse(name) for name in options.stage or ()]
+    if len(asked) > 1 and not options.output:
+        raise Failure("transactionalize: several stages need -o FOLDER", BAD_USE)
     with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
         program = Program(options.files, flags, os.path.realpath(folder), _headers())
-        before = program.read()
-        summary = _rewrite(program, before, wanted, options)
-    _print_summary(summary, options.json)
+        work = _Work(program, program.read(), wanted, options)
+        summaries = work.run(asked)
+    summary = summaries[-1] if len(summaries) < 2 else {"stages": summaries}
+    _print_summary(summaries, summary, options.json)
     if options.words is None:
-        _offer_words(summary)
-    return SOMETHING_NOT_DONE if summary["not_done"] else 0
+        _offer_words(summaries[-1])
+    return SOMETHING_NOT_DONE if summaries[-1]["not_done"] else 0
 
 
 def _pattern(option: str, text: str) -> re.Pattern:
@@ -96,35 +121,103 @@ def _headers() -> str | None:
     return None
 
 
-def _rewrite(program: Program, before: dict[str, str], wanted: plan.Wanted, options) -> dict:
-    program.put(before)
-    written = wrappers.write_out(before, program.active_macros)
-    expanded = written.texts
-    program.put(expanded)
-    names = locks.names_of(written)
-    found = program.facts("sections", **names)
-    words = [op for op in locks.operations(found, program.texts, written) if wanted.as_word(op.key)]
-    changes = {
-        name: [
-            change
-            for change in locks.normalize_trylocks(text, [f for f in found if f.file == name])
-            if not any(op.text is text and change[0] <= op.at < change[1] for op in words)
-        ]
-        for name, text in program.texts.items()
-    }
-    if any(changes.values()):
-        program.put(_replace(expanded, changes))
+class _Work:
+    """What is asked for, on one program."""
+
+    def __init__(self, program: Program, before: dict[str, str], wanted: plan.Wanted, options):
+        self.program, self.before, self.wanted, self.options = program, before, wanted, options
+
+    def run(self, asked: list[stages.Stage]) -> list[dict]:
+        """One summary for each stage, or one."""
+        self.program.put(self.before)
+        self._written = wrappers.write_out(self.before, self.program.active_macros)
+        if not asked:
+            how = How(self.options.atomic)
+            return [self._rewritten(self._planned("ip"), how, self.options.output)]
+        found, former, planned = [], self.before, {}
+        for stage in asked:
+            if stage.branch not in planned:
+                planned = {stage.branch: self._planned(stage.branch)}
+                former = self.before
+            folder = self.options.output
+            if folder and len(asked) > 1:
+                folder = os.path.join(folder, stage.name)
+            how = How(stage.is_maximal, stage, self.options.pure)
+            found.append(self._rewritten(planned[stage.branch], how, folder))
+            if len(asked) > 1:
+                _put(f"{folder}.patch", _diff(former, self.last))
+                former = self.last
+        return found
+
+    def _planned(self, branch: str):
+        """The plan for a branch, and the call graph that it is made with."""
+        program, written = self.program, self._written
+        program.put(written.texts)
+        names = locks.names_of(written)
         found = program.facts("sections", **names)
-    graph = program.call_graph()
-    made = plan.make(program, wanted, graph, found, written)
-    _restore_trylocks(program, made, expanded, changes)
-    output = Rewriter(program, made, graph, written, options.atomic).run()
-    for name, error in program.broken.items():
-        output.texts[name] = before[name]
-        why = f"{error.message} (the compiler's options are given after --)"
-        output.not_done.append(plan.NotDone(error.file, error.line, "file", name, why))
-    _write(program, before, output.texts, options)
-    return _summary(made, output, before)
+        words = [
+            op
+            for op in locks.operations(found, program.texts, written)
+            if self.wanted.as_word(op.key)
+        ]
+        changes = {
+            name: [
+                change
+                for change in locks.normalize_trylocks(text, [f for f in found if f.file == name])
+                if not any(op.text is text and change[0] <= op.at < change[1] for op in words)
+            ]
+            for name, text in program.texts.items()
+        }
+        if any(changes.values()):
+            program.put(_replace(written.texts, changes))
+            found = program.facts("sections", **names)
+        graph = program.call_graph()
+        made = plan.make(program, self.wanted, graph, found, written)
+        _restore_trylocks(program, made, written.texts, changes)
+        return made, graph
+
+    def _rewritten(self, planned, how: How, folder: str | None) -> dict:
+        made, graph = planned
+        rewriter = Rewriter(self.program, made, graph, self._written, how)
+        output = rewriter.run()
+        transactions = alone.transactions(rewriter) if self.options.stage else []
+        for name, error in self.program.broken.items():
+            output.texts[name] = self.before[name]
+            why = f"{error.message} (the compiler's options are given after --)"
+            output.not_done.append(plan.NotDone(error.file, error.line, "file", name, why))
+        self.last = output.texts
+        self._write(output.texts, folder)
+        of_stage = {}
+        if self.options.stage:
+            made_of = [dataclasses.asdict(one) for one in transactions]
+            of_stage = {"stage": how.stage.name, "transactions": made_of}
+        return of_stage | _summary(made, output)
+
+    def _write(self, after: dict[str, str], folder: str | None) -> None:
+        if folder or self.options.in_place:
+            for name, text in after.items():
+                _put(os.path.join(folder or self.program.base, name), text)
+        elif self.options.diff is not None:
+            sys.stdout.buffer.write(_diff(self.before, after).encode("latin-1"))
+
+
+def _put(path: str, text: str) -> None:
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "w", encoding="latin-1", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise Failure(f"cannot write {path}: {error.strerror}", FAILED) from None
+
+
+def _diff(before: dict[str, str], after: dict[str, str]) -> str:
+    return "".join(
+        line
+        for name, text in after.items()
+        for line in difflib.unified_diff(
+            before[name].splitlines(True), text.splitlines(True), f"a/{name}", f"b/{name}"
+        )
+    )
 
 
 def _replace(texts: dict[str, str], changes: dict[str, list]) -> dict[str, str]:
@@ -150,24 +243,7 @@ def _restore_trylocks(program: Program, made, expanded: dict, changes: dict) -> 
             text.text = texts[name]
 
 
-def _write(program: Program, before: dict, after: dict, options) -> None:
-    if options.output or options.in_place:
-        for name, text in after.items():
-            path = os.path.join(options.output or program.base, name)
-            try:
-                os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-                with open(path, "w", encoding="latin-1", newline="") as file:
-                    file.write(text)
-            except OSError as error:
-                raise Failure(f"cannot write {path}: {error.strerror}", FAILED) from None
-    elif options.diff is not None:
-        for name, text in after.items():
-            old, new = before[name].splitlines(True), text.splitlines(True)
-            diff = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
-            sys.stdout.buffer.write("".join(diff).encode("latin-1"))
-
-
-def _summary(made, output, before: dict[str, str]) -> dict:
+def _summary(made, output) -> dict:
     chosen = made.sections()
     entries = [entry for all_of in made.kept.values() for entry in all_of] + output.not_done
     locks_ = {}
@@ -198,24 +274,55 @@ def _offer_words(summary: dict) -> None:
         print(f"These may be words: --words '^({'|'.join(stay)})$'", file=sys.stderr)
 
 
-def _print_summary(summary: dict, json_file: str | None) -> None:
+def _print_summary(summaries: list[dict], summary: dict, json_file: str | None) -> None:
     if json_file == "-":
         json.dump(summary, sys.stdout, indent=2)
         print()
     elif json_file:
-        try:
-            with open(json_file, "w", encoding="utf-8") as file:
-                json.dump(summary, file, indent=2)
-        except OSError as error:
-            raise Failure(f"cannot write {json_file}: {error.strerror}", FAILED) from None
+        _put(json_file, json.dumps(summary, indent=2))
+    for one in summaries:
+        _print_one(one, with_calls="stage" not in one)
+
+
+def _print_one(summary: dict, with_calls: bool) -> None:
     out = sys.stderr
+    if "stage" in summary:
+        _print_stage(summary)
     for entry in summary["not_done"]:
-        print(f"{entry['file']}:{entry['line']}: {entry['what']}: {entry['why']}", file=out)
-        for step in entry["chain"]:
-            print(f"    {step}", file=out)
+        if with_calls or entry["kind"] != "call":
+            _print_entry(entry)
     for name, lock in sorted(summary["locks"].items()):
         if lock["word"]:
             print(f"{name}: {lock['sections']} sections, a word", file=out)
             continue
         state = "stays a lock" if not lock["rewritten"] else f"{lock['atomic']} atomic"
         print(f"{name}: {lock['rewritten']} of {lock['sections']} sections, {state}", file=out)
+
+
+def _print_entry(entry: dict) -> None:
+    print(f"{entry['file']}:{entry['line']}: {entry['what']}: {entry['why']}", file=sys.stderr)
+    for step in entry["chain"]:
+        print(f"    {step}", file=sys.stderr)
+
+
+def _print_stage(summary: dict) -> None:
+    """What runs alone at a stage, and why."""
+    made = summary["transactions"]
+    count = {kind: sum(t["alone"] == kind for t in made) for kind in (AT_START, IN_FLIGHT)}
+    atomic = sum(t["kind"] == "atomic" for t in made)
+    print(
+        f"{summary['stage']}: {len(made)} transactions, {atomic} atomic;"
+        f" {count[AT_START]} begin alone, {count[IN_FLIGHT]} may have to go on alone",
+        file=sys.stderr,
+    )
+    for transaction in made:
+        if transaction["why"]:
+            print(
+                f"{transaction['file']}:{transaction['line']}: {transaction['lock']}: alone"
+                f" {transaction['alone']}",
+                file=sys.stderr,
+            )
+        for entry in transaction["why"]:
+            print(f"    {entry['file']}:{entry['line']}: {entry['why']}", file=sys.stderr)
+            for step in entry["chain"]:
+                print(f"        {step}", file=sys.stderr)

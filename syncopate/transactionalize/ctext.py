@@ -9,6 +9,7 @@ _HIDDEN = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _BARE_NAME = re.compile(r"\n[ \t]*[A-Z_][A-Z0-9_]*[ \t]*\n\s*\Z")  # a macro for statements
+_LINKAGE = re.compile(r'\bextern\s+"C"\s*\{')
 _OPENING = {"}": "{", ")": "(", "]": "["}
 
 
@@ -20,8 +21,8 @@ def _blank(match: re.Match) -> str:
 
 
 class CText:
-    """`text` as it is in the file; `code` has the same length, with comments, directives and the
-    insides of literals blank, so that braces and words in it are code."""
+    """`text` as it is in the file; `code` has the same length, with comments, directives,
+    `extern "C"` and the insides of literals blank, so that braces and words in it are code."""
 
     def __init__(self, path: str, text: str):
         self.path = path
@@ -35,8 +36,20 @@ class CText:
                 stack.append(match.start())
             elif stack and self.code[stack[-1]] == _OPENING[match.group()]:
                 self._pairs[stack.pop()] = match.start()
+        self._forget_linkage()
         self._partners = {b: a for a, b in self._pairs.items()}
         self._braces = sorted((a, b) for a, b in self._pairs.items() if self.code[a] == "{")
+
+    def _forget_linkage(self) -> None:
+        """`extern "C" { ... }` is no block."""
+        for match in _LINKAGE.finditer(self.text):
+            opening = match.end() - 1
+            closing = self._pairs.pop(opening, -1)
+            for at in (opening, closing):
+                if at >= 0 and self.code[at] in "{}":
+                    self.code = f"{self.code[:at]} {self.code[at + 1 :]}"
+            start = match.start()
+            self.code = self.code[:start] + " " * (opening - start) + self.code[opening:]
 
     def offset(self, line: int, column: int) -> int:
         """Lines count from 1, columns from 0, in bytes of ASCII text."""
@@ -165,6 +178,16 @@ class Edits:
 
     def apply(self, text: str) -> str:
         return _spliced(text, 0, len(text), self._resolved(text))
+
+    def moved(self, offset: int, text: str) -> int:
+        """Where a place of the text is after the edits: behind what is put there."""
+        shift = 0
+        for start, end, by in self._resolved(text):
+            if start > offset or (end > offset and start < offset):
+                break
+            if end <= offset and (start < offset or start == end):
+                shift += len(by) - (end - start)
+        return offset + shift
 
     def original(self, offset: int, text: str) -> int:
         """Where the character at an offset of the edited text was before."""

@@ -151,6 +151,7 @@ class Program:
         return [fact for fact in found if fact.kind != "understood"]
 
     def relative(self, path: str) -> str:
+        """A path of the copy or of the files as we name it; others stay as they are."""
         for root in (os.path.join(self.folder, _AGAIN), self.folder, self.base):
             if os.path.abspath(path).startswith(root + os.sep):
                 return os.path.relpath(path, root)
@@ -192,6 +193,15 @@ class Program:
             last = (run.stderr.strip().splitlines() or ["no message"])[-1]
             errors = [CompilerError(name, 1, 1, f"the compiler failed: {last}")]
         return errors
+
+    def assembler(self, name: str, *options: str) -> str:
+        """What the compiler makes of one source of the copy, with line numbers, and not
+        optimized, so that these are right. "" where it does not compile."""
+        target = os.path.join(self.folder, name + ".assembler.s")
+        if self._gcc(name, "-O0", "-g1", "-S", "-o", target, *options).returncode != 0:
+            return ""
+        with open(target, encoding="latin-1") as file:
+            return file.read()
 
     def call_graph(self) -> CallGraph:
         """Who calls whom in the sources as they are; what does not compile is `broken` from then

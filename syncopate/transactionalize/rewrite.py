@@ -1,17 +1,27 @@
-"""Writes a plan out: transactions, condition variables, words, declarations of functions that
-transactions call; and lets the compiler judge which transactions are atomic."""
+"""Writes a plan out, as far as a stage goes: transactions, condition variables, words, declarations
+of functions that transactions call; and lets the compiler judge which transactions are atomic."""
 
 import re
 from dataclasses import dataclass, field
 
 from syncopate.base.errors import FAILED, Failure
-from syncopate.transactionalize import conditions, plan, sections, wordlocks, words
-from syncopate.transactionalize.callgraph import CallGraph
+from syncopate.transactionalize import (
+    conditions,
+    indirect,
+    plan,
+    sections,
+    variadic,
+    wordlocks,
+    words,
+)
+from syncopate.transactionalize.callgraph import PUT_OFF, SAFE, SAFE_WITHOUT_LIBRARY, CallGraph
 from syncopate.transactionalize.ctext import CText, Edits
 from syncopate.transactionalize.plan import NotDone, Plan
 from syncopate.transactionalize.program import CompilerError, Program
+from syncopate.transactionalize.stages import LIBRARY, Stage
 
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*\n", re.M)
+_PTHREAD_COND = re.compile(r"\bpthread_cond_t\b")
 _ROUNDS = 30  # of the compiler finding something that cannot be atomic; each settles at least one
 
 
@@ -23,28 +33,62 @@ class Output:
     not_done: list[NotDone] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class How:
+    """How far to go."""
+
+    atomic: bool  # transactions may be atomic
+    stage: Stage = LIBRARY
+    pure: re.Pattern | None = None  # functions that the user vouches for
+
+
 class Rewriter:
-    def __init__(self, program: Program, the_plan: Plan, graph: CallGraph, written, atomic: bool):
+    def __init__(self, program: Program, the_plan: Plan, graph: CallGraph, written, how: How):
         self.program, self.plan, self.graph = program, the_plan, graph
-        self.written, self.atomic = written, atomic
+        self.written, self.how, self.stage = written, how, how.stage
         self.not_done: list[NotDone] = []
         self.chosen = the_plan.sections()
         graph.done = plan.rewritten_places(the_plan)
+        self._set_what_is_safe()
+        graph.indirect = {}
+        self.types = indirect.resolve(graph, program.texts) if self.stage.is_maximal else []
         self.reached: set[str] = set()
         for section in self.chosen:
             self.reached |= graph.reached(plan.calls_in(section, graph))
+        names = {graph.name(title) for title in self.reached}
+        split = variadic.find(program.texts, names) if self.stage.wraps_library else []
+        self.variadic = {one.name: one for one in split if one.text.path not in program.broken}
+        self.atomics, self.uses, self.volatile = [], [], []
+        self.touched: dict[str, list[words.Place]] = {}  # volatile or atomic words, as they are
         self._plan_words()
         self.unsafe: set[str] = set()  # functions found unsafe, beyond what the call graph shows
         self.untouchable: set[str] = set()  # functions whose declarations are not ours
 
     def run(self) -> Output:
         self._judge_by_chains()
+        if not self.stage.is_maximal:
+            self.not_done = []  # at this stage, only what the compiler then says counts
         texts = self._settle()
-        if not self.atomic:
+        if not self.how.atomic:
             for section in self.chosen:
                 section.atomic = False
             texts = self._settle()
         return Output(texts, self.not_done)
+
+    def written_to_folder(self) -> tuple[dict[str, str], dict[str, Edits]]:
+        """What run() returned, put into the program's folder again, and the edits that made it."""
+        texts, edits = self._write()
+        self.program.write_copy(texts)
+        return texts, edits
+
+    def _set_what_is_safe(self) -> None:
+        safe = set(SAFE if self.stage.wraps_library else SAFE_WITHOUT_LIBRARY)
+        if self.stage.puts_off:
+            safe |= PUT_OFF
+        if self.stage.puts_off and self.how.pure:
+            outside = {n for t, n in self.graph.names.items() if t not in self.graph.defined}
+            safe |= {name for name in outside if self.how.pure.search(name)}
+        self.graph.safe = safe
 
     # ---- words ------------------------------------------------------------------------------
 
@@ -55,6 +99,11 @@ class Rewriter:
         names = set(volatile) | {place.name for place in found}
         found = words.places(self.program.facts("words", WORDS=sorted(names)), texts)
         touched = {p.name for p in found if self._in_transactions(p)}
+        for place in found:
+            if (place.operation or place.name in volatile) and self._in_transactions(place):
+                self.touched.setdefault(place.name, []).append(place)
+        if not self.stage.is_maximal:
+            return
         self.atomics = [p for p in found if p.operation and p.name in touched]
         inside = [(p.text, p.at, p.text.call_end(p.at)) for p in self.atomics]
         uses = [
@@ -93,7 +142,7 @@ class Rewriter:
     def _judge_by_chains(self) -> None:
         for section in self.chosen:
             chains = self.graph.chains(plan.calls_in(section, self.graph))
-            section.atomic = not chains
+            section.atomic = not chains and self.stage.is_maximal
             for callee, chain in chains.items():
                 self._add(
                     section.text.path, chain[0].line, "call", section.lock.key,
@@ -159,12 +208,12 @@ class Rewriter:
         """A function that is not safe after all: nor is what reaches it."""
         self.unsafe.add(function)
         for section in self.chosen:
-            if section.atomic and function in self._names_reached(section):
+            if section.atomic and function in self.names_reached(section):
                 section.atomic = False
                 self._add(section.text.path, section.lock.line, "call", section.lock.key,
                           f"reaches {function}, which is not safe")  # fmt: skip
 
-    def _names_reached(self, section) -> set[str]:
+    def names_reached(self, section) -> set[str]:
         calls = plan.calls_in(section, self.graph)
         return {self.graph.name(title) for title in self.graph.reached(calls)}
 
@@ -219,6 +268,8 @@ class Rewriter:
 
     def _attribute(self, title: str) -> str:
         """What to declare of a function that transactions reach."""
+        if not self.stage.is_maximal:
+            return "transaction_callable"
         name = self.graph.name(title)
         calls = self.graph.calls.get(title, [])
         chains = self.graph.chains(calls)
@@ -228,34 +279,72 @@ class Rewriter:
         return "transaction_callable" if unsafe else "transaction_safe"
 
     def _write_declarations(self, edits: dict[str, Edits]) -> None:
-        for title in sorted(self.reached):
+        if not self.stage.declares:
+            return
+        pointed = {title for kind in self.types for title in kind.targets}
+        for title in sorted(self.reached | pointed):
             name = self.graph.name(title)
-            if title != name or name in self.untouchable:
+            own = self.program.relative(title.rpartition(":")[0])  # of a static function: its file
+            if name in self.untouchable or (own and title not in pointed):
                 continue  # static: the compiler sees for itself
+            if name in self.variadic:
+                self._write_variadic(self.variadic[name], self._attribute(title), edits)
+                continue
             attribute = f"__attribute__(({self._attribute(title)})) "
             for text in self.program.texts.values():
-                for at in _declarations(text, name):
+                for at in _declarations(text, name) if own in ("", text.path) else ():
                     edits[text.path].insert(at, attribute)
+        for kind in self.types:
+            safe = all(self._attribute(t) == "transaction_safe" for t in kind.targets)
+            word = "transaction_safe" if safe else "transaction_callable"
+            edits[kind.text.path].insert(kind.end, f" __attribute__(({word}))")
+
+    def _write_variadic(self, one: variadic.Variadic, attribute: str, edits: dict) -> None:
+        variadic.write_definition(one, edits[one.text.path], attribute)
+        for text in self.program.texts.values():
+            for at in _declarations(text, one.name):
+                end = text.call_end(text.code.index(one.name, at))
+                closed = re.compile(r"[^;{]*;").match(text.code, end)
+                if closed:
+                    edits[text.path].insert(closed.end(), variadic.declaration(one, attribute))
 
     def _write_includes(self, edits: dict[str, Edits]) -> None:
         waits = {u.name for u in self.plan.uses} - self.plan.stays
         for name, text in self.program.texts.items():
-            header = "#include <syncopate/tm/wrap_libc.h>\n"
+            is_source = name in self.program.sources()
             names_condition = any(re.search(rf"\b{w}\b", text.code) for w in waits)
-            if name in self.program.sources():
-                if edits[name]:
-                    extra = "#include <syncopate/tm/condition.h>\n" if names_condition else ""
-                    if wordlocks.touches(text, self.plan):
-                        extra += "#include <syncopate/tm/word_lock.h>\n"
-                    edits[name].insert(_behind_includes(text.text), header + extra)
-            elif names_condition and re.search(r"\bpthread_cond_t\b", text.code):
-                edits[name].insert(
-                    _behind_includes(text.text), "#include <syncopate/tm/condition.h>\n"
-                )
-            elif wordlocks.touches(text, self.plan):
-                edits[name].insert(
-                    _behind_includes(text.text), "#include <syncopate/tm/word_lock.h>\n"
-                )
+            headers = []
+            if is_source and edits[name] and self.stage.wraps_library:
+                headers.append("wrap_libc.h")
+            if is_source and edits[name] and self.stage.puts_off:
+                headers.append("wrap_output.h")
+            if names_condition and (edits[name] if is_source else _PTHREAD_COND.search(text.code)):
+                headers.append("condition.h")
+            if wordlocks.touches(text, self.plan):
+                headers.append("word_lock.h")
+            declares = (_declarations(text, name) for name in self.variadic)
+            if any(declares) and not re.search(r"#\s*include\s*<stdarg\.h>", text.text):
+                edits[name].insert(_behind_includes(text.text), "#include <stdarg.h>\n")
+            lines = [f"#include <syncopate/tm/{header}>\n" for header in headers]
+            if is_source and edits[name] and self.stage.puts_off:
+                lines += [
+                    f"extern __typeof__({one}) {one} __attribute__((transaction_pure));\n"
+                    for one in self._pure_in(name)
+                ]
+            if lines:
+                edits[name].insert(_behind_includes(text.text), "".join(lines))
+
+    def _pure_in(self, file: str) -> list[str]:
+        """The functions that the user vouches for and this file calls."""
+        if not self.how.pure:
+            return []
+        called = {
+            self.graph.name(c.callee)
+            for calls in self.graph.calls.values()
+            for c in calls
+            if c.file == file and c.callee not in self.graph.defined
+        }
+        return sorted(name for name in called if self.how.pure.search(name))
 
 
 def _function_name(text: CText, opening: int) -> str | None:

@@ -76,7 +76,7 @@ def find(
             [require_spatch(), "--very-quiet", "--no-show-diff", *types,
              "--timeout", str(SECONDS_PER_FILE), *folders,
              "--sp-file", script.name, *files],
-            capture_output=True, text=True, check=False,
+            capture_output=True, text=True, check=False, env=_environment(),
         )  # fmt: skip
     if run.returncode != 0:
         last = (run.stderr.strip().splitlines() or ["no message"])[-1]
@@ -94,6 +94,12 @@ def find(
             known = [record.pop(key) for key in ("kind", "file", "line", "column", "function")]
             facts.append(Fact(*known, record))
     return facts
+
+
+def _environment() -> dict[str, str]:
+    """spatch asks the first python3 of PATH for its library. The right one stands beside spatch."""
+    beside = os.path.dirname(require_spatch())
+    return {**os.environ, "PATH": os.pathsep.join([beside, os.environ.get("PATH", "")])}
 
 
 def _of_group(rules: str, number: int, group: Group) -> str:

@@ -378,6 +378,15 @@ def test_spatch_without_its_python_library_names_the_package(tmp_path):
     assert "libpython3-dev" in one_line(done)
 
 
+def test_another_python_in_front_does_not_disturb_spatch(tmp_path):
+    other = tmp_path / "python3"
+    other.write_text("#!/bin/sh\nexit 1\n")
+    other.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = transactionalize(PROGRAMS / "trylock.c", environ={"PATH": path})
+    assert done.returncode == 0, done.stderr
+
+
 def test_mistakes(tmp_path):
     assert transactionalize("--help").returncode == 0
     assert transactionalize("--lock", "(", "x.c").returncode == 2

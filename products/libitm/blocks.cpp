@@ -56,12 +56,16 @@ void set(void* to, int value, std::size_t size) noexcept {
 
 }  // namespace
 
-#define SYNCOPATE_COPY(READ, WRITE, FROM, TO)                                                  \
-  SYNCOPATE_ITM void _ITM_memcpy##READ##WRITE(void* to, const void* from, std::size_t size) {  \
-    copy(to, TO, from, FROM, size);                                                            \
-  }                                                                                            \
-  SYNCOPATE_ITM void _ITM_memmove##READ##WRITE(void* to, const void* from, std::size_t size) { \
-    copy(to, TO, from, FROM, size);                                                            \
+// All return the destination. The ABI says that they return nothing, but GCC (11 and 12 at least)
+// believes that they return what memcpy, memmove and memset do, and may use it afterwards.
+#define SYNCOPATE_COPY(READ, WRITE, FROM, TO)                                                   \
+  SYNCOPATE_ITM void* _ITM_memcpy##READ##WRITE(void* to, const void* from, std::size_t size) {  \
+    copy(to, TO, from, FROM, size);                                                             \
+    return to;                                                                                  \
+  }                                                                                             \
+  SYNCOPATE_ITM void* _ITM_memmove##READ##WRITE(void* to, const void* from, std::size_t size) { \
+    copy(to, TO, from, FROM, size);                                                             \
+    return to;                                                                                  \
   }
 
 SYNCOPATE_COPY(Rn, Wt, false, true)
@@ -80,6 +84,12 @@ SYNCOPATE_COPY(RtaW, Wt, true, true)
 SYNCOPATE_COPY(RtaW, WtaR, true, true)
 SYNCOPATE_COPY(RtaW, WtaW, true, true)
 
-SYNCOPATE_ITM void _ITM_memsetW(void* to, int value, std::size_t size) { set(to, value, size); }
-SYNCOPATE_ITM void _ITM_memsetWaR(void* to, int value, std::size_t size) { set(to, value, size); }
-SYNCOPATE_ITM void _ITM_memsetWaW(void* to, int value, std::size_t size) { set(to, value, size); }
+#define SYNCOPATE_SET(WRITE)                                                      \
+  SYNCOPATE_ITM void* _ITM_memset##WRITE(void* to, int value, std::size_t size) { \
+    set(to, value, size);                                                         \
+    return to;                                                                    \
+  }
+
+SYNCOPATE_SET(W)
+SYNCOPATE_SET(WaR)
+SYNCOPATE_SET(WaW)

@@ -10,7 +10,7 @@ _LOCATION = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)")
 _LABEL = re.compile(r"([A-Za-z_][\w.$]*):")
 _PROPERTIES = re.compile(r"\s*movl\s+\$(\d+),\s*%edi")
 _CALL = re.compile(r"\s*(?:call|jmp)\s+\*?([A-Za-z_]\w*)")
-_GOES_IRREVOCABLE = 0x40  # of _ITM_beginTransaction's properties (libitm.h, pr_doesGoIrrevocable)
+_GOES_IRREVOCABLE = 0x40  # of _ITM_beginTransaction's properties, pr_doesGoIrrevocable
 _BECOMES = ("_ITM_changeTransactionMode", "_ITM_getTMCloneOrIrrevocable")
 _CLONE = re.compile(r"_ZGTt\d+(\w+?)(?:\.\w+)*$")
 

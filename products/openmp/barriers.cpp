@@ -3,6 +3,9 @@
 // Those that wait by a strategy get ours. Left out: the speculating one, which runs the program's
 // code ahead. The futex barriers' waiters cannot be called away: they help with tasks only when all
 // have arrived.
+//
+// Memory order (each tag stands at its site below)
+//   [P]  acquire load of the phase's mark -- synchronizes with mark_phase() (team.cpp).
 
 #include "openmp/barriers.h"
 
@@ -47,8 +50,9 @@ constexpr barrier_algorithm automatic() {
   barrier_algorithm a = make<auto_barrier>("auto", true);
   a.arrive_and_wait = [](void* room, frame& f) {
     auto& barrier = *static_cast<auto_barrier*>(room);
-    barrier.wait(barrier.arrive(f.id), f.id,
-                 [&f] { return f.in->task_phase.load(std::memory_order_acquire) == f.phase; });
+    barrier.wait(barrier.arrive(f.id), f.id, [&f] {
+      return f.in->task_phase.load(std::memory_order_acquire) == f.phase;  // [P]
+    });
   };
   a.call_away = [](void* room) { static_cast<auto_barrier*>(room)->wake_called(); };
   return a;

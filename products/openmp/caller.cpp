@@ -1,4 +1,8 @@
 // caller.cpp -- the slow parts of the rule in caller.h.
+//
+// Memory order (each tag stands at its site below)
+//   [L]  lists of runtimes and modules: acq_rel RMW that adds one, acquire load: who finds an entry
+//        finds its fields. Entries stay.
 
 #include "openmp/caller.h"
 
@@ -40,7 +44,8 @@ const binding* offer(const runtime* r, name_kind kind) noexcept {
 }
 
 const runtime* listed_with(const void* address) noexcept {
-  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr; r = r->next)
+  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr;  // [L]
+       r = r->next)
     if (r->contains(address)) return r;
   return nullptr;
 }
@@ -98,9 +103,9 @@ const binding* bind(const place& where, void* handle, name_kind kind) noexcept {
 }
 
 const module* enlist(module* made) noexcept {
-  const module* first = modules.load(std::memory_order_acquire);
+  const module* first = modules.load(std::memory_order_acquire);  // [L]
   do made->next = const_cast<module*>(first);
-  while (!modules.compare_exchange_weak(first, made, std::memory_order_acq_rel));
+  while (!modules.compare_exchange_weak(first, made, std::memory_order_acq_rel));  // [L]
   return made;
 }
 
@@ -139,7 +144,8 @@ const binding* bound_of(name_kind kind, const void* code) noexcept {
 const runtime* region_of_thread(name_kind kind) noexcept {
   const runtime* const framed = current != nullptr ? current->of : nullptr;
   const runtime* in = nullptr;
-  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr; r = r->next)
+  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr;  // [L]
+       r = r->next)
     if (offer(r, kind) != nullptr && (in == nullptr || in != framed))
       if (r->real.omp_get_level != nullptr && r->real.omp_get_level() > 0) in = r;
   return in;
@@ -149,7 +155,8 @@ const runtime* region_of_thread(name_kind kind) noexcept {
 const binding* without_module(name_kind kind) noexcept {
   list_runtimes();
   const runtime *last = nullptr, *other = nullptr;
-  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr; r = r->next)
+  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr;  // [L]
+       r = r->next)
     if (offer(r, kind) != nullptr) (last == nullptr ? last : other) = r;
   if (last != nullptr && other == nullptr) return offer(last, kind);
   if (const runtime* const r = region_of_thread(kind)) return offer(r, kind);

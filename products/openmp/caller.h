@@ -56,7 +56,7 @@ const binding& find_meant(name_kind kind, const void* place, const void* caller)
 
 inline const module* known_module(const void* place) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(place);
-  for (const module* m = modules.load(std::memory_order_acquire); m != nullptr; m = m->next)
+  for (const module* m = modules.load(std::memory_order_acquire); m != nullptr; m = m->next)  // [L]
     if (address - m->begin < m->end - m->begin) return m;
   return nullptr;
 }

@@ -1,4 +1,8 @@
 // config.cpp -- reads the environment; begins and ends recording.
+//
+// Memory order (each tag stands at its site below)
+//   [C]  release store when the settings are read, acquire load: who finds them read sees them.
+//   [G]  relaxed: under the mutex `once`.
 
 #include "openmp/config.h"
 
@@ -150,8 +154,8 @@ void begin() noexcept {
                       config.lock != nullptr ? config.lock->wait : ""))
       ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
   }
-  config.keeper.store(keeper_of_locks(), std::memory_order_release);
-  config.read.store(true, std::memory_order_release);
+  config.keeper.store(keeper_of_locks(), std::memory_order_release);  // [C]
+  config.read.store(true, std::memory_order_release);                 // [C]
 }
 
 [[gnu::destructor]] void end() { record::finish(); }
@@ -159,9 +163,9 @@ void begin() noexcept {
 }  // namespace
 
 void ensure_configured() noexcept {
-  if (config.read.load(std::memory_order_acquire)) return;
+  if (config.read.load(std::memory_order_acquire)) return;  // [C]
   ::pthread_mutex_lock(&once);
-  if (!config.read.load(std::memory_order_relaxed)) begin();
+  if (!config.read.load(std::memory_order_relaxed)) begin();  // [G]
   ::pthread_mutex_unlock(&once);
 }
 

@@ -1,4 +1,10 @@
 // kept_region.cpp -- see kept_region.h.
+//
+// Memory order (each tag stands at its site below)
+//   [H]  relaxed: `refused` only ever becomes true; who sees it late keeps one more region, which
+//        is as right as those before.
+//   [P]  acquire load of the phase's mark -- synchronizes with mark_phase() (team.cpp).
+//   [M]  relaxed: stored before its thread arrives at the meeting, read by the master behind it.
 
 #include "openmp/kept_region.h"
 
@@ -56,7 +62,7 @@ int look_at(dl_phdr_info* info, std::size_t length, void* argument) {
 }
 
 void refuse(const runtime& of, const char* why) noexcept {
-  if (refused.exchange(true, std::memory_order_relaxed)) return;
+  if (refused.exchange(true, std::memory_order_relaxed)) return;  // [H]
   const char* parts[] = {"syncopate: regions of ", of.file, " are not kept: ", why, nullptr};
   say(parts);
 }
@@ -96,7 +102,7 @@ class kept_region {
   void work_on(frame& f) noexcept;
   void end_phase(frame& f) const noexcept;
   [[nodiscard]] bool is_called_away(const frame& f) const noexcept {
-    return __builtin_expect(team_.task_phase.load(std::memory_order_acquire) == f.phase, 0);
+    return __builtin_expect(team_.task_phase.load(std::memory_order_acquire) == f.phase, 0);  // [P]
   }
   const char* check() noexcept;
   void go_inside() noexcept;
@@ -162,7 +168,8 @@ void watch_fork_and_end() noexcept {
 
 bool may_keep(const runtime& of) noexcept {
   const entry_points& real = of.real;
-  return config.barrier != nullptr && !last.ending && !refused.load(std::memory_order_relaxed) &&
+  return config.barrier != nullptr && !last.ending &&
+         !refused.load(std::memory_order_relaxed) &&  // [H]
          cannot_keep(of) == nullptr && real.omp_get_level() == 0 && real.omp_get_dynamic() == 0 &&
          real.omp_get_cancellation() == 0;
 }
@@ -240,8 +247,8 @@ bool kept_region::run(const work& what) noexcept {
   meeting_.join([this] { return is_called_away(master_); });
   if (is_called_away(master_)) end_phase(master_);
   go_outside();
-  return same && !changed_.load(std::memory_order_relaxed) &&
-         !team_.abandoned.load(std::memory_order_relaxed);
+  return same && !changed_.load(std::memory_order_relaxed) &&  // [M]
+         !team_.abandoned.load(std::memory_order_relaxed);     // [M]
 }
 
 void kept_region::end_phase(frame& f) const noexcept { end_marked_phase(f); }
@@ -265,7 +272,7 @@ void kept_region::work_on(frame& f) noexcept {
     if (what->function == nullptr) return;
     function_of (*what)(what->data);
     ++f.phase;
-    if (settings_of(of_.real) != mine) changed_.store(true, std::memory_order_relaxed);
+    if (settings_of(of_.real) != mine) changed_.store(true, std::memory_order_relaxed);  // [M]
     meeting_.arrive(number);
   }
 }
@@ -308,7 +315,7 @@ void end_kept(const runtime* of) noexcept {
 
 void never_keep() noexcept {
   if (!config.keep) return;
-  refused.store(true, std::memory_order_relaxed);
+  refused.store(true, std::memory_order_relaxed);  // [H]
   if (kept != nullptr) end_kept(kept->of());
 }
 

@@ -3,6 +3,12 @@
 // Numbers are dealt from 1. Entry n lies in block floor(log2(n / 64 + 1)); blocks double, are
 // never moved and never given back, so that a number can be followed without a lock. Free entries
 // form a list, which only makers and releasers touch, under a lock of their own.
+//
+// Memory order (each tag stands at its site below)
+//   [B]  release store of a block, acquire load: who follows a number into it finds it cleared.
+//   [G]  relaxed: under pool_lock.
+//   [N]  acq_rel RMW that gives a word its number or takes it away, acquire where another was
+//        first: the entry is as take() has left it.
 
 #include <syncopate/locks/tatas_lock.h>
 #include <syncopate/wait/spin_then_park.h>
@@ -40,7 +46,7 @@ static_assert(position_of(192).index == 127 && position_of(193).block == 2);
 
 pool_entry& at(std::uint32_t number) noexcept {
   const position p = position_of(number);
-  return blocks[p.block].load(std::memory_order_acquire)[p.index];
+  return blocks[p.block].load(std::memory_order_acquire)[p.index];  // [B]
 }
 
 std::uint32_t take() noexcept {
@@ -54,12 +60,12 @@ std::uint32_t take() noexcept {
   }
   const std::uint32_t number = ++dealt;
   const position p = position_of(number);
-  if (blocks[p.block].load(std::memory_order_relaxed) == nullptr) {
+  if (blocks[p.block].load(std::memory_order_relaxed) == nullptr) {  // [G]
     const std::size_t bytes = (std::size_t{first_block} << p.block) * sizeof(pool_entry);
     void* const memory = std::aligned_alloc(alignof(pool_entry), bytes);
     if (memory == nullptr) std::abort();  // an omp_lock_t cannot report it
     std::memset(memory, 0, bytes);
-    blocks[p.block].store(static_cast<pool_entry*>(memory), std::memory_order_release);
+    blocks[p.block].store(static_cast<pool_entry*>(memory), std::memory_order_release);  // [B]
   }
   return number;
 }
@@ -74,11 +80,11 @@ void give_back(std::uint32_t number) noexcept {
 
 pool_entry& entry_of(std::uint32_t* word) noexcept {
   const std::atomic_ref<std::uint32_t> number(*word);
-  std::uint32_t known = number.load(std::memory_order_acquire);
+  std::uint32_t known = number.load(std::memory_order_acquire);  // [N]
   if (__builtin_expect(known == 0, 0)) {
     const std::uint32_t fresh = take();
-    if (number.compare_exchange_strong(known, fresh, std::memory_order_acq_rel,
-                                       std::memory_order_acquire))
+    if (number.compare_exchange_strong(known, fresh, std::memory_order_acq_rel,  // [N]
+                                       std::memory_order_acquire))               // [N]
       known = fresh;
     else give_back(fresh);
   }
@@ -87,7 +93,7 @@ pool_entry& entry_of(std::uint32_t* word) noexcept {
 
 void release_entry(std::uint32_t* word) noexcept {
   const std::uint32_t number =
-      std::atomic_ref<std::uint32_t>(*word).exchange(0, std::memory_order_acq_rel);
+      std::atomic_ref<std::uint32_t>(*word).exchange(0, std::memory_order_acq_rel);  // [N]
   if (number != 0) give_back(number);
 }
 

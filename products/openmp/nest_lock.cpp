@@ -1,4 +1,9 @@
 // nest_lock.cpp -- see nest_lock.h.
+//
+// Memory order (each tag stands at its site below)
+//   [R]  release store of the runtime, acquire load: who asks it finds its fields.
+//   [O]  relaxed: only the owner stores its own identity, and 0 before it unlocks; whoever finds
+//        that has stored it itself.
 
 #include "openmp/nest_lock.h"
 
@@ -39,13 +44,13 @@ std::atomic_ref<std::uint64_t> owner_of(pool_entry& entry) noexcept {
 // runtime it is now asked for. No two runtimes give the same name to what lives at one time.
 std::uint64_t identity_for(pool_entry& entry, const runtime& to) noexcept {
   const std::atomic_ref<const runtime*> named(entry.named_by);
-  const runtime* const by = named.load(std::memory_order_relaxed);
+  const runtime* const by = named.load(std::memory_order_acquire);  // [R]
   return caller_identity(by != nullptr ? *by : to);
 }
 
 void own(pool_entry& entry, const runtime& to) noexcept {
-  std::atomic_ref<const runtime*>(entry.named_by).store(&to, std::memory_order_relaxed);
-  owner_of(entry).store(caller_identity(to), std::memory_order_relaxed);
+  std::atomic_ref<const runtime*>(entry.named_by).store(&to, std::memory_order_release);  // [R]
+  owner_of(entry).store(caller_identity(to), std::memory_order_relaxed);                  // [O]
 }
 
 }  // namespace
@@ -70,7 +75,7 @@ bool can_tell_owners(const runtime& to) noexcept {
 void nest_lock(const runtime& to, void* word) noexcept {
   pool_entry& entry = entry_of(static_cast<std::uint32_t*>(word));
   const std::uint64_t me = identity_for(entry, to);
-  if (owner_of(entry).load(std::memory_order_relaxed) != me) {
+  if (owner_of(entry).load(std::memory_order_relaxed) != me) {  // [O]
     lock_object_at(entry.object, word);
     own(entry, to);
   }
@@ -80,7 +85,7 @@ void nest_lock(const runtime& to, void* word) noexcept {
 int nest_try_lock(const runtime& to, void* word) noexcept {
   pool_entry& entry = entry_of(static_cast<std::uint32_t*>(word));
   const std::uint64_t me = identity_for(entry, to);
-  if (owner_of(entry).load(std::memory_order_relaxed) != me) {
+  if (owner_of(entry).load(std::memory_order_relaxed) != me) {  // [O]
     if (!try_lock_object_at(entry.object, word)) return 0;
     own(entry, to);
   }
@@ -90,7 +95,7 @@ int nest_try_lock(const runtime& to, void* word) noexcept {
 void nest_unlock(void* word) noexcept {
   pool_entry& entry = entry_of(static_cast<std::uint32_t*>(word));
   if (--entry.depth != 0) return;
-  owner_of(entry).store(0, std::memory_order_relaxed);
+  owner_of(entry).store(0, std::memory_order_relaxed);  // [O]
   unlock_object_at(entry.object, word);
 }
 

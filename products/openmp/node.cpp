@@ -1,4 +1,7 @@
 // node.cpp -- memory nodes (machine.h) by the kernel's numbers: this library has no hwloc.
+//
+// Memory order (each tag stands at its site below)
+//   [K]  relaxed: a number that is the same whoever reads it from the system.
 
 #include <syncopate/machine.h>
 
@@ -18,7 +21,7 @@ unsigned node() noexcept {
 // One more than the highest number in a list such as "0-3,5"; 1 where it cannot be read.
 unsigned node_count() noexcept {
   static constinit std::atomic<unsigned> known{0};
-  if (const unsigned count = known.load(std::memory_order_relaxed)) return count;
+  if (const unsigned count = known.load(std::memory_order_relaxed)) return count;  // [K]
   char list[256];
   const int file = ::open("/sys/devices/system/node/possible", O_RDONLY | O_CLOEXEC);
   const long length = file >= 0 ? ::read(file, list, sizeof list) : 0;
@@ -28,7 +31,7 @@ unsigned node_count() noexcept {
     if (list[i] < '0' || list[i] > '9') number = 0;
     else last = number = 10 * number + static_cast<unsigned>(list[i] - '0');
   }
-  known.store(last + 1, std::memory_order_relaxed);
+  known.store(last + 1, std::memory_order_relaxed);  // [K]
   return last + 1;
 }
 

@@ -1,5 +1,8 @@
 // program_locks.h -- the locks and critical sections of programs. Either all are ours or none
 // is, whoever calls (caller.h, R1).
+//
+// Memory order (each tag stands at its site below)
+//   [C]  acquire load -- synchronizes with the store when the settings are read (config.cpp).
 #pragma once
 
 #include "openmp/config.h"
@@ -9,10 +12,10 @@
 namespace syncopate::openmp {
 
 inline lock_keeper keeper_of_locks() noexcept {
-  lock_keeper k = config.keeper.load(std::memory_order_acquire);
+  lock_keeper k = config.keeper.load(std::memory_order_acquire);  // [C]
   if (__builtin_expect(k == lock_keeper::not_read, 0)) {
     ensure_configured();
-    k = config.keeper.load(std::memory_order_acquire);
+    k = config.keeper.load(std::memory_order_acquire);  // [C]
   }
   return k;
 }

@@ -1,4 +1,9 @@
 // runtime.cpp -- finds the runtimes of the process.
+//
+// Memory order (each tag stands at its site below)
+//   [L]  the list of runtimes: acq_rel RMW that adds one, acquire load: who finds an entry finds
+//        its fields. Entries stay.
+//   [K]  relaxed: a hint of how much the loader has loaded; one that is old costs a second look.
 
 #include "openmp/runtime.h"
 
@@ -171,21 +176,21 @@ bool is_our_code(const void* address) noexcept {
 }
 
 bool are_several() noexcept {
-  const runtime* const first = runtimes.load(std::memory_order_acquire);
+  const runtime* const first = runtimes.load(std::memory_order_acquire);  // [L]
   return first != nullptr && first->next != nullptr;
 }
 
 const runtime* runtime_with(const void* function) noexcept {
   Dl_info where;
   if (::dladdr(function, &where) == 0 || where.dli_fname == nullptr) return nullptr;
-  const runtime* first = runtimes.load(std::memory_order_acquire);
+  const runtime* first = runtimes.load(std::memory_order_acquire);  // [L]
   if (const runtime* const r = listed(first, where.dli_fbase)) return r;
   runtime* const made = make_runtime(where.dli_fbase, where.dli_fname);
   // Two threads may make one for the same library: the first stays, the other is left unused.
   for (;;) {
     made->next = const_cast<runtime*>(first);
     made->number = static_cast<std::uint16_t>(first != nullptr ? first->number + 1 : 1);
-    if (runtimes.compare_exchange_weak(first, made, std::memory_order_acq_rel)) return made;
+    if (runtimes.compare_exchange_weak(first, made, std::memory_order_acq_rel)) return made;  // [L]
     if (const runtime* const r = listed(first, where.dli_fbase)) return r;
   }
 }
@@ -193,10 +198,10 @@ const runtime* runtime_with(const void* function) noexcept {
 void list_runtimes() noexcept {
   static constinit std::atomic<unsigned long long> seen{0};
   loaded found;
-  found.seen = seen.load(std::memory_order_relaxed);
+  found.seen = seen.load(std::memory_order_relaxed);  // [K]
   ::dl_iterate_phdr(look_for_marks, &found);
   for (int i = 0; i < found.count; ++i) (void)runtime_with(found.functions[i]);
-  seen.store(found.additions, std::memory_order_relaxed);
+  seen.store(found.additions, std::memory_order_relaxed);  // [K]
 }
 
 }  // namespace syncopate::openmp

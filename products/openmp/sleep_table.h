@@ -6,6 +6,10 @@
 // is unchanged. Who wakes: changes the word, then may_sleep(). One of the two sees the other. Where
 // both execute a full fence, the heavy one is not needed.
 // Words may share a count: then somebody is woken, or called for, in vain.
+//
+// Memory order (each tag stands at its site below)
+//   [W]  relaxed load and RMW of the count, between which and the word there is a light fence at
+//        the waker's and a heavy one at the sleeper's.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -34,16 +38,16 @@ inline std::atomic<std::uint32_t>& sleepers_on(const void* word) noexcept {
 // To be asked after the word was changed.
 [[nodiscard]] inline bool may_sleep(const void* word) noexcept {
   machine::light_fence();
-  return __builtin_expect(sleepers_on(word).load(std::memory_order_relaxed) != 0, 0);
+  return __builtin_expect(sleepers_on(word).load(std::memory_order_relaxed) != 0, 0);  // [W]
 }
 
 // Counts the caller among those who sleep on `word` while it exists.
 class sleeper {
  public:
   explicit sleeper(const void* word) noexcept : count_(sleepers_on(word)) {
-    count_.fetch_add(1, std::memory_order_relaxed);
+    count_.fetch_add(1, std::memory_order_relaxed);  // [W]
   }
-  ~sleeper() { count_.fetch_sub(1, std::memory_order_relaxed); }
+  ~sleeper() { count_.fetch_sub(1, std::memory_order_relaxed); }  // [W]
   sleeper(const sleeper&) = delete;
   sleeper& operator=(const sleeper&) = delete;
 

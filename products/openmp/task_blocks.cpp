@@ -1,4 +1,7 @@
 // task_blocks.cpp -- the memory of tasks (task.h). Blocks are made by the dozen and never unmapped.
+//
+// Memory order (each tag stands at its site below)
+//   [M]  relaxed: the block belongs to this thread until the task is offered.
 
 #include <new>
 
@@ -17,11 +20,11 @@ constinit task* batches = nullptr;  // each the head of a list; the next head is
 constinit task* singles = nullptr;  // what came one by one
 
 void reset(task& t) noexcept {
-  t.parent.store(nullptr, std::memory_order_relaxed);
-  t.depth.store(0, std::memory_order_relaxed);
-  t.unmet.store(0, std::memory_order_relaxed);
-  t.counts.store(task::reference, std::memory_order_relaxed);
-  t.successors.store(nullptr, std::memory_order_relaxed);
+  t.parent.store(nullptr, std::memory_order_relaxed);          // [M]
+  t.depth.store(0, std::memory_order_relaxed);                 // [M]
+  t.unmet.store(0, std::memory_order_relaxed);                 // [M]
+  t.counts.store(task::reference, std::memory_order_relaxed);  // [M]
+  t.successors.store(nullptr, std::memory_order_relaxed);      // [M]
   t.group = t.member_of = nullptr;
   t.order = nullptr;
   t.floor = 0;
@@ -30,7 +33,7 @@ void reset(task& t) noexcept {
   t.inherited = nullptr;
   t.priority = 0;
   t.deferred = t.final = t.reducing = false;
-  t.completion.store(event::none, std::memory_order_relaxed);
+  t.completion.store(event::none, std::memory_order_relaxed);  // [M]
 }
 
 struct some_blocks {

@@ -1,4 +1,7 @@
 // task_events.cpp -- see task_events.h.
+//
+// Memory order (each tag stands at its site below)
+//   [M]  relaxed: nobody else knows the task yet.
 
 #include "openmp/task_events.h"
 
@@ -18,7 +21,7 @@ constinit detached* all_detached = nullptr;
 }  // namespace
 
 void expect_event(task& t, const task_request& r) noexcept {
-  t.completion.store(event::expected, std::memory_order_relaxed);
+  t.completion.store(event::expected, std::memory_order_relaxed);  // [M]
   *static_cast<void**>(r.detach) = &t;
   if (r.data != nullptr) *static_cast<void**>(r.data) = &t;
   auto* const entry = new detached{&t, nullptr};

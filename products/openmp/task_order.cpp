@@ -1,4 +1,11 @@
 // task_order.cpp -- see task_order.h.
+//
+// Memory order (each tag stands at its site below)
+//   [S]  successors: release RMW that adds one, acquire load that finds the list closed: what the
+//        finished task did happens-before the later one.
+//   [U]  relaxed: `unmet` is held above 0 by who makes the later task, who then decreases it with
+//        acq_rel (tasks.cpp).
+//   [R]  relaxed: the caller has a reference already.
 
 #include "openmp/task_order.h"
 
@@ -19,24 +26,26 @@ std::size_t hash(const void* address) noexcept {
 }
 
 bool has_finished(const task& t) noexcept {
-  return t.successors.load(std::memory_order_acquire) == &closed;
+  return t.successors.load(std::memory_order_acquire) == &closed;  // [S]
 }
 
 // Lets `later` wait for `earlier`, unless that has finished.
 void wait_for_task(task& earlier, task& later) noexcept {
   if (&earlier == &later || has_finished(earlier)) return;
-  later.unmet.fetch_add(1, std::memory_order_relaxed);
-  auto* const link = new successor{&later, earlier.successors.load(std::memory_order_acquire)};
+  later.unmet.fetch_add(1, std::memory_order_relaxed);  // [U]
+  auto* const link =
+      new successor{&later, earlier.successors.load(std::memory_order_acquire)};  // [S]
   while (link->next != &closed)
-    if (earlier.successors.compare_exchange_weak(link->next, link, std::memory_order_release,
-                                                 std::memory_order_acquire))
+    if (earlier.successors.compare_exchange_weak(link->next, link,
+                                                 std::memory_order_release,   // [S]
+                                                 std::memory_order_acquire))  // [S]
       return;
-  later.unmet.fetch_sub(1, std::memory_order_relaxed);
+  later.unmet.fetch_sub(1, std::memory_order_relaxed);  // [U]
   delete link;
 }
 
 void add_reference(task& t) noexcept {
-  t.counts.fetch_add(task::reference, std::memory_order_relaxed);
+  t.counts.fetch_add(task::reference, std::memory_order_relaxed);  // [R]
 }
 
 template <class T>

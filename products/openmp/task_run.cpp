@@ -22,7 +22,7 @@ void shared_tasks::put(task& t) noexcept {
   while (*link != nullptr && (*link)->priority >= t.priority) link = &(*link)->next;
   t.next = *link;
   *link = &t;
-  count_.store(count() + 1, std::memory_order_relaxed);
+  count_.store(count() + 1, std::memory_order_relaxed);  // [G]
   ::pthread_mutex_unlock(&guard_);
 }
 
@@ -30,7 +30,7 @@ team_tasks& make_tasks_of(frame& f) noexcept {
   std::atomic<team_tasks*>& place = f.in->tasks;
   team_tasks* found = nullptr;
   auto* const made = new team_tasks(f.threads);
-  if (place.compare_exchange_strong(found, made, std::memory_order_acq_rel)) return *made;
+  if (place.compare_exchange_strong(found, made, std::memory_order_acq_rel)) return *made;  // [T]
   delete made;
   return *found;
 }
@@ -38,12 +38,12 @@ team_tasks& make_tasks_of(frame& f) noexcept {
 namespace {
 
 bool descends_from(const task* t, const task* ancestor) noexcept {
-  const std::uint32_t depth = ancestor->depth.load(std::memory_order_relaxed);
+  const std::uint32_t depth = ancestor->depth.load(std::memory_order_relaxed);  // [A]
   // Each step counts: what is looked at may have gone, and be another task meanwhile.
-  std::uint32_t steps = t->depth.load(std::memory_order_relaxed);
+  std::uint32_t steps = t->depth.load(std::memory_order_relaxed);  // [A]
   if (steps <= depth) return false;
   for (steps -= depth; steps != 0 && t != nullptr; --steps)
-    t = t->parent.load(std::memory_order_relaxed);
+    t = t->parent.load(std::memory_order_relaxed);  // [A]
   return t == ancestor;
 }
 
@@ -59,14 +59,15 @@ task* find_task(frame& f, bool any) noexcept {
 }
 
 std::uint64_t drop(const place_of_work& at, task* t, std::uint64_t what) noexcept {
-  const std::uint64_t before = t->counts.fetch_sub(what, std::memory_order_acq_rel);
+  const std::uint64_t before = t->counts.fetch_sub(what, std::memory_order_acq_rel);  // [C]
   bool gone = before == what;
   while (gone) {
-    task* const parent = t->parent.load(std::memory_order_relaxed);
+    task* const parent = t->parent.load(std::memory_order_relaxed);  // [P]
     at.give_back(t);
     if (parent == nullptr) break;
     t = parent;
-    gone = t->counts.fetch_sub(task::reference, std::memory_order_acq_rel) == task::reference;
+    gone =
+        t->counts.fetch_sub(task::reference, std::memory_order_acq_rel) == task::reference;  // [C]
   }
   return before;
 }
@@ -81,11 +82,11 @@ void clear_order(const place_of_work& at, task& t) noexcept {
 namespace {
 
 void release_successors(const place_of_work& at, task& t) noexcept {
-  successor* s = t.successors.exchange(&closed, std::memory_order_acq_rel);
+  successor* s = t.successors.exchange(&closed, std::memory_order_acq_rel);  // [S]
   while (s != nullptr) {
     task& next = *s->who;
     const bool waits = !next.deferred;  // once it is released it may be gone
-    if (next.unmet.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (next.unmet.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // [S]
       if (waits) wake_sleepers(at.in);
       else at.offer(next);
     }
@@ -106,18 +107,18 @@ void finish(const place_of_work& at, task& t) noexcept {
   release_successors(at, t);
   clear_order(at, t);
   give_arguments_back(t);
-  bool wake =
-      t.member_of != nullptr && t.member_of->pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  bool wake = t.member_of != nullptr &&
+              t.member_of->pending.fetch_sub(1, std::memory_order_acq_rel) == 1;  // [D]
   const bool deferred = t.deferred;
   const std::uint64_t one = deferred ? task::child : 0;
-  task* const parent = t.parent.load(std::memory_order_relaxed);
-  std::uint64_t before = 0;  // of the parent's counts
+  task* const parent = t.parent.load(std::memory_order_relaxed);  // [P]
+  std::uint64_t before = 0;                                       // of the parent's counts
   // Nobody else can add a reference to a task that has no children and no entries.
-  if (t.counts.load(std::memory_order_acquire) == task::reference) {
+  if (t.counts.load(std::memory_order_acquire) == task::reference) {  // [C]
     at.give_back(&t);
     before = drop(at, parent, one + task::reference);
   } else {
-    if (deferred) before = parent->counts.fetch_sub(one, std::memory_order_acq_rel);
+    if (deferred) before = parent->counts.fetch_sub(one, std::memory_order_acq_rel);  // [C]
     (void)drop(at, &t, task::reference);
   }
   if (!deferred) return;
@@ -132,9 +133,9 @@ namespace {
 
 bool waits_for_event(task& t) noexcept {
   event expected = event::expected;
-  return t.completion.load(std::memory_order_relaxed) != event::none &&
+  return t.completion.load(std::memory_order_relaxed) != event::none &&  // [N]
          t.completion.compare_exchange_strong(expected, event::body_done,
-                                              std::memory_order_acq_rel);
+                                              std::memory_order_acq_rel);  // [E]
 }
 
 void run_body(void* started) {

@@ -1,4 +1,19 @@
 // task_run.h -- how tasks of ours are found, run and finished (tasks.h says by which rules).
+//
+// Memory order (each tag stands at its site below)
+//   [T]  acq_rel RMW that makes a team's tasks known, acquire load: who finds them finds their
+//        fields.
+//   [G]  relaxed: under the guard of the shared tasks.
+//   [A]  relaxed: of a task that may be gone; what is read decides only whether it is taken, and
+//        the deque's RMW whether it was still there (stealing_crew.h).
+//   [C]  counts: acq_rel RMW that takes a reference or a child away, acquire load that finds the
+//        last one: what the children did happens-before who reuses the block or goes on.
+//   [P]  relaxed: the task has a reference on its parent, and its own until it is dropped.
+//   [S]  acq_rel RMW that closes the list of successors, and that decreases `unmet`: what all tasks
+//        before it did happens-before the successor.
+//   [D]  acq_rel RMW of the group's count: as [C], for who waits for the group.
+//   [N]  relaxed: whether there is an event is said before the task is offered.
+//   [E]  acq_rel RMW: of who fulfills the event and who ends the body, the later one goes on.
 #pragma once
 
 #include <atomic>
@@ -13,7 +28,7 @@ namespace syncopate::openmp {
 // Made when first asked for; the rest of the region has it.
 team_tasks& make_tasks_of(frame& f) noexcept;
 inline team_tasks& tasks_of(frame& f) noexcept {
-  team_tasks* const found = f.in->tasks.load(std::memory_order_acquire);
+  team_tasks* const found = f.in->tasks.load(std::memory_order_acquire);  // [T]
   return __builtin_expect(found != nullptr, 1) ? *found : make_tasks_of(f);
 }
 

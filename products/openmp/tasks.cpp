@@ -1,4 +1,19 @@
 // tasks.cpp -- see tasks.h: how tasks are made, and who waits for them.
+//
+// Memory order (each tag stands at its site below)
+//   [P]  relaxed: the thread's own mark of a phase, or another's of the same (mark_phase()).
+//   [K]  relaxed: a hint, by which a later region or task is begun in the one or the other right
+//        way.
+//   [M]  relaxed: the task is known to nobody yet.
+//   [R]  relaxed: the parent has a reference, since its task runs; who ends the new task releases.
+//   [U]  unmet: held at 1 until the task's order is known, then decreased with acq_rel: whoever
+//        makes it 0 sees what all tasks before did.
+//   [W]  acquire load -- synchronizes with task_run.h's [C], [D], [E] and [S]: what was waited for
+//        happens-before what follows.
+//   [N]  relaxed: this thread has stored whether there is an event.
+//   [E]  acq_rel RMW: of who fulfills the event and who ends the body, the later one goes on.
+//   [T]  acquire load of the team's tasks (task_run.h).
+//   [G]  relaxed: between regions, the master's alone.
 
 #include "openmp/tasks.h"
 
@@ -30,8 +45,8 @@ constinit std::atomic<bool> settings_changed{false};
 
 void mark(frame& f) noexcept {
   team& t = *f.in;
-  if (f.ending || t.task_phase.load(std::memory_order_relaxed) == f.phase + 1) return;
-  maker(t.order.what.function).store(t.order.what.function, std::memory_order_relaxed);
+  if (f.ending || t.task_phase.load(std::memory_order_relaxed) == f.phase + 1) return;   // [P]
+  maker(t.order.what.function).store(t.order.what.function, std::memory_order_relaxed);  // [K]
   mark_phase();
 }
 
@@ -51,8 +66,9 @@ void copy_arguments(task& t, const task_request& r) noexcept {
 task& new_task(frame& f, const task_request& r, bool deferred) noexcept {
   task& parent = *f.doing;
   task& t = *tasks_of(f).members[f.id].blocks.take();
-  t.parent.store(&parent, std::memory_order_relaxed);
-  t.depth.store(parent.depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  t.parent.store(&parent, std::memory_order_relaxed);  // [M]
+  t.depth.store(parent.depth.load(std::memory_order_relaxed) + 1,
+                std::memory_order_relaxed);  // [M]
   t.group = parent.group;
   t.function = r.function;
   t.in = f.in;
@@ -61,13 +77,13 @@ task& new_task(frame& f, const task_request& r, bool deferred) noexcept {
   t.reducing = parent.reducing;
   if ((r.flags & task_request::has_priority) != 0)
     t.priority = std::min(r.priority, f.of->real.omp_get_max_task_priority());
-  if (__builtin_expect(settings_changed.load(std::memory_order_relaxed), 0) && deferred)
+  if (__builtin_expect(settings_changed.load(std::memory_order_relaxed), 0) && deferred)  // [K]
     t.inherited = new settings(settings_of(f.of->real));
   parent.counts.fetch_add(task::reference + (deferred ? task::child : 0),
-                          std::memory_order_relaxed);
+                          std::memory_order_relaxed);  // [R]
   if (deferred && parent.group != nullptr) {
     t.member_of = parent.group;
-    parent.group->pending.fetch_add(1, std::memory_order_relaxed);
+    parent.group->pending.fetch_add(1, std::memory_order_relaxed);  // [R]
   }
   return t;
 }
@@ -80,10 +96,10 @@ task_order& order_of(task& parent) noexcept {
 void wait_for_order(frame& f, task& t, const dependence_list& wants) noexcept {
   task& parent = *f.doing;
   if (parent.order == nullptr) return;
-  t.unmet.store(1, std::memory_order_relaxed);
+  t.unmet.store(1, std::memory_order_relaxed);  // [U]
   parent.order->wait_for(t, wants);
-  if (t.unmet.fetch_sub(1, std::memory_order_acq_rel) == 1) return;
-  help_until(f, [&t] { return t.unmet.load(std::memory_order_acquire) == 0; });
+  if (t.unmet.fetch_sub(1, std::memory_order_acq_rel) == 1) return;              // [U]
+  help_until(f, [&t] { return t.unmet.load(std::memory_order_acquire) == 0; });  // [W]
 }
 
 void run_at_once(frame& f, const task_request& r) noexcept {
@@ -93,9 +109,10 @@ void run_at_once(frame& f, const task_request& r) noexcept {
   if (r.copy != nullptr) copy_arguments(t, r);
   else t.data = r.data;
   run_here(f, t);
-  if (__builtin_expect(t.completion.load(std::memory_order_relaxed) != event::none, 0))
-    help_until(f,
-               [&t] { return t.completion.load(std::memory_order_acquire) == event::fulfilled; });
+  if (__builtin_expect(t.completion.load(std::memory_order_relaxed) != event::none, 0))  // [N]
+    help_until(f, [&t] {
+      return t.completion.load(std::memory_order_acquire) == event::fulfilled;  // [W]
+    });
   finish({*f.in, tasks_of(f), &f}, t);
 }
 
@@ -157,10 +174,10 @@ void make_task(frame& f, const task_request& r) noexcept {
   if (!ordered) return offer_or_run(f, t);
   const place_of_work at{*f.in, tasks_of(f), &f};
   task_order& order = order_of(*f.doing);
-  t.unmet.store(1, std::memory_order_relaxed);
+  t.unmet.store(1, std::memory_order_relaxed);  // [U]
   order.add(t, dependence_list(r.depend));
   order.drop_replaced([&at](task& other) { (void)drop(at, &other, task::reference); });
-  if (t.unmet.fetch_sub(1, std::memory_order_acq_rel) == 1) offer_or_run(f, t);
+  if (t.unmet.fetch_sub(1, std::memory_order_acq_rel) == 1) offer_or_run(f, t);  // [U]
 }
 
 void make_task_loop(frame& f, const task_request& r, unsigned long count,
@@ -184,8 +201,9 @@ void make_task_loop(frame& f, const task_request& r, unsigned long count,
 
 void wait_for_children(frame& f) noexcept {
   const task& mine = doing(f);
-  help_until(
-      f, [&mine] { return task::children_in(mine.counts.load(std::memory_order_acquire)) == 0; });
+  help_until(f, [&mine] {
+    return task::children_in(mine.counts.load(std::memory_order_acquire)) == 0;  // [W]
+  });
 }
 
 void wait_for_dependences(frame& f, void** depend) noexcept {
@@ -216,7 +234,7 @@ void end_group(frame& f) noexcept {
   task& mine = doing(f);
   task_group* const g = mine.group;
   if (g == nullptr) return;
-  help_until(f, [g] { return g->pending.load(std::memory_order_acquire) == 0; });
+  help_until(f, [g] { return g->pending.load(std::memory_order_acquire) == 0; });  // [W]
   if (g->reducing) f.of->real.GOMP_taskgroup_end();
   mine.reducing = g->was_reducing;
   mine.group = g->outer;
@@ -264,26 +282,28 @@ bool fulfill(void* event) noexcept {
   task* const t = take_detached(event);
   if (t == nullptr) return false;
   team& in = *t->in;
-  if (t->completion.exchange(event::fulfilled, std::memory_order_acq_rel) == event::body_done)
-    finish({in, *in.tasks.load(std::memory_order_acquire), nullptr}, *t);
+  if (t->completion.exchange(event::fulfilled, std::memory_order_acq_rel) ==
+      event::body_done)                                                    // [E]
+    finish({in, *in.tasks.load(std::memory_order_acquire), nullptr}, *t);  // [T]
   wake_sleepers(in);
   return true;
 }
 
 bool makes_tasks(void (*function)()) noexcept {
-  return function != nullptr && maker(function).load(std::memory_order_relaxed) == function;
+  return function != nullptr && maker(function).load(std::memory_order_relaxed) == function;  // [K]
 }
 
 void employ(team& t) noexcept {
-  team_tasks* const all = t.tasks.load(std::memory_order_relaxed);
+  team_tasks* const all = t.tasks.load(std::memory_order_relaxed);  // [G]
   if (all == nullptr) return;
   if (t.participants <= all->crew.room()) all->crew.employ(t.participants);
   else
-    t.tasks.store(nullptr, std::memory_order_relaxed);  // thieves may look at the old one's tasks
+    t.tasks.store(nullptr,
+                  std::memory_order_relaxed);  // [G] thieves may look at the old one's tasks
 }
 
 void settings_change() noexcept {
-  if (current != nullptr) settings_changed.store(true, std::memory_order_relaxed);
+  if (current != nullptr) settings_changed.store(true, std::memory_order_relaxed);  // [K]
 }
 
 const char* cannot_make_tasks(const runtime& of) noexcept {

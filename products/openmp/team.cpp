@@ -1,4 +1,16 @@
 // team.cpp -- see team.h.
+//
+// Memory order (each tag stands at its site below)
+//   [K]  relaxed: counts, and what follows from them for how a thread waits, or what a record says.
+//   [L]  release RMW that puts a team into the list of all, acquire exchange that takes the list:
+//        its fields are as the former owner left them. A failed one's value is tried next.
+//   [E]  release store, acquire load: who finds the key made may use it.
+//   [G]  relaxed: between regions, the master's alone.
+//   [A]  relaxed: stored within a region, read by its master when the runtime has ended it.
+//   [P]  relaxed: the phase is marked by this thread, or by another, whose mark [M] shows behind
+//        the barrier.
+//   [M]  release store of the mark, acquire load by who waits or has passed the barrier: what was
+//        done before the mark happens-before who helps.
 
 #include "openmp/team.h"
 
@@ -53,10 +65,10 @@ struct alignas(128) flag {
 constinit flag crowded;
 
 void count_threads(std::int32_t more) noexcept {
-  const std::int32_t now = begun.threads.fetch_add(more, std::memory_order_relaxed) + more;
+  const std::int32_t now = begun.threads.fetch_add(more, std::memory_order_relaxed) + more;  // [K]
   const bool more_than_processors = now > static_cast<std::int32_t>(machine::processors());
-  if (now > 0 && crowded.set.load(std::memory_order_relaxed) != more_than_processors)
-    crowded.set.store(more_than_processors, std::memory_order_relaxed);
+  if (now > 0 && crowded.set.load(std::memory_order_relaxed) != more_than_processors)  // [K]
+    crowded.set.store(more_than_processors, std::memory_order_relaxed);                // [K]
 }
 
 // The thread has been in a wait of its team's, ours or the runtime's.
@@ -70,7 +82,7 @@ constinit std::atomic<bool> processors_known{false};
 
 [[gnu::noinline, gnu::cold]] void ask_processors(const runtime& of) noexcept {
   if (of.real.omp_get_num_procs != nullptr) machine::learn_processors(of.real.omp_get_num_procs());
-  processors_known.store(true, std::memory_order_relaxed);
+  processors_known.store(true, std::memory_order_relaxed);  // [K]
 }
 
 // Threads of the master's region that are in no other: it may itself be in one.
@@ -83,9 +95,9 @@ void give_up_list(void*) noexcept {
   mine = nullptr;
   while (first != nullptr) {
     team* const rest = first->next;
-    first->next = ownerless.load(std::memory_order_relaxed);
-    while (!ownerless.compare_exchange_weak(first->next, first, std::memory_order_release,
-                                            std::memory_order_relaxed)) {
+    first->next = ownerless.load(std::memory_order_relaxed);                                // [L]
+    while (!ownerless.compare_exchange_weak(first->next, first, std::memory_order_release,  // [L]
+                                            std::memory_order_relaxed)) {                   // [L]
     }
     first = rest;
   }
@@ -95,9 +107,9 @@ void watch_end_of_thread() noexcept {
   int none = 0;
   if (key_state.compare_exchange_strong(none, 1)) {
     ::pthread_key_create(&end_of_thread, give_up_list);
-    key_state.store(2, std::memory_order_release);
+    key_state.store(2, std::memory_order_release);  // [E]
   }
-  if (key_state.load(std::memory_order_acquire) == 2)
+  if (key_state.load(std::memory_order_acquire) == 2)  // [E]
     ::pthread_setspecific(end_of_thread, &end_of_thread);
 }
 
@@ -110,7 +122,7 @@ team* take_team() noexcept {
   watch_end_of_thread();
   // All of the common list at once: one element could not be taken without the risk that it comes
   // back in between.
-  t = ownerless.exchange(nullptr, std::memory_order_acquire);
+  t = ownerless.exchange(nullptr, std::memory_order_acquire);  // [L]
   if (t != nullptr) {
     mine = t->next;
     return t;
@@ -127,7 +139,7 @@ void make_barrier(team& t, std::uint32_t count) noexcept {
   if (t.participants == count) return;
   if (t.participants != 0) config.barrier->end(t.barrier);
   t.participants = count;
-  t.arrivals.store(0, std::memory_order_relaxed);
+  t.arrivals.store(0, std::memory_order_relaxed);  // [G]
   if (count != 0) config.barrier->make(t.barrier, count);
   employ(t);
 }
@@ -142,16 +154,17 @@ void note_processor(team& t, std::uint32_t id) noexcept {
   if (id >= team::watched) return;
   // A store only when it changed: the line is read by all.
   const auto here = static_cast<std::uint16_t>(machine::processor() + 1);
-  if (t.processor[id].load(std::memory_order_relaxed) != here)
-    t.processor[id].store(here, std::memory_order_relaxed);
+  if (t.processor[id].load(std::memory_order_relaxed) != here)  // [K]
+    t.processor[id].store(here, std::memory_order_relaxed);     // [K]
 }
 
 }  // namespace
 
-bool oversubscribed() noexcept { return crowded.set.load(std::memory_order_relaxed); }
+bool oversubscribed() noexcept { return crowded.set.load(std::memory_order_relaxed); }  // [K]
 
 region::region(const runtime& of, unsigned asked, const work& what, const void* caller) noexcept {
-  if (__builtin_expect(!processors_known.load(std::memory_order_relaxed), 0)) ask_processors(of);
+  if (__builtin_expect(!processors_known.load(std::memory_order_relaxed), 0))
+    ask_processors(of);  // [K]
   std::uint32_t place = 0;
   if (__builtin_expect(record::enabled, 0) && caller != nullptr) {
     const int type = of.kind == family::gnu ? region_of_gnu : region_of_other;
@@ -186,10 +199,10 @@ region::~region() {
   if (__builtin_expect(order_->recorded != 0, 0)) record::wait_end_now(region_wait);
   if (order_->in == nullptr) return;
   team& t = *order_->in;
-  if (__builtin_expect(t.abandoned.load(std::memory_order_relaxed), 0)) {
+  if (__builtin_expect(t.abandoned.load(std::memory_order_relaxed), 0)) {  // [A]
     make_barrier(t, 0);
     t.phase += phases_apart;
-    t.abandoned.store(false, std::memory_order_relaxed);
+    t.abandoned.store(false, std::memory_order_relaxed);  // [A]
   }
   put_team(&t);
   go_on();
@@ -224,7 +237,7 @@ namespace {
 void end_tasks(frame& f, bool meets) noexcept {
   if (f.in == nullptr || (f.threads == 0 && !settle(f))) return;
   if (!meets) {
-    if (f.in->task_phase.load(std::memory_order_relaxed) == f.phase + 1) finish_tasks(f);
+    if (f.in->task_phase.load(std::memory_order_relaxed) == f.phase + 1) finish_tasks(f);  // [P]
   } else if (pass_barrier(f, nullptr)) {
     end_marked_phase(f);
   }
@@ -256,7 +269,7 @@ bool pass_barrier(frame& f, const void* caller) noexcept {
   if (__builtin_expect(!record::enabled || caller == nullptr, 1)) {
     config.barrier->arrive_and_wait(t.barrier, f);
   } else {
-    const std::uint32_t before = t.arrivals.fetch_add(1, std::memory_order_relaxed);
+    const std::uint32_t before = t.arrivals.fetch_add(1, std::memory_order_relaxed);  // [K]
     const bool last = (before + 1) % f.threads == 0;
     record::wait w = record::wait_begin(
         last ? record::wait_kind::came_last : record::wait_kind::barrier,
@@ -265,7 +278,7 @@ bool pass_barrier(frame& f, const void* caller) noexcept {
     record::wait_end_now(w);
   }
   if (!config.barrier->own_wait) go_on();
-  return __builtin_expect(t.task_phase.load(std::memory_order_acquire) == f.phase, 0);
+  return __builtin_expect(t.task_phase.load(std::memory_order_acquire) == f.phase, 0);  // [M]
 }
 
 void mark_phase() noexcept {
@@ -274,8 +287,8 @@ void mark_phase() noexcept {
   if (f->threads == 0 && live_frame(f->of) == nullptr && f->in == nullptr) return;
   team& t = *f->in;
   const std::uint32_t phase = f->phase + 1;
-  if (t.task_phase.load(std::memory_order_relaxed) == phase) return;
-  t.task_phase.store(phase, std::memory_order_release);
+  if (t.task_phase.load(std::memory_order_relaxed) == phase) return;  // [P]
+  t.task_phase.store(phase, std::memory_order_release);               // [M]
   wake_sleepers(t);
   config.barrier->call_away(t.barrier);
   if (t.kept != nullptr) wake_kept(*t.kept);
@@ -283,7 +296,8 @@ void mark_phase() noexcept {
 
 void abandon_team() noexcept {
   const frame* const f = current;
-  if (f != nullptr && f->in != nullptr) f->in->abandoned.store(true, std::memory_order_relaxed);
+  if (f != nullptr && f->in != nullptr)
+    f->in->abandoned.store(true, std::memory_order_relaxed);  // [A]
 }
 
 }  // namespace syncopate::openmp

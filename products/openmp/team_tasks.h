@@ -1,4 +1,7 @@
 // team_tasks.h -- what a team keeps for its tasks: the crew, and a queue for what no deque takes.
+//
+// Memory order (each tag stands at its site below)
+//   [G]  relaxed: stored under the guard; a hint to others.
 #pragma once
 
 #include <syncopate/deques/stealing_crew.h>
@@ -28,14 +31,14 @@ class shared_tasks {
     task* const found = *link;
     if (found != nullptr) {
       *link = found->next;
-      count_.store(count() - 1, std::memory_order_relaxed);
+      count_.store(count() - 1, std::memory_order_relaxed);  // [G]
     }
     ::pthread_mutex_unlock(&guard_);
     return found;
   }
   // A hint: who put one wakes those who sleep (team_wait.h), so that they look again.
   [[nodiscard]] std::uint32_t count() const noexcept {
-    return count_.load(std::memory_order_relaxed);
+    return count_.load(std::memory_order_relaxed);  // [G]
   }
 
  private:

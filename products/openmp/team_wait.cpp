@@ -27,7 +27,8 @@ team_waiter::team_waiter(frame& f) noexcept : frame_(f) {
 }
 
 team_waiter::~team_waiter() {
-  if (stage_ == stage::falling_asleep) frame_.in->sleepers.fetch_sub(1, std::memory_order_relaxed);
+  if (stage_ == stage::falling_asleep)
+    frame_.in->sleepers.fetch_sub(1, std::memory_order_relaxed);  // [W]
   if (stage_ == stage::yielding) yield_.was_last();
   if (config.wait != waiting::adaptive) return;
   const std::uint64_t wake_latency = machine::wake_latency();
@@ -42,7 +43,8 @@ bool team_waiter::shares_processor() const noexcept {
   const auto here = static_cast<std::uint16_t>(machine::processor() + 1);
   const std::uint32_t count = frame_.threads < team::watched ? frame_.threads : team::watched;
   for (std::uint32_t i = 0; i < count; ++i)
-    if (i != frame_.id && t.processor[i].load(std::memory_order_relaxed) == here) return true;
+    if (i != frame_.id && t.processor[i].load(std::memory_order_relaxed) == here)
+      return true;  // [K]
   return false;
 }
 
@@ -51,11 +53,11 @@ void team_waiter::begin(stage next, std::uint64_t limit) noexcept {
   limit_ = start_ + limit;
   if (next != stage::falling_asleep) return;
   team& t = *frame_.in;
-  seen_ = t.event.load(std::memory_order_acquire);
-  t.sleepers.fetch_add(1, std::memory_order_relaxed);
-  if (machine::heavy_fence()) return;  // [W]; now one more look, then sleep()
-  t.sleepers.fetch_sub(1, std::memory_order_relaxed);
-  stage_ = stage::yielding;  // nobody would see us sleep
+  seen_ = t.event.load(std::memory_order_acquire);     // [S]
+  t.sleepers.fetch_add(1, std::memory_order_relaxed);  // [W]
+  if (machine::heavy_fence()) return;                  // [W]; now one more look, then sleep()
+  t.sleepers.fetch_sub(1, std::memory_order_relaxed);  // [W]
+  stage_ = stage::yielding;                            // nobody would see us sleep
   limit_ = ~std::uint64_t{0};
 }
 
@@ -123,7 +125,7 @@ void team_waiter::go_on_yielding() noexcept {
 void team_waiter::sleep() noexcept {
   slept_ = true;
   machine::park(frame_.in->event, seen_);
-  seen_ = frame_.in->event.load(std::memory_order_acquire);
+  seen_ = frame_.in->event.load(std::memory_order_acquire);  // [S]
 }
 
 void team_waiter::pass_time_slow() noexcept {

@@ -10,6 +10,16 @@
 // a tenth of a millisecond later at most (machine/monitor.h).
 //
 // Checked by    tests/check/team_wait_scenarios.cpp.
+//
+// Memory order (each tag stands at its site below)
+//   [W]  the sleepers' count, relaxed, with a light fence at the waker's and a heavy one at the
+//        sleeper's between it and what ends the wait (team.h): one of the two sees the other.
+//        Release RMW of the event behind that.
+//   [S]  acquire load of the event, before the look at what ends the wait: a wake that comes
+//        between makes park() return.
+//   [M]  acquire load of the phase's mark -- synchronizes with mark_phase() (team.cpp).
+//   [K]  relaxed: a hint where others run.
+//   [Q]  relaxed: the caller loads again with its own order.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -25,9 +35,9 @@
 namespace syncopate::openmp {
 
 inline void wake_sleepers(team& t) noexcept {
-  machine::light_fence();  // [W]
-  if (__builtin_expect(t.sleepers.load(std::memory_order_relaxed) == 0, 1)) return;
-  t.event.fetch_add(1, std::memory_order_release);
+  machine::light_fence();                                                            // [W]
+  if (__builtin_expect(t.sleepers.load(std::memory_order_relaxed) == 0, 1)) return;  // [W]
+  t.event.fetch_add(1, std::memory_order_release);                                   // [W]
   machine::wake(&t.event, INT32_MAX);
 }
 
@@ -53,8 +63,9 @@ class team_waiter {
   }
 
   [[nodiscard]] bool called_away() const noexcept {
-    return __builtin_expect(frame_.in->task_phase.load(std::memory_order_acquire) == frame_.phase,
-                            0);
+    return __builtin_expect(
+        frame_.in->task_phase.load(std::memory_order_acquire) == frame_.phase,  // [M]
+        0);
   }
 
  private:
@@ -72,7 +83,8 @@ class team_waiter {
   void sleep_on_monitor(const std::atomic<std::uint32_t>& word, Predicate done) noexcept {
     const std::uint64_t until = std::min(limit_, machine::ticks() + monitor_ticks);
     // Relaxed: the caller loads again with its own order.
-    if (!machine::monitor_wait(word, std::memory_order_relaxed, done, machine::sleep_depth::light,
+    if (!machine::monitor_wait(word, std::memory_order_relaxed, done,
+                               machine::sleep_depth::light,  // [Q]
                                until))
       go_on_after_monitor();
   }

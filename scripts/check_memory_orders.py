@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 # Folders of files that are no algorithms, all below them included.
-PRODUCT_FOLDERS = ("src/tm", "products/openmp")
+PRODUCT_FOLDERS = ("src/tm", "src/model/emulated", "products/openmp")
 FOLDERS = ("locks", "rwlocks", "condition", "barriers", "deques")
 # Files of these folders that are no algorithm: the list, its traits, the type-erased form.
 EXEMPT = {"all.h", "traits.h", "any_lock.h"}

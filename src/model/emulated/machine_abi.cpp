@@ -1,5 +1,8 @@
 // machine_abi.cpp -- the functions behind machine.h (machine/instrumented.h) but those of
 // transactions: real threads, real time.
+//
+// Memory order (each tag stands at its site below)
+//   [K]  relaxed: a number that is the same whoever finds it.
 #include <syncopate/machine/instrumented.h>
 #include <syncopate/machine/system_call.h>
 
@@ -66,10 +69,10 @@ unsigned count_nodes() noexcept {
 // What a call of its own costs, found out at the first one; two threads find the same.
 template <class Function>
 auto once(std::atomic<decltype(Function{}())>& known, Function find) noexcept {
-  auto value = known.load(std::memory_order_relaxed);
+  auto value = known.load(std::memory_order_relaxed);  // [K]
   if (value == 0) {
     const runtime_scope inside;
-    known.store(value = find(), std::memory_order_relaxed);
+    known.store(value = find(), std::memory_order_relaxed);  // [K]
   }
   return value;
 }

@@ -1,3 +1,7 @@
+//
+// Memory order (each tag stands at its site below)
+//   [R]  acquire load of what doomed the transaction -- synchronizes with doom() (conflict.cpp).
+//   [M]  relaxed: no transaction runs that anybody could doom.
 #include "observer.h"
 #include "model/emulated/threads/real_mutex.h"
 
@@ -59,7 +63,7 @@ place requester_of(const thread& t) noexcept {
   constexpr int patience = 10'000;
   place found = nullptr;
   for (int i = 0; i < patience && found == nullptr; ++i) {
-    found = t.requester.load(std::memory_order_acquire);
+    found = t.requester.load(std::memory_order_acquire);  // [R]
     __builtin_ia32_pause();
   }
   return found;
@@ -69,7 +73,7 @@ place requester_of(const thread& t) noexcept {
 
 void observe_begin(thread& t, place where) noexcept {
   const observation counts(t);
-  t.requester.store(nullptr, std::memory_order_relaxed);
+  t.requester.store(nullptr, std::memory_order_relaxed);  // [M]
   counts->site = stack_of_begin(t, where);
   ++counts->sites[counts->site].begun;
 }

@@ -55,7 +55,7 @@ line foreign_line_on_stack(const thread& t) noexcept {
 }
 
 void set_idle(thread& t) noexcept {
-  t.status.store(status_word::make(state::idle, t.number), std::memory_order_release);
+  t.status.store(status_word::make(state::idle, t.number), std::memory_order_release);  // [S]
 }
 
 // Whether that thread has announced a write to the stack and not gone on to another access since.
@@ -72,7 +72,7 @@ bool is_writing(const thread& t, const thread& other) noexcept {
     if (other.local != nullptr && is_writing(t, other.foreign_write, other.local->accesses))
       return true;
   }
-  const unsigned told = other.interruptions_told.load(std::memory_order_acquire);
+  const unsigned told = other.interruptions_told.load(std::memory_order_acquire);  // [T]
   for (unsigned i = 0; i < told; ++i) {
     const interruption& each = other.interruptions[i];
     if (is_writing(t, each.foreign_write, each.accesses)) return true;
@@ -90,7 +90,7 @@ bool is_settled(thread& t) noexcept {
 
 bool is_being_written(thread& t) noexcept {
   if (!is_settled(t)) return true;
-  for (const thread* each = all_threads.load(std::memory_order_acquire); each != nullptr;
+  for (const thread* each = all_threads.load(std::memory_order_acquire); each != nullptr;  // [L]
        each = each->next_thread)
     if (is_writing(t, *each)) return true;
   return false;
@@ -181,8 +181,8 @@ std::uint32_t status_bits(reason why, std::uint8_t code, bool nested) noexcept {
 extern "C" [[noreturn, gnu::visibility("hidden")]] void syncopate_emulated_abort(thread*) noexcept;
 
 void abort_transaction(thread& t, reason why, place where) noexcept {
-  t.block_calls = 0;  // first, as in runtime_scope
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t.block_calls = 0;                                    // first, as in runtime_scope
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // [C]
   here.inside = 1;
   t.why = why;
   t.where = where;
@@ -191,7 +191,8 @@ void abort_transaction(thread& t, reason why, place where) noexcept {
 
 void stop_transactions() noexcept {
   transactions_stopped.store(true);
-  for (thread* t = all_threads.load(std::memory_order_acquire); t != nullptr; t = t->next_thread) {
+  for (thread* t = all_threads.load(std::memory_order_acquire); t != nullptr;  // [L]
+       t = t->next_thread) {
     for (backoff wait;; wait.once()) {
       std::uint64_t status = t->status.load();
       if (status_word::state_of(status) == state::idle) break;
@@ -226,7 +227,7 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t syncopate_emulated_begin(
   if (!options.htm || !on_own_stack(*t, stack_pointer)) return refuse(*t, where);
   // Not the program's: not in its statistics either.
   if (!begins_in_seen_code(*t, where)) return status_bits(reason::refused, 0, false);
-  t->live_from.store(stack_pointer, std::memory_order_relaxed);
+  t->live_from.store(stack_pointer, std::memory_order_relaxed);  // [V]
   if (stack_pointer < t->marked_from) {
     mark_stack(*t, stack_pointer);
     t->fresh_marks = fence_all_processors();
@@ -263,9 +264,9 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t syncopate_emulated_roll_b
   drop_allocations(*t);
   errno = t->saved_errno;         // after all that may set it
   instrument::machine_depth = 0;  // of the program that begins, maybe not of what was left
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // [C]
   here.inside = 0;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // [C]
   if (t->has_signal) take_signal(*t);
   return result;
 }

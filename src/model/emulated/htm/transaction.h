@@ -1,5 +1,15 @@
 // transaction.h -- begin, commit, abort; and what the accesses of a transaction do when the
 // line is not theirs yet.
+//
+// Memory order (each tag stands at its site below)
+//   [S]  release store of `idle`: what was written, or rolled back, happens-before who finds it.
+//   [T]  acquire load of what handlers have interrupted -- synchronizes with announced.cpp.
+//   [L]  acquire load of the list of threads -- synchronizes with the push (thread.cpp).
+//   [V]  relaxed: before `active`, which is stored with seq_cst and read first by who looks at
+//        both.
+//   [D]  relaxed: doom is seen at the next access; what the doomed one reads until then is not
+//        used.
+//   [C]  compiler barrier: for signals of this thread.
 #pragma once
 
 #include "model/emulated/threads/thread.h"
@@ -19,7 +29,7 @@ inline void end_transaction(reason why, place where) noexcept {
 }
 
 inline bool is_doomed(const thread& t) noexcept {
-  return status_word::is_doomed(t.status.load(std::memory_order_relaxed));
+  return status_word::is_doomed(t.status.load(std::memory_order_relaxed));  // [D]
 }
 
 // While it returns true no transaction may begin, and none runs (fork).

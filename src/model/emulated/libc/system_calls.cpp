@@ -1,3 +1,6 @@
+//
+// Memory order (each tag stands at its site below)
+//   [K]  relaxed: an answer of the kernel, which is the same for all.
 #include "system_calls.h"
 
 #include <sys/prctl.h>
@@ -15,7 +18,7 @@ namespace syncopate::emulated {
 
 void dispatch_calls(thread& t) noexcept {
   static constinit std::atomic<bool> refused{false};
-  if (refused.load(std::memory_order_relaxed)) return;
+  if (refused.load(std::memory_order_relaxed)) return;  // [K]
   t.block_calls = 0;
   if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0L, 0L, &t.block_calls) == 0) {
     t.dispatches_calls = true;

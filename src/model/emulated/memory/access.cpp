@@ -37,7 +37,7 @@ void announce_foreign_write(std::uintptr_t at, std::size_t bytes) noexcept {
   const runtime_scope inside;
   self().foreign_write.announce(at, at + bytes);
   here.has_more_to_settle = true;
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // before the owner's status is read
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // [F] before the owner's status is read
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ void write_outside(std::uintptr_t at, std::size_t bytes, place where) noexcept {
   bool announced = false;
   const line last = last_line(at, bytes);
   for (line l = line_of(at); l <= last; ++l) {
-    const std::uint64_t word = shadow(l).load(std::memory_order_relaxed);
+    const std::uint64_t word = shadow(l).load(std::memory_order_relaxed);  // [W]
     if ((word & (mark::readers | mark::writer)) != 0) expel_holders(l, use::write, where);
     if ((word & mark::stack) == 0 || (here.self != nullptr && on_own_stack(*here.self, at)))
       continue;
@@ -73,7 +73,7 @@ void read_inside(std::uintptr_t at, std::size_t bytes, place where) noexcept {
   if (!on_own_stack(t, at)) {
     const line last = last_line(at, bytes);
     for (line l = line_of(at); l <= last; ++l) {
-      if ((shadow(l).load(std::memory_order_relaxed) & t.bit) != 0) continue;
+      if ((shadow(l).load(std::memory_order_relaxed) & t.bit) != 0) continue;  // [W]
       const runtime_scope inside;
       acquire_for_read(t, l, where);
     }
@@ -87,7 +87,7 @@ void write_inside(std::uintptr_t at, std::size_t bytes, place where) noexcept {
   if (own_stack) {
     // Below begin's stack pointer are frames that the roll-back forgets, and runs on itself:
     // nothing there may be logged.
-    const std::uintptr_t live = t.live_from.load(std::memory_order_relaxed);
+    const std::uintptr_t live = t.live_from.load(std::memory_order_relaxed);  // [O]
     const std::uintptr_t from = std::max(at, live);
     if (from >= at + bytes) return count_access(t, where);
     bytes -= from - at;

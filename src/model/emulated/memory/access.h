@@ -6,6 +6,16 @@
 // rules may be torn apart by a transaction in between; atomic operations are exact
 // (seam/atomic_seam.h). In a transaction: the line is the transaction's own, what is overwritten is
 // logged.
+//
+// Memory order (each tag stands at its site below)
+//   [A]  announcement before the look at the line's word. Who takes the line stores its mark, and
+//        executes a heavy fence before it looks at announcements: one of the two sees the other. A
+//        range is stored end before beginning, with release; a single one comes last.
+//   [W]  relaxed look at the line's word: the thread's own bit, or a mark that [A] pairs with;
+//        whoever finds one asks again with RMWs (conflict.h).
+//   [F]  full fence instead of the heavy one, for the write to another thread's stack.
+//   [O]  relaxed: the thread's own.
+//   [C]  compiler barrier: for signals of this thread, and for the heavy fence of others.
 #pragma once
 
 #include "conflict.h"
@@ -27,7 +37,7 @@ namespace syncopate::emulated {
   else if (bytes == 4) entry.old = *reinterpret_cast<const std::uint32_t*>(at);
   else if (bytes == 2) entry.old = *reinterpret_cast<const std::uint16_t*>(at);
   else entry.old = *reinterpret_cast<const std::uint8_t*>(at);
-  std::atomic_signal_fence(std::memory_order_release);  // a signal's abort finds whole entries
+  std::atomic_signal_fence(std::memory_order_release);  // [C] a signal's abort finds whole entries
   ++t.undo.next;
 }
 
@@ -39,16 +49,16 @@ namespace syncopate::emulated {
 // An access outside transactions is about to be checked and made: for transactions that always
 // abort (conflict.cpp).
 [[gnu::always_inline]] inline void announce(std::uintptr_t at) noexcept {
-  here.accesses.last.store(at, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  here.accesses.last.store(at, std::memory_order_relaxed);  // [A]
+  std::atomic_signal_fence(std::memory_order_seq_cst);      // [C]
 }
 inline void announce_range(std::uintptr_t at, std::size_t bytes) noexcept {
   auto& range = here.accesses.ranges[here.next_range++ % 2];
-  range.at.store(0, std::memory_order_relaxed);
-  range.end.store(at + bytes, std::memory_order_release);
-  range.at.store(at, std::memory_order_release);
-  here.accesses.last.store(at, std::memory_order_release);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  range.at.store(0, std::memory_order_relaxed);             // [A]
+  range.end.store(at + bytes, std::memory_order_release);   // [A]
+  range.at.store(at, std::memory_order_release);            // [A]
+  here.accesses.last.store(at, std::memory_order_release);  // [A]
+  std::atomic_signal_fence(std::memory_order_seq_cst);      // [C]
 }
 
 // Requires: the bytes lie in one line.
@@ -62,7 +72,7 @@ inline void announce_range(std::uintptr_t at, std::size_t bytes) noexcept {
       read_outside(at, bytes, where);
     return;
   }
-  if ((shadow(line_of(at)).load(std::memory_order_relaxed) & t->bit) == 0 || !goes_on(*t))
+  if ((shadow(line_of(at)).load(std::memory_order_relaxed) & t->bit) == 0 || !goes_on(*t))  // [W]
       [[unlikely]] {
     read_inside(at, bytes, where);
   }
@@ -74,7 +84,7 @@ inline void announce_range(std::uintptr_t at, std::size_t bytes) noexcept {
   thread* const t = here.current;
   if (t == nullptr) [[likely]] {
     announce(at);
-    if (mark::any(shadow(line_of(at)).load(std::memory_order_relaxed))) [[unlikely]]
+    if (mark::any(shadow(line_of(at)).load(std::memory_order_relaxed))) [[unlikely]]  // [W]
       write_outside(at, bytes, where);
     return;
   }

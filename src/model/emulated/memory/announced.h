@@ -8,6 +8,14 @@
 //   A2  A signal's handler may run between check and access. Its own accesses take the places of
 //       those that it has interrupted; so these stand in `interruptions` from before the handler's
 //       first access until after they have been put back. Who looks, looks there last.
+//
+// Memory order (each tag stands at its site below)
+//   [A]  release stores, the end of a range before its beginning; relaxed where what was there is
+//        over, or is the thread's own: who finds an announcement finds the whole one, and who finds
+//        it gone sees the access made.
+//   [L]  acquire loads by others -- synchronize with [A].
+//   [T]  release store of how many interrupted ones are told: they are complete.
+//   [O]  relaxed: the thread's own.
 #pragma once
 
 #include <atomic>
@@ -28,8 +36,8 @@ struct announced_accesses {
 
   // By the thread itself: they have been made.
   void settle() noexcept {
-    last.store(0, std::memory_order_release);
-    for (range& each : ranges) each.at.store(0, std::memory_order_release);
+    last.store(0, std::memory_order_release);                                // [A]
+    for (range& each : ranges) each.at.store(0, std::memory_order_release);  // [A]
   }
   void copy(const announced_accesses& other) noexcept;
   // Whether one of them may lie in [low, high). Requires: both are multiples of a line's bytes.
@@ -44,20 +52,21 @@ class write_to_foreign_stack {
  public:
   // By the writer, before its check; it fences.
   void announce(std::uintptr_t at, std::uintptr_t end) noexcept {
-    at_.store(0, std::memory_order_relaxed);
-    end_.store(end, std::memory_order_release);
-    at_.store(at, std::memory_order_release);
+    at_.store(0, std::memory_order_relaxed);     // [A]
+    end_.store(end, std::memory_order_release);  // [A]
+    at_.store(at, std::memory_order_release);    // [A]
   }
   // By the writer, at its next atomic operation, transaction or end: then the write has been made.
-  void settle() noexcept { at_.store(0, std::memory_order_release); }
+  void settle() noexcept { at_.store(0, std::memory_order_release); }  // [A]
   void copy(const write_to_foreign_stack& other) noexcept {
-    announce(other.at_.load(std::memory_order_relaxed), other.end_.load(std::memory_order_relaxed));
+    announce(other.at_.load(std::memory_order_relaxed),
+             other.end_.load(std::memory_order_relaxed));  // [A]
   }
 
   // Returns: where it begins, when it overlaps [low, high); else 0.
   [[nodiscard]] std::uintptr_t overlaps(std::uintptr_t low, std::uintptr_t high) const noexcept {
-    const std::uintptr_t at = at_.load(std::memory_order_acquire);
-    return at < high && end_.load(std::memory_order_acquire) > low ? at : 0;
+    const std::uintptr_t at = at_.load(std::memory_order_acquire);            // [L]
+    return at < high && end_.load(std::memory_order_acquire) > low ? at : 0;  // [L]
   }
 
  private:

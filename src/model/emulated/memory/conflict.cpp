@@ -16,10 +16,6 @@ namespace syncopate::emulated {
 
 namespace {
 
-constexpr auto relaxed = std::memory_order_relaxed;
-constexpr auto acquire = std::memory_order_acquire;
-constexpr auto acq_rel = std::memory_order_acq_rel;
-
 void give_up_if_doomed() noexcept {
   thread* const me = here.current;
   if (me != nullptr && is_doomed(*me)) abort_transaction(*me, reason::conflict, nullptr);
@@ -27,7 +23,7 @@ void give_up_if_doomed() noexcept {
 
 bool doom(thread& victim, std::uint64_t seen, line l, place where) noexcept {
   if (!victim.status.compare_exchange_strong(seen, status_word::doomed(seen, l))) return false;
-  if (observing) victim.requester.store(where, std::memory_order_release);
+  if (observing) victim.requester.store(where, std::memory_order_release);  // [R]
   return true;
 }
 
@@ -36,7 +32,7 @@ std::uint64_t holders(std::uint64_t word, use what) noexcept {
 }
 
 void doom_holder(unsigned slot, line l, place where) noexcept {
-  thread* const victim = slot_owner[slot].load(acquire);
+  thread* const victim = slot_owner[slot].load(std::memory_order_acquire);  // [L]
   if (victim == nullptr) return;
   const std::uint64_t status = victim->status.load();
   if (status_word::state_of(status) != state::active) return;
@@ -50,10 +46,11 @@ void doom_holder(unsigned slot, line l, place where) noexcept {
 template <class Touches>
 bool any_other_thread(const thread& t, Touches touches) noexcept {
   const std::lock_guard lock(registry);
-  for (const thread* each = all_threads.load(acquire); each != nullptr; each = each->next_thread) {
+  for (const thread* each = all_threads.load(std::memory_order_acquire); each != nullptr;  // [L]
+       each = each->next_thread) {
     if (each == &t || each->local == nullptr) continue;
     if (touches(each->local->accesses)) return true;
-    const unsigned told = each->interruptions_told.load(acquire);
+    const unsigned told = each->interruptions_told.load(std::memory_order_acquire);  // [T]
     for (unsigned i = 0; i < told; ++i)
       if (touches(each->interruptions[i].accesses)) return true;
   }
@@ -76,7 +73,7 @@ void note_line(thread& t, line l, place where) noexcept { t.lines.push({l, where
 std::uint64_t await_takeable(thread& t, line l, place where) noexcept {
   backoff wait;
   for (;;) {
-    const std::uint64_t word = shadow(l).load(acquire);
+    const std::uint64_t word = shadow(l).load(std::memory_order_acquire);  // [W]
     if ((word & mark::locked) != 0) {
       give_up_if_doomed();
       wait.once();
@@ -91,7 +88,8 @@ std::uint64_t await_takeable(thread& t, line l, place where) noexcept {
 }  // namespace
 
 bool fence_all_processors() noexcept {
-  return machine::detail::membarrier_ready.load(relaxed) && machine::heavy_fence();
+  return machine::detail::membarrier_ready.load(std::memory_order_relaxed) &&  // [K]
+         machine::heavy_fence();
 }
 
 bool may_be_written(const thread& t, std::uintptr_t low, std::uintptr_t high) noexcept {
@@ -109,7 +107,7 @@ void expel_holders(line l, use what, place where) noexcept {
   backoff wait;
   for (;;) {
     const thread* const me = here.current;
-    std::uint64_t others = holders(shadow(l).load(acquire), what);
+    std::uint64_t others = holders(shadow(l).load(std::memory_order_acquire), what);  // [W]
     if (me != nullptr) others &= ~me->bit;
     if (others == 0) return;
     give_up_if_doomed();
@@ -122,13 +120,14 @@ void expel_holders(line l, use what, place where) noexcept {
 
 void expel_stack_owner(line l, place where) noexcept {
   const std::uintptr_t at = l * line_bytes;
-  for (thread* t = all_threads.load(acquire); t != nullptr; t = t->next_thread) {
+  for (thread* t = all_threads.load(std::memory_order_acquire); t != nullptr;  // [L]
+       t = t->next_thread) {
     if (t == here.self || !on_own_stack(*t, at + line_bytes - 1)) continue;
     backoff wait;
     for (;;) {
       const std::uint64_t status = t->status.load();
       if (status_word::state_of(status) == state::idle) break;
-      if (at + line_bytes <= t->live_from.load(relaxed)) break;
+      if (at + line_bytes <= t->live_from.load(std::memory_order_relaxed)) break;  // [V]
       give_up_if_doomed();
       if (status_word::state_of(status) == state::active) doom(*t, status, l, where);
       wait.once();
@@ -139,7 +138,9 @@ void expel_stack_owner(line l, place where) noexcept {
 void acquire_for_read(thread& t, line l, place where) noexcept {
   for (;;) {
     std::uint64_t word = await_takeable(t, l, where);
-    if (shadow(l).compare_exchange_weak(word, word | t.bit, acq_rel, relaxed)) break;
+    if (shadow(l).compare_exchange_weak(word, word | t.bit, std::memory_order_acq_rel,  // [M]
+                                        std::memory_order_relaxed))                     // [G]
+      break;
   }
   note_line(t, l, where);
   if (++t.read_lines > options.read_lines) {
@@ -152,7 +153,9 @@ void acquire_for_write(thread& t, line l, place where) noexcept {
   for (;;) {
     word = await_takeable(t, l, where);
     const std::uint64_t taken = ((word & ~mark::writer) | t.bit | t.writer) + mark::one_version;
-    if (shadow(l).compare_exchange_weak(word, taken, acq_rel, relaxed)) break;
+    if (shadow(l).compare_exchange_weak(word, taken, std::memory_order_acq_rel,  // [M]
+                                        std::memory_order_relaxed))              // [G]
+      break;
   }
   if ((word & t.bit) == 0) note_line(t, l, where);
   if ((word & mark::readers & ~t.bit) != 0) expel_holders(l, use::write, where);
@@ -168,8 +171,8 @@ void acquire_for_write(thread& t, line l, place where) noexcept {
 void release_lines(thread& t) noexcept {
   for (const touched_line* each = t.lines.next; each-- != t.lines.first;) {
     shadow_word& word = shadow(each->at);
-    const bool written = (word.load(relaxed) & mark::writer) == t.writer;
-    word.fetch_and(~(t.bit | (written ? mark::writer : 0)), std::memory_order_release);
+    const bool written = (word.load(std::memory_order_relaxed) & mark::writer) == t.writer;  // [O]
+    word.fetch_and(~(t.bit | (written ? mark::writer : 0)), std::memory_order_release);      // [U]
   }
   t.lines.clear();
 }
@@ -178,19 +181,19 @@ line_lock::line_lock(std::uintptr_t at, use what, place where) noexcept
     : word_(shadow(line_of(at))) {
   settle_accesses();
   backoff wait;
-  std::uint64_t word = word_.load(relaxed);
-  while (
-      (word & mark::locked) != 0 ||
-      !word_.compare_exchange_weak(word, word | mark::locked, std::memory_order_acquire, relaxed)) {
+  std::uint64_t word = word_.load(std::memory_order_relaxed);  // [G]
+  while ((word & mark::locked) != 0 ||
+         !word_.compare_exchange_weak(word, word | mark::locked, std::memory_order_acquire,  // [M]
+                                      std::memory_order_relaxed)) {                          // [G]
     if ((word & mark::locked) != 0) {
       wait.once();
-      word = word_.load(relaxed);
+      word = word_.load(std::memory_order_relaxed);  // [G]
     }
   }
   if (holders(word, what) != 0) expel_holders(line_of(at), what, where);
   if (what == use::write && (word & mark::stack) != 0) expel_stack_owner(line_of(at), where);
 }
 
-line_lock::~line_lock() { word_.fetch_and(~mark::locked, std::memory_order_release); }
+line_lock::~line_lock() { word_.fetch_and(~mark::locked, std::memory_order_release); }  // [U]
 
 }  // namespace syncopate::emulated

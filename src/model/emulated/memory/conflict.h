@@ -1,6 +1,20 @@
 // conflict.h -- who may have a line. The requester wins: it dooms those that hold the line in a
 // way that excludes its access and waits until they have rolled back. So no transaction ever sees
 // memory that another one has written and not committed.
+//
+// Memory order (each tag stands at its site below)
+//   [R]  release store of where the doom came from: for the statistics (htm/observer.cpp).
+//   [L]  acquire load of slots' owners and of the list of threads: who finds a thread finds its
+//        fields.
+//   [T]  acquire load of what handlers have interrupted -- synchronizes with announced.cpp.
+//   [M]  acq_rel RMW of a line's word, or acquire, that takes the line: what the one before wrote,
+//        or rolled back, happens-before.
+//   [W]  acquire load of a line's word -- synchronizes with [U].
+//   [U]  release RMW that gives the line up.
+//   [V]  relaxed: behind the status of the transaction, which is read with seq_cst.
+//   [G]  relaxed look at a line's word, or the value of a failed [M]: decides what is tried next.
+//   [O]  relaxed: the transaction's own bits.
+//   [K]  relaxed: an answer of the kernel, which changes only before a process' second thread.
 #pragma once
 
 #include "model/emulated/threads/thread.h"

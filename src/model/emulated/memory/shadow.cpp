@@ -22,7 +22,7 @@ void make_shadow() noexcept {
   }
   madvise(wanted, shadow_bytes, MADV_NOHUGEPAGE);  // 2 MiB of table for each line otherwise
   madvise(wanted, shadow_bytes, MADV_DONTDUMP);
-  shadow_made.store(true, std::memory_order_release);
+  shadow_made.store(true, std::memory_order_release);  // [M]
 }
 
 void clear_shadow() noexcept {

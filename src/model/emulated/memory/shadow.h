@@ -15,6 +15,9 @@
 //   S2  A reader's or writer's mark is set by its own thread only, and cleared by it after memory
 //       is as others may see it: after commit, or after roll-back.
 //   S3  Nobody becomes reader or writer of a line that is locked.
+//
+// Memory order (each tag stands at its site below)
+//   [M]  release store when the map is made, acquire load.
 #pragma once
 
 #include <atomic>
@@ -69,7 +72,9 @@ inline std::uint64_t writer_slot_bit(std::uint64_t word) noexcept {
 // Makes the map; nothing when it is there. Ends the process when the system refuses.
 void make_shadow() noexcept;
 inline constinit std::atomic<bool> shadow_made{false};
-inline bool shadow_is_there() noexcept { return shadow_made.load(std::memory_order_acquire); }
+inline bool shadow_is_there() noexcept {
+  return shadow_made.load(std::memory_order_acquire);  // [M]
+}
 // Forgets all marks. Requires: no other thread runs (a child of fork).
 void clear_shadow() noexcept;
 

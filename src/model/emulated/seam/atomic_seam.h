@@ -5,6 +5,10 @@
 // processor's operation, with the line locked against transactions; so the operation is exact also
 // where transactions run on the line. Orders are those of the processor's locked operations, the
 // strongest: code that needs them weaker does not exist.
+//
+// Memory order (each tag stands at its site below)
+//   [V]  acquire loads of the line's word around a seq_cst load of the value: if the word has the
+//        same version and no owner both times, no transaction has written between.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +45,9 @@ T load(const volatile T* at, int, engine::place where) noexcept {
   if constexpr (!is_wide<T>) {
     constexpr std::uint64_t no_owner = emulated::mark::writer | emulated::mark::locked;
     emulated::shadow_word& word = emulated::shadow(emulated::line_of(at));
-    const std::uint64_t before = word.load(std::memory_order_acquire);
+    const std::uint64_t before = word.load(std::memory_order_acquire);  // [V]
     const T value = __atomic_load_n(at, __ATOMIC_SEQ_CST);
-    const std::uint64_t after = word.load(std::memory_order_acquire);
+    const std::uint64_t after = word.load(std::memory_order_acquire);  // [V]
     const std::uint64_t changed = (before ^ after) & emulated::mark::version;
     if (((before | after) & no_owner) == 0 && changed == 0) [[likely]] {
       emulated::settle_last();

@@ -1,3 +1,6 @@
+//
+// Memory order (each tag stands at its site below)
+//   [F]  relaxed: stored in the child of a fork, which has one thread then.
 #include "fork.h"
 
 #include <pthread.h>
@@ -47,9 +50,9 @@ void in_child() {
     t->local = nullptr;
     t->stack_low = t->stack_top = t->marked_from = 0;
   }
-  generation.fetch_add(1, std::memory_order_relaxed);
+  generation.fetch_add(1, std::memory_order_relaxed);  // [F]
   if (here.self != nullptr) {
-    parent_thread.store(here.self->id, std::memory_order_relaxed);
+    parent_thread.store(here.self->id, std::memory_order_relaxed);  // [F]
     here.self->id = gettid();
     here.self->marked_from = here.self->stack_top;
   }
@@ -63,8 +66,8 @@ void watch_forks() noexcept { pthread_atfork(before_fork, in_parent, in_child); 
 }  // namespace syncopate::emulated
 
 SYNCOPATE_EXPORT std::uint32_t syncopate_fork_generation() noexcept {
-  return syncopate::emulated::generation.load(std::memory_order_relaxed);
+  return syncopate::emulated::generation.load(std::memory_order_relaxed);  // [F]
 }
 SYNCOPATE_EXPORT int syncopate_forked_from() noexcept {
-  return syncopate::emulated::parent_thread.load(std::memory_order_relaxed);
+  return syncopate::emulated::parent_thread.load(std::memory_order_relaxed);  // [F]
 }

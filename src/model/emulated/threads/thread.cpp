@@ -28,7 +28,6 @@ constinit real_mutex registry;
 
 namespace {
 
-constexpr auto relaxed = std::memory_order_relaxed;
 constinit pthread_key_t end_of_thread_key = 0;
 constinit bool has_key = false;
 
@@ -58,7 +57,8 @@ bounds stack_bounds(bool is_main) noexcept {
 thread& new_record() noexcept {
   const std::lock_guard lock(registry);
   unsigned count = 0;
-  for (thread* t = all_threads.load(relaxed); t != nullptr; t = t->next_thread, ++count) {
+  for (thread* t = all_threads.load(std::memory_order_relaxed); t != nullptr;  // [G]
+       t = t->next_thread, ++count) {
     if (t->in_use) continue;
     // The lowest free index: the list has the highest first.
     thread* lowest = t;
@@ -71,8 +71,8 @@ thread& new_record() noexcept {
   auto* const t = new (std::align_val_t{64}) thread{};
   t->index = count;
   t->in_use = true;
-  t->next_thread = all_threads.load(relaxed);
-  all_threads.store(t, std::memory_order_release);
+  t->next_thread = all_threads.load(std::memory_order_relaxed);  // [G]
+  all_threads.store(t, std::memory_order_release);               // [L]
   return *t;
 }
 
@@ -89,7 +89,7 @@ void end_thread(void* argument) noexcept {
 
 void unmark_stack(thread& t) noexcept {
   for (line l = line_of(t.marked_from); l <= line_of(t.stack_top - 1); ++l)
-    shadow(l).fetch_and(~mark::stack, relaxed);
+    shadow(l).fetch_and(~mark::stack, std::memory_order_relaxed);  // [S]
 }
 
 void attend(std::uintptr_t top) noexcept {
@@ -135,12 +135,13 @@ void leave_thread(thread& t) noexcept {
   const runtime_scope inside;
   if (t.stack_top != 0) unmark_stack(t);
   settle_accesses();
-  t.interruptions_told.store(t.depth_of_handlers = 0, std::memory_order_release);
+  t.interruptions_told.store(t.depth_of_handlers = 0, std::memory_order_release);  // [T]
   here.has_more_to_settle = false;
   here.self = nullptr;
   stop_dispatching(t);
   const std::lock_guard lock(registry);
-  if (t.bit != 0 && slot_owner[t.slot].load(relaxed) == &t) slot_owner[t.slot].store(nullptr);
+  if (t.bit != 0 && slot_owner[t.slot].load(std::memory_order_relaxed) == &t)  // [O]
+    slot_owner[t.slot].store(nullptr);
   t.bit = 0;
   t.local = nullptr;
   t.stack_low = t.stack_top = t.marked_from = 0;
@@ -153,7 +154,7 @@ void mark_stack(thread& t, std::uintptr_t low) noexcept {
   constexpr std::uintptr_t ahead = 16 << 10;
   const std::uintptr_t from = std::max(low - ahead, t.stack_low);
   for (line l = line_of(from); l <= line_of(t.marked_from - 1); ++l)
-    shadow(l).fetch_or(mark::stack, relaxed);
+    shadow(l).fetch_or(mark::stack, std::memory_order_relaxed);  // [S]
   t.marked_from = from;
 }
 

@@ -9,6 +9,17 @@
 //       rolled back.
 //   T2  slot_owner[i] == t while t's transaction runs in slot i; it is taken from an idle t only.
 //   T3  The status is `active` before the stack is copied, `idle` after the last mark is cleared.
+//
+// Memory order (each tag stands at its site below)
+//   [L]  release store that puts a thread into the list: who finds it with acquire finds its
+//        fields.
+//   [G]  relaxed: under the registry's lock.
+//   [S]  relaxed RMW of the mark that a line may lie in a live stack. Behind its setting, before
+//        the stack is copied, stands a fence on all processors (htm/transaction.cpp).
+//   [T]  release store: as announced.h.
+//   [O]  relaxed: a slot that is the thread's own, or not.
+//   [A]  release store: as announced.h.
+//   [C]  compiler barrier: for signals of this thread.
 #pragma once
 
 #include <syncopate/machine/types.h>
@@ -173,7 +184,9 @@ inline void settle_accesses() noexcept {
 }
 
 // The same of the last one alone: all that a write to another thread's stack needs.
-inline void settle_last() noexcept { here.accesses.last.store(0, std::memory_order_release); }
+inline void settle_last() noexcept {
+  here.accesses.last.store(0, std::memory_order_release);  // [A]
+}
 
 // Around a handler of the program's: keeps what it has interrupted told (announced.h, A2).
 class handler_scope {
@@ -244,14 +257,14 @@ class own_memory_scope {
 // may not be left: its own return is a call, too.
 inline runtime_scope::runtime_scope() noexcept {
   if (here.current != nullptr) here.current->block_calls = 0;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // [C]
   here.inside = here.inside + 1;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // [C]
 }
 inline runtime_scope::~runtime_scope() {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // [C]
   here.inside = here.inside - 1;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // [C]
   if (here.inside != 0 || here.self == nullptr) return;
   if (here.self->has_signal) [[unlikely]]
     take_signal(*here.self);

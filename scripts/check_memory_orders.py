@@ -13,8 +13,10 @@ import re
 import sys
 from pathlib import Path
 
-# Folders of files that are no algorithms, all below them included.
-PRODUCT_FOLDERS = ("src/tm", "src/model/emulated", "products/openmp")
+# Folders of files that are no algorithms, all below them included; and those below them whose code
+# handles orders as data: the machines that model them.
+PRODUCT_FOLDERS = ("src", "products")
+MODELS = ("src/model/explored", "src/model/simulated")
 FOLDERS = ("locks", "rwlocks", "condition", "barriers", "deques")
 # Files of these folders that are no algorithm: the list, its traits, the type-erased form.
 EXEMPT = {"all.h", "traits.h", "any_lock.h"}
@@ -116,8 +118,8 @@ def units(root: Path) -> list[dict[str, str]]:
     found: dict[Path, dict[str, str]] = {}
     for folder in PRODUCT_FOLDERS:
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix in (".h", ".cpp"):
-                shown = path.relative_to(root).as_posix()
+            shown = path.relative_to(root).as_posix()
+            if path.suffix in (".h", ".cpp") and not shown.startswith(MODELS):
                 found.setdefault(path.with_suffix(""), {})[shown] = path.read_text("utf-8")
     return list(found.values())
 

@@ -4,6 +4,10 @@
 // A look-up is one probe or two in a hash table that is never changed once it is published:
 // registering makes a new one. Old tables may be in use by running transactions and are kept; after
 // many changes, all transactions are stopped for a moment and the old tables freed.
+//
+// Memory order (each tag stands at its site below)
+//   [P]  release store of a table that is complete, acquire load by who looks up.
+//   [G]  relaxed: only who registers, under the lock, stores it.
 #include "abi.h"
 
 #include "tm/core/regime.h"
@@ -44,7 +48,7 @@ std::size_t slot_of(const void* function, std::size_t mask) noexcept {
 }
 
 void* find(const void* function) noexcept {
-  const hash_table* const table = published.load(std::memory_order_acquire);
+  const hash_table* const table = published.load(std::memory_order_acquire);  // [P]
   if (table == nullptr) return nullptr;
   for (std::size_t i = slot_of(function, table->mask);; i = (i + 1) & table->mask) {
     if (table->slots[i].original == function) return table->slots[i].clone;
@@ -102,15 +106,15 @@ void publish() noexcept {
   for (const registration* r = registrations; r != nullptr; r = r->next)
     for (std::size_t i = 0; i < r->count; ++i)
       if (r->first[i].original != nullptr) insert(table, r->first[i]);
-  table->older = published.load(std::memory_order_relaxed);
+  table->older = published.load(std::memory_order_relaxed);  // [G]
   ++old_tables;
-  published.store(table, std::memory_order_release);
+  published.store(table, std::memory_order_release);  // [P]
 }
 
 // Frees the tables that were published before the present one. Requires: guard, no transaction
 // runs.
 void free_older() noexcept {
-  hash_table* const table = published.load(std::memory_order_relaxed);
+  hash_table* const table = published.load(std::memory_order_relaxed);  // [G]
   for (hash_table* t = table->older; t != nullptr;) {
     hash_table* const older = t->older;
     std::free(t);

@@ -5,6 +5,10 @@
 // for eager_norec, which compares under its mutex: nobody commits then, and since the values are
 // compared in the order in which they were read, what says that memory is gone has been found
 // changed before. Writes never come to memory that is not there, unless the program is wrong.
+//
+// Memory order (each tag stands at its site below)
+//   [O]  relaxed: the thread's own.
+//   [K]  relaxed: only that the handler is set once.
 #include "tm/core/doomed.h"
 
 #include "abi.h"
@@ -51,7 +55,8 @@ void handle(int number, siginfo_t* info, void* context) noexcept {
   const mcontext_t& at = static_cast<ucontext_t*>(context)->uc_mcontext;
   transaction* const tx = current;
   if (is_read_by_us(at)) {
-    const bool waits = tx->how == mode::idle && tx->looking.load(std::memory_order_relaxed) != 0;
+    const bool waits =
+        tx->how == mode::idle && tx->looking.load(std::memory_order_relaxed) != 0;  // [O]
     if (waits || tx->how == mode::optimistic) restore_modes(at);
     if (waits) stop_waiting(tx);
     if (tx->how == mode::optimistic) restart_alone(tx, cause::read_conflict);
@@ -63,7 +68,7 @@ void handle(int number, siginfo_t* info, void* context) noexcept {
 
 void catch_doomed_reads() noexcept {
   static std::atomic<bool> done{false};
-  if (done.exchange(true, std::memory_order_relaxed)) return;
+  if (done.exchange(true, std::memory_order_relaxed)) return;  // [K]
   struct sigaction ours {};
   ours.sa_sigaction = handle;
   ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;

@@ -2,6 +2,13 @@
 // program runs: light fences become full ones, and this thread visits every processor. Whichever
 // thread was running there has then been switched away, which is a fence, and finds the new state
 // when it runs again; those that did not run have been switched away before.
+//
+// Memory order (each tag stands at its site below)
+//   [K]  membarrier_ready, relaxed: stored between a release and a full fence; who sees it false,
+//        and executes full fences from then on, errs on the safe side.
+//   [F]  seq_cst RMW that begins the change, full fence before the processors are visited, release
+//        store when it is done, acquire load by who waits for that: all light fences are full ones
+//        then.
 #include "tm/core/fences.h"
 
 #include <cerrno>
@@ -54,7 +61,7 @@ bool try_visit_all_processors() noexcept {
 }  // namespace
 
 bool kernel_makes_fences_cheap() noexcept {
-  return machine::detail::membarrier_ready.load(std::memory_order_relaxed);
+  return machine::detail::membarrier_ready.load(std::memory_order_relaxed);  // [K]
 }
 
 void visit_all_processors() noexcept {
@@ -63,14 +70,15 @@ void visit_all_processors() noexcept {
 
 void make_light_fences_full() noexcept {
   fences present = fences::free;
-  if (light_fences.compare_exchange_strong(present, fences::changing, std::memory_order_seq_cst)) {
-    std::atomic_thread_fence(std::memory_order_release);
-    machine::detail::membarrier_ready.store(false, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (light_fences.compare_exchange_strong(present, fences::changing,
+                                           std::memory_order_seq_cst)) {        // [F]
+    std::atomic_thread_fence(std::memory_order_release);                        // [F]
+    machine::detail::membarrier_ready.store(false, std::memory_order_relaxed);  // [K]
+    std::atomic_thread_fence(std::memory_order_seq_cst);                        // [F]
     visit_all_processors();
-    light_fences.store(fences::full, std::memory_order_release);
+    light_fences.store(fences::full, std::memory_order_release);  // [F]
   }
-  while (light_fences.load(std::memory_order_acquire) == fences::changing) machine::yield();
+  while (light_fences.load(std::memory_order_acquire) == fences::changing) machine::yield();  // [F]
 }
 
 }  // namespace syncopate::tm

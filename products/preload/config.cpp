@@ -46,7 +46,8 @@ mode fast_path_of(const algorithm& lock, bool recording) noexcept {
 
 // Two threads may come here at once: both compute the same, and `how` is stored last.
 void ensure_configured() noexcept {
-  if (__builtin_expect(config.how.load(std::memory_order_acquire) != mode::unknown, 1)) return;
+  if (__builtin_expect(config.how.load(std::memory_order_acquire) != mode::unknown, 1))
+    return;  // [C]
   mode how = mode::pass;
   const char* name = setting<option::lock>();
   const bool recording = is_on<option::record>();
@@ -75,7 +76,7 @@ void ensure_configured() noexcept {
       how = fast_path_of(*lock, recording);
     }
   }
-  config.how.store(how, std::memory_order_release);
+  config.how.store(how, std::memory_order_release);  // [C]
 }
 
 namespace {

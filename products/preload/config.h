@@ -10,6 +10,10 @@
 //   SYNCOPATE_RECORD=file          record waits into that file
 //   SYNCOPATE_VERBOSE=1            one line on standard error at the start; at the end, what the
 //                                  policy found
+//
+// Memory order (each tag stands at its site below)
+//   [C]  release store of `how`, last, acquire load: who finds it known sees all of the
+//        configuration.
 #pragma once
 
 #include <atomic>
@@ -46,7 +50,7 @@ struct configuration {
 // that sees anything but `unknown` went through ensure_configured() or needs no other field.
 extern constinit configuration config;
 
-inline mode current_mode() noexcept { return config.how.load(std::memory_order_relaxed); }
+inline mode current_mode() noexcept { return config.how.load(std::memory_order_acquire); }  // [C]
 
 // Makes sure that the environment was read. Safe at any time in any thread, inside malloc, before
 // relocation of other libraries is complete; allocates nothing.

@@ -122,7 +122,7 @@ call_site here() noexcept {
 }
 
 void guard_line(std::initializer_list<line_part> parts, const call_site* at) noexcept {
-  const std::uint32_t before = lines.fetch_add(1, std::memory_order_relaxed);
+  const std::uint32_t before = lines.fetch_add(1, std::memory_order_relaxed);  // [K]
   if (before > most_lines) return;
   line whole;
   whole.add("syncopate: guard: ");

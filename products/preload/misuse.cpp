@@ -28,7 +28,7 @@ bool is_first(const char* kind, std::uint64_t pc) noexcept {
   for (std::uint64_t at = key * 0x9e3779b97f4a7c15u >> 54, tries = 0; tries < 16; ++tries) {
     std::uint64_t seen = 0;
     auto& place = known[(at + tries) % 1024];
-    if (place.compare_exchange_strong(seen, key, std::memory_order_relaxed)) return true;
+    if (place.compare_exchange_strong(seen, key, std::memory_order_relaxed)) return true;  // [K]
     if (seen == key) return false;
   }
   return false;
@@ -46,7 +46,7 @@ bool has_told(thread_watch& me, const void* from, const void* to) noexcept {
   const std::uintptr_t mixed =
       reinterpret_cast<std::uintptr_t>(from) / 8 * 31 + reinterpret_cast<std::uintptr_t>(to) / 8;
   auto& place = me.told[mixed % thread_watch::most_pairs];
-  const std::uint32_t generation = orders.generation.load(std::memory_order_relaxed);
+  const std::uint32_t generation = orders.generation.load(std::memory_order_relaxed);  // [G]
   if (place.from == from && place.to == to && place.generation == generation) return true;
   place = {from, to, generation};
   return false;
@@ -59,7 +59,7 @@ void say_edge(const lock_order::edge& e) noexcept {
 }
 
 void add_order(const held_mutex& held, const void* mutex) noexcept {
-  const void* const from = held.mutex.load(std::memory_order_relaxed);
+  const void* const from = held.mutex.load(std::memory_order_relaxed);  // [X]
   if (from == nullptr || from == mutex) return;
   const lock_order::edge added{from, mutex, machine::self(), held.pc, here()};
   record::holding lock(orders.changing);
@@ -80,7 +80,7 @@ void forget_order(const void* mutex) noexcept {
   if (__atomic_load_n(&orders.graph, __ATOMIC_RELAXED) == nullptr) return;
   record::holding lock(orders.changing);
   if (lock && orders.graph->forget(mutex))
-    orders.generation.fetch_add(1, std::memory_order_relaxed);
+    orders.generation.fetch_add(1, std::memory_order_relaxed);  // [G]
 }
 
 // ---- preempted holders --------------------------------------------------------------------------
@@ -100,7 +100,7 @@ void count_preemptions(const held_mutex& held, std::uint32_t times) noexcept {
   if (times == 0) return;
   record::holding lock(preempted.changing);
   if (!lock) return;
-  const void* const mutex = held.mutex.load(std::memory_order_relaxed);
+  const void* const mutex = held.mutex.load(std::memory_order_relaxed);  // [X]
   for (preempted_holders& p : preempted.of) {
     if (p.mutex != nullptr && (p.mutex != mutex || p.pc != held.pc)) continue;
     p.mutex = mutex;
@@ -143,7 +143,7 @@ void about_to_lock(const void* mutex) noexcept {
   thread_watch* const me = this_thread_watch();
   if (me == nullptr) return;
   for (unsigned i = 0; i < me->held_count; ++i) {
-    const void* const from = me->held[i].mutex.load(std::memory_order_relaxed);
+    const void* const from = me->held[i].mutex.load(std::memory_order_relaxed);  // [X]
     if (from != nullptr && !has_told(*me, from, mutex)) add_order(me->held[i], mutex);
   }
 }
@@ -161,7 +161,7 @@ void has_locked(const void* mutex, const void* caller) noexcept {
 void about_to_unlock(mutex_object& mutex) noexcept {
   thread_watch* const me = this_thread_watch();
   const int holder = mutex.owner;
-  if (me != nullptr && holder == me->id.load(std::memory_order_relaxed)) {
+  if (me != nullptr && holder == me->id.load(std::memory_order_relaxed)) {  // [X]
     if (held_mutex* const held = me->find(&mutex))
       count_preemptions(*held, me->mark.taken().involuntary);
     return me->remove(&mutex);
@@ -177,7 +177,7 @@ void about_to_unlock(mutex_object& mutex) noexcept {
   thread_watch* const other = watch_of(holder);
   held_mutex* const held = other != nullptr ? other->find(&mutex) : nullptr;
   const std::uint64_t locked_at = held != nullptr ? held->pc : 0;
-  if (held != nullptr) held->mutex.store(nullptr, std::memory_order_relaxed);
+  if (held != nullptr) held->mutex.store(nullptr, std::memory_order_relaxed);  // [X]
   if (is_first("foreign", site.pc[0]))
     guard_line({"thread ", number(id(machine::self())), " unlocks mutex ", address(&mutex),
                 ", which thread ", number(id(holder)), " holds (locked at ",

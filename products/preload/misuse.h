@@ -9,6 +9,12 @@
 // One line for each place in the program (guard_log.h). Nothing here allocates, waits for a lock of
 // the program, or throws. Off unless SYNCOPATE_GUARD has `misuse` (guard.h); what cannot be told is
 // in docs/guard.md.
+//
+// Memory order (each tag stands at its site below)
+//   [K]  relaxed RMW: of all who report one place, one is the first.
+//   [G]  relaxed: a thread that sees an old generation tells an order once more, or not again of a
+//        lock that has just been destroyed.
+//   [X]  relaxed: as thread_watch.h.
 #pragma once
 
 #include <syncopate/machine.h>

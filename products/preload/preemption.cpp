@@ -79,13 +79,13 @@ void nap(std::int64_t ns) noexcept {
 void section_begins() noexcept {
   if (mine.depth++ != 0) return;
   mine.slice.enter();
-  if (kernel_says.load(std::memory_order_relaxed) == slice_state::unknown)
-    kernel_says.store(mine.slice.enable(), std::memory_order_relaxed);
+  if (kernel_says.load(std::memory_order_relaxed) == slice_state::unknown)  // [K]
+    kernel_says.store(mine.slice.enable(), std::memory_order_relaxed);      // [K]
 }
 
 void section_ends() noexcept {
   if (mine.depth == 0 || --mine.depth != 0) return;  // 0: another thread's section
-  if (mine.slice.leave()) granted.fetch_add(1, std::memory_order_relaxed);
+  if (mine.slice.leave()) granted.fetch_add(1, std::memory_order_relaxed);  // [S]
 }
 
 bool minds_holder(const lock_in_use& lock) noexcept {
@@ -102,7 +102,7 @@ bool acquire_minding_holder(mutex_object& o, const lock_in_use& lock,
     if (until != nullptr && machine::remaining(*until) <= 0) return false;
     const holder_look now = look_at(o.owner);
     if (advise_waiter(before, now) == wait_advice::sleep) {
-      sleeps.fetch_add(1, std::memory_order_relaxed);
+      sleeps.fetch_add(1, std::memory_order_relaxed);  // [S]
       nap(next_nap);
       if (next_nap < longest_nap) next_nap *= 2;
     } else {
@@ -113,13 +113,13 @@ bool acquire_minding_holder(mutex_object& o, const lock_in_use& lock,
 }
 
 void report_preemption() noexcept {
-  const slice_state says = kernel_says.load(std::memory_order_relaxed);
+  const slice_state says = kernel_says.load(std::memory_order_relaxed);  // [K]
   if (says == slice_state::enabled)
     guard_line({"the kernel extended time slices of sections ",
-                number(granted.load(std::memory_order_relaxed)), " times"});
+                number(granted.load(std::memory_order_relaxed)), " times"});  // [S]
   else
     guard_line({"this kernel does not extend time slices; waiters slept ",
-                number(sleeps.load(std::memory_order_relaxed)),
+                number(sleeps.load(std::memory_order_relaxed)),  // [S]
                 " times because the holder did not run"});
 }
 

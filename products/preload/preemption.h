@@ -3,6 +3,10 @@
 // Where the kernel extends time slices (slice_extension.h), sections ask for it. Elsewhere waiters
 // that would spin for as long as it takes look at the holder instead, and sleep for a while when it
 // does not run (holder_watch.h); then nobody keeps his place in a queue.
+//
+// Memory order (each tag stands at its site below)
+//   [K]  relaxed: an answer of the kernel, which is the same for all.
+//   [S]  relaxed sums, read when the program ends.
 #pragma once
 
 #include <syncopate/machine.h>

@@ -31,12 +31,12 @@ Function* find(std::atomic<void*>& slot, const char* name, const char* version) 
   // What the C library does with its objects ends in system calls, and a machine whose transactions
   // are emulated could not take it back.
   machine::htm::abort<static_cast<unsigned char>(elide::abort_code::needs_lock)>();
-  void* found = slot.load(std::memory_order_relaxed);
+  void* found = slot.load(std::memory_order_relaxed);  // [F]
   if (__builtin_expect(found == nullptr, 0)) {
     found = find_next(name, version);
     // A C library without the function cannot have given anyone the object we are called with.
     if (found == nullptr) std::abort();
-    slot.store(found, std::memory_order_relaxed);
+    slot.store(found, std::memory_order_relaxed);  // [F]
   }
   return reinterpret_cast<Function*>(found);
 }

@@ -4,6 +4,9 @@
 // dlvsym() does not allocate on its success path in the C libraries we load into. The version is
 // named because dlsym() may answer with the oldest one of several; but a library that gives its
 // names no versions is passed over then, so dlsym() is asked whether there is one.
+//
+// Memory order (each tag stands at its site below)
+//   [F]  relaxed: the address of code, which is the same whoever looks it up.
 #pragma once
 
 #include <pthread.h>

@@ -39,7 +39,7 @@ thread_local constinit record::speculation_counts runs
 // In an elided section all would end with the run.
 bool may_begin(const void* lock) noexcept {
   if (elide::section::active()) return false;
-  if (!control_of(lock).forbidden.load(std::memory_order_relaxed)) return true;
+  if (!control_of(lock).forbidden.load(std::memory_order_relaxed)) return true;  // [H]
   ++runs.left_out;
   return false;
 }
@@ -72,16 +72,16 @@ bool configure_speculation(const algorithm& lock) noexcept {
 
 std::uint32_t count_section(const void* lock) noexcept {
   control& c = control_of(lock);
-  if (c.busy.exchange(true, std::memory_order_acquire)) return 0;
+  if (c.busy.exchange(true, std::memory_order_acquire)) return 0;  // [B]
   std::uint32_t found = 0;
   if (++c.samples >= samples_per_window) {
     c.samples = 0;
     const std::uint64_t now = machine::ticks();
     if (c.since != 0 && c.profit.window_ended(now - c.since)) found = c.profit.gain();
     c.since = now;
-    c.forbidden.store(!c.profit.speculate(), std::memory_order_relaxed);
+    c.forbidden.store(!c.profit.speculate(), std::memory_order_relaxed);  // [H]
   }
-  c.busy.store(false, std::memory_order_release);
+  c.busy.store(false, std::memory_order_release);  // [B]
   return found;
 }
 

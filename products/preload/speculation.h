@@ -9,6 +9,10 @@
 // are counted, and the time of windows of them with and without is compared
 // (wait/profit_control.h). Locks that meet in a place of the table share a control: it is a hint,
 // on which nothing depends that has to be right.
+//
+// Memory order (each tag stands at its site below)
+//   [H]  relaxed: a hint.
+//   [B]  acquire exchange and release store of `busy`: a control is one thread's at a time.
 #pragma once
 
 #include <syncopate/machine.h>

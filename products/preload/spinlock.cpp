@@ -4,6 +4,12 @@
 // glibc spins for as long as it takes. We spin for a while and then offer the processor between two
 // polls, so that a preempted holder can run: with more threads than processors this decides.
 // Process-shared spin locks need no distinction, since the representation is glibc's.
+//
+// Memory order (each tag stands at its site below)
+//   [L]  acquire RMW that takes the lock -- synchronizes with [U].
+//   [U]  release store.
+//   [G]  relaxed look: decides only whether [L] is tried.
+//   [I]  relaxed: the program has to order the initialization before all uses.
 
 #include <syncopate/machine.h>
 #include <syncopate/wait/yield.h>
@@ -30,15 +36,15 @@ std::atomic_ref<int> word_of(pthread_spinlock_t* l) {
 
 bool try_take(std::atomic_ref<int> word) {
   int expected = posix::spin_free;
-  return word.compare_exchange_strong(expected, posix::spin_held, std::memory_order_acquire,
-                                      std::memory_order_relaxed);
+  return word.compare_exchange_strong(expected, posix::spin_held, std::memory_order_acquire,  // [L]
+                                      std::memory_order_relaxed);                             // [G]
 }
 
 void take(std::atomic_ref<int> word) {
   stop_running_ahead();
   const std::uint64_t impatient = machine::ticks() + patience_ticks;
   for (std::uint32_t pauses = 1;; pauses = pauses < 16 ? 2 * pauses : 16) {
-    if (word.load(std::memory_order_relaxed) == posix::spin_free && try_take(word)) return;
+    if (word.load(std::memory_order_relaxed) == posix::spin_free && try_take(word)) return;  // [G]
     if (static_cast<std::int64_t>(machine::ticks() - impatient) >= 0) machine::yield();
     else machine::spin(pauses);
   }
@@ -62,7 +68,7 @@ class word_lock {
   static bool is_held_by_caller() { return true; }  // nobody knows
   bool try_acquire() { return try_take(word_of(lock_)); }
   [[gnu::noinline, gnu::cold]] void acquire() { take(word_of(lock_)); }
-  void release() { word_of(lock_).store(posix::spin_free, std::memory_order_release); }
+  void release() { word_of(lock_).store(posix::spin_free, std::memory_order_release); }  // [U]
   static void mark_destroyed() {}
 
  private:
@@ -112,7 +118,7 @@ using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 SYNCOPATE_EXPORT int pthread_spin_init(pthread_spinlock_t* l, int shared) {
   ensure_configured();
   if (passes()) return real::pthread_spin_init(l, shared);
-  word_of(l).store(posix::spin_free, std::memory_order_relaxed);
+  word_of(l).store(posix::spin_free, std::memory_order_relaxed);  // [I]
   return 0;
 }
 

@@ -24,12 +24,12 @@ void thread_ends(void*) {
 void prepare_thread_end() noexcept {
   pthread_key_t key;
   if (pthread_key_create(&key, thread_ends) == 0)
-    end_key.store(static_cast<int>(key), std::memory_order_release);
+    end_key.store(static_cast<int>(key), std::memory_order_release);  // [K]
 }
 
 // A key's destructor runs however the thread ends.
 void watch_for_thread_end() noexcept {
-  const int key = end_key.load(std::memory_order_acquire);
+  const int key = end_key.load(std::memory_order_acquire);  // [K]
   if (key >= 0) pthread_setspecific(static_cast<pthread_key_t>(key), "");
 }
 

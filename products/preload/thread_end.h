@@ -1,4 +1,7 @@
 // thread_end.h -- being told when the calling thread ends, whichever way it does.
+//
+// Memory order (each tag stands at its site below)
+//   [K]  release store, acquire load: who finds the key may use it.
 #pragma once
 
 namespace syncopate::shim {

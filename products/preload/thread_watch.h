@@ -47,7 +47,8 @@ struct thread_watch {
     fresh.mutex.store(mutex, std::memory_order_relaxed);  // [X]
   }
   void remove(const void* mutex) noexcept {
-    if (held_mutex* const at = find(mutex)) at->mutex.store(nullptr, std::memory_order_relaxed);
+    if (held_mutex* const at = find(mutex))
+      at->mutex.store(nullptr, std::memory_order_relaxed);  // [X]
     drop_gone();
   }
 

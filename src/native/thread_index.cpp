@@ -3,6 +3,13 @@
 // One bit per number in a static array: no allocation, no limit on threads ever created. A thread
 // takes the lowest free number at its first question and keeps it until the last round but one of
 // its thread-specific-data destructors, so that other destructors of the thread may still ask.
+//
+// Memory order (each tag stands at its site below)
+//   [G]  relaxed look at a word of numbers: decides only what [T] expects.
+//   [T]  acquire RMW that takes a number -- synchronizes with [U]: what the former owner left under
+//        it.
+//   [U]  release RMW that gives it back.
+//   [F]  relaxed: the child of a fork has one thread.
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -39,13 +46,14 @@ pthread_key_t at_thread_exit;
 // Returns the lowest free number, or shared_index when none is free. Lock-free.
 unsigned claim() noexcept {
   for (unsigned w = 0; w < word_count; ++w) {
-    std::uint64_t seen = taken[w].load(std::memory_order_relaxed);
+    std::uint64_t seen = taken[w].load(std::memory_order_relaxed);  // [G]
     while (seen != ~std::uint64_t{0}) {
       const unsigned bit = static_cast<unsigned>(std::countr_one(seen));
       // Acquire: what the number's previous owner wrote to per-thread data happens-before ours;
       // synchronizes with the release in give_back.
       if (taken[w].compare_exchange_weak(seen, seen | std::uint64_t{1} << bit,
-                                         std::memory_order_acquire, std::memory_order_relaxed)) {
+                                         std::memory_order_acquire,
+                                         std::memory_order_relaxed)) {  // [T]
         return w * bits_per_word + bit;
       }
     }
@@ -56,7 +64,7 @@ unsigned claim() noexcept {
 void give_back(unsigned index) noexcept {
   if (index >= max_threads) return;
   taken[index / bits_per_word].fetch_and(~(std::uint64_t{1} << index % bits_per_word),
-                                         std::memory_order_release);
+                                         std::memory_order_release);  // [U]
 }
 
 // Rounds of thread-specific-data destructors that the number outlives. POSIX grants
@@ -73,10 +81,10 @@ void on_thread_exit(void* self) noexcept {
 
 // In a child of fork only the forking thread lives; the other numbers are free again.
 void on_fork_child() noexcept {
-  for (auto& word : taken) word.store(0, std::memory_order_relaxed);
+  for (auto& word : taken) word.store(0, std::memory_order_relaxed);  // [F]
   if (own_index < max_threads) {
     taken[own_index / bits_per_word].store(std::uint64_t{1} << own_index % bits_per_word,
-                                           std::memory_order_relaxed);
+                                           std::memory_order_relaxed);  // [F]
   }
 }
 

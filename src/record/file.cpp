@@ -212,7 +212,7 @@ int open_record(const char* path) noexcept {
     return result < 0 ? static_cast<int>(-result) : ENOMEM;
   }
   fill_header(*mapped);
-  header.store(mapped, std::memory_order_release);
+  header.store(mapped, std::memory_order_release);  // [H]
   return 0;
 }
 
@@ -222,7 +222,7 @@ void discard_record() noexcept {
 }
 
 void set_flag(file_flag flag) noexcept {
-  file_header* h = header.load(std::memory_order_acquire);
+  file_header* h = header.load(std::memory_order_acquire);  // [H]
   if (h != nullptr && (load(h->flags) & flag) == 0)
     __atomic_fetch_or(&h->flags, flag, __ATOMIC_RELAXED);
 }
@@ -235,7 +235,7 @@ chunk_header* grow(chunk_kind kind, std::size_t bytes, std::uint32_t first) noex
     enabled = false;
     return nullptr;
   }
-  file_header* h = header.load(std::memory_order_acquire);
+  file_header* h = header.load(std::memory_order_acquire);  // [H]
   if (h == nullptr || file.stopped) return nullptr;
   const std::size_t offset = h->bytes_used;
   if (offset + bytes > file.mapped) {
@@ -260,7 +260,7 @@ chunk_header* grow(chunk_kind kind, std::size_t bytes, std::uint32_t first) noex
 }
 
 void leave_file() noexcept {
-  file_header* h = header.exchange(nullptr, std::memory_order_acq_rel);
+  file_header* h = header.exchange(nullptr, std::memory_order_acq_rel);  // [H]
   file.growth.reset();
   if (h != nullptr) sys::call(SYS_munmap, h, file.mapped);
   if (is_ours(file.fd)) sys::close(file.fd);

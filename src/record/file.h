@@ -6,6 +6,13 @@
 //   I2  bytes_used is stored with release order after the new chunk's header is written.
 //   I3  A descriptor is used only after fstat() has shown that it is still our file: programs close
 //       and reuse descriptors that are not theirs.
+//
+// Memory order (each tag stands at its site below)
+//   [H]  release store of the header when the file is mapped and its header filled, acquire load;
+//        where recording stops, acq_rel.
+//   [N]  release store of the count behind the item, acquire load: who reads the count finds the
+//        item.
+//   [G]  relaxed: under the table's lock.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +56,7 @@ template <class Item, chunk_kind kind, std::uint32_t base, std::uint32_t limit>
 class table {
  public:
   [[nodiscard]] std::uint32_t count() const noexcept {
-    return count_.load(std::memory_order_acquire);
+    return count_.load(std::memory_order_acquire);  // [N]
   }
   // The item with this id, nullptr beyond the last one.
   [[nodiscard]] Item* at(std::uint32_t id) const noexcept {
@@ -59,7 +66,7 @@ class table {
   }
   // Memory for the next item, not yet visible; nullptr when full or when the file cannot grow.
   [[nodiscard]] Item* reserve() noexcept {
-    const std::uint32_t id = count_.load(std::memory_order_relaxed);
+    const std::uint32_t id = count_.load(std::memory_order_relaxed);  // [G]
     if (id >= limit) return nullptr;
     const place where = locate(id);
     if (chunks_[where.chunk] == nullptr)
@@ -69,14 +76,14 @@ class table {
   }
   // Makes the reserved item visible; returns its id.
   std::uint32_t append() noexcept {
-    const std::uint32_t id = count_.load(std::memory_order_relaxed);
+    const std::uint32_t id = count_.load(std::memory_order_relaxed);  // [G]
     const place where = locate(id);
     publish(chunks_[where.chunk]->used, where.index + 1);
-    count_.store(id + 1, std::memory_order_release);
+    count_.store(id + 1, std::memory_order_release);  // [N]
     return id;
   }
   void reset() noexcept {
-    count_.store(0, std::memory_order_relaxed);
+    count_.store(0, std::memory_order_relaxed);  // [G]
     for (chunk_header*& chunk : chunks_) chunk = nullptr;
   }
 

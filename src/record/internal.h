@@ -6,6 +6,13 @@
 //   stacks    interning of stacks          threads   per-thread state, budgets
 //   objects   identities and counts        waits     rows and events
 //   recorder  start, finish, fork
+//
+// Memory order (each tag stands at its site below)
+//   [L]  acquire RMW that takes the lock -- synchronizes with [U]. A failed one's value says
+//        nothing.
+//   [U]  release RMW.
+//   [F]  relaxed: the child of a fork has one thread.
+//   [C]  compiler barrier: for signals of this thread, and for the threads' own flags.
 #pragma once
 
 #include <atomic>
@@ -29,8 +36,8 @@ class tiny_lock {
   [[nodiscard]] bool lock() noexcept {
     for (int i = 0; i < 100; ++i) {
       std::uint32_t free = 0;
-      if (word_.compare_exchange_weak(free, 1, std::memory_order_acquire,
-                                      std::memory_order_relaxed))
+      if (word_.compare_exchange_weak(free, 1, std::memory_order_acquire,  // [L]
+                                      std::memory_order_relaxed))          // [L]
         return true;
       machine::relax();
     }
@@ -38,14 +45,14 @@ class tiny_lock {
   }
   [[nodiscard]] bool try_lock() noexcept {
     std::uint32_t free = 0;
-    return word_.compare_exchange_strong(free, 1, std::memory_order_acquire,
-                                         std::memory_order_relaxed);
+    return word_.compare_exchange_strong(free, 1, std::memory_order_acquire,  // [L]
+                                         std::memory_order_relaxed);          // [L]
   }
   void unlock() noexcept {
-    if (word_.exchange(0, std::memory_order_release) == 2) machine::wake(&word_, 1);
+    if (word_.exchange(0, std::memory_order_release) == 2) machine::wake(&word_, 1);  // [U]
   }
   // In the child of a fork: the holder may not exist there.
-  void reset() noexcept { word_.store(0, std::memory_order_relaxed); }
+  void reset() noexcept { word_.store(0, std::memory_order_relaxed); }  // [F]
 
  private:
   bool lock_slow() noexcept;  // recorder.cpp
@@ -86,7 +93,7 @@ class entry {
  public:
   entry() noexcept;
   ~entry() {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // [C]
     if (entered_) local.inside = false;
   }
   entry(const entry&) = delete;

@@ -21,6 +21,11 @@
 //   I5  What a thread counts by itself is of the lock that it takes it for, as long as no object of
 //       that kind has come or gone since. (The slot would say so too, but its line is the lock's.)
 //       Of locks without a slot, which are known by their address alone, as long as that is it.
+//
+// Memory order (each tag stands at its site below)
+//   [H]  relaxed: the thread has loaded the header with acquire when it entered (recorder.cpp).
+//   [K]  relaxed: the program orders a lock's destruction before the making of the next one there,
+//        and with it the counts.
 #include "record/objects.h"
 
 #include "record/address_index.h"
@@ -155,7 +160,7 @@ std::uint32_t find_by_address(object_kind kind, const void* object) noexcept {
 // Whether no entry is to be had for an object from this creation stack. Asked without the lock,
 // since a program that has more objects than the record holds comes here at each use of them.
 bool is_full(std::uint32_t create) noexcept {
-  const file_header* h = header.load(std::memory_order_relaxed);
+  const file_header* h = header.load(std::memory_order_relaxed);  // [H]
   constexpr std::uint32_t any = table_full | disk_full | descriptor_lost;
   return (load(h->flags) & any) != 0 && (create == 0 || load(objects.lists[create]) == 0);
 }
@@ -204,7 +209,7 @@ own_count& own_count_of(thread_state& t, const void* object) noexcept {
 }
 
 void note_life(object_kind kind) noexcept {
-  if (kind == object_kind::rwlock) lives.fetch_add(1, std::memory_order_relaxed);
+  if (kind == object_kind::rwlock) lives.fetch_add(1, std::memory_order_relaxed);  // [K]
 }
 
 void tell(own_count& c) noexcept {
@@ -246,7 +251,7 @@ void counted(object_kind kind, int type, const void* object, std::uint32_t* slot
     if (thread_state* const t = local.state) {
       own_count& c = own_count_of(*t, object);
       tell(c);
-      c = {object, id, 0, lives.load(std::memory_order_relaxed)};
+      c = {object, id, 0, lives.load(std::memory_order_relaxed)};  // [K]
     }
   begin_hold(object, id, weight);
 }
@@ -255,7 +260,7 @@ bool counted_by_thread(const void* object) noexcept {
   thread_state* const t = local.state;
   if (t == nullptr) return false;
   own_count& c = own_count_of(*t, object);
-  if (c.object != object || c.life != lives.load(std::memory_order_relaxed)) return false;
+  if (c.object != object || c.life != lives.load(std::memory_order_relaxed)) return false;  // [K]
   count_own(c);
   return true;
 }
@@ -267,7 +272,8 @@ void taken(object_kind kind, int type, const void* object) noexcept {
   own_count& c = own_count_of(*t, object);
   if (c.object != object) {
     tell(c);
-    c = {object, identify(kind, type, object, nullptr), 0, lives.load(std::memory_order_relaxed)};
+    c = {object, identify(kind, type, object, nullptr), 0,
+         lives.load(std::memory_order_relaxed)};  // [K]
   }
   count_own(c);
 }

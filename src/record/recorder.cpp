@@ -31,7 +31,7 @@ void copy_name(char (&to)[32], const char* from) noexcept {
 // Opens the record and everything that lives in it. Returns 0 or an errno value.
 int open_all() noexcept {
   if (const int error = open_record(recording.path)) return error;
-  file_header* h = header.load(std::memory_order_relaxed);
+  file_header* h = header.load(std::memory_order_relaxed);  // [G]
   std::memcpy(h->lock, recording.lock, sizeof h->lock);
   std::memcpy(h->wait, recording.wait, sizeof h->wait);
   if (!prepare_stacks() || !prepare_objects()) {
@@ -49,7 +49,7 @@ int open_all() noexcept {
 [[gnu::cold]] bool open_in_child() noexcept {
   holding lock(recording.opening);
   if (!lock) return false;
-  if (!recording.child_waits) return header.load(std::memory_order_acquire) != nullptr;
+  if (!recording.child_waits) return header.load(std::memory_order_acquire) != nullptr;  // [H]
   recording.child_waits = false;
   if (open_all() == 0) return true;
   enabled = false;
@@ -72,7 +72,7 @@ bool tiny_lock::lock_slow() noexcept {
   const machine::deadline until{
       {static_cast<time_t>(give_up / 1'000'000'000u), static_cast<long>(give_up % 1'000'000'000u)},
       CLOCK_MONOTONIC};
-  while (word_.exchange(2, std::memory_order_acquire) != 0) {
+  while (word_.exchange(2, std::memory_order_acquire) != 0) {  // [L]
     if (machine::now() >= give_up) return false;
     machine::park(&word_, 2, &until);
   }
@@ -82,12 +82,13 @@ bool tiny_lock::lock_slow() noexcept {
 entry::entry() noexcept : entered_(!local.inside) {
   if (!entered_) return;
   local.inside = true;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  usable_ = enabled && (header.load(std::memory_order_acquire) != nullptr || open_in_child());
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // [C]
+  usable_ =
+      enabled && (header.load(std::memory_order_acquire) != nullptr || open_in_child());  // [H]
 }
 
 bool start(const char* path, const char* lock_name, const char* wait_name) noexcept {
-  if (enabled || header.load(std::memory_order_relaxed) != nullptr) return false;
+  if (enabled || header.load(std::memory_order_relaxed) != nullptr) return false;  // [G]
   local.inside = true;
   int error = ENAMETOOLONG;
   if (make_absolute(path, recording.path)) {
@@ -105,7 +106,7 @@ bool start(const char* path, const char* lock_name, const char* wait_name) noexc
 }
 
 void finish() noexcept {
-  if (!enabled || header.load(std::memory_order_relaxed) == nullptr) return;
+  if (!enabled || header.load(std::memory_order_relaxed) == nullptr) return;  // [G]
   entry inside;
   if (!inside) return;
   thread_times* const times = read_thread_times();  // while threads still say that they end
@@ -120,7 +121,7 @@ void finish() noexcept {
   refresh_threads(times);
   free_thread_times(times);
   snapshot_maps();
-  file_header* h = header.load(std::memory_order_relaxed);
+  file_header* h = header.load(std::memory_order_relaxed);  // [G]
   store(h->last_ticks, machine::ticks());
   store(h->last_monotonic_ns, machine::now());
   __atomic_fetch_or(&h->flags, record::finished, __ATOMIC_RELEASE);

@@ -17,6 +17,12 @@
 //
 // Nothing here allocates, locks, throws, touches errno, or writes to a standard stream. All calls
 // are safe before start() and after the recorder stopped (they do nothing).
+//
+// Memory order (each tag stands at its site below)
+//   [H]  acquire load of the header (file.cpp): what it says is there.
+//   [G]  relaxed: stored by this thread, or before it was started.
+//   [L]  acquire RMW of the lock (internal.h).
+//   [C]  compiler barrier: for signals of this thread.
 #pragma once
 
 #include <atomic>

@@ -5,6 +5,9 @@
 //   I2  Slots never go back to zero: a search that meets zero has seen every equal stack there was.
 //   I3  A stack whose first probes are free is in the first slots: few pages are ever touched for
 //       the hundred stacks of most programs.
+//
+// Memory order (each tag stands at its site below)
+//   [H]  relaxed: the thread has loaded the header with acquire when it entered (recorder.cpp).
 #include "record/stacks.h"
 
 #include <utility>
@@ -123,7 +126,7 @@ std::uint32_t capture_stack(thread_state& t, capture_reason why, std::uint64_t n
 }
 
 void tell_capture_ticks(thread_state& t) noexcept {
-  if (file_header* h = header.load(std::memory_order_relaxed))
+  if (file_header* h = header.load(std::memory_order_relaxed))  // [H]
     add(h->capture_ticks, std::exchange(t.capture_ticks, 0));
 }
 

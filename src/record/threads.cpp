@@ -1,4 +1,8 @@
 // threads.cpp -- registering threads, finding their rows, and their budgets.
+//
+// Memory order (each tag stands at its site below)
+//   [K]  relaxed: how many threads run, for budgets.
+//   [H]  relaxed: the thread has loaded the header with acquire when it entered (recorder.cpp).
 #include "record/threads.h"
 
 #include <cstring>
@@ -122,7 +126,7 @@ thread_state* register_thread() noexcept {
     if (t == nullptr) t = adopt_idle_locked(now);
   }
   if (t == nullptr) return nullptr;
-  threads.running.fetch_add(1, std::memory_order_relaxed);
+  threads.running.fetch_add(1, std::memory_order_relaxed);  // [K]
   t->entry->thread_id = sys::thread_id();
   t->entry->cpu_before_us = static_cast<std::uint32_t>(cpu_time(CLOCK_THREAD_CPUTIME_ID) / 1000);
   t->entry->delay_before_ns = run_delay(t->entry->thread_id);
@@ -185,7 +189,7 @@ thread_times times_of(const thread_entry& e) noexcept {
 
 // Usable ones, at the start.
 std::uint64_t processors() noexcept {
-  const file_header* const h = header.load(std::memory_order_relaxed);
+  const file_header* const h = header.load(std::memory_order_relaxed);  // [H]
   return h != nullptr && h->processors != 0 ? h->processors : 1;
 }
 
@@ -206,7 +210,7 @@ bool capture_budget::allows(std::uint64_t now) noexcept {
   const std::uint64_t elapsed = now - refilled_;
   if (elapsed < milliseconds(1)) return false;  // no division at every wait
   refilled_ = now;
-  const std::uint64_t running = threads.running.load(std::memory_order_relaxed);
+  const std::uint64_t running = threads.running.load(std::memory_order_relaxed);  // [K]
   std::uint64_t share = elapsed / 200;
   if (running > processors()) share = share * processors() / running;
   credit_ += static_cast<std::int64_t>(share);
@@ -222,7 +226,7 @@ bool event_budget::allows(std::uint64_t now) noexcept {
   if ((++candidates_ & ((1u << (halvings < 31 ? halvings : 31)) - 1)) != 0) return false;
   const std::uint64_t price = ticks_per_second / per_second;
   if (paid_until_ > now + burst * price) return false;
-  const std::uint64_t running = threads.running.load(std::memory_order_relaxed);
+  const std::uint64_t running = threads.running.load(std::memory_order_relaxed);  // [K]
   const std::uint64_t threads_each = (running + processors() - 1) / processors();
   const std::uint64_t crowded = threads_each < most_crowded ? threads_each : most_crowded;
   paid_until_ = (paid_until_ > now ? paid_until_ : now) + price * (crowded != 0 ? crowded : 1);
@@ -290,7 +294,7 @@ void thread_end() noexcept {
   t->entry->cpu_ns += since(cpu_before(*t->entry), cpu_time(CLOCK_THREAD_CPUTIME_ID));
   t->entry->delay_ns += since(t->entry->delay_before_ns, run_delay(t->entry->thread_id));
   t->entry->end_ticks = machine::ticks();
-  threads.running.fetch_sub(1, std::memory_order_relaxed);
+  threads.running.fetch_sub(1, std::memory_order_relaxed);  // [K]
   local.state = nullptr;
   local.ended = true;
   read_held = nullptr;
@@ -353,7 +357,7 @@ void forget_threads() noexcept {
   threads.idle = threads.newest = nullptr;
   threads.slab = nullptr;
   threads.slab_left = 0;
-  threads.running.store(0, std::memory_order_relaxed);
+  threads.running.store(0, std::memory_order_relaxed);  // [K]
   local = {.state = nullptr, .inside = local.inside, .ended = false};
   current_hold = {};
   current_gap = {};

@@ -1,4 +1,7 @@
 // waits.cpp -- rows (every wait, exactly) and events (some waits and holds, with weights).
+//
+// Memory order (each tag stands at its site below)
+//   [H]  relaxed: the thread has loaded the header with acquire when it entered (recorder.cpp).
 #include <cstring>
 #include <utility>
 
@@ -121,7 +124,7 @@ void begin_gap(const thread_state& t, const void* object, std::uint32_t id,
 
 // Now and then, so that the record of a killed program says when it ended.
 void touch_header(std::uint64_t now) noexcept {
-  file_header* h = header.load(std::memory_order_relaxed);
+  file_header* h = header.load(std::memory_order_relaxed);  // [H]
   const std::uint64_t last = load(h->last_ticks);
   if (now < last || now - last < milliseconds(100)) return;
   store(h->last_ticks, now);

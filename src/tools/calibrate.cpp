@@ -4,6 +4,10 @@
 // Each experiment is one number in cycles of the time stamp counter, repeated many times in turns
 // with all the others, so that a disturbance of the machine hits all of them alike; the median
 // counts. Where two processors are needed, the first two that this process may use are taken.
+//
+// Memory order (each tag stands at its site below)
+//   [M]  what is measured: a relaxed RMW, and a store with a full fence behind it.
+//   [S]  relaxed: only an end; join() orders the rest.
 #include "calibrate.h"
 
 #include <algorithm>
@@ -91,7 +95,7 @@ class pointer_chase {
 double atomic_add() {
   padded counter;
   return cycles_per(20'000, [&](int n) {
-    for (; n != 0; --n) counter.word.fetch_add(1, std::memory_order_relaxed);
+    for (; n != 0; --n) counter.word.fetch_add(1, std::memory_order_relaxed);  // [M]
   });
 }
 
@@ -99,8 +103,8 @@ double full_fence() {
   padded counter;
   return cycles_per(20'000, [&](int n) {
     for (; n != 0; --n) {
-      counter.word.store(static_cast<std::uint32_t>(n), std::memory_order_relaxed);
-      std::atomic_thread_fence(std::memory_order_seq_cst);
+      counter.word.store(static_cast<std::uint32_t>(n), std::memory_order_relaxed);  // [M]
+      std::atomic_thread_fence(std::memory_order_seq_cst);                           // [M]
     }
   });
 }
@@ -125,13 +129,13 @@ double context_switch(int cpu) {
   std::atomic<bool> stop{false};
   std::thread other([&] {
     stay_on(cpu);
-    while (!stop.load(std::memory_order_relaxed)) machine::yield();
+    while (!stop.load(std::memory_order_relaxed)) machine::yield();  // [S]
   });
   machine::yield();
   const double cycles = cycles_per(rounds, [](int n) {
     for (; n != 0; --n) machine::yield();
   });
-  stop.store(true, std::memory_order_relaxed);
+  stop.store(true, std::memory_order_relaxed);  // [S]
   other.join();
   return cycles / 2;  // there and back
 }

@@ -1,4 +1,8 @@
 // calibrate_pairs.cpp -- microbenchmarks of two processors that want the same lines.
+//
+// Memory order (each tag stands at its site below)
+//   [M]  what is measured: a load, and a read-modify-write.
+//   [T]  release store, acquire load: whose turn it is, and what was done in the turn before.
 #include "calibrate_parts.h"
 
 #include <algorithm>
@@ -44,24 +48,26 @@ line_visit visit_modified_lines(int owner, int visitor) {
       for (std::uint32_t at = 0; n != 0; --n) at = access(data[at].word);
     });
   };
-  const auto read = [](auto& word) { return word.load(std::memory_order_acquire); };
-  const auto write = [](auto& word) { return word.fetch_add(0, std::memory_order_acq_rel); };
+  const auto read = [](auto& word) { return word.load(std::memory_order_acquire); };  // [M]
+  const auto write = [](auto& word) {
+    return word.fetch_add(0, std::memory_order_acq_rel);  // [M]
+  };
   std::atomic<std::uint32_t> turn{0};
   std::vector<double> reads, writes;
   std::thread other([&] {
     stay_on(visitor);
     for (std::uint32_t i = 0; i < rounds; ++i) {
-      while (turn.load(std::memory_order_acquire) != 2 * i + 1) machine::relax();
+      while (turn.load(std::memory_order_acquire) != 2 * i + 1) machine::relax();  // [T]
       reads.push_back(along(read));
       writes.push_back(along(write));
-      turn.store(2 * i + 2, std::memory_order_release);
+      turn.store(2 * i + 2, std::memory_order_release);  // [T]
     }
   });
   stay_on(owner);
   for (std::uint32_t i = 0; i < rounds; ++i) {
     along(write);
-    turn.store(2 * i + 1, std::memory_order_release);
-    while (turn.load(std::memory_order_acquire) != 2 * i + 2) machine::relax();
+    turn.store(2 * i + 1, std::memory_order_release);                            // [T]
+    while (turn.load(std::memory_order_acquire) != 2 * i + 2) machine::relax();  // [T]
   }
   other.join();
   return {median(reads), median(writes)};
@@ -80,7 +86,7 @@ contest add_from_two(int one, int other) {
     while (ready.word.load() != 2) machine::relax();
     me.begin = machine::ticks();
     for (std::uint32_t& one_seen : me.seen)
-      one_seen = word.word.fetch_add(1, std::memory_order_relaxed);
+      one_seen = word.word.fetch_add(1, std::memory_order_relaxed);  // [M]
     me.end = machine::ticks();
   };
   std::thread second(add, other, std::ref(sides[1]));
@@ -112,25 +118,25 @@ handover futex_handover(int waker, int sleeper) {
   std::thread other([&] {
     stay_on(sleeper);
     for (std::uint32_t i = 0; i < rounds; ++i) {
-      ready.word.store(i + 1, std::memory_order_release);
-      while (word.word.load(std::memory_order_acquire) == i) machine::park(word.word, i);
-      woke.store(machine::ticks(), std::memory_order_release);
-      ready.word.store(0, std::memory_order_release);
+      ready.word.store(i + 1, std::memory_order_release);                                  // [T]
+      while (word.word.load(std::memory_order_acquire) == i) machine::park(word.word, i);  // [T]
+      woke.store(machine::ticks(), std::memory_order_release);                             // [T]
+      ready.word.store(0, std::memory_order_release);                                      // [T]
     }
   });
   for (std::uint32_t i = 0; i < rounds; ++i) {
-    while (ready.word.load(std::memory_order_acquire) != i + 1)
+    while (ready.word.load(std::memory_order_acquire) != i + 1)  // [T]
       if (waker == sleeper) machine::yield();
     if (waker != sleeper) ::usleep(60);  // until it sleeps
     else machine::yield();
     const std::uint64_t before = machine::ticks();
-    word.word.store(i + 1, std::memory_order_release);
+    word.word.store(i + 1, std::memory_order_release);  // [T]
     machine::wake(&word.word, 1);
     const std::uint64_t after = machine::ticks();
-    while (ready.word.load(std::memory_order_acquire) == i + 1)
+    while (ready.word.load(std::memory_order_acquire) == i + 1)  // [T]
       if (waker == sleeper) machine::yield();
     calls.push_back(static_cast<double>(after - before));
-    latencies.push_back(static_cast<double>(woke.load(std::memory_order_acquire) - before));
+    latencies.push_back(static_cast<double>(woke.load(std::memory_order_acquire) - before));  // [T]
   }
   other.join();
   return {median(calls), median(latencies)};

@@ -1,5 +1,8 @@
 // libc_syscall.cpp -- syscall(): the futex call and questions about the thread go to the
 // machine.
+//
+// Memory order (each tag stands at its site below)
+//   [F]  seq_cst: the kernel compares the word between full fences.
 #include <cerrno>
 
 #include <syncopate/machine/system_call.h>
@@ -63,7 +66,7 @@ long futex(const long* a, engine::place where) {
       if (bits == 0) return -EINVAL;
       return engine::wake(word, static_cast<int>(value), bits, where);
     case FUTEX_CMP_REQUEUE:
-      if (engine::load(word, 4, std::memory_order_seq_cst, where) != bits) return -EAGAIN;
+      if (engine::load(word, 4, std::memory_order_seq_cst, where) != bits) return -EAGAIN;  // [F]
       [[fallthrough]];
     case FUTEX_REQUEUE:
       return engine::requeue(word, static_cast<engine::address>(a[4]), static_cast<int>(value),

@@ -1,5 +1,9 @@
 // abi_once.cpp -- pthread_once, C11's call_once, and the C++ compiler's guards of static local
 // variables: who comes second waits through the machine, and sees what the first has done.
+//
+// Memory order (each tag stands at its site below)
+//   [G]  release store of the guard when the variable is made, acquire load: who finds it made sees
+//        it.
 
 #include <cxxabi.h>
 
@@ -75,15 +79,17 @@ namespace __cxxabiv1 {
 SYNCOPATE_EXPORT int __cxa_guard_acquire(__guard* guard) {
   SYNCOPATE_UNLESS_PROGRAM(__cxa_guard_acquire, guard);
   const engine::place where = SYNCOPATE_CALLER;
-  const auto done = on_engine(
-      [&] { return engine::load(at(flag_of(guard)), 1, std::memory_order_acquire, where); });
+  const auto done = on_engine([&] {
+    return engine::load(at(flag_of(guard)), 1, std::memory_order_acquire, where);  // [G]
+  });
   return done == 0 && objects::once_begin(word_of(guard), where) ? 1 : 0;
 }
 
 SYNCOPATE_EXPORT void __cxa_guard_release(__guard* guard) noexcept {
   if (!in_program()) return SYNCOPATE_REAL(__cxa_guard_release)(guard);
   const engine::place where = SYNCOPATE_CALLER;
-  on_engine([&] { engine::store(at(flag_of(guard)), 1, 1, std::memory_order_release, where); });
+  on_engine(
+      [&] { engine::store(at(flag_of(guard)), 1, 1, std::memory_order_release, where); });  // [G]
   objects::once_end(word_of(guard), true, where);
 }
 

@@ -8,6 +8,9 @@
 // Beyond the C library: nothing. Missing: asynchronous cancellation (PTHREAD_CANCEL_ASYNCHRONOUS is
 // remembered, and acts where deferred cancellation does, and when a thread cancels itself), and
 // cancellation inside the C library's own functions.
+//
+// Memory order (each tag stands at its site below)
+//   [K]  relaxed: a request, without anything that belongs to it.
 
 #include <cerrno>
 #include <csetjmp>
@@ -93,7 +96,8 @@ void leave(thread_record& r, void* result) {
 
 void test_cancel() {
   thread_record& r = self_record();
-  if (__builtin_expect(r.cancel_pending.load(std::memory_order_relaxed), 0) && !r.cancel_disabled)
+  if (__builtin_expect(r.cancel_pending.load(std::memory_order_relaxed), 0) &&
+      !r.cancel_disabled)  // [K]
     leave(r, PTHREAD_CANCELED);
 }
 

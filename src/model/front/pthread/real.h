@@ -1,5 +1,8 @@
 // real.h -- the C library's own functions, for callers that are not the program: the machine's
 // code, and what runs before the program starts.
+//
+// Memory order (each tag stands at its site below)
+//   [F]  relaxed: the address of code, which is the same whoever looks it up.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,12 +20,12 @@ namespace syncopate::instrument {
 // that the C library has in an incompatible older version too, which dlsym() may find.
 template <class Function>
 Function* find_real(std::atomic<void*>& slot, const char* name, const char* version) noexcept {
-  void* found = slot.load(std::memory_order_relaxed);
+  void* found = slot.load(std::memory_order_relaxed);  // [F]
   if (found == nullptr) {
     if (version != nullptr) found = dlvsym(RTLD_NEXT, name, version);
     if (found == nullptr) found = dlsym(RTLD_NEXT, name);
     if (found == nullptr) std::abort();
-    slot.store(found, std::memory_order_relaxed);
+    slot.store(found, std::memory_order_relaxed);  // [F]
   }
   return reinterpret_cast<Function*>(found);
 }

@@ -1,5 +1,8 @@
 // thread_queries.cpp -- what else a program asks about threads or sets for them. Every function
 // of the C library that takes a pthread_t is here: it would take our handles for its own.
+//
+// Memory order (each tag stands at its site below)
+//   [G]  relaxed: whether it was detached, which the program orders with its question.
 
 #include <cerrno>
 #include <cstring>
@@ -73,8 +76,9 @@ SYNCOPATE_EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t* attrib
     const stack_bounds stack = stack_of(runs_on);
     ::pthread_attr_setstack(attributes, reinterpret_cast<void*>(stack.low), stack.high - stack.low);
   }
-  const bool detached = (r->status.load(std::memory_order_relaxed) & thread_record::owner_mask) ==
-                        thread_record::detached;
+  const bool detached =
+      (r->status.load(std::memory_order_relaxed) & thread_record::owner_mask) ==  // [G]
+      thread_record::detached;
   return ::pthread_attr_setdetachstate(
       attributes, detached ? PTHREAD_CREATE_DETACHED : PTHREAD_CREATE_JOINABLE);
 }

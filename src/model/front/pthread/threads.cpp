@@ -29,26 +29,27 @@ constinit std::atomic<std::size_t> highest{1};     // records from here on were 
 thread_local constinit thread_record* self [[gnu::tls_model("initial-exec")]] = nullptr;
 
 std::uint32_t owner_of(const thread_record& r) {
-  return r.status.load(std::memory_order_acquire) & thread_record::owner_mask;
+  return r.status.load(std::memory_order_acquire) & thread_record::owner_mask;  // [S]
 }
 
 // Changes the owner from one to another and returns the status before; fails when it is not `from`.
 bool change_owner(thread_record& r, std::uint32_t from, std::uint32_t to, std::uint32_t& before) {
-  before = r.status.load(std::memory_order_relaxed);
+  before = r.status.load(std::memory_order_relaxed);  // [G]
   do {
     if ((before & thread_record::owner_mask) != from) return false;
   } while (!r.status.compare_exchange_weak(before, (before & ~thread_record::owner_mask) | to,
-                                           std::memory_order_acq_rel));
+                                           std::memory_order_acq_rel));  // [S]
   return true;
 }
 
 thread_record* take_record(std::uint32_t owner) {
   for (std::size_t i = 1; i < most_threads; ++i) {
     std::uint32_t expected = thread_record::unused;
-    if (table[i].status.load(std::memory_order_relaxed) != expected ||
-        !table[i].status.compare_exchange_strong(expected, owner, std::memory_order_acq_rel))
+    if (table[i].status.load(std::memory_order_relaxed) != expected ||  // [G]
+        !table[i].status.compare_exchange_strong(expected, owner,
+                                                 std::memory_order_acq_rel))  // [S]
       continue;
-    std::size_t known = highest.load(std::memory_order_relaxed);
+    std::size_t known = highest.load(std::memory_order_relaxed);  // [H]
     while (known <= i && !highest.compare_exchange_weak(known, i + 1)) {
     }
     return &table[i];
@@ -57,7 +58,7 @@ thread_record* take_record(std::uint32_t owner) {
 }
 
 void free_record(thread_record& r) {
-  r.status.store(thread_record::unused, std::memory_order_release);
+  r.status.store(thread_record::unused, std::memory_order_release);  // [S]
 }
 
 const void* entry_of(const thread_record& r) {
@@ -168,7 +169,7 @@ int start_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*ro
   on_engine([&] {
     // Its last user is joined; a new record needs no store, which would be one more event.
     if (r->ended != 0)
-      engine::store(at(&r->ended), sizeof r->ended, 0, std::memory_order_relaxed, where);
+      engine::store(at(&r->ended), sizeof r->ended, 0, std::memory_order_relaxed, where);  // [E]
     engine::access(at(handle), sizeof *handle, engine::kind::write, where);
   });
   *handle = handle_of(*r);  // before the thread runs: it may read it
@@ -218,9 +219,9 @@ void end_thread(thread_record& r) {
 
 bool has_other_threads() {
   const thread_record& me = self_record();
-  for (std::size_t i = 0; i < highest.load(std::memory_order_relaxed); ++i)
+  for (std::size_t i = 0; i < highest.load(std::memory_order_relaxed); ++i)  // [H]
     if (&table[i] != &me && owner_of(table[i]) != thread_record::unused &&
-        (table[i].status.load(std::memory_order_relaxed) & thread_record::leaving) == 0)
+        (table[i].status.load(std::memory_order_relaxed) & thread_record::leaving) == 0)  // [G]
       return true;
   return false;
 }
@@ -229,18 +230,19 @@ void wait_for_all_others(const thread_record& me) {
   bool any = true;
   while (any) {
     any = false;
-    for (std::size_t i = 0; i < highest.load(std::memory_order_relaxed); ++i) {
+    for (std::size_t i = 0; i < highest.load(std::memory_order_relaxed); ++i) {  // [H]
       thread_record& r = table[i];
       if (&r == &me || owner_of(r) == thread_record::unused) continue;
       // One that has ended and waits for its join is no reason to look again.
-      if ((r.status.load(std::memory_order_relaxed) & thread_record::leaving) == 0) any = true;
+      if ((r.status.load(std::memory_order_relaxed) & thread_record::leaving) == 0)
+        any = true;  // [G]
       objects::wait_posted(r.ended, nullptr, nullptr);
     }
   }
 }
 
 int run_main_thread(int (*program)()) {
-  for (std::size_t i = 0; i < highest.load(std::memory_order_relaxed); ++i)
+  for (std::size_t i = 0; i < highest.load(std::memory_order_relaxed); ++i)  // [H]
     std::memset(static_cast<void*>(&table[i]), 0, sizeof table[i]);
   highest = 1;
   thread_record& r = table[0];
@@ -303,7 +305,7 @@ SYNCOPATE_EXPORT int pthread_tryjoin_np(pthread_t thread, void** result) {
   if (r == nullptr) return ESRCH;
   const engine::place where = SYNCOPATE_CALLER;
   const auto ended = on_engine([&] {
-    return engine::load(at(&r->ended), sizeof r->ended, std::memory_order_acquire, where);
+    return engine::load(at(&r->ended), sizeof r->ended, std::memory_order_acquire, where);  // [E]
   });
   if (ended == 0) return owner_of(*r) == thread_record::joinable ? EBUSY : EINVAL;
   return join_thread(thread, result, nullptr, where);

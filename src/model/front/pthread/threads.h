@@ -3,6 +3,14 @@
 // A pthread_t is the address of a record here, from a fixed table: handles are the same in every
 // run, stay valid until the thread was joined (the C library's thread-control blocks are reused as
 // soon as a fiber ends), and what is no handle is recognized (ESRCH).
+//
+// Memory order (each tag stands at its site below)
+//   [S]  acq_rel RMW of a record's status, acquire load, release store when it is free again: whose
+//        record it is sees what the owner before left.
+//   [G]  relaxed look: decides only what [S] expects; or one's own.
+//   [H]  relaxed: records above the highest are unused; one that is made meanwhile belongs to a
+//        thread that nobody waits for yet.
+//   [E]  relaxed as the record is made; acquire load by who joins, of what the end has posted.
 #pragma once
 
 #include <syncopate/machine/types.h>

@@ -60,7 +60,7 @@ struct parking {
 void* park_for_ever(void* argument) {
   auto& how = *static_cast<parking*>(argument);
   how.pointer = thread_pointer();
-  how.ready.store(1, std::memory_order_release);
+  how.ready.store(1, std::memory_order_release);  // [R]
   machine::system_call(SYS_futex, reinterpret_cast<long>(&how.ready), FUTEX_WAKE_PRIVATE, 1);
   static constinit std::uint32_t never = 0;
   for (;;) machine::system_call(SYS_futex, reinterpret_cast<long>(&never), FUTEX_WAIT_PRIVATE, 0);
@@ -81,7 +81,7 @@ std::uintptr_t start_parked_thread(std::uintptr_t low, std::size_t bytes) {
   pthread_attr_destroy(&how);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) fail("cannot create one more thread: %s", std::strerror(error));
-  while (parked.ready.load(std::memory_order_acquire) == 0) {
+  while (parked.ready.load(std::memory_order_acquire) == 0) {  // [R]
     machine::system_call(SYS_futex, reinterpret_cast<long>(&parked.ready), FUTEX_WAIT_PRIVATE, 0);
   }
   return parked.pointer;

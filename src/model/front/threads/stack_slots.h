@@ -4,6 +4,9 @@
 //
 // The C library makes a thread-control block only for a thread of its own. So each slot has one: an
 // OS thread that has gone to sleep for good on the uppermost part of the slot.
+//
+// Memory order (each tag stands at its site below)
+//   [R]  release store by the parked thread, acquire load: its thread-control block is complete.
 #pragma once
 
 #include "model/front/threads/fiber_state.h"

@@ -1,9 +1,11 @@
 // semaphore.cpp -- semaphores of a program on a modeled machine: what posix/semaphore.h says, by
 // glibc's algorithm for 64-bit machines. Instrumented.
 //
-// Memory order: post is a release RMW, and a wait that takes a token an acquire RMW of the same
-// word; RMWs in between continue the release sequence. All else is relaxed: it decides only what to
-// try next.
+// Memory order (each tag stands at its site below)
+//   [P]  release RMW that posts.
+//   [T]  acquire RMW that takes a token -- synchronizes with [P]; RMWs in between continue the
+//        release sequence.
+//   [R]  relaxed: decides only what is tried next, or counts who waits.
 
 #include "posix/semaphore.h"
 
@@ -19,10 +21,10 @@ namespace {
 
 // Takes a token, and `also` out of the word with it, if there is one.
 bool take(semaphore_object& s, std::uint64_t also) {
-  std::uint64_t data = s.data.load(std::memory_order_relaxed);
+  std::uint64_t data = s.data.load(std::memory_order_relaxed);  // [R]
   while (semaphore_object::value_of(data) != 0)
-    if (s.data.compare_exchange_weak(data, data - 1 - also, std::memory_order_acquire,
-                                     std::memory_order_relaxed))
+    if (s.data.compare_exchange_weak(data, data - 1 - also, std::memory_order_acquire,  // [T]
+                                     std::memory_order_relaxed))                        // [R]
       return true;
   return false;
 }
@@ -31,11 +33,11 @@ bool take(semaphore_object& s, std::uint64_t also) {
 class counted_waiter {
  public:
   explicit counted_waiter(semaphore_object& s) : semaphore_(s) {
-    s.data.fetch_add(semaphore_object::one_waiter, std::memory_order_relaxed);
+    s.data.fetch_add(semaphore_object::one_waiter, std::memory_order_relaxed);  // [R]
   }
   ~counted_waiter() {
     if (counted_)
-      semaphore_.data.fetch_sub(semaphore_object::one_waiter, std::memory_order_relaxed);
+      semaphore_.data.fetch_sub(semaphore_object::one_waiter, std::memory_order_relaxed);  // [R]
   }
   counted_waiter(const counted_waiter&) = delete;
   counted_waiter& operator=(const counted_waiter&) = delete;
@@ -71,11 +73,11 @@ class counted_semaphore {
   }
   bool add() {
     const void* const address = object_.value_word();  // it may be gone after the exchange
-    std::uint64_t data = object_.data.load(std::memory_order_relaxed);
+    std::uint64_t data = object_.data.load(std::memory_order_relaxed);  // [R]
     do {
       if (semaphore_object::value_of(data) == posix::most_tokens) return false;
-    } while (!object_.data.compare_exchange_weak(data, data + 1, std::memory_order_release,
-                                                 std::memory_order_relaxed));
+    } while (!object_.data.compare_exchange_weak(data, data + 1, std::memory_order_release,  // [P]
+                                                 std::memory_order_relaxed));                // [R]
     if (data >= semaphore_object::one_waiter) machine::wake(address, 1);
     return true;
   }
@@ -90,7 +92,7 @@ using nobody = posix::nobody_watches_semaphore;
 }  // namespace
 
 void semaphore_init(sem_t& s, unsigned value, place /*where*/) {
-  semaphore_object::of(s).data.store(value, std::memory_order_relaxed);
+  semaphore_object::of(s).data.store(value, std::memory_order_relaxed);  // [R]
 }
 
 void semaphore_destroy(sem_t& s, place where) {
@@ -111,8 +113,8 @@ int semaphore_post(sem_t& s, place /*where*/) {
 }
 
 int semaphore_value(sem_t& s, place /*where*/) {
-  return static_cast<int>(
-      semaphore_object::value_of(semaphore_object::of(s).data.load(std::memory_order_relaxed)));
+  return static_cast<int>(semaphore_object::value_of(
+      semaphore_object::of(s).data.load(std::memory_order_relaxed)));  // [R]
 }
 
 }  // namespace syncopate::instrument::objects

@@ -1,5 +1,11 @@
 // spin.cpp -- spin locks of a program on a modeled machine: what posix/spin.h says, test-and-test-
 // and-set as glibc's. Instrumented.
+//
+// Memory order (each tag stands at its site below)
+//   [L]  acquire RMW that takes the lock -- synchronizes with [U].
+//   [U]  release store.
+//   [G]  relaxed look: decides only when [L] is tried.
+//   [I]  relaxed: the program has to order the initialization before all uses.
 
 #include "posix/spin.h"
 
@@ -22,15 +28,15 @@ class lock {
 
   static bool is_held_by_caller() { return true; }  // nobody knows
   bool try_acquire() {
-    return word_.exchange(posix::spin_held, std::memory_order_acquire) == posix::spin_free;
+    return word_.exchange(posix::spin_held, std::memory_order_acquire) == posix::spin_free;  // [L]
   }
   void acquire() {
     do
-      machine::wait_until(word_, std::memory_order_relaxed,
+      machine::wait_until(word_, std::memory_order_relaxed,  // [G]
                           [](int value) { return value == posix::spin_free; });
     while (!try_acquire());
   }
-  void release() { word_.store(posix::spin_free, std::memory_order_release); }
+  void release() { word_.store(posix::spin_free, std::memory_order_release); }  // [U]
   static void mark_destroyed() {}
 
  private:
@@ -52,7 +58,7 @@ struct sections : posix::nobody_watches_spin {
 }  // namespace
 
 void spin_init(pthread_spinlock_t& l, place /*where*/) {
-  word_of(l).store(posix::spin_free, std::memory_order_relaxed);
+  word_of(l).store(posix::spin_free, std::memory_order_relaxed);  // [I]
 }
 
 int spin_lock(pthread_spinlock_t& l, place where) {

@@ -9,6 +9,10 @@
 // Misuse ends the run: what POSIX calls undefined (unlock of a normal mutex by a thread that does
 // not hold it, any use after destruction, destruction while held), and locking a normal mutex
 // twice, which hangs. Where POSIX gives an error, the program gets it.
+//
+// Memory order (each tag stands at its site below)
+//   [L]  acquire: the section before happens-before this one.
+//   [U]  release -- synchronizes with [L].
 
 #include "posix/mutex.h"
 
@@ -30,7 +34,7 @@ class lock : public posix::not_elided_lock {
   static int self() { return static_cast<int>(model::self()) + 1; }
   std::uint32_t& depth() { return fields().__count; }
 
-  bool try_acquire() { return word().replace(unlocked, locked, std::memory_order_acquire); }
+  bool try_acquire() { return word().replace(unlocked, locked, std::memory_order_acquire); }  // [L]
   bool acquire(limit until) {
     if (!model::take(fields().__lock, free_to_held(), until, where_)) return false;
     if (kind() == posix::destroyed_mutex) misused("use of a destroyed mutex");  // while we waited
@@ -49,7 +53,7 @@ class lock : public posix::not_elided_lock {
     model::note_held(mutex_, "mutex", -1, where_);
     return true;
   }
-  void release() { word().store(unlocked, std::memory_order_release); }
+  void release() { word().store(unlocked, std::memory_order_release); }  // [U]
 
   bool is_in_use() const { return fields().__nusers != 0; }
   void mark_destroyed() {

@@ -4,6 +4,9 @@
 //
 // Misuse ends the run: unlocking what the thread does not hold, use after destruction, destruction
 // while held.
+//
+// Memory order (each tag stands at its site below)
+//   [U]  release -- synchronizes with the acquire of who takes the lock next (model::take).
 
 #include "posix/rwlock.h"
 
@@ -73,8 +76,8 @@ class lock : public posix::not_elided_rwlock {
     model::note_held(object_, "reader-writer lock", -1, where_);
   }
   void release(side which) {
-    if (which == side::write) word().store(0, std::memory_order_release);
-    else word().add(~0u, std::memory_order_release);  // one reader less
+    if (which == side::write) word().store(0, std::memory_order_release);  // [U]
+    else word().add(~0u, std::memory_order_release);                       // [U] one reader less
   }
 
   [[noreturn]] void misused(const char* what) { model::misuse(what, &object_, where_); }

@@ -1,5 +1,9 @@
 // semaphore.cpp -- semaphores for the explored machine: what posix/semaphore.h says, with the value
 // alone, one event a call.
+//
+// Memory order (each tag stands at its site below)
+//   [P]  release -- synchronizes with the acquire of who takes the token (model::take).
+//   [G]  relaxed: a value that may be another by then.
 
 #include "posix/semaphore.h"
 
@@ -47,7 +51,7 @@ class counted_semaphore {
   }
   bool add() {
     if (of(semaphore_).data >= posix::most_tokens) return false;
-    word().add(1, std::memory_order_release);
+    word().add(1, std::memory_order_release);  // [P]
     return true;
   }
   void mark_destroyed() {
@@ -55,7 +59,9 @@ class counted_semaphore {
     of(semaphore_).destroyed = destroyed_mark;
   }
 
-  [[nodiscard]] std::uint64_t value() const { return word().load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t value() const {
+    return word().load(std::memory_order_relaxed);  // [G]
+  }
   [[noreturn]] void misused(const char* what) { model::misuse(what, &semaphore_, where_); }
 
  private:

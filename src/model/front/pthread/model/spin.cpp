@@ -1,5 +1,9 @@
 // spin.cpp -- spin locks for the explored machine: what posix/spin.h says, with a word that names
 // the holder. Misuse ends the run: unlocking what the thread does not hold, destruction while held.
+//
+// Memory order (each tag stands at its site below)
+//   [L]  acquire: the section before happens-before this one.
+//   [U]  release -- synchronizes with [L].
 
 #include "posix/spin.h"
 
@@ -26,9 +30,11 @@ class lock {
 
   bool is_held_by_caller() const { return value_ == held(); }
   bool is_free() const { return value_ == spin_free; }
-  bool try_acquire() { return word().replace(spin_free, held(), std::memory_order_acquire); }
+  bool try_acquire() {
+    return word().replace(spin_free, held(), std::memory_order_acquire);  // [L]
+  }
   void acquire() { model::take(value_, free_to_held(), nullptr, where_); }
-  void release() { word().store(spin_free, std::memory_order_release); }
+  void release() { word().store(spin_free, std::memory_order_release); }  // [U]
   void mark_destroyed() { touch(&value_, sizeof value_, engine::kind::write, where_); }
 
   [[noreturn]] void misused(const char* what) { model::misuse(what, &value_, where_); }

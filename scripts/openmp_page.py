@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/openmp.md: what bench/openmp_goals.py measured last
+"""Writes the tables of docs/internals/openmp-measured.md: what bench/openmp_goals.py measured last
 (papers/results/measured/openmp_goals.json), between the page's two markers.
 
     scripts/openmp_page.py [--check]
@@ -26,7 +26,7 @@ from openmp_goals import (  # noqa: E402
     YARDSTICK,
 )
 
-PAGE = ROOT / "docs" / "openmp.md"
+PAGE = ROOT / "docs/internals/openmp-measured.md"
 RESULTS = ROOT / "papers/results" / "measured" / "openmp_goals.json"
 BEGIN = "<!-- From here to the end mark written by scripts/openmp_page.py -->\n"
 END = "<!-- end -->\n"

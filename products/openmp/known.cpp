@@ -18,7 +18,7 @@ constexpr const char* acted_on[] = {
 #undef SYNCOPATE_NAME_ENTRY
 };
 
-// What is left to the runtime: docs/openmp.md has the reasons.
+// What is left to the runtime: docs/internals/openmp.md has the reasons.
 constexpr const char* left_alone[] = {"GOMP_cancellation_point",
                                       "GOMP_task_reduction_remap",
                                       "GOMP_taskgroup_reduction_unregister",

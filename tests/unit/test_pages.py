@@ -16,7 +16,6 @@ LONGER = {
     "limits": 5000,
     "machines": 3700,
     "measured": 8600,
-    "openmp": 6600,
     "papers": 11000,
     "report": 1900,
     "report-schema": 3500,

@@ -19,7 +19,6 @@ LONGER = {
     "papers": 11000,
     "report": 1900,
     "report-schema": 3500,
-    "tm": 5000,
     "transactionalize": 2100,
 }
 

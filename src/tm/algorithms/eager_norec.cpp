@@ -53,8 +53,8 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
 
   // How often to look, patience being over, while one writer is long: who sleeps for it comes back
   // some fifty microseconds late. (Short ones that follow each other get on better if this thread
-  // sleeps.) *Measured*: bayes of the STAMP-like programs with two threads takes 0.91 times as long
-  // (docs/tm.md).
+  // sleeps.) *Measured*: bayes of the STAMP-like programs with two threads takes 0.91 times as
+  // long.
   static u32 looks() noexcept {
     constexpr u32 some_hundred_microseconds = 10'000;
     const bool spare = threads_attached() <= machine::processors();

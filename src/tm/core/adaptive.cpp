@@ -40,7 +40,7 @@ way learn(u64 time) noexcept {
 }
 // Few threads, or few processors for them, gain little from writers side by side, and ownership
 // records cost more than they give. *Measured* with two: the STAMP-like programs take 0.85 times as
-// long without (docs/tm.md).
+// long without.
 const operations* optimistic() noexcept {
   constexpr unsigned few = 4;
   return machine::processors() <= few || threads_attached() <= few ? &eager_norec_operations

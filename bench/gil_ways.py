@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every program of papers/workloads/lua under every way of choosing the lengths of transactions,
-at all threads of a simulated machine: the table of docs/gil.md.
+at all threads of a simulated machine: the table of docs/internals/gil-measured.md.
 
 Throughput over one thread with the lock; then `balance` and `dynamic` over the best fixed length.
 A change of some instructions moves the transactions of several threads against each other, and one

@@ -11,7 +11,6 @@ LONGER = {
     "architecture": 3200,
     "bench": 1600,
     "elision": 2100,
-    "gil": 3450,
     "glossary": 1650,
     "limits": 5000,
     "machines": 3700,

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes README.md and docs/measured.md: templates, the list of locks, and what was measured.
+"""Writes README.md and papers/results/measured.md: templates, the list of locks, what was measured.
 
-Inputs: README.md.in, docs/measured.md.in, docs/demo.txt (what `make demo` printed last),
+Inputs: README.md.in, papers/results/measured.md.in, docs/demo.txt (what `make demo` printed last),
 docs/verdicts.json (written by scripts/papers.py),
 papers/results/*.json (written by `bench/compare.py --json` and `bench/programs.py --json`), and the
 build's locks.json. A section whose input is missing is left out, and standard error says so; no
 figure is typed by hand. The README has the programs and a line for each benchmark of locks;
-docs/measured.md has everything.
+papers/results/measured.md has everything.
 
 Usage: make_readme.py [--check] [--demo FILE] [--page FILE] LOCKS_JSON [ROOT]
   --check      writes nothing; exit status 1 when a page is not what would be written
@@ -149,7 +149,7 @@ def main() -> int:
     parser.add_argument("locks", type=Path)
     parser.add_argument("root", type=Path, nargs="?", default=Path(__file__).parent.parent)
     options = parser.parse_args()
-    docs, stale = options.root / "docs", []
+    docs, results, stale = options.root / "docs", options.root / "papers/results", []
     try:
         if options.demo and options.demo.is_file() and not options.check:
             (docs / "demo.txt").write_bytes(options.demo.read_bytes())
@@ -159,9 +159,12 @@ def main() -> int:
             "locks": locks_text(options.locks),
             "demo": demo_text(docs / "demo.txt"),
             "statements": statements_text(docs / "verdicts.json"),
-            **readme_figures.texts(options.root / "papers/results"),
+            **readme_figures.texts(results),
         }
-        for page in (docs / "measured.md", options.root / "README.md"):  # which links to the first
+        for page in (
+            results / "measured.md",
+            options.root / "README.md",
+        ):  # which links to the first
             template = page.with_name(page.name + ".in")
             new = fill(template.name, template.read_text(encoding="utf-8"), texts)
             if dead := dead_links(new, page.parent):

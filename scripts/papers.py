@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Writes docs/papers.md: every claim of the five papers, where it lives here, the last evidence;
-and docs/verdicts.json: every row of their figures with its rule, machine, programs and values.
+"""Writes docs/papers.md: what the five papers are known for, and what we get; for each paper a
+page in papers/results: all its claims, where they live here, the last evidence; and
+docs/verdicts.json: every row of their figures with its rule, machine, programs and values.
 
 Inputs: docs/papers.toml (claims and where they live), papers/results/{simulated,measured}/*.json
 with the claims of the scripts in papers/figures, papers/results/*.json (measured), and
 docs/checked.json. No figure of ours is typed: dates, counts and results are read from these files.
 
 Usage: papers.py [--check] [--checked JUNIT] [ROOT]
-  --check          writes nothing; exit status 1 when one of the two is not what would be written
+  --check          writes nothing; exit status 1 when one of them is not what would be written
   --checked JUNIT  first takes what `ctest --output-junit JUNIT` wrote over as checked.json
 """
 
 import argparse
+import os
 import re
 import sys
 import tomllib
@@ -20,6 +22,7 @@ from collections import Counter
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
+DOCS, RESULTS = "docs", "papers/results"  # folders of pages
 sys.path[:0] = [str(HERE), str(HERE / "papers/figures")]
 
 from all import figures  # noqa: E402
@@ -34,9 +37,12 @@ INTRODUCTION = """\
 # The five papers
 
 Written by `scripts/papers.py` from [papers.toml](papers.toml) and the result files; nothing is
-edited here. Every claim and system of the five papers that this project builds on, where it lives
-here, and the last evidence. What stands under "in the paper" is *reported* by the paper for its
-machine.
+edited here. A page for each paper has every claim and system that this project builds on, where it
+lives here, and the last evidence:
+
+PAGES
+
+What stands under "in the paper" is *reported* by the paper for its machine.
 
 * *checked*: tests, run by `make check`; where a date stands, that many passed on that day
 * *measured*: by bench/, on the machine that the file or page names, all sides interleaved
@@ -47,10 +53,18 @@ machine.
 
 The machine that this is developed on has two processors, without user-mode monitor waits; hardware
 transactions commit on some of its kind only (`syncopate doctor` gives the reasons), and what was
-measured there is in [measured.md](measured.md). `syncopate bench paper NAME` runs a paper's figures
+measured there is in
+[measured.md](../papers/results/measured.md). `syncopate bench paper NAME` runs a paper's figures
 again ([bench.md](bench.md)).
 """
 
+
+PAPER_INTRODUCTION = """\
+# {title}
+
+Written by `scripts/papers.py`; nothing is edited here. [papers.md](../../docs/papers.md) says how
+statements are judged, and what "checked", "measured" and "simulated" are.
+"""
 
 RULES_INTRODUCTION = """\
 ## How statements are judged
@@ -121,7 +135,7 @@ class Evidence:
             f"All programs at size small, measured until {last}: {len(runs)} runs"
             f" (each variant of each program, two threads), {failed} failed; the slowest"
             f" ({slowest['suite']}/{slowest['program']}, {slowest['variant']}) took"
-            f" {slowest['seconds']:.1f} s: {link(self.root, file)}."
+            f" {slowest['seconds']:.1f} s: {link(self.root, file, DOCS)}."
         ]
 
     def text(self, items: list[str]) -> str:
@@ -132,18 +146,18 @@ class Evidence:
         kind, _, name = item.partition(":")
         if name in self.figures:
             figure, date, rows = self.figures[name]
-            return f"{date}: {page_of(figure)}, {count(rows)}"
+            return f"{date}: {page_of(figure, RESULTS)}, {count(rows)}"
         if kind == "simulated":
             return "simulated: no result yet"
         if kind == "measured":
             document = self._read(self.folder / f"{name}.json")
             if document is None:
                 return "measured: no result yet"
-            file = link(self.root, f"papers/results/{name}.json")
+            file = link(self.root, f"{RESULTS}/{name}.json", RESULTS)
             return f"measured {document['measured']['date']}: {file}"
         if item.startswith(("tests/", "papers/workloads/")):
-            return f"checked{self.passed(item)}: {link(self.root, item)}"
-        return link(self.root, item)
+            return f"checked{self.passed(item)}: {link(self.root, item, RESULTS)}"
+        return link(self.root, item, RESULTS)
 
     def passed(self, folder: str) -> str:
         found = self.checked.get("folders", {}).get(Path(folder).name)
@@ -168,21 +182,22 @@ def short(name: str) -> str:
     return f"{text}, {more}" if more else text
 
 
-def page_of(figure: Figure) -> str:
-    return f"[{short(figure.name)}](../papers/results/{figure.kind}/{figure.name}.md)"
+def page_of(figure: Figure, base: str) -> str:
+    """A link to the figure's page from a page in the folder `base`."""
+    target = os.path.relpath(f"{RESULTS}/{figure.kind}/{figure.name}.md", base)
+    return f"[{short(figure.name)}]({target})"
 
 
-def link(root: Path, path: str) -> str:
-    """A link from docs/ to a file, which has to exist."""
+def link(root: Path, path: str, base: str) -> str:
+    """A link from a page in the folder `base` to a file, which has to exist."""
     for place in (path, f"include/syncopate/{path}"):
         if (root / place).exists():
-            inside = place.removeprefix("docs/")
-            return f"[{path}]({inside if inside != place else f'../{place}'})"
+            return f"[{path}]({os.path.relpath(place, base)})"
     raise PapersError(f"docs/papers.toml: there is no {path}")
 
 
 def claim_row(root: Path, evidence: Evidence, claim: dict) -> str:
-    here = ", ".join(link(root, path) for path in claim["here"]) or "not yet"
+    here = ", ".join(link(root, path, RESULTS) for path in claim["here"]) or "not yet"
     proof = evidence.text(claim["evidence"])
     note = claim.get("note", "")
     remarks = f"{proof} ({note})" if note and proof != "-" else note or proof
@@ -193,23 +208,27 @@ def figure_rows(evidence: Evidence, paper: dict) -> list[str]:
     """What we get for the statements of this paper's figures."""
     lines = []
     for figure, date, rows in evidence.of_paper(paper):
-        script = f"[{figure.name}.py](../papers/figures/{figure.name}.py)"
+        script = f"[{figure.name}.py](../figures/{figure.name}.py)"
         lines += [
-            f"| {row.paper} | {page_of(figure)} | {script} | {row.rule} | {date}: {row.ours}"
-            f" | {said(row.verdict)} |"
+            f"| {row.paper} | {page_of(figure, RESULTS)} | {script} | {row.rule}"
+            f" | {date}: {row.ours} | {said(row.verdict)} |"
             for row in rows
             if not row.beyond
         ]
     return lines
 
 
+def link_to_paper(paper: dict) -> str:
+    return f"[{paper['title']}](../{RESULTS}/{paper['name']}.md)"
+
+
 def headline_rows(evidence: Evidence, paper: dict) -> list[str]:
     found = evidence.of_paper(paper)
     dates = {figure.name: date for figure, date, _ in found}
-    start = f"| [{paper['title']}](#{paper['name']}) |"
+    start = f"| {link_to_paper(paper)} |"
     return [
         f"{start} {each.states} | {each.ours} | {said(each.verdict)} | {each.why} | "
-        + "; ".join(f"{dates[figure.name]}: {page_of(figure)}" for figure in each.figures)
+        + "; ".join(f"{dates[figure.name]}: {page_of(figure, DOCS)}" for figure in each.figures)
         + " |"
         for each in headlines([(figure, rows) for figure, _, rows in found])
     ]
@@ -249,11 +268,11 @@ def verdicts(evidence: Evidence) -> str:
     return compactjson.lines(rows)
 
 
-def section(root: Path, evidence: Evidence, number: int, paper: dict) -> list[str]:
-    lines = [f'<a id="{paper["name"]}"></a>', "", f"## {number}. {paper['title']}", ""]
-    lines += [f"{paper['citation']}.", ""]
+def paper_page(root: Path, evidence: Evidence, paper: dict) -> str:
+    """The page of one paper in papers/results."""
+    lines = [PAPER_INTRODUCTION.format(title=paper["title"]), f"{paper['citation']}.", ""]
     if paper["machine"]:
-        file = link(root, f"machines/{paper['machine']}.toml")
+        file = link(root, f"machines/{paper['machine']}.toml", RESULTS)
         lines += [f"The simulated machine that stands for the paper's: {file}.", ""]
     lines += ["| claim or system | in the paper | here | last evidence |", "|---|---|---|---|"]
     lines += [claim_row(root, evidence, claim) for claim in paper["claim"]]
@@ -268,16 +287,18 @@ def section(root: Path, evidence: Evidence, number: int, paper: dict) -> list[st
     missing = [f"{key} ({what})" for key, what in paper["figures"].items() if key not in there]
     if missing:
         lines += ["", f"Not reproduced yet: {', '.join(missing)}."]
-    return [*lines, ""]
-
-
-def page(root: Path, evidence: Evidence) -> str:
-    """docs/papers.md as it should be."""
-    papers = tomllib.loads((root / "docs" / "papers.toml").read_text(encoding="utf-8"))["paper"]
-    lines = [INTRODUCTION, *known_for(evidence, papers), *rules()]
-    for number, paper in enumerate(papers, 1):
-        lines += section(root, evidence, number, paper)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def pages(root: Path, evidence: Evidence) -> dict[str, str]:
+    """All that is written, by the path below the root."""
+    papers = tomllib.loads((root / "docs" / "papers.toml").read_text(encoding="utf-8"))["paper"]
+    introduction = INTRODUCTION.replace("PAGES", "\n".join(f"* {link_to_paper(p)}" for p in papers))
+    summary = "\n".join([introduction, *known_for(evidence, papers), *rules()]).rstrip() + "\n"
+    written = {
+        f"{RESULTS}/{paper['name']}.md": paper_page(root, evidence, paper) for paper in papers
+    }
+    return {"docs/papers.md": summary, "docs/verdicts.json": verdicts(evidence)} | written
 
 
 def take_over(junit: Path, target: Path) -> None:
@@ -311,13 +332,12 @@ def main() -> int:
         if options.checked:
             take_over(options.checked, options.root / "docs" / "checked.json")
         evidence = Evidence(options.root)
-        written = {"papers.md": page(options.root, evidence), "verdicts.json": verdicts(evidence)}
-        for name, text in written.items():
-            target = options.root / "docs" / name
+        for name, text in pages(options.root, evidence).items():
+            target = options.root / name
             if not options.check:
                 target.write_text(text, encoding="utf-8")
             elif target.read_text(encoding="utf-8") != text:
-                print(f"docs/{name} is out of date: run scripts/papers.py", file=sys.stderr)
+                print(f"{name} is out of date: run scripts/papers.py", file=sys.stderr)
                 return 1
     except (PapersError, OSError, KeyError, tomllib.TOMLDecodeError) as error:
         print(f"papers.py: {error}", file=sys.stderr)

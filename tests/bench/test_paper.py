@@ -281,6 +281,11 @@ def test_an_edited_page_and_a_missing_file_are_found(tmp_path):
     assert done.returncode == 1
     assert done.stderr == "docs/papers.md is out of date: run scripts/papers.py\n"
     shutil.copy(ROOT / "docs" / "papers.md", docs / "papers.md")
+    page = tmp_path / "papers/results/mwait.md"
+    page.write_text(page.read_text() + "typed\n")
+    done = papers("--check", tmp_path)
+    assert done.stderr == "papers/results/mwait.md is out of date: run scripts/papers.py\n"
+    shutil.copy(ROOT / "papers/results/mwait.md", page)
     (docs / "verdicts.json").write_text("[]")
     done = papers("--check", tmp_path)
     assert done.stderr == "docs/verdicts.json is out of date: run scripts/papers.py\n"

@@ -73,7 +73,7 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "papers/results").mkdir(parents=True)
     (tmp_path / "docs").mkdir()
     (tmp_path / "README.md.in").write_text(TEMPLATE)
-    (tmp_path / "docs" / "measured.md.in").write_text("all\n%% insert figures\n")
+    (tmp_path / "papers/results/measured.md.in").write_text("all\n%% insert figures\n")
     (tmp_path / "include").symlink_to(ROOT / "include")  # where the table of locks links to
     return tmp_path
 
@@ -156,7 +156,7 @@ def test_figures_of_comparisons(root: Path) -> None:
     report = {"measured": MEASURED, "program": None, "comparisons": [comparison]}
     (root / "papers/results/locks.json").write_text(json.dumps(report))
     (root / "papers/results/programs.json").write_text(json.dumps(NO_PROGRAMS))
-    readme, page = made(root), (root / "docs/measured.md").read_text()
+    readme, page = made(root), (root / "papers/results/measured.md").read_text()
     assert "`pthread_load uncontended`, 3 rounds" in page
     assert "| `auto` | 30.00 | 0.750 [0.750, 0.750] |" in page
     row = "| `uncontended`, cycles per lock and unlock | 40.00 | 30.00 | 0.750 [0.750, 0.750] |"
@@ -173,7 +173,7 @@ def test_figures_of_hardware_transactions(root: Path) -> None:
     report = {"measured": MEASURED, "later": later, "hardware_transactions": [row, timed]}
     (root / "papers/results/hardware_transactions.json").write_text(json.dumps(report))
     made(root)
-    page = (root / "docs/measured.md").read_text()
+    page = (root / "papers/results/measured.md").read_text()
     assert "| map/10k-20 | `tatas` | `htm-10` | - | 1.500 [1.500, 1.500] |" in page
     assert "map/ was measured" in page and "at commit def." in page
     assert "| map/timed | `tatas` | `htm-10` | 0.667 [0.667, 0.667] | - |" in page
@@ -184,7 +184,7 @@ def test_other_figures_are_in_the_page_alone(root: Path) -> None:
     report = {"measured": MEASURED, "program": "some/tool", "comparisons": [comparison]}
     (root / "papers/results/of-another.json").write_text(json.dumps(report))
     assert "Of another" not in made(root)
-    page = (root / "docs/measured.md").read_text()
+    page = (root / "papers/results/measured.md").read_text()
     assert "### Of another" in page and "`tool run`, 1 rounds" in page
 
 

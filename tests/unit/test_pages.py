@@ -4,7 +4,7 @@ in docs/internals/."""
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = 27
+PAGES = 26
 WORDS = 1500
 # Pages that are still longer, each with a bound that only falls.
 LONGER = {
@@ -14,8 +14,7 @@ LONGER = {
     "glossary": 1650,
     "limits": 5000,
     "machines": 3700,
-    "measured": 8600,
-    "papers": 11000,
+    "papers": 2150,
     "report": 1900,
     "report-schema": 3500,
     "transactionalize": 2100,

@@ -1,4 +1,4 @@
-"""The tables of internals/openmp-measured.md are what was measured, and slower is told from faster."""
+"""The tables of internals/openmp-measured.md are what was measured; slower is told from faster."""
 
 import json
 import subprocess

@@ -77,7 +77,7 @@ check-all: build/.setup-long build
 lua: build
 	@sh integrations/lua/build.sh build/lua build plain native emulated simulated
 
-# Ruby with its lock through the same component; likewise (docs/ruby.md).
+# Ruby with its lock through the same component; likewise (integrations/ruby/README.md).
 ruby: build
 	@sh integrations/ruby/build.sh build/ruby build native emulated
 
@@ -121,7 +121,7 @@ readme: build
 	@$(PYTHON) scripts/make_readme.py --demo build/demo/demo.txt --page build/demo/memcached.html \
 	  build/share/syncopate/locks.json
 	@$(PYTHON) scripts/openmp_page.py
-	@$(PYTHON) scripts/options_page.py build/share/syncopate/options.json docs/options.md
+	@$(PYTHON) scripts/options_page.py build/share/syncopate/options.json docs/reference/options.md
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/options.md from the build's table of options (options.json).
+"""Writes docs/reference/options.md from the build's table of options (options.json).
 
-scripts/options_page.py build/share/syncopate/options.json docs/options.md
+scripts/options_page.py build/share/syncopate/options.json docs/reference/options.md
 scripts/options_page.py --check ...    exit status 1 when the page is another one
 """
 

@@ -90,7 +90,8 @@ WHY_ELIDED = (
 
 SERVER = (
     " A thread serves a connection; clients are threads of the same program. Ruby on Rails, the"
-    " figure's third part, needs the elided lock in Ruby itself ([ruby.md](../../../docs/ruby.md))."
+    " figure's third part, needs the elided lock in Ruby itself"
+    " ([integrations/ruby](../../../integrations/ruby/README.md))."
 )
 
 

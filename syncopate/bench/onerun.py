@@ -102,7 +102,7 @@ def last_line(output: str, program: str) -> dict:
 
 
 def of_report(report: dict) -> dict:
-    """What the figures use of the machine's report (docs/internals/machine-report-schema.md)."""
+    """What the figures use of the machine's report (docs/reference/machine-report-schema.md)."""
     begins = sum(t["begins"] for t in report.get("transactions", []))
     commits = sum(t["commits"] for t in report.get("transactions", []))
     aborts: dict[str, int] = {}

@@ -30,7 +30,8 @@ def _parser() -> Parser:
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a record; one per process")
     forms = parser.add_argument_group("forms")
-    forms.add_argument("--json", action="store_true", help="everything, as docs/report-schema.md")
+    everything = "everything, as docs/reference/report-schema.md"
+    forms.add_argument("--json", action="store_true", help=everything)
     forms.add_argument("--html", metavar="FILE", help="write one self-contained page")
     forms.add_argument("--folded", action="store_true", help="stacks of waiters, for a flame graph")
     forms.add_argument("--holders", action="store_true", help="with --folded: the holders' stacks")

@@ -28,7 +28,7 @@ are its own.
                           wrong uses of locks: in lines on standard error (docs/guard.md)
       --guard-log FILE    the same, with the lines appended to FILE
       --preempted-holders keep holders of locks running where the kernel can; elsewhere waiters do
-                          not spin for holders that do not run (docs/preemption.md)
+                          not spin for holders that do not run (docs/internals/preemption.md)
 """
 HELP_REST = """\
       --tm ALGORITHM      for programs compiled with -fgnu-tm: our libitm.so.1 in place of GCC's,

@@ -21,7 +21,7 @@ compiled first (-O2), on the model of a machine. Same program, same machine: sam
       --machines          list the machines and what they are
   -s, --stats             tables at the end, on standard error: threads, waits, cache lines, aborts,
                           energy
-      --json FILE         the same as JSON; docs/internals/machine-report-schema.md
+      --json FILE         the same as JSON; docs/reference/machine-report-schema.md
       --timeline FILE     what every thread did when, for ui.perfetto.dev
       --sweep NAME=A,B,C  run once for each value: {NAME} in ARGUMENTs stands for it, and it is
                           given as the environment variable NAME; prints a table

@@ -10,7 +10,7 @@ from syncopate.base.errors import BAD_USE, Failure
 from syncopate.machines import modeled
 
 BAR = 40  # columns of the longest bar
-Rows = list[tuple[str, dict]]  # a value and its report (docs/internals/machine-report-schema.md)
+Rows = list[tuple[str, dict]]  # a value and its report (docs/reference/machine-report-schema.md)
 
 
 @dataclass(frozen=True)

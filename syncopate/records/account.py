@@ -59,7 +59,7 @@ class Account:
         self.runs = analysis.record.runs
 
     def as_data(self) -> dict:
-        """The `account` of docs/report-schema.md."""
+        """The `account` of docs/reference/report-schema.md."""
         threads = list(self.of.threads.values())
         total = sum(self._life(thread) for thread in threads)
         waits = self._waits()

@@ -30,7 +30,7 @@ MOST_NAMED = 4  # functions in one sentence
 class Reason(NamedTuple):
     """One cause of a lock's cost."""
 
-    cause: str  # as docs/report-schema.md lists them
+    cause: str  # as docs/reference/report-schema.md lists them
     why: str
     do: str  # "" where nothing can be advised
     sure: str  # CERTAIN, LIKELY or POSSIBLE

@@ -20,8 +20,9 @@ HARDLY = 1.05
 
 
 def of(results: dict, facts_of: Callable[[int], Facts | None]) -> list[dict]:
-    """The findings on one record, the worst lock's first: docs/report-schema.md. `facts_of` tells
-    of a lock, by its index in results["locks"], what its sections' code does."""
+    """The findings on one record, the worst lock's first: docs/reference/report-schema.md.
+
+    `facts_of` tells of a lock, by its index in results["locks"], what its sections' code does."""
     lost = [index for index, lock in enumerate(results["locks"]) if lock["lost_ns"]]
     lost.sort(key=lambda index: -results["locks"][index]["lost_ns"])
     found = []

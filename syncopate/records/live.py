@@ -36,7 +36,7 @@ class Snapshot(NamedTuple):
     seconds: float  # of time.monotonic()
     threads: int  # that run
     counts: dict[Key, Counts]
-    deadlocks: tuple[dict, ...] = ()  # as in docs/report-schema.md
+    deadlocks: tuple[dict, ...] = ()  # as in docs/reference/report-schema.md
     open_waits: tuple[dict, ...] = ()  # that have lasted a while, for locks first
 
 

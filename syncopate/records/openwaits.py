@@ -207,12 +207,12 @@ class OpenWaits:
         self.waits = waiting(analysis.record)
 
     def as_data(self) -> list[dict]:
-        """The `open_waits` of docs/report-schema.md: for locks first, the longest first."""
+        """The `open_waits` of docs/reference/report-schema.md: locks first, the longest first."""
         found = [self._wait(each) for each in self.waits.values()]
         return sorted(found, key=lambda each: (each["kind"] not in LOST_KINDS, -each["waited_ns"]))
 
     def deadlocks(self) -> list[dict]:
-        """The `deadlocks` of docs/report-schema.md: certain ones first."""
+        """The `deadlocks` of docs/reference/report-schema.md: certain ones first."""
         found = [self._deadlock(threads) for threads in cycles(self.waits)]
         return sorted(found, key=lambda each: not each["certain"])
 

@@ -7,7 +7,7 @@ MOST_LOCKS = 20
 
 
 def of(records: list[dict]) -> dict:
-    """The `processes` of docs/report-schema.md."""
+    """The `processes` of docs/reference/report-schema.md."""
     lost = sum(results["lost_ns"] for results in records)
     total = sum(results["thread_time_ns"] for results in records)
     numbers = {id(results): number for number, results in enumerate(records)}

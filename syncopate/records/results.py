@@ -1,4 +1,4 @@
-"""What a report says about one record, as plain data: docs/report-schema.md describes it.
+"""What a report says about one record, as plain data: docs/reference/report-schema.md describes it.
 
 All times here are nanoseconds.
 """
@@ -52,7 +52,7 @@ class Results:
         )
 
     def as_data(self) -> dict:
-        """The report on this record as docs/report-schema.md describes it."""
+        """The report on this record as docs/reference/report-schema.md describes it."""
         total = self.thread_time()
         lost = sum(group.lost() for group in self.of.groups)
         groups = [group for group in self.of.groups if group.kinds or group.locks]

@@ -1,4 +1,4 @@
-"""What a record says of transactions, by the places that begin them: docs/report-schema.md.
+"""What a record says of transactions, by places that begin them: docs/reference/report-schema.md.
 
 Sites that read alike (a transaction that was inlined in several places) are one entry.
 """

@@ -42,7 +42,7 @@ def measured(text: str) -> dict | None:
 
 
 def cost(analysis: Analysis) -> dict:
-    """The `waiting` of docs/report-schema.md."""
+    """The `waiting` of docs/reference/report-schema.md."""
     sums: dict[tuple[int, int], dict[bool, Counter[str]]] = defaultdict(
         lambda: {False: Counter(), True: Counter()}
     )

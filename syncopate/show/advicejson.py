@@ -1,4 +1,4 @@
-"""The advice of a report for other tools: `report --advice json`, docs/report-schema.md."""
+"""Advice of a report for other tools: `report --advice json`, docs/reference/report-schema.md."""
 
 from collections.abc import Iterable
 

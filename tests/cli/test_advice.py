@@ -44,7 +44,7 @@ def test_advice_for_tools(record):
     assert set(reason) == {"cause", "why", "do", "sure"}
     assert (reason["cause"], reason["sure"]) == ("sleeps", "certain")
     assert advice["predictions"] == []
-    page = (ROOT / "docs/report-schema.md").read_text()
+    page = (ROOT / "docs/reference/report-schema.md").read_text()
     assert all(f"`{field}`" in page for field in FIELDS | set(of_record))
 
 

@@ -262,7 +262,7 @@ def test_json_has_the_documented_shape(tmp_path):
         {"waiter": "w/10", "holder": "thread/99", "lock": "0xa000", "ns": 1000}
     ]
     assert record["process"]["started"] == "2026-09-21T14:13:20+00:00"
-    schema = (ROOT / "docs/report-schema.md").read_text()
+    schema = (ROOT / "docs/reference/report-schema.md").read_text()
     for field in [*record, *record["process"], *record["threads"][0], *record["locks"][0]]:
         assert f"`{field}`" in schema, field
 

@@ -158,7 +158,7 @@ def test_balanced_lengths_grow_again_when_the_conflicts_are_over():
 
 @pytest.mark.parametrize("program", ["own", "shared"])
 def test_dynamic_comes_near_the_best_fixed_length(program):
-    """The 0.9 of the best that is aimed at takes longer runs than these (docs/internals/gil-measured.md)."""
+    """The 0.9 of the best that is aimed at takes longer runs (docs/internals/gil-measured.md)."""
     turns = {"own": 20000, "shared": 30000}[program]
     best = min(Run("simulated", f"htm:{n}", program, 4, turns).nanoseconds for n in (1, 16, 256))
     assert Run("simulated", "dynamic", program, 4, turns).nanoseconds < best / 0.6

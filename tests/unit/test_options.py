@@ -16,7 +16,12 @@ PREFIX = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build")
 TABLE = PREFIX / "share" / "syncopate" / "options.json"
 ROWS = {row["variable"]: row for row in json.loads(TABLE.read_text(encoding="utf-8"))["options"]}
 DEFINITION = "src/base/options.def"
-LEFT_OUT = ("papers/results/", "docs/options.md", DEFINITION, "tests/unit/test_options.py")
+LEFT_OUT = (
+    "papers/results/",
+    "docs/reference/options.md",
+    DEFINITION,
+    "tests/unit/test_options.py",
+)
 
 NAME = re.compile(r"\bSYNCOPATE(?:_[A-Z][A-Z0-9]*)+\b(?!_)")
 # What else has such a name: macros, CMake's variables, a mark in the report's page.

@@ -1,4 +1,4 @@
-// report_json.cpp -- the report as JSON: docs/internals/machine-report-schema.md.
+// report_json.cpp -- the report as JSON: docs/reference/machine-report-schema.md.
 #include <algorithm>
 #include <string>
 

@@ -21,7 +21,7 @@ std::string duration(double seconds);
 // ---- the reports ------------------------------------------------------------------------------
 
 std::string text_report(const statistics&);
-// docs/internals/machine-report-schema.md
+// docs/reference/machine-report-schema.md
 std::string json_report(const statistics&);
 // Chrome's trace events, which Perfetto reads.
 std::string trace_report(const statistics&);

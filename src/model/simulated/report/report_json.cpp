@@ -1,5 +1,5 @@
 // report_json.cpp -- the report of a simulated run as JSON:
-// docs/internals/machine-report-schema.md.
+// docs/reference/machine-report-schema.md.
 #include "base/json.h"
 #include "model/front/names/names.h"
 #include "report_figures.h"

@@ -21,8 +21,8 @@ class hand_over_lesson {
   static constexpr std::uint64_t most = 1u << 25;
 
   // At least what a hand-over has cost of late: half of the time at worst goes into hand-overs.
-  // *Measured* beside two busy processes (docs/internals/preemption.md): twice that makes the longest
-  // wait longer and the throughput no larger.
+  // *Measured* beside two busy processes (docs/internals/preemption.md): twice that makes the
+  // longest wait longer and the throughput no larger.
   [[nodiscard]] constexpr std::uint64_t period() const noexcept {
     return std::clamp(cost_, least, most);
   }

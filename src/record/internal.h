@@ -12,7 +12,7 @@
 //        nothing.
 //   [U]  release RMW.
 //   [F]  relaxed: the child of a fork has one thread.
-//   [C]  compiler barrier: for signals of this thread, and for the threads' own flags.
+//   [C]  compiler barrier: for signals of this thread.
 #pragma once
 
 #include <atomic>

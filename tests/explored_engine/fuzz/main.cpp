@@ -2,11 +2,13 @@
 // the reduced search as under every order, or the seed and the smallest such program are printed.
 //
 //   explore_fuzz [--seed FIRST] [--programs N] [--executions MOST] [--seconds S] [--jobs N]
+//                [--focus NAME]
 //   explore_fuzz --litmus FILE        (litmus.h)
 //
 // The seeds FIRST, FIRST + 1, ... are the programs. Where MOST executions are not every order, what
 // they have found must have been found. With --jobs, the search in one process is compared with the
-// search in several: their verdicts and counts. Status 1: there was a difference.
+// search in several: their verdicts and counts. --focus: only programs of some kinds (program.cpp).
+// Status 1: there was a difference.
 #include "litmus.h"
 #include "run.h"
 
@@ -26,6 +28,7 @@ struct settings {
   std::uint64_t seed = 1, programs = 1'000, executions = 20'000;
   double seconds = 0;
   unsigned jobs = 0;
+  std::string focus;
 };
 
 struct counts {
@@ -111,6 +114,13 @@ double number(const char* text) {
 settings arguments(int count, char** given) {
   settings s;
   for (int i = 1; i < count; i += 2) {
+    if (std::strcmp(given[i], "--focus") == 0 && i + 1 < count) {
+      s.focus = given[i + 1];
+      const auto& all = fuzz::focuses();
+      if (std::find(all.begin(), all.end(), s.focus) != all.end()) continue;
+      std::fprintf(stderr, "explore_fuzz: there is no focus %s\n", given[i + 1]);
+      std::exit(2);
+    }
     const double value = number(i + 1 < count ? given[i + 1] : "none");
     const auto whole = static_cast<std::uint64_t>(value);
     if (std::strcmp(given[i], "--seed") == 0) s.seed = whole;
@@ -138,7 +148,7 @@ int main(int count, char** given) {
   counts seen;
   std::uint64_t different = 0, n = 0;
   for (; n < s.programs && (s.seconds == 0 || seconds() < s.seconds) && different < 5; ++n) {
-    const program p = fuzz::make(s.seed + n);
+    const program p = fuzz::make(s.seed + n, s.focus);
     const comparison c = compare(p, s);
     seen.complete += c.is == answer::same ? 1 : 0;
     seen.partly += c.is == answer::partly ? 1 : 0;

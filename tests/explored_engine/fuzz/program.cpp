@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <random>
+#include <utility>
 
 namespace fuzz {
 
@@ -57,13 +58,34 @@ const std::vector<profile>& profiles() {
   return all;
 }
 
+// By focus. Spurious wake-ups and failures are allowed there always.
+const std::vector<std::pair<std::string, std::vector<profile>>>& focused() {
+  static const std::vector<std::pair<std::string, std::vector<profile>>> all{
+      {"requeue",
+       {{{park, park, park_timed, wake, wake, requeue, requeue, store, modify, load}, 2, 1},
+        {{park, park_timed, wake, requeue, compare_exchange, fence, store}, 2, 1},
+        {{park, wake, requeue, lock, unlock, store}, 2, 1}}},
+      {"sleep",
+       {{{park, park_timed, wake, wake, store, modify, load}, 2, 1},
+        {{lock, wait, signal, broadcast, wait_timed, unlock, store}, 1, 2},
+        {{park, wake, take, post, take_timed, store}, 2, 1},
+        {{park, wake, poll, poll_cas, store, compare_exchange}, 2, 1}}},
+      {"await",
+       {{{await, await, await_timed, store, modify, compare_exchange, fence}, 1, 1},
+        {{await, await_timed, store, store, modify, fence, load}, 2, 1},
+        {{await, take, post, store, modify, fence, park, wake}, 2, 1},
+        {{await, begin, commit, store, modify, fence}, 2, 1}}},
+  };
+  return all;
+}
+
 class maker {
  public:
-  explicit maker(std::uint64_t seed) : random_(seed) {}
+  maker(std::uint64_t seed, bool focused) : random_(seed), focused_(focused) {}
 
-  program make() {
+  program make(const std::vector<profile>& profiles) {
     program p;
-    const profile& of = profiles()[any(static_cast<unsigned>(profiles().size()))];
+    const profile& of = profiles[any(static_cast<unsigned>(profiles.size()))];
     few_values_ = any(2) == 0;
     older_ = any(3) == 0;
     const unsigned threads = 2 + (any(3) == 0 ? 1 : 0) + (any(6) == 0 ? 1 : 0);
@@ -78,7 +100,7 @@ class maker {
     // who could still read an old value.
     const bool polls = std::find(of.kinds.begin(), of.kinds.end(), poll) != of.kinds.end();
     p.options = std::string("steps=400,timeouts=9,aborts=1") + (polls ? ",jumps=9" : ",jumps=0") +
-                ",spurious=" + std::to_string(any(2));
+                ",spurious=" + std::to_string(focused_ ? 1 + (any(6) == 0 ? 1 : 0) : any(2));
     if (any(8) == 0) p.options += ",any_waiter";
     return p;
   }
@@ -123,10 +145,13 @@ class maker {
     }
     // What waits for a value waits for one that somebody may write.
     if (o.what == await || o.what == await_timed || o.what == poll) o.expected = 0;
+    if (focused_ && (o.what == park || o.what == park_timed || o.what == wake) && any(4) == 0)
+      o.bits = 1 + any(3);
     return o;
   }
 
   std::mt19937_64 random_;
+  bool focused_;  // more of what is rare otherwise
   bool few_values_ = false;
   bool older_ = false;  // some stores continue release sequences, as in C++17
   int values_ = 0;
@@ -193,6 +218,7 @@ std::string text(const operation& o) {
   static const char* const ways[] = {"exchange", "add", "sub", "and", "or", "xor", "nand"};
   const std::string variable = "v" + std::to_string(o.variable);
   const std::string value = std::to_string(o.value), order = name(o.order);
+  const std::string bits = o.bits == ~0u ? "" : " of " + std::to_string(o.bits);
   switch (o.what) {
     case load:
     case await:
@@ -210,8 +236,9 @@ std::string text(const operation& o) {
     case fence: return "fence " + order;
     case park:
     case park_timed:
-      return std::string(name(o.what)) + " " + variable + "==" + std::to_string(o.expected);
-    case wake: return "wake " + variable + "," + std::to_string(o.how);
+      return std::string(name(o.what)) + " " + variable + "==" + std::to_string(o.expected) + bits;
+    case wake: return "wake " + variable + "," + std::to_string(o.how) + bits;
+    case requeue: return "requeue " + variable + "," + std::to_string(o.expected);
     case barrier: return o.weak ? "barrier" : "if barrier";
     default: return std::string(name(o.what)) + " " + variable;
   }
@@ -219,8 +246,20 @@ std::string text(const operation& o) {
 
 }  // namespace
 
-program make(std::uint64_t seed) {
-  program p = maker(seed).make();
+const std::vector<std::string>& focuses() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const auto& [focus, profiles] : focused()) all.push_back(focus);
+    return all;
+  }();
+  return names;
+}
+
+program make(std::uint64_t seed, const std::string& focus) {
+  const std::vector<profile>* of = &profiles();
+  for (const auto& [name, those] : focused())
+    if (name == focus) of = &those;
+  program p = maker(seed, !focus.empty()).make(*of);
   p.seed = seed;
   return p;
 }

@@ -67,6 +67,7 @@ struct operation {
   std::uint8_t how = 0;  // modify: engine::operation; wake: how many; store: 1 as in C++17
   bool weak = false;
   int value = 0, expected = 0;
+  std::uint32_t bits = ~0u;  // park, wake: whom a wake means
   std::memory_order order = std::memory_order_relaxed;    // of success
   std::memory_order failure = std::memory_order_relaxed;  // of compare_exchange
 };
@@ -79,7 +80,9 @@ struct program {
 
 inline constexpr unsigned variables = 3, locks = 2, most_operations = 16;
 
-program make(std::uint64_t seed);
+// focus: empty, or one of focuses(): of which operations alone the program is made.
+program make(std::uint64_t seed, const std::string& focus = {});
+const std::vector<std::string>& focuses();
 
 // One line for each thread.
 std::string text(const program&);

@@ -123,7 +123,7 @@ class actor {
   }
   int park(const deadline* until) {
     return static_cast<int>(
-        on().park(word_, static_cast<std::uint32_t>(o_.expected), until, ~0u, where_));
+        on().park(word_, static_cast<std::uint32_t>(o_.expected), until, o_.bits, where_));
   }
   int lock(const deadline* until) {
     if (me_.holds[o_.variable]) return 5;
@@ -205,7 +205,7 @@ int actor::act() {
       const deadline until = soon();
       return park(&until);
     }
-    case kind::wake: return on().wake(word_, o_.how, ~0u, where_);
+    case kind::wake: return on().wake(word_, o_.how, o_.bits, where_);
     case kind::requeue:
       return on().requeue(word_, at(&now.variables[1 - o_.variable % 2]), o_.expected, 1, where_);
     default: return access();

@@ -96,6 +96,7 @@ location_id memory::find(address at, unsigned bytes) {
   l.transactions.clear();
   l.transaction_step.fill(0);
   l.sc_floor = 0;
+  l.sc_moves.clear();
   l.sc_step.fill(0);
   l.sc_change_step.fill(0);
   l.write_step.fill(0);
@@ -284,7 +285,7 @@ message_id memory::read(thread_index t, location_id id, choice c, std::memory_or
   if (order == std::memory_order_seq_cst && position(m) > position(l.sc_floor)) {
     // The first message is known to all: reading it tells nothing unless there is another.
     raised = position(m) > l.first_position;
-    l.sc_floor = m;
+    raise_sc(l, m);
   }
   return m;
 }
@@ -315,7 +316,7 @@ message_id memory::write(thread_index t, location_id id, choice behind, word val
   messages_[m].released = released;
   if (l.has_own_sequences) renew_sequences(l, index);
   raised = order == std::memory_order_seq_cst;
-  if (raised) raise(l.sc_floor, m);
+  if (raised) raise_sc(l, m);
   if (behind == 0) poke(l.at, l.bytes, value);
   return m;
 }
@@ -372,7 +373,7 @@ void memory::fence(thread_index t, std::memory_order order) {
     me.newest.resize(used_, 0);
     for (location_id id = 1; id < used_; ++id) {
       raise(me.newest[id], locations_[id].sc_floor);
-      raise(locations_[id].sc_floor, me.newest[id]);
+      raise_sc(locations_[id], me.newest[id]);
     }
   }
   if (releases(order)) me.fenced = freeze(me.happened, me.newest);

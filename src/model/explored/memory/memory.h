@@ -92,6 +92,11 @@ struct location {
   std::uint32_t first_position = 1;
   std::vector<message_id> order;  // the modification order
   message_id sc_floor = 0;        // S
+  struct sc_move {
+    std::uint32_t step;
+    message_id from;  // what sc_floor was before
+  };
+  std::vector<sc_move> sc_moves;  // of S at this location
   struct reading {
     std::uint32_t step;
     message_id floor;        // the oldest message that its thread could have read
@@ -118,6 +123,9 @@ class memory {
 
   // ---- between executions ---------------------------------------------------------------------
   void reset();
+
+  // The next accesses are this step's.
+  void begin_step(std::uint32_t step) noexcept { step_ = step; }
 
   // ---- locations ------------------------------------------------------------------------------
   static constexpr location_id none = 0;
@@ -227,6 +235,11 @@ class memory {
   void raise(message_id& entry, message_id to) const noexcept {
     if (entry != to && position(to) > position(entry)) entry = to;
   }
+  void raise_sc(location& l, message_id to) {
+    if (l.sc_floor == to || position(to) <= position(l.sc_floor)) return;
+    l.sc_moves.push_back({step_, l.sc_floor});
+    l.sc_floor = to;
+  }
   void join(std::vector<message_id>& newest, const message_id* other, std::size_t size) const;
   const frozen_view* freeze(const clock&, const std::vector<message_id>& newest);
   std::byte* take(std::size_t bytes);
@@ -242,6 +255,7 @@ class memory {
   std::array<thread, max_threads> threads_;
   std::vector<message_id> both_;  // scratch
   bool too_many_ = false;
+  std::uint32_t step_ = 0;
 
   // The transaction that runs: what is to be put back, and what it has written.
   struct kept_location {

@@ -27,6 +27,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -201,7 +202,6 @@ class machine {
     address parked_at = 0;
     bool parked_timed = false;
     std::uint32_t woken_by = 0;  // 1 + the step
-    bool restless = false;       // this sleep ends without a cause
     std::uint32_t parked_bitset = 0;
     std::uint64_t parked_order = 0;
     location_id parked_word = memory::none;
@@ -336,6 +336,7 @@ class machine {
   step& turn();
   step& take_turn(const operation&);
   [[nodiscard]] bool is_next_forced() const noexcept;
+  [[nodiscard]] bool schedule_is_over() const noexcept;
   void take_forced();
   void end_turn(step&);
   void check_recorded(step&, const operation&);
@@ -354,6 +355,7 @@ class machine {
   [[nodiscard]] choices distinct(thread_index, const operation&, choices all,
                                  bool by_value = true) const;
   [[nodiscard]] bool is_asleep(thread_index, const step&, choices);
+  void sleep_on(step&);
   bool force(step&);
   bool reads_for_good();
   void switch_to(thread_index);
@@ -408,6 +410,9 @@ class machine {
   [[nodiscard]] bool matters_to_transaction(const footprint& sleeper, const step& done) const;
   [[nodiscard]] bool matters_after_transaction(const footprint& done, thread_index) const;
   void collect_symmetric(const step&);
+  [[nodiscard]] std::optional<std::uint32_t> takes_before(const operation&, std::uint32_t before,
+                                                          std::uint32_t first);
+  void note_disabling(const operation&, message_id seen);
   void note_blocked();
   void note_blocked_take(unsigned);
   void collect_of_transaction(const step&);

@@ -200,9 +200,6 @@ void machine::enqueue(address at, bool timed, place from) {
   op.from = from;
   op.bitset = ~0u;
   step& s = take_turn(op);
-  thread& t = me();
-  t.restless = s.chosen == without_cause;
-  if (t.restless) ++t.spurious;
   end_turn(s);
   lie_down(at, op.bitset, timed);
 }

@@ -260,8 +260,6 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
     const word value = finish_read(s, op, std::memory_order_relaxed);
     s.chosen = chosen;
     const bool sleeps = value == expected;
-    t.restless = chosen == without_cause;
-    if (t.restless) ++t.spurious;
     s.result = sleeps ? 0 : 1;
     end_turn(s);
     memory_.tick(current_);
@@ -304,6 +302,8 @@ syncopate::machine::park_result machine::sleep(operation op,
     auto& time = memory_.of(current_).time;
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): only timed operations time out
     time = std::max(time, deadline_ns(*until) + 1);
+  } else {
+    ++t.spurious;
   }
   s.result = expired ? 1 : 0;
   end_turn(s);
@@ -325,9 +325,8 @@ void machine::unpark(thread_index t) {
   thread& w = threads_[t];
   const bool sleeps = w.next.what == action::expire;
   // Could it have woken by itself instead?
-  if (search_.is_new() && (search_.now().awake & bit(t)) != 0 && (sleeps || w.parked_timed))
-    search_.also_try(t);
-  if (w.restless) end_execution(outcome::redundant);  // the same as one that sleeps soundly
+  const bool could = sleeps || w.parked_timed || w.spurious < options_.spurious;
+  if (search_.is_new() && (search_.now().awake & bit(t)) != 0 && could) search_.also_try(t);
   w.woken = true;
   w.woken_by = search_.depth() + 1;
   // No synchronization in the sense of the language; but on every machine the sleeper then sees at
@@ -455,6 +454,7 @@ bool machine::much_time_passes() {
       s.previous = before.previous;
       s.preemptions = before.preemptions;
       s.enabled = before.enabled;
+      s.dozing = before.dozing;
     }
     s.local = s.settled = true;
     s.thread = current_;

@@ -2,6 +2,7 @@
 #include "model/explored/run/machine.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace syncopate::explored {
@@ -34,6 +35,46 @@ void machine::collect_of_transaction(const step& s) {
   add_symmetric(last);
 }
 
+// What an await could take, were it made before the step: of the messages from `first` on, in
+// modification order, one that does not depend on the step. Its source: 1 + a step, or 0.
+std::optional<std::uint32_t> machine::takes_before(const operation& op, std::uint32_t before,
+                                                   std::uint32_t first) {
+  const auto& order = memory_.at(op.where).order;
+  std::optional<std::uint32_t> result;
+  for (auto m = order.rbegin(); m != order.rend() && memory_.get(*m).position >= first; ++m) {
+    const message& each = memory_.get(*m);
+    if (!op.satisfied(op.context, static_cast<std::uint64_t>(each.value))) continue;
+    const bool follows = each.step != 0 && search_.at(each.step - 1).past.covers(
+                                               search_.at(before).thread, before + 1);
+    if (!follows) result = std::min(each.step, result.value_or(each.step));
+  }
+  return result;
+}
+
+// A seq_cst await could come before a step that has moved S, unless that step has moved S past what
+// the await waits for, and all such that has come since depends on the step. Then it could not, but
+// perhaps before an earlier one. (The steps that move S at a location are in one order.)
+// seen: the oldest message that the await's thread could read without S.
+void machine::note_disabling(const operation& op, message_id seen) {
+  const location& l = memory_.at(op.where);
+  const clock& own = search_.past_of(current_);
+  message_id floor = l.sc_floor;
+  auto move = l.sc_moves.rbegin();
+  bool disables = false;
+  for (std::uint32_t i = search_.depth(); i-- > 0;) {
+    for (; move != l.sc_moves.rend() && move->step >= i; ++move) floor = move->from;
+    const step& s = search_.at(i);
+    const bool moves = s.what == action::fence || s.what == action::transaction ||
+                       (s.where == op.where && (s.wrote || s.raised_sc));
+    if (!s.is_sc || !moves || s.thread == current_ || own.covers(s.thread, i + 1)) continue;
+    const auto source =
+        takes_before(op, i, std::max(memory_.get(seen).position, memory_.get(floor).position));
+    if (source && disables) search_.add_hidden(i, *source);
+    if (source) return;
+    disables = true;
+  }
+}
+
 // The earlier steps of others whose order with this one matters (search.h).
 void machine::collect_symmetric(const step& s) {
   if (s.what == action::transaction) {
@@ -47,6 +88,7 @@ void machine::collect_symmetric(const step& s) {
   if (s.is_sc && s.where != memory::none) {
     const location& l = memory_.at(s.where);
     add_symmetric(s.wrote || s.raised_sc ? l.sc_step : l.sc_change_step);
+    if (s.what == action::await) note_disabling(me().next, l.readings.back().floor);
   }
   if (is_futex(s.what)) {
     collect_of_futex(s.at, s);
@@ -86,6 +128,8 @@ void machine::note_blocked() {
     const thread_index running = std::exchange(current_, static_cast<thread_index>(t));
     add_symmetric(fence_step_);
     add_symmetric(memory_.at(op.where).sc_change_step);
+    const auto& newest = memory_.of(current_).newest;
+    note_disabling(op, op.where < newest.size() ? newest[op.where] : 0);
     search_.blocked(current_, op.where, symmetric_.data(), symmetric_count_);
     current_ = running;
   }

@@ -43,6 +43,7 @@ step& machine::turn() {
   if (!s.settled) settle(s);
   in_step_ = true;
   symmetric_count_ = 0;
+  memory_.begin_step(search_.depth());
   return s;
 }
 
@@ -224,15 +225,7 @@ choices machine::available(thread_index t) {
       return with_vain(all,
                        others != 0 && timeout_of(who) != 0 ? distinct(t, op, others, false) : 0);
     }
-    case action::park: {
-      // Who sleeps will wake without a cause, or will not: else nobody would ever sleep for good.
-      const bool sleeps = op.where == memory::none ||
-                          memory_.get(memory_.at(op.where).order.back()).value == op.expected;
-      return one(only) | (sleeps ? spurious_of(who) : 0);
-    }
-    case action::expire:
-      if (who.restless) return one(without_cause);
-      return op.timed ? timeout_of(who) : 0;
+    case action::expire: return (op.timed ? timeout_of(who) : 0) | spurious_of(who);
     case action::relax: return relax_choices(t);
     case action::arrive: return who_is_told(t);
     case action::leave: return gathering_at(op.at).arrived.size() >= op.expected ? one(only) : 0;
@@ -277,7 +270,7 @@ void machine::prepare(step& s) {
     const step& before = search_.at(search_.depth() - 1);
     s.previous = before.thread;
     const bool preempted = before.previous != max_threads && before.previous != before.thread &&
-                           (before.enabled & bit(before.previous)) != 0;
+                           (before.enabled & ~before.dozing & bit(before.previous)) != 0;
     s.preemptions = static_cast<std::uint16_t>(before.preemptions + (preempted ? 1 : 0));
   }
   inherit_sleep(s);
@@ -288,6 +281,7 @@ void machine::prepare(step& s) {
     if (may_block(who.next.what) || s.asleep[t] != 0) all = available(static_cast<thread_index>(t));
     if (all == 0) continue;
     s.enabled |= bit(t);
+    if (all == one(without_cause) && who.next.what == action::expire) s.dozing |= bit(t);
     if (s.asleep[t] != 0) {
       if (!is_access(who.next.what) || who.next.what == action::store) continue;
       if (news_of(who.next, all, s.asleep[t] - 1) == 0) continue;
@@ -347,15 +341,37 @@ thread_index machine::pick() {
     if (t >= count_ || threads_[t].now != state::announced)
       fail(failure_kind::divergence,
            "the program did something else when the same choices were made again");
+    const step& s = search_.now();
+    if (s.settled && s.chosen == sleeps_on && threads_[t].next.what == action::expire) stuck();
     return t;
   }
   step& s = search_.add();
   prepare(s);
-  if (s.enabled == 0 && somebody_goes_round_in_vain()) end_execution(outcome::redundant);
-  if (s.awake == 0) note_blocked();
-  if ((s.enabled == 0 || is_next_forced()) && !force(s)) stuck();
+  if ((s.awake & ~s.dozing) == 0) note_blocked();
+  if (s.enabled == s.dozing || is_next_forced()) sleep_on(s);
   choose_thread(s);
   return s.thread;
+}
+
+// Nobody can run but, perhaps, by waking without a cause. Then no thread does, at first: those that
+// wait wait for good, or time passes. (The others are tried first always, and where only such threads are left, each of them. So
+// every execution in which some sleep on is reached: the order in which the others come to it is
+// what the search finds by itself.)
+void machine::sleep_on(step& s) {
+  const bool in_vain = somebody_goes_round_in_vain();
+  if (!in_vain && force(s)) return;
+  if (!forced_.empty()) {
+    if (s.dozing != 0 && !schedule_is_over()) return;
+  } else if (const thread_set could_wake = s.awake & s.dozing; could_wake != 0) {
+    if (options_.random && search_.random()() % 8 >= newest_of_8) return;
+    s.thread = static_cast<thread_index>(std::countr_zero(could_wake));
+    s.to_try = could_wake;
+    s.settled = true;
+    s.chosen = sleeps_on;
+    s.rest = one(without_cause);
+  }
+  if (in_vain) end_execution(outcome::redundant);
+  stuck();
 }
 
 // Whether the schedule's next step was made since nothing else could run. Here something could, it
@@ -363,6 +379,10 @@ thread_index machine::pick() {
 bool machine::is_next_forced() const noexcept {
   const std::size_t at = forced_at_ + (forced_left_ == 0 ? 1 : 0);
   return at < forced_.size() && forced_[at].chosen > only;
+}
+
+bool machine::schedule_is_over() const noexcept {
+  return forced_left_ == 0 && forced_at_ + 1 >= forced_.size();
 }
 
 void machine::take_forced() {
@@ -381,10 +401,13 @@ void machine::choose_thread(step& s) {
   }
   if (options_.random) {
     // The enabled thread with the highest priority, which drops at the points of change.
+    const thread_set others = s.forced ? bit(s.thread) : s.enabled & ~s.dozing;
+    const bool one_wakes = others == 0 || (!s.forced && search_.random()() % 8 >= newest_of_8);
+    const thread_set among = one_wakes ? s.enabled : others;
     const auto highest = [&] {
       unsigned best = max_threads;
       for (unsigned t = 0; t < count_; ++t)
-        if ((s.enabled & bit(t)) != 0 &&
+        if ((among & bit(t)) != 0 &&
             (best == max_threads || threads_[t].priority > threads_[best].priority))
           best = t;
       return best;
@@ -396,9 +419,12 @@ void machine::choose_thread(step& s) {
     return;
   }
   if (s.awake == 0) end_execution(outcome::redundant);
-  const bool stay = s.previous != max_threads && (s.awake & bit(s.previous)) != 0;
-  s.thread = stay ? s.previous : static_cast<thread_index>(std::countr_zero(s.awake));
+  thread_set first = s.forced ? bit(s.thread) : s.awake & ~s.dozing;
+  if (first == 0) first = s.awake;
+  const bool stay = s.previous != max_threads && (first & bit(s.previous)) != 0;
+  s.thread = stay ? s.previous : static_cast<thread_index>(std::countr_zero(first));
   s.to_try = options_.every_order ? s.enabled : bit(s.thread);
+  if (s.forced || (s.awake & ~s.dozing) == 0) s.to_try |= s.awake;
 }
 
 // At the limit of steps: whether one thread has only read for long, and no other could run. That is
@@ -409,7 +435,7 @@ bool machine::reads_for_good() {
   const thread_index reader = search_.at(end - 1).thread;
   for (std::uint32_t i = end - endless_reads; i < end; ++i) {
     const step& s = search_.at(i);
-    if (s.enabled != bit(reader) || s.wrote || !is_access(s.what)) return false;
+    if ((s.enabled & ~s.dozing) != bit(reader) || s.wrote || !is_access(s.what)) return false;
     if (s.stale != 0) return false;  // what others have written becomes visible in the end
   }
   threads_[reader].spins = true;
@@ -432,7 +458,10 @@ bool machine::force(step& s) {
     }
   if (least == max_threads) return false;
   thread& who = threads_[least];
-  s.enabled = s.awake = bit(least);
+  s.thread = static_cast<thread_index>(least);
+  s.enabled = bit(least) | s.dozing;
+  s.rest = (s.awake & s.dozing & bit(least)) != 0 ? one(without_cause) : 0;
+  s.awake = bit(least) | (s.awake & s.dozing);
   s.asleep[least] = 0;
   s.settled = true;
   s.forced = true;

@@ -28,6 +28,7 @@ void search::made(const std::uint32_t* symmetric, std::size_t count) {
     claims_.clear();
     sources_.clear();
     acceptable_.clear();
+    hidden_.clear();
     past = s.past;
     ++depth_;
     return;
@@ -35,6 +36,7 @@ void search::made(const std::uint32_t* symmetric, std::size_t count) {
   const bool reduce = !options_.random && !options_.every_order;
   if (reduce) {
     reverse_symmetric(past, symmetric, count);
+    reverse_hidden(past, symmetric, count);
     if (s.wrote || s.ran_transaction() || !claims_.empty())
       reverse_readings(past, symmetric, count);
     claims_.clear();
@@ -63,9 +65,21 @@ void search::reverse_symmetric(const clock& past, const std::uint32_t* symmetric
   }
 }
 
+void search::reverse_hidden(const clock& past, const std::uint32_t* symmetric, std::size_t count) {
+  for (const hidden& h : hidden_) {
+    clock own = past;
+    if (h.source != 0) own.join(steps_[h.source - 1].past);
+    reverse(h.step, own, symmetric, count);
+  }
+  hidden_.clear();
+}
+
 void search::blocked(thread_index t, location_id where, const std::uint32_t* symmetric,
                      std::size_t count) {
-  if (options_.random || options_.every_order || depth_ + 1 < known_) return claims_.clear();
+  if (options_.random || options_.every_order || depth_ + 1 < known_) {
+    hidden_.clear();
+    return claims_.clear();
+  }
   const bool known = is_known();
   step kept;
   if (known) std::swap(kept, steps_[depth_]);
@@ -73,6 +87,7 @@ void search::blocked(thread_index t, location_id where, const std::uint32_t* sym
   steps_[depth_].thread = t;
   steps_[depth_].where = where;
   reverse_symmetric(past_[t], symmetric, count);
+  reverse_hidden(past_[t], symmetric, count);
   for (const std::uint32_t claimer : claims_)
     if (!past_[t].covers(steps_[claimer].thread, claimer + 1))
       reverse(claimer, past_[t], symmetric, count);
@@ -238,6 +253,7 @@ bool search::advance(step& s) {
   if (s.rest != 0) {
     s.chosen = static_cast<choice>(std::countr_zero(s.rest));
     s.rest &= s.rest - 1;
+    s.forced = false;
     return true;
   }
   if (s.local) return false;
@@ -249,13 +265,14 @@ bool search::advance(step& s) {
   }
   thread_set left = s.to_try & s.awake & ~s.tried;
   if (left != 0 && options_.preemptions >= 0 && s.previous != max_threads &&
-      s.preemptions >= options_.preemptions && (s.enabled & bit(s.previous)) != 0) {
+      s.preemptions >= options_.preemptions &&
+      (s.enabled & ~s.dozing & bit(s.previous)) != 0) {
     left &= bit(s.previous);
     dropped_ |= left == 0;
   }
   if (left == 0) return false;
   s.thread = static_cast<thread_index>(std::countr_zero(left));
-  s.settled = false;
+  s.settled = s.forced = false;
   s.touched.reset();
   return true;
 }

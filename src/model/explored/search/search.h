@@ -24,7 +24,9 @@
 //     without that one; if it is blocked, before those that have taken what it waits for.
 //   * An operation with two orders is seq_cst here if either is: S decides which of the two it is.
 //   * A seq_cst await that S has disabled is taken for made last, where the execution ends; one
-//     that has read an old value may come too late instead (machine::note_late_awaits).
+//     that has read an old value may come too late instead (machine::note_late_awaits). What it is
+//     reversed with is the last step that has moved S before which it would not be disabled.
+//   * Who sleeps and could wake without a cause is tried after all others (machine::sleep_on).
 //   * A transaction that ran is one step with a footprint. A thread may sleep before one, too,
 //     until a step comes that matters to the footprint.
 // tests/explored_engine compares the outcomes of random programs with those of plain enumeration.
@@ -59,6 +61,9 @@ class search {
   void add_claim(std::uint32_t step) { claims_.push_back(step); }
   // now() is a take that this message would do for.
   void add_acceptable(message_id m) { acceptable_.push_back(m); }
+  // now() or what is blocked() could come before this step, though not before others that depend on
+  // it: with what the source, 1 + a step or 0, has written.
+  void add_hidden(std::uint32_t step, std::uint32_t source) { hidden_.push_back({step, source}); }
   // now() could not be made without this step, which came before: 1 + its number.
   void add_source(std::uint32_t step) { sources_.push_back(step); }
   // The thread cannot make this step, the next one of the execution: it could have come before one
@@ -110,6 +115,7 @@ class search {
 
  private:
   void reverse_symmetric(const clock& past, const std::uint32_t* symmetric, std::size_t count);
+  void reverse_hidden(const clock& past, const std::uint32_t* symmetric, std::size_t count);
   void reverse(std::uint32_t earlier, const clock& own, const std::uint32_t* symmetric,
                std::size_t count);
   [[nodiscard]] thread_set initials(std::uint32_t earlier, const clock& past) const;
@@ -128,6 +134,10 @@ class search {
   std::array<clock, max_threads> past_;
   std::vector<std::uint32_t> claims_, sources_;
   std::vector<message_id> acceptable_;
+  struct hidden {
+    std::uint32_t step, source;
+  };
+  std::vector<hidden> hidden_;
   bool dropped_ = false;
   std::uint32_t floor_ = 0;  // the steps before are another process's
   std::vector<request> kept_;

@@ -51,6 +51,7 @@ inline constexpr choice time_out = 57;       // expire: it is late; await, take:
 inline constexpr choice without_cause = 58;  // expire: a spurious wake-up
 inline constexpr choice too_late = 58;       // await: it looks when the values have gone again
 inline constexpr choice only = 59;           // there is nothing to choose
+inline constexpr choice sleeps_on = only;    // expire: as all others do, so the execution ends
 // arrive, of the last one: 1 + the thread that is told that it is the one.
 static_assert(max_choices <= impatient);
 // Added to the message that it reads: a weak compare-exchange fails though it finds the expected
@@ -115,6 +116,7 @@ struct step {
   bool local = false;        // only this thread's choice: no other could be scheduled here
   bool may_be_late = false;  // await: too_late is in `rest`, or has been
   thread_set enabled = 0;    // able to make a step
+  thread_set dozing = 0;     // of these, asleep in the program: can only wake without a cause
   thread_set awake = 0;      // of these, not asleep in the sense of sleep sets
   thread_set to_try = 0;     // backtrack set
   thread_set tried = 0;

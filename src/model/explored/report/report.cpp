@@ -242,7 +242,6 @@ std::string summary(const verdict& v, const options& o) {
             (v.withheld.sequences ? ", broken only before they are read" : "");
   if (v.ignored) text += ", not modeled: old values in races that the program calls benign";
   if (v.load_buffering) text += ", not modeled: load buffering";
-  if (v.requeued) text += ", not modeled: some orders of FUTEX_REQUEUE";
   if (!v.bound.empty()) text += "; limit: " + v.bound;
   return text + "\n";
 }
@@ -319,7 +318,6 @@ std::string as_json(const verdict& v, const options& o, const std::string& weake
   json.begin_array();
   if (v.ignored) json.value("benign races");
   if (v.load_buffering) json.value("load buffering");
-  if (v.requeued) json.value("some orders of FUTEX_REQUEUE");
   json.end_array();
   if (!weakened.empty()) json.member("weakened", weakened);
   if (v.how == result::failed) {

@@ -52,7 +52,6 @@ struct verdict {
   std::uint64_t longest = 0;    // steps of the longest execution
   unsigned threads = 0;
   bool transactions = false;    // some were begun
-  bool requeued = false;        // FUTEX_REQUEUE, of whose orders some are missing (docs/limits.md)
   bool load_buffering = false;  // could matter to the program (machine::note_load)
   bool ignored = false;         // the program says of accesses that races of theirs are meant
   // What could have happened beyond the options (options.h).

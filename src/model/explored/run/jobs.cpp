@@ -129,7 +129,7 @@ std::string read_all(int from) {
 struct found {
   std::uint64_t executions, redundant, cut, steps, longest;
   unsigned threads;
-  bool requeued, load_buffering, ignored, failed, begins_anew, too_many, dropped, usable;
+  bool load_buffering, ignored, failed, begins_anew, too_many, dropped, usable;
   // Of the part's first step: what there is to choose, which its first execution has found out.
   bool settled, local;
   choice chosen;
@@ -309,7 +309,6 @@ bool machine::merge(const std::string& result, const surroundings& around) {
   verdict_.longest = std::max(verdict_.longest, f.longest);
   verdict_.threads = std::max(verdict_.threads, f.threads);
   verdict_.load_buffering |= f.load_buffering;
-  verdict_.requeued |= f.requeued;
   verdict_.ignored |= f.ignored;
   verdict_.withheld.timeouts |= f.withheld.timeouts;
   verdict_.withheld.jumps |= f.withheld.jumps;
@@ -358,7 +357,6 @@ void machine::hand_over() {
   f.longest = verdict_.longest;
   f.threads = verdict_.threads;
   f.load_buffering = verdict_.load_buffering;
-  f.requeued = verdict_.requeued;
   f.ignored = verdict_.ignored;
   f.failed = outcome_ == outcome::failed;
   f.begins_anew = begins_anew_;

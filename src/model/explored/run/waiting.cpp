@@ -390,7 +390,6 @@ int machine::requeue(address from, address to, int count, int limit, place where
   act();
   operation op;
   op.what = action::requeue;
-  verdict_.requeued = true;
   op.at = from;
   op.other = to;
   op.from = where;

@@ -156,6 +156,33 @@ TEST(Schedule, of_a_livelock_found_late) {
                      }},
                     "");
 }
+// Where nothing else can run, time passes for a sleeper, or another one wakes without a cause, or
+// the same one does.
+TEST(Schedule, of_one_that_wakes_instead_of_timing_out) {
+  const auto sleep = [](bool timed) {
+    const auto ns = on->nanoseconds(CLOCK_MONOTONIC) + 1'000'000;
+    const syncopate::machine::deadline until{
+        timespec{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)},
+        CLOCK_MONOTONIC};
+    const auto at = reinterpret_cast<syncopate::engine::address>(timed ? &x.value : &y.value);
+    return on->park(at, 0, timed ? &until : nullptr, ~0u, line(40)) ==
+           syncopate::machine::park_result::timed_out;
+  };
+  const char* const calm = "timeouts=0,jumps=0,spurious=1";
+  const std::vector<body> both{[=] { r[0] = sleep(true) ? 1 : 2; },
+                               [=] { r[1] = sleep(false) ? 1 : 2; }};
+  const found f = explore(both, with(calm), false);
+  EXPECT_EQ(f.outcomes,
+            explore(both, with("timeouts=0,jumps=0,spurious=1,every_order"), false).outcomes);
+  EXPECT_EQ(f.outcomes.size(), 4u) << "time-out or not, asleep for good or not";
+  expect_repeatable({[=] { check(sleep(true)); }}, calm);
+  expect_repeatable({[=] { (void)sleep(true); },
+                     [=] {
+                       (void)sleep(false);
+                       check(false);
+                     }},
+                    "timeouts=0,jumps=0,spurious=1");
+}
 TEST(Schedule, with_a_bad_option_is_refused) {
   options o;
   o.schedule = "jumbs=2 0*3";

@@ -291,23 +291,23 @@ TEST(Equality, each_sleeper_wakes_without_a_cause_or_not) {
 
 // A seq_cst store and addition keep the await from what it waits for; it comes before both.
 TEST(Equality, an_await_comes_before_what_disables_it) {
-  const found f = same_as_every_order({[] {
-                                         r[0] = x.add(1, sc);
-                                         x.store(1, sc);
-                                       },
-                                       [] { r[1] = await_any(sc); },
-                                       [] { r[2] = x.exchange(-1, rlx) + 1; }});
+  const found f =
+      same_as_every_order({[] {
+                             r[0] = x.add(1, sc);
+                             x.store(1, sc);
+                           },
+                           [] { r[1] = await_any(sc); }, [] { r[2] = x.exchange(-1, rlx) + 1; }});
   EXPECT_TRUE(f.has({-1, -1, 1}));
 }
 // With fences in their place, and where it waits for good otherwise.
 TEST(Equality, an_await_comes_before_the_fences_that_disable_it) {
-  const found f = same_as_every_order({[] {
-                                         r[0] = x.add(1, rlx);
-                                         fence(sc);
-                                         fence(sc);
-                                       },
-                                       [] { r[1] = await_any(sc); },
-                                       [] { r[2] = x.exchange(-1, rlx) + 1; }});
+  const found f =
+      same_as_every_order({[] {
+                             r[0] = x.add(1, rlx);
+                             fence(sc);
+                             fence(sc);
+                           },
+                           [] { r[1] = await_any(sc); }, [] { r[2] = x.exchange(-1, rlx) + 1; }});
   EXPECT_TRUE(f.has({-1, -1, 1}));
   EXPECT_TRUE(f.has({-1, 0, 1}));
 }

@@ -67,7 +67,7 @@ struct operation {
   std::uint8_t how = 0;  // modify: engine::operation; wake: how many; store: 1 as in C++17
   bool weak = false;
   int value = 0, expected = 0;
-  std::uint32_t bits = ~0u;  // park, wake: whom a wake means
+  std::uint32_t bits = ~0u;                               // park, wake: whom a wake means
   std::memory_order order = std::memory_order_relaxed;    // of success
   std::memory_order failure = std::memory_order_relaxed;  // of compare_exchange
 };

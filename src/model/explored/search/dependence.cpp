@@ -44,8 +44,9 @@ std::optional<std::uint32_t> machine::takes_before(const operation& op, std::uin
   for (auto m = order.rbegin(); m != order.rend() && memory_.get(*m).position >= first; ++m) {
     const message& each = memory_.get(*m);
     if (!op.satisfied(op.context, static_cast<std::uint64_t>(each.value))) continue;
-    const bool follows = each.step != 0 && search_.at(each.step - 1).past.covers(
-                                               search_.at(before).thread, before + 1);
+    const bool follows =
+        each.step != 0 &&
+        search_.at(each.step - 1).past.covers(search_.at(before).thread, before + 1);
     if (!follows) result = std::min(each.step, result.value_or(each.step));
   }
   return result;

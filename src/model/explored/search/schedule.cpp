@@ -358,11 +358,10 @@ thread_index machine::pick() {
 // every execution in which some sleep on is reached: the order in which the others come to it is
 // what the search finds by itself.)
 void machine::sleep_on(step& s) {
-  const bool in_vain = somebody_goes_round_in_vain();
+  if (s.dozing != 0 && !forced_.empty() && !schedule_is_over() && !is_next_forced()) return;
+  const bool in_vain = s.enabled == s.dozing && somebody_goes_round_in_vain();
   if (!in_vain && force(s)) return;
-  if (!forced_.empty()) {
-    if (s.dozing != 0 && !schedule_is_over()) return;
-  } else if (const thread_set could_wake = s.awake & s.dozing; could_wake != 0) {
+  if (const thread_set could_wake = s.awake & s.dozing; could_wake != 0 && forced_.empty()) {
     if (options_.random && search_.random()() % 8 >= newest_of_8) return;
     s.thread = static_cast<thread_index>(std::countr_zero(could_wake));
     s.to_try = could_wake;

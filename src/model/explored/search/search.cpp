@@ -42,6 +42,7 @@ void search::made(const std::uint32_t* symmetric, std::size_t count) {
     claims_.clear();
     acceptable_.clear();
   }
+  hidden_.clear();
   if (s.source != 0) past.join(steps_[s.source - 1].past);
   for (const std::uint32_t source : sources_) past.join(steps_[source - 1].past);
   sources_.clear();
@@ -265,8 +266,7 @@ bool search::advance(step& s) {
   }
   thread_set left = s.to_try & s.awake & ~s.tried;
   if (left != 0 && options_.preemptions >= 0 && s.previous != max_threads &&
-      s.preemptions >= options_.preemptions &&
-      (s.enabled & ~s.dozing & bit(s.previous)) != 0) {
+      s.preemptions >= options_.preemptions && (s.enabled & ~s.dozing & bit(s.previous)) != 0) {
     left &= bit(s.previous);
     dropped_ |= left == 0;
   }

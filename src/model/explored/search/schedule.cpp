@@ -354,9 +354,9 @@ thread_index machine::pick() {
 }
 
 // Nobody can run but, perhaps, by waking without a cause. Then no thread does, at first: those that
-// wait wait for good, or time passes. (The others are tried first always, and where only such threads are left, each of them. So
-// every execution in which some sleep on is reached: the order in which the others come to it is
-// what the search finds by itself.)
+// wait wait for good, or time passes. (The others are tried first always, and where only such
+// threads are left, each of them. So every execution in which some sleep on is reached: the order
+// in which the others come to it is what the search finds by itself.)
 void machine::sleep_on(step& s) {
   if (s.dozing != 0 && !forced_.empty() && !schedule_is_over() && !is_next_forced()) return;
   const bool in_vain = s.enabled == s.dozing && somebody_goes_round_in_vain();

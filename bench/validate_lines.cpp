@@ -5,9 +5,9 @@
 //       cycles that the thread on processor MINE takes for one operation, load, store or atomic
 //       (a compare-exchange), on a line that is `modified` by the one on OTHER, or `shared`:
 //       written by OTHER, then read by THIRD
-//   validate_lines contended OPERATION THREADS MICROSECONDS
-//       successful operations a second, in millions, of threads on processors 0, 1, ... that do
-//       nothing else to one word: add (fetch-and-add) or loop (compare-exchange until it holds)
+//   validate_lines pingpong ONE OTHER
+//       nanoseconds from one to the other when two processors hand a flag to and fro, each by
+//       compare-exchanges until one holds
 //
 // One number on standard output.
 #include <syncopate/machine.h>
@@ -47,11 +47,21 @@ void on_processor(unsigned processor, Work work) {
   }).join();
 }
 
-void operate(const std::string& what, std::atomic<std::uint64_t>& word) {
+enum class action { load, store, atomic };
+
+action action_of(const std::string& what) {
+  if (what == "load") return action::load;
+  return what == "store" ? action::store : action::atomic;
+}
+
+// Touches no other memory: that would be part of the cost.
+void operate(action what, std::atomic<std::uint64_t>& word) {
   std::uint64_t expected = 1;
-  if (what == "load") word.load(std::memory_order_relaxed);
-  else if (what == "store") word.exchange(2, std::memory_order_relaxed);
-  else word.compare_exchange_strong(expected, 2, std::memory_order_relaxed);
+  switch (what) {
+    case action::load: word.load(std::memory_order_relaxed); break;
+    case action::store: word.exchange(2, std::memory_order_relaxed); break;
+    case action::atomic: word.compare_exchange_strong(expected, 2, std::memory_order_relaxed);
+  }
 }
 
 double line_cycles(const std::string& state, const std::string& operation, unsigned mine,
@@ -64,10 +74,11 @@ double line_cycles(const std::string& state, const std::string& operation, unsig
       for (padded& each : all) each.word.load(std::memory_order_relaxed);
     });
   std::uint64_t took = 0, looking = 0;
-  on_processor(mine, [&] {
+  const action what = action_of(operation);
+  on_processor(mine, [&, what] {
     for (padded& each : all) {
       const std::uint64_t began = syncopate::machine::ticks();
-      operate(operation, each.word);
+      operate(what, each.word);
       const std::uint64_t ended = syncopate::machine::ticks();
       took += ended - began;
       looking += syncopate::machine::ticks() - ended;  // what the clock itself takes
@@ -76,36 +87,24 @@ double line_cycles(const std::string& state, const std::string& operation, unsig
   return (static_cast<double>(took) - static_cast<double>(looking)) / lines;
 }
 
-double contended(const std::string& operation, unsigned threads, std::uint64_t microseconds) {
-  std::vector<std::uint64_t> done(threads * 32);
-  std::vector<std::thread> pool;
-  std::atomic<std::uint64_t>& word = all[0].word;
-  const std::uint64_t until = syncopate::machine::now() + microseconds * 1000;
-  for (unsigned i = 0; i < threads; ++i)
-    pool.emplace_back([&, i] {
-      cpu_set_t set;
-      CPU_ZERO(&set);
-      CPU_SET(i, &set);
-      pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-      std::uint64_t count = 0;
-      while (syncopate::machine::now() < until) {
-        if (operation == "add") {
-          word.fetch_add(1, std::memory_order_relaxed);
-        } else {
-          std::uint64_t seen = word.load(std::memory_order_relaxed);
-          while (!word.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed)) {
-          }
-        }
-        ++count;
-      }
-      done[i * 32] = count;
-    });
-  std::uint64_t sum = 0;
-  for (unsigned i = 0; i < threads; ++i) {
-    pool[i].join();
-    sum += done[i * 32];
-  }
-  return static_cast<double>(sum) / static_cast<double>(microseconds);
+double pingpong(unsigned one, unsigned other) {
+  constexpr std::uint64_t turns = 200;
+  std::atomic<std::uint64_t>& flag = all[0].word;
+  const auto hand_over = [&flag](std::uint64_t from, std::uint64_t to) {
+    for (std::uint64_t turn = 0; turn < turns;) {
+      std::uint64_t expected = from;
+      turn += flag.compare_exchange_strong(expected, to, std::memory_order_relaxed);
+    }
+  };
+  std::thread partner([&] { on_processor(other, [&] { hand_over(0, 1); }); });
+  std::uint64_t took = 0;
+  on_processor(one, [&] {
+    const std::uint64_t began = syncopate::machine::now();
+    hand_over(1, 0);
+    took = syncopate::machine::now() - began;
+  });
+  partner.join();
+  return static_cast<double>(took) / (2 * turns);
 }
 
 }  // namespace
@@ -117,8 +116,8 @@ int main(int argc, char** argv) {
   };
   if (words.size() == 6 && words[0] == "line")
     std::printf("%.1f\n", line_cycles(words[1], words[2], number(3), number(4), number(5)));
-  else if (words.size() == 4 && words[0] == "contended")
-    std::printf("%.3f\n", contended(words[1], number(2), number(3)));
-  else refuse("line STATE OPERATION MINE OTHER THIRD, or contended OPERATION THREADS MICROSECONDS");
+  else if (words.size() == 3 && words[0] == "pingpong")
+    std::printf("%.1f\n", pingpong(number(1), number(2)));
+  else refuse("line STATE OPERATION MINE OTHER THIRD, or pingpong ONE OTHER");
   return 0;
 }

@@ -23,7 +23,7 @@ inline description round_machine() {
   made.l1 = {1024, 2, 64, 2, 1};     // 8 sets of 2
   made.l2 = {8192, 4, 64, 10, 1};    // 32 sets of 4
   made.llc = {65536, 8, 64, 40, 8};  // 128 sets of 8
-  made.coherence = {50, 80, 100, 200, {}, 0, 5, 20, false, 0, 0};
+  made.coherence = {50, 80, 100, 200, {}, 0, 5, 20, false, false, false, 0, 0};
   made.atomic = {10, 20, true};
   made.dram = {300, 500, 6'400'000'000};
   made.htm.present = true;

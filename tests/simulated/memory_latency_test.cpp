@@ -61,6 +61,45 @@ TEST_F(MemoryTest, HopsBeyondTheFirstCostExtra) {
   EXPECT_EQ(read(8, 102, 4000), 4570u);  // same page, so memory two hops away: 500 + 70
 }
 
+TEST_F(MemoryTest, HopsCanBeThoseBetweenNodes) {
+  machine.coherence.hops = {{0, 1, 1, 2}, {1, 0, 2, 1}, {1, 2, 0, 1}, {2, 1, 1, 0}};
+  machine.coherence.extra_hop = 70;
+  rebuild();
+  modify(0, 100, 0);
+  EXPECT_EQ(read(4, 100, 1000), 1100u);  // the socket's other node
+  modify(0, 101, 2000);
+  EXPECT_EQ(read(8, 101, 3000), 3200u);  // another socket, one hop away
+  modify(0, 102, 4000);
+  EXPECT_EQ(read(12, 102, 5000), 5270u);  // its other node is two away
+  EXPECT_EQ(read(12, 103, 6000), 6570u);  // as is the memory of node 0
+}
+
+TEST_F(MemoryTest, WriteToASharedLineWaitsForTheFarthestCoreWhereAllAreAsked) {
+  machine.coherence.broadcast = true;
+  rebuild();
+  modify(0, 100, 0);
+  EXPECT_EQ(modify(1, 100, 1000), 1060u);  // an owner is asked alone
+  read(2, 100, 2000);
+  EXPECT_EQ(modify(3, 100, 3000), 3210u);  // 1 and 2 share it: 200 to the other socket, and rmw
+  read(2, 100, 4000);
+  EXPECT_EQ(modify(2, 100, 5000), 5210u);  // the same of one that has it, however many others do
+  read(0, 101, 6000);
+  EXPECT_EQ(modify(0, 101, 7000), 7012u);  // alone it has nobody to ask
+}
+
+TEST_F(MemoryTest, OwnerKeepsWhatOthersRead) {
+  machine.coherence.owned = true;
+  rebuild();
+  modify(0, 100, 0);
+  EXPECT_EQ(read(2, 100, 1000), 1080u);  // from 0, in another cluster
+  EXPECT_EQ(read(4, 100, 2000), 2100u);  // from 0 or 2: it is in no LLC
+  EXPECT_EQ(read(5, 100, 3000), 3050u);  // from 4, its neighbor
+  EXPECT_EQ(memory->totals().llc_hits, 0u);
+  for (line other = 1; other <= 4; ++other) read(4, 100 + 32 * other, 4000 + other);  // drops it
+  EXPECT_FALSE(memory->holds(4, 100));
+  EXPECT_EQ(read(6, 100, 9000), 9040u);  // what an L2 drops is in the LLC
+}
+
 TEST_F(MemoryTest, SharedLineComesFromTheSocketsLlc) {
   read(0, 100, 0);
   read(1, 100, 1000);                    // 0 had it exclusively; now it is shared and in the LLC

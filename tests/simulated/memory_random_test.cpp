@@ -66,12 +66,13 @@ struct setting {
   bool write_in_l1;
   bool speculation;
   bool migratory;
+  bool owned = false;  // and asks all before it writes to what others share
 
   // Tests are named by it.
   friend void PrintTo(const setting& one, std::ostream* out) {
     *out << one.l2_shared_by << " cores per L2, smt " << one.smt
          << (one.write_in_l1 ? "" : ", store cache") << (one.speculation ? ", speculation" : "")
-         << (one.migratory ? ", migratory" : "");
+         << (one.migratory ? ", migratory" : "") << (one.owned ? ", owned" : "");
   }
 };
 
@@ -126,6 +127,7 @@ class RandomMemoryTest : public testing::TestWithParam<setting> {
     machine.topology.smt = GetParam().smt;
     machine.htm.write_in_l1 = GetParam().write_in_l1;
     machine.coherence.migratory = GetParam().migratory;
+    machine.coherence.owned = machine.coherence.broadcast = GetParam().owned;
     return machine;
   }
 };
@@ -199,7 +201,19 @@ INSTANTIATE_TEST_SUITE_P(
                     setting{1, 1, false, true, false}, setting{2, 1, true, false, false},
                     setting{2, 1, true, true, false}, setting{2, 2, false, true, false},
                     setting{1, 1, true, false, true}, setting{1, 2, true, true, true},
-                    setting{2, 2, false, true, true}));
+                    setting{2, 2, false, true, true},
+                    setting{.l2_shared_by = 1,
+                            .smt = 2,
+                            .write_in_l1 = true,
+                            .speculation = true,
+                            .migratory = false,
+                            .owned = true},
+                    setting{.l2_shared_by = 2,
+                            .smt = 1,
+                            .write_in_l1 = false,
+                            .speculation = true,
+                            .migratory = false,
+                            .owned = true}));
 
 // Calls and machine decide everything: two systems give the same answers.
 TEST_P(RandomMemoryTest, SameCallsGiveTheSameTimes) {

@@ -1,4 +1,5 @@
-// Many cores: locks whose waiters all watch one word collapse, a queue lock stays flat.
+// Many cores: where all waiters watch one word, each hand-over takes longer the more there are; a
+// queue lock stays flat.
 // run: SYNCOPATE_MACHINE=opteron-6272
 #include <atomic>
 #include <cstdio>

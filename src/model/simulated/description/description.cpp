@@ -81,6 +81,7 @@ void read_coherence(toml_document& from, const topology_description& topology,
              matrix("hops", to.hops), integer("extra_hop", to.extra_hop, 0, most_cycles),
              integer("invalidate_per_sharer", to.invalidate_per_sharer, 0, most_cycles),
              integer("occupancy", to.occupancy, 0, most_cycles), flag("migratory", to.migratory),
+             optional(flag("broadcast", to.broadcast)), optional(flag("owned", to.owned)),
              optional(integer("request", to.request, 0, most_cycles)),
              optional(integer("hold", to.hold, 0, most_cycles))});
   if (to.transfer_node < to.transfer_cluster)
@@ -92,14 +93,15 @@ void read_coherence(toml_document& from, const topology_description& topology,
   if (to.request > to.transfer_cluster)
     from.fail("coherence.request", "must not be more than coherence.transfer_cluster");
   if (to.hops.empty()) return;
-  const std::string square = "must have a row and a column for each socket, or be []";
-  if (to.hops.size() != topology.sockets) from.fail("coherence.hops", square);
+  const std::string square = "must have a row and a column for each socket or node, or be []";
+  const std::size_t places = to.hops.size();
+  if (places != topology.sockets && places != topology.nodes) from.fail("coherence.hops", square);
   for (std::size_t row = 0; row < to.hops.size(); ++row) {
-    if (to.hops[row].size() != topology.sockets) from.fail("coherence.hops", square);
+    if (to.hops[row].size() != places) from.fail("coherence.hops", square);
     for (std::size_t column = 0; column < row; ++column)
       if (to.hops[row][column] == 0 || to.hops[row][column] != to.hops[column][row])
-        from.fail("coherence.hops", "must be symmetric, with at least 1 between two sockets");
-    if (to.hops[row][row] != 0) from.fail("coherence.hops", "must be 0 from a socket to itself");
+        from.fail("coherence.hops", "must be symmetric, with at least 1 between two of them");
+    if (to.hops[row][row] != 0) from.fail("coherence.hops", "must be 0 from each to itself");
   }
 }
 

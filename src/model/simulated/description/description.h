@@ -3,7 +3,8 @@
 // A description is read once, checked as a whole and never changed. All times are cycles of the
 // machine's clock unless a name says otherwise. No number has a default: a machine file states each
 // one and where it comes from, so that a result can be traced to its sources. What a machine lacks,
-// or what is not known of it, has no numbers (htm, monitor; coherence.request and hold).
+// or what is not known of it, has no numbers (htm, monitor; coherence.request and hold) or is taken
+// to be absent (coherence.broadcast and owned).
 #pragma once
 
 #include <cstdint>
@@ -47,12 +48,14 @@ struct coherence_description {
   unsigned transfer_node;
   unsigned transfer_socket;
   unsigned transfer_remote;  // another socket, one hop away
-  // hops[from][to] between sockets; empty: every other socket is one hop away.
+  // hops[from][to] between sockets, or between nodes; empty: every other one is one hop away.
   std::vector<std::vector<unsigned>> hops;
   unsigned extra_hop;              // for each hop after the first, transfers and DRAM alike
   unsigned invalidate_per_sharer;  // for each copy to be invalidated, beside the farthest's latency
   unsigned occupancy;              // how long one read request keeps the line from the next request
   bool migratory;                  // a read of a modified line takes it from its owner
+  bool broadcast;                  // a write to a line that others share asks every core
+  bool owned;                      // MOESI: what others read stays modified (coherence.cpp)
   // How long the core that has a line goes on with it (turns.cpp). Both 0: it loses it at once.
   unsigned request;  // until a request has reached it; a part of each transfer
   unsigned hold;     // once the line has arrived, before it answers a request that waits

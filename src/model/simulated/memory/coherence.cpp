@@ -71,7 +71,7 @@ memory_system::served memory_system::serve_from_directory(const request& wanted,
   cycles latency = supply(wanted, record, below != nullptr, start, happened);
   if (wanted.exclusive()) {
     if (machine_.l2.shared_by > 1) happened.invalidated += settle_with_group(wanted, below);
-    latency = invalidate_others(wanted, record, latency, happened);
+    latency = invalidate_others(wanted, record, below != nullptr, latency, happened);
     latency -= std::min(latency, before.way);
     record.busy_until = start + latency + wanted.lock;
   } else {
@@ -122,9 +122,10 @@ cycles memory_system::supply(const request& wanted, line_record& record, bool he
 }
 
 // Takes the line from everybody else. Returns: the request's latency, given the data's: the
-// farthest copy's confirmation, if that takes longer, and each copy's share.
-cycles memory_system::invalidate_others(const request& wanted, line_record& record, cycles supplied,
-                                        incident& happened) {
+// farthest copy's confirmation, if that takes longer, and each copy's share. Where the directory
+// does not know who shares a line, that of the farthest core, whoever has copies.
+cycles memory_system::invalidate_others(const request& wanted, line_record& record, bool held,
+                                        cycles supplied, incident& happened) {
   const group own = group_of(wanted.by.core);
   const group supplier = record.owner;
   cycles latency = supplied;
@@ -139,6 +140,8 @@ cycles memory_system::invalidate_others(const request& wanted, line_record& reco
     ++others;
     latency = std::max(latency, distances_.between(sharer, own).latency);
   });
+  if (machine_.coherence.broadcast && supplier == nobody && (held || others != 0))
+    return std::max(latency, distances_.farthest(own));
   return latency + cycles{others} * machine_.coherence.invalidate_per_sharer;
 }
 
@@ -216,9 +219,11 @@ void memory_system::downgrade_owner(line what, line_record& record, unsigned by)
     else if (!copy && machine_.l2.shared_by == 1)
       report_move({event::kind::downgraded, use::read, 0, core, what, by});
   }
-  fill_llc(distances_.llc_of(owner), record, what, *entry & tags::dirty);
-  *entry &= ~(tags::exclusive | tags::dirty);
+  *entry &= ~tags::exclusive;
   record.owner = nobody;
+  if (machine_.coherence.owned) return;  // it stays modified there
+  fill_llc(distances_.llc_of(owner), record, what, *entry & tags::dirty);
+  *entry &= ~tags::dirty;
 }
 
 // A reader of a line that a transaction wrote and that left the caches since, where the machine
@@ -245,7 +250,7 @@ tag& memory_system::grant(const request& wanted, line_record& record, tag* below
     record.llc &= std::uint64_t{1} << llc;  // the owner's contents may soon differ
   }
   if (wanted.exclusive()) record.llc = 0;
-  else fill_llc(llc, record, wanted.what, 0);
+  else if (!machine_.coherence.owned) fill_llc(llc, record, wanted.what, 0);
   if (!below) return fill_l2(own, tags::make(wanted.what, alone ? tags::exclusive : 0));
   *below |= tags::exclusive;
   return *below;

@@ -17,6 +17,7 @@ interconnect::interconnect(const description& machine)
                        .socket = g / per_socket,
                        .llc = g / groups_per_llc_,
                        .cluster_begin = g / per_cluster * per_cluster,
+                       .farthest = 0,
                        .groups = {},
                        .llcs = {}});
   for (group g = 0; g < groups; ++g) add_rings(g);
@@ -34,8 +35,12 @@ void interconnect::add_rings(group of) {
   };
   place& here = places_[of];
   const auto groups = static_cast<group>(places_.size());
-  for (group g = 0; g < groups; ++g)
-    if (g != of) add(here.groups, between(g, of), g, (groups + 63) / 64);
+  for (group g = 0; g < groups; ++g) {
+    if (g == of) continue;
+    const route from = between(g, of);
+    add(here.groups, from, g, (groups + 63) / 64);
+    here.farthest = std::max(here.farthest, from.latency);
+  }
   for (group g = 0; g < groups; g += groups_per_llc_)
     add(here.llcs, between(g, of), g / groups_per_llc_, 1);
   // A line comes from the nearest level, whatever that costs; from an LLC wherever it costs least.
@@ -47,10 +52,14 @@ void interconnect::add_rings(group of) {
   });
 }
 
-cycles interconnect::extra_hops(unsigned from_socket, unsigned to_socket) const {
+// hops has a row for each socket, or for each node.
+cycles interconnect::extra_hops(unsigned from_node, unsigned to_node) const {
   const auto& hops = machine_.coherence.hops;
-  if (hops.empty() || from_socket == to_socket) return 0;
-  return cycles{hops[from_socket][to_socket] - 1} * machine_.coherence.extra_hop;
+  if (hops.empty() || from_node == to_node) return 0;
+  const unsigned each = machine_.topology.nodes / static_cast<unsigned>(hops.size());
+  const unsigned from = from_node / each;
+  const unsigned to = to_node / each;
+  return from == to ? 0 : cycles{hops[from][to] - 1} * machine_.coherence.extra_hop;
 }
 
 route interconnect::between(group from, group to) const {
@@ -59,8 +68,9 @@ route interconnect::between(group from, group to) const {
   const place& other = places_[to];
   if (one.cluster_begin == other.cluster_begin) return {costs.transfer_cluster, distance::cluster};
   if (one.node == other.node) return {costs.transfer_node, distance::node};
-  if (one.socket == other.socket) return {costs.transfer_socket, distance::socket};
-  return {costs.transfer_remote + extra_hops(one.socket, other.socket), distance::remote};
+  const cycles extra = extra_hops(one.node, other.node);
+  if (one.socket == other.socket) return {costs.transfer_socket + extra, distance::socket};
+  return {costs.transfer_remote + extra, distance::remote};
 }
 
 route interconnect::nearest(const group_set& holders, group to) const {
@@ -77,8 +87,7 @@ route interconnect::nearest_llc(std::uint64_t llcs, group to) const {
 
 cycles interconnect::dram(unsigned node, group to) const {
   if (node == node_of(to)) return machine_.dram.local;
-  const unsigned nodes_per_socket = machine_.topology.nodes / machine_.topology.sockets;
-  return machine_.dram.remote + extra_hops(node / nodes_per_socket, socket_of(to));
+  return machine_.dram.remote + extra_hops(node, node_of(to));
 }
 
 dram_channel::dram_channel(const description& machine) {

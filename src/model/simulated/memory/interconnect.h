@@ -19,6 +19,8 @@ class interconnect {
   explicit interconnect(const description&);
 
   route between(group from, group to) const;
+  // Latency of the group that is the farthest from this one; 0 if there is no other.
+  cycles farthest(group from) const { return places_[from].farthest; }
   // Requires: others than `to` are in the set. The nearest of them.
   route nearest(const group_set& holders, group to) const;
   // From the nearest LLC of a set of them, as bits.
@@ -41,11 +43,12 @@ class interconnect {
   struct place {
     unsigned node, socket, llc;
     group cluster_begin;
+    cycles farthest;
     std::vector<ring> groups;  // but itself
     std::vector<ring> llcs;
   };
 
-  cycles extra_hops(unsigned from_socket, unsigned to_socket) const;
+  cycles extra_hops(unsigned from_node, unsigned to_node) const;
   void add_rings(group of);
 
   const description& machine_;

@@ -1,10 +1,11 @@
 // memory_system.h -- caches, directory, store buffers and memory of the simulated machine.
 //
-// Two levels of coherence: the directory keeps the L2 groups coherent (MESI), each L2 the L1s of
-// its cores, which it includes. An LLC is neither inclusive nor exclusive: it gets what is read
-// from memory and what L2s drop. A request to the directory waits until the line is free, and
-// keeps it busy: a write until the line has arrived, a read for coherence.occupancy. Where lines
-// are migratory, a read of a modified one is like a write in that, but nothing is modified.
+// Two levels of coherence: the directory keeps the L2 groups coherent (MESI; MOESI where
+// coherence.owned is set), each L2 the L1s of its cores, which it includes. An LLC is neither
+// inclusive nor exclusive: it gets what is read from memory and what L2s drop, or, where owned is
+// set, the latter only. A request to the directory waits until the line is free, and keeps it busy:
+// a write until the line has arrived, a read for coherence.occupancy. Where lines are migratory, a
+// read of a modified one is like a write in that, but nothing is modified.
 //
 // Not modeled: hardware prefetchers, address translation, finite bandwidth of the interconnect.
 //
@@ -174,7 +175,7 @@ class memory_system {
   cycles serve_from_l2(const request&, tag& below, cycles now);
   served serve_from_directory(const request&, tag* below, cycles now);
   cycles supply(const request&, line_record&, bool held, cycles start, incident&);
-  cycles invalidate_others(const request&, line_record&, cycles supplied, incident&);
+  cycles invalidate_others(const request&, line_record&, bool held, cycles supplied, incident&);
   unsigned settle_with_group(const request&, tag* below);
   bool migrates(const request&, const line_record&);
   unsigned take_from_owner(const request&, line_record&);

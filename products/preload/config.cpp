@@ -10,6 +10,7 @@
 
 #include "base/option.h"
 #include "preload/elision.h"
+#include "preload/export.h"
 #include "preload/guard.h"
 #include "preload/policy.h"
 #include "preload/say.h"
@@ -17,6 +18,7 @@
 #include "preload/speculation.h"
 #include "preload/thread_end.h"
 #include "record/recorder.h"
+#include "record/told.h"
 
 namespace syncopate::shim {
 
@@ -118,3 +120,8 @@ namespace {
 
 }  // namespace
 }  // namespace syncopate::shim
+
+// Who tells of waits that no call of pthread's shows (src/record/told.h).
+SYNCOPATE_EXPORT const syncopate::record::telling* syncopate_recorder() {
+  return &syncopate::record::told;
+}

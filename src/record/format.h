@@ -62,6 +62,7 @@ enum recorder_kind : std::uint32_t {
   // From outside, by what the kernel sees (src/record/kernel): a wait is one sleep in a futex call.
   // Acquisitions are not known: lock_entry::acquisitions counts waits that ended.
   by_kernel = 1,
+  by_jvm = 2,  // from within, but only what a Java VM tells (products/jvm)
 };
 
 enum class chunk_kind : std::uint32_t {
@@ -242,7 +243,8 @@ struct event {               // 48 bytes
   std::uint64_t start, end;  // ticks; a hold whose start is unknown has start 0
   std::uint32_t lock;        // lock id
   std::uint32_t stack;       // stack id of the waiter, or of the holder at its release; 0: none
-  std::uint32_t holder;      // wait: kernel thread id that held the lock when the wait began, or 0
+  std::uint32_t holder;      // wait: kernel thread id that held the lock when the wait began, or 0;
+                             // hold: that of the thread whose it was, where another tells of it
   std::uint16_t weight;      // how many such events this one stands for (>= 1)
   std::uint8_t kind;         // event_kind
   std::uint8_t wait;         // wait_kind (waits), 0 (holds)

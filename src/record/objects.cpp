@@ -238,6 +238,13 @@ std::uint32_t identify(object_kind kind, int type, const void* object,
   return identify_slow(kind, type, object, slot);
 }
 
+std::uint32_t identify_told(object_kind kind, std::uint64_t address, std::uint32_t stack) noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a number that is no address
+  const auto* const object = reinterpret_cast<const void*>(address);
+  if (const std::uint32_t id = find_by_address(kind, object)) return id;
+  return is_full(0) ? 0 : register_object({kind, 0, object, false, 0, stack});
+}
+
 void counted(object_kind kind, int type, const void* object, std::uint32_t* slot,
              const std::uint32_t* count_at, std::uint32_t n) noexcept {
   if (!enabled || local.inside) return;

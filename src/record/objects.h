@@ -11,6 +11,10 @@ lock_entry* lock_of(std::uint32_t id) noexcept;
 // `id` if it is in the table, else 0.
 std::uint32_t known_id(std::uint32_t id) noexcept;
 
+// The id of an object that has a number in place of an address (told.h); `stack`: from which it is
+// used, should this be the first time. Requires: inside an `entry`.
+std::uint32_t identify_told(object_kind, std::uint64_t address, std::uint32_t stack) noexcept;
+
 // Adds one hold of `ticks` to the lock's sums and histogram. Other threads do so too.
 void add_hold(std::uint32_t id, std::uint64_t ticks, std::uint32_t weight) noexcept;
 

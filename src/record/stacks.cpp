@@ -78,7 +78,7 @@ found find(std::uint64_t hash, const std::uint64_t* pc, unsigned depth) noexcept
 
 }  // namespace
 
-std::uint32_t intern_stack(const std::uint64_t* pc, unsigned depth) noexcept {
+std::uint32_t intern_numbers(const std::uint64_t* pc, unsigned depth) noexcept {
   if (depth == 0 || index == nullptr) return 0;
   const std::uint64_t hash = hash_of(pc, depth);
   if (const found known = find(hash, pc, depth); known.id != 0) return known.id;
@@ -100,7 +100,12 @@ std::uint32_t intern_stack(const std::uint64_t* pc, unsigned depth) noexcept {
     __atomic_store_n(&index[again.slot], (hash & ~std::uint64_t{0xffffffff}) | id,
                      __ATOMIC_RELEASE);  // I1
   }
-  note_code(pc, depth);
+  return id;
+}
+
+std::uint32_t intern_stack(const std::uint64_t* pc, unsigned depth) noexcept {
+  const std::uint32_t before = stacks.count(), id = intern_numbers(pc, depth);
+  if (id >= before) note_code(pc, depth);
   return id;
 }
 

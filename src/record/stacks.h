@@ -20,6 +20,9 @@ void tell_capture_ticks(thread_state&) noexcept;
 // Id of a stack given by its return addresses; 0 when the table is full. Lock-free when known.
 std::uint32_t intern_stack(const std::uint64_t* pc, unsigned depth) noexcept;
 
+// The same of numbers that are no addresses (told.h).
+std::uint32_t intern_numbers(const std::uint64_t* pc, unsigned depth) noexcept;
+
 bool prepare_stacks() noexcept;
 void forget_stacks() noexcept;
 

@@ -86,6 +86,7 @@ thread_state* adopt_idle_locked(std::uint64_t now) noexcept {
   e.end_ticks = 0;
   for (std::uint64_t& held : e.read_held) held = 0;
   t->is_pending = false;
+  t->told = {};
   t->seen_stacks.forget();  // of another stack
   return t;
 }
@@ -283,6 +284,7 @@ void thread_end() noexcept {
   entry inside;
   if (!inside) return;
   end_tries(*t);
+  t->told = {};
   flush(*t);
   publish(t->entry->open.since, 0u);  // of a wait that was canceled
   tell_capture_ticks(*t);

@@ -100,6 +100,7 @@ struct thread_state {
   std::uint64_t capture_ticks;  // not yet in the header's
   trails seen_stacks;
   event_budget wait_events, hold_events;
+  wait told;     // under way, told by a language's run-time library (told.h); start 0: none
   wait pending;  // over, but not yet in its row
   bool is_pending;
   vain_tries tries;

@@ -9,6 +9,7 @@
 #include "record/objects.h"
 #include "record/stacks.h"
 #include "record/threads.h"
+#include "record/waits.h"
 
 namespace syncopate::record {
 
@@ -131,20 +132,6 @@ void touch_header(std::uint64_t now) noexcept {
   store(h->last_monotonic_ns, machine::now());
 }
 
-// From now on the record says that the thread waits.
-void tell_open(const thread_state& t, const wait& w, const waiting_call& from) noexcept {
-  open_wait& open = t.entry->open;
-  open.end = 0;
-  open.caller = reinterpret_cast<std::uintptr_t>(from.caller);
-  open.lock = w.id;
-  open.kind = static_cast<std::uint32_t>(w.kind);
-  open.holder = w.holder;
-  open.stack = w.stack;
-  open.flags =
-      (from.timed ? std::uint32_t{timed} : 0u) | (from.has_owner ? std::uint32_t{has_owner} : 0u);
-  publish(open.since, w.start);
-}
-
 // A contended release: its row, and the hold that it ended, where the budget allows.
 void write_release(thread_state& t, std::uint32_t id, std::uint64_t since, std::uint64_t ended,
                    std::uint64_t now) noexcept {
@@ -178,6 +165,57 @@ void write_release(thread_state& t, std::uint32_t id, std::uint64_t since, std::
 
 }  // namespace
 
+void tell_open(const thread_state& t, const wait& w, const waiting_call& from) noexcept {
+  open_wait& open = t.entry->open;
+  open.end = 0;
+  open.caller = reinterpret_cast<std::uintptr_t>(from.caller);
+  open.lock = w.id;
+  open.kind = static_cast<std::uint32_t>(w.kind);
+  open.holder = w.holder;
+  open.stack = w.stack;
+  open.flags =
+      (from.timed ? std::uint32_t{timed} : 0u) | (from.has_owner ? std::uint32_t{has_owner} : 0u);
+  publish(open.since, w.start);
+}
+
+void write_told(thread_state& t, const wait& w, std::uint32_t holder_stack) noexcept {
+  note_waited(t, w);
+  write_wait(t, w);
+  publish(t.entry->open.since, 0u);
+  touch_header(w.end);
+  if (holder_stack == 0 || w.weight == 0) return;
+  std::uint32_t skipped = 0;
+  write_event(t, skipped,
+              {.start = w.start,
+               .end = w.end,
+               .lock = w.id,
+               .stack = holder_stack,
+               .holder = w.holder,
+               .weight = 0,
+               .kind = static_cast<std::uint8_t>(event_kind::hold),
+               .wait = 0,
+               .on_processor = 0,
+               .sleeps = 0,
+               .preemptions = 0});
+}
+
+void write_told_release(thread_state& t, std::uint32_t lock, std::uint32_t stack) noexcept {
+  const std::uint64_t now = machine::ticks();
+  std::uint32_t skipped = 0;
+  write_event(t, skipped,
+              {.start = 0,
+               .end = now,
+               .lock = lock,
+               .stack = stack,
+               .holder = 0,
+               .weight = 0,
+               .kind = static_cast<std::uint8_t>(event_kind::hold),
+               .wait = 0,
+               .on_processor = 0,
+               .sleeps = 0,
+               .preemptions = 0});
+}
+
 void flush(thread_state& t) noexcept {
   if (!t.is_pending) return;
   write_wait(t, t.pending);
@@ -193,7 +231,7 @@ wait wait_begin(wait_kind kind, std::uint32_t id, std::uint32_t holder,
   entry inside;
   if (!inside) return w;
   thread_state* t = this_thread();
-  if (t == nullptr) return w;
+  if (t == nullptr || t->told.start != 0) return w;
   if (trying_for != nullptr) end_tries(*t);
   flush(*t);
   w.id = known_id(id);
@@ -290,7 +328,7 @@ void tried_in_vain(std::uint32_t id, const void* object, std::uint32_t holder,
   if (!enabled) return;
   entry inside;
   thread_state* const t = inside ? this_thread() : nullptr;
-  if (t == nullptr) return;
+  if (t == nullptr || t->told.start != 0) return;
   vain_tries& tries = t->tries;
   const std::uint64_t now = machine::ticks();
   const std::uint64_t pause = tries.spins ? milliseconds(100) : milliseconds(1) / 50;

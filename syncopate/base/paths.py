@@ -10,6 +10,7 @@ LOCKS = "share/syncopate/locks.json"
 OPTIONS = "share/syncopate/options.json"
 NATIVE_TOOL = "bin/syncopate-native"
 KERNEL_RECORDER = "libexec/syncopate/kernel-recorder"
+JVM_AGENT = "lib/libsyncopate-jvm.so"
 NAMES_TOOL = "bin/syncopate-names"
 
 

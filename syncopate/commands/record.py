@@ -16,7 +16,7 @@ from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.base.shown import shown
 from syncopate.commands.run import start
-from syncopate.launch import kernelview, openmp, preload, program, transactions
+from syncopate.launch import jvm, kernelview, openmp, preload, program, transactions
 from syncopate.machines import energy
 from syncopate.records import recordfile, recordformat, recordstamps
 from syncopate.records.looks import Looks
@@ -34,7 +34,8 @@ time and, where a meter works, the energy that the machine used meanwhile.
 
 With --kernel or -p nothing is loaded into the program: the kernel tells of its waits, whatever it
 is written in, also of static ones. That needs root's rights (docs/kernel-view.md). Ctrl-C ends the
-recording of a running process, and the process goes on.
+recording of a running process, and the process goes on. A Java VM that runs gets an agent that
+tells of Java's own locks instead, unless --kernel is said as well.
 
   -o, --output FILE       the record (default: syncopate.rec)
   -l, --lock NAME[:WAIT]  record with this lock in place
@@ -46,6 +47,8 @@ recording of a running process, and the process goes on.
                           file, which `syncopate report` reads on any machine
       --tm ALGORITHM      record the transactions of a program compiled with -fgnu-tm instead, on
                           our libitm.so.1; ALGORITHM as in `syncopate run`
+      --jvm               PROGRAM starts Java VMs: load the agent for Java's own locks into them
+                          beside the library (into `java` itself it is loaded anyway, alone)
       --kernel            look at PROGRAM from outside, by the kernel
   -p, --pid PID           look so at a process that runs, and at those that it starts from now on
       --for TIME          with -p: so long (10s, 500ms, 2m; default: until it ends, or Ctrl-C)
@@ -66,6 +69,7 @@ OPTIONS = {
     "--tm": VALUE,
     "--redact": FLAG,
     "--bundle": VALUE,
+    "--jvm": FLAG,
     "--kernel": FLAG,
     "--pid": VALUE,
     "--for": VALUE,
@@ -83,7 +87,7 @@ ALIASES = {
     "-h": "--help",
 }
 # What says which library records, and how: nothing is loaded for the kernel's view.
-OF_LIBRARIES = ("--lock", "--tm", "--force", "--verbose", *openmp.OPTIONS)
+OF_LIBRARIES = ("--lock", "--tm", "--force", "--jvm", "--verbose", *openmp.OPTIONS)
 
 # A terminal sends the first two to the whole foreground group, hence to the program as well.
 FORWARDED = {
@@ -118,12 +122,17 @@ def main(arguments: list[str]) -> int:
     path = program.find_program(command[0])
     if "--force" not in options:
         program.check_preloadable(path, library)
-    if "LD_PRELOAD" in environ:
-        preload.behind_sanitizer(environ, path)
     named = options.get("--output", "syncopate.rec")
     record = os.path.abspath(named)
     make_room(record, named)
-    environ["SYNCOPATE_RECORD"] = record
+    if "--jvm" in options:
+        jvm.in_environment(environ)
+    if not {"--jvm", "--lock", "--tm", *openmp.OPTIONS} & options.keys() and jvm.takes_agent(path):
+        environ, command = dict(os.environ), jvm.with_agent(command, record)
+    else:
+        environ["SYNCOPATE_RECORD"] = record
+    if "LD_PRELOAD" in environ:
+        preload.behind_sanitizer(environ, path)
     if "--redact" in options:
         environ["SYNCOPATE_REDACT"] = "1"
     meters = energy.Session()
@@ -184,7 +193,9 @@ def record_running(options: dict, words: list[str]) -> int:
         raise Failure(f"record: -p records a process; {shown(words[0])} is too much", BAD_USE)
     lasts = kernelview.seconds(options["--for"]) if "--for" in options else None
     process = kernelview.process_named(options["--pid"])
-    if why := kernelview.obstacle():
+    of_java = "--kernel" not in options and jvm.runs_java(process)
+    why = None if of_java else kernelview.obstacle()
+    if why:
         raise Failure(why, FAILED)
     named = options.get("--output", "syncopate.rec")
     record = os.path.abspath(named)
@@ -192,7 +203,11 @@ def record_running(options: dict, words: list[str]) -> int:
     ending = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     signal.pthread_sigmask(signal.SIG_BLOCK, {*ending, signal.SIGCHLD})
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    recorder = kernelview.KernelRecorder(process, record, lasts, redact="--redact" in options)
+    redact = "--redact" in options
+    if of_java:
+        recorder = jvm.JvmRecorder(process, record, lasts, redact)
+    else:
+        recorder = kernelview.KernelRecorder(process, record, lasts, redact=redact)
     looks = Looks(record)
     while not recorder.ended():
         event = signal.sigtimedwait({*ending, signal.SIGCHLD}, looks.period)
@@ -216,8 +231,6 @@ def refuse_of_libraries(options: dict, other: str) -> None:
                 f"record: {name} is for what is loaded into a program; with {other} nothing is",
                 BAD_USE,
             )
-    if other == "-p" and "--kernel" in options:
-        del options["--kernel"]  # it is that anyway
 
 
 def prepare(options: dict) -> tuple[str, dict[str, str]]:

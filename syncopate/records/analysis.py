@@ -241,6 +241,8 @@ class Analysis:
                 progress(f"read {count + 1:,} events")
             if event.wait == CAME_LAST:
                 continue
+            if event.thread < 0:  # it has only been seen to hold locks
+                self.thread_ids[event.thread] = -event.thread
             into = self.waits if event.kind == recordformat.WAIT else self.holds
             into[event.lock].append(event)
             self.end_ticks = max(self.end_ticks, event.end)

@@ -16,6 +16,8 @@ from syncopate.symbols.symbols import Frame, Symbolizer
 _WRAPPER = re.compile(
     r"_*pthread_|_*gthread_|_*glibcxx_rwlock_|mtx_|cnd_|call_once|"
     r"(bool )?(syncopate::tm::)?atomically<|"
+    r"(jdk\.internal\.misc|sun\.misc)\.Unsafe\.|java\.util\.concurrent\.|"  # Java's
+    r"java\.lang\.(Object\.wait|Thread\.join)|"
     r"<?std::sys::(sync|pal|unix::locks|thread)\b|<?std::(sync|thread)::|"  # Rust's
     r"std::(__1::)?(__)?"
     r"(mutex|recursive_mutex|timed_mutex|recursive_timed_mutex|shared_mutex|shared_timed_mutex|"

@@ -93,6 +93,11 @@ def _text(raw: bytes) -> str:
     return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
 
 
+def _is_ours(word: str) -> bool:
+    """Whether `syncopate record` has put this word into a Java program's command line."""
+    return word.startswith("-agentpath:") and "/libsyncopate-jvm.so" in word
+
+
 class Choice(NamedTuple):
     """Which events are read: one in `every`, and one in `every_long` of those that took long."""
 
@@ -130,6 +135,7 @@ class Record:
         self.path = shown_as or path
         self.stand_ins = None  # copies of its programs and libraries (symbols/standins.py)
         self._place = path
+        self._threads_by_id: dict[int, int] | None = None  # index by kernel thread id
         self._retold: Mapping[int, Retold] = {}  # by lock id
         self._now_ns = now_ns or time.monotonic_ns()
         try:
@@ -251,7 +257,7 @@ class Record:
             )
         numbers, texts = fields[3:13], fields[13:17]
         command = texts[3].rstrip(b"\0").decode("utf-8", "replace").split("\0")
-        command = [shown(word) for word in command]
+        command = [shown(word) for word in command if not _is_ours(word)]
         header = Header(
             *numbers,
             *(shown(_text(text)) for text in texts[:2]),
@@ -454,7 +460,7 @@ class Record:
         if chosen is None or chosen.every == 1:
             for thread, _, f in self._items(EVENTS, EVENT):
                 if f[6] in (WAIT, HOLD) and f[1] >= f[0]:
-                    yield Event(thread, *f)
+                    yield Event(self._thread_of(thread, f), *f)
         else:
             dice = random.Random(chosen.every)
             short, long = _Turn(dice, chosen.every), _Turn(dice, chosen.every_long)
@@ -466,8 +472,18 @@ class Record:
                 for at, every in sorted(some):
                     f = EVENT.unpack_from(self._data, offset + at * EVENT.size)
                     if f[6] in (WAIT, HOLD) and f[1] >= f[0]:
-                        yield Event(thread, *f[:5], f[5] * every, *f[6:])
+                        whose = self._thread_of(thread, f)
+                        yield Event(whose, *f[:5], f[5] * every, *f[6:])
         yield from self._open_events()
+
+    def _thread_of(self, teller: int, event: tuple) -> int:
+        """The thread of an event, since another may tell of a hold: its index; of one that the
+        record does not have, the negative of its kernel id."""
+        if event[6] != HOLD or not event[4]:
+            return teller
+        if self._threads_by_id is None:
+            self._threads_by_id = {each.thread_id: each.id for each in self.threads()}
+        return self._threads_by_id.get(event[4], -event[4])
 
     def _open_events(self) -> Iterator[Event]:
         """Waits that are not over."""

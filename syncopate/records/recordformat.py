@@ -19,7 +19,8 @@ MUTEX, RWLOCK, SPINLOCK, CONDITION, BARRIER, FUTEX, SEMAPHORE, THREAD, YIELD = r
 WAIT, HOLD = 1, 2
 FINISHED, DISK_FULL, DESCRIPTOR_LOST, TABLE_FULL, SAMPLED = 1, 2, 4, 8, 16
 SIZE_LIMITED, SPACE_LIMITED, DETACHED = 32, 64, 128
-BY_PRELOAD, BY_KERNEL = range(2)  # Header.recorder
+BY_PRELOAD, BY_KERNEL, BY_JVM = range(3)  # Header.recorder
+RECORDERS = ("preload", "kernel", "jvm")  # their names
 CREATED, DESTROYED = 1, 2
 
 KIND_NAMES = {
@@ -310,6 +311,11 @@ class UnsafeCall(NamedTuple):
     stack: int
     times: int
     switches: int
+
+
+def name_of_recorder(number: int) -> str:
+    """Of Header.recorder."""
+    return RECORDERS[number] if number < len(RECORDERS) else RECORDERS[BY_PRELOAD]
 
 
 def lack_of_room(flags: int) -> str | None:

@@ -100,7 +100,7 @@ class Results:
             "command": header.command,
             "lock": header.lock,
             "wait": header.wait,
-            "recorder": "kernel" if header.recorder == recordformat.BY_KERNEL else "preload",
+            "recorder": recordformat.name_of_recorder(header.recorder),
             "processors": header.processors,
             "started": started.isoformat(),
             "duration_ns": self.of.since_start(self.of.end_ticks),
@@ -153,7 +153,8 @@ class Results:
             )
         if os.path.basename(header.executable) == "java":
             notes.append(
-                "a JVM: its monitors are among the condition variables, Java's code has no names"
+                "a JVM: its monitors are among the condition variables, Java's code has no names;"
+                " `syncopate record` without --kernel tells of Java's own locks"
             )
         if header.lost_waits:
             notes.append(

@@ -121,6 +121,8 @@ def ran_with(results: dict) -> str:
         return f"transactions by {results['transactions']['algorithm']}"
     if process["recorder"] == "kernel":
         return "its own locks, seen from the kernel"
+    if process["recorder"] == "jvm":
+        return "Java's locks, told by its VM"
     return f"lock {process['lock']}" + (f":{process['wait']}" if process["wait"] else "")
 
 

@@ -75,6 +75,63 @@ def test_rust(rust, tmp_path, kind, way, how):
         assert any(re.search(r"hold_here|main::\{+closure", f) for f in functions(first["holders"]))
 
 
+@pytest.fixture(scope="module")
+def java(tmp_path_factory):
+    compiler = shutil.which("javac")
+    assert compiler, "install default-jdk-headless (scripts/setup.sh test)"
+    folder = tmp_path_factory.mktemp("java")
+    subprocess.run([compiler, "-g", "-d", folder, KNOWN / "Known.java"], check=True)
+    return ["java", "-Xmx64m", "-cp", folder, "Known"]
+
+
+JAVAS = {"monitor": ("mutex", "Object at Known.waitHere:"),
+         "reentrant": ("mutex", "ReentrantLock at Known.waitHere:"),
+         "read": ("read", "ReentrantReadWriteLock at Known.waitHere:"),
+         "write": ("write", "ReentrantReadWriteLock at Known.waitHere:")}  # fmt: skip
+
+
+def is_javas(found: dict, kind: str, said: str) -> None:
+    """That the record has the planted waits, their lock, both threads and both places."""
+    waits, name = JAVAS[kind]
+    first = found["locks"][0]
+    assert first["name"].startswith(name)
+    assert first["waits"][waits]["total_ns"] == pytest.approx(int(said.split()[0]), rel=0.05)
+    assert "Known.waitHere" in functions(first["waiters"])
+    assert {"Known.keep", "Known.holdHere"} & set(functions(first["holders"]))
+    block = max(found["blocks"], key=lambda each: each["ns"])
+    assert block["waiter"].startswith("the-waiter/")
+    assert block["holder"].startswith("the-holder/")
+
+
+@pytest.mark.parametrize("kind", JAVAS)
+def test_java(java, tmp_path, kind):
+    found, said = recorded([*java, kind], tmp_path / "r", LIBRARY)
+    is_javas(found, kind, said)
+    assert adds_up(found)
+    assert not any("agentpath" in word for word in found["process"]["command"])
+
+
+@pytest.mark.parametrize("kind", ["monitor", "reentrant"])
+def test_a_java_program_that_runs(java, tmp_path, kind):
+    """Twice, and it goes on as it was."""
+    with subprocess.Popen([*java, kind, "120"], stdout=subprocess.PIPE, text=True) as process:
+        for turn in ("a", "b"):
+            done = run_cli("record", "-q", "-p", process.pid, "--for", "1s", "-o", tmp_path / turn)
+            assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert process.poll() is None
+        said = process.communicate()[0]
+    assert process.returncode == 0
+    for turn in ("a", "b"):
+        found = json.loads(run_cli("report", "--json", tmp_path / turn).stdout)["records"][0]
+        assert found["process"]["recorder"] == "jvm"
+        first = found["locks"][0]
+        assert first["name"].startswith(JAVAS[kind][1])
+        assert 0 < first["lost_ns"] < int(said.split()[0])
+        assert "Known.waitHere" in functions(first["waiters"])
+        assert found["blocks"][0]["waiter"].startswith("the-waiter/")
+        assert "the recording ended, and the program went on" in found["notes"]
+
+
 @both
 def test_pythons_lock(tmp_path, how):
     """The kernel does not see who has taken a semaphore: there it is no lost time, but named."""

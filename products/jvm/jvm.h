@@ -1,0 +1,50 @@
+// jvm.h -- what the parts of the agent share. It is loaded into a Java VM and tells the recorder
+// what threads wait for there: monitors by JVMTI's events, java.util.concurrent by the calls of
+// Unsafe.park that all of it ends in.
+//
+//   agent   life: loading, events of monitors and threads
+//   parks   Unsafe.park and unpark, ours in the place of the VM's
+//   names   numbers of objects and code, and the lines that name them
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <jvmti.h>
+
+#include "record/told.h"
+
+namespace syncopate::jvm {
+
+extern jvmtiEnv* tools;
+extern const record::telling* recorder;  // the process's own, or ours
+extern std::atomic<bool> recording;
+
+// Kernel thread id of a Java thread; 0: it has not run since the agent is here.
+std::uint32_t kernel_id(JNIEnv*, jthread);
+
+// What a Java object is to threads that wait for it.
+struct object {
+  std::uint64_t number = 0;  // 0: not known
+  record::object_kind kind = record::object_kind::mutex;
+  record::wait_kind wait = record::wait_kind::mutex;
+  bool has_owner = false;  // an AbstractOwnableSynchronizer
+};
+// Of a monitor; of what a thread parks for, whose class says what it is.
+object monitor(JNIEnv*, jobject);
+object blocker(JNIEnv*, jobject);
+// What was one of these before.
+object known(jobject);
+
+// The stack id of a thread, innermost frame first, without the first `skip`; nullptr: the caller.
+std::uint32_t stack_of(jthread, int skip = 0);
+
+// Whether the calling thread waits for the shared side of a lock, by what it has called.
+bool reads();
+
+// Puts ours in the place of Unsafe.park and unpark, or the VM's own back. Whether that worked.
+bool take_parks(JNIEnv*);
+void leave_parks(JNIEnv*);
+void JNICALL on_bind(jvmtiEnv*, JNIEnv*, jthread, jmethodID, void* address, void** instead);
+
+}  // namespace syncopate::jvm

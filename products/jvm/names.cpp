@@ -1,0 +1,274 @@
+// names.cpp -- see jvm.h. Numbers are handed out as objects and places in the code are first seen,
+// and the record is told their names at once (told.h).
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <unordered_map>
+
+#include <sched.h>
+
+#include "jvm.h"
+
+namespace syncopate::jvm {
+
+namespace {
+
+constexpr std::uint64_t first_code = std::uint64_t{0x4a61} << 48,  // no addresses
+    first_object = std::uint64_t{0x4a6f} << 48;
+
+// Not pthread's, which the preload library would record.
+class spin_lock {
+ public:
+  void lock() {
+    while (held_.test_and_set(std::memory_order_acquire)) ::sched_yield();
+  }
+  void unlock() { held_.clear(std::memory_order_release); }
+
+ private:
+  std::atomic_flag held_ = ATOMIC_FLAG_INIT;
+};
+class holding {
+ public:
+  explicit holding(spin_lock& lock) : lock_(lock) { lock_.lock(); }
+  ~holding() { lock_.unlock(); }
+  holding(const holding&) = delete;
+  holding& operator=(const holding&) = delete;
+
+ private:
+  spin_lock& lock_;
+};
+
+struct place {
+  jmethodID method;
+  jlocation at;
+  friend bool operator==(const place&, const place&) = default;
+};
+struct place_hash {
+  std::size_t operator()(const place& p) const {
+    return reinterpret_cast<std::uintptr_t>(p.method) * 31 + static_cast<std::size_t>(p.at);
+  }
+};
+struct known_place {
+  std::uint64_t number;
+  bool reads;         // a function that takes the shared side of a lock
+  bool is_javas_own;  // of the libraries of locks
+  std::string text;   // Class.method:line
+  std::string where;  // File.java:line
+};
+
+spin_lock table_lock;
+std::unordered_map<place, known_place, place_hash> places;
+std::deque<object> objects;
+
+std::string take(char* text) {
+  std::string found = text != nullptr ? text : "";
+  if (text != nullptr) tools->Deallocate(reinterpret_cast<unsigned char*>(text));
+  for (char& c : found)  // each line has one name, in fields
+    if (c == '\t' || c == '\n') c = ' ';
+  return found;
+}
+
+// "Lcom/acme/Bank$Account;" as "com.acme.Bank$Account".
+std::string class_name(jclass of) {
+  char* signature = nullptr;
+  if (of == nullptr || tools->GetClassSignature(of, &signature, nullptr) != JVMTI_ERROR_NONE)
+    return "?";
+  std::string name = take(signature);
+  if (name.size() > 2 && name.front() == 'L') name = name.substr(1, name.size() - 2);
+  for (char& c : name)
+    if (c == '/') c = '.';
+  // Hidden classes have an address in their names, which says nothing.
+  if (const std::size_t hidden = name.find(".0x"); hidden != std::string::npos) name.resize(hidden);
+  return name;
+}
+
+std::string without_package(const std::string& name) {
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string::npos ? name : name.substr(dot + 1);
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+int line_of(const place& p) {
+  jint count = 0, found = 0;
+  jvmtiLineNumberEntry* table = nullptr;
+  if (p.at < 0 || tools->GetLineNumberTable(p.method, &count, &table) != JVMTI_ERROR_NONE) return 0;
+  jlocation best = -1;
+  for (jint i = 0; i < count; ++i)
+    if (table[i].start_location <= p.at && table[i].start_location > best) {
+      best = table[i].start_location;
+      found = table[i].line_number;
+    }
+  tools->Deallocate(reinterpret_cast<unsigned char*>(table));
+  return found;
+}
+
+known_place describe(JNIEnv* env, const place& p) {
+  jclass of = nullptr;
+  tools->GetMethodDeclaringClass(p.method, &of);
+  char *name = nullptr, *file = nullptr;
+  tools->GetMethodName(p.method, &name, nullptr, nullptr);
+  if (of != nullptr) tools->GetSourceFileName(of, &file);
+  const std::string in = class_name(of), method = take(name), source = take(file);
+  if (of != nullptr) env->DeleteLocalRef(of);
+  const int line = line_of(p);
+  known_place found{};
+  found.reads = has(method, "Shared") || has(method, "Read");
+  found.is_javas_own = in.starts_with("java.util.concurrent.") || has(in, ".misc.Unsafe") ||
+                       in == "java.lang.Object" || in == "java.lang.Thread";
+  found.text = without_package(in) + "." + method + (line != 0 ? ":" + std::to_string(line) : "");
+  found.where = line != 0 ? source + ":" + std::to_string(line) : source;
+  char lines[1024];
+  {
+    const holding lock(table_lock);
+    const auto [at, is_new] = places.try_emplace(p, found);
+    if (!is_new) return at->second;
+    found.number = at->second.number = first_code + places.size();
+  }
+  const int bytes = std::snprintf(lines, sizeof lines, "name %llx %s.%s\t%s\t%d\tJava\n",
+                                  static_cast<unsigned long long>(found.number), in.c_str(),
+                                  method.c_str(), source.c_str(), line);
+  if (bytes > 0 && static_cast<std::size_t>(bytes) < sizeof lines)
+    recorder->names(lines, static_cast<std::size_t>(bytes));
+  return found;
+}
+
+known_place place_of(JNIEnv* env, const jvmtiFrameInfo& frame) {
+  const place p{frame.method, frame.location};
+  {
+    const holding lock(table_lock);
+    if (const auto found = places.find(p); found != places.end()) return found->second;
+  }
+  return describe(env, p);
+}
+
+JNIEnv* environment() {
+  static JavaVM* vm = nullptr;
+  JNIEnv* env = nullptr;
+  jsize count = 0;
+  if (vm == nullptr && (JNI_GetCreatedJavaVMs(&vm, 1, &count) != JNI_OK || count == 0))
+    return nullptr;
+  return vm->GetEnv(reinterpret_cast<void**>(&env), JNI_VERSION_1_8) == JNI_OK ? env : nullptr;
+}
+
+constexpr jint most_frames = record::stack_depth;
+
+// The innermost frame of the calling thread that is the program's own.
+known_place user(JNIEnv* env) {
+  jvmtiFrameInfo frames[most_frames];
+  jint count = 0;
+  known_place found{};
+  if (tools->GetStackTrace(nullptr, 0, most_frames, frames, &count) != JVMTI_ERROR_NONE) return {};
+  for (jint i = 0; i < count; ++i) {
+    found = place_of(env, frames[i]);
+    if (!found.is_javas_own) break;
+  }
+  return found;
+}
+
+// What a class that threads park for is to them.
+object of_class(JNIEnv* env, const std::string& name, jobject on) {
+  using record::object_kind, record::wait_kind;
+  static const jclass ownable = [env] {
+    const jclass local = env->FindClass("java/util/concurrent/locks/AbstractOwnableSynchronizer");
+    env->ExceptionClear();
+    return local != nullptr ? static_cast<jclass>(env->NewGlobalRef(local)) : nullptr;
+  }();
+  const bool is_ownable = ownable != nullptr && env->IsInstanceOf(on, ownable);
+  if (has(name, "ReentrantReadWriteLock") || has(name, "StampedLock"))
+    return {0, object_kind::rwlock, wait_kind::write, is_ownable};
+  if (name.starts_with("java.util.concurrent.Semaphore"))
+    return {0, object_kind::semaphore, wait_kind::semaphore, false};
+  if (name.starts_with("java.util.concurrent.CountDownLatch") || has(name, "concurrent.Phaser"))
+    return {0, object_kind::barrier, wait_kind::barrier, false};
+  if (is_ownable && !name.starts_with("java.util.concurrent.ThreadPoolExecutor"))
+    return {0, object_kind::mutex, wait_kind::mutex, true};
+  return {0, object_kind::condition, wait_kind::condition, false};
+}
+
+// "java.util.concurrent.locks.ReentrantLock$NonfairSync" is a ReentrantLock to its users.
+std::string shown_class(const std::string& name) {
+  std::string found = without_package(name);
+  for (const char* part : {"$NonfairSync", "$FairSync", "$Sync"})
+    if (const std::size_t at = found.find(part); at != std::string::npos) found.resize(at);
+  return found;
+}
+
+object add(JNIEnv* env, jobject on, object what, const std::string& name) {
+  const known_place from = user(env);
+  std::size_t tag = 0;
+  {
+    const holding lock(table_lock);
+    objects.push_back(what);
+    tag = objects.size();
+    what.number = objects.back().number = first_object + tag;
+  }
+  tools->SetTag(on, static_cast<jlong>(tag));
+  char line[1024];
+  const int bytes = std::snprintf(line, sizeof line, "lock %llx %s at %s\t%s\n",
+                                  static_cast<unsigned long long>(what.number), name.c_str(),
+                                  from.text.c_str(), from.where.c_str());
+  if (bytes > 0 && static_cast<std::size_t>(bytes) < sizeof line)
+    recorder->names(line, static_cast<std::size_t>(bytes));
+  return what;
+}
+
+std::string class_of(JNIEnv* env, jobject on) {
+  const jclass of = env->GetObjectClass(on);
+  const std::string name = class_name(of);
+  env->DeleteLocalRef(of);
+  return name;
+}
+
+}  // namespace
+
+object known(jobject on) {
+  jlong tag = 0;
+  if (tools->GetTag(on, &tag) != JVMTI_ERROR_NONE || tag <= 0) return {};
+  const holding lock(table_lock);
+  return static_cast<std::size_t>(tag) <= objects.size()
+             ? objects[static_cast<std::size_t>(tag) - 1]
+             : object{};
+}
+
+object monitor(JNIEnv* env, jobject on) {
+  if (const object found = known(on); found.number != 0) return found;
+  const std::string name = class_of(env, on);
+  object what{0, record::object_kind::mutex, record::wait_kind::mutex, false};
+  if (name == "java.lang.Thread") what.kind = record::object_kind::thread;
+  if (name == "java.lang.Class")
+    return add(env, on, what, without_package(class_name(static_cast<jclass>(on))) + ".class");
+  return add(env, on, what, without_package(name));
+}
+
+object blocker(JNIEnv* env, jobject on) {
+  if (const object found = known(on); found.number != 0) return found;
+  const std::string name = class_of(env, on);
+  return add(env, on, of_class(env, name, on), shown_class(name));
+}
+
+std::uint32_t stack_of(jthread thread, int skip) {
+  JNIEnv* const env = environment();
+  jvmtiFrameInfo frames[most_frames];
+  jint count = 0;
+  if (env == nullptr ||
+      tools->GetStackTrace(thread, skip, most_frames, frames, &count) != JVMTI_ERROR_NONE)
+    return 0;
+  std::uint64_t numbers[most_frames];
+  for (jint i = 0; i < count; ++i) numbers[i] = place_of(env, frames[i]).number;
+  return recorder->stack_id(numbers, static_cast<unsigned>(count));
+}
+
+bool reads() {
+  JNIEnv* const env = environment();
+  jvmtiFrameInfo frames[6];
+  jint count = 0;
+  if (env == nullptr || tools->GetStackTrace(nullptr, 0, 6, frames, &count) != JVMTI_ERROR_NONE)
+    return false;
+  for (jint i = 0; i < count; ++i)
+    if (place_of(env, frames[i]).reads) return true;
+  return false;
+}
+
+}  // namespace syncopate::jvm

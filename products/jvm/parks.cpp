@@ -1,0 +1,232 @@
+// parks.cpp -- see jvm.h. All of java.util.concurrent waits in Unsafe.park(), which is a native
+// method: of those, JVMTI lets an agent choose the function when they are bound. The class binds
+// them all again when its registerNatives() is called; so we do, and take two. What is bound already
+// is not told of; so ours are bound first, and for a moment do not know the VM's.
+//
+// The VM warns where such a call comes from nowhere in Java's own libraries. So it is made from a
+// class of ours, defined where those are (unsafe_caller below).
+#include <cstring>
+
+#include <sched.h>
+
+#include "jvm.h"
+
+namespace syncopate::jvm {
+
+namespace {
+
+using park_function = void(JNICALL*)(JNIEnv*, jobject, jboolean, jlong);
+using unpark_function = void(JNICALL*)(JNIEnv*, jobject, jobject);
+
+std::atomic<park_function> real_park{nullptr};
+std::atomic<unpark_function> real_unpark{nullptr};
+std::atomic<bool> takes{false};
+jfieldID blocker_field = nullptr, owner_field = nullptr;
+jclass ownable = nullptr, unsafe_class = nullptr;
+
+std::uint32_t owner_of(JNIEnv* env, jobject on) {
+  if (owner_field == nullptr || !env->IsInstanceOf(on, ownable)) return 0;
+  const jobject owner = env->GetObjectField(on, owner_field);
+  if (owner == nullptr) return 0;
+  const std::uint32_t id = kernel_id(env, owner);
+  env->DeleteLocalRef(owner);
+  return id;
+}
+
+bool wait_begins(JNIEnv* env, bool timed) {
+  jthread thread = nullptr;
+  if (blocker_field == nullptr || tools->GetCurrentThread(&thread) != JVMTI_ERROR_NONE ||
+      thread == nullptr)
+    return false;
+  const jobject on = env->GetObjectField(thread, blocker_field);
+  const std::uint32_t stack = recorder->wants_stack(false) ? stack_of(nullptr) : 0;
+  object what = on != nullptr ? blocker(env, on) : blocker(env, thread);
+  record::wait_kind kind = what.wait;
+  if (kind == record::wait_kind::write && reads()) kind = record::wait_kind::read;
+  const std::uint32_t owner = on != nullptr && what.has_owner ? owner_of(env, on) : 0;
+  recorder->wait_begins({kind, what.kind, what.number, stack, owner, timed, owner != 0});
+  if (on != nullptr) env->DeleteLocalRef(on);
+  env->DeleteLocalRef(thread);
+  return true;
+}
+
+void JNICALL park(JNIEnv* env, jobject self, jboolean absolute, jlong time) {
+  const park_function real = real_park.load(std::memory_order_acquire);
+  if (real == nullptr) return;  // for a moment: it may return for no reason
+  if (!recording.load(std::memory_order_relaxed) ||
+      !wait_begins(env, absolute != JNI_FALSE || time > 0))
+    return real(env, self, absolute, time);
+  real(env, self, absolute, time);
+  recorder->wait_ends(recorder->wait_is_long() ? stack_of(nullptr) : 0, 0, 0);
+}
+
+// Who lets a thread go on that waits for a lock has let go of that.
+void JNICALL unpark(JNIEnv* env, jobject self, jobject thread) {
+  if (recording.load(std::memory_order_relaxed) && thread != nullptr && blocker_field != nullptr &&
+      recorder->wants_stack(true)) {
+    if (const jobject on = env->GetObjectField(thread, blocker_field)) {
+      const object what = known(on);  // else it is in no wait that was told of
+      if (what.number != 0 &&
+          (what.kind == record::object_kind::mutex || what.kind == record::object_kind::rwlock))
+        recorder->releases(what.kind, what.number, stack_of(nullptr));
+      env->DeleteLocalRef(on);
+    }
+  }
+  unpark_function real = nullptr;
+  while ((real = real_unpark.load(std::memory_order_acquire)) == nullptr) ::sched_yield();
+  real(env, self, thread);
+}
+
+// class syncopate.Unsafe { static native void bind(); static void go() { bind(); } }, as javac
+// would compile it for Java 8.
+struct bytes {
+  unsigned char data[256];
+  int size = 0;
+  void one(unsigned v) { data[size++] = static_cast<unsigned char>(v); }
+  void two(unsigned v) {
+    one(v >> 8);
+    one(v & 255);
+  }
+  void text(const char* t) {
+    one(1);
+    two(static_cast<unsigned>(std::strlen(t)));
+    while (*t != 0) one(static_cast<unsigned char>(*t++));
+  }
+};
+
+bytes unsafe_caller() {
+  bytes b;
+  b.two(0xcafe);
+  b.two(0xbabe);
+  b.two(0);
+  b.two(52);
+  b.two(11);  // constants: 1 to 10
+  b.text("syncopate/Unsafe");
+  b.one(7);
+  b.two(1);
+  b.text("java/lang/Object");
+  b.one(7);
+  b.two(3);
+  b.text("bind");
+  b.text("()V");
+  b.text("go");
+  b.text("Code");
+  b.one(12);  // a name and its type
+  b.two(5);
+  b.two(6);
+  b.one(10);  // a method
+  b.two(2);
+  b.two(9);
+  b.two(0x0020);  // ACC_SUPER
+  b.two(2);
+  b.two(4);
+  b.two(0);       // interfaces
+  b.two(0);       // fields
+  b.two(2);       // methods
+  b.two(0x0108);  // static native
+  b.two(5);
+  b.two(6);
+  b.two(0);
+  b.two(0x0008);  // static
+  b.two(7);
+  b.two(6);
+  b.two(1);
+  b.two(8);
+  b.two(0);
+  b.two(16);  // bytes of the code and of what is said of it
+  b.two(0);
+  b.two(0);
+  b.two(0);
+  b.two(4);
+  b.one(0xb8);  // invokestatic
+  b.two(10);
+  b.one(0xb1);  // return
+  b.two(0);
+  b.two(0);
+  b.two(0);  // attributes
+  return b;
+}
+
+void JNICALL bind(JNIEnv* env, jclass) {
+  JNINativeMethod ours[] = {
+      {const_cast<char*>("park"), const_cast<char*>("(ZJ)V"), reinterpret_cast<void*>(park)},
+      {const_cast<char*>("unpark"), const_cast<char*>("(Ljava/lang/Object;)V"),
+       reinterpret_cast<void*>(unpark)}};
+  const jmethodID all = env->GetStaticMethodID(unsafe_class, "registerNatives", "()V");
+  if (all != nullptr) {
+    if (takes.load()) env->RegisterNatives(unsafe_class, ours, 2);
+    tools->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_NATIVE_METHOD_BIND, nullptr);
+    env->CallStaticVoidMethod(unsafe_class, all);
+    tools->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_NATIVE_METHOD_BIND, nullptr);
+  }
+  env->ExceptionClear();
+}
+
+jclass found(JNIEnv* env, const char* name) {
+  const jclass local = env->FindClass(name);
+  env->ExceptionClear();
+  return local == nullptr ? nullptr : static_cast<jclass>(env->NewGlobalRef(local));
+}
+
+void call_bind(JNIEnv* env) {
+  static jclass caller = nullptr;
+  if (caller == nullptr) {
+    const bytes code = unsafe_caller();
+    const jclass made = env->DefineClass("syncopate/Unsafe", nullptr,
+                                         reinterpret_cast<const jbyte*>(code.data), code.size);
+    env->ExceptionClear();
+    // Another copy of the agent may have made it.
+    caller = made != nullptr ? static_cast<jclass>(env->NewGlobalRef(made))
+                             : found(env, "syncopate/Unsafe");
+    if (caller == nullptr) return;
+  }
+  JNINativeMethod method{const_cast<char*>("bind"), const_cast<char*>("()V"),
+                         reinterpret_cast<void*>(bind)};
+  if (env->RegisterNatives(caller, &method, 1) == 0)
+    if (const jmethodID id = env->GetStaticMethodID(caller, "go", "()V"))
+      env->CallStaticVoidMethod(caller, id);
+  env->ExceptionClear();
+}
+
+void bind_again(JNIEnv* env, bool ours) {
+  takes.store(ours);
+  call_bind(env);
+}
+
+}  // namespace
+
+void JNICALL on_bind(jvmtiEnv*, JNIEnv*, jthread, jmethodID method, void* address, void** instead) {
+  char *name = nullptr, *signature = nullptr;
+  if (tools->GetMethodName(method, &name, &signature, nullptr) != JVMTI_ERROR_NONE) return;
+  if (takes.load() && std::strcmp(name, "park") == 0 && std::strcmp(signature, "(ZJ)V") == 0) {
+    real_park.store(reinterpret_cast<park_function>(address), std::memory_order_release);
+    *instead = reinterpret_cast<void*>(park);
+  } else if (takes.load() && std::strcmp(name, "unpark") == 0) {
+    real_unpark.store(reinterpret_cast<unpark_function>(address), std::memory_order_release);
+    *instead = reinterpret_cast<void*>(unpark);
+  }
+  tools->Deallocate(reinterpret_cast<unsigned char*>(name));
+  tools->Deallocate(reinterpret_cast<unsigned char*>(signature));
+}
+
+bool take_parks(JNIEnv* env) {
+  unsafe_class = found(env, "jdk/internal/misc/Unsafe");
+  if (unsafe_class == nullptr) unsafe_class = found(env, "sun/misc/Unsafe");  // Java 8
+  const jclass thread = found(env, "java/lang/Thread");
+  ownable = found(env, "java/util/concurrent/locks/AbstractOwnableSynchronizer");
+  if (unsafe_class == nullptr || thread == nullptr) return false;
+  blocker_field = env->GetFieldID(thread, "parkBlocker", "Ljava/lang/Object;");
+  env->ExceptionClear();
+  if (ownable != nullptr)
+    owner_field = env->GetFieldID(ownable, "exclusiveOwnerThread", "Ljava/lang/Thread;");
+  env->ExceptionClear();
+  if (blocker_field == nullptr) return false;
+  bind_again(env, true);
+  return real_park.load() != nullptr;
+}
+
+void leave_parks(JNIEnv* env) {
+  if (real_park.load() != nullptr) bind_again(env, false);
+}
+
+}  // namespace syncopate::jvm

@@ -1,0 +1,134 @@
+// told.cpp -- see told.h.
+#include "record/told.h"
+
+#include <cstring>
+
+#include "record/file.h"
+#include "record/objects.h"
+#include "record/stacks.h"
+#include "record/threads.h"
+#include "record/waits.h"
+
+namespace syncopate::record {
+
+namespace {
+
+struct {
+  tiny_lock lock;
+  chunk_header* chunk = nullptr;
+  const file_header* of = nullptr;  // the file that the chunk is in
+} constinit lines;
+
+constexpr std::size_t chunk_bytes = std::size_t{64} << 10;
+
+bool start_telling(const char* path, const char* lock_name) {
+  if (!start(path, lock_name, "")) return false;
+  header.load(std::memory_order_relaxed)->recorder = by_jvm;
+  return true;
+}
+
+void finish_telling(bool detached) {
+  file_header* const h = header.load(std::memory_order_relaxed);
+  if (h == nullptr || !enabled) return;
+  finish();
+  if (detached) set_flag(record::detached);
+}
+
+bool is_recording() { return enabled; }
+
+void add_names(const char* text, std::size_t bytes) {
+  if (!enabled) return;
+  entry inside;
+  holding lock(lines.lock);
+  if (!inside || !lock) return;
+  const file_header* const h = header.load(std::memory_order_relaxed);
+  if (lines.of != h) lines.chunk = nullptr;
+  lines.of = h;
+  if (lines.chunk == nullptr ||
+      sizeof(chunk_header) + lines.chunk->used + bytes > lines.chunk->bytes)
+    lines.chunk = grow(chunk_kind::maps, chunk_bytes, 0);
+  chunk_header* const chunk = lines.chunk;
+  if (chunk == nullptr || sizeof *chunk + chunk->used + bytes > chunk->bytes) return;
+  std::memcpy(reinterpret_cast<char*>(chunk + 1) + chunk->used, text, bytes);
+  publish(chunk->used, static_cast<std::uint32_t>(chunk->used + bytes));
+}
+
+void begin_thread() { thread_begin(0); }
+
+bool wants_stack(bool of_release) {
+  if (!enabled) return false;
+  entry inside;
+  thread_state* const t = inside ? this_thread() : nullptr;
+  if (t == nullptr) return false;
+  return (of_release ? t->hold_events : t->wait_events).allows(machine::ticks());
+}
+
+std::uint32_t stack_of(const std::uint64_t* numbers, unsigned depth) {
+  if (!enabled) return 0;
+  entry inside;
+  return inside ? intern_numbers(numbers, depth < stack_depth ? depth : stack_depth) : 0;
+}
+
+void wait_begins(const told_wait& told) {
+  if (!enabled) return;
+  entry inside;
+  thread_state* const t = inside ? this_thread() : nullptr;
+  if (t == nullptr || t->told.start != 0) return;
+  if (trying_for != nullptr) end_tries(*t);
+  flush(*t);
+  wait& w = t->told;
+  w = {};
+  w.id = identify_told(told.object, told.address, told.stack);
+  w.kind = told.kind;
+  w.holder = told.holder;
+  w.stack = told.stack;
+  w.weight = told.stack != 0 ? 1 : 0;
+  w.start = machine::ticks();
+  tell_open(*t, w, {.caller = nullptr, .timed = told.timed, .has_owner = told.has_owner});
+}
+
+bool wait_is_long() {
+  const thread_state* const t = local.state;
+  return t != nullptr && t->told.start != 0 && machine::ticks() - t->told.start >= milliseconds(1);
+}
+
+void wait_ends(std::uint32_t stack, std::uint32_t holder, std::uint32_t holder_stack) {
+  entry inside;
+  thread_state* const t = local.state;
+  if (!inside || t == nullptr || t->told.start == 0) return;
+  wait w = t->told;
+  t->told = {};
+  w.end = machine::ticks();
+  if (w.stack == 0 && stack != 0) {
+    w.stack = stack;
+    w.weight = 1;
+  }
+  if (holder != 0) w.holder = holder;
+  write_told(*t, w, holder_stack);
+}
+
+void releases(object_kind kind, std::uint64_t address, std::uint32_t stack) {
+  if (!enabled || stack == 0) return;
+  entry inside;
+  thread_state* const t = inside ? this_thread() : nullptr;
+  if (t == nullptr) return;
+  write_told_release(*t, identify_told(kind, address, stack), stack);
+}
+
+}  // namespace
+
+constinit const telling told = {.version = 1,
+                                .start = start_telling,
+                                .finish = finish_telling,
+                                .is_recording = is_recording,
+                                .names = add_names,
+                                .wants_stack = wants_stack,
+                                .stack_id = stack_of,
+                                .wait_begins = wait_begins,
+                                .wait_is_long = wait_is_long,
+                                .wait_ends = wait_ends,
+                                .releases = releases,
+                                .thread_begins = begin_thread,
+                                .thread_ends = thread_end};
+
+}  // namespace syncopate::record

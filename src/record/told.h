@@ -1,0 +1,51 @@
+// told.h -- what a language's own run-time library tells of: waits, releases and names that no call
+// of pthread's shows. One table of functions, so that who tells (products/jvm) may use the recorder
+// that is in the process already, or its own copy.
+//
+// Code and objects have numbers in place of addresses, which told lines name (described in
+// syncopate/symbols/toldnames.py). While a thread is in a told wait, what it waits for below, as the
+// run-time library's own condition variables, is a part of that and not recorded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "record/format.h"
+
+namespace syncopate::record {
+
+struct told_wait {
+  wait_kind kind;
+  object_kind object;
+  std::uint64_t address;  // the object's number
+  std::uint32_t stack;    // stack id, 0: none
+  std::uint32_t holder;   // kernel thread id, 0: not known
+  bool timed, has_owner;
+};
+
+struct telling {
+  std::uint32_t version;  // 1
+  // As recorder.h's start(), and the end of a recording after which the process goes on.
+  bool (*start)(const char* path, const char* lock_name);
+  void (*finish)(bool detached);
+  bool (*is_recording)();
+  // Lines for the record; each ends with a newline.
+  void (*names)(const char* lines, std::size_t bytes);
+  // Whether the calling thread may pay for the stack of its next wait, or release.
+  bool (*wants_stack)(bool of_release);
+  std::uint32_t (*stack_id)(const std::uint64_t* numbers, unsigned depth);
+  void (*wait_begins)(const told_wait&);
+  // `stack`: of the wait, where it had none. Whether such a one is wanted, wait_is_long() says.
+  bool (*wait_is_long)();
+  // `holder`, `holder_stack`: who was seen to hold the lock meanwhile, and where; 0: nobody.
+  void (*wait_ends)(std::uint32_t stack, std::uint32_t holder, std::uint32_t holder_stack);
+  // The calling thread lets go of a lock for which another waits.
+  void (*releases)(object_kind, std::uint64_t address, std::uint32_t stack);
+  // The calling thread is one of the record's; it ends.
+  void (*thread_begins)();
+  void (*thread_ends)();
+};
+
+extern const telling told;
+
+}  // namespace syncopate::record

@@ -1,0 +1,204 @@
+"""Java programs: loads the agent that tells of their monitors and of java.util.concurrent, into one
+that is started, and into one that runs, by the VM's own attach mechanism (as jcmd does)."""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import stat
+import tempfile
+import time
+
+from syncopate.base import paths
+from syncopate.base.errors import BAD_USE, FAILED, Failure
+
+OPENS_WITHIN = 10.0  # seconds that a VM gets to open its socket
+ANSWERS_WITHIN = 60.0  # ... and to answer
+PROTOCOL = b"1"
+UNTIL_RECORD = 10.0
+
+
+def is_launcher(path: str) -> bool:
+    """Whether a program is the `java` of a JDK or of its run-time environment."""
+    found = os.path.realpath(path)
+    home = os.path.dirname(os.path.dirname(found))
+    return os.path.basename(found) == "java" and any(
+        os.path.exists(f"{home}/lib/{name}") for name in ("libjli.so", "jli/libjli.so", "server")
+    )
+
+
+def takes_agent(path: str) -> bool:
+    """Whether a program is a Java VM whose locks can be told of here."""
+    return paths.find(paths.JVM_AGENT) is not None and is_launcher(path)
+
+
+def with_agent(command: list[str], record: str) -> list[str]:
+    """The command line of a Java VM that is to write this record."""
+    agent = paths.require(paths.JVM_AGENT)
+    return [command[0], f"-agentpath:{agent}=record={record}", *command[1:]]
+
+
+def in_environment(environ: dict[str, str]) -> None:
+    """Puts the agent into the environment, for VMs that a program starts. They say so themselves,
+    in one line on standard error each."""
+    agent = paths.require(paths.JVM_AGENT)
+    before = environ.get("JAVA_TOOL_OPTIONS", "")
+    environ["JAVA_TOOL_OPTIONS"] = f"{before} -agentpath:{agent}".strip()
+
+
+def runs_java(process: int) -> bool:
+    """Whether a process is a Java VM whose locks can be told of here."""
+    if paths.find(paths.JVM_AGENT) is None:
+        return False
+    try:
+        with open(f"/proc/{process}/maps", encoding="utf-8", errors="replace") as file:
+            return any(line.rstrip().endswith("/libjvm.so") for line in file)
+    except OSError:
+        return False
+
+
+class JvmRecorder:
+    """The recorder within a running VM. Its methods are those of kernelview.KernelRecorder."""
+
+    def __init__(self, process: int, record: str, lasts: float | None, redact: bool):
+        """Records when it returns. Raises a Failure that says why it cannot."""
+        if redact:
+            raise Failure("record: --redact is not for Java programs that run", BAD_USE)
+        self._process = process
+        self._until = None if lasts is None else time.monotonic() + lasts
+        self._stopped = False
+        # A copy for each recording: what is loaded stays loaded, and cannot begin again.
+        name = f"syncopate-jvm-{process}-"
+        number, self._copy = tempfile.mkstemp(".so", name, f"/proc/{process}/root/tmp")
+        os.close(number)
+        try:
+            shutil.copyfile(paths.require(paths.JVM_AGENT), self._copy)
+            os.chmod(self._copy, 0o755)
+            self._load(f"record={record}")
+            self._wait_for(record)
+        except BaseException:
+            self._remove()
+            raise
+
+    def _load(self, options: str) -> None:
+        path = f"/tmp/{os.path.basename(self._copy)}"  # as the VM sees it
+        said = attach(self._process, ["load", path, "true", options])
+        lines = said.split("\n")
+        code = lines[1].removeprefix("return code:").strip() if len(lines) > 1 else ""
+        if lines[0] != "0" or code not in ("", "0"):
+            why = "it cannot write the record" if code == "4" else (code or lines[0])
+            raise Failure(f"the Java VM {self._process} did not take the agent: {why}", FAILED)
+
+    def _wait_for(self, record: str) -> None:
+        until = time.monotonic() + UNTIL_RECORD
+        while not os.path.exists(record):
+            if time.monotonic() > until:
+                raise Failure(
+                    f"the Java VM {self._process} did not begin {record}; name a file with -o that"
+                    " its user can write",
+                    FAILED,
+                )
+            time.sleep(0.01)
+
+    def _remove(self) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(self._copy)
+
+    def ended(self) -> bool:
+        """Whether it has finished, with the process or as its time was over."""
+        if self._until is not None and time.monotonic() >= self._until:
+            self.stop()
+        return self._stopped or not os.path.exists(f"/proc/{self._process}")
+
+    def stop(self) -> None:
+        """Lets it finish its record. The process goes on."""
+        if not self._stopped:
+            self._stopped = True
+            with contextlib.suppress(Failure):  # it may have ended
+                self._load("stop")
+
+    def wait(self) -> None:
+        """When it has finished."""
+        self._remove()
+
+
+def attach(process: int, words: list[str]) -> str:
+    """What a running VM answers to an attach command. Raises a Failure."""
+    status = _status(process)
+    inner = status["NSpid"].split()[-1] if "NSpid" in status else str(process)
+    path = f"/proc/{process}/root/tmp/.java_pid{inner}"
+    if not _is_socket(path):
+        _ask_for_socket(process, inner, status, path)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as to:
+        to.settimeout(ANSWERS_WITHIN)
+        try:
+            to.connect(path)
+            padded = [*words, "", "", ""][:4]
+            to.sendall(b"\0".join([PROTOCOL, *(os.fsencode(word) for word in padded)]) + b"\0")
+            answer = b""
+            while part := to.recv(4096):
+                answer += part
+        except OSError as error:
+            raise Failure(
+                f"the Java VM {process} does not answer: {error.strerror or error}; run this as its"
+                " user",
+                FAILED,
+            ) from None
+    return answer.decode("utf-8", "replace")
+
+
+def _status(process: int) -> dict[str, str]:
+    try:
+        with open(f"/proc/{process}/status", encoding="utf-8", errors="replace") as file:
+            return dict(line.rstrip("\n").split(":", 1) for line in file if ":" in line)
+    except OSError:
+        raise Failure(f"there is no process {process}", BAD_USE) from None
+
+
+def _is_socket(path: str) -> bool:
+    try:
+        return stat.S_ISSOCK(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _ask_for_socket(process: int, inner: str, status: dict[str, str], path: str) -> None:
+    """A VM opens its socket when it finds a certain file at SIGQUIT, which it catches. One that
+    does not would end."""
+    caught = int(status.get("SigCgt", "0").strip(), 16)
+    if not caught >> (signal.SIGQUIT - 1) & 1:
+        raise Failure(
+            f"the Java VM {process} takes no agents (-Xrs, or it only begins): say --kernel",
+            BAD_USE,
+        )
+    asked = f"/proc/{process}/root/tmp/.attach_pid{inner}"
+    try:
+        with open(asked, "x", encoding="ascii"):
+            pass
+        with contextlib.suppress(PermissionError):
+            os.chown(asked, *(int(status[key].split()[1]) for key in ("Uid", "Gid")))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise Failure(
+            f"the Java VM {process} cannot be asked: {error.strerror}; run this as its user", FAILED
+        ) from None
+    try:
+        until = time.monotonic() + OPENS_WITHIN
+        os.kill(process, signal.SIGQUIT)
+        while not _is_socket(path):
+            if time.monotonic() > until:
+                raise Failure(
+                    f"the Java VM {process} takes no agents (-XX:+DisableAttachMechanism?): say"
+                    " --kernel",
+                    FAILED,
+                )
+            time.sleep(0.05)
+    except PermissionError:
+        raise Failure(
+            f"process {process} belongs to another user; run this with sudo", BAD_USE
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(asked)

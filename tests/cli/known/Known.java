@@ -1,0 +1,78 @@
+// Known.java -- one thread waits for a lock, again and again, that another holds. Argument: monitor,
+// reentrant, read or write. Prints NANOSECONDS WAITER HOLDER, the last two being threads' names.
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.*;
+
+public class Known {
+    static final Object monitor = new Object();
+    static final ReentrantLock reentrant = new ReentrantLock();
+    static final ReentrantReadWriteLock both = new ReentrantReadWriteLock();
+    static final AtomicLong round = new AtomicLong(), done = new AtomicLong();
+    static String kind;
+    static long waited;
+
+    static void nap(long ms) {
+        try {
+            Thread.sleep(ms);
+        } catch (InterruptedException e) {
+            throw new RuntimeException(e);
+        }
+    }
+
+    static Lock lock(boolean holds) {
+        if (kind.equals("reentrant")) return reentrant;
+        return !holds && kind.equals("read") ? both.readLock() : both.writeLock();
+    }
+
+    static void keep(long number) {
+        round.set(number);
+        nap(60);
+    }
+
+    static void holdHere(long number) {
+        if (kind.equals("monitor")) {
+            synchronized (monitor) {
+                keep(number);
+            }
+            return;
+        }
+        lock(true).lock();
+        keep(number);
+        lock(true).unlock();
+    }
+
+    static void waitHere() {
+        if (kind.equals("monitor")) {
+            synchronized (monitor) {
+                return;
+            }
+        }
+        lock(false).lock();
+        lock(false).unlock();
+    }
+
+    public static void main(String[] words) throws Exception {
+        kind = words.length > 0 ? words[0] : "monitor";
+        long times = words.length > 1 ? Long.parseLong(words[1]) : 5;
+        Thread holder = new Thread(() -> {
+            for (long i = 1; i <= times; i++) {
+                while (done.get() != i - 1) nap(1);
+                holdHere(i);
+            }
+        }, "the-holder");
+        Thread waiter = new Thread(() -> {
+            for (long i = 1; i <= times; i++) {
+                while (round.get() != i) nap(1);
+                long begin = System.nanoTime();
+                waitHere();
+                waited += System.nanoTime() - begin;
+                done.set(i);
+            }
+        }, "the-waiter");
+        holder.start();
+        waiter.start();
+        holder.join();
+        waiter.join();
+        System.out.println(waited + " the-waiter the-holder");
+    }
+}

@@ -1,5 +1,7 @@
 """Which transactions of a rewritten program run alone, and why, at the stage that it is in."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from syncopate.transactionalize import plan
@@ -26,8 +28,9 @@ def transactions(rewriter: Rewriter) -> list[Transaction]:
     """How the compiler lets each run. Requires: rewriter.run() has been called."""
     texts, edits = rewriter.written_to_folder()
     program, compiled = rewriter.program, Compiled()
-    for name in program.compiled():
-        compiled.read(program.assembler(name, "-fgnu-tm"), program.relative)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for text in pool.map(lambda name: program.assembler(name, "-fgnu-tm"), program.compiled()):
+            compiled.read(text, program.relative)
     found, reasons = [], _Reasons(rewriter)
     for section in rewriter.chosen:
         old, new = section.text, texts[section.text.path]

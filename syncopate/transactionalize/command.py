@@ -11,10 +11,12 @@ import tempfile
 from syncopate.base import paths
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, FAILED, Failure
-from syncopate.transactionalize import alone, locks, plan, semantic, stages, wrappers
+from syncopate.transactionalize import alone, locks, plan, semantic, stages, together, wrappers
+from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.program import Program
 from syncopate.transactionalize.rewrite import How, Rewriter
 from syncopate.transactionalize.serialization import AT_START, IN_FLIGHT
+from syncopate.transactionalize.together import Together
 
 SOMETHING_NOT_DONE = 3
 EPILOG = """\
@@ -121,6 +123,18 @@ def _headers() -> str | None:
     return None
 
 
+@dataclasses.dataclass
+class _Planned:
+    """A plan, and what it is made with."""
+
+    made: plan.Plan
+    graph: CallGraph | None
+    written: wrappers.Written
+    one: Together | None = None
+    operations: list = dataclasses.field(default_factory=list)
+    refused: list[plan.NotDone] = dataclasses.field(default_factory=list)
+
+
 class _Work:
     """What is asked for, on one program."""
 
@@ -129,15 +143,13 @@ class _Work:
 
     def run(self, asked: list[stages.Stage]) -> list[dict]:
         """One summary for each stage, or one."""
-        self.program.put(self.before)
-        self._written = wrappers.write_out(self.before, self.program.active_macros)
         if not asked:
             how = How(self.options.atomic)
-            return [self._rewritten(self._planned("ip"), how, self.options.output)]
+            return [self._rewritten(self._planned(self.before), how, self.options.output)]
         found, former, planned = [], self.before, {}
         for stage in asked:
             if stage.branch not in planned:
-                planned = {stage.branch: self._planned(stage.branch)}
+                planned = {stage.branch: self._of_branch(stage.branch)}
                 former = self.before
             folder = self.options.output
             if folder and len(asked) > 1:
@@ -149,17 +161,49 @@ class _Work:
                 former = self.last
         return found
 
-    def _planned(self, branch: str):
-        """The plan for a branch, and the call graph that it is made with."""
-        program, written = self.program, self._written
+    def _of_branch(self, branch: str) -> "_Planned":
+        if branch == "ip":
+            return self._planned(self.before)
+        ip = self._planned(self.before, with_operations=True)
+        keys = {op.key for op in ip.operations if self.wanted.as_word(op.key)}
+        families = together.find(ip.operations, self.program.texts, keys)
+        one = together.rewrite(self.before, families) if families else None
+        why = "no functions that do nothing else take them, give them back and try them"
+        if one:
+            tried = self._planned(one.texts, one)
+            why = self._refusal(tried, families)
+            if not why:
+                return tried
+        ip = self._planned(self.before)
+        for key in sorted(keys):
+            ip.refused.append(plan.NotDone(self.program.names[0], 1, "branch", key,
+                                           f"stays a word in the branch it: {why}"))  # fmt: skip
+        return ip
+
+    def _refusal(self, tried: "_Planned", families: list) -> str | None:
+        """Why these locks cannot be sections, or None."""
+        for family in families:
+            kept = tried.made.kept.get(family.name)
+            if kept:
+                return f"{kept[0].file}:{kept[0].line}: {kept[0].why}"
+        outside = together.tries_outside(tried.made, self.program.texts, families)
+        return f"{outside} tries it outside of transactions" if outside else None
+
+    def _planned(self, texts: dict[str, str], one: Together | None = None, with_operations=False):
+        """The plan for sources, in which the locks of `one` are one, and what it is made with."""
+        program = self.program
+        program.put(texts)
+        written = wrappers.write_out(texts, program.active_macros)
         program.put(written.texts)
+        wanted = self.wanted.with_one(*(f.name for f in one.families)) if one else self.wanted
         names = locks.names_of(written)
         found = program.facts("sections", **names)
         words = [
-            op
-            for op in locks.operations(found, program.texts, written)
-            if self.wanted.as_word(op.key)
+            op for op in locks.operations(found, program.texts, written) if wanted.as_word(op.key)
         ]
+        everywhere = locks.operations(found, program.texts, written) if with_operations else []
+        if with_operations:
+            return _Planned(plan.Plan(), None, written, one, everywhere)
         changes = {
             name: [
                 change
@@ -172,14 +216,17 @@ class _Work:
             program.put(_replace(written.texts, changes))
             found = program.facts("sections", **names)
         graph = program.call_graph()
-        made = plan.make(program, self.wanted, graph, found, written)
+        made = plan.make(program, wanted, graph, found, written)
         _restore_trylocks(program, made, written.texts, changes)
-        return made, graph
+        return _Planned(made, graph, written, one)
 
-    def _rewritten(self, planned, how: How, folder: str | None) -> dict:
-        made, graph = planned
-        rewriter = Rewriter(self.program, made, graph, self._written, how)
+    def _rewritten(self, planned: "_Planned", how: How, folder: str | None) -> dict:
+        made = planned.made
+        rewriter = Rewriter(self.program, made, planned.graph, planned.written, how)
         output = rewriter.run()
+        output.not_done += planned.refused
+        if planned.one:
+            output.texts = planned.one.cleaned(output.texts)
         transactions = alone.transactions(rewriter) if self.options.stage else []
         for name, error in self.program.broken.items():
             output.texts[name] = self.before[name]

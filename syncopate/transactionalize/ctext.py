@@ -10,6 +10,7 @@ _HIDDEN = re.compile(
 )
 _BARE_NAME = re.compile(r"\n[ \t]*[A-Z_][A-Z0-9_]*[ \t]*\n\s*\Z")  # a macro for statements
 _LINKAGE = re.compile(r'\bextern\s+"C"\s*\{')
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*\n", re.M)
 _OPENING = {"}": "{", ")": "(", "]": "["}
 
 
@@ -208,3 +209,17 @@ def _spliced(text: str, start: int, end: int, edits: list[tuple[int, int, str]])
         out += [text[at:first], by]
         at = last
     return "".join([*out, text[at:end]])
+
+
+def behind_includes(text: str) -> int:
+    """Behind the last #include that no #if governs, but for the guard of a header."""
+    masked = CText("", text).text
+    best, guard = 0, re.search(r"^[ \t]*#[ \t]*ifndef\s+(\w+)\s+#[ \t]*define\s+\1\b", masked, re.M)
+    for match in _INCLUDE.finditer(masked):
+        before = masked[: match.start()]
+        depth = len(re.findall(r"^[ \t]*#[ \t]*if", before, re.M)) - len(
+            re.findall(r"^[ \t]*#[ \t]*endif", before, re.M)
+        )
+        if depth <= (1 if guard else 0):
+            best = match.end()
+    return best

@@ -1,6 +1,7 @@
 """Decides which locks become transactions. A lock does when all of its sections can; otherwise all
 of them stay, since transactions and a lock do not exclude each other."""
 
+import dataclasses
 import re
 from dataclasses import dataclass, field
 
@@ -61,9 +62,18 @@ class Wanted:
 
     locks: re.Pattern
     words: re.Pattern | None = None
+    ones: frozenset[str] = frozenset()  # locks that stand for several, and are sections
+
+    def with_one(self, *names: str) -> "Wanted":
+        return dataclasses.replace(self, ones=self.ones | set(names))
+
+    def as_section(self, key: str) -> bool:
+        return key in self.ones or bool(self.locks.search(key))
 
     def as_word(self, key: str) -> bool:
-        return bool(self.words and self.words.search(key) and self.locks.search(key))
+        return key not in self.ones and bool(
+            self.words and self.words.search(key) and self.locks.search(key)
+        )
 
 
 def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, written) -> Plan:
@@ -71,7 +81,7 @@ def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, writte
     plan = Plan()
     everywhere = locks.operations(found, program.texts, written)
     plan.operations = [op for op in everywhere if not op.inner]
-    plan.not_asked = {op.key for op in plan.operations if not wanted.locks.search(op.key)}
+    plan.not_asked = {op.key for op in plan.operations if not wanted.as_section(op.key)}
     plan.uses = conditions.uses(program.facts("conditions"), program.texts)
     _keep_what_is_not_understood(plan, program, everywhere, written)
     wordlocks.choose(plan, program, wanted, everywhere)

@@ -1,7 +1,9 @@
 """Writes a plan out, as far as a stage goes: transactions, condition variables, words, declarations
 of functions that transactions call; and lets the compiler judge which transactions are atomic."""
 
+import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from syncopate.base.errors import FAILED, Failure
@@ -15,12 +17,11 @@ from syncopate.transactionalize import (
     words,
 )
 from syncopate.transactionalize.callgraph import PUT_OFF, SAFE, SAFE_WITHOUT_LIBRARY, CallGraph
-from syncopate.transactionalize.ctext import CText, Edits
+from syncopate.transactionalize.ctext import CText, Edits, behind_includes
 from syncopate.transactionalize.plan import NotDone, Plan
 from syncopate.transactionalize.program import CompilerError, Program
 from syncopate.transactionalize.stages import LIBRARY, Stage
 
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*\n", re.M)
 _PTHREAD_COND = re.compile(r"\bpthread_cond_t\b")
 _ROUNDS = 30  # of the compiler finding something that cannot be atomic; each settles at least one
 
@@ -47,6 +48,7 @@ class Rewriter:
         self.program, self.plan, self.graph = program, the_plan, graph
         self.written, self.how, self.stage = written, how, how.stage
         self.not_done: list[NotDone] = []
+        self._compiled: dict[tuple, list[CompilerError]] = {}
         self.chosen = the_plan.sections()
         graph.done = plan.rewritten_places(the_plan)
         self._set_what_is_safe()
@@ -160,7 +162,7 @@ class Rewriter:
         for _ in range(_ROUNDS):
             texts, edits = self._write()
             self.program.write_copy(texts)
-            errors = [e for n in self.program.compiled() for e in self._compile(n)]
+            errors = self._errors(texts)
             if not errors:
                 return texts
             learned = [self._learn(error, texts, edits) for error in errors]
@@ -172,8 +174,21 @@ class Rewriter:
                 )
         raise Failure("the compiler keeps finding unsafe code; please report this", FAILED)
 
-    def _compile(self, name: str) -> list[CompilerError]:
-        return self.program.compile(name, "-fgnu-tm", "-S", "-o", "/dev/null")
+    def _errors(self, texts: dict[str, str]) -> list[CompilerError]:
+        """What the compiler finds wrong; it is not asked again about what has not changed."""
+        sources = set(self.program.sources())
+        headers = str([text for name, text in texts.items() if name not in sources])
+
+        def of(name: str) -> list[CompilerError]:
+            key = (name, texts[name], headers)
+            if key not in self._compiled:
+                self._compiled[key] = self.program.compile(
+                    name, "-fgnu-tm", "-S", "-o", "/dev/null"
+                )
+            return self._compiled[key]
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return [error for found in pool.map(of, self.program.compiled()) for error in found]
 
     def _learn(self, error: CompilerError, texts: dict[str, str], edits: dict[str, Edits]) -> bool:
         """Gives up one claim of safety; returns whether there was one to give up."""
@@ -324,7 +339,7 @@ class Rewriter:
                 headers.append("word_lock.h")
             declares = (_declarations(text, name) for name in self.variadic)
             if any(declares) and not re.search(r"#\s*include\s*<stdarg\.h>", text.text):
-                edits[name].insert(_behind_includes(text.text), "#include <stdarg.h>\n")
+                edits[name].insert(behind_includes(text.text), "#include <stdarg.h>\n")
             lines = [f"#include <syncopate/tm/{header}>\n" for header in headers]
             if is_source and edits[name] and self.stage.puts_off:
                 lines += [
@@ -332,7 +347,7 @@ class Rewriter:
                     for one in self._pure_in(name)
                 ]
             if lines:
-                edits[name].insert(_behind_includes(text.text), "".join(lines))
+                edits[name].insert(behind_includes(text.text), "".join(lines))
 
     def _pure_in(self, file: str) -> list[str]:
         """The functions that the user vouches for and this file calls."""
@@ -368,17 +383,3 @@ def _declarations(text: CText, name: str) -> list[int]:
         if start < match.start():
             found.append(start)
     return found
-
-
-def _behind_includes(text: str) -> int:
-    """Behind the last #include that no #if governs, but for the guard of a header."""
-    masked = CText("", text).text
-    best, guard = 0, re.search(r"^[ \t]*#[ \t]*ifndef\s+(\w+)\s+#[ \t]*define\s+\1\b", masked, re.M)
-    for match in _INCLUDE.finditer(masked):
-        before = masked[: match.start()]
-        depth = len(re.findall(r"^[ \t]*#[ \t]*if", before, re.M)) - len(
-            re.findall(r"^[ \t]*#[ \t]*endif", before, re.M)
-        )
-        if depth <= (1 if guard else 0):
-            best = match.end()
-    return best

@@ -71,7 +71,8 @@ class Account:
         if lives < total:
             why = self._why_unknown()
             measured = self._measured_cpu()
-            if measured is not None and not lives:
+            # More than its threads lived is of the programs that it became by exec, too.
+            if measured is not None and not lives and measured <= total:
                 cpu = measured
         running, runnable = self._outside_waits(cpu, delay)
         waits |= self._calls()

@@ -96,6 +96,18 @@ def test_a_killed_process_has_a_rest_with_its_reason(tmp_path):
     assert "unexplained" in "\n".join(account.lines(found))
 
 
+def test_processor_time_of_what_it_became_is_not_its_own(tmp_path):
+    """As of a shell that becomes the program: `record` measures what follows by exec as well."""
+    builder = a_second(flags=0)
+    builder.thread(100)
+    builder.measured = json.dumps(
+        {"seconds": 9, "user_seconds": 8, "system_seconds": 0.5, "meters": [], "rejected": []}
+    )
+    found = results_of(builder, tmp_path)
+    assert found["account"]["parts"] == {"unexplained": SECOND}
+    assert not [line for line in account.lines(found) if "more than the threads lived" in line]
+
+
 @pytest.mark.parametrize(("excess_ms", "told"), [(10, False), (100, True)])
 def test_parts_that_are_too_many_are_told(tmp_path, excess_ms, told):
     builder = a_second()

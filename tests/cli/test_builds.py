@@ -166,6 +166,26 @@ def test_hints(program, monkeypatch):
     assert own == "no symbols of prog: build with -g and do not strip"
 
 
+def test_hint_names_a_package_that_is_there(monkeypatch):
+    """Debian's libc, Python and JDK have packages -dbg, two of them named after their source."""
+    sources = "python3.11-minimal python3.11\nlibc6 glibc\nopenjdk-17-jre-headless openjdk-17\n"
+    listed = "".join(
+        f"{name}:\n  Installed: (none)\n  Candidate: {version}\n  Version table:\n"
+        for name, version in (("libc6-dbg", "2.36-9"), ("openjdk-17-dbg", "17.0.21"),
+                              ("python3.11-dbg", "3.11.2"), ("glibc-dbg", "(none)"))
+    )  # fmt: skip
+    told = {"dpkg-query": sources + "memcached memcached\n", "apt-cache": listed}
+    monkeypatch.setattr(debugpackages.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(
+        debugpackages.boundedtool, "output",
+        lambda command, *_, **__: told[command[0].rpartition("/")[2]],
+    )  # fmt: skip
+    packages = ["python3.11-minimal", "libc6", "openjdk-17-jre-headless", "memcached", "unknown"]
+    assert debugpackages.debug_packages(packages) == [
+        "python3.11-dbg", "libc6-dbg", "openjdk-17-dbg", "memcached-dbgsym", "unknown-dbgsym"
+    ]  # fmt: skip
+
+
 def test_report_gives_the_hint_once(program, tmp_path):
     contended = compile_c(CONTENDED, program, "-g", "-O2", "-pthread")
     run("strip", contended)

@@ -12,6 +12,17 @@
 // Scenario: recursive_mutex_4 0 passed: 24 executions .0 redundant
 // Scenario: rwlock_writers_4 0 passed: 24 executions .0 redundant
 // Scenario: spin_lock_4 0 passed: 24 executions .0 redundant
+// Scenario: readers_2 0 passed: 1 executions .0 redundant
+// Scenario: readers_5 0 passed: 1 executions .0 redundant
+// Scenario: readers_and_a_writer_2 0 passed: 4 executions .0 redundant
+// Scenario: readers_and_a_writer_3 0 passed: 8 executions .0 redundant
+// Scenario: readers_and_two_writers_2 0 passed: 18 executions .0 redundant
+// Scenario: shared_mutex_readers_4 0 passed: 1 executions .0 redundant
+// Scenario: readers_that_try_2 0 passed: 7 executions .1 redundant
+// Scenario: readers_are_no_order 1 data race: .*by thread . are not ordered
+// Scenario: a_writer_comes_between 1 failed check: .*unseen
+// Scenario: a_reader_keeps_the_lock 1 waits to have .*shared
+// Scenario: joins_4 0 passed: 1 executions .0 redundant
 // Scenario: semaphore_4 0 passed: 24 executions .0 redundant
 // Scenario: barrier_2 0 passed: 1 executions .0 redundant
 // Scenario: barrier_3 0 passed: 1 executions .0 redundant
@@ -33,6 +44,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -104,6 +116,81 @@ void semaphore(unsigned threads) {
   sem_init(&s, 0, 1);
   increment(
       threads, [] { sem_wait(&s); }, [] { sem_post(&s); });
+}
+
+pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+
+unsigned read_shared() {
+  pthread_rwlock_rdlock(&shared);
+  const unsigned read = value;
+  pthread_rwlock_unlock(&shared);
+  return read;
+}
+void write_shared() {
+  pthread_rwlock_wrlock(&shared);
+  ++value;
+  pthread_rwlock_unlock(&shared);
+}
+
+void readers(unsigned threads) {
+  run(threads, [](unsigned) { assert(read_shared() == 0); });
+}
+
+// Each reader comes before or after each writer.
+void readers_and_a_writer(unsigned readers) {
+  run(readers + 1, [&](unsigned i) {
+    if (i == readers) write_shared();
+    else assert(read_shared() <= 1);
+  });
+}
+void readers_and_two_writers(unsigned readers) {
+  run(readers + 2, [&](unsigned i) {
+    if (i >= readers) write_shared();
+    else assert(read_shared() <= 2);
+  });
+}
+
+void shared_mutex_readers(unsigned threads) {
+  std::shared_mutex m;
+  run(threads, [&](unsigned) {
+    const std::shared_lock lock(m);
+    assert(value == 0);
+  });
+}
+
+// Who tries may see a reader more or less.
+void readers_that_try(unsigned threads) {
+  run(threads, [](unsigned) {
+    if (pthread_rwlock_tryrdlock(&shared) == 0) pthread_rwlock_unlock(&shared);
+  });
+}
+
+// A reader's section tells later readers nothing.
+void readers_are_no_order(unsigned) {
+  run(2, [](unsigned) {
+    pthread_rwlock_rdlock(&shared);
+    ++value;
+    pthread_rwlock_unlock(&shared);
+  });
+}
+
+void a_writer_comes_between(unsigned) {
+  run(3, [](unsigned i) {
+    if (i == 2) return write_shared();
+    const unsigned first = read_shared(), second = read_shared();
+    assert((i == 0 || first == second) && "unseen");
+  });
+}
+
+void a_reader_keeps_the_lock(unsigned) {
+  run(2, [](unsigned i) {
+    if (i == 0) write_shared();
+    else pthread_rwlock_rdlock(&shared);
+  });
+}
+
+void joins(unsigned threads) {
+  run(threads, [](unsigned) {});
 }
 
 pthread_barrier_t barrier;
@@ -207,6 +294,15 @@ struct {
     {"recursive_mutex", recursive_mutex},
     {"rwlock_writers", rwlock_writers},
     {"spin_lock", spin_lock},
+    {"readers", readers},
+    {"readers_and_a_writer", readers_and_a_writer},
+    {"readers_and_two_writers", readers_and_two_writers},
+    {"shared_mutex_readers", shared_mutex_readers},
+    {"readers_that_try", readers_that_try},
+    {"readers_are_no_order", readers_are_no_order},
+    {"a_writer_comes_between", a_writer_comes_between},
+    {"a_reader_keeps_the_lock", a_reader_keeps_the_lock},
+    {"joins", joins},
     {"semaphore", semaphore},
     {"barrier", barrier_of_all},
     {"serial_thread", find_serial_thread},

@@ -106,6 +106,8 @@ const char* verb(action a) {
     case action::arrive: return "arrive";
     case action::leave: return "leave";
     case action::dismiss: return "wait until all have left";
+    case action::share: return "take";
+    case action::unshare: return "give back";
     case action::relax: return "poll";
     case action::time: return "clock";
     case action::transaction: return "transaction";
@@ -177,6 +179,8 @@ std::string text_of(const step& s, names& known) {
       break;
     case action::arrive: text += ": as number " + std::to_string(s.result + 1); break;
     case action::leave: text += s.result == 1 ? ": is the one" : ""; break;
+    case action::share:
+    case action::unshare: text += s.expected != 0 ? ": exclusively" : ": as a reader"; break;
     case action::expire: text += s.result == 1 ? ": time is over" : ": wakes without cause"; break;
     case action::wake:
     case action::requeue: text += ": " + std::to_string(s.result); break;
@@ -192,6 +196,7 @@ std::string state_of(const failure::thread_end& t, names& known) {
   std::string text = t.spins                        ? "spins, and nobody changes what it polls"
                      : t.parked                     ? "is parked on " + known.data(t.next.at)
                      : t.next.what == action::leave ? "waits for others at " + known.data(t.next.at)
+                     : t.next.what == action::share ? "waits to have " + known.data(t.next.at)
                      : t.next.what == action::await || t.next.what == action::take
                          ? "waits for a value of " + known.data(t.next.at) + ", now " +
                                value_of(memory::peek(t.next.at, t.next.bytes))

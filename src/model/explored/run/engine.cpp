@@ -142,6 +142,13 @@ std::uint64_t arrived(engine::address at) { return explored::running_machine->ar
 void dismiss(engine::address at, engine::place where) {
   explored::running_machine->dismiss(at, where);
 }
+bool share(engine::address at, bool exclusive, engine::place where) {
+  return explored::running_machine->share(at, exclusive, where);
+}
+bool unshare(engine::address at, bool exclusive, engine::place where) {
+  return explored::running_machine->unshare(at, exclusive, where);
+}
+void order_readers() { explored::running_machine->order_readers(); }
 void enqueue(engine::address at, bool timed, engine::place where) {
   explored::running_machine->enqueue(at, timed, where);
 }

@@ -61,7 +61,7 @@ void machine::begin_threads() {
     t.timeouts = t.jumps = t.spurious = 0;
     t.next = {};
   }
-  futexes_used_ = gatherings_used_ = 0;
+  futexes_used_ = gatherings_used_ = sharings_used_ = 0;
   heap_.clear();
   blocks_.clear();
   blocks_start_ = ~address{0};
@@ -285,6 +285,13 @@ verdict machine::explore(int (*program)(), const surroundings& around) {
     if (outcome_ == outcome::complete && around.after) around.after();
     if (outcome_ == outcome::redundant) ++verdict_.redundant;
     if (outcome_ == outcome::cut) ++verdict_.cut;
+    if (!forced_.empty() && begins_anew_ && outcome_ == outcome::redundant) {
+      begins_anew_ = false;  // the same schedule, with readers in order
+      --verdict_.executions;
+      --verdict_.redundant;
+      search_.forget();
+      continue;
+    }
     if (!forced_.empty() || !verdict_.bound.empty()) break;
     if (split(around)) continue;
     if (!go_on(around)) break;

@@ -130,6 +130,7 @@ struct found {
   std::uint64_t executions, redundant, cut, steps, longest;
   unsigned threads;
   bool load_buffering, ignored, failed, begins_anew, too_many, dropped, usable;
+  bool parks_ordered, readers_ordered;
   // Of the part's first step: what there is to choose, which its first execution has found out.
   bool settled, local;
   choice chosen;
@@ -190,7 +191,8 @@ bool machine::split(const surroundings& around) {
       shared_->give(slot);
       return false;
     }
-    part p{root, child, ends[0], search_.at(root), endless_.size(), parks_ordered_};
+    part p{root,           child,           ends[0], search_.at(root), endless_.size(),
+           parks_ordered_, readers_ordered_};
     search_.advance(p.at);
     parts_.push_back(std::move(p));
     return false;
@@ -252,7 +254,7 @@ bool machine::take_over(const surroundings& around) {
   const bool same = p->at.thread == s.thread && p->at.settled == s.settled &&
                     (!s.settled || p->at.chosen == s.chosen) && p->at.asleep == s.asleep &&
                     p->at.awake == s.awake && p->endless == endless_.size() &&
-                    p->parks_ordered == parks_ordered_;
+                    p->parks_ordered == parks_ordered_ && p->readers_ordered == readers_ordered_;
   if (!same) {
     abandon_parts(at);
     return false;
@@ -321,7 +323,8 @@ bool machine::merge(const std::string& result, const surroundings& around) {
   if (f.too_many) memory_.note_too_many();
   if (f.dropped) search_.note_dropped();
   begins_anew_ |= f.begins_anew;
-  parks_ordered_ |= f.begins_anew;
+  parks_ordered_ |= f.parks_ordered;
+  readers_ordered_ |= f.readers_ordered;
   endless_.insert(endless_.end(), endless.begin(), endless.end());
   for (search::request& r : asked) search_.ask(std::move(r));
   if (f.failed) repeat_failure(schedule, around);
@@ -360,6 +363,8 @@ void machine::hand_over() {
   f.ignored = verdict_.ignored;
   f.failed = outcome_ == outcome::failed;
   f.begins_anew = begins_anew_;
+  f.parks_ordered = parks_ordered_;
+  f.readers_ordered = readers_ordered_;
   f.too_many = memory_.had_too_many();
   f.dropped = search_.dropped();
   // (A program that does something else here may do so since this is another process.)

@@ -117,6 +117,11 @@ class machine {
   bool leave(address, std::uint64_t group_number, unsigned group, place);
   [[nodiscard]] std::uint64_t arrived(address at) { return gathering_at(at).arrived.size(); }
   void dismiss(address, place);  // waits until all have left
+  // A reader-writer lock. Readers commute, as long as nobody looks at such a lock without waiting
+  // for it: then share() and unshare() return false, and do nothing.
+  bool share(address, bool exclusive, place);
+  bool unshare(address, bool exclusive, place);
+  void order_readers();  // somebody looks
   // A queue of sleepers. The thread is in it before it sleeps, and may be woken by then.
   void enqueue(address, bool timed, place);
   bool leave_queue();
@@ -251,6 +256,19 @@ class machine {
     std::vector<part> arrived, left;
     std::vector<choice> told;  // by group
   };
+  struct sharing {
+    struct part {
+      thread_index thread;
+      bool exclusive;
+      std::uint32_t step;       // 1 + its number
+      const frozen_view* view;  // of who has given it back; null: of who has got it
+      std::uint64_t time;
+    };
+    address at = 0;
+    unsigned readers = 0;
+    bool writer = false;
+    std::vector<part> all;
+  };
   enum class outcome : std::uint8_t { running, complete, redundant, cut, failed };
 
   thread& me() noexcept { return threads_[current_]; }
@@ -275,7 +293,7 @@ class machine {
     int process, result;  // the latter: a pipe's end
     explored::step at;    // as it is then
     std::size_t endless;  // loops that were known to be
-    bool parks_ordered;
+    bool parks_ordered, readers_ordered;
   };
   struct shared_jobs;
   bool split(const surroundings&);
@@ -385,6 +403,8 @@ class machine {
   [[nodiscard]] choices who_is_told(thread_index);
   void acquire_from(const gathering::part&);
   [[nodiscard]] gathering::part my_part(bool asks);
+  sharing& sharing_at(address);
+  [[nodiscard]] bool may_share(const operation&);
 
   // operations.cpp
   location_id location_of(address, unsigned bytes, place);
@@ -415,9 +435,11 @@ class machine {
   void note_disabling(const operation&, message_id seen);
   void note_blocked();
   void note_blocked_take(unsigned);
+  void note_blocked_share(unsigned);
   void collect_of_transaction(const step&);
   void collect_of_futex(address, const step&);
   void collect_of_arrival(const step&);
+  void add_sharers(address, bool exclusive);
   void add_parks(address, std::array<std::uint32_t, max_threads>& last);
   void add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads);
 
@@ -459,9 +481,11 @@ class machine {
   int (*program_)() = nullptr;
   std::vector<futex> futexes_;
   std::vector<gathering> gatherings_;
-  bool parks_ordered_ = false;  // also those with disjoint bitsets (futex_order_matters)
-  bool begins_anew_ = false;    // since that has just turned out
-  std::size_t futexes_used_ = 0, gatherings_used_ = 0;
+  std::vector<sharing> sharings_;
+  bool parks_ordered_ = false;    // also those with disjoint bitsets (futex_order_matters)
+  bool readers_ordered_ = false;  // order_readers()
+  bool begins_anew_ = false;      // since either has just turned out
+  std::size_t futexes_used_ = 0, gatherings_used_ = 0, sharings_used_ = 0;
   std::uint64_t parks_ = 0;
   unsigned aborts_ = 0;
   transaction tx_;

@@ -189,6 +189,83 @@ void machine::dismiss(address at, place from) {
   memory_.tick(current_);
 }
 
+// ---- reader-writer locks ----------------------------------------------------------------------
+
+// Who reads learns nothing of other readers: not their number, and not what they have done. So only
+// who gets the lock before or after whom of the other side is an order.
+
+machine::sharing& machine::sharing_at(address at) {
+  for (std::size_t i = 0; i < sharings_used_; ++i)
+    if (sharings_[i].at == at) return sharings_[i];
+  if (sharings_used_ == sharings_.size()) sharings_.emplace_back();
+  sharing& s = sharings_[sharings_used_++];
+  s.at = at;
+  s.readers = 0;
+  s.writer = false;
+  s.all.clear();
+  note_object(at, 1);
+  return s;
+}
+
+bool machine::may_share(const operation& op) {
+  const sharing& s = sharing_at(op.at);
+  return !s.writer && (op.expected == 0 || s.readers == 0);
+}
+
+// Who looks may see how many readers there are: each of their steps is in order then, on a word.
+// The search begins anew.
+void machine::order_readers() {
+  if (readers_ordered_) return;
+  readers_ordered_ = begins_anew_ = true;
+  end_execution(outcome::redundant);
+}
+
+bool machine::share(address at, bool exclusive, place from) {
+  if (tx_.runs()) order_readers();
+  if (readers_ordered_) return false;
+  act();
+  operation op;
+  op.what = action::share;
+  op.at = at;
+  op.from = from;
+  op.expected = exclusive ? 1 : 0;
+  step& s = take_turn(op);
+  s.expected = op.expected;
+  sharing& lock = sharing_at(at);
+  if (exclusive) lock.writer = true;
+  else ++lock.readers;
+  for (const sharing::part& p : lock.all) {
+    if (p.view == nullptr || !(p.exclusive || exclusive)) continue;
+    memory_.acquire(current_, *p.view, p.time);
+    search_.add_source(p.step);
+  }
+  lock.all.push_back({current_, exclusive, search_.depth() + 1, nullptr, 0});
+  end_turn(s);
+  memory_.tick(current_);
+  return true;
+}
+
+bool machine::unshare(address at, bool exclusive, place from) {
+  if (tx_.runs()) order_readers();
+  if (readers_ordered_) return false;
+  act();
+  operation op;
+  op.what = action::unshare;
+  op.at = at;
+  op.from = from;
+  op.expected = exclusive ? 1 : 0;
+  step& s = take_turn(op);
+  s.expected = op.expected;
+  sharing& lock = sharing_at(at);
+  if (exclusive) lock.writer = false;
+  else if (lock.readers != 0) --lock.readers;
+  lock.all.push_back({current_, exclusive, search_.depth() + 1, memory_.release(current_),
+                      memory_.of(current_).time});
+  end_turn(s);
+  memory_.tick(current_);
+  return true;
+}
+
 // ---- queues of sleepers -----------------------------------------------------------------------
 
 void machine::enqueue(address at, bool timed, place from) {

@@ -83,6 +83,7 @@ void machine::collect_symmetric(const step& s) {
     return;
   }
   if (s.what == action::arrive) collect_of_arrival(s);
+  if (s.what == action::share) add_sharers(s.at, s.expected != 0);
   if (s.wrote) add_symmetric(memory_.at(s.where).transaction_step);
   if (s.is_sc && s.what == action::fence) add_symmetric(sc_step_);
   else if (s.is_sc) add_symmetric(fence_step_);
@@ -114,6 +115,25 @@ void machine::collect_of_arrival(const step& s) {
   add_symmetric(last);
 }
 
+// Those who got the reader-writer lock before, unless both read. Who gives it back comes before
+// whoever has to wait for that, and never could come after.
+void machine::add_sharers(address at, bool exclusive) {
+  std::array<std::uint32_t, max_threads> last{};
+  for (const sharing::part& p : sharing_at(at).all)
+    if (p.view == nullptr && (p.exclusive || exclusive)) last[p.thread] = p.step;
+  add_symmetric(last);
+}
+
+void machine::note_blocked_share(unsigned t) {
+  const operation& op = threads_[t].next;
+  if (may_share(op)) return;
+  symmetric_count_ = 0;
+  const thread_index running = std::exchange(current_, static_cast<thread_index>(t));
+  add_sharers(op.at, op.expected != 0);
+  search_.blocked(current_, memory::none, symmetric_.data(), symmetric_count_);
+  current_ = running;
+}
+
 // Nobody can run, or nobody is to: seq_cst awaits that S keeps from what they wait for could have
 // come before what has moved S, and takes before what has taken it. (All others wait for what can
 // still be read later.)
@@ -121,6 +141,7 @@ void machine::note_blocked() {
   for (unsigned t = 0; t < count_; ++t) {
     const operation& op = threads_[t].next;
     if (threads_[t].now == state::announced && op.what == action::take) note_blocked_take(t);
+    if (threads_[t].now == state::announced && op.what == action::share) note_blocked_share(t);
     if (threads_[t].now != state::announced || threads_[t].late || op.what != action::await ||
         op.order != std::memory_order_seq_cst ||
         (available(static_cast<thread_index>(t)) & ((choices{1} << max_choices) - 1)) != 0)
@@ -226,6 +247,9 @@ bool machine::order_matters(thread_index t, const step& done) {
       if (sleeper == t && touched != nullptr) return matters_to_transaction(*touched, done);
     return true;
   }
+  if (done.what == action::share)
+    return next.what == action::share && done.at == next.at &&
+           (done.expected != 0 || next.expected != 0);
   if (done.what == action::arrive)  // the group that the other would have been in is full
     return next.what == action::arrive && done.at == next.at &&
            (static_cast<word>(done.result) + 1) % done.expected == 0;

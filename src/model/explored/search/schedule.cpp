@@ -229,6 +229,7 @@ choices machine::available(thread_index t) {
     case action::relax: return relax_choices(t);
     case action::arrive: return who_is_told(t);
     case action::leave: return gathering_at(op.at).arrived.size() >= op.expected ? one(only) : 0;
+    case action::share: return may_share(op) ? one(only) : 0;
     case action::dismiss: return gathering_at(op.at).left.size() >= op.expected ? one(only) : 0;
     case action::transaction: {
       const bool normal = op.count == static_cast<int>(syncopate::machine::htm::mode::normal);

@@ -20,6 +20,7 @@
 //     word; a transaction and whatever 0015-explored-transactions.md names.
 //   * Who arrives at a gathering commutes with others of the same group; who leaves it depends on
 //     all of them.
+//   * Who gets a reader-writer lock commutes with others if both read.
 //   * A take could have come before another read-modify-write if there is something left to take
 //     without that one; if it is blocked, before those that have taken what it waits for.
 //   * An operation with two orders is seq_cst here if either is: S decides which of the two it is.

@@ -33,6 +33,8 @@ enum class action : std::uint8_t {
   arrive,       // at a gathering, such as a barrier
   leave,        // waits until so many have arrived
   dismiss,      // waits until all who have arrived have left
+  share,        // waits until it may have a reader-writer lock
+  unshare,      // gives it back
   relax,        // waits until a location that the thread polls changes
   time,         // a clock is read, and how much time has passed is to be chosen
   transaction,  // all of it
@@ -80,7 +82,8 @@ struct operation {
   place from = nullptr;     // position in the program
   caller_places callers{};  // announce() finds them
   word operand = 0;         // value to write; await: until
-  word expected = 0;        // compare_exchange, park; leave, dismiss: how many
+  // compare_exchange, park; leave, dismiss: how many; share, unshare: 1 if exclusively
+  word expected = 0;
   // transaction: count is htm::mode; recognized: 1 if it has written; arrive: how many make a group
   int count = 0, limit = 0;
   bool asks = false;  // arrive: the program looks at who is told
@@ -96,7 +99,8 @@ struct operation {
 
 [[nodiscard]] constexpr bool may_block(action a) noexcept {
   using enum action;
-  return a == await || a == take || a == expire || a == leave || a == dismiss || a == relax;
+  return a == await || a == take || a == expire || a == leave || a == dismiss || a == share ||
+         a == relax;
 }
 
 // Whether a compare-exchange or a take changes this value.
@@ -141,7 +145,7 @@ struct step {
   place from = nullptr;
   caller_places callers{};
   word before = 0, after = 0;  // value read, value written
-  word expected = 0;           // compare_exchange; arrive: how many make a group
+  word expected = 0;           // compare_exchange, share; arrive: how many make a group
   std::uint32_t source = 0;    // 1 + the step whose message it read
   choice stale = 0;            // how many messages stood behind the one that it read
   // wake: woken; park: park_result; transaction: htm::cause; arrive: how many came before

@@ -1,6 +1,7 @@
 // rwlock.cpp -- reader-writer locks for the explored machine: what posix/rwlock.h says, with a lock
-// of one word, the number of readers or `exclusive`. Neither side is preferred: the exploration
-// tries both.
+// of one word, the number of readers or `exclusive`; the machine keeps who has it (steps.h), so that
+// readers are in no order, until somebody tries or waits with a limit. Neither side is preferred: the
+// exploration tries both.
 //
 // Misuse ends the run: unlocking what the thread does not hold, use after destruction, destruction
 // while held.
@@ -56,11 +57,15 @@ class lock : public posix::not_elided_rwlock {
   bool is_in_use() const { return fields().state != 0; }
 
   bool try_acquire(side which) {
+    on_engine([] { model::order_readers(); });
     // (Not a load, which may be stale: trylock must not fail on a lock that is free.)
     return model::try_take(fields().state, entry{which}, where_);
   }
   bool acquire(side which, limit until) {
-    if (!model::take(fields().state, entry{which}, until, where_)) return false;
+    if (until != nullptr) on_engine([] { model::order_readers(); });
+    if (on_engine([&] { return model::share(at(&fields().state), which == side::write, where_); }))
+      fields().state = entry{which}.entered(fields().state);  // no event
+    else if (!model::take(fields().state, entry{which}, until, where_)) return false;
     if (is_destroyed()) misused("use of a destroyed reader-writer lock");  // while we waited
     model::note_use(&fields().destroyed, where_);
     return true;
@@ -76,8 +81,11 @@ class lock : public posix::not_elided_rwlock {
     model::note_held(object_, "reader-writer lock", -1, where_);
   }
   void release(side which) {
-    if (which == side::write) word().store(0, std::memory_order_release);  // [U]
-    else word().add(~0u, std::memory_order_release);                       // [U] one reader less
+    const bool writes = which == side::write;
+    if (on_engine([&] { return model::unshare(at(&fields().state), writes, where_); }))
+      fields().state = writes ? 0 : fields().state - 1;           // no event
+    else if (writes) word().store(0, std::memory_order_release);  // [U]
+    else word().add(~0u, std::memory_order_release);              // [U] one reader less
   }
 
   [[noreturn]] void misused(const char* what) { model::misuse(what, &object_, where_); }

@@ -28,6 +28,13 @@ bool leave(engine::address at, std::uint64_t number, unsigned group, place where
 std::uint64_t arrived(engine::address at);
 void dismiss(engine::address at, place where);
 
+// A reader-writer lock: waits until it may be had; gives it back. False: nothing was done, since
+// order_readers() has been called in this search: by whoever looks at such a lock without waiting
+// for it, and may see how many readers there are. Then each step is one on a word.
+bool share(engine::address at, bool exclusive, place where);
+bool unshare(engine::address at, bool exclusive, place where);
+void order_readers();
+
 // A queue of sleepers, which engine::wake() wakes. The thread may be woken as soon as it is in the
 // queue. It has to sleep, or to leave the queue; that is false if it is not there any more.
 void enqueue(engine::address at, bool timed, place where);

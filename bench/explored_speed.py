@@ -57,7 +57,7 @@ def run(build: Path, program: str, options: str) -> tuple[int, float, float]:
 
 
 def compare(names: list[str], measure, rounds: int) -> None:
-    """measure(0) and measure(1), by turns: work and seconds. Prints a line for each and one more."""
+    """measure(0) and measure(1), by turns: work and seconds. Prints a line for each, and ratios."""
     rates: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds):
         for which in (0, 1) if turn % 2 == 0 else (1, 0):

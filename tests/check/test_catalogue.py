@@ -42,10 +42,7 @@ LONG = {"futex", "one_spinner:yield", "mcs:park", "clh:park", "htm_10_fb_aahtm"}
 
 def locks() -> list:
     names = [s.removesuffix(SCENARIO) for _, s in of("lock_check") if s.endswith(SCENARIO)]
-    return [
-        pytest.param(name, marks=pytest.mark.long if name in LONG else ())
-        for name in names
-    ]
+    return [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in names]
 
 
 @pytest.mark.parametrize("lock", locks())

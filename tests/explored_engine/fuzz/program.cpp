@@ -75,6 +75,11 @@ const std::vector<std::pair<std::string, std::vector<profile>>>& focused() {
         {{await, await_timed, store, store, modify, fence, load}, 2, 1},
         {{await, take, post, store, modify, fence, park, wake}, 2, 1},
         {{await, begin, commit, store, modify, fence}, 2, 1}}},
+      {"shared",
+       {{{lock_shared, lock_shared, lock_exclusive, unlock_any, unlock_any, store, load}, 1, 1},
+        {{lock_shared, lock_exclusive, unlock_any, write_if, read_if, load, store, modify}, 2, 1},
+        {{lock_shared, lock_exclusive, unlock_any, lock, unlock, wait, signal, store}, 1, 2},
+        {{lock_shared, lock_exclusive, unlock_any, take, post, barrier, load}, 1, 2}}},
   };
   return all;
 }

@@ -366,6 +366,10 @@ bool take(engine::address at, unsigned bytes, std::memory_order order, engine::p
   engine::store(at, bytes, next(context, value), order, where);
   return true;
 }
+// Readers are ordered: each step of a reader-writer lock is one on its word.
+bool share(engine::address, bool, engine::place) { return false; }
+bool unshare(engine::address, bool, engine::place) { return false; }
+void order_readers() {}
 void enqueue(engine::address, bool, engine::place) {}  // it sleeps before others run
 bool leave_queue() { return true; }
 machine::park_result sleep_enqueued(engine::address at, const machine::deadline* until,

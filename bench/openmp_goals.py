@@ -7,7 +7,7 @@
     bench/openmp_goals.py --only 1        2 threads that have one processor
     bench/openmp_goals.py --only 8 --busy 1 --json papers/results/measured/openmp_goals.json
                                           8 threads beside a busy process; the file's other parts
-                                          stay; then scripts/openmp_page.py writes docs/internals/openmp-measured.md
+                                          stay; then scripts/openmp_page.py writes the page
     bench/openmp_goals.py --only 8 --busy 1 --rounds 1 --more --json ...
                                           one more round for that part: where a quiet machine is to
                                           be had for minutes only

@@ -3,7 +3,8 @@
 
 First memcached under `syncopate record`, driven by Debian's memaslap, and what `syncopate report`
 says about it. It is Debian's source, compiled here with symbols, since the package that has those
-of Debian's program is in no archive that a fresh system asks. Then Kyoto Cabinet's kccachetest under glibc's locks and under `auto`, interleaved.
+of Debian's program is in no archive that a fresh system asks. Then Kyoto Cabinet's kccachetest
+under glibc's locks and under `auto`, interleaved.
 Leaves build/demo/memcached.html (the report as a page) and build/demo/demo.txt (this text).
 """
 

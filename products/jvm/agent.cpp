@@ -1,5 +1,9 @@
 // agent.cpp -- see jvm.h. Options: "record=PATH" begins a record of its own; none: the recorder of
 // the preload library is told, where that is there and records; "stop" ends a record of our own.
+//
+// Memory order (each tag stands at its site below)
+//   [R]  release store of `recording` when everything is set up, acquire load by who tells.
+//   [K]  relaxed: a budget, which may be exceeded by what threads spend at one time.
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -34,13 +38,13 @@ class budget {
   bool allows(std::uint64_t now) {
     constexpr std::int64_t credit = 50'000'000, share = 100;
     std::uint64_t begun = 0;
-    begun_.compare_exchange_strong(begun, now, std::memory_order_relaxed);
+    begun_.compare_exchange_strong(begun, now, std::memory_order_relaxed);  // [K]
     if (begun == 0) begun = now;
-    return spent_.load(std::memory_order_relaxed) <
+    return spent_.load(std::memory_order_relaxed) <  // [K]
            credit + static_cast<std::int64_t>(now - begun) / share;
   }
   void spend(std::uint64_t ns) {
-    spent_.fetch_add(static_cast<std::int64_t>(ns), std::memory_order_relaxed);
+    spent_.fetch_add(static_cast<std::int64_t>(ns), std::memory_order_relaxed);  // [K]
   }
 
  private:
@@ -85,7 +89,7 @@ void note_thread(JNIEnv*, jthread thread) {
 void JNICALL on_thread_start(jvmtiEnv*, JNIEnv* env, jthread thread) {
   note_thread(env, thread);
   const bool is_ours = recorder == &record::told;  // else the preload library has seen it
-  if (is_ours && recording.load(std::memory_order_relaxed)) recorder->thread_begins();
+  if (is_ours && recording.load(std::memory_order_acquire)) recorder->thread_begins();  // [R]
 }
 
 void JNICALL on_thread_end(jvmtiEnv*, JNIEnv*, jthread) {
@@ -94,7 +98,7 @@ void JNICALL on_thread_end(jvmtiEnv*, JNIEnv*, jthread) {
 }
 
 void JNICALL on_contended(jvmtiEnv*, JNIEnv* env, jthread thread, jobject on) {
-  if (!recording.load(std::memory_order_relaxed)) return;
+  if (!recording.load(std::memory_order_acquire)) return;  // [R]
   note_thread(env, thread);
   const std::uint32_t stack = recorder->wants_stack(false) ? stack_of(nullptr) : 0;
   const object what = monitor(env, on);
@@ -110,7 +114,7 @@ void JNICALL on_entered(jvmtiEnv*, JNIEnv*, jthread, jobject) {
 
 // Of Object.wait(), and of what is made of it. Thread.join() is, before 19.
 void JNICALL on_wait(jvmtiEnv*, JNIEnv* env, jthread thread, jobject on, jlong timeout) {
-  if (!recording.load(std::memory_order_relaxed)) return;
+  if (!recording.load(std::memory_order_acquire)) return;  // [R]
   note_thread(env, thread);
   const std::uint32_t stack = recorder->wants_stack(false) ? stack_of(nullptr) : 0;
   const object what = monitor(env, on);
@@ -141,7 +145,7 @@ void begin(JNIEnv* env) {
     return;
   }
   for (const jvmtiEvent each : events) tools->SetEventNotificationMode(JVMTI_ENABLE, each, nullptr);
-  recording.store(true, std::memory_order_relaxed);
+  recording.store(true, std::memory_order_release);  // [R]
   take_parks(env);
 }
 

@@ -1,5 +1,8 @@
 // names.cpp -- see jvm.h. Numbers are handed out as objects and places in the code are first seen,
 // and the record is told their names at once (told.h).
+//
+// Memory order (each tag stands at its site below)
+//   [L]  acquire RMW that takes the lock, release store that gives it back.
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -21,9 +24,9 @@ constexpr std::uint64_t first_code = std::uint64_t{0x4a61} << 48,  // no address
 class spin_lock {
  public:
   void lock() {
-    while (held_.test_and_set(std::memory_order_acquire)) ::sched_yield();
+    while (held_.test_and_set(std::memory_order_acquire)) ::sched_yield();  // [L]
   }
-  void unlock() { held_.clear(std::memory_order_release); }
+  void unlock() { held_.clear(std::memory_order_release); }  // [L]
 
  private:
   std::atomic_flag held_ = ATOMIC_FLAG_INIT;

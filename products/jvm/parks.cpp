@@ -1,10 +1,14 @@
 // parks.cpp -- see jvm.h. All of java.util.concurrent waits in Unsafe.park(), which is a native
 // method: of those, JVMTI lets an agent choose the function when they are bound. The class binds
-// them all again when its registerNatives() is called; so we do, and take two. What is bound already
-// is not told of; so ours are bound first, and for a moment do not know the VM's.
+// them all again when its registerNatives() is called; so we do, and take two. What is bound
+// already is not told of; so ours are bound first, and for a moment do not know the VM's.
 //
 // The VM warns where such a call comes from nowhere in Java's own libraries. So it is made from a
 // class of ours, defined where those are (unsafe_caller below).
+//
+// Memory order (each tag stands at its site below)
+//   [F]  release store of the VM's function when ours is bound, acquire load by ours.
+//   [R]  acquire load of `recording` (agent.cpp).
 #include <cstring>
 
 #include <sched.h>
@@ -51,9 +55,9 @@ bool wait_begins(JNIEnv* env, bool timed) {
 }
 
 void JNICALL park(JNIEnv* env, jobject self, jboolean absolute, jlong time) {
-  const park_function real = real_park.load(std::memory_order_acquire);
-  if (real == nullptr) return;  // for a moment: it may return for no reason
-  if (!recording.load(std::memory_order_relaxed) ||
+  const park_function real = real_park.load(std::memory_order_acquire);  // [F]
+  if (real == nullptr) return;                       // for a moment: it may return for no reason
+  if (!recording.load(std::memory_order_acquire) ||  // [R]
       !wait_begins(env, absolute != JNI_FALSE || time > 0))
     return real(env, self, absolute, time);
   real(env, self, absolute, time);
@@ -62,7 +66,8 @@ void JNICALL park(JNIEnv* env, jobject self, jboolean absolute, jlong time) {
 
 // Who lets a thread go on that waits for a lock has let go of that.
 void JNICALL unpark(JNIEnv* env, jobject self, jobject thread) {
-  if (recording.load(std::memory_order_relaxed) && thread != nullptr && blocker_field != nullptr &&
+  if (recording.load(std::memory_order_acquire) && thread != nullptr &&
+      blocker_field != nullptr &&  // [R]
       recorder->wants_stack(true)) {
     if (const jobject on = env->GetObjectField(thread, blocker_field)) {
       const object what = known(on);  // else it is in no wait that was told of
@@ -73,7 +78,7 @@ void JNICALL unpark(JNIEnv* env, jobject self, jobject thread) {
     }
   }
   unpark_function real = nullptr;
-  while ((real = real_unpark.load(std::memory_order_acquire)) == nullptr) ::sched_yield();
+  while ((real = real_unpark.load(std::memory_order_acquire)) == nullptr) ::sched_yield();  // [F]
   real(env, self, thread);
 }
 
@@ -199,10 +204,11 @@ void JNICALL on_bind(jvmtiEnv*, JNIEnv*, jthread, jmethodID method, void* addres
   char *name = nullptr, *signature = nullptr;
   if (tools->GetMethodName(method, &name, &signature, nullptr) != JVMTI_ERROR_NONE) return;
   if (takes.load() && std::strcmp(name, "park") == 0 && std::strcmp(signature, "(ZJ)V") == 0) {
-    real_park.store(reinterpret_cast<park_function>(address), std::memory_order_release);
+    real_park.store(reinterpret_cast<park_function>(address), std::memory_order_release);  // [F]
     *instead = reinterpret_cast<void*>(park);
   } else if (takes.load() && std::strcmp(name, "unpark") == 0) {
-    real_unpark.store(reinterpret_cast<unpark_function>(address), std::memory_order_release);
+    real_unpark.store(reinterpret_cast<unpark_function>(address),
+                      std::memory_order_release);  // [F]
     *instead = reinterpret_cast<void*>(unpark);
   }
   tools->Deallocate(reinterpret_cast<unsigned char*>(name));

@@ -1,4 +1,7 @@
 // told.cpp -- see told.h.
+//
+// Memory order (each tag stands at its site below)
+//   [H]  relaxed: stored by this thread, or behind an entry, which has loaded it with acquire.
 #include "record/told.h"
 
 #include <cstring>
@@ -23,12 +26,12 @@ constexpr std::size_t chunk_bytes = std::size_t{64} << 10;
 
 bool start_telling(const char* path, const char* lock_name) {
   if (!start(path, lock_name, "")) return false;
-  header.load(std::memory_order_relaxed)->recorder = by_jvm;
+  header.load(std::memory_order_relaxed)->recorder = by_jvm;  // [H]
   return true;
 }
 
 void finish_telling(bool detached) {
-  file_header* const h = header.load(std::memory_order_relaxed);
+  file_header* const h = header.load(std::memory_order_relaxed);  // [H]
   if (h == nullptr || !enabled) return;
   finish();
   if (detached) set_flag(record::detached);
@@ -41,7 +44,7 @@ void add_names(const char* text, std::size_t bytes) {
   entry inside;
   holding lock(lines.lock);
   if (!inside || !lock) return;
-  const file_header* const h = header.load(std::memory_order_relaxed);
+  const file_header* const h = header.load(std::memory_order_relaxed);  // [H]
   if (lines.of != h) lines.chunk = nullptr;
   lines.of = h;
   if (lines.chunk == nullptr ||

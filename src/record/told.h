@@ -3,8 +3,8 @@
 // that is in the process already, or its own copy.
 //
 // Code and objects have numbers in place of addresses, which told lines name (described in
-// syncopate/symbols/toldnames.py). While a thread is in a told wait, what it waits for below, as the
-// run-time library's own condition variables, is a part of that and not recorded.
+// syncopate/symbols/toldnames.py). While a thread is in a told wait, what it waits for below, as
+// the run-time library's own condition variables, is a part of that and not recorded.
 #pragma once
 
 #include <cstddef>

@@ -48,8 +48,8 @@ class Waiters {
         ++through_;
       });
   }
-  // Returns: how many sleepers were woken in vain. Where others keep the processors busy it may take
-  // seconds until one sleeps.
+  // Returns: how many sleepers were woken in vain. Where others keep the processors busy it may
+  // take seconds until one sleeps.
   long disturb() {
     constexpr int at_most = 50'000;
     long woken = 0;

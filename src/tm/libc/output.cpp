@@ -1,8 +1,8 @@
 // output.cpp -- streams and wake-ups in transactions (tm/wrap_output.h): what is to be done is kept
 // in a block of the transaction's, and done by a commit action, which frees the block.
 //
-// The block is memory of _ITM_malloc(): where the transaction rolls back, it is gone with it, and so
-// is the action. Its parts are written directly where only this transaction knows it; what
+// The block is memory of _ITM_malloc(): where the transaction rolls back, it is gone with it, and
+// so is the action. Its parts are written directly where only this transaction knows it; what
 // vsnprintf's clone writes may lie in a log until the commit, and the action runs behind that.
 #include "tm/libc/clone.h"
 #include "tm/libc/reader.h"

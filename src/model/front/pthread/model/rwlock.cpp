@@ -1,7 +1,7 @@
 // rwlock.cpp -- reader-writer locks for the explored machine: what posix/rwlock.h says, with a lock
-// of one word, the number of readers or `exclusive`; the machine keeps who has it (steps.h), so that
-// readers are in no order, until somebody tries or waits with a limit. Neither side is preferred: the
-// exploration tries both.
+// of one word, the number of readers or `exclusive`; the machine keeps who has it (steps.h), so
+// that readers are in no order, until somebody tries or waits with a limit. Neither side is
+// preferred: the exploration tries both.
 //
 // Misuse ends the run: unlocking what the thread does not hold, use after destruction, destruction
 // while held.

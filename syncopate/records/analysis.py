@@ -289,13 +289,20 @@ class Analysis:
 
     def _read_rows(self) -> None:
         known: dict[tuple[int, int], tuple[Kind, dict[int, Sums], Group, bool, bool]] = {}
+        exact, thread_lost = self._exact, self.thread_lost
         for thread, lock, kind, waits, total, largest, packed in self.record.plain_rows():
-            if (lock, kind) not in known:
-                known[lock, kind] = self._row_goes_to(lock, kind)
-            into, by_thread, group, is_lost, is_barrier = known[lock, kind]
+            of = lock, kind
+            if of not in known:
+                known[of], exact[of] = self._row_goes_to(lock, kind), 0
+            into, by_thread, group, is_lost, is_barrier = known[of]
             into.add_histogram(waits, packed)
-            self._exact[lock, kind] += total
-            for sums in (into, by_thread[thread]) if waits else (into,):
+            exact[of] += total
+            into.waits += waits
+            into.total += total
+            if largest > into.largest:
+                into.largest = largest
+            if waits:
+                sums = by_thread[thread]
                 sums.waits += waits
                 sums.total += total
                 if largest > sums.largest:
@@ -303,7 +310,9 @@ class Analysis:
             if is_barrier:
                 group.arrivals[thread][0] += total
             if is_lost:
-                self.thread_lost[thread] += total
+                thread_lost[thread] += total
+        for (lock, kind), total in exact.items():
+            if known[lock, kind][3]:
                 self.lock_lost[lock] += total
         for thread, lock, times in self.record.last_arrivals():
             self.group(lock).arrivals[thread][1] += times

@@ -6,6 +6,7 @@ Nothing in a file is believed: a damaged one is a Failure, never another excepti
 import itertools
 import math
 import mmap
+import operator
 import os
 import random
 import struct
@@ -32,7 +33,6 @@ from syncopate.records.recordformat import (
     ELISION_COUNTS,
     ENOUGH_NS,
     EVENT,
-    EVENT_TIMES,
     EVENTS,
     FILE_HEADER,
     FINISHED,
@@ -347,8 +347,12 @@ class Record:
             if kind == ROWS:
                 view = memoryview(self._data)[offset : offset + used * PACKED_ROW.size]
                 for f in PACKED_ROW.iter_unpack(view):
-                    if f[1] in KIND_NAMES:
+                    if f[1] not in KIND_NAMES:
+                        continue
+                    if f[0] in self._retold:
                         yield thread, *self._told(*f[:2]), *f[2:]
+                    else:
+                        yield thread, *f
         for each in self.threads():
             wait = each.open
             if wait and wait.kind in KIND_NAMES:
@@ -436,13 +440,21 @@ class Record:
         long: list[tuple[int, list[int]]] = []
         for kind, _, used, offset in self._chunks:
             if kind == EVENTS:
-                view = memoryview(self._data)[offset : offset + used * EVENT.size]
-                times = enumerate(EVENT_TIMES.iter_unpack(view))
-                # A hold whose beginning is not known begins at 0.
-                long.append((used, [at for at, (s, e) in times if e - s >= least and s]))
+                long.append((used, self._long_ones(used, offset, least)))
         several = sum(len(places) for _, places in long)
         every_long = math.ceil(several / (most // 2)) or 1
         return Choice(math.ceil(count / (most - several // every_long)), every_long, long)
+
+    def _long_ones(self, used: int, offset: int, least: int) -> list[int]:
+        """Which of a chunk's events took that long. There may be millions: no loop of ours sees
+        those of a chunk that has none."""
+        words = memoryview(self._data)[offset : offset + used * EVENT.size].cast("Q")
+        starts, ends = (words[at :: EVENT.size // 8].tolist() for at in range(2))
+        lengths = list(map(operator.sub, ends, starts))
+        if max(lengths, default=0) < least:
+            return []
+        # A hold whose beginning is not known begins at 0.
+        return [at for at, length in enumerate(lengths) if length >= least and starts[at]]
 
     def retold(self, event: Event) -> Event:
         """With its lock and its wait's kind as rows() have them."""

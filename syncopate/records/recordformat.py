@@ -112,7 +112,6 @@ ROW_SUMS = struct.Struct("<IIQQ264x")  # its first fields,
 ROW_KIND = struct.Struct("<4xI280x")  # and its kind
 ROW_HISTOGRAM = struct.Struct("<64I")
 EVENT = struct.Struct("<QQIIIHBBQII")
-EVENT_TIMES = struct.Struct("<QQ32x")  # its first fields
 STACK_ENTRY = struct.Struct("<QII30Q")
 SITE_ENTRY = struct.Struct("<QI20x")
 SITE_ROW = struct.Struct("<QIIQQQQ10Q4QQQQQQQQII32x")

@@ -116,10 +116,9 @@ class Server:
         return self.status
 
 
-def memcached(environment=None, threads=4, prefix=(), stop_within=10.0, program=None):
-    """Returns a Server for Debian's memcached, or another one; `prefix` stands before its command
-    line."""
-    program = program or require("memcached", "memcached")
+def memcached(environment=None, threads=4, prefix=(), stop_within=10.0):
+    """Returns a Server for Debian's memcached; `prefix` stands before its command line."""
+    program = require("memcached", "memcached")
     user = ["-u", unprivileged_user()] if os.geteuid() == 0 else []
 
     def command(port):

@@ -2,9 +2,7 @@
 """`make demo`: the main job on real, unmodified programs from Debian.
 
 First memcached under `syncopate record`, driven by Debian's memaslap, and what `syncopate report`
-says about it. It is Debian's source, compiled here with symbols, since the package that has those
-of Debian's program is in no archive that a fresh system asks. Then Kyoto Cabinet's kccachetest
-under glibc's locks and under `auto`, interleaved.
+says about it; then Kyoto Cabinet's kccachetest under glibc's locks and under `auto`, interleaved.
 Leaves build/demo/memcached.html (the report as a page) and build/demo/demo.txt (this text).
 """
 
@@ -86,31 +84,13 @@ def run(command, timeout, environment=None, accept=(0,)):
     return done.stdout
 
 
-def memcached_with_symbols(out):
-    """The path of a memcached that was compiled with -g; None, and a line, where there is none."""
-    for found in FOLDER.glob("apt/memcached-*/memcached"):
-        return os.path.relpath(found)
-    out.step("compiling memcached from Debian's source, with symbols: a minute, once")
-    script = ROOT / "integrations" / "debian_source.sh"
-    build = "./configure -q CFLAGS='-g -O2 -w' && make -s -j2 memcached"
-    try:
-        run([script, FOLDER, "memcached"], 180.0)
-        (source,) = FOLDER.glob("apt/memcached-*/")
-        run(["sh", "-c", f"cd '{source}' && {build}"], 600.0)
-        return os.path.relpath(source / "memcached")  # what the record and the README then say
-    except (DemoError, ValueError) as error:
-        out.step(f"that failed ({error}): Debian's own is recorded, whose locks have no names")
-        return None
-
-
 def record_memcached(out, seconds):
     """Runs memcached under `syncopate record` and loads it; leaves RECORD."""
-    program = memcached_with_symbols(out)
     memaslap = servers.require("memcaslap", "libmemcached-tools")
     recorder = [str(SYNCOPATE), "record", "-o", str(RECORD), "--"]
     out.say(f"$ syncopate record -o {shown(RECORD)} -- memcached -t 4")
     out.step("starting memcached with 4 threads on a free loopback port")
-    with servers.memcached(None, 4, recorder, 20.0, program) as server:
+    with servers.memcached(threads=4, prefix=recorder, stop_within=20.0) as server:
         out.step(f"driving it with memaslap for {seconds} s")
         where = ["-s", f"{servers.LOOPBACK}:{server.port}", "-T", 2, "-c", 64]
         load = ["-w", "1k", "-d", 20, "-t", f"{seconds}s"]  # 20 keys a get: locks, not the network

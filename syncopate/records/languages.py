@@ -28,7 +28,11 @@ _LOCK = {"PyThread_allocate_lock", "PyThread_acquire_lock_timed", "PyThread_acqu
          "thread_PyThread_allocate_lock", "lock_PyThread_acquire_lock"}  # fmt: skip
 _RLOCK = {"rlock_new", "rlock_acquire", "rlock_enter"}
 _THREAD = {"thread__set_sentinel", "release_sentinel"}
-GIL, ENDED, TOLD = 100, 101, 102  # Lock.type of what is told apart here; in no file
+_EVALUATES = ("_PyEval", "PyEval", "_PyFunction", "PyObject", "_PyObject")
+_FEW_FRAMES = 8  # from the thread's beginning to its end's release
+# Lock.type of what is told apart here; in no file.
+GIL, ENDED, TOLD, PYTHONS_LOCK, PYTHONS_RLOCK = range(100, 105)
+NAMES = {PYTHONS_LOCK: LOCK_NAME, PYTHONS_RLOCK: RLOCK_NAME}  # of semaphores
 _RUST = re.compile(
     r"<?std::sys::.*\b(Mutex|Condvar|RwLock|Parker)\b.*::"
     r"(lock_contended|wait\w*|read_contended|write_contended|park\w*)\b"
@@ -60,6 +64,7 @@ def of(
     wait for a lock, and to release it."""
     return {
         **_gil(locks, symbolizer),
+        **_pythons(locks, waits, frames_of),
         **_threads(locks, holds, frames_of),
         **_of_rust(locks, waits, frames_of),
     }
@@ -71,6 +76,23 @@ def _gil(locks: Sequence[Lock], symbolizer: Symbolizer) -> dict[int, Retold]:
     found = [known for known, variable in variables if variable and variable[0] == VARIABLE]
     kinds = {WaitKind.CONDITION: WaitKind.MUTEX}
     return {known: Retold(found[0], MUTEX, GIL, kinds) for known in found}
+
+
+def _pythons(
+    locks: Sequence[Lock],
+    waits: Callable[[int], Sequence[int]],
+    frames_of: Callable[[int], Sequence[Frame]],
+) -> dict[int, Retold]:
+    """Semaphores that threads wait for as Python's locks: what makes one may have no names."""
+    found = {}
+    for lock in locks:
+        if lock.object == SEMAPHORE and lock.id:
+            names = (name_of(frames_of(stack)) for stack in {*waits(lock.id)} - {0})
+            name = next(filter(None, names), "")
+            if name:
+                told = PYTHONS_RLOCK if name == RLOCK_NAME else PYTHONS_LOCK
+                found[lock.id] = Retold(lock.id, SEMAPHORE, told, {})
+    return found
 
 
 def _threads(
@@ -85,9 +107,23 @@ def _threads(
         if lock.object != SEMAPHORE or not lock.id:
             continue
         stacks = {lock.create_stack, lock.first_stack, *holds(lock.id)} - {0}
-        if any(_bare(frame) in _THREAD for stack in stacks for frame in frames_of(stack)):
+        if any(_is_thread(frames_of(stack)) for stack in stacks):
             found[lock.id] = Retold(lock.id, THREAD, ENDED, kinds)
     return found
+
+
+def _is_thread(frames: Sequence[Frame]) -> bool:
+    """Whether the stack makes or releases what stands for a thread. An interpreter without names
+    for its own functions has those that it exports: then it is a release at the beginning of a
+    thread's stack, outside of any code of Python's."""
+    names = [_bare(frame) for frame in frames]
+    if not _THREAD.isdisjoint(names):
+        return True
+    return (
+        {"PyThread_release_lock", "start_thread"} <= set(names)
+        and len(names) <= _FEW_FRAMES
+        and not any(name.startswith(_EVALUATES) for name in names)
+    )
 
 
 def _of_rust(

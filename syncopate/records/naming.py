@@ -187,7 +187,10 @@ def _by_stacks(
     for lock in locks:
         made = lock.create_stack if lock.flags & CREATED else 0
         stack = made or lock.first_stack
-        of_language = languages.name_of(frames_of(stack)) if lock.object == SEMAPHORE else ""
+        of_language = ""
+        if lock.object == SEMAPHORE:
+            known = languages.NAMES.get(lock.type, "")
+            of_language = languages.name_of(frames_of(stack)) or known
         if lock.type == languages.ENDED:
             names[lock.id] = Name(languages.THREAD_NAME, "address", "")
         elif of_language:

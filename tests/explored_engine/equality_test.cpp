@@ -312,6 +312,18 @@ TEST(Equality, an_await_comes_before_the_fences_that_disable_it) {
   EXPECT_TRUE(f.has({-1, 0, 1}));
 }
 
+// A compare-exchange that fails here succeeds before the exchange; it then comes after the load,
+// which is in S before it.
+TEST(Equality, a_failing_compare_exchange_would_move_s) {
+  const found f = same_as_every_order({[] { r[0] = x.cas(0, 1, sc, rlx) ? 1 : 2; },
+                                       [] {
+                                         y.store(2, rlx);
+                                         r[1] = x.add(4, rlx) + 1;
+                                       },
+                                       [] { r[2] = x.load(sc) + 1; }});
+  EXPECT_TRUE(f.has({1, 2, 1}));
+}
+
 // Each of two awaits comes too late only if the other one does: else its thread writes again.
 TEST(Equality, two_awaits_that_both_come_too_late) {
   const std::vector<body> threads{[] { r[0] = x.exchange(0, rlx); },

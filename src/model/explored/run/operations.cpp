@@ -304,6 +304,8 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
   const word found = finish_read(s, op, exchanged ? success : failure);
   // Also where the order of what it does is weaker: S has decided what it could do instead.
   s.is_sc |= success == std::memory_order_seq_cst || failure == std::memory_order_seq_cst;
+  // Who fails would move S where it came first: before what has made it fail, it succeeds.
+  s.raised_sc |= success == std::memory_order_seq_cst;
   if (exchanged) {
     regain_patience();
     me().rounds_of.clear();

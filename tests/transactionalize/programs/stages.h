@@ -18,8 +18,8 @@ struct item {
 extern int verbose;
 extern volatile int stopping;
 
-unsigned digest(const char* text);                           // plain, in another file
-unsigned short take(struct item* one);                       // an atomic instruction
+unsigned digest(const char* text);                             // plain, in another file
+unsigned short take(struct item* one);                         // an atomic instruction
 void print_to(report how, void* to, const char* format, ...);  // variadic
 void* item_trylock(int which);
 void item_unlock(void* held);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each conflict removal of lua-mt does, on a simulated machine: a table for internals/gil-measured.md.
+"""What each conflict removal of lua-mt does on a simulated machine: tables of gil-measured.md.
 
 usage: removals.py FOLDER [--threads N] [--machine NAME] [--mode MODE] [--quick]
 FOLDER has bin/lua-mt.simulated (build.sh). Rows: no removal, each alone, all, all but each. Cells:

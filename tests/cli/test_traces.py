@@ -7,7 +7,6 @@ Firefox Profiler's loader as `profiler-cli` has it. scripts/setup.sh puts both i
 
 import json
 import os
-import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -157,8 +156,7 @@ def test_processes_of_a_trace_have_one_clock(records, tmp_path):
 
 def tool(*path: str) -> Path:
     found = NODE.joinpath(*path)
-    if not (found.exists() and shutil.which("node")):
-        pytest.skip(f"no {found.name}: scripts/setup.sh long puts it there, with npm")
+    assert found.exists(), f"no {found}: scripts/setup.sh long puts it there, with npm"
     return found
 
 

@@ -1,6 +1,8 @@
 """One thread waits for a threading.Lock, again and again, that another holds; with "gil", for the
-interpreter itself, which another keeps busy. Prints NANOSECONDS WAITER HOLDER."""
+interpreter itself, which another keeps busy; with "handed", for a lock that is released by threads
+which do nothing else. Prints NANOSECONDS WAITER HOLDER."""
 
+import _thread
 import sys
 import threading
 import time
@@ -46,11 +48,24 @@ def burn():
         pass
 
 
-threads = [
-    threading.Thread(target=f) for f in ((burn, burn) if kind == "gil" else (holder, waiter))
-]
+def given():
+    state["waiter"] = threading.get_native_id()
+    begin = time.monotonic_ns()
+    for _ in range(4):
+        lock.acquire()
+    state["waited"] = time.monotonic_ns() - begin
+
+
+parts = {"gil": (burn, burn), "handed": (given,), "lock": (holder, waiter)}
+if kind == "handed":
+    lock.acquire()
+threads = [threading.Thread(target=f) for f in parts[kind]]
 for thread in threads:
     thread.start()
+if kind == "handed":
+    for _ in range(4):
+        time.sleep(0.06)
+        _thread.start_new_thread(lock.release, ())
 for thread in threads:
     thread.join()
 print(state["waited"], state.get("waiter", 0), state.get("holder", 0))

@@ -404,6 +404,7 @@ class machine {
   void acquire_from(const gathering::part&);
   [[nodiscard]] gathering::part my_part(bool asks);
   sharing& sharing_at(address);
+  step* step_of_sharing(action, address, bool exclusive, place);
   [[nodiscard]] bool may_share(const operation&);
 
   // operations.cpp

@@ -220,17 +220,24 @@ void machine::order_readers() {
   end_execution(outcome::redundant);
 }
 
-bool machine::share(address at, bool exclusive, place from) {
+// Null where readers are ordered: then it is no step.
+step* machine::step_of_sharing(action what, address at, bool exclusive, place from) {
   if (tx_.runs()) order_readers();
-  if (readers_ordered_) return false;
+  if (readers_ordered_) return nullptr;
   act();
   operation op;
-  op.what = action::share;
+  op.what = what;
   op.at = at;
   op.from = from;
   op.expected = exclusive ? 1 : 0;
   step& s = take_turn(op);
   s.expected = op.expected;
+  return &s;
+}
+
+bool machine::share(address at, bool exclusive, place from) {
+  step* const s = step_of_sharing(action::share, at, exclusive, from);
+  if (s == nullptr) return false;
   sharing& lock = sharing_at(at);
   if (exclusive) lock.writer = true;
   else ++lock.readers;
@@ -240,28 +247,20 @@ bool machine::share(address at, bool exclusive, place from) {
     search_.add_source(p.step);
   }
   lock.all.push_back({current_, exclusive, search_.depth() + 1, nullptr, 0});
-  end_turn(s);
+  end_turn(*s);
   memory_.tick(current_);
   return true;
 }
 
 bool machine::unshare(address at, bool exclusive, place from) {
-  if (tx_.runs()) order_readers();
-  if (readers_ordered_) return false;
-  act();
-  operation op;
-  op.what = action::unshare;
-  op.at = at;
-  op.from = from;
-  op.expected = exclusive ? 1 : 0;
-  step& s = take_turn(op);
-  s.expected = op.expected;
+  step* const s = step_of_sharing(action::unshare, at, exclusive, from);
+  if (s == nullptr) return false;
   sharing& lock = sharing_at(at);
   if (exclusive) lock.writer = false;
   else if (lock.readers != 0) --lock.readers;
   lock.all.push_back({current_, exclusive, search_.depth() + 1, memory_.release(current_),
                       memory_.of(current_).time});
-  end_turn(s);
+  end_turn(*s);
   memory_.tick(current_);
   return true;
 }

@@ -49,7 +49,7 @@ What stands under "in the paper" is *reported* by the paper for its machine.
 * *simulated*: by a script of papers/figures on a model of the paper's machine; its page says how
   our results compare with the paper's statements, and why they differ where they do. Nothing of
   that was measured on hardware; most numbers of the machine files are estimates
-  ([limits.md](limits.md))
+  ([model-limits.md](reference/model-limits.md))
 
 The machine that this is developed on has two processors, without user-mode monitor waits; hardware
 transactions commit on some of its kind only (`syncopate doctor` gives the reasons), and what was

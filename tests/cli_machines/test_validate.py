@@ -1,4 +1,5 @@
-"""bench/validate.py: what the model misses of published figures stands in docs/limits.md."""
+"""bench/validate.py: docs/reference/model-limits.md has what the model misses of published
+figures."""
 
 import os
 import re
@@ -24,7 +25,7 @@ def test_misses_stand_in_the_limits(rows: list[dict]) -> None:
         for row in rows
         if validate.missed(row)
     }
-    text = (ROOT / "docs/limits.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/reference/model-limits.md").read_text(encoding="utf-8")
     listed = {
         what.strip(): (published, model, f"{error}%")
         for what, published, model, error in re.findall(
@@ -36,7 +37,7 @@ def test_misses_stand_in_the_limits(rows: list[dict]) -> None:
 
 def test_the_limits_say_how_many_points_agree(rows: list[dict]) -> None:
     good = sum(not validate.missed(row) for row in rows)
-    text = " ".join((ROOT / "docs/limits.md").read_text(encoding="utf-8").split())
+    text = " ".join((ROOT / "docs/reference/model-limits.md").read_text(encoding="utf-8").split())
     assert f"{good} of {len(rows)} points are within 25 %" in text
 
 

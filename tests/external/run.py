@@ -20,8 +20,8 @@ SUITES = {"glibc": glibc_tests, "open-posix": open_posix_tests}
 UNFETCHED = 77
 LINES = 5  # Of a failed test's output.
 RECORDED = "recorded"
-# The recorder takes a key for thread-specific data and address space (docs/limits.md); these tests
-# want all keys, or leave no address space.
+# The recorder takes a key for thread-specific data and address space
+# (docs/reference/recording-limits.md); these tests want all keys, or leave no address space.
 NOT_RECORDED = re.compile(r"tst-key[14]|tst-tss-basic|tst-basic7")
 
 

@@ -4,13 +4,11 @@ in docs/internals/."""
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = 21
+PAGES = 22
 WORDS = 1500
 # Pages that are still longer, each with a bound that only falls.
 LONGER = {
     "architecture": 3200,
-    "limits": 5000,
-    "machines": 3700,
     "papers": 2150,
     "report": 1900,
     "transactionalize": 2100,

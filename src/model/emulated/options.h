@@ -1,4 +1,4 @@
-// options.h -- SYNCOPATE_EMULATED=KEY=VALUE,...; docs/machines.md has the list.
+// options.h -- SYNCOPATE_EMULATED=KEY=VALUE,...; docs/reference/modeled-machines.md has the list.
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,10 @@ bool would_stop_others(const void* where) { return by_program(where) && has_othe
 
 [[noreturn]] void refuse(const char* name) {
   const engine_scope inside;
-  fail("%s() would block all threads of the program: this machine has one for all (docs/limits.md)",
-       name);
+  fail(
+      "%s() would block all threads of the program: this machine has one for all"
+      " (docs/reference/model-limits.md)",
+      name);
 }
 
 machine::deadline after(long ns) {

@@ -51,7 +51,7 @@ auto take(std::FILE* stream, const char* name, engine::place where, Call call) -
     const engine_scope inside;
     fail(
         "%s() wants more of a stream than has come, and would block the threads that send it"
-        " (docs/limits.md)",
+        " (docs/reference/model-limits.md)",
         name);
   }
   files_changed(where);

@@ -80,12 +80,18 @@ values; why these rules: [decision 36](decisions/0036-judging-statements.md).
 HEADLINES_INTRODUCTION = """\
 ## What they are known for
 
-A reason stands where a headline is not reproduced; [differences.md](internals/differences.md)
-shows what was tried to find it. Programs are our own, written after the papers' descriptions, with
-small inputs ([workloads.md](internals/workloads.md)).
+Why a headline is not reproduced stands on its paper's page;
+[differences.md](internals/differences.md) shows what was tried to find out. Programs are our own,
+written after the papers' descriptions, with small inputs ([workloads.md](internals/workloads.md)).
 
-| paper | it states | we get | verdict | why | evidence |
-|---|---|---|---|---|---|"""
+| paper | it states | we get | verdict | evidence |
+|---|---|---|---|---|"""
+
+
+KNOWN_FOR_HEAD = [
+    "| it states | we get | verdict | why | evidence |",
+    "|---|---|---|---|---|",
+]
 
 
 class PapersError(Exception):
@@ -222,13 +228,17 @@ def link_to_paper(paper: dict) -> str:
     return f"[{paper['title']}](../{RESULTS}/{paper['name']}.md)"
 
 
-def headline_rows(evidence: Evidence, paper: dict) -> list[str]:
+def headline_rows(evidence: Evidence, paper: dict, base: str) -> list[str]:
+    """What the paper is known for, for a page in the folder `base`: that of all papers says which
+    paper it is, the paper's own says why a headline is not reproduced."""
     found = evidence.of_paper(paper)
     dates = {figure.name: date for figure, date, _ in found}
-    start = f"| {link_to_paper(paper)} |"
+    all_papers = base == DOCS
     return [
-        f"{start} {each.states} | {each.ours} | {said(each.verdict)} | {each.why} | "
-        + "; ".join(f"{dates[figure.name]}: {page_of(figure, DOCS)}" for figure in each.figures)
+        (f"| {link_to_paper(paper)} " if all_papers else "")
+        + f"| {each.states} | {each.ours} | {said(each.verdict)} | "
+        + ("" if all_papers else f"{each.why} | ")
+        + "; ".join(f"{dates[figure.name]}: {page_of(figure, base)}" for figure in each.figures)
         + " |"
         for each in headlines([(figure, rows) for figure, _, rows in found])
     ]
@@ -253,7 +263,7 @@ def rules() -> list[str]:
 
 
 def known_for(evidence: Evidence, papers: list[dict]) -> list[str]:
-    rows = [row for paper in papers for row in headline_rows(evidence, paper)]
+    rows = [row for paper in papers for row in headline_rows(evidence, paper, DOCS)]
     counted = ["", "All statements of the papers' figures:", "", *totals(evidence, papers), ""]
     return [HEADLINES_INTRODUCTION, *rows, *counted, *evidence.every_program(), ""]
 
@@ -276,6 +286,9 @@ def paper_page(root: Path, evidence: Evidence, paper: dict) -> str:
         lines += [f"The simulated machine that stands for the paper's: {file}.", ""]
     lines += ["| claim or system | in the paper | here | last evidence |", "|---|---|---|---|"]
     lines += [claim_row(root, evidence, claim) for claim in paper["claim"]]
+    known = headline_rows(evidence, paper, RESULTS)
+    if known:
+        lines += ["", "What it is known for:", "", *KNOWN_FOR_HEAD, *known]
     rows = figure_rows(evidence, paper)
     if rows:
         lines += ["", "What its figures state, and what we get:", ""]

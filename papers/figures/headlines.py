@@ -9,7 +9,7 @@ from claims import Claim
 from common import Figure
 from rules import Verdict, worst
 
-SHOWN = 360  # characters of "we get"; beyond it, how many values agree
+SHOWN = 200  # characters of "we get"; beyond it, how many values agree
 
 
 @dataclass

@@ -8,7 +8,7 @@
 //
 // One line for each place in the program (guard_log.h). Nothing here allocates, waits for a lock of
 // the program, or throws. Off unless SYNCOPATE_GUARD has `misuse` (guard.h); what cannot be told is
-// in docs/guard.md.
+// in docs/tune.md.
 //
 // Memory order (each tag stands at its site below)
 //   [K]  relaxed RMW: of all who report one place, one is the first.

@@ -33,7 +33,7 @@ each in FILE.PID. An older FILE becomes FILE.old. The record also tells the prog
 time and, where a meter works, the energy that the machine used meanwhile.
 
 With --kernel or -p nothing is loaded into the program: the kernel tells of its waits, whatever it
-is written in, also of static ones. That needs root's rights (docs/kernel-view.md). Ctrl-C ends the
+is written in, also of static ones. That needs root's rights (docs/record.md). Ctrl-C ends the
 recording of a running process, and the process goes on. A Java VM that runs gets an agent that
 tells of Java's own locks instead, unless --kernel is said as well.
 

@@ -25,7 +25,7 @@ are its own.
       --policy FILE       what single locks are to be, and all others (docs/tune.md); what other
                           options say goes first
       --guard             give locks their default back where their choice does not pay, and report
-                          wrong uses of locks: in lines on standard error (docs/guard.md)
+                          wrong uses of locks: in lines on standard error (docs/tune.md)
       --guard-log FILE    the same, with the lines appended to FILE
       --preempted-holders keep holders of locks running where the kernel can; elsewhere waiters do
                           not spin for holders that do not run (docs/internals/preemption.md)

@@ -35,7 +35,7 @@ With --from, what changes of one lock would bring: what `syncopate record` saw o
 the machine, without and with each change. Takes --machine (default: this, the calibrated one),
 --json and --figure as well.
 
-      --from RECORD       the record; docs/whatif.md says what is taken from it, what is assumed
+      --from RECORD       the record; docs/advise.md says what is taken from it, what is assumed
       --lock NAME         the lock's name in `syncopate report`, or a part of it (default: the one
                           that was waited for most)
       --threads A,B,C     so many threads (default: as recorded)

@@ -25,14 +25,14 @@ usage: syncopate top [OPTION...] PID
 
 Shows which locks the threads of a program wait for, anew every two seconds. PID is a process that
 `syncopate record` started and that still runs; with -p it is any process, at which the kernel
-looks: nothing is loaded into it, and root's rights are needed (docs/kernel-view.md). PROGRAM is
+looks: nothing is loaded into it, and root's rights are needed (docs/record.md). PROGRAM is
 started, and stopped when you leave; its output is not shown. Ctrl-C leaves.
 
   -p, --pid PID           look at this running process, by the kernel
   -i, --interval SECONDS  how often (default: 2)
   -n, --rows N            so many locks (default: as fit)
       --once              one interval, then leave
-      --json              one object a line and interval instead (docs/top.md)
+      --json              one object a line and interval instead (docs/record.md)
   -l, --lock NAME[:WAIT]  run PROGRAM with this lock (default: $SYNCOPATE_LOCK, else futex)
       --log FILE          PROGRAM's output goes there
       --force             start PROGRAM although the library cannot act on it

@@ -191,7 +191,7 @@ class Comparison:
         ]
 
     def as_data(self) -> dict:
-        """The comparison as docs/diff.md describes it."""
+        """The comparison as docs/report.md describes it."""
         before, after = map(_about, self.sides)
         return {
             "schema": SCHEMA,

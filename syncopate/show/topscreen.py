@@ -33,7 +33,7 @@ class Display(contextlib.AbstractContextManager, abc.ABC):
 
 
 class Lines(Display):
-    """An object of JSON for each interval, on a line of its own (docs/top.md)."""
+    """An object of JSON for each interval, on a line of its own (docs/reference/json.md)."""
 
     def update(self, before: Snapshot, after: Snapshot) -> None:
         found = {

@@ -58,7 +58,7 @@ def show(use: LockUse, machine: str, answers: list) -> None:
 
 
 def document(use: LockUse, machine: str, answers: list[dict]) -> dict:
-    """What --json writes; docs/whatif.md says what the fields mean."""
+    """What --json writes; docs/reference/json.md says what the fields mean."""
     return {
         "schema": SCHEMA,
         "version": VERSION,

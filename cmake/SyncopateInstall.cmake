@@ -63,7 +63,9 @@ configure_file(cmake/syncopate.pc.in syncopate.pc @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/syncopate.pc"
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
-# The command line. It starts the first Python that has what tables are printed with.
+# The command line: the launcher, and the Python command behind it, for the first Python that has
+# what tables are printed with.
+install(TARGETS syncopate-launcher RUNTIME COMPONENT command)
 install(CODE "
   set(python \"\$ENV{SYNCOPATE_INSTALL_PYTHON}\")
   foreach(candidate /usr/bin/python3 python3 \"${SYNCOPATE_PYTHON}\")

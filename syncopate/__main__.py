@@ -31,6 +31,7 @@ COMMANDS = {
     "completion": "print the completion file of a shell",
     "doctor": "show what this machine offers, and what that means",
 }
+ALSO = ("cc", "go-on-recording")  # "c++" of C; the rest of a recording
 
 
 def usage() -> str:
@@ -57,13 +58,15 @@ def dispatch(arguments: list[str]) -> int:
     if name in ("-V", "--version"):
         print(f"syncopate {__version__}")
         return 0
-    if name not in COMMANDS and name != "cc":
+    if name not in COMMANDS and name not in ALSO:
         what = "option" if name.startswith("-") else "command"
         raise Failure(f"no {what} '{name}'{near(name, list(COMMANDS))}; see --help", BAD_USE)
     if name == "run":
         from syncopate.commands.run import main as command
     elif name == "record":
         from syncopate.commands.record import main as command
+    elif name == "go-on-recording":  # src/launcher alone says so
+        from syncopate.commands.record import go_on as command
     elif name == "c++":
         from syncopate.machines.cxx import main_cxx as command
     elif name == "cc":

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the command line, its manual pages (where help2man is) and its completions below a prefix
-# that has the libraries. Prints each file that it has written, as it will be seen after moving the
+# Installs the Python command, its manual pages (where help2man is) and its completions below a
+# prefix that has the libraries. Prints each file that it has written, as it will be seen after moving the
 # prefix's parent away from DESTDIR.
 # Usage: command_line.sh SYNCOPATE PYTHON PREFIX LIBDIR      (SYNCOPATE: the build's command line;
 #   PYTHON: the interpreter that the installed one starts; PREFIX: without DESTDIR, which is obeyed)
@@ -20,17 +20,17 @@ for part in bin include share libexec; do
   ln -s "../../../../../$part" "$python/syncopate/_native/$part"
 done
 ln -s "../../../../../$libdir" "$python/syncopate/_native/lib"
-mkdir -p "$root/bin"
-cat >"$root/bin/syncopate" <<END
+mkdir -p "$root/libexec/syncopate"
+cat >"$root/libexec/syncopate/command" <<END
 #!/bin/sh
+# What bin/syncopate does not do by itself; it calls this by its real path.
 # -I: the program's PYTHON* variables are not for us. -S: \`site\` is imported only when needed.
-here=\$(cd "\$(dirname "\$(readlink -f "\$0")")" && pwd)
 exec $interpreter -I -S -B -c 'import sys
 sys.path.insert(0, sys.argv.pop(1))
 from syncopate.__main__ import main
-sys.exit(main())' "\$here/../share/syncopate/python" "\$@"
+sys.exit(main())' "\${0%/*}/../../share/syncopate/python" "\$@"
 END
-chmod 755 "$root/bin/syncopate"
+chmod 755 "$root/libexec/syncopate/command"
 
 pages=
 if command -v help2man >/dev/null; then
@@ -48,7 +48,7 @@ complete zsh zsh/vendor-completions/_syncopate
 complete fish fish/vendor_completions.d/syncopate.fish
 
 cd "$root"
-find share/syncopate/python bin/syncopate share/bash-completion/completions/syncopate \
+find share/syncopate/python libexec/syncopate/command share/bash-completion/completions/syncopate \
   share/zsh/vendor-completions/_syncopate share/fish/vendor_completions.d/syncopate.fish \
   ${pages:+"$pages"} ! -type d \( ! -path 'share/man/*' -o -name 'syncopate*' \) |
   while read -r file; do

@@ -33,7 +33,7 @@ install -m 644 README.md docs/*.md "$root/usr/share/doc/syncopate/"
 # What the libraries and the tool need, as Debian's own tool says it.
 mkdir -p "$work/debian"
 printf 'Source: syncopate\n\nPackage: syncopate\nArchitecture: any\n' >"$work/debian/control"
-needs=$(cd "$work" && find root -type f \( -name '*.so*' -o -path '*/bin/syncopate-native' \) |
+needs=$(cd "$work" && find root -type f \( -name '*.so*' -o -path '*/bin/*' \) |
   xargs dpkg-shlibdeps --ignore-missing-info -O -lroot/usr/"$libdir" 2>/dev/null |
   sed 's/^shlibs:Depends=//')
 

@@ -14,9 +14,13 @@ JVM_AGENT = "lib/libsyncopate-jvm.so"
 NAMES_TOOL = "bin/syncopate-names"
 
 
+built_in: str | None = None  # of a build tree: where its products are, as its launcher says
+
+
 def prefixes() -> list[str]:
-    """The places to look, best first: $SYNCOPATE_NATIVE alone when set, else wheel, else build."""
-    chosen = os.environ.get("SYNCOPATE_NATIVE")
+    """The places to look, best first: $SYNCOPATE_NATIVE, or the build's own place, alone where it
+    is told; else wheel, else build."""
+    chosen = os.environ.get("SYNCOPATE_NATIVE") or built_in
     if chosen:
         return [os.path.abspath(chosen)]
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

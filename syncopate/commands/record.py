@@ -339,6 +339,13 @@ def run_and_wait(
         os.write(opened, b"+")
     finally:
         os.close(opened)
+    return wait_for(child, before, meters, looks)
+
+
+def wait_for(child: int, before: set, meters: energy.Session, looks: Looks) -> int:
+    """Waits until a child has ended, and passes signals on to it. `before`: the mask to go back to.
+    Requires: what is watched here is blocked."""
+    watched = FORWARDED | {signal.SIGCHLD}
     while True:
         event = signal.sigtimedwait(watched, looks.period)
         meters.sample()
@@ -354,6 +361,33 @@ def run_and_wait(
         elif event.si_code <= 0:  # from a process; what the terminal sends reached the child itself
             looks.look()  # the signal may end the program
             os.kill(child, event.si_signo)
+
+
+def go_on(arguments: list[str]) -> int:
+    """What is left of a recording that src/launcher/record.cpp began. `arguments`: the child, what
+    waitpid said of it ("-": it runs), when it began and ended (ns), the mask to go back to as a
+    number, and `record`'s own arguments."""
+    try:
+        child, begun, ended, mask = (int(arguments[place]) for place in (0, 2, 3, 4))
+        status = None if arguments[1] == "-" else int(arguments[1])
+    except (IndexError, ValueError):
+        raise Failure("go-on-recording: that is for `syncopate record` alone", BAD_USE) from None
+    options, _ = read_options(arguments[5:], OPTIONS, ALIASES)
+    before = {number for number in range(1, signal.NSIG) if mask >> (number - 1) & 1}
+    named = options.get("--output", "syncopate.rec")
+    record = os.path.abspath(named)
+    meters, looks = energy.Session.without_meters(), Looks(record)
+    if status is None:
+        status = wait_for(child, before, meters, looks)
+        ended = time.monotonic_ns()
+    else:
+        looks.ended(child, ended)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before - FORWARDED)
+    keep_measured(record, meters, (ended - begun) / 1e9)
+    pack(options, record)
+    if "--quiet" not in options:
+        say_where(record, named, False)
+    return leave_as(status)
 
 
 def keep_measured(record: str, meters: energy.Session, seconds: float) -> None:

@@ -198,6 +198,13 @@ class Session:
         self.rejected = unreadable + still
         self._begin = [meter.joules() for meter in self._meters]
 
+    @classmethod
+    def without_meters(cls) -> "Session":
+        """For a recording that began where there is none."""
+        session = cls.__new__(cls)
+        session._meters, session.rejected, session._begin = [], [], []
+        return session
+
     def sample(self) -> None:
         """To be called every SAMPLING_PERIOD."""
         for meter in self._meters:

@@ -35,10 +35,10 @@ class Looks:
                     openwaits.look(path)
         self._next = time.monotonic() + (time.process_time() - begin) / SHARE
 
-    def ended(self, process: int) -> None:
-        """Says in the program's record that it has ended just now; where it became another program
-        meanwhile, which has a record of its own, at that time."""
-        now = time.monotonic_ns()
+    def ended(self, process: int, when: int | None = None) -> None:
+        """Says in the program's record that it has ended, `when` (monotonic ns) or just now; where
+        it became another program meanwhile, which has a record of its own, at that time."""
+        now = time.monotonic_ns() if when is None else when
         with contextlib.suppress(Failure, OSError):
             header = recordfile.Record(self._record).header
             if header.process_id != process:

@@ -1,6 +1,7 @@
 """`syncopate list` and `syncopate doctor`, and the command itself."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -186,7 +187,8 @@ def test_interrupt_leaves_no_traceback(monkeypatch, capsys):
 
 def test_launcher_starts_the_command(tmp_path):
     text = (ROOT / "syncopate/launcher.in").read_text()
-    for name, value in (("PYTHON", sys.executable), ("SOURCE_DIR", str(ROOT))):
+    values = {"PYTHON": sys.executable, "SOURCE_DIR": str(ROOT), "PRODUCTS_DIR": str(tmp_path)}
+    for name, value in values.items():
         text = text.replace(f"@SYNCOPATE_{name}@", value)
     assert "@" not in text.replace('"$@"', "")
     launcher = tmp_path / "syncopate"
@@ -195,3 +197,6 @@ def test_launcher_starts_the_command(tmp_path):
     done = subprocess.run([launcher, "report", "--lock", "a b"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "arguments are required: FILE" in one_line(done)
+    environ = {name: text for name, text in os.environ.items() if name != "SYNCOPATE_NATIVE"}
+    done = subprocess.run([launcher, "run", "true"], capture_output=True, text=True, env=environ)
+    assert f"is not in {tmp_path};" in one_line(done)  # and nowhere else: products are there

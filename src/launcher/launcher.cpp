@@ -1,0 +1,25 @@
+// launcher.cpp -- the `syncopate` command: what is no more than setting variables and waiting for a
+// program is done here, in a millisecond; everything else by the Python command, which gets the
+// same words. What is not plain, mistakes too, is that command's: its messages stand there alone.
+#include <cstdio>
+#include <string_view>
+
+#include "launcher/place.h"
+#include "launcher/record.h"
+#include "launcher/run.h"
+
+int main(int argc, char** argv) {
+  using namespace syncopate::launcher;
+  const place at = find_place();
+  if (argc > 2 && !at.prefix.empty()) {
+    const std::string_view command = argv[1];
+    if (command == "run") run(at, argv + 2);
+    if (command == "record") record(at, argv + 2);
+  }
+  become_python(at, argv);
+  std::fprintf(stderr,
+               "syncopate: %s, which starts the Python command, is not there or does not start;"
+               " install Syncopate again\n",
+               at.command.empty() ? "libexec/syncopate/command" : at.command.c_str());
+  return 1;
+}

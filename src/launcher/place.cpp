@@ -1,0 +1,45 @@
+#include "launcher/place.h"
+
+#include <sys/auxv.h>
+#include <unistd.h>
+#include <climits>
+#include <cstdlib>
+
+namespace syncopate::launcher {
+namespace {
+
+// The real path of this program; "" where nothing tells it.
+std::string own_path() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  if (length > 0 && static_cast<std::size_t>(length) < sizeof path)
+    return {path, static_cast<std::size_t>(length)};
+  const auto* const called = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  return called != nullptr && realpath(called, path) != nullptr ? path : std::string{};
+}
+
+bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+std::string without_last(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+}  // namespace
+
+place find_place() {
+  const std::string path = own_path();
+  if (path.empty()) return {};
+  const std::string root = without_last(without_last(path));
+  place result{root, root + "/libexec/syncopate/command"};
+  // An installed package has links to the native parts, whatever the library folder is called.
+  const std::string installed = root + "/share/syncopate/python/syncopate/_native";
+  if (exists(installed)) result.prefix = installed;
+  if (!exists(result.command)) result.command.clear();
+  return result;
+}
+
+void become_python(const place& at, char** words) {
+  if (at.command.empty()) return;
+  words[0] = const_cast<char*>(at.command.c_str());
+  execv(words[0], words);
+}
+
+}  // namespace syncopate::launcher

@@ -1,0 +1,26 @@
+// preparation.h -- the environment with the preload library, as `run` and `record` share it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "launcher/environment.h"
+#include "launcher/options.h"
+#include "launcher/place.h"
+
+namespace syncopate::launcher {
+
+// Our environment with the preload library in it, and the lock: --lock's, else $SYNCOPATE_LOCK's,
+// else `unless_said`. Nothing where something is not plain: a variable that nothing reads, a lock
+// of another name, a prefix that was chosen.
+std::optional<environment> prepare(const place& at, const command_line& said,
+                                   std::string_view unless_said);
+
+// The program that is meant, if it is a plain one; else "".
+std::string plain_program(const command_line& said, const environment& environment);
+
+// Gives the program the dispositions that it has under the Python command.
+void restore_signals();
+
+}  // namespace syncopate::launcher

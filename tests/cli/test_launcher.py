@@ -1,0 +1,324 @@
+"""bin/syncopate against the Python command behind it: what the launcher does by itself has to be
+what that command does, to the last variable; and it has to do it by itself."""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, SECONDS, compile_c
+
+from syncopate.commands import record as recordcommand
+from syncopate.commands import run as runcommand
+from syncopate.records.recordfile import Record
+
+BUILT = Path(os.environ.get("SYNCOPATE_NATIVE") or ROOT / "build").absolute()
+LAUNCHER, PYTHON = BUILT / "bin/syncopate", BUILT / "libexec/syncopate/command"
+SEED = int(os.environ.get("SYNCOPATE_SEED") or random.randrange(1 << 32))
+DICE = random.Random(SEED)
+
+# Tells everything that a program gets from who starts it.
+TELL = r"""
+#include <stdio.h>
+#include <string.h>
+extern char** environ;
+int main(int argc, char** argv) {
+  for (int i = 0; i < argc; ++i) printf("word %s\n", argv[i]);
+  for (char** each = environ; *each; ++each) printf("variable %s\n", *each);
+  char line[256];
+  FILE* status = fopen("/proc/self/status", "r");
+  while (fgets(line, sizeof line, status))
+    if (!strncmp(line, "SigBlk", 6) || !strncmp(line, "SigIgn", 6) || !strncmp(line, "SigCgt", 6))
+      fputs(line, stdout);
+  return 3;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory) -> Path:
+    """A folder of programs of all kinds that the command tells apart."""
+    folder = tmp_path_factory.mktemp("programs")
+    tell = compile_c(TELL, folder / "tell")
+    compile_c(TELL, folder / "static", "-static")
+    compile_c('const char* names = "liblsan LSAN_OPTIONS";\n' + TELL, folder / "leaks")
+    compile_c('const char* name = "libsyncopate-emulated.so";\n' + TELL, folder / "emulated")
+    compile_c('const char* name = "libtsan.so";\n' + TELL, folder / "sanitized")
+    for name, text in {
+        "script": f"#!{tell} first\nnothing\n",
+        "deep": f"#!{folder}/script\n",
+        "through_env": "#!/usr/bin/env -S tell a\n",
+        "of_shell": '#!/bin/sh\nexec "$(dirname "$0")/tell" "$@"\n',
+        "odd": f"#!{tell} f\u00f6rst\n",
+        "no_interpreter": "#!/nowhere/at/all\n",
+        "no_program": "this is text\n",
+        "empty": "",
+        "broken": "\x7fELF",
+    }.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    (folder / "not_executable").write_bytes(tell.read_bytes())
+    (folder / "folder").mkdir()
+    shutil.copy(tell, folder / "setuid")
+    (folder / "setuid").chmod(0o4755)
+    (folder / "with blank").symlink_to(tell)
+    return folder
+
+
+def start(command: Path, words: list[str], environ: dict[str, str], folder: Path, **others):
+    # PWD: a shell that stands before the Python command sets it where it is not.
+    base = {"PATH": f"{folder}:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "EMPTY": "", "PWD": str(folder)}
+    return subprocess.run(
+        [command, *words],
+        env={**base, **environ},
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=SECONDS,
+        **others,
+    )
+
+
+def seen(done: subprocess.CompletedProcess) -> tuple:
+    """What is compared: the order of variables is nobody's business, nor what the guard says of
+    Python's own locks, where the library was preloaded already."""
+    said = [line for line in done.stderr.split(b"\n") if b" guard: holders of " not in line]
+    return done.returncode, sorted(done.stdout.split(b"\n")), said
+
+
+def lock_choices() -> list[str]:
+    locks = json.loads((BUILT / "share/syncopate/locks.json").read_text())
+    names = [lock["name"] for lock in locks]
+    waits = ["", "park", "speculate", "none"]
+    own = [f"{lock['name']}:{wait}" for lock in locks for wait in lock["waits"]]
+    foreign = [f"{name}:{wait}" for name in names for wait in waits]
+    return ["glibc", *names, *sorted({*own, *foreign})]
+
+
+PROGRAMS = [
+    "tell", "./tell", "script", "deep", "through_env", "of_shell", "with blank", "static", "leaks",
+    "emulated", "sanitized", "odd", "no_interpreter", "no_program", "empty", "broken", "setuid",
+    "not_executable", "folder", "./folder", "nowhere", "./nowhere", "", "/dev/null",
+]  # fmt: skip
+OPTIONS = [
+    [], ["--lock", "mcs"], ["--lock=ticket:park"], ["-lauto"], ["-l", "futex"], ["-l", ""],
+    ["--lock", "mcs:"], ["--lock", "tiket"], ["--elide", "off"], ["--elide=always:htm_10"],
+    ["--elide", "auto"], ["--elide", "off:htm_1"], ["--elide", ""], ["--elide", "allways"],
+    ["--lock", "glibc", "--elide", "always"], ["--guard"], ["--guard-log", "log"],
+    ["--guard-log", "./log"], ["--guard-log=/tmp/../log"], ["--preempted-holders"],
+    ["--guard", "--preempted-holders"], ["-v"], ["--verbose", "-lmcs"], ["-vlmcs"], ["--guard=1"],
+    ["--force"], ["--help"], ["-h"], ["--nothing"], ["-x"], ["--omp"], ["--tm", "norec"],
+    ["--lock"], ["-"], ["--wait", "spin"], ["--lock", "mcs", "--lock", "ticket"],
+]  # fmt: skip
+VARIABLES = [
+    {}, {"SYNCOPATE_LOCK": "ticket"}, {"SYNCOPATE_LOCK": ""}, {"SYNCOPATE_LOCK": "tickt"},
+    {"LD_PRELOAD": "libm.so.6"}, {"LD_PRELOAD": f"{BUILT}/lib/libsyncopate-pthread.so.0 libm.so.6"},
+    {"LD_PRELOAD": f":libm.so.6::{BUILT}/lib/libsyncopate-pthread.so.0:"}, {"LD_PRELOAD": ""},
+    {"SYNCOPATE_GUARD": "slices,misuse,,restless"}, {"SYNCOPATE_LOKC": "mcs"}, {"SYNCOPATE": "off"},
+    {"SYNCOPATEX": "1"}, {"SYNCOPATE_ELIDE_POLICY": "htm_1"}, {"PATH": ""}, {"PATH": "."},
+    {"SYNCOPATE_NATIVE": str(BUILT)}, {"SYNCOPATE_NATIVE": f"{BUILT}/"},
+    {"SYNCOPATE_NATIVE": "/nowhere"}, {"LD_LIBRARY_PATH": "/tmp"},
+]  # fmt: skip
+
+
+def same(words: list[str], environ: dict[str, str], folder: Path) -> subprocess.CompletedProcess:
+    """Both commands do the same, which the result is."""
+    done = start(LAUNCHER, words, environ, folder)
+    reference = start(PYTHON, words, environ, folder)
+    assert seen(done) == seen(reference), f"seed {SEED}: {environ} syncopate {words}"
+    return done
+
+
+def test_every_lock(programs):
+    choices = lock_choices()
+    assert len(choices) > 50
+    started = [same(["run", "-l", choice, "tell"], {}, programs).returncode for choice in choices]
+    assert 20 < started.count(3) < len(choices) and set(started) == {2, 3}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_program(programs, program):
+    same(["run", program, "a", "--lock", "b c", ""], {}, programs)
+    same(["run", "--", program], {}, programs)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_every_option(programs, options):
+    same(["run", *options, "--", "tell"], {}, programs)
+
+
+@pytest.mark.parametrize("environ", VARIABLES)
+def test_every_variable(programs, environ):
+    same(["run", "--guard", "tell"], environ, programs)
+
+
+def test_what_is_combined(programs):
+    for _ in range(40):
+        words = ["run", *DICE.choice(OPTIONS), *DICE.choice(OPTIONS)]
+        if DICE.random() < 0.5:
+            words.append("--")
+        words += [DICE.choice(PROGRAMS[:8]), DICE.choice(["", "-v", "x"])]
+        same(words, {**DICE.choice(VARIABLES), **DICE.choice(VARIABLES)}, programs)
+
+
+@pytest.mark.parametrize("words", [[], ["--version"], ["rnu"], ["run"], ["record"], ["run", "--"]])
+def test_the_rest_is_pythons(programs, words):
+    same(words, {}, programs)
+
+
+@pytest.mark.parametrize(
+    ("options", "program"),
+    [
+        ([], ["sh", "-c", "exit 7"]),
+        ([], ["sh", "-c", "kill -TERM $$"]),
+        ([], ["sh", "-c", "kill -KILL $$"]),
+        (["-q"], ["tell"]),
+        (["--quiet", "--lock=mcs", "-v"], ["true"]),
+        (["--redact"], ["tell"]),
+        ([], ["sh", "-c", "true & wait; true | cat; exit 5"]),
+        ([], ["static"]),
+        (["--force"], ["static"]),
+        (["--lock", "nothing"], ["true"]),
+        ([], ["nowhere"]),
+        ([], ["no_program"]),
+        ([], ["broken"]),
+        (["--for", "1s"], ["true"]),
+        ([], ["env", "-u", "LD_PRELOAD", "-u", "SYNCOPATE_RECORD", "true"]),
+        ([], ["sh", "-c", "exec sh -c 'exit 4'"]),
+    ],
+)
+def test_records(programs, tmp_path, options, program):
+    results = []
+    for command in (LAUNCHER, PYTHON):
+        name = f"{tmp_path}/{command.name}.rec"
+        done = start(command, ["record", "-o", name, *options, *program], {}, programs)
+        text = b"\n".join(sorted(done.stdout.split(b"\n"))).decode().replace(name, "RECORD")
+        results.append((done.returncode, text, done.stderr.decode().replace(name, "RECORD")))
+        header = Record(name).header if os.path.exists(name) else None
+        if header is None:
+            results[-1] += (None,)
+            continue
+        measured = json.loads(header.measured)
+        assert 0 < measured["seconds"] < SECONDS and 0 <= measured["user_seconds"] < SECONDS
+        assert header.start_monotonic_ns < header.ended_monotonic_ns
+        command_line = [word.replace(name, "RECORD") for word in header.command]
+        results[-1] += (sorted(measured), header.lock, header.executable, command_line)
+    assert results[0] == results[1]
+
+
+def test_an_older_record_is_kept(tmp_path):
+    for name in ("a.rec", "b.rec"):
+        (tmp_path / name).write_text(f"older {name}")
+    for command, name in ((LAUNCHER, "a.rec"), (PYTHON, "b.rec")):
+        assert start(command, ["record", "-qo", name, "true"], {}, tmp_path).returncode == 0
+        assert (tmp_path / f"{name}.old").read_text() == f"older {name}"
+        assert Record(str(tmp_path / name)).header.ended_monotonic_ns
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "a.rec", "a.rec.old", "b.rec", "b.rec.old",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["", "with blank", "/nowhere/r", "/dev/null", "./x/../r", "folder"]
+)
+def test_names_of_records(programs, tmp_path, name):
+    results = []
+    for command in (LAUNCHER, PYTHON):
+        (tmp_path / "folder").mkdir(exist_ok=True)
+        done = start(command, ["record", "-o", name, "true"], {}, tmp_path)
+        results.append((done.returncode, done.stderr))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("after", [0.3, 1.8], ids=["before_the_first_look", "after_it"])
+def test_signals_are_passed_on(tmp_path, after):
+    """Also when the Python command has taken over, as it does where a program runs on."""
+    script = "trap 'echo caught; exit 9' TERM; echo ready; while :; do sleep 0.05; done"
+    process = subprocess.Popen(
+        [LAUNCHER, "record", "-q", "-o", "s.rec", "--", "sh", "-c", script],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(after)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=SECONDS)
+    assert (out, process.returncode) == ("caught\n", 9)
+    header = Record(str(tmp_path / "s.rec")).header
+    seconds = json.loads(header.measured)["seconds"]
+    lasted = (header.ended_monotonic_ns - header.start_monotonic_ns) / 1e9
+    assert after <= seconds < SECONDS and abs(lasted - seconds) < 0.5
+
+
+def test_children_that_are_ignored(programs, tmp_path):
+    """Who starts us may ignore SIGCHLD: then nothing is left to wait for."""
+    done = start(
+        LAUNCHER, ["record", "-q", "-o", f"{tmp_path}/i.rec", "tell"], {}, programs,
+        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+    )  # fmt: skip
+    assert done.returncode == 3
+    ignored = re.search(rb"SigIgn:\s*(\w+)", done.stdout)[1]
+    assert int(ignored, 16) >> signal.SIGCHLD - 1 & 1
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> Path:
+    """An installation whose Python command only says how it was called."""
+    prefix = tmp_path_factory.mktemp("alone")
+    for folder in ("bin", "lib", "libexec/syncopate"):
+        (prefix / folder).mkdir(parents=True)
+    shutil.copy(LAUNCHER, prefix / "bin/syncopate")
+    (prefix / "lib/libsyncopate-pthread.so.0").symlink_to(BUILT / "lib/libsyncopate-pthread.so.0")
+    stub = prefix / "libexec/syncopate/command"
+    stub.write_text("#!/bin/sh\nprintf 'Python %s\\n' \"$@\"\nexit 77\n")
+    stub.chmod(0o755)
+    return prefix / "bin/syncopate"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "tell"], ["run", "-l", "mcs:spin", "--", "./tell"], ["run", "script"],
+        ["run", "--elide=always:htm_10", "of_shell"], ["run", "--guard-log", "log", "tell"],
+        ["run", "-v", "--preempted-holders", "through_env"], ["record", "tell"],
+        ["record", "-q", "-o", "other.rec", "--lock=ticket", "--redact", "tell"],
+    ],
+)  # fmt: skip
+def test_what_needs_no_python(programs, alone, words):
+    done = start(alone, words, {}, programs)
+    assert done.returncode == 3 and b"Python" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "--policy", "p.toml", "tell"], ["run", "--omp", "tell"], ["run", "static"],
+        ["run", "-l", "htm_10", "tell"], ["run", "sanitized"], ["list"], [], ["report", "a", "b c"],
+        ["record", "--kernel", "tell"], ["record", "-p", "1"], ["run", "-l", "nothing", "tell"],
+    ],
+)  # fmt: skip
+def test_what_does(programs, alone, words):
+    done = start(alone, words, {}, programs)
+    assert done.returncode == 77
+    assert done.stdout.decode() == "".join(f"Python {word}\n" for word in words or [""])
+
+
+def test_its_options_are_the_commands():
+    """Each that the launcher reads by itself is one of the command's, with the same short form."""
+    row = r'{"(--[a-z-]+)", (?:\'(.)\'|0), (true|false)}'
+    for source, command in (("run", runcommand), ("record", recordcommand)):
+        rows = re.findall(row, (ROOT / f"src/launcher/{source}.cpp").read_text())
+        assert len(rows) > 3
+        for name, alias, takes_value in rows:
+            assert command.OPTIONS[name] == ("value" if takes_value == "true" else "flag")
+            assert [short for short, long in command.ALIASES.items() if long == name] == (
+                [f"-{alias}"] if alias else []
+            )

@@ -17,11 +17,14 @@ from pathlib import Path
 # handles orders as data: the machines that model them.
 PRODUCT_FOLDERS = ("src", "products")
 MODELS = ("src/model/explored", "src/model/simulated")
-FOLDERS = ("locks", "rwlocks", "condition", "barriers", "deques")
+FOLDERS = ("locks", "locks/auto", "rwlocks", "condition", "barriers", "deques")
 # Files of these folders that are no algorithm: the list, its traits, the type-erased form.
 EXEMPT = {"all.h", "traits.h", "any_lock.h"}
 # Building blocks: their orders are argued like all others, but they are no lock.
-BUILDING_BLOCKS = {"node_pool.h", "parts.h", "flag_pair.h"}
+BUILDING_BLOCKS = {
+    "node_pool.h", "parts.h", "flag_pair.h",
+    "lock_word.h", "sleeper_queue.h", "heir_seat.h", "spin_seat.h",
+}  # fmt: skip
 BLOCK_FIELDS = ("Space", "Memory order")
 FIELDS = (
     "Source",

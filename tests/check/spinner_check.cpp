@@ -1,5 +1,6 @@
 // spinner_check.cpp -- who spins on auto_lock: one newcomer at most, and nobody while the holder
 // cannot run.
+#include <syncopate/locks/auto/spin_seat.h>
 #include <syncopate/locks/auto_lock.h>
 
 #include <atomic>
@@ -10,29 +11,29 @@ namespace {
 
 using syncopate::auto_lock;
 using syncopate::spin_lesson;
+using syncopate::auto_parts::spin_seat;
 
 // What auto_lock keeps to itself: access is not checked in an explicit instantiation.
-bool announce(auto_lock&, spin_lesson& learned);
-void withdraw(auto_lock&, const spin_lesson& next);
-template <auto Announce, auto Withdraw>
+spin_seat& spinner_of(auto_lock&);
+template <auto Spinner>
 struct exposed {
-  friend bool announce(auto_lock& lock, spin_lesson& learned) { return (lock.*Announce)(learned); }
-  friend void withdraw(auto_lock& lock, const spin_lesson& next) { (lock.*Withdraw)(next); }
+  friend spin_seat& spinner_of(auto_lock& lock) { return lock.*Spinner; }
 };
-template struct exposed<&auto_lock::announce_spinner, &auto_lock::withdraw_spinner>;
+template struct exposed<&auto_lock::spinner_>;
 
-struct counted : check::shared<auto_lock> {
+struct counted {
+  spin_seat seat;
   std::atomic<int> spinners{0};
 };
 
 // Nobody is announced while another one is; and the lesson is that of the one before.
 void announce_once(counted& s) {
   spin_lesson learned;
-  if (!announce(s.lock, learned)) return;
+  if (!s.seat.announce(learned)) return;
   const int others = s.spinners.fetch_add(1, std::memory_order_relaxed);
   assert(others == 0);
   s.spinners.fetch_sub(1, std::memory_order_relaxed);
-  withdraw(s.lock, {learned.budget + 1, learned.pace});
+  s.seat.withdraw({learned.budget + 1, learned.pace});
 }
 
 void one_spinner() {
@@ -41,7 +42,7 @@ void one_spinner() {
   auto other = twice;
   check::together(twice, other);
   spin_lesson learned;
-  assert(announce(s->lock, learned));  // the last one has withdrawn
+  assert(s->seat.announce(learned));  // the last one has withdrawn
   assert(learned.budget >= 2 && learned.budget <= 4);
   delete s;
 }
@@ -52,7 +53,7 @@ void one_spinner_of_three() {
   auto second = once, third = once;
   check::together(once, second, third);
   spin_lesson learned;
-  assert(announce(s->lock, learned));
+  assert(s->seat.announce(learned));
   assert(learned.budget >= 1 && learned.budget <= 3);
   delete s;
 }
@@ -71,7 +72,7 @@ void pass_over_the_other_processors() {
 
 // A waiter on the holder's processor goes to sleep at once: whoever spins leaves a lesson.
 void sleeps_on_the_processor_of_the_holder() {
-  auto* const s = new counted;
+  auto* const s = new check::shared<auto_lock>;
   pass_over_the_other_processors();
   s->lock.lock();
   auto waits = [s] { check::section(*s); };
@@ -81,9 +82,7 @@ void sleeps_on_the_processor_of_the_holder() {
   };
   check::together(waits, holds);
   assert(s->value == 2);
-  spin_lesson learned;
-  assert(announce(s->lock, learned));
-  assert(learned == spin_lesson::from_bits(0));
+  assert(spinner_of(s->lock).lesson() == spin_lesson::from_bits(0));
   delete s;
 }
 

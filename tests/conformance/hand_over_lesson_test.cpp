@@ -1,7 +1,7 @@
 // What a thread learns about handing a lock over: pure arithmetic.
 #include <gtest/gtest.h>
 
-#include <syncopate/locks/hand_over_lesson.h>
+#include <syncopate/locks/auto/hand_over_lesson.h>
 
 namespace {
 

@@ -1,5 +1,5 @@
 // spin_lesson: what a lock learns about spinning, case by case.
-#include <syncopate/locks/spin_lesson.h>
+#include <syncopate/locks/auto/spin_lesson.h>
 
 #include <gtest/gtest.h>
 

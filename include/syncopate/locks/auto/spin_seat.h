@@ -1,0 +1,60 @@
+// spin_seat.h -- auto_lock's third part: one newcomer at most spins, and what it learns is kept for
+// the next one.
+//
+// Source        spin_lesson.h (how long, how often); one spinner at a time: glibc's adaptive mutex
+//               lets all spin, which on few processors keeps the holder from its own.
+// Space         2 B: bit 15 a newcomer spins; bits 12-14 its fork generation; bits 0-11 the lesson.
+//
+// Obligations
+//   P1  Whoever announced itself withdraws, and only it. Legal: to sleep without having spun.
+//   P2  A spinner of a parent process is none (its generation is another).
+//
+// Memory order (each tag stands at its site below)
+//   [X]  relaxed: it publishes nothing but itself.
+//
+// Checked by    tests/check/spinner_check.cpp (one spinner of two, of three; explored to the end).
+#pragma once
+
+#include <syncopate/locks/auto/spin_lesson.h>
+#include <syncopate/machine.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace syncopate::auto_parts {
+
+class spin_seat {
+ public:
+  // Returns false if another newcomer spins; else what was learned.
+  bool announce(spin_lesson& so_far) noexcept {
+    std::uint16_t seen = bits_.load(std::memory_order_relaxed);  // [X]
+    so_far = spin_lesson::from_bits(seen);
+    const auto mine = static_cast<std::uint16_t>(announcement() | so_far.bits());
+    return seen >> generation_shift != announcement() >> generation_shift &&
+           bits_.compare_exchange_strong(seen, mine, std::memory_order_relaxed,  // [X]
+                                         std::memory_order_relaxed);             // [X]
+  }
+
+  void withdraw(const spin_lesson& next) noexcept {
+    bits_.store(next.bits(), std::memory_order_relaxed);  // [X]
+  }
+
+  [[nodiscard]] spin_lesson lesson() const noexcept {
+    return spin_lesson::from_bits(bits_.load(std::memory_order_relaxed));  // [X]
+  }
+  [[nodiscard]] bool was_used() const noexcept {
+    return bits_.load(std::memory_order_relaxed) != 0;  // [X]
+  }
+
+ private:
+  static constexpr unsigned generation_shift = spin_lesson::bits_used;
+
+  static std::uint16_t announcement() noexcept {
+    return static_cast<std::uint16_t>(0x8000 | (machine::fork_generation() % 8)
+                                                   << generation_shift);
+  }
+
+  std::atomic<std::uint16_t> bits_{0};
+};
+
+}  // namespace syncopate::auto_parts

@@ -2,7 +2,7 @@
 // to those who run before a waiter is worth the price. Pure; auto_lock keeps one for each thread.
 //
 // A waiter that is handed the lock may have to wait for a processor, and all with it; beside other
-// processes that takes whole time slices. So does a yield that lets another process run.
+// processes that takes whole time slices.
 #pragma once
 
 #include <algorithm>

@@ -2,8 +2,9 @@
 // for slices, and all with it. Four threads and three foreign ones on two processors; sections of
 // 200 cycles, nothing outside; each lock is used for 120 ms of simulated time, three times. Against
 // glibc's lock, which is never handed over: its throughput is what can be had, its longest wait
-// what must not be. run: SYNCOPATE_MACHINE=small-2c SYNCOPATE_FOREIGN_LOAD=3
-// SYNCOPATE_FOREIGN_BUSY=3000 run: SYNCOPATE_FOREIGN_REST=1
+// what must not be.
+// run: SYNCOPATE_MACHINE=small-2c SYNCOPATE_FOREIGN_LOAD=3 SYNCOPATE_FOREIGN_BUSY=3000
+// run: SYNCOPATE_FOREIGN_REST=1
 #include <syncopate/locks/auto_lock.h>
 #include <syncopate/locks/futex_lock.h>
 #include <syncopate/machine.h>

@@ -337,7 +337,7 @@ class auto_lock {
   outcome wait_until_due(attempt& my) noexcept {
     const std::uint64_t start = machine::ticks();
     const std::uint64_t due_time = start - seat_.ticks_since_change(start) + lesson.period();
-    std::uint64_t next_yield = start + yield_every;
+    std::uint64_t yield_time = start + yield_every;
     for (std::uint32_t pauses = 1;; pauses = pauses < heir_pauses ? 2 * pauses : pauses) {
       if (is_idle() && word_.take(lock_word::held_sleepers)) return outcome::acquired;
       if (has_passed(due_time)) return outcome::gave_up;
@@ -345,9 +345,9 @@ class auto_lock {
         // The holder needs this processor.
         const machine::deadline look = machine::after(nap);
         seat_.sleep(seat_.look(), &look);
-      } else if (has_passed(next_yield)) {
+      } else if (has_passed(yield_time)) {
         machine::yield();
-        next_yield = machine::ticks() + yield_every;
+        yield_time = machine::ticks() + yield_every;
       } else {
         machine::spin(pauses);
       }

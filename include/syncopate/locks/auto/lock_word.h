@@ -58,12 +58,12 @@ class lock_word {
   template <class Prepare>
   bool release(Prepare prepare) noexcept {
     bool is_prepared = false;
-    std::uint32_t value = word_.load(std::memory_order_relaxed);  // [X]
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);  // [X]
     do {
-      if (value == held_sleepers && !is_prepared) prepare(), is_prepared = true;
-    } while (!word_.compare_exchange_weak(value, free, std::memory_order_release,  // [R]
-                                          std::memory_order_relaxed));             // [X]
-    return value == held_sleepers;
+      if (seen == held_sleepers && !is_prepared) prepare(), is_prepared = true;
+    } while (!word_.compare_exchange_weak(seen, free, std::memory_order_release,  // [R]
+                                          std::memory_order_relaxed));            // [X]
+    return seen == held_sleepers;
   }
 
   // Requires: the caller holds the lock.

@@ -3,7 +3,7 @@
 // Source        the kernel's futex queue; a count of sleepers, so that nobody is woken in vain.
 // Space         4 B: bits 0-15 how many sleep or are about to; bits 16-25 the number of wakes,
 //               which wraps; bits 26-31 the fork generation. Unlike the lock's word it does not
-//               change while the lock is released and taken again, so that a waiter can fall asleep.
+//               change while the lock is released and taken again: so a waiter can fall asleep.
 //
 // Obligations
 //   Q1  A sleeper joins before it looks for the last time whether it has to sleep, and sleeps only

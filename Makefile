@@ -122,6 +122,7 @@ readme: build
 	  build/share/syncopate/locks.json
 	@$(PYTHON) scripts/openmp_page.py
 	@$(PYTHON) scripts/options_page.py build/share/syncopate/options.json docs/reference/options.md
+	@$(PYTHON) scripts/parameters_page.py
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)

@@ -37,7 +37,7 @@ again. The last column is how much of the difference (of the ratio between the p
 ours, on a logarithmic scale) went with it: about 100 % where it explains all, about 0 % where it is
 not the reason, less than 0 % where it leads away, more than 100 % where it leads past the paper's
 number. A machine file's fields are described in
-[modeled-machines.md](../reference/modeled-machines.md); none of what was changed here is claimed to
+[machine-files.md](../reference/machine-files.md); none of what was changed here is claimed to
 be what the paper's machine has.
 """
 

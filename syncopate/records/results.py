@@ -210,6 +210,8 @@ class Results:
         contended = sum(k.waits for name, k in group.kinds.items() if name in LOST_KINDS)
         acquisitions = max(acquisitions, contended)
         lost = group.lost()
+        waited = sum(kind.total for kind in group.kinds.values())
+        waits = sum(kind.waits for kind in group.kinds.values())
         return {
             "name": group.name.text,
             "named_by": group.name.by,
@@ -226,7 +228,8 @@ class Results:
             "contended_share": contended / acquisitions if acquisitions else 0.0,
             "lost_ns": self.of.ns(lost),
             "lost_share": lost / total if total else 0.0,
-            "waited_ns": self.of.ns(sum(kind.total for kind in group.kinds.values())),
+            "waited_ns": self.of.ns(waited),
+            "mean_wait_ns": self.of.ns(waited / waits) if waits else None,
             "worst": self._worst(group),
             "unexplained": "",
             "threads_waited": len(group.by_thread),

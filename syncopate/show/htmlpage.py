@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from syncopate.records import account, openwaits, timeline, waiting
 from syncopate.records.analysis import Analysis
 from syncopate.records.comparison import Comparison
+from syncopate.show import lockcolumns
 
 FOLDER = os.path.join(os.path.dirname(__file__), "page")
 MARK = "@SYNCOPATE_DATA@"
@@ -22,6 +23,7 @@ def pieces(analyses: list[Analysis], document: dict, extras: dict) -> Iterator[s
     data = {
         **document,
         **extras,
+        "columns": lockcolumns.on_page(),
         "timelines": [_timeline(analysis) for analysis in analyses],
         "costs": [
             [*account.lines(results), *waiting.sentences(results)]

@@ -8,7 +8,7 @@ from syncopate.base.units import about, count, duration, percent
 from syncopate.records import account, openwaits, processes, waiting
 from syncopate.records.naming import without_starters
 from syncopate.records.recordformat import LOST_KINDS
-from syncopate.show import processtext, transactiontext
+from syncopate.show import lockcolumns, processtext, transactiontext
 
 DETAILED = 5  # locks whose stacks are shown
 FRAMES = 8  # of a stack
@@ -29,9 +29,6 @@ SECTIONS = {
     "unknown": "Locks that the record does not describe",
 }
 LOST = ("mutex", "rwlock", "spinlock", "semaphore_lock")
-LOST_COLUMNS = ("lock", "for", "lost", "of all", "taken", "contended", "mean", "p50", "p99", "max",
-                "hold", "hold p99", "hold max", "threads")  # fmt: skip
-OPTIONAL = ("p99", "max", "hold", "threads", "taken", "mean", "p50", "hold p99", "hold max")
 
 
 def show(records: list[dict]) -> None:
@@ -231,30 +228,16 @@ def _lost_table(console, locks: list[dict], counted: bool) -> None:
     `counted`: acquisitions are known."""
     rows = []
     for lock in locks:
-        hold = lock["hold"] or {"mean_ns": None, "p99_ns": None, "max_ns": None}
         for number, (kind, waits) in enumerate(lock["waits"].items()):
-            whole = {
-                "lock": name_of(lock),
-                "of all": percent(lock["lost_share"]),
-                "taken": count(lock["acquisitions"]) if counted else "-",
-                "contended": percent(lock["contended_share"]) if counted else "-",
-                "threads": str(lock["threads_waited"]),
-                "hold": duration(hold["mean_ns"]),
-                "hold p99": duration(hold["p99_ns"]),
-                "hold max": duration(hold["max_ns"]),
-            }
-            if number:
-                whole = dict.fromkeys(whole, "")
-            rows.append(
-                whole
-                | {"for": FOR.get(kind, kind)}
-                | {"lost": duration(waits["total_ns"]), "mean": duration(waits["mean_ns"])}
-                | {"p50": duration(waits["p50_ns"]), "p99": duration(waits["p99_ns"])}
-                | {"max": duration(waits["max_ns"])}
-            )
-    titles = [title for title in LOST_COLUMNS if title != "for" or _several_kinds(rows)]
+            row = {"lock": "" if number else name_of(lock), "for": FOR.get(kind, kind)}
+            for column in lockcolumns.in_text():
+                known = counted or column.needs != "acquisitions"
+                shown = column.shown(lock, waits) if known else "-"
+                row[column.text] = "" if number and not column.of_waits else shown
+            rows.append(row)
+    titles = [title for title in rows[0] if title != "for" or _several_kinds(rows)]
     columns = {title: [row[title] for row in rows] for title in titles}
-    console.print(terminal.table(console, columns, OPTIONAL))
+    console.print(terminal.table(console, columns, lockcolumns.optional()))
 
 
 def _several_kinds(rows: list[dict]) -> bool:

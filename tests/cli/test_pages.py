@@ -252,7 +252,7 @@ def test_report_by_keyboard(page, visit):
     shown.keyboard.press("Enter")
     tab_to("Taken")
     shown.keyboard.press("Enter")
-    assert (focused(), shown.get_attribute('[data-key="taken"]', "aria-sort")) == (
+    assert (focused(), shown.get_attribute('[data-key="acquisitions"]', "aria-sort")) == (
         "Taken",
         "descending",
     )

@@ -251,7 +251,7 @@ def test_json_has_the_documented_shape(tmp_path):
     assert set(record["locks"][0]) == {
         "name", "named_by", "place", "object", "members", "addresses", "acquisitions", "contended",
         "contended_share", "member", "declared", "called",
-        "lost_ns", "lost_share", "waited_ns", "threads_waited", "waits", "hold",
+        "lost_ns", "lost_share", "waited_ns", "mean_wait_ns", "threads_waited", "waits", "hold",
         "by_thread", "arrivals", "elision", "waiters", "holders", "site", "worst",
         "unexplained", "speculation",
     }  # fmt: skip

@@ -1,30 +1,23 @@
 /* The report's table of locks, and what it says of one lock when that is opened. */
-const worst = (lock, field) =>
-  Math.max(0, ...Object.values(lock.waits).map((waits) => waits[field] || 0));
-const waitCount = (lock) =>
-  Object.values(lock.waits).reduce((sum, waits) => sum + waits.count, 0);
-const mean = (lock) => (waitCount(lock) ? lock.waited_ns / waitCount(lock) : 0);
 const lockName = (lock) => lock.called + (lock.members > 1 ? ` ×${lock.members}` : "");
 
+/* Numbers of a lock: rows of lockcolumns.py. Of waits, the number of the worst kind. */
+const UNITS = { duration, percent, count: number };
+function fieldOf(lock, field) {
+  const [first, ...rest] = field.split(".");
+  if (first !== "waits") return field.split(".").reduce((found, name) => found?.[name], lock);
+  const known = Object.values(lock.waits).map((waits) => waits[rest[0]]).filter(Number.isFinite);
+  return known.length ? Math.max(...known) : undefined;
+}
+function asColumn({ field, unit, page, needs, bar }) {
+  const of = (lock) => (needs && !lock[needs] ? undefined : fieldOf(lock, field)) ?? -1;
+  const show = (lock) => (of(lock) < 0 ? "-" : UNITS[unit](of(lock)));
+  return { key: field, title: page, of, show, finish: bar ? meter : undefined };
+}
 const COLUMNS = [
   { key: "name", title: "Lock", of: (l) => l.name.toLowerCase() },
   { key: "object", title: "Kind", of: (l) => l.object, text: true },
-  { key: "lost", title: "Waited", of: (l) => l.waited_ns, show: (l) => duration(l.waited_ns) },
-  { key: "share", title: "Lost of all time", of: (l) => l.lost_share,
-    show: (l) => (l.lost_ns ? percent(l.lost_share) : "-"), finish: meter },
-  { key: "taken", title: "Taken", of: (l) => l.acquisitions,
-    show: (l) => (l.acquisitions ? number(l.acquisitions) : "-") },
-  { key: "contended", title: "Contended", of: (l) => l.contended_share,
-    show: (l) => (l.acquisitions ? percent(l.contended_share) : "-") },
-  { key: "mean", title: "Mean wait", of: mean, show: (l) => duration(mean(l)) },
-  { key: "p99", title: "p99", of: (l) => worst(l, "p99_ns"),
-    show: (l) => duration(worst(l, "p99_ns")) },
-  { key: "max", title: "Max", of: (l) => worst(l, "max_ns"),
-    show: (l) => duration(worst(l, "max_ns")) },
-  { key: "hold", title: "Mean hold", of: (l) => (l.hold ? l.hold.mean_ns : -1),
-    show: (l) => (l.hold ? duration(l.hold.mean_ns) : "-") },
-  { key: "threads", title: "Threads", of: (l) => l.threads_waited,
-    show: (l) => String(l.threads_waited) },
+  ...data.columns.map(asColumn),
 ];
 /* Only where the reader gave predictions or a policy. */
 const WHAT_IF = { key: "whatif", title: "What if", text: true, of: (l) => bestGain(l),
@@ -174,7 +167,7 @@ function makeLockTable() {
   if (data.whatif.length) columns.splice(4, 0, WHAT_IF);
   if (data.policy) columns.splice(4, 0, POLICY);
   lockTable = new LongTable(at("locks"), at("more-locks"),
-    { columns, order: { key: "lost", down: true }, detail, name: lockName });
+    { columns, order: { key: "waited_ns", down: true }, detail, name: lockName });
 }
 
 /* A lock has an address of its own, so that it can be pointed at: #record/kind/name. */

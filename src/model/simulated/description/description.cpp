@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 namespace syncopate::simulated {
@@ -13,13 +14,15 @@ namespace {
 constexpr std::int64_t most_cycles = 100'000'000;
 constexpr double most_watts = 10'000;
 constexpr double most_joules = 1e-3;  // for one line
+constexpr std::int64_t any_count = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t any_size = std::numeric_limits<std::int64_t>::max();
 
 void read_topology(toml_document& from, topology_description& to) {
-  from.read("topology",
-            {integer("sockets", to.sockets, 1, max_cores), integer("nodes", to.nodes, 1, max_cores),
-             integer("cores", to.cores, 1, max_cores), integer("cluster", to.cluster, 1, max_cores),
-             integer("smt", to.smt, 1, max_smt),
-             integer("frequency_hz", to.frequency_hz, 1'000'000, 100'000'000'000)});
+  from.read("topology", {
+#define SYNCOPATE_TOPOLOGY(type, name, unit, presence, least, most, meaning) \
+  presence(field(#name, to.name, least, most)),
+#include "parameters.def"
+                        });
   if (to.nodes % to.sockets != 0)
     from.fail("topology.nodes", "must be a multiple of topology.sockets");
   if (to.cores % to.nodes != 0) from.fail("topology.cores", "must be a multiple of topology.nodes");
@@ -28,19 +31,20 @@ void read_topology(toml_document& from, topology_description& to) {
 }
 
 void read_core(toml_document& from, core_description& to) {
-  from.read("core", {integer("access_cycles", to.access_cycles, 0, most_cycles),
-                     integer("relax_cycles", to.relax_cycles, 1, most_cycles),
-                     integer("store_cycles", to.store_cycles, 1, most_cycles),
-                     integer("store_buffer", to.store_buffer, 1, 4096),
-                     real("smt_share", to.smt_share, 0.05, 1)});
+  from.read("core", {
+#define SYNCOPATE_CORE(type, name, unit, presence, least, most, meaning) \
+  presence(field(#name, to.name, least, most)),
+#include "parameters.def"
+                    });
 }
 
 void read_cache(toml_document& from, const std::string& name, cache_description& to) {
   const std::string section = "cache." + name;
-  from.read(section,
-            {integer("size", to.size, 64), integer("ways", to.ways, 1, 1024),
-             integer("line", to.line, 16, 4096), integer("latency", to.latency, 1, most_cycles),
-             integer("shared_by", to.shared_by, 1, max_cores)});
+  from.read(section, {
+#define SYNCOPATE_CACHE(type, name, unit, presence, least, most, meaning) \
+  presence(field(#name, to.name, least, most)),
+#include "parameters.def"
+                     });
   if (!std::has_single_bit(to.line)) from.fail(section + ".line", "must be a power of two");
   if (to.size % (std::uint64_t{to.line} * to.ways) != 0)
     from.fail(section + ".ways", "ways times line must divide the size");
@@ -73,17 +77,11 @@ void read_caches(toml_document& from, description& to) {
 
 void read_coherence(toml_document& from, const topology_description& topology,
                     coherence_description& to) {
-  from.read("coherence",
-            {integer("transfer_cluster", to.transfer_cluster, 1, most_cycles),
-             integer("transfer_node", to.transfer_node, 1, most_cycles),
-             integer("transfer_socket", to.transfer_socket, 1, most_cycles),
-             integer("transfer_remote", to.transfer_remote, 1, most_cycles),
-             matrix("hops", to.hops), integer("extra_hop", to.extra_hop, 0, most_cycles),
-             integer("invalidate_per_sharer", to.invalidate_per_sharer, 0, most_cycles),
-             integer("occupancy", to.occupancy, 0, most_cycles), flag("migratory", to.migratory),
-             optional(flag("broadcast", to.broadcast)), optional(flag("owned", to.owned)),
-             optional(integer("request", to.request, 0, most_cycles)),
-             optional(integer("hold", to.hold, 0, most_cycles))});
+  from.read("coherence", {
+#define SYNCOPATE_COHERENCE(type, name, unit, presence, least, most, meaning) \
+  presence(field(#name, to.name, least, most)),
+#include "parameters.def"
+                         });
   if (to.transfer_node < to.transfer_cluster)
     from.fail("coherence.transfer_node", "must not be less than coherence.transfer_cluster");
   if (to.transfer_socket < to.transfer_node)
@@ -105,20 +103,34 @@ void read_coherence(toml_document& from, const topology_description& topology,
   }
 }
 
+void read_atomic(toml_document& from, atomic_description& to) {
+  from.read("atomic", {
+#define SYNCOPATE_ATOMIC(type, name, unit, presence, least, most, meaning) \
+  presence(field(#name, to.name, least, most)),
+#include "parameters.def"
+                      });
+}
+
+void read_dram(toml_document& from, dram_description& to) {
+  from.read("dram", {
+#define SYNCOPATE_DRAM(type, name, unit, presence, least, most, meaning) \
+  presence(field(#name, to.name, least, most)),
+#include "parameters.def"
+                    });
+  if (to.remote < to.local) from.fail("dram.remote", "must not be less than dram.local");
+}
+
 void read_htm(toml_document& from, htm_description& to) {
   to = {};
   if (!from.is_set("htm", "present")) {  // what the machine lacks has no numbers
-    from.read("htm", {flag("present", to.present)});
+    from.read("htm", {field("present", to.present)});
     return;
   }
-  from.read("htm", {flag("present", to.present), flag("always_abort", to.always_abort),
-                    flag("write_in_l1", to.write_in_l1), integer("write_lines", to.write_lines, 0),
-                    integer("read_lines", to.read_lines, 0),
-                    integer("begin_cycles", to.begin_cycles, 0, most_cycles),
-                    integer("commit_cycles", to.commit_cycles, 0, most_cycles),
-                    integer("abort_cycles", to.abort_cycles, 0, most_cycles),
-                    real("interrupts_per_second", to.interrupts_per_second, 0, 1e7),
-                    flag("learning", to.learning)});
+  from.read("htm", {
+#define SYNCOPATE_HTM(type, name, unit, presence, least, most, meaning) \
+  presence(field(#name, to.name, least, most)),
+#include "parameters.def"
+                   });
   if (!to.write_in_l1 && to.write_lines == 0)
     from.fail("htm.write_lines", "must be at least 1 where the L1 does not limit writes");
 }
@@ -126,37 +138,34 @@ void read_htm(toml_document& from, htm_description& to) {
 void read_monitor(toml_document& from, monitor_description& to) {
   to = {};
   if (!from.is_set("monitor", "present")) {
-    from.read("monitor", {flag("present", to.present)});
+    from.read("monitor", {field("present", to.present)});
     return;
   }
-  from.read("monitor", {flag("present", to.present), subtable("light"), subtable("deep")});
-  for (const auto& [name, depth] :
-       {std::pair{"monitor.light", &to.light}, std::pair{"monitor.deep", &to.deep}})
-    from.read(name, {integer("entry_cycles", depth->entry_cycles, 0, most_cycles),
-                     integer("wake_cycles", depth->wake_cycles, 0, most_cycles)});
+  from.read("monitor", {field("present", to.present), subtable("light"), subtable("deep")});
+  for (const auto& [section, depth] :
+       {std::pair{"monitor.light", &to.light}, std::pair{"monitor.deep", &to.deep}}) {
+    from.read(section, {
+#define SYNCOPATE_MONITOR_DEPTH(type, name, unit, presence, least, most, meaning) \
+  presence(field(#name, depth->name, least, most)),
+#include "parameters.def"
+                       });
+  }
 }
 
 void read_os(toml_document& from, os_description& to) {
-  from.read("os", {integer("syscall_cycles", to.syscall_cycles, 0, most_cycles),
-                   integer("futex_wait_cycles", to.futex_wait_cycles, 0, most_cycles),
-                   integer("futex_wake_cycles", to.futex_wake_cycles, 0, most_cycles),
-                   integer("context_switch_cycles", to.context_switch_cycles, 0, most_cycles),
-                   integer("ipi_cycles", to.ipi_cycles, 0, most_cycles),
-                   integer("wakeup_cycles", to.wakeup_cycles, 0, most_cycles),
-                   integer("migration_cycles", to.migration_cycles, 0, most_cycles),
-                   integer("time_slice_microseconds", to.time_slice_microseconds, 1)});
+  from.read("os", {
+#define SYNCOPATE_OS(type, name, unit, presence, least, most, meaning) \
+  presence(field(#name, to.name, least, most)),
+#include "parameters.def"
+                  });
 }
 
 void read_energy(toml_document& from, energy_description& to) {
-  from.read(
-      "energy",
-      {real("running", to.running, 0, most_watts), real("spinning", to.spinning, 0, most_watts),
-       real("monitor_light", to.monitor_light, 0, most_watts),
-       real("monitor_deep", to.monitor_deep, 0, most_watts), real("idle", to.idle, 0, most_watts),
-       real("off", to.off, 0, most_watts), real("base", to.base, 0, most_watts),
-       real("transfer_joules", to.transfer_joules, 0, most_joules),
-       real("remote_transfer_joules", to.remote_transfer_joules, 0, most_joules),
-       real("dram_joules", to.dram_joules, 0, most_joules)});
+  from.read("energy", {
+#define SYNCOPATE_ENERGY(type, name, unit, presence, least, most, meaning) \
+  presence(field(#name, to.name, least, most)),
+#include "parameters.def"
+                      });
 }
 
 }  // namespace
@@ -175,13 +184,8 @@ description parse_description(std::string_view contents, const std::string& file
   read_core(from, to.core);
   read_caches(from, to);
   read_coherence(from, to.topology, to.coherence);
-  from.read("atomic", {integer("rmw_cycles", to.atomic.rmw_cycles, 0, most_cycles),
-                       integer("fence_cycles", to.atomic.fence_cycles, 0, most_cycles),
-                       flag("drains_stores", to.atomic.drains_stores)});
-  from.read("dram", {integer("local", to.dram.local, 1, most_cycles),
-                     integer("remote", to.dram.remote, 1, most_cycles),
-                     integer("bytes_per_second", to.dram.bytes_per_second, 1'000'000)});
-  if (to.dram.remote < to.dram.local) from.fail("dram.remote", "must not be less than dram.local");
+  read_atomic(from, to.atomic);
+  read_dram(from, to.dram);
   read_htm(from, to.htm);
   read_monitor(from, to.monitor);
   read_os(from, to.os);

@@ -142,16 +142,16 @@ void toml_document::read(const std::string& section, const std::vector<field>& f
   }
 }
 
-toml_document::field integer(std::string key, unsigned& to, std::int64_t least, std::int64_t most) {
+toml_document::field field(std::string key, unsigned& to, std::int64_t least, std::int64_t most) {
   return any_integer(std::move(key), to, least, most);
 }
 
-toml_document::field integer(std::string key, std::uint64_t& to, std::int64_t least,
-                             std::int64_t most) {
+toml_document::field field(std::string key, std::uint64_t& to, std::int64_t least,
+                           std::int64_t most) {
   return any_integer(std::move(key), to, least, most);
 }
 
-toml_document::field real(std::string key, double& to, double least, double most) {
+toml_document::field field(std::string key, double& to, double least, double most) {
   return {std::move(key), [&to, least, most](const toml::node& node) -> std::string {
             if (!node.is_number()) return "must be a number, is a " + type_name(node);
             const double value = *node.value<double>();
@@ -162,7 +162,7 @@ toml_document::field real(std::string key, double& to, double least, double most
           }};
 }
 
-toml_document::field flag(std::string key, bool& to) {
+toml_document::field field(std::string key, bool& to, int /*least*/, int /*most*/) {
   return {std::move(key), [&to](const toml::node& node) -> std::string {
             const auto* value = node.as_boolean();
             if (!value) return "must be true or false, is a " + type_name(node);
@@ -181,8 +181,9 @@ toml_document::field text(std::string key, std::string& to) {
           }};
 }
 
-toml_document::field matrix(std::string key, std::vector<std::vector<unsigned>>& to) {
-  return {std::move(key), [&to](const toml::node& node) -> std::string {
+toml_document::field field(std::string key, std::vector<std::vector<unsigned>>& to, int least,
+                           int most) {
+  return {std::move(key), [&to, least, most](const toml::node& node) -> std::string {
             std::string wanted = "must be a list of rows of small numbers";
             const auto* rows = node.as_array();
             if (!rows) return wanted;
@@ -193,7 +194,7 @@ toml_document::field matrix(std::string key, std::vector<std::vector<unsigned>>&
               auto& made = to.emplace_back();
               for (const toml::node& number : *numbers) {
                 const auto* value = number.as_integer();
-                if (!value || value->get() < 0 || value->get() > 64) return wanted;
+                if (!value || value->get() < least || value->get() > most) return wanted;
                 made.push_back(static_cast<unsigned>(value->get()));
               }
             }
@@ -206,6 +207,8 @@ toml_document::field subtable(std::string key) {
             return node.is_table() ? "" : "must be a table, is a " + type_name(node);
           }};
 }
+
+toml_document::field required(toml_document::field of) { return of; }
 
 toml_document::field optional(toml_document::field of) {
   of.may_be_missing = true;

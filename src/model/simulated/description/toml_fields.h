@@ -8,7 +8,6 @@
 
 #include <toml++/toml.h>
 #include <functional>
-#include <limits>
 #include <map>
 
 namespace syncopate::simulated {
@@ -41,16 +40,17 @@ class toml_document {
   std::map<std::string, std::size_t> lines_;
 };
 
-// Kinds of fields. Limits are inclusive.
-toml_document::field integer(std::string key, unsigned& to, std::int64_t least,
-                             std::int64_t most = std::numeric_limits<std::int32_t>::max());
-toml_document::field integer(std::string key, std::uint64_t& to, std::int64_t least,
-                             std::int64_t most = std::numeric_limits<std::int64_t>::max());
-toml_document::field real(std::string key, double& to, double least, double most);
-toml_document::field flag(std::string key, bool& to);
+// Fields of each type. Limits are inclusive; of a flag nothing is asked.
+toml_document::field field(std::string key, unsigned& to, std::int64_t least, std::int64_t most);
+toml_document::field field(std::string key, std::uint64_t& to, std::int64_t least,
+                           std::int64_t most);
+toml_document::field field(std::string key, double& to, double least, double most);
+toml_document::field field(std::string key, bool& to, int least = 0, int most = 1);
+toml_document::field field(std::string key, std::vector<std::vector<unsigned>>& to, int least,
+                           int most);
 toml_document::field text(std::string key, std::string& to);
-toml_document::field matrix(std::string key, std::vector<std::vector<unsigned>>& to);
 toml_document::field subtable(std::string key);  // its own read() looks into it
+toml_document::field required(toml_document::field);
 toml_document::field optional(toml_document::field);
 
 // The names a misspelt one may mean, nearest first; those too different are left out.

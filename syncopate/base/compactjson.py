@@ -42,13 +42,15 @@ def _one(value: Any) -> str:
 # ---- Tables: for lists of points that have the same fields -----------------------------------
 
 ABSENT = "~"  # a point without that field
+ABOVE = ""  # the value of the line above
 DIGITS = 6  # of what was measured or computed, none of which is known better
 
 
 def tables(document: dict) -> str:
     """As lines(), with each list of points as a table: what all points have in common once, the
     fields' names once, and for each point a line of its values of the other fields. Fields of
-    objects in points have names with dots. Numbers have DIGITS digits. read() gives the points
+    objects in points have names with dots. Numbers have DIGITS digits. In "changes", which stands
+    for "points" where no value is "", that is a value as in the line above. read() gives the points
     again."""
     packed = _packed(rounded(document))
     parts = [f" {_key(key)}: {_table_text(value)}" for key, value in packed.items()]
@@ -106,7 +108,10 @@ def _may_be_flat(point: dict) -> bool:
 
 
 def _is_table(value: Any) -> bool:
-    return isinstance(value, dict) and value.keys() == {"same", "fields", "points"}
+    return isinstance(value, dict) and (
+        value.keys() == {"same", "fields", "points"}
+        or value.keys() == {"same", "fields", "changes"}
+    )
 
 
 def _flat(point: dict) -> dict[str, Any]:
@@ -140,24 +145,52 @@ def _table(values: list[dict]) -> dict:
         if all(name in p and _one(p[name]) == first[name] for p in points)
     }
     own = [name for name in names if name not in same]
-    return {
-        "same": same,
-        "fields": names,
-        "points": [[p.get(n, ABSENT) for n in own] for p in points],
-    }
+    rows = [[p.get(n, ABSENT) for n in own] for p in points]
+    if any(value == ABOVE for row in rows for value in row):
+        return {"same": same, "fields": names, "points": rows}
+    return {"same": same, "fields": names, "changes": _changes(rows)}
+
+
+def _changes(rows: list[list]) -> list[list]:
+    """The rows; what is as in the row before, and not shorter than ABOVE, is ABOVE."""
+    found, before = [], [""] * len(rows[0])
+    for row in rows:
+        texts = [_one(value) for value in row]
+        found.append(
+            [
+                ABOVE if text == last and len(text) > len(_one(ABOVE)) else value
+                for value, text, last in zip(row, texts, before, strict=True)
+            ]
+        )
+        before = texts
+    return found
+
+
+def _rows(table: dict) -> list[list]:
+    """What _changes() was made of."""
+    if "points" in table:
+        return table["points"]
+    rows: list[list] = []
+    for changes in table["changes"]:
+        before = rows[-1] if rows else changes
+        rows.append(
+            [old if new == ABOVE else new for new, old in zip(changes, before, strict=True)]
+        )
+    return rows
 
 
 def _table_text(value: Any) -> str:
     if not _is_table(value):
         return _value(value)  # with tables inside of it in one line
     parts = [f"  {_key(key)}: {_one(value[key])}" for key in ("same", "fields")]
-    return "{\n" + ",\n".join([*parts, f'  "points": {_of_list(value["points"], "  ")}']) + "\n }"
+    lines = "changes" if "changes" in value else "points"
+    return "{\n" + ",\n".join([*parts, f'  "{lines}": {_of_list(value[lines], "  ")}']) + "\n }"
 
 
 def _points(table: dict) -> list[dict]:
     same, found = table["same"], []
     own = [name for name in table["fields"] if name not in same]
-    for values in table["points"]:
+    for values in _rows(table):
         point = same | dict(zip(own, values, strict=True))
         found.append(_deep({n: point[n] for n in table["fields"] if point[n] != ABSENT}))
     return found

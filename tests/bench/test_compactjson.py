@@ -45,10 +45,25 @@ POINTS = [
 
 def test_tables_give_the_points_again():
     odd = [{"a": 1}, {"a": 1.0, "b": None}, {"b": {"c": {}}}, {"b": {"c": {"d": True}}}, {"a": 1}]
-    for points in (POINTS, odd, [{"dots.in": 1}] * 4, [{"a": compactjson.ABSENT}] * 4, POINTS[:3]):
+    empty = [{"a": "", "b": n, "c": "long"} for n in (1, 1, 2, 2)]
+    alike = [
+        {"a": "as above", "b": n, "c": c} for n, c in ((1.5, 1), (1.5, 1.0), (1, True), (1, 1))
+    ]
+    ways = (POINTS, odd, empty, alike, [{"dots.in": 1}] * 4, [{"a": compactjson.ABSENT}] * 4)
+    for points in (*ways, POINTS[:3]):
         document = {"date": "today", "runs": points, "deep": {"more": [points]}}
         again = compactjson.read(compactjson.tables(document))
         assert json.dumps(again) == json.dumps(compactjson.rounded(document))
+
+
+def test_what_is_as_in_the_line_above_is_said_once():
+    points = [{"panel": "of a long name" if n < 4 else "another", "x": n} for n in range(6)]
+    text = compactjson.tables({"runs": points})
+    assert text.count("of a long name") == text.count("another") == 1 and '["",3]' in text
+    assert compactjson.read(text)["runs"] == points
+    points[5]["panel"] = ""
+    text = compactjson.tables({"runs": points})
+    assert text.count("of a long name") == 4 and compactjson.read(text)["runs"] == points
 
 
 def test_a_table_says_once_what_all_points_share():

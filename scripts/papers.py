@@ -211,16 +211,13 @@ def claim_row(root: Path, evidence: Evidence, claim: dict) -> str:
 
 
 def figure_rows(evidence: Evidence, paper: dict) -> list[str]:
-    """What we get for the statements of this paper's figures."""
+    """How many statements of each of this paper's figures are reproduced."""
     lines = []
     for figure, date, rows in evidence.of_paper(paper):
         script = f"[{figure.name}.py](../figures/{figure.name}.py)"
-        lines += [
-            f"| {row.paper} | {page_of(figure, RESULTS)} | {script} | {row.rule}"
-            f" | {date}: {row.ours} | {said(row.verdict)} |"
-            for row in rows
-            if not row.beyond
-        ]
+        own = [row.verdict for row in rows if not row.beyond]
+        counts = " | ".join(str(own.count(verdict)) for verdict in Verdict)
+        lines.append(f"| {page_of(figure, RESULTS)} | {script} | {date} | {len(own)} | {counts} |")
     return lines
 
 
@@ -291,9 +288,13 @@ def paper_page(root: Path, evidence: Evidence, paper: dict) -> str:
         lines += ["", "What it is known for:", "", *KNOWN_FOR_HEAD, *known]
     rows = figure_rows(evidence, paper)
     if rows:
-        lines += ["", "What its figures state, and what we get:", ""]
-        lines += ["| the paper says | figure | here | rule | we get | verdict |"]
-        lines += ["|---|---|---|---|---|---|"]
+        heads = ["figure", "here", "evidence", "statements", *(each.value for each in Verdict)]
+        lines += [
+            "",
+            "Its figures; their pages have each statement, our values and the verdict:",
+            "",
+        ]
+        lines += ["| " + " | ".join(heads) + " |", "|---|---|---|" + "--:|" * (len(heads) - 3)]
         lines += rows
     ours = (name for name in evidence.figures if name.startswith(paper["scripts"] + "_"))
     there = {place(name)[0] for name in ours}

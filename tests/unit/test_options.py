@@ -36,6 +36,8 @@ OTHERS = {
     "SYNCOPATE_COMPILER_HAS_TM": "what CMake finds out of the compiler",
     "SYNCOPATE_DATA": "the place in the report's page where its data come",
     "SYNCOPATE_INSTALLED_MACHINES": "a macro, defined for one source file",
+    "SYNCOPATE_NOTE": "an example in CONTRIBUTING.md",
+    "SYNCOPATE_PLANTED": "an option that a test adds to a copy",
 }
 
 # Whose code is where: in what a reader is linked of.

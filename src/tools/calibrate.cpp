@@ -32,8 +32,8 @@
 
 #include <syncopate/machine.h>
 
+#include "base/json.h"
 #include "calibrate_parts.h"
-#include "json.h"
 
 namespace syncopate::tools {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <syncopate/locks/all.h>
 
-#include "json.h"
+#include "base/json.h"
 #include "openmp/offered.h"
 #include "preload/offered.h"
 

@@ -9,8 +9,8 @@
 #include <syncopate/machine.h>
 #include <syncopate/machine/probe.h>
 
+#include "base/json.h"
 #include "calibrate.h"
-#include "json.h"
 #include "lock_list.h"
 #include "option_list.h"
 
@@ -33,7 +33,7 @@ constexpr std::string_view help_text =
 
 std::string probe_json() {
   namespace machine = syncopate::machine;
-  syncopate::tools::json_writer json;
+  syncopate::json_writer json;
   json.begin_object();
   json.member("version", SYNCOPATE_VERSION);
   json.member("node_count", machine::node_count());

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/option.h"
-#include "json.h"
 
 namespace syncopate::tools {
 namespace {

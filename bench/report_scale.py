@@ -106,7 +106,7 @@ def in_browser(page: Path) -> list[tuple[str, float]]:
         shown = browser.new_page()
         shown.set_default_timeout(PATIENCE)
         timed("load", lambda: shown.goto(f"file://{page}"))
-        timed("sort", lambda: shown.click('[data-key="taken"]'))
+        timed("sort", lambda: shown.click('[data-key="acquisitions"]'))
         timed("filter", lambda: shown.fill("#filter", "0x1200"))
         shown.focus("#timeline")
         timed("zoom into the timeline", lambda: shown.keyboard.press("+"))

@@ -5,7 +5,7 @@ import importlib
 import sys
 from pathlib import Path
 
-from common import Figure, arguments, guarded, make_figure, need_matplotlib
+from common import Figure, arguments, guarded, make_figure, need_matplotlib, not_built
 from sweep import Refusal, Setting
 
 
@@ -22,6 +22,9 @@ def make_all() -> int:
     todo = [figure for figure in figures() if options.redraw or not figure.measure]
     need_matplotlib()
     if not options.redraw:
+        lacking = {figure.name: not_built(figure, options) for figure in todo}
+        print(*filter(None, lacking.values()), sep="\n", file=sys.stderr)
+        todo = [figure for figure in todo if not lacking[figure.name]]
         # Everything is looked for before the first sweep, which may take minutes.
         for figure in todo:
             machine = options.machine or figure.machine

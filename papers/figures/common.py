@@ -38,6 +38,7 @@ class Figure:
     run alone cannot tell. error: half the length of a value's error bar. tables: Results -> lines
     for the end of the page. beyond: why no row is about the paper's machine, where that is so.
     kept: of another figure with the same points, whose finished ones are this one's, too.
+    original: the programs of others that it runs, by their name in `syncopate bench originals`.
 
     A figure with `measure` is not simulated: that runs its points on this machine, keeping finished
     ones in the checkpoint, and returns the results.
@@ -60,6 +61,7 @@ class Figure:
     tables: Callable[[Results], list[str]] = lambda results: []
     beyond: str = ""
     kept: str = ""
+    original: str = ""
 
     def __post_init__(self):
         self.declared = self.machine  # the paper's, unless `beyond`
@@ -254,6 +256,19 @@ def results_of(figure: Figure, document: dict) -> Results:
     runs = [dict(run) for run in document["runs"]]
     figure.prepare(runs)
     return Results(figure, runs)
+
+
+def not_built(figure: Figure, options: argparse.Namespace) -> str:
+    """Why the figure cannot be made here, where it runs programs of others that were not built."""
+    if not figure.original:
+        return ""
+    setting, points = setting_of(figure, options), figure.points(options.quick)
+    if all(setting.program(point).is_file() for point in points):
+        return ""
+    return (
+        f"{figure.name}: the original {figure.original} is not built; `syncopate bench originals"
+        f" --sources DIR --program {figure.original}` does that"
+    )
 
 
 Made = tuple[list[dict], dict]  # the results, and the document's fields of what they cost

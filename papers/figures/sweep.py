@@ -29,13 +29,19 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Point:
-    """One run: where it stands in the figure, and the workload's program and options."""
+    """One run: where it stands in the figure, and the workload's program and options.
+
+    An original program (originals.py) is told `words`, which have {inputs} for the folder with what
+    it reads, and prints `says` when its result is right; of the options it has the seed alone.
+    """
 
     panel: str
     series: str
     x: int
     program: str
     options: dict
+    words: tuple[str, ...] = ()
+    says: str = ""
 
     def place(self) -> dict:
         return {"panel": self.panel, "series": self.series, "x": self.x}
@@ -51,9 +57,11 @@ class Setting:
     machine: str  # a name in machines/, or a file
     programs: Path  # where NAME.simulated are
     limit: float = 600  # seconds of this machine for one run
+    originals: Path = ROOT / "build" / "originals"  # where those of others are
 
     def program(self, point: Point) -> Path:
-        return self.programs / f"{point.program}.simulated"
+        folder = self.originals if point.words else self.programs
+        return folder / f"{point.program}.simulated"
 
     def machine_file(self) -> Path:
         """A name means this source tree's file, whatever the user's own machines are called."""
@@ -64,9 +72,10 @@ class Setting:
         """Throws Refusal unless everything that the points need is there."""
         if not self.machine_file().is_file():
             raise Refusal(f"there is no machine file {self.machine_file()}")
-        missing = sorted({str(self.program(p)) for p in points if not self.program(p).is_file()})
-        if missing:
-            raise Refusal(f"missing: {', '.join(missing)}; build with `make`")
+        for make, kind in (("make", False), ("syncopate bench originals", True)):
+            ours = [self.program(p) for p in points if bool(p.words) is kind]
+            if missing := sorted({str(path) for path in ours if not path.is_file()}):
+                raise Refusal(f"missing: {', '.join(missing)}; build with `{make}`")
 
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -84,11 +93,17 @@ def seeded(points: Iterable[Point], where: Callable[[Point], bool]) -> list[Poin
 # ---- one point ----
 
 
-def run_of(point: Point, setting: Setting) -> tuple[list[str], str, float]:
+def run_of(point: Point, setting: Setting) -> tuple:
     """What simulated_fields() runs."""
-    command = [str(setting.program(point))]
-    command += [word for name, value in point.options.items() for word in (f"--{name}", str(value))]
-    return command, str(setting.machine_file()), setting.limit
+    program = setting.program(point)
+    options = [word for name, value in point.options.items() for word in (f"--{name}", str(value))]
+    common = (str(setting.machine_file()), setting.limit)
+    if not point.words:
+        return [str(program), *options], *common
+    inputs = str(program.parent / "inputs")
+    words = [word.replace("{inputs}", inputs) for word in point.words]
+    seed = {"SYNCOPATE_SEED": str(point.options.get("seed", 1))}
+    return [str(program), *words], *common, seed, point.says
 
 
 def run_point(point: Point, setting: Setting) -> dict:
@@ -109,6 +124,7 @@ def identity(point: Point, setting: Setting) -> str:
         digest(program),
         digest(library) if library else "",
         digest(setting.machine_file()),
+        *point.words,
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

@@ -44,3 +44,9 @@ def write(path: str | os.PathLike, pieces: Iterable[str]) -> None:
     """Writes the file, so that none is left half-written."""
     with replacing(path) as place, open(place, "w", encoding="utf-8", errors="replace") as file:
         file.writelines(pieces)
+
+
+def write_bytes(path: str | os.PathLike, data: bytes) -> None:
+    """The same for a file that is no text."""
+    with replacing(path) as place, open(place, "wb") as file:
+        file.write(data)

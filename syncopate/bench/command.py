@@ -9,13 +9,14 @@ usage: syncopate bench ACTION ...
 
 Runs suites of programs, compares what they measured, reproduces the papers' figures.
 
-  list     the suites, their programs, variants and sizes
-  run      run a suite, or one program of it
-  compare  two result files, or the variants within one
-  plot     draw a result file
-  report   one HTML page for each suite
-  regret   where a lock loses to the best of several, and how much
-  paper    a paper's figures on the simulated machine that stands for the paper's
+  list       the suites, their programs, variants and sizes
+  run        run a suite, or one program of it
+  compare    two result files, or the variants within one
+  plot       draw a result file
+  report     one HTML page for each suite
+  regret     where a lock loses to the best of several, and how much
+  paper      a paper's figures on the simulated machine that stands for the paper's
+  originals  fetch and build the papers' original programs
 
 More: syncopate bench ACTION --help
 """
@@ -27,6 +28,7 @@ ACTIONS = {
     "report": "reportpage",
     "regret": "regretmatrix",
     "paper": "paper",
+    "originals": "originals",
 }
 
 

@@ -75,14 +75,18 @@ def run_simulated(
     return output, report
 
 
-def simulated_fields(run: tuple[list, str, float]) -> dict:
-    """Runs (command, machine file, seconds at most): what is printed and reported, or an error.
+def simulated_fields(run: tuple) -> dict:
+    """Runs (command, machine file, seconds at most[, variables, what a right run prints]): what is
+    printed and reported, or an error.
 
     Workers on other machines call it: plain data in and out.
     """
-    command, machine, limit = run
+    command, machine, limit, *more = run
+    variables, says = more or ({}, "")
     try:
-        output, report = run_simulated(command, Path(machine), limit)
+        output, report = run_simulated(command, Path(machine), limit, variables)
+        if says not in output:
+            raise RunError(f"{Path(command[0]).name} does not say '{says}': its result is wrong")
         measured = last_line(output, Path(command[0]).name)
     except (RunError, OSError) as error:
         return {"error": str(error)}

@@ -41,13 +41,16 @@ def main(arguments: list[str]) -> int:
     with contextlib.ExitStack() as stack:
         common = stack.enter_context(imported_scripts())
         figures = [(key, importlib.import_module(path.stem).FIGURE) for key, path in scripts]
+        figures = built(common, figures, options)
+        if not figures:
+            return FAILED
         check_measured(figures, options)
         many = stack.enter_context(engine(options))
         print(f"{options.paper}: {outlook(common, figures, options)}", flush=True)
         if options.native:
             print(f"then {native_outlook(options)}", flush=True)
         for number, (key, figure) in enumerate(figures, 1):
-            print(f"== {key} ({number} of {len(scripts)}): {figure.title}", flush=True)
+            print(f"== {key} ({number} of {len(figures)}): {figure.title}", flush=True)
             done = common.guarded(
                 lambda figure=figure: common.make_figure(figure, settings(options), many),
                 f"syncopate: bench: {figure.name}",
@@ -63,6 +66,17 @@ def main(arguments: list[str]) -> int:
     if options.native:
         status = max(status, run_natively(options))
     return status
+
+
+def built(common, figures: list, options: argparse.Namespace) -> list:
+    """Those whose programs are there; of others' that were not built it is said."""
+    told, kept = settings(options), []
+    for key, figure in figures:
+        if line := common.not_built(figure, told):
+            print(f"not made: {line}", flush=True)
+        else:
+            kept.append((key, figure))
+    return kept
 
 
 def check_measured(figures: list, options: argparse.Namespace) -> None:

@@ -1,0 +1,218 @@
+"""`syncopate bench originals`: the papers' original programs, fetched and built, unmodified."""
+
+import argparse
+import datetime
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from syncopate.base import paths, wholefile
+from syncopate.base.arguments import Parser
+from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+from syncopate.bench.jobs import build_folders
+from syncopate.bench.originalsources import source
+from syncopate.bench.originaltable import NATIVE, ORIGINALS, SIMULATED, Build, Original
+from syncopate.bench.provenance import ROOT
+
+SECONDS = 1800  # for one step of a build
+EPILOG = """\
+Sources are looked for in DIR/NAME, else fetched there: a public repository at the commit that
+is pinned, or Debian's source package. They are only read; programs are built in a copy, with
+their own makefiles, and kept in FOLDER/NAME, for the simulated machine as PROGRAM.simulated. What
+cannot be had is said in one line, and the others are built. Exit status: 1 when something is
+missing.
+"""
+
+
+@dataclass
+class Places:
+    sources: Path
+    out: Path
+    built: Path  # this project's programs
+    products: Path
+
+
+def main(arguments: list[str]) -> int:
+    options = parse(arguments)
+    if options.list:
+        return show_list()
+    folders = [f / "papers/workloads" for f in build_folders(options.build)]
+    built = next((f for f in folders if f.is_dir()), folders[0])
+    places = Places(options.sources, options.out, built, products())
+    missing = []
+    for name in options.program or ORIGINALS:
+        lines = []
+        try:
+            lines = build_original(name, ORIGINALS[name], places, options)
+        except Failure as failure:
+            lines = [str(failure)]
+        missing += lines
+        for line in lines:
+            print(f"syncopate: bench originals: {line}", file=sys.stderr, flush=True)
+    return FAILED if missing else 0
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = Parser("bench originals", epilog=EPILOG, description=__doc__.partition(": ")[2])
+    parser.add_argument("--sources", type=Path, metavar="DIR", help="where the sources are, or go")
+    parser.add_argument(
+        "--program", action="append", metavar="NAME", help="only this one; may be repeated"
+    )
+    parser.add_argument("--machine", choices=(NATIVE, SIMULATED), help="default: both")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", default=ROOT / "build" / "originals")
+    parser.add_argument("--build", metavar="FOLDER", help="where this project was built")
+    parser.add_argument("--list", action="store_true", help="what there is, and from where")
+    options = parser.parse_args(arguments)
+    if options.sources is None and not options.list:
+        parser.error("--sources DIR says where the sources are, or go")
+    for name in options.program or []:
+        if name not in ORIGINALS:
+            raise Failure(
+                f"bench: no original is called '{name}'{near(name, list(ORIGINALS))};"
+                f" there are {', '.join(ORIGINALS)}",
+                BAD_USE,
+            )
+    if options.sources is not None:
+        if options.sources.exists() and not options.sources.is_dir():
+            parser.error(f"--sources {options.sources} is not a folder")
+        options.sources = options.sources.resolve()
+        options.out = options.out.resolve()
+    return options
+
+
+def products() -> Path:
+    return Path(paths.require("lib/libsyncopate.so")).parent.parent
+
+
+def show_list() -> int:
+    for name, each in ORIGINALS.items():
+        where = each.url or (f"Debian's {each.debian}" if each.debian else each.missing)
+        pinned = f" at {each.commit[:12]}" if each.commit else ""
+        print(f"{name}: {each.what}")
+        print(f"  programs  {', '.join(each.programs)}")
+        print(f"  source    {where}{pinned}")
+        only = f" only: {each.native_only}" if each.native_only else ""
+        print(f"  machines  {', '.join(each.machines)}{only}")
+    return 0
+
+
+def build_original(name: str, original: Original, places: Places, options) -> list[str]:
+    """Builds all of one. Returns a line for each program that could not be built; raises a Failure
+    where none could."""
+    if options.machine and options.machine not in original.machines:
+        if options.program:
+            raise Failure(f"{name}: {original.native_only}", BAD_USE)
+        return []
+    lacking = [tool for tool in original.needs if shutil.which(tool) is None]
+    if lacking:
+        raise Failure(f"{name}: cannot be built without {', '.join(lacking)}")
+    folder, what = source(name, original, places.sources)
+    out = places.out / name
+    out.mkdir(parents=True, exist_ok=True)
+    lines = copy_inputs(name, original, folder, out / "inputs")
+    machines = [options.machine] if options.machine else original.machines
+    done = []
+    for program in original.programs:
+        for form in original.forms:
+            for machine in machines:
+                build = Build(
+                    program, form, machine, compiler("cc", machine), compiler("c++", machine),
+                    places.built, places.products,
+                )  # fmt: skip
+                if why := build_one(original, build, folder, out):
+                    lines.append(f"{name}/{build.file()}: {why}")
+                else:
+                    done.append(build.file())
+    print(f"{name}: {what}; {len(done)} programs in {out}", flush=True)
+    note = {"source": what, "url": original.url, "date": datetime.date.today().isoformat()}
+    wholefile.write(out / "built.json", [json.dumps(note | {"programs": done}, indent=1) + "\n"])
+    return lines
+
+
+def compiler(command: str, machine: str) -> str:
+    """The words of a compiler command for a machine."""
+    plain = {"cc": "gcc", "c++": "g++"}[command]
+    if machine == NATIVE:
+        return plain
+    return f"{sys.executable} -m syncopate {command} --machine={machine} --compiler={plain}"
+
+
+def copy_inputs(name: str, original: Original, folder: Path, to: Path) -> list[str]:
+    """Puts the programs' inputs where runs find them. Returns a line for each that is not there."""
+    lines = []
+    for pattern in original.inputs:
+        found = sorted(folder.glob(pattern))
+        if not found:
+            lines.append(
+                f"{name}: {folder} has no {pattern}: runs with that input are not possible"
+            )
+        for file in found:
+            target = to / file.name.removesuffix(".gz")
+            if target.exists():
+                continue
+            to.mkdir(parents=True, exist_ok=True)
+            read = gzip.open if file.suffix == ".gz" else open
+            try:
+                with read(file, "rb") as data:
+                    wholefile.write_bytes(target, data.read())
+            except (OSError, EOFError) as error:
+                lines.append(f"{name}: {file}: {error}")
+    return lines
+
+
+def build_one(original: Original, build: Build, folder: Path, out: Path) -> str:
+    """Builds in a copy, with the program's own makefile. Returns why there is no program; empty
+    where there is one."""
+    names = {"program": build.program, "PROGRAM": build.program.upper()}
+    with tempfile.TemporaryDirectory(prefix="syncopate-originals-") as place:
+        copy = Path(place) / "source"
+        for pattern in original.copy:
+            copy_files(folder, pattern.format(**names), copy)
+        for step in original.steps(build):
+            if why := run_step(step, copy):
+                return why
+        result = copy / original.result.format(**names)
+        if not result.is_file():
+            return f"its makefile left no {original.result.format(**names)}"
+        shutil.copy2(result, out / build.file())
+    return ""
+
+
+def copy_files(folder: Path, pattern: str, to: Path) -> None:
+    for file in folder.glob(pattern):
+        target = to / file.relative_to(folder)
+        if file.name in ("inputs", ".git"):
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if file.is_dir():
+            shutil.copytree(file, target, symlinks=True, dirs_exist_ok=True)
+        else:
+            shutil.copy2(file, target, follow_symlinks=False)
+
+
+def run_step(step: list[str], folder: Path) -> str:
+    """Runs one command of a build. Returns the line that says why it failed; empty where not."""
+    # Nothing of the user's makes or flags; the compilers that are named start this very command.
+    kept = {k: v for k, v in os.environ.items() if k not in ("CFLAGS", "CXXFLAGS", "MAKEFLAGS")}
+    search = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    try:
+        done = subprocess.run(
+            step, cwd=folder, env=kept | {"PYTHONPATH": search, "LC_ALL": "C"},
+            capture_output=True, text=True, errors="replace", check=False, timeout=SECONDS,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"{step[0]}: not done after {SECONDS} s"
+    except OSError as error:
+        return f"{step[0]}: {error.strerror}"
+    if done.returncode == 0:
+        return ""
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    errors = [line for line in lines if "error:" in line or line.startswith("syncopate:")]
+    return (errors or lines or [f"status {done.returncode}"])[0 if errors else -1].strip()

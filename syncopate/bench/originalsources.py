@@ -1,0 +1,101 @@
+"""The original programs' sources: a folder that the user has, or one that is fetched."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from syncopate.base.errors import Failure
+from syncopate.bench.originaltable import Original
+from syncopate.bench.provenance import ROOT
+
+SECONDS = 900  # for one command that fetches
+
+
+def source(name: str, original: Original, sources: Path) -> tuple[Path, str]:
+    """The folder with the source, fetched unless it is there; and what it is, in words. Raises a
+    Failure of one line."""
+    folder = sources / name
+    if not folder.is_dir() or not any(folder.iterdir()):
+        fetch(name, original, folder)
+    if not (folder / original.probe).exists():
+        raise Failure(f"{name}: {folder} has no {original.probe}: that is not {original.what}")
+    return folder, described(original, folder)
+
+
+def fetch(name: str, original: Original, folder: Path) -> None:
+    """Raises a Failure, and leaves no folder, where it cannot."""
+    if original.missing:
+        raise Failure(f"{name}: no source in {folder}: {original.missing}")
+    tool = "git" if original.url else "sh"
+    if shutil.which(tool) is None:
+        raise Failure(f"{name}: no source in {folder}, and no {tool} to fetch it")
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        if original.url:
+            from_repository(name, original, part)
+        else:
+            from_debian(name, original, part)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)  # an empty one
+        part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def from_repository(name: str, original: Original, part: Path) -> None:
+    where = f"put a checkout of {original.url} at {original.commit[:12]} there"
+    git = ["git", "-C", str(part)]
+    for step in (
+        [*git, "init", "-q"],
+        [*git, "fetch", "-q", "--depth", "1", original.url, original.commit],
+        [*git, "checkout", "-q", original.commit],
+    ):
+        if why := failure(step):
+            raise Failure(f"{name}: cannot be fetched ({why}); {where}: {part.parent / name}")
+
+
+def from_debian(name: str, original: Original, part: Path) -> None:
+    """apt leaves the package's folder beside what it fetched: its contents become `part`'s."""
+    script = ["sh", str(ROOT / "integrations/debian_source.sh"), str(part), original.debian]
+    if why := failure(script):
+        raise Failure(
+            f"{name}: Debian's source package {original.debian} cannot be fetched ({why}); unpack"
+            f" it yourself: {part.parent / name}"
+        )
+    for unpacked in part.glob(f"apt/{original.debian}-*/"):
+        for each in unpacked.iterdir():
+            each.rename(part / each.name)
+    shutil.rmtree(part / "apt")
+
+
+def failure(command: list[str]) -> str:
+    """The last line of a command that failed; empty where it did not."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=SECONDS,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"not done after {SECONDS} s"
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    return "" if done.returncode == 0 else lines[-1] if lines else f"status {done.returncode}"
+
+
+def described(original: Original, folder: Path) -> str:
+    """Of which commit the files are, and whether they are its; a folder without history is just
+    that."""
+    if not (folder / ".git").exists():
+        return f"Debian's {original.debian}" if original.debian else "a folder without history"
+    git = ["git", "--no-optional-locks", "-C", str(folder)]
+
+    def said(*words: str) -> str:
+        done = subprocess.run([*git, *words], capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    commit = said("rev-parse", "HEAD")
+    pinned = "the pinned commit" if commit == original.commit else "another commit than is pinned"
+    changed = said("diff", "HEAD", "--name-only", "--diff-filter=d")
+    files = f", changed: {', '.join(changed.splitlines()[:3])}" if changed else ""
+    return f"commit {commit[:12]}, {pinned}{files}"

@@ -1,0 +1,230 @@
+"""The papers' original programs: where their sources are, and how each is built, unmodified."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from syncopate.bench.provenance import ROOT
+
+NATIVE, SIMULATED = "native", "simulated"
+
+
+@dataclass(frozen=True)
+class Build:
+    """One program in one form for one machine, about to be built."""
+
+    program: str
+    form: str  # empty where the program has one form only
+    machine: str
+    cc: str  # the C compiler for the machine, as the words of a command
+    cxx: str
+    built: Path  # this project's build folder, with the programs' counterparts in it
+    products: Path  # with lib/
+
+    def file(self) -> str:
+        """genome.tsx.simulated, as this project's own programs are called."""
+        machine = "" if self.machine == NATIVE else f".{self.machine}"
+        return self.program + (f".{self.form}" if self.form else "") + machine
+
+
+@dataclass(frozen=True)
+class Original:
+    """A suite or a program of others. Its source: a public repository at a commit, a source package
+    of Debian, or neither, where a user's own folder is the only way (`missing` says why).
+
+    copy: patterns of what is copied to where it is built; {program} in them. The sources
+    themselves are only read. steps: the commands of a build. result: what they leave.
+    """
+
+    what: str
+    programs: tuple[str, ...]
+    copy: tuple[str, ...]
+    steps: Callable[[Build], list[list[str]]]
+    result: str
+    url: str = ""
+    commit: str = ""
+    debian: str = ""
+    missing: str = ""
+    forms: tuple[str, ...] = ("",)
+    machines: tuple[str, ...] = (NATIVE, SIMULATED)
+    native_only: str = ""  # why, where it is
+    needs: tuple[str, ...] = ("make", "gcc", "g++")
+    inputs: tuple[str, ...] = field(default=())  # what the programs read; *.gz is unpacked
+    probe: str = "."  # a file or folder that every copy of the source has
+
+
+def make(folder: str, *words: str) -> list[str]:
+    return ["make", "-s", "-C", folder, *words]
+
+
+def stamp(build: Build) -> list[list[str]]:
+    ours = ROOT / "papers/workloads/stamp/original"
+    calls = " -DSTM_CALLS" if build.form == "stm" else ""
+    libraries = "-lpthread -lm -ltl2"
+    if build.machine == NATIVE:
+        folders = [build.products / "lib"] + [build.products / "lib/tm"] * (build.form == "stm")
+        libraries += "".join(f" -L{each} -Wl,-rpath,{each}" for each in folders)
+        libraries += " -l:libitm.so.1" * (build.form == "stm") + " -lsyncopate"
+    return [
+        make(
+            build.program, "-f", "Makefile.stm", f"CC={build.cc} -I{ours}{calls}",
+            f"LD={build.cxx}", f"LIBS={libraries}",
+            f"STM={build.built}/stamp/original/{build.form}/{build.machine}",
+        )
+    ]  # fmt: skip
+
+
+def epcc(build: Build) -> list[list[str]]:
+    return [make("openmpbench_C_v40", f"CC={build.cc}", build.program)]
+
+
+def npb(build: Build) -> list[list[str]]:
+    """The template of its options, with OpenMP; class W."""
+    return [
+        ["cp", "config/make.def.template", "config/make.def"],
+        ["mkdir", "-p", "bin"],
+        make(
+            build.program.upper(), f"CC={build.cc} -fopenmp", f"CLINK={build.cc} -fopenmp",
+            f"UCC={build.cc}", "CLASS=W", "C_LIB=-lm",
+        ),
+    ]  # fmt: skip
+
+
+def canneal(build: Build) -> list[list[str]]:
+    return [make("pkgs/kernels/canneal/src", f"CXX={build.cxx}", "version=pthreads", "CXXFLAGS=-O3"
+                 " -std=gnu++98 -DENABLE_THREADS -pthread")]  # fmt: skip
+
+
+def fluidanimate(build: Build) -> list[list[str]]:
+    return [make("pkgs/apps/fluidanimate/src", "-f", "Makefile.pthreads", f"CXX={build.cxx} -O3",
+                 "pthreads")]  # fmt: skip
+
+
+def kyoto(build: Build) -> list[list[str]]:
+    return [
+        ["./configure", "--disable-lzo", "--disable-lzma", f"CC={build.cc}", f"CXX={build.cxx}"],
+        make(".", "kccachetest"),
+    ]
+
+
+def memcached(build: Build) -> list[list[str]]:
+    return [["./configure", f"CC={build.cc}"], make(".", "memcached", "CFLAGS=-O2 -fcommon -w")]
+
+
+OPENMP = "its OpenMP needs a runtime that the simulated machine has not"
+SOCKETS = "its clients come over the network, which the simulated machine has not"
+PARSEC = "https://github.com/cirosantilli/parsec-benchmark"
+PARSEC_COMMIT = "d4d9afdd27bbe39ca0ce88132b2d9f359b7868af"
+
+ORIGINALS = {
+    "stamp": Original(
+        "STAMP 0.9.10 (Cao Minh et al., IISWC 2008)",
+        ("bayes", "genome", "intruder", "kmeans", "labyrinth", "ssca2", "vacation", "yada"),
+        ("common/*.mk", "common/Makefile.*", "lib/*.[ch]", "{program}/*"),
+        stamp,
+        "{program}/{program}",
+        url="https://github.com/kozyraki/stamp",
+        commit="9222e2707e598448d90112991a3a90544469d4b4",
+        forms=("sgl", "tsx", "stm"),
+        inputs=(
+            "kmeans/inputs/random-n2048-d16-c16.txt.gz",
+            "kmeans/inputs/random-n65536-d32-c16.txt.gz",
+            "labyrinth/inputs/random-x32-y32-z3-n96.txt",
+            "labyrinth/inputs/random-x512-y512-z7-n512.txt",
+            "yada/inputs/633.2.*",
+            "yada/inputs/ttimeu1000000.2.*",
+        ),
+        probe="lib/tm.h",
+    ),
+    "epcc": Original(
+        "EPCC OpenMP micro-benchmarks, version 4",
+        ("syncbench", "taskbench"),
+        ("openmpbench_C_v40/*",),
+        epcc,
+        "openmpbench_C_v40/{program}",
+        url="https://github.com/EPCCed/epcc-openmp-microbenchmarks",
+        commit="d4a904cbfc95c104bf052b097a07d256548866f7",
+        machines=(NATIVE,),
+        native_only=OPENMP,
+        needs=("make", "gcc"),
+        probe="openmpbench_C_v40",
+    ),
+    "npb": Original(
+        "NAS Parallel Benchmarks 3.0 in C with OpenMP, class W",
+        ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp"),
+        ("common/*", "config/*", "sys/*", "{PROGRAM}/*", "Makefile"),
+        npb,
+        "bin/{program}.W",
+        url="https://github.com/benchmark-subsetting/NPB3.0-omp-C",
+        commit="5d565d916cad47bf09a2fa7432bf8e5fa95446ec",
+        machines=(NATIVE,),
+        native_only=OPENMP,
+        needs=("make", "gcc"),
+        probe="common",
+    ),
+    "canneal": Original(
+        "PARSEC 3.0's canneal",
+        ("canneal",),
+        ("pkgs/kernels/canneal/src",),
+        canneal,
+        "pkgs/kernels/canneal/src/canneal",
+        url=PARSEC,
+        commit=PARSEC_COMMIT,
+        needs=("make", "g++"),
+        probe="pkgs/kernels/canneal/src",
+    ),
+    "fluidanimate": Original(
+        "PARSEC 3.0's fluidanimate",
+        ("fluidanimate",),
+        ("pkgs/apps/fluidanimate/src",),
+        fluidanimate,
+        "pkgs/apps/fluidanimate/src/fluidanimate",
+        url=PARSEC,
+        commit=PARSEC_COMMIT,
+        needs=("make", "g++"),
+        probe="pkgs/apps/fluidanimate/src",
+    ),
+    "kyotocabinet": Original(
+        "Kyoto Cabinet's own benchmark of its cache database",
+        ("kccachetest",),
+        ("*",),
+        kyoto,
+        "kccachetest",
+        debian="kyotocabinet",
+        probe="kccachetest.cc",
+    ),
+    "memcached": Original(
+        "memcached 1.4.15",
+        ("memcached",),
+        ("*",),
+        memcached,
+        "memcached",
+        missing="its repository has no configure script: unpack memcached-1.4.15.tar.gz of"
+        " memcached.org there",
+        machines=(NATIVE,),
+        native_only=SOCKETS,
+        probe="memcached.c",
+    ),
+    "memcached-debian": Original(
+        "memcached as Debian has it",
+        ("memcached",),
+        ("*",),
+        memcached,
+        "memcached",
+        debian="memcached",
+        machines=(NATIVE,),
+        native_only=SOCKETS,
+        probe="memcached.c",
+    ),
+    "clomp-tm": Original(
+        "CLOMP-TM (Schindewolf et al., 2012)",
+        ("clomp-tm",),
+        ("*",),
+        lambda build: [make(".", f"CC={build.cc} -fopenmp", f"CXX={build.cxx} -fopenmp")],
+        "clomp-tm",
+        missing="no public repository of it is known",
+        machines=(NATIVE,),
+        native_only=OPENMP,
+        probe="Makefile",
+    ),
+}

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import tsx_hpc_fig4
 from common import Results
 from monitor_mwait import LIBGOMP, ONE_SPINNER
+from ruby_gil import DYNAMIC, GIL
+from ruby_gil_kernels import STATED
 from sweep import Point
 
 
@@ -24,18 +26,21 @@ class Number:
 @dataclass(frozen=True)
 class Trial:
     """What is changed. fields: "table.key" of the machine file. options: the program's. locks: of a
-    series. said: in place of the names of these two."""
+    series. words: what an original program is told, but for its threads. said: in place of the
+    names of these three."""
 
     number: Number
     fields: dict = field(default_factory=dict)
     options: dict = field(default_factory=dict)
     locks: dict = field(default_factory=dict)
+    words: tuple[str, ...] = ()
     said: str = ""
 
     def text(self) -> str:
         pairs = [f"`{key} = {new}`" for key, new in self.fields.items()]
         words = [f"`{key} = {new}`" for key, new in self.options.items()]
         words += [f"{series} is `{lock}`" for series, lock in self.locks.items()]
+        words += [f"`{' '.join(self.words)}`"] * bool(self.words)
         return ", ".join([*pairs, *([self.said] if self.said else words)])
 
 
@@ -88,6 +93,13 @@ BUSY = Number(
     at("tsx.busywait", "mutex", x=2, panel="netstreamcluster"),
     gain("tsx.busywait", "mutex", 2, "netstreamcluster"),
 )
+ALONE = Number(
+    "tsx_hpc_fig2",
+    "our genome: tsx over sgl with one thread (the paper: comparable)",
+    1.0,
+    lambda p: p.panel == "genome" and p.series in ("sgl", "tsx") and p.x == 1,
+    gain("tsx", "sgl", 1, "genome"),
+)
 APRIORI = Number(
     "tsx_hpc_fig3",
     "apriori: sgl over fgl at 8 threads",
@@ -96,6 +108,21 @@ APRIORI = Number(
     gain("sgl", "fgl", 8, "apriori"),
 )
 CORES = {"topology.cores": 8, "topology.smt": 1, "cache.llc.shared_by": 8}
+
+# ---- ruby ----
+
+
+def ruby(panel: str, paper: float) -> Number:
+    return Number(
+        "ruby_gil_fig5",
+        f"{panel}: HTM-dynamic with 12 threads over the lock with one",
+        paper,
+        lambda p: p.panel == panel and (p.series, p.x) in ((GIL, 1), (DYNAMIC, 12)),
+        lambda results: results.value(panel, DYNAMIC, 12),
+    )
+
+
+LONGER = (("ft", 64), ("ft", 128), ("cg", 4800), ("is", 96000), ("lu", 136))
 
 # ---- always-abort ----
 
@@ -244,6 +271,15 @@ TRIALS = [
             {"cache.l1.latency": 1, "atomic.rmw_cycles": 17},
         )
     ),
+    *(
+        Trial(ALONE, fields, locks=locks)
+        for fields, locks in (
+            ({}, {"sgl": "tatas"}),
+            ({"atomic.rmw_cycles": 7}, {}),
+            ({"htm.begin_cycles": 50, "htm.commit_cycles": 40}, {}),
+        )
+    ),
+    *(Trial(ruby(panel, STATED[panel]), {}, {"size": size}) for panel, size in LONGER),
     Trial(BUSY, CORES),
     Trial(APRIORI, {}, {"items": 1000, "support": 10}),
     *(

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from syncopate.base import paths, wholefile
@@ -46,10 +46,13 @@ def main(arguments: list[str]) -> int:
     built = next((f for f in folders if f.is_dir()), folders[0])
     places = Places(options.sources, options.out, built, products())
     missing = []
-    for name in options.program or ORIGINALS:
-        lines = []
+    for chosen in options.program or ORIGINALS:
+        name, _, program = chosen.partition("/")
+        original = ORIGINALS[name]
+        if program:
+            original = replace(original, programs=(program,))
         try:
-            lines = build_original(name, ORIGINALS[name], places, options)
+            lines = build_original(name, original, places, options)
         except Failure as failure:
             lines = [str(failure)]
         missing += lines
@@ -62,7 +65,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = Parser("bench originals", epilog=EPILOG, description=__doc__.partition(": ")[2])
     parser.add_argument("--sources", type=Path, metavar="DIR", help="where the sources are, or go")
     parser.add_argument(
-        "--program", action="append", metavar="NAME", help="only this one; may be repeated"
+        "--program", action="append", metavar="NAME", help="only this, or NAME/PROGRAM of it"
     )
     parser.add_argument("--machine", choices=(NATIVE, SIMULATED), help="default: both")
     parser.add_argument("--out", type=Path, metavar="FOLDER", default=ROOT / "build" / "originals")
@@ -71,19 +74,28 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.sources is None and not options.list:
         parser.error("--sources DIR says where the sources are, or go")
-    for name in options.program or []:
-        if name not in ORIGINALS:
-            raise Failure(
-                f"bench: no original is called '{name}'{near(name, list(ORIGINALS))};"
-                f" there are {', '.join(ORIGINALS)}",
-                BAD_USE,
-            )
+    for chosen in options.program or []:
+        check_name(chosen)
     if options.sources is not None:
         if options.sources.exists() and not options.sources.is_dir():
             parser.error(f"--sources {options.sources} is not a folder")
         options.sources = options.sources.resolve()
         options.out = options.out.resolve()
     return options
+
+
+def check_name(chosen: str) -> None:
+    """Raises a Failure unless NAME, or NAME/PROGRAM, is in the table."""
+    name, slash, program = chosen.partition("/")
+    word, known = name, list(ORIGINALS)
+    if name in ORIGINALS:
+        word, known = program, list(ORIGINALS[name].programs)
+        if not slash or program in known:
+            return
+    raise Failure(
+        f"bench: no original is called '{chosen}'{near(word, known)}; there are {', '.join(known)}",
+        BAD_USE,
+    )
 
 
 def products() -> Path:
@@ -131,7 +143,8 @@ def build_original(name: str, original: Original, places: Places, options) -> li
                     done.append(build.file())
     print(f"{name}: {what}; {len(done)} programs in {out}", flush=True)
     note = {"source": what, "url": original.url, "date": datetime.date.today().isoformat()}
-    wholefile.write(out / "built.json", [json.dumps(note | {"programs": done}, indent=1) + "\n"])
+    there = sorted(each.name for each in out.iterdir() if each.is_file() and os.access(each, os.X_OK))
+    wholefile.write(out / "built.json", [json.dumps(note | {"programs": there}, indent=1) + "\n"])
     return lines
 
 

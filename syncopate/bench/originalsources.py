@@ -71,7 +71,7 @@ def from_debian(name: str, original: Original, part: Path) -> None:
 
 
 def failure(command: list[str]) -> str:
-    """The last line of a command that failed; empty where it did not."""
+    """The line that says why a command failed; empty where it did not."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=SECONDS,
@@ -79,8 +79,11 @@ def failure(command: list[str]) -> str:
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return f"not done after {SECONDS} s"
-    lines = (done.stderr or done.stdout).strip().splitlines()
-    return "" if done.returncode == 0 else lines[-1] if lines else f"status {done.returncode}"
+    if done.returncode == 0:
+        return ""
+    lines = (done.stderr or done.stdout).strip().splitlines() or [f"status {done.returncode}"]
+    errors = [line for line in lines if line.startswith(("fatal: ", "error: ", "E: "))]
+    return (errors or lines[-1:])[0]
 
 
 def described(original: Original, folder: Path) -> str:

@@ -101,6 +101,12 @@ def test_one_machine_alone(sources):
     assert not (sources.parent / "out" / "planted" / "planted.simulated").exists()
 
 
+def test_one_program_alone(sources, monkeypatch):
+    plant(monkeypatch, programs=("planted", "other"))
+    assert build(sources, "--machine", NATIVE, "--program", "planted/planted") == 0
+    assert (sources.parent / "out" / "planted" / "planted").exists()
+
+
 def test_a_machine_that_it_cannot_have(sources, monkeypatch, capsys):
     plant(monkeypatch, machines=(NATIVE,), native_only="it needs what is not there")
     assert build(sources, "--machine", SIMULATED, "--program", "planted") == 1
@@ -192,6 +198,8 @@ def test_a_repository_that_cannot_be_fetched(sources, repository, monkeypatch, c
         ([], "--sources DIR"),
         (["--sources", __file__], "is not a folder"),
         (["--sources", ".", "--program", "stomp"], "did you mean stamp?"),
+        (["--sources", ".", "--program", "stamp/yadda"], "did you mean yada?"),
+        (["--sources", ".", "--program", "stamp/"], "there are bayes, genome"),
     ],
 )
 def test_bad_use(words, said):

@@ -97,6 +97,18 @@ def test_a_figure_beside_what_the_paper_says(made_up, capsys):
     assert len((made_up / "log").read_text().split()) == 2, "finished points are kept"
 
 
+def test_a_figure_of_programs_that_are_not_built(made_up, capsys):
+    """Of others: it is said, and what it would have run is not."""
+    of_others = FIGURE.replace('{"threads": x})', '{"threads": x}, ("-x",))')
+    of_others = of_others.replace('machine="test-4c"', 'machine="test-4c", original="stamp"')
+    (made_up / "scripts" / "made_up_fig1.py").write_text(of_others)
+    words = ["made-up", "--build", str(made_up / "build"), "--out", str(made_up / "out")]
+    assert paper.main(words) == 1
+    said = capsys.readouterr().out
+    assert "not made: made_up_fig1: the original stamp is not built; `syncopate bench orig" in said
+    assert not (made_up / "log").exists()
+
+
 def test_it_says_how_long_it_will_take(made_up, capsys, monkeypatch):
     with paper.imported_scripts() as common:
         monkeypatch.setattr(common, "PLACES", made_up / "shipped")

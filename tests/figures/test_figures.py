@@ -15,6 +15,7 @@ from rules import KINDS, less, more
 from sweep import SEEDS, Point, Setting, run_point, seeded
 
 from syncopate.base import compactjson
+from syncopate.bench.originaltable import ORIGINALS
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted(
@@ -157,6 +158,11 @@ def test_each_figure_declares_what_it_needs(script):
     assert 0 < len(quick) <= len(full)
     assert quick != full
     for point in full:
+        if point.words:
+            suite, _, program = point.program.partition("/")
+            assert figure.original == suite
+            assert program.partition(".")[0] in ORIGINALS[suite].programs
+            continue
         workload = ROOT / "papers/workloads" / point.program
         parts = [workload / "launch.py", workload / "CMakeLists.txt"]
         assert any(path.exists() for path in (workload.with_suffix(".cpp"), *parts))

@@ -6,6 +6,7 @@ import json
 import stat
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from conftest import made_up_points
@@ -15,6 +16,7 @@ from sweep import (
     Refusal,
     Setting,
     duration,
+    identity,
     run_point,
     seeded,
     side_by_side,
@@ -254,3 +256,43 @@ def test_what_is_missing_is_told_at_once(setting, tmp_path):
         setting.check(POINTS)
     with pytest.raises(Refusal, match=r"there is no machine file .*nosuch"):
         Setting("nosuch", tmp_path).check([])
+
+
+ORIGINAL = Point("", "a", 2, "made/up", {"seed": 3}, ("-n9", "{inputs}/x", "-t2"), "is right")
+SAYS = """#!/bin/sh
+echo '{"machine": "m", "seconds": 1, "energy": {"joules": 1, "average_watts": 1}}' \
+  > "$SYNCOPATE_STATS"
+echo "its result is right"
+echo '{"words": "'"$*"'", "seed": "'"$SYNCOPATE_SEED"'", "seconds": 2}'
+"""
+
+
+@pytest.fixture
+def original(setting, tmp_path):
+    """A setting in which the made-up original program is built."""
+    program = tmp_path / "originals" / "made" / "up.simulated"
+    program.parent.mkdir(parents=True)
+    program.write_text(SAYS)
+    program.chmod(0o755)
+    return replace(setting, originals=tmp_path / "originals")
+
+
+def test_an_original_program(original):
+    run = run_point(ORIGINAL, original)
+    folder = original.originals / "made" / "inputs"
+    assert run["words"] == f"-n9 {folder}/x -t2"
+    assert (run["seed"], run["seconds"]) == ("3", 2)
+    other = replace(ORIGINAL, words=("-n8",))
+    assert identity(other, original) != identity(ORIGINAL, original)
+
+
+def test_an_original_that_does_not_find_its_result_right(original):
+    run = run_point(replace(ORIGINAL, says="is perfect"), original)
+    assert run["error"] == "up.simulated does not say 'is perfect': its result is wrong"
+
+
+def test_an_original_that_is_not_built_is_told(original):
+    original.check([ORIGINAL])
+    original.program(ORIGINAL).unlink()
+    with pytest.raises(Refusal, match=r"up\.simulated; build with `syncopate bench originals`"):
+        original.check([ORIGINAL])

@@ -82,7 +82,8 @@ HEADLINES_INTRODUCTION = """\
 
 Why a headline is not reproduced stands on its paper's page;
 [differences.md](internals/differences.md) shows what was tried to find out. Programs are our own,
-written after the papers' descriptions, with small inputs ([workloads.md](internals/workloads.md)).
+written after the papers' descriptions, with small inputs ([workloads.md](internals/workloads.md));
+"original": [the paper's](internals/originals.md).
 
 | paper | it states | we get | verdict | evidence |
 |---|---|---|---|---|"""

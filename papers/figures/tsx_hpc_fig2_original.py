@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 
 import tsx_hpc_fig2 as rewritten
-from common import Figure, Point, main
+from common import Point, main
 from originals import STAMP, pinned, stamp
 from sweep import seeded
 

@@ -43,7 +43,7 @@ def rates(results: Results, series: str, threads: int) -> dict[str, float]:
     return {panel: results.value(panel, series, threads, aborted) for panel in PROGRAMS}
 
 
-def row(results: Results, series: str, threads: int) -> Claim:
+def row(results: Results, series: str, threads: int, why: dict[str, str]) -> Claim:
     """One of the table's eight columns, all of its programs."""
     column = SYSTEMS.index(series)
     stated = {name: PAPER[threads][name][column] for name in PROGRAMS}
@@ -54,41 +54,39 @@ def row(results: Results, series: str, threads: int) -> Claim:
         f"abort rates of {NAMES[series]} with {threads} thread{'s' * (threads > 1)}",
         number(stated, neutral=None, printed=1),
         found,
-        (WHY_SOFTWARE, WHY_CAPACITY)[column],
+        why[series],
         unit=" %",
         headline="table 1: how many transactions TL2 and TSX abort, 1 to 8 threads",
     )
 
 
-def claims(results: Results) -> list[Claim]:
+def claims(results: Results, why: dict[str, str]) -> list[Claim]:
     threads = results.xs("genome")
-    rows = [row(results, series, n) for n in threads for series in SYSTEMS]
+    rows = [row(results, series, n, why) for n in threads for series in SYSTEMS]
     if 4 in threads:
-        rows.append(hyper_threading(rates(results, TSX, 4), rates(results, TSX, 8)))
+        rows.append(hyper_threading(rates(results, TSX, 4), rates(results, TSX, 8), why[TSX]))
     return rows
 
 
-def hyper_threading(four: dict[str, float], eight: dict[str, float]) -> Claim:
+def hyper_threading(four: dict[str, float], eight: dict[str, float], why: str) -> Claim:
     return claim(
         "Hyper-Threading compounds the capacity issue: rates are significantly higher with 8"
         " threads than with 4",
         more(clearly=True),
         {n: (eight[n] or math.nan) / (four[n] or math.nan) for n in RISING},
-        WHY_CAPACITY,
+        why,
         "of the programs whose rates rise by more than a tenth in the paper's table",
         what="8 threads over 4",
     )
 
 
 NAMES = {TL2: "TL2", TSX: "TSX"}
-WHY_SOFTWARE = (
-    "small inputs meet more often; and a transaction of this TL2 takes longer on the model than in"
-    " the paper, so that others come in between"
-)
-WHY_CAPACITY = (
-    "with these inputs, the lines that a transaction writes fit into the L1 cache, of a core that"
-    " two threads share, too: what aborts are conflicts"
-)
+WHY = {
+    TL2: "small inputs meet more often; and a transaction of this TL2 takes longer on the model"
+    " than in the paper, so that others come in between",
+    TSX: "with these inputs, the lines that a transaction writes fit into the L1 cache, of a core"
+    " that two threads share, too: what aborts are conflicts",
+}
 
 FIGURE = Figure(
     name="tsx_hpc_table1",
@@ -99,7 +97,7 @@ FIGURE = Figure(
     y_label="percent of attempts that are aborted",
     points=points,
     value=aborted,
-    claims=claims,
+    claims=lambda results: claims(results, WHY),
     beyond=REWRITTEN,
     notes=SMALL_INPUTS + " The runs are those of figure 2. An attempt is each begin of a"
     " transaction, again after an abort, too.",

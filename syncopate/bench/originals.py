@@ -143,7 +143,9 @@ def build_original(name: str, original: Original, places: Places, options) -> li
                     done.append(build.file())
     print(f"{name}: {what}; {len(done)} programs in {out}", flush=True)
     note = {"source": what, "url": original.url, "date": datetime.date.today().isoformat()}
-    there = sorted(each.name for each in out.iterdir() if each.is_file() and os.access(each, os.X_OK))
+    there = sorted(
+        each.name for each in out.iterdir() if each.is_file() and os.access(each, os.X_OK)
+    )
     wholefile.write(out / "built.json", [json.dumps(note | {"programs": there}, indent=1) + "\n"])
     return lines
 

@@ -14,7 +14,7 @@ SECONDS = 900  # for one command that fetches
 def source(name: str, original: Original, sources: Path) -> tuple[Path, str]:
     """The folder with the source, fetched unless it is there; and what it is, in words. Raises a
     Failure of one line."""
-    folder = sources / name
+    folder = sources / (original.folder or name)
     if not folder.is_dir() or not any(folder.iterdir()):
         fetch(name, original, folder)
     if not (folder / original.probe).exists():
@@ -34,9 +34,9 @@ def fetch(name: str, original: Original, folder: Path) -> None:
     part.mkdir(parents=True)
     try:
         if original.url:
-            from_repository(name, original, part)
+            from_repository(name, original, part, folder)
         else:
-            from_debian(name, original, part)
+            from_debian(name, original, part, folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(folder, ignore_errors=True)  # an empty one
         part.rename(folder)
@@ -44,7 +44,7 @@ def fetch(name: str, original: Original, folder: Path) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def from_repository(name: str, original: Original, part: Path) -> None:
+def from_repository(name: str, original: Original, part: Path, folder: Path) -> None:
     where = f"put a checkout of {original.url} at {original.commit[:12]} there"
     git = ["git", "-C", str(part)]
     for step in (
@@ -53,16 +53,16 @@ def from_repository(name: str, original: Original, part: Path) -> None:
         [*git, "checkout", "-q", original.commit],
     ):
         if why := failure(step):
-            raise Failure(f"{name}: cannot be fetched ({why}); {where}: {part.parent / name}")
+            raise Failure(f"{name}: cannot be fetched ({why}); {where}: {folder}")
 
 
-def from_debian(name: str, original: Original, part: Path) -> None:
+def from_debian(name: str, original: Original, part: Path, folder: Path) -> None:
     """apt leaves the package's folder beside what it fetched: its contents become `part`'s."""
     script = ["sh", str(ROOT / "integrations/debian_source.sh"), str(part), original.debian]
     if why := failure(script):
         raise Failure(
             f"{name}: Debian's source package {original.debian} cannot be fetched ({why}); unpack"
-            f" it yourself: {part.parent / name}"
+            f" it yourself: {folder}"
         )
     for unpacked in part.glob(f"apt/{original.debian}-*/"):
         for each in unpacked.iterdir():

@@ -51,6 +51,7 @@ class Original:
     needs: tuple[str, ...] = ("make", "gcc", "g++")
     inputs: tuple[str, ...] = field(default=())  # what the programs read; *.gz is unpacked
     probe: str = "."  # a file or folder that every copy of the source has
+    folder: str = ""  # where the source is looked for, if not by the original's name
 
 
 def make(folder: str, *words: str) -> list[str]:
@@ -113,6 +114,7 @@ def memcached(build: Build) -> list[list[str]]:
 
 OPENMP = "its OpenMP needs a runtime that the simulated machine has not"
 SOCKETS = "its clients come over the network, which the simulated machine has not"
+ASSEMBLER = "its atomic operations are assembler, which the simulated machine does not see"
 PARSEC = "https://github.com/cirosantilli/parsec-benchmark"
 PARSEC_COMMIT = "d4d9afdd27bbe39ca0ce88132b2d9f359b7868af"
 
@@ -170,8 +172,11 @@ ORIGINALS = {
         "pkgs/kernels/canneal/src/canneal",
         url=PARSEC,
         commit=PARSEC_COMMIT,
+        machines=(NATIVE,),
+        native_only=ASSEMBLER,
         needs=("make", "g++"),
         probe="pkgs/kernels/canneal/src",
+        folder="parsec",
     ),
     "fluidanimate": Original(
         "PARSEC 3.0's fluidanimate",
@@ -183,6 +188,7 @@ ORIGINALS = {
         commit=PARSEC_COMMIT,
         needs=("make", "g++"),
         probe="pkgs/apps/fluidanimate/src",
+        folder="parsec",
     ),
     "kyotocabinet": Original(
         "Kyoto Cabinet's own benchmark of its cache database",

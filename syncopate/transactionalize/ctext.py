@@ -29,6 +29,7 @@ class CText:
         self.path = path
         self.text = text
         self.code = _HIDDEN.sub(_blank, text)
+        self.functions: list | None = None  # wrappers.functions keeps what it found here
         self._lines = [0] + [m.end() for m in re.finditer("\n", text)]
         self._pairs: dict[int, int] = {}
         stack: list[int] = []
@@ -99,10 +100,17 @@ class CText:
         opening = self.code.find("(", name_at)
         return self.closing(opening) + 1 if opening >= 0 else -1
 
+    def last_before(self, offset: int) -> int:
+        """Where the last character of code before an offset stands that is no space; -1 if none."""
+        at = offset - 1
+        while at >= 0 and self.code[at].isspace():
+            at -= 1
+        return at
+
     def before(self, offset: int) -> str:
         """The last character of code before an offset; "" if none."""
-        left = self.code[:offset].rstrip()
-        return left[-1:] if left else ""
+        at = self.last_before(offset)
+        return self.code[at] if at >= 0 else ""
 
     def statement_end(self, name_at: int) -> int:
         """The offset behind `;` where `name(...);` is a statement of its own in a block, or -1."""

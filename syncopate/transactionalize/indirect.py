@@ -10,6 +10,11 @@ from syncopate.transactionalize.wrappers import functions
 
 _POINTER = re.compile(r"\btypedef\b[^;{}()]*\(\s*\*\s*(\w+)\s*\)\s*(\()")
 _FUNCTION = re.compile(r"\btypedef\b[^;{}()]*?\b(\w+)\s*(\()")
+_STRUCTURE = re.compile(r"\b(?:struct|union)\s*\w*\s*$")
+_MEMBER = re.compile(r"[{;]\s*(?:const\s+)?(\w+)[\s*]+(\w+)\s*(?=;)")
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\\n|\\.)*)", re.M)
+_SEMICOLON = re.compile(r"\s*;")
+_BEFORE_BRACE = 300  # characters, in which a structure's name stands
 _CALLEE = re.compile(r"\(?[\s*(]*(?:\w+\s*(?:->|\.)\s*)*?(\w+)\s*\)*\s*\(")
 
 
@@ -23,23 +28,44 @@ class PointerType:
     targets: list[str] = field(default_factory=list)  # titles of the call graph
 
 
+@dataclass
+class _Names:
+    """What names mean, wherever they are used."""
+
+    types: dict[str, PointerType]
+    members: dict[str, set[str]] = field(default_factory=dict)  # name -> types
+    called: dict[str, set[str]] = field(default_factory=dict)  # macro -> names that it calls
+
+
 def resolve(graph: CallGraph, texts: dict[str, CText]) -> list[PointerType]:
     """The types through which the program calls. Enters whom each such call may reach into
     `graph.indirect`: every function that has the type's parameters and is used without a call."""
-    types = _types(texts)
+    names = _names(texts)
     reached: dict[str, PointerType] = {}
     for calls in graph.calls.values():
         for call in calls:
             place = (call.file, call.line, call.column)
             if call.callee != INDIRECT or call.file not in texts or place in graph.indirect:
                 continue
-            kind = types.get(_type_at(texts, place, set(types)) or "")
+            kind = names.types.get(_type_at(texts, place, names) or "")
             if kind:
                 if kind.name not in reached:
                     kind.targets = _targets(kind, graph, texts)
                     reached[kind.name] = kind
                 graph.indirect[place] = kind.targets
     return list(reached.values())
+
+
+def _names(texts: dict[str, CText]) -> _Names:
+    names = _Names(_types(texts))
+    for text in texts.values():
+        for opening, closing in text.top_blocks():
+            if _STRUCTURE.search(text.code[max(opening - _BEFORE_BRACE, 0) : opening]):
+                for kind, name in _MEMBER.findall(text.code[opening:closing]):
+                    names.members.setdefault(name, set()).add(kind)
+        for macro, body in _DEFINE.findall(text.text):
+            names.called.setdefault(macro, set()).update(re.findall(r"\b(\w+)\s*\(", body))
+    return names
 
 
 def _types(texts: dict[str, CText]) -> dict[str, PointerType]:
@@ -49,13 +75,13 @@ def _types(texts: dict[str, CText]) -> dict[str, PointerType]:
         for pattern in (_POINTER, _FUNCTION):
             for match in pattern.finditer(text.code):
                 end = text.closing(match.start(2)) + 1
-                if end and re.match(r"\s*;", text.code[end:]) and not text.blocks(match.start()):
+                if end and _SEMICOLON.match(text.code, end) and not text.blocks(match.start()):
                     one = PointerType(match.group(1), text, end)
                     found.setdefault(one.name, []).append(one)
     return {name: all_of[0] for name, all_of in found.items() if len(all_of) == 1}
 
 
-def _type_at(texts: dict[str, CText], place: tuple[str, int, int], known: set[str]) -> str | None:
+def _type_at(texts: dict[str, CText], place: tuple[str, int, int], names: _Names) -> str | None:
     """The name of the type that a call at a place goes through; of a macro's call, the place is
     the macro's."""
     text = texts[place[0]]
@@ -65,11 +91,15 @@ def _type_at(texts: dict[str, CText], place: tuple[str, int, int], known: set[st
         return None
     _, _, parameters, opening, closing = around[0]
     body = text.code[opening:closing]
-    direct = _type_of(match.group(1), parameters, body) or _member_type(texts, match.group(1))
-    if direct in known:
+    direct = _type_of(match.group(1), parameters, body)
+    of_member = names.members.get(match.group(1), set())
+    if not direct and len(of_member) == 1:
+        (direct,) = of_member
+    if direct in names.types:
         return direct
-    called = _called_by_macro(texts, re.match(r"\w*", text.code[match.start() :]).group(), set())
-    through = {_type_of(name, parameters, body) for name in called} & known
+    macro = re.compile(r"\w*").match(text.code, match.start()).group()
+    called = _called_by_macro(names, macro, set())
+    through = {_type_of(name, parameters, body) for name in called} & set(names.types)
     return through.pop() if len(through) == 1 else None
 
 
@@ -83,29 +113,15 @@ def _type_of(name: str, parameters: list[str], body: str) -> str | None:
     return local.group(1) if local else None
 
 
-def _called_by_macro(texts: dict[str, CText], macro: str, seen: set[str]) -> set[str]:
+def _called_by_macro(names: _Names, macro: str, seen: set[str]) -> set[str]:
     """The names that a macro's text calls, through further macros, too."""
     if macro in seen:
         return set()
     seen.add(macro)
-    found = set()
-    define = re.compile(rf"^[ \t]*#[ \t]*define[ \t]+{macro}\b((?:[^\n\\]|\\\n|\\.)*)", re.M)
-    for text in texts.values():
-        for match in define.finditer(text.text):
-            for name in re.findall(r"\b(\w+)\s*\(", match.group(1)):
-                found |= {name} | _called_by_macro(texts, name, seen)
+    found = set(names.called.get(macro, ()))
+    for name in list(found):
+        found |= _called_by_macro(names, name, seen)
     return found
-
-
-def _member_type(texts: dict[str, CText], name: str) -> str | None:
-    """The type of the members of that name, if it is one."""
-    found = set()
-    for text in texts.values():
-        for opening, closing in text.top_blocks():
-            if re.search(r"\b(?:struct|union)\s*\w*\s*$", text.code[:opening]):
-                declared = rf"[{{;]\s*(?:const\s+)?(\w+)[\s*]+{name}\s*;"
-                found |= set(re.findall(declared, text.code[opening:closing]))
-    return found.pop() if len(found) == 1 else None
 
 
 def _targets(kind: PointerType, graph: CallGraph, texts: dict[str, CText]) -> list[str]:

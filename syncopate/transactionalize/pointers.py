@@ -13,6 +13,9 @@ _MUTEX = re.compile(r"\bpthread_mutex_t\b([^;{}()]*(?:\{[^{}]*\}[^;{}()]*)*);")
 _DECLARED = re.compile(r"\s*(?:const\b)?\s*(\**)\s*(?:const\b)?\s*(\w+)\s*(\[[^=]*\])?")
 _CAST = re.compile(r"\(\s*(?:const\s+)?(?:struct\s+)?\w+\s*\*+\s*\)\s*")
 _CALL = re.compile(r"\w+\s*\(")
+_HEAD = re.compile(r"\b(?:struct|union)\s*(\w*)\s*$")
+_NAME_BEHIND = re.compile(r"\s*(\w+)\s*;")
+_BEFORE_BRACE = 300  # characters, in which a structure's name stands
 _PATH = re.compile(r"\w+(?:(?:->|\.)\w+)*")
 
 
@@ -302,9 +305,9 @@ def _type_of(name: str, function) -> str | None:
 def _structure(text: CText, block: tuple[int, int]) -> str | None:
     """The name of the structure whose members stand in a block; "" without one, None if it is no
     structure."""
-    head = re.search(r"\b(?:struct|union)\s*(\w*)\s*$", text.code[: block[0]])
+    head = _HEAD.search(text.code, max(block[0] - _BEFORE_BRACE, 0), block[0])
     if not head:
         return None
-    behind = re.match(r"\s*(\w+)\s*;", text.code[block[1] + 1 :])
-    is_type = re.search(r"\btypedef\s*$", text.code[: head.start()])
+    behind = _NAME_BEHIND.match(text.code, block[1] + 1)
+    is_type = text.code[: text.last_before(head.start()) + 1].endswith("typedef")
     return behind.group(1) if behind and is_type else head.group(1)

@@ -22,6 +22,7 @@ from syncopate.transactionalize.plan import NotDone, Plan
 from syncopate.transactionalize.program import CompilerError, Program
 from syncopate.transactionalize.stages import LIBRARY, Stage
 
+_DECLARED = re.compile(r"\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?[;{]")
 _PTHREAD_COND = re.compile(r"\bpthread_cond_t\b")
 _ROUNDS = 30  # of the compiler finding something that cannot be atomic; each settles at least one
 
@@ -376,7 +377,7 @@ def _declarations(text: CText, name: str) -> list[int]:
         end = text.call_end(match.start())
         if end < 0 or text.blocks(match.start()):
             continue
-        if not re.match(r"\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?[;{]", text.code[end:]):
+        if not _DECLARED.match(text.code, end):
             continue
         back = max(text.code.rfind(c, 0, match.start()) for c in ";}")
         start = re.compile(r"\s*").match(text.code, back + 1).end()

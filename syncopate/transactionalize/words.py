@@ -11,6 +11,7 @@ from syncopate.transactionalize.semantic import Fact
 _VOLATILE = re.compile(
     r"(?:^|(?<=[;}]))\s*(?:extern\s+|static\s+)?(volatile\s+)[\w\s]*?\b(\w+)\s*(?:=[^;]*)?;"
 )
+_ELSE = re.compile(r"\b(?:else|do)\s*$")
 _STORE = re.compile(r"\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|\s*(?:\+\+|--)")
 
 
@@ -92,8 +93,8 @@ def refusal(place: Place) -> str | None:
 def _is_store(place: Place) -> bool:
     """Whether `x = ...;` is a statement of its own."""
     text = place.text
-    begins = text.before(place.at) in (";", "{", "}", ")") or re.search(
-        r"\b(else|do)\s*$", text.code[: place.at]
+    begins = text.before(place.at) in (";", "{", "}", ")") or _ELSE.search(
+        text.code, max(place.at - 100, 0), place.at
     )
     return bool(begins and _STORE.match(text.code, place.at + len(place.name)))
 

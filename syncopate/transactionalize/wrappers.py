@@ -163,8 +163,17 @@ def _unwrapped(body: str) -> str:
         body = match.group(1)
 
 
-def functions(text: CText):
+Function = tuple[str, str, list[str], int, int]
+
+
+def functions(text: CText) -> list[Function]:
     """(name, head, parameters, { and }) of each function that a file defines."""
+    if text.functions is None:
+        text.functions = list(_functions(text))
+    return text.functions
+
+
+def _functions(text: CText):
     at = 0
     while True:
         opening = text.code.find("{", at)
@@ -172,14 +181,17 @@ def functions(text: CText):
         if closing < 0:
             return
         at = closing + 1
-        left = text.code[:opening].rstrip()
-        begun = text.opening(len(left) - 1) if left.endswith(")") else -1
-        name = re.search(r"(\w+)\s*$", text.code[:begun]) if begun >= 0 else None
-        if name:
-            back = max(text.code.rfind(c, 0, name.start()) for c in ";}")
-            head = text.code[back + 1 : name.start()]
-            parameters = [p.strip() for p in text.code[begun + 1 : len(left) - 1].split(",")]
-            yield name.group(1), head, parameters, opening, closing
+        last = text.last_before(opening)
+        begun = text.opening(last) if text.code[last : last + 1] == ")" else -1
+        end = text.last_before(begun) + 1 if begun >= 0 else 0
+        start = end
+        while start > 0 and (text.code[start - 1].isalnum() or text.code[start - 1] == "_"):
+            start -= 1
+        if start < end:
+            back = max(text.code.rfind(c, 0, start) for c in ";}")
+            parameters = [p.strip() for p in text.code[begun + 1 : last].split(",")]
+            head = text.code[back + 1 : start]
+            yield text.code[start:end], head, parameters, opening, closing
 
 
 def _learn_functions(text: CText, names: _Names, written: Written) -> bool:

@@ -15,8 +15,8 @@ CXX_FILES = $(shell git ls-files -co --exclude-standard '*.h' '*.cpp')
 TIDY_FILES = $(shell git ls-files -co --exclude-standard 'src/*.cpp' 'products/*.cpp' 'bench/*.cpp')
 PYTHON_DIRS = syncopate scripts tests bench papers
 
-.PHONY: all help setup build native lua ruby memcached-tm check check-all demo bench figures format lint \
-  lint-scripts readme install uninstall deb clean
+.PHONY: all help setup build native lua ruby memcached-tm check check-all demo bench figures \
+  format lint lint-scripts readme install uninstall deb clean
 
 all: build
 
@@ -27,7 +27,7 @@ help:
 	@echo 'make check      the tests;  make check-all: the long ones too'
 	@echo 'make lua        Lua with an elided interpreter lock into build/lua (fetches its source)'
 	@echo 'make ruby       Ruby, its lock through the same component, into build/ruby (minutes)'
-	@echo 'make memcached-tm  a paper'"'"'s stages of memcached, tested and timed (SOURCES=folder; hours)'
+	@echo 'make memcached-tm  a paper'"'"'s stages of memcached, tested and timed (SOURCES=folder)'
 	@echo 'make bench      the benchmarks'
 	@echo 'make figures    the papers'"'"' figures on simulated machines (QUICK=1: fewer points)'
 	@echo 'make format     format the sources;  make lint: check them'

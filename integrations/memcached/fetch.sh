@@ -2,7 +2,7 @@
 # fetch.sh FOLDER 1.4.15|1.6.18 [SOURCES] -- puts that memcached, configured, into FOLDER/base, and
 # the headers of libevent, where this system has none, into FOLDER/libevent. 1.4.15, the paper's, is
 # cloned from the authors' repository, 1.6.18 is Debian's source package; SOURCES is a folder that
-# holds the sources instead. Nothing when it is there already. Needs autoconf and automake for 1.4.15.
+# holds the sources instead. Nothing when it is there already. 1.4.15 needs autoconf and automake.
 set -eu
 [ $# -ge 2 ] || { echo "usage: fetch.sh FOLDER VERSION [SOURCES]" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)

@@ -21,8 +21,9 @@ ENOUGH = 150_000
 
 # With the default environment (each thread's two time-outs at will and one jump of the clock or a
 # loop, two aborts) there are too many executions to explore all of them: how many are, every time.
-# The search is deterministic, so these are always the same ones.
-ENOUGH_OF_MANY = 10_000
+# The search is deterministic, so these are always the same ones. The long tests explore more.
+ENOUGH_OF_MANY = 2_000
+MANY_AFTER_LONG = 10_000
 BOUNDED = {
     ("lock_check", "auto two_threads"),
     ("lock_check", "auto three_threads"),
@@ -79,7 +80,7 @@ PASSED_AFTER_LONG = {
 # Sleepers that choose how to wait, and three participants of barriers that sleep or speculate: each
 # combination has more executions than are worth their time every day, since the parts (strategies,
 # counters) are explored by themselves. The first of each; whether they are all may change.
-FIRST = 1_500
+FIRST = 500
 FIRST_ONLY = re.compile(
     r"\S+:adaptive .*|combined\S* (?!two_threads)\w+|one_spinner:(?!spin )\S+ .*"
     r"|\w+_barrier:(park|spin_then_park) (two|three)"
@@ -190,6 +191,19 @@ def test_primitive(program: str, scenario: str) -> None:
 def test_primitive_that_sleeps_restlessly(program: str, scenario: str) -> None:
     options = f"timeouts=0,jumps=0,aborts=1,executions={FIRST_RESTLESS}"
     result = explore(program, scenario, 0, SYNCOPATE_EXPLORE=options)
+    assert result["verdict"] in ("passed", "bounded"), result["output"]
+
+
+def of_many(program: str, scenario: str) -> bool:
+    return (program, scenario) in BOUNDED or FIRST_ONLY.fullmatch(scenario) is not None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("program", "scenario"), [case for case in of(*every_check()) if of_many(*case)]
+)
+def test_more_of_many(program: str, scenario: str) -> None:
+    result = explore(program, scenario, MANY_AFTER_LONG)
     assert result["verdict"] in ("passed", "bounded"), result["output"]
 
 

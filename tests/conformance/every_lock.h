@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -67,6 +68,49 @@ int for_every_lock(const char* name, Which, Body body) {
     }
   });
   return registered;
+}
+
+// A lock of any type, for tests that need no more of it than its operations: compiled once for all.
+class lockable {
+ public:
+  lockable() = default;
+  lockable(const lockable&) = delete;
+  lockable& operator=(const lockable&) = delete;
+  virtual ~lockable() = default;
+  virtual void lock() = 0;
+  virtual bool try_lock() = 0;
+  virtual void unlock() = 0;
+  [[nodiscard]] virtual bool contended() const = 0;
+};
+
+// `Held` is the lock or a reference to it.
+template <class Held>
+class lockable_as final : public lockable {
+ public:
+  lockable_as() = default;
+  explicit lockable_as(Held held) : held_(held) {}
+  void lock() override { held_.lock(); }
+  bool try_lock() override { return held_.try_lock(); }
+  void unlock() override { held_.unlock(); }
+  [[nodiscard]] bool contended() const override { return held_.contended(); }
+
+ private:
+  Held held_;
+};
+
+// What such a test is given of a lock's type.
+struct lock_kind {
+  std::unique_ptr<lockable> (*make)();
+  int (*operations)(int threads);  // operations_for()
+};
+
+// The same as for_every_lock() for a body that is called as body(kind).
+template <class Which>
+int for_every_kind(const char* name, Which which, void (*body)(const lock_kind&)) {
+  return for_every_lock(name, which, [body]<class Lock>() {
+    body({[]() -> std::unique_ptr<lockable> { return std::make_unique<lockable_as<Lock>>(); },
+          &operations_for<Lock>});
+  });
 }
 
 // Memory of zeros that is used as a lock without a constructor, as programs do that call memset().

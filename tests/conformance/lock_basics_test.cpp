@@ -11,8 +11,7 @@ namespace {
 using namespace conformance;
 
 // Runs try_lock() on another thread, and unlocks there if it succeeded.
-template <class Lock>
-bool free_for_others(Lock& lock) {
+bool free_for_others(lockable& lock) {
   bool result = false;
   on_threads(1, [&](int) {
     result = lock.try_lock();
@@ -21,13 +20,24 @@ bool free_for_others(Lock& lock) {
   return result;
 }
 
+void are_independent(lockable& first, lockable& middle, lockable& last) {
+  middle.lock();
+  EXPECT_TRUE(free_for_others(first));
+  EXPECT_TRUE(free_for_others(last));
+  first.lock();
+  middle.unlock();
+  EXPECT_TRUE(free_for_others(middle));
+  EXPECT_FALSE(free_for_others(first));
+  first.unlock();
+}
+
 const int registered[] = {
-    for_every_lock("StartsFree", excluding,
-                   []<class Lock>() {
-                     Lock lock;
-                     EXPECT_TRUE(lock.try_lock());
-                     EXPECT_FALSE(lock.contended());
-                     lock.unlock();
+    for_every_kind("StartsFree", excluding,
+                   [](const lock_kind& kind) {
+                     const auto lock = kind.make();
+                     EXPECT_TRUE(lock->try_lock());
+                     EXPECT_FALSE(lock->contended());
+                     lock->unlock();
                    }),
 
     for_every_lock("ZerosAreAFreeLock", excluding,
@@ -37,43 +47,40 @@ const int registered[] = {
                      ::new (static_cast<void*>(bytes)) Lock;
                      const std::byte zeros[sizeof(Lock)]{};
                      EXPECT_EQ(std::memcmp(bytes, zeros, sizeof(Lock)), 0);
-                     zeroed<Lock> lock;
-                     EXPECT_EQ(check_exclusion(*lock, {.operations = 100}), verdict::holds);
+                     zeroed<Lock> zeroed_lock;
+                     lockable_as<Lock&> as(*zeroed_lock);
+                     lockable& lock = as;
+                     EXPECT_EQ(check_exclusion(lock, {.operations = 100}), verdict::holds);
                    }),
 
-    for_every_lock("IsHeldBetweenLockAndUnlock", excluding,
-                   []<class Lock>() {
-                     Lock lock;
+    for_every_kind("IsHeldBetweenLockAndUnlock", excluding,
+                   [](const lock_kind& kind) {
+                     const auto lock = kind.make();
                      for (int i = 0; i < 3; ++i) {
-                       lock.lock();
-                       EXPECT_FALSE(lock.try_lock());
-                       EXPECT_FALSE(free_for_others(lock));
-                       lock.unlock();
-                       EXPECT_TRUE(free_for_others(lock));
-                       ASSERT_TRUE(lock.try_lock());
-                       EXPECT_FALSE(lock.try_lock());
-                       EXPECT_FALSE(free_for_others(lock));
-                       lock.unlock();
-                       EXPECT_TRUE(free_for_others(lock));
+                       lock->lock();
+                       EXPECT_FALSE(lock->try_lock());
+                       EXPECT_FALSE(free_for_others(*lock));
+                       lock->unlock();
+                       EXPECT_TRUE(free_for_others(*lock));
+                       ASSERT_TRUE(lock->try_lock());
+                       EXPECT_FALSE(lock->try_lock());
+                       EXPECT_FALSE(free_for_others(*lock));
+                       lock->unlock();
+                       EXPECT_TRUE(free_for_others(*lock));
                      }
                    }),
 
     for_every_lock("IsIndependentOfItsNeighbors", excluding,
                    []<class Lock>() {
                      Lock locks[3];
-                     locks[1].lock();
-                     EXPECT_TRUE(free_for_others(locks[0]));
-                     EXPECT_TRUE(free_for_others(locks[2]));
-                     locks[0].lock();
-                     locks[1].unlock();
-                     EXPECT_TRUE(free_for_others(locks[1]));
-                     EXPECT_FALSE(free_for_others(locks[0]));
-                     locks[0].unlock();
+                     lockable_as<Lock&> first(locks[0]), middle(locks[1]), last(locks[2]);
+                     are_independent(first, middle, last);
                    }),
 
-    for_every_lock("IsLockable", excluding,
-                   []<class Lock>() {
-                     Lock first, second;
+    for_every_kind("IsLockable", excluding,
+                   [](const lock_kind& kind) {
+                     const auto one = kind.make(), other = kind.make();
+                     lockable &first = *one, &second = *other;
                      {
                        std::scoped_lock both(first, second);
                        EXPECT_FALSE(free_for_others(first));
@@ -89,15 +96,15 @@ const int registered[] = {
                      EXPECT_TRUE(free_for_others(first));
                    }),
 
-    for_every_lock("StandardLockAvoidsDeadlock", excluding,
-                   []<class Lock>() {
-                     Lock first, second;
+    for_every_kind("StandardLockAvoidsDeadlock", excluding,
+                   [](const lock_kind& kind) {
+                     const auto first = kind.make(), second = kind.make();
                      long count = 0;
-                     const int rounds = operations_for<Lock>(2) / 4;
+                     const int rounds = kind.operations(2) / 4;
                      on_threads(2, [&](int thread) {
                        for (int i = 0; i < rounds; ++i) {
-                         Lock& a = thread == 0 ? first : second;
-                         Lock& b = thread == 0 ? second : first;
+                         lockable& a = thread == 0 ? *first : *second;
+                         lockable& b = thread == 0 ? *second : *first;
                          std::lock(a, b);
                          ++count;
                          a.unlock();
@@ -116,39 +123,39 @@ const int registered[] = {
                                verdict::holds);
                    }),
 
-    for_every_lock("TellsOfASleepingWaiter", sleeping,
-                   []<class Lock>() {
-                     Lock lock;
-                     lock.lock();
+    for_every_kind("TellsOfASleepingWaiter", sleeping,
+                   [](const lock_kind& kind) {
+                     const auto lock = kind.make();
+                     lock->lock();
                      observed_thread waiter([&] {
-                       lock.lock();
-                       lock.unlock();
+                       lock->lock();
+                       lock->unlock();
                      });
                      waiter.await_sleep();
                      EXPECT_FALSE(waiter.is_done());
-                     EXPECT_TRUE(lock.contended());
-                     lock.unlock();
+                     EXPECT_TRUE(lock->contended());
+                     lock->unlock();
                      waiter.join();
-                     lock.lock();
-                     EXPECT_FALSE(lock.contended());
-                     lock.unlock();
+                     lock->lock();
+                     EXPECT_FALSE(lock->contended());
+                     lock->unlock();
                    }),
 
     // The holder may pass the duty to unlock on. No lock of ours keeps it with a thread: queue
     // nodes are found through the lock.
-    for_every_lock("MayBeUnlockedByAnotherThread", excluding,
-                   []<class Lock>() {
-                     Lock lock;
+    for_every_kind("MayBeUnlockedByAnotherThread", excluding,
+                   [](const lock_kind& kind) {
+                     const auto lock = kind.make();
                      for (int i = 0; i < 20; ++i) {
-                       lock.lock();
+                       lock->lock();
                        std::jthread waiter([&] {
-                         lock.lock();
-                         lock.unlock();
+                         lock->lock();
+                         lock->unlock();
                        });
-                       std::jthread([&] { lock.unlock(); }).join();
+                       std::jthread([&] { lock->unlock(); }).join();
                      }
-                     EXPECT_TRUE(lock.try_lock());
-                     lock.unlock();
+                     EXPECT_TRUE(lock->try_lock());
+                     lock->unlock();
                    }),
 };
 

@@ -72,6 +72,16 @@ def test_regions_are_kept_where_that_is_known():
     assert "are not kept: it is libomp" in done.stderr
 
 
+def test_tasks_are_made_where_that_is_known():
+    ours = {"SYNCOPATE_OMP_TASKS": "ours"}
+    done = run([PROGRAM], SYNCOPATE_VERBOSE="1", **ours)
+    assert done.stderr.endswith(", tasks ours\n")
+    done = run([PROGRAMS / "clang_locks"], **ours)
+    assert done.stdout == FINE
+    assert done.stderr.count("\n") == 1
+    assert "are its own: it is libomp" in done.stderr
+
+
 @pytest.mark.parametrize("barrier", openmp.barriers())
 def test_every_barrier_of_the_command_line_exists(barrier):
     done = run([PROGRAM], SYNCOPATE_VERBOSE="1", SYNCOPATE_OMP_BARRIER=barrier)

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <syncopate/locks/all.h>
 
@@ -45,6 +46,13 @@ inline constexpr auto sleeping = []<class Lock>(const syncopate::lock_entry<Lock
   return Lock::traits.excludes && sleeps<Lock>;
 };
 
+template <class Lock>
+std::string suite_of(const syncopate::lock_entry<Lock>& entry) {
+  std::string suite(entry.name);
+  if (!entry.wait.empty()) suite += '_' + std::string(entry.wait);
+  return suite;
+}
+
 // Registers the test `name` for every lock for which which(entry) is true, in a suite of the lock's
 // own (`ticket_spin.name`). body is called as body.template operator()<Lock>(). For initializers.
 template <class Which, class Body>
@@ -60,9 +68,7 @@ int for_every_lock(const char* name, Which, Body body) {
         using test::test;
         void TestBody() override { this->body_.template operator()<Lock>(); }
       };
-      std::string suite(entry.name);
-      if (!entry.wait.empty()) suite += '_' + std::string(entry.wait);
-      ::testing::RegisterTest(suite.c_str(), name, nullptr, nullptr, __FILE__, __LINE__,
+      ::testing::RegisterTest(suite_of(entry).c_str(), name, nullptr, nullptr, __FILE__, __LINE__,
                               [body]() -> ::testing::Test* { return new typed(body); });
       ++registered;
     }
@@ -83,34 +89,53 @@ class lockable {
   [[nodiscard]] virtual bool contended() const = 0;
 };
 
-// `Held` is the lock or a reference to it.
-template <class Held>
+template <class Lock>
 class lockable_as final : public lockable {
  public:
-  lockable_as() = default;
-  explicit lockable_as(Held held) : held_(held) {}
-  void lock() override { held_.lock(); }
-  bool try_lock() override { return held_.try_lock(); }
-  void unlock() override { held_.unlock(); }
-  [[nodiscard]] bool contended() const override { return held_.contended(); }
+  explicit lockable_as(std::shared_ptr<Lock> held) : held_(std::move(held)) {}
+  void lock() override { held_->lock(); }
+  bool try_lock() override { return held_->try_lock(); }
+  void unlock() override { held_->unlock(); }
+  [[nodiscard]] bool contended() const override { return held_->contended(); }
 
  private:
-  Held held_;
+  std::shared_ptr<Lock> held_;
 };
 
 // What such a test is given of a lock's type.
 struct lock_kind {
-  std::unique_ptr<lockable> (*make)();
-  int (*operations)(int threads);  // operations_for()
+  std::string suite;  // as for_every_lock() names it
+  bool excludes = false, sleeps = false;
+  std::unique_ptr<lockable> (*make)() = nullptr;
+  std::unique_ptr<lockable> (*make_of_zeros)() = nullptr;                // zeroed<Lock>
+  std::vector<std::unique_ptr<lockable>> (*make_neighbors)() = nullptr;  // an array of three
+  bool (*starts_as_zeros)() = nullptr;                                   // in each byte
+  int (*operations)(int threads) = nullptr;                              // operations_for()
 };
 
+// One for each lock of locks/all.h with each waiting strategy.
+const std::vector<lock_kind>& every_kind();
+
+inline bool excludes(const lock_kind& kind) { return kind.excludes; }
+inline bool excludes_asleep(const lock_kind& kind) { return kind.excludes && kind.sleeps; }
+
 // The same as for_every_lock() for a body that is called as body(kind).
-template <class Which>
-int for_every_kind(const char* name, Which which, void (*body)(const lock_kind&)) {
-  return for_every_lock(name, which, [body]<class Lock>() {
-    body({[]() -> std::unique_ptr<lockable> { return std::make_unique<lockable_as<Lock>>(); },
-          &operations_for<Lock>});
-  });
+inline int for_every_kind(const char* name, bool (*which)(const lock_kind&),
+                          void (*body)(const lock_kind&)) {
+  struct test : ::testing::Test {
+    test(void (*b)(const lock_kind&), const lock_kind& k) : body_(b), kind_(k) {}
+    void TestBody() override { body_(kind_); }
+    void (*body_)(const lock_kind&);
+    const lock_kind& kind_;
+  };
+  int registered = 0;
+  for (const lock_kind& kind : every_kind()) {
+    if (!which(kind)) continue;
+    ::testing::RegisterTest(kind.suite.c_str(), name, nullptr, nullptr, __FILE__, __LINE__,
+                            [body, &kind]() -> ::testing::Test* { return new test(body, kind); });
+    ++registered;
+  }
+  return registered;
 }
 
 // Memory of zeros that is used as a lock without a constructor, as programs do that call memset().

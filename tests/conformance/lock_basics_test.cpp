@@ -1,6 +1,5 @@
 // What Lockable promises, for every lock: free at first, exclusive, usable with the standard's
 // tools.
-#include <cstring>
 #include <memory>
 #include <mutex>
 
@@ -20,19 +19,8 @@ bool free_for_others(lockable& lock) {
   return result;
 }
 
-void are_independent(lockable& first, lockable& middle, lockable& last) {
-  middle.lock();
-  EXPECT_TRUE(free_for_others(first));
-  EXPECT_TRUE(free_for_others(last));
-  first.lock();
-  middle.unlock();
-  EXPECT_TRUE(free_for_others(middle));
-  EXPECT_FALSE(free_for_others(first));
-  first.unlock();
-}
-
 const int registered[] = {
-    for_every_kind("StartsFree", excluding,
+    for_every_kind("StartsFree", excludes,
                    [](const lock_kind& kind) {
                      const auto lock = kind.make();
                      EXPECT_TRUE(lock->try_lock());
@@ -40,20 +28,14 @@ const int registered[] = {
                      lock->unlock();
                    }),
 
-    for_every_lock("ZerosAreAFreeLock", excluding,
-                   []<class Lock>() {
-                     static_assert(std::is_trivially_destructible_v<Lock>);
-                     alignas(Lock) std::byte bytes[sizeof(Lock)]{};
-                     ::new (static_cast<void*>(bytes)) Lock;
-                     const std::byte zeros[sizeof(Lock)]{};
-                     EXPECT_EQ(std::memcmp(bytes, zeros, sizeof(Lock)), 0);
-                     zeroed<Lock> zeroed_lock;
-                     lockable_as<Lock&> as(*zeroed_lock);
-                     lockable& lock = as;
-                     EXPECT_EQ(check_exclusion(lock, {.operations = 100}), verdict::holds);
+    for_every_kind("ZerosAreAFreeLock", excludes,
+                   [](const lock_kind& kind) {
+                     EXPECT_TRUE(kind.starts_as_zeros());
+                     const auto lock = kind.make_of_zeros();
+                     EXPECT_EQ(check_exclusion(*lock, {.operations = 100}), verdict::holds);
                    }),
 
-    for_every_kind("IsHeldBetweenLockAndUnlock", excluding,
+    for_every_kind("IsHeldBetweenLockAndUnlock", excludes,
                    [](const lock_kind& kind) {
                      const auto lock = kind.make();
                      for (int i = 0; i < 3; ++i) {
@@ -70,14 +52,20 @@ const int registered[] = {
                      }
                    }),
 
-    for_every_lock("IsIndependentOfItsNeighbors", excluding,
-                   []<class Lock>() {
-                     Lock locks[3];
-                     lockable_as<Lock&> first(locks[0]), middle(locks[1]), last(locks[2]);
-                     are_independent(first, middle, last);
+    for_every_kind("IsIndependentOfItsNeighbors", excludes,
+                   [](const lock_kind& kind) {
+                     const auto locks = kind.make_neighbors();
+                     locks[1]->lock();
+                     EXPECT_TRUE(free_for_others(*locks[0]));
+                     EXPECT_TRUE(free_for_others(*locks[2]));
+                     locks[0]->lock();
+                     locks[1]->unlock();
+                     EXPECT_TRUE(free_for_others(*locks[1]));
+                     EXPECT_FALSE(free_for_others(*locks[0]));
+                     locks[0]->unlock();
                    }),
 
-    for_every_kind("IsLockable", excluding,
+    for_every_kind("IsLockable", excludes,
                    [](const lock_kind& kind) {
                      const auto one = kind.make(), other = kind.make();
                      lockable &first = *one, &second = *other;
@@ -96,7 +84,7 @@ const int registered[] = {
                      EXPECT_TRUE(free_for_others(first));
                    }),
 
-    for_every_kind("StandardLockAvoidsDeadlock", excluding,
+    for_every_kind("StandardLockAvoidsDeadlock", excludes,
                    [](const lock_kind& kind) {
                      const auto first = kind.make(), second = kind.make();
                      long count = 0;
@@ -114,16 +102,16 @@ const int registered[] = {
                      EXPECT_EQ(count, 2L * rounds);
                    }),
 
-    for_every_lock("OrdersWhatTryLockGuards", excluding,
-                   []<class Lock>() {
-                     Lock lock;
-                     load how{.operations = operations_for<Lock>(2)};
-                     const auto attempt = [](Lock& l, random_source&) { return l.try_lock(); };
-                     EXPECT_EQ(check_with<plain_data>(lock, how, attempt, [] { std::abort(); }),
+    for_every_kind("OrdersWhatTryLockGuards", excludes,
+                   [](const lock_kind& kind) {
+                     const auto lock = kind.make();
+                     const load how{.operations = kind.operations(2)};
+                     const auto attempt = [](lockable& l, random_source&) { return l.try_lock(); };
+                     EXPECT_EQ(check_with<plain_data>(*lock, how, attempt, [] { std::abort(); }),
                                verdict::holds);
                    }),
 
-    for_every_kind("TellsOfASleepingWaiter", sleeping,
+    for_every_kind("TellsOfASleepingWaiter", excludes_asleep,
                    [](const lock_kind& kind) {
                      const auto lock = kind.make();
                      lock->lock();
@@ -143,7 +131,7 @@ const int registered[] = {
 
     // The holder may pass the duty to unlock on. No lock of ours keeps it with a thread: queue
     // nodes are found through the lock.
-    for_every_kind("MayBeUnlockedByAnotherThread", excluding,
+    for_every_kind("MayBeUnlockedByAnotherThread", excludes,
                    [](const lock_kind& kind) {
                      const auto lock = kind.make();
                      for (int i = 0; i < 20; ++i) {

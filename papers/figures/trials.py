@@ -109,6 +109,27 @@ APRIORI = Number(
 )
 CORES = {"topology.cores": 8, "topology.smt": 1, "cache.llc.shared_by": 8}
 
+# ---- tsx-hpc, with the original STAMP ----
+
+
+def alone_aborted(panel: str, paper: float) -> Number:
+    return Number(
+        "tsx_hpc_table1_original",
+        f"{panel}: percent of TSX's transactions that abort with one thread",
+        paper,
+        lambda p: p.panel == panel and p.series == "tsx" and p.x == 1,
+        lambda results: results.value(panel, "tsx", 1),
+    )
+
+
+# The papers' tables and meshes, or nearer to them, and fewer operations on them.
+LARGER = {
+    "genome": (6, "-g16384 -s64 -n262144"),
+    "intruder": (6, "-a10 -l128 -n4096 -s1"),
+    "vacation": (38, "-n4 -q60 -u90 -r1048576 -t4096"),
+    "yada": (46, "-a15 -i {inputs}/ttimeu10000.2"),
+}
+
 # ---- ruby ----
 
 
@@ -278,6 +299,10 @@ TRIALS = [
             ({"atomic.rmw_cycles": 7}, {}),
             ({"htm.begin_cycles": 50, "htm.commit_cycles": 40}, {}),
         )
+    ),
+    *(
+        Trial(alone_aborted(panel, paper), words=tuple(words.split()))
+        for panel, (paper, words) in LARGER.items()
     ),
     *(Trial(ruby(panel, STATED[panel]), {}, {"size": size}) for panel, size in LONGER),
     Trial(BUSY, CORES),

@@ -232,7 +232,10 @@ def test_list_names_everything():
     assert "no suite is called 'nosuch'" in one_line(bench("list", "nosuch"), 2)
 
 
-@pytest.mark.parametrize("action", ["list", "run", "compare", "plot", "report", "regret", "paper"])
+ACTIONS = ["list", "run", "compare", "plot", "report", "regret", "paper", "originals"]
+
+
+@pytest.mark.parametrize("action", ACTIONS)
 def test_help(action):
     done = bench(action, "--help")
     assert done.returncode == 0

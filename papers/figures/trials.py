@@ -143,7 +143,7 @@ def ruby(panel: str, paper: float) -> Number:
     )
 
 
-LONGER = (("ft", 64), ("ft", 128), ("cg", 4800), ("is", 96000), ("lu", 136))
+LONGER = (("ft", 64), ("is", 96000))
 
 # ---- always-abort ----
 
@@ -298,6 +298,7 @@ TRIALS = [
             ({}, {"sgl": "tatas"}),
             ({"atomic.rmw_cycles": 7}, {}),
             ({"htm.begin_cycles": 50, "htm.commit_cycles": 40}, {}),
+            ({"atomic.drains_stores": "false"}, {}),
         )
     ),
     *(

@@ -71,8 +71,7 @@ def points_of(number: Number) -> list[Point]:
 def changed_point(point: Point, change: Trial) -> Point:
     lock = change.locks.get(point.series)
     words = change.options | ({"lock": lock} if lock else {})
-    told = (*change.words, point.words[-1]) if change.words else point.words
-    return replace(point, options=point.options | words, words=told)
+    return replace(point, options=point.options | words)
 
 
 def value(number: Number, runs: list[dict]) -> float:

@@ -37,7 +37,7 @@ STAMP = {
 def stamp(name: str, series: str, threads: int, form: str) -> Point:
     each = STAMP[name]
     words = (*each.words.split(), f"{each.threads}{threads}")
-    return Point(name, series, threads, f"stamp/{name}.{form}", {}, words, each.says)
+    return Point(name, series, threads, f"stamp/{name}.{form}", {"seed": 1}, words, each.says)
 
 
 def pinned(name: str) -> str:

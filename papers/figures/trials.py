@@ -26,21 +26,18 @@ class Number:
 @dataclass(frozen=True)
 class Trial:
     """What is changed. fields: "table.key" of the machine file. options: the program's. locks: of a
-    series. words: what an original program is told, but for its threads. said: in place of the
-    names of these three."""
+    series. said: in place of the names of these two."""
 
     number: Number
     fields: dict = field(default_factory=dict)
     options: dict = field(default_factory=dict)
     locks: dict = field(default_factory=dict)
-    words: tuple[str, ...] = ()
     said: str = ""
 
     def text(self) -> str:
         pairs = [f"`{key} = {new}`" for key, new in self.fields.items()]
         words = [f"`{key} = {new}`" for key, new in self.options.items()]
         words += [f"{series} is `{lock}`" for series, lock in self.locks.items()]
-        words += [f"`{' '.join(self.words)}`"] * bool(self.words)
         return ", ".join([*pairs, *([self.said] if self.said else words)])
 
 
@@ -109,27 +106,6 @@ APRIORI = Number(
 )
 CORES = {"topology.cores": 8, "topology.smt": 1, "cache.llc.shared_by": 8}
 
-# ---- tsx-hpc, with the original STAMP ----
-
-
-def alone_aborted(panel: str, paper: float) -> Number:
-    return Number(
-        "tsx_hpc_table1_original",
-        f"{panel}: percent of TSX's transactions that abort with one thread",
-        paper,
-        lambda p: p.panel == panel and p.series == "tsx" and p.x == 1,
-        lambda results: results.value(panel, "tsx", 1),
-    )
-
-
-# The papers' tables and meshes, or nearer to them, and fewer operations on them.
-LARGER = {
-    "genome": (6, "-g16384 -s64 -n262144"),
-    "intruder": (6, "-a10 -l128 -n4096 -s1"),
-    "vacation": (38, "-n4 -q60 -u90 -r1048576 -t4096"),
-    "yada": (46, "-a15 -i {inputs}/ttimeu10000.2"),
-}
-
 # ---- ruby ----
 
 
@@ -143,7 +119,7 @@ def ruby(panel: str, paper: float) -> Number:
     )
 
 
-LONGER = (("ft", 64), ("is", 96000))
+LONGER = (("ft", 64),)
 
 # ---- always-abort ----
 
@@ -300,10 +276,6 @@ TRIALS = [
             ({"htm.begin_cycles": 50, "htm.commit_cycles": 40}, {}),
             ({"atomic.drains_stores": "false"}, {}),
         )
-    ),
-    *(
-        Trial(alone_aborted(panel, paper), words=tuple(words.split()))
-        for panel, (paper, words) in LARGER.items()
     ),
     *(Trial(ruby(panel, STATED[panel]), {}, {"size": size}) for panel, size in LONGER),
     Trial(BUSY, CORES),

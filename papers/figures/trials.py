@@ -97,6 +97,19 @@ ALONE = Number(
     lambda p: p.panel == "genome" and p.series in ("sgl", "tsx") and p.x == 1,
     gain("tsx", "sgl", 1, "genome"),
 )
+ORIGINAL = "tsx_hpc_fig2_original"
+
+
+def elided(panel: str, x: int, stated: str, paper: float) -> Number:
+    return Number(
+        ORIGINAL,
+        f"{panel}: tsx over sgl with {x} thread{'s' * (x > 1)} (the paper: {stated})",
+        paper,
+        lambda p: p.panel == panel and p.series in ("sgl", "tsx") and p.x in (1, x),
+        gain("tsx", "sgl", x, panel),
+    )
+
+
 APRIORI = Number(
     "tsx_hpc_fig3",
     "apriori: sgl over fgl at 8 threads",
@@ -104,6 +117,7 @@ APRIORI = Number(
     at("sgl", "fgl", x=8, panel="apriori"),
     gain("sgl", "fgl", 8, "apriori"),
 )
+TWICE_L1 = {"cache.l1.size": 65536, "cache.l1.ways": 16, "htm.write_lines": 608}
 CORES = {"topology.cores": 8, "topology.smt": 1, "cache.llc.shared_by": 8}
 
 # ---- ruby ----
@@ -276,6 +290,14 @@ TRIALS = [
             ({"htm.begin_cycles": 50, "htm.commit_cycles": 40}, {}),
             ({"atomic.drains_stores": "false"}, {}),
         )
+    ),
+    *(
+        Trial(number, fields)
+        for number in (
+            elided("yada", 1, "comparable", 1.0),
+            *(elided(panel, 8, "more than 1.1", 1.1) for panel in ("yada", "labyrinth")),
+        )
+        for fields in ({"htm.learning": "false"}, CORES, TWICE_L1)
     ),
     *(Trial(ruby(panel, STATED[panel]), {}, {"size": size}) for panel, size in LONGER),
     Trial(BUSY, CORES),

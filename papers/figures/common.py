@@ -39,6 +39,7 @@ class Figure:
     for the end of the page. beyond: why no row is about the paper's machine, where that is so.
     kept: of another figure with the same points, whose finished ones are this one's, too.
     original: the programs of others that it runs, by their name in `syncopate bench originals`.
+    fields: what its document keeps of a run, besides place, seed and error; empty: all.
 
     A figure with `measure` is not simulated: that runs its points on this machine, keeping finished
     ones in the checkpoint, and returns the results.
@@ -62,6 +63,7 @@ class Figure:
     beyond: str = ""
     kept: str = ""
     original: str = ""
+    fields: tuple[str, ...] = ()
 
     def __post_init__(self):
         self.declared = self.machine  # the paper's, unless `beyond`
@@ -306,10 +308,16 @@ def simulate(figure: Figure, options: argparse.Namespace, many: Many | None) -> 
     ran, meter = cost.todo(points, setting, kept), cost.Meter(simulated=True)
     if options.jobs > 1:
         many = many or partial(side_by_side, jobs=options.jobs)
-    runs = sweep(points, setting, kept, many=many)
+    runs = [slim(figure, run) for run in sweep(points, setting, kept, many=many)]
     spent = meter.of_all(ran, len(points), known_cost(figure, options))
     clock = meter.on_clock(ran, len(points), options.jobs, result(figure, options))
     return runs, {"cost_seconds": spent, **clock}
+
+
+def slim(figure: Figure, run: dict) -> dict:
+    """The run without what its document does not keep."""
+    named = ("panel", "series", "x", "seed", "error", *figure.fields)
+    return {k: v for k, v in run.items() if k in named} if figure.fields else run
 
 
 def measure(figure: Figure, options: argparse.Namespace) -> Made:

@@ -7,7 +7,7 @@ import sys
 from claims import claim
 from common import Claim, Figure, Point, Results, add_speedup, main, per_time
 from rules import equal, less, more, most, no_gain
-from stamp import PROGRAMS, REWRITTEN, SMALL_INPUTS, point
+from stamp import FIELDS, PROGRAMS, REWRITTEN, SMALL_INPUTS, point
 
 SINGLE, TL2, TSX = "sgl", "tl2", "tsx"
 THREADS = (1, 2, 4, 8)
@@ -102,6 +102,7 @@ FIGURE = Figure(
     value=lambda run: run["speedup"],
     claims=lambda results: claims(results, WHY),
     beyond=REWRITTEN,
+    fields=FIELDS,
     notes=SMALL_INPUTS + " The paper plots execution times; these are their inverses. tl2 is this"
     " project's (src/tm), reached through calls for each access to what transactions share"
     " (`papers/workloads/stamp/library_transaction.h`); it runs on the modeled machine itself,"

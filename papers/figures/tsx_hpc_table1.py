@@ -7,7 +7,7 @@ import sys
 from claims import claim
 from common import Claim, Figure, Point, Results, main
 from rules import more, number
-from stamp import PROGRAMS, SMALL_INPUTS, aborted
+from stamp import FIELDS, PROGRAMS, SMALL_INPUTS, aborted
 from tsx_hpc_fig2 import SINGLE, TL2, TSX
 from tsx_hpc_fig2 import points as all_points
 
@@ -98,6 +98,7 @@ FIGURE = Figure(
     points=points,
     value=aborted,
     claims=lambda results: claims(results, WHY),
+    fields=FIELDS,
     notes=SMALL_INPUTS + " The runs are those of figure 2. An attempt is each begin of a"
     " transaction, again after an abort, too.",
 )

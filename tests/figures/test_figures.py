@@ -117,6 +117,14 @@ def test_several_seeds_are_an_interval(figure):
     assert results.ratios("fast", "slow", [""], [1]) == {"made_up": (1.5, 1.8, 2.1)}
 
 
+def test_a_document_keeps_what_its_figure_names(figure):
+    run = {"panel": "", "series": "a", "x": 1, "seed": 2, "operations": 3, "size": 4}
+    assert common.slim(figure, run) == run
+    figure.fields = ("operations",)
+    assert common.slim(figure, run) == {k: v for k, v in run.items() if k != "size"}
+    assert common.slim(figure, {"x": 1, "error": "ended"}) == {"x": 1, "error": "ended"}
+
+
 def test_drawing_leaves_the_document_alone_and_is_exact(figure, tmp_path):
     def prepare(runs):
         for run in runs:

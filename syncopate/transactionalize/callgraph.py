@@ -11,6 +11,7 @@ SAFE = {
     "malloc", "calloc", "free", "memcpy", "memmove", "memset", "memcmp", "realloc", "strlen",
     "strnlen", "strcmp", "strncmp", "strchr", "strncpy", "strtol", "strtoul", "strtoull",
     "strtod", "atoi", "snprintf", "vsnprintf", "__assert_fail", "abort", "__ctype_b_loc",
+    "__errno_location",
     "isalnum", "isalpha", "isblank", "iscntrl", "isdigit", "isgraph", "islower", "isprint",
     "ispunct", "isspace", "isupper", "isxdigit", "tolower", "toupper", "htons", "ntohs",
     "htonl", "ntohl", "__builtin_unreachable", "__builtin_expect",

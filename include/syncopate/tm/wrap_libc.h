@@ -11,6 +11,7 @@
 #include <syncopate/tm/libc.h>
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -49,7 +50,8 @@ SYNCOPATE_TM_WRAP_(strchr, "_ZGTt9tm_strchr");
 /* These touch no memory of the program's. */
 #define SYNCOPATE_TM_IS_PURE_(NAME) extern __typeof__(NAME) NAME __attribute__((transaction_pure))
 #ifndef __cplusplus
-SYNCOPATE_TM_IS_PURE_(__ctype_b_loc); /* behind C's macros */
+SYNCOPATE_TM_IS_PURE_(__ctype_b_loc);    /* behind C's macros */
+SYNCOPATE_TM_IS_PURE_(__errno_location); /* what is read and written there is instrumented */
 #endif
 SYNCOPATE_TM_IS_PURE_(isalnum);
 SYNCOPATE_TM_IS_PURE_(isalpha);

@@ -16,7 +16,7 @@ TIDY_FILES = $(shell git ls-files -co --exclude-standard 'src/*.cpp' 'products/*
 PYTHON_DIRS = syncopate scripts tests bench papers
 
 .PHONY: all help setup build native lua ruby memcached-tm check check-all demo bench figures \
-  format lint lint-scripts readme install uninstall deb clean
+  format lint lint-scripts readme install uninstall deb wheel clean
 
 all: build
 
@@ -33,6 +33,7 @@ help:
 	@echo 'make format     format the sources;  make lint: check them'
 	@echo 'make readme     write README.md from the code, the last demo and papers/results'
 	@echo 'make deb        a Debian package into build/'
+	@echo 'make wheel      a wheel that needs no compiler, for glibc 2.28 and newer, into build/dist'
 	@echo 'make install    install into PREFIX (now $(PREFIX));  make uninstall: remove it again'
 	@echo 'make clean      remove build/'
 
@@ -138,6 +139,10 @@ uninstall:
 
 deb: build/.setup-test build
 	@scripts/package/deb.sh $(BUILD) build
+
+# ARCHITECTURE=aarch64: the same for Arm, by a cross compiler and qemu.
+wheel: build/.setup-build
+	@scripts/package/wheel.sh build/dist $(ARCHITECTURE)
 
 clean:
 	rm -rf build

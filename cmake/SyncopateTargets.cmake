@@ -29,4 +29,7 @@ function(syncopate_product target)
     LIBRARY_OUTPUT_DIRECTORY "${SYNCOPATE_PRODUCTS_DIR}/lib"
     BUILD_RPATH_USE_ORIGIN ON
     INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  if(SYNCOPATE_PORTABLE)
+    target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/compat/old_glibc.c")
+  endif()
 endfunction()

@@ -1,6 +1,5 @@
 #include "launcher/environment.h"
 
-#include <unistd.h>
 #include <algorithm>
 
 #include "base/option.h"
@@ -18,14 +17,12 @@ bool as_if_ours(std::string_view name) {
 
 }  // namespace
 
-environment environment::ours() {
-  environment result;
-  for (char** each = environ; *each != nullptr; ++each) {
-    const std::string_view entry = *each;
+environment::environment(char** variables) {
+  for (; *variables != nullptr; ++variables) {
+    const std::string_view entry = *variables;
     const bool sound = entry.find('=') != std::string_view::npos;
-    if (sound && !result.has(name_of(entry))) result.entries_.emplace_back(entry);
+    if (sound && !has(name_of(entry))) entries_.emplace_back(entry);
   }
-  return result;
 }
 
 std::size_t environment::find(std::string_view variable) const {

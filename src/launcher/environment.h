@@ -9,8 +9,9 @@ namespace syncopate::launcher {
 
 class environment {
  public:
-  // Our own. Of a variable that is there twice the first holds, as for the Python command.
-  static environment ours();
+  // Of what main() got: `environ` is another variable where a program was linked for an older C
+  // library. Of a variable that is there twice the first holds, as for the Python command.
+  explicit environment(char** variables);
 
   // "" where it is not set.
   [[nodiscard]] std::string_view get(std::string_view variable) const;

@@ -8,13 +8,13 @@
 #include "launcher/record.h"
 #include "launcher/run.h"
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv, char** variables) {
   using namespace syncopate::launcher;
   const place at = find_place();
   if (argc > 2 && !at.prefix.empty()) {
     const std::string_view command = argv[1];
-    if (command == "run") run(at, argv + 2);
-    if (command == "record") record(at, argv + 2);
+    if (command == "run") run(at, argv + 2, variables);
+    if (command == "record") record(at, argv + 2, variables);
   }
   become_python(at, argv);
   std::fprintf(stderr,

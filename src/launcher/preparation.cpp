@@ -10,8 +10,8 @@
 namespace syncopate::launcher {
 
 std::optional<environment> prepare(const place& at, const command_line& said,
-                                   std::string_view unless_said) {
-  environment result = environment::ours();
+                                   std::string_view unless_said, char** variables) {
+  environment result(variables);
   if (result.has_unknown()) return {};
   // Another prefix has a catalogue of its own.
   const std::string_view chosen = result.get(variable_of(option::native));

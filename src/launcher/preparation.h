@@ -11,11 +11,11 @@
 
 namespace syncopate::launcher {
 
-// Our environment with the preload library in it, and the lock: --lock's, else $SYNCOPATE_LOCK's,
-// else `unless_said`. Nothing where something is not plain: a variable that nothing reads, a lock
-// of another name, a prefix that was chosen.
+// These variables with the preload library among them, and the lock: --lock's, else
+// $SYNCOPATE_LOCK's, else `unless_said`. Nothing where something is not plain: a variable that
+// nothing reads, a lock of another name, a prefix that was chosen.
 std::optional<environment> prepare(const place& at, const command_line& said,
-                                   std::string_view unless_said);
+                                   std::string_view unless_said, char** variables);
 
 // The program that is meant, if it is a plain one; else "".
 std::string plain_program(const command_line& said, const environment& environment);

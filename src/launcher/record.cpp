@@ -65,14 +65,14 @@ bool is_plain_name(std::string_view name) {
 
 }  // namespace
 
-void record(const place& at, char** words) {
+void record(const place& at, char** words, char** variables) {
   const auto said = read_options(words, {{"--output", 'o', true},
                                          {"--lock", 'l', true},
                                          {"--redact", 0, false},
                                          {"--quiet", 'q', false},
                                          {"--verbose", 'v', false}});
   if (!said || at.command.empty()) return;
-  auto environment = prepare(at, *said, "futex");
+  auto environment = prepare(at, *said, "futex", variables);
   if (!environment || environment->get(variable_of(option::everything)) == "off") return;
   if (may_have_meters(*environment)) return;
   const std::string named(said->has("--output") ? said->get("--output") : "syncopate.rec");

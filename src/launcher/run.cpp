@@ -52,7 +52,7 @@ bool add_elision(environment& environment, const command_line& said) {
 
 }  // namespace
 
-void run(const place& at, char** words) {
+void run(const place& at, char** words, char** variables) {
   const auto said = read_options(words, {{"--lock", 'l', true},
                                          {"--elide", 0, true},
                                          {"--guard", 0, false},
@@ -60,7 +60,7 @@ void run(const place& at, char** words) {
                                          {"--preempted-holders", 0, false},
                                          {"--verbose", 'v', false}});
   if (!said) return;
-  auto environment = prepare(at, *said, "auto");
+  auto environment = prepare(at, *said, "auto", variables);
   if (!environment || !add_elision(*environment, *said) || !add_guard(*environment, *said)) return;
   const std::string path = plain_program(*said, *environment);
   if (path.empty()) return;

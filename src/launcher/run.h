@@ -6,7 +6,7 @@
 namespace syncopate::launcher {
 
 // Becomes the program. Returns, with nothing changed, where that is the Python command's to do.
-// `words`: what follows `run`.
-void run(const place& at, char** words);
+// `words`: what follows `run`; `variables`: the environment.
+void run(const place& at, char** words, char** variables);
 
 }  // namespace syncopate::launcher

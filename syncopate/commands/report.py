@@ -1,4 +1,8 @@
-"""`syncopate report`: what a record says."""
+"""`syncopate report`: what a record says.
+
+Each form's modules are imported where it is asked for: half of the time that a small report takes
+would go into the others.
+"""
 
 import contextlib
 import gc
@@ -10,13 +14,11 @@ from syncopate.base.arguments import Parser
 from syncopate.base.errors import Failure
 from syncopate.base.progress import Progress
 from syncopate.base.shown import shown
-from syncopate.commands import reportpredict
-from syncopate.records import bundle, openwaits, processes
+from syncopate.records import openwaits, processes, recordfile, recordformat
 from syncopate.records.analysis import Analysis
 from syncopate.records.results import Results
 from syncopate.records.selection import SORTS, matcher, select
-from syncopate.show import advicejson, firefox, folded, gilreport, htmlpage, perfetto, textreport
-from syncopate.show.reportextras import add_predictions, extras, prediction
+from syncopate.show import gilreport
 
 SCHEMA, SCHEMA_VERSION = "syncopate-report", 1
 DEFAULT_TOP = 10
@@ -104,18 +106,42 @@ def _report(options) -> None:
     for path in options.files:
         with contextlib.suppress(Failure, OSError):  # which is told below, or only looked at
             openwaits.look(path)
-        for record in bundle.read(path):
+        for record in _records(path):
             if options.redact:
                 record.redact()
             analyses.append(Analysis(record, progress))
     progress("adding up")
     whole = [Results(analysis).as_data() for analysis in analyses]
-    predicted = [prediction(path, whole) for path in options.whatif]
-    if options.predict:
-        predicted += reportpredict.predictions(analyses, whole, options.predict, progress)
-    add_predictions(whole, predicted)
+    predicted = _predicted(options, analyses, whole, progress)
     progress.done()
     _write(options, analyses, whole, predicted)
+
+
+def _records(path: str) -> list:
+    """The records of a bundle, or the one that the file is."""
+    if not boundedfile.starts_with(path, recordformat.BUNDLE_MAGIC):
+        return [recordfile.Record(path)]
+    from syncopate.records import bundle
+
+    return bundle.read(path)
+
+
+def _predicted(options, analyses: list[Analysis], whole: list[dict], progress) -> list[dict]:
+    """What predictions say, also put into `whole`."""
+    if not options.predict and not options.whatif:
+        for results in whole:
+            for finding in results["findings"]:
+                finding["predictions"] = []
+        return []
+    from syncopate.show.reportextras import add_predictions, prediction
+
+    predicted = [prediction(path, whole) for path in options.whatif]
+    if options.predict:
+        from syncopate.commands import reportpredict
+
+        predicted += reportpredict.predictions(analyses, whole, options.predict, progress)
+    add_predictions(whole, predicted)
+    return predicted
 
 
 def _interpreter_locks(parser: Parser, options) -> int:
@@ -142,25 +168,40 @@ def _write(options, analyses: list[Analysis], whole: list[dict], predicted: list
         return [select(results, options.sort, options.lock, top) for results in whole]
 
     if options.html:
+        from syncopate.show import htmlpage
+        from syncopate.show.reportextras import extras
+
         told = chosen(options.top)
         added = extras(told, predicted, options.policy)
         _to_file(options.html, htmlpage.pieces(analyses, document(told), added))
     if options.bundle:
+        from syncopate.records import bundle
+
         bundle.write(options.bundle, ((each.record, each.symbolizer) for each in analyses))
         print(f"syncopate: wrote {shown(options.bundle)}", file=sys.stderr)
     if options.perfetto:
+        from syncopate.show import perfetto
+
         _to_file(options.perfetto, perfetto.pieces(analyses, options.lock))
     if options.firefox:
+        from syncopate.show import firefox
+
         _to_file(options.firefox, firefox.pieces(analyses, options.lock))
     if options.json:
         json.dump(document(chosen(options.top)), sys.stdout, indent=1)
         print()
     elif options.advice:
+        from syncopate.show import advicejson
+
         json.dump(advicejson.document(chosen(None)), sys.stdout, indent=1)
         print()
     elif options.folded:
+        from syncopate.show import folded
+
         folded.show(chosen(None), "holders" if options.holders else "waiters")
     elif not any(_files(options)):
+        from syncopate.show import textreport
+
         textreport.show(chosen(options.top or DEFAULT_TOP))
 
 

@@ -20,12 +20,12 @@ from syncopate.base.errors import FAILED, Failure
 from syncopate.base.shown import shown
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordfile import Record
+from syncopate.records.recordformat import BUNDLE_MAGIC
 from syncopate.symbols.standins import StandIn, StandIns, with_symbols
 from syncopate.symbols.symbols import Symbolizer
 
 SCHEMA, VERSION = "syncopate-bundle", 1
 LIST = "bundle.json"
-MAGIC = b"PK\x03\x04"
 MOST_LISTED = 4 << 20  # bytes of the list
 MOST_UNPACKED = 16 << 30  # bytes
 A_PIECE = 1 << 20
@@ -34,7 +34,7 @@ BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Runtime
 
 
 def is_bundle(path: str) -> bool:
-    return boundedfile.starts_with(path, MAGIC)
+    return boundedfile.starts_with(path, BUNDLE_MAGIC)
 
 
 def write(path: str, of: Iterable[tuple[Record, Symbolizer]]) -> None:

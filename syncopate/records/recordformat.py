@@ -8,6 +8,7 @@ import struct
 from typing import NamedTuple
 
 MAGIC = b"SYNCREC1"
+BUNDLE_MAGIC = b"PK\x03\x04"  # of a bundle of records (bundle.py)
 VERSION = 3
 HEADER_BYTES = 4096
 FIRST_BYTES = 160 * 1024  # without room for these, the library starts no record

@@ -1,4 +1,4 @@
-// node.cpp -- memory nodes (machine.h) by the kernel's numbers: this library has no hwloc.
+// node.cpp -- memory nodes (machine.h) by the kernel's numbers: for what is to need no hwloc.
 //
 // Memory order (each tag stands at its site below)
 //   [K]  relaxed: a number that is the same whoever reads it from the system.

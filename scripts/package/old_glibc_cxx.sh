@@ -1,0 +1,41 @@
+#!/bin/sh
+# A compiler for CMake: GCC compiles, and zig links against the symbol versions of an old C library,
+# so that what comes out runs wherever that one or a newer one is. A name that the old one lacks is
+# an error of the link, unless src/compat has it. GCC's own libraries are linked in.
+# Usage: as g++ or gcc, with SYNCOPATE_GCC (the real one), SYNCOPATE_ZIG (a command) and
+# SYNCOPATE_ZIG_TARGET (for example x86_64-linux-gnu.2.28) in the environment.
+set -eu
+links=
+for word in "$@"; do
+  case $word in
+    -c | -E | -S | -M | -MM) exec "$SYNCOPATE_GCC" "$@" ;;
+    *.o | *.a | *.cpp | *.c) links=yes ;;
+  esac
+done
+[ -n "$links" ] || exec "$SYNCOPATE_GCC" "$@"
+
+archive() { "$SYNCOPATE_GCC" -print-file-name="$1"; }
+standard_library=$(archive libstdc++.a)
+kind=-pie
+count=$#
+while [ "$count" -gt 0 ]; do
+  word=$1
+  shift
+  count=$((count - 1))
+  case $word in
+    -shared) kind=-shared ;;
+    -nodefaultlibs) standard_library= ;;
+    -static-lib* | -lgcc | -lgcc_eh | -lgcc_s | -lstdc++ | -lc) ;;
+    -rdynamic | -Wl,--exclude-libs,ALL) ;;
+    -Wall | -Wextra | -Werror | -std=* | -mcx16 | -g) ;;
+    *.cpp | *.c) # a test of CMake's
+      "$SYNCOPATE_GCC" -fPIC -c "$word" -o "${word##*/}.o"
+      set -- "$@" "${word##*/}.o"
+      ;;
+    *) set -- "$@" "$word" ;;
+  esac
+done
+# Word splitting is wanted: a command, and a list of archives that may be empty.
+# shellcheck disable=SC2086
+exec $SYNCOPATE_ZIG cc -target "$SYNCOPATE_ZIG_TARGET" $kind "$@" $standard_library \
+  "$(archive libgcc.a)" "$(archive libgcc_eh.a)"

@@ -42,7 +42,8 @@ struct search {
 static int holds(struct dl_phdr_info* info, size_t size, void* data) {
   (void)size;
   struct search* const wanted = data;
-  const ElfW(Phdr) *table = NULL, *around = NULL;
+  const ElfW(Phdr)* table = NULL;
+  const ElfW(Phdr)* around = NULL;
   uintptr_t begin = UINTPTR_MAX, end = 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)* const each = &info->dlpi_phdr[i];

@@ -12,9 +12,9 @@ enum { rounds = 20 };
     _Pragma("omp atomic")++ variable; \
   } while (0)
 
-// libomp of LLVM 14 to 17 goes on from an undeferred task with dependences, and from a taskwait with
-// some, while the task that it waited for still writes to a node on its stack: "Assertion failure at
-// kmp_taskdeps.h: n >= 0" (issue 85963 of llvm-project). There no such task is in flight.
+// libomp of LLVM 14 to 17 goes on from an undeferred task with dependences, and from a taskwait
+// with some, while the task that it waited for still writes to a node on its stack: "Assertion
+// failure at kmp_taskdeps.h: n >= 0" (llvm-project's 85963). There no such task is in flight.
 #ifdef __clang__
 #define NOTHING_IN_FLIGHT _Pragma("omp taskwait")
 #else

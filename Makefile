@@ -84,7 +84,7 @@ ruby: build
 	@sh integrations/ruby/build.sh build/ruby build native emulated
 
 # The stages of gcc-tm-memcached.txt on memcached itself (integrations/memcached/README.md).
-memcached-tm: build/.setup-test build
+memcached-tm: build/.setup-long build
 	@$(PYTHON) integrations/memcached/stages.py build/memcached build \
 	  $(if $(SOURCES),--sources $(SOURCES))
 

@@ -22,6 +22,8 @@ def run(tree: str, environ: dict[str, str], only: str = "") -> tuple[int, set[st
     scripts = [os.path.relpath(name, tree) for name in sorted(glob.glob(f"{tree}/t/*.t"))]
     commands = [("testapp", ["./testapp"]), *((name, ["perl", name]) for name in scripts)]
     chosen = [of for of in commands if re.search(only, of[0])]
+    if not chosen:
+        raise SystemExit(f"no test of memcached's is called like {only!r}")
     with ThreadPoolExecutor(JOBS) as pool:
         results = list(pool.map(lambda of: _one(tree, environ, *of), chosen))
     return sum(passed for passed, _ in results), set().union(*(failed for _, failed in results))

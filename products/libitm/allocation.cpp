@@ -1,9 +1,13 @@
 // allocation.cpp -- malloc, calloc, free, new and delete in transactions.
 #include "abi.h"
 
+#include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 
 using namespace syncopate::tm;
+
+SYNCOPATE_ITM void _ITM_WU4(std::uint32_t* at, std::uint32_t value);
 
 // The program's operators, where it is C++; the names are the compiler's.
 extern "C" {
@@ -33,6 +37,18 @@ void* note(void* at, std::size_t size, free_function release) noexcept {
   return at;
 }
 
+// What C's function has set errno to is the transaction's, like all that it writes.
+template <class Allocate>
+void* in_c(std::size_t size, Allocate allocate) noexcept {
+  const int before = errno;
+  void* const at = allocate();
+  if (at == nullptr && current->depth != 0) {
+    errno = before;
+    _ITM_WU4(reinterpret_cast<std::uint32_t*>(&errno), ENOMEM);
+  }
+  return note(at, size, std::free);
+}
+
 void free_later(void* at, free_function release) noexcept {
   transaction* const tx = current;
   if (at == nullptr) return;
@@ -44,10 +60,10 @@ void free_later(void* at, free_function release) noexcept {
 }  // namespace
 
 SYNCOPATE_ITM void* _ITM_malloc(std::size_t size) {
-  return note(std::malloc(size), size, std::free);
+  return in_c(size, [=] { return std::malloc(size); });
 }
 SYNCOPATE_ITM void* _ITM_calloc(std::size_t count, std::size_t size) {
-  return note(std::calloc(count, size), count * size, std::free);
+  return in_c(count * size, [=] { return std::calloc(count, size); });
 }
 SYNCOPATE_ITM void _ITM_free(void* at) { free_later(at, std::free); }
 

@@ -28,7 +28,8 @@ DESTDIR=$root SYNCOPATE_INSTALL_PYTHON=/usr/bin/python3 cmake --install "$build"
 }
 
 install -D -m 644 LICENSE "$root/usr/share/doc/syncopate/copyright"
-install -m 644 README.md docs/*.md "$root/usr/share/doc/syncopate/"
+install -m 644 README.md "$root/usr/share/doc/syncopate/"
+cp -r --no-preserve=mode,ownership docs "$root/usr/share/doc/syncopate/docs"
 
 # What the libraries and the tool need, as Debian's own tool says it.
 mkdir -p "$work/debian"

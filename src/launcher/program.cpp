@@ -13,6 +13,7 @@
 namespace syncopate::launcher {
 namespace {
 
+constexpr std::size_t largest_searched = std::size_t{16} << 20;  // bytes; Python takes as long
 constexpr int script_depth = 5;             // the kernel follows at most this many interpreters
 constexpr std::size_t script_start = 512;   // bytes in which a #! line has to end
 constexpr std::string_view blanks = " \t";  // other ones are for the Python command to tell
@@ -114,9 +115,16 @@ bool may_name_sanitizer(std::string_view text) {
   return false;
 }
 
+// What is searched for stands nowhere in this program as a whole, which would be found in itself.
+bool contains(const file_view& file, std::string_view first, std::string_view second) {
+  return file.contains(std::string(first).append(second));
+}
+bool leak_sanitized(const file_view& file) { return contains(file, "LSAN", "_OPTIONS"); }
+bool emulated(const file_view& file) { return contains(file, "libsyncopate-", "emulated.so"); }
+
 // Whether what is linked in, or is to be loaded first, has to be seen to.
 bool wants_more(const file_view& file) {
-  return file.contains("LSAN_OPTIONS") || file.contains("libsyncopate-emulated.so") ||
+  return file.text().size() > largest_searched || leak_sanitized(file) || emulated(file) ||
          may_name_sanitizer(file.text());
 }
 
@@ -154,7 +162,7 @@ bool is_plain_program(const std::string& path, const environment& environment) {
   if (binary.empty() || gives_rights(binary)) return false;
   const file_view file(binary);
   if (!suits_loader(file) || wants_more(file)) return false;
-  return binary == path || !file_view(path).contains("libsyncopate-emulated.so");
+  return binary == path || !emulated(file_view(path));
 }
 
 bool may_be_java(const std::string& path) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <cctype>
 #include <cinttypes>
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -78,6 +79,7 @@ void record(const place& at, char** words, char** variables) {
   const std::string named(said->has("--output") ? said->get("--output") : "syncopate.rec");
   const std::string record = is_plain_name(named) ? plain_path(named) : std::string{};
   const std::string path = plain_program(*said, *environment);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error, for make_room() to see
   if (record.empty() || path.empty() || may_be_java(path) || !make_room(record)) return;
   environment->set(variable_of(option::record), record);
   if (said->has("--redact")) environment->set(variable_of(option::redact), "1");

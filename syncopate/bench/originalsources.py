@@ -1,5 +1,6 @@
 """The original programs' sources: a folder that the user has, or one that is fetched."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -75,10 +76,12 @@ def failure(command: list[str]) -> str:
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=SECONDS,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return f"not done after {SECONDS} s"
+    except OSError as error:
+        return f"{command[0]}: {error.strerror}"
     if done.returncode == 0:
         return ""
     lines = (done.stderr or done.stdout).strip().splitlines() or [f"status {done.returncode}"]
@@ -87,18 +90,23 @@ def failure(command: list[str]) -> str:
 
 
 def described(original: Original, folder: Path) -> str:
-    """Of which commit the files are, and whether they are its; a folder without history is just
-    that."""
+    """Of which commit the files are, and which of them differ, are missing or are not of it; a
+    folder without history is just that."""
     if not (folder / ".git").exists():
         return f"Debian's {original.debian}" if original.debian else "a folder without history"
     git = ["git", "--no-optional-locks", "-C", str(folder)]
 
     def said(*words: str) -> str:
-        done = subprocess.run([*git, *words], capture_output=True, text=True, check=False)
-        return done.stdout.strip()
+        try:
+            done = subprocess.run([*git, *words], capture_output=True, text=True, check=False)
+        except OSError:
+            return ""
+        return done.stdout.rstrip()
 
     commit = said("rev-parse", "HEAD")
+    if not commit:
+        return "a folder whose history git cannot read"
     pinned = "the pinned commit" if commit == original.commit else "another commit than is pinned"
-    changed = said("diff", "HEAD", "--name-only", "--diff-filter=d")
-    files = f", changed: {', '.join(changed.splitlines()[:3])}" if changed else ""
+    changed = [line[3:] for line in said("status", "--porcelain").splitlines()]
+    files = f", changed: {', '.join(changed[:3])}" if changed else ""
     return f"commit {commit[:12]}, {pinned}{files}"

@@ -347,18 +347,17 @@ def wait_for(child: int, before: set, meters: energy.Session, looks: Looks) -> i
     Requires: what is watched here is blocked."""
     watched = FORWARDED | {signal.SIGCHLD}
     while True:
+        done, status = os.waitpid(child, os.WNOHANG)  # its signal may have come before we waited
+        if done:
+            looks.ended(child)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before - FORWARDED)
+            return status
         event = signal.sigtimedwait(watched, looks.period)
         meters.sample()
         if event is None:
             looks.look_if_due()
-            continue
-        if event.si_signo == signal.SIGCHLD:
-            done, status = os.waitpid(child, os.WNOHANG)
-            if done:
-                looks.ended(child)
-                signal.pthread_sigmask(signal.SIG_SETMASK, before - FORWARDED)
-                return status
-        elif event.si_code <= 0:  # from a process; what the terminal sends reached the child itself
+        elif event.si_signo != signal.SIGCHLD and event.si_code <= 0:
+            # From a process; what the terminal sends has reached the child itself.
             looks.look()  # the signal may end the program
             os.kill(child, event.si_signo)
 
@@ -377,7 +376,11 @@ def go_on(arguments: list[str]) -> int:
     named = options.get("--output", "syncopate.rec")
     record = os.path.abspath(named)
     meters, looks = energy.Session.without_meters(), Looks(record)
+    # Blocked by the launcher, but the shell that starts this command may have let them in again.
+    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED | {signal.SIGCHLD})
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if status is None:
+        looks.look()
         status = wait_for(child, before, meters, looks)
         ended = time.monotonic_ns()
     else:

@@ -42,7 +42,7 @@ print("left", sum(left))
 END
 chroot "$root" sh -eu -c '
   cd /root
-  ! command -v cc && ! command -v gcc
+  if command -v cc || command -v gcc; then exit 1; fi
   python3 -m venv venv
   begin=$(date +%s)
   venv/bin/python -m pip install --quiet --disable-pip-version-check ./*.whl

@@ -147,9 +147,9 @@ class auto_lock {
   static constexpr std::int64_t first_patience = 2'000'000;   // ns, the same for the first sleeper
   static constexpr std::int64_t other_patience = 50'000'000;  // ns, the same for the others
   static constexpr std::uint32_t late_one_in = 16;  // contended unlocks that look at the clock
-  // Between two yields at least so many times as long as the last took. *Simulated* with 2 and 8
-  // threads beside 2 busy processes on 2 processors (small-2c, sections of 300 cycles, 360 million
-  // cycles): 12 and 5.4 times the throughput of yields that each thread learned to avoid by itself.
+  // Between two yields at least so many times as long as the last took. *Simulated* beside 2 busy
+  // processes, sums over sections of 200 to 400 cycles: with 2, 4, 8 threads 1.36, 0.98, 3.35 times
+  // the sections of yields that each thread learned by itself (docs/internals/preemption.md).
   static constexpr std::uint64_t yield_share = 4;
   static constexpr std::uint64_t soon = hand_over_lesson::least / 4;  // ticks from look to look
   // One wake in so many also goes to word_, where waiters inside glibc's code sleep.
@@ -406,8 +406,8 @@ class auto_lock {
     if (late) make_room();
   }
 
-  // The heir should have sat down, or become due, long ago: it wants to run and cannot, perhaps
-  // because of us, though another processor may be idle (kernels balance after milliseconds only).
+  // The heir's seat has not changed for twice the least period. It may be running; or it wants to
+  // and cannot, perhaps because of us, though another processor is idle (kernels balance late).
   [[nodiscard]] bool heir_is_late() const noexcept {
     const std::uint64_t time = machine::ticks();
     return seat_.ticks_since_change(time) > 2 * hand_over_lesson::least &&
@@ -443,8 +443,8 @@ class auto_lock {
 
   static inline thread_local constinit std::uint64_t last_look = 0;
   static inline thread_local constinit hand_over_lesson lesson{};
-  // When this process may yield again. Of all its threads: each of them would lose a time slice to
-  // learn that another process takes them.
+  // When this process may yield again. For all its threads: once one is back from a yield, no other
+  // loses a time slice to learn the same. Of two that are back at once, the last one's counts.
   static inline constinit std::atomic<std::uint64_t> next_yield{0};
 
   lock_word word_;

@@ -10,11 +10,13 @@
 // holds nothing but memory of _ITM_malloc(), which the transaction gives back itself.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
 extern "C" {
 std::uint8_t _ITM_RU1(const std::uint8_t*);
+std::uint32_t _ITM_RU4(const std::uint32_t*);
 std::uint64_t _ITM_RU8(const std::uint64_t*);
 void _ITM_WU4(std::uint32_t*, std::uint32_t);
 void _ITM_WU8(std::uint64_t*, std::uint64_t);
@@ -39,6 +41,26 @@ struct clone_table_entry {
   void* original;
   void* clone;
 };
+
+// errno as the transaction has it: where its writes wait for the commit, the program's own do too.
+inline std::uint32_t* place_of_errno() noexcept { return reinterpret_cast<std::uint32_t*>(&errno); }
+inline int transactions_errno() noexcept { return static_cast<int>(_ITM_RU4(place_of_errno())); }
+inline void set_transactions_errno(int value) noexcept {
+  _ITM_WU4(place_of_errno(), static_cast<std::uint32_t>(value));
+}
+
+// Calls a function of the C library that reads or writes errno; it may not leave the transaction.
+template <class Call>
+auto with_errno(Call call) noexcept {
+  const int mine = transactions_errno();
+  const int outside = errno;
+  errno = mine;
+  const auto result = call();
+  const int set = errno;
+  errno = outside;
+  if (set != mine) set_transactions_errno(set);
+  return result;
+}
 }  // namespace syncopate::tm
 
 // Declares NAME's clone clone_of_NAME, of the same type, and enters it in the clone table.

@@ -86,15 +86,8 @@ class number {
 template <class Convert>
 auto convert(const char* text, char** end, Convert read) {
   const number n(text);
-  // errno is the transaction's to write: where its writes wait for the commit, so may the program's
-  // own "errno = 0" before this.
-  const int before = errno;
-  errno = 0;
   char* stop = nullptr;
-  const auto value = read(n.text(), &stop);
-  const int set = errno;
-  errno = before;
-  if (set != 0) _ITM_WU4(reinterpret_cast<std::uint32_t*>(&errno), static_cast<std::uint32_t>(set));
+  const auto value = with_errno([&] { return read(n.text(), &stop); });
   if (end != nullptr && stop != nullptr)  // a bad base leaves it alone
     _ITM_WU8(reinterpret_cast<std::uint64_t*>(end),
              reinterpret_cast<std::uint64_t>(n.position(text, stop)));

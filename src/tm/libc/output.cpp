@@ -38,12 +38,12 @@ note* new_note(std::FILE* stream, std::size_t size) noexcept {
   auto* const made = static_cast<note*>(_ITM_malloc(sizeof(note) + size));
   if (made == nullptr) {
     // As much as the C library does: it says nothing, too.
-    errno = ENOMEM;
+    set_transactions_errno(ENOMEM);
     return nullptr;
   }
   made->stream = stream;
   made->size = size;
-  made->error = errno;
+  made->error = transactions_errno();
   return made;
 }
 

@@ -163,7 +163,7 @@ class private_arguments {
 int print(char* to, std::size_t size, const char* format, const argument_list& arguments) noexcept {
   va_list list;
   std::memcpy(&list, &arguments, sizeof arguments);
-  const int printed = std::vsnprintf(to, size, format, list);
+  const int printed = with_errno([&] { return std::vsnprintf(to, size, format, list); });
   va_end(list);
   return printed;
 }
@@ -189,7 +189,6 @@ int print_and_copy(char* to, std::size_t size, const char* format, const argumen
 }  // namespace
 
 int clone_of_tm_vsnprintf(char* to, std::size_t size, const char* format, va_list arguments) {
-  _ITM_LU4(reinterpret_cast<const std::uint32_t*>(&errno));
   argument_list original;  // a copy: the transaction may begin again
   static_assert(sizeof original == sizeof(va_list));
   std::memcpy(&original, arguments, sizeof original);

@@ -119,7 +119,7 @@ class heir_seat {
     return role_of(seat_.load(std::memory_order_acquire)) == granted;  // [T]
   }
 
-  // Leaves the seat, with the lock or without. Requires: not due, or granted.
+  // Leaves the seat, with the lock or without. Requires: not due, or the lock is held.
   void leave(std::uint64_t time) noexcept {
     seat_.store(stamped(no_heir, time), std::memory_order_relaxed);  // [X]
   }

@@ -2,8 +2,8 @@
 # A compiler for CMake: GCC compiles, and zig links against the symbol versions of an old C library,
 # so that what comes out runs wherever that one or a newer one is. A name that the old one lacks is
 # an error of the link, unless src/compat has it. GCC's own libraries are linked in.
-# Usage: as g++ or gcc, with SYNCOPATE_GCC (the real one), SYNCOPATE_ZIG (a command) and
-# SYNCOPATE_ZIG_TARGET (for example x86_64-linux-gnu.2.28) in the environment.
+# Usage: as g++ or gcc, with SYNCOPATE_GCC (the real one), ZIG (a command) and
+# ZIG_TARGET (for example x86_64-linux-gnu.2.28) in the environment.
 set -eu
 links=
 for word in "$@"; do
@@ -37,5 +37,5 @@ while [ "$count" -gt 0 ]; do
 done
 # Word splitting is wanted: a command, and a list of archives that may be empty.
 # shellcheck disable=SC2086
-exec $SYNCOPATE_ZIG cc -target "$SYNCOPATE_ZIG_TARGET" $kind "$@" $standard_library \
+exec $ZIG cc -target "$ZIG_TARGET" $kind "$@" $standard_library \
   "$(archive libgcc.a)" "$(archive libgcc_eh.a)"

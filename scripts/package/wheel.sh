@@ -40,11 +40,11 @@ for tool in "${prefix}g++" cmake ninja ${prefix:+qemu-aarch64}; do
   command -v "$tool" >/dev/null || fail "please install $tool"
 done
 SYNCOPATE_GCC=$(command -v "${prefix}g++")
-SYNCOPATE_ZIG="$tools/bin/python -m ziglang"
-SYNCOPATE_ZIG_TARGET=$architecture-linux-gnu.$glibc
+ZIG="$tools/bin/python -m ziglang"
+ZIG_TARGET=$architecture-linux-gnu.$glibc
 _PYTHON_HOST_PLATFORM=linux-$architecture
 CMAKE_ARGS="$arguments -DCMAKE_C_COMPILER=$(command -v "${prefix}gcc")"
-export SYNCOPATE_GCC SYNCOPATE_ZIG SYNCOPATE_ZIG_TARGET _PYTHON_HOST_PLATFORM CMAKE_ARGS
+export SYNCOPATE_GCC ZIG ZIG_TARGET _PYTHON_HOST_PLATFORM CMAKE_ARGS
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

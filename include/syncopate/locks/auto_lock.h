@@ -34,9 +34,9 @@
 // Checked by    tests/conformance (exclusion, time-outs, hand-over under barging, every entry),
 //               tests/check/lock_check.cpp (explored with two and three threads),
 //               tests/check/spinner_check.cpp (nobody spins while the holder cannot run),
-//               tests/posix under SYNCOPATE_LOCK=auto, with glibc's condition variables
-//               on it among others, tests/elide (with transactions and conditions),
-//               tests/simulated_engine/{convoy,ratios,beside_foreign_load}.cpp.
+//               tests/posix under SYNCOPATE_LOCK=auto (below glibc's condition variables, too),
+//               tests/elide (transactions, conditions), tests/simulated_engine/{convoy,ratios}.cpp,
+//               tests/simulated_engine/{beside,many_beside}_foreign_load.cpp.
 #pragma once
 
 #include <syncopate/locks/auto/hand_over_lesson.h>

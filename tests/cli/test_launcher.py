@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -234,6 +235,45 @@ def test_names_of_records(programs, tmp_path, name):
         done = start(command, ["record", "-o", name, "true"], {}, tmp_path)
         results.append((done.returncode, done.stderr))
     assert results[0] == results[1]
+
+
+@pytest.fixture(scope="module")
+def behind_bash(tmp_path_factory) -> Path:
+    """The launcher with a Python command whose shell lets signals in, as bash does before exec."""
+    prefix = tmp_path_factory.mktemp("prefix")
+    for part in ("lib", "share"):
+        (prefix / part).symlink_to(BUILT / part)
+    (prefix / "bin").mkdir()
+    (prefix / "libexec/syncopate").mkdir(parents=True)
+    launcher = shutil.copy(LAUNCHER, prefix / "bin/syncopate")
+    command = prefix / "libexec/syncopate/command"
+    command.write_text(PYTHON.read_text().replace("#!/bin/sh", "#!/bin/bash", 1))
+    command.chmod(0o755)
+    return Path(launcher)
+
+
+@pytest.mark.parametrize("lasts", ["0.99", "1.0", "1.01", "1.05", "1.1"])
+def test_programs_that_end_while_python_starts(behind_bash, tmp_path, lasts):
+    done = start(behind_bash, ["record", "-q", "sleep", lasts], {}, tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    header = Record(str(tmp_path / "syncopate.rec")).header
+    assert header.start_monotonic_ns < header.ended_monotonic_ns
+
+
+def test_a_limit_on_files_is_one_line(tmp_path):
+    (tmp_path / "syncopate.rec").write_text("old")
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10240, 10240))  # noqa: E731
+    done = start(LAUNCHER, ["record", "true"], {}, tmp_path, preexec_fn=limit)
+    assert done.returncode == 1
+    assert b"File too large; raise `ulimit -f`" in done.stderr and done.stderr.count(b"\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["syncopate.rec.old"]
+
+
+@pytest.mark.parametrize("inner", [["run"], ["record", "-o", "inner.rec", "-q"]])
+def test_it_starts_itself(programs, tmp_path, inner):
+    words = ["record", "-q", "-o", "outer.rec", LAUNCHER, *inner, programs / "tell"]
+    done = start(LAUNCHER, words, {}, tmp_path)
+    assert (done.returncode, done.stderr) == (3, b"")
 
 
 @pytest.mark.parametrize("after", [0.3, 1.8], ids=["before_the_first_look", "after_it"])

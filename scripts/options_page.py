@@ -10,6 +10,8 @@ import json
 import sys
 from pathlib import Path
 
+from writtenpage import write_or_check
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from syncopate.commands.optionlist import explained, written
 
@@ -64,14 +66,7 @@ def main(arguments: list[str]) -> int:
     except (OSError, ValueError, KeyError) as error:
         print(f"options_page: {options.table}: {error}; run `make` first", file=sys.stderr)
         return 1
-    if not options.check:
-        options.page.write_text(text, encoding="utf-8")
-        return 0
-    there = options.page.read_text(encoding="utf-8") if options.page.is_file() else ""
-    if there != text:
-        print(f"{options.page} is not what the table says; run `make readme`", file=sys.stderr)
-        return 1
-    return 0
+    return write_or_check(options.page, text, options.check)
 
 
 if __name__ == "__main__":

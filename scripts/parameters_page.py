@@ -12,6 +12,8 @@ import re
 import sys
 from pathlib import Path
 
+from writtenpage import write_or_check
+
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "src/model/simulated/description/parameters.def"
 PAGE = ROOT / "docs/reference/machine-files.md"
@@ -70,14 +72,7 @@ def main(arguments: list[str]) -> int:
     except (OSError, ValueError) as error:
         print(f"parameters_page: {options.table}: {error}", file=sys.stderr)
         return 1
-    if not options.check:
-        options.page.write_text(text, encoding="utf-8")
-        return 0
-    there = options.page.read_text(encoding="utf-8") if options.page.is_file() else ""
-    if there != text:
-        print(f"{options.page} is not what the table says; run `make readme`", file=sys.stderr)
-        return 1
-    return 0
+    return write_or_check(options.page, text, options.check)
 
 
 if __name__ == "__main__":

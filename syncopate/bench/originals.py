@@ -5,8 +5,8 @@ import datetime
 import gzip
 import json
 import os
+import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, replace
@@ -16,11 +16,17 @@ from syncopate.base import paths, wholefile
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
 from syncopate.bench.jobs import build_folders
-from syncopate.bench.originalsources import source
+from syncopate.bench.originalsources import failure, source
 from syncopate.bench.originaltable import NATIVE, ORIGINALS, SIMULATED, Build, Original
 from syncopate.bench.provenance import ROOT
 
 SECONDS = 1800  # for one step of a build
+ERRORS = re.compile(r".*error:|syncopate:")  # what compilers, linkers and our command begin with
+# What makefiles and configure scripts take from the environment.
+OF_MAKEFILES = {
+    "CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LIBS", "MAKEFLAGS", "MFLAGS",
+    "GNUMAKEFLAGS", "MAKEFILES",
+}  # fmt: skip
 EPILOG = """\
 Sources are looked for in DIR/NAME, else fetched there: a public repository at the commit that
 is pinned, or Debian's source package. They are only read; programs are built in a copy, with
@@ -214,20 +220,7 @@ def copy_files(folder: Path, pattern: str, to: Path) -> None:
 def run_step(step: list[str], folder: Path) -> str:
     """Runs one command of a build. Returns the line that says why it failed; empty where not."""
     # Nothing of the user's makes or flags; the compilers that are named start this very command.
-    kept = {k: v for k, v in os.environ.items() if k not in ("CFLAGS", "CXXFLAGS", "MAKEFLAGS")}
+    kept = {name: value for name, value in os.environ.items() if name not in OF_MAKEFILES}
     search = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    try:
-        done = subprocess.run(
-            step, cwd=folder, env=kept | {"PYTHONPATH": search, "LC_ALL": "C"},
-            capture_output=True, text=True, errors="replace", check=False, timeout=SECONDS,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return f"{step[0]}: not done after {SECONDS} s"
-    except OSError as error:
-        return f"{step[0]}: {error.strerror}"
-    if done.returncode == 0:
-        return ""
-    lines = (done.stderr or done.stdout).strip().splitlines()
-    errors = [line for line in lines if "error:" in line or line.startswith("syncopate:")]
-    return (errors or lines or [f"status {done.returncode}"])[0 if errors else -1].strip()
+    environ = kept | {"PYTHONPATH": search, "LC_ALL": "C"}
+    return failure(step, environ, folder, ERRORS, SECONDS)

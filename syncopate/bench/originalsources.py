@@ -1,6 +1,7 @@
 """The original programs' sources: a folder that the user has, or one that is fetched."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -71,22 +72,29 @@ def from_debian(name: str, original: Original, part: Path, folder: Path) -> None
     shutil.rmtree(part / "apt")
 
 
-def failure(command: list[str]) -> str:
-    """The line that says why a command failed; empty where it did not."""
+def failure(
+    command: list[str],
+    environ: dict[str, str] | None = None,
+    folder: Path | None = None,
+    errors: re.Pattern = re.compile("(fatal|error|E): "),
+    seconds: int = SECONDS,
+) -> str:
+    """The line that says why a command failed: the first with one of the `errors`, else the last;
+    empty where it did not fail."""
+    environ = {**(os.environ if environ is None else environ), "GIT_TERMINAL_PROMPT": "0"}
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=SECONDS,
-            stdin=subprocess.DEVNULL, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
+            command, capture_output=True, text=True, errors="replace", check=False,
+            timeout=seconds, stdin=subprocess.DEVNULL, env=environ, cwd=folder,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return f"not done after {SECONDS} s"
+        return f"{command[0]}: not done after {seconds} s"
     except OSError as error:
-        return f"{command[0]}: {error.strerror}"
+        return f"{error.filename or command[0]}: {error.strerror}"  # the folder may be missing
     if done.returncode == 0:
         return ""
     lines = (done.stderr or done.stdout).strip().splitlines() or [f"status {done.returncode}"]
-    errors = [line for line in lines if line.startswith(("fatal: ", "error: ", "E: "))]
-    return (errors or lines[-1:])[0]
+    return next((line for line in lines if errors.match(line)), lines[-1]).strip()
 
 
 def described(original: Original, folder: Path) -> str:

@@ -7,22 +7,23 @@ wheel=$(ls "$1"/syncopate-*manylinux*_"$(uname -m)".whl) release=$2
 [ "$(id -u)" = 0 ] || { echo "this needs root's rights, for chroot" >&2; exit 1; }
 command -v debootstrap >/dev/null || { echo "this needs debootstrap" >&2; exit 1; }
 work=$(mktemp -d)
-root=$work/root
+system=$work/system tried=$work/system/tried
 leave() {
-  umount "$root/proc" 2>/dev/null || true
+  umount "$system/proc" 2>/dev/null || true
   rm -rf --one-file-system "$work"
 }
 trap leave EXIT
 trap 'exit 1' INT TERM HUP
 
-debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates "$release" "$root" \
-  http://deb.debian.org/debian >"$work/log" 2>&1 || { tail -5 "$work/log" >&2; exit 1; }
-mount -t proc proc "$root/proc"
-cp "$wheel" "$root/root/"
-cp /etc/resolv.conf "$root/etc/"
+debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates "$release" "$system" \
+  >"$work/log" 2>&1 || { tail -5 "$work/log" >&2; exit 1; }
+mount -t proc proc "$system/proc"
+mkdir "$tried"
+cp "$wheel" "$tried/"
+cp /etc/resolv.conf "$system/etc/"
 # Who has certificates of their own has them there, too.
-cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
-cat >"$root/root/threads.py" <<'END'
+cp /etc/ssl/certs/ca-certificates.crt "$system/etc/ssl/certs/"
+cat >"$tried/threads.py" <<'END'
 import threading
 
 lock = threading.Lock()
@@ -40,8 +41,8 @@ for each in threads:
     each.join()
 print("left", sum(left))
 END
-chroot "$root" sh -eu -c '
-  cd /root
+chroot "$system" sh -eu -c '
+  cd /tried
   if command -v cc || command -v gcc; then exit 1; fi
   python3 -m venv venv
   begin=$(date +%s)

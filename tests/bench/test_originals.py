@@ -178,6 +178,18 @@ def test_a_repository_is_fetched_at_its_commit(sources, repository, monkeypatch,
         file.write("// changed\n")
     assert build(sources, "--machine", NATIVE) == 0
     assert "the pinned commit, changed: planted.c" in capsys.readouterr().out
+    (sources / "planted" / "added.c").write_text("")
+    assert build(sources, "--machine", NATIVE) == 0
+    assert "the pinned commit, changed: planted.c, added.c" in capsys.readouterr().out
+    shutil.rmtree(sources / "planted/.git/objects")
+    assert build(sources, "--machine", NATIVE) == 0
+    assert "a folder whose history git cannot read" in capsys.readouterr().out
+
+
+def test_flags_of_the_user_are_not_its_makefiles(sources, monkeypatch, capsys):
+    for name in ("CC", "CXX", "CFLAGS", "LDFLAGS", "LIBS", "MAKEFLAGS", "MAKEFILES"):
+        monkeypatch.setenv(name, "-nonsense")
+    assert build(sources, "--machine", NATIVE) == 0, capsys.readouterr().err
 
 
 @pytest.mark.parametrize("what", ["url", "commit"])

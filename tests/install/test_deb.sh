@@ -35,6 +35,7 @@ status=0
 grep -q "$root/usr/lib.*/libsyncopate-pthread" maps || fail "another preload library was used"
 gzip -dc "$root/usr/share/man/man1/syncopate-run.1.gz" | grep -q 'SH SYNOPSIS' ||
   fail "the manual page has no synopsis"
+[ -s "$root/usr/share/doc/syncopate/docs/reference/installing.md" ] || fail "pages are missing"
 for shell in bash-completion/completions/syncopate zsh/vendor-completions/_syncopate \
   fish/vendor_completions.d/syncopate.fish; do
   grep -q simulate "$root/usr/share/$shell" || fail "$shell completes no commands"

@@ -2,8 +2,7 @@
 # Makes a wheel of the native component that installs without a compiler wherever there are Python
 # and glibc 2.28 or newer: GCC compiles it, zig links it against that version's symbols, and
 # auditwheel has to agree. It has what `run`, `record`, `report`, `tune`, `top` and `diff` need; not
-# the recorder of the kernel's view and syncopate-names, which need libraries beside glibc, nor the
-# modeled machines.
+# the recorder of the kernel's view, which needs libraries beside glibc, nor the modeled machines.
 # Usage: wheel.sh OUTPUT_FOLDER [x86_64 | aarch64]
 set -eu
 cd "$(dirname "$0")/../.."
@@ -14,6 +13,25 @@ glibc=2.28
 fail() {
   echo "wheel: $*" >&2
   exit 1
+}
+
+# get_archives ARCHITECTURE FOLDER: what syncopate-names is linked with there, from Debian's packages
+# of that architecture, which need not be installed.
+get_archives() {
+  [ ! -e "$2/lib/libdw.a" ] || return 0
+  rm -rf "$2" && mkdir -p "$2/state/lists/partial" "$2/cache/archives/partial" "$2/root" "$2/lib"
+  (
+    cd "$2"
+    for step in update "download libdw-dev libelf-dev libbz2-dev liblzma-dev zlib1g-dev"; do
+      # shellcheck disable=SC2086  # a command and its words
+      apt-get -qq -o Dir::State="$PWD/state" -o Dir::State::status=/dev/null \
+        -o Dir::Cache="$PWD/cache" -o APT::Architecture="$1" -o APT::Architectures="$1" \
+        -o APT::Sandbox::User= $step </dev/null
+    done
+    for package in *.deb; do dpkg-deb -x "$package" root; done
+    mv root/usr/include . && mv root/usr/lib/*/*.a lib
+    rm -rf root state cache ./*.deb
+  ) || fail "no $1 packages from Debian"
 }
 
 # zig, auditwheel and what builds wheels, in an environment of their own: most builds need none.
@@ -33,6 +51,9 @@ case $architecture in
     prefix=aarch64-linux-gnu-
     arguments="$arguments -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64"
     arguments="$arguments -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/aarch64-linux-gnu"
+    get_archives arm64 build/archives-arm64
+    arguments="$arguments -DSYNCOPATE_ARCHIVES=$PWD/build/archives-arm64/lib"
+    arguments="$arguments -DSYNCOPATE_DW_INCLUDE=$PWD/build/archives-arm64/include"
     ;;
   *) fail "$architecture: x86_64 or aarch64" ;;
 esac
@@ -44,7 +65,8 @@ ZIG="$tools/bin/python -m ziglang"
 ZIG_TARGET=$architecture-linux-gnu.$glibc
 _PYTHON_HOST_PLATFORM=linux-$architecture
 CMAKE_ARGS="$arguments -DCMAKE_C_COMPILER=$(command -v "${prefix}gcc")"
-export SYNCOPATE_GCC ZIG ZIG_TARGET _PYTHON_HOST_PLATFORM CMAKE_ARGS
+CCACHE_NAMESPACE=$architecture # to a cache it is one compiler for all
+export SYNCOPATE_GCC ZIG ZIG_TARGET _PYTHON_HOST_PLATFORM CMAKE_ARGS CCACHE_NAMESPACE
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,4 +1,4 @@
-// no_calibrate.cpp -- in place of calibrate.cpp where there is no hwloc (SYNCOPATE_PORTABLE).
+// no_calibrate.cpp -- in place of calibrate.cpp where there is no hwloc.
 #include <cstdio>
 #include <cstdlib>
 
@@ -8,8 +8,8 @@ namespace syncopate::tools {
 
 std::string calibrate_json(double) {
   std::fputs(
-      "syncopate-native: this build cannot calibrate, since it was made to run without hwloc;"
-      " build Syncopate on this machine\n",
+      "syncopate-native: this build cannot calibrate, since it was made without hwloc (Debian package"
+      " libhwloc-dev); build Syncopate with it on this machine\n",
       stderr);
   std::exit(1);
 }

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from syncopate.base import preloading, terminal
+from syncopate.base import paths, preloading, terminal
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import Failure
 from syncopate.launch import kernelview, preload
@@ -40,17 +40,15 @@ def main(arguments: list[str]) -> int:
 def installation() -> list[Finding]:
     """Whether the preload library is there, loads into a program, and what reports need."""
     findings = [_preload(), _kernel()]
-    import shutil
-
-    tool = shutil.which("eu-addr2line")
+    tool = paths.find(paths.NAMES_TOOL)
     findings.append(
         Finding(
-            "elfutils",
-            tool or "eu-addr2line is missing",
+            "names",
+            tool or "syncopate-names is missing",
             "good" if tool else "warn",
-            "reports show source lines and inlined functions"
+            "reports name functions, lines and variables"
             if tool
-            else "reports name functions only; install the Debian package elfutils",
+            else "reports have no names of code and data; build it where libdw-dev is installed",
         )
     )
     return findings

@@ -5,8 +5,8 @@ import struct
 
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, FAILED, Failure
-from syncopate.symbols import elf
-from syncopate.symbols.elfsymbols import SymbolTable
+from syncopate.symbols.names import Names
+from syncopate.symbols.symboltable import SymbolTable
 
 MODES = {"off": 1, "auto": 2, "always": 3}  # elide::mode
 SYMBOL = "syncopate_elision_mode"  # a pointer to the mode, one byte; null where nothing is elided
@@ -58,11 +58,12 @@ def _pointer_address(pid: int) -> int:
             if len(fields) < 6 or not os.path.basename(fields[5]).startswith(LIBRARIES):
                 continue
             path = fields[5]
-            header = elf.read_header(f"/proc/{pid}/root{path}") or elf.read_header(path)
-            symbol = SymbolTable(path).address_of_variable(SYMBOL)
-            if header is None or symbol is None:
+            names = Names()
+            identity = names.identity(f"/proc/{pid}/root{path}") or names.identity(path)
+            symbol = SymbolTable(path, names).address_of_variable(SYMBOL)
+            if identity is None or symbol is None:
                 raise Failure(f"{path} was replaced since process {pid} started", FAILED)
             start, offset = int(fields[0].split("-")[0], 16), int(fields[2], 16)
-            linked = header.address_of(offset, 0)
+            linked = identity.address_of(offset, 0)
             return start - (linked or 0) + symbol
     raise Failure(f"process {pid} does not run with Syncopate", FAILED)

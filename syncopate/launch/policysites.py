@@ -10,7 +10,7 @@ import sys
 from syncopate.base.shown import shown
 from syncopate.launch.policykeys import SETTINGS, SITES
 from syncopate.records.naming import is_wrapper
-from syncopate.symbols.elfsymbols import SymbolTable
+from syncopate.symbols.symboltable import SymbolTable
 
 _OFFSET = re.compile(r"(.+)\+(0x[0-9a-f]+)")
 MUTEX_BYTES = 40

@@ -6,7 +6,7 @@ import re
 import stat
 
 from syncopate.base.errors import BAD_USE, NOT_EXECUTABLE, NOT_FOUND, Failure
-from syncopate.symbols import elf
+from syncopate.launch import elf
 
 _RUNTIME = re.compile(r"lib(clang_rt\.)?(asan|hwasan|lsan|msan|tsan)\b")  # a sanitizer's
 SCRIPT_DEPTH = 5  # the kernel follows at most this many interpreters

@@ -226,7 +226,7 @@ class Analysis:
                     events[told.lock].append(told)
 
     def _resolve_stacks(self, more: Sequence[int] = ()) -> None:
-        """Names all code, and `more`, at once: one eu-addr2line per module."""
+        """Names all code, and `more`, at once."""
         addresses = [*more]
         addresses += [address for stack in self.stacks.values() for address in stack]
         innermost = {self._innermost(stack) for stack in self.stacks.values()} - {None}

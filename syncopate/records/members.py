@@ -12,8 +12,8 @@ from typing import NamedTuple
 from syncopate.records.analysis import Analysis, Group
 from syncopate.records.codeplaces import own_places
 from syncopate.records.recordformat import CREATED, MUTEX, Lock
-from syncopate.symbols import debugnames
-from syncopate.symbols.debugnames import Member
+from syncopate.symbols import debugmembers
+from syncopate.symbols.debugmembers import Member
 from syncopate.symbols.machinecode import Instruction, Program, plain_symbol
 from syncopate.symbols.registers import PARAMETERS, parameter_passed
 from syncopate.symbols.symbols import CodePlace
@@ -36,7 +36,7 @@ class Members:
     """Names locks of one record."""
 
     def __init__(self, analysis: Analysis):
-        self._of = analysis
+        self._of, self._names = analysis, analysis.symbolizer.names
         self._programs: dict[str, Program] = {}
 
     def name(self, group: Group) -> Named | None:
@@ -57,7 +57,7 @@ class Members:
         variable = self._of.symbolizer.variable(group.locks[0].address)
         if where is None or variable is None:
             return None
-        (member,) = debugnames.ask(where[0], [debugnames.of_variable(where[1], size)])
+        member = debugmembers.of_variable(self._names, *where, size)
         if member is None:
             return None
         path = member.name
@@ -85,8 +85,9 @@ class Members:
             inner = place.function
             number, more = passed
             offset += more
-            question = debugnames.of_parameter(place.function, number, offset, size)
-            (member,) = debugnames.ask(place.path, [question])
+            member = debugmembers.of_parameter(
+                self._names, place.path, place.function, number, offset, size
+            )
             if member is not None:
                 found = member
             register = PARAMETERS[number]

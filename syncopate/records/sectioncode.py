@@ -13,7 +13,7 @@ from syncopate.records import knowncalls
 from syncopate.records.analysis import Analysis, Group
 from syncopate.records.codeplaces import own_places
 from syncopate.records.codewalk import Done, Walker, repeats
-from syncopate.symbols import debugnames
+from syncopate.symbols import debugmembers
 from syncopate.symbols.demangling import demangle
 from syncopate.symbols.machinecode import Function, Instruction, Program
 from syncopate.symbols.symbols import CodePlace
@@ -162,7 +162,8 @@ class SectionCode:
     def _write(self, place: CodePlace, each: Instruction, data: int) -> Beside:
         named = self._of.symbolizer.variable(data + place.bias)
         text = f"{data:#x}" if named is None else named[0] + (f"+{named[1]:#x}" if named[1] else "")
-        (member,) = debugnames.ask(place.path, [debugnames.of_variable(data, WORD)])
+        names = self._of.symbolizer.names
+        member = debugmembers.of_variable(names, place.path, data, WORD)
         if named and member:
             text = named[0] + member.name
         return Beside(text, self._place(place, each.following))

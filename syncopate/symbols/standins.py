@@ -5,8 +5,8 @@ import subprocess
 from typing import NamedTuple
 
 from syncopate.base import boundedtool
-from syncopate.symbols import elf
-from syncopate.symbols.elfsymbols import SymbolTable
+from syncopate.symbols.names import Names
+from syncopate.symbols.symboltable import SymbolTable
 
 SECONDS, MEMORY = 120, 8 << 30
 JOIN = "eu-unstrip"
@@ -32,12 +32,12 @@ class StandIns:
 def with_symbols(path: str, folder: str) -> str:
     """The file, or a copy in the folder that has its separate debug information in it, so that
     names need no other file."""
-    table = SymbolTable(path)
+    debug = SymbolTable(path).debug_file
     joined = os.path.join(folder, "joined")
-    if table.debug_file is None:
+    if debug is None:
         return path
     try:
-        boundedtool.output([JOIN, "-o", joined, path, table.debug_file], SECONDS, MEMORY)
+        boundedtool.output([JOIN, "-o", joined, path, debug], SECONDS, MEMORY)
     except subprocess.TimeoutExpired:
         return path
-    return joined if elf.read_header(joined) else path
+    return joined if Names().identity(joined) else path

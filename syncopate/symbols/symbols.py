@@ -1,39 +1,26 @@
-"""Addresses of a recorded process to functions, lines and variables.
-
-Code addresses go to eu-addr2line (elfutils), one process per module with all addresses at once;
-those of which it knows no line to addr2line (binutils), since it finds none in what clang compiles:
-that has no .debug_aranges; and those of Rust, whose inlined functions it does not name. Where both
-are missing or know nothing, the symbol table answers, and last the offset in the module.
-"""
+"""Addresses of a recorded process to functions, lines and variables: what the files of the build
+that was recorded say of them, and last the offset in the file."""
 
 import bisect
 import os
 import re
-import shutil
 import struct
-import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from syncopate.base import boundedtool
 from syncopate.base.shown import shown
-from syncopate.symbols import elf
 from syncopate.symbols.debugpackages import hint
-from syncopate.symbols.demangling import demangle, is_rust, prepare
-from syncopate.symbols.elfsymbols import SymbolTable, build_id_of, debug_files
+from syncopate.symbols.demangling import demangle, prepare
+from syncopate.symbols.names import PF_W, PF_X, X86_64, Names
 from syncopate.symbols.standins import StandIn, StandIns
+from syncopate.symbols.symboltable import Symbol, SymbolTable
 from syncopate.symbols.toldnames import ToldNames
 
 _MAP = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) ([0-9a-f]+) \S+ \d+ *(.*)")
 _BUILD = re.compile(r"build-id ([0-9a-f]{1,16}) ([0-9a-f]{1,16}) ([0-9a-f]{2,128}|-)")
-_POSITION = re.compile(r"(.*?):(\d+)(?::\d+)?(?: \(.*\))?$")
 _CALL = struct.Struct("<Bi")  # of x86-64: E8 and the distance
 CALL, CALL_RELATIVE = _CALL.size, 0xE8
-_INLINED = re.compile(r" inlined at .* in ")
-SECONDS, FETCHING = 120, 900  # for one module; where debug information may have to be fetched
-MOST_MEMORY = 8 << 30
 BUILD_DIGITS = 12  # of a build-id, told to readers
 
 
@@ -79,7 +66,11 @@ class _Module:
     """One mapped file: what is known of it from the record, and what its file says now."""
 
     def __init__(
-        self, path: str, recorded: tuple[int, str | None] | None, stand_in: StandIn | None = None
+        self,
+        names: Names,
+        path: str,
+        recorded: tuple[int, str | None] | None,
+        stand_in: StandIn | None = None,
     ):
         """`recorded`: its load bias and its build-id in hex; None where the record has neither.
         `stand_in`: a copy to be read in place of the file."""
@@ -89,56 +80,27 @@ class _Module:
         self.is_copy = stand_in is not None
         self.name = shown(os.path.basename(self.path)) or shown(self.path)
         self.bias, self.build_id = recorded or (None, None)
-        self.header = elf.read_header(self.file)
-        self.is_other = False  # whether the file is another build than what was recorded
-        if self.build_id and self.header:
-            self.found_id = build_id_of(self.file)
-            self.is_other = self.found_id != self.build_id
+        self.identity = names.identity(self.file)
+        # Whether the file is another build than what was recorded.
+        self.is_other = bool(self.build_id and self.identity) and (
+            self.identity.build_id != self.build_id
+        )
+        debug = None
         if stand_in and not stand_in.has_code:
-            self.header = None
-        self._table: SymbolTable | None = None
-        self._starts: list[int] | None = None
-        self._debug = [] if self.header and not self.is_other else self._debug_files()
-        if stand_in and not stand_in.has_code and elf.read_header(stand_in.file):
-            self._debug.insert(0, stand_in.file)
-
-    def _debug_files(self) -> list[str]:
-        """In place of the file: debug information of the right build."""
-        found = debug_files(self.build_id) if self.build_id else []
-        return [path for path in found if elf.read_header(path)]
-
-    @property
-    def symbol_file(self) -> str | None:
-        """The file that tells of the build that was recorded; None where there is none."""
-        if self.header and not self.is_other:
-            return self.file
-        return self._debug[0] if self._debug else None
-
-    @property
-    def has_code(self) -> bool:
-        """Whether the code of the build that was recorded can be read in `file`."""
-        return self.symbol_file == self.file
-
-    @property
-    def table(self) -> SymbolTable:
-        if self._table is None:
-            self._table = SymbolTable(self.symbol_file or "", self.build_id)
-            if not self._table.is_complete and self._table.build_id and _fetch(self.symbol_file):
-                self._table = SymbolTable(self.symbol_file, self.build_id)
-        return self._table
-
-    def function_start(self, target: int) -> int:
-        """Where the function at a link-time address begins, by the unwind tables; 0 if unknown."""
-        if self._starts is None:
-            self._starts = elf.function_starts(self.file) if self.has_code else []
-        index = bisect.bisect_right(self._starts, target) - 1
-        return self._starts[index] if index >= 0 else 0
+            debug, self.identity = stand_in.file, None
+        # Whether the code of the build that was recorded can be read in `file`.
+        self.has_code = self.identity is not None and not self.is_other
+        if not self.has_code and not (debug and names.identity(debug)):
+            debug = names.debug_file_of(self.build_id) if self.build_id else None
+        # The file that tells of the build that was recorded; None where there is none.
+        self.symbol_file = self.file if self.has_code else debug
+        self.table = SymbolTable(self.symbol_file or "", names)
 
     def target(self, address: int, start: int, offset: int, flag: int) -> int | None:
         """The link-time address of a run-time one, in a range mapped at `start` from `offset`."""
         if self.bias is not None:
             return address - self.bias
-        return self.header and self.header.address_of(offset + address - start, flag)
+        return self.identity and self.identity.address_of(offset + address - start, flag)
 
 
 class CodePlace(NamedTuple):
@@ -161,7 +123,8 @@ class Symbolizer:
         there are no such lines. `stand_ins` are read in place of the files that maps name.
         """
         self._stand_ins = stand_ins or StandIns()
-        self.notes: list[str] = []  # what the reader should know about the names, each one line
+        self.names = Names()
+        self._notes: list[str] = []
         self._recorded_at = recorded_at_ns
         self._modules: dict[str, _Module | None] = {}
         self._frames: dict[int, list[Frame]] = {}
@@ -181,7 +144,11 @@ class Symbolizer:
                 if start in layers:
                     self._builds[layers[start][3]] = (bias, build[3] if build[3] != "-" else None)
         self._ranges = sorted(layers.values())
-        self._tools = [shutil.which("eu-addr2line"), shutil.which("addr2line")]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the reader should know about the names, each one line."""
+        return [*self._notes, *self.names.notes]
 
     def resolve(self, addresses: Iterable[int]) -> None:
         """Looks up return addresses in one batch, so that frames() answers at once."""
@@ -190,7 +157,7 @@ class Symbolizer:
             if told := self.told.code.get(address):
                 self._frames[address] = [Frame(*told, False)]
                 continue
-            module, target = self._locate(address - 1, elf.PF_X)  # the call, not what follows it
+            module, target = self._locate(address - 1, PF_X)  # the call, not what follows it
             if module is None or target is None or module.symbol_file is None:
                 name = self._offset(module, address - 1, target) if module else f"{address:#x}"
                 path = shown(module.path) if module else ""
@@ -233,7 +200,7 @@ class Symbolizer:
         module = self._module(path)
         if module is None or not module.has_code:
             return None
-        if module.header.machine != elf.X86_64:
+        if module.identity.machine != X86_64:
             return None
         try:
             with open(module.file, "rb") as file:
@@ -244,22 +211,22 @@ class Symbolizer:
         target = address + distance
         if operation != CALL_RELATIVE:
             return None
-        there, at = self._locate(target, elf.PF_X)
+        there, at = self._locate(target, PF_X)
         found = there.table.function_symbol(at) if there is not None and at is not None else None
         return target if found and found[1] == 0 else None
 
     def code(self, address: int) -> tuple[str, int] | None:
         """The path of the module whose code is at a run-time address, and the link-time address."""
-        module, target = self._locate(address, elf.PF_X)
+        module, target = self._locate(address, PF_X)
         return None if module is None or target is None else (module.path, target)
 
     def code_place(self, address: int) -> CodePlace | None:
         """Where a run-time address lies in a program whose code can be read: of x86-64, with a
         symbol of the function."""
-        module, target = self._locate(address, elf.PF_X)
+        module, target = self._locate(address, PF_X)
         if module is None or target is None or not module.has_code:
             return None
-        if module.header.machine != elf.X86_64 or module.header.bits != 64:
+        if module.identity.machine != X86_64:
             return None
         # A call that never returns may be a function's last: its return address is the next one's.
         found = module.table.function_symbol(target - 1)
@@ -269,7 +236,7 @@ class Symbolizer:
 
     def data_place(self, address: int) -> tuple[str, int] | None:
         """(module's file, link-time address) of static data at a run-time address."""
-        module, target = self._locate(address, elf.PF_W)
+        module, target = self._locate(address, PF_W)
         return None if module is None or target is None else (module.file, target)
 
     def variable(self, address: int) -> tuple[str, int, str] | None:
@@ -277,7 +244,7 @@ class Symbolizer:
 
         A variable that no symbol names is called module+0xoffset.
         """
-        module, target = self._locate(address, elf.PF_W)
+        module, target = self._locate(address, PF_W)
         if module is None:
             return None
         found = module.table.variable(target) if target is not None else None
@@ -286,14 +253,18 @@ class Symbolizer:
 
     def prepare_variables(self, addresses: Iterable[int]) -> None:
         """Demangles what variable() will be asked for, at once."""
-        found = (self._locate(address, elf.PF_W) for address in addresses)
-        symbols = (m.table.variable_symbol(at) for m, at in found if m and at is not None)
-        prepare(symbol[0] for symbol in symbols if symbol)
+        found = (self._locate(address, PF_W) for address in addresses)
+        wanted: dict[SymbolTable, list[int]] = defaultdict(list)
+        for module, at in found:
+            if module and at is not None:
+                wanted[module.table].append(at)
+        for table, all_at in wanted.items():
+            prepare(symbol[0] for symbol in table.variable_symbols(all_at) if symbol)
 
     def code_site(self, address: int) -> tuple[str, str, bool] | None:
         """(name, module path, whether the name is a symbol) of the function that a return address
         lies in, not looking at what was inlined there: what can be found again in the module."""
-        module, target = self._locate(address - 1, elf.PF_X)
+        module, target = self._locate(address - 1, PF_X)
         if module is None or target is None:
             return None
         found = module.table.function(target)
@@ -339,7 +310,7 @@ class Symbolizer:
         module = self._module(path)
         if module is None:
             return None, None
-        base = module.target(start, start, offset, elf.PF_W)
+        base = module.target(start, start, offset, PF_W)
         if base is None:
             return None, None
         target = base + address - start
@@ -350,10 +321,11 @@ class Symbolizer:
     def _module(self, path: str) -> _Module | None:
         if path not in self._modules:
             build = self._builds.get(path)
-            module = _Module(path, build, self._stand_ins.of(path, build and build[1]))
+            stand_in = self._stand_ins.of(path, build and build[1])
+            module = _Module(self.names, path, build, stand_in)
             self._modules[path] = module
-            if (note := self._state(module)) and note not in self.notes:
-                self.notes.append(note)
+            if (note := self._state(module)) and note not in self._notes:
+                self._notes.append(note)
         return self._modules[path]
 
     def _state(self, module: _Module) -> str | None:
@@ -361,12 +333,13 @@ class Symbolizer:
         path = shown(module.path)
         if not module.has_code and module.symbol_file:
             return None  # its debug information is there
-        if module.header is None:
+        if module.identity is None:
             if path.startswith("/dev/") or "/memfd:" in path or _is_data(module.path):
                 return None
             return f"{path} cannot be read: no names from it"
         if module.is_other:
-            was, now = module.build_id[:BUILD_DIGITS], (module.found_id or "none")[:BUILD_DIGITS]
+            both = module.build_id, module.identity.build_id or "none"
+            was, now = (each[:BUILD_DIGITS] for each in both)
             return f"{path} is not the build that was recorded ({was}, now {now}): no names from it"
         if self._may_be_wrong(module):
             return f"{path} changed after the recording: its names may be wrong"
@@ -379,93 +352,33 @@ class Symbolizer:
         return os.stat(module.file).st_mtime_ns > self._recorded_at
 
     def _resolve_module(self, module: _Module, targets: dict[int, int]) -> None:
-        answers = self._ask(module.symbol_file, sorted(set(targets.values())))
-        symbols = {target: module.table.function_symbol(target) for target in targets.values()}
-        prepare(function for found in answers.values() for function, _, _ in found)
+        places = sorted(set(targets.values()))
+        told = self.names.ask(module.symbol_file, [f"a {target:x}" for target in places])
+        answers = dict(zip(places, told, strict=True))
+        symbols = dict(zip(places, module.table.function_symbols(places), strict=True))
+        prepare(function for fields in told for function in fields[::3])
         prepare(symbol[0] for symbol in symbols.values() if symbol)
-        path = shown(module.path)
         for address, target in targets.items():
-            found = answers.get(target, [])
-            if len(found) < 2 and not (found and found[0][1]):
-                name = self._from_table(module, address, target, symbols[target], found)
-                frame = Frame(name, "", 0, path, False)
-                if frame.is_unnamed:
-                    frame = frame._replace(start=module.function_start(target))
-                self._frames[address] = [frame]
-                continue
+            fields = answers[target]
+            found = list(zip(fields[::3], fields[1::3], fields[2::3], strict=False))
             self._frames[address] = [
-                Frame(shown(demangle(function)), shown(file), line, path, index < len(found) - 1)
+                Frame(shown(demangle(function)), shown(file), int(line), shown(module.path),
+                      index < len(found) - 1)
                 for index, (function, file, line) in enumerate(found)
-            ]
+            ] or [self._without_line(module, address, target, symbols[target])]  # fmt: skip
 
-    def _from_table(
-        self,
-        module: _Module,
-        address: int,
-        target: int,
-        symbol: tuple[str, int] | None,
-        answer: list,
-    ) -> str:
-        """A frame without lines: symbol+0xoffset, or as little as is known."""
+    def _without_line(
+        self, module: _Module, address: int, target: int, symbol: Symbol | None
+    ) -> Frame:
+        """symbol+0xoffset, or as little as is known."""
+        path, start = shown(module.path), 0
         if symbol:
-            return shown(f"{demangle(symbol[0])}+{symbol[1]:#x}")
-        if answer and answer[0][0] != "??":
-            return shown(demangle(answer[0][0]))  # only eu-addr2line found its debug information
-        return self._offset(module, address - 1, target)
-
-    def _ask(self, path: str, targets: list[int]) -> dict[int, list[tuple[str, str, int]]]:
-        """Returns target to [(function, file, line)], innermost first, of all that are known."""
-        first, second = self._tools
-        if first is None:
-            note = "eu-addr2line is missing (Debian package elfutils): no lines, no inlined frames"
-            if second is None:
-                self._note(note)
-        answers = self._run(first, path, targets)
-        wanting = [t for t in targets if _is_wanting(answers.get(t, []))]
-        for target, found in self._run(second, path, wanting).items():
-            if any(file for _, file, _ in found):
-                answers[target] = found
-        return answers
-
-    def _note(self, text: str) -> None:
-        if text not in self.notes:
-            self.notes.append(text)
-
-    def _run(
-        self, tool: str | None, path: str, targets: list[int]
-    ) -> dict[int, list[tuple[str, str, int]]]:
-        if tool is None or not targets:
-            return {}
-        seconds = FETCHING if os.environ.get("DEBUGINFOD_URLS") else SECONDS
-        asked = "".join(f"{target:#x}\n" for target in targets)
-        command = [tool, "-e", path, "-f", "-i", "-a"]
-        try:
-            return parse_addr2line(boundedtool.output(command, seconds, MOST_MEMORY, asked) or "")
-        except subprocess.TimeoutExpired:
-            name = os.path.basename(tool)
-            self._note(f"{name} took more than {seconds} s on {shown(path)}: no lines from it")
-            return {}
-
-
-def _fetch(path: str) -> bool:
-    """Lets debuginfod fetch a module's debug information, if the user has named servers of it."""
-    tool = shutil.which("eu-addr2line")
-    if tool is None or not os.environ.get("DEBUGINFOD_URLS"):
-        return False
-    told = {"DEBUGINFOD_PROGRESS": "1", "stderr": None} if sys.stderr.isatty() else {}
-    try:
-        return (
-            boundedtool.output([tool, "-e", path, "0x0"], FETCHING, MOST_MEMORY, **told) is not None
-        )
-    except subprocess.TimeoutExpired:
-        return False
-
-
-def _is_wanting(answer: list[tuple[str, str, int]]) -> bool:
-    """Whether eu-addr2line's answer has no line, or perhaps that of a function which rustc has
-    inlined beside the name of the one around it."""
-    alone = len(answer) == 1 and is_rust(answer[0][0])
-    return alone or not any(file for _, file, _ in answer)
+            return Frame(shown(f"{demangle(symbol[0])}+{symbol[1]:#x}"), "", 0, path, False)
+        if module.has_code:
+            (told,) = self.names.ask(module.file, [f"u {target:x}"])
+            start = int(told[0], 16) if told else 0
+        name = self._offset(module, address - 1, target)
+        return Frame(name, "", 0, path, False, start)
 
 
 def _is_data(path: str) -> bool:
@@ -473,28 +386,10 @@ def _is_data(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             return file.read(4) != b"\x7fELF"
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
 def _unescaped(path: str) -> str:
     """A path as the kernel meant it: it writes a newline as \\012."""
     return path.replace("\\012", "\n")
-
-
-def parse_addr2line(output: str) -> dict[int, list[tuple[str, str, int]]]:
-    """Reads `addr2line -a -f -i`: after each address, pairs of lines (function, position)."""
-    answers: dict[int, list[tuple[str, str, int]]] = {}
-    current: list[tuple[str, str, int]] = []
-    function = None
-    for line in output.split("\n"):
-        if function is None and line.startswith("0x"):
-            current = answers.setdefault(int(line, 16), [])
-        elif function is None:
-            function = _INLINED.split(line)[0]
-        else:
-            found = _POSITION.match(line)
-            known = found is not None and found[1] != "??"
-            current.append((function, found[1] if known else "", int(found[2]) if known else 0))
-            function = None
-    return answers

@@ -4,16 +4,18 @@ import http.server
 import lzma
 import re
 import subprocess
+import sys
 import threading
 
 import pytest
 from conftest import compile_c, run_cli
 from test_symbols import BASE, SOURCE, call_in, maps_of, symbol
 
-from syncopate.symbols import debugpackages, elfsymbols
+from syncopate.symbols import debugpackages
 from syncopate.symbols.demangling import demangle, prepare
-from syncopate.symbols.elfsymbols import SymbolTable, build_id_of
+from syncopate.symbols.names import Names
 from syncopate.symbols.symbols import Symbolizer
+from syncopate.symbols.symboltable import SymbolTable
 
 
 def run(*command) -> str:
@@ -25,6 +27,10 @@ def program(tmp_path):
     return compile_c(SOURCE, tmp_path / "prog", "-g", "-O2", "-pie")
 
 
+def build_id_of(path: str) -> str | None:
+    return Names().identity(path).build_id
+
+
 def maps_with_build(path) -> str:
     """As the recorder writes them (src/record/build_ids.h)."""
     return f"{maps_of(path)}build-id {BASE:x} {BASE:x} {build_id_of(str(path))}\n"
@@ -32,7 +38,7 @@ def maps_with_build(path) -> str:
 
 def test_build_id_is_the_files(program):
     (told,) = re.findall(r"Build ID: ([0-9a-f]+)", run("readelf", "-n", program))
-    assert build_id_of(str(program)) == SymbolTable(str(program)).build_id == told
+    assert SymbolTable(str(program)).build_id == told
 
 
 def test_the_right_build_is_named_without_a_note(program):
@@ -93,26 +99,36 @@ def test_debug_link(program):
     assert asked.variable(BASE + lock)[0] == "hot_lock"
 
 
-def test_debug_link_to_another_file_is_not_followed(program):
+def test_debug_link_to_another_build_is_not_followed(program, tmp_path):
     lock = symbol(program, "hot_lock")
     debug = split(program, link=True)
-    debug.write_bytes(debug.read_bytes() + b"\0")
+    other = compile_c(SOURCE.replace("outer", "wrong"), tmp_path / "other", "-g", "-O2", "-pie")
+    run("objcopy", "--only-keep-debug", other, debug)
     assert SymbolTable(str(program)).variable(lock) is None
 
 
-def test_debug_file_by_build_id_stands_in_for_the_program(program, tmp_path, monkeypatch):
-    maps, call, lock = maps_with_build(program), call_in(program, "outer"), symbol(program, "pair")
+@pytest.mark.parametrize("becomes", ["gone", "stripped", "another"])
+def test_debug_file_by_build_id_stands_in_for_the_program(program, tmp_path, becomes):
+    """In the folder of packages, as seen by a namespace of its own."""
+    call, lock = call_in(program, "outer"), symbol(program, "pair")
+    (tmp_path / "maps").write_text(maps_with_build(program))
     build = build_id_of(str(program))
-    monkeypatch.setattr(elfsymbols, "DEBUG_FOLDER", str(tmp_path / "debug"))
     place = tmp_path / "debug/.build-id" / build[:2] / f"{build[2:]}.debug"
     place.parent.mkdir(parents=True)
     split(program, link=False).rename(place)
-    assert SymbolTable(str(program)).variable(lock) == ("pair", 0)
-    program.unlink()
-    asked = Symbolizer(maps)
-    assert [f.function for f in asked.frames(call)] == ["inner", "outer"]
-    assert asked.variable(BASE + lock)[0] == "pair"
-    assert asked.notes == []
+    if becomes != "stripped":
+        program.unlink()
+    if becomes == "another":
+        compile_c(SOURCE.replace("outer", "wrong"), program, "-g", "-O2", "-pie")
+    asking = (
+        "from syncopate.symbols.symbols import Symbolizer\n"
+        f"asked = Symbolizer(open({str(tmp_path / 'maps')!r}).read())\n"
+        f"print([f.function for f in asked.frames({call})], asked.variable({BASE + lock})[0])\n"
+        "print(asked.notes)"
+    )
+    command = f'mount --bind {tmp_path}/debug /usr/lib/debug && exec {sys.executable} -c "$0"'
+    told = run("unshare", "-rm", "sh", "-c", command, asking)
+    assert told == "['inner', 'outer'] pair\n[]\n"
 
 
 def test_packed_symbols(program, tmp_path):

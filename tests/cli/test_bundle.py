@@ -8,10 +8,8 @@ import zipfile
 
 import pytest
 from conftest import compile_c, one_line, run_cli
-from test_builds import run, split
+from test_builds import build_id_of, run, split
 from test_process_tree import FORKS
-
-from syncopate.symbols.elfsymbols import build_id_of
 
 # A lock in a variable with a member's name, one in an object, sections that call and write.
 PROGRAM = """
@@ -129,7 +127,8 @@ def test_debug_information_alone_is_packed_where_the_program_is_gone(program, re
     debug = split(program, link=False)
     debug.rename(cache / "debuginfo")
     program.unlink()
-    environ = {"DEBUGINFOD_CACHE_PATH": str(tmp_path / "cache")}
+    environ = {"DEBUGINFOD_CACHE_PATH": str(tmp_path / "cache"),
+               "DEBUGINFOD_URLS": "http://127.0.0.1:1"}  # fmt: skip
     before = told(record, environ=environ)
     assert "look_up" in json.dumps(before)
     packed = bundle(record, environ=environ)

@@ -7,10 +7,11 @@ import pytest
 from conftest import compile_c, run_cli
 
 from syncopate.base import paths
-from syncopate.symbols import debugnames
-from syncopate.symbols.elfsymbols import SymbolTable
+from syncopate.symbols import debugmembers
 from syncopate.symbols.machinecode import Program, plain_symbol
+from syncopate.symbols.names import Names
 from syncopate.symbols.registers import parameter_passed
+from syncopate.symbols.symboltable import SymbolTable
 
 SOURCE = r"""
 #include <pthread.h>
@@ -83,8 +84,10 @@ def test_the_member_that_a_function_locks(request, program, name):
         if each.is_call and plain_symbol(each.symbol) == "pthread_mutex_lock"
     ]
     passed = [parameter_passed(function, call, "%rdi") for call in calls]
-    asked = [debugnames.of_parameter(start, *each, 40) for each in passed if each]
-    told = {member.name for member in debugnames.ask(str(program), asked) if member}
+    names = Names()
+    asked = [debugmembers.of_parameter(names, str(program), start, *each, 40)
+             for each in passed if each]  # fmt: skip
+    told = {member.name for member in asked if member}
     if name == "either" and len(calls) == 2:  # the compiler made two ways of it
         assert told <= {"cache::table_lock", "cache::log_lock"}
         return
@@ -102,7 +105,7 @@ def test_the_member_that_a_function_locks(request, program, name):
 )  # fmt: skip
 def test_the_member_of_a_variable(program, variable, offset, name):
     start = SymbolTable(str(program)).address_of_variable(variable)
-    (member,) = debugnames.ask(str(program), [debugnames.of_variable(start + offset, 40)])
+    member = debugmembers.of_variable(Names(), str(program), start + offset, 40)
     assert (member and member.name) == name
     if name is not None:
         line = next(n for n, text in enumerate(SOURCE.splitlines(), 1) if declares(text, name))

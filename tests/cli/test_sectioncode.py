@@ -9,8 +9,8 @@ from make_record import RecordBuilder
 from test_findings import MS, Planted
 
 from syncopate.records.codewalk import Walker
-from syncopate.symbols.elfsymbols import SymbolTable
 from syncopate.symbols.machinecode import Program, plain_symbol
+from syncopate.symbols.symboltable import SymbolTable
 
 SOURCE = r"""
 #include <pthread.h>

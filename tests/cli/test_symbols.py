@@ -10,9 +10,11 @@ from syncopate.records.analysis import Analysis
 from syncopate.records.naming import name_locks, telling
 from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import CREATED, Lock
-from syncopate.symbols import elf, symbols
-from syncopate.symbols.elfsymbols import SymbolTable, demangle
+from syncopate.symbols import names
+from syncopate.symbols.demangling import demangle
+from syncopate.symbols.names import MISSING, PAGE, PF_W, PF_X, Names
 from syncopate.symbols.symbols import Frame, Symbolizer
+from syncopate.symbols.symboltable import SymbolTable
 
 SOURCE = """
 #include <pthread.h>
@@ -40,12 +42,12 @@ def program(tmp_path_factory):
 def maps_of(path) -> str:
     """/proc/self/maps lines as the loader would make them, with the program at BASE."""
     lines = []
-    for offset, address, size, flags in elf.read_header(str(path)).loads:
-        start = (address & -elf.PAGE) + BASE
-        end = (address + size + elf.PAGE - 1 & -elf.PAGE) + BASE
-        rights = "r" + "-w"[bool(flags & elf.PF_W)] + "-x"[bool(flags & elf.PF_X)] + "p"
-        lines.append(f"{start:x}-{end:x} {rights} {offset & -elf.PAGE:08x} 08:01 7   {path}\n")
-        lines.append(f"{end:x}-{end + elf.PAGE:x} rw-p 00000000 00:00 0 \n")
+    for offset, address, size, flags in Names().identity(str(path)).loads:
+        start = (address & -PAGE) + BASE
+        end = (address + size + PAGE - 1 & -PAGE) + BASE
+        rights = "r" + "-w"[bool(flags & PF_W)] + "-x"[bool(flags & PF_X)] + "p"
+        lines.append(f"{start:x}-{end:x} {rights} {offset & -PAGE:08x} 08:01 7   {path}\n")
+        lines.append(f"{end:x}-{end + PAGE:x} rw-p 00000000 00:00 0 \n")
     return "".join(lines)
 
 
@@ -103,7 +105,7 @@ def test_without_debug_information(program, tmp_path):
     assert frame.place() == "bare"
 
 
-# That writes no .debug_aranges, without which eu-addr2line finds no line.
+# That writes no .debug_aranges, without which libdw finds no line.
 def test_lines_of_what_clang_compiled(tmp_path):
     by_clang = tmp_path / "by_clang"
     (tmp_path / "prog.c").write_text(SOURCE)
@@ -125,14 +127,50 @@ def test_without_any_symbol(program, tmp_path):
     assert symbolizer.variable(BASE + hot) == (f"bare+{hot:#x}", 0, str(bare))
 
 
-def test_without_elfutils_it_says_so_once(program, monkeypatch):
-    monkeypatch.setattr(symbols.shutil, "which", lambda name: None)
-    symbolizer = Symbolizer(maps_of(program))
+def test_without_the_tool_it_says_so_once(program, monkeypatch):
+    maps, call = maps_of(program), call_in(program, "main")
+    monkeypatch.setattr(names.paths, "find", lambda part: None)
+    symbolizer = Symbolizer(maps)
     symbolizer.resolve([call_in(program, "outer")])
-    symbolizer.resolve([call_in(program, "main")])
-    assert symbolizer.frames(call_in(program, "main"))[0].function.startswith("main+0x")
-    assert len(symbolizer.notes) == 1
-    assert "eu-addr2line is missing" in symbolizer.notes[0]
+    symbolizer.resolve([call])
+    assert symbolizer.frames(call)[0].function.startswith("prog+0x")
+    assert symbolizer.notes.count(MISSING) == 1
+
+
+def test_a_file_that_ends_the_tool_takes_no_name_from_others(program, tmp_path, monkeypatch):
+    """Asked of a damaged file it may crash: then another one is started."""
+    fragile = tmp_path / "fragile"
+    tool = names.paths.find(names.paths.NAMES_TOOL)
+    fragile.write_text(f'#!/bin/bash\nIFS= read -rd "" line\n'
+                       f'case $line in *bad) kill -9 $$ ;; esac\n'
+                       f'exec {tool} < <(printf "%s\\0" "$line"; cat)\n')  # fmt: skip
+    fragile.chmod(0o755)
+    bad = tmp_path / "bad"
+    bad.write_bytes(program.read_bytes())
+    monkeypatch.setattr(names.paths, "find", lambda part: str(fragile))
+    asked = Names()
+    assert asked.identity(str(bad)) is None
+    start = symbol(program, "outer")
+    assert asked.ask(str(program), [f"f {start:x}"]) == [[f"{start:x}", "outer"]]
+    assert asked.ask(str(bad), [f"f {start:x}"]) == [[]]
+
+
+def test_a_tool_that_is_silent_is_not_waited_for_without_end(program, tmp_path, monkeypatch):
+    silent = tmp_path / "silent"
+    silent.write_text("#!/bin/sh\nexec sleep 600\n")
+    silent.chmod(0o755)
+    monkeypatch.setattr(names.paths, "find", lambda part: str(silent))
+    monkeypatch.setattr(names, "SECONDS", 0.1)
+    asked = Names()
+    assert asked.identity(str(program)) is None
+    assert asked.notes == [f"syncopate-names took over 0.1 s on {program}: no names of it"]
+
+
+def test_many_questions_at_once(program):
+    """More than both pipes hold."""
+    start = symbol(program, "outer")
+    told = Names().ask(str(program), [f"f {start + n % 2:x}" for n in range(50_000)])
+    assert told == [[f"{start:x}", "outer"]] * 50_000
 
 
 def test_changed_and_missing_modules_are_noted(program):

@@ -97,12 +97,13 @@ def test_leaving_ends_the_program_and_removes_its_record(contended, tmp_path):
     )  # fmt: skip
     lines = iter(top.stdout.readline, "")
     assert any(line.startswith("hot_lock ") for line in lines)
-    (child,) = children(top.pid)
+    of_top = children(top.pid)  # the program, and who tells names
+    assert any(os.readlink(f"/proc/{child}/exe") == str(contended) for child in of_top)
     assert [path.name.partition(".")[0] for path in tmp_path.iterdir()] == ["syncopate-top"]
     top.send_signal(signal.SIGTERM)
     top.communicate(timeout=SECONDS)
     assert top.returncode == 0
-    assert not os.path.exists(f"/proc/{child}")
+    assert not any(os.path.exists(f"/proc/{child}") for child in of_top)
     assert list(tmp_path.iterdir()) == []
 
 

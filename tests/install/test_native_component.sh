@@ -14,7 +14,7 @@ configure() { # COMPONENTS OPTION...
     -DCMAKE_MAKE_PROGRAM="$ninja" -DSYNCOPATE_COMPONENTS="$components" "$@" >"$work/log" 2>&1
 }
 
-absent=
+absent=-DSYNCOPATE_HWLOC_INCLUDE=
 for package in GTest benchmark OpenMP LLVM Boost PkgConfig ZLIB; do
   absent="$absent -DCMAKE_DISABLE_FIND_PACKAGE_$package=ON"
 done

@@ -55,4 +55,5 @@ chroot "$system" sh -eu -c '
 for line in '^left 0$' '^installed and' '^process .*, lock futex' '^ticket ' '5 threads'; do
   grep -q -- "$line" "$work/said" || { echo "no line '$line':"; cat "$work/said"; exit 1; } >&2
 done
+if grep 'syncopate-names is missing' "$work/said"; then exit 1; fi
 grep '^installed' "$work/said"

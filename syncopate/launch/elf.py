@@ -1,4 +1,4 @@
-"""What the loader would see in an ELF file: for which machine, who interprets it, its segments.
+"""What the loader would see in an ELF file: for which machine, who interprets it, what it needs.
 
 Reads with `struct` alone and imports nothing heavy, because `syncopate run` waits for it.
 """
@@ -18,48 +18,26 @@ MACHINES = {
     183: "AArch64",
     243: "RISC-V",
 }
-PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_GNU_EH_FRAME = 1, 2, 3, 0x6474E550
+PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
 DT_NEEDED, DT_STRTAB = 1, 5
-PF_X, PF_W = 1, 2
-X86_64 = 62  # e_machine
-PAGE = 4096
 MOST_SEGMENT_BYTES = 1 << 20  # more is no program's
-MOST_FUNCTIONS = 4_000_000
-# How .eh_frame_hdr writes what it has, in all that compilers and linkers of today make: a version,
-# then where .eh_frame is, four bytes; how many functions, four; their table, from its own start.
-UNWIND_TABLE = b"\x01\x1b\x03\x3b"
 
 
 class Header:
     """The identity of a program or library."""
 
-    __slots__ = ("bits", "dynamic", "interpreter", "loads", "machine", "order", "unwind")
+    __slots__ = ("bits", "dynamic", "interpreter", "loads", "machine", "order")
 
     def __init__(self, bits: int, order: str, machine: int):
         self.bits = bits
         self.order = order  # struct's sign for the byte order
         self.machine = machine
         self.interpreter: str | None = None  # None: statically linked, or a shared library
-        self.loads: list[tuple[int, int, int, int]] = []  # (file offset, address, bytes, flags)
+        self.loads: list[tuple[int, int, int]] = []  # (file offset, address, bytes)
         self.dynamic = (0, 0)  # (file offset, bytes) of what the loader reads
-        self.unwind = (0, 0, 0)  # (file offset, bytes, address) of the table of functions
 
     def describe(self) -> str:
         return f"{self.bits}-bit {MACHINES.get(self.machine, f'machine {self.machine}')}"
-
-    def address_of(self, offset: int, flag: int) -> int | None:
-        """The link-time address of a mapped file offset; None when no segment loads it.
-
-        Segments are mapped in whole pages, so that two may hold one offset, and the last page goes
-        on past the file's part into zeroed variables: `flag` (PF_X, PF_W) says which is preferred.
-        """
-        best = None
-        for start, address, size, flags in self.loads:
-            if start & -PAGE <= offset < (start + size + PAGE - 1) & -PAGE:
-                if flags & flag:
-                    return address + (offset - start)
-                best = address + (offset - start) if best is None else best
-        return best
 
 
 def read_header(path: str) -> Header | None:
@@ -71,26 +49,6 @@ def read_header(path: str) -> Header | None:
             return _read(file)
     except (OSError, ValueError, OverflowError, struct.error):
         return None
-
-
-def function_starts(path: str) -> list[int]:
-    """Where functions begin, as the unwind tables have it, in order: also of a program without
-    symbols. Empty where it does not say, or says it in another way than all compilers do."""
-    header = read_header(path)
-    if header is None or header.order != "<":
-        return []
-    offset, length, address = header.unwind
-    try:
-        with open(path, "rb") as file:
-            file.seek(offset)
-            table = file.read(min(length, 12 + 8 * MOST_FUNCTIONS))
-        if len(table) < 12 or table[:4] != UNWIND_TABLE:
-            return []
-        (count,) = struct.unpack_from("<I", table, 8)
-        whole = table[12 : 12 + 8 * min(count, (len(table) - 12) // 8)]
-        return sorted(address + start for start, _ in struct.iter_unpack("<ii", whole))
-    except (OSError, struct.error, ValueError, OverflowError):
-        return []
 
 
 def needed(path: str) -> list[str]:
@@ -110,7 +68,7 @@ def _needed(file, header: Header) -> list[str]:
     raw = file.read(min(header.dynamic[1], 1 << 16))
     entries = list(layout.iter_unpack(raw[: len(raw) - len(raw) % layout.size]))
     strings = next((value for tag, value in entries if tag == DT_STRTAB), 0)
-    at = [offset + strings - begin for offset, begin, size, _ in header.loads
+    at = [offset + strings - begin for offset, begin, size in header.loads
           if begin <= strings < begin + size]  # fmt: skip
     if not at:
         return []
@@ -141,19 +99,17 @@ def _read(file) -> Header | None:
     segments = file.read(size * count)
     for index in range(count):
         if wide:
-            kind, flags, offset, address, _, length = struct.unpack_from(
+            kind, _, offset, address, _, length = struct.unpack_from(
                 order + "IIQQQQ", segments, index * size
             )
         else:
-            kind, offset, address, _, length, _, flags = struct.unpack_from(
+            kind, offset, address, _, length, _, _ = struct.unpack_from(
                 order + "7I", segments, index * size
             )
         if kind == PT_LOAD:
-            header.loads.append((offset, address, length, flags))
+            header.loads.append((offset, address, length))
         elif kind == PT_DYNAMIC:
             header.dynamic = (offset, length)
-        elif kind == PT_GNU_EH_FRAME:
-            header.unwind = (offset, length, address)
         elif kind == PT_INTERP:
             file.seek(offset)
             name = file.read(min(length, 4096)).rstrip(b"\0")

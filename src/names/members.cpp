@@ -1,0 +1,245 @@
+#include "names/members.h"
+
+#include <dwarf.h>
+
+#include <cstdlib>
+
+namespace syncopate::names {
+namespace {
+
+constexpr int deepest = 32;  // members within members: more is damage
+
+std::optional<Dwarf_Die> type_of(Dwarf_Die* die) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die type;
+  if (!dwarf_attr_integrate(die, DW_AT_type, &attribute) || !dwarf_formref_die(&attribute, &type))
+    return {};
+  return type;
+}
+
+// Without typedef, const, volatile and the like. Returns: nothing where it has no end.
+std::optional<Dwarf_Die> peeled(Dwarf_Die type) {
+  for (int i = 0; i < deepest; i++) {
+    switch (dwarf_tag(&type)) {
+      case DW_TAG_typedef:
+      case DW_TAG_const_type:
+      case DW_TAG_volatile_type:
+      case DW_TAG_atomic_type: {
+        auto next = type_of(&type);
+        if (!next) return {};
+        type = *next;
+        break;
+      }
+      default: return type;
+    }
+  }
+  return {};
+}
+
+std::optional<std::uint64_t> number(Dwarf_Die* die, unsigned name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value;
+  if (!dwarf_attr_integrate(die, name, &attribute) || dwarf_formudata(&attribute, &value))
+    return {};
+  return value;
+}
+
+std::uint64_t size_of(Dwarf_Die type) {
+  Dwarf_Word size;
+  return dwarf_aggregate_size(&type, &size) ? 0 : size;
+}
+
+bool is_aggregate(Dwarf_Die* type) {
+  const int tag = dwarf_tag(type);
+  return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+}
+
+const char* name_of(Dwarf_Die* die) {
+  const char* name = dwarf_diename(die);
+  return name ? name : "";
+}
+
+// Names that programs may not use are the library's own: what a std::mutex is made of says nothing.
+bool is_reserved(const char* name) {
+  return name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
+}
+
+void declared(Dwarf_Die* die, place& found) {
+  const char* file = dwarf_decl_file(die);
+  int line = 0;
+  if (!file || dwarf_decl_line(die, &line)) return;
+  found.file = file;
+  found.line = line;
+}
+
+// Adds the members that lead to `offset` in a value of `type`, down to one of at most `bytes`.
+// `base`, if given, becomes the class that has the first member: a base class, where it is one's.
+bool descend(Dwarf_Die type, std::uint64_t offset, std::uint64_t bytes, place& found, int depth,
+             Dwarf_Die* base) {
+  const auto plain = peeled(type);
+  if (!plain || depth > deepest) return false;
+  Dwarf_Die of = *plain;
+  const std::uint64_t size = size_of(of);
+  if (offset >= size) return false;
+  if (offset == 0 && size <= bytes) return true;
+  if (dwarf_tag(&of) == DW_TAG_array_type) {
+    const auto element = type_of(&of);
+    const std::uint64_t each = element ? size_of(*element) : 0;
+    if (!each) return false;
+    found.members += "[" + std::to_string(offset / each) + "]";
+    return descend(*element, offset % each, bytes, found, depth + 1, nullptr);
+  }
+  if (!is_aggregate(&of)) return false;
+  Dwarf_Die child;
+  if (dwarf_child(&of, &child)) return false;
+  do {
+    const int tag = dwarf_tag(&child);
+    if (tag != DW_TAG_member && tag != DW_TAG_inheritance) continue;
+    if (dwarf_hasattr(&child, DW_AT_data_bit_offset)) continue;
+    Dwarf_Attribute attribute;
+    Dwarf_Word at = 0;
+    const bool is_union = dwarf_tag(&of) == DW_TAG_union_type;
+    if (dwarf_attr(&child, DW_AT_data_member_location, &attribute)) {
+      if (dwarf_formudata(&attribute, &at)) continue;  // of a virtual base: computed
+    } else if (!is_union) {
+      continue;  // a static member
+    }
+    const auto part = type_of(&child);
+    if (!part || offset < at || offset - at >= size_of(*part)) continue;
+    if (tag == DW_TAG_inheritance) {
+      if (base) *base = peeled(*part).value_or(*part);
+      return descend(*part, offset - at, bytes, found, depth + 1, base);
+    }
+    if (is_reserved(name_of(&child))) return offset == 0;
+    place inner = found;
+    if (*name_of(&child)) {
+      inner.members += std::string(".") + name_of(&child);
+      declared(&child, inner);
+    }
+    if (!descend(*part, offset - at, bytes, inner, depth + 1, *name_of(&child) ? nullptr : base)) {
+      if (is_union) continue;
+      return false;
+    }
+    found = inner;
+    return true;
+  } while (dwarf_siblingof(&child, &child) == 0);
+  return false;
+}
+
+// A type's name with those of the namespaces and classes around it.
+std::string full_name(Dwarf_Die* type) {
+  std::string name = name_of(type);
+  Dwarf_Die* scopes = nullptr;
+  const int count = dwarf_getscopes_die(type, &scopes);
+  for (int i = 1; i < count; i++) {
+    const int tag = dwarf_tag(&scopes[i]);
+    if (tag == DW_TAG_namespace || is_aggregate(&scopes[i]))
+      name = std::string(*name_of(&scopes[i]) ? name_of(&scopes[i]) : "(anonymous namespace)") +
+             "::" + name;
+  }
+  free(scopes);
+  return name;
+}
+
+std::optional<place> member(Dwarf_Die pointer, std::uint64_t offset, std::uint64_t bytes) {
+  const auto target = type_of(&pointer);
+  const auto plain = target ? peeled(*target) : std::nullopt;
+  if (!plain) return {};
+  Dwarf_Die of = *plain;
+  if (!is_aggregate(&of)) return {};
+  Dwarf_Die holder = of;
+  place found;
+  if (!descend(of, offset, bytes, found, 0, &holder) || found.members.empty()) return {};
+  std::string type = full_name(*name_of(&holder) ? &holder : &of);
+  if (!*name_of(&holder)) {
+    Dwarf_Die named = *target;  // struct { ... } as a typedef calls it
+    type = name_of(&named);
+  }
+  if (type.empty()) return {};
+  found.members = type + "::" + found.members.substr(1);
+  return found;
+}
+
+}  // namespace
+
+members::members(Dwarf* dwarf) {
+  Dwarf_Off offset = 0, next;
+  std::size_t header;
+  while (dwarf_nextcu(dwarf, offset, &next, &header, nullptr, nullptr, nullptr) == 0) {
+    Dwarf_Die unit;
+    if (dwarf_offdie(dwarf, offset + header, &unit)) collect(&unit, 0);
+    offset = next;
+  }
+}
+
+std::optional<place> members::variable(std::uint64_t address, std::uint64_t bytes) {
+  for (auto& [start, die] : variables_) {
+    const auto type = type_of(&die);
+    if (!type || address < start || address - start >= size_of(*type)) continue;
+    place found;
+    declared(&die, found);
+    if (descend(*type, address - start, bytes, found, 0, nullptr)) return found;
+  }
+  return {};
+}
+
+std::optional<place> members::parameter(std::uint64_t function, unsigned wanted,
+                                        std::uint64_t offset, std::uint64_t bytes) {
+  const auto known = functions_.find(function);
+  Dwarf_Die child;
+  if (known == functions_.end() || dwarf_child(&known->second, &child)) return {};
+  unsigned index = 0;
+  do {
+    if (dwarf_tag(&child) != DW_TAG_formal_parameter) continue;
+    const auto type = type_of(&child);
+    const auto plain = type ? peeled(*type) : std::nullopt;
+    if (!plain) return {};
+    Dwarf_Die of = *plain;
+    const int tag = dwarf_tag(&of);
+    const bool points = tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type;
+    // Each of these takes one register, so that the ones behind them are in the next.
+    if (!points && tag != DW_TAG_base_type && tag != DW_TAG_enumeration_type) return {};
+    if (tag == DW_TAG_base_type) {
+      const auto encoding = number(&of, DW_AT_encoding);
+      if (size_of(of) > 8 || !encoding || *encoding == DW_ATE_float) return {};
+    }
+    if (index++ == wanted) return points ? member(of, offset, bytes) : std::nullopt;
+  } while (dwarf_siblingof(&child, &child) == 0);
+  return {};
+}
+
+void members::collect(Dwarf_Die* parent, int depth) {
+  Dwarf_Die child;
+  if (depth > deepest || dwarf_child(parent, &child)) return;
+  do {
+    switch (dwarf_tag(&child)) {
+      case DW_TAG_variable: add_variable(child); break;
+      case DW_TAG_subprogram: {
+        Dwarf_Addr entry;
+        if (dwarf_entrypc(&child, &entry) == 0) functions_.emplace(entry, child);
+        collect(&child, depth + 1);
+        break;
+      }
+      case DW_TAG_namespace:
+      case DW_TAG_lexical_block: collect(&child, depth + 1); break;
+      default: break;
+    }
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+void members::add_variable(Dwarf_Die die) {
+  Dwarf_Attribute attribute;
+  Dwarf_Op* operations;
+  std::size_t length;
+  if (!dwarf_attr(&die, DW_AT_location, &attribute)) return;
+  if (dwarf_getlocation(&attribute, &operations, &length)) return;
+  if (length != 1) return;
+  Dwarf_Attribute indexed;
+  Dwarf_Addr address;
+  if (operations[0].atom == DW_OP_addr) variables_.emplace(operations[0].number, die);
+  else if (dwarf_getlocation_attr(&attribute, operations, &indexed) == 0 &&
+           dwarf_formaddr(&indexed, &address) == 0)  // DW_OP_addrx, as of clang
+    variables_.emplace(address, die);
+}
+
+}  // namespace syncopate::names

@@ -1,0 +1,37 @@
+// members.h -- what debug information says of variables and of their parts, and of what parameters
+// point to.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace syncopate::names {
+
+struct place {
+  std::string members, file;
+  int line = 0;
+};
+
+class members {
+ public:
+  explicit members(Dwarf* dwarf);
+
+  // The member of at most `bytes` bytes that begins at a link-time address, as ".stats.lock",
+  // "[3].lock" or "" for the whole variable.
+  std::optional<place> variable(std::uint64_t address, std::uint64_t bytes);
+  // The same in what the function's parameter points to, as "TYPE::MEMBERS".
+  std::optional<place> parameter(std::uint64_t function, unsigned wanted, std::uint64_t offset,
+                                 std::uint64_t bytes);
+
+ private:
+  void collect(Dwarf_Die* parent, int depth);
+  void add_variable(Dwarf_Die die);
+
+  std::unordered_map<std::uint64_t, Dwarf_Die> variables_, functions_;
+};
+
+}  // namespace syncopate::names

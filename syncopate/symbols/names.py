@@ -1,0 +1,154 @@
+"""What programs and libraries say of their addresses: asked of syncopate-names (libdwfl), of which
+one process answers for all files. Its questions and answers are described in src/names/main.cpp.
+"""
+
+import os
+import selectors
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from syncopate.base import paths
+from syncopate.base.shown import shown
+
+SECONDS, FETCHING = 120, 900  # for one file; where debug information may have to be fetched
+PAGE = 4096
+PF_X, PF_W = 1, 2
+X86_64 = 62  # e_machine
+A_PIECE = 1 << 16
+MISSING = "syncopate-names is missing (it is built where libdw-dev is): no names of code and data"
+
+
+class Identity(NamedTuple):
+    """Which build an ELF file is, and how it is mapped."""
+
+    build_id: str | None  # in hex
+    machine: int
+    loads: list[tuple[int, int, int, int]]  # (file offset, address, bytes, flags)
+
+    def address_of(self, offset: int, flag: int) -> int | None:
+        """The link-time address of a mapped file offset; None when no segment loads it.
+
+        Segments are mapped in whole pages, so that two may hold one offset, and the last page goes
+        on past the file's part into zeroed variables: `flag` (PF_X, PF_W) says which is preferred.
+        """
+        best = None
+        for start, address, size, flags in self.loads:
+            if start & -PAGE <= offset < (start + size + PAGE - 1) & -PAGE:
+                if flags & flag:
+                    return address + (offset - start)
+                best = address + (offset - start) if best is None else best
+        return best
+
+
+class Names:
+    """Answers about files, each as it is when it is first asked for."""
+
+    def __init__(self):
+        self.notes: list[str] = []  # what the reader should know about the answers
+        self._process: subprocess.Popen | None = None
+        self._identities: dict[str, Identity | None] = {}
+
+    def identity(self, path: str) -> Identity | None:
+        """None for what is no (whole) ELF file."""
+        if path not in self._identities:
+            told = self._exchange(path, [_open(path)])[0] if os.path.isfile(path) else [""]
+            self._identities[path] = _identity(*told)
+        return self._identities[path]
+
+    def ask(self, path: str, questions: Sequence[str]) -> list[list[str]]:
+        """The fields of each answer; none where the file does not say it."""
+        if not questions or not self.identity(path):
+            return [[] for _ in questions]
+        asked = [_open(path), *(question.encode() for question in questions)]
+        return [told if told != [""] else [] for told in self._exchange(path, asked)[1:]]
+
+    def debug_file_of(self, build_id: str) -> str | None:
+        """A file with the debug information of a build."""
+        ((found,),) = self._exchange(build_id, [b"b " + build_id.encode()])
+        return found or None
+
+    def _exchange(self, of: str, questions: Sequence[bytes]) -> list[list[str]]:
+        unsent = b"".join(question + b"\0" for question in questions)
+        answers: list[list[str]] = []
+        if self._started():
+            try:
+                told = self._talk(unsent, len(questions))
+                answers = [line.split("\t") for line in told.split("\n")[:-1]]
+            except TimeoutError as error:
+                self._note(f"syncopate-names took over {error} s on {shown(of)}: no names of it")
+        if len(answers) < len(questions) and self._process:  # its end came early: a damaged file
+            _end(self._process, at_once=True)
+            self._process = None
+        return answers + [[""]] * (len(questions) - len(answers))
+
+    def _started(self) -> bool:
+        if self._process is None:
+            tool = paths.find(paths.NAMES_TOOL)
+            if tool is None:
+                self._note(MISSING)
+                return False
+            is_seen = sys.stderr is not None and sys.stderr.isatty()
+            told = {"DEBUGINFOD_PROGRESS": "1"} if is_seen else {}
+            self._process = subprocess.Popen(
+                [tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=None if is_seen else subprocess.DEVNULL, env=os.environ | told, bufsize=0,
+            )  # fmt: skip
+            for pipe in (self._process.stdin, self._process.stdout):
+                os.set_blocking(pipe.fileno(), False)
+            weakref.finalize(self, _end, self._process)
+        return True
+
+    def _talk(self, unsent: bytes, lines: int) -> str:
+        """What is said in reply, `lines` lines or, where the tool ends, fewer."""
+        seconds = FETCHING if os.environ.get("DEBUGINFOD_URLS") else SECONDS
+        until = time.monotonic() + seconds
+        heard, at_hand = [], 0
+        with selectors.DefaultSelector() as ready:
+            ready.register(self._process.stdin, selectors.EVENT_WRITE)
+            ready.register(self._process.stdout, selectors.EVENT_READ)
+            while at_hand < lines:
+                events = ready.select(until - time.monotonic())
+                if time.monotonic() > until:
+                    raise TimeoutError(seconds)
+                for key, _ in events:
+                    if key.fileobj is self._process.stdin:
+                        try:
+                            unsent = unsent[os.write(key.fd, unsent) :]
+                        except BrokenPipeError:
+                            unsent = b""
+                        if not unsent:
+                            ready.unregister(key.fileobj)
+                    elif piece := os.read(key.fd, A_PIECE):
+                        heard.append(piece)
+                        at_hand += piece.count(b"\n")
+                    else:
+                        lines = 0
+        return b"".join(heard).decode("utf-8", "replace")
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+def _identity(build_id: str, *others: str) -> Identity | None:
+    if not others:
+        return None
+    machine, *of_loads = (int(field, 16) for field in others)
+    loads = zip(*(of_loads[n::4] for n in range(4)), strict=True)
+    return Identity(build_id or None, machine, list(loads))
+
+
+def _open(path: str) -> bytes:
+    return b"o " + os.fsencode(path)
+
+
+def _end(process: subprocess.Popen, at_once: bool = False) -> None:
+    if at_once:
+        process.kill()
+    process.stdin.close()
+    process.stdout.close()
+    process.wait()

@@ -95,8 +95,10 @@ def _with_packages(name: str):
 
 def main(arguments: list[str] | None = None) -> int:
     """The entry point. Returns the exit status; never leaves a traceback for a user's mistake."""
-    if sys.stdout is None:  # closed
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:  # closed: print() would take the other one
+            setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
+    _forget_coerced_locale()
     try:
         try:
             return dispatch(sys.argv[1:] if arguments is None else arguments)
@@ -115,11 +117,36 @@ def main(arguments: list[str] | None = None) -> int:
         _discard_output()
         return 141
     except OSError as error:
+        if error.filename is None and error.errno == errno.ENOENT and _folder_is_gone():
+            print(
+                "syncopate: the current folder is gone; change to one that is there",
+                file=sys.stderr,
+            )
+            return FAILED
         if error.filename is not None or error.errno not in UNWRITABLE:
             raise
         _discard_output()
         print(f"syncopate: cannot write the output: {error.strerror}", file=sys.stderr)
         return FAILED
+
+
+def _forget_coerced_locale() -> None:
+    """Python sets LC_CTYPE where the locale is C (PEP 538): that is not for programs."""
+    if os.environ.get("LC_CTYPE") == "C.UTF-8":
+        with open("/proc/self/environ", "rb") as file:  # as this process was started
+            given = dict(each.split(b"=", 1) for each in file.read().split(b"\0") if b"=" in each)
+        if b"LC_CTYPE" in given:
+            os.environb[b"LC_CTYPE"] = given[b"LC_CTYPE"]
+        else:
+            del os.environ["LC_CTYPE"]
+
+
+def _folder_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _discard_output() -> None:

@@ -22,13 +22,15 @@ done
 ln -s "../../../../../$libdir" "$python/syncopate/_native/lib"
 mkdir -p "$root/libexec/syncopate"
 cat >"$root/libexec/syncopate/command" <<END
-#!/bin/sh
+#!$interpreter -ISB
 # What bin/syncopate does not do by itself; it calls this by its real path.
 # -I: the program's PYTHON* variables are not for us. -S: \`site\` is imported only when needed.
-exec $interpreter -I -S -B -c 'import sys
-sys.path.insert(0, sys.argv.pop(1))
+import sys
+
+sys.path.insert(0, __file__.rpartition("/")[0] + "/../../share/syncopate/python")
 from syncopate.__main__ import main
-sys.exit(main())' "\${0%/*}/../../share/syncopate/python" "\$@"
+
+sys.exit(main())
 END
 chmod 755 "$root/libexec/syncopate/command"
 

@@ -376,8 +376,6 @@ def go_on(arguments: list[str]) -> int:
     named = options.get("--output", "syncopate.rec")
     record = os.path.abspath(named)
     meters, looks = energy.Session.without_meters(), Looks(record)
-    # Blocked by the launcher, but the shell that starts this command may have let them in again.
-    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED | {signal.SIGCHLD})
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if status is None:
         looks.look()

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import COMMAND, HERE, one_line, run_cli
+from conftest import COMMAND, HERE, compile_c, one_line, run_cli
 
 from syncopate.base import paths
 from syncopate.base.errors import Failure
@@ -60,6 +60,34 @@ def test_who_waits_how_long_and_for_whom(programs, tmp_path, kind, way):
     assert {waiter, holder} <= {each["id"] for each in found["threads"]}
     account = found["account"]
     assert sum(account["parts"].values()) == pytest.approx(account["total_ns"], rel=0.02)
+
+
+JOINS = """
+#include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
+static sem_t there, back;
+static void* ping(void* x) { for (;;) { sem_post(&there); sem_wait(&back); } return x; }
+static void* pong(void* x) { for (;;) { sem_wait(&there); sem_post(&back); } return x; }
+static void* work(void* x) { usleep(1000 * (100 + 5 * (long)x)); return 0; }
+int main(void) {
+  pthread_t p, t[64];
+  pthread_create(&p, 0, ping, 0);
+  pthread_create(&p, 0, pong, 0);
+  for (long i = 0; i < 64; i++) pthread_create(&t[i], 0, work, (void*)i);
+  for (int i = 0; i < 64; i++) pthread_join(t[i], 0);
+}
+"""
+
+
+@needs_kernel
+def test_joins_are_known_without_stacks_and_names(tmp_path):
+    """The stacks go to the waits of two threads that wake each other all the while."""
+    program = compile_c(JOINS, tmp_path / "joins", "-O2", "-static", "-s", "-pthread")
+    found, _ = recorded([program], tmp_path / "r")
+    objects = [lock["object"] for lock in found["locks"]]
+    assert objects.count("thread") >= 50
+    assert objects.count("futex") <= 2 + 2  # the semaphores, and what ended while it was asked
 
 
 @needs_kernel

@@ -6,6 +6,7 @@ import os
 import random
 import re
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -73,8 +74,7 @@ def programs(tmp_path_factory) -> Path:
 
 
 def start(command: Path, words: list[str], environ: dict[str, str], folder: Path, **others):
-    # PWD: a shell that stands before the Python command sets it where it is not.
-    base = {"PATH": f"{folder}:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "EMPTY": "", "PWD": str(folder)}
+    base = {"PATH": f"{folder}:/usr/bin:/bin", "EMPTY": ""}
     return subprocess.run(
         [command, *words],
         env={**base, **environ},
@@ -88,9 +88,10 @@ def start(command: Path, words: list[str], environ: dict[str, str], folder: Path
 
 def seen(done: subprocess.CompletedProcess) -> tuple:
     """What is compared: the order of variables is nobody's business, nor what the guard says of
-    Python's own locks, where the library was preloaded already."""
+    Python's own locks, where the library was preloaded already, nor how often the library says
+    there what it finds wrong: once in each process."""
     said = [line for line in done.stderr.split(b"\n") if b" guard: holders of " not in line]
-    return done.returncode, sorted(done.stdout.split(b"\n")), said
+    return done.returncode, sorted(done.stdout.split(b"\n")), list(dict.fromkeys(said))
 
 
 def lock_choices() -> list[str]:
@@ -124,7 +125,8 @@ VARIABLES = [
     {"SYNCOPATE_GUARD": "slices,misuse,,restless"}, {"SYNCOPATE_LOKC": "mcs"}, {"SYNCOPATE": "off"},
     {"SYNCOPATEX": "1"}, {"SYNCOPATE_ELIDE_POLICY": "htm_1"}, {"PATH": ""}, {"PATH": "."},
     {"SYNCOPATE_NATIVE": str(BUILT)}, {"SYNCOPATE_NATIVE": f"{BUILT}/"},
-    {"SYNCOPATE_NATIVE": "/nowhere"}, {"LD_LIBRARY_PATH": "/tmp"},
+    {"SYNCOPATE_NATIVE": "/nowhere"}, {"LD_LIBRARY_PATH": "/tmp"}, {"LC_ALL": "C"}, {"LANG": "C"},
+    {"LC_CTYPE": "C"}, {"LC_CTYPE": "C.UTF-8"}, {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "POSIX"},
 ]  # fmt: skip
 
 
@@ -237,24 +239,9 @@ def test_names_of_records(programs, tmp_path, name):
     assert results[0] == results[1]
 
 
-@pytest.fixture(scope="module")
-def behind_bash(tmp_path_factory) -> Path:
-    """The launcher with a Python command whose shell lets signals in, as bash does before exec."""
-    prefix = tmp_path_factory.mktemp("prefix")
-    for part in ("lib", "share"):
-        (prefix / part).symlink_to(BUILT / part)
-    (prefix / "bin").mkdir()
-    (prefix / "libexec/syncopate").mkdir(parents=True)
-    launcher = shutil.copy(LAUNCHER, prefix / "bin/syncopate")
-    command = prefix / "libexec/syncopate/command"
-    command.write_text(PYTHON.read_text().replace("#!/bin/sh", "#!/bin/bash", 1))
-    command.chmod(0o755)
-    return Path(launcher)
-
-
 @pytest.mark.parametrize("lasts", ["0.99", "1.0", "1.01", "1.05", "1.1"])
-def test_programs_that_end_while_python_starts(behind_bash, tmp_path, lasts):
-    done = start(behind_bash, ["record", "-q", "sleep", lasts], {}, tmp_path)
+def test_programs_that_end_while_python_starts(tmp_path, lasts):
+    done = start(LAUNCHER, ["record", "-q", "sleep", lasts], {}, tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")
     header = Record(str(tmp_path / "syncopate.rec")).header
     assert header.start_monotonic_ns < header.ended_monotonic_ns
@@ -274,6 +261,49 @@ def test_it_starts_itself(programs, tmp_path, inner):
     words = ["record", "-q", "-o", "outer.rec", LAUNCHER, *inner, programs / "tell"]
     done = start(LAUNCHER, words, {}, tmp_path)
     assert (done.returncode, done.stderr) == (3, b"")
+
+
+def test_no_signal_is_lost_while_python_takes_over(tmp_path):
+    """It does that a second after the start, and each signal is answered before the next one."""
+    script = "trap 'echo caught' TERM; trap 'exit 9' INT; echo ready; while :; do sleep 0.002; done"
+    process = subprocess.Popen(
+        [LAUNCHER, "record", "-q", "-o", "s.rec", "--", "sh", "-c", script],
+        cwd=tmp_path, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, bufsize=0,
+    )  # fmt: skip
+    begun = time.monotonic()
+    assert process.stdout.readline() == b"ready\n"
+    time.sleep(0.9)
+    while time.monotonic() - begun < 1.5:
+        process.send_signal(signal.SIGTERM)
+        ready, _, _ = select.select([process.stdout], [], [], SECONDS)
+        assert ready, "it was lost"
+        assert process.stdout.readline() == b"caught\n"
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=SECONDS)
+    assert process.returncode == 9
+
+
+@pytest.mark.parametrize("words", [["record"], ["record", "-o", "r"], ["record", "--kernel"]])
+@pytest.mark.parametrize("command", [LAUNCHER, PYTHON], ids=["launcher", "python"])
+def test_a_folder_that_is_gone_is_one_line(tmp_path, words, command):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        ["sh", "-c", 'cd "$1" && rmdir "$1" && shift && exec "$@"', "sh", gone, command, *words,
+         "true"], capture_output=True, text=True, timeout=SECONDS,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "syncopate: the current folder is gone; change to one that is there\n"
+
+
+@pytest.mark.parametrize("command", [LAUNCHER, PYTHON], ids=["launcher", "python"])
+@pytest.mark.parametrize("words", [["record", "true"], ["report", "/nowhere"], ["run", "./no"]])
+def test_closed_standard_error_sends_nothing_elsewhere(tmp_path, command, words):
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" 2>&-', "sh", command, *words], cwd=tmp_path,
+        stdout=subprocess.PIPE, timeout=SECONDS,
+    )  # fmt: skip
+    assert done.stdout == b""
 
 
 @pytest.mark.parametrize("after", [0.3, 1.8], ids=["before_the_first_look", "after_it"])

@@ -246,7 +246,8 @@ static __always_inline void leave(struct task_struct* task, u32 state) {
     u32 words[3] = {};
     if (bpf_probe_read_user(words, sizeof words, (void*)w->address) != 0)
       bpf_probe_read_user(words, sizeof words[0], (void*)w->address);
-    w->word = words[0];
+    // What the waiter found there: the word of a thread that ends now may be cleared already.
+    w->word = w->call == call_futex ? (u32)regs->dx : words[0];
     w->owner = words[2];
     if (is_chosen() && tell_stack(event_stack, w->process, thread, thread, now, regs)) {
       w->flags |= has_stack;

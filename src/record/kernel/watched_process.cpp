@@ -222,17 +222,15 @@ watched_process::futex& watched_process::futex_of(std::uint64_t address, std::ui
                                                   std::uint32_t word, std::uint32_t thread,
                                                   std::uint32_t stack) {
   futex& f = futexes_[address];
-  if (stack != 0) {
-    const bool names_thread = word != thread && (lives(word) || ended_.count(word) != 0);
-    const found_kind found = kind_of(functions_of(stack), {address, operation, names_thread});
-    // A stack that tells nothing, as before the program's modules are known, changes nothing.
-    if (found.kind != wait_kind::futex || f.entry == nullptr) bind(f, found);
-    if (f.kind == wait_kind::join && lives(word))
-      thread_of(word).entry->handle = f.entry != nullptr ? f.entry->address : 0;
-    if (f.entry != nullptr && f.entry->first_stack == 0) f.entry->first_stack = stack;
-  } else if (f.entry == nullptr) {
-    bind(f, {wait_kind::futex, object_kind::futex, address, false});
-  }
+  const bool names_thread = word != thread && (lives(word) || ended_.count(word) != 0);
+  static const std::vector<std::string> none;
+  const std::vector<std::string>& functions = stack != 0 ? functions_of(stack) : none;
+  const found_kind found = kind_of(functions, {address, operation, names_thread});
+  // A stack that tells nothing, as before the program's modules are known, changes nothing.
+  if (found.kind != wait_kind::futex || f.entry == nullptr) bind(f, found);
+  if (f.kind == wait_kind::join && lives(word))
+    thread_of(word).entry->handle = f.entry != nullptr ? f.entry->address : 0;
+  if (stack != 0 && f.entry != nullptr && f.entry->first_stack == 0) f.entry->first_stack = stack;
   return f;
 }
 

@@ -99,7 +99,7 @@ class Account:
 
     def _waits(self) -> dict[str, int]:
         sums: dict[str, int] = {}
-        for (_, kind), (_, ticks) in self.of.record.row_sums().items():
+        for (_, kind), (_, ticks) in self.of.row_sums.items():
             name = KIND_NAMES[kind]
             state = "locks" if name in LOST_KINDS else name
             sums[state] = sums.get(state, 0) + ticks
@@ -118,7 +118,7 @@ class Account:
         tries again and again is never asleep, and was not asked which of both it had."""
         awake = next(iter(self.states.values()))["ns"]
         running, runnable = max(0, cpu - awake), max(0, delay - self.states["preempted"]["ns"])
-        sums = self.of.record.row_sums().items()
+        sums = self.of.row_sums.items()
         tried = self.of.ns(sum(t for (_, kind), (_, t) in sums if KIND_NAMES[kind] in AWAKE_KINDS))
         left = max(0, running + runnable - tried) / max(1, running + runnable)
         return round(running * left), round(runnable * left)

@@ -150,7 +150,8 @@ class Analysis:
         self.ns_per_tick = record.ns_per_tick
         progress("naming locks")
         self.groups, self.group_of = self._make_groups()
-        self._exact: Counter[tuple[int, int]] = Counter()  # (lock, kind) to ticks
+        # By lock and kind of wait: of all threads, exactly, [waits, ticks].
+        self.row_sums: dict[tuple[int, int], list[int]] = {}
         self.thread_lost: Counter[int] = Counter()
         self.lock_lost: Counter[int] = Counter()  # by lock id
         self._read_rows()
@@ -235,7 +236,7 @@ class Analysis:
 
     def _read_events(self, progress: Callable[[str], None]) -> None:
         chosen = self.record.choose(MOST_EVENTS)
-        self.read_every = chosen.every
+        self.read_every, end = chosen.every, self.end_ticks
         for count, event in enumerate(self.record.events(chosen)):
             if count % PROGRESS_EVERY == PROGRESS_EVERY - 1:
                 progress(f"read {count + 1:,} events")
@@ -245,7 +246,9 @@ class Analysis:
                 self.thread_ids[event.thread] = -event.thread
             into = self.waits if event.kind == recordformat.WAIT else self.holds
             into[event.lock].append(event)
-            self.end_ticks = max(self.end_ticks, event.end)
+            if event.end > end:
+                end = event.end
+        self.end_ticks = end
 
     def _make_groups(self) -> tuple[list[Group], dict[int, Group]]:
         locks = list(self.record.locks())
@@ -288,15 +291,17 @@ class Analysis:
         return self.group_of[lock]
 
     def _read_rows(self) -> None:
-        known: dict[tuple[int, int], tuple[Kind, dict[int, Sums], Group, bool, bool]] = {}
-        exact, thread_lost = self._exact, self.thread_lost
+        known: dict[tuple[int, int], tuple[list, Kind, dict[int, Sums], Group, bool, bool]] = {}
+        thread_lost = self.thread_lost
         for thread, lock, kind, waits, total, largest, packed in self.record.plain_rows():
             of = lock, kind
             if of not in known:
-                known[of], exact[of] = self._row_goes_to(lock, kind), 0
-            into, by_thread, group, is_lost, is_barrier = known[of]
+                exact = self.row_sums[of] = [0, 0]
+                known[of] = exact, *self._row_goes_to(lock, kind)
+            exact, into, by_thread, group, is_lost, is_barrier = known[of]
+            exact[0] += waits
+            exact[1] += total
             into.add_histogram(waits, packed)
-            exact[of] += total
             into.waits += waits
             into.total += total
             if largest > into.largest:
@@ -311,8 +316,8 @@ class Analysis:
                 group.arrivals[thread][0] += total
             if is_lost:
                 thread_lost[thread] += total
-        for (lock, kind), total in exact.items():
-            if known[lock, kind][3]:
+        for (lock, kind), (_, total) in self.row_sums.items():
+            if KIND_NAMES[kind] in LOST_KINDS:
                 self.lock_lost[lock] += total
         for thread, lock, times in self.record.last_arrivals():
             self.group(lock).arrivals[thread][1] += times
@@ -350,7 +355,7 @@ class Analysis:
             for wait in waits:
                 if not sampled[wait.wait]:
                     continue
-                exact = self._exact[lock, wait.wait]
+                _, exact = self.row_sums.get((lock, wait.wait), (0, 0))
                 scale = wait.weight * (exact / sampled[wait.wait] if exact else 1)
                 group.waiters[wait.stack] += (wait.end - wait.start) * scale
                 if KIND_NAMES.get(wait.wait) not in LOST_KINDS:

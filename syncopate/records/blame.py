@@ -7,6 +7,7 @@ the wait that no sample covers is laid to it, with the stack it is most often se
 """
 
 import bisect
+import functools
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -41,11 +42,12 @@ class Holds:
         self._latest: list[int] = []  # the greatest end so far, so that it can be bisected
         for _, end, _ in self._spans:
             self._latest.append(max(end, self._latest[-1] if self._latest else 0))
-        self._usual = self._usual_stacks(holds)
 
-    def _usual_stacks(self, holds: Sequence[Event]) -> dict[int, int]:
+    @functools.cached_property
+    def _usual(self) -> dict[int, int]:
+        """Where each thread mostly holds it."""
         counts: dict[int, Counter[int]] = defaultdict(Counter)
-        for hold in holds:
+        for _, _, hold in self._spans:
             counts[self._thread_ids.get(hold.thread, 0)][hold.stack] += hold.weight
         return {thread: stacks.most_common(1)[0][0] for thread, stacks in counts.items()}
 

@@ -52,7 +52,6 @@ from syncopate.records.recordformat import (
     RELEASE,
     ROW_HISTOGRAM,
     ROW_KIND,
-    ROW_SUMS,
     ROWS,
     SITE_ENTRY,
     SITE_ROW,
@@ -151,7 +150,7 @@ class Record:
             raise Failure(f"cannot read {path}: {reason}", FAILED) from None
         self.header = self._read_header(start)
         self._chunks = list(self._walk())
-        self._row_sums: dict[tuple[int, int], tuple[int, int]] | None = None
+        self._other_rows: dict[int, list[tuple[int, int]]] | None = None  # by kind: thread, place
         self._is_redacted = False
         self.ns_per_tick = self._rate()
         self.runs = not self.header.flags & FINISHED and self._is_mapped()
@@ -309,7 +308,7 @@ class Record:
 
     def retell(self, retold: Mapping[int, "Retold"]) -> None:
         """From now on locks with these ids are what languages.py says."""
-        self._retold, self._row_sums = retold, None
+        self._retold = retold
 
     def _told(self, lock: int, kind: int) -> tuple[int, int]:
         """The lock, and what a wait for it is, by what they are in the file."""
@@ -362,34 +361,20 @@ class Record:
                 packed = ROW_HISTOGRAM.pack(*counts)
                 yield each.id, *self._told(wait.lock, wait.kind), 1, ticks, ticks, packed
 
-    def row_sums(self) -> dict[tuple[int, int], tuple[int, int]]:
-        """(waits, ticks) of all threads by lock and kind of wait: what rows() adds up to."""
-        if self._row_sums is None:
-            sums: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
-            of_file = (f for _, _, f in self._items(ROWS, ROW_SUMS) if f[1] in KIND_NAMES)
-            for lock, kind, waits, ticks in itertools.chain(of_file, self._open_sums()):
-                found = sums[self._told(lock, kind)]
-                found[0] += waits
-                found[1] += ticks
-            self._row_sums = {key: (waits, ticks) for key, (waits, ticks) in sums.items()}
-        return self._row_sums
-
-    def _open_sums(self) -> Iterator[tuple[int, int, int, int]]:
-        for each in self.threads():
-            wait = each.open
-            if wait and wait.kind in KIND_NAMES:
-                ticks = max(0, (wait.end or self.end_ticks) - wait.since)
-                yield wait.lock, wait.kind, 1, ticks
-
     def _rows_of(self, wanted: int) -> Iterator[tuple[int, tuple]]:
-        """Thread, and fields, of the rows of one kind: mostly few, and quickly found."""
-        for kind, thread, used, offset in self._chunks:
-            if kind != ROWS:
-                continue
-            view = memoryview(self._data)[offset : offset + used * WAIT_ROW.size]
-            for index, (of_row,) in enumerate(ROW_KIND.iter_unpack(view)):
-                if of_row == wanted:
-                    yield thread, WAIT_ROW.unpack_from(view, index * WAIT_ROW.size)
+        """Thread, and fields, of the rows of one kind that no wait is: mostly few."""
+        if self._other_rows is None:
+            self._other_rows = defaultdict(list)
+            for kind, thread, used, offset in self._chunks:
+                if kind != ROWS:
+                    continue
+                view = memoryview(self._data)[offset : offset + used * WAIT_ROW.size]
+                for index, (of_row,) in enumerate(ROW_KIND.iter_unpack(view)):
+                    if of_row not in KIND_NAMES:
+                        at = offset + index * WAIT_ROW.size
+                        self._other_rows[of_row].append((thread, at))
+        for thread, at in self._other_rows[wanted]:
+            yield thread, WAIT_ROW.unpack_from(self._data, at)
 
     def calls(self) -> Iterator[tuple[int, int, int, int]]:
         """Thread, number of a system call, how often the thread was blocked in it, and ticks."""

@@ -109,7 +109,6 @@ LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
 THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII20x4QQQIIQ")
 WAIT_ROW = struct.Struct("<IIQQQ64I")
 PACKED_ROW = struct.Struct("<IIQQQ256s")  # the same, without a look at its histogram,
-ROW_SUMS = struct.Struct("<IIQQ264x")  # its first fields,
 ROW_KIND = struct.Struct("<4xI280x")  # and its kind
 ROW_HISTOGRAM = struct.Struct("<64I")
 EVENT = struct.Struct("<QQIIIHBBQII")

@@ -7,7 +7,7 @@ ones that were chosen. Joules are a meter's, and only a meter's.
 """
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 from syncopate.base.shown import shown
 from syncopate.base.units import count, duration
@@ -41,61 +41,70 @@ def measured(text: str) -> dict | None:
         return None
 
 
+class _Sums:
+    """Over all events of one lock and kind, long or short, and over those of which the kernel was
+    asked; events weigh as much as those that they stand for."""
+
+    __slots__ = ("all_ticks", "all_waits", "asked", "on_processor", "parked", "preemptions",
+                 "sleeps", "ticks", "waits")  # fmt: skip
+
+    def __init__(self):
+        self.all_waits = self.all_ticks = self.asked = self.waits = self.ticks = 0
+        self.on_processor = self.parked = self.sleeps = self.preemptions = 0
+
+    def add(self, event: Event) -> None:
+        weight, ticks = event.weight, event.end - event.start
+        self.all_waits += weight
+        self.all_ticks += weight * ticks
+        if not event.on_processor:
+            return
+        self.asked += 1
+        off = max(0, ticks - event.on_processor)
+        left = max(1, event.sleeps + event.preemptions)
+        self.parked += weight * off * event.sleeps // left
+        self.waits += weight
+        self.ticks += weight * ticks
+        self.on_processor += weight * event.on_processor
+        self.sleeps += weight * event.sleeps
+        self.preemptions += weight * event.preemptions
+
+
 def cost(analysis: Analysis) -> dict:
     """The `waiting` of docs/reference/report-schema.md."""
-    sums: dict[tuple[int, int], dict[bool, Counter[str]]] = defaultdict(
-        lambda: {False: Counter(), True: Counter()}
-    )
+    sums: dict[tuple[int, int], tuple[_Sums, _Sums]] = defaultdict(lambda: (_Sums(), _Sums()))
+    least = LONG_NS / analysis.record.ns_per_tick
     for lock, events in analysis.waits.items():
         for event in events:
-            is_long = analysis.ns(event.end - event.start) >= LONG_NS
-            _add(sums[lock, event.wait][is_long], event)
+            sums[lock, event.wait][event.end - event.start >= least].add(event)
     exact = {
-        (lock, kind): sums
-        for (lock, kind), sums in analysis.record.row_sums().items()
+        (lock, kind): each
+        for (lock, kind), each in analysis.row_sums.items()
         if KIND_NAMES[kind] not in AWAKE_KINDS
     }
     return _summed(analysis, sums, exact)
 
 
-def _add(sums: Counter[str], event: Event) -> None:
-    """To the sums over all events ("all ..."), and over those of which the kernel was asked."""
-    ticks = event.end - event.start
-    sums["all waits"] += event.weight
-    sums["all ticks"] += event.weight * ticks
-    if not event.on_processor:
-        return
-    sums["asked"] += 1
-    off = max(0, ticks - event.on_processor)
-    left = max(1, event.sleeps + event.preemptions)
-    sums["parked"] += event.weight * off * event.sleeps // left
-    sums["waits"] += event.weight
-    sums["ticks"] += event.weight * ticks
-    sums["on_processor"] += event.weight * event.on_processor
-    sums["sleeps"] += event.weight * event.sleeps
-    sums["preemptions"] += event.weight * event.preemptions
-
-
 def _summed(analysis: Analysis, found: dict, exact: dict) -> dict:
     awake = parked = preempted = unknown = wake_ups = preemptions = 0.0
     for key, (waits, ticks) in exact.items():
-        parts = found[key].values()
-        all_waits, all_ticks = (sum(p[name] for p in parts) for name in ("all waits", "all ticks"))
+        parts = found[key]
+        all_waits = sum(sums.all_waits for sums in parts)
+        all_ticks = sum(sums.all_ticks for sums in parts)
         if not all_ticks:
             unknown += ticks
             continue
         for sums in parts:
-            mine = ticks * sums["all ticks"] / all_ticks
-            if not sums["ticks"]:
+            mine = ticks * sums.all_ticks / all_ticks
+            if not sums.ticks:
                 unknown += mine
                 continue
-            share, sleeping = (sums[name] / sums["ticks"] for name in ("on_processor", "parked"))
+            share, sleeping = (of / sums.ticks for of in (sums.on_processor, sums.parked))
             awake += share * mine
             parked += sleeping * mine
             preempted += (1 - share - sleeping) * mine
-            times = waits * sums["all waits"] / all_waits / sums["waits"]
-            wake_ups += sums["sleeps"] * times
-            preemptions += sums["preemptions"] * times
+            times = waits * sums.all_waits / all_waits / sums.waits
+            wake_ups += sums.sleeps * times
+            preemptions += sums.preemptions * times
     by_state = {
         _awake_state(analysis): awake,
         "parked": parked,
@@ -109,7 +118,7 @@ def _summed(analysis: Analysis, found: dict, exact: dict) -> dict:
         },
         "wake_ups": round(wake_ups),
         "preemptions": round(preemptions),
-        "sampled": sum(sums["asked"] for parts in found.values() for sums in parts.values()),
+        "sampled": sum(sums.asked for parts in found.values() for sums in parts),
     }
 
 

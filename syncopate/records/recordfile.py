@@ -8,11 +8,10 @@ import math
 import mmap
 import operator
 import os
-import random
 import struct
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from syncopate.base.boundedfile import open_plain
@@ -108,8 +107,9 @@ class Choice(NamedTuple):
 class _Turn:
     """Chooses one of each `every` in turn, at random, over several lists."""
 
-    def __init__(self, dice: random.Random, every: int):
-        self._dice, self._every = dice.random, every
+    def __init__(self, dice: Callable[[], float], every: int):
+        """`dice`: random numbers below 1."""
+        self._dice, self._every = dice, every
         self._begin = self._block = 0
         self._wanted = int(self._dice() * every)
 
@@ -459,7 +459,9 @@ class Record:
                 if f[6] in (WAIT, HOLD) and f[1] >= f[0]:
                     yield Event(self._thread_of(thread, f), *f)
         else:
-            dice = random.Random(chosen.every)
+            import random  # for large records alone, and slow
+
+            dice = random.Random(chosen.every).random
             short, long = _Turn(dice, chosen.every), _Turn(dice, chosen.every_long)
             chunks = (chunk for chunk in self._chunks if chunk[0] == EVENTS)
             for (_, thread, used, offset), (_, places) in zip(chunks, chosen.long, strict=True):

@@ -4,7 +4,6 @@ c++filt (binutils) does it, in a process of its own with little memory: a name t
 holds can be made to grow without end. Without it libstdc++ reads the short ones of C++.
 """
 
-import ctypes
 import re
 import shutil
 import subprocess
@@ -91,7 +90,7 @@ def _readable(name: str, plain: str) -> str:
     return plain if len(plain) <= LONGEST_PLAIN else plain[:LONGEST_PLAIN] + "..."
 
 
-_library: ctypes.CDLL | bool | None = None
+_library = None  # False: not there
 SAFE_FOR_LIBRARY = 100  # bytes: it runs in this process, where nothing stops it
 
 
@@ -99,6 +98,8 @@ def _by_library(name: str) -> str:
     global _library
     if not name.startswith("_Z") or len(name) > SAFE_FOR_LIBRARY or _LEGACY_RUST.fullmatch(name):
         return name
+    import ctypes  # seldom needed, and slow
+
     if _library is None:
         try:
             _library = ctypes.CDLL("libstdc++.so.6")

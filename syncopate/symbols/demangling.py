@@ -31,11 +31,6 @@ def demangle(name: str) -> str:
     return _known.get(name, name)
 
 
-def is_rust(name: str) -> bool:
-    """Whether rustc has mangled this name, in either way."""
-    return name.startswith("_R") or _LEGACY_RUST.fullmatch(name) is not None
-
-
 def prepare(names: Iterable[str]) -> None:
     """Demangles many at once, so that demangle() answers at once."""
     wanted = {

@@ -100,7 +100,8 @@ function(syncopate_pytest_folder name)
       --rootdir "${PROJECT_SOURCE_DIR}" ${sources})
   set(environment
     "SYNCOPATE_NATIVE=${SYNCOPATE_PRODUCTS_DIR}" "PYTHONPATH=${PROJECT_SOURCE_DIR}"
-    "PYTHONDONTWRITEBYTECODE=1" "SYNCOPATE_BUILD_DIR=${CMAKE_BINARY_DIR}")
+    "PYTHONDONTWRITEBYTECODE=" "PYTHONPYCACHEPREFIX=${CMAKE_BINARY_DIR}/pycache"
+    "SYNCOPATE_BUILD_DIR=${CMAKE_BINARY_DIR}")
   add_test(NAME ${name} COMMAND ${command} --timeout 180 -m "not long")
   # pytest ends each of the tests that hangs; all of a folder together may take long on one processor.
   # They begin before the others (COST), so that at the end no processor is without work beside one.

@@ -2,7 +2,7 @@
 // work that takes a given time, random numbers with a seed, and the line of JSON at the end.
 #pragma once
 
-#include <syncopate/barriers/all.h>
+#include <syncopate/barriers/central_barrier.h>
 #include <syncopate/locks/any_lock.h>
 #include <syncopate/machine.h>
 
@@ -49,26 +49,11 @@ inline void compute(std::uint64_t nanoseconds) {
 // those of published_lock.h.
 class named_lock {
  public:
-  explicit named_lock(const std::string& name) : is_libgomp_(name == "libgomp") {
-    if (published_lock::is_name(name)) published_.emplace(name);
-    else if (name != "pthread" && !is_libgomp_) ours_.emplace(name);
-  }
-  void lock() {
-    if (ours_) ours_->lock();
-    else if (is_libgomp_) libgomp_.lock();
-    else if (published_) published_->lock();
-    else theirs_.lock();
-  }
-  void unlock() {
-    if (ours_) ours_->unlock();
-    else if (is_libgomp_) libgomp_.unlock();
-    else if (published_) published_->unlock();
-    else theirs_.unlock();
-  }
-  [[nodiscard]] static bool is_name(const std::string& name) {
-    return name == "pthread" || name == "libgomp" || published_lock::is_name(name) ||
-           syncopate::any_lock::is_name(name);
-  }
+  explicit named_lock(const std::string& name);
+  ~named_lock();
+  void lock();
+  void unlock();
+  [[nodiscard]] static bool is_name(const std::string& name);
 
  private:
   std::optional<syncopate::any_lock> ours_;
@@ -79,11 +64,7 @@ class named_lock {
 };
 
 // The same, where the option names none: ends the program with one line.
-inline std::unique_ptr<named_lock> make_lock(const options& o, std::string_view option = "lock") {
-  const std::string& name = o.text(option);
-  if (!named_lock::is_name(name)) o.refuse("no lock is called '" + name + "'");
-  return std::make_unique<named_lock>(name);
-}
+std::unique_ptr<named_lock> make_lock(const options& o, std::string_view option = "lock");
 
 struct any_barrier {
   virtual ~any_barrier() = default;
@@ -91,23 +72,7 @@ struct any_barrier {
 };
 
 // A barrier by its name in barriers/all.h; null when there is none.
-inline std::unique_ptr<any_barrier> make_barrier(std::string_view name, std::uint32_t count) {
-  std::unique_ptr<any_barrier> result;
-  syncopate::for_each_barrier([&]<class Barrier>(const syncopate::barrier_entry<Barrier>& entry) {
-    struct typed final : any_barrier {
-      explicit typed(std::uint32_t n) : barrier(n) {}
-      void arrive_and_wait(std::uint32_t participant) override {
-        barrier.arrive_and_wait(participant);
-      }
-      Barrier barrier;
-    };
-    std::string full(entry.name);
-    if (!entry.wait.empty()) full += ":" + std::string(entry.wait);
-    if (name == full || (entry.is_default && name == entry.name))
-      result = std::make_unique<typed>(count);
-  });
-  return result;
-}
+std::unique_ptr<any_barrier> make_barrier(std::string_view name, std::uint32_t count);
 
 // What every workload has.
 inline const option threads_option{"threads", "2", "how many threads"};

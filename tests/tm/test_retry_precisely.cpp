@@ -69,13 +69,14 @@ void check_freed_memory() {
     list = nullptr;
   }
   waiting.join();
+  const int before = attempts;  // 1 where the first attempt read the list after it was freed
   std::thread again([] {
     __transaction_atomic {
       count_attempt();
       if (ready == 0) SYNCOPATE_TM_RETRY();
     }
   });
-  while (attempts < 3) std::this_thread::yield();
+  while (attempts == before) std::this_thread::yield();
   __transaction_relaxed {
     std::fflush(stdout);  // makes it irrevocable
     ready = 1;

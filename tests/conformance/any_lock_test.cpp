@@ -1,7 +1,10 @@
 // any_lock: every lock by its name, and what a wrong name gives.
 #include <mutex>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include <syncopate/locks/any_lock.h>
 
@@ -32,40 +35,55 @@ std::string full_name(std::string_view name, std::string_view wait) {
   return std::string(name) + (wait.empty() ? "" : ":") + std::string(wait);
 }
 
+// What the catalogue says of each lock.
+struct entry {
+  std::string_view name, wait;
+  bool is_default;
+  syncopate::lock_traits traits;
+};
+
+std::vector<entry> every_entry() {
+  std::vector<entry> all;
+  syncopate::for_each_lock([&]<class Lock>(const syncopate::lock_entry<Lock>& each) {
+    all.push_back({each.name, each.wait, each.is_default, Lock::traits});
+  });
+  return all;
+}
+
 TEST(AnyLock, IsEveryLockByItsFullName) {
-  syncopate::for_each_lock([]<class Lock>(const syncopate::lock_entry<Lock>& entry) {
-    const std::string name = full_name(entry.name, entry.wait);
+  for (const entry& each : every_entry()) {
+    const std::string name = full_name(each.name, each.wait);
     SCOPED_TRACE(name);
     ASSERT_TRUE(any_lock::is_name(name));
     any_lock lock(name);
-    EXPECT_EQ(lock.name(), entry.name);
-    EXPECT_EQ(lock.wait(), entry.wait);
-    EXPECT_EQ(lock.traits().summary, Lock::traits.summary);
-    EXPECT_EQ(lock.traits().excludes, Lock::traits.excludes);
+    EXPECT_EQ(lock.name(), each.name);
+    EXPECT_EQ(lock.wait(), each.wait);
+    EXPECT_EQ(lock.traits().summary, each.traits.summary);
+    EXPECT_EQ(lock.traits().excludes, each.traits.excludes);
     lock.lock();
-    EXPECT_NE(lock.try_lock(), Lock::traits.excludes);
+    EXPECT_NE(lock.try_lock(), each.traits.excludes);
     EXPECT_FALSE(lock.contended());
     lock.unlock();
     ASSERT_TRUE(lock.try_lock());
     lock.unlock();
-  });
+  }
 }
 
 TEST(AnyLock, TheNameAloneMeansTheDefaultStrategy) {
-  syncopate::for_each_lock([]<class Lock>(const syncopate::lock_entry<Lock>& entry) {
-    if (!entry.is_default) return;
-    any_lock lock(entry.name);
-    EXPECT_EQ(lock.name(), entry.name);
-    EXPECT_EQ(lock.wait(), entry.wait);
-  });
+  for (const entry& each : every_entry()) {
+    if (!each.is_default) continue;
+    any_lock lock(each.name);
+    EXPECT_EQ(lock.name(), each.name);
+    EXPECT_EQ(lock.wait(), each.wait);
+  }
 }
 
 TEST(AnyLock, Excludes) {
-  syncopate::for_each_lock([]<class Lock>(const syncopate::lock_entry<Lock>& entry) {
-    if (!Lock::traits.excludes) return;
-    any_lock lock(full_name(entry.name, entry.wait));
-    EXPECT_EQ(check_exclusion(lock, {.operations = 100}), verdict::holds) << entry.name;
-  });
+  for (const entry& each : every_entry()) {
+    if (!each.traits.excludes) continue;
+    any_lock lock(full_name(each.name, each.wait));
+    EXPECT_EQ(check_exclusion(lock, {.operations = 100}), verdict::holds) << each.name;
+  }
 }
 
 TEST(AnyLock, TellsOfASleepingWaiter) {

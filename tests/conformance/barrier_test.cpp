@@ -1,5 +1,7 @@
 // What a barrier promises, for every barrier of barriers/all.h: nobody leaves an episode before all
 // have arrived, and what all did before is seen by all after.
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -23,10 +25,69 @@ int episodes_for(std::string_view wait, int threads) {
   return episodes / threads / sanitizer_divisor + 1;
 }
 
-// Each thread enters what it has done in plain memory; after the barrier it reads everybody's.
+// A barrier of any type, so that the tests are compiled once for all.
+struct any_barrier {
+  any_barrier() = default;
+  any_barrier(const any_barrier&) = delete;
+  any_barrier& operator=(const any_barrier&) = delete;
+  virtual ~any_barrier() = default;
+  virtual void arrive_and_wait(std::uint32_t participant) = 0;
+  virtual void arrive_work_and_wait(std::uint32_t participant) = 0;  // requires: split
+  virtual void arrive_and_drop(std::uint32_t participant) = 0;       // requires: drop
+};
+
 template <class Barrier>
-void check_episodes(int threads, int episodes) {
-  Barrier barrier(static_cast<std::uint32_t>(threads));
+class barrier_as final : public any_barrier {
+ public:
+  explicit barrier_as(std::uint32_t count) : barrier_(count) {}
+  void arrive_and_wait(std::uint32_t participant) override {
+    barrier_.arrive_and_wait(participant);
+  }
+  void arrive_work_and_wait([[maybe_unused]] std::uint32_t participant) override {
+    if constexpr (Barrier::traits.split) {
+      auto token = barrier_.arrive(participant);
+      machine::spin(8);
+      barrier_.wait(token, participant);
+    } else {
+      std::abort();
+    }
+  }
+  void arrive_and_drop([[maybe_unused]] std::uint32_t participant) override {
+    if constexpr (Barrier::traits.drop) barrier_.arrive_and_drop(participant);
+    else std::abort();
+  }
+
+ private:
+  Barrier barrier_;
+};
+
+struct barrier_kind {
+  std::string suite;
+  std::string_view wait;
+  syncopate::barrier_traits traits;
+  std::unique_ptr<any_barrier> (*make)(int count);
+};
+
+// One for each barrier of barriers/all.h with each waiting strategy.
+const std::vector<barrier_kind>& every_kind() {
+  static const std::vector<barrier_kind> kinds = [] {
+    std::vector<barrier_kind> all;
+    syncopate::for_each_barrier([&]<class Barrier>(const syncopate::barrier_entry<Barrier>& entry) {
+      std::string suite = "barrier_" + std::string(entry.name);
+      if (!entry.wait.empty()) suite += '_' + std::string(entry.wait);
+      all.push_back({suite, entry.wait, Barrier::traits, [](int count) {
+                       return std::unique_ptr<any_barrier>(std::make_unique<barrier_as<Barrier>>(
+                           static_cast<std::uint32_t>(count)));
+                     }});
+    });
+    return all;
+  }();
+  return kinds;
+}
+
+// Each thread enters what it has done in plain memory; after the barrier it reads everybody's.
+void check_episodes(const barrier_kind& kind, int threads, int episodes) {
+  const auto barrier = kind.make(threads);
   struct alignas(64) entry {
     int even = 0, odd = 0;  // two, so that the next episode's entry never meets this one's reader
   };
@@ -38,7 +99,7 @@ void check_episodes(int threads, int episodes) {
       const auto slot = [episode](entry& e) -> int& { return episode % 2 == 0 ? e.even : e.odd; };
       machine::spin(below(random, 32));
       slot(entries[static_cast<std::size_t>(me)]) = episode;
-      barrier.arrive_and_wait(static_cast<std::uint32_t>(me));
+      barrier->arrive_and_wait(static_cast<std::uint32_t>(me));
       for (entry& e : entries)
         if (slot(e) != episode) late.fetch_add(1);
     }
@@ -46,68 +107,59 @@ void check_episodes(int threads, int episodes) {
   EXPECT_EQ(late.load(), 0);
 }
 
-template <class Body>
-int for_every_barrier(const char* name, Body body) {
+int for_every_barrier(const char* name, void (*body)(const barrier_kind&)) {
+  struct test : ::testing::Test {
+    test(void (*b)(const barrier_kind&), const barrier_kind& k) : body_(b), kind_(k) {}
+    void TestBody() override { body_(kind_); }
+    void (*body_)(const barrier_kind&);
+    const barrier_kind& kind_;
+  };
   int registered = 0;
-  syncopate::for_each_barrier([&]<class Barrier>(const syncopate::barrier_entry<Barrier>& entry) {
-    struct typed : ::testing::Test {
-      typed(Body b, std::string_view w) : body(b), wait(w) {}
-      void TestBody() override { body.template operator()<Barrier>(wait); }
-      Body body;
-      std::string_view wait;
-    };
-    std::string suite = "barrier_" + std::string(entry.name);
-    if (!entry.wait.empty()) suite += '_' + std::string(entry.wait);
-    const auto make = [body, wait = entry.wait]() -> ::testing::Test* {
-      return new typed(body, wait);
-    };
-    ::testing::RegisterTest(suite.c_str(), name, nullptr, nullptr, __FILE__, __LINE__, make);
+  for (const barrier_kind& kind : every_kind()) {
+    ::testing::RegisterTest(kind.suite.c_str(), name, nullptr, nullptr, __FILE__, __LINE__,
+                            [body, &kind]() -> ::testing::Test* { return new test(body, kind); });
     ++registered;
-  });
+  }
   return registered;
 }
 
 const int registered[] = {
     for_every_barrier("OneParticipantNeverWaits",
-                      []<class Barrier>(std::string_view) {
-                        Barrier barrier(1);
+                      [](const barrier_kind& kind) {
+                        const auto barrier = kind.make(1);
                         int episodes = 0;
-                        for (; episodes < 100; ++episodes) barrier.arrive_and_wait(0);
+                        for (; episodes < 100; ++episodes) barrier->arrive_and_wait(0);
                         EXPECT_EQ(episodes, 100);
                       }),
     for_every_barrier("NobodyLeavesBeforeAllHaveArrived",
-                      []<class Barrier>(std::string_view wait) {
+                      [](const barrier_kind& kind) {
                         for (const int threads : {2, 3, 4})
-                          check_episodes<Barrier>(threads, episodes_for(wait, threads));
+                          check_episodes(kind, threads, episodes_for(kind.wait, threads));
                       }),
     for_every_barrier("WaitsForTheLast",
-                      []<class Barrier>(std::string_view) {
-                        Barrier barrier(2);
+                      [](const barrier_kind& kind) {
+                        const auto barrier = kind.make(2);
                         std::atomic<bool> left{false};
                         std::jthread first([&] {
-                          barrier.arrive_and_wait(0);
+                          barrier->arrive_and_wait(0);
                           left.store(true);
                         });
                         sleep_ms(5);
                         EXPECT_FALSE(left.load());
-                        barrier.arrive_and_wait(1);
+                        barrier->arrive_and_wait(1);
                         first.join();
                         EXPECT_TRUE(left.load());
                       }),
 };
 
 // Everybody arrives, does something else, and waits: nobody gets through before all have arrived.
-template <class Barrier>
-void check_split(int threads, int episodes) {
-  Barrier barrier(static_cast<std::uint32_t>(threads));
+void check_split(const barrier_kind& kind, int threads, int episodes) {
+  const auto barrier = kind.make(threads);
   std::atomic<int> arrived{0}, early{0};
   on_threads(threads, [&](int me) {
-    const auto participant = static_cast<std::uint32_t>(me);
     for (int episode = 1; episode <= episodes; ++episode) {
       arrived.fetch_add(1);
-      auto token = barrier.arrive(participant);
-      machine::spin(8);
-      barrier.wait(token, participant);
+      barrier->arrive_work_and_wait(static_cast<std::uint32_t>(me));
       if (arrived.load() < threads * episode) early.fetch_add(1);
     }
   });
@@ -116,42 +168,41 @@ void check_split(int threads, int episodes) {
 
 // Participant p takes part in p + 1 episodes, then leaves. Those who stay are as many as expected,
 // whoever comes last.
-template <class Barrier>
-void check_drop(int threads) {
-  Barrier barrier(static_cast<std::uint32_t>(threads));
+void check_drop(const barrier_kind& kind, int threads) {
+  const auto barrier = kind.make(threads);
   std::vector<std::atomic<int>> arrived(static_cast<std::size_t>(threads));
   std::atomic<int> early{0};
   on_threads(threads, [&](int me) {
     for (int episode = 0; episode < me; ++episode) {
       arrived[static_cast<std::size_t>(episode)].fetch_add(1);
-      barrier.arrive_and_wait(static_cast<std::uint32_t>(me));
+      barrier->arrive_and_wait(static_cast<std::uint32_t>(me));
       // In episode e the participants e and up arrive; the first of them for the last time.
       if (arrived[static_cast<std::size_t>(episode)].load() != threads - episode)
         early.fetch_add(1);
     }
     arrived[static_cast<std::size_t>(me)].fetch_add(1);
-    barrier.arrive_and_drop(static_cast<std::uint32_t>(me));
+    barrier->arrive_and_drop(static_cast<std::uint32_t>(me));
   });
   EXPECT_EQ(early.load(), 0);
 }
 
 const int capabilities[] = {
     for_every_barrier("ArrivingAndWaitingCanBeSplit",
-                      []<class Barrier>(std::string_view wait) {
-                        if constexpr (Barrier::traits.split) {
-                          for (const int threads : {1, 2, 3, 5})
-                            check_split<Barrier>(threads, episodes_for(wait, threads) / 4 + 1);
-                        } else {
-                          EXPECT_FALSE(Barrier::traits.drop);
+                      [](const barrier_kind& kind) {
+                        if (!kind.traits.split) {
+                          EXPECT_FALSE(kind.traits.drop);
+                          return;
                         }
+                        for (const int threads : {1, 2, 3, 5})
+                          check_split(kind, threads, episodes_for(kind.wait, threads) / 4 + 1);
                       }),
     for_every_barrier("WhoDropsIsNotWaitedFor",
-                      []<class Barrier>(std::string_view) {
-                        if constexpr (Barrier::traits.drop) {
-                          for (const int threads : {1, 2, 3, 9}) check_drop<Barrier>(threads);
-                        } else {
-                          EXPECT_FALSE(Barrier::traits.completion);
+                      [](const barrier_kind& kind) {
+                        if (!kind.traits.drop) {
+                          EXPECT_FALSE(kind.traits.completion);
+                          return;
                         }
+                        for (const int threads : {1, 2, 3, 9}) check_drop(kind, threads);
                       }),
 };
 

@@ -62,15 +62,13 @@ constexpr auto with_tickets = []<class Lock>(const syncopate::lock_entry<Lock>&)
   return is_ticket<Lock>;
 };
 
-template <class Lock>
-void expect_exclusion(int threads) {
-  Lock lock;
-  const load how{
-      .threads = threads, .operations = operations_for<Lock>(threads), .seed = test_seed()};
-  EXPECT_EQ(check_exclusion(lock, how), verdict::holds);
-  EXPECT_TRUE(lock.try_lock());
-  EXPECT_FALSE(lock.contended());
-  lock.unlock();
+void expect_exclusion(const lock_kind& kind, int threads) {
+  const auto lock = kind.make();
+  const load how{.threads = threads, .operations = kind.operations(threads), .seed = test_seed()};
+  EXPECT_EQ(check_exclusion(*lock, how), verdict::holds);
+  EXPECT_TRUE(lock->try_lock());
+  EXPECT_FALSE(lock->contended());
+  lock->unlock();
 }
 
 // A lock in an object of two owners: the last to leave destroys it, perhaps while the other is on
@@ -125,12 +123,12 @@ void destroy_right_after_unlock() {
 }
 
 [[maybe_unused]] const int registered[] = {
-    for_every_lock("ExcludesTwoThreads", excluding,
-                   []<class Lock>() { expect_exclusion<Lock>(2); }),
-    for_every_lock("ExcludesFourThreads", excluding,
-                   []<class Lock>() { expect_exclusion<Lock>(4); }),
-    for_every_lock("ExcludesManyThreads", sleeping,
-                   []<class Lock>() { expect_exclusion<Lock>(16); }),
+    for_every_kind("ExcludesTwoThreads", excludes,
+                   [](const lock_kind& kind) { expect_exclusion(kind, 2); }),
+    for_every_kind("ExcludesFourThreads", excludes,
+                   [](const lock_kind& kind) { expect_exclusion(kind, 4); }),
+    for_every_kind("ExcludesManyThreads", excludes_asleep,
+                   [](const lock_kind& kind) { expect_exclusion(kind, 16); }),
     for_every_lock("ServesInOrderOfArrival", fifo,
                    []<class Lock>() {
                      Lock lock;

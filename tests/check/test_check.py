@@ -12,9 +12,11 @@ import pytest
 PROGRAMS = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "tests" / "check"
 
 # Our own waits are all in loops: a sleep that ends without a cause is one more turn of its loop.
-# The first executions with such sleeps are explored by test_primitive_that_sleeps_restlessly.
+# The first executions with such sleeps are explored by test_primitive_that_sleeps_restlessly, more
+# of them in the long tests.
 SOUNDLY = "spurious=0"
-FIRST_RESTLESS = 1_000
+FIRST_RESTLESS = 200
+RESTLESS_AFTER_LONG = 2_000
 
 # More executions than any scenario needs that can be explored in seconds.
 ENOUGH = 150_000
@@ -187,10 +189,21 @@ def test_primitive(program: str, scenario: str) -> None:
     assert result["verdict"] == ("bounded" if bounded else "passed"), result["output"]
 
 
+def restless(program: str, scenario: str, executions: int) -> dict:
+    options = f"timeouts=0,jumps=0,aborts=1,executions={executions}"
+    return explore(program, scenario, 0, SYNCOPATE_EXPLORE=options)
+
+
 @pytest.mark.parametrize(("program", "scenario"), of(*every_check()))
 def test_primitive_that_sleeps_restlessly(program: str, scenario: str) -> None:
-    options = f"timeouts=0,jumps=0,aborts=1,executions={FIRST_RESTLESS}"
-    result = explore(program, scenario, 0, SYNCOPATE_EXPLORE=options)
+    result = restless(program, scenario, FIRST_RESTLESS)
+    assert result["verdict"] in ("passed", "bounded"), result["output"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("program", "scenario"), of(*every_check()))
+def test_primitive_that_sleeps_restlessly_for_long(program: str, scenario: str) -> None:
+    result = restless(program, scenario, RESTLESS_AFTER_LONG)
     assert result["verdict"] in ("passed", "bounded"), result["output"]
 
 
@@ -311,7 +324,7 @@ def of_short(program: str) -> list[tuple[str, str]]:
     return [each for each in of(program) if not each[1].startswith(("three_", "starvation"))]
 
 
-@pytest.mark.parametrize("search", ["preemptions=2,executions=2500", "random=1,executions=1500"])
+@pytest.mark.parametrize("search", ["preemptions=2,executions=800", "random=1,executions=500"])
 @pytest.mark.parametrize(("program", "scenario"), of_short("tm_check"))
 @pytest.mark.parametrize("algorithm", TM_ALGORITHMS)
 def test_transactions(algorithm: str, program: str, scenario: str, search: str) -> None:

@@ -13,8 +13,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "openmp/barriers.h"
-#include "openmp/locks.h"
+#include "openmp/locks/locks.h"
+#include "openmp/teams/barriers.h"
 
 namespace syncopate::openmp {
 

@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 #include "base/option.h"
-#include "preload/elision.h"
-#include "preload/export.h"
-#include "preload/guard.h"
-#include "preload/policy.h"
-#include "preload/say.h"
-#include "preload/shared_condition.h"
-#include "preload/speculation.h"
-#include "preload/thread_end.h"
+#include "preload/base/export.h"
+#include "preload/base/say.h"
+#include "preload/choice/policy.h"
+#include "preload/condition/shared_condition.h"
+#include "preload/elision/elision.h"
+#include "preload/elision/speculation.h"
+#include "preload/guard/guard.h"
+#include "preload/thread/thread_end.h"
 #include "record/recorder.h"
 #include "record/told.h"
 

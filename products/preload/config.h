@@ -19,7 +19,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "preload/algorithms.h"
+#include "preload/choice/algorithms.h"
 
 namespace syncopate::shim {
 

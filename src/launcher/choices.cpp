@@ -3,7 +3,7 @@
 #include <syncopate/locks/all.h>
 
 #include "base/option.h"
-#include "preload/offered.h"
+#include "preload/choice/offered.h"
 
 namespace syncopate::launcher {
 namespace {

@@ -9,7 +9,7 @@
 //
 // `Lock` is one mutex as a call sees it: made for the call, cheap to copy. `Watch` is told what
 // happens and may report it; nobody_watches is told nothing and costs nothing. Instantiated by the
-// preload library (products/preload/mutex.cpp), which the emulated machine has in it, by the
+// preload library (products/preload/mutex/mutex.cpp), which the emulated machine has in it, by the
 // simulated machine (src/model/front/pthread/algorithm/mutex.cpp), and by the explored one, with a
 // lock of one step (src/model/front/pthread/model/mutex.cpp). All functions return pthread's errno
 // values.

@@ -9,8 +9,8 @@
 #include <syncopate/locks/all.h>
 
 #include "base/json.h"
-#include "openmp/offered.h"
-#include "preload/offered.h"
+#include "openmp/locks/offered.h"
+#include "preload/choice/offered.h"
 
 namespace syncopate::tools {
 namespace {

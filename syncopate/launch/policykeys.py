@@ -1,4 +1,4 @@
 """The keys of a policy's entries for single locks (policy.py): where a lock is, what it gets."""
 
-SITES = {"variable": "v", "created": "c", "used": "u"}  # products/preload/policy.h
+SITES = {"variable": "v", "created": "c", "used": "u"}  # products/preload/choice/policy.h
 SETTINGS = ("lock", "elide", "prefer", "barrier")

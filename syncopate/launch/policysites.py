@@ -1,6 +1,6 @@
 """The sites of a policy, from names to addresses: as the preload library reads them.
 
-The form is described in products/preload/policy.h.
+The form is described in products/preload/choice/policy.h.
 """
 
 import os

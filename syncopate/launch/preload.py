@@ -48,7 +48,7 @@ def without(path: str, environ: dict[str, str]) -> dict[str, str]:
 
 
 def guard(environ: dict[str, str], options: dict[str, str]) -> None:
-    """Puts into an environment what `run`'s options say of the guard (products/preload/guard.h)."""
+    """Puts into an environment what `run`'s options say of the guard (guard/guard.h)."""
     wanted = ["epochs", "misuse"] if {"--guard", "--guard-log"} & options.keys() else []
     if "--preempted-holders" in options:
         wanted.append("slices")

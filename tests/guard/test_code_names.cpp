@@ -1,5 +1,5 @@
 // Names of functions, out of the symbol tables in files; readable ones of simple C++ names.
-#include "preload/code_names.h"
+#include "preload/log/code_names.h"
 
 #include <gtest/gtest.h>
 

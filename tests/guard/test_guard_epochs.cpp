@@ -1,5 +1,5 @@
 // When a lock's choice is compared, kept and given up.
-#include "preload/guard_epochs.h"
+#include "preload/guard/guard_epochs.h"
 
 #include <gtest/gtest.h>
 

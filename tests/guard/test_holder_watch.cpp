@@ -1,5 +1,5 @@
 // Whether a waiter goes on spinning for a holder.
-#include "preload/holder_watch.h"
+#include "preload/guard/holder_watch.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Cycles in the order of locks.
-#include "preload/lock_order.h"
+#include "preload/misuse/lock_order.h"
 
 #include <gtest/gtest.h>
 

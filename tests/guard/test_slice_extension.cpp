@@ -1,5 +1,5 @@
 // The kernel's time-slice extension, played by a mock: this is how Linux 7.0 and later behave.
-#include "preload/slice_extension.h"
+#include "preload/guard/slice_extension.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "../check/check.h"
-#include "openmp/asymmetric_lock.h"
+#include "openmp/locks/asymmetric_lock.h"
 
 namespace {
 

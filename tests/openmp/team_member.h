@@ -1,8 +1,8 @@
-// team_member.h -- threads of an OpenMP team without a runtime: what products/openmp/team_wait.h
+// team_member.h -- threads of an OpenMP team without a runtime: what products/openmp/teams/team_wait.h
 // asks of the library, and the frame of one thread. For one translation unit of a program.
 #pragma once
 
-#include "openmp/team_wait.h"
+#include "openmp/teams/team_wait.h"
 
 namespace syncopate::openmp {
 

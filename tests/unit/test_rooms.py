@@ -56,8 +56,8 @@ PLANTED = [
     ),
     (
         "src/model/front/b12.cpp",
-        '#include "../../../products/preload/mutex_object.h"',
-        "room 'front' includes products/preload/mutex_object.h of room 'preload'",
+        '#include "../../../products/preload/choice/mutex_object.h"',
+        "room 'front' includes products/preload/choice/mutex_object.h of room 'preload_choice'",
     ),
     ("src/tm/core/b13.cpp", '#include "record/recorder.h"', "room 'tm' includes src/record/rec"),
     (
@@ -68,12 +68,12 @@ PLANTED = [
     ("src/tools/b15.cpp", '#include "../../tests/posix/check.h"', "room 'tools' includes tests/"),
     (
         "products/openmp/b16.cpp",
-        '#include "preload/mutex_object.h"',
+        '#include "preload/choice/mutex_object.h"',
         "room 'openmp' includes products/p",
     ),
     (
         "products/preload/b17.cpp",
-        '#include "openmp/team.h"',
+        '#include "openmp/teams/team.h"',
         "room 'preload' includes products/openmp/",
     ),
     (
@@ -89,6 +89,21 @@ PLANTED = [
     ("bench/b20.cpp", '#include "../src/record/format.h"', "room 'bench' includes src/record/"),
     ("src/tm/logs/b34.h", '#include "tm/core/engine.h"', "room 'tm_logs' includes src/tm/core/"),
     ("src/tm/core/b35.h", '#include "tm/protocols/redo.h"', "room 'tm' includes src/tm/protocols/"),
+    (
+        "products/preload/misuse/b40.h",
+        '#include "preload/mutex/mutex.h"',
+        "room 'preload_misuse' includes products/preload/mutex/mutex.h of room 'preload'",
+    ),
+    (
+        "products/preload/guard/b41.h",
+        '#include "preload/elision/elision.h"',
+        "room 'preload_guard' includes products/preload/elision/elision.h of room 'preload_el",
+    ),
+    (
+        "products/openmp/teams/b42.h",
+        '#include "openmp/abi/kmpc.h"',
+        "room 'openmp' includes products/openmp/abi/kmpc.h of room 'openmp_abi'",
+    ),
     # Files that stand nowhere, or beside a seam.
     ("src/elsewhere/b21.cpp", "", "src/elsewhere/b21.cpp: this file is in no room"),
     ("src/record/tm_observer.h", "", "tm_observer.h: src/record/tm_observer.h is missing or not"),
@@ -365,7 +380,7 @@ def test_symbols_of_other_rooms(tmp_path: Path) -> None:
     house = read_house(ROOT)
     sources = {
         "recorder.o": "src/record/recorder.cpp",
-        "user.o": "products/preload/mutex.cpp",
+        "user.o": "products/preload/mutex/mutex.cpp",
         "begin.o": "products/libitm/begin_x86_64.S",
     }
     assert check_symbols(house, tmp_path, "product", sources)

@@ -1,6 +1,6 @@
 // all.h -- every lock that can be chosen by name: the pthread library, the conformance tests, the
 // benchmarks, `syncopate list` and the README's table iterate over this list. What serves one place
-// alone stands there (products/openmp/asymmetric_lock.h, src/model/emulated/threads/real_mutex.h).
+// alone stands there (products/openmp/locks/asymmetric_lock.h, src/model/emulated/threads/real_mutex.h).
 #pragma once
 
 #include <syncopate/elide/elided_lock.h>

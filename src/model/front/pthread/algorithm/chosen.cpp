@@ -11,8 +11,8 @@
 
 #include <unistd.h>
 
-#include "preload/algorithms.h"
-#include "preload/offered.h"
+#include "preload/choice/algorithms.h"
+#include "preload/choice/offered.h"
 
 namespace syncopate::instrument::chosen {
 namespace {

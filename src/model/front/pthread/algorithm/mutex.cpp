@@ -10,7 +10,7 @@
 #include "model/front/pthread/algorithm/chosen.h"
 #include "model/front/pthread/objects.h"
 #include "posix/poll_until.h"
-#include "preload/mutex_object.h"
+#include "preload/choice/mutex_object.h"
 
 namespace syncopate::instrument::objects {
 namespace {

@@ -1,0 +1,212 @@
+// kmpc.cpp -- LLVM's libomp: teams, barriers, copyprivate, critical sections, tasks.
+// Reductions: kmpc_reduce.cpp.
+
+#include <syncopate/machine.h>
+
+#include <cstdarg>
+#include <cstdlib>
+#include <utility>
+
+#include "openmp/abi/kmpc.h"
+#include "openmp/base/export.h"
+#include "openmp/config.h"
+#include "openmp/locks/program_locks.h"
+#include "openmp/teams/team.h"
+
+using namespace syncopate::openmp;  // NOLINT(google-build-using-namespace): this file is the ABI
+using namespace syncopate::openmp::kmpc;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+// What the caller's num_threads clause said, for the next region.
+thread_local constinit unsigned pushed_threads [[gnu::tls_model("initial-exec")]] = 0;
+
+const entry_points& observed(const binding& b) {
+  if (b.ours) mark_phase();
+  return b.to->real;
+}
+
+constexpr std::size_t few = 8, some = 64, most = 1024;
+
+template <std::size_t>
+using pointer = void*;
+
+// Calls with as many pointers as the sequence has; a function that takes fewer, by the C calling
+// conventions that we know, does not notice the others.
+template <std::size_t... I>
+void call_padded(kmpc_micro function, std::int32_t* thread, std::int32_t* bound, void** arguments,
+                 std::index_sequence<I...>) {
+  reinterpret_cast<void (*)(std::int32_t*, std::int32_t*, pointer<I>...)>(function)(
+      thread, bound, arguments[I]...);
+}
+
+// Few arguments come with the region, as the runtime hands them over anyway. A parameter that the
+// caller has no argument for is a word of its frame, and goes to nobody.
+template <std::size_t... I>
+void run_few(std::int32_t* thread, std::int32_t* bound, region_order* started,
+             pointer<I>... arguments) {
+  started->run([=](const work& what) {
+    reinterpret_cast<void (*)(std::int32_t*, std::int32_t*, pointer<I>...)>(what.function)(
+        thread, bound, arguments...);
+  });
+}
+
+template <std::size_t... I>
+void fork_few(const entry_points& real, void* location, std::int32_t count, region& r,
+              void** arguments, std::index_sequence<I...>) {
+  real.__kmpc_fork_call(location, count + 1, reinterpret_cast<kmpc_micro>(run_few<I...>), r.order(),
+                        arguments[I]...);
+}
+
+// More are read from the master's list, `data`, padded to some or most.
+void run_many(std::int32_t* thread, std::int32_t* bound, region_order* started) {
+  started->run([=](const work& what) {
+    auto* const function = reinterpret_cast<kmpc_micro>(what.function);
+    auto** const arguments = static_cast<void**>(what.data);
+    if (static_cast<std::size_t>(what.count) <= some)
+      call_padded(function, thread, bound, arguments, std::make_index_sequence<some>());
+    else call_padded(function, thread, bound, arguments, std::make_index_sequence<most>());
+  });
+}
+
+template <std::size_t... I>
+void fork_padded(const entry_points& real, void* location, std::int32_t count, kmpc_micro function,
+                 void** arguments, std::index_sequence<I...>) {
+  real.__kmpc_fork_call(location, count, function, arguments[I]...);
+}
+
+}  // namespace
+
+SYNCOPATE_OPENMP_EXPORT void __kmpc_push_num_threads(void* location, std::int32_t thread,
+                                                     std::int32_t threads) {
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  pushed_threads = threads > 0 ? static_cast<unsigned>(threads) : 0;
+  b.to->real.__kmpc_push_num_threads(location, thread, threads);
+}
+
+SYNCOPATE_OPENMP_EXPORT void __kmpc_fork_call(void* location, std::int32_t count,
+                                              kmpc_micro function, ...) {
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  const auto n = static_cast<std::size_t>(count);
+  if (n > most) {
+    const char* parts[] = {"syncopate: a region with more than 1024 shared variables cannot be",
+                           " passed on to libomp; run this program without it", nullptr};
+    say(parts);
+    std::abort();  // a call with any number of arguments cannot be made in C++
+  }
+  const std::size_t padded = n <= few ? few : n <= some ? some : most;
+  auto** const arguments = static_cast<void**>(__builtin_alloca(padded * sizeof(void*)));
+  std::va_list list;
+  va_start(list, function);
+  for (std::size_t i = 0; i < padded; ++i) arguments[i] = i < n ? va_arg(list, void*) : nullptr;
+  va_end(list);
+  const unsigned asked = std::exchange(pushed_threads, 0);
+  const entry_points& real = b.to->real;
+  if (!b.ours) {
+    if (n <= few)
+      fork_padded(real, location, count, function, arguments, std::make_index_sequence<few>());
+    else if (n <= some)
+      fork_padded(real, location, count, function, arguments, std::make_index_sequence<some>());
+    else fork_padded(real, location, count, function, arguments, std::make_index_sequence<most>());
+    return;
+  }
+  region r(*b.to, asked, {reinterpret_cast<void (*)()>(function), arguments, count},
+           __builtin_return_address(0));
+  if (n <= few) fork_few(real, location, count, r, arguments, std::make_index_sequence<few>());
+  else real.__kmpc_fork_call(location, 1, reinterpret_cast<kmpc_micro>(run_many), r.order());
+}
+
+SYNCOPATE_OPENMP_EXPORT void __kmpc_barrier(void* location, std::int32_t thread) {
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (frame* const f = frame_for(b))
+    barrier(*f, *b.to, location, thread, __builtin_return_address(0));
+  else b.to->real.__kmpc_barrier(location, thread);
+}
+
+// `did_it`: the caller ran the block; `data` is its own, or where to copy to.
+SYNCOPATE_OPENMP_EXPORT void __kmpc_copyprivate(void* location, std::int32_t thread,
+                                                std::size_t size, void* data, kmpc_copy copy,
+                                                std::int32_t did_it) {
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  frame* const f = frame_for(b);
+  if (f == nullptr)
+    return b.to->real.__kmpc_copyprivate(location, thread, size, data, copy, did_it);
+  if (did_it != 0) f->in->copied = data;
+  barrier(*f, *b.to, location, thread, __builtin_return_address(0));
+  if (did_it == 0) copy(data, f->in->copied);
+  barrier(*f, *b.to, location, thread, __builtin_return_address(0));
+}
+
+// `name`: 32 zeroed bytes of the program's.
+SYNCOPATE_OPENMP_EXPORT void __kmpc_critical(void* location, std::int32_t thread, void* name) {
+  if (!take(name)) SYNCOPATE_KMPC_CALLER.to->real.__kmpc_critical(location, thread, name);
+}
+
+SYNCOPATE_OPENMP_EXPORT void __kmpc_critical_with_hint(void* location, std::int32_t thread,
+                                                       void* name, std::uint32_t hint) {
+  if (!take(name))
+    SYNCOPATE_KMPC_CALLER.to->real.__kmpc_critical_with_hint(location, thread, name, hint);
+}
+
+SYNCOPATE_OPENMP_EXPORT void __kmpc_end_critical(void* location, std::int32_t thread, void* name) {
+  if (!release(name)) SYNCOPATE_KMPC_CALLER.to->real.__kmpc_end_critical(location, thread, name);
+}
+
+SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_omp_task(void* location, std::int32_t thread,
+                                                     void* task) {
+  return observed(SYNCOPATE_KMPC_CALLER).__kmpc_omp_task(location, thread, task);
+}
+
+SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_omp_task_parts(void* location, std::int32_t thread,
+                                                           void* task) {
+  return observed(SYNCOPATE_KMPC_CALLER).__kmpc_omp_task_parts(location, thread, task);
+}
+
+SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_omp_task_with_deps(void* location, std::int32_t thread,
+                                                               void* task, std::int32_t count,
+                                                               void* depend,
+                                                               std::int32_t more_count,
+                                                               void* more) {
+  return observed(SYNCOPATE_KMPC_CALLER)
+      .__kmpc_omp_task_with_deps(location, thread, task, count, depend, more_count, more);
+}
+
+SYNCOPATE_OPENMP_EXPORT void __kmpc_taskloop(void* location, std::int32_t thread, void* task,
+                                             std::int32_t condition, std::uint64_t* first,
+                                             std::uint64_t* last, std::int64_t step,
+                                             std::int32_t no_group, std::int32_t schedule,
+                                             std::uint64_t grain, void* duplicate) {
+  observed(SYNCOPATE_KMPC_CALLER)
+      .__kmpc_taskloop(location, thread, task, condition, first, last, step, no_group, schedule,
+                       grain, duplicate);
+}
+
+SYNCOPATE_OPENMP_EXPORT void __kmpc_taskloop_5(void* location, std::int32_t thread, void* task,
+                                               std::int32_t condition, std::uint64_t* first,
+                                               std::uint64_t* last, std::int64_t step,
+                                               std::int32_t no_group, std::int32_t schedule,
+                                               std::uint64_t grain, std::int32_t modifier,
+                                               void* duplicate) {
+  observed(SYNCOPATE_KMPC_CALLER)
+      .__kmpc_taskloop_5(location, thread, task, condition, first, last, step, no_group, schedule,
+                         grain, modifier, duplicate);
+}
+
+SYNCOPATE_OPENMP_EXPORT void __kmpc_omp_taskwait_deps_51(void* location, std::int32_t thread,
+                                                         std::int32_t count, void* depend,
+                                                         std::int32_t more_count, void* more,
+                                                         std::int32_t no_wait) {
+  observed(SYNCOPATE_KMPC_CALLER)
+      .__kmpc_omp_taskwait_deps_51(location, thread, count, depend, more_count, more, no_wait);
+}
+
+SYNCOPATE_OPENMP_EXPORT std::int32_t __kmpc_cancel(void* location, std::int32_t thread,
+                                                   std::int32_t what) {
+  enum : std::int32_t { parallel = 1, loop = 2, sections = 3 };
+  const binding& b = SYNCOPATE_KMPC_CALLER;
+  if (b.ours) {
+    if (what == loop || what == sections) mark_phase();
+    if (what == parallel) abandon_team();
+  }
+  return b.to->real.__kmpc_cancel(location, thread, what);
+}

@@ -1,0 +1,17 @@
+// phase.h -- the end of a phase that has tasks, behind a barrier of ours (team.h), for libgomp.
+#pragma once
+
+#include "openmp/tasks/tasks.h"
+#include "openmp/teams/team.h"
+
+namespace syncopate::openmp {
+
+// Returns when all threads of the team are here and the phase's tasks are done.
+inline void end_marked_phase(frame& f) noexcept {
+  if (f.of->tasks) return end_phase_with_tasks(f);
+  f.in_runtime = true;
+  f.of->real.GOMP_barrier();
+  f.in_runtime = false;
+}
+
+}  // namespace syncopate::openmp

@@ -1,0 +1,117 @@
+// condition.cpp -- pthread_cond_*: what posix/condition.h says, by condition_object.h, under the
+// eyes of condition_watch.h.
+//
+// Process-shared condition variables stay with glibc (shared_condition.h where the mutex is ours);
+// so does everything in mode::pass. All others are ours under every lock, since glibc's would
+// release and take the mutex behind our back.
+
+#include <cstring>
+
+#include <pthread.h>
+
+#include "posix/condition.h"
+#include "preload/base/export.h"
+#include "preload/base/real.h"
+#include "preload/choice/mutex_object.h"
+#include "preload/condition/condition_object.h"
+#include "preload/condition/condition_watch.h"
+#include "preload/condition/shared_condition.h"
+#include "preload/config.h"
+#include "preload/elision/speculation.h"
+#include "record/recorder.h"
+
+namespace syncopate::shim {
+namespace {
+
+bool is_real(pthread_cond_t* c) {
+  ensure_configured();
+  if (current_mode() == mode::pass) return true;
+  if (!condition_object::of(c).belongs_to_glibc()) return false;
+  // What glibc's code writes must not be undone.
+  if (config.elides) stop_eliding();
+  return true;
+}
+
+// Whether glibc's wait may release and take this mutex itself.
+bool fits_real(pthread_mutex_t* m) {
+  return current_mode() == mode::pass || mutex_object::of(m).belongs_to_glibc();
+}
+
+// `caller`: where the program's call returns to.
+int wait(pthread_cond_t* c, pthread_mutex_t* m, posix::limit until, const void* caller) {
+  program_wait call(c, m, caller);
+  wait_watch watch;
+  return posix::wait_condition(call, watch, until);
+}
+
+int wait_until(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock, const timespec* at,
+               const void* caller) {
+  return posix::with_limit(clock, *at,
+                           [=](posix::limit until) { return wait(c, m, until, caller); });
+}
+
+}  // namespace
+}  // namespace syncopate::shim
+
+using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
+using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
+
+SYNCOPATE_EXPORT int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
+  stop_running_ahead();
+  if (is_real(c))
+    return fits_real(m) ? real::pthread_cond_wait(c, m) : wait_at_gate(c, m, -1, nullptr);
+  return wait(c, m, nullptr, __builtin_return_address(0));
+}
+
+SYNCOPATE_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m,
+                                            const timespec* at) {
+  stop_running_ahead();
+  if (is_real(c))
+    return fits_real(m) ? real::pthread_cond_timedwait(c, m, at) : wait_at_gate(c, m, -1, at);
+  return wait_until(c, m, posix::clock_of(*c), at, __builtin_return_address(0));
+}
+
+SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
+                                            const timespec* at) {
+  stop_running_ahead();
+  if (is_real(c))
+    return fits_real(m) ? real::pthread_cond_clockwait(c, m, clock, at)
+                        : wait_at_gate(c, m, clock, at);
+  return wait_until(c, m, clock, at, __builtin_return_address(0));
+}
+
+SYNCOPATE_EXPORT int pthread_cond_signal(pthread_cond_t* c) {
+  if (is_ahead()) return 0;
+  if (is_real(c))
+    return current_mode() == mode::pass ? real::pthread_cond_signal(c) : signal_at_gate(c);
+  return posix::signal_condition(program_condition(c, nullptr), condition_watch());
+}
+
+SYNCOPATE_EXPORT int pthread_cond_broadcast(pthread_cond_t* c) {
+  if (is_ahead()) return 0;
+  if (is_real(c))
+    return current_mode() == mode::pass ? real::pthread_cond_broadcast(c) : broadcast_at_gate(c);
+  return posix::broadcast_condition(program_condition(c, nullptr), condition_watch());
+}
+
+SYNCOPATE_EXPORT int pthread_cond_init(pthread_cond_t* c, const pthread_condattr_t* attributes) {
+  ensure_configured();
+  if (attributes == nullptr && current_mode() != mode::pass) {
+    std::memset(c, 0, sizeof *c);
+  } else if (const int result = real::pthread_cond_init(c, attributes); result != 0) {
+    return result;
+  }
+  condition_object& o = condition_object::of(c);
+  if (record::enabled && !o.belongs_to_glibc())
+    record::object_created(record::object_kind::condition, 0, c, &o.slot,
+                           __builtin_return_address(0));
+  return 0;
+}
+
+SYNCOPATE_EXPORT int pthread_cond_destroy(pthread_cond_t* c) {
+  stop_running_ahead();
+  if (is_real(c)) return real::pthread_cond_destroy(c);
+  return posix::destroy_condition(program_condition(c, nullptr), condition_watch());
+}
+
+SYNCOPATE_ALSO_OLDER(pthread_cond_clockwait, "GLIBC_2.30", "GLIBC_2.34")

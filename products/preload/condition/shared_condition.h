@@ -1,0 +1,32 @@
+// shared_condition.h -- glibc's process-shared condition variables with mutexes of ours.
+//
+// glibc's wait releases and takes the mutex that it is given, which ours are not for: not
+// all have glibc's word, and glibc wakes none that sleeps elsewhere. So it gets another one, the
+// *gate* of the condition variable's address:
+//
+//   wait     closes the gate, releases the mutex, lets glibc wait with the gate (which opens it
+//   once
+//            the waiter is enlisted, and closes it again), opens it, takes the mutex
+//   signal   passes the gate: closes it, signals, opens it
+//
+// No wake-up is lost: who changes the condition under the mutex after the waiter released it comes
+// through the gate only when that waiter is enlisted. No deadlock: with a gate closed nobody waits
+// for anything but, inside glibc's wait, the signal.
+#pragma once
+
+#include <pthread.h>
+
+#include "preload/mutex/mutex.h"
+
+namespace syncopate::shim {
+
+// As pthread_cond_wait (at == nullptr), timedwait (clock < 0), clockwait. Requires: m is ours; no
+// section is elided, whose abort would open a gate that it closed.
+int wait_at_gate(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock, const timespec* at);
+// As pthread_cond_signal and broadcast, of condition variables that wait_at_gate() may use.
+int signal_at_gate(pthread_cond_t* c) noexcept;
+int broadcast_at_gate(pthread_cond_t* c) noexcept;
+// The gates as new: those that other threads of the parent had closed would stay so.
+void open_gates_after_fork() noexcept;
+
+}  // namespace syncopate::shim

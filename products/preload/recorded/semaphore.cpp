@@ -1,0 +1,241 @@
+// semaphore.cpp -- sem_*: the C library's semaphores, seen by the recorder only; while that looks,
+// what posix/semaphore.h says.
+//
+// A semaphore has no holder. One that is used as a lock has: who took it last, and posts. So each
+// wait is classified by the post that ended it: of who had taken the semaphore (it was a lock, and
+// the wait is lost to it), or of anybody else (it was a signal).
+//
+// glibc's sem_t has 32 bytes and uses 16 of them. Where processes share a semaphore, its other ones
+// are left alone: then it is known by its address, and every post is a signal.
+//
+//   offset   0  value    4  waiting threads    8  shared between processes
+//           16  record id    20  acquisitions    24  who took it last    28  what its last post was
+#include <syncopate/machine.h>
+
+#include <cerrno>
+#include <cstdint>
+
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "posix/semaphore.h"
+#include "preload/base/export.h"
+#include "preload/base/real.h"
+#include "preload/config.h"
+#include "record/recorder.h"
+
+namespace syncopate::shim {
+namespace {
+
+using record::object_kind;
+using record::wait_kind;
+
+enum class last_post : std::uint32_t { none, release, signal };
+
+struct semaphore_object {
+  static semaphore_object& of(sem_t* s) noexcept { return *reinterpret_cast<semaphore_object*>(s); }
+  [[nodiscard]] bool has_room() const noexcept { return shared == 0; }
+  [[nodiscard]] bool is_lock() const noexcept {
+    return has_room() && load(owner) != 0 && load(posted) != last_post::signal;
+  }
+  std::uint32_t* slot() noexcept { return has_room() ? &slot_ : nullptr; }
+
+  template <class T>
+  static T load(const T& word) noexcept {
+    return __atomic_load_n(&word, __ATOMIC_RELAXED);
+  }
+  template <class T>
+  static void store(T& word, T value) noexcept {
+    __atomic_store_n(&word, value, __ATOMIC_RELAXED);
+  }
+
+  std::uint32_t value, waiters;
+  int shared;
+  int padding;
+  std::uint32_t slot_, count;
+  int owner;
+  last_post posted;
+};
+static_assert(sizeof(semaphore_object) == sizeof(sem_t) && sizeof(long) == 8);
+
+std::uint32_t identify(sem_t* s) noexcept {
+  return record::identify(object_kind::semaphore, 0, s, semaphore_object::of(s).slot());
+}
+
+// The C library's, as posix/semaphore.h wants it.
+class real_semaphore {
+ public:
+  static constexpr bool tries_first = true;
+  real_semaphore(sem_t* s, const void* caller) : semaphore_(s), caller_(caller) {}
+
+  [[nodiscard]] sem_t* address() const { return semaphore_; }
+  [[nodiscard]] const void* caller() const { return caller_; }
+
+  static void test_cancel() { pthread_testcancel(); }
+  static bool is_destroyed() { return false; }
+  static void mark_destroyed() {}
+  bool try_take() {
+    const int saved = errno;
+    const bool taken = real::sem_trywait(semaphore_) == 0;
+    errno = saved;
+    return taken;
+  }
+  int take(posix::limit until) {
+    const int saved = errno;
+    const int result = until == nullptr ? real::sem_wait(semaphore_)
+                       : until->clock == CLOCK_REALTIME
+                           ? real::sem_timedwait(semaphore_, &until->at)
+                           : real::sem_clockwait(semaphore_, until->clock, &until->at);
+    return restored(result, saved);
+  }
+  bool add() {
+    const int saved = errno;
+    return restored(real::sem_post(semaphore_), saved) == 0;
+  }
+
+ private:
+  static int restored(int result, int saved) {
+    if (result == 0) return 0;
+    const int error = errno;
+    errno = saved;
+    return error;
+  }
+  sem_t* semaphore_;
+  const void* caller_;  // where the program's call returns to
+};
+
+void canceled(void* recorded) { record::wait_end_now(*static_cast<record::wait*>(recorded)); }
+
+// Without locals: a cancellation comes back into it by longjmp.
+void take_cancelable(record::wait& recorded, real_semaphore& s, posix::limit until, int* result) {
+  pthread_cleanup_push(canceled, &recorded);
+  *result = s.take(until);
+  pthread_cleanup_pop(0);
+}
+
+struct semaphore_recorder : posix::nobody_watches_semaphore {
+  static int take(real_semaphore& s, posix::limit until) {
+    const semaphore_object& o = semaphore_object::of(s.address());
+    const bool is_lock = o.is_lock();
+    const int holder = is_lock ? semaphore_object::load(o.owner) : 0;
+    record::wait w = record::wait_begin(is_lock ? wait_kind::semaphore_lock : wait_kind::semaphore,
+                                        identify(s.address()), static_cast<std::uint32_t>(holder),
+                                        {s.caller(), until != nullptr, o.has_room()});
+    int error;
+    take_cancelable(w, s, until, &error);
+    w.kind = o.has_room() && semaphore_object::load(o.posted) == last_post::release
+                 ? wait_kind::semaphore_lock
+                 : wait_kind::semaphore;
+    if (error != 0 || w.kind == wait_kind::semaphore) record::wait_end_now(w);
+    else record::wait_end(w, s.address());
+    return error;
+  }
+  static void tried(real_semaphore& s, bool taken) {
+    const semaphore_object& o = semaphore_object::of(s.address());
+    if (taken) {
+      if (record::trying_for == s.address()) record::got_at_last(s.address());
+    } else if (o.is_lock()) {
+      record::tried_in_vain(identify(s.address()), s.address(),
+                            static_cast<std::uint32_t>(semaphore_object::load(o.owner)),
+                            s.caller());
+    }
+  }
+  static void taken(real_semaphore& s) {
+    semaphore_object& o = semaphore_object::of(s.address());
+    if (!o.has_room()) return record::taken(object_kind::semaphore, 0, s.address());
+    semaphore_object::store(o.owner, machine::self());
+    const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);
+    if (record::is_sampled(n))
+      record::counted(object_kind::semaphore, 0, s.address(), o.slot(), &o.count, n);
+  }
+  static bool add(real_semaphore& s) {
+    semaphore_object& o = semaphore_object::of(s.address());
+    if (!o.has_room()) return s.add();
+    const bool is_release = semaphore_object::load(o.owner) == machine::self();
+    semaphore_object::store(o.posted, is_release ? last_post::release : last_post::signal);
+    if (is_release) semaphore_object::store(o.owner, 0);
+    const bool contended = is_release && semaphore_object::load(o.waiters) != 0;
+    const std::uint64_t ended = record::hold_ends(s.address(), contended);
+    const std::uint32_t id = ended != 0 ? o.slot_ : 0;
+    const bool added = s.add();  // the semaphore may be gone now
+    if (ended != 0) record::released(s.address(), id, contended, ended);
+    return added;
+  }
+  static void destroyed(real_semaphore& s) {
+    semaphore_object& o = semaphore_object::of(s.address());
+    const std::uint32_t taken = o.has_room() ? o.count : 0;
+    record::object_destroyed(object_kind::semaphore, s.address(), o.slot(), taken);
+  }
+};
+
+int as_result(int error) {
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+int wait_recorded(sem_t* s, posix::limit until, const void* caller) {
+  return posix::wait_semaphore(real_semaphore(s, caller), semaphore_recorder(), until);
+}
+
+int wait_recorded_until(sem_t* s, clockid_t clock, const timespec* at, const void* caller) {
+  return as_result(posix::with_limit(
+      clock, *at, [=](posix::limit until) { return wait_recorded(s, until, caller); }));
+}
+
+}  // namespace
+}  // namespace syncopate::shim
+
+using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
+using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
+
+SYNCOPATE_EXPORT int sem_init(sem_t* s, int shared, unsigned value) {
+  if (__builtin_expect(!record::enabled, 1)) return real::sem_init(s, shared, value);
+  const int result = real::sem_init(s, shared, value);
+  semaphore_object& o = semaphore_object::of(s);
+  if (result != 0 || !o.has_room()) return result;
+  o.count = 0;
+  o.owner = 0;
+  o.posted = last_post::none;
+  record::object_created(object_kind::semaphore, 0, s, o.slot(), __builtin_return_address(0));
+  return 0;
+}
+
+SYNCOPATE_EXPORT int sem_destroy(sem_t* s) {
+  if (record::enabled) posix::destroy_semaphore(real_semaphore(s, nullptr), semaphore_recorder());
+  return real::sem_destroy(s);
+}
+
+SYNCOPATE_EXPORT int sem_wait(sem_t* s) {
+  if (__builtin_expect(!record::enabled, 1)) return real::sem_wait(s);
+  return as_result(wait_recorded(s, nullptr, __builtin_return_address(0)));
+}
+
+SYNCOPATE_EXPORT int sem_timedwait(sem_t* s, const timespec* at) {
+  if (__builtin_expect(!record::enabled, 1)) return real::sem_timedwait(s, at);
+  return wait_recorded_until(s, CLOCK_REALTIME, at, __builtin_return_address(0));
+}
+
+SYNCOPATE_EXPORT int sem_clockwait(sem_t* s, clockid_t clock, const timespec* at) {
+  if (__builtin_expect(!record::enabled, 1)) return real::sem_clockwait(s, clock, at);
+  return wait_recorded_until(s, clock, at, __builtin_return_address(0));
+}
+
+SYNCOPATE_EXPORT int sem_trywait(sem_t* s) {
+  if (__builtin_expect(!record::enabled, 1)) return real::sem_trywait(s);
+  return as_result(posix::try_wait_semaphore(real_semaphore(s, __builtin_return_address(0)),
+                                             semaphore_recorder()));
+}
+
+SYNCOPATE_EXPORT int sem_post(sem_t* s) {
+  if (__builtin_expect(!record::enabled, 1)) return real::sem_post(s);
+  return as_result(posix::post_semaphore(real_semaphore(s, nullptr), semaphore_recorder()));
+}
+
+SYNCOPATE_ALSO_OLDER(sem_clockwait, "GLIBC_2.30", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(sem_destroy, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(sem_init, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(sem_post, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(sem_timedwait, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(sem_trywait, "GLIBC_2.2.5", "GLIBC_2.34")
+SYNCOPATE_ALSO_OLDER(sem_wait, "GLIBC_2.2.5", "GLIBC_2.34")

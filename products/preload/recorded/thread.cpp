@@ -1,0 +1,80 @@
+// thread.cpp -- pthread_create and syscall(SYS_futex), seen by the recorder only.
+
+#include <syncopate/locks/node_pool.h>
+#include <syncopate/machine/system_call.h>
+
+#include <cerrno>
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "preload/base/export.h"
+#include "preload/base/real.h"
+#include "preload/config.h"
+#include "preload/thread/thread_end.h"
+#include "record/recorder.h"
+
+namespace syncopate::shim {
+namespace {
+
+// What the new thread has to know, handed over without malloc: an allocator may create threads.
+struct start {
+  void* (*function)(void*);
+  void* argument;
+  std::uint32_t creator_stack;
+};
+using starts = node_pool<start>;
+
+void* begin(void* index_as_pointer) {
+  const auto index = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(index_as_pointer));
+  const start s = starts::at(index);
+  starts::give_back(index);
+  watch_for_thread_end();
+  record::thread_begin(s.creator_stack);
+  return s.function(s.argument);
+}
+
+bool is_futex_wait(long number, long operation) {
+  const long command = operation & FUTEX_CMD_MASK;
+  return number == SYS_futex &&
+         (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI);
+}
+
+}  // namespace
+
+}  // namespace syncopate::shim
+
+using namespace syncopate;        // NOLINT(google-build-using-namespace): this file is the ABI
+using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
+
+SYNCOPATE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                    void* (*function)(void*), void* argument) {
+  if (!record::enabled) return real::pthread_create(thread, attributes, function, argument);
+  const std::uint32_t index = starts::take();
+  starts::at(index) = {function, argument, record::capture_creator()};
+  const int result = real::pthread_create(thread, attributes, begin,
+                                          reinterpret_cast<void*>(std::uintptr_t{index}));
+  if (result != 0) starts::give_back(index);
+  return result;
+}
+
+// The program's own futex waits. Declared without `...` here: a variadic call with up to six
+// integer arguments after the number passes them exactly where these parameters are.
+SYNCOPATE_EXPORT long syncopate_syscall(long number, long a, long b, long c, long d, long e,
+                                        long f) __asm__("syscall");
+long syncopate_syscall(long number, long a, long b, long c, long d, long e, long f) {
+  if (__builtin_expect(!record::enabled, 1) || !is_futex_wait(number, b))
+    return real::syscall(number, a, b, c, d, e, f);
+  record::wait w = record::wait_begin(
+      record::wait_kind::futex,
+      record::identify(record::object_kind::futex, 0, reinterpret_cast<const void*>(a), nullptr), 0,
+      {__builtin_return_address(0), d != 0});
+  const long result = real::syscall(number, a, b, c, d, e, f);
+  const int error = errno;
+  record::wait_end_now(w);
+  errno = error;
+  return result;
+}
+
+SYNCOPATE_ALSO_OLDER(pthread_create, "GLIBC_2.2.5", "GLIBC_2.34")

@@ -1,0 +1,36 @@
+// thread_end.cpp -- the key behind thread_end.h.
+
+#include "preload/thread/thread_end.h"
+
+#include <atomic>
+
+#include <pthread.h>
+
+#include "preload/thread/thread_watch.h"
+#include "record/recorder.h"
+
+namespace syncopate::shim {
+namespace {
+
+constinit std::atomic<int> end_key{-1};
+
+void thread_ends(void*) {
+  record::thread_end();
+  end_thread_watch();
+}
+
+}  // namespace
+
+void prepare_thread_end() noexcept {
+  pthread_key_t key;
+  if (pthread_key_create(&key, thread_ends) == 0)
+    end_key.store(static_cast<int>(key), std::memory_order_release);  // [K]
+}
+
+// A key's destructor runs however the thread ends.
+void watch_for_thread_end() noexcept {
+  const int key = end_key.load(std::memory_order_acquire);  // [K]
+  if (key >= 0) pthread_setspecific(static_cast<pthread_key_t>(key), "");
+}
+
+}  // namespace syncopate::shim

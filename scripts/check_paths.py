@@ -8,10 +8,11 @@ Python's docstrings. A path is a name with a source file's ending, or one that b
 of the project. It is there if it is one of the project's files or folders, from the root, from the
 page's own folder, or, as "locks/all.h", the last part of one; "*", "?", {a,b} and words in capitals
 (NAME, KIND, ...) are patterns, and a program has its source's path without the ending. Files of
-other projects and of examples stand in scripts/foreign_paths.toml. And the field "Checked by" of an
-algorithm's header names every test that includes the header, or the test's folder; those that run
-over the list of all locks, in each of the list's headers. Prints one line a finding; exit
-status 1 when there is one.
+other projects and of examples stand in scripts/foreign_paths.toml. A page's link leads from where
+the page is to a file or folder, and what stands behind its "#" is a heading there. And the field
+"Checked by" of an algorithm's header names every test that includes the header, or the test's
+folder; those that run over the list of all locks, in each of the list's headers. Prints one line a
+finding; exit status 1 when there is one.
 """
 
 import ast
@@ -149,6 +150,49 @@ def check_file(tree: Tree, foreign: Foreign, pattern: re.Pattern, path: str, tex
     return findings
 
 
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+FENCED = re.compile(r"^( *)(```|~~~).*?^\1\2\s*?$", re.M | re.S)
+HEADING = re.compile(r"^#{1,6} +(.*)", re.M)
+
+
+def without_code(text: str) -> str:
+    """A page with its code blocks as empty lines."""
+    return FENCED.sub(lambda block: "\n" * block[0].count("\n"), text)
+
+
+def anchors(text: str) -> set[str]:
+    """What links call a page's headings, as GitHub makes it of them."""
+    found: set[str] = set()
+    for heading in HEADING.findall(without_code(text)):
+        shown = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        name = re.sub(r"[^\w -]", "", shown).replace(" ", "-")
+        again = (f"{name}-{number}" for number in range(1, len(found) + 1))
+        found.add(name if name not in found else next(each for each in again if each not in found))
+    return found
+
+
+def check_links(root: Path, files: list[str]) -> list[str]:
+    """The links of pages that lead nowhere."""
+    places = {*files, *(parent.as_posix() for file in files for parent in Path(file).parents)}
+    headings = cache(lambda page: anchors((root / page).read_text(encoding="utf-8")))
+    findings = []
+    for path in files:
+        if not path.endswith((".md", ".md.in")):
+            continue
+        text = without_code((root / path).read_text(encoding="utf-8"))
+        for number, line in _lines(1, text):
+            for link in LINK.findall(line):
+                target, _, anchor = link.partition("#")
+                if ":" in target:
+                    continue  # elsewhere
+                page = os.path.normpath(Path(path).parent / target) if target else path
+                if page not in places:
+                    findings.append(f"{path}:{number}: there is no {target}")
+                elif anchor and not (page in files and anchor in headings(page)):
+                    findings.append(f"{path}:{number}: {page} has no heading #{anchor}")
+    return findings
+
+
 CHECKED_BY = re.compile(r"^// Checked by +(.*\n(?://  .*\n)*)", re.M)
 ALGORITHMS = "include/syncopate/"
 LISTS = {  # what runs over a list of algorithms checks each of them
@@ -207,8 +251,10 @@ def main(arguments: list[str]) -> int:
                 findings += check_file(tree, foreign, pattern, path, texts[path])
             except (SyntaxError, tokenize.TokenError) as error:
                 findings.append(f"{path}: cannot be read: {error}")
+    findings += check_links(root, files)
     findings += check_fields(files, texts)
     findings += foreign.unneeded()
+    findings = list(dict.fromkeys(findings))
     print("\n".join(findings) if findings else f"paths: {len(files)} files, all right")
     return 1 if findings else 0
 

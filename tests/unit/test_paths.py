@@ -23,8 +23,13 @@ HOUSE = {
     "tests/check/lock_check.cpp": "",
     "tests/conformance/every_lock.h": "",
     "tests/posix/test_a.cpp": "#include <syncopate/locks/one_lock.h>\n",
-    "docs/page.md": "[a](other.md) [b](../src/a.h) `locks/one_lock.h` src/*.h src/{a,b}.h\n",
-    "docs/other.md": "build/x.cpp /etc/gone.c https://example.org/gone.c <gone.h> ~/gone.c src/b\n",
+    "docs/page.md": "[a](other.md) [b](../src/a.h) `locks/one_lock.h` src/*.h src/{a,b}.h\n"
+    "[c](#a-page) [d](../docs) [e](https://example.org/gone#gone)\n# A page\n",
+    "docs/linking.md": "[a](other.md) ![b](other.md#say-it-again-sams-way--)\n"
+    "[c](other.md#twice) [d](other.md#twice-1) [e](other.md#a_b-and-link)\n",
+    "docs/other.md": "build/x.cpp /etc/gone.c https://example.org/gone.c <gone.h> ~/gone.c src/b\n"
+    "# Say *it* `again`, Sam's way: -\n## Twice\n### Twice\n#### a_b and [link](page.md)\n"
+    "```\n# Gone\n[f](gone)\n```\n",
     "src/a.h": '// see b.h\nconst char* text = "gone.h // gone.c";\n',
     "src/b.h": "/* docs/other.md\n   and a.h */\n",
     "src/b.cpp": "// NAME.cpp\n",
@@ -54,6 +59,20 @@ def test_what_is_there(tmp_path: Path) -> None:
     ("path", "text", "message"),
     [
         ("docs/page.md", "one\n[a](gone.md)", "docs/page.md:2: there is no gone.md"),
+        ("docs/page.md", "[a](../gone)", "docs/page.md:1: there is no ../gone"),
+        ("docs/page.md", "[a](src/a.h)", "docs/page.md:1: there is no src/a.h"),
+        ("docs/page.md", "[a](#gone)", "docs/page.md:1: docs/page.md has no heading #gone"),
+        (
+            "docs/page.md.in",
+            "```\n\n```\n[a](other.md) [b](other.md#gone)",
+            "docs/page.md.in:4: docs/other.md has no heading #gone",
+        ),
+        ("docs/page.md", "[a](../src/a.h#a)", "docs/page.md:1: src/a.h has no heading #a"),
+        (
+            "papers/results/page.md",
+            "[a](../../docs/other.md#Twice)",
+            "papers/results/page.md:1: docs/other.md has no heading #Twice",
+        ),
         ("docs/page.md", "`src/gone.h`, b.h", "docs/page.md:1: there is no src/gone.h"),
         ("docs/page.md", "[a](../src/gone.h)", "docs/page.md:1: there is no ../src/gone.h"),
         ("docs/page.md", "src/gone/", "docs/page.md:1: there is no src/gone"),

@@ -32,7 +32,7 @@ options as_scheduled(options o) {
 
 machine::machine(const options& o)
     : options_(as_scheduled(o)), search_(options_, memory_), sites_(o.weaken, !o.sites.empty()) {
-  if (!options_.schedule.empty()) read_schedule(options_.schedule, forced_);
+  if (!options_.schedule.empty()) replay_.read(options_.schedule);
 }
 
 // ---- one execution ----------------------------------------------------------------------------
@@ -61,7 +61,9 @@ void machine::begin_threads() {
     t.timeouts = t.jumps = t.spurious = 0;
     t.next = {};
   }
-  futexes_used_ = gatherings_used_ = sharings_used_ = 0;
+  futexes_.forget();
+  gatherings_.forget();
+  sharings_.forget();
   heap_.clear();
   blocks_.clear();
   blocks_start_ = ~address{0};
@@ -80,8 +82,7 @@ void machine::begin_threads() {
   transaction_step_.fill(0);
   commit_step_.fill(0);
   in_step_ = false;
-  forced_at_ = 0;
-  forced_left_ = forced_.empty() ? 0 : forced_[0].count;
+  replay_.restart();
   outcome_ = outcome::running;
   main_status_ = 0;
   if (options_.random) {
@@ -285,14 +286,14 @@ verdict machine::explore(int (*program)(), const surroundings& around) {
     if (outcome_ == outcome::complete && around.after) around.after();
     if (outcome_ == outcome::redundant) ++verdict_.redundant;
     if (outcome_ == outcome::cut) ++verdict_.cut;
-    if (!forced_.empty() && begins_anew_ && outcome_ == outcome::redundant) {
+    if (replay_.is_on() && begins_anew_ && outcome_ == outcome::redundant) {
       begins_anew_ = false;  // the same schedule, with readers in order
       --verdict_.executions;
       --verdict_.redundant;
       search_.forget();
       continue;
     }
-    if (!forced_.empty() || !verdict_.bound.empty()) break;
+    if (replay_.is_on() || !verdict_.bound.empty()) break;
     if (split(around)) continue;
     if (!go_on(around)) break;
     if (verdict_.executions % look_at_clock_every == 0 || verdict_.longest > 1000) {
@@ -329,7 +330,7 @@ verdict machine::explore(int (*program)(), const surroundings& around) {
       verdict_.bound = std::to_string(max_choices) + " old values of a variable";
     if (search_.dropped() && verdict_.bound.empty())
       verdict_.bound = std::to_string(options_.preemptions) + " preemptions";
-    if (!forced_.empty() && verdict_.bound.empty()) verdict_.bound = "one schedule";
+    if (replay_.is_on() && verdict_.bound.empty()) verdict_.bound = "one schedule";
     verdict_.how = verdict_.bound.empty() ? result::passed : result::bounded;
   }
   return verdict_;

@@ -339,10 +339,10 @@ void machine::repeat_failure(const std::string& schedule, const surroundings& ar
   std::string steps = schedule;
   if (const std::size_t end = steps.find(' '); steps.substr(0, end).find('=') != std::string::npos)
     steps = end == std::string::npos ? "-" : steps.substr(end + 1);
-  read_schedule(steps, forced_);
+  replay_.read(steps);
   if (around.before) around.before();
   run_once(program_);
-  forced_.clear();
+  replay_.clear();
   failure again = std::move(verdict_.what);
   verdict_ = counted;
   verdict_.what = std::move(again);

@@ -169,12 +169,7 @@ void machine::end_wait(address condition) {
 
 // The bytes are something else now.
 void machine::end_these_objects(address at, std::size_t bytes) {
-  for (std::size_t i = 0; i < sharings_used_; ++i)
-    if (sharing& s = sharings_[i]; s.at - at < bytes) {
-      s.readers = 0;
-      s.writer = false;
-      s.all.clear();
-    }
+  sharings_.clear_within(at, bytes);
   std::erase_if(waits_, [&](const condition_wait& w) { return w.condition - at < bytes; });
   std::erase_if(objects_,
                 [&](const object& o) { return o.at < at + bytes && at < o.at + o.bytes; });

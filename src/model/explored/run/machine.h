@@ -15,8 +15,12 @@
 #include "model/explored/memory/shadow.h"
 #include "model/explored/report/sites.h"
 #include "model/explored/report/verdict.h"
+#include "model/explored/search/replay.h"
 #include "model/explored/search/search.h"
+#include "model/explored/search/symmetric.h"
 #include "model/explored/search/trace.h"
+#include "by_address.h"
+#include "meetings.h"
 #include "options.h"
 
 #include "model/front/threads/fiber.h"
@@ -115,7 +119,7 @@ class machine {
   void begin_gathering(address);
   std::uint64_t arrive(address, unsigned group, bool asks, place);
   bool leave(address, std::uint64_t group_number, unsigned group, place);
-  [[nodiscard]] std::uint64_t arrived(address at) { return gathering_at(at).arrived.size(); }
+  [[nodiscard]] std::uint64_t arrived(address at) { return gatherings_.at(at).arrived.size(); }
   void dismiss(address, place);  // waits until all have left
   // A reader-writer lock. Readers commute, as long as nobody looks at such a lock without waiting
   // for it: then share() and unshare() return false, and do nothing.
@@ -240,35 +244,6 @@ class machine {
     unsigned timeouts = 0, jumps = 0, spurious = 0;
     std::uint32_t priority = 0;
   };
-  struct futex {
-    address at = 0;
-    std::vector<std::uint32_t> steps;  // 1 + the futex operations of this execution there
-  };
-  struct gathering {
-    struct part {
-      thread_index thread;
-      bool asks;
-      std::uint32_t step;  // 1 + its number
-      const frozen_view* view;
-      std::uint64_t time;
-    };
-    address at = 0;
-    std::vector<part> arrived, left;
-    std::vector<choice> told;  // by group
-  };
-  struct sharing {
-    struct part {
-      thread_index thread;
-      bool exclusive;
-      std::uint32_t step;       // 1 + its number
-      const frozen_view* view;  // of who has given it back; null: of who has got it
-      std::uint64_t time;
-    };
-    address at = 0;
-    unsigned readers = 0;
-    bool writer = false;
-    std::vector<part> all;
-  };
   enum class outcome : std::uint8_t { running, complete, redundant, cut, failed };
 
   thread& me() noexcept { return threads_[current_]; }
@@ -353,9 +328,7 @@ class machine {
   void announce(const operation&);
   step& turn();
   step& take_turn(const operation&);
-  [[nodiscard]] bool is_next_forced() const noexcept;
-  [[nodiscard]] bool schedule_is_over() const noexcept;
-  void take_forced();
+  void take_replayed();
   void end_turn(step&);
   void check_recorded(step&, const operation&);
   thread_index pick();
@@ -389,7 +362,6 @@ class machine {
   bool limit_reached(double seconds);
   void show_progress(double seconds) const;
   void note_transaction_made(const step&, std::uint32_t made);
-  futex& futex_at(address);
   void note_disjoint_waiters(address, std::uint32_t bitset, thread_set chosen);
   std::uint64_t deadline_ns(const syncopate::machine::deadline&) const noexcept;
 
@@ -399,7 +371,6 @@ class machine {
   // objects.cpp
   void note_acceptable(const operation&);
   void expire_take(step&, const operation&, std::uint64_t until);
-  gathering& gathering_at(address);
   [[nodiscard]] choices who_is_told(thread_index);
   void acquire_from(const gathering::part&);
   [[nodiscard]] gathering::part my_part(bool asks);
@@ -442,7 +413,9 @@ class machine {
   void collect_of_arrival(const step&);
   void add_sharers(address, bool exclusive);
   void add_parks(address, std::array<std::uint32_t, max_threads>& last);
-  void add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads);
+  void add_symmetric(const symmetric_steps::last_of_each& steps) {
+    symmetric_.add(steps, count_, current_);
+  }
 
   // transactions.cpp
   [[noreturn]] void abort_transaction(const syncopate::machine::htm::status& why);
@@ -480,26 +453,22 @@ class machine {
   thread_index current_ = 0;
   instrument::fiber* engine_ = nullptr;
   int (*program_)() = nullptr;
-  std::vector<futex> futexes_;
-  std::vector<gathering> gatherings_;
-  std::vector<sharing> sharings_;
+  by_address<futex> futexes_;
+  by_address<gathering> gatherings_;
+  by_address<sharing> sharings_;
   bool parks_ordered_ = false;    // also those with disjoint bitsets (futex_order_matters)
   bool readers_ordered_ = false;  // order_readers()
   bool begins_anew_ = false;      // since either has just turned out
-  std::size_t futexes_used_ = 0, gatherings_used_ = 0, sharings_used_ = 0;
   std::uint64_t parks_ = 0;
   unsigned aborts_ = 0;
   transaction tx_;
-  std::array<std::uint32_t, 5 * max_threads> symmetric_{};
-  std::size_t symmetric_count_ = 0;
+  symmetric_steps symmetric_;
   std::array<std::uint32_t, max_threads> fence_step_{}, sc_step_{};
   // 1 + the last transaction of each thread that ran; that committed.
   std::array<std::uint32_t, max_threads> transaction_step_{}, commit_step_{};
   std::vector<loop> endless_;  // that never give up
   std::vector<std::uint32_t> priority_changes_;
-  std::vector<schedule_token> forced_;  // of a schedule to replay
-  std::size_t forced_at_ = 0;
-  std::uint32_t forced_left_ = 0;
+  replay replay_;
   bool in_step_ = false;
   outcome outcome_ = outcome::running;
   int main_status_ = 0;

@@ -97,27 +97,13 @@ std::uint64_t machine::modify_by(address at, unsigned bytes, std::memory_order o
 
 // ---- gatherings -------------------------------------------------------------------------------
 
-machine::gathering& machine::gathering_at(address at) {
-  for (std::size_t i = 0; i < gatherings_used_; ++i)
-    if (gatherings_[i].at == at) return gatherings_[i];
-  if (gatherings_used_ == gatherings_.size()) gatherings_.emplace_back();
-  gatherings_[gatherings_used_].at = at;
-  begin_gathering(at);
-  return gatherings_[gatherings_used_++];
-}
-
 void machine::begin_gathering(address at) {
-  for (gathering& g : gatherings_) {
-    if (g.at != at) continue;
-    g.arrived.clear();
-    g.left.clear();
-    g.told.clear();
-  }
+  if (gathering* const known = gatherings_.find(at)) known->clear();
 }
 
 choices machine::who_is_told(thread_index t) {
   const operation& op = threads_[t].next;
-  const auto& all = gathering_at(op.at).arrived;
+  const auto& all = gatherings_.at(op.at).arrived;
   const auto group = static_cast<std::size_t>(op.count);
   if ((all.size() + 1) % group != 0) return one(only);
   choices result = one(op.asks ? choice{t} + 1 : only);
@@ -126,7 +112,7 @@ choices machine::who_is_told(thread_index t) {
   return result;
 }
 
-machine::gathering::part machine::my_part(bool asks) {
+gathering::part machine::my_part(bool asks) {
   return {current_, asks, search_.depth() + 1, memory_.release(current_),
           memory_.of(current_).time};
 }
@@ -146,7 +132,7 @@ std::uint64_t machine::arrive(address at, unsigned group, bool asks, place from)
   op.count = static_cast<int>(group);
   op.asks = asks;
   step& s = take_turn(op);
-  gathering& g = gathering_at(at);
+  gathering& g = gatherings_.at(at);
   const std::uint64_t before = g.arrived.size();
   s.result = static_cast<std::int64_t>(before);
   s.expected = group;
@@ -165,7 +151,7 @@ bool machine::leave(address at, std::uint64_t group_number, unsigned group, plac
   op.from = from;
   op.expected = (group_number + 1) * group;
   step& s = take_turn(op);
-  gathering& g = gathering_at(at);
+  gathering& g = gatherings_.at(at);
   for (std::size_t i = 0; i < op.expected; ++i) acquire_from(g.arrived[i]);
   g.left.push_back(my_part(false));
   const bool told = g.told[group_number] == choice{current_} + 1;
@@ -184,7 +170,7 @@ void machine::dismiss(address at, place from) {
   op.from = from;
   op.expected = arrived(at);
   step& s = take_turn(op);
-  for (const gathering::part& p : gathering_at(at).left) acquire_from(p);
+  for (const gathering::part& p : gatherings_.at(at).left) acquire_from(p);
   end_turn(s);
   memory_.tick(current_);
 }
@@ -194,17 +180,10 @@ void machine::dismiss(address at, place from) {
 // Who reads learns nothing of other readers: not their number, and not what they have done. So only
 // who gets the lock before or after whom of the other side is an order.
 
-machine::sharing& machine::sharing_at(address at) {
-  for (std::size_t i = 0; i < sharings_used_; ++i)
-    if (sharings_[i].at == at) return sharings_[i];
-  if (sharings_used_ == sharings_.size()) sharings_.emplace_back();
-  sharing& s = sharings_[sharings_used_++];
-  s.at = at;
-  s.readers = 0;
-  s.writer = false;
-  s.all.clear();
+sharing& machine::sharing_at(address at) {
+  if (sharing* const known = sharings_.find(at)) return *known;
   note_object(at, 1);
-  return s;
+  return sharings_.at(at);
 }
 
 bool machine::may_share(const operation& op) {

@@ -223,15 +223,6 @@ bool machine::await(address at, unsigned bytes, std::memory_order order,
 
 // ---- sleeping ---------------------------------------------------------------------------------
 
-machine::futex& machine::futex_at(address at) {
-  for (std::size_t i = 0; i < futexes_used_; ++i)
-    if (futexes_[i].at == at) return futexes_[i];
-  if (futexes_used_ == futexes_.size()) futexes_.emplace_back();
-  futexes_[futexes_used_].at = at;
-  futexes_[futexes_used_].steps.clear();
-  return futexes_[futexes_used_++];
-}
-
 std::uint64_t machine::deadline_ns(const syncopate::machine::deadline& d) const noexcept {
   const auto ns = static_cast<std::uint64_t>(d.at.tv_sec) * 1'000'000'000u +
                   static_cast<std::uint64_t>(d.at.tv_nsec);
@@ -461,9 +452,9 @@ bool machine::much_time_passes() {
     s.enabled |= bit(current_);
     s.what = action::time;
     s.chosen = 0;
-    if (!forced_.empty()) {
-      take_forced();
-      s.chosen = forced_[forced_at_].chosen;
+    if (replay_.is_on()) {
+      take_replayed();
+      s.chosen = replay_.now().chosen;
     } else if (options_.random) {
       s.chosen = search_.random()() % 16 == 0 ? impatient : 0;
     } else {
@@ -471,7 +462,7 @@ bool machine::much_time_passes() {
     }
   }
   in_step_ = true;
-  symmetric_count_ = 0;
+  symmetric_.clear();
   const bool jumps = s.chosen == impatient;
   if (jumps) ++t.jumps;
   end_turn(s);

@@ -7,17 +7,6 @@
 
 namespace syncopate::explored {
 
-void machine::add_symmetric(const std::array<std::uint32_t, max_threads>& of_threads) {
-  auto* const first = symmetric_.data();
-  for (unsigned t = 0; t < count_; ++t) {
-    if (t == current_ || of_threads[t] == 0) continue;
-    // Each once: for two reasons is no other order.
-    auto* const last = first + symmetric_count_;
-    if (std::find(first, last, of_threads[t]) == last)
-      symmetric_[symmetric_count_++] = of_threads[t];
-  }
-}
-
 // Of a transaction that ran: other transactions, unless both aborted; seq_cst operations, since its
 // end is a fence; writes of what it read, since it reads the newest; and of what it wrote, since
 // that stands last; parks on that.
@@ -98,7 +87,7 @@ void machine::collect_symmetric(const step& s) {
       add_symmetric(memory_.at(s.where).write_step);
     if (s.what == action::requeue) collect_of_futex(s.other, s);
   }
-  if (!s.wrote || futexes_used_ == 0) return;
+  if (!s.wrote || futexes_.is_empty()) return;
   std::array<std::uint32_t, max_threads> parks{};
   add_parks(s.at, parks);
   add_symmetric(parks);
@@ -109,7 +98,7 @@ void machine::collect_symmetric(const step& s) {
 void machine::collect_of_arrival(const step& s) {
   std::array<std::uint32_t, max_threads> last{};
   const auto before = static_cast<std::uint64_t>(s.result);
-  const auto& all = gathering_at(s.at).arrived;
+  const auto& all = gatherings_.at(s.at).arrived;
   for (std::uint64_t i = 0; i < before - before % static_cast<std::uint64_t>(s.expected); ++i)
     last[all[i].thread] = all[i].step;
   add_symmetric(last);
@@ -127,10 +116,10 @@ void machine::add_sharers(address at, bool exclusive) {
 void machine::note_blocked_share(unsigned t) {
   const operation& op = threads_[t].next;
   if (may_share(op)) return;
-  symmetric_count_ = 0;
+  symmetric_.clear();
   const thread_index running = std::exchange(current_, static_cast<thread_index>(t));
   add_sharers(op.at, op.expected != 0);
-  search_.blocked(current_, memory::none, symmetric_.data(), symmetric_count_);
+  search_.blocked(current_, memory::none, symmetric_.data(), symmetric_.size());
   current_ = running;
 }
 
@@ -146,16 +135,16 @@ void machine::note_blocked() {
         op.order != std::memory_order_seq_cst ||
         (available(static_cast<thread_index>(t)) & ((choices{1} << max_choices) - 1)) != 0)
       continue;
-    symmetric_count_ = 0;
+    symmetric_.clear();
     const thread_index running = std::exchange(current_, static_cast<thread_index>(t));
     add_symmetric(fence_step_);
     add_symmetric(memory_.at(op.where).sc_change_step);
     const auto& newest = memory_.of(current_).newest;
     note_disabling(op, op.where < newest.size() ? newest[op.where] : 0);
-    search_.blocked(current_, op.where, symmetric_.data(), symmetric_count_);
+    search_.blocked(current_, op.where, symmetric_.data(), symmetric_.size());
     current_ = running;
   }
-  symmetric_count_ = 0;
+  symmetric_.clear();
 }
 
 void machine::note_blocked_take(unsigned t) {
@@ -170,7 +159,7 @@ void machine::note_blocked_take(unsigned t) {
 
 void machine::collect_of_futex(address at, const step& s) {
   std::array<std::uint32_t, max_threads> last{};
-  for (const std::uint32_t made : futex_at(at).steps)
+  for (const std::uint32_t made : futexes_.at(at).steps)
     if (const step& done = search_.at(made - 1); futex_order_matters(done, s.what, s.bitset))
       last[done.thread] = made;
   add_symmetric(last);
@@ -178,11 +167,11 @@ void machine::collect_of_futex(address at, const step& s) {
 
 // The last of each thread at the address, for a write there.
 void machine::add_parks(address at, std::array<std::uint32_t, max_threads>& last) {
-  for (std::size_t i = 0; i < futexes_used_; ++i)
-    if (futexes_[i].at == at)
-      for (const std::uint32_t made : futexes_[i].steps)
-        if (const step& done = search_.at(made - 1); done.what == action::park)
-          last[done.thread] = std::max(last[done.thread], made);
+  const futex* const known = futexes_.find(at);
+  if (known == nullptr) return;
+  for (const std::uint32_t made : known->steps)
+    if (const step& done = search_.at(made - 1); done.what == action::park)
+      last[done.thread] = std::max(last[done.thread], made);
 }
 
 // Whether a futex operation does the same before and after another one at its address: where they

@@ -42,7 +42,7 @@ step& machine::turn() {
   check_recorded(s, me().next);
   if (!s.settled) settle(s);
   in_step_ = true;
-  symmetric_count_ = 0;
+  symmetric_.clear();
   memory_.begin_step(search_.depth());
   return s;
 }
@@ -52,7 +52,7 @@ void machine::end_turn(step& s) {
     collect_symmetric(s);
     ++verdict_.steps;
   }
-  search_.made(symmetric_.data(), symmetric_count_);
+  search_.made(symmetric_.data(), symmetric_.size());
   in_step_ = false;
   const std::uint32_t made = search_.depth();
   if (s.is_sc) {
@@ -67,8 +67,8 @@ void machine::end_turn(step& s) {
   if (s.wrote) memory_.at(s.where).write_step[s.thread] = made;
   if (s.ran_transaction()) note_transaction_made(s, made);
   if (is_futex(s.what)) {
-    futex_at(s.at).steps.push_back(made);
-    if (s.what == action::requeue) futex_at(s.other).steps.push_back(made);
+    futexes_.at(s.at).steps.push_back(made);
+    if (s.what == action::requeue) futexes_.at(s.other).steps.push_back(made);
   }
 }
 
@@ -111,7 +111,7 @@ void machine::check_recorded(step& s, const operation& op) {
 // Of the messages that the operation may read, those that are worth reading (memory.h). A schedule
 // to be repeated may be of a search without this.
 choices machine::distinct(thread_index t, const operation& op, choices all, bool by_value) const {
-  const bool reduces = !options_.every_order && !options_.random && forced_.empty();
+  const bool reduces = !options_.every_order && !options_.random && !replay_.is_on();
   return reduces ? memory_.distinct(t, memory_.at(op.where), all, by_value) : all;
 }
 
@@ -207,7 +207,7 @@ choices machine::available(thread_index t) {
       const choices others = readable & ~all;
       all = distinct(t, op, all);
       if (!op.timed)
-        return all != 0 && (options_.every_order || !forced_.empty()) ? all | one(too_late) : all;
+        return all != 0 && (options_.every_order || replay_.is_on()) ? all | one(too_late) : all;
       // That its time is over can only be found by who has found another value.
       return with_vain(all,
                        others != 0 && timeout_of(who) != 0 ? distinct(t, op, others, false) : 0);
@@ -228,9 +228,9 @@ choices machine::available(thread_index t) {
     case action::expire: return (op.timed ? timeout_of(who) : 0) | spurious_of(who);
     case action::relax: return relax_choices(t);
     case action::arrive: return who_is_told(t);
-    case action::leave: return gathering_at(op.at).arrived.size() >= op.expected ? one(only) : 0;
+    case action::leave: return gatherings_.at(op.at).arrived.size() >= op.expected ? one(only) : 0;
     case action::share: return may_share(op) ? one(only) : 0;
-    case action::dismiss: return gathering_at(op.at).left.size() >= op.expected ? one(only) : 0;
+    case action::dismiss: return gatherings_.at(op.at).left.size() >= op.expected ? one(only) : 0;
     case action::transaction: {
       const bool normal = op.count == static_cast<int>(syncopate::machine::htm::mode::normal);
       return normal && aborts_ < options_.aborts ? tx_all : one(tx_runs);
@@ -299,8 +299,8 @@ void machine::settle(step& s) {
   s.may_be_late = false;
   s.chosen = static_cast<choice>(std::countr_zero(all));
   s.rest = all & (all - 1);
-  if (!forced_.empty()) {
-    s.chosen = forced_[forced_at_].chosen;
+  if (replay_.is_on()) {
+    s.chosen = replay_.now().chosen;
     if (s.chosen == 0 && (all >> only & 1) != 0) s.chosen = only;
     s.rest = 0;
     if ((all >> s.chosen & 1) == 0)
@@ -349,7 +349,7 @@ thread_index machine::pick() {
   step& s = search_.add();
   prepare(s);
   if ((s.awake & ~s.dozing) == 0) note_blocked();
-  if (s.enabled == s.dozing || is_next_forced()) sleep_on(s);
+  if (s.enabled == s.dozing || replay_.is_next_forced()) sleep_on(s);
   choose_thread(s);
   return s.thread;
 }
@@ -359,10 +359,10 @@ thread_index machine::pick() {
 // threads are left, each of them. So every execution in which some sleep on is reached: the order
 // in which the others come to it is what the search finds by itself.)
 void machine::sleep_on(step& s) {
-  if (s.dozing != 0 && !forced_.empty() && !schedule_is_over() && !is_next_forced()) return;
+  if (s.dozing != 0 && replay_.is_on() && !replay_.is_over() && !replay_.is_next_forced()) return;
   const bool in_vain = s.enabled == s.dozing && somebody_goes_round_in_vain();
   if (!in_vain && force(s)) return;
-  if (const thread_set could_wake = s.awake & s.dozing; could_wake != 0 && forced_.empty()) {
+  if (const thread_set could_wake = s.awake & s.dozing; could_wake != 0 && !replay_.is_on()) {
     if (options_.random && search_.random()() % 8 >= newest_of_8) return;
     s.thread = static_cast<thread_index>(std::countr_zero(could_wake));
     s.to_try = could_wake;
@@ -374,27 +374,14 @@ void machine::sleep_on(step& s) {
   stuck();
 }
 
-// Whether the schedule's next step was made since nothing else could run. Here something could, it
-// may seem: the search knew by then which loops are endless.
-bool machine::is_next_forced() const noexcept {
-  const std::size_t at = forced_at_ + (forced_left_ == 0 ? 1 : 0);
-  return at < forced_.size() && forced_[at].chosen > only;
-}
-
-bool machine::schedule_is_over() const noexcept {
-  return forced_left_ == 0 && forced_at_ + 1 >= forced_.size();
-}
-
-void machine::take_forced() {
-  if (forced_left_ == 0 && ++forced_at_ < forced_.size()) forced_left_ = forced_[forced_at_].count;
-  if (forced_at_ >= forced_.size()) end_execution(outcome::complete);
-  --forced_left_;
+void machine::take_replayed() {
+  if (!replay_.advance()) end_execution(outcome::complete);
 }
 
 void machine::choose_thread(step& s) {
-  if (!forced_.empty()) {
-    take_forced();
-    s.thread = forced_[forced_at_].thread;
+  if (replay_.is_on()) {
+    take_replayed();
+    s.thread = replay_.now().thread;
     if ((s.enabled & bit(s.thread)) == 0)
       fail(failure_kind::divergence, "the schedule does not fit the program");
     return;
@@ -480,7 +467,7 @@ bool machine::newest_is_awaited(const operation& op) const {
 // The execution has ended. Awaits that have read an old value could have come too late for it, and
 // wait for good: where what is newest, of what did not follow from them, is another value.
 void machine::note_late_awaits() {
-  if (options_.every_order || options_.random || !forced_.empty()) return;
+  if (options_.every_order || options_.random || replay_.is_on()) return;
   for (std::uint32_t i = 0; i < search_.depth(); ++i) {
     const step& s = search_.at(i);
     if (s.what != action::await || s.chosen >= in_vain || s.may_be_late || s.timed) continue;

@@ -21,10 +21,4 @@ void machine::ignore(engine::kind what, int by) {
   sections = std::max(0, sections + by);
 }
 
-bool machine::is_in_harmless(address at, std::size_t bytes) const noexcept {
-  return std::any_of(harmless_.begin(), harmless_.end(), [&](const harmless_range& r) {
-    return at < r.at + r.bytes && r.at < at + bytes;
-  });
-}
-
 }  // namespace syncopate::explored

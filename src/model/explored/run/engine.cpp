@@ -56,7 +56,7 @@ void claim_order(address of, int side, claim what, place where) {
 }
 void claim_harmless(address at, std::size_t bytes, place) {
   // Static constructors' claims hold for all executions.
-  if (running_machine == nullptr) explored::harmless_from_the_start().push_back({at, bytes});
+  if (running_machine == nullptr) explored::harmless_bytes::from_the_start().add(at, bytes);
   else on().claim_harmless(at, bytes);
 }
 void ignore(kind what, int by) { on().ignore(what, by); }

@@ -41,39 +41,13 @@ void machine::begin_threads() {
   memory_.reset();
   shadow_.reset();
   search_.begin();
-  for (thread& t : threads_) {
-    t.polls.clear();
-    t.visits.clear();
-    t.rewrote = false;
-    t.loaded = memory::none;
-    t.ignored_reads = t.ignored_writes = 0;
-    t.loaded_others = t.loaded_weakly = t.writes_after_load = false;
-    t.reads = 0;
-    t.rounds_of.clear();
-    t.ignores.clear();
-    t.now = state::none;
-    t.parked = t.woken = t.forced = t.spins = t.late = false;
-    t.patience_lost = 0;
-    t.times_forced = 0;
-    t.stands = 0;
-    t.touched = ~address{0};
-    t.lefts.clear();
-    t.timeouts = t.jumps = t.spurious = 0;
-    t.next = {};
-  }
+  for (thread& t : threads_) t.forget();
   futexes_.forget();
   gatherings_.forget();
   sharings_.forget();
-  heap_.clear();
-  blocks_.clear();
-  blocks_start_ = ~address{0};
-  blocks_end_ = 0;
-  recent_ = {};
-  objects_.clear();
-  objects_start_ = ~address{0};
-  objects_end_ = 0;
-  waits_.clear();
-  harmless_ = harmless_from_the_start();
+  heap_.forget();
+  objects_.forget();
+  harmless_ = harmless_bytes::from_the_start();
   parks_ = 0;
   aborts_ = 0;
   tx_.depth = 0;
@@ -98,7 +72,7 @@ void machine::run_once(int (*program)()) {
   begin_threads();
   count_ = 1;
   thread& main = threads_[0];
-  main.now = state::ready;
+  main.now = thread_state::ready;
   main.entry = nullptr;
   main.stack_bytes = 0;
   main.priority = options_.depth + static_cast<std::uint32_t>(search_.random()() >> 40);
@@ -131,7 +105,7 @@ unsigned machine::spawn(void (*entry)(void*), void* argument, std::size_t stack_
          "more than " + std::to_string(max_threads) + " threads in one execution", from);
   const auto index = static_cast<thread_index>(count_++);
   thread& t = threads_[index];
-  t.now = state::ready;
+  t.now = thread_state::ready;
   t.entry = entry;
   t.argument = argument;
   t.stack_bytes = stack_bytes;
@@ -147,7 +121,7 @@ void machine::thread_exit() {
   abort_unfriendly();
   // (main's variables outlive the other threads as far as anybody can tell.)
   if (current_ != 0) leave_frames(instrument::stack_of(me().fiber).high, me().next.from);
-  me().now = state::ended;
+  me().now = thread_state::ended;
   const thread_index next = pick();
   switch_to(next);
   __builtin_unreachable();
@@ -219,9 +193,9 @@ void machine::note_failure(failure_kind kind, std::string text, place where, pla
   for (unsigned t = 0; t < count_; ++t) {
     failure::thread_end end;
     const thread& who = threads_[t];
-    end.ended = who.now == state::ended;
+    end.ended = who.now == thread_state::ended;
     end.running = t == current_ && !nobody_runs;
-    end.spins = who.spins || (who.now == state::announced && who.next.recognized);
+    end.spins = who.spins || (who.now == thread_state::announced && who.next.recognized);
     end.parked = who.parked && who.next.what == action::expire;
     end.next = who.next;
     f.threads.push_back(end);
@@ -231,9 +205,7 @@ void machine::note_failure(failure_kind kind, std::string text, place where, pla
 
 void machine::tell_names() const {
   instrument::forget_blocks_and_threads();
-  for (const heap_event& e : heap_)
-    if (e.given) instrument::note_allocation(e.at, e.bytes, e.where);
-    else instrument::note_free(e.at, e.where);
+  heap_.tell_names();
   for (unsigned t = 0; t < count_; ++t) {
     if (threads_[t].fiber == nullptr) continue;
     const auto stack = instrument::stack_of(threads_[t].fiber);

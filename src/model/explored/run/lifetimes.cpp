@@ -38,7 +38,7 @@ void machine::check_alive(thread_index t, address at, const char* what, place fr
              " are not ordered",
          from, last->where);
   // (main's variables are there until it returns; what runs then, runs on its stack.)
-  if ((owner.now == state::ended && t != 0) || at < owner.stands)
+  if ((owner.now == thread_state::ended && t != 0) || at < owner.stands)
     fail(failure_kind::use_after_free,
          std::string(what) + " of a variable of thread " + std::to_string(t) +
              " whose function has returned",
@@ -75,46 +75,12 @@ void machine::leaves(address up_to, place where) {
 // ---- heap blocks ------------------------------------------------------------------------------
 
 // A block is there for others as soon as its allocation is in order before what they do.
-void machine::check_allocated_block(address at, const char* what, place from) {
-  if (at - recent_block_ >= recent_.bytes) {
-    const auto after = blocks_.upper_bound(at);
-    if (after == blocks_.begin()) return;
-    const auto& [start, block] = *std::prev(after);
-    if (at - start >= block.bytes) return;
-    recent_block_ = start;
-    recent_ = block;
-  }
-  const block& b = recent_;
+void machine::check_order_behind(const heap_block& b, const char* what, place from) {
   if (b.thread == current_ || memory_.of(current_).happened.covers(b.thread, b.time)) return;
   fail(failure_kind::race,
        std::string(what) + " and the allocation of the memory by thread " +
            std::to_string(b.thread) + " are not ordered",
        from, b.where);
-}
-
-void machine::begin_block(address at, std::size_t bytes, place from) {
-  end_block(at, bytes);
-  // (What the C library allocates for itself it hands to threads in ways that are not seen.)
-  if (from == nullptr) return;
-  blocks_[at] = {bytes, current_, memory_.of(current_).happened.at[current_], from};
-  blocks_start_ = std::min(blocks_start_, at);
-  blocks_end_ = std::max(blocks_end_, at + bytes);
-}
-
-void machine::end_block(address at, std::size_t bytes) {
-  recent_ = {};
-  auto first = blocks_.lower_bound(at);
-  while (first != blocks_.end() && first->first < at + bytes) first = blocks_.erase(first);
-}
-
-// Only what an allocation has returned may be freed.
-void machine::check_block_start(address at, place from) {
-  if (blocks_.empty() || at < blocks_.begin()->first) return;
-  const auto& [start, block] = *std::prev(blocks_.upper_bound(at));
-  if (at == start || at >= start + block.bytes) return;
-  fail(failure_kind::check,
-       "free of an address " + std::to_string(at - start) + " bytes inside a block", from,
-       block.where);
 }
 
 // ---- pthread's objects ------------------------------------------------------------------------
@@ -123,64 +89,45 @@ void machine::check_block_start(address at, place from) {
 void machine::begin_object(address at, std::size_t bytes, const char* what, place from) {
   using namespace instrument::layout;
   const bool on_stack = at - stacks < stack_slots * stack_slot;
-  for (const object& o : objects_)
-    if (o.at == at && o.what == std::string_view(what) && o.initialized && !on_stack)
-      fail(failure_kind::check,
-           std::string("initialization of a ") + what +
-               " that is initialized already and has not been destroyed",
-           from, o.where);
+  const object_table::object* const before = objects_.initialized(at, what);
+  if (before != nullptr && !on_stack)
+    fail(failure_kind::check,
+         std::string("initialization of a ") + what +
+             " that is initialized already and has not been destroyed",
+         from, before->where);
   access(at, bytes, engine::kind::write, from);  // ends what was registered there
-  objects_.push_back({at, bytes, what, from, true, 0});
-  note_object(at, bytes);
+  objects_.begin({at, bytes, what, from, true, 0});
 }
 
 void machine::hold_object(address at, std::size_t bytes, const char* what, int by, place from) {
-  for (object& o : objects_)
-    if (o.at == at) {
-      o.held += by;
-      return;
-    }
-  if (by <= 0) return;
-  objects_.push_back({at, bytes, what, from, false, by});
-  note_object(at, bytes);
+  objects_.hold(at, bytes, what, by, from);
 }
 
 void machine::begin_wait(address condition, address mutex, place from) {
-  for (const condition_wait& w : waits_) {
-    if (w.condition != condition || w.mutex == mutex || w.thread == current_) continue;
-    if (w.end != 0 && memory_.of(current_).happened.covers(w.thread, w.end)) continue;
+  const clock& own = memory_.of(current_).happened;
+  if (const auto* const w = objects_.conflicting(condition, mutex, current_, own))
     fail(failure_kind::check,
-         "wait at a condition variable while thread " + std::to_string(w.thread) +
+         "wait at a condition variable while thread " + std::to_string(w->thread) +
              " waits there with another mutex",
-         from, w.where);
-  }
-  std::erase_if(waits_, [&](const condition_wait& w) {
-    return w.condition == condition && w.thread == current_;
-  });
-  waits_.push_back({condition, mutex, from, current_, 0});
-  note_object(condition, 1);
+         from, w->where);
+  objects_.begin_wait({condition, mutex, from, current_, 0});
 }
 
 void machine::end_wait(address condition) {
-  for (condition_wait& w : waits_)
-    if (w.condition == condition && w.thread == current_)
-      w.end = memory_.of(current_).happened.at[current_];
+  objects_.end_wait(condition, current_, memory_.of(current_).happened.at[current_]);
 }
 
 // The bytes are something else now.
 void machine::end_these_objects(address at, std::size_t bytes) {
   sharings_.clear_within(at, bytes);
-  std::erase_if(waits_, [&](const condition_wait& w) { return w.condition - at < bytes; });
-  std::erase_if(objects_,
-                [&](const object& o) { return o.at < at + bytes && at < o.at + o.bytes; });
+  objects_.end(at, bytes);
 }
 
 // Their memory goes: none may be held.
 void machine::end_objects_with_memory(address at, std::size_t bytes, place from) {
-  for (const object& o : objects_)
-    if (o.held > 0 && o.at < at + bytes && at < o.at + o.bytes)
-      fail(failure_kind::check, std::string("the memory of a ") + o.what + " that is held is gone",
-           from, o.where);
+  if (const auto* const o = objects_.held_in(at, bytes))
+    fail(failure_kind::check, std::string("the memory of a ") + o->what + " that is held is gone",
+         from, o->where);
   end_objects(at, bytes);
 }
 

@@ -12,6 +12,10 @@
 // are; since programs without races cannot tell their order, they are no steps of the search.
 #pragma once
 
+#include "by_address.h"
+#include "harmless.h"
+#include "heap.h"
+#include "meetings.h"
 #include "model/explored/memory/shadow.h"
 #include "model/explored/report/sites.h"
 #include "model/explored/report/verdict.h"
@@ -19,11 +23,9 @@
 #include "model/explored/search/search.h"
 #include "model/explored/search/symmetric.h"
 #include "model/explored/search/trace.h"
-#include "by_address.h"
-#include "meetings.h"
+#include "object_table.h"
 #include "options.h"
-
-#include "model/front/threads/fiber.h"
+#include "thread.h"
 
 #include <algorithm>
 #include <array>
@@ -50,16 +52,6 @@ struct surroundings {
   std::function<void()> after;  // the execution ran to its end
   std::function<void()> child;  // this process explores a part for another one (jobs.cpp)
 };
-
-// Bytes of which the program says that races are meant.
-struct harmless_range {
-  address at;
-  std::size_t bytes;
-};
-inline std::vector<harmless_range>& harmless_from_the_start() {
-  static std::vector<harmless_range> all;
-  return all;
-}
 
 class machine {
  public:
@@ -98,7 +90,7 @@ class machine {
 
   // What the program claims (engine.h).
   void claim_order(address of, int side, bool acquires, place);
-  void claim_harmless(address at, std::size_t bytes) { harmless_.push_back({at, bytes}); }
+  void claim_harmless(address at, std::size_t bytes) { harmless_.add(at, bytes); }
   void ignore(engine::kind, int by);
 
   // pthread's objects, which are initialized once until they are destroyed or their memory becomes
@@ -167,100 +159,12 @@ class machine {
   [[noreturn]] void runs_away(std::uint64_t seconds, place where);
 
  private:
-  enum class state : std::uint8_t { none, ready, announced, ended };
-  struct polled {
-    location_id where;
-    message_id seen;
-    std::uint32_t read = 0;     // the thread's last read of it
-    std::uint32_t changed = 0;  // and the last one that found another value than the one before
-  };
-  // A loop by its relax() and the calls around that.
-  struct loop {
-    place at = nullptr;
-    caller_places callers{};
-    bool operator==(const loop&) const = default;
-  };
-  // Where a thread was at an operation (loops.cpp).
-  struct visit {
-    loop of;
-    std::array<std::uintptr_t, 6> registers{};
-    std::vector<unsigned char> stack;
-    std::uint32_t reads = 0;  // that the thread had made
-  };
-  // So far up a stack has been left, at this time of its thread.
-  struct left_frames {
-    address up_to;
-    std::uint32_t time;
-    place where;
-  };
-  struct thread {
-    instrument::fiber* fiber = nullptr;
-    std::size_t stack_bytes = 0;
-    address stack_low = 0, stack_high = 0;  // of the fiber
-    state now = state::none;
-    void (*entry)(void*) = nullptr;
-    void* argument = nullptr;
-    operation next;
-    std::uint32_t announced_at = 0;  // after so many steps
-    // Its stack: where it stood at its last operation, or 0 if that is not known; and the lowest
-    // variable that somebody has accessed since.
-    address stands = 0, touched = ~address{0};
-    std::vector<left_frames> lefts;  // the later, the less far up
-    // Parked: next is expire. woken: by a wake.
-    bool parked = false, woken = false;
-    address parked_at = 0;
-    bool parked_timed = false;
-    std::uint32_t woken_by = 0;  // 1 + the step
-    std::uint32_t parked_bitset = 0;
-    std::uint64_t parked_order = 0;
-    location_id parked_word = memory::none;
-    // The locations read since the last relax(), with what was read.
-    std::vector<polled> polls;
-    std::uint32_t reads = 0;
-    // Where it has been since it last changed something; and whether it has written since, though
-    // nothing that was not there before.
-    std::vector<visit> visits;
-    bool rewrote = false;
-    // The program's loads so far, and whether a write of something else came behind one.
-    location_id loaded = memory::none;
-    int ignored_reads = 0, ignored_writes = 0;  // sections of it that ask for that
-    bool loaded_others = false, loaded_weakly = false, writes_after_load = false;
-    // A loop that has given up waiting: it reads the same again until it does something else.
-    unsigned patience_lost = 0;  // turns of it
-    unsigned ignored = 0;        // reads of the last turn
-    bool forced = false;         // since nothing else could run
-    std::uint32_t times_forced = 0;
-    bool spins = false;  // and it never ended
-    bool late = false;   // what it awaits has come and gone: it waits for good
-    std::vector<polled> ignores;
-    loop impatient_in;
-    // The loops it is in, and how often each has gone round since it last did more than read.
-    struct rounds {
-      loop of;
-      int turns;
-    };
-    std::vector<rounds> rounds_of;
-    // What the environment has done to it in this execution (options.h).
-    unsigned timeouts = 0, jumps = 0, spurious = 0;
-    std::uint32_t priority = 0;
-  };
   enum class outcome : std::uint8_t { running, complete, redundant, cut, failed };
 
   thread& me() noexcept { return threads_[current_]; }
-  void regain_patience() noexcept {
-    me().patience_lost = me().ignored = 0;
-    me().forced = false;
-  }
-  // The thread does more than read.
-  void act() noexcept {
-    regain_patience();
-    me().rounds_of.clear();
-    forget_visits();
-  }
-  void forget_visits() noexcept {
-    me().visits.clear();
-    me().rewrote = false;
-  }
+  void regain_patience() noexcept { me().regain_patience(); }
+  void act() noexcept { me().act(); }
+  void forget_visits() noexcept { me().forget_visits(); }
 
   // jobs.cpp
   struct part {  // the next alternative of a step, which another process explores
@@ -280,14 +184,10 @@ class machine {
   void repeat_failure(const std::string& schedule, const surroundings&);
 
   // claims.cpp
-  [[nodiscard]] bool is_harmless(address at, std::size_t bytes) const noexcept {
-    return !harmless_.empty() && is_in_harmless(at, bytes);
-  }
-  [[nodiscard]] bool is_in_harmless(address, std::size_t bytes) const noexcept;
   // Whether a plain access takes no part in the search for races.
   [[nodiscard]] bool is_ignored(address at, std::size_t bytes, bool writes) {
-    const bool ignored =
-        (writes ? me().ignored_writes : me().ignored_reads) != 0 || is_harmless(at, bytes);
+    const bool ignored = (writes ? me().ignored_writes : me().ignored_reads) != 0 ||
+                         harmless_.has_some_in(at, bytes);
     verdict_.ignored |= ignored;
     return ignored;
   }
@@ -300,20 +200,13 @@ class machine {
   void check_alive(thread_index owner, address, const char* what, place);
   void leave_frames(address up_to, place);
   void check_allocated(address at, const char* what, place from) {
-    if (at < blocks_end_ && at >= blocks_start_) check_allocated_block(at, what, from);
+    if (const heap_block* const b = heap_.block_of(at)) check_order_behind(*b, what, from);
   }
-  void check_allocated_block(address, const char* what, place);
-  void check_block_start(address, place);
-  void begin_block(address, std::size_t bytes, place);
-  void end_block(address, std::size_t bytes);
+  void check_order_behind(const heap_block&, const char* what, place);
   void end_objects(address at, std::size_t bytes) {
-    if (at < objects_end_ && objects_start_ < at + bytes) end_these_objects(at, bytes);
+    if (objects_.may_be_in(at, bytes)) end_these_objects(at, bytes);
   }
   void end_these_objects(address, std::size_t bytes);
-  void note_object(address at, std::size_t bytes) {
-    objects_start_ = std::min(objects_start_, at);
-    objects_end_ = std::max(objects_end_, at + bytes);
-  }
   void end_objects_with_memory(address, std::size_t bytes, place);
   void end_objects_on_stack(address up_to);
 
@@ -473,45 +366,10 @@ class machine {
   outcome outcome_ = outcome::running;
   int main_status_ = 0;
   bool all_must_end_ = false;
-  // The heap of this execution, for names in a report.
-  struct heap_event {
-    address at;
-    std::size_t bytes;
-    place where;
-    bool given;
-  };
-  std::vector<heap_event> heap_;
+  heap heap_;
   void tell_names() const;
-  struct block {
-    std::size_t bytes;
-    thread_index thread;
-    std::uint32_t time;
-    place where;
-  };
-  std::map<address, block> blocks_;                      // that are allocated, by their start
-  address blocks_start_ = ~address{0}, blocks_end_ = 0;  // all of them have been in between
-  // The one that was looked for last: what is at its start and the end. No bytes: none.
-  address recent_block_ = 0;
-  block recent_{};
-  struct object {
-    address at;
-    std::size_t bytes;
-    const char* what;
-    place where;
-    bool initialized;
-    int held;
-  };
-  std::vector<object> objects_;
-  // All objects and waited-at condition variables of this execution have been in between.
-  address objects_start_ = ~address{0}, objects_end_ = 0;
-  struct condition_wait {  // the last one of a thread at a condition variable
-    address condition, mutex;
-    place where;
-    thread_index thread;
-    std::uint32_t end;  // of its thread's clock; 0: it waits
-  };
-  std::vector<condition_wait> waits_;
-  std::vector<harmless_range> harmless_;
+  object_table objects_;
+  harmless_bytes harmless_;
   // By address and side: the words on which claims of order meet. They stay where they are.
   std::map<std::pair<address, int>, std::unique_ptr<std::uint32_t>> claims_;
   verdict verdict_;

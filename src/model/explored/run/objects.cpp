@@ -182,7 +182,7 @@ void machine::dismiss(address at, place from) {
 
 sharing& machine::sharing_at(address at) {
   if (sharing* const known = sharings_.find(at)) return *known;
-  note_object(at, 1);
+  objects_.note(at, 1);
   return sharings_.at(at);
 }
 

@@ -62,7 +62,7 @@ void machine::touch_atomic(const operation& op, bool writes) {
   check_freed(op.at, op.bytes, "an atomic access", op.from);
   check_allocated(op.at, "an atomic access", op.from);
   note_stack(op.at, "an atomic access", op.from);
-  if (is_harmless(op.at, op.bytes)) return;
+  if (harmless_.has_some_in(op.at, op.bytes)) return;
   const access_record* const other =
       shadow_.access(op.at, op.bytes, writes ? touch::atomic_write : touch::atomic_read, current_,
                      memory_.of(current_).happened, op.from);
@@ -371,11 +371,14 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
 
 void machine::allocated(address at, std::size_t bytes, place from) {
   forget_visits();
-  heap_.push_back({at, bytes, from, true});
+  heap_.note_allocated(at, bytes, from);
   shadow_.forget(at, bytes);
   memory_.overwrite(at, bytes);
-  std::erase_if(harmless_, [&](const harmless_range& r) { return r.at - at < bytes; });
-  begin_block(at, bytes, from);
+  harmless_.forget(at, bytes);
+  heap_.end(at, bytes);
+  // (What the C library allocates for itself it hands to threads in ways that are not seen.)
+  if (from != nullptr)
+    heap_.begin(at, {bytes, current_, memory_.of(current_).happened.at[current_], from});
   end_objects(at, bytes);
 }
 
@@ -384,10 +387,13 @@ void machine::freed(address at, std::size_t bytes, place from) {
     fail(failure_kind::double_free,
          "memory that thread " + std::to_string(block->thread) + " has freed is freed again", from,
          block->where);
-  check_block_start(at, from);
+  if (const auto [offset, block] = heap_.inside(at); offset != 0)
+    fail(failure_kind::check,
+         "free of an address " + std::to_string(offset) + " bytes inside a block", from,
+         block->where);
   check_allocated(at, "the release", from);
   end_objects_with_memory(at, bytes, from);
-  end_block(at, bytes);
+  heap_.end(at, bytes);
   const access_record* const other =
       shadow_.access(at, bytes, touch::release, current_, memory_.of(current_).happened, from);
   if (other != nullptr) {
@@ -398,7 +404,7 @@ void machine::freed(address at, std::size_t bytes, place from) {
          from, record.where);
   }
   forget_visits();
-  heap_.push_back({at, bytes, from, false});
+  heap_.note_freed(at, bytes, from);
   memory_.overwrite(at, bytes);
   shadow_.add_freed({at, bytes, current_, from});
 }

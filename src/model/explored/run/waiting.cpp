@@ -72,7 +72,8 @@ bool machine::goes_round_in_vain(const thread& who) const {
 bool machine::somebody_goes_round_in_vain() const {
   for (unsigned t = 0; t < count_; ++t) {
     const thread& who = threads_[t];
-    if (who.now != state::announced || who.next.what != action::relax || !goes_round_in_vain(who))
+    if (who.now != thread_state::announced || who.next.what != action::relax ||
+        !goes_round_in_vain(who))
       continue;
     for (const polled& p : who.polls) {
       const word newest = memory_.get(memory_.at(p.where).order.back()).value;
@@ -330,7 +331,7 @@ void machine::unpark(thread_index t) {
   auto& time = memory_.of(t).time;
   time = std::max(time, memory_.of(current_).time);
   if (!sleeps) return;
-  w.now = state::ready;
+  w.now = thread_state::ready;
   w.next = {};
 }
 

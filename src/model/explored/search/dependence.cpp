@@ -129,10 +129,11 @@ void machine::note_blocked_share(unsigned t) {
 void machine::note_blocked() {
   for (unsigned t = 0; t < count_; ++t) {
     const operation& op = threads_[t].next;
-    if (threads_[t].now == state::announced && op.what == action::take) note_blocked_take(t);
-    if (threads_[t].now == state::announced && op.what == action::share) note_blocked_share(t);
-    if (threads_[t].now != state::announced || threads_[t].late || op.what != action::await ||
-        op.order != std::memory_order_seq_cst ||
+    if (threads_[t].now == thread_state::announced && op.what == action::take) note_blocked_take(t);
+    if (threads_[t].now == thread_state::announced && op.what == action::share)
+      note_blocked_share(t);
+    if (threads_[t].now != thread_state::announced || threads_[t].late ||
+        op.what != action::await || op.order != std::memory_order_seq_cst ||
         (available(static_cast<thread_index>(t)) & ((choices{1} << max_choices) - 1)) != 0)
       continue;
     symmetric_.clear();

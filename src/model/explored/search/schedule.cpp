@@ -26,7 +26,7 @@ void machine::announce(const operation& op) {
   me().next.callers = callers_of(op.from);
   me().announced_at = search_.depth();
   leave_frames(me().stands, op.from);
-  me().now = state::announced;
+  me().now = thread_state::announced;
   const thread_index next = pick();
   if (next != current_) switch_to(next);
 }
@@ -256,7 +256,7 @@ void machine::inherit_sleep(step& s) {
   const step& before = search_.at(search_.depth() - 1);
   for (unsigned t = 0; t < count_; ++t)
     // (Whom the step has woken is before another operation now.)
-    if (before.asleep[t] != 0 && t != before.thread && threads_[t].now == state::announced &&
+    if (before.asleep[t] != 0 && t != before.thread && threads_[t].now == thread_state::announced &&
         threads_[t].announced_at < search_.depth() &&
         !order_matters(static_cast<thread_index>(t), before)) {
       s.asleep[t] = before.asleep[t];
@@ -277,7 +277,7 @@ void machine::prepare(step& s) {
   inherit_sleep(s);
   for (unsigned t = 0; t < count_; ++t) {
     const thread& who = threads_[t];
-    if (who.now != state::announced || who.spins || who.late) continue;
+    if (who.now != thread_state::announced || who.spins || who.late) continue;
     choices all = one(only);
     if (may_block(who.next.what) || s.asleep[t] != 0) all = available(static_cast<thread_index>(t));
     if (all == 0) continue;
@@ -320,14 +320,14 @@ void machine::settle(step& s) {
 
 bool machine::all_idle() const noexcept {
   for (unsigned t = 0; t < count_; ++t)
-    if (threads_[t].now != state::ended) return false;
+    if (threads_[t].now != thread_state::ended) return false;
   return true;
 }
 
 thread_index machine::pick() {
   // New and woken threads first run up to their next operation: that is no step.
   for (unsigned t = 0; t < count_; ++t)
-    if (threads_[t].now == state::ready) return static_cast<thread_index>(t);
+    if (threads_[t].now == thread_state::ready) return static_cast<thread_index>(t);
   if (all_idle()) {
     note_late_awaits();
     end_execution(outcome::complete);
@@ -339,7 +339,7 @@ thread_index machine::pick() {
   }
   if (search_.is_known()) {
     const thread_index t = search_.now().thread;
-    if (t >= count_ || threads_[t].now != state::announced)
+    if (t >= count_ || threads_[t].now != thread_state::announced)
       fail(failure_kind::divergence,
            "the program did something else when the same choices were made again");
     const step& s = search_.now();
@@ -436,7 +436,7 @@ bool machine::force(step& s) {
   for (const bool spinners : {false, true})
     for (unsigned t = 0; t < count_; ++t) {
       const thread& who = threads_[t];
-      if (who.now != state::announced || who.spins) continue;
+      if (who.now != thread_state::announced || who.spins) continue;
       const bool waits = who.next.what == action::await || who.next.what == action::take ||
                          who.next.what == action::expire;
       if (who.next.recognized) continue;
@@ -488,16 +488,17 @@ void machine::stuck() {
   bool spins = false;
   for (unsigned t = 0; t < count_; ++t) {
     const thread& who = threads_[t];
-    spins |= who.spins || (who.now == state::announced && who.next.recognized);
+    spins |= who.spins || (who.now == thread_state::announced && who.next.recognized);
   }
-  if (threads_[0].now == state::ended && !spins && !all_must_end_) end_execution(outcome::complete);
+  if (threads_[0].now == thread_state::ended && !spins && !all_must_end_)
+    end_execution(outcome::complete);
   if (spins) fail(failure_kind::livelock, "threads spin on what nobody will change");
   fail(failure_kind::deadlock, "every thread waits");
 }
 
 void machine::switch_to(thread_index next) {
   thread& to = threads_[next];
-  if (to.now == state::ready) to.now = state::announced;
+  if (to.now == thread_state::ready) to.now = thread_state::announced;
   current_ = next;
   if (to.fiber == nullptr) {
     to.fiber = instrument::create_fiber(&machine::fiber_main, this, to.stack_bytes);

@@ -1,0 +1,27 @@
+// thread.cpp -- what thread.h promises.
+#include "thread.h"
+
+namespace syncopate::explored {
+
+void thread::forget() {
+  polls.clear();
+  visits.clear();
+  rewrote = false;
+  loaded = memory::none;
+  ignored_reads = ignored_writes = 0;
+  loaded_others = loaded_weakly = writes_after_load = false;
+  reads = 0;
+  rounds_of.clear();
+  ignores.clear();
+  now = thread_state::none;
+  parked = woken = forced = spins = late = false;
+  patience_lost = 0;
+  times_forced = 0;
+  stands = 0;
+  touched = ~address{0};
+  lefts.clear();
+  timeouts = jumps = spurious = 0;
+  next = {};
+}
+
+}  // namespace syncopate::explored

@@ -1,0 +1,118 @@
+// thread.h -- what the explored machine knows of one of the program's threads: where it stands,
+// what it has announced, what it has read, and the loops that it may be in.
+#pragma once
+
+#include "model/explored/memory/memory.h"
+#include "model/explored/search/trace.h"
+
+#include "model/front/threads/fiber.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace syncopate::explored {
+
+enum class thread_state : std::uint8_t { none, ready, announced, ended };
+
+struct polled {
+  location_id where;
+  message_id seen;
+  std::uint32_t read = 0;     // the thread's last read of it
+  std::uint32_t changed = 0;  // and the last one that found another value than the one before
+};
+
+// A loop by its relax() and the calls around that.
+struct loop {
+  place at = nullptr;
+  caller_places callers{};
+  bool operator==(const loop&) const = default;
+};
+
+// Where a thread was at an operation (loops.cpp).
+struct visit {
+  loop of;
+  std::array<std::uintptr_t, 6> registers{};
+  std::vector<unsigned char> stack;
+  std::uint32_t reads = 0;  // that the thread had made
+};
+
+// So far up a stack has been left, at this time of its thread.
+struct left_frames {
+  address up_to;
+  std::uint32_t time;
+  place where;
+};
+
+struct thread {
+  instrument::fiber* fiber = nullptr;
+  std::size_t stack_bytes = 0;
+  address stack_low = 0, stack_high = 0;  // of the fiber
+  thread_state now = thread_state::none;
+  void (*entry)(void*) = nullptr;
+  void* argument = nullptr;
+  operation next;
+  std::uint32_t announced_at = 0;  // after so many steps
+  // Its stack: where it stood at its last operation, or 0 if that is not known; and the lowest
+  // variable that somebody has accessed since.
+  address stands = 0, touched = ~address{0};
+  std::vector<left_frames> lefts;  // the later, the less far up
+  // Parked: next is expire. woken: by a wake.
+  bool parked = false, woken = false;
+  address parked_at = 0;
+  bool parked_timed = false;
+  std::uint32_t woken_by = 0;  // 1 + the step
+  std::uint32_t parked_bitset = 0;
+  std::uint64_t parked_order = 0;
+  location_id parked_word = memory::none;
+  // The locations read since the last relax(), with what was read.
+  std::vector<polled> polls;
+  std::uint32_t reads = 0;
+  // Where it has been since it last changed something; and whether it has written since, though
+  // nothing that was not there before.
+  std::vector<visit> visits;
+  bool rewrote = false;
+  // The program's loads so far, and whether a write of something else came behind one.
+  location_id loaded = memory::none;
+  int ignored_reads = 0, ignored_writes = 0;  // sections of it that ask for that
+  bool loaded_others = false, loaded_weakly = false, writes_after_load = false;
+  // A loop that has given up waiting: it reads the same again until it does something else.
+  unsigned patience_lost = 0;  // turns of it
+  unsigned ignored = 0;        // reads of the last turn
+  bool forced = false;         // since nothing else could run
+  std::uint32_t times_forced = 0;
+  bool spins = false;  // and it never ended
+  bool late = false;   // what it awaits has come and gone: it waits for good
+  std::vector<polled> ignores;
+  loop impatient_in;
+  // The loops it is in, and how often each has gone round since it last did more than read.
+  struct rounds {
+    loop of;
+    int turns;
+  };
+  std::vector<rounds> rounds_of;
+  // What the environment has done to it in this execution (options.h).
+  unsigned timeouts = 0, jumps = 0, spurious = 0;
+  std::uint32_t priority = 0;
+
+  // An execution begins, and it is not in it yet.
+  void forget();
+
+  void regain_patience() noexcept {
+    patience_lost = ignored = 0;
+    forced = false;
+  }
+  void forget_visits() noexcept {
+    visits.clear();
+    rewrote = false;
+  }
+  // It does more than read.
+  void act() noexcept {
+    regain_patience();
+    rounds_of.clear();
+    forget_visits();
+  }
+};
+
+}  // namespace syncopate::explored

@@ -7,7 +7,8 @@
 //       out its atomic operations in a program that has one thread only.
 //   pthread_load contended --threads N [--seconds S] [--work-in C] [--work-out C] [--vary]
 //   [--waits]
-//       throughput, shares, context switches; with --waits also how long threads waited
+//       throughput, shares, context switches; with --waits also how long threads waited. --vary:
+//       work outside is drawn evenly from none to twice C; thread_work_out: its mean in each thread
 //   pthread_load memory [--mutexes N]
 //       resident memory before and after locking each mutex once
 //
@@ -231,6 +232,7 @@ struct Histogram {
 
 struct alignas(128) Worker {
   std::atomic<std::uint64_t> operations{0};
+  std::uint64_t cycles_outside = 0;  // as drawn, of all operations
   std::uint64_t longest_wait = 0;
   Histogram waits;
   pthread_t thread{};
@@ -250,6 +252,9 @@ void work_until_stopped(Shared<Target>& shared, Worker& self) {
   const long inside = shared.options->work_in, outside = shared.options->work_out;
   const bool vary = shared.options->vary;
   std::uint64_t state = reinterpret_cast<std::uintptr_t>(&self), operations = 0;
+  std::minstd_rand lengths(static_cast<std::uint32_t>(state >> 7));
+  lengths.discard(16);  // near seeds begin alike
+  std::uint64_t cycles_outside = 0;
   shared.phase.wait(0);
   while (shared.phase.load(std::memory_order_relaxed) == 1) {
     const std::uint64_t asked = timed ? cycles() : 0;
@@ -263,11 +268,13 @@ void work_until_stopped(Shared<Target>& shared, Worker& self) {
     state = work(state, inside);
     shared.target.unlock();
     self.operations.store(++operations, std::memory_order_relaxed);
-    const long length =
-        vary ? static_cast<long>((state >> 33) % static_cast<std::uint64_t>(2 * outside + 1))
-             : outside;
+    // Of numbers of their own: they would stay 0 for good if the work that they are the length of
+    // made the next ones.
+    const long length = vary ? static_cast<long>(lengths() % (2 * outside + 1)) : outside;
+    cycles_outside += static_cast<std::uint64_t>(length);
     state = work(state, length);
   }
+  self.cycles_outside = cycles_outside;
 }
 
 struct Usage {
@@ -349,6 +356,11 @@ void contended(const Options& options) {
       usage_after.involuntary - usage_before.involuntary,
       usage_after.cpu_seconds - usage_before.cpu_seconds);
   print_list("thread_operations", operations, "%.0f");
+  std::vector<double> outside;
+  for (const auto& worker : workers)
+    outside.push_back(static_cast<double>(worker->cycles_outside) /
+                      static_cast<double>(std::max<std::uint64_t>(1, worker->operations.load())));
+  print_list("thread_work_out", outside, "%.1f");
   if (timed) print_waits(workers, cycles_per_ms);
   std::printf("}\n");
   if (!excluded && options.what != "null" && options.what != "rwlock-read" &&

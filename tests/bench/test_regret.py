@@ -1,6 +1,7 @@
 """`syncopate bench regret`: its points, its judgement, and one point for real."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -78,3 +79,15 @@ def test_one_point_for_real(tmp_path, capsys) -> None:
 def test_whose_regret_is_asked_for_has_to_run() -> None:
     with pytest.raises(Failure, match="--of"):
         regretmatrix.main(["--locks", "glibc,tatas"])
+
+
+@pytest.mark.parametrize("section", [0, 200])
+def test_work_outside_is_what_was_asked_for(section: int) -> None:
+    """In each thread, until the end: also where nothing is done in between."""
+    command = [regretmatrix.load_program(), "contended", "--vary", "--threads", "3"]
+    command += ["--work-in", str(section), "--work-out", "400", "--seconds", "0.4"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60)
+    found = json.loads(done.stdout)
+    for mean, operations in zip(found["thread_work_out"], found["thread_operations"], strict=True):
+        assert operations > 2_000
+        assert mean == pytest.approx(400, rel=0.1)

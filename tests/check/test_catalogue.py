@@ -35,6 +35,7 @@ TOO_MANY = {
     "combined:adaptive",
     "combined:park",
     "cna:spin_then_park",
+    "hmcs:spin_then_park",
     "reciprocating:spin_then_park",
 }
 LONG = {"futex", "one_spinner:yield", "mcs:park", "clh:park", "htm_10_fb_aahtm"}

@@ -2,6 +2,7 @@
 // each: hand-over within the node, a bound on how often a waiter is overtaken, memory.
 // run: SYNCOPATE_MACHINE=test-4c
 #include <syncopate/locks/cna_lock.h>
+#include <syncopate/locks/hmcs_lock.h>
 #include <syncopate/locks/mcs_lock.h>
 #include <syncopate/locks/reciprocating_lock.h>
 #include <syncopate/machine.h>
@@ -81,4 +82,6 @@ int main() {
   show<mcs_lock<>>("mcs", fifo, 1);
   show<cna_lock<>>("cna", away, away);
   show<reciprocating_lock<>>("reciprocating", 2 * fifo, 2);
+  constexpr std::uint64_t half = hmcs_lock<>::max_local + 2 * threads;
+  show<hmcs_lock<>>("hmcs", half, half);
 }

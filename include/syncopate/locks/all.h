@@ -10,6 +10,7 @@
 #include <syncopate/locks/cna_lock.h>
 #include <syncopate/locks/combined_lock.h>
 #include <syncopate/locks/futex_lock.h>
+#include <syncopate/locks/hmcs_lock.h>
 #include <syncopate/locks/htm_lock.h>
 #include <syncopate/locks/mcs_lock.h>
 #include <syncopate/locks/null_lock.h>
@@ -100,6 +101,8 @@ constexpr void for_each_lock(Visit&& visit) {
   one.template operator()<combined_lock, waits::monitor>("combined", "combined_lock.h", false);
   one.template operator()<cna_lock, waits::spin_then_park>("cna", "cna_lock.h", true);
   one.template operator()<cna_lock, waits::spin>("cna", "cna_lock.h", false);
+  one.template operator()<hmcs_lock, waits::spin_then_park>("hmcs", "hmcs_lock.h", true);
+  one.template operator()<hmcs_lock, waits::spin>("hmcs", "hmcs_lock.h", false);
   one.template operator()<reciprocating_lock, waits::spin_then_park>("reciprocating",
                                                                      "reciprocating_lock.h", true);
   one.template operator()<reciprocating_lock, waits::spin>("reciprocating", "reciprocating_lock.h",

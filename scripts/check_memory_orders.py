@@ -13,11 +13,12 @@ import re
 import sys
 from pathlib import Path
 
-# Folders of files that are no algorithms, all below them included; and those below them whose code
-# handles orders as data: the machines that model them.
-PRODUCT_FOLDERS = ("src", "products")
-MODELS = ("src/model/explored", "src/model/simulated")
+# Folders of algorithms.
 FOLDERS = ("locks", "locks/auto", "rwlocks", "condition", "barriers", "deques")
+# Where the files are that are none, in all folders below; and those whose code handles orders as
+# data: the machines that model them.
+PRODUCT_FOLDERS = ("include", "src", "products")
+MODELS = ("src/model/explored", "src/model/simulated")
 # Files of these folders that are no algorithm: the list, its traits, the type-erased form.
 EXEMPT = {"all.h", "traits.h", "any_lock.h"}
 # Building blocks: their orders are argued like all others, but they are no lock.
@@ -116,13 +117,14 @@ def check_unit(texts: dict[str, str]) -> list[str]:
     return messages
 
 
-def units(root: Path) -> list[dict[str, str]]:
-    """The product files, those with one name together; paths as seen from the root."""
+def units(root: Path, algorithms: list[Path]) -> list[dict[str, str]]:
+    """The other product files, those with one name together; paths as seen from the root."""
     found: dict[Path, dict[str, str]] = {}
     for folder in PRODUCT_FOLDERS:
         for path in sorted((root / folder).rglob("*")):
             shown = path.relative_to(root).as_posix()
-            if path.suffix in (".h", ".cpp") and not shown.startswith(MODELS):
+            is_code = path.suffix in (".h", ".cpp") and not shown.startswith(MODELS)
+            if is_code and path not in algorithms:
                 found.setdefault(path.with_suffix(""), {})[shown] = path.read_text("utf-8")
     return list(found.values())
 
@@ -143,7 +145,7 @@ def main(arguments: list[str]) -> int:
         for header in headers
         for message in check_text(header.relative_to(root).as_posix(), header.read_text("utf-8"))
     ]
-    products = units(root)
+    products = units(root, headers)
     messages += [message for unit in products for message in check_unit(unit)]
     count = len(headers) + sum(map(len, products))
     print("\n".join(messages) if messages else f"memory orders: {count} files, all right")

@@ -113,6 +113,15 @@ def test_orders_of_a_product_file_are_argued_in_its_own_head_or_its_headers(tmp_
     assert "3 files" in result.stdout
 
 
+@pytest.mark.parametrize("folder", ["machine", "wait", "elide", "tm", "."])
+def test_orders_of_headers_that_are_no_algorithms_are_checked(tmp_path: Path, folder: str) -> None:
+    path = f"include/syncopate/{folder}/table.h".replace("/./", "/")
+    write(tmp_path, path, PRODUCT_HEADER.replace("  // [R]", ""))
+    result = check_orders(tmp_path, HEADER + BODY)
+    assert result.returncode == 1
+    assert f"{path}:7: memory order without a [tag]" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

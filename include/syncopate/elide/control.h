@@ -5,6 +5,11 @@
 // here; where they do not, elision is off, and each operation of an elided lock costs one more load
 // and one predicted branch than that of the lock inside. A transaction reads the switch before it
 // commits itself to anything: turning elision off aborts all that run (set_mode() below).
+//
+// Memory order (each tag stands at its site below)
+//   [S]  seq_cst store of the mode: it is visible, and so transactions have aborted, before
+//        set_mode() returns.
+//   [L]  relaxed: a mode publishes nothing; a transaction that has read it aborts when it changes.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -63,7 +68,7 @@ inline mode possible(mode wanted) noexcept {
   const mode chosen = possible(mode_from_environment());
   unsigned char expected = undecided;  // a set_mode() meanwhile counts
   if (state.now.compare_exchange_strong(expected, static_cast<unsigned char>(chosen),
-                                        std::memory_order_relaxed))
+                                        std::memory_order_relaxed))  // [L]
     return chosen;
   return static_cast<mode>(expected);
 }
@@ -71,14 +76,14 @@ inline mode possible(mode wanted) noexcept {
 
 // Whether locks are simply taken. One load; the first call decides.
 [[nodiscard]] inline bool is_off() noexcept {
-  const unsigned char known = detail::state.now.load(std::memory_order_relaxed);
+  const unsigned char known = detail::state.now.load(std::memory_order_relaxed);  // [L]
   if (__builtin_expect(known == static_cast<unsigned char>(mode::off), 1)) return true;
   return __builtin_expect(known == detail::undecided, 0) && detail::decide() == mode::off;
 }
 
 // The mode; decides it if that has not been done.
 [[nodiscard]] inline mode now() noexcept {
-  const unsigned char known = detail::state.now.load(std::memory_order_relaxed);
+  const unsigned char known = detail::state.now.load(std::memory_order_relaxed);  // [L]
   return __builtin_expect(known != detail::undecided, 1) ? static_cast<mode>(known)
                                                          : detail::decide();
 }
@@ -90,8 +95,8 @@ inline mode possible(mode wanted) noexcept {
 // section commits any more that had not committed before the return. Async-signal-safe.
 inline mode set_mode(mode wanted) noexcept {
   const mode next = control::detail::possible(wanted);
-  // seq_cst: the store must be visible, and so have aborted the transactions, before the return.
-  control::detail::state.now.store(static_cast<unsigned char>(next), std::memory_order_seq_cst);
+  control::detail::state.now.store(static_cast<unsigned char>(next),
+                                   std::memory_order_seq_cst);  // [S]
   return next;
 }
 

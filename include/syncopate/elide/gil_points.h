@@ -8,6 +8,12 @@
 //       stores are whole words.
 // Entries have cache lines of their own; threads count in records of their own (gil_record), which
 // go into the entry in batches.
+//
+// Memory order (each tag stands at its site below)
+//   [P]  relaxed load and CAS of an entry's pc: the address is all that it says (I2).
+//   [L]  relaxed: an entry's state (I3).
+//   [C]  relaxed RMW of count_: each change gets a place of its own. They are read when no thread
+//        adds any more.
 #pragma once
 
 #include <syncopate/elide/gil_lengths.h>
@@ -54,9 +60,9 @@ class gil_points {
     const std::uint32_t start = static_cast<std::uint32_t>((address >> 2) * 2654435761u) >> 12;
     for (std::uint32_t probe = 0; probe < most_probes; ++probe) {
       const std::uint32_t index = (start + probe) % (size - 1);
-      const void* there = entries_[index].pc.load(std::memory_order_relaxed);
+      const void* there = entries_[index].pc.load(std::memory_order_relaxed);  // [P]
       if (there == nullptr &&
-          entries_[index].pc.compare_exchange_strong(there, pc, std::memory_order_relaxed))
+          entries_[index].pc.compare_exchange_strong(there, pc, std::memory_order_relaxed))  // [P]
         return index;
       if (there == pc) return index;
     }
@@ -64,13 +70,13 @@ class gil_points {
   }
 
   [[nodiscard]] length_state state(std::uint32_t index) const noexcept {
-    return lengths::unpack(entries_[index].state.load(std::memory_order_relaxed));
+    return lengths::unpack(entries_[index].state.load(std::memory_order_relaxed));  // [L]
   }
   void set_state(std::uint32_t index, length_state s) noexcept {
-    entries_[index].state.store(lengths::pack(s), std::memory_order_relaxed);
+    entries_[index].state.store(lengths::pack(s), std::memory_order_relaxed);  // [L]
   }
   [[nodiscard]] const void* pc(std::uint32_t index) const noexcept {
-    return entries_[index].pc.load(std::memory_order_relaxed);
+    return entries_[index].pc.load(std::memory_order_relaxed);  // [P]
   }
 
   // What people call the place; empty: nobody has said. Requires: one thread at a time.
@@ -81,7 +87,7 @@ class gil_points {
   template <class Name>
   void name_all(Name name_of) {
     for (entry& each : entries_)
-      if (const void* const pc = each.pc.load(std::memory_order_relaxed))
+      if (const void* const pc = each.pc.load(std::memory_order_relaxed))  // [P]
         name_of(pc, each.name, sizeof each.name);
   }
 
@@ -107,12 +113,12 @@ class gil_history {
   static constexpr std::uint32_t room = Room;
 
   void add(const change& c) noexcept {
-    if (count_.load(std::memory_order_relaxed) >= room) return;
-    const std::uint32_t place = count_.fetch_add(1, std::memory_order_relaxed);
+    if (count_.load(std::memory_order_relaxed) >= room) return;                  // [C]
+    const std::uint32_t place = count_.fetch_add(1, std::memory_order_relaxed);  // [C]
     if (place < room) changes_[place] = c;
   }
   [[nodiscard]] std::uint32_t size() const noexcept {
-    const std::uint32_t count = count_.load(std::memory_order_relaxed);
+    const std::uint32_t count = count_.load(std::memory_order_relaxed);  // [C]
     return count < room ? count : room;
   }
   [[nodiscard]] const change& operator[](std::uint32_t i) const noexcept { return changes_[i]; }

@@ -54,7 +54,7 @@ class gil_recorder {
     t->items.push_back({kind::after, joined_.load(std::memory_order_relaxed), 0, {}});  // [C]
     t->next = first_.load(std::memory_order_relaxed);                                   // [P]
     while (!first_.compare_exchange_weak(t->next, t, std::memory_order_release,         // [P]
-                                         std::memory_order_relaxed)) {
+                                         std::memory_order_relaxed)) {                  // [P]
     }
     mine_ = t;
   }
@@ -135,9 +135,8 @@ class gil_recorder {
   // As they attached.
   static std::vector<const thread*> all() {
     std::vector<const thread*> found;
-    for (const thread* t = first_.load(std::memory_order_acquire); t != nullptr;
-         t = t->next)  // [G]
-      found.insert(found.begin(), t);
+    const thread* const first = first_.load(std::memory_order_acquire);  // [G]
+    for (const thread* t = first; t != nullptr; t = t->next) found.insert(found.begin(), t);
     return found;
   }
 

@@ -16,6 +16,9 @@
 //
 // Source    skipping after a failure: glibc's elision (removed in 2.43), there for a fixed number
 //           of acquisitions; growing it exponentially: as Ethernet and spin locks back off.
+//
+// Memory order
+//   [L]  relaxed: hints, which may be lost.
 #pragma once
 
 #include <atomic>
@@ -71,11 +74,11 @@ class learning {
 
  private:
   [[nodiscard]] std::uint16_t load() const noexcept {
-    return state_.load(std::memory_order_relaxed);
+    return state_.load(std::memory_order_relaxed);  // [L]
   }
   void become(std::uint16_t (*next)(std::uint16_t) noexcept) noexcept {
     const std::uint16_t before = load(), after = next(before);
-    if (after != before) state_.store(after, std::memory_order_relaxed);
+    if (after != before) state_.store(after, std::memory_order_relaxed);  // [L]
   }
 
   std::atomic<std::uint16_t> state_{0};

@@ -3,6 +3,9 @@
 // begin() returns a second time, with the reason, when the transaction aborts: memory, registers
 // and stack are then as they were at the first return. Everything between may run in a caller of
 // begin's caller: lock() may begin, unlock() commit.
+//
+// Memory order
+//   [L]  relaxed: what was asked or tried. Who does not see it asks or tries again.
 #pragma once
 
 #include <syncopate/machine/types.h>
@@ -26,7 +29,7 @@ inline constinit std::atomic<int> instructions{-1};
   unsigned a = 0, b = 0, c = 0, d = 0;
   there = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b >> 11 & 1) != 0;
 #endif
-  instructions.store(there ? 1 : 0, std::memory_order_relaxed);
+  instructions.store(there ? 1 : 0, std::memory_order_relaxed);  // [L]
   return there;
 }
 
@@ -45,7 +48,7 @@ inline status decode(std::uint32_t bits) noexcept {
 // Whether the processor executes the instructions. That transactions commit is another question,
 // which machine/probe.h answers by trying. Async-signal-safe.
 [[nodiscard]] inline bool usable() noexcept {
-  const int known = detail::instructions.load(std::memory_order_relaxed);
+  const int known = detail::instructions.load(std::memory_order_relaxed);  // [L]
   return known >= 0 ? known != 0 : detail::ask_for_instructions();
 }
 
@@ -104,7 +107,7 @@ inline constinit std::atomic<int> ever_commits{-1};
     commit();
     committed = true;
   }
-  ever_commits.store(committed ? 1 : 0, std::memory_order_relaxed);
+  ever_commits.store(committed ? 1 : 0, std::memory_order_relaxed);  // [L]
   return committed;
 }
 }  // namespace detail
@@ -112,7 +115,7 @@ inline constinit std::atomic<int> ever_commits{-1};
 // Whether transactions commit here: tried at the first call (some microseconds), remembered after.
 // Processors, microcode and hypervisors exist on which usable() holds and every transaction aborts.
 [[nodiscard]] inline bool commits() noexcept {
-  const int known = detail::ever_commits.load(std::memory_order_relaxed);
+  const int known = detail::ever_commits.load(std::memory_order_relaxed);  // [L]
   return known >= 0 ? known != 0 : detail::try_to_commit();
 }
 

@@ -1,6 +1,9 @@
 // instrumented.h -- the contract of machine.h for code compiled with -fsanitize=thread and
 // linked with a machine's runtime instead of libtsan. Every question goes to that runtime, through
 // the C functions below; accesses to memory reach it through the compiler's own calls.
+//
+// Memory order
+//   [F]  both fences of the pair are full ones: a machine sees every fence.
 #pragma once
 
 #include <syncopate/machine/types.h>
@@ -146,7 +149,7 @@ inline void doze(std::uint64_t duration) noexcept {
 inline void measure_wake_latency() noexcept {}
 
 inline void prepare_asymmetric_fences() noexcept {}
-inline void light_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void light_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }  // [F]
 [[nodiscard]] inline bool heavy_fence() noexcept { return light_fence(), true; }
 
 [[nodiscard]] inline std::int64_t remaining(const deadline& until) noexcept {

@@ -5,6 +5,10 @@
 // be missed for good), and after each wake-up: interrupts, the system's limit, a neighbor on the
 // line, or a thread that moved to another processor are false wake-ups. No sleep is longer than
 // `patience`, since a thread that moves after arming may sleep on a monitor of somebody else's.
+//
+// Memory order (each tag stands at its site below)
+//   [X]  relaxed: it decides only whether to sleep; the caller loads again with its own order.
+//   [L]  relaxed: what the self-test has found. Who does not see it tries again.
 #pragma once
 
 #include <syncopate/machine/trial.h>
@@ -70,7 +74,7 @@ bool runs_here(unsigned leaf, unsigned bit_of_ecx, Body body) noexcept {
   found = monitor_family::wfe;
 #endif
   errno = saved_errno;
-  monitor_in_use.store(found, std::memory_order_relaxed);
+  monitor_in_use.store(found, std::memory_order_relaxed);  // [L]
   return found;
 }
 
@@ -102,14 +106,13 @@ void doze_on(const std::atomic<T>& word, Predicate& predicate, sleep_depth depth
   if (family == monitor_family::polling || remaining < static_cast<std::int64_t>(monitor_quantum))
     return relax();
   const auto left = std::min(static_cast<std::uint64_t>(remaining), monitor_patience);
-  // Relaxed: it decides only whether to sleep; the caller loads again with its own order.
   if (family == monitor_family::waitpkg) {
     x86::umonitor(&word);
-    if (predicate(word.load(std::memory_order_relaxed))) return;
+    if (predicate(word.load(std::memory_order_relaxed))) return;  // [X]
     x86::umwait(depth == sleep_depth::light ? x86::c0::c0_1 : x86::c0::c0_2, start + left);
   } else {
     x86::monitorx(&word);
-    if (predicate(word.load(std::memory_order_relaxed))) return;
+    if (predicate(word.load(std::memory_order_relaxed))) return;  // [X]
     x86::mwaitx(depth == sleep_depth::light ? x86::cstate::c0 : x86::cstate::c1,
                 static_cast<std::uint32_t>(left));
   }
@@ -126,7 +129,7 @@ void doze_on(const std::atomic<T>& word, Predicate& predicate, sleep_depth depth
 
 // What monitor waits use here. The first call tries it (a child process, where CPUID reports it).
 [[nodiscard]] inline monitor_family monitor_in_use() noexcept {
-  const monitor_family family = detail::monitor_in_use.load(std::memory_order_relaxed);
+  const monitor_family family = detail::monitor_in_use.load(std::memory_order_relaxed);  // [L]
   return __builtin_expect(family != monitor_family::unknown, 1) ? family : detail::learn_monitor();
 }
 
@@ -137,7 +140,7 @@ void doze_on(const std::atomic<T>& word, Predicate& predicate, sleep_depth depth
 
 // For tests: use these instructions from now on. Requires: they run here, or are emulated.
 inline void use_monitor(monitor_family family) noexcept {
-  detail::monitor_in_use.store(family, std::memory_order_relaxed);
+  detail::monitor_in_use.store(family, std::memory_order_relaxed);  // [L]
 }
 
 // Waits until predicate(value) holds for a value read with `order`, and returns that value; the

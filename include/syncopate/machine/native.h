@@ -1,5 +1,12 @@
 // native.h -- the contract of machine.h on real Linux hardware. The only place, with
 // src/native, where instructions and system calls of one architecture may stand.
+//
+// Memory order (each tag stands at its site below)
+//   [L]  relaxed: what was learned of the machine, and that a handler is registered. Each value is
+//        right by itself; who does not see it learns it again.
+//   [W]  acquire load of fork_word, and acq_rel CAS of it: the word in the new page has its value.
+//   [G]  relaxed: a child's only thread writes the generation and whom it was forked from before it
+//        starts others.
 #pragma once
 
 #include <syncopate/machine/htm.h>
@@ -49,7 +56,7 @@ inline void relax() noexcept {
 // Async-signal-safe.
 [[nodiscard]] inline std::uint32_t polls(std::uint32_t steps) noexcept {
 #if defined(__x86_64__)
-  const std::uint32_t rate = detail::polls_per_step.load(std::memory_order_relaxed);
+  const std::uint32_t rate = detail::polls_per_step.load(std::memory_order_relaxed);  // [L]
   return detail::scaled(__builtin_expect(rate != 0, 1) ? rate : detail::learn_polls(), steps);
 #else
   return steps;
@@ -129,10 +136,10 @@ inline constinit std::atomic<std::uint64_t> tick_rate{0};
 
 // Ticks in one second. The first call measures (0.2 ms); later calls read. Async-signal-safe.
 [[nodiscard]] inline std::uint64_t ticks_per_second() noexcept {
-  std::uint64_t rate = detail::tick_rate.load(std::memory_order_relaxed);
+  std::uint64_t rate = detail::tick_rate.load(std::memory_order_relaxed);  // [L]
   if (rate == 0) {
     rate = detail::measure_ticks_per_second();
-    detail::tick_rate.store(rate, std::memory_order_relaxed);
+    detail::tick_rate.store(rate, std::memory_order_relaxed);  // [L]
   }
   return rate;
 }
@@ -166,10 +173,10 @@ inline constinit std::atomic<int> usable_processors{0};
 
 // How many processors this process may use (affinity mask at the first call). Async-signal-safe.
 [[nodiscard]] inline unsigned processors() noexcept {
-  int n = detail::usable_processors.load(std::memory_order_relaxed);
+  int n = detail::usable_processors.load(std::memory_order_relaxed);  // [L]
   if (n == 0) {
     n = std::max(detail::processor_mask().count(), 1);
-    detail::usable_processors.store(n, std::memory_order_relaxed);
+    detail::usable_processors.store(n, std::memory_order_relaxed);  // [L]
   }
   return static_cast<unsigned>(n);
 }
@@ -178,7 +185,7 @@ inline constinit std::atomic<int> usable_processors{0};
 // its first caller may use, and that is one where the caller is bound. Any thread.
 inline void learn_processors(int count) noexcept {
   if (count > static_cast<int>(processors()))
-    detail::usable_processors.store(count, std::memory_order_relaxed);
+    detail::usable_processors.store(count, std::memory_order_relaxed);  // [L]
 }
 
 // Whether a thread that spins can be overtaken by a running holder at all: false on one usable
@@ -270,23 +277,24 @@ inline constinit std::atomic<std::uint32_t> last_generation{1};
 inline constinit std::atomic<int> forked_from{0};
 
 [[gnu::noinline, gnu::cold]] inline std::uint32_t new_generation() noexcept {
-  std::atomic<std::uint32_t>* word = fork_word.load(std::memory_order_acquire);
+  std::atomic<std::uint32_t>* word = fork_word.load(std::memory_order_acquire);  // [W]
   if (word == nullptr) {
     void* const page =
         ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     std::atomic<std::uint32_t>* fresh = &unwiped_word;
     if (page != MAP_FAILED && ::madvise(page, 4096, MADV_WIPEONFORK) == 0)
       fresh = new (page) std::atomic<std::uint32_t>(last_generation.load());
-    if (fork_word.compare_exchange_strong(word, fresh, std::memory_order_acq_rel)) word = fresh;
+    if (fork_word.compare_exchange_strong(word, fresh, std::memory_order_acq_rel))  // [W]
+      word = fresh;
     else if (page != MAP_FAILED) ::munmap(page, 4096);
-    return word->load(std::memory_order_relaxed);
+    return word->load(std::memory_order_relaxed);  // [G]
   }
   // Wiped: this is a child. The first to notice is the thread that forked.
   std::uint32_t wiped = 0;
-  const std::uint32_t next = last_generation.load(std::memory_order_relaxed) + 1;
-  if (!word->compare_exchange_strong(wiped, next, std::memory_order_relaxed)) return wiped;
-  last_generation.store(next, std::memory_order_relaxed);
-  forked_from.store(me.id, std::memory_order_relaxed);
+  const std::uint32_t next = last_generation.load(std::memory_order_relaxed) + 1;            // [G]
+  if (!word->compare_exchange_strong(wiped, next, std::memory_order_relaxed)) return wiped;  // [G]
+  last_generation.store(next, std::memory_order_relaxed);                                    // [G]
+  forked_from.store(me.id, std::memory_order_relaxed);                                       // [G]
   me.id = 0;
   return next;
 }
@@ -295,21 +303,23 @@ inline constinit std::atomic<int> forked_from{0};
 // A number that differs between a process and the children it forks (1 and up): state that names
 // other threads of the process is stale when it carries another generation. Async-signal-safe.
 [[nodiscard]] inline std::uint32_t fork_generation() noexcept {
-  const std::atomic<std::uint32_t>* const word = detail::fork_word.load(std::memory_order_acquire);
-  const std::uint32_t generation = word != nullptr ? word->load(std::memory_order_relaxed) : 0;
+  const std::atomic<std::uint32_t>* const word =
+      detail::fork_word.load(std::memory_order_acquire);  // [W]
+  const std::uint32_t generation =
+      word != nullptr ? word->load(std::memory_order_relaxed) : 0;  // [G]
   return __builtin_expect(generation != 0, 1) ? generation : detail::new_generation();
 }
 
 // The id that the thread which forked this process had in its parent; 0 if this process's image was
 // not forked. What that thread held at the fork is held by its successor here.
 [[nodiscard]] inline int forked_from() noexcept {
-  return fork_generation() > 1 ? detail::forked_from.load(std::memory_order_relaxed) : 0;
+  return fork_generation() > 1 ? detail::forked_from.load(std::memory_order_relaxed) : 0;  // [G]
 }
 
 namespace detail {
 [[gnu::noinline, gnu::cold]] inline int learn_self() noexcept {
   (void)fork_generation();
-  if (!fork_handled.exchange(true, std::memory_order_relaxed))
+  if (!fork_handled.exchange(true, std::memory_order_relaxed))  // [L]
     ::pthread_atfork(nullptr, nullptr, [] { (void)fork_generation(); });
 #if defined(__x86_64__) && defined(RSEQ_SIG)
   if (__rseq_size != 0) me.processor = &rseq_area()->cpu_id;

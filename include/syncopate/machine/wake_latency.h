@@ -2,6 +2,11 @@
 //
 // Measured between this process and a child that shares one page with it (trial.h has the reasons
 // for a raw clone): the two pass a word to and fro by futex, each asleep when its turn comes.
+//
+// Memory order (each tag stands at its site below)
+//   [R]  release store of the turn -- synchronizes with [A].
+//   [A]  acquire load of the turn: the two take turns, as threads with a lock would.
+//   [L]  relaxed: the result is right by itself; until it is seen the estimate holds.
 #pragma once
 
 #include <syncopate/machine/processor_mask.h>
@@ -38,10 +43,10 @@ inline bool take_turns(std::atomic<std::uint32_t>& turn, std::uint32_t mine) noe
     return deadline{t, CLOCK_MONOTONIC};
   }();
   for (std::uint32_t my_turn = mine; my_turn < 2 * wake_rounds; my_turn += 2) {
-    for (std::uint32_t now; (now = turn.load(std::memory_order_acquire)) != my_turn;)
+    for (std::uint32_t now; (now = turn.load(std::memory_order_acquire)) != my_turn;)  // [A]
       if (park(&turn, now, &limit, FUTEX_BITSET_MATCH_ANY, true) == park_result::timed_out)
         return false;
-    turn.store(my_turn + 1, std::memory_order_release);
+    turn.store(my_turn + 1, std::memory_order_release);  // [R]
     wake(&turn, 1, FUTEX_BITSET_MATCH_ANY, true);
   }
   return true;
@@ -59,14 +64,14 @@ inline void leave_processor(unsigned processor) noexcept {
 // Ticks from a wake() until the sleeper runs, about; an estimate until measured. It is what polling
 // for a shorter wait saves, and so the longest polling that can pay (Karlin et al., SOSP 1991).
 [[nodiscard]] inline std::uint64_t wake_latency() noexcept {
-  const std::uint64_t known = detail::wake_ticks.load(std::memory_order_relaxed);
+  const std::uint64_t known = detail::wake_ticks.load(std::memory_order_relaxed);  // [L]
   return __builtin_expect(known != 0, 1) ? known : detail::estimated_wake_ticks();
 }
 
 // Measures it once: a millisecond, and a child process for as long. For start-up code. Leaves the
 // estimate where no child can be had.
 [[gnu::cold]] inline void measure_wake_latency() noexcept {
-  if (detail::wake_ticks.load(std::memory_order_relaxed) != 0) return;
+  if (detail::wake_ticks.load(std::memory_order_relaxed) != 0) return;  // [L]
   const int saved_errno = errno;
   std::uint64_t ticks_each = detail::estimated_wake_ticks();
   void* const page =
@@ -92,7 +97,7 @@ inline void leave_processor(unsigned processor) noexcept {
     }
     ::munmap(page, 4096);
   }
-  detail::wake_ticks.store(ticks_each, std::memory_order_relaxed);
+  detail::wake_ticks.store(ticks_each, std::memory_order_relaxed);  // [L]
   errno = saved_errno;
 }
 

@@ -5,6 +5,10 @@
 // See spin.h for the contract. This strategy is an object that belongs to one lock or barrier and
 // is shared by its waiters, all zero at first. Two forms: `adaptive` for locks, 8 bytes;
 // `team_adaptive` for barriers, whose waiters wait for each other and so may yield to each other.
+//
+// Memory order (each tag stands at its site below)
+//   [X]  relaxed polls: the caller loads again with its own order, and reads what the poll found,
+//        or something newer; `done`, once it holds, holds until the waiter acts.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -28,22 +32,21 @@ bool yield_until(const std::atomic<T>& word, Predicate done, std::uint64_t durat
   const std::uint64_t start = machine::ticks();
   for (peer_yield ours;;) {
     const bool offered = ours.offer();
-    if (done(word.load(std::memory_order_relaxed))) return ours.was_last(), true;
+    if (done(word.load(std::memory_order_relaxed))) return ours.was_last(), true;  // [X]
     const std::uint64_t now = machine::ticks();
     if (!offered || now - start > duration) return others.took(now - start), false;
     if (machine::may_spin() &&
-        machine::wait_until(word, std::memory_order_relaxed, done, now + between_offers))
+        machine::wait_until(word, std::memory_order_relaxed, done, now + between_offers))  // [X]
       return true;
   }
 }
 
 // Polls as the plan says (spin or monitor) until done(word) or ticks() passes `until`. Returns
-// whether it was the former. Relaxed: the caller loads again with its own order, and reads what the
-// poll found, or something newer; `done`, once it holds, holds until the waiter acts.
+// whether it was the former.
 template <class T, class Predicate>
 bool poll_by(const plan& how, const std::atomic<T>& word, Predicate done,
              std::uint64_t until) noexcept {
-  constexpr auto order = std::memory_order_relaxed;
+  constexpr auto order = std::memory_order_relaxed;  // [X]
   if (how.first == way::monitor)
     return machine::monitor_wait(word, order, done, machine::sleep_depth::light, until);
   return machine::wait_until(word, order, done, until);

@@ -4,6 +4,11 @@
 // Memory     pass() releases, await() acquires: what the passer did happens-before what follows
 //            the await. pass() touches the baton once; afterwards it uses the address only, since
 //            the waiter may already have returned and its stack frame may be gone.
+//
+// Memory order (each tag stands at its site below)
+//   [R]  release store or exchange in pass() -- synchronizes with [A].
+//   [A]  acquire load in await() and is_passed().
+//   [X]  relaxed: nobody knows the baton yet; what tells the passer of it orders this.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -16,12 +21,12 @@ namespace syncopate::waits {
 template <class Wait>
 class baton {
  public:
-  void reset() noexcept { state_.store(waiting, std::memory_order_relaxed); }
+  void reset() noexcept { state_.store(waiting, std::memory_order_relaxed); }  // [X]
 
   // Blocks until passed, by what the lock's strategy has learned.
   void await(Wait& wait) noexcept {
     wait.until(
-        state_, std::memory_order_acquire,
+        state_, std::memory_order_acquire,  // [A]
         [](std::uint32_t state) { return (state & passed) != 0; }, parked);
   }
   void await() noexcept {
@@ -30,15 +35,16 @@ class baton {
   }
 
   [[nodiscard]] bool is_passed() const noexcept {
-    return (state_.load(std::memory_order_acquire) & passed) != 0;
+    return (state_.load(std::memory_order_acquire) & passed) != 0;  // [A]
   }
 
   void pass() noexcept {
     if constexpr (Wait::parks) {
       const void* const address = &state_;
-      if (state_.exchange(passed, std::memory_order_release) == parked) machine::wake(address, 1);
+      if (state_.exchange(passed, std::memory_order_release) == parked)  // [R]
+        machine::wake(address, 1);
     } else {
-      state_.store(passed, std::memory_order_release);
+      state_.store(passed, std::memory_order_release);  // [R]
     }
   }
 

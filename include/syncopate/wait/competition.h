@@ -13,6 +13,9 @@
 // again from time to time, by whoever waits.
 //
 // What is known is the process's. Hints: relaxed.
+//
+// Memory order
+//   [L]  relaxed: hints; the CAS only lets one thread look at a time.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -28,10 +31,10 @@ class competition {
   // Whether the caller, about to wait, had better sleep at once. One load where nobody competes.
   [[nodiscard]] bool is_there() noexcept {
     if constexpr (machine::is_modeled) return false;
-    if (__builtin_expect(!there_.load(std::memory_order_relaxed), 1)) return false;
+    if (__builtin_expect(!there_.load(std::memory_order_relaxed), 1)) return false;  // [L]
     const std::uint64_t now = machine::ticks();
-    if (now >= next_look_.load(std::memory_order_relaxed)) look(now);
-    return there_.load(std::memory_order_relaxed);
+    if (now >= next_look_.load(std::memory_order_relaxed)) look(now);  // [L]
+    return there_.load(std::memory_order_relaxed);                     // [L]
   }
 
   // A wait has taken that long (ticks), or a part of it that should have been short.
@@ -39,7 +42,7 @@ class competition {
     if constexpr (!machine::is_modeled)
       if (__builtin_expect(ticks > slice * machine::wake_latency(), 0)) {
         const std::uint64_t now = machine::ticks();
-        if (now >= next_look_.load(std::memory_order_relaxed)) look(now);
+        if (now >= next_look_.load(std::memory_order_relaxed)) look(now);  // [L]
       }
   }
 
@@ -51,12 +54,13 @@ class competition {
   static constexpr std::uint64_t between_looks = 1024;
 
   [[gnu::noinline, gnu::cold]] void look(std::uint64_t now) noexcept {
-    std::uint64_t before = next_look_.load(std::memory_order_relaxed);
+    std::uint64_t before = next_look_.load(std::memory_order_relaxed);  // [L]
     const std::uint64_t next = now + between_looks * machine::wake_latency();
     if (now < before ||
-        !next_look_.compare_exchange_strong(before, next, std::memory_order_relaxed))
+        !next_look_.compare_exchange_strong(before, next, std::memory_order_relaxed))  // [L]
       return;  // somebody else does
-    there_.store(machine::foreign_runnable() >= machine::processors(), std::memory_order_relaxed);
+    there_.store(machine::foreign_runnable() >= machine::processors(),
+                 std::memory_order_relaxed);  // [L]
   }
 
   std::atomic<bool> there_{false};

@@ -22,6 +22,9 @@
 // processor than its peers' waits there for a slice's end, at each barrier.
 //
 // What is known is kept for the process: it is true for all its teams, and costs slices to learn.
+//
+// Memory order
+//   [L]  relaxed: hints; updates may be lost. The exchange lets one slice count once.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -44,24 +47,28 @@ inline constexpr std::uint64_t foreign_factor = 16;
 class alignas(64) foreign_load {
  public:
   // A thread of ours there begins to wait by an offer, at that time; or does anything else.
-  void offers(std::uint64_t now) noexcept { not_before_.store(now, std::memory_order_relaxed); }
-  void is_ours() noexcept { not_before_.store(~std::uint64_t{0}, std::memory_order_relaxed); }
+  void offers(std::uint64_t now) noexcept {
+    not_before_.store(now, std::memory_order_relaxed);  // [L]
+  }
+  void is_ours() noexcept {
+    not_before_.store(~std::uint64_t{0}, std::memory_order_relaxed);  // [L]
+  }
 
   // Time before that may have been a peer's.
   [[nodiscard]] std::uint64_t not_before() const noexcept {
-    return not_before_.load(std::memory_order_relaxed);
+    return not_before_.load(std::memory_order_relaxed);  // [L]
   }
 
   // Whether a foreign thread computes there, as far as one can tell.
   [[nodiscard]] bool is_there(std::uint64_t now) const noexcept {
-    const std::uint64_t until = until_.load(std::memory_order_relaxed);
+    const std::uint64_t until = until_.load(std::memory_order_relaxed);  // [L]
     return __builtin_expect(until != 0, 0) && now < until;
   }
 
   // Whether, if so, it takes nearly all of the time from who yields. (Else the kernel deals it out
   // between groups of threads, and yields within one do not matter.)
   [[nodiscard]] bool takes_all() const noexcept {
-    return takes_all_.load(std::memory_order_relaxed);
+    return takes_all_.load(std::memory_order_relaxed);  // [L]
   }
 
   // A yield there took from `start` to `end` (ticks), and then the wait was over: time was lost.
@@ -69,38 +76,39 @@ class alignas(64) foreign_load {
   // that computes: then the processor is left to it for 32 times as long, and twice as long each
   // time when it is still there soon after. Slices that overlap are the same one, met by several.
   void took_slice(std::uint64_t start, std::uint64_t end) noexcept {
-    const std::uint64_t last = last_.exchange(end, std::memory_order_relaxed);
-    if (start < last || start < until_.load(std::memory_order_relaxed)) return;
+    const std::uint64_t last = last_.exchange(end, std::memory_order_relaxed);   // [L]
+    if (start < last || start < until_.load(std::memory_order_relaxed)) return;  // [L]
     const std::uint64_t length = std::min(end - start, longest_factor * machine::wake_latency());
-    const std::uint64_t known = known_.load(std::memory_order_relaxed);
-    std::uint32_t level = level_.load(std::memory_order_relaxed);
+    const std::uint64_t known = known_.load(std::memory_order_relaxed);  // [L]
+    std::uint32_t level = level_.load(std::memory_order_relaxed);        // [L]
     if (known != 0 && start - known < 2 * period(length, level)) {
       level = std::min(level + 1, highest_level);
     } else {
       if (last == 0 || start - last >= length) return;
       level = 0;
-      takes_all_.store(start - last < length / 8, std::memory_order_relaxed);
+      takes_all_.store(start - last < length / 8, std::memory_order_relaxed);  // [L]
     }
-    level_.store(level, std::memory_order_relaxed);
-    known_.store(end, std::memory_order_relaxed);
-    until_.store(end + period(length, level), std::memory_order_relaxed);
+    level_.store(level, std::memory_order_relaxed);                        // [L]
+    known_.store(end, std::memory_order_relaxed);                          // [L]
+    until_.store(end + period(length, level), std::memory_order_relaxed);  // [L]
   }
 
   // Whether less speaks for a foreign thread here than there: it was there fewer times, or earlier.
   [[nodiscard]] bool is_less_sure_than(const foreign_load& other) const noexcept {
-    const std::uint32_t level = level_.load(std::memory_order_relaxed);
-    const std::uint32_t others = other.level_.load(std::memory_order_relaxed);
+    const std::uint32_t level = level_.load(std::memory_order_relaxed);         // [L]
+    const std::uint32_t others = other.level_.load(std::memory_order_relaxed);  // [L]
     if (level != others) return level < others;
-    return known_.load(std::memory_order_relaxed) < other.known_.load(std::memory_order_relaxed);
+    return known_.load(std::memory_order_relaxed) <
+           other.known_.load(std::memory_order_relaxed);  // [L]
   }
 
   // Whether it was there again when it was looked for.
   [[nodiscard]] bool is_sure() const noexcept {
-    return level_.load(std::memory_order_relaxed) != 0;
+    return level_.load(std::memory_order_relaxed) != 0;  // [L]
   }
 
   // It was there, but there is nowhere else to go. What shows it again counts as soon after.
-  void try_again() noexcept { until_.store(0, std::memory_order_relaxed); }
+  void try_again() noexcept { until_.store(0, std::memory_order_relaxed); }  // [L]
 
  private:
   // With slices of 4 milliseconds an eighth of a second at first, up to a second, which is also how

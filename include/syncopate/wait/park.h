@@ -2,6 +2,9 @@
 //
 // The waiter announces itself with `parked_bit` before it sleeps; a releaser that finds the bit
 // wakes by address. Least power, longest hand-off. See spin.h for the contract.
+//
+// Memory order
+//   [X]  relaxed: only announces the waiter; the load in front has the caller's order.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -24,8 +27,9 @@ struct park {
       // Announce, then look again: a release between the load and here changed the value, so the
       // exchange fails and the wake that did not see the bit is not needed.
       if ((value & parked_bit) == 0 &&
-          !word.compare_exchange_strong(value, value | parked_bit, std::memory_order_relaxed,
-                                        std::memory_order_relaxed))
+          !word.compare_exchange_strong(value, value | parked_bit,
+                                        std::memory_order_relaxed,   // [X]
+                                        std::memory_order_relaxed))  // [X]
         continue;
       machine::park(&word, value | parked_bit, nullptr, bitset);
     }

@@ -4,6 +4,9 @@
 // Source        Karlin, Li, Manasse & Owicki, SOSP 1991: polling for at most the price of a sleep
 //               costs at most twice what the best choice made with foresight does. With a memory of
 //               earlier waits the choice can be made before: who never sees the end does not poll.
+//
+// Memory order
+//   [L]  relaxed: hints; an update that is lost costs a little learning.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -64,7 +67,7 @@ inline constexpr std::uint64_t yield_factor = 16;
 class history {
  public:
   [[nodiscard]] std::uint64_t expected() const noexcept {
-    return std::uint64_t{mean_.load(std::memory_order_relaxed)} * unit;
+    return std::uint64_t{mean_.load(std::memory_order_relaxed)} * unit;  // [L]
   }
 
   // For waits expected to be long: true now and then, since a wait that ends in a sleep cannot tell
@@ -80,10 +83,10 @@ class history {
   // The same always. Moves the mean by an eighth.
   void note(std::uint64_t ticks) noexcept {
     const auto sample = static_cast<std::int64_t>(std::min<std::uint64_t>(ticks / unit, longest));
-    const auto mean = static_cast<std::int64_t>(mean_.load(std::memory_order_relaxed));
+    const auto mean = static_cast<std::int64_t>(mean_.load(std::memory_order_relaxed));  // [L]
     const std::int64_t next = mean == 0 ? sample : mean + (sample - mean) / 8;
     mean_.store(static_cast<std::uint32_t>(std::max<std::int64_t>(next, 1)),
-                std::memory_order_relaxed);
+                std::memory_order_relaxed);  // [L]
   }
 
  private:
@@ -97,11 +100,11 @@ class history {
 // nobody. A hint, as cheap as two loads.
 class last_waiter {
  public:
-  void is_me() noexcept { word_.store(my_mark(), std::memory_order_relaxed); }
+  void is_me() noexcept { word_.store(my_mark(), std::memory_order_relaxed); }  // [L]
 
   // Whether it is another thread that was on this processor: it does not run while we poll.
   [[nodiscard]] bool is_in_our_way() const noexcept {
-    const std::uint32_t seen = word_.load(std::memory_order_relaxed), mine = my_mark();
+    const std::uint32_t seen = word_.load(std::memory_order_relaxed), mine = my_mark();  // [L]
     return seen != 0 && seen != mine && seen >> thread_bits == mine >> thread_bits;
   }
 

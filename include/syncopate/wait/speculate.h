@@ -22,6 +22,9 @@
 //
 // What a process wants to know of all this, and to forbid, a keeper is asked and told: the preload
 // library counts for its record and measures whether it pays.
+//
+// Memory order
+//   [L]  relaxed: every mode is right at any time; a thread may see a new one late.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -47,7 +50,8 @@ class speculation {
   [[nodiscard]] static bool possible() noexcept {
     using namespace machine;
     if constexpr (is_modeled) return htm::usable();
-    else return mode_.load(std::memory_order_relaxed) == htm::mode::normal && htm::commits();
+    else
+      return mode_.load(std::memory_order_relaxed) == htm::mode::normal && htm::commits();  // [L]
   }
 
   // Returns true when the caller now runs ahead of `lock`: let lock() return. Returns false when it
@@ -55,7 +59,8 @@ class speculation {
   [[nodiscard, gnu::always_inline]] static bool begin(const void* lock) noexcept {
     if (!possible()) return false;
     if (keeper_ != nullptr && !keeper_->may_begin(lock)) return false;
-    const machine::htm::status how = machine::htm::begin(mode_.load(std::memory_order_relaxed));
+    const machine::htm::status how =
+        machine::htm::begin(mode_.load(std::memory_order_relaxed));  // [L]
     if (how.started()) {
       ahead_of = lock;  // undone by the abort
       return true;
@@ -76,7 +81,7 @@ class speculation {
   // about the stray XEND above first.
   static void use_ordinary_transactions(bool yes) noexcept {
     using machine::htm::mode;
-    mode_.store(yes ? mode::normal : mode::always_abort, std::memory_order_relaxed);
+    mode_.store(yes ? mode::normal : mode::always_abort, std::memory_order_relaxed);  // [L]
   }
 
   // Of the whole process; before any of its threads speculates.

@@ -20,9 +20,10 @@ namespace {
 
 // Whether a meter of energy may be there, which takes proving (syncopate/machines/energy.py).
 bool may_have_meters(const environment& environment) {
-  if (environment.has(variable_of(option::sysfs))) return true;
-  if (access("/sys/bus/event_source/devices/power", F_OK) == 0) return true;
-  DIR* const zones = opendir("/sys/class/powercap");
+  std::string root(environment.get(variable_of(option::sysfs)));
+  if (root.empty()) root = "/sys";
+  if (access((root + "/bus/event_source/devices/power").c_str(), F_OK) == 0) return true;
+  DIR* const zones = opendir((root + "/class/powercap").c_str());
   if (zones == nullptr) return false;
   bool found = false;
   while (const dirent* const entry = readdir(zones))

@@ -117,7 +117,7 @@ def first_processor(mask: str) -> int:
 
 
 def sysfs() -> Path:
-    return Path(os.environ.get(ROOT_VARIABLE, "/sys"))
+    return Path(os.environ.get(ROOT_VARIABLE) or "/sys")
 
 
 def find_meters(root: Path, counter=PerfCounter) -> tuple[list[Meter], list[Rejected]]:

@@ -74,7 +74,8 @@ def programs(tmp_path_factory) -> Path:
 
 
 def start(command: Path, words: list[str], environ: dict[str, str], folder: Path, **others):
-    base = {"PATH": f"{folder}:/usr/bin:/bin", "EMPTY": ""}
+    # No meter of energy: where there are some, `record` is the Python command's.
+    base = {"PATH": f"{folder}:/usr/bin:/bin", "EMPTY": "", "SYNCOPATE_SYSFS": "/nowhere"}
     return subprocess.run(
         [command, *words],
         env={**base, **environ},
@@ -379,6 +380,16 @@ def test_what_does(programs, alone, words):
     done = start(alone, words, {}, programs)
     assert done.returncode == 77
     assert done.stdout.decode() == "".join(f"Python {word}\n" for word in words or [""])
+
+
+@pytest.mark.parametrize(
+    "meter", ["bus/event_source/devices/power", "class/powercap/intel-rapl:0", "class/powercap/none"]
+)
+def test_recording_with_meters_is_pythons(programs, alone, tmp_path, meter):
+    (tmp_path / meter).mkdir(parents=True)
+    words = ["record", "-o", f"{tmp_path}/m.rec", "tell"]
+    done = start(alone, words, {"SYNCOPATE_SYSFS": str(tmp_path)}, programs)
+    assert done.returncode == (3 if meter.endswith("none") else 77)
 
 
 def test_its_options_are_the_commands():

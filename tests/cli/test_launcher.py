@@ -383,7 +383,8 @@ def test_what_does(programs, alone, words):
 
 
 @pytest.mark.parametrize(
-    "meter", ["bus/event_source/devices/power", "class/powercap/intel-rapl:0", "class/powercap/none"]
+    "meter",
+    ["bus/event_source/devices/power", "class/powercap/intel-rapl:0", "class/powercap/none"],
 )
 def test_recording_with_meters_is_pythons(programs, alone, tmp_path, meter):
     (tmp_path / meter).mkdir(parents=True)

@@ -7,12 +7,14 @@ create only the first use is known. There the way outwards ends at the function 
 to take and to release a lock: who calls that one says nothing about the lock.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from syncopate.symbols.symbols import Frame
 
+CONSTRUCTOR = re.compile(r"(?:^|::)(\w+)(?:<.*>)?::\1(?:<.*>)?(?:[+(\[]|$)")
 MOST_PAIRS = 64  # of an acquiring and a releasing stack, looked at for one lock
 
 
@@ -64,6 +66,19 @@ def ways(stacks: Mapping[int, Sequence[Frame]]) -> dict[int, Way]:
             else:
                 todo.append((members, depth + 1, (*marks, stacks[members[0]][depth])))
     return found
+
+
+def with_owner(way: Way, frames: Sequence[Frame]) -> Way:
+    """A lock that a constructor makes for another constructor is a part of the latter's object,
+    which says more of it: then the outermost of these is told, too."""
+    if not way.frames or way.ends:
+        return way
+    at = outermost = max(i for i, frame in enumerate(frames) if key(frame) == key(way.frames[-1]))
+    while outermost + 1 < len(frames) and all(
+        CONSTRUCTOR.search(frame.function) for frame in frames[outermost : outermost + 2]
+    ):
+        outermost += 1
+    return way if outermost == at else Way((*way.frames, frames[outermost]), way.ends)
 
 
 def _branches(

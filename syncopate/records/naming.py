@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 
 from syncopate.records import languages
-from syncopate.records.difference import Way, key, outwards, up_to_holder, ways
+from syncopate.records.difference import Way, key, outwards, up_to_holder, ways, with_owner
 from syncopate.records.recordformat import CREATED, SEMAPHORE, YIELD, Lock
 from syncopate.symbols.symbols import Frame, Symbolizer
 
@@ -205,7 +205,7 @@ def _by_stacks(
         if by == "first use":
             stacks = {stack: up_to_holder(frames, holding) for stack, frames in stacks.items()}
         for stack, way in ways(stacks).items():
-            name = _by_way(way, by, _site(frames_of(stack)))
+            name = _by_way(with_owner(way, stacks[stack]), by, _site(frames_of(stack)))
             names |= dict.fromkeys((lock.id for lock in of_stack[stack]), name)
     return names
 

@@ -6,7 +6,13 @@ import subprocess
 import pytest
 from conftest import run_cli
 
-from syncopate.records.difference import Way, holding_functions, up_to_holder, ways
+from syncopate.records.difference import (
+    CONSTRUCTOR,
+    Way,
+    holding_functions,
+    up_to_holder,
+    ways,
+)
 from syncopate.symbols.symbols import Frame
 
 PROGRAM = r"""
@@ -26,6 +32,12 @@ struct Mutex {
 struct Instrumented { Mutex inner; NOINLINE Instrumented() { asm volatile(""); } };
 struct Database { Instrumented lock; NOINLINE Database() { asm volatile(""); } };
 struct Errors { Instrumented lock; NOINLINE Errors() { asm volatile(""); } };
+// The only lock of its kind, made by a class that only passes calls on.
+struct SharedLock {
+  pthread_rwlock_t m;
+  NOINLINE SharedLock() { pthread_rwlock_init(&m, nullptr); asm volatile(""); }
+};
+struct Catalog { SharedLock lock; NOINLINE Catalog() { asm volatile(""); } };
 struct Shard { Mutex lock; };
 struct Cache { Shard shards[64]; NOINLINE Cache() { asm volatile(""); } };
 // Never created in anyone's sight.
@@ -58,7 +70,7 @@ NOINLINE void use_all(Node* n) {
   if (n->left != nullptr) { use_all(n->left); use_all(n->right); }
 }
 Database* database; Errors* errors; Cache* cache; Index* index_; Log* log_; Queue* queue;
-Names* names; Slot* slots; Node* tree;
+Names* names; Slot* slots; Node* tree; Catalog* catalog;
 void work(int number) {
   for (int i = 0; i < 60; ++i) {
     database->lock.inner.lock(); usleep(200); database->lock.inner.unlock();
@@ -66,6 +78,7 @@ void work(int number) {
     Shard& s = cache->shards[i];
     s.lock.lock(); usleep(100); s.lock.unlock();
     index_->put(); log_->append(); queue->push(); names->add();
+    pthread_rwlock_rdlock(&catalog->lock.m); pthread_rwlock_unlock(&catalog->lock.m);
   }
   for (int i = 0; i < 100; ++i)
     if (number % 2) one_way(slots[i % 2]); else another_way(slots[i % 2 ^ 1]);
@@ -73,6 +86,7 @@ void work(int number) {
 int main() {
   database = new Database; errors = new Errors; cache = new Cache; index_ = new Index;
   log_ = new Log; queue = new Queue; names = new Names; slots = new Slot[2]; tree = grow(5);
+  catalog = new Catalog;
   use_all(tree);
   std::thread threads[4];
   for (int i = 0; i < 4; ++i) threads[i] = std::thread(work, i);
@@ -106,8 +120,9 @@ def test_without_symbols_locks_are_told_apart_as_well(tmp_path, option):
     """By where functions begin, as unwind tables have it."""
     rows = rows_of(tmp_path, option, "-s")
     assert all(name.startswith("prog+0x") for name, _ in rows), rows
-    # Database's, Errors', Index's, Log's, Queue's, Names', two slots, 60 shards, 63 nodes.
-    assert sorted(members for _, members in rows) == [1] * 6 + [2, 60, 63], rows
+    # Database's, Errors', Catalog's, Index's, Log's, Queue's, Names'; two slots, 60 shards, 63
+    # nodes.
+    assert sorted(members for _, members in rows) == [1] * 7 + [2, 60, 63], rows
 
 
 def of(rows, word: str) -> list[int]:
@@ -118,6 +133,10 @@ def of(rows, word: str) -> list[int]:
 def test_made_by_one_class_for_several(rows):
     for owner in ("Database::Database", "Errors::Errors"):
         assert of(rows, owner) == [1], rows
+
+
+def test_what_a_constructor_makes_for_another_is_told_by_that(rows):
+    assert of(rows, "Catalog::Catalog") == [1], rows
 
 
 def test_shards_are_one_row(rows):
@@ -233,3 +252,20 @@ def test_who_holds(acquiring, releasing, holder):
     if holder:
         kept = up_to_holder(stack(acquiring), found)
         assert kept[-1].function.startswith(holder)
+
+
+@pytest.mark.parametrize(
+    "function",
+    ["A::A()+0x2f", "n::A::A(int)", "A::A", "n::A<int>::A(n::B::B)", "A<B::C>::A<int>(int)+0x1",
+     "A::A[abi:cxx11]()"],
+)  # fmt: skip
+def test_a_constructor_is_seen(function):
+    assert CONSTRUCTOR.search(function)
+
+
+@pytest.mark.parametrize(
+    "function",
+    ["A::~A()", "A::B()", "A()", "A::AA(int)", "f(A::A)", "AA::A()", "A::operator()(int)"],
+)
+def test_no_constructor(function):
+    assert not CONSTRUCTOR.search(function)

@@ -125,7 +125,7 @@ lint: build/.setup-test $(BUILD)/build.ninja lint-scripts
 
 # README.md from README.md.in, the code's list of locks, the last demo and papers/results.
 readme: build
-	@$(PYTHON) scripts/make_readme.py --demo build/demo/demo.txt --page build/demo/memcached.html \
+	@$(PYTHON) scripts/make_readme.py --demo build/demo/demo.txt --page build/demo/kccachetest.html \
 	  build/share/syncopate/locks.json
 	@$(PYTHON) scripts/openmp_page.py
 	@$(PYTHON) scripts/options_page.py build/share/syncopate/options.json docs/reference/options.md

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""`make demo`: the main job on real, unmodified programs from Debian.
+"""`make demo`: the main job on a real, unmodified program from Debian.
 
-First memcached under `syncopate record`, driven by Debian's memaslap, and what `syncopate report`
-says about it; then Kyoto Cabinet's kccachetest under glibc's locks and under `auto`, interleaved.
-Leaves build/demo/memcached.html (the report as a page) and build/demo/demo.txt (this text).
+Kyoto Cabinet's own benchmark, kccachetest, under `syncopate record`, and what `syncopate report`
+says about it; then its speed under glibc's locks and under `auto`, interleaved.
+Leaves build/demo/kccachetest.html (the report as a page) and build/demo/demo.txt (this text).
 """
 
 import argparse
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 
-import servers  # noqa: E402
 from interleaved import (  # noqa: E402
     Configuration,
     ConfigurationError,
@@ -31,9 +31,13 @@ from interleaved import (  # noqa: E402
 
 SYNCOPATE = ROOT / "build" / "bin" / "syncopate"
 FOLDER = ROOT / "build" / "demo"
-RECORD, PAGE, TEXT = (FOLDER / name for name in ("memcached.rec", "memcached.html", "demo.txt"))
+RECORD, PAGE, TEXT = (FOLDER / f for f in ("kccachetest.rec", "kccachetest.html", "demo.txt"))
+PROGRAM, PACKAGE = "kccachetest", "kyotocabinet-utils"
+BUCKETS = 500_000
 THREAD_COUNTS = (2, 4, 8)
-RECORDS = 400_000  # of kccachetest in all threads together: about a second a run
+RECORDED_THREADS = 8
+RECORDS = 400_000  # in all threads together: a run takes about a second
+STEPS = 3  # each record is set, got and removed
 
 
 class DemoError(Exception):
@@ -84,31 +88,31 @@ def run(command, timeout, environment=None, accept=(0,)):
     return done.stdout
 
 
-def record_memcached(out, seconds):
-    """Runs memcached under `syncopate record` and loads it; leaves RECORD."""
-    memaslap = servers.require("memcaslap", "libmemcached-tools")
-    recorder = [str(SYNCOPATE), "record", "-o", str(RECORD), "--"]
-    out.say(f"$ syncopate record -o {shown(RECORD)} -- memcached -t 4")
-    out.step("starting memcached with 4 threads on a free loopback port")
-    with servers.memcached(threads=4, prefix=recorder, stop_within=20.0) as server:
-        out.step(f"driving it with memaslap for {seconds} s")
-        where = ["-s", f"{servers.LOOPBACK}:{server.port}", "-T", 2, "-c", 64]
-        load = ["-w", "1k", "-d", 20, "-t", f"{seconds}s"]  # 20 keys a get: locks, not the network
-        output = run([memaslap, *where, *load], seconds + 30.0)
-        out.step("stopping memcached (SIGTERM)")
-        server.stop()
-    if server.status != 0:
-        raise DemoError(f"memcached under `syncopate record` ended with status {server.status}")
-    speed = re.search(r"Ops: (\d+) TPS: (\d+)", output)
-    if not speed:
-        raise DemoError("memaslap printed no result")
-    operations, rate = int(speed[1]), int(speed[2])
-    out.say(f"memaslap: {operations:,} operations, {rate:,} a second, while recording")
+def kccachetest(threads, records):
+    """Random records of a cache that all threads share; `records`: of all of them together."""
+    return [PROGRAM, "order", "-th", threads, "-rnd", "-bnum", BUCKETS, records // threads]
+
+
+def speed_of(output, records):
+    """Operations a second, by what kccachetest prints of itself."""
+    if not output.rstrip().endswith("ok"):
+        raise DemoError(f"{PROGRAM}: its own check did not say ok")
+    seconds = sum(float(text) for text in re.findall(r"^time: ([\d.]+)$", output, re.M))
+    return STEPS * records / max(seconds, 1e-3)
+
+
+def record(out, records):
+    """Runs kccachetest under `syncopate record`; leaves RECORD."""
+    command = kccachetest(RECORDED_THREADS, records)
+    out.say(f"$ syncopate record -o {shown(RECORD)} -- {' '.join(map(str, command))}")
+    out.step("some seconds")
+    speed = speed_of(run([SYNCOPATE, "record", "-o", RECORD, "--", *command], 120.0), records)
+    out.say(f"{PROGRAM}: {number(speed)} operations a second, while recording")
     if not RECORD.is_file():
         raise DemoError(f"no record was written to {shown(RECORD)}")
 
 
-def report_memcached(out):
+def report(out):
     """Prints the report and writes it as a page."""
     out.say()
     out.say(f"$ syncopate report --top 5 {shown(RECORD)}")
@@ -122,28 +126,18 @@ def report_memcached(out):
         raise DemoError(f"`syncopate report --html` did not write {shown(PAGE)}")
 
 
-def kccachetest(threads):
-    """Returns measure(configuration) -> {"speed": records a second} for run_rounds."""
-    program = servers.require("kccachetest", "kyotocabinet-utils")
-    command = [program, "wicked", "-th", threads, "-bnum", 500_000, RECORDS // threads]
-
-    def measure(configuration):
-        output = run(command, 60.0, configuration.environment())
-        if not output.rstrip().endswith("ok"):
-            raise DemoError(f"kccachetest under {configuration.text}: its own check did not say ok")
-        seconds = sum(float(text) for text in re.findall(r"^time: ([\d.]+)$", output, re.M))
-        return {"speed": RECORDS / max(seconds, 1e-3)}
-
-    return measure
-
-
 def compare_locks(out, rounds):
     """Prints kccachetest's speed under glibc's locks and under auto."""
     configurations = [Configuration.parse("glibc"), Configuration.parse("auto")]
     rows = []
     for threads in THREAD_COUNTS:
-        out.step(f"kccachetest wicked, {threads} threads, {rounds} rounds of glibc and auto")
-        results = run_rounds(configurations, rounds, kccachetest(threads))
+        out.step(f"{PROGRAM}, {threads} threads, {rounds} rounds of glibc and auto")
+        command = kccachetest(threads, RECORDS)
+
+        def measure(configuration, command=command):
+            return {"speed": speed_of(run(command, 60.0, configuration.environment()), RECORDS)}
+
+        results = run_rounds(configurations, rounds, measure)
         glibc, auto = ([each["speed"] for each in results[name]] for name in ("glibc", "auto"))
         spreads = [Summary.of(values) for values in (glibc, auto)]
         cells = [
@@ -153,7 +147,9 @@ def compare_locks(out, rounds):
         ]
         rows.append([str(threads), *cells, str(ratio_of_medians(auto, glibc))])
     out.say()
-    out.say("kccachetest wicked, records a second: glibc's locks, and `syncopate run --lock auto`")
+    out.say(
+        f"{PROGRAM} order -rnd, operations a second: glibc's locks, and `syncopate run --lock auto`"
+    )
     header = ["threads", "glibc", "min .. max", "auto", "min .. max", "auto / glibc [95 %]"]
     out.say(table(rows, header))
     how = provenance()
@@ -167,28 +163,24 @@ def check_set_up():
     """Raises when something that the demo needs is missing, before anything is started."""
     if not SYNCOPATE.is_file():
         raise DemoError(f"no {shown(SYNCOPATE)}; run `make demo`, which builds it first")
-    for program, package in (
-        ("memcached", "memcached"),
-        ("memcaslap", "libmemcached-tools"),
-        ("kccachetest", "kyotocabinet-utils"),
-    ):
-        servers.require(program, package)
+    if shutil.which(PROGRAM) is None:
+        raise DemoError(f"no program {PROGRAM}; install Debian's package {PACKAGE}")
     FOLDER.mkdir(parents=True, exist_ok=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=int, default=10, help="load on memcached")
-    parser.add_argument("--rounds", type=int, default=7, help="rounds of kccachetest")
+    parser.add_argument("--records", type=int, default=4 * RECORDS, help="while it is recorded")
+    parser.add_argument("--rounds", type=int, default=7, help="of each lock and number of threads")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds: the server is stopped
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds
     out = Transcript()
     try:
         check_set_up()
-        record_memcached(out, options.seconds)
-        report_memcached(out)
+        record(out, options.records)
+        report(out)
         compare_locks(out, options.rounds)
-    except (DemoError, servers.ServerError, ConfigurationError) as error:
+    except (DemoError, ConfigurationError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

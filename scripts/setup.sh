@@ -8,8 +8,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-demo_packages="g++ cmake ninja-build libdw-dev python3-rich
-  memcached libmemcached-tools kyotocabinet-utils"
+demo_packages="g++ cmake ninja-build libdw-dev python3-rich kyotocabinet-utils"
 build_packages="g++ binutils cmake ninja-build pkg-config python3-venv
   libhwloc-dev libgtest-dev libbenchmark-dev libboost-context-dev libtomlplusplus-dev libdw-dev
   libbpf-dev clang zlib1g-dev"

@@ -506,6 +506,19 @@ static int c_spin(void) {
   const int result = pthread_spin_lock(&things.spin);
   return result != 0 ? result : pthread_spin_unlock(&things.spin);
 }
+static int once_runs;
+static void count_once(void) { ++once_runs; }
+static int c_once(void) {
+  pthread_once_t control = PTHREAD_ONCE_INIT;
+  return pthread_once(&control, count_once);
+}
+static void* do_nothing(void* ignored) { return ignored; }
+static int c_detach(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, do_nothing, NULL) != 0) return -1;
+  sched_yield(); /* perhaps it ends here */
+  return pthread_detach(thread);
+}
 static int c_barrier(void) { return pthread_barrier_wait(&things.barrier); }
 static int c_signal(void) { return pthread_cond_signal(&things.condition); }
 static int c_post(void) { return s_post(&things.tokens); }
@@ -542,6 +555,8 @@ static const struct {
     {"rdlock, unlock", c_rdlock, 0, 0, 0, 0},
     {"wrlock, unlock", c_wrlock, 0, 0, 0, 0},
     {"spin lock, unlock", c_spin, 0, 0, 0, 0},
+    {"once", c_once, 0, 0, 0, 0},
+    {"detach", c_detach, 0, 0, 0, 0},
     {"barrier wait", c_barrier, 0, PTHREAD_BARRIER_SERIAL_THREAD, 0, 0},
     {"signal", c_signal, 0, 0, 0, 0},
     {"post", c_post, 0, 0, 1, 0},
@@ -650,8 +665,6 @@ static void spin_locks(void) {
   compare("spin lock", "", "free", "destroy", 0, pthread_spin_destroy(&l));
 }
 
-static int once_runs;
-static void count_once(void) { ++once_runs; }
 static int run_once(void* control) { return pthread_once(control, count_once); }
 
 static void once(void) {

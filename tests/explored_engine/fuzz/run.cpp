@@ -7,6 +7,7 @@
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/ignored_result.h"
 #include "model/front/pthread/objects.h"
+#include "posix/once.h"
 
 // What pthread's objects ask of the front end, which is not here.
 namespace syncopate::explored {
@@ -159,9 +160,10 @@ class actor {
     return o_.weak ? 0 : result;
   }
   int once() {
-    if (!objects::once_begin(now.once, where_)) return plain(false);
+    const objects::awaited_word word{now.once, where_};
+    if (!syncopate::posix::begin_once(word)) return plain(false);
     (void)plain(true);
-    objects::once_end(now.once, true, where_);
+    syncopate::posix::end_once(word, true);
     return 0;
   }
   int access();

@@ -69,15 +69,15 @@ int semaphore_trywait(sem_t&, place where);
 int semaphore_post(sem_t&, place where);
 int semaphore_value(sem_t&, place where);
 
-// One-time initialization, on a word that is 0 at first. begin() returns whether the caller has to
-// do it, and then calls end(done) or, if it failed, end(not done).
-bool once_begin(std::uint32_t& word, place where);
-void once_end(std::uint32_t& word, bool done, place where);
-
-// A word that one thread posts and others wait for: the end of a thread.
-// wait_posted returns false when the limit has passed.
-bool wait_posted(std::uint32_t& word, limit, place where);
-void post(std::uint32_t& word, place where);
+// A word that threads wait for: posix::awaited_word (posix/once.h).
+struct awaited_word {
+  std::uint32_t& word;
+  place where;
+};
+std::uint32_t await_change(awaited_word, std::uint32_t value);
+std::uint32_t await_change(awaited_word, std::uint32_t value, limit until);
+bool replace(awaited_word, std::uint32_t expected, std::uint32_t desired);
+void publish(awaited_word, std::uint32_t value);
 
 // An object begins: the program has called its init function, which writes all of it. `what` says
 // what it is. In the model, a second beginning without an end is misuse.

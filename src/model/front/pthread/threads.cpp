@@ -16,6 +16,7 @@
 #include "model/front/pthread/on_engine.h"
 #include "model/front/pthread/real.h"
 #include "model/front/threads/thread_exit.h"
+#include "posix/once.h"
 
 namespace syncopate::instrument {
 namespace {
@@ -196,7 +197,8 @@ int join_thread(pthread_t thread, void** result, const machine::deadline* until,
     return EINVAL;
   }
   join_claim claim(*r);
-  if (!objects::wait_posted(r->ended, until, program_caller(where))) return ETIMEDOUT;
+  if (!posix::await_end(objects::awaited_word{r->ended, program_caller(where)}, until))
+    return ETIMEDOUT;
   void* const value = r->result;
   claim.joined();
   if (result != nullptr) {
@@ -211,7 +213,7 @@ void end_thread(thread_record& r) {
   const std::uint32_t before = r.status.fetch_or(thread_record::leaving);
   // From here on the record belongs to whoever joins, unless nobody will. The place names what the
   // thread ran: inside of its routine, as a return address.
-  objects::post(r.ended, static_cast<const char*>(entry_of(r)) + 1);
+  posix::announce_end(objects::awaited_word{r.ended, static_cast<const char*>(entry_of(r)) + 1});
   if ((before & thread_record::owner_mask) == thread_record::detached) free_record(r);
   const engine_scope inside;
   engine::thread_exit();
@@ -236,7 +238,7 @@ void wait_for_all_others(const thread_record& me) {
       // One that has ended and waits for its join is no reason to look again.
       if ((r.status.load(std::memory_order_relaxed) & thread_record::leaving) == 0)
         any = true;  // [G]
-      objects::wait_posted(r.ended, nullptr, nullptr);
+      posix::await_end(objects::awaited_word{r.ended, nullptr}, nullptr);
     }
   }
 }
@@ -262,7 +264,7 @@ int run_main_thread(int (*program)()) {
   if (r.result == &main_call) return main_call.status;
   run_thread_exit_duties();
   r.status.fetch_or(thread_record::leaving);
-  objects::post(r.ended, nullptr);
+  posix::announce_end(objects::awaited_word{r.ended, nullptr});
   wait_for_all_others(r);
   return 0;
 }
@@ -327,7 +329,7 @@ SYNCOPATE_EXPORT int pthread_detach(pthread_t thread) {
   }
   if ((before & thread_record::leaving) != 0 && r != &table[0]) {
     // It left before and will not free its record; wait for its last touch of it.
-    objects::wait_posted(r->ended, nullptr, SYNCOPATE_CALLER);
+    objects::await_change({r->ended, SYNCOPATE_CALLER}, 0);
     free_record(*r);
   }
   return 0;

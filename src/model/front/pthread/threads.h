@@ -43,7 +43,7 @@ struct alignas(64) thread_record {
   static constexpr std::size_t name_bytes = 16, affinity_bytes = 128;
 
   std::atomic<std::uint32_t> status;
-  std::uint32_t ended;  // objects::post; every access through the machine
+  std::uint32_t ended;  // posix::announce_end; every access through the machine
   unsigned index;       // the engine's
   void* (*routine)(void*);
   int (*c11_routine)(void*);  // where routine is null: a thread of thrd_create

@@ -1,15 +1,13 @@
 // names.cpp -- see jvm.h. Numbers are handed out as objects and places in the code are first seen,
 // and the record is told their names at once (told.h).
-//
-// Memory order (each tag stands at its site below)
-//   [L]  acquire RMW that takes the lock, release store that gives it back.
+#include <syncopate/locks/futex_lock.h>
+
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <string>
 #include <unordered_map>
-
-#include <sched.h>
 
 #include "jvm.h"
 
@@ -19,28 +17,6 @@ namespace {
 
 constexpr std::uint64_t first_code = std::uint64_t{0x4a61} << 48,  // no addresses
     first_object = std::uint64_t{0x4a6f} << 48;
-
-// Not pthread's, which the preload library would record.
-class spin_lock {
- public:
-  void lock() {
-    while (held_.test_and_set(std::memory_order_acquire)) ::sched_yield();  // [L]
-  }
-  void unlock() { held_.clear(std::memory_order_release); }  // [L]
-
- private:
-  std::atomic_flag held_ = ATOMIC_FLAG_INIT;
-};
-class holding {
- public:
-  explicit holding(spin_lock& lock) : lock_(lock) { lock_.lock(); }
-  ~holding() { lock_.unlock(); }
-  holding(const holding&) = delete;
-  holding& operator=(const holding&) = delete;
-
- private:
-  spin_lock& lock_;
-};
 
 struct place {
   jmethodID method;
@@ -60,7 +36,7 @@ struct known_place {
   std::string where;  // File.java:line
 };
 
-spin_lock table_lock;
+constinit futex_lock table_lock;  // (pthread's would be recorded)
 std::unordered_map<place, known_place, place_hash> places;
 std::deque<object> objects;
 
@@ -124,7 +100,7 @@ known_place describe(JNIEnv* env, const place& p) {
   found.where = line != 0 ? source + ":" + std::to_string(line) : source;
   char lines[1024];
   {
-    const holding lock(table_lock);
+    const std::scoped_lock lock(table_lock);
     const auto [at, is_new] = places.try_emplace(p, found);
     if (!is_new) return at->second;
     found.number = at->second.number = first_code + places.size();
@@ -140,7 +116,7 @@ known_place describe(JNIEnv* env, const place& p) {
 known_place place_of(JNIEnv* env, const jvmtiFrameInfo& frame) {
   const place p{frame.method, frame.location};
   {
-    const holding lock(table_lock);
+    const std::scoped_lock lock(table_lock);
     if (const auto found = places.find(p); found != places.end()) return found->second;
   }
   return describe(env, p);
@@ -202,7 +178,7 @@ object add(JNIEnv* env, jobject on, object what, const std::string& name) {
   const known_place from = user(env);
   std::size_t tag = 0;
   {
-    const holding lock(table_lock);
+    const std::scoped_lock lock(table_lock);
     objects.push_back(what);
     tag = objects.size();
     what.number = objects.back().number = first_object + tag;
@@ -229,7 +205,7 @@ std::string class_of(JNIEnv* env, jobject on) {
 object known(jobject on) {
   jlong tag = 0;
   if (tools->GetTag(on, &tag) != JVMTI_ERROR_NONE || tag <= 0) return {};
-  const holding lock(table_lock);
+  const std::scoped_lock lock(table_lock);
   return static_cast<std::size_t>(tag) <= objects.size()
              ? objects[static_cast<std::size_t>(tag) - 1]
              : object{};

@@ -96,7 +96,7 @@ bool read_lock(const char* common_wait) noexcept {
   char both[96];
   const int length = std::snprintf(both, sizeof both, "%s:%s", name, common_wait);
   if (length < 0 || static_cast<std::size_t>(length) >= sizeof both) return true;
-  if (const lock_algorithm* const waiting_so = find_lock(both)) config.lock = waiting_so;
+  if (const erased_lock* const waiting_so = find_lock(both)) config.lock = waiting_so;
   return true;
 }
 
@@ -150,8 +150,8 @@ void begin() noexcept {
     machine::prepare_asymmetric_fences();
     if (is_on<option::record>() &&
         record::start(setting<option::record>(),
-                      config.lock != nullptr ? config.lock->name : "runtime",
-                      config.lock != nullptr ? config.lock->wait : ""))
+                      config.lock != nullptr ? config.lock->name.data() : "runtime",
+                      config.lock != nullptr ? config.lock->wait.data() : ""))
       ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
   }
   config.keeper.store(keeper_of_locks(), std::memory_order_release);  // [C]

@@ -31,7 +31,7 @@ struct configuration {
   bool keep = false;                           // regions stay open
   bool tasks = false;                          // libgomp's are ours
   const barrier_algorithm* barrier = nullptr;  // null: the runtime's own barriers
-  const lock_algorithm* lock = nullptr;        // null: the runtime's own locks
+  const erased_lock* lock = nullptr;           // null: the runtime's own locks
   std::atomic<lock_keeper> keeper{lock_keeper::not_read};
   waiting wait = waiting::adaptive;  // of barriers
 };

@@ -32,14 +32,14 @@ constinit bool unknown_lock = false;
 // something to gain.
 bool elides_contended_only(const algorithm& lock) noexcept {
   return elide::control::now() == elide::mode::automatic && lock.elision == nullptr &&
-         lock.remembers_contention;
+         lock.traits.remembers_contention;
 }
 
 mode fast_path_of(const algorithm& lock, bool recording) noexcept {
   if (config.elides_contended && !has_policy && !recording && !guards.any()) return mode::elided;
   if (config.elides || config.speculates || guards.any()) return mode::general;
-  if (has_policy) return lock.glibc_word && !recording ? mode::chosen : mode::general;
-  if (lock.glibc_word) return recording ? mode::recorded : mode::automatic;
+  if (has_policy) return lock.traits.glibc_word && !recording ? mode::chosen : mode::general;
+  if (lock.traits.glibc_word) return recording ? mode::recorded : mode::automatic;
   if (recording) return mode::general;
   return lock.is_inlined ? mode::tatas : mode::general;
 }
@@ -66,7 +66,7 @@ void ensure_configured() noexcept {
         lock = find_algorithm("auto");
       }
       config.lock = lock;
-      config.wait_name = lock->wait;
+      config.wait_name = lock->wait.data();
       chosen_locks[0] = lock;
       configure_guard(recording);
       // What runs as a transaction takes no lock that the guard could see.
@@ -97,15 +97,16 @@ namespace {
   (void)machine::may_spin();
   (void)machine::self();
   if (is_on<option::record>() &&
-      record::start(setting<option::record>(), config.lock->name, config.wait_name))
+      record::start(setting<option::record>(), config.lock->name.data(), config.wait_name))
     ::pthread_atfork(nullptr, nullptr, record::after_fork_in_child);
   if (record::enabled || guards.any()) prepare_thread_end();
   if (is_on<option::verbose>()) {
-    if ((config.lock->runs_ahead || config.lock->elision != nullptr) && !machine::htm::commits())
-      say({"syncopate: ", config.lock->name,
+    if ((config.lock->traits.runs_ahead || config.lock->elision != nullptr) &&
+        !machine::htm::commits())
+      say({"syncopate: ", config.lock->name.data(),
            ": no transaction begins on this machine; the lock waits plainly"});
     const bool waits = *config.wait_name != '\0';
-    say({"syncopate: locks of this program: ", config.lock->name, waits ? ":" : "",
+    say({"syncopate: locks of this program: ", config.lock->name.data(), waits ? ":" : "",
          config.wait_name, config.elides ? "; eliding" : "",
          config.speculates ? "; running ahead" : "", record::enabled ? "; recording" : ""});
   }

@@ -26,14 +26,6 @@ void for_each_scenario(Visit visit) {
   if constexpr (has_deadline<Lock>) visit(check::scenario{"timed", check::timed<Lock>});
 }
 
-// Whether "name:wait", or "name" for its default, is what the user wrote.
-bool is_called(std::string_view written, std::string_view name, std::string_view wait,
-               bool is_default) {
-  if (written == name) return is_default;
-  return written.size() == name.size() + 1 + wait.size() && written.starts_with(name) &&
-         written[name.size()] == ':' && written.ends_with(wait);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -46,8 +38,7 @@ int main(int argc, char** argv) {
           std::printf("%.*s%s%.*s %.*s\n", static_cast<int>(entry.name.size()), entry.name.data(),
                       entry.wait.empty() ? "" : ":", static_cast<int>(entry.wait.size()),
                       entry.wait.data(), static_cast<int>(s.name.size()), s.name.data());
-        else if (is_called(argv[1], entry.name, entry.wait, entry.is_default) && s.name == argv[2])
-          chosen = s.run;
+        else if (syncopate::is_called(entry, argv[1]) && s.name == argv[2]) chosen = s.run;
       });
     }
   });

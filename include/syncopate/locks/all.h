@@ -1,6 +1,15 @@
-// all.h -- every lock that can be chosen by name: the pthread library, the conformance tests, the
-// benchmarks, `syncopate list` and the README's table iterate over this list. What serves one place
-// alone stands there (products/openmp/locks/asymmetric_lock.h, src/model/emulated/threads/real_mutex.h).
+// all.h -- the catalogue of locks: the pthread library, the conformance tests, the benchmarks,
+// `syncopate list` and the README's table iterate over this list. A lock that is not here does not
+// exist, but for those that serve one place, and stand there for this reason:
+//   products/openmp/locks/asymmetric_lock.h       `asymmetric` of OpenMP programs: its sleepers are
+//                                                 counted in a table of that library
+//   src/record/internal.h: tiny_lock              must not hang a program whose holder has vanished,
+//                                                 so lock() may fail
+//   src/model/emulated/threads/real_mutex.h       the C library's, where pthread's names stand for
+//                                                 the watched program's mutexes
+//   src/model/emulated/memory/conflict.h: line_lock  a bit in the marks that a line has anyway
+//   include/syncopate/tm/word_lock.h              in C, taken and given back by transactions
+// tests/unit/test_lock_catalogue.py looks for others.
 #pragma once
 
 #include <syncopate/elide/elided_lock.h>
@@ -39,6 +48,17 @@ struct lock_entry {
   std::string_view wait;
   bool is_default;  // the strategy that `name` alone stands for
 };
+
+// Whether "name" or "name:wait" stands for an entry (or for what is made of it, lock_table.h).
+template <class Entry>
+constexpr bool is_called(const Entry& entry, std::string_view text) noexcept {
+  if (!text.starts_with(entry.name)) return false;
+  text.remove_prefix(entry.name.size());
+  if (text.empty()) return entry.is_default;
+  if (entry.wait.empty() || text.front() != ':') return false;
+  text.remove_prefix(1);
+  return text == entry.wait;
+}
 
 // What the papers call some of them: any_lock and the workloads take these names, too.
 struct lock_alias {

@@ -5,14 +5,10 @@
 // the algorithm. Satisfies Lockable: works with std::scoped_lock, std::unique_lock and std::lock.
 #pragma once
 
-#include <syncopate/locks/all.h>
-#include <syncopate/locks/traits.h>
+#include <syncopate/locks/lock_table.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <memory>
-#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -23,68 +19,22 @@ namespace syncopate {
 
 namespace detail {
 
-// What any_lock's table holds of one (algorithm, waiting strategy) pair.
-struct lock_kind {
-  std::string_view name, wait;
-  bool is_default;
-  lock_traits traits;
-  void (*construct)(void*) noexcept;
-  void (*destroy)(void*) noexcept;
-  void (*lock)(void*) noexcept;
-  bool (*try_lock)(void*) noexcept;
-  void (*unlock)(void*) noexcept;
-  bool (*contended)(const void*) noexcept;
-  bool (*is_locked)(const void*) noexcept;
+struct every_lock {
+  template <class Lock>
+  static constexpr bool has = true;
+  template <class Lock>
+  static constexpr erased_lock make(const lock_entry<Lock>& entry) noexcept {
+    return erase<Lock>(entry);
+  }
 };
+inline constexpr auto lock_kinds = make_lock_table<every_lock>();
 
-template <class Lock>
-Lock& lock_at(void* storage) noexcept {
-  return *std::launder(static_cast<Lock*>(storage));
+// What the largest lock needs.
+constexpr std::size_t largest_lock(std::size_t erased_lock::*of) noexcept {
+  std::size_t most = 1;
+  for (const erased_lock& each : lock_kinds) most = std::max(most, each.*of);
+  return most;
 }
-
-template <class Lock>
-constexpr lock_kind kind_of(const lock_entry<Lock>& entry) noexcept {
-  return {
-      entry.name,
-      entry.wait,
-      entry.is_default,
-      Lock::traits,
-      [](void* p) noexcept { ::new (p) Lock; },
-      [](void* p) noexcept { std::destroy_at(&lock_at<Lock>(p)); },
-      [](void* p) noexcept { lock_at<Lock>(p).lock(); },
-      [](void* p) noexcept { return lock_at<Lock>(p).try_lock(); },
-      [](void* p) noexcept { lock_at<Lock>(p).unlock(); },
-      [](const void* p) noexcept { return lock_at<const Lock>(const_cast<void*>(p)).contended(); },
-      [](const void* p) noexcept { return lock_at<const Lock>(const_cast<void*>(p)).is_locked(); },
-  };
-}
-
-struct lock_extent {
-  std::size_t kinds = 0, size = 0, alignment = 1;
-};
-
-// How many pairs there are, and the room that the largest lock needs.
-constexpr lock_extent measure_locks() noexcept {
-  lock_extent all;
-  for_each_lock([&all]<class Lock>(const lock_entry<Lock>&) {
-    all.kinds += 1;
-    all.size = std::max(all.size, sizeof(Lock));
-    all.alignment = std::max(all.alignment, alignof(Lock));
-  });
-  return all;
-}
-
-inline constexpr lock_extent every_lock = measure_locks();
-
-inline constexpr auto lock_kinds = [] {
-  // Without {}: clang 14 would not take lock_traits, a member of which begins as another one is, for
-  // constant.
-  std::array<lock_kind, every_lock.kinds> result;
-  std::size_t next = 0;
-  for_each_lock(
-      [&]<class Lock>(const lock_entry<Lock>& entry) { result[next++] = kind_of(entry); });
-  return result;
-}();
 
 }  // namespace detail
 
@@ -126,22 +76,12 @@ class alignas(64) any_lock {
   }
 
  private:
-  using kind = detail::lock_kind;
-
-  static bool matches(const kind& k, std::string_view name) noexcept {
-    if (!name.starts_with(k.name)) return false;
-    name.remove_prefix(k.name.size());
-    if (name.empty()) return k.is_default;
-    return !k.wait.empty() && name.front() == ':' && name.substr(1) == k.wait;
-  }
+  using kind = erased_lock;
 
   static const kind* find(std::string_view name) noexcept {
     for (const lock_alias& alias : paper_names)
       if (name == alias.name) name = alias.stands_for;
-    const auto& all = detail::lock_kinds;
-    const auto found =
-        std::find_if(all.begin(), all.end(), [name](const kind& k) { return matches(k, name); });
-    return found != all.end() ? &*found : nullptr;
+    return find_lock(detail::lock_kinds, name);
   }
 
   static const kind& find_or_throw(std::string_view name) {
@@ -187,7 +127,8 @@ class alignas(64) any_lock {
 
   // The choice shares the lock's cache line, which every call needs anyway.
   const kind* kind_;
-  alignas(detail::every_lock.alignment) std::byte storage_[detail::every_lock.size];
+  alignas(detail::largest_lock(
+      &erased_lock::alignment)) std::byte storage_[detail::largest_lock(&erased_lock::size)];
 };
 
 }  // namespace syncopate

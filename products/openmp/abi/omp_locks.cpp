@@ -26,7 +26,7 @@ bool init(void* lock) {
 }
 bool destroy(void* lock) {
   if (!locks_are_ours()) return false;
-  if (!config.lock->in_place) release_entry(word(lock));
+  if (!fits_word(*config.lock)) release_entry(word(lock));
   return true;
 }
 

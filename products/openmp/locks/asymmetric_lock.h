@@ -42,6 +42,7 @@
 //               test_locks.c.
 #pragma once
 
+#include <syncopate/locks/traits.h>
 #include <syncopate/machine.h>
 
 #include <atomic>
@@ -55,6 +56,12 @@ namespace syncopate::openmp {
 template <class Patience>
 class asymmetric_lock {
  public:
+  static constexpr lock_traits traits{
+      .fair = fairness::eventual,
+      .preload = false,
+      .summary = "test-and-test-and-set in four bytes, whose holder need not look for sleepers",
+      .source = "Dice, Huang & Yang 2001 for the asymmetric fences"};
+
   // Blocks until the lock is held.
   void lock() noexcept {
     if (__builtin_expect(!try_lock(), 0)) lock_slow();
@@ -70,6 +77,11 @@ class asymmetric_lock {
     const void* const address = &word_;
     word_.store(free, std::memory_order_release);  // [R]
     if (may_sleep(address)) answer(address);       // [F]
+  }
+
+  // Whether some thread holds the lock; a hint.
+  [[nodiscard]] bool is_locked() const noexcept {
+    return word_.load(std::memory_order_relaxed) != free;  // [T]
   }
 
   // Whether somebody sleeps; a hint.

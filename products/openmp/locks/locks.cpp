@@ -2,11 +2,6 @@
 
 #include "openmp/locks/locks.h"
 
-#include <syncopate/locks/all.h>
-
-#include <cstddef>
-#include <cstring>
-
 #include "openmp/config.h"
 #include "openmp/locks/offered.h"
 #include "openmp/locks/word_lock.h"
@@ -15,43 +10,20 @@
 namespace syncopate::openmp {
 namespace {
 
-template <class Lock>
-constexpr lock_algorithm make(std::string_view name, std::string_view wait, bool is_default) {
-  static_assert(sizeof(Lock) <= sizeof(pool_entry::object) && alignof(Lock) <= 8);
-  lock_algorithm a{};
-  a.name = name.data();
-  a.wait = wait.data();
-  a.is_default = is_default;
-  a.in_place = sizeof(Lock) <= sizeof(std::uint32_t);
-  a.lock = [](void* object) { static_cast<Lock*>(object)->lock(); };
-  a.try_lock = [](void* object) { return static_cast<Lock*>(object)->try_lock(); };
-  a.unlock = [](void* object) { static_cast<Lock*>(object)->unlock(); };
-  a.contended = [](const void* object) { return static_cast<const Lock*>(object)->contended(); };
-  return a;
-}
-
-// The default: it needs no look-up, and is the cheapest to pass on between few threads.
-constexpr lock_algorithm asymmetric() { return make<word_lock>("asymmetric", "", true); }
-
-constexpr std::size_t count = [] {
-  std::size_t n = 1;
-  for_each_lock([&]<class Lock>(lock_entry<Lock>) { n += is_for_openmp<Lock> ? 1 : 0; });
-  return n;
-}();
-
-struct table {
-  lock_algorithm entries[count];
+struct rows {
+  template <class Lock>
+  static constexpr bool has = is_for_openmp<Lock>;
+  template <class Lock>
+  static constexpr erased_lock make(const lock_entry<Lock>& entry) noexcept {
+    static_assert(fits_pool<Lock> && alignof(Lock) <= 8);
+    return erase<Lock>(entry);
+  }
 };
 
-constexpr table all = [] {
-  table t{{asymmetric()}};
-  std::size_t n = 1;
-  for_each_lock([&]<class Lock>(lock_entry<Lock> entry) {
-    if constexpr (is_for_openmp<Lock>)
-      t.entries[n++] = make<Lock>(entry.name, entry.wait, entry.is_default);
-  });
-  return t;
-}();
+constexpr auto all = make_lock_table<rows>();
+// The default: it needs no look-up, and is the cheapest to pass on between few threads.
+constexpr erased_lock asymmetric =
+    erase<word_lock>(lock_entry<word_lock>{"asymmetric", "asymmetric_lock.h", "", true});
 
 void note_taken(const void* identity) noexcept {
   record::taken(record::object_kind::mutex, 0, identity);
@@ -70,15 +42,9 @@ void note_taken(const void* identity) noexcept {
 
 }  // namespace
 
-const lock_algorithm* find_lock(const char* specification) noexcept {
-  const char* const colon = std::strchr(specification, ':');
-  const std::size_t length = colon != nullptr ? static_cast<std::size_t>(colon - specification)
-                                              : std::strlen(specification);
-  for (const lock_algorithm& a : all.entries)
-    if (std::strlen(a.name) == length && std::memcmp(a.name, specification, length) == 0 &&
-        (colon == nullptr ? a.is_default : std::strcmp(a.wait, colon + 1) == 0))
-      return &a;
-  return nullptr;
+const erased_lock* find_lock(std::string_view specification) noexcept {
+  return is_called(asymmetric, specification) ? &asymmetric
+                                              : syncopate::find_lock(all, specification);
 }
 
 void lock_object_at(void* object, const void* identity) noexcept {

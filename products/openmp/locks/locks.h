@@ -5,26 +5,16 @@
 // entry of a pool, and the word is the entry's number; 0: not used yet.
 #pragma once
 
+#include <syncopate/locks/lock_table.h>
 #include <syncopate/machine.h>
 
 #include <cstdint>
+#include <string_view>
 
 namespace syncopate::openmp {
 
-// An all-zero object is a free lock.
-struct lock_algorithm {
-  const char* name;
-  const char* wait;  // "" where the algorithm brings its own waiting
-  bool is_default;   // what `name` alone stands for
-  bool in_place;     // fits the word
-  void (*lock)(void* object);
-  bool (*try_lock)(void* object);
-  void (*unlock)(void* object);
-  bool (*contended)(const void* object);
-};
-
-// Returns the algorithm for "name" or "name:wait", or null.
-const lock_algorithm* find_lock(const char* specification) noexcept;
+// Returns the algorithm for "name" or "name:wait", or null. An all-zero object is a free lock.
+const erased_lock* find_lock(std::string_view specification) noexcept;
 
 // A lock in the pool, with what a nest lock needs beside it.
 struct pool_entry {
@@ -43,8 +33,11 @@ pool_entry& entry_of(std::uint32_t* word) noexcept;
 // Gives the word's entry back, if it has one. Requires: nobody uses the lock any more.
 void release_entry(std::uint32_t* word) noexcept;
 
-inline void* lock_object(const lock_algorithm& algorithm, void* word) noexcept {
-  return algorithm.in_place ? word : entry_of(static_cast<std::uint32_t*>(word)).object;
+inline bool fits_word(const erased_lock& lock) noexcept {
+  return lock.size <= sizeof(std::uint32_t);
+}
+inline void* lock_object(const erased_lock& lock, void* word) noexcept {
+  return fits_word(lock) ? word : entry_of(static_cast<std::uint32_t*>(word)).object;
 }
 
 // Lock, try and unlock of the lock behind a word, recorded if that is wanted.

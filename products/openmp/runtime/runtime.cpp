@@ -67,7 +67,7 @@ void say_known(const runtime& r) noexcept {
                          ": barrier ",
                          config.barrier != nullptr ? config.barrier->name : "runtime",
                          ", lock ",
-                         config.lock != nullptr ? config.lock->name : "runtime",
+                         config.lock != nullptr ? config.lock->name.data() : "runtime",
                          kept,
                          tasks,
                          nullptr};

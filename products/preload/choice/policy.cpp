@@ -145,8 +145,8 @@ void report_policy() noexcept {
     else if (prefers != nullptr)
       say({"syncopate: policy: ", s.label, ": locks: ", number, ", each ", prefers, elides});
     else
-      say({"syncopate: policy: ", s.label, ": locks: ", number, ", each ", lock.name,
-           *lock.wait != '\0' ? ":" : "", lock.wait, elides});
+      say({"syncopate: policy: ", s.label, ": locks: ", number, ", each ", lock.name.data(),
+           lock.wait.empty() ? "" : ":", lock.wait.data(), elides});
   }
 }
 

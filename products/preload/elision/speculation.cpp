@@ -61,7 +61,8 @@ constexpr waits::speculation_keeper keeper{may_begin, has_ended};
 }  // namespace
 
 bool configure_speculation(const algorithm& lock) noexcept {
-  if (!lock.runs_ahead && !policy_names([](const algorithm& a) { return a.runs_ahead; }))
+  if (!lock.traits.runs_ahead &&
+      !policy_names([](const algorithm& a) { return a.traits.runs_ahead; }))
     return false;
   // No hardware has transactions that never commit. Ours end in an abort; the rest of the risk is
   // wait/speculate.h's, and has been asked for by the lock's name.

@@ -40,11 +40,11 @@ const char* unknown_word = nullptr;
 const algorithm& choice_of(const mutex_object& o) noexcept {
   return *chosen_locks[o.chosen_lock()];
 }
-bool can_be_guarded(const mutex_object& o) noexcept { return !choice_of(o).glibc_word; }
+bool can_be_guarded(const mutex_object& o) noexcept { return !choice_of(o).traits.glibc_word; }
 
 lock_in_use choice_in_use(mutex_object& o) noexcept {
   const algorithm& lock = choice_of(o);
-  return {&lock, o.state(lock.glibc_word), lock.keeps_owner};
+  return {&lock, o.state(lock.traits.glibc_word), lock.traits.keeps_owner};
 }
 lock_in_use use_of(guarded& g, mutex_object& o) noexcept {
   if (__atomic_load_n(&g.in_use, __ATOMIC_RELAXED) == guarded::choice) return choice_in_use(o);
@@ -133,15 +133,15 @@ void say_given_up(const guarded& g, const algorithm& choice) noexcept {
               ", first waited for at ",
               code(g.site - 1),
               ": ",
-              choice.name,
-              *choice.wait != '\0' ? ":" : "",
-              choice.wait,
+              choice.name.data(),
+              choice.wait.empty() ? "" : ":",
+              choice.wait.data(),
               " is acquired every ",
               number(to_ns(h.choice_time)),
               " ns and waited for ",
               number(to_ns(h.choice_wait)),
               " ns, ",
-              table.fallback->name,
+              table.fallback->name.data(),
               " every ",
               number(to_ns(h.fallback_time)),
               " ns and ",
@@ -149,7 +149,7 @@ void say_given_up(const guarded& g, const algorithm& choice) noexcept {
               " ns, and it was so in ",
               number(h.losses),
               " comparisons: the choice does not pay, back to ",
-              table.fallback->name});
+              table.fallback->name.data()});
 }
 
 // I1: this thread is inside; it leaves with the other lock held and the old one free.
@@ -258,8 +258,8 @@ void finish_guard(bool verbose) noexcept {
   if (guards.misuse) finish_misuse();
   if (verbose && guards.slices) report_preemption();
   if (!verbose || !guards.epochs) return;
-  guard_line({"mutexes watched: ", number(table.used - 1), ", returned to ", table.fallback->name,
-              ": ", number(table.given_up),
+  guard_line({"mutexes watched: ", number(table.used - 1), ", returned to ",
+              table.fallback->name.data(), ": ", number(table.given_up),
               table.full ? "; there were more than can be watched" : ""});
 }
 

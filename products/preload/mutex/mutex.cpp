@@ -226,7 +226,8 @@ SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexa
   if (record::enabled) {
     mutex_object& o = mutex_object::of(m);
     if (!o.belongs_to_glibc())
-      record::object_created(object_kind::mutex, o.type(), m, o.record_slot(lock_of(o).glibc_word),
+      record::object_created(object_kind::mutex, o.type(), m,
+                             o.record_slot(lock_of(o).traits.glibc_word),
                              __builtin_return_address(0));
   }
   return 0;

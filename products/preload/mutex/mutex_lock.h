@@ -23,7 +23,7 @@ inline const algorithm& lock_of(const mutex_object& o) { return *chosen_locks[o.
 // The recorder's name of a mutex.
 inline std::uint32_t identify(mutex_object& o) {
   return record::identify(record::object_kind::mutex, o.type(), &o,
-                          o.record_slot(lock_of(o).glibc_word));
+                          o.record_slot(lock_of(o).traits.glibc_word));
 }
 
 // In a section that is elided already, a lock that is taken would be one more line to conflict at.
@@ -58,7 +58,7 @@ class lock_in_mutex {
   bool forget_holder(int /*kind*/) {
     const lock_in_use use = in_use();
     // Held across a fork: the waiters of a queue lock stayed behind in the parent.
-    if (!use.lock->glibc_word && machine::forked_from() != 0 &&
+    if (!use.lock->traits.glibc_word && machine::forked_from() != 0 &&
         object_.owner == machine::forked_from()) {
       std::memset(use.state, 0, mutex_object::room);
       object_.owner = 0;
@@ -76,7 +76,7 @@ class lock_in_mutex {
   }
   void release() {
     const lock_in_use use = in_use();
-    if (__builtin_expect(config.speculates, 0) && use.lock->runs_ahead)
+    if (__builtin_expect(config.speculates, 0) && use.lock->traits.runs_ahead)
       note_section(use.state, [this] { return identify(object_); });
     use.lock->unlock(use.state);
   }
@@ -114,7 +114,7 @@ class lock_in_mutex {
   // The mutex's own.
   [[nodiscard]] lock_in_use choice() const {
     const algorithm& lock = lock_of(object_);
-    return {&lock, object_.state(lock.glibc_word), lock.keeps_owner};
+    return {&lock, object_.state(lock.traits.glibc_word), lock.traits.keeps_owner};
   }
 
   mutex_object& object_;

@@ -45,7 +45,7 @@ class recorder : public posix::nobody_watches {
   template <class Lock>
   void took_free(Lock& l) const {
     mutex_object& o = l.object();
-    const bool glibc_word = lock_of(o).glibc_word;
+    const bool glibc_word = lock_of(o).traits.glibc_word;
     std::uint32_t* const count = o.record_count(glibc_word);
     if (__builtin_expect(record::is_sampled(++*count), 0))
       record::counted(record::object_kind::mutex, o.type(), &o, o.record_slot(glibc_word), count);
@@ -64,14 +64,14 @@ class recorder : public posix::nobody_watches {
     mutex_object& o = l.object();
     const bool contended = l.is_contended();
     const std::uint64_t ended = record::hold_ends(&o, contended);
-    const std::uint32_t id = ended != 0 ? *o.record_slot(lock_of(o).glibc_word) : 0;
+    const std::uint32_t id = ended != 0 ? *o.record_slot(lock_of(o).traits.glibc_word) : 0;
     l.release();  // the mutex may be gone now
     if (ended != 0) record::released(&o, id, contended, ended);
   }
   template <class Lock>
   void destroyed(Lock& l) const {
     mutex_object& o = l.object();
-    const bool glibc_word = lock_of(o).glibc_word;
+    const bool glibc_word = lock_of(o).traits.glibc_word;
     record::object_destroyed(record::object_kind::mutex, &o, o.record_slot(glibc_word),
                              *o.record_count(glibc_word));
   }

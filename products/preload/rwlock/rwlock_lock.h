@@ -95,7 +95,7 @@ class lock_in_rwlock {
   static bool runs_ahead() { return is_ahead(); }
   // Whether its waiters do: where those of the program's default lock do.
   static bool is_run_ahead_of() {
-    return __builtin_expect(config.speculates, 0) && config.lock->runs_ahead;
+    return __builtin_expect(config.speculates, 0) && config.lock->traits.runs_ahead;
   }
   void release(side which) {
     if (is_run_ahead_of()) note_section(&object_, [this] { return identify(); });

@@ -54,8 +54,8 @@ const shim::algorithm& choice() noexcept {
 
 }  // namespace
 
-bool glibc_word() noexcept { return choice().glibc_word; }
-bool keeps_owner() noexcept { return choice().keeps_owner; }
+bool glibc_word() noexcept { return choice().traits.glibc_word; }
+bool keeps_owner() noexcept { return choice().traits.keeps_owner; }
 bool shuns_owner() noexcept { return choice().shuns_owner; }
 bool is_timed() noexcept { return choice().lock_until != nullptr; }
 void lock(void* state) noexcept { choice().lock(state); }

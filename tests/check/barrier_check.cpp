@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <string>
+#include <type_traits>
 
 #include "check.h"
 
@@ -109,11 +110,41 @@ void split() {
   }
 }
 
+// The invariants of a barrier, when all have arrived: by its completion.
+template <template <class, class> class Barrier, class Wait, class Completion>
+requires requires(const Barrier<Wait, Completion>& b) { b.check_invariants(); }
+void look_at_invariants(std::type_identity<Barrier<Wait, Completion>>) {
+  struct looks {
+    Barrier<Wait, looks>** at;
+    void operator()() const noexcept { (*at)->check_invariants(); }
+  };
+  Barrier<Wait, looks>* barrier = nullptr;
+  barrier = new Barrier<Wait, looks>(2, looks{&barrier});
+  auto stays = [barrier] {
+    for (int i = 0; i < 2; ++i) barrier->arrive_and_wait(0);
+  };
+  auto leaves = [barrier] {
+    barrier->arrive_and_wait(1);
+    barrier->arrive_and_drop(1);
+  };
+  check::together(stays, leaves);
+  delete barrier;
+}
+void look_at_invariants(...) {}
+template <class Barrier>
+void invariants() {
+  look_at_invariants(std::type_identity<Barrier>{});
+}
+
 template <class Barrier>
 inline constexpr check::scenario scenarios[] = {
-    {"two", two<Barrier>},     {"three", three<Barrier>},
-    {"alone", alone<Barrier>}, {"destroy_after_wait", destroy_after_wait<Barrier>},
-    {"drop", drop<Barrier>},   {"split", split<Barrier>},
+    {"two", two<Barrier>},
+    {"three", three<Barrier>},
+    {"alone", alone<Barrier>},
+    {"destroy_after_wait", destroy_after_wait<Barrier>},
+    {"drop", drop<Barrier>},
+    {"split", split<Barrier>},
+    {"invariants", invariants<Barrier>},
 };
 
 }  // namespace

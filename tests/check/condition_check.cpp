@@ -32,6 +32,7 @@ void one_waiter() {
   auto giver = [s] { give(*s); };
   check::together(waiter, giver);
   assert(s->tickets == 0);
+  s->changed.check_invariants();
   delete s;
 }
 
@@ -47,6 +48,7 @@ void two_waiters_notify_all() {
   };
   check::together(waiter, also, giver);
   assert(s->tickets == 0);
+  s->changed.check_invariants();
   delete s;
 }
 
@@ -57,6 +59,7 @@ void two_waiters_two_signals() {
   auto giver = [s] { give(*s), give(*s); };
   check::together(waiter, also, giver);
   assert(s->tickets == 0);
+  s->changed.check_invariants();
   delete s;
 }
 
@@ -93,6 +96,7 @@ void timed_waiter() {
   auto giver = [s] { give(*s); };
   check::together(waiter, giver);
   assert(s->tickets == 0 || timed_out);
+  s->changed.check_invariants();
   delete s;
 }
 
@@ -111,6 +115,24 @@ void timed_waits_again() {
   delete s;
 }
 
+// A signaler looks at the list beside a waiter that comes, and leaves it in time or not.
+void invariants() {
+  auto* const s = new shared;
+  auto waiter = [s] {
+    s->lock.lock();
+    (void)s->changed.wait_until(s->lock, syncopate::machine::after(1000));
+    s->lock.unlock();
+  };
+  auto giver = [s] {
+    s->changed.check_invariants();
+    s->changed.notify_all();
+  };
+  check::together(waiter, giver);
+  s->changed.check_invariants();
+  assert(s->changed.empty());
+  delete s;
+}
+
 constexpr check::scenario scenarios[] = {
     {"one_waiter", one_waiter},
     {"two_waiters_notify_all", two_waiters_notify_all},
@@ -118,6 +140,7 @@ constexpr check::scenario scenarios[] = {
     {"destroy_after_signal", destroy_after_signal},
     {"timed_waiter", timed_waiter},
     {"timed_waits_again", timed_waits_again},
+    {"invariants", invariants},
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ constexpr check::scenario scenarios[] = {
     {"never_stays_two_threads", check::two_threads<passing>},
     {"never_stays_three_threads", check::three_threads<passing>},
     {"never_stays_destroyed", check::destroy_after_unlock<passing>},
+    {"never_stays_invariants", check::invariants<passing>},
     {"stays_once_two_threads", check::two_threads<staying>},
     {"stays_once_three_threads", check::three_threads<staying>},
 };

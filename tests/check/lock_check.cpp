@@ -24,6 +24,10 @@ template <class Lock, class Visit>
 void for_each_scenario(Visit visit) {
   for (const check::scenario& s : untimed<Lock>) visit(s);
   if constexpr (has_deadline<Lock>) visit(check::scenario{"timed", check::timed<Lock>});
+  if constexpr (requires(const Lock& lock) { lock.check_invariants(); }) {
+    visit(check::scenario{"invariants", check::invariants<Lock>});
+    visit(check::scenario{"invariants_with_a_queue", check::invariants_with_a_queue<Lock>});
+  }
 }
 
 }  // namespace

@@ -18,6 +18,13 @@ struct shared {
   int users = 0;  // guarded by lock; who has still to come
 };
 
+// What the text of a lock says of it while nobody uses it.
+template <class Lock>
+void check_at_rest([[maybe_unused]] Lock& lock) {
+  if constexpr (requires { lock.check_at_rest(); }) lock.check_at_rest();
+  else if constexpr (requires { lock.is_locked(); }) assert(!lock.is_locked());
+}
+
 template <class Lock>
 void section(shared<Lock>& s) {
   s.lock.lock();
@@ -33,6 +40,7 @@ void two_threads() {
   auto once = [s] { section(*s); };
   together(twice, once);
   assert(s->value == 3);
+  check_at_rest(s->lock);
   delete s;
 }
 
@@ -44,6 +52,7 @@ void three_threads() {
   auto b = a, c = a;
   together(a, b, c);
   assert(s->value == 3);
+  check_at_rest(s->lock);
   delete s;
 }
 
@@ -62,6 +71,7 @@ void try_lock() {
   together(trier, locker);
   assert(s->value == (got ? 2 : 1));
   section(*s);  // the lock is still usable
+  check_at_rest(s->lock);
   delete s;
 }
 
@@ -80,6 +90,7 @@ void try_lock_again() {
   auto locker = [s] { section(*s), section(*s); };
   together(trier, locker);
   assert(s->value == (got ? 4 : 3));
+  check_at_rest(s->lock);
   delete s;
 }
 
@@ -113,7 +124,42 @@ void timed() {
   together(waiter, locker);
   assert(s->value == (got ? 2 : 1));
   section(*s);  // the lock is still usable
+  check_at_rest(s->lock);
   delete s;
+}
+
+// Its invariants, as two who have it see them, one after the other.
+template <class Lock>
+void invariants() {
+  auto* const lock = new Lock;
+  auto looks = [lock] {
+    lock->lock();
+    lock->check_invariants();
+    lock->unlock();
+  };
+  auto other = looks;
+  together(looks, other);
+  check_at_rest(*lock);
+  delete lock;
+}
+
+// The same of one of three: two may wait behind the one that looks.
+template <class Lock>
+void invariants_with_a_queue() {
+  auto* const lock = new Lock;
+  auto looks = [lock] {
+    lock->lock();
+    lock->check_invariants();
+    lock->unlock();
+  };
+  auto uses = [lock] {
+    lock->lock();
+    lock->unlock();
+  };
+  auto other = uses;
+  together(looks, uses, other);
+  check_at_rest(*lock);
+  delete lock;
 }
 
 }  // namespace check

@@ -1,6 +1,14 @@
 // mutants_check.cpp -- can the checks fail? Algorithms with one classic defect each. The explored
 // machine has to find every one; the scenario's name says what is wrong.
+#include <syncopate/condition/condition_variable.h>
+#include <syncopate/locks/auto_lock.h>
+#include <syncopate/locks/clh_lock.h>
+#include <syncopate/locks/cna_lock.h>
+#include <syncopate/locks/hmcs_lock.h>
+#include <syncopate/locks/mcs_lock.h>
 #include <syncopate/machine.h>
+#include <syncopate/rwlocks/auto_rwlock.h>
+#include <syncopate/wait/spin.h>
 
 #include <algorithm>
 #include <atomic>
@@ -254,6 +262,53 @@ void livelock() {
   delete s;
 }
 
+// ---- what only a lock's own invariants show --------------------------------------------------------
+
+// A sleeper of auto_lock that does not leave the queue: everybody goes on, with wakes in vain.
+void broken_queue_left_out() {
+  auto* const queue = new auto_parts::sleeper_queue;
+  (void)queue->join();
+  queue->check_at_rest();
+}
+// A spinner that does not withdraw: nobody ever spins again.
+void broken_spinner_stays() {
+  auto* const spinner = new auto_parts::spin_seat;
+  spin_lesson so_far;
+  (void)spinner->announce(so_far);
+  spinner->check_at_rest();
+}
+// A grant that is never taken: the word stays held, by nobody.
+void broken_grant_left_lying() {
+  auto* const seat = new auto_parts::heir_seat;
+  auto_parts::heir_seat::state seen;
+  (void)seat->sit(seen);
+  seat->become_due(seen);
+  seen = seat->look();
+  (void)seat->grant(seen, 0);
+  seat->check_held();
+}
+
+// Waiters that do not wait: two hold the lock, and touch nothing else.
+struct impatient : waits::spin {
+  template <class... Any>
+  static std::uint32_t until(std::atomic<std::uint32_t>&, Any...) noexcept {
+    return 0;
+  }
+};
+
+void broken_list() {
+  auto* const condition = new condition_variable;
+  auto* const waiter = new condition_variable::waiter;
+  condition->enlist(*waiter);
+  condition->enlist(*waiter);
+  condition->check_invariants();
+}
+void broken_count_of_readers() {
+  auto* const lock = new auto_rwlock;
+  lock->unlock_shared();
+  lock->check_invariants();
+}
+
 constexpr check::scenario scenarios[] = {
     {"non_atomic_test_and_set", check::two_threads<non_atomic_test_and_set>},
     {"relaxed_release", check::two_threads<relaxed_release>},
@@ -269,6 +324,15 @@ constexpr check::scenario scenarios[] = {
     {"missed_signal", missed_signal},
     {"lock_order", lock_order},
     {"livelock", livelock},
+    {"broken_queue_left_out", broken_queue_left_out},
+    {"broken_spinner_stays", broken_spinner_stays},
+    {"broken_grant_left_lying", broken_grant_left_lying},
+    {"broken_mcs", check::invariants<mcs_lock<impatient>>},
+    {"broken_clh", check::invariants<clh_lock<impatient>>},
+    {"broken_cna", check::invariants<cna_lock<impatient>>},
+    {"broken_hmcs", check::invariants<hmcs_lock<impatient>>},
+    {"broken_list", broken_list},
+    {"broken_count_of_readers", broken_count_of_readers},
 };
 
 }  // namespace

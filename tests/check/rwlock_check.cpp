@@ -33,6 +33,7 @@ void writer_and_reader() {
   auto r = [s] { read(*s); };
   check::together(w, r);
   assert(s->left == 1);
+  s->lock.check_at_rest();
   delete s;
 }
 
@@ -42,6 +43,7 @@ void two_writers() {
   auto b = a;
   check::together(a, b);
   assert(s->left == 2);
+  s->lock.check_at_rest();
   delete s;
 }
 
@@ -51,6 +53,7 @@ void writer_and_two_readers() {
   auto r = [s] { read(*s); };
   auto also = r;
   check::together(w, r, also);
+  s->lock.check_at_rest();
   delete s;
 }
 
@@ -65,6 +68,7 @@ void try_locks() {
   auto w = [s] { write(*s); };
   check::together(trier, w);
   assert(s->left == writes);
+  s->lock.check_at_rest();
   delete s;
 }
 
@@ -78,6 +82,7 @@ void timed_writer_and_reader() {
   auto r = [s] { read(*s); };
   check::together(w, r);
   write(*s);  // still usable
+  s->lock.check_at_rest();
   delete s;
 }
 
@@ -94,6 +99,7 @@ void try_beside_two_writers() {
   };
   check::together(a, b, trier);
   assert(s->left == writes);
+  s->lock.check_at_rest();
   delete s;
 }
 
@@ -108,6 +114,7 @@ void timed_writer_comes_back() {
   auto r = [s] { read(*s); };
   check::together(w, r);
   assert(s->left == 1);
+  s->lock.check_at_rest();
   delete s;
 }
 
@@ -122,6 +129,21 @@ void timed_writer_is_overtaken() {
   };
   auto other = [s] { write(*s), write(*s); };
   check::together(w, other);
+  s->lock.check_at_rest();
+  delete s;
+}
+
+// A holder looks at the queue that others enter and leave.
+void invariants() {
+  auto* const s = new shared;
+  auto w = [s] {
+    s->lock.lock();
+    s->lock.check_invariants();
+    s->lock.unlock();
+  };
+  auto r = [s] { read(*s); };
+  check::together(w, r);
+  s->lock.check_at_rest();
   delete s;
 }
 
@@ -134,6 +156,7 @@ constexpr check::scenario scenarios[] = {
     {"try_beside_two_writers", try_beside_two_writers},
     {"timed_writer_comes_back", timed_writer_comes_back},
     {"timed_writer_is_overtaken", timed_writer_is_overtaken},
+    {"invariants", invariants},
 };
 
 }  // namespace

@@ -359,3 +359,5 @@ def test_mutant_is_caught(program: str, scenario: str) -> None:
     replayed = explore(program, scenario, ENOUGH, SYNCOPATE_SCHEDULE=result["failure"]["schedule"])
     assert replayed["verdict"] == "failed", replayed["output"]
     assert replayed["failure"]["kind"] == result["failure"]["kind"]
+    if scenario.startswith("broken_"):  # found by the lock's own invariants
+        assert re.search(r"::check_(invariants|held|at_rest|waiting)\(", result["output"])

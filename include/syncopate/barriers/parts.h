@@ -14,6 +14,7 @@
 #include <syncopate/machine.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -41,6 +42,14 @@ class alignas(64) arrival_counter {
     missing_.store(expected_, std::memory_order_relaxed);  // [X]
     return true;
   }
+
+  // Requires: all have arrived, and nobody does again yet. `arrivals`: how many will.
+  void check_set([[maybe_unused]] std::uint32_t arrivals) const noexcept {
+    assert(expected_ == arrivals);
+    assert(missing_.load(std::memory_order_relaxed) == arrivals);  // [X]
+    assert(leaving_.load(std::memory_order_relaxed) == 0);         // [X]
+  }
+  [[nodiscard]] std::uint32_t expected() const noexcept { return expected_; }
 
   // Whether nobody will arrive any more. Requires: the caller was the last.
   [[nodiscard]] bool is_deserted() const noexcept { return expected_ == 0; }

@@ -33,6 +33,7 @@
 #include <syncopate/wait/all.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -86,6 +87,17 @@ class two_level_barrier {
 
   // Nodes that participants were found on; 0 before the first episode has ended. For tests.
   [[nodiscard]] std::uint32_t nodes_in_use() const noexcept { return in_use_; }
+
+  // Requires: all have arrived, and nobody does again yet, as in the completion.
+  void check_invariants() const noexcept {
+    std::uint32_t inhabited = 0;
+    for (std::uint32_t i = 0; i < node_count_; ++i) {
+      nodes_[i].check_set(nodes_[i].expected());  // I1
+      inhabited += nodes_[i].is_deserted() ? 0 : 1;
+    }
+    assert(placed_);
+    common_.check_set(inhabited);  // I1, I4
+  }
 
  private:
   void arrive(std::uint32_t participant, bool leaves) noexcept {

@@ -41,6 +41,7 @@
 #include <syncopate/machine.h>
 
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <cstdint>
 
@@ -162,6 +163,20 @@ class condition_variable {
 
   [[nodiscard]] bool empty() const noexcept {
     return head_.load(std::memory_order_relaxed) == nullptr;  // [E]
+  }
+
+  // Any thread; what it looks at, it looks at with lock_ held.
+  void check_invariants() noexcept {
+    lock_.lock();
+    const waiter* before = nullptr;
+    for (const waiter* w = head(); w != nullptr; before = w, w = w->next_) {
+      assert(w->previous_ == before);  // I1
+      [[maybe_unused]] const std::uint32_t state =
+          w->state_.load(std::memory_order_relaxed);                 // [C]
+      assert(state == waiter::waiting || state == waiter::leaving);  // I2
+    }
+    assert(tail_ == before);
+    lock_.unlock();
   }
 
   // ---- the parts of wait(), for callers that sleep in their own way (cancellation points) -------

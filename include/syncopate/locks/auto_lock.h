@@ -50,6 +50,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -122,6 +123,20 @@ class auto_lock {
 
   // Kernel thread id of the holder, 0 if free or unknown; a hint unless the caller is the holder.
   [[nodiscard]] int owner() const noexcept { return holder_.owner; }
+
+  // Requires: the calling thread holds the lock.
+  void check_invariants() const noexcept {
+    word_.check_held();
+    seat_.check_held();  // I4
+    spinner_.check_invariants();
+  }
+  // Requires: nobody holds the lock, or waits.
+  void check_at_rest() const noexcept {
+    assert(word_.is_free());
+    queue_.check_at_rest();
+    seat_.check_at_rest();
+    spinner_.check_at_rest();
+  }
 
  private:
   friend struct auto_lock_layout;

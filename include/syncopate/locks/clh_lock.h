@@ -45,6 +45,7 @@
 #include <syncopate/wait/baton.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -98,12 +99,23 @@ class clh_lock {
     return tail_.load(std::memory_order_relaxed) != holder();  // [X]
   }
 
+  // Requires: the calling thread holds the lock.
+  void check_invariants() const noexcept {
+    const std::uint32_t last = tail_.load(std::memory_order_relaxed);  // [X]
+    assert(last != none);
+    assert(!baton_of(holder()).is_passed());                                  // I1
+    assert(last == holder() || (last > own && !pool::at(last).is_passed()));  // I2, I3
+  }
+
  private:
   using pool = node_pool<baton>;
   enum : std::uint32_t { none = 0, own = 1 };
 
   [[nodiscard]] std::uint32_t holder() const noexcept { return holder_ != none ? holder_ : own; }
   baton& baton_of(std::uint32_t number) noexcept { return number == own ? own_ : pool::at(number); }
+  const baton& baton_of(std::uint32_t number) const noexcept {
+    return number == own ? own_ : pool::at(number);
+  }
 
   [[gnu::noinline, gnu::cold]] void lock_slow() noexcept {
     const std::uint32_t mine = pool::take();

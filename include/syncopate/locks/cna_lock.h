@@ -25,38 +25,36 @@
 //       next holder has them by [P].
 //   I4  A waiter is in one queue; whoever releases passes to one of them unless both are empty.
 //
-// Memory order (each tag stands at its site below)
+// Memory order (each tag stands at its site below; those of the links are queue_link.h's)
 //   [A]  acquire RMW of tail_ that finds it null -- synchronizes with [R].
 //   [R]  release RMW of tail_ to null when nobody waits.
 //   [P]  the baton: pass() releases, await() acquires (wait/baton.h).
 //   [E]  acq_rel RMW of tail_ that appends our node: publishes the node's initial state to the
 //        successor, which reaches it through tail_.
-//   [L]  release store of the predecessor's next, and the acquire load that follows the link.
-//   [F]  release RMW of tail_ from our node to this, or from this to the second queue's last: the
-//        next one that appends ([E]) must see that element's next as null.
-//   [X]  relaxed: written before publication by [E] or [F] or [P], or read as a hint.
+//   [F]  release RMW of tail_ from this to the second queue's last: the next one that appends
+//        ([E]) must see that element's next as null.
+//   [X]  relaxed: written before publication by [F] or [P], a failed attempt, or a hint.
 //
 // Checked by    tests/conformance (exclusion, every strategy), tests/check/lock_check.cpp (explored
 //               with two and three threads), tests/simulated_engine/two_sockets.cpp (hand-over
 //               within the node, bound on bypass, memory).
 #pragma once
 
+#include <syncopate/locks/queue_link.h>
 #include <syncopate/locks/traits.h>
 #include <syncopate/machine.h>
 #include <syncopate/wait/all.h>
 #include <syncopate/wait/baton.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
 
 template <class Wait = waits::spin>
 class cna_lock {
-  struct link {
-    std::atomic<link*> next{nullptr};
-  };
-  struct node : link {
+  struct node : queue_link {
     waits::baton<Wait> turn;
     unsigned where;  // the waiter's NUMA node
   };
@@ -80,20 +78,20 @@ class cna_lock {
 
   // Returns whether the lock was free and is now held. Wait-free.
   [[nodiscard]] bool try_lock() noexcept {
-    link* expected = nullptr;
+    queue_link* expected = nullptr;
     return tail_.compare_exchange_strong(expected, &self_, std::memory_order_acquire,  // [A]
                                          std::memory_order_relaxed);                   // [X]
   }
 
   // Requires: the calling thread holds the lock.
   void unlock() noexcept {
-    link* successor = self_.next.load(std::memory_order_acquire);  // [L]
+    queue_link* successor = self_.linked();
     if (successor == nullptr) {
       node* const away = away_;  // all of it, should nobody have come: the first queue from then on
-      link* const last = away_tail_;
+      queue_link* const last = away_tail_;
       away_ = nullptr;
       away_tail_ = nullptr;
-      link* expected = &self_;
+      queue_link* expected = &self_;
       if (tail_.compare_exchange_strong(expected, last, std::memory_order_release,  // [R] [F]
                                         std::memory_order_relaxed)) {               // [X]
         if (away != nullptr) away->turn.pass();                                     // [P]
@@ -101,7 +99,7 @@ class cna_lock {
       }
       away_ = away;
       away_tail_ = last;
-      successor = linked(self_);
+      successor = &self_.await_linked();
     }
     next_holder(static_cast<node*>(successor))->turn.pass();  // [P]
   }
@@ -117,18 +115,22 @@ class cna_lock {
     return away_ != nullptr || tail_.load(std::memory_order_relaxed) != &self_;  // [X]
   }
 
- private:
-  // Waits for the successor that has appended itself to link itself. A few instructions of another
-  // thread; that thread may be preempted between the two, so yield.
-  static link* linked(link& predecessor) noexcept {
-    for (std::uint32_t left = machine::polls(waits::yield::polite_steps);;) {
-      link* const next = predecessor.next.load(std::memory_order_acquire);  // [L]
-      if (next != nullptr) return next;
-      if (left != 0) --left, machine::relax();
-      else machine::yield();
+  // Requires: the calling thread holds the lock.
+  void check_invariants() const noexcept {
+    const queue_link& last = self_.template check_waiting<node>();         // I1, I2
+    const queue_link* const tail = tail_.load(std::memory_order_relaxed);  // [X]
+    assert(tail != nullptr);
+    assert(&last == &self_ || tail != &self_);  // who is linked behind this has appended itself
+    assert((away_ == nullptr) == (away_tail_ == nullptr));  // I3
+    assert(local_ <= max_local);
+    for (const queue_link* at = away_; at != nullptr; at = at->linked()) {
+      assert(!static_cast<const node*>(at)->turn.is_passed());
+      assert(at != &last && at != tail);  // I4
+      assert((at->linked() == nullptr) == (at == away_tail_));
     }
   }
 
+ private:
   // Whom to pass the lock to: `first` is the first of the first queue. Requires: held.
   node* next_holder(node* first) noexcept {
     if (local_ < max_local) {
@@ -154,7 +156,7 @@ class cna_lock {
     node* before = nullptr;
     for (node* at = first; at->where != here;) {
       before = at;
-      at = static_cast<node*>(at->next.load(std::memory_order_acquire));  // [L]
+      at = static_cast<node*>(at->linked());
       if (at == nullptr) return nullptr;
     }
     if (before == nullptr) return first;
@@ -170,31 +172,18 @@ class cna_lock {
     node mine;
     mine.where = machine::node();
     // One RMW however many come at once. It may find the lock free by now: then we hold it.
-    link* const predecessor = tail_.exchange(&mine, std::memory_order_acq_rel);  // [E] [A]
+    queue_link* const predecessor = tail_.exchange(&mine, std::memory_order_acq_rel);  // [E] [A]
     if (predecessor != nullptr) {
-      predecessor->next.store(&mine, std::memory_order_release);  // [L]
-      mine.turn.await(wait_);                                     // [P]
+      predecessor->append(mine);
+      mine.turn.await(wait_);  // [P]
     }
-    move_into_lock(mine);
+    self_.take_place_of(mine, tail_);  // so that the node may die with this frame (I2)
   }
 
-  // The holder's place in the queue moves from its stack node into the lock, so that the node may
-  // die with lock()'s frame (I2).
-  void move_into_lock(node& mine) noexcept {
-    link* successor = mine.next.load(std::memory_order_acquire);  // [L]
-    self_.next.store(successor, std::memory_order_relaxed);       // [X]
-    if (successor != nullptr) return;
-    link* expected = &mine;
-    if (tail_.compare_exchange_strong(expected, &self_, std::memory_order_release,  // [F]
-                                      std::memory_order_relaxed))                   // [X]
-      return;
-    self_.next.store(linked(mine), std::memory_order_relaxed);  // [X]
-  }
-
-  std::atomic<link*> tail_{nullptr};
-  link self_;
+  std::atomic<queue_link*> tail_{nullptr};
+  queue_link self_;
   node* away_{nullptr};
-  link* away_tail_{nullptr};
+  queue_link* away_tail_{nullptr};
   std::uint32_t local_{0};  // hand-overs within the node, since somebody is away
   [[no_unique_address]] Wait wait_;
 };

@@ -29,15 +29,13 @@
 //   I4  has_root is written before the baton is passed, and read after: true, and the root, which
 //       stays taken, changes hands with it.
 //
-// Memory order (each tag stands at its site below; those of the root are mcs_lock.h's)
+// Memory order (each tag stands at its site below; those of the root are mcs_lock.h's, of
+// the links queue_link.h's)
 //   [P]  the baton: pass() releases, await() acquires (wait/baton.h).
 //   [E]  acq_rel RMW of a tail that appends our element: publishes the element's initial state to
 //        the successor, which reaches it through the tail.
-//   [L]  release store of the predecessor's next, and the acquire load that follows the link.
-//   [F]  release RMW of a tail from our element to self_: the next one that appends ([E]) must see
-//        next of self_ as null.
-//   [X]  relaxed: written before publication by [E] or [F], or read as a hint; or the tail becomes
-//        null, which publishes nothing: what the holder did, the root's release does.
+//   [X]  relaxed: a hint; or the tail becomes null, which publishes nothing: what the holder did,
+//        the root's release does.
 //
 // Checked by    tests/conformance (exclusion, every strategy), tests/check/lock_check.cpp (explored
 //               with two and three threads), tests/check/hmcs_check.cpp (the same where the root is
@@ -47,12 +45,14 @@
 #pragma once
 
 #include <syncopate/locks/mcs_lock.h>
+#include <syncopate/locks/queue_link.h>
 #include <syncopate/locks/traits.h>
 #include <syncopate/machine.h>
 #include <syncopate/wait/all.h>
 #include <syncopate/wait/baton.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -66,10 +66,7 @@ inline constexpr std::uint32_t hmcs_max_local = 64;
 
 template <class Wait = waits::spin>
 class hmcs_lock {
-  struct link {
-    std::atomic<link*> next{nullptr};
-  };
-  struct element : link {
+  struct element : queue_link {
     waits::baton<Wait> turn;
     bool has_root = false;
   };
@@ -111,32 +108,32 @@ class hmcs_lock {
     return came_by_ != 0 && tails_[came_by_ - 1].load(std::memory_order_relaxed) != &self_;  // [X]
   }
 
+  // Requires: the calling thread holds the lock.
+  void check_invariants() const noexcept {
+    root_.check_invariants();
+    assert(came_by_ <= halves && passed_ <= max_local);
+    if (came_by_ == 0) return;
+    const queue_link& last = self_.template check_waiting<element>();                     // I2, I4
+    const queue_link* const tail = tails_[came_by_ - 1].load(std::memory_order_relaxed);  // [X]
+    assert(tail != nullptr);                                                              // I1
+    assert(&last == &self_ || tail != &self_);
+  }
+
  private:
   static constexpr unsigned halves = 2;
 
   // Nodes that are neighbors in hwloc's order, as those of a socket are, share a half.
   static unsigned half() noexcept { return machine::node() * halves / machine::node_count(); }
 
-  // Waits for the successor that has appended itself to link itself. A few instructions of another
-  // thread; that thread may be preempted between the two, so yield.
-  static link* linked(link& predecessor) noexcept {
-    for (std::uint32_t left = machine::polls(waits::yield::polite_steps);;) {
-      link* const next = predecessor.next.load(std::memory_order_acquire);  // [L]
-      if (next != nullptr) return next;
-      if (left != 0) --left, machine::relax();
-      else machine::yield();
-    }
-  }
-
   // Lets go of the queue. Returns whether the root is still the caller's, to be released.
   // Requires: held, by way of this queue.
-  bool leave(std::atomic<link*>& tail) noexcept {
-    link* successor = self_.next.load(std::memory_order_acquire);  // [L]
+  bool leave(std::atomic<queue_link*>& tail) noexcept {
+    queue_link* successor = self_.linked();
     if (successor == nullptr) {
-      link* expected = &self_;
+      queue_link* expected = &self_;
       if (tail.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed))  // [X]
         return true;
-      successor = linked(self_);
+      successor = &self_.await_linked();
     }
     const bool stays = passed_ < max_local;
     ++passed_;
@@ -148,38 +145,25 @@ class hmcs_lock {
 
   [[gnu::noinline, gnu::cold]] void lock_slow() noexcept {
     const unsigned number = half();
-    std::atomic<link*>& tail = tails_[number];
+    std::atomic<queue_link*>& tail = tails_[number];
     element mine;
-    link* const predecessor = tail.exchange(&mine, std::memory_order_acq_rel);  // [E]
+    queue_link* const predecessor = tail.exchange(&mine, std::memory_order_acq_rel);  // [E]
     if (predecessor != nullptr) {
-      predecessor->next.store(&mine, std::memory_order_release);  // [L]
-      mine.turn.await(wait_);                                     // [P]
+      predecessor->append(mine);
+      mine.turn.await(wait_);  // [P]
     }
     if (!mine.has_root) {
       root_.lock();
       came_by_ = number + 1;
       passed_ = 0;
     }
-    move_into_lock(tail, mine);
-  }
-
-  // The holder's place in its queue moves from its stack into the lock, so that the element may die
-  // with lock()'s frame (I2).
-  void move_into_lock(std::atomic<link*>& tail, element& mine) noexcept {
-    link* successor = mine.next.load(std::memory_order_acquire);  // [L]
-    self_.next.store(successor, std::memory_order_relaxed);       // [X]
-    if (successor != nullptr) return;
-    link* expected = &mine;
-    if (tail.compare_exchange_strong(expected, &self_, std::memory_order_release,  // [F]
-                                     std::memory_order_relaxed))                   // [X]
-      return;
-    self_.next.store(linked(mine), std::memory_order_relaxed);  // [X]
+    self_.take_place_of(mine, tail);  // so that the element may die with this frame (I2)
   }
 
   mcs_lock<Wait> root_;
   [[no_unique_address]] Wait wait_;  // not last: it would not lie in the root's place
-  std::atomic<link*> tails_[halves]{};
-  link self_;
+  std::atomic<queue_link*> tails_[halves]{};
+  queue_link self_;
   std::uint32_t came_by_{0};  // its queue's number, from 1
   std::uint32_t passed_{0};   // hand-overs within the half since it took the root
 };

@@ -39,6 +39,13 @@ template <class Type>
 const Type& lock_at(const void* p) noexcept {
   return *std::launder(static_cast<const Type*>(p));
 }
+// In debug builds whoever releases a lock looks first whether its invariants hold.
+template <class Type>
+void check_held([[maybe_unused]] const Type& lock) noexcept {
+#if !defined(NDEBUG)
+  if constexpr (requires { lock.check_invariants(); }) lock.check_invariants();
+#endif
+}
 }  // namespace detail
 
 // `Type`: what stands for the entry in this table; the entry's own lock where nothing else does.
@@ -55,7 +62,10 @@ constexpr erased_lock erase(const lock_entry<Listed>& entry) noexcept {
       [](void* p) noexcept { std::destroy_at(&detail::lock_at<Type>(p)); },
       [](void* p) noexcept { detail::lock_at<Type>(p).lock(); },
       [](void* p) noexcept { return detail::lock_at<Type>(p).try_lock(); },
-      [](void* p) noexcept { detail::lock_at<Type>(p).unlock(); },
+      [](void* p) noexcept {
+        detail::check_held(detail::lock_at<Type>(p));
+        detail::lock_at<Type>(p).unlock();
+      },
       [](const void* p) noexcept { return detail::lock_at<Type>(p).contended(); },
       [](const void* p) noexcept { return detail::lock_at<Type>(p).is_locked(); },
       nullptr,

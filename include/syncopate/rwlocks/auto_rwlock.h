@@ -60,6 +60,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -134,6 +135,20 @@ class auto_rwlock {
   }
   [[nodiscard]] std::uint32_t reader_count() const noexcept {
     return word_.load(std::memory_order_relaxed) & count_mask;  // [X]
+  }
+
+  // Any thread; what it looks at, it looks at with guard_ held.
+  void check_invariants() noexcept {
+    lock_guard();
+    [[maybe_unused]] const std::uint32_t seen = word_.load(std::memory_order_relaxed);  // [X]
+    queue_.check_invariants();                                                          // I3
+    assert(((seen & waiters) != 0) == !queue_.is_empty());                              // I2
+    guard_.unlock();
+  }
+  // Requires: nobody holds the lock, or waits.
+  void check_at_rest() const noexcept {
+    assert(word_.load(std::memory_order_relaxed) == 0);  // [X] I7
+    assert(queue_.is_empty());
   }
 
  private:

@@ -6,8 +6,8 @@
 //   I2  An element is in one queue at most; its owner waits in the call that made it.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate {
@@ -18,8 +18,7 @@ enum class rw_role : std::uint8_t { reader, writer };
 struct rw_waiter {
   rw_waiter* next = nullptr;
   rw_waiter* previous = nullptr;
-  std::uint64_t arrival = 0;   // ticks; once granted, when that was
-  std::uint64_t patience = 0;  // ticks between two grants, for what they have cost this thread
+  std::uint64_t arrival = 0;  // ticks; once granted, when that was
   rw_role as = rw_role::reader;
   rw_preference prefers = rw_preference::readers;
   bool queued = false;
@@ -33,24 +32,26 @@ class rw_waiter_queue {
   [[nodiscard]] bool is_empty() const noexcept { return head_ == nullptr; }
   [[nodiscard]] rw_waiter* first() const noexcept { return head_; }
 
+  void check_invariants() const noexcept {
+    const rw_waiter* before = nullptr;
+    for (const rw_waiter* w = head_; w != nullptr; before = w, w = w->next)
+      assert(w->queued && w->previous == before);  // I1
+    assert(tail_ == before);
+  }
+
   // Who would leave with the first waiter: a writer alone, or all readers that may go on.
   struct company {
-    std::uint32_t readers;   // 0: a writer
-    std::uint64_t patience;  // the longest of theirs
+    std::uint32_t readers;  // 0: a writer
     bool others_stay;
   };
   // Requires: not empty.
   [[nodiscard]] company who_goes() const noexcept {
-    company going{0, head_->patience, head_->next != nullptr};
+    company going{0, head_->next != nullptr};
     if (head_->as == rw_role::writer) return going;
     going.others_stay = false;
     for (const rw_waiter* w = head_; w != nullptr; w = w->next) {
-      if (goes_along(*w, going.others_stay)) {
-        ++going.readers;
-        going.patience = std::max(going.patience, w->patience);
-      } else {
-        going.others_stay = true;
-      }
+      if (goes_along(*w, going.others_stay)) ++going.readers;
+      else going.others_stay = true;
     }
     return going;
   }

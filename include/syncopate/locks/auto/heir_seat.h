@@ -36,6 +36,7 @@
 #include <syncopate/machine.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate::auto_parts {
@@ -128,6 +129,11 @@ class heir_seat {
     const state left = as(no_heir, asleep);
     return change(asleep, left);
   }
+
+  // Requires: the caller holds the lock, and is not on its way to it: a grant is over (S1, S2).
+  void check_held() const noexcept { assert(role_of(look()) < granted); }
+  // Requires: nobody waits (S3).
+  void check_at_rest() const noexcept { assert(!is_taken()); }
 
   // For machine::wake(): an address only.
   [[nodiscard]] const void* futex() const noexcept { return &seat_; }

@@ -27,6 +27,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate::auto_parts {
@@ -72,6 +73,12 @@ class lock_word {
   // Hints, for all but the holder.
   [[nodiscard]] bool is_free() const noexcept { return look() == free; }
   [[nodiscard]] bool is_marked() const noexcept { return look() > held; }
+
+  // Requires: the caller holds the lock (W1).
+  void check_held() const noexcept {
+    [[maybe_unused]] const std::uint32_t seen = look();
+    assert(seen == held || seen == held_sleepers);
+  }
 
   // Where waiters inside glibc's code sleep; an address only.
   [[nodiscard]] const void* futex() const noexcept { return &word_; }

@@ -23,6 +23,7 @@
 #include <syncopate/machine.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate::auto_parts {
@@ -52,6 +53,9 @@ class sleeper_queue {
   machine::park_result sleep(ticket mine, const machine::deadline* until) noexcept {
     return machine::park(queue_, mine, until);
   }
+
+  // Requires: nobody waits (Q1: who has joined has left).
+  void check_at_rest() const noexcept { assert(!has_sleepers()); }
 
   // For machine::wake(): an address only.
   [[nodiscard]] const void* futex() const noexcept { return &queue_; }

@@ -19,6 +19,7 @@
 #include <syncopate/machine.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 
 namespace syncopate::auto_parts {
@@ -41,6 +42,12 @@ class spin_seat {
 
   [[nodiscard]] spin_lesson lesson() const noexcept {
     return spin_lesson::from_bits(bits_.load(std::memory_order_relaxed));  // [X]
+  }
+  // At any time.
+  void check_invariants() const noexcept { assert(lesson().budget <= spin_lesson::max_budget); }
+  // Requires: nobody waits (P1).
+  void check_at_rest() const noexcept {
+    assert((bits_.load(std::memory_order_relaxed) & 0x8000) == 0);  // [X]
   }
   [[nodiscard]] bool was_used() const noexcept {
     return bits_.load(std::memory_order_relaxed) != 0;  // [X]

@@ -44,8 +44,8 @@ std::uint32_t await_change(awaited_word w, std::uint32_t value, limit until) {
 }
 
 bool replace(awaited_word w, std::uint32_t expected, std::uint32_t desired) {
-  return as_atomic(w.word).compare_exchange_strong(expected, desired,  // [O]
-                                                   std::memory_order_acquire);
+  return as_atomic(w.word).compare_exchange_strong(expected, desired,
+                                                   std::memory_order_acquire);  // [O]
 }
 
 void publish(awaited_word w, std::uint32_t value) {

@@ -13,5 +13,5 @@
 /* the transaction: where its parts are, and how far a quick one is */
 #define SYNCOPATE_PROGRESS 0
 #define SYNCOPATE_DEPTH 0
-#define SYNCOPATE_ACTIVE 0x380
+#define SYNCOPATE_ACTIVE 0x300
 #define SYNCOPATE_QUICK_RUNNING 0x10400000001

@@ -29,6 +29,7 @@
 //        have seen what was undone.
 //   [G]  relaxed load under the mutex, which orders all who write sequence.
 #include "tm/core/fences.h"
+#include "tm/core/habits.h"
 #include "tm/core/hardware.h"
 #include "tm/core/patience.h"
 #include "tm/core/threads.h"
@@ -44,6 +45,13 @@ namespace syncopate::tm {
 namespace {
 
 extern const operations writer_operations;
+
+// What the calling thread knows of the places where its transactions begin.
+struct experience {
+  habits writes_soon;
+  u64 began = 0;  // when, if the running one is to be measured; else 0
+};
+thread_local constinit experience mine [[gnu::tls_model("initial-exec")]];
 
 struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
   using by_value<eager_norec>::has_changed;
@@ -103,8 +111,8 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
       restart(tx, cause::write_conflict);
     }
     if (may_write_at_once(tx))
-      tx->writes_soon.has_written(tx->where.resume_at,
-                                  tx->began != 0 ? machine::ticks() - tx->began : 0);
+      mine.writes_soon.has_written(tx->where.resume_at,
+                                   mine.began != 0 ? machine::ticks() - mine.began : 0);
     tx->snapshot = present + 1;
     sequence.store(present + 1, std::memory_order_relaxed);  // [L]
     std::atomic_thread_fence(std::memory_order_release);     // [L]
@@ -144,11 +152,11 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
   }
 
   static u32 begin(transaction* tx) {
-    tx->began = 0;
+    mine.began = 0;
     if (may_write_at_once(tx)) {
-      const habits::next what = tx->writes_soon.ask(tx->where.resume_at);
+      const habits::next what = mine.writes_soon.ask(tx->where.resume_at);
       if (what == habits::next::write_at_once) return begin_as_writer(tx);
-      if (what == habits::next::measure) tx->began = machine::ticks();
+      if (what == habits::next::measure) mine.began = machine::ticks();
     }
     tx->reads.clear_to_first();
     tx->snapshot = even_sequence();
@@ -162,7 +170,7 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
       writes = static_cast<u32>(tx->undo.size());
     });
     if (!is_writer(tx)) {
-      if (tx->began != 0) tx->writes_soon.has_only_read(tx->where.resume_at);
+      if (mine.began != 0) mine.writes_soon.has_only_read(tx->where.resume_at);
       return true;
     }
     observer::publishes(tx);

@@ -44,6 +44,16 @@ constexpr unsigned writer_shift = 56;
 constexpr u64 readers_mask = (u64{1} << writer_shift) - 1;
 constexpr unsigned stripe_shift = 5;
 
+// What two transactions that met each other need, of the thread in each slot. By the slot alone:
+// others look it up.
+struct alignas(64) rank {
+  std::atomic<u64> number{0};  // its turn; 0: it has met no conflict
+  // The slot of the one that it waits for to end, and that one's number; 0: none.
+  u64 older_slot = 0, older_number = 0;
+};
+constinit rank ranks[writer_shift];
+rank& rank_of(const transaction* tx) noexcept { return ranks[tx->slot]; }
+
 constinit lock_word locks[record_count];
 alignas(64) constinit std::atomic<u64> next_number{1};
 
@@ -55,8 +65,7 @@ u64 writer_of(u64 seen) noexcept { return seen >> writer_shift; }
 u64 as_writer(const transaction* tx) noexcept { return u64{tx->slot + 1} << writer_shift; }
 
 u64 number_of(u64 slot) noexcept {
-  const transaction* const tx = thread_in_slot(static_cast<u32>(slot));
-  const u64 number = tx != nullptr ? tx->priority.load(std::memory_order_relaxed) : 0;  // [N]
+  const u64 number = ranks[slot].number.load(std::memory_order_relaxed);  // [N]
   return number != 0 ? number : ~u64{0};
 }
 
@@ -65,17 +74,17 @@ struct opponent {
 };
 
 // Whether the transaction that this one gave way to still runs, and nobody wants to run alone.
-bool should_give_way(const transaction* tx) noexcept {
-  const transaction* const older = tx->gave_way_to;
-  return older->priority.load(std::memory_order_relaxed) == tx->gave_way_to_number &&  // [N]
-         older->active.load(std::memory_order_relaxed) != 0 &&                         // [N]
-         now.word.load(std::memory_order_relaxed) == regime::open;                     // [N]
+bool should_give_way(const rank& mine) noexcept {
+  const transaction* const older = thread_in_slot(static_cast<u32>(mine.older_slot));
+  return number_of(mine.older_slot) == mine.older_number &&         // [N]
+         older->active.load(std::memory_order_relaxed) != 0 &&      // [N]
+         now.word.load(std::memory_order_relaxed) == regime::open;  // [N]
 }
 
-[[gnu::noinline, gnu::cold]] void give_way(transaction* tx) noexcept {
+[[gnu::noinline, gnu::cold]] void give_way(rank& mine) noexcept {
   constexpr std::int64_t look = 50'000;  // ns
   static constinit std::atomic<u32> nobody_wakes{0};
-  for (patience p; should_give_way(tx);) {
+  for (patience p; should_give_way(mine);) {
     if (!p.is_over()) {
       p.wait();
       continue;
@@ -83,7 +92,7 @@ bool should_give_way(const transaction* tx) noexcept {
     const machine::deadline limit = machine::after(look);
     machine::park(nobody_wakes, 0, &limit);
   }
-  tx->gave_way_to = nullptr;
+  mine.older_number = 0;
 }
 
 // The one with the lowest number among those that hold the lock against this transaction.
@@ -101,15 +110,16 @@ opponent lowest_opponent(u64 seen, const transaction* tx, bool readers_too) noex
 
 // One step of waiting for the lock; restarts where an older transaction holds it.
 void stand_back(const lock_word& lock, transaction* tx, patience& p, bool readers_too, cause why) {
-  if (tx->priority.load(std::memory_order_relaxed) == 0)
-    tx->priority.store(next_number.fetch_add(1, std::memory_order_relaxed),  // [N]
-                       std::memory_order_relaxed);                           // [N]
-  const u64 seen = lock.load(std::memory_order_relaxed);                     // [G]
+  rank& mine = rank_of(tx);
+  if (mine.number.load(std::memory_order_relaxed) == 0)                     // [N]
+    mine.number.store(next_number.fetch_add(1, std::memory_order_relaxed),  // [N]
+                      std::memory_order_relaxed);                           // [N]
+  const u64 seen = lock.load(std::memory_order_relaxed);                    // [G]
   const opponent lowest = lowest_opponent(seen, tx, readers_too);
-  if (lowest.number < tx->priority.load(std::memory_order_relaxed)) {  // [N]
-    tx->gave_way_to = thread_in_slot(static_cast<u32>(lowest.slot));
-    tx->gave_way_to_number = lowest.number;
-    observer::loses_wanted(tx, tx->gave_way_to);
+  if (lowest.number < mine.number.load(std::memory_order_relaxed)) {  // [N]
+    mine.older_slot = lowest.slot;
+    mine.older_number = lowest.number;
+    observer::loses_wanted(tx, thread_in_slot(static_cast<u32>(lowest.slot)));
     restart(tx, why);
   }
   p.wait();
@@ -188,13 +198,14 @@ struct two_phase : in_place<two_phase> {
   static u32 begin(transaction* tx) {
     if (__builtin_expect(tx->slot >= writer_shift, 0)) restart(tx, cause::unsafe_call);
     if (tx->attempts == 0) forget_number(tx);
-    else if (tx->gave_way_to != nullptr) give_way(tx);
+    else if (rank_of(tx).older_number != 0) give_way(rank_of(tx));
     return started;
   }
 
   static void forget_number(transaction* tx) {
-    if (tx->priority.load(std::memory_order_relaxed) != 0)  // [N]
-      tx->priority.store(0, std::memory_order_relaxed);     // [N]
+    std::atomic<u64>& number = rank_of(tx).number;
+    if (number.load(std::memory_order_relaxed) != 0)  // [N]
+      number.store(0, std::memory_order_relaxed);     // [N]
   }
   static void unlock_all(transaction* tx) {
     const u64 mine = reader_bit(tx);

@@ -20,6 +20,7 @@ extern const operations eager_norec_operations, encounter_time_operations;
 namespace adaptive {
 
 constinit bool on = false;
+thread_local constinit look next_look;
 
 namespace {
 
@@ -74,10 +75,9 @@ void consider_in_turn(const transaction* tx) noexcept {
 void consider_side_by_side(transaction* tx) noexcept {
   const u64 time = machine::now();
   // So that a trial of long transactions ends in time.
-  const bool slow = time - tx->looked > trials::trial / 8;
-  tx->look_step = slow ? 1 : tx->look_step < look_every ? 2 * tx->look_step : look_every;
-  tx->look_at = tx->counts.commits + tx->look_step;
-  tx->looked = time;
+  const bool slow = time - next_look.last > trials::trial / 8;
+  const u32 step = slow ? 1 : next_look.step < look_every ? 2 * next_look.step : look_every;
+  next_look = {tx->counts.commits + step, time, step};
   if (time < due.load(std::memory_order_relaxed)) return;      // [D]
   if (busy.exchange(true, std::memory_order_acquire)) return;  // [B]
   if (const way chosen = learn(time); chosen != present) {

@@ -25,13 +25,20 @@ namespace adaptive {
 
 extern constinit bool on;
 
+// When the calling thread looks at the clock next: at which of its commits.
+struct look {
+  u64 at = 0, last = 0;  // `last`: the time
+  u32 step = 1;
+};
+extern thread_local constinit look next_look [[gnu::tls_model("initial-exec")]];
+
 // A thread looks at the clock after at most so many of its commits; earlier where they are long.
 inline constexpr u32 look_every = 16;
 
 // To be called by a thread that has waited for the mutex, or for a slice to end, and has the mutex,
 // for a transaction that begins.
 void consider_in_turn(const transaction* tx) noexcept;
-// To be called after a commit side by side with others, when tx->look_at commits are reached.
+// To be called after a commit side by side with others, when next_look.at commits are reached.
 // Requires: the thread is not active.
 void consider_side_by_side(transaction* tx) noexcept;
 // Writes a line of how long each way was taken to standard error, where there was a choice.

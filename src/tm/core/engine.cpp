@@ -107,7 +107,7 @@ namespace {
   if (__builtin_expect(!tx->freed.empty() || !tx->on_commit.empty() || !tx->on_undo.empty(), 0))
     finish_rest(tx, was_optimistic);
   else forget(tx);
-  if (was_side_by_side && adaptive::on && tx->counts.commits >= tx->look_at)
+  if (was_side_by_side && adaptive::on && tx->counts.commits >= adaptive::next_look.at)
     adaptive::consider_side_by_side(tx);
 }
 
@@ -186,7 +186,8 @@ namespace {
 [[gnu::noinline, gnu::cold]] void finish_side_by_side(transaction* tx, bool closing) noexcept {
   if (closing) now.wake_closer(tx);
   now.tell_waiters(true);
-  if (adaptive::on && tx->counts.commits >= tx->look_at) adaptive::consider_side_by_side(tx);
+  if (adaptive::on && tx->counts.commits >= adaptive::next_look.at)
+    adaptive::consider_side_by_side(tx);
 }
 
 // The same of one that ran under an algorithm and did nothing but read and write: finish() without
@@ -199,7 +200,7 @@ namespace {
   const u64 done = ++tx->counts.commits;
   const bool closing = now.stop(tx, regime::open);
   if (closing || __builtin_expect(now.waiters.load(std::memory_order_relaxed) != 0, 0) ||  // [W]
-      (adaptive::on && done >= tx->look_at))
+      (adaptive::on && done >= adaptive::next_look.at))
     finish_side_by_side(tx, closing);
 }
 
@@ -209,7 +210,7 @@ namespace {
   tx->set(0, mode::idle, false);
   const u64 done = ++tx->counts.commits;
   now.tell_waiters(false);
-  if (adaptive::on && done >= tx->look_at) adaptive::consider_side_by_side(tx);
+  if (adaptive::on && done >= adaptive::next_look.at) adaptive::consider_side_by_side(tx);
 }
 
 }  // namespace

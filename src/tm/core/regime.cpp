@@ -124,22 +124,23 @@ void regime::wait_while_narrow() const noexcept {
   machine::park(static_cast<const void*>(&word), narrow, &limit);
 }
 
-void regime::start_waiting(transaction* tx) noexcept {
+regime::commits_so_far regime::start_waiting(transaction* tx) noexcept {
   waiters.fetch_add(1, std::memory_order_seq_cst);                               // [W]
   const u32 began = tx->active.load(std::memory_order_relaxed);                  // [Q]
   tx->looking.store(began != 0 ? began : epoch.load(std::memory_order_relaxed),  // [Q]
                     std::memory_order_relaxed);                                  // [Q]
-  tx->waits_since = commits_.load(std::memory_order_acquire);                    // [V]
-  tx->unlogged_before = unlogged_commits_.load(std::memory_order_relaxed);       // [V]
+  const u32 all = commits_.load(std::memory_order_acquire);                      // [V]
+  return {all, unlogged_commits_.load(std::memory_order_relaxed)};               // [V]
 }
 
-void regime::wait_for_change(transaction* tx, const operations& ran_under) noexcept {
-  u32 seen = tx->waits_since;
+void regime::wait_for_change(const transaction* tx, const operations& ran_under,
+                             commits_so_far before) noexcept {
+  u32 seen = before.all;
   do {
     const machine::deadline limit = machine::after(2'000'000);
     machine::park(commits_, seen, &limit);
-    seen = commits_.load(std::memory_order_acquire);                                    // [V]
-  } while (unlogged_commits_.load(std::memory_order_relaxed) == tx->unlogged_before &&  // [V]
+    seen = commits_.load(std::memory_order_acquire);                                // [V]
+  } while (unlogged_commits_.load(std::memory_order_relaxed) == before.unlogged &&  // [V]
            !ran_under.has_changed(tx));
 }
 

@@ -103,11 +103,15 @@ class regime {
 
   // For a transaction that was rolled back, to wait until something that it read has changed.
   // Requires of start_waiting(): the thread is still active, so that whoever runs alone later knows
-  // of it.
-  void start_waiting(transaction* tx) noexcept;
+  // of it. Returns what has been committed so far.
+  struct commits_so_far {
+    u32 all, unlogged;
+  };
+  [[nodiscard]] commits_so_far start_waiting(transaction* tx) noexcept;
   // Sleeps until some transaction has committed since start_waiting(), or for a few milliseconds,
   // as often as the algorithm it ran under says that nothing has changed.
-  void wait_for_change(transaction* tx, const operations& ran_under) noexcept;
+  void wait_for_change(const transaction* tx, const operations& ran_under,
+                       commits_so_far before) noexcept;
   // The waiting is over.
   void count_waiter_off(transaction* tx) noexcept;
   // To be called after each commit. `logged`: the algorithm's has_changed() knows of it.

@@ -80,11 +80,11 @@ void retry(transaction* tx) noexcept {
   for (const block& b : tx->allocated) tx->reads.drop(reinterpret_cast<address>(b.at), b.size);
   roll_back_all(tx);
   const operations& ran_under = *tx->ops;
-  now.start_waiting(tx);
+  const regime::commits_so_far before = now.start_waiting(tx);
   give_up_regime(tx);
   forget(tx);
   tx->depth = 1;
-  now.wait_for_change(tx, ran_under);
+  now.wait_for_change(tx, ran_under, before);
   stop_waiting(tx);
 }
 

@@ -1,7 +1,6 @@
 // transaction.h -- all that a thread knows about its running transaction.
 #pragma once
 
-#include "tm/core/habits.h"
 #include "tm/core/operations.h"
 #include "tm/logs/actions.h"
 #include "tm/logs/allocations.h"
@@ -167,14 +166,7 @@ struct alignas(64) transaction : progress {
   u64 id = 0;  // 0: nobody has asked yet
   u64 next_id = 0;
   u64 random = 0;
-  habits writes_soon;           // eager_norec
-  u64 began = 0;                // the same: if that is to be measured, when; else 0
-  u32 hardware_failures = 0;    // in a row
-  u64 look_at = 0, looked = 0;  // adaptive: at which commit next; when it last did
-  u32 look_step = 1;
-  u32 waits_since = 0, unlogged_before = 0;  // regime::start_waiting()
-  const transaction* gave_way_to = nullptr;  // two_phase: it waits for that one's end
-  u64 gave_way_to_number = 0;
+  u32 hardware_failures = 0;  // in a row
   limbo deferred;
   statistics counts;
 
@@ -183,9 +175,9 @@ struct alignas(64) transaction : progress {
   alignas(64) std::atomic<u32> active{0};
   // As active, for a transaction that waits and is going to look at what it read: memory is kept.
   std::atomic<u32> looking{0};
-  std::atomic<u64> seen{0};          // for algorithms that wait for others: the snapshot
-  std::atomic<bool> writing{false};  // the same: it may have written in place
-  std::atomic<u64> priority{0};      // two_phase: its turn; 0: it has met no conflict
+  // protocols/quiescence.h: the snapshot, and whether it may have written in place
+  std::atomic<u64> seen{0};
+  std::atomic<bool> writing{false};
   // stacks.h: the thread's stack, as others know it; from where on they use it, and since when
   std::atomic<bool> writes_stack{false};
   std::atomic<address> announced_low{0}, announced_high{0};

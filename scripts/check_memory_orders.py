@@ -24,7 +24,7 @@ EXEMPT = {"all.h", "traits.h", "any_lock.h", "lock_table.h"}
 # Building blocks: their orders are argued like all others, but they are no lock.
 BUILDING_BLOCKS = {
     "node_pool.h", "queue_link.h", "parts.h", "flag_pair.h",
-    "lock_word.h", "sleeper_queue.h", "heir_seat.h", "spin_seat.h",
+    "lock_word.h", "sleeper_queue.h", "successor_slot.h", "spinner_slot.h",
 }  # fmt: skip
 BLOCK_FIELDS = ("Space", "Memory order")
 FIELDS = (

@@ -1,8 +1,8 @@
 // auto_parts_check.cpp -- the parts of auto_lock, each by itself: its word, its queue of sleepers,
-// and the seat of the heir. (The spinners' part: spinner_check.cpp.)
-#include <syncopate/locks/auto/heir_seat.h>
+// and the slot of the successor. (The spinners' part: spinner_check.cpp.)
 #include <syncopate/locks/auto/lock_word.h>
 #include <syncopate/locks/auto/sleeper_queue.h>
+#include <syncopate/locks/auto/successor_slot.h>
 #include <syncopate/machine.h>
 
 #include <string_view>
@@ -107,92 +107,93 @@ void queue_two_sleepers() {
   delete g;
 }
 
-// ---- the seat -----------------------------------------------------------------------------------
+// ---- the slot -----------------------------------------------------------------------------------
 
-// Of those who want the seat one at most has it, called or not.
-void seat_one_heir() {
-  struct contended_seat {
-    heir_seat seat;
-    std::atomic<int> heirs{0};
+// Of those who want the slot one at most has it, called or not.
+void slot_one_successor() {
+  struct contended_slot {
+    successor_slot slot;
+    std::atomic<int> successors{0};
   };
-  auto* const s = new contended_seat;
-  auto sits = [s] {
-    heir_seat::state before;
-    if (!s->seat.sit(before)) return;
-    const int others = s->heirs.fetch_add(1, std::memory_order_relaxed);
+  auto* const s = new contended_slot;
+  auto occupies = [s] {
+    successor_slot::state before;
+    if (!s->slot.occupy(before)) return;
+    const int others = s->successors.fetch_add(1, std::memory_order_relaxed);
     assert(others == 0);
-    s->heirs.fetch_sub(1, std::memory_order_relaxed);
-    s->seat.leave(0);
+    s->successors.fetch_sub(1, std::memory_order_relaxed);
+    s->slot.leave(0);
   };
-  auto another = sits;
+  auto another = occupies;
   auto calls = [s] {
-    heir_seat::state seen = s->seat.look();
-    if (heir_seat::role_of(seen) == heir_seat::no_heir) s->seat.call(seen, 0);
-    s->seat.uncall();
+    successor_slot::state seen = s->slot.look();
+    if (successor_slot::role_of(seen) == successor_slot::nobody) s->slot.call(seen, 0);
+    s->slot.uncall();
   };
-  check::together(sits, another, calls);
-  assert(!s->seat.is_taken());
+  check::together(occupies, another, calls);
+  assert(!s->slot.is_taken());
   delete s;
 }
 
 struct inheritance {
-  heir_seat seat;
-  heir_seat::state seated = 0;
-  int value = 0;  // of whoever has the lock: the holder, and behind a grant the heir
+  successor_slot slot;
+  successor_slot::state waiting = 0;
+  int value = 0;  // of whoever has the lock: the holder, and behind a grant the successor
   bool granted = false, has_lock = false;
 
   inheritance() {
-    const bool sat = seat.sit(seated);
+    const bool sat = slot.occupy(waiting);
     assert(sat);
   }
   void hand_over_if_due() {
     ++value;
-    heir_seat::state seen = seat.look();
-    while (!granted && heir_seat::role_of(seen) >= heir_seat::due) granted = seat.grant(seen, 0);
-    if (granted && heir_seat::role_of(seen) == heir_seat::due_asleep)
-      machine::wake(seat.futex(), 1);
+    successor_slot::state seen = slot.look();
+    while (!granted && successor_slot::role_of(seen) >= successor_slot::due)
+      granted = slot.grant(seen, 0);
+    if (granted && successor_slot::role_of(seen) == successor_slot::due_asleep)
+      machine::wake(slot.futex(), 1);
   }
-  void inherit() {
+  void succeed() {
     has_lock = true;
     ++value;
-    seat.leave(0);
+    slot.leave(0);
   }
 };
 
-// What the holder did is seen by an heir that polls.
-void seat_grant_seen() {
+// What the holder did is seen by a successor that polls.
+void slot_grant_seen() {
   auto* const i = new inheritance;
-  auto heir = [i] {
-    i->seat.become_due(i->seated);
-    if (i->seat.is_granted()) i->inherit();
+  auto successor = [i] {
+    i->slot.become_due(i->waiting);
+    if (i->slot.is_granted()) i->succeed();
   };
   auto holder = [i] { i->hand_over_if_due(); };
-  check::together(heir, holder);
+  check::together(successor, holder);
   assert(i->granted || !i->has_lock);
   assert(i->value == (i->has_lock ? 2 : 1));
   delete i;
 }
 
-// An heir that sleeps, and whose time is up, has the lock exactly when it was granted.
-void seat_grant_or_time_out() {
+// A successor that sleeps, and whose time is up, has the lock exactly when it was granted.
+void slot_grant_or_time_out() {
   auto* const i = new inheritance;
-  auto heir = [i] {
-    i->seat.become_due(i->seated);
-    heir_seat::state asleep;
-    if (!i->seat.fall_asleep(asleep)) {
-      assert(i->seat.is_granted());
-      return i->inherit();
+  auto successor = [i] {
+    i->slot.become_due(i->waiting);
+    successor_slot::state asleep;
+    if (!i->slot.fall_asleep(asleep)) {
+      assert(i->slot.is_granted());
+      return i->succeed();
     }
     for (;;) {
       const machine::deadline soon = machine::after(1000);
-      const bool is_late = i->seat.sleep(asleep, &soon) == machine::park_result::timed_out;
-      if (i->seat.is_granted()) return i->inherit();
-      if (is_late && i->seat.leave_unless_granted(asleep)) return;
+      const bool is_late = i->slot.sleep(asleep, &soon) == machine::park_result::timed_out;
+      if (i->slot.is_granted()) return i->succeed();
+      if (is_late && i->slot.leave_unless_granted(asleep)) return;
     }
   };
   auto holder = [i] { i->hand_over_if_due(); };
-  check::together(heir, holder);
-  assert(i->has_lock == i->granted && !i->seat.is_taken());
+  check::together(successor, holder);
+  assert(i->has_lock == i->granted && !i->slot.is_taken());
   assert(i->value == (i->has_lock ? 2 : 1));
   delete i;
 }
@@ -206,10 +207,10 @@ constexpr check::scenario queue_scenarios[] = {
     {"one_sleeper", queue_one_sleeper},
     {"two_sleepers", queue_two_sleepers},
 };
-constexpr check::scenario seat_scenarios[] = {
-    {"one_heir", seat_one_heir},
-    {"grant_seen", seat_grant_seen},
-    {"grant_or_time_out", seat_grant_or_time_out},
+constexpr check::scenario slot_scenarios[] = {
+    {"one_heir", slot_one_successor},
+    {"grant_seen", slot_grant_seen},
+    {"grant_or_time_out", slot_grant_or_time_out},
 };
 
 }  // namespace
@@ -224,6 +225,6 @@ int main(int argc, char** argv) {
   };
   part("auto_word", word_scenarios);
   part("auto_queue", queue_scenarios);
-  part("auto_seat", seat_scenarios);
+  part("auto_slot", slot_scenarios);
   return status;
 }

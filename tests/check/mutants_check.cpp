@@ -262,7 +262,7 @@ void livelock() {
   delete s;
 }
 
-// ---- what only a lock's own invariants show --------------------------------------------------------
+// ---- what only a lock's own invariants show ----------------------------------------------------
 
 // A sleeper of auto_lock that does not leave the queue: everybody goes on, with wakes in vain.
 void broken_queue_left_out() {
@@ -272,20 +272,20 @@ void broken_queue_left_out() {
 }
 // A spinner that does not withdraw: nobody ever spins again.
 void broken_spinner_stays() {
-  auto* const spinner = new auto_parts::spin_seat;
-  spin_lesson so_far;
+  auto* const spinner = new auto_parts::spinner_slot;
+  spin_tuning so_far;
   (void)spinner->announce(so_far);
   spinner->check_at_rest();
 }
 // A grant that is never taken: the word stays held, by nobody.
 void broken_grant_left_lying() {
-  auto* const seat = new auto_parts::heir_seat;
-  auto_parts::heir_seat::state seen;
-  (void)seat->sit(seen);
-  seat->become_due(seen);
-  seen = seat->look();
-  (void)seat->grant(seen, 0);
-  seat->check_held();
+  auto* const slot = new auto_parts::successor_slot;
+  auto_parts::successor_slot::state seen;
+  (void)slot->occupy(seen);
+  slot->become_due(seen);
+  seen = slot->look();
+  (void)slot->grant(seen, 0);
+  slot->check_held();
 }
 
 // Waiters that do not wait: two hold the lock, and touch nothing else.

@@ -1,6 +1,6 @@
 // spinner_check.cpp -- who spins on auto_lock: one newcomer at most, and nobody while the holder
 // cannot run.
-#include <syncopate/locks/auto/spin_seat.h>
+#include <syncopate/locks/auto/spinner_slot.h>
 #include <syncopate/locks/auto_lock.h>
 
 #include <atomic>
@@ -10,30 +10,30 @@
 namespace {
 
 using syncopate::auto_lock;
-using syncopate::spin_lesson;
-using syncopate::auto_parts::spin_seat;
+using syncopate::spin_tuning;
+using syncopate::auto_parts::spinner_slot;
 
 // What auto_lock keeps to itself: access is not checked in an explicit instantiation.
-spin_seat& spinner_of(auto_lock&);
+spinner_slot& spinner_of(auto_lock&);
 template <auto Spinner>
 struct exposed {
-  friend spin_seat& spinner_of(auto_lock& lock) { return lock.*Spinner; }
+  friend spinner_slot& spinner_of(auto_lock& lock) { return lock.*Spinner; }
 };
 template struct exposed<&auto_lock::spinner_>;
 
 struct counted {
-  spin_seat seat;
+  spinner_slot slot;
   std::atomic<int> spinners{0};
 };
 
-// Nobody is announced while another one is; and the lesson is that of the one before.
+// Nobody is announced while another one is; and the tuning is that of the one before.
 void announce_once(counted& s) {
-  spin_lesson learned;
-  if (!s.seat.announce(learned)) return;
+  spin_tuning learned;
+  if (!s.slot.announce(learned)) return;
   const int others = s.spinners.fetch_add(1, std::memory_order_relaxed);
   assert(others == 0);
   s.spinners.fetch_sub(1, std::memory_order_relaxed);
-  s.seat.withdraw({learned.budget + 1, learned.pace});
+  s.slot.withdraw({learned.budget + 1, learned.pace});
 }
 
 void one_spinner() {
@@ -41,8 +41,8 @@ void one_spinner() {
   auto twice = [s] { announce_once(*s), announce_once(*s); };
   auto other = twice;
   check::together(twice, other);
-  spin_lesson learned;
-  assert(s->seat.announce(learned));  // the last one has withdrawn
+  spin_tuning learned;
+  assert(s->slot.announce(learned));  // the last one has withdrawn
   assert(learned.budget >= 2 && learned.budget <= 4);
   delete s;
 }
@@ -52,8 +52,8 @@ void one_spinner_of_three() {
   auto once = [s] { announce_once(*s); };
   auto second = once, third = once;
   check::together(once, second, third);
-  spin_lesson learned;
-  assert(s->seat.announce(learned));
+  spin_tuning learned;
+  assert(s->slot.announce(learned));
   assert(learned.budget >= 1 && learned.budget <= 3);
   delete s;
 }
@@ -70,7 +70,7 @@ void pass_over_the_other_processors() {
   }
 }
 
-// A waiter on the holder's processor goes to sleep at once: whoever spins leaves a lesson.
+// A waiter on the holder's processor goes to sleep at once: whoever spins leaves what it learned.
 void sleeps_on_the_processor_of_the_holder() {
   auto* const s = new check::shared<auto_lock>;
   pass_over_the_other_processors();
@@ -82,7 +82,7 @@ void sleeps_on_the_processor_of_the_holder() {
   };
   check::together(waits, holds);
   assert(s->value == 2);
-  assert(spinner_of(s->lock).lesson() == spin_lesson::from_bits(0));
+  assert(spinner_of(s->lock).tuning() == spin_tuning::from_bits(0));
   delete s;
 }
 

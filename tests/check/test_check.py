@@ -112,7 +112,7 @@ PASSED_AFTER_LONG_WHEN_CALM = {
     ("barrier_check", "dissemination_barrier:yield three"): 200_000,
 }
 # Or, of these, where a turn of a polling loop that has only read is taken to leave nothing behind
-# (turns=0). Theirs leave how long to pause, and `auto`'s heir how often it has found the lock free.
+# (turns=0). Theirs leave how long to pause, and `auto`'s successor how often it has found it free.
 LAST_TURNS = "turns=0"
 PASSED_WITH_LAST_TURNS = {
     ("lock_check", "auto three_threads"): 250_000,

@@ -9,44 +9,44 @@
 namespace {
 
 using namespace syncopate::elide;
-using lesson::make;
+using learned::make;
 
 TEST(Lesson, Failure) {
-  EXPECT_EQ(lesson::after_failure(make(0, 0)), make(3, 0));  // two are tolerated
-  EXPECT_EQ(lesson::after_failure(make(1, 0)), make(4, 0));
-  EXPECT_EQ(lesson::after_failure(make(2, 0)), make(5, 15));
-  EXPECT_EQ(lesson::after_failure(make(3, 0)), make(6, 31));
-  EXPECT_EQ(lesson::after_failure(make(4, 0)), make(7, 63));
-  EXPECT_EQ(lesson::after_failure(make(9, 0)), make(12, 2047));
-  EXPECT_EQ(lesson::after_failure(make(10, 0)), make(13, 4095));
-  EXPECT_EQ(lesson::after_failure(make(12, 0)), make(13, 4095));
-  EXPECT_EQ(lesson::after_failure(make(13, 0)), make(13, 4095));
-  EXPECT_EQ(lesson::after_failure(make(4, 7)), make(4, 7));  // known already
+  EXPECT_EQ(learned::after_failure(make(0, 0)), make(3, 0));  // two are tolerated
+  EXPECT_EQ(learned::after_failure(make(1, 0)), make(4, 0));
+  EXPECT_EQ(learned::after_failure(make(2, 0)), make(5, 15));
+  EXPECT_EQ(learned::after_failure(make(3, 0)), make(6, 31));
+  EXPECT_EQ(learned::after_failure(make(4, 0)), make(7, 63));
+  EXPECT_EQ(learned::after_failure(make(9, 0)), make(12, 2047));
+  EXPECT_EQ(learned::after_failure(make(10, 0)), make(13, 4095));
+  EXPECT_EQ(learned::after_failure(make(12, 0)), make(13, 4095));
+  EXPECT_EQ(learned::after_failure(make(13, 0)), make(13, 4095));
+  EXPECT_EQ(learned::after_failure(make(4, 7)), make(4, 7));  // known already
 }
 
 TEST(Lesson, Begin) {
-  EXPECT_EQ(lesson::after_begin(make(0, 0)), make(0, 0));
-  EXPECT_EQ(lesson::after_begin(make(12, 0)), make(11, 0));
-  EXPECT_EQ(lesson::after_begin(make(1, 0)), make(0, 0));
-  EXPECT_EQ(lesson::after_begin(make(5, 9)), make(4, 9));
+  EXPECT_EQ(learned::after_begin(make(0, 0)), make(0, 0));
+  EXPECT_EQ(learned::after_begin(make(12, 0)), make(11, 0));
+  EXPECT_EQ(learned::after_begin(make(1, 0)), make(0, 0));
+  EXPECT_EQ(learned::after_begin(make(5, 9)), make(4, 9));
 }
 
 TEST(Lesson, Skip) {
-  EXPECT_EQ(lesson::after_skip(make(4, 15)), make(4, 14));
-  EXPECT_EQ(lesson::after_skip(make(4, 1)), make(4, 0));
-  EXPECT_EQ(lesson::after_skip(make(4, 0)), make(4, 0));
-  EXPECT_FALSE(lesson::pays(make(4, 1)));
-  EXPECT_TRUE(lesson::pays(make(12, 0)));
+  EXPECT_EQ(learned::after_skip(make(4, 15)), make(4, 14));
+  EXPECT_EQ(learned::after_skip(make(4, 1)), make(4, 0));
+  EXPECT_EQ(learned::after_skip(make(4, 0)), make(4, 0));
+  EXPECT_FALSE(learned::pays(make(4, 1)));
+  EXPECT_TRUE(learned::pays(make(12, 0)));
 }
 
 // Any sixteen bits are a state, and lead to elision again: two threads may write at once.
 TEST(Lesson, EveryPatternIsAState) {
   for (unsigned bits = 0; bits <= 0xffff; ++bits) {
     const auto state = static_cast<std::uint16_t>(bits);
-    EXPECT_LE(lesson::skips(lesson::after_failure(state)), 4095u);
-    EXPECT_LE(lesson::level(lesson::after_begin(state)), lesson::level(state));
-    if (!lesson::pays(state)) {
-      EXPECT_EQ(lesson::skips(lesson::after_skip(state)), lesson::skips(state) - 1);
+    EXPECT_LE(learned::skips(learned::after_failure(state)), 4095u);
+    EXPECT_LE(learned::level(learned::after_begin(state)), learned::level(state));
+    if (!learned::pays(state)) {
+      EXPECT_EQ(learned::skips(learned::after_skip(state)), learned::skips(state) - 1);
     }
   }
 }

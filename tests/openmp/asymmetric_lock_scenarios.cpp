@@ -14,15 +14,15 @@ namespace {
 // Waiters sleep at once: one on the lock's word, the others behind it.
 struct impatient {
   static std::uint64_t polling_ticks() noexcept { return 0; }
-  static std::uint64_t heir_ticks() noexcept { return 0; }
+  static std::uint64_t successor_ticks() noexcept { return 0; }
   static std::uint64_t due_ticks() noexcept { return 1; }
   static bool may_yield() noexcept { return false; }
 };
 using lock_type = syncopate::openmp::asymmetric_lock<impatient>;
 
-// The heir is due at its second look.
+// The successor is due at its second look.
 struct insistent : impatient {
-  static std::uint64_t heir_ticks() noexcept { return 2; }
+  static std::uint64_t successor_ticks() noexcept { return 2; }
   static bool may_yield() noexcept { return true; }
 };
 
@@ -63,7 +63,7 @@ void twice() {
   assert(s.sum == 3);
 }
 
-void due_heir() {
+void due_successor() {
   shared<syncopate::openmp::asymmetric_lock<insistent>> s;
   auto one = [&s] { s.add(); };
   check::together(one, one);
@@ -84,8 +84,8 @@ void try_lock() {
   assert(s.sum == 1 + taken);
 }
 
-// Two locks whose words share a count and a seat, one taken inside the other.
-void shared_seat() {
+// Two locks whose words share a count and a slot, one taken inside the other.
+void shared_slot() {
   static lock_type locks[1024];
   lock_type &first = locks[0], *second = &locks[1];
   while (syncopate::openmp::sleep_index(second) != syncopate::openmp::sleep_index(&first)) ++second;
@@ -110,9 +110,12 @@ void shared_seat() {
 constexpr struct {
   const char* name;
   void (*run)();
-} scenarios[] = {
-    {"two_threads", two_threads}, {"three_threads", three_threads}, {"twice", twice},
-    {"due_heir", due_heir},       {"try_lock", try_lock},           {"shared_seat", shared_seat}};
+} scenarios[] = {{"two_threads", two_threads},
+                 {"three_threads", three_threads},
+                 {"twice", twice},
+                 {"due_successor", due_successor},
+                 {"try_lock", try_lock},
+                 {"shared_slot", shared_slot}};
 
 }  // namespace
 

@@ -10,7 +10,7 @@ from openmp_runs import PROGRAMS
 CHECK = PROGRAMS / "asymmetric_lock_check"
 # Three sleepers have more executions than are worth their time every day; what went wrong once was
 # found within these.
-EXECUTIONS = {"three_threads": 60_000, "shared_seat": 30_000}
+EXECUTIONS = {"three_threads": 60_000, "shared_slot": 30_000}
 
 
 def explored(*arguments, **variables):
@@ -26,7 +26,8 @@ def explored(*arguments, **variables):
 
 
 @pytest.mark.parametrize(
-    "scenario", ["two_threads", "three_threads", "twice", "due_heir", "try_lock", "shared_seat"]
+    "scenario",
+    ["two_threads", "three_threads", "twice", "due_successor", "try_lock", "shared_slot"],
 )
 def test_scenario(scenario):
     assert scenario in explored().stdout.splitlines()

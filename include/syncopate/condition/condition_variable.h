@@ -33,8 +33,9 @@
 //   [F]  release store and acquire load of generation_ around the reset of I4.
 //
 // Checked by    tests/conformance (no lost wake-up, FIFO, time-outs),
-//               tests/check/condition_check.cpp (explored), tests/posix (cancellation, destroy
-//               after broadcast), tests/elide/simulated/paths.cpp.
+//               tests/check/condition_check.cpp (explored), tests/check/mutants_check.cpp (that
+//               the invariants are asked), tests/posix (cancellation, destroy after broadcast),
+//               tests/elide/simulated/paths.cpp.
 #pragma once
 
 #include <syncopate/locks/futex_lock.h>

@@ -40,19 +40,19 @@ namespace detail {
 enum class start : unsigned char { begin, nested, no };
 
 // Where something is to be asked: inside a transaction, and of a lock that has failed before.
-[[gnu::noinline, gnu::cold]] inline start prepare_slow(learning* lesson) noexcept {
+[[gnu::noinline, gnu::cold]] inline start prepare_slow(learning* learned) noexcept {
   if (section::active()) return start::nested;
-  if (lesson->pays() || control::now() == mode::always) {
-    lesson->begins();
+  if (learned->pays() || control::now() == mode::always) {
+    learned->begins();
     return start::begin;
   }
-  lesson->skipped();
+  learned->skipped();
   return start::no;
 }
 
-inline start prepare(learning* lesson) noexcept {
-  const bool asks = section::active() || (lesson != nullptr && lesson->state() != 0);
-  return __builtin_expect(asks, 0) ? prepare_slow(lesson) : start::begin;
+inline start prepare(learning* learned) noexcept {
+  const bool asks = section::active() || (learned != nullptr && learned->state() != 0);
+  return __builtin_expect(asks, 0) ? prepare_slow(learned) : start::begin;
 }
 
 // Inside a transaction there is nothing to retry: an abort goes back to the outermost section.
@@ -72,9 +72,9 @@ bool await_free(const retry_policy& policy, IsFree is_free) noexcept {
   constexpr std::uint32_t longest = 64;  // PAUSE steps between two looks
   if (is_free()) return true;
   if (!machine::may_spin()) return false;
-  const std::uint64_t until = machine::ticks() + policy.patience;
+  const std::uint64_t until = machine::ticks() + policy.wait_limit;
   for (std::uint32_t pauses = 1; !is_free(); pauses = pauses < longest ? 2 * pauses : longest) {
-    if (policy.patience != 0 && static_cast<std::int64_t>(machine::ticks() - until) >= 0)
+    if (policy.wait_limit != 0 && static_cast<std::int64_t>(machine::ticks() - until) >= 0)
       return false;
     machine::spin(pauses);
   }
@@ -88,12 +88,12 @@ struct second_try {
   tally used;
 };
 template <class IsFree, class AwaitFree>
-[[gnu::noinline]] second_try after_abort(const retry_policy& policy, tally used, learning* lesson,
+[[gnu::noinline]] second_try after_abort(const retry_policy& policy, tally used, learning* learned,
                                          machine::htm::status why, IsFree is_free,
                                          AwaitFree await_free) noexcept {
   const bool held = policy.protects && !is_free();
   const decision next = decide(policy, used, why, held);
-  if (next.what == next_step::take_lock_and_learn && lesson != nullptr) lesson->failed();
+  if (next.what == next_step::take_lock_and_learn && learned != nullptr) learned->failed();
   const bool takes =
       next.what == next_step::take_lock || next.what == next_step::take_lock_and_learn;
   if (takes || (next.what == next_step::wait_then_retry && !await_free()))
@@ -108,12 +108,12 @@ template <class IsFree, class AwaitFree>
 // is_free() tells whether the lock is free, by atomic loads of what every holder writes with an
 // atomic read-modify-write when it takes the lock. await_free() waits for that, outside of
 // transactions, and returns false when the caller should take the lock instead. Both are copied.
-// `lesson` may be null. Blocks only in await_free(). Requires: control::is_off() was asked.
+// `learned` may be null. Blocks only in await_free(). Requires: control::is_off() was asked.
 template <class IsFree, class AwaitFree>
 [[nodiscard, gnu::always_inline]] inline entry enter(subject what, const retry_policy& policy,
-                                                     learning* lesson, IsFree is_free,
+                                                     learning* learned, IsFree is_free,
                                                      AwaitFree await_free) noexcept {
-  if (const detail::start how = detail::prepare(lesson); how != detail::start::begin)
+  if (const detail::start how = detail::prepare(learned); how != detail::start::begin)
     return how == detail::start::nested ? detail::enter_nested(what, is_free) : entry::not_tried;
   detail::second_try next{true, {}};
   while (next.again) {
@@ -126,7 +126,7 @@ template <class IsFree, class AwaitFree>
         while (!is_free()) asm volatile("" ::: "memory");  // no PAUSE: retry_policy.h
       section::abort<abort_code::lock_held>();
     }
-    next = detail::after_abort(policy, next.used, lesson, s, is_free, await_free);
+    next = detail::after_abort(policy, next.used, learned, s, is_free, await_free);
   }
   return entry::aborted;
 }
@@ -135,16 +135,17 @@ template <class IsFree, class AwaitFree>
 // be taken. Tells the machine's statistics when that is after aborts.
 template <class IsFree, class AwaitFree>
 [[nodiscard, gnu::always_inline]] inline bool try_enter(subject what, const retry_policy& policy,
-                                                        learning* lesson, IsFree is_free,
+                                                        learning* learned, IsFree is_free,
                                                         AwaitFree await_free) noexcept {
-  const entry end = enter(what, policy, lesson, is_free, await_free);
+  const entry end = enter(what, policy, learned, is_free, await_free);
   if (end == entry::aborted) machine::htm::fell_back();
   return end == entry::elided;
 }
 template <class IsFree>
 [[nodiscard, gnu::always_inline]] inline bool try_enter(subject what, const retry_policy& policy,
-                                                        learning* lesson, IsFree is_free) noexcept {
-  return try_enter(what, policy, lesson, is_free,
+                                                        learning* learned,
+                                                        IsFree is_free) noexcept {
+  return try_enter(what, policy, learned, is_free,
                    [&policy, is_free] { return detail::await_free(policy, is_free); });
 }
 

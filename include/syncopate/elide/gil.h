@@ -250,7 +250,7 @@ class gil {
     auto is_free = [](std::uint32_t v) { return v == 0; };
     if (machine::may_spin() &&
         machine::wait_until(acquired_, std::memory_order_relaxed, is_free,  // [L]
-                            me.since + options_.patience)) {
+                            me.since + options_.wait_limit)) {
       lap(me, me.waiting);
       return false;
     }

@@ -56,7 +56,7 @@ struct recorder {
 inline gil_options recording_options() noexcept {
   gil_options options = *parse_gil_options("htm:1");
   options.retries = {.transient = 255, .held = 255};
-  options.patience = UINT32_MAX;
+  options.wait_limit = UINT32_MAX;
   return options;
 }
 

@@ -17,7 +17,7 @@ struct gil_options {
   length_options lengths{};
   gil_tally retries{};
   // Elided: ticks to spin for the release of a held lock before queuing for it.
-  std::uint32_t patience = 1u << 17;
+  std::uint32_t wait_limit = 1u << 17;
   // Plain: ticks until a holder lets a waiter in; yield points between two looks at the clock.
   // CRuby's timer has 250 ms, CPython's 5 ms; 2^23 ticks are 3 ms at 2.8 GHz.
   std::uint64_t slice = 1u << 23;

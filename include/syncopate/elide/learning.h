@@ -27,7 +27,7 @@
 namespace syncopate::elide {
 
 // The transitions, pure.
-namespace lesson {
+namespace learned {
 inline constexpr unsigned level_shift = 12;
 inline constexpr std::uint16_t skip_mask = 0x0fff;
 inline constexpr unsigned highest = 13;   // leaves out 4,095 acquisitions
@@ -60,17 +60,17 @@ constexpr std::uint16_t after_failure(std::uint16_t state) noexcept {
 constexpr std::uint16_t after_begin(std::uint16_t state) noexcept {
   return level(state) == 0 ? state : make(level(state) - 1, skips(state));
 }
-}  // namespace lesson
+}  // namespace learned
 
 class learning {
  public:
-  [[nodiscard]] bool pays() const noexcept { return lesson::pays(load()); }
+  [[nodiscard]] bool pays() const noexcept { return learned::pays(load()); }
   [[nodiscard]] std::uint16_t state() const noexcept { return load(); }
 
   // Requires: the calling thread is in no transaction.
-  void skipped() noexcept { become(lesson::after_skip); }
-  void failed() noexcept { become(lesson::after_failure); }
-  void begins() noexcept { become(lesson::after_begin); }
+  void skipped() noexcept { become(learned::after_skip); }
+  void failed() noexcept { become(learned::after_failure); }
+  void begins() noexcept { become(learned::after_begin); }
 
  private:
   [[nodiscard]] std::uint16_t load() const noexcept {

@@ -42,8 +42,8 @@ struct retry_policy {
   // hint by the machine.
   bool heeds_causes = true;
   std::uint16_t first_pause = 1, longest_pause = 256;  // PAUSE steps; doubles with each attempt
-  std::uint32_t patience = 1u << 17;  // ticks to wait for a held lock before queuing; 0: no limit
-  bool learns = false;                // per lock whether elision pays (learning.h)
+  std::uint32_t wait_limit = 1u << 17;  // ticks to wait for a held lock before queuing; 0: no limit
+  bool learns = false;                  // per lock whether elision pays (learning.h)
 
   friend bool operator==(const retry_policy&, const retry_policy&) = default;
 };
@@ -105,8 +105,8 @@ constexpr std::uint32_t pause_of(const retry_policy& p, unsigned attempt) noexce
 
   if (!detail::is_transient(p, s)) {
     // Turned off in mid-flight says nothing about the section.
-    const bool lesson = !detail::is_code(s, abort_code::switched_off);
-    return {lesson ? next_step::take_lock_and_learn : next_step::take_lock, 0, used};
+    const bool teaches = !detail::is_code(s, abort_code::switched_off);
+    return {teaches ? next_step::take_lock_and_learn : next_step::take_lock, 0, used};
   }
   if (by_holder && p.on_held == when_held::take_lock) return {next_step::take_lock, 0, used};
   if (used.waits > p.waits) return {next_step::take_lock, 0, used};

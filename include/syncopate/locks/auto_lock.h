@@ -2,31 +2,31 @@
 // lets nobody starve.
 //
 // Source        Three parts, each with its source, states and obligations: glibc's word
-//               (auto/lock_word.h); the queue and the seat of the heir (auto/sleeper_queue.h,
-//               auto/heir_seat.h, auto/hand_over_lesson.h); spinning (auto/spin_seat.h,
-//               auto/spin_lesson.h). Here is how a thread goes through them.
+//               (auto/lock_word.h); the queue and the slot of the successor (auto/sleeper_queue.h,
+//               auto/successor_slot.h, auto/hand_over_period.h); spinning (auto/spinner_slot.h,
+//               auto/spin_tuning.h). Here is how a thread goes through them.
 // Fairness      eventual: a running thread may overtake, until a waiter that was woken has waited
 //               for one period since the last hand-over; then the lock is handed to it. The period
-//               follows what hand-overs cost (auto/hand_over_lesson.h).
+//               follows what hand-overs cost (auto/hand_over_period.h).
 // Space         32 B per lock, laid out as the first 32 bytes of glibc's pthread_mutex_t; 0 B per
 //               waiter.
 // Uncontended   lock 1 RMW + 1 load + 1 store; unlock 1 load + 1 RMW + 1 store; one cache line.
-// Contended     at most one newcomer and the heir poll, with growing pauses; the others sleep in
-//               FIFO order.
+// Contended     at most one newcomer and the successor poll, with growing pauses; the others sleep
+//               in FIFO order.
 //
 // Invariants
-//   I1  Whoever waits spins (one at most), sleeps in the queue, or has the seat (one at most).
-//   I2  Every sleeper has joined queue_ and then found word_ held (having marked it), or the seat
+//   I1  Whoever waits spins (one at most), sleeps in the queue, or has the slot (one at most).
+//   I2  Every sleeper has joined queue_ and then found word_ held (having marked it), or the slot
 //       taken. So the wake it needs comes after it has joined: by the holder that finds the word
-//       marked, or by the heir, who takes the lock as held_sleepers or passes the wake on
+//       marked, or by the successor, who takes the lock as held_sleepers or passes the wake on
 //       (give_up).
 //   I3  unlock() announces a wake before it releases a lock that is marked, and wakes afterwards.
-//   I4  The seat is granted only while the lock is held, which it then stays.
-//   I5  A due heir has marked word_ after it became due: the holder it saw, or a later one, finds
-//       it in unlock(). A holder that looked at the seat just before leaves the lock free; then the
-//       heir looks again within heir_patience. So do the first sleeper, within first_patience,
-//       and the others, within other_patience (they may have become the first), because a holder
-//       may release through glibc's code, which knows neither seat nor queue.
+//   I4  The slot is granted only while the lock is held, which it then stays.
+//   I5  A due successor has marked word_ after it became due: the holder it saw, or a later one,
+//       finds it in unlock(). A holder that looked at the slot just before leaves the lock free;
+//       then the successor looks again within due_timeout. So do the first sleeper, within
+//       first_timeout, and the others, within other_timeout (they may have become the first),
+//       because a holder may release through glibc's code, which knows neither slot nor queue.
 //
 // Memory order (each tag stands at its site below; those of the parts in the parts)
 //   [X]  relaxed: a hint.
@@ -34,17 +34,18 @@
 // Checked by    tests/conformance (exclusion, time-outs, hand-over under barging, every entry),
 //               tests/check/lock_check.cpp (explored with two and three threads),
 //               tests/check/spinner_check.cpp (nobody spins while the holder cannot run),
+//               tests/check/mutants_check.cpp (that its parts' invariants are asked),
 //               tests/posix under SYNCOPATE_LOCK=auto (below glibc's condition variables, too),
 //               tests/elide (transactions, conditions), tests/simulated_engine/{convoy,ratios}.cpp,
 //               tests/simulated_engine/{beside,many_beside}_foreign_load.cpp.
 #pragma once
 
-#include <syncopate/locks/auto/hand_over_lesson.h>
-#include <syncopate/locks/auto/heir_seat.h>
+#include <syncopate/locks/auto/hand_over_period.h>
 #include <syncopate/locks/auto/lock_word.h>
 #include <syncopate/locks/auto/sleeper_queue.h>
-#include <syncopate/locks/auto/spin_lesson.h>
-#include <syncopate/locks/auto/spin_seat.h>
+#include <syncopate/locks/auto/spin_tuning.h>
+#include <syncopate/locks/auto/spinner_slot.h>
+#include <syncopate/locks/auto/successor_slot.h>
 #include <syncopate/locks/traits.h>
 #include <syncopate/machine.h>
 
@@ -103,7 +104,7 @@ class auto_lock {
   // seen to; then unlock() is next.
   [[nodiscard]] bool unlock_uncontended() noexcept {
     holder_ = {0, 0};
-    if (__builtin_expect(seat_.may_be_taken(), 0)) return false;
+    if (__builtin_expect(successor_.may_be_taken(), 0)) return false;
     return word_.release_held();
   }
 
@@ -113,12 +114,12 @@ class auto_lock {
 
   // Whether somebody sleeps; a hint.
   [[nodiscard]] bool contended() const noexcept {
-    return word_.is_marked() || seat_.may_be_taken();
+    return word_.is_marked() || successor_.may_be_taken();
   }
 
   // Whether some thread has ever found the lock held; a hint, which in rare cases is forgotten.
   [[nodiscard]] bool has_been_contended() const noexcept {
-    return seat_.look() != 0 || queue_.was_used() || spinner_.was_used();
+    return successor_.look() != 0 || queue_.was_used() || spinner_.was_used();
   }
 
   // Kernel thread id of the holder, 0 if free or unknown; a hint unless the caller is the holder.
@@ -127,14 +128,14 @@ class auto_lock {
   // Requires: the calling thread holds the lock.
   void check_invariants() const noexcept {
     word_.check_held();
-    seat_.check_held();  // I4
+    successor_.check_held();  // I4
     spinner_.check_invariants();
   }
   // Requires: nobody holds the lock, or waits.
   void check_at_rest() const noexcept {
     assert(word_.is_free());
     queue_.check_at_rest();
-    seat_.check_at_rest();
+    successor_.check_at_rest();
     spinner_.check_at_rest();
   }
 
@@ -142,31 +143,33 @@ class auto_lock {
   friend struct auto_lock_layout;
 
   using lock_word = auto_parts::lock_word;
-  using heir_seat = auto_parts::heir_seat;
+  using successor_slot = auto_parts::successor_slot;
   using sleeper_queue = auto_parts::sleeper_queue;
   enum class outcome { acquired, woken, gave_up, timed_out };
 
   static constexpr std::uint32_t explore_one_in = 16;   // slow paths that spin as long as can pay
   static constexpr std::uint32_t max_pauses = 16;       // between two polls of a newcomer
   static constexpr std::uint64_t preempted = 1u << 18;  // ticks between two looks of a spinner
-  static constexpr unsigned enough_processors = 4;      // for holder, heir, spinner and another
+  static constexpr unsigned enough_processors = 4;  // for holder, successor, spinner and another
 
-  // An heir takes a lock only if it is free at several looks in a row: a busy lock is left to the
-  // thread that runs with it, until the heir is due; an idle one is taken in about a microsecond.
-  static constexpr int heir_looks = 4;
-  static constexpr std::uint32_t look_pauses = 6, heir_pauses = 128;
-  static constexpr std::uint64_t yield_every = 1u << 15;  // ticks an heir keeps the processor
-  static constexpr std::uint64_t due_polls = 1u << 13;    // ticks a due heir polls, then it sleeps
-  static constexpr std::int64_t nap = 50'000;  // ns between an heir's looks from its sleep
-  static constexpr std::int64_t heir_patience = 1'000'000;    // ns, the same once it is due (I5)
-  static constexpr std::int64_t first_patience = 2'000'000;   // ns, the same for the first sleeper
-  static constexpr std::int64_t other_patience = 50'000'000;  // ns, the same for the others
+  // A successor takes a lock only if it is free at several looks in a row: a busy lock is left to
+  // the thread that runs with it, until the successor is due; an idle one is taken in about a
+  // microsecond.
+  static constexpr int successor_looks = 4;
+  static constexpr std::uint32_t look_pauses = 6, successor_pauses = 128;
+  static constexpr std::uint64_t yield_every = 1u << 15;  // ticks a successor keeps the processor
+  static constexpr std::uint64_t due_polls = 1u
+                                             << 13;  // ticks a due successor polls, then it sleeps
+  static constexpr std::int64_t nap = 50'000;  // ns between a successor's looks from its sleep
+  static constexpr std::int64_t due_timeout = 1'000'000;     // ns, the same once it is due (I5)
+  static constexpr std::int64_t first_timeout = 2'000'000;   // ns, the same for the first sleeper
+  static constexpr std::int64_t other_timeout = 50'000'000;  // ns, the same for the others
   static constexpr std::uint32_t late_one_in = 16;  // contended unlocks that look at the clock
   // Between two yields at least so many times as long as the last took. *Simulated* beside 2 busy
   // processes, sums over sections of 200 to 400 cycles: with 2, 4, 8 threads 1.36, 0.98, 3.35 times
   // the sections of yields that each thread learned by itself (docs/internals/preemption.md).
   static constexpr std::uint64_t yield_share = 4;
-  static constexpr std::uint64_t soon = hand_over_lesson::least / 4;  // ticks from look to look
+  static constexpr std::uint64_t soon = hand_over_period::least / 4;  // ticks from look to look
   // One wake in so many also goes to word_, where waiters inside glibc's code sleep.
   static constexpr std::uint32_t glibc_share = 16;
 
@@ -214,7 +217,7 @@ class auto_lock {
       return true;
     for (;;) {
       outcome end = sleep(my);
-      if (end == outcome::woken) end = inherit(my);  // gave_up: another has the seat; sleep again
+      if (end == outcome::woken) end = succeed(my);  // gave_up: another has the slot; sleep again
       if (end == outcome::acquired) return true;
       if (end == outcome::timed_out) return false;
     }
@@ -224,28 +227,31 @@ class auto_lock {
 
   // Others wait already. With more threads than processors, spinners may only fill the run queues,
   // and being preempted in the middle of a spin is the longest wait.
-  [[nodiscard]] bool has_queue() const noexcept { return word_.is_marked() || seat_.is_taken(); }
+  [[nodiscard]] bool has_queue() const noexcept {
+    return word_.is_marked() || successor_.is_taken();
+  }
 
   // A newcomer polls all the same, or each section ends in a wake-up, during which the lock is idle
   // and a processor, too. *Simulated* with 4 and 8 threads on 2 processors, sections as long as
   // what is outside of them (3,000 ticks): 1.55 times as fast as where all sleep behind a queue,
   // and as fast as tatas; the longest wait 0.1 and 0.4 ms, tatas' 20 and 18 ms
   // (tests/simulated_engine/ratios.cpp). But with few processors not while a waiter that was called
-  // is late: it needs the newcomer's. And with processors to spare not where the heir is the only
-  // other waiter of a hectic lock: the holder then does many sections at full speed, until the heir
-  // is due. *Measured* on 16 processors, 4 to 64 threads: sections of 1,000 and 5,000 ticks 1.5 to
-  // 1.9 times as fast, of 100 ticks 0.9 times.
+  // is late: it needs the newcomer's. And with processors to spare not where the successor is the
+  // only other waiter of a hectic lock: the holder then does many sections at full speed, until the
+  // successor is due. *Measured* on 16 processors, 4 to 64 threads: sections of 1,000 and 5,000
+  // ticks 1.5 to 1.9 times as fast, of 100 ticks 0.9 times.
   [[nodiscard]] bool may_overtake() const noexcept {
     if (machine::processors() < enough_processors)
-      return !seat_.is_taken() || seat_.ticks_since_change(machine::ticks()) <= lesson.period();
-    return queue_.has_sleepers() || spinner_.lesson().pace == 0;
+      return !successor_.is_taken() ||
+             successor_.ticks_since_change(machine::ticks()) <= hand_over.period();
+    return queue_.has_sleepers() || spinner_.tuning().pace == 0;
   }
 
   outcome spin_as_newcomer(attempt& my) noexcept {
-    spin_lesson now;
+    spin_tuning now;
     if (holder_cannot_run() || !spinner_.announce(now)) return outcome::gave_up;
     now = now.or_first();
-    const bool explore = (my.arrival / spin_lesson::budget_unit) % explore_one_in == 0;
+    const bool explore = (my.arrival / spin_tuning::budget_unit) % explore_one_in == 0;
     const outcome end = spin(my, my.arrival + now.ticks(explore), now.pace);
     if (end == outcome::acquired) {
       const std::uint64_t waited = machine::ticks() - my.arrival;
@@ -261,8 +267,8 @@ class auto_lock {
   // A change costs about 500 ticks of cache misses (bench/pthread_load contended, 2 threads).
   bool note_change_of_holder() noexcept {
     const std::uint64_t time = machine::ticks();
-    const bool is_hectic = seat_.just_changed(time);
-    seat_.note_change(time);
+    const bool is_hectic = successor_.just_changed(time);
+    successor_.note_change(time);
     return is_hectic;
   }
 
@@ -293,57 +299,59 @@ class auto_lock {
   outcome sleep(attempt& my) noexcept {
     const sleeper_queue::ticket mine = queue_.join();
     outcome end = outcome::acquired;
-    if (seat_.is_taken() || !word_.take_or_mark()) end = sleep_counted(my, mine);
+    if (successor_.is_taken() || !word_.take_or_mark()) end = sleep_counted(my, mine);
     queue_.leave();
-    if (end == outcome::acquired) seat_.uncall();
+    if (end == outcome::acquired) successor_.uncall();
     return end == outcome::timed_out ? give_up() : end;
   }
 
-  // Returns woken also without cause: the seat, if free, is then ours as well as another's.
+  // Returns woken also without cause: the slot, if free, is then ours as well as another's.
   outcome sleep_counted(attempt& my, sleeper_queue::ticket mine) noexcept {
     for (;;) {
-      const std::int64_t patience = sleeper_queue::is_first(mine) ? first_patience : other_patience;
-      const bool expires = my.until != nullptr && machine::remaining(*my.until) < patience;
-      const machine::deadline look = machine::after(patience);
+      const std::int64_t timeout = sleeper_queue::is_first(mine) ? first_timeout : other_timeout;
+      const bool expires = my.until != nullptr && machine::remaining(*my.until) < timeout;
+      const machine::deadline look = machine::after(timeout);
       if (queue_.sleep(mine, expires ? my.until : &look) != machine::park_result::timed_out)
         return outcome::woken;
       if (expires) return outcome::timed_out;
-      if (heir_seat::role_of(seat_.look()) <= heir_seat::called && word_.take_or_mark())
+      if (successor_slot::role_of(successor_.look()) <= successor_slot::called &&
+          word_.take_or_mark())
         return outcome::acquired;
     }
   }
 
-  // A waiter whose time is up may have been called, or may be the heir that others rely on (I2): it
-  // clears the way, makes the next unlock() wake somebody, and passes on a wake it may have got.
+  // A waiter whose time is up may have been called, or may be the successor that others rely on
+  // (I2): it clears the way, makes the next unlock() wake somebody, and passes on a wake it may
+  // have got.
   outcome give_up() noexcept {
-    seat_.uncall();
+    successor_.uncall();
     if (word_.take_or_mark()) return outcome::acquired;
     queue_.announce_wake();
     machine::wake(queue_.futex(), 1);
     return outcome::timed_out;
   }
 
-  // ---- inheriting -----------------------------------------------------------------------------
+  // ---- succeeding -----------------------------------------------------------------------------
 
-  // Takes the seat and waits in it: first for the lock to be free, then, due, for the grant.
-  // gave_up: another thread has the seat.
-  outcome inherit(attempt& my) noexcept {
-    heir_seat::state seen;
-    if (!seat_.sit(seen)) return outcome::gave_up;
+  // Takes the slot and waits in it: first for the lock to be free, then, due, for the grant.
+  // gave_up: another thread has the slot.
+  outcome succeed(attempt& my) noexcept {
+    successor_slot::state seen;
+    if (!successor_.occupy(seen)) return outcome::gave_up;
     outcome end = wait_until_due(my);
     if (end == outcome::gave_up) {
-      seat_.become_due(seen);
-      end = wait_for_grant(my);  // a grant may race with a time-out: that one has left the seat
+      successor_.become_due(seen);
+      end = wait_for_grant(my);  // a grant may race with a time-out: that one has left the slot
       if (end == outcome::timed_out) return give_up();
     }
-    seat_.leave(machine::ticks());
+    successor_.leave(machine::ticks());
     return end == outcome::timed_out ? give_up() : end;
   }
 
   [[nodiscard]] bool is_idle() const noexcept {
     for (std::uint32_t look = 1;; ++look) {
       if (!word_.is_free()) return false;
-      if (look == heir_looks) return true;
+      if (look == successor_looks) return true;
       machine::spin(look * look_pauses);  // unequal, so as not to keep step with the lock's users
     }
   }
@@ -351,15 +359,16 @@ class auto_lock {
   // gave_up: due.
   outcome wait_until_due(attempt& my) noexcept {
     const std::uint64_t start = machine::ticks();
-    const std::uint64_t due_time = start - seat_.ticks_since_change(start) + lesson.period();
+    const std::uint64_t due_time =
+        start - successor_.ticks_since_change(start) + hand_over.period();
     std::uint64_t yield_time = start + yield_every;
-    for (std::uint32_t pauses = 1;; pauses = pauses < heir_pauses ? 2 * pauses : pauses) {
+    for (std::uint32_t pauses = 1;; pauses = pauses < successor_pauses ? 2 * pauses : pauses) {
       if (is_idle() && word_.take(lock_word::held_sleepers)) return outcome::acquired;
       if (has_passed(due_time)) return outcome::gave_up;
       if (!machine::may_spin() || holder_cannot_run()) {
         // The holder needs this processor.
         const machine::deadline look = machine::after(nap);
-        seat_.sleep(seat_.look(), &look);
+        successor_.sleep(successor_.look(), &look);
       } else if (has_passed(yield_time)) {
         machine::yield();
         yield_time = machine::ticks() + yield_every;
@@ -371,9 +380,9 @@ class auto_lock {
   }
 
   [[nodiscard]] bool is_granted() const noexcept {
-    if (!seat_.is_granted()) return false;
+    if (!successor_.is_granted()) return false;
     // From the grant until now all have waited for this thread.
-    lesson.note(seat_.ticks_since_change(machine::ticks()));
+    hand_over.note(successor_.ticks_since_change(machine::ticks()));
     return true;
   }
 
@@ -384,16 +393,16 @@ class auto_lock {
       if (is_granted()) return outcome::acquired;
       machine::relax();
     }
-    heir_seat::state asleep;
-    if (!seat_.fall_asleep(asleep)) return is_granted() ? outcome::acquired : outcome::gave_up;
+    successor_slot::state asleep;
+    if (!successor_.fall_asleep(asleep)) return is_granted() ? outcome::acquired : outcome::gave_up;
     for (;;) {
-      const bool expires = my.until != nullptr && machine::remaining(*my.until) < heir_patience;
-      const machine::deadline look = machine::after(heir_patience);
-      const auto result = seat_.sleep(asleep, expires ? my.until : &look);
+      const bool expires = my.until != nullptr && machine::remaining(*my.until) < due_timeout;
+      const machine::deadline look = machine::after(due_timeout);
+      const auto result = successor_.sleep(asleep, expires ? my.until : &look);
       if (is_granted()) return outcome::acquired;
       if (result != machine::park_result::timed_out) continue;
       if (word_.take_or_mark()) return outcome::acquired;  // I5
-      if (expires && seat_.leave_unless_granted(asleep)) return outcome::timed_out;
+      if (expires && successor_.leave_unless_granted(asleep)) return outcome::timed_out;
     }
   }
 
@@ -402,15 +411,16 @@ class auto_lock {
   [[gnu::noinline]] void unlock_contended() noexcept {
     const void* const word_futex = word_.futex();
     const void* const queue_futex = queue_.futex();
-    heir_seat::state seen = seat_.look();
-    while (heir_seat::role_of(seen) >= heir_seat::due)
+    successor_slot::state seen = successor_.look();
+    while (successor_slot::role_of(seen) >= successor_slot::due)
       if (grant(seen)) return;
-    const bool late = heir_seat::role_of(seen) != heir_seat::no_heir &&
-                      machine::now_and_then(late_one_in) && comes_back_soon() && heir_is_late();
+    const bool late = successor_slot::role_of(seen) != successor_slot::nobody &&
+                      machine::now_and_then(late_one_in) && comes_back_soon() &&
+                      successor_is_late();
     sleeper_queue::ticket queue = 0;
     const bool wakes = word_.release([&] {
-      if (heir_seat::role_of(seen) == heir_seat::no_heir && queue_.has_sleepers())
-        seat_.call(seen, machine::ticks());
+      if (successor_slot::role_of(seen) == successor_slot::nobody && queue_.has_sleepers())
+        successor_.call(seen, machine::ticks());
       queue = queue_.announce_wake();  // I3
     });
     if (wakes) {
@@ -421,16 +431,16 @@ class auto_lock {
     if (late) make_room();
   }
 
-  // The heir's seat has not changed for twice the least period. It may be running; or it wants to
-  // and cannot, perhaps because of us, though another processor is idle (kernels balance late).
-  [[nodiscard]] bool heir_is_late() const noexcept {
+  // The successor's slot has not changed for twice the least period. It may be running; or it wants
+  // to and cannot, perhaps because of us, though another processor is idle (kernels balance late).
+  [[nodiscard]] bool successor_is_late() const noexcept {
     const std::uint64_t time = machine::ticks();
-    return seat_.ticks_since_change(time) > 2 * hand_over_lesson::least &&
+    return successor_.ticks_since_change(time) > 2 * hand_over_period::least &&
            static_cast<std::int64_t>(time - next_yield.load(std::memory_order_relaxed)) > 0;  // [X]
   }
 
   // Whether this thread has done late_one_in contended unlocks in quick succession. Only such make
-  // room for an heir: a yield may cost the rest of a time slice, and a thread that is back only
+  // room for a successor: a yield may cost the rest of a time slice, and a thread that is back only
   // after other work may have to do with a lock that others want more. *Measured* with Python's
   // global lock (bench/sqlite_load.py, 4 threads on 2 processors): 1.03 of glibc's rate, 0.87 where
   // all yield.
@@ -447,17 +457,17 @@ class auto_lock {
     next_yield.store(end + yield_share * (end - start), std::memory_order_relaxed);  // [X]
   }
 
-  // Returns false when the heir has left meanwhile; `seen` is then new.
-  bool grant(heir_seat::state& seen) noexcept {
-    const void* const seat_futex = seat_.futex();
+  // Returns false when the successor has left meanwhile; `seen` is then new.
+  bool grant(successor_slot::state& seen) noexcept {
+    const void* const slot_futex = successor_.futex();
     word_.mark();
-    if (!seat_.grant(seen, machine::ticks())) return false;
-    if (heir_seat::role_of(seen) == heir_seat::due_asleep) machine::wake(seat_futex, 1);
+    if (!successor_.grant(seen, machine::ticks())) return false;
+    if (successor_slot::role_of(seen) == successor_slot::due_asleep) machine::wake(slot_futex, 1);
     return true;
   }
 
   static inline thread_local constinit std::uint64_t last_look = 0;
-  static inline thread_local constinit hand_over_lesson lesson{};
+  static inline thread_local constinit hand_over_period hand_over{};
   // When this process may yield again. For all its threads: once one is back from a yield, no other
   // loses a time slice to learn the same. Of two that are back at once, the last one's counts.
   static inline constinit std::atomic<std::uint64_t> next_yield{0};
@@ -470,9 +480,9 @@ class auto_lock {
   };
   alignas(8) holder holder_{0, 0};
   [[maybe_unused]] int kind_{0};  // glibc's mutex kind; not ours
-  auto_parts::spin_seat spinner_;
+  auto_parts::spinner_slot spinner_;
   std::atomic<std::uint16_t> processor_{0};
-  heir_seat seat_;
+  successor_slot successor_;
   sleeper_queue queue_;
 };
 

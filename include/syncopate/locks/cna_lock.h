@@ -36,8 +36,9 @@
 //   [X]  relaxed: written before publication by [F] or [P], a failed attempt, or a hint.
 //
 // Checked by    tests/conformance (exclusion, every strategy), tests/check/lock_check.cpp (explored
-//               with two and three threads), tests/simulated_engine/two_sockets.cpp (hand-over
-//               within the node, bound on bypass, memory).
+//               with two and three threads), tests/check/mutants_check.cpp (that the invariants
+//               are asked), tests/simulated_engine/two_sockets.cpp (hand-over within the node,
+//               bound on bypass, memory).
 #pragma once
 
 #include <syncopate/locks/queue_link.h>

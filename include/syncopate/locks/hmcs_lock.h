@@ -39,7 +39,8 @@
 //
 // Checked by    tests/conformance (exclusion, every strategy), tests/check/lock_check.cpp (explored
 //               with two and three threads), tests/check/hmcs_check.cpp (the same where the root is
-//               given away each time, and each second time),
+//               given away each time, and each second time), tests/check/mutants_check.cpp (that
+//               the invariants are asked),
 //               tests/simulated_engine/two_sockets.cpp (hand-over within the half, bound on bypass,
 //               memory).
 #pragma once

@@ -31,6 +31,7 @@
 //
 // Checked by    tests/conformance (exclusion, FIFO order, every strategy),
 //               tests/check/lock_check.cpp (explored with two and three threads),
+//               tests/check/mutants_check.cpp (that the invariants are asked),
 //               tests/check/pool_check.cpp (its nodes), tests/posix under SYNCOPATE_LOCK=mcs and
 //               mcs:park, tests/elide (below others),
 //               tests/simulated_engine/{convoy,locks,two_sockets}.cpp.

@@ -3,7 +3,7 @@
 // Source        Word and queue after nsync's mu and parking_lot's RwLock; preferences after POSIX
 //               and glibc. How we deviate: a waiter that was woken in vain goes back to the front,
 //               and is handed the lock once it is old; a hand-over that has cost much, because the
-//               heir had no processor, is the last one for a while.
+//               successor had no processor, is the last one for a while.
 // Fairness      prefer readers (default; a reader may take the lock while writers wait, so that
 //               recursive read locking cannot deadlock) or prefer writers. Among writers, and for
 //               both against overtaking: eventual.
@@ -49,7 +49,8 @@
 //        (a hint) only; as an RMW it continues the release sequence of [R].
 //
 // Checked by    tests/conformance (exclusion, sharing, preferences), tests/check/rwlock_check.cpp
-//               (explored), tests/posix (test_rwlock_*.cpp),
+//               (explored), tests/check/mutants_check.cpp (that the invariants are asked),
+//               tests/posix (test_rwlock_*.cpp),
 //               tests/simulated_engine/{beside_foreign_load,readers}.cpp.
 #pragma once
 
@@ -166,7 +167,7 @@ class auto_rwlock {
   static constexpr std::uint64_t spin_ticks = 10'000, old_age = 1u << 20;
   static constexpr std::uint32_t max_pauses = 16;
   // Between two grants: so many times what the last one has cost, so that at most a quarter of the
-  // time goes into them; and at least, and at most, in ticks (as hand_over_lesson).
+  // time goes into them; and at least, and at most, in ticks (as hand_over_period).
   static constexpr std::uint64_t pay_back = 3, least_pause = 3u << 15, most_pause = 1u << 28;
   static constexpr unsigned stamp_shift = 10;
   static constexpr std::uint32_t farthest = most_pause >> stamp_shift;

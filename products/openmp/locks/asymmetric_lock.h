@@ -1,20 +1,20 @@
 // asymmetric_lock.h -- test-and-test-and-set in four bytes, released by a plain store: who
 // sleeps is counted elsewhere (sleep_table.h), and pays for being seen.
 //
-// Patience says how long to poll: polling_ticks() at first; then, while the others sleep,
-// heir_ticks(), after due_ticks() of which the lock is handed over; may_yield(): whether other
+// Polling says how long to poll: polling_ticks() at first; then, while the others sleep,
+// successor_ticks(), after due_ticks() of which the lock is handed over; may_yield(): whether other
 // threads of the program want the processor.
 //
 // Source        locks/tatas_lock.h; asymmetric fences: Dice, Huang & Yang, "Asymmetric Dekker
-//               Synchronization", 2001; the heir: locks/auto_lock.h.
+//               Synchronization", 2001; the successor: locks/auto_lock.h.
 // Fairness      eventual, where waiters may poll: one that others keep overtaking is due after
 //               due_ticks(), and then the releasing thread lets it go first.
 // Space         4 B per lock, 0 B per waiter.
 // Uncontended   lock 1 RMW; unlock 1 store + 1 load of a line that changes only when somebody goes
 //               to sleep.
-// Contended     as tatas, by newcomers and one heir. Those behind the heir cost the holder nothing.
-//               The heir's going to sleep costs a heavy fence (a microsecond) more, and the holder
-//               one call of the kernel.
+// Contended     as tatas, by newcomers and one successor. Those behind the successor cost the
+//               holder nothing. The successor's going to sleep costs a heavy fence (a microsecond)
+//               more, and the holder one call of the kernel.
 //
 // Invariants
 //   I1  word_ == held exactly while a thread holds the lock.
@@ -26,8 +26,8 @@
 //       it sleeps again. Who was not put to sleep takes itself off.
 //   I4  So a sleeper that nobody counts is awake; one too many is counted when the kernel ends a
 //       sleep that no release has ended, and that costs calls of the kernel but no wake-up.
-//   I5  An heir that has got the lock, and has left others behind, says so beside the count before
-//       it releases the lock; whose release finds it there calls one of them.
+//   I5  A successor that has got the lock, and has left others behind, says so beside the count
+//       before it releases the lock; whose release finds it there calls one of them.
 //
 // Memory order (each tag stands at its site below)
 //   [R]  release store of free -- synchronizes with [A].
@@ -36,7 +36,8 @@
 //   [F]  the two fences of I2.
 //   [C]  relaxed RMW of the count: the fences order it (I2). Of `due`: a late sight costs time.
 //   [N]  release RMW that sets call_next, acquire RMW that clears it: a release of an earlier
-//        holder may find it, and its call has to come after the heir's leaving (heir_seat.h, [C]).
+//        holder may find it, and its call has to come after the successor's leaving
+//        (successor_slot.h, [C]).
 //
 // Checked by    tests/openmp/asymmetric_lock_scenarios.cpp (every interleaving of two threads),
 //               test_locks.c.
@@ -48,12 +49,12 @@
 #include <atomic>
 #include <cstdint>
 
-#include "openmp/locks/heir_seat.h"
 #include "openmp/locks/sleep_table.h"
+#include "openmp/locks/successor_slot.h"
 
 namespace syncopate::openmp {
 
-template <class Patience>
+template <class Polling>
 class asymmetric_lock {
  public:
   static constexpr lock_traits traits{
@@ -87,21 +88,21 @@ class asymmetric_lock {
   // Whether somebody sleeps; a hint.
   [[nodiscard]] bool contended() const noexcept {
     return sleepers_on(&word_).load(std::memory_order_relaxed) != 0 ||  // [T]
-           seat_of(&word_).is_for(&word_);
+           slot_of(&word_).is_for(&word_);
   }
 
  private:
   enum : std::uint32_t { free = 0, held = 1 };
-  // Above the count of sleepers: an heir is due; an heir's release has to call another.
+  // Above the count of sleepers: a successor is due; a successor's release has to call another.
   enum : std::uint32_t { due = 1u << 30, call_next = 1u << 31, sleepers = due - 1 };
   static constexpr std::uint32_t max_delay = 64;  // PAUSE steps; locks/tatas_lock.h
   // Each look takes the line away from who holds the lock. Who has waited for so many times as long
   // as between two looks lets twice as much time pass: that is not much later, for it.
   static constexpr std::uint64_t rarity = 8;
-  static constexpr std::uint64_t longest_yield = 400'000;   // ticks; as Patience's
+  static constexpr std::uint64_t longest_yield = 400'000;   // ticks; as Polling's
   static constexpr std::uint64_t remembered = 200'000'000;  // ticks that it may be there again
   static constexpr std::int64_t nap = 50'000;               // ns; locks/auto_lock.h
-  // An heir that is due takes a free lock within some hundred nanoseconds, or does not run.
+  // A successor that is due takes a free lock within some hundred nanoseconds, or does not run.
   static constexpr std::uint32_t courtesy_steps = 32;
 
   // When a yield took that long; of the process.
@@ -117,13 +118,14 @@ class asymmetric_lock {
     const std::uint32_t seen = asked.load(std::memory_order_relaxed);  // [T]
     if ((seen & call_next) != 0 &&
         (asked.fetch_and(~call_next, std::memory_order_acquire) & call_next) != 0)  // [N]
-      seat_of(address).call();
+      slot_of(address).call();
     if ((seen & sleepers) != 0 && machine::wake(address, 1) == 1)
       asked.fetch_sub(1, std::memory_order_relaxed);  // [C]
     if ((seen & due) != 0) let_go_first(asked);
   }
 
-  // Once for each time that an heir is due: it may be the heir of another lock, or not run.
+  // Once for each time that a successor is due: it may be the successor of another lock, or not
+  // run.
   static void let_go_first(std::atomic<std::uint32_t>& asked) noexcept {
     for (std::uint32_t left = machine::polls(courtesy_steps); left != 0; --left) {
       if ((asked.load(std::memory_order_relaxed) & due) == 0) return;  // [T]
@@ -133,16 +135,16 @@ class asymmetric_lock {
   }
 
   [[gnu::noinline, gnu::cold]] void lock_slow() noexcept {
-    if (poll(Patience::polling_ticks())) return;
-    heir_seat& seat = seat_of(&word_);
-    if (!seat.enter(&word_)) {
-      while (!sleep() && !poll(Patience::polling_ticks())) {
+    if (poll(Polling::polling_ticks())) return;
+    successor_slot& slot = slot_of(&word_);
+    if (!slot.enter(&word_)) {
+      while (!sleep() && !poll(Polling::polling_ticks())) {
       }
       return;
     }
-    while (!poll_as_heir() && !sleep()) {
+    while (!poll_as_successor() && !sleep()) {
     }
-    if (seat.leave()) sleepers_on(&word_).fetch_or(call_next, std::memory_order_release);  // [N]
+    if (slot.leave()) sleepers_on(&word_).fetch_or(call_next, std::memory_order_release);  // [N]
   }
 
   // Polls for so many ticks, with yields if wanted. Returns whether the lock is held now.
@@ -181,9 +183,9 @@ class asymmetric_lock {
   }
 
   // The same; toward the end with the right to go first.
-  [[nodiscard]] bool poll_as_heir() noexcept {
-    const std::uint64_t limit = Patience::heir_ticks(), until_due = Patience::due_ticks();
-    if (poll(until_due < limit ? until_due : limit, Patience::may_yield())) return true;
+  [[nodiscard]] bool poll_as_successor() noexcept {
+    const std::uint64_t limit = Polling::successor_ticks(), until_due = Polling::due_ticks();
+    if (poll(until_due < limit ? until_due : limit, Polling::may_yield())) return true;
     if (limit <= until_due) return false;
     auto& asked = sleepers_on(&word_);
     const std::uint64_t start = machine::ticks();

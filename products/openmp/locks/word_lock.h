@@ -12,21 +12,21 @@
 namespace syncopate::openmp {
 
 // Where there is a processor for each, a wait that may soon end is worth some more polling than a
-// sleep costs (libgomp polls for 2 milliseconds). Where not, all but one heir soon sleep, and the
-// heir polls between yields.
-struct lock_patience {
+// sleep costs (libgomp polls for 2 milliseconds). Where not, all but one successor soon sleep, and
+// the successor polls between yields.
+struct lock_polling {
   static constexpr std::uint64_t crowded = 20'000, alone = 400'000;  // 10 and 200 us at 2 GHz
-  static constexpr std::uint64_t heir = 800'000;
+  static constexpr std::uint64_t successor = 800'000;
 
   static std::uint64_t polling_ticks() noexcept {
     return !machine::may_spin() ? 0 : may_yield() ? crowded : alone;
   }
-  static std::uint64_t heir_ticks() noexcept { return machine::may_spin() ? heir : 0; }
-  static std::uint64_t due_ticks() noexcept { return heir - heir / 8; }
+  static std::uint64_t successor_ticks() noexcept { return machine::may_spin() ? successor : 0; }
+  static std::uint64_t due_ticks() noexcept { return successor - successor / 8; }
   static bool may_yield() noexcept { return oversubscribed(); }
 };
 
-using word_lock = asymmetric_lock<lock_patience>;
+using word_lock = asymmetric_lock<lock_polling>;
 static_assert(sizeof(word_lock) == sizeof(std::uint32_t));
 
 inline word_lock& as_word_lock(void* word) noexcept { return *static_cast<word_lock*>(word); }

@@ -31,7 +31,7 @@ constexpr std::size_t most_storage = 512;
 
 // So many regions alike before their team is kept, since its start and end take as long as some
 // regions; twice as many whenever it then ran few.
-constexpr std::uint32_t first_patience = 2, most_patience = 1u << 20;
+constexpr std::uint32_t first_needed = 2, most_needed = 1u << 20;
 constexpr std::uint64_t worth_keeping = 64;
 
 constinit std::atomic<bool> refused{false};
@@ -132,7 +132,7 @@ thread_local constinit kept_region* kept [[gnu::tls_model("initial-exec")]] = nu
 struct candidate {
   const runtime* of = nullptr;
   unsigned asked = 0;
-  std::uint32_t alike = 0, patience = first_patience;
+  std::uint32_t alike = 0, needed = first_needed;
   bool ending = false;
 };
 thread_local constinit candidate last [[gnu::tls_model("initial-exec")]];
@@ -141,9 +141,9 @@ gomp_function function_of(const work& what) noexcept {
   return reinterpret_cast<gomp_function>(what.function);
 }
 
-void lose_patience() noexcept {
+void need_more() noexcept {
   last.alike = 0;
-  last.patience = std::min(last.patience * 2, most_patience);
+  last.needed = std::min(last.needed * 2, most_needed);
 }
 
 void end_of_thread(void*) noexcept {
@@ -294,10 +294,10 @@ bool run_kept(const runtime& of, unsigned asked, unsigned flags, const work& wha
     last.of = &of;
     last.asked = asked;
     last.alike = alike;
-    if (kept != nullptr || alike < last.patience || asked == 1 || !may_keep(of)) return false;
+    if (kept != nullptr || alike < last.needed || asked == 1 || !may_keep(of)) return false;
     watch_fork_and_end();
     kept = kept_region::open(of, asked);
-    if (kept == nullptr) return lose_patience(), false;
+    if (kept == nullptr) return need_more(), false;
   }
   if (!kept->run(what)) end_kept(&of);
   return true;
@@ -306,8 +306,8 @@ bool run_kept(const runtime& of, unsigned asked, unsigned flags, const work& wha
 void end_kept(const runtime* of) noexcept {
   last.alike = 0;
   if (kept == nullptr || kept->of() != of || kept->is_inside()) return;
-  if (kept->regions() >= worth_keeping) last.patience = first_patience;
-  else lose_patience();
+  if (kept->regions() >= worth_keeping) last.needed = first_needed;
+  else need_more();
   kept_region* const k = kept;
   kept = nullptr;
   k->close();

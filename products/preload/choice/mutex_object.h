@@ -8,7 +8,7 @@
 //   16      __kind       kind, as glibc keeps it; in its upper half   the same
 //                        what elision has learned of the mutex, below that a policy's choice
 //   20      __spins ...  auto's budget and processor                  record id
-//   24      __list       auto's heir and stamp                        the algorithm's own 16 bytes
+//   24      __list       auto's successor and stamp                   the algorithm's own 16 bytes
 //   32      __list       record id
 //   36      __list       acquisitions (recording)
 //
@@ -58,7 +58,7 @@ struct mutex_object {
   }
 
   // Bits that glibc leaves alone; little-endian, as every machine that has transactions.
-  elide::learning& lesson() noexcept {
+  elide::learning& learned() noexcept {
     return *reinterpret_cast<elide::learning*>(reinterpret_cast<char*>(&kind) + 2);
   }
 

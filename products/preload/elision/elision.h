@@ -36,24 +36,24 @@ extern thread_local constinit counted_section current_section
     __attribute__((tls_model("initial-exec")));
 void count_abort(const machine::htm::status&) noexcept;
 
-enum class patience : bool { none, full };  // none: for try and timed locking, a single attempt
+enum class retries : bool { none, all };  // none: for try and timed locking, a single attempt
 
 // Tries to run the section that begins now as a transaction, as often as `wanted` says.
 // `identify()` is the recorder's id of the lock. The other arguments as for elide::enter().
 template <class IsFree, class Identify>
 [[nodiscard, gnu::always_inline]] inline elide::entry enter_section(
-    const elide::subject& what, patience how, const elide::retry_policy& wanted,
-    elide::learning* lesson, IsFree is_free, Identify identify) noexcept {
-  const elide::retry_policy policy = how == patience::full ? wanted : elide::once(wanted);
+    const elide::subject& what, retries how, const elide::retry_policy& wanted,
+    elide::learning* learned, IsFree is_free, Identify identify) noexcept {
+  const elide::retry_policy policy = how == retries::all ? wanted : elide::once(wanted);
   const auto await_free = [&] { return elide::detail::await_free(policy, is_free); };
   if (__builtin_expect(!record::enabled, 1)) {
-    const elide::entry end = elide::enter(what, policy, lesson, is_free, await_free);
+    const elide::entry end = elide::enter(what, policy, learned, is_free, await_free);
     if (end == elide::entry::aborted) machine::htm::fell_back();
     return end;
   }
   if (!elide::section::active()) current_section = {identify(), {}};
   const elide::on_abort counts(count_abort);
-  const elide::entry end = elide::enter(what, policy, lesson, is_free, await_free);
+  const elide::entry end = elide::enter(what, policy, learned, is_free, await_free);
   if (end == elide::entry::aborted) {
     machine::htm::fell_back();
     ++current_section.counts.fell_back;

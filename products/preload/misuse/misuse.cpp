@@ -127,7 +127,7 @@ lost_signal& lost_signal_of(const void* condition) noexcept {
   return lost.of[reinterpret_cast<std::uintptr_t>(condition) * 0x9e3779b97f4a7c15u >> 55];
 }
 
-std::int64_t patience() noexcept {
+std::int64_t longest_wait() noexcept {
   static const std::int64_t chosen = [] {
     const char* const ms = setting<option::guard_patience>();
     return ms != nullptr ? std::strtoll(ms, nullptr, 10) * 1'000'000 : patience_ns;
@@ -234,7 +234,7 @@ void watched_wait::begin(const void* condition, const void* mutex) noexcept {
 const machine::deadline* watched_wait::limit(const machine::deadline* until) noexcept {
   limited_ = false;
   if (!suspicious_) return until;
-  const std::int64_t left = patience() - static_cast<std::int64_t>(machine::now() - began_);
+  const std::int64_t left = longest_wait() - static_cast<std::int64_t>(machine::now() - began_);
   if (until != nullptr && machine::remaining(*until) <= left) return until;
   limit_ = machine::after(left > 0 ? left : 0);
   limited_ = true;
@@ -248,7 +248,7 @@ bool watched_wait::passed_limit() noexcept {
 }
 
 void watched_wait::end() noexcept {
-  if (suspicious_ && static_cast<std::int64_t>(machine::now() - began_) >= patience()) report();
+  if (suspicious_ && static_cast<std::int64_t>(machine::now() - began_) >= longest_wait()) report();
 }
 
 void watched_wait::report() noexcept {

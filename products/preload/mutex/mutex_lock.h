@@ -95,11 +95,11 @@ class lock_in_mutex {
   void mark_destroyed() { object_.kind = posix::destroyed_mutex; }
 
   bool enters_elided(posix::limit until) {
-    return elides(until == nullptr ? patience::full : patience::none);
+    return elides(until == nullptr ? retries::all : retries::none);
   }
   // Not by a transaction that would then wait for the mutex, or abort.
   bool refuses_elided_try() { return config.elides && is_held(); }
-  bool enters_elided_try() { return elides(patience::none); }
+  bool enters_elided_try() { return elides(retries::none); }
   bool leaves_elided() { return __builtin_expect(config.elides, 0) && leave_section(&object_); }
   static void stop_eliding() {
     if (config.elides) shim::stop_eliding();
@@ -124,7 +124,7 @@ class lock_in_mutex {
   lock_in_use in_use() { return static_cast<Self*>(this)->in_use(); }
 
   // Requires: the calling thread does not hold the mutex.
-  bool elides(patience how) {
+  bool elides(retries how) {
     if (__builtin_expect(!config.elides, 1)) return false;
     const unsigned choice = object_.choice();
     if ((choice & never_elide) != 0) return false;
@@ -134,7 +134,7 @@ class lock_in_mutex {
       return false;
     return enter_section(
                {&object_, posix::is_recursive(object_.kind)}, how,
-               own != nullptr ? *own : elision_policy, always ? nullptr : &object_.lesson(),
+               own != nullptr ? *own : elision_policy, always ? nullptr : &object_.learned(),
                [this] { return !is_held(); },
                [this] { return identify(object_); }) == elide::entry::elided;
   }

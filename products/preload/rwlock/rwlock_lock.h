@@ -49,7 +49,7 @@ struct rwlock_object {
   std::uint32_t slot;
   std::uint32_t count;
   unsigned kind;
-  elide::learning lesson;
+  elide::learning learned;
   std::uint16_t choice;
 };
 static_assert(sizeof(rwlock_object) <= sizeof(pthread_rwlock_t));
@@ -106,11 +106,11 @@ class lock_in_rwlock {
   static void forget_holder(side) {}
 
   bool enters_elided(side which, posix::limit until) {
-    return elides(which, until == nullptr ? patience::full : patience::none);
+    return elides(which, until == nullptr ? retries::all : retries::none);
   }
   // Not by a transaction that would then wait for the lock, or abort.
   bool refuses_elided_try(side which) { return config.elides && !is_free_for(which); }
-  bool enters_elided_try(side which) { return elides(which, patience::none); }
+  bool enters_elided_try(side which) { return elides(which, retries::none); }
   bool leaves_elided() {
     return __builtin_expect(config.elides, 0) &&
            (leave_section(section_of(side::read)) || leave_section(section_of(side::write)));
@@ -132,7 +132,7 @@ class lock_in_rwlock {
     return !ours().is_write_locked() &&
            (object_.preference() == rw_preference::readers || !ours().contended());
   }
-  bool elides(side which, patience how) {
+  bool elides(side which, retries how) {
     if (__builtin_expect(!config.asks_rwlocks, 1)) return false;
     // A lock that no init call has made.
     if (has_policy && object_.choice == 0)
@@ -147,7 +147,7 @@ class lock_in_rwlock {
     const bool always = (object_.choice & always_elide) != 0 || own != nullptr;
     return enter_section(
                {section_of(which), which == side::read}, how,
-               own != nullptr ? *own : elision_policy, always ? nullptr : &object_.lesson,
+               own != nullptr ? *own : elision_policy, always ? nullptr : &object_.learned,
                [this, which] { return is_free_for(which); },
                [this] { return identify(); }) == elide::entry::elided;
   }

@@ -8,9 +8,9 @@
 //               finish sleeps there, too.
 // Reads         invisible; 1 load of the sequence word and 16 B of log each; none once it writes.
 // Writes        undo log. The first one takes the mutex; commit gives it back. A transaction of a
-//               place where they soon write (habits.h), and that cannot be canceled, takes it when
-//               it begins, as a transactional mutex lock does if it is told to, and then runs code
-//               without calls for each access, since it cannot roll back.
+//               place where they soon write (write_predictor.h), and that cannot be canceled, takes
+//               it when it begins, as a transactional mutex lock does if it is told to, and then
+//               runs code without calls for each access, since it cannot roll back.
 // Conflicts     found at the next read after another's commit, by value: no false ones. Writers
 //               follow each other, and never begin again.
 // Privatization safe without waiting: there is one writer at a time, which is never doomed; a
@@ -28,11 +28,11 @@
 //   [W]  release store that makes it even again, a new number also after a roll-back: a reader may
 //        have seen what was undone.
 //   [G]  relaxed load under the mutex, which orders all who write sequence.
+#include "tm/core/backoff.h"
 #include "tm/core/fences.h"
-#include "tm/core/habits.h"
 #include "tm/core/hardware.h"
-#include "tm/core/patience.h"
 #include "tm/core/threads.h"
+#include "tm/core/write_predictor.h"
 #include "tm/protocols/by_value.h"
 #include "tm/protocols/in_place.h"
 #include "tm/protocols/straight.h"
@@ -48,7 +48,7 @@ extern const operations writer_operations;
 
 // What the calling thread knows of the places where its transactions begin.
 struct experience {
-  habits writes_soon;
+  write_predictor writes_soon;
   u64 began = 0;  // when, if the running one is to be measured; else 0
 };
 thread_local constinit experience mine [[gnu::tls_model("initial-exec")]];
@@ -59,10 +59,10 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
   alignas(64) static constinit std::atomic<u64> sequence;
   alignas(64) static constinit auto_lock writers;
 
-  // How often to look, patience being over, while one writer is long: who sleeps for it comes back
-  // some fifty microseconds late. (Short ones that follow each other get on better if this thread
-  // sleeps.) *Measured*: bayes of the STAMP-like programs with two threads takes 0.91 times as
-  // long.
+  // How often to look, the backoff being over, while one writer is long: who sleeps for it comes
+  // back some fifty microseconds late. (Short ones that follow each other get on better if this
+  // thread sleeps.) *Measured*: bayes of the STAMP-like programs with two threads takes 0.91 times
+  // as long.
   static u32 looks() noexcept {
     constexpr u32 some_hundred_microseconds = 10'000;
     const bool spare = threads_attached() <= machine::processors();
@@ -73,7 +73,7 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
     u64 now = sequence.load(std::memory_order_acquire);  // [S]
     const u64 first = now;
     u32 left = looks();
-    for (patience p; now & 1; now = sequence.load(std::memory_order_acquire)) {  // [S]
+    for (backoff p; now & 1; now = sequence.load(std::memory_order_acquire)) {  // [S]
       if (!p.is_over()) p.wait();
       else if (now == first && left != 0) --left, machine::relax();
       else writers.lock(), writers.unlock();  // sleeps
@@ -154,9 +154,9 @@ struct eager_norec : in_place<eager_norec>, by_value<eager_norec> {
   static u32 begin(transaction* tx) {
     mine.began = 0;
     if (may_write_at_once(tx)) {
-      const habits::next what = mine.writes_soon.ask(tx->where.resume_at);
-      if (what == habits::next::write_at_once) return begin_as_writer(tx);
-      if (what == habits::next::measure) mine.began = machine::ticks();
+      const write_predictor::next what = mine.writes_soon.ask(tx->where.resume_at);
+      if (what == write_predictor::next::write_at_once) return begin_as_writer(tx);
+      if (what == write_predictor::next::measure) mine.began = machine::ticks();
     }
     tx->reads.clear_to_first();
     tx->snapshot = even_sequence();

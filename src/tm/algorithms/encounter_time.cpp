@@ -106,7 +106,7 @@ struct encounter_time : in_place<encounter_time> {
     constexpr u64 longest = 2'000'000;  // nanoseconds
     if (!tx->owned.empty()) return false;
     const u64 began = machine::now();
-    for (patience p; record.load(std::memory_order_relaxed) == seen; p.wait())  // [G]
+    for (backoff p; record.load(std::memory_order_relaxed) == seen; p.wait())  // [G]
       if (p.is_over() && machine::now() - began > longest) return false;
     return true;
   }

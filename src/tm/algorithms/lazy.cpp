@@ -23,8 +23,8 @@
 //   [A]  acquire load of a record or the clock.
 //   [D]  seq_cst: two that end at a time each mark their own commit and then look at the other's;
 //        one of them sees both marks. Acquire loads of completed synchronize with its RMW.
+#include "tm/core/backoff.h"
 #include "tm/core/fences.h"
-#include "tm/core/patience.h"
 #include "tm/protocols/orecs.h"
 #include "tm/protocols/redo.h"
 
@@ -37,14 +37,14 @@ constexpr u64 slots = 1024;
 constinit std::atomic<u64> over[slots];
 
 void end_commit(u64 version) noexcept {
-  for (patience p; version - commits.completed.load(std::memory_order_acquire) > slots;)
+  for (backoff p; version - commits.completed.load(std::memory_order_acquire) > slots;)
     p.wait();                                                                                // [D]
   over[version % slots].store(version, std::memory_order_seq_cst);                           // [D]
   u64 done = commits.completed.load(std::memory_order_seq_cst);                              // [D]
   while (over[(done + 1) % slots].load(std::memory_order_seq_cst) == done + 1)               // [D]
     if (commits.completed.compare_exchange_weak(done, done + 1, std::memory_order_seq_cst))  // [D]
       ++done;
-  for (patience p; commits.completed.load(std::memory_order_acquire) < version;) p.wait();  // [D]
+  for (backoff p; commits.completed.load(std::memory_order_acquire) < version;) p.wait();  // [D]
 }
 
 struct lazy : redo<lazy> {
@@ -95,7 +95,7 @@ struct lazy : redo<lazy> {
   template <class T>
   [[gnu::noinline]] static T read_slow(const T* at, transaction* tx) {
     orec& record = orec_of(reinterpret_cast<address>(at));
-    for (patience p;;) {
+    for (backoff p;;) {
       if (commits.now.load(std::memory_order_acquire) != tx->snapshot) extend(tx);  // [A]
       const u64 seen = record.load(std::memory_order_acquire);                      // [A]
       if (is_owned(seen)) {

@@ -22,7 +22,7 @@
 //        being seen before the odd number (pairs with by_value.h's [V]).
 //   [W]  release store that makes it even again.
 //   [G]  relaxed where [L] fails: the transaction validates next, by [S].
-#include "tm/core/patience.h"
+#include "tm/core/backoff.h"
 #include "tm/protocols/by_value.h"
 #include "tm/protocols/redo.h"
 
@@ -35,8 +35,8 @@ struct norec : redo<norec>, by_value<norec> {
   alignas(64) static constinit std::atomic<u64> sequence;
 
   [[gnu::noinline, gnu::cold]] static u64 wait_for_even_sequence() noexcept {
-    u64 now = sequence.load(std::memory_order_acquire);                                  // [S]
-    for (patience p; now & 1; now = sequence.load(std::memory_order_acquire)) p.wait();  // [S]
+    u64 now = sequence.load(std::memory_order_acquire);                                 // [S]
+    for (backoff p; now & 1; now = sequence.load(std::memory_order_acquire)) p.wait();  // [S]
     return now;
   }
 

@@ -28,8 +28,8 @@
 //        the next look.
 //   [G]  relaxed look at a lock: decides only what [L] expects, or whom to wait for.
 //   [O]  relaxed look for the thread's own bit or number, which nobody else sets or clears.
+#include "tm/core/backoff.h"
 #include "tm/core/engine.h"
-#include "tm/core/patience.h"
 #include "tm/core/regime.h"
 #include "tm/core/threads.h"
 #include "tm/protocols/in_place.h"
@@ -84,7 +84,7 @@ bool should_give_way(const rank& mine) noexcept {
 [[gnu::noinline, gnu::cold]] void give_way(rank& mine) noexcept {
   constexpr std::int64_t look = 50'000;  // ns
   static constinit std::atomic<u32> nobody_wakes{0};
-  for (patience p; should_give_way(mine);) {
+  for (backoff p; should_give_way(mine);) {
     if (!p.is_over()) {
       p.wait();
       continue;
@@ -109,7 +109,7 @@ opponent lowest_opponent(u64 seen, const transaction* tx, bool readers_too) noex
 }
 
 // One step of waiting for the lock; restarts where an older transaction holds it.
-void stand_back(const lock_word& lock, transaction* tx, patience& p, bool readers_too, cause why) {
+void stand_back(const lock_word& lock, transaction* tx, backoff& p, bool readers_too, cause why) {
   rank& mine = rank_of(tx);
   if (mine.number.load(std::memory_order_relaxed) == 0)                     // [N]
     mine.number.store(next_number.fetch_add(1, std::memory_order_relaxed),  // [N]
@@ -134,7 +134,7 @@ struct two_phase : in_place<two_phase> {
 
   [[gnu::noinline]] static void lock_to_read(lock_word& lock, transaction* tx) {
     hold(lock, tx);
-    for (patience p;;) {
+    for (backoff p;;) {
       const u64 before = lock.fetch_or(reader_bit(tx), std::memory_order_acq_rel);  // [L]
       if (writer_of(before) == 0) return;
       lock.fetch_and(~reader_bit(tx), std::memory_order_release);  // [U]
@@ -144,7 +144,7 @@ struct two_phase : in_place<two_phase> {
   [[gnu::noinline]] static void lock_to_write(lock_word& lock, transaction* tx) {
     u64 seen = lock.load(std::memory_order_relaxed);  // [G]
     if ((seen & reader_bit(tx)) == 0) hold(lock, tx);
-    for (patience p;;) {
+    for (backoff p;;) {
       seen = lock.load(std::memory_order_relaxed);  // [G]
       if (writer_of(seen) == 0) {
         if (lock.compare_exchange_weak(seen, seen | as_writer(tx) | reader_bit(tx),
@@ -155,7 +155,7 @@ struct two_phase : in_place<two_phase> {
       }
       stand_back(lock, tx, p, false, cause::write_conflict);
     }
-    for (patience p;;) {
+    for (backoff p;;) {
       seen = lock.load(std::memory_order_acquire);  // [L]
       if ((seen & readers_mask) == reader_bit(tx)) return;
       stand_back(lock, tx, p, true, cause::write_conflict);

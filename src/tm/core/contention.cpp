@@ -3,7 +3,7 @@
 //   [T]  relaxed: a hint, and each thread finds its own store; try_narrow() decides who is the one.
 #include "tm/core/contention.h"
 
-#include "tm/core/patience.h"
+#include "tm/core/backoff.h"
 #include "tm/core/regime.h"
 
 #include <cstring>

@@ -3,8 +3,8 @@
 //   [X]  relaxed: what counts is what the hardware transaction reads, and it is ordered as a whole.
 #include "tm/core/hardware.h"
 
+#include "tm/core/backoff.h"
 #include "tm/core/engine.h"
-#include "tm/core/patience.h"
 
 namespace syncopate::tm {
 namespace {
@@ -41,7 +41,7 @@ start start_in_hardware(transaction* tx) noexcept {
     return start::in_software;
   start otherwise = start::in_software;
   for (u32 attempt = 0; attempt < tries; ++attempt) {
-    for (patience p; !may_run() && !p.is_over();) p.wait();
+    for (backoff p; !may_run() && !p.is_over();) p.wait();
     const machine::htm::status status = machine::htm::begin();
     if (status.started()) {
       if (!may_run()) machine::htm::abort<not_now>();

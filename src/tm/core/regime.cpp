@@ -1,9 +1,9 @@
 #include "tm/core/regime.h"
 
 #include "tm/core/adaptive.h"
+#include "tm/core/backoff.h"
 #include "tm/core/doomed.h"
 #include "tm/core/fences.h"
-#include "tm/core/patience.h"
 #include "tm/core/threads.h"
 
 namespace syncopate::tm {
@@ -19,8 +19,8 @@ void regime::wait_for_others(const transaction* tx, bool was_quick) noexcept {
   if (was_quick) make_up_for_missing_light_fences();  // [C]
   for (transaction* other = all_threads(); other != nullptr; other = other->next) {
     if (other == tx) continue;
-    u32 seen = other->active.load(std::memory_order_acquire);                            // [C]
-    for (patience p; seen != 0; seen = other->active.load(std::memory_order_acquire)) {  // [C]
+    u32 seen = other->active.load(std::memory_order_acquire);                           // [C]
+    for (backoff p; seen != 0; seen = other->active.load(std::memory_order_acquire)) {  // [C]
       if (!p.is_over()) {
         p.wait();
       } else if (!closer_sleeps.load(std::memory_order_relaxed)) {  // [C]
@@ -51,7 +51,7 @@ void regime::leave_slice(const transaction* owner) const noexcept {
   const u32 nobody_wakes = static_cast<u32>(word.load(std::memory_order_relaxed));  // [Z]
   const u64 end = machine::now() + slice;
   u64 seen = owner->counts.commits;
-  patience first;
+  backoff first;
   while (!first.is_over() && owner->counts.commits == seen) first.wait();
   while (owner->counts.commits != seen && machine::now() < end) {
     seen = owner->counts.commits;

@@ -1,8 +1,8 @@
 #include "tm/core/stacks.h"
 
+#include "tm/core/backoff.h"
 #include "tm/core/engine.h"
 #include "tm/core/fences.h"
-#include "tm/core/patience.h"
 #include "tm/core/regime.h"
 #include "tm/core/threads.h"
 
@@ -35,13 +35,13 @@ bool began_before(const transaction* tx, u32 event) noexcept {
 // Requires: somebody_shares is this thread's.
 void share(transaction* owner, address a) noexcept {
   a &= ~address{63};  // so that an access that ends there is its own
-  if (a >= owner->settled_from.load(std::memory_order_relaxed)) return;             // [G]
-  owner->shared_from.store(a, std::memory_order_relaxed);                           // [S]
-  heavy_fence();                                                                    // [S]
-  for (patience p; owner->writes_stack.load(std::memory_order_acquire);) p.wait();  // [S]
-  owner->shared_since.store(epoch.fetch_add(2, std::memory_order_seq_cst) + 2,      // [N]
-                            std::memory_order_relaxed);                             // [N]
-  owner->settled_from.store(a, std::memory_order_release);                          // [N]
+  if (a >= owner->settled_from.load(std::memory_order_relaxed)) return;            // [G]
+  owner->shared_from.store(a, std::memory_order_relaxed);                          // [S]
+  heavy_fence();                                                                   // [S]
+  for (backoff p; owner->writes_stack.load(std::memory_order_acquire);) p.wait();  // [S]
+  owner->shared_since.store(epoch.fetch_add(2, std::memory_order_seq_cst) + 2,     // [N]
+                            std::memory_order_relaxed);                            // [N]
+  owner->settled_from.store(a, std::memory_order_release);                         // [N]
   now.tell_waiters(false);  // who waits for a change there has not logged that
 }
 

@@ -17,8 +17,8 @@
 //   [E]  release store: what the commit read and wrote happens-before who does not wait for it.
 #pragma once
 
+#include "tm/core/backoff.h"
 #include "tm/core/fences.h"
-#include "tm/core/patience.h"
 #include "tm/core/threads.h"
 
 namespace syncopate::tm {
@@ -65,7 +65,7 @@ inline void wait_for_older(transaction* tx, u64 version, bool writers_only) noex
   ring_bell();
   for (transaction* other = all_threads(); other != nullptr; other = other->next) {
     if (other == tx) continue;
-    for (patience p; is_in_the_way(other, version, writers_only); p.wait())
+    for (backoff p; is_in_the_way(other, version, writers_only); p.wait())
       if (p.is_over()) sleep_for_older(other, version, writers_only);
   }
 }

@@ -1,4 +1,4 @@
-// hand_over_lesson.h -- what a thread learns about handing a lock over: how long it has to be left
+// hand_over_period.h -- what a thread learns about handing a lock over: how long it has to be left
 // to those who run before a waiter is worth the price. Pure; auto_lock keeps one for each thread.
 //
 // A waiter that is handed the lock may have to wait for a processor, and all with it; beside other
@@ -10,7 +10,7 @@
 
 namespace syncopate {
 
-class hand_over_lesson {
+class hand_over_period {
  public:
   // Ticks between two hand-overs to waiters while others keep overtaking: bounds the wait to about
   // (waiters * period) and costs two context switches a period; 49 us at 2 GHz. *Measured* with 8

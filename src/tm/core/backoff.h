@@ -1,4 +1,4 @@
-// patience.h -- waiting for another thread that is expected to be quick, and may be preempted.
+// backoff.h -- waiting for another thread that is expected to be quick, and may be preempted.
 #pragma once
 
 #include "tm/logs/memory.h"
@@ -9,7 +9,7 @@ namespace syncopate::tm {
 
 // wait() pauses a little; after many calls, the thread gives its processor away instead, since more
 // threads want to run than can.
-class patience {
+class backoff {
  public:
   void wait() noexcept {
     if (rounds_++ < machine::polls(spins) && machine::may_spin()) machine::relax();

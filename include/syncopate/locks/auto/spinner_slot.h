@@ -1,9 +1,9 @@
-// spin_seat.h -- auto_lock's third part: one newcomer at most spins, and what it learns is kept for
-// the next one.
+// spinner_slot.h -- auto_lock's third part: one newcomer at most spins, and what it learns is kept
+// for the next one.
 //
-// Source        spin_lesson.h (how long, how often); one spinner at a time: glibc's adaptive mutex
+// Source        spin_tuning.h (how long, how often); one spinner at a time: glibc's adaptive mutex
 //               lets all spin, which on few processors keeps the holder from its own.
-// Space         2 B: bit 15 a newcomer spins; bits 12-14 its fork generation; bits 0-11 the lesson.
+// Space         2 B: bit 15 a newcomer spins; bits 12-14 its fork generation; bits 0-11 the tuning.
 //
 // Obligations
 //   P1  Whoever announced itself withdraws, and only it. Legal: to sleep without having spun.
@@ -15,7 +15,7 @@
 // Checked by    tests/check/spinner_check.cpp (one spinner of two, of three; explored to the end).
 #pragma once
 
-#include <syncopate/locks/auto/spin_lesson.h>
+#include <syncopate/locks/auto/spin_tuning.h>
 #include <syncopate/machine.h>
 
 #include <atomic>
@@ -24,27 +24,27 @@
 
 namespace syncopate::auto_parts {
 
-class spin_seat {
+class spinner_slot {
  public:
   // Returns false if another newcomer spins; else what was learned.
-  bool announce(spin_lesson& so_far) noexcept {
+  bool announce(spin_tuning& so_far) noexcept {
     std::uint16_t seen = bits_.load(std::memory_order_relaxed);  // [X]
-    so_far = spin_lesson::from_bits(seen);
+    so_far = spin_tuning::from_bits(seen);
     const auto mine = static_cast<std::uint16_t>(announcement() | so_far.bits());
     return seen >> generation_shift != announcement() >> generation_shift &&
            bits_.compare_exchange_strong(seen, mine, std::memory_order_relaxed,  // [X]
                                          std::memory_order_relaxed);             // [X]
   }
 
-  void withdraw(const spin_lesson& next) noexcept {
+  void withdraw(const spin_tuning& next) noexcept {
     bits_.store(next.bits(), std::memory_order_relaxed);  // [X]
   }
 
-  [[nodiscard]] spin_lesson lesson() const noexcept {
-    return spin_lesson::from_bits(bits_.load(std::memory_order_relaxed));  // [X]
+  [[nodiscard]] spin_tuning tuning() const noexcept {
+    return spin_tuning::from_bits(bits_.load(std::memory_order_relaxed));  // [X]
   }
   // At any time.
-  void check_invariants() const noexcept { assert(lesson().budget <= spin_lesson::max_budget); }
+  void check_invariants() const noexcept { assert(tuning().budget <= spin_tuning::max_budget); }
   // Requires: nobody waits (P1).
   void check_at_rest() const noexcept {
     assert((bits_.load(std::memory_order_relaxed) & 0x8000) == 0);  // [X]
@@ -54,7 +54,7 @@ class spin_seat {
   }
 
  private:
-  static constexpr unsigned generation_shift = spin_lesson::bits_used;
+  static constexpr unsigned generation_shift = spin_tuning::bits_used;
 
   static std::uint16_t announcement() noexcept {
     return static_cast<std::uint16_t>(0x8000 | (machine::fork_generation() % 8)

@@ -1,5 +1,5 @@
-// heir_seat.h -- of auto_lock's second part, the seat of the waiter whose turn it is (the heir),
-// and how the lock is handed to it.
+// successor_slot.h -- of auto_lock's second part, the slot of the waiter whose turn it is (the
+// successor), and how the lock is handed to it.
 //
 // Source        designated waker: abseil Mutex; eventual fairness: WTF::Lock and parking_lot.
 // Space         4 B: bits 0-2 the role; bits 3-15 the fork generation; bits 16-31 the stamp, which
@@ -7,30 +7,30 @@
 //
 // Legal states
 //   role        means                                     left by     to
-//   no_heir     nobody's turn                             the holder  called
-//                                                         a waiter    seated
-//   called      a sleeper was woken and comes for it      a waiter    seated; no_heir (it gives up)
-//   seated      the heir waits for the lock to be free    the heir    due; no_heir
-//   due         it has waited for long: the next unlock   the heir    due_asleep; no_heir
+//   nobody      nobody's turn                             the holder  called
+//                                                         a waiter    waiting
+//   called      a sleeper was woken and comes for it      a waiter    waiting; nobody (it gives up)
+//   waiting     it waits for the lock to be free          it          due; nobody
+//   due         it has waited for long: the next unlock   it          due_asleep; nobody
 //               hands the lock over                       the holder  granted
-//   due_asleep  as due; the heir sleeps on the seat       the heir    no_heir (its time is up)
+//   due_asleep  as due; it sleeps on the slot             it          nobody (its time is up)
 //                                                         the holder  granted
-//   granted     the lock is the heir's                    the heir    no_heir
+//   granted     the lock is the successor's               it          nobody
 //
 // Obligations
-//   S1  Only the holder calls and grants; only the heir leaves due and later roles otherwise.
-//   S2  Legal: to fail to grant though an heir is due, for it looks again by itself. Illegal: to
-//       release the lock behind grant().
+//   S1  Only the holder calls and grants; only the successor leaves due and later roles otherwise.
+//   S2  Legal: to fail to grant though a successor is due, for it looks again by itself. Illegal:
+//       to release the lock behind grant().
 //   S3  Legal: called although nobody comes (the sleeper had timed out). Then a waiter has to
 //       uncall(), and to see to it that the next unlock wakes somebody.
-//   S4  What threads of a parent process left is no_heir (their generation is another).
+//   S4  What threads of a parent process left is nobody (their generation is another).
 //
 // Memory order (each tag stands at its site below)
 //   [G]  release RMW to granted -- synchronizes with [T].
 //   [T]  acquire load that finds granted: the granter's section happens-before.
 //   [X]  relaxed: roles publish nothing but themselves; a late sight costs a little time only.
 //
-// Checked by    tests/check/auto_parts_check.cpp (one heir; a grant against a time-out).
+// Checked by    tests/check/auto_parts_check.cpp (one successor; a grant against a time-out).
 #pragma once
 
 #include <syncopate/machine.h>
@@ -41,21 +41,20 @@
 
 namespace syncopate::auto_parts {
 
-class heir_seat {
+class successor_slot {
  public:
-  enum role : std::uint32_t { no_heir, called, seated, due, due_asleep, granted };
+  enum role : std::uint32_t { nobody, called, waiting, due, due_asleep, granted };
   using state = std::uint32_t;
 
   [[nodiscard]] state look() const noexcept {
-    return seat_.load(std::memory_order_relaxed);  // [X]
+    return slot_.load(std::memory_order_relaxed);  // [X]
   }
-  [[nodiscard]] bool is_taken() const noexcept { return role_of(look()) != no_heir; }
+  [[nodiscard]] bool is_taken() const noexcept { return role_of(look()) != nobody; }
   // In two instructions; true also for what a thread of a parent process left.
-  [[nodiscard]] bool may_be_taken() const noexcept { return (look() & role_mask) != no_heir; }
+  [[nodiscard]] bool may_be_taken() const noexcept { return (look() & role_mask) != nobody; }
   static role role_of(state seen) noexcept {
-    return (seen & generation_mask) == with_generation(no_heir)
-               ? static_cast<role>(seen & role_mask)
-               : no_heir;
+    return (seen & generation_mask) == with_generation(nobody) ? static_cast<role>(seen & role_mask)
+                                                               : nobody;
   }
 
   // Ticks since the lock last changed hands under contention, modulo 2^26 (27 ms at 2.4 GHz): an
@@ -70,40 +69,41 @@ class heir_seat {
 
   // ---- the holder -------------------------------------------------------------------------------
 
-  // A sleeper will be woken to be heir. `seen` is what it looked like, and is new where it changed.
+  // A sleeper will be woken to be successor. `seen` is what it looked like, and is new where it
+  // changed.
   void call(state& seen, std::uint64_t time) noexcept { change(seen, stamped(called, time)); }
 
-  // Hands the lock over. Returns false when the heir has left meanwhile; `seen` is then new.
+  // Hands the lock over. Returns false when the successor has left meanwhile; `seen` is then new.
   bool grant(state& seen, std::uint64_t time) noexcept {
-    return seat_.compare_exchange_strong(seen, stamped(granted, time),
+    return slot_.compare_exchange_strong(seen, stamped(granted, time),
                                          std::memory_order_release,   // [G]
                                          std::memory_order_relaxed);  // [X]
   }
 
-  // Whoever took a lock that others wanted notes the time, where there is no heir to do so.
+  // Whoever took a lock that others wanted notes the time, where there is no successor to do so.
   void note_change(std::uint64_t time) noexcept {
     state seen = look();
-    if (role_of(seen) == no_heir) change(seen, stamped(no_heir, time));
+    if (role_of(seen) == nobody) change(seen, stamped(nobody, time));
   }
 
   // ---- waiters ----------------------------------------------------------------------------------
 
-  // Returns false when another has the seat; `seen` is how it was before.
-  bool sit(state& seen) noexcept {
+  // Returns false when another has the slot; `seen` is how it was before.
+  bool occupy(state& seen) noexcept {
     seen = look();
-    return role_of(seen) <= called && change(seen, as(seated, seen));
+    return role_of(seen) <= called && change(seen, as(waiting, seen));
   }
 
   // Whoever was called is a sleeper no more (S3).
   void uncall() noexcept {
     state seen = look();
-    if (role_of(seen) == called) change(seen, as(no_heir, seen));
+    if (role_of(seen) == called) change(seen, as(nobody, seen));
   }
 
-  // ---- the heir ---------------------------------------------------------------------------------
+  // ---- the successor ----------------------------------------------------------------------------
 
-  void become_due(state seated_as) noexcept {
-    seat_.store(as(due, seated_as), std::memory_order_relaxed);  // [X]
+  void become_due(state waited_as) noexcept {
+    slot_.store(as(due, waited_as), std::memory_order_relaxed);  // [X]
   }
 
   // From due to due_asleep, which is `asleep` then. Returns false when granted.
@@ -113,20 +113,20 @@ class heir_seat {
     return role_of(seen) != granted && change(seen, asleep);
   }
   machine::park_result sleep(state asleep, const machine::deadline* until) noexcept {
-    return machine::park(seat_, asleep, until);
+    return machine::park(slot_, asleep, until);
   }
 
   [[nodiscard]] bool is_granted() const noexcept {
-    return role_of(seat_.load(std::memory_order_acquire)) == granted;  // [T]
+    return role_of(slot_.load(std::memory_order_acquire)) == granted;  // [T]
   }
 
-  // Leaves the seat, with the lock or without. Requires: not due, or the lock is held.
+  // Leaves the slot, with the lock or without. Requires: not due, or the lock is held.
   void leave(std::uint64_t time) noexcept {
-    seat_.store(stamped(no_heir, time), std::memory_order_relaxed);  // [X]
+    slot_.store(stamped(nobody, time), std::memory_order_relaxed);  // [X]
   }
   // Returns false where the lock was granted instead: is_granted() is next.
   bool leave_unless_granted(state asleep) noexcept {
-    const state left = as(no_heir, asleep);
+    const state left = as(nobody, asleep);
     return change(asleep, left);
   }
 
@@ -136,7 +136,7 @@ class heir_seat {
   void check_at_rest() const noexcept { assert(!is_taken()); }
 
   // For machine::wake(): an address only.
-  [[nodiscard]] const void* futex() const noexcept { return &seat_; }
+  [[nodiscard]] const void* futex() const noexcept { return &slot_; }
 
  private:
   static constexpr std::uint32_t role_mask = 7, generation_mask = 0xfff8;
@@ -157,11 +157,11 @@ class heir_seat {
     return static_cast<std::uint16_t>((time >> stamp_shift) - (look() >> stamp_position));
   }
   bool change(state& seen, state to) noexcept {
-    return seat_.compare_exchange_strong(seen, to, std::memory_order_relaxed,  // [X]
+    return slot_.compare_exchange_strong(seen, to, std::memory_order_relaxed,  // [X]
                                          std::memory_order_relaxed);           // [X]
   }
 
-  std::atomic<state> seat_{no_heir};
+  std::atomic<state> slot_{nobody};
 };
 
 }  // namespace syncopate::auto_parts

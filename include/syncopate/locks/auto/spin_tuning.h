@@ -1,4 +1,4 @@
-// spin_lesson.h -- what a lock learns about spinning: for how long, and how often, a newcomer
+// spin_tuning.h -- what a lock learns about spinning: for how long, and how often, a newcomer
 // polls before it sleeps. Pure; auto_lock keeps it in twelve bits.
 //
 // Source   spin budget per lock: after glibc's adaptive mutex and Mozilla's. The pace is ours.
@@ -8,7 +8,7 @@
 
 namespace syncopate {
 
-struct spin_lesson {
+struct spin_tuning {
   // The budget is how long a newcomer polls before it sleeps. The pace is how long it pauses before
   // its second poll (2^pace PAUSEs): each poll takes the line from the holder, so on a busy lock
   // rare polls let the holder do many sections at full speed.
@@ -21,7 +21,7 @@ struct spin_lesson {
   static constexpr std::uint32_t first_budget = 64;  // 8,192 ticks, until something was learned
   static constexpr std::uint32_t max_budget = 320;   // 40,960 ticks: two sleeps and wake-ups
 
-  static constexpr spin_lesson from_bits(std::uint16_t bits) noexcept {
+  static constexpr spin_tuning from_bits(std::uint16_t bits) noexcept {
     return {bits & budget_mask, bits >> pace_shift & max_pace};
   }
   [[nodiscard]] constexpr std::uint16_t bits() const noexcept {
@@ -29,7 +29,7 @@ struct spin_lesson {
   }
 
   // The same for a lock of which nothing was learned yet.
-  [[nodiscard]] constexpr spin_lesson or_first() const noexcept {
+  [[nodiscard]] constexpr spin_tuning or_first() const noexcept {
     return {budget == 0 ? first_budget : budget, pace};
   }
 
@@ -40,7 +40,7 @@ struct spin_lesson {
 
   // Twice the wait that paid, approached quickly from below and slowly from above. Where the holder
   // changes in quick succession (`hectic`) the pace slows down, elsewhere it speeds up.
-  [[nodiscard]] constexpr spin_lesson after_success(std::uint64_t waited,
+  [[nodiscard]] constexpr spin_tuning after_success(std::uint64_t waited,
                                                     bool hectic) const noexcept {
     const std::uint64_t units = 2 * waited / budget_unit + min_budget;
     const auto target = static_cast<std::uint32_t>(units < max_budget ? units : max_budget);
@@ -51,12 +51,12 @@ struct spin_lesson {
     return {next, hectic ? slower : faster};
   }
 
-  [[nodiscard]] constexpr spin_lesson after_failure() const noexcept {
+  [[nodiscard]] constexpr spin_tuning after_failure() const noexcept {
     const std::uint32_t next = budget - budget / 8;
     return {next > min_budget ? next : min_budget, pace};
   }
 
-  friend constexpr bool operator==(const spin_lesson&, const spin_lesson&) = default;
+  friend constexpr bool operator==(const spin_tuning&, const spin_tuning&) = default;
 };
 
 }  // namespace syncopate

@@ -1,7 +1,7 @@
-// habits.h -- what a thread has seen of the places where its transactions begin: whether they
-// soon write, so that the next one had better be the writer from its beginning.
+// write_predictor.h -- what a thread has seen of the places where its transactions begin: whether
+// they soon write, so that the next one had better be the writer from its beginning.
 //
-// A table by hash: places that share an entry share their habits, which costs time only.
+// A table by hash: places that share an entry share what was seen, which costs time only.
 #pragma once
 
 #include "tm/logs/memory.h"
@@ -10,7 +10,7 @@
 
 namespace syncopate::tm {
 
-class habits {
+class write_predictor {
  public:
   enum class next : u8 { unknown, measure, write_at_once };
 

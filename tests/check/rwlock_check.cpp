@@ -133,11 +133,11 @@ void timed_writer_is_overtaken() {
   delete s;
 }
 
-// A holder looks at the queue that others enter and leave.
+// A holder looks at the queue that another one enters.
 void invariants() {
   auto* const s = new shared;
+  s->lock.lock();
   auto w = [s] {
-    s->lock.lock();
     s->lock.check_invariants();
     s->lock.unlock();
   };

@@ -58,6 +58,7 @@ BOUNDED = {
     ("rwlock_check", "writer_and_two_readers"),
     ("rwlock_check", "try_beside_two_writers"),
     ("rwlock_check", "timed_writer_is_overtaken"),  # two that time out
+    ("rwlock_check", "invariants"),
     ("barrier_check", "poll_then_futex_barrier three"),  # each polls a thousand times, then sleeps
     ("fork_join_check", "one_member"),
     ("fork_join_check", "two_members"),
@@ -79,6 +80,7 @@ PASSED_AFTER_LONG = {
     ("lock_check", "hmcs:spin_then_park try_lock_again"): 250_000,
     ("lock_check", "reciprocating:spin_then_park three_threads"): 100_000,
     ("rwlock_check", "timed_writer_is_overtaken"): 400_000,
+    ("rwlock_check", "invariants"): 300_000,
     ("barrier_check", "poll_then_futex_barrier three"): 100_000,
 }
 

@@ -169,7 +169,7 @@ class condition_variable {
   // Any thread; what it looks at, it looks at with lock_ held.
   void check_invariants() noexcept {
     lock_.lock();
-    const waiter* before = nullptr;
+    [[maybe_unused]] const waiter* before = nullptr;
     for (const waiter* w = head(); w != nullptr; before = w, w = w->next_) {
       assert(w->previous_ == before);  // I1
       [[maybe_unused]] const std::uint32_t state =

@@ -102,7 +102,7 @@ class clh_lock {
 
   // Requires: the calling thread holds the lock.
   void check_invariants() const noexcept {
-    const std::uint32_t last = tail_.load(std::memory_order_relaxed);  // [X]
+    [[maybe_unused]] const std::uint32_t last = tail_.load(std::memory_order_relaxed);  // [X]
     assert(last != none);
     assert(!baton_of(holder()).is_passed());                                  // I1
     assert(last == holder() || (last > own && !pool::at(last).is_passed()));  // I2, I3

@@ -114,9 +114,10 @@ class hmcs_lock {
     root_.check_invariants();
     assert(came_by_ <= halves && passed_ <= max_local);
     if (came_by_ == 0) return;
-    const queue_link& last = self_.template check_waiting<element>();                     // I2, I4
-    const queue_link* const tail = tails_[came_by_ - 1].load(std::memory_order_relaxed);  // [X]
-    assert(tail != nullptr);                                                              // I1
+    [[maybe_unused]] const queue_link& last = self_.template check_waiting<element>();  // I2, I4
+    [[maybe_unused]] const queue_link* const tail =
+        tails_[came_by_ - 1].load(std::memory_order_relaxed);  // [X]
+    assert(tail != nullptr);                                   // I1
     assert(&last == &self_ || tail != &self_);
   }
 

@@ -99,8 +99,8 @@ class mcs_lock {
 
   // Requires: the calling thread holds the lock.
   void check_invariants() const noexcept {
-    const queue_link& last = self_.template check_waiting<node>();         // I1, I2
-    const queue_link* const tail = tail_.load(std::memory_order_relaxed);  // [X]
+    [[maybe_unused]] const queue_link& last = self_.template check_waiting<node>();  // I1, I2
+    [[maybe_unused]] const queue_link* const tail = tail_.load(std::memory_order_relaxed);  // [X]
     assert(tail != nullptr);
     assert(&last == &self_ || tail != &self_);  // who is linked behind this has appended itself
   }

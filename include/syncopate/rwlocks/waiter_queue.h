@@ -33,7 +33,7 @@ class rw_waiter_queue {
   [[nodiscard]] rw_waiter* first() const noexcept { return head_; }
 
   void check_invariants() const noexcept {
-    const rw_waiter* before = nullptr;
+    [[maybe_unused]] const rw_waiter* before = nullptr;
     for (const rw_waiter* w = head_; w != nullptr; before = w, w = w->next)
       assert(w->queued && w->previous == before);  // I1
     assert(tail_ == before);

@@ -414,6 +414,9 @@ class auto_lock {
     successor_slot::state seen = successor_.look();
     while (successor_slot::role_of(seen) >= successor_slot::due)
       if (grant(seen)) return;
+    // Nobody comes (S3 of the slot), or is about to occupy it, called or not.
+    if (successor_slot::role_of(seen) == successor_slot::called && !queue_.has_sleepers())
+      successor_.uncall();
     const bool late = successor_slot::role_of(seen) != successor_slot::nobody &&
                       machine::now_and_then(late_one_in) && comes_back_soon() &&
                       successor_is_late();

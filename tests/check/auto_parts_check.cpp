@@ -208,7 +208,7 @@ constexpr check::scenario queue_scenarios[] = {
     {"two_sleepers", queue_two_sleepers},
 };
 constexpr check::scenario slot_scenarios[] = {
-    {"one_heir", slot_one_successor},
+    {"one_successor", slot_one_successor},
     {"grant_seen", slot_grant_seen},
     {"grant_or_time_out", slot_grant_or_time_out},
 };

@@ -99,7 +99,7 @@ struct mutex_object {
   union {
     alignas(8) unsigned char own[room];
     struct {
-      unsigned char heir_and_stamp[8];
+      unsigned char successor_and_stamp[8];
       std::uint32_t slot_b;
       std::uint32_t count_b;
     };

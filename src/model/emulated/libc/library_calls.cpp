@@ -11,6 +11,7 @@
 #include "model/emulated/htm/transaction.h"
 #include "model/emulated/memory/access.h"
 #include "model/emulated/threads/registry.h"
+#include "model/front/names/debug_info.h"
 #include "model/front/program/options.h"
 #include "model/front/scope.h"
 #include "safe_functions.h"
@@ -247,17 +248,6 @@ void redirect(const module& m) {
   });
 }
 
-unsigned long long libraries_loaded() {
-  unsigned long long count = 0;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* result) {
-        *static_cast<unsigned long long*>(result) = info->dlpi_adds;
-        return 1;
-      },
-      &count);
-  return count;
-}
-
 int redirect_module(dl_phdr_info* info, std::size_t, void*) {
   const module m = read_module(*info);
   for (const ElfW(Dyn) * each : done())
@@ -273,7 +263,7 @@ void redirect_library_calls() noexcept {
   const own_memory_scope ours;
   const std::lock_guard lock(registry);
   static constinit unsigned long long seen = 0;
-  const unsigned long long loaded = libraries_loaded();
+  const unsigned long long loaded = instrument::libraries_loaded();
   if (loaded == seen) return;  // every object file's constructor asks
   seen = loaded;
   ranges().clear();

@@ -13,14 +13,6 @@
 #include "model/front/libc/malloc_seam.h"
 #include "model/front/names/names.h"
 
-extern "C" {
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void* __libc_memalign(std::size_t, std::size_t);
-void __libc_free(void*);
-}
-
 namespace syncopate::emulated {
 
 namespace {

@@ -9,14 +9,10 @@
 
 #include "model/emulated/htm/observer.h"
 #include "model/emulated/htm/transaction.h"
+#include "model/front/libc/malloc_seam.h"
 #include "model/front/names/names.h"
 #include "model/front/pthread/real.h"
 #include "registry.h"
-
-extern "C" {
-void* __libc_malloc(std::size_t);
-void __libc_free(void*);
-}
 
 namespace syncopate::emulated {
 

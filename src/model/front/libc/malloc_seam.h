@@ -2,7 +2,18 @@
 // malloc.cpp, or the emulated machine's memory.cpp. `where` is the call's site.
 #pragma once
 
+#include <cstddef>
+
 #include "model/front/engine.h"
+
+// The C library's own heap.
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void __libc_free(void*);
+}
 
 namespace syncopate::instrument {
 

@@ -41,17 +41,6 @@ bool look_for_modules() {
   return dwfl_report_end(session(), nullptr, nullptr) == 0 && status == 0;
 }
 
-unsigned long long libraries_loaded() {
-  unsigned long long count = 0;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* result) {
-        *static_cast<unsigned long long*>(result) = info->dlpi_adds;
-        return 1;
-      },
-      &count);
-  return count;
-}
-
 struct load_place {
   std::uintptr_t sought;
   std::uintptr_t start = 0;
@@ -247,6 +236,17 @@ variable find_variable(Dwfl_Module* module, std::uintptr_t address, bool is_thre
 }
 
 }  // namespace
+
+unsigned long long libraries_loaded() {
+  unsigned long long count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* result) {
+        *static_cast<unsigned long long*>(result) = info->dlpi_adds;
+        return 1;
+      },
+      &count);
+  return count;
+}
 
 Dwfl_Module* module_at(std::uintptr_t address) {
   static unsigned long long seen = ~0ull;

@@ -25,6 +25,9 @@ struct variable {
   std::size_t offset = 0;  // from the member's start, else the variable's
 };
 
+// How many libraries the program has loaded so far; those that are unloaded count, too.
+unsigned long long libraries_loaded();
+
 // The static variable that holds the address.
 variable variable_at(std::uintptr_t address);
 

@@ -96,7 +96,7 @@ class successor_slot {
   }
 
   // Whoever was called is a sleeper no more (S3).
-  void uncall() noexcept {
+  [[gnu::noinline, gnu::cold]] void uncall() noexcept {
     state seen = look();
     if (role_of(seen) == called) change(seen, as(nobody, seen));
   }

@@ -108,7 +108,7 @@ class elided_lock {
   }
 
  private:
-  [[nodiscard]] learning* learned() noexcept {
+  [[nodiscard]] learning* history() noexcept {
     if constexpr (Policy.learns) return &learning_;
     else return nullptr;
   }
@@ -121,12 +121,12 @@ class elided_lock {
   }
   [[nodiscard, gnu::noinline]] bool enter_elsewhere() noexcept { return enter_here(); }
   [[nodiscard, gnu::always_inline]] bool enter_here() noexcept {
-    return try_enter({this}, Policy, learned(), [this] { return !lock_.is_locked(); });
+    return try_enter({this}, Policy, history(), [this] { return !lock_.is_locked(); });
   }
   [[nodiscard, gnu::always_inline]] entry enter_once() noexcept {
     constexpr retry_policy policy = once(Policy);
     const auto is_free = [this] { return !lock_.is_locked(); };
-    return elide::enter({this}, policy, learned(), is_free, is_free);
+    return elide::enter({this}, policy, history(), is_free, is_free);
   }
 
   Lock lock_;

@@ -76,7 +76,7 @@ class elided_rwlock {
     return reinterpret_cast<const char*>(this) + 1;
   }
 
-  [[nodiscard]] learning* learned() noexcept {
+  [[nodiscard]] learning* history() noexcept {
     if constexpr (Policy.learns) return &learning_;
     else return nullptr;
   }
@@ -88,11 +88,11 @@ class elided_rwlock {
 
   [[nodiscard, gnu::always_inline]] bool enter_exclusive() noexcept {
     refuse_if_elided(as_reader());
-    return try_enter({as_writer()}, Policy, learned(), [this] { return !lock_.is_locked(); });
+    return try_enter({as_writer()}, Policy, history(), [this] { return !lock_.is_locked(); });
   }
   [[nodiscard, gnu::always_inline]] bool enter_shared() noexcept {
     refuse_if_elided(as_writer());
-    return try_enter({as_reader(), true}, Policy, learned(),
+    return try_enter({as_reader(), true}, Policy, history(),
                      [this] { return !lock_.is_write_locked(); });
   }
 
@@ -102,7 +102,7 @@ class elided_rwlock {
     if (lock_.is_locked() && !section::active()) return entry::not_tried;
     refuse_if_elided(as_reader());
     const auto is_free = [this] { return !lock_.is_locked(); };
-    return elide::enter({as_writer()}, policy, learned(), is_free, is_free);
+    return elide::enter({as_writer()}, policy, history(), is_free, is_free);
   }
   [[nodiscard]] entry shared_once() noexcept {
     constexpr retry_policy policy = once(Policy);
@@ -110,7 +110,7 @@ class elided_rwlock {
     if (lock_.is_write_locked() && !section::active()) return entry::not_tried;
     refuse_if_elided(as_writer());
     const auto is_free = [this] { return !lock_.is_write_locked(); };
-    return elide::enter({as_reader(), true}, policy, learned(), is_free, is_free);
+    return elide::enter({as_reader(), true}, policy, history(), is_free, is_free);
   }
 
   // What the single attempt gave, or what the lock itself gives.

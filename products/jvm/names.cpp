@@ -2,6 +2,7 @@
 // and the record is told their names at once (told.h).
 #include <syncopate/locks/futex_lock.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -48,17 +49,35 @@ std::string take(char* text) {
   return found;
 }
 
-// "Lcom/acme/Bank$Account;" as "com.acme.Bank$Account".
+std::string primitive_name(char signature) {
+  switch (signature) {
+    case 'Z': return "boolean";
+    case 'B': return "byte";
+    case 'C': return "char";
+    case 'S': return "short";
+    case 'I': return "int";
+    case 'J': return "long";
+    case 'F': return "float";
+    case 'D': return "double";
+    default: return {1, signature};
+  }
+}
+
+// "Lcom/acme/Bank$Account;" as "com.acme.Bank$Account", "[I" as "int[]".
 std::string class_name(jclass of) {
   char* signature = nullptr;
   if (of == nullptr || tools->GetClassSignature(of, &signature, nullptr) != JVMTI_ERROR_NONE)
     return "?";
   std::string name = take(signature);
+  const std::size_t dimensions = std::min(name.find_first_not_of('['), name.size());
+  name.erase(0, dimensions);
   if (name.size() > 2 && name.front() == 'L') name = name.substr(1, name.size() - 2);
+  else if (name.size() == 1) name = primitive_name(name.front());
   for (char& c : name)
     if (c == '/') c = '.';
   // Hidden classes have an address in their names, which says nothing.
   if (const std::size_t hidden = name.find(".0x"); hidden != std::string::npos) name.resize(hidden);
+  for (std::size_t i = 0; i < dimensions; ++i) name += "[]";
   return name;
 }
 

@@ -101,8 +101,9 @@ enum class object_kind : std::uint8_t {
 };
 
 enum lock_flag : std::uint16_t {
-  created = 1,    // an init call was seen; create_stack says where
-  destroyed = 2,  // a destroy call was seen
+  created = 1,       // an init call was seen; create_stack says where
+  destroyed = 2,     // a destroy call was seen
+  used_as_lock = 4,  // of a futex of the program's own: how its waiters are woken (futex_wakes.h)
 };
 
 // Ticks to histogram bucket: two buckets per octave from 2^6 ticks; the last one is open.
@@ -190,6 +191,7 @@ enum class wait_kind : std::uint32_t {
   call = 21,         // no lock: blocked in another system call, whose number is in wait_row::lock
                      // (2^32 - 1: in none, as in a page fault); by_kernel only
   speculation = 22,  // no wait: counts of runs ahead of the lock (speculation_count)
+  futex_lock = 23,   // the same, at one that was known by then to be used as a lock
 };
 
 // Where a row of kind `holder` has its counts, by index of the histogram; wait_row::waits is how

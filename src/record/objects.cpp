@@ -17,7 +17,8 @@
 //       those whose (address, kind) a later entry has taken over.
 //   I3  Under `objects.lock`: an entry is in at most one list; then it is destroyed, and
 //       lock_entry::reserved is the next one's id.
-//   I4  Outside of lists, lock_entry::reserved says where in the object the slot and count are.
+//   I4  Outside of lists, lock_entry::reserved says where in the object the slot and count are; of
+//       futexes, which are in no list and have neither, how they are woken (futex_wakes).
 //   I5  What a thread counts by itself is of the lock that it takes it for, as long as no object of
 //       that kind has come or gone since. (The slot would say so too, but its line is the lock's.)
 //       Of locks without a slot, which are known by their address alone, as long as that is it.
@@ -29,6 +30,7 @@
 #include "record/objects.h"
 
 #include "record/address_index.h"
+#include "record/futex_wakes.h"
 #include "record/hold_watch.h"
 #include "record/stacks.h"
 #include "record/threads.h"
@@ -336,6 +338,26 @@ lock_entry* lock_of(std::uint32_t id) noexcept {
   return e != nullptr ? e : locks.at(0);
 }
 
+wait_kind kind_of_futex(std::uint32_t id) noexcept {
+  const lock_entry* const e = id != 0 ? locks.at(id) : nullptr;
+  return e != nullptr && (load(e->flags) & used_as_lock) != 0 ? wait_kind::futex_lock
+                                                              : wait_kind::futex;
+}
+
+void count_wake(std::uint32_t id, bool by_waiter, bool one) noexcept {
+  lock_entry* const e = locks.at(id);
+  if (id == 0 || e == nullptr) return;
+  const futex_wakes now = futex_wakes::of(load(e->reserved)).with(by_waiter, one);
+  store(e->reserved, now.word());
+  const std::uint16_t flags = load(e->flags);
+  if (now.is_lock() != ((flags & used_as_lock) != 0))
+    store(e->flags, static_cast<std::uint16_t>(flags ^ used_as_lock));
+}
+
+std::uint32_t known_futex(const void* word) noexcept {
+  return find_by_address(object_kind::futex, word);
+}
+
 std::uint32_t known_id(std::uint32_t id) noexcept { return id < locks.count() ? id : 0; }
 
 void add_hold(std::uint32_t id, std::uint64_t ticks, std::uint32_t weight) noexcept {
@@ -401,7 +423,9 @@ void add_remainders() noexcept {
   for (std::uint32_t id = 1; id < count; ++id) {
     const lock_entry& e = *locks.at(id);
     const std::uint32_t places = load(e.reserved);
-    if ((load(e.flags) & destroyed) != 0 || (places & 0x10000) == 0) continue;
+    if ((load(e.flags) & destroyed) != 0 || (places & 0x10000) == 0 ||
+        e.object == static_cast<std::uint8_t>(object_kind::futex))
+      continue;
     batch[n].id = id;
     batch[n].to_slot = static_cast<std::uint8_t>(places >> 8);
     batch[n].to_count = static_cast<std::uint8_t>(places);

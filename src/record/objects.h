@@ -15,6 +15,11 @@ std::uint32_t known_id(std::uint32_t id) noexcept;
 // used, should this be the first time. Requires: inside an `entry`.
 std::uint32_t identify_told(object_kind, std::uint64_t address, std::uint32_t stack) noexcept;
 
+// A futex that somebody has waited for: its id, 0 if nobody has. Requires: inside an `entry`.
+std::uint32_t known_futex(const void* word) noexcept;
+// Counts that its waiters were woken (futex_wakes::with()).
+void count_wake(std::uint32_t id, bool by_waiter, bool one) noexcept;
+
 // Adds one hold of `ticks` to the lock's sums and histogram. Other threads do so too.
 void add_hold(std::uint32_t id, std::uint64_t ticks, std::uint32_t weight) noexcept;
 

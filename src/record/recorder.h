@@ -168,6 +168,13 @@ void wait_end(wait& w, const void* object) noexcept;
 // now.
 void wait_end_now(wait& w) noexcept;
 
+// What waiting for a futex of the program's own is, by how its waiters were woken so far.
+wait_kind kind_of_futex(std::uint32_t id) noexcept;
+// The calling thread was woken at `word`, or has woken somebody there: `one`, or as many as there
+// are; `began`: before it did that (ticks).
+void futex_waited(const void* word) noexcept;
+void futex_woken(const void* word, bool one, std::uint64_t began) noexcept;
+
 // A trylock failed. Where that happens again and again in quick succession, the thread waits: from
 // the first attempt until got_at_last(), which whoever takes `trying_for` calls, with the lock
 // held; or else until the last attempt.

@@ -54,6 +54,19 @@ class release_turns {
   std::uint32_t chance_;
 };
 
+// The futexes at which a thread has waited; of those whose addresses collide, the latest.
+class waited_futexes {
+ public:
+  void add(const void* word) noexcept { at(word) = word; }
+  [[nodiscard]] bool has(const void* word) noexcept { return at(word) == word; }
+
+ private:
+  const void*& at(const void* word) noexcept {
+    return words_[reinterpret_cast<std::uintptr_t>(word) * 0x9e3779b97f4a7c15u >> 57];
+  }
+  const void* words_[128];
+};
+
 // Where a thread's waits on one (lock, kind) are counted; of kind `release`, its holds.
 struct row_slot {
   std::uint32_t lock = 0, kind = 0;
@@ -104,6 +117,7 @@ struct thread_state {
   wait pending;  // over, but not yet in its row
   bool is_pending;
   vain_tries tries;
+  waited_futexes futexes;
   std::uint64_t waited;  // ticks in all waits that are over
   std::uint32_t waits;
   // The contended release under way, as hold_ends_now() has found it.

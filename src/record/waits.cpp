@@ -369,6 +369,26 @@ void got_at_last(const void* object) noexcept {
   wait_end(t->tries.of, object);
 }
 
+void futex_waited(const void* word) noexcept {
+  if (!enabled) return;
+  entry inside;
+  if (thread_state* const t = inside ? this_thread() : nullptr) t->futexes.add(word);
+}
+
+void futex_woken(const void* word, bool one, std::uint64_t began) noexcept {
+  std::uint32_t id = 0;
+  bool by_waiter = false;
+  if (enabled) {
+    entry inside;
+    thread_state* const t = inside ? this_thread() : nullptr;
+    if (t != nullptr) id = known_futex(word);
+    if (id == 0) return;
+    by_waiter = t->futexes.has(word);
+    count_wake(id, by_waiter, one);
+  }
+  if (by_waiter) released(word, id, true, began);
+}
+
 void read_begins_elsewhere(std::uint64_t object) noexcept {
   thread_state* t = local.state;
   if (t == nullptr) {

@@ -6,6 +6,7 @@ import sys
 
 # Characters of a column of text: so few before a column of numbers goes, and so few at the end.
 ENOUGH_TEXT, LEAST_TEXT = 24, 12
+ENOUGH_IN_SENTENCE = 120
 LONGEST_NAME = 2000  # that is read for what may go
 # Of templates and of functions, the innermost first; "(anonymous namespace)" stays.
 _ARGUMENTS = (
@@ -101,6 +102,16 @@ def _room(console, columns: dict[str, list[str]]) -> dict[str, int]:
             break
         room[widest] -= 1
     return room
+
+
+def in_sentence(name: str) -> str:
+    """A name without its functions' arguments; a long one without those of templates as well."""
+    for pattern in _ARGUMENTS[::-1] if len(name) <= LONGEST_NAME else ():
+        while (bare := pattern.sub("", name)) != name:
+            name = bare
+        if len(name) <= ENOUGH_IN_SENTENCE:
+            break
+    return name
 
 
 def shortened(name: str, width: int) -> str:

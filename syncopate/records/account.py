@@ -2,13 +2,15 @@
 
 Waits are exact. The kernel counts, for each thread, its processor time and how long it could have
 run but had no processor; both also pass within waits, and that part is estimated from those waits
-of which the kernel was asked (waiting.py). What is left is time asleep in calls that are not
-recorded. Where the kernel's counts are not known, as of a killed process, nobody can tell these
-apart, and the rest is unexplained.
+of which the kernel was asked (waiting.py); time without a processor that would be more than all the
+rest leaves was within waits, too. What is left is time asleep in calls that are not recorded. Where
+the kernel's counts are not known, as of a killed process, nobody can tell these apart, and the rest
+is unexplained.
 """
 
 from typing import NamedTuple
 
+from syncopate.base.terminal import in_sentence
 from syncopate.base.units import duration, percent
 from syncopate.records import recordformat
 from syncopate.records.analysis import Analysis
@@ -36,7 +38,7 @@ WHAT = {
     "locks": "waiting for locks",
     "condition": "waiting at condition variables",
     "barrier": "waiting at barriers",
-    "futex": "waiting at futexes of its own (locks or conditions: nobody can tell)",
+    "futex": "waiting at futexes of its own that others wake (signals, or locks)",
     "semaphore": "waiting for semaphores that other threads post",
     "join": "waiting for threads to end",
     "yield": "in sched_yield(), as loops that wait are: maybe locks of the program's own",
@@ -77,6 +79,9 @@ class Account:
         running, runnable = self._outside_waits(cpu, delay)
         waits |= self._calls()
         rest = total - sum(waits.values()) - running - runnable
+        # Who is woken may be without a processor until the wait ends, which nobody measured.
+        within_waits = min(runnable, max(0, -rest))
+        runnable, rest = runnable - within_waits, rest + within_waits
         if -LARGE * total <= rest < 0:  # the only estimates here give way
             fits = max(0.0, 1 + rest / max(1, running + runnable))
             running, runnable, rest = int(running * fits), int(runnable * fits), 0
@@ -187,6 +192,8 @@ def lines(results: dict) -> list[str]:
 
 def perhaps_more(results: dict) -> str:
     """What a report adds to the time lost to locks: where locks of the program's own may be."""
+    if results["process"]["goroutines"]:
+        return ", without what goroutines wait for each other, which is not seen here"
     account = results["account"]
     states = ["futex", "yield"]
     if results["process"]["recorder"] == "kernel":
@@ -194,12 +201,27 @@ def perhaps_more(results: dict) -> str:
     own = sum(account["parts"].get(state, 0) for state in states)
     if own < LARGE * account["total_ns"] or not own:
         return ""
-    return f", and perhaps to locks of its own: up to {percent(own / account['total_ns'])} more"
+    share = percent(own / account["total_ns"])
+    return (
+        f", and perhaps to locks of its own: up to {share} more{_most_of_it(results, own, states)}"
+    )
+
+
+def _most_of_it(results: dict, own: int, states: list[str]) -> str:
+    """Where half of that or more was."""
+    found = [
+        (sum(waits["total_ns"] for kind, waits in lock["waits"].items() if kind in states), lock)
+        for lock in results["locks"]
+    ]
+    most, lock = max(found, key=lambda each: each[0], default=(0, None))
+    return f", most of it at {in_sentence(lock['called'])}" if most >= own / 2 else ""
 
 
 def is_explained(results: dict) -> bool:
     """Whether what is recorded tells where most of the time of several threads went: of it, little
     passed where there may be locks that are not recorded. A thread alone waits for nobody."""
+    if results["process"]["goroutines"]:
+        return False
     account = results["account"]
     unseen = sum(account["parts"].get(state, 0) for state in UNSEEN)
     alone = len(results["threads"]) == 1

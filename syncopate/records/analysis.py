@@ -93,6 +93,7 @@ class Group:
         self.speculation: Counter[str] = Counter()  # by recordformat.SPECULATION_COUNTS
         # Holds that were watched, and those that did not run on (recordformat.HOLDER_COUNTS).
         self.interrupted: Counter[str] = Counter()
+        self.releases = 0  # while others waited
         # Of watched holds: how long they took together, and how long of that those that slept did,
         # which are taken to be each thread's longest ones.
         self.held_ticks, self.slept_ticks = 0, 0.0
@@ -154,6 +155,7 @@ class Analysis:
         self.row_sums: dict[tuple[int, int], list[int]] = {}
         self.thread_lost: Counter[int] = Counter()
         self.lock_lost: Counter[int] = Counter()  # by lock id
+        self.lock_waits: Counter[int] = Counter()  # of those that were lost
         self._read_rows()
         progress("joining waits and holders")
         self.blocks: Counter[tuple[int, int, str]] = Counter()  # (waiter, holder id, lock name)
@@ -251,7 +253,7 @@ class Analysis:
         self.end_ticks = end
 
     def _make_groups(self) -> tuple[list[Group], dict[int, Group]]:
-        locks = list(self.record.locks())
+        locks = [self._with_first_stack(lock) for lock in self.record.locks()]
         self._resolve_stacks([lock.address for lock in locks if is_place(lock)])
         names = name_locks(locks, self.symbolizer, self.frames_of, self._holding_functions(locks))
         groups: dict[tuple, Group] = {}
@@ -264,6 +266,14 @@ class Analysis:
             group_of[lock.id] = group
         return list(groups.values()), group_of
 
+    def _with_first_stack(self, lock: recordformat.Lock) -> recordformat.Lock:
+        """The lock; a futex with the stack of a wait, where that of its first use was not captured:
+        it has no other name."""
+        if lock.object != FUTEX or lock.create_stack or lock.first_stack:
+            return lock
+        stacks = (wait.stack for wait in self.waits.get(lock.id, ()) if wait.stack)
+        return lock._replace(first_stack=next(stacks, 0))
+
     def _holding_functions(self, locks: list[recordformat.Lock]) -> set[tuple[str, str]]:
         """The functions that were seen to take and to release a lock that has no better name than
         its first use."""
@@ -273,13 +283,19 @@ class Analysis:
                 continue
             acquiring = {lock.first_stack} | {wait.stack for wait in self.waits.get(lock.id, ())}
             releasing = {hold.stack for hold in self.holds.get(lock.id, ())}
-            pairs = pairs_of(acquiring - {0}, releasing - {0}, self._own_frames_of)
+            frames_of = self._own_frames_of
+            if lock.object == FUTEX:  # the innermost function is that of the lock itself
+                frames_of = self._outside_of_lock
+            pairs = pairs_of(acquiring - {0}, releasing - {0}, frames_of)
             found |= holding_functions(pairs)
         return found
 
     def _own_frames_of(self, stack: int) -> list[Frame]:
         frames = self.frames_of(stack)
         return frames[wrapper_frames(frames) :]
+
+    def _outside_of_lock(self, stack: int) -> list[Frame]:
+        return self._own_frames_of(stack)[1:]
 
     def group(self, lock: int) -> Group:
         """The group of a lock id; an id that the record does not describe gets one of its own."""
@@ -316,12 +332,15 @@ class Analysis:
                 group.arrivals[thread][0] += total
             if is_lost:
                 thread_lost[thread] += total
-        for (lock, kind), (_, total) in self.row_sums.items():
+        for (lock, kind), (waits, total) in self.row_sums.items():
             if KIND_NAMES[kind] in LOST_KINDS:
                 self.lock_lost[lock] += total
+                self.lock_waits[lock] += waits
         for thread, lock, times in self.record.last_arrivals():
             self.group(lock).arrivals[thread][1] += times
         self._read_holders()
+        for row in self.record.releases():
+            self.group(row.lock).releases += row.waits
         for lock, counts in self.record.elisions():
             self.group(lock).elision.update(counts)
         for lock, counts in self.record.speculations():

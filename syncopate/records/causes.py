@@ -15,7 +15,7 @@ from syncopate.records.recordformat import LOST_KINDS
 from syncopate.records.sectioncode import Call, Facts
 
 CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
-FEW_HOLDS = 10  # fewer were seen: what they say is by chance
+FEW_HOLDS = FEW_WAITS = 10  # fewer were seen: what they say is by chance
 MOSTLY, NEARLY_ALL = 0.5, 0.9
 OFTEN_PREEMPTED = 0.1  # of holds: each keeps everybody out for a time slice
 MUCH_LONGER = 100  # waits than holds: even a queue of all threads does not make that
@@ -23,7 +23,11 @@ LONG_HOLD_NS = 20_000  # a sleep and a wake-up cost as much: shorter sections ar
 WORTH_SHARING_NS = 1_000  # shorter sections cost less than what a reader-writer lock costs more
 READ_MOSTLY = 0.8  # of holds: then six of ten pairs can run together under a reader-writer lock
 MANY_ALIKE = 4  # locks; with fewer, one has most of the time by chance
+SLICE_NS = 4_000_000  # for so long a thread keeps its processor while others want it
+FAR_LONGER = 10  # than all slices that a thread may have to wait for
+SELDOM_HELD = 0.05  # of the time: so seldom that hardly ever two threads queue for it
 TOO_MANY = 1.5  # threads that want to run, for each processor, in the mean
+INNER_FRAMES = 4  # of a stack: those of the C library
 MOST_NAMED = 4  # functions in one sentence
 
 
@@ -46,6 +50,8 @@ def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
         *_preempted(lock, results),
         *_uneven(lock),
     ]
+    if not {reason.cause for reason in found} - {"uneven"}:
+        found += _kept(lock, results)
     told = {reason.cause for reason in found}
     if not told - {"uneven"}:
         found += [*_crowded(lock, results)] or _by_length(lock, results, facts)
@@ -212,7 +218,7 @@ def _preempted(lock: dict, results: dict) -> Iterator[Reason]:
     so_long = _as_long_as_slices(lock)
     if of["preempted"] < OFTEN_PREEMPTED * of["watched"] and not so_long:
         return
-    threads, processors = len(results["threads"]), results["process"]["processors"]
+    threads, processors = at_once(results), results["process"]["processors"]
     fewer = f"run fewer threads than the {threads} on {processors} processors, or " * (
         threads > processors
     )
@@ -260,13 +266,37 @@ def worst_of_several(lock: dict) -> Iterator[str]:
 
 def _uneven(lock: dict) -> Iterator[Reason]:
     worst = lock["worst"]
-    if worst and lock["members"] >= MANY_ALIKE and worst["share"] >= MOSTLY:
+    if not worst or worst["waits"] < FEW_WAITS:  # one long wait has most of the time by chance
+        return
+    if lock["members"] >= MANY_ALIKE and worst["share"] >= MOSTLY:
         yield Reason(
             "uneven",
             _of_worst(lock),
             "spread what they guard more evenly (another hash, the hot part split again)",
             CERTAIN,
         )
+
+
+def _kept(lock: dict, results: dict) -> Iterator[Reason]:
+    """Few holds are so long that hardly any of them was timed. That they are is told by how seldom
+    the lock was released while others waited: then they waited for the holder, unless for a
+    processor, and not for longer than all others' slices."""
+    hold, releases = lock["hold"], lock["contended_releases"]
+    if not hold or not releases:
+        return
+    each = lock["lost_ns"] / lock["threads_waited"] / releases
+    slices = SLICE_NS * max(1.0, _wanting(results) / results["process"]["processors"])
+    if each < MUCH_LONGER * hold["mean_ns"] or each < FAR_LONGER * slices:
+        return
+    yield Reason(
+        "kept",
+        f"some holds are far longer than those timed ({duration(hold['mean_ns'])} in the mean):"
+        f" while others waited it was released {count(releases)} time{'s' * (releases != 1)} only,"
+        f" which makes {duration(each)} each, or more",
+        "let its holder release it before what takes so long; where threads are put aside with it"
+        " on purpose, as workers without work, nothing is lost",
+        LIKELY,
+    )
 
 
 def _crowded(lock: dict, results: dict) -> Iterator[Reason]:
@@ -276,14 +306,15 @@ def _crowded(lock: dict, results: dict) -> Iterator[Reason]:
     share = held(lock, results)
     if wanting < TOO_MANY * processors or share is None or is_bound_by(lock, results):
         return
-    if not _beyond_holds(lock):
+    far_longer = mean_wait(lock) >= MUCH_LONGER * lock["hold"]["mean_ns"]
+    if not _beyond_holds(lock) and not (share < SELDOM_HELD and far_longer):
         return
     yield Reason(
         "crowded",
         f"{wanting:.1f} threads want to run in the mean, on {processors} processors; it is held"
         f" {about(share)} of the time ({duration(lock['hold']['mean_ns'])} in the mean):"
         " who could take it, or hand it on, has no processor",
-        f"run fewer threads than the {len(results['threads'])}: about as many as processors",
+        f"run fewer threads than the {at_once(results)}: about as many as processors",
         LIKELY,
     )
 
@@ -294,6 +325,19 @@ def _wanting(results: dict) -> float:
     passed = results["process"]["duration_ns"]
     ran = parts.get("running", 0) + parts.get("runnable", 0)
     return ran / passed if passed else 0.0
+
+
+def at_once(results: dict) -> int:
+    """The most threads that there were at one time."""
+    changes = [(thread["start_ns"], 1) for thread in results["threads"]]
+    changes += [
+        (thread["end_ns"], -1) for thread in results["threads"] if thread["end_ns"] is not None
+    ]
+    found = alive = 0
+    for _, change in sorted(changes):  # at one time, ends first
+        alive += change
+        found = max(found, alive)
+    return found
 
 
 def _is_busy_elsewhere(results: dict) -> bool:
@@ -315,7 +359,8 @@ def _beyond_holds(lock: dict) -> bool:
 def _by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
     hold = lock["hold"]
     if not hold:
-        return [Reason("unknown", "how long it was held was not seen", "", CERTAIN)]
+        why = f"{holds_unseen(lock, results)}{_at_most(lock, results)}"
+        return [Reason("unknown", why, _see_holds(lock, results), CERTAIN)]
     if hold["mean_ns"] >= LONG_HOLD_NS:
         return [_long(lock, results, facts)]
     seconds = results["process"]["duration_ns"] / 1e9
@@ -355,6 +400,41 @@ def _by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
             LIKELY,
         ),
     ]
+
+
+def holds_unseen(lock: dict, results: dict) -> str:
+    """Why nothing is known of how long it was held."""
+    recorder = results["process"]["recorder"]
+    if recorder == "kernel":
+        return "how often it was taken, and how long it was held, is not seen from the kernel"
+    if recorder == "jvm":
+        return "how often it was taken, and how long it was held, a Java VM does not tell"
+    if not lock["counted"]:
+        return "how often it was taken, and how long it was held, is not seen of such locks"
+    return "how long it was held was not seen"
+
+
+def _at_most(lock: dict, results: dict) -> str:
+    """How long it is held in the mean at most: those who waited had it one after the other. Says
+    nothing of readers, who may have it together, nor of several locks."""
+    waits = sum(each["count"] for each in lost_waits(lock))
+    within = min(results["process"]["duration_ns"], lock["lost_ns"])
+    if "read" in lock["waits"] or lock["members"] > 1 or waits < FEW_HOLDS:
+        return ""
+    return (
+        f"; {duration(within / waits)} in the mean at most: {count(waits)} waits ended within"
+        f" {duration(within)}"
+    )
+
+
+def _see_holds(lock: dict, results: dict) -> str:
+    """What shows how long it is held; "" where nothing does."""
+    if results["process"]["recorder"] != "kernel":
+        return ""
+    inner = (frame for stack in lock["waiters"] for frame in stack["frames"][:INNER_FRAMES])
+    if not any("pthread_" in frame["function"] for frame in inner):
+        return ""
+    return "start the program by `syncopate record` without --kernel, which sees how long"
 
 
 def _held(share: float | None) -> str:

@@ -45,7 +45,7 @@ def side_of(lock: dict | None) -> Side:
         lock["waited_ns"],
         sum(_squares(kind) for kind in kinds) * max(1, lock["threads_waited"] - 1),
         sum(kind["count"] for kind in kinds),
-        lock["acquisitions"],
+        lock["acquisitions"] if lock.get("counted", True) else 0,
         lock["contended"],
         sorted(bucket for kind in kinds for bucket in kind.get("histogram", ())),
         lock["hold"],

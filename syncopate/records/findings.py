@@ -5,6 +5,7 @@ What each costs, what is to be gained at most, why (causes.py), what to do, and 
 
 from collections.abc import Callable, Iterator
 
+from syncopate.base.terminal import in_sentence
 from syncopate.base.units import count, duration, percent
 from syncopate.records import causes
 from syncopate.records.naming import without_starters
@@ -38,7 +39,9 @@ def of(results: dict, facts_of: Callable[[int], Facts | None]) -> list[dict]:
 
 def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
     reasons = causes.reasons(lock, results, facts)
-    waits_are_said = any(reason.cause in ("unknown", "busy", "crowded") for reason in reasons)
+    waits_are_said = any(
+        reason.cause in ("unknown", "busy", "crowded", "kept") for reason in reasons
+    )
     is_open = bool(causes.open_waits(lock, results))
     most = None if is_open else gain_at_most(lock, results)
     more = [] if is_open or waits_are_said else list(causes.unexplained(lock))
@@ -62,7 +65,7 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
         "reasons": [reason._asdict() for reason in reasons],
         "only_read": facts.only_read * facts.share if facts else None,
         "predictions": [],
-        "seen": _seen(lock, is_open),
+        "seen": _seen(lock, results, is_open),
     }
 
 
@@ -114,9 +117,11 @@ def _cost(lock: dict) -> str:
     )
 
 
-def _seen(lock: dict, is_open: bool) -> str:
+def _seen(lock: dict, results: dict, is_open: bool) -> str:
     if is_open:
         return "waits are counted, also those that are not over at the end of the record"
+    if not lock["counted"]:
+        return "waits are counted; holds are not seen"
     hold = lock["hold"] or {}
     holds = hold.get("samples", 0)
     watched = causes.watched(lock)["watched"]
@@ -138,4 +143,4 @@ def _where(lock: dict) -> Iterator[str]:
 
 def _place(frame: dict) -> str:
     file = frame["file"].rsplit("/", 1)[-1]
-    return frame["function"] + (f" ({file}:{frame['line']})" if file else "")
+    return in_sentence(frame["function"]) + (f" ({file}:{frame['line']})" if file else "")

@@ -3,7 +3,8 @@ them. Told by where an object lies, and by the functions that make it, wait for 
 
 Python: the lock of the interpreter (the GIL) is no mutex; threads wait for it at a condition
 variable in `_PyRuntime`, where 3.7 and later have it. threading.Lock is a semaphore. So is what
-join() waits for, until 3.12. Rust: its locks are futexes.
+join() waits for, until 3.12. Rust: its locks are futexes. C: malloc's arenas have locks, at which
+the kernel sees threads wait.
 """
 
 import re
@@ -17,6 +18,7 @@ from syncopate.records.recordformat import (
     RWLOCK,
     SEMAPHORE,
     THREAD,
+    USED_AS_LOCK,
     Lock,
     WaitKind,
 )
@@ -28,6 +30,9 @@ _LOCK = {"PyThread_allocate_lock", "PyThread_acquire_lock_timed", "PyThread_acqu
          "thread_PyThread_allocate_lock", "lock_PyThread_acquire_lock"}  # fmt: skip
 _RLOCK = {"rlock_new", "rlock_acquire", "rlock_enter"}
 _THREAD = {"thread__set_sentinel", "release_sentinel"}
+MALLOC_NAME = "malloc's arenas"
+_MALLOC = {"malloc", "free", "cfree", "calloc", "realloc", "memalign", "posix_memalign",
+           "aligned_alloc"}  # fmt: skip
 _EVALUATES = ("_PyEval", "PyEval", "_PyFunction", "PyObject", "_PyObject")
 _FEW_FRAMES = 8  # from the thread's beginning to its end's release
 # Lock.type of what is told apart here; in no file.
@@ -63,10 +68,21 @@ def of(
     """What is told apart, by lock id. `waits`, `holds`: the stacks from which threads were seen to
     wait for a lock, and to release it."""
     return {
+        **_locks_of_their_own(locks),
         **_gil(locks, symbolizer),
         **_pythons(locks, waits, frames_of),
         **_threads(locks, holds, frames_of),
         **_of_rust(locks, waits, frames_of),
+    }
+
+
+def _locks_of_their_own(locks: Sequence[Lock]) -> dict[int, Retold]:
+    """Futexes that turned out to be used as locks: so were they before that was known."""
+    kinds = {WaitKind.FUTEX: WaitKind.FUTEX_LOCK}
+    return {
+        lock.id: Retold(lock.id, FUTEX, lock.type, kinds)
+        for lock in locks
+        if lock.object == FUTEX and lock.id and lock.flags & USED_AS_LOCK
     }
 
 
@@ -140,7 +156,8 @@ def _of_rust(
         told = next((name[2] for name in names if name), None)
         if told is not None:
             kind, wait = _OF_RUST.get(told, (CONDITION, WaitKind.CONDITION))
-            found[lock.id] = Retold(lock.id, kind, TOLD, {WaitKind.FUTEX: wait})
+            kinds = dict.fromkeys((WaitKind.FUTEX, WaitKind.FUTEX_LOCK), wait)
+            found[lock.id] = Retold(lock.id, kind, TOLD, kinds)
     return found
 
 
@@ -150,6 +167,12 @@ def name_of(frames: Sequence[Frame]) -> str:
     if not names & _LOCK:
         return ""
     return RLOCK_NAME if names & _RLOCK else LOCK_NAME
+
+
+def is_of_malloc(frames: Sequence[Frame]) -> bool:
+    """Whether the stack waits for a lock of the C library in a function of malloc's."""
+    names = [_bare(frame).lstrip("_").removeprefix("libc_") for frame in frames[:_FEW_FRAMES]]
+    return "lll_lock_wait_private" in names[:2] and not _MALLOC.isdisjoint(names)
 
 
 def _bare(frame: Frame) -> str:

@@ -15,7 +15,7 @@ from syncopate.base.errors import BAD_USE, Failure
 from syncopate.records import openwaits
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordfile import Record
-from syncopate.records.recordformat import LOST_KINDS, MAGIC, OBJECT_NAMES
+from syncopate.records.recordformat import BY_PRELOAD, LOST_KINDS, MAGIC, OBJECT_NAMES
 from syncopate.symbols.symbols import Symbolizer
 
 Key = tuple[int, str, str, str]  # process, lock's name, its place, its kind
@@ -79,6 +79,8 @@ def _counts(analysis: Analysis) -> Iterator[tuple[Key, Counts]]:
             continue
         waits = sum(kind.waits for kind in kinds)
         taken = sum(lock.acquisitions for lock in group.locks) + group.elision["committed"]
+        if analysis.record.header.recorder != BY_PRELOAD:
+            taken = 0
         process = analysis.record.header.process_id
         name, object_name = group.name, OBJECT_NAMES.get(group.object, "unknown")
         yield (
@@ -86,7 +88,7 @@ def _counts(analysis: Analysis) -> Iterator[tuple[Key, Counts]]:
             Counts(
                 analysis.ns(sum(kind.total for kind in kinds)),
                 waits,
-                max(taken, waits),
+                max(taken, waits) if taken else 0,
                 analysis.ns(max(kind.largest for kind in kinds)),
             ),
         )
@@ -100,7 +102,7 @@ class Rate(NamedTuple):
     object: str
     waiting: float  # threads that waited, on average
     waits: float
-    acquisitions: float
+    acquisitions: float | None  # None: they are not counted
     mean_ns: float | None  # of a wait
     longest_ns: int  # since the program began
 
@@ -120,7 +122,8 @@ def rates(before: Snapshot, after: Snapshot) -> list[Rate]:
             taken = now.acquisitions - then.acquisitions
             waiting = waited / 1e9 / seconds
             found.append(
-                Rate(process, name, kind, waiting, waits / seconds, max(taken, waits) / seconds,
+                Rate(process, name, kind, waiting, waits / seconds,
+                     max(taken, waits) / seconds if now.acquisitions else None,
                      waited / waits if waits > 0 else None, now.longest_ns)
             )  # fmt: skip
     return sorted(found, key=lambda rate: -rate.waiting)

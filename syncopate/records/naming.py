@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from syncopate.records import languages
 from syncopate.records.difference import Way, key, outwards, up_to_holder, ways, with_owner
-from syncopate.records.recordformat import CREATED, SEMAPHORE, YIELD, Lock
+from syncopate.records.recordformat import CREATED, MUTEX, SEMAPHORE, YIELD, Lock
 from syncopate.symbols.symbols import Frame, Symbolizer
 
 # Functions that only pass a call on to pthreads or libitm; the frame behind them is the one that a
@@ -193,6 +193,8 @@ def _by_stacks(
             of_language = languages.name_of(frames_of(stack)) or known
         if lock.type == languages.ENDED:
             names[lock.id] = Name(languages.THREAD_NAME, "address", "")
+        elif lock.object == MUTEX and languages.is_of_malloc(frames_of(stack)):
+            names[lock.id] = Name(languages.MALLOC_NAME, "symbol", "libc.so.6")
         elif of_language:
             text = f"{of_language} {lock.address:#x}"
             names[lock.id] = Name(text, "address", "", of_language, (lock.id,))

@@ -86,7 +86,8 @@ def _locks(records: list[dict], total: int) -> list[dict]:
                 },
             )
             entry["processes"] += 1
-            for each in ("members", "acquisitions", "contended", "lost_ns"):
+            for each in ("members", "contended", "lost_ns"):
                 entry[each] += lock[each]
+            entry["acquisitions"] += lock["acquisitions"] if lock["counted"] else 0
     ranked = sorted(found.values(), key=lambda entry: -entry["lost_ns"])[:MOST_LOCKS]
     return [{**each, "lost_share": each["lost_ns"] / total if total else 0.0} for each in ranked]

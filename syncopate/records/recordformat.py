@@ -22,7 +22,7 @@ FINISHED, DISK_FULL, DESCRIPTOR_LOST, TABLE_FULL, SAMPLED = 1, 2, 4, 8, 16
 SIZE_LIMITED, SPACE_LIMITED, DETACHED = 32, 64, 128
 BY_PRELOAD, BY_KERNEL, BY_JVM = range(3)  # Header.recorder
 RECORDERS = ("preload", "kernel", "jvm")  # their names
-CREATED, DESTROYED = 1, 2
+CREATED, DESTROYED, USED_AS_LOCK = 1, 2, 4  # Lock.flags
 
 KIND_NAMES = {
     1: "mutex",
@@ -38,13 +38,14 @@ KIND_NAMES = {
     15: "trylock",
     16: "semaphore_lock",
     17: "yield",
+    23: "futex_lock",
 }
 
 
 class WaitKind(enum.IntEnum):
     """wait_kind, of those that are waits and more than numbers here."""
 
-    MUTEX, READ, WRITE, CONDITION, FUTEX, SEMAPHORE, JOIN, SEMAPHORE_LOCK = (
+    MUTEX, READ, WRITE, CONDITION, FUTEX, SEMAPHORE, JOIN, SEMAPHORE_LOCK, FUTEX_LOCK = (
         1,
         3,
         4,
@@ -53,6 +54,7 @@ class WaitKind(enum.IntEnum):
         13,
         14,
         16,
+        23,
     )
 
 
@@ -98,7 +100,16 @@ OBJECT_NAMES = {
     9: "yield",
 }
 # Time lost to locks.
-LOST_KINDS = {"mutex", "mutex_relock", "read", "write", "spinlock", "trylock", "semaphore_lock"}
+LOST_KINDS = {
+    "mutex",
+    "mutex_relock",
+    "read",
+    "write",
+    "spinlock",
+    "trylock",
+    "semaphore_lock",
+    "futex_lock",
+}
 AWAKE_KINDS = {"trylock", "yield"}  # in which a thread never sleeps
 TIMED, HAS_OWNER = 1, 2  # OpenWait.flags
 OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thread

@@ -101,6 +101,7 @@ class Results:
             "lock": header.lock,
             "wait": header.wait,
             "recorder": recordformat.name_of_recorder(header.recorder),
+            "goroutines": self._is_go(),
             "processors": header.processors,
             "started": started.isoformat(),
             "duration_ns": self.of.since_start(self.of.end_ticks),
@@ -146,10 +147,11 @@ class Results:
             "seen from the kernel: a wait is one sleep at a futex; how often locks were taken"
             " without sleeping, how long they were held, and spinning are not seen"
         ]
-        if any(group.name.text.startswith("runtime.") for group in self.of.groups):
+        if self._is_go():
             notes.append(
-                "a Go program: goroutines that wait for each other do so outside of the kernel; see"
-                " its own profile, `go tool pprof .../debug/pprof/block`"
+                "a Go program: goroutines that wait for each other do so outside of the kernel; its"
+                " own profiles have them, `go tool pprof http://HOST/debug/pprof/mutex`, once it"
+                " has called runtime.SetMutexProfileFraction (and .../block, SetBlockProfileRate)"
             )
         if os.path.basename(header.executable) == "java":
             notes.append(
@@ -162,6 +164,11 @@ class Results:
                 f" could be kept: {duration(self.of.ns(header.lost_ticks))} of waiting is missing"
             )
         return notes
+
+    def _is_go(self) -> bool:
+        """Whether threads wait in Go's runtime, which tells its functions by tables of its own."""
+        by_kernel = self.of.record.header.recorder == recordformat.BY_KERNEL
+        return by_kernel and any(group.name.text.startswith("runtime.") for group in self.of.groups)
 
     def _hints(self) -> list[str]:
         """How to get names for the locks that were waited for and have none."""
@@ -207,6 +214,7 @@ class Results:
     def _lock(self, group: Group, total: int) -> dict:
         acquisitions = sum(lock.acquisitions for lock in group.locks)
         acquisitions += group.elision["committed"]
+        counted = self._counts_acquisitions() and acquisitions > 0
         contended = sum(k.waits for name, k in group.kinds.items() if name in LOST_KINDS)
         acquisitions = max(acquisitions, contended)
         lost = group.lost()
@@ -225,7 +233,9 @@ class Results:
             "addresses": [f"{lock.address:#x}" for lock in group.locks[:ADDRESSES_KEPT]],
             "acquisitions": acquisitions,
             "contended": contended,
-            "contended_share": contended / acquisitions if acquisitions else 0.0,
+            "contended_share": contended / acquisitions if counted else None,
+            "counted": counted,
+            "contended_releases": group.releases,
             "lost_ns": self.of.ns(lost),
             "lost_share": lost / total if total else 0.0,
             "waited_ns": self.of.ns(waited),
@@ -243,6 +253,10 @@ class Results:
             "holders": self._weighted(group.holders),
         }
 
+    def _counts_acquisitions(self) -> bool:
+        """Whether the recorder sees locks being taken without waiting."""
+        return self.of.record.header.recorder == recordformat.BY_PRELOAD
+
     def _worst(self, group: Group) -> dict | None:
         """Of several locks the one for which most time was lost."""
         if len(group.locks) < 2 or not (lost := group.lost()):
@@ -253,6 +267,7 @@ class Results:
             "address": f"{lock.address:#x}",
             "lost_ns": self.of.ns(ticks),
             "share": ticks / lost,
+            "waits": self.of.lock_waits[lock.id],
             "taken": lock.acquisitions,
             "told_by": "",
         }

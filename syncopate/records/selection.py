@@ -17,7 +17,7 @@ def _hold(lock: dict) -> float:
 SORTS = {
     "lost": lambda lock: (lock["lost_ns"], lock["waited_ns"]),
     "contended": lambda lock: lock["contended"],
-    "share": lambda lock: lock["contended_share"],
+    "share": lambda lock: lock["contended_share"] or 0.0,
     "acquisitions": lambda lock: lock["acquisitions"],
     "mean": lambda lock: _worst(lock, "mean_ns"),
     "p99": lambda lock: _worst(lock, "p99_ns"),

@@ -12,7 +12,12 @@ from syncopate.show import lockcolumns, processtext, transactiontext
 
 DETAILED = 5  # locks whose stacks are shown
 FRAMES = 8  # of a stack
-FOR = {"mutex_relock": "relock", "spinlock": "mutex", "semaphore_lock": "mutex"}  # a table's "for"
+FOR = {  # a table's "for"
+    "mutex_relock": "relock",
+    "spinlock": "mutex",
+    "semaphore_lock": "mutex",
+    "futex_lock": "mutex",
+}
 BLOCK_ROWS = 10
 MANY_THREADS = 12  # from here on who-blocks-whom tells threads apart by name only
 SECTIONS = {
@@ -21,14 +26,15 @@ SECTIONS = {
     "spinlock": "Spin locks",
     "condition": "Condition variables (waiting for something to do: not lost to locks)",
     "barrier": "Barriers (waiting for the slowest: not lost to locks)",
-    "futex": "The program's own futexes (locks or conditions: nobody can tell)",
+    "futex_lock": "Locks of the program's own (futexes: who wakes a waiter waits there as well)",
     "semaphore_lock": "Semaphores used as locks",
+    "futex": "The program's own futexes (mostly woken by threads that do not wait there: signals)",
     "semaphore": "Semaphores that other threads post (signals: not lost to locks)",
     "thread": "Threads that others waited for to end (not lost to locks)",
     "yield": "Calls of sched_yield, as of loops that wait: maybe locks of the program's own",
     "unknown": "Locks that the record does not describe",
 }
-LOST = ("mutex", "rwlock", "spinlock", "semaphore_lock")
+LOST = ("mutex", "rwlock", "spinlock", "futex_lock", "semaphore_lock")
 
 
 def show(records: list[dict]) -> None:
@@ -74,7 +80,7 @@ def _show_one(console, results: dict) -> None:
         console.print(f"\n{title}", style="bold cyan")
         if waited:
             if kind in LOST:
-                _lost_table(console, waited, results["process"]["recorder"] != "kernel")
+                _lost_table(console, waited)
             else:
                 _wait_table(console, waited)
         idle = len(locks) - len(waited)
@@ -93,14 +99,15 @@ def _show_one(console, results: dict) -> None:
 
 
 def _of_section(locks: list[dict], section: str) -> list[dict]:
-    """The locks of one section. A semaphore is in one of two or in both, with the waits that belong
-    there; one that nobody waited for is no lock as far as one can tell."""
-    if not section.startswith("semaphore"):
+    """The locks of one section. A semaphore or futex is in one of two or in both, with the waits
+    that belong there; one that nobody waited for is no lock as far as one can tell."""
+    kind = section.removesuffix("_lock")
+    if kind not in ("semaphore", "futex"):
         return [lock for lock in locks if lock["object"] == section]
     found = []
     for lock in locks:
-        if lock["object"] == "semaphore":
-            as_lock = section == "semaphore_lock"
+        if lock["object"] == kind:
+            as_lock = section != kind
             waits = {k: of for k, of in lock["waits"].items() if (k in LOST_KINDS) == as_lock}
             if waits or not (as_lock or lock["waits"]):
                 found.append(lock | {"waits": waits})
@@ -185,7 +192,7 @@ def _findings(console, results: dict) -> None:
     for number, found in enumerate(results["findings"]):
         if number == 0:
             console.print("\nWhat costs most", style="bold cyan")
-        name = found["called"]
+        name = terminal.in_sentence(found["called"])
         name += f" x{count(found['members'])}" if found["members"] > 1 else ""
         console.print(Text.assemble((name, "bold"), f": {found['cost']}"))
         for title, texts in _lines_of(found):
@@ -223,15 +230,14 @@ def name_of(lock: dict) -> str:
     return name + (f" x{lock['members']}" if lock["members"] > 1 else "")
 
 
-def _lost_table(console, locks: list[dict], counted: bool) -> None:
-    """One row for each lock and kind of wait; narrow terminals do without the last columns.
-    `counted`: acquisitions are known."""
+def _lost_table(console, locks: list[dict]) -> None:
+    """One row for each lock and kind of wait; narrow terminals do without the last columns."""
     rows = []
     for lock in locks:
         for number, (kind, waits) in enumerate(lock["waits"].items()):
             row = {"lock": "" if number else name_of(lock), "for": FOR.get(kind, kind)}
             for column in lockcolumns.in_text():
-                known = counted or column.needs != "acquisitions"
+                known = column.needs != "counted" or lock["counted"]
                 shown = column.shown(lock, waits) if known else "-"
                 row[column.text] = "" if number and not column.of_waits else shown
             rows.append(row)
@@ -385,6 +391,13 @@ def _say_that_none_waited(console, results: dict) -> None:
     """As far as the record can tell: not all locks are ones that it sees."""
     if account.is_explained(results):
         console.print("\nNo thread waited for a lock.", style="bold green")
+        return
+    if results["process"]["goroutines"]:
+        console.print(
+            "\nNo thread waited for a lock of Go's runtime. Goroutines may have waited for each"
+            " other, which is not seen here: see the note above.",
+            style="bold",
+        )
         return
     console.print(
         "\nNo thread waited for a lock that is recorded. Locks of the program's own, which spin or"

@@ -18,7 +18,11 @@ PIPED_ROWS = 20
 LASTING_ROWS = 4
 
 
-def _share(waits: float, acquisitions: float) -> str:
+def _taken(acquisitions: float | None) -> str:
+    return "-" if acquisitions is None else count(round(acquisitions))
+
+
+def _share(waits: float, acquisitions: float | None) -> str:
     return percent(waits / acquisitions) if acquisitions else "-"
 
 
@@ -115,7 +119,7 @@ class Screen(Display):
             "process": [str(rate.process) for rate in found],
             "waiting": [f"{rate.waiting:.2f}" for rate in found],
             "waits/s": [count(round(rate.waits)) for rate in found],
-            "taken/s": [count(round(rate.acquisitions)) for rate in found],
+            "taken/s": [_taken(rate.acquisitions) for rate in found],
             "contended": [_share(rate.waits, rate.acquisitions) for rate in found],
             "mean wait": [duration(rate.mean_ns) for rate in found],
             "longest": [duration(rate.longest_ns) for rate in found],

@@ -2,6 +2,7 @@
 // for goes on only when the other thread waits. The argument says which.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -97,6 +98,39 @@ static void* sleep_on_a_futex(void* x) {
   while (word == 0) syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
   return x;
 }
+// A mutex of three states: free, held, held while others may wait.
+__attribute__((noinline)) static void own_lock(void) {
+  int seen = 0;
+  if (__atomic_compare_exchange_n(&word, &seen, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) return;
+  while (__atomic_exchange_n(&word, 2, __ATOMIC_ACQUIRE) != 0)
+    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+}
+__attribute__((noinline)) static void own_unlock(void) {
+  if (__atomic_exchange_n(&word, 0, __ATOMIC_RELEASE) == 2)
+    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+static void* use_own_lock(void* x) {
+  for (int i = 0; i < 20; i++) {
+    own_lock();
+    nap(1);
+    own_unlock();
+  }
+  return x;
+}
+enum { at_barrier = 3 };
+static void* use_own_barrier(void* x) {
+  for (int i = 0; i < 20; i++) {
+    const int round = __atomic_load_n(&word, __ATOMIC_ACQUIRE);
+    nap(1);
+    if (__atomic_add_fetch(&tries, 1, __ATOMIC_ACQ_REL) % at_barrier == 0) {
+      __atomic_add_fetch(&word, 1, __ATOMIC_RELEASE);
+      syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    }
+    while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) == round)
+      syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, round, NULL, NULL, 0);
+  }
+  return x;
+}
 static void* sleep_outside(void* x) {
   nap(100);
   return x;
@@ -172,6 +206,11 @@ int main(int count, char** arguments) {
     word = 1;
     syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     pthread_join(thread, NULL);
+  } else if (strcmp(what, "futex_lock") == 0 || strcmp(what, "futex_barrier") == 0) {
+    void* (*const use)(void*) = strcmp(what, "futex_lock") == 0 ? use_own_lock : use_own_barrier;
+    pthread_t threads[at_barrier];
+    for (int i = 0; i < at_barrier; i++) threads[i] = begin(use, NULL);
+    for (int i = 0; i < at_barrier; i++) pthread_join(threads[i], NULL);
   } else if (strcmp(what, "own_spin") == 0) {
     const pthread_t threads[2] = {begin(spin_by_itself, NULL), begin(spin_by_itself, NULL)};
     nap(100);

@@ -44,6 +44,7 @@ class RecordBuilder:
         self.measured = ""
         self.version = 3
         self.ended = 0  # monotonic ns
+        self.recorder = 0  # 0: in the process, 1: the kernel's view, 2: a Java VM
         self.magic = b"SYNCREC1"
 
     def lock(self, address, object_kind=1, acquisitions=0, create=0, first=0, holds=()) -> int:
@@ -113,6 +114,10 @@ class RecordBuilder:
             struct.pack("<IIQQQ64I", lock, kind, *sums, *counts)
         )
 
+    def releases(self, thread: int, lock: int, times: int) -> None:
+        """How often a thread released a lock while others waited."""
+        self.row(thread, lock, 11, [100] * times)
+
     def elision(self, thread: int, lock: int, counts: list[int]) -> None:
         """What became of a thread's elided sections of a lock, by format.h's elision_count."""
         padded = [*counts, *[0] * (64 - len(counts))]
@@ -169,12 +174,13 @@ class RecordBuilder:
         body = b"".join(chunks)
         elapsed = (self.end - self.start) * self.ns_per_tick
         header = struct.pack(
-            "<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQ",
+            "<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQI",
             self.magic, self.version, 4096, 4096 + len(body), 4242, 4241, self.start, 10**9,
             1_790_000_000 * 10**9, self.end, 10**9 + elapsed,
             self.flags, 2, self.lock_name.encode(), self.wait_name.encode(),
             self.command[0].encode(), "\0".join(self.command).encode(), 0,
             self.measured.encode(), self.ticks_per_second, self.ended,
+            self.recorder,
         )  # fmt: skip
         return header.ljust(4096, b"\0") + body
 

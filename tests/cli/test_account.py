@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import run_cli
 from make_record import RecordBuilder
 
 from syncopate.records import account
@@ -10,7 +11,7 @@ from syncopate.records.analysis import Analysis
 from syncopate.records.recordfile import Record
 from syncopate.records.results import Results
 
-MUTEX, CONDITION, FUTEX, SEMAPHORE, JOIN, TRYLOCK, SEMAPHORE_LOCK, YIELD = (
+MUTEX, CONDITION, FUTEX, SEMAPHORE, JOIN, TRYLOCK, SEMAPHORE_LOCK, YIELD, FUTEX_LOCK = (
     1,
     6,
     8,
@@ -19,6 +20,7 @@ MUTEX, CONDITION, FUTEX, SEMAPHORE, JOIN, TRYLOCK, SEMAPHORE_LOCK, YIELD = (
     15,
     16,
     17,
+    23,
 )
 SECOND = 1_000_000_000
 
@@ -59,6 +61,22 @@ def test_parts_add_up(tmp_path):
         "why_unexplained": None,
     }
     assert found["lost_ns"] == 130_000_000
+
+
+def test_futexes_that_are_locks_are_lost_time_and_the_others_may_be(tmp_path):
+    builder = a_second()
+    builder.thread(100, cpu=300_000_000)
+    lock = builder.lock(0x9000, 6)
+    builder.row(0, lock, FUTEX_LOCK, [300_000_000])
+    builder.row(0, lock, FUTEX, [100_000_000])
+    found = results_of(builder, tmp_path)
+    assert found["lost_ns"] == found["account"]["parts"]["locks"] == 300_000_000
+    assert account.perhaps_more(found) == (
+        ", and perhaps to locks of its own: up to 10.0 % more, most of it at 0x9000"
+    )
+    assert found["findings"][0]["lock"] == found["locks"][0]["name"]
+    text = run_cli("report", tmp_path / "r").stdout
+    assert text.index("Locks of the program's own") < text.index("The program's own futexes")
 
 
 def test_who_tries_again_and_again_runs_meanwhile(tmp_path):
@@ -106,6 +124,18 @@ def test_processor_time_of_what_it_became_is_not_its_own(tmp_path):
     found = results_of(builder, tmp_path)
     assert found["account"]["parts"] == {"unexplained": SECOND}
     assert not [line for line in account.lines(found) if "more than the threads lived" in line]
+
+
+def test_time_without_a_processor_that_has_no_room_was_within_waits(tmp_path):
+    """A thread that is woken waits for a processor, too, and only then has its wait ended."""
+    builder = a_second()
+    builder.thread(100, cpu=100_000_000, delay=400_000_000)
+    builder.row(0, builder.lock(0x9000), CONDITION, [700_000_000])
+    found = results_of(builder, tmp_path)
+    assert found["account"]["parts"] == {
+        "condition": 700_000_000, "running": 100_000_000, "runnable": 200_000_000,
+    }  # fmt: skip
+    assert found["account"]["too_much_ns"] == 0
 
 
 @pytest.mark.parametrize(("excess_ms", "told"), [(10, False), (100, True)])

@@ -7,7 +7,9 @@ import subprocess
 import pytest
 from conftest import HERE, run_cli
 
-LOST = {"mutex", "mutex_relock", "read", "write", "spinlock", "trylock", "semaphore_lock"}
+LOST = {
+    "mutex", "mutex_relock", "read", "write", "spinlock", "trylock", "semaphore_lock", "futex_lock",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +46,8 @@ def waits_of(found: dict) -> dict[str, dict]:
         ("trylock", "trylock", "mutex", "Mutexes"),
         ("tryrdlock", "trylock", "rwlock", "Reader-writer locks"),
         ("futex", "futex", "word", "The program's own futexes"),
+        ("futex_lock", "futex_lock", "word", "Locks of the program's own"),
+        ("futex_barrier", "futex", "word", "The program's own futexes"),
         ("join", "join", "main at ", "Threads that others waited for"),
         ("yield", "yield", "yield_lock at ", "Calls of sched_yield"),
     ],
@@ -72,6 +76,21 @@ def test_a_semaphore_lock_has_a_holder(program, tmp_path):
     assert [(block["holder"], block["lock"]) for block in found["blocks"]] == [(main, "sem")]
     # The stacks: who waited, and who held it.
     assert any(frame["function"] == "take" for frame in told["lock"]["waiters"][0]["frames"])
+
+
+def test_a_futex_that_is_a_lock_is_told_as_one(program, tmp_path):
+    """Also its first waits, before that was known: in the headline, in the first row, in sentences;
+    with who let go of it. How often it was taken is not made up."""
+    found, text = recorded([program, "futex_lock"], tmp_path / "r")
+    (kinds,) = [lock["waits"] for lock in found["locks"] if lock["object"] == "futex"]
+    assert list(kinds) == ["futex_lock"]
+    lock = found["locks"][0]
+    assert (lock["name"], lock["counted"], lock["hold"]) == ("word", False, None)
+    assert found["findings"][0]["lock"] == "word"
+    assert found["lost_ns"] == lock["lost_ns"] > found["account"]["total_ns"] / 10
+    inner = {stack["frames"][0]["function"] for stack in lock["holders"] if stack["frames"]}
+    assert inner == {"own_unlock"}
+    assert "perhaps to locks of its own" not in text
 
 
 def test_attempts_far_apart_are_no_wait(program, tmp_path):

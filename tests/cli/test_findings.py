@@ -7,7 +7,7 @@ import pytest
 from conftest import compile_c, run_cli
 from make_record import RecordBuilder
 
-from syncopate.base.terminal import shortened
+from syncopate.base.terminal import in_sentence, shortened
 from syncopate.base.units import about
 
 MS, US = 1_000_000, 1000
@@ -141,6 +141,17 @@ def test_the_planted_cause_is_told_first(tmp_path, plant):
     assert (found[0]["do"] or [None])[0] == act or found[0]["do"][0].startswith(act)
 
 
+def test_one_long_wait_at_one_of_many_locks_is_by_chance(tmp_path):
+    of = Planted()
+    for number in range(64):
+        lock = of.lock([3 * US] * 20, create=of.stack)
+        waits = [9 * MS] if number == 17 else [10 * US]
+        of.builder.row(of.threads[number % 8], lock, 1, waits)
+    (found,) = of.findings(tmp_path)
+    assert "uneven" not in found["causes"]
+    assert any(text.startswith("one of its 64 locks, ") for text in found["why"])
+
+
 def test_of_a_deadlock_nothing_else_is_told(tmp_path):
     of = Planted()
     locks = [of.lock([300] * 60, create=of.builder.stack(0xB000 + n, 0xF000)) for n in range(2)]
@@ -195,6 +206,81 @@ def test_a_lock_in_the_tables_alone_has_its_waits_explained_there(tmp_path):
     said = "waits (4.00 ms in the mean) are longer than holds explain (the longest seen: 25.9 us)"
     assert text.count(said) == 1
     assert text.index(said) > text.index("Who waited, and who held it")
+
+
+def test_few_holds_that_are_far_longer_than_those_timed(tmp_path):
+    """As of a thread that puts others aside with a lock: of its thousands of holds, three last for
+    a second, and none of these is timed."""
+    of = Planted()
+    of.builder.end = 4000 * MS
+    lock = of.lock([US] * 300, acquisitions=15_000)
+    of.builder.row(of.threads[0], lock, 1, [1000 * MS] * 3)
+    of.builder.releases(of.threads[1], lock, 4)
+    (found,) = of.findings(tmp_path)
+    assert found["causes"] == ["kept"]
+    assert found["why"][0].endswith(
+        "it was released 4 times only, which makes 750 ms each, or more"
+    )
+    assert found["do"][0].startswith("let its holder release it before what takes so long")
+    assert not any("no processor" in text for text in found["why"])
+
+
+@pytest.mark.parametrize(("hold", "cause"), [(50 * US, "crowded"), (2 * MS, "long")])
+def test_a_lock_that_is_hardly_ever_held_is_no_long_one(tmp_path, hold, cause):
+    """Where waits are far longer, and threads lack processors, these are what was waited for."""
+    of = Planted()
+    for thread in range(8):
+        of.builder.thread(100 + thread, cpu=200 * MS, delay=500 * MS)
+    lock = of.lock([hold] * 40, acquisitions=200)
+    of.builder.row(of.threads[0], lock, 1, [12 * MS] * 30)
+    of.builder.row(of.threads[1], lock, 1, [12 * MS] * 2)
+    (found,) = of.findings(tmp_path)
+    assert found["causes"] == [cause]
+
+
+def test_threads_are_as_many_as_there_were_at_one_time(tmp_path):
+    of = Planted()
+    for number in range(40):
+        of.builder.thread(100 + number, start=number * 10 * MS, end=(number + 1) * 10 * MS)
+    preempted(of)
+    (found,) = of.findings(tmp_path)
+    assert found["do"][0].startswith("run fewer threads than the 9 on 2 processors")
+
+
+@pytest.mark.parametrize(
+    ("recorder", "said"),
+    [(0, "of such locks"), (1, "from the kernel"), (2, "a Java VM does not tell")],
+)
+def test_locks_whose_holds_nobody_sees(tmp_path, recorder, said):
+    """No number of theirs is made up, and no advice is that they will be seen another time."""
+    of = Planted()
+    of.builder.recorder = recorder
+    counted = 0 if recorder == 0 else 80  # the others count waits there
+    lock = of.lock(acquisitions=counted)
+    of.waits(lock, 5 * MS)
+    record = of.builder.write(tmp_path / "rec")
+    (found,) = of.findings(tmp_path)
+    assert said in found["why"][0]
+    assert found["why"][0].endswith("5.00 ms in the mean at most: 80 waits ended within 400 ms")
+    assert found["seen"] == "waits are counted; holds are not seen"
+    done = run_cli("report", "--json", record)
+    (told,) = json.loads(done.stdout)["records"][0]["locks"]
+    assert (told["counted"], told["contended_share"], told["contended"]) == (False, None, 80)
+    text = run_cli("report", record, environ={"COLUMNS": "200"}).stdout
+    row = re.search(r"^lock .*\n(.*)$", text[text.index("Mutexes") :], re.M)[1].split()
+    assert row[5:7] == ["-", "-"], text
+
+
+def test_functions_in_sentences_have_no_arguments(tmp_path):
+    name = (
+        "a::Shard::Shard(unsigned long, std::function<b::Status (void const*, void**)> const&)+0x7d"
+        " > (anonymous namespace)::Mutex::operator()(bool)+0x2c"
+    )
+    assert in_sentence(name) == (
+        "a::Shard::Shard+0x7d > (anonymous namespace)::Mutex::operator()+0x2c"
+    )
+    assert in_sentence("Table<int, Hash<int> >::lock") == "Table<int, Hash<int> >::lock"
+    assert in_sentence("f(int) (its caller is not known)") == "f (its caller is not known)"
 
 
 def test_a_small_share_is_told_in_words(tmp_path):

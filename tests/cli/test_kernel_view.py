@@ -226,3 +226,88 @@ def test_what_is_missing_is_one_line(native, tmp_path):
         assert done.returncode == 1
         assert "clang, libbpf-dev" in one_line(done)
     assert os.listdir(tmp_path) == []
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    ("plan", "kind"), [("futex_lock", "futex_lock"), ("futex_barrier", "futex")]
+)
+def test_whether_a_futex_is_a_lock_is_told_by_who_wakes_at_it(tmp_path, plan, kind):
+    program = tmp_path / "every_wait"
+    source = HERE / "every_wait.c"
+    subprocess.run(["gcc", "-g", "-O1", "-pthread", source, "-o", program], check=True)
+    done = run_cli("record", "--kernel", "-q", "-o", tmp_path / "r", "--", program, plan)
+    assert done.returncode == 0
+    found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
+    (waits,) = [lock["waits"] for lock in found["locks"] if lock["object"] == "futex"]
+    assert list(waits) == [kind]
+    assert (found["lost_ns"] > 0) == (kind == "futex_lock")
+
+
+ALLOCATES = """
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+static void* work(void* x) {
+  void* all[100];
+  for (int round = 0; round < 3000; round++) {
+    for (int i = 0; i < 100; i++) all[i] = malloc(2000 + 16 * i);
+    for (int i = 0; i < 100; i++) free(all[i]);
+  }
+  return x;
+}
+int main(void) {
+  mallopt(M_ARENA_MAX, 1);
+  pthread_t t[4];
+  for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, work, 0);
+  for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+}
+"""
+
+
+@needs_kernel
+def test_the_locks_of_malloc_are_called_so(tmp_path):
+    program = compile_c(ALLOCATES, tmp_path / "allocates", "-O1", "-pthread")
+    found, _ = recorded([program], tmp_path / "r")
+    names = {lock["name"] for lock in found["locks"] if lock["lost_ns"]}
+    assert names & {"main_arena", "malloc's arenas"}, found["locks"]
+
+
+LIKE_GO = """
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static int* key;
+__attribute__((noinline)) void sleeps(void) __asm__("runtime.notesleep");
+void sleeps(void) {
+  while (!__atomic_load_n(key, __ATOMIC_ACQUIRE))
+    syscall(SYS_futex, key, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+  __asm__ volatile("");
+}
+static void* work(void* x) { sleeps(); return x; }
+int main(void) {
+  pthread_t t;
+  key = calloc(1, sizeof *key);
+  pthread_create(&t, 0, work, 0);
+  nanosleep(&(struct timespec){0, 200000000}, 0);
+  __atomic_store_n(key, 1, __ATOMIC_RELEASE);
+  syscall(SYS_futex, key, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+  pthread_join(t, 0);
+}
+"""
+
+
+@needs_kernel
+def test_of_a_go_program_it_is_said_what_is_not_seen(tmp_path):
+    """The runtime puts threads aside; goroutines that wait for each other are not seen."""
+    program = compile_c(LIKE_GO, tmp_path / "server", "-O1", "-pthread")
+    found, _ = recorded([program], tmp_path / "r")
+    assert found["process"]["goroutines"]
+    text = " ".join(run_cli("report", tmp_path / "r").stdout.split())
+    assert "thread time (0 ns of" in text
+    assert "), without what goroutines wait for each other, which is not seen here" in text
+    assert "/debug/pprof/mutex" in text
+    assert "No thread waited for a lock." not in text

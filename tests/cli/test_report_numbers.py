@@ -245,12 +245,12 @@ def test_json_has_the_documented_shape(tmp_path):
                            "account"}  # fmt: skip
     assert set(record["process"]) == {"id", "parent_id", "executable", "command", "lock", "wait",
                                       "processors", "started", "duration_ns", "finished",
-                                      "capture_ns", "recorder"}  # fmt: skip
+                                      "capture_ns", "recorder", "goroutines"}  # fmt: skip
     assert set(record["threads"][0]) == {"index", "id", "name", "label", "created_in", "start_ns",
                                          "end_ns", "lost_ns"}  # fmt: skip
     assert set(record["locks"][0]) == {
         "name", "named_by", "place", "object", "members", "addresses", "acquisitions", "contended",
-        "contended_share", "member", "declared", "called",
+        "contended_share", "counted", "contended_releases", "member", "declared", "called",
         "lost_ns", "lost_share", "waited_ns", "mean_wait_ns", "threads_waited", "waits", "hold",
         "by_thread", "arrivals", "elision", "waiters", "holders", "site", "worst",
         "unexplained", "speculation",

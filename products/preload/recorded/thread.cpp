@@ -1,13 +1,8 @@
-// thread.cpp -- pthread_create and syscall(SYS_futex), seen by the recorder only.
+// thread.cpp -- pthread_create, seen by the recorder only.
 
 #include <syncopate/locks/node_pool.h>
-#include <syncopate/machine/system_call.h>
 
-#include <cerrno>
-
-#include <linux/futex.h>
 #include <pthread.h>
-#include <sys/syscall.h>
 
 #include "preload/base/export.h"
 #include "preload/base/real.h"
@@ -35,12 +30,6 @@ void* begin(void* index_as_pointer) {
   return s.function(s.argument);
 }
 
-bool is_futex_wait(long number, long operation) {
-  const long command = operation & FUTEX_CMD_MASK;
-  return number == SYS_futex &&
-         (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_LOCK_PI);
-}
-
 }  // namespace
 
 }  // namespace syncopate::shim
@@ -56,24 +45,6 @@ SYNCOPATE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* att
   const int result = real::pthread_create(thread, attributes, begin,
                                           reinterpret_cast<void*>(std::uintptr_t{index}));
   if (result != 0) starts::give_back(index);
-  return result;
-}
-
-// The program's own futex waits. Declared without `...` here: a variadic call with up to six
-// integer arguments after the number passes them exactly where these parameters are.
-SYNCOPATE_EXPORT long syncopate_syscall(long number, long a, long b, long c, long d, long e,
-                                        long f) __asm__("syscall");
-long syncopate_syscall(long number, long a, long b, long c, long d, long e, long f) {
-  if (__builtin_expect(!record::enabled, 1) || !is_futex_wait(number, b))
-    return real::syscall(number, a, b, c, d, e, f);
-  record::wait w = record::wait_begin(
-      record::wait_kind::futex,
-      record::identify(record::object_kind::futex, 0, reinterpret_cast<const void*>(a), nullptr), 0,
-      {__builtin_return_address(0), d != 0});
-  const long result = real::syscall(number, a, b, c, d, e, f);
-  const int error = errno;
-  record::wait_end_now(w);
-  errno = error;
   return result;
 }
 

@@ -19,6 +19,7 @@ enum waiting_flag {
   has_waker_stack = 4,  // an event_waker tells who woke it
   seeded = 8,           // it waited before the recording began; `since` is when that was seen
   is_timed = 16,        // the call has a time limit
+  woken_with_all = 32,  // who woke it would have woken others, too
 };
 
 enum { kernel_stack_bytes = 16384, kernel_registers = 17, kernel_name_bytes = 16 };

@@ -57,6 +57,13 @@ bool of_pthread(std::string_view name, std::uint64_t address, std::uint32_t oper
   return true;
 }
 
+// The C library's own: malloc's arenas, streams.
+bool of_library(std::string_view name, std::uint64_t address, found_kind& found) {
+  if (!name.starts_with("lll_lock_wait_private")) return false;
+  found = {wait_kind::mutex, object_kind::mutex, address, false};
+  return true;
+}
+
 // Rust's own locks, in either mangling; its names keep their letters in both.
 bool of_rust(std::string_view name, std::uint64_t address, found_kind& found) {
   if (!has(name, "3std3sys") && !has(name, "std3sys")) return false;
@@ -101,7 +108,8 @@ found_kind kind_of(const std::vector<std::string>& functions, const futex_call& 
   if (word_is_thread && (operation & (is_private | command_mask)) == command_wait_bitset)
     return {wait_kind::join, object_kind::thread, address - thread_id_in_descriptor, false};
   for (const std::string& name : functions) {
-    if (of_pthread(bare(name), address, operation, found) || of_rust(name, address, found) ||
+    if (of_pthread(bare(name), address, operation, found) ||
+        of_library(bare(name), address, found) || of_rust(name, address, found) ||
         of_go(name, address, found))
       break;
   }

@@ -349,6 +349,7 @@ int BPF_PROG(on_waking, struct task_struct* woken) {
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(waker);
   if (!wakes(regs, w->address)) return 0;
   w->waker = waker->pid;
+  if ((u32)regs->dx != 1) w->flags |= woken_with_all;  // how many, also of futex_wake
   if (regs->orig_ax == call_exit || regs->orig_ax == call_exit_group) return 0;
   if ((w->flags & has_stack || is_chosen()) &&
       tell_stack(event_waker, waker->tgid, waker->pid, thread, w->since, regs))

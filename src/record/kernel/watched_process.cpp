@@ -22,7 +22,7 @@ constexpr std::uint64_t long_wait = 50 * millisecond;  // longer ones always hav
 constexpr std::uint64_t between_reads_of_modules = 10 * millisecond;
 constexpr std::uint64_t reading_takes_at_most = 50;          // one part in so many of the time
 constexpr std::uint64_t gets_its_name = 3000 * millisecond;  // a thread, once it has begun
-constexpr std::size_t most_takers = 64;
+constexpr std::size_t most_takers = 1024;
 constexpr std::size_t page = 4096;
 
 std::string proc(std::uint32_t process, const char* what) {
@@ -241,6 +241,7 @@ void watched_process::bind(futex& f, const found_kind& found) {
   const auto known = of_kind.find(found.address);
   if (f.entry != nullptr && !f.is_known && known == of_kind.end()) {
     file_.change_kind(f.lock, wait_kind::futex, found.kind);
+    file_.change_kind(f.lock, wait_kind::futex_lock, found.kind);
     objects_[static_cast<unsigned>(object_kind::futex)].erase(f.entry->address);
     f.entry->address = found.address;
     f.entry->object = static_cast<std::uint8_t>(found.object);
@@ -259,17 +260,25 @@ void watched_process::bind(futex& f, const found_kind& found) {
   f.is_known = found.kind != wait_kind::futex;
 }
 
+// Of a semaphore or a futex it depends on who ended the wait (format.h).
+wait_kind watched_process::kind_of_wait(futex& f, const wait_event& e) {
+  if (f.kind != wait_kind::semaphore && f.kind != wait_kind::futex) return f.kind;
+  const bool by_taker = e.waker != 0 && f.takers.count(e.waker) != 0;
+  if (f.takers.size() < most_takers) f.takers.insert(e.head.thread);
+  if (f.kind == wait_kind::semaphore) return by_taker ? wait_kind::semaphore_lock : f.kind;
+  if (e.waker != 0) f.wakes = f.wakes.with(by_taker, !(e.flags & woken_with_all));
+  const bool is_lock = f.wakes.is_lock();
+  if (f.entry != nullptr) f.entry->flags = is_lock ? used_as_lock : 0;
+  return is_lock ? wait_kind::futex_lock : f.kind;
+}
+
 void watched_process::wait(const wait_event& e) {
   told_ = true;
   thread_state& t = thread_of(e.head.thread);
   const bool has_one = t.waits.since == e.since;
   const std::uint32_t stack = has_one ? t.waits.stack : 0;
   futex& f = futex_of(e.address, e.operation, e.word, e.head.thread, stack);
-  wait_kind kind = f.kind;
-  if (kind == wait_kind::semaphore) {
-    if (e.waker != 0 && f.takers.count(e.waker) != 0) kind = wait_kind::semaphore_lock;
-    if (f.takers.size() < most_takers) f.takers.insert(e.head.thread);
-  }
+  const wait_kind kind = kind_of_wait(f, e);
   __atomic_store_n(&t.entry->open.since, 0, __ATOMIC_RELEASE);
   const std::uint64_t ticks = e.head.time - e.since;
   if (wait_row* row = file_.row(t.index, f.lock, kind)) add_wait(*row, ticks);

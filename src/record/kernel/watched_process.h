@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "record/futex_wakes.h"
 #include "record/kernel/kernel_side.h"
 #include "record/kernel/kinds.h"
 #include "record/kernel/record_file.h"
@@ -67,7 +68,9 @@ class watched_process {
     lock_entry* entry = nullptr;
     wait_kind kind = wait_kind::futex;
     bool has_owner = false, is_known = false;
-    std::unordered_set<std::uint32_t> takers;  // of a semaphore: threads that waited for it
+    // Of a semaphore, and of a futex of the program's own.
+    std::unordered_set<std::uint32_t> takers;  // threads that waited for it
+    futex_wakes wakes = futex_wakes::of(0);
   };
 
   thread_state& thread_of(std::uint32_t thread);
@@ -79,6 +82,7 @@ class watched_process {
   futex& futex_of(std::uint64_t address, std::uint32_t operation, std::uint32_t word,
                   std::uint32_t thread, std::uint32_t stack);
   void bind(futex&, const found_kind&);
+  static wait_kind kind_of_wait(futex&, const wait_event&);
   const std::vector<std::string>& functions_of(std::uint32_t stack);
   bool lives(std::uint32_t thread) const { return threads_.count(thread) != 0; }
   // A thread that lives, or has ended lately: it may have woken another before; nullptr: neither.

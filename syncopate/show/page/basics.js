@@ -1,7 +1,8 @@
 /* What every page of ours needs: the data, elements, numbers as people read them, the theme. */
 const data = JSON.parse(document.getElementById("data").textContent);
 const at = (id) => document.getElementById(id);
-const LOST = ["mutex", "mutex_relock", "read", "write", "spinlock", "trylock", "semaphore_lock"];
+const LOST = ["mutex", "mutex_relock", "read", "write", "spinlock", "trylock", "semaphore_lock",
+  "futex_lock"];
 const COLORS = ["#2f7ed8", "#e07b00", "#1a9e77", "#c2417c", "#8a63d2", "#b8860b", "#4aa3b5",
   "#d0453b"];
 const OTHER = "#8b949e";

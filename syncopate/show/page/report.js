@@ -98,7 +98,7 @@ const PROCESS_COLUMNS = [
   ["Of its time", (p) => percent(p.lost_share)], ["Worst lock", (p) => p.worst || "-", true]];
 const SHARED_COLUMNS = [["Lock", (l) => l.called, true], ["Processes", (l) => number(l.processes)],
   ["Lost", (l) => duration(l.lost_ns)], ["Of all time", (l) => percent(l.lost_share)],
-  ["Taken", (l) => number(l.acquisitions)]];
+  ["Taken", (l) => l.acquisitions ? number(l.acquisitions) : "-"]];
 function fillTree(choose) {
   const { tree, locks, lost_ns, lost_share, thread_time_ns } = data.processes;
   at("tree").hidden = tree.length < 2;

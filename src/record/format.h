@@ -127,7 +127,8 @@ struct lock_entry {  // 256 bytes; id = chunk.first + index; id 0: "locks beyond
 };
 
 // What a thread waits for, written when the wait begins, so that it is there whatever becomes of
-// the process. Only the thread itself writes here; `since` is stored last, with release order.
+// the process. Only the thread itself writes here (but for the last two); `since` is stored last,
+// with release order.
 struct open_wait {
   std::uint64_t since;   // ticks; 0: the thread waits for nothing
   std::uint64_t end;     // ticks; 0: it still waits; else the wait is over, but not yet in its row
@@ -136,7 +137,10 @@ struct open_wait {
   std::uint32_t holder;      // kernel thread id that held the lock when the wait began, or 0
   std::uint32_t stack;       // stack id, 0 when not captured
   std::uint32_t flags;       // open_flag
-  std::uint32_t reserved[5];
+  std::uint32_t reserved;
+  // Not of the wait, but of its thread: what `syncopate record` last saw the kernel count of it
+  // since start_ticks, for thread_entry::cpu_ns and delay_ns. Of use where it could not end.
+  std::uint64_t seen_cpu_ns, seen_delay_ns;
 };
 
 enum open_flag : std::uint32_t {

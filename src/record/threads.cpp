@@ -131,6 +131,7 @@ thread_state* register_thread() noexcept {
   t->entry->thread_id = sys::thread_id();
   t->entry->cpu_before_us = static_cast<std::uint32_t>(cpu_time(CLOCK_THREAD_CPUTIME_ID) / 1000);
   t->entry->delay_before_ns = run_delay(t->entry->thread_id);
+  t->entry->open.seen_cpu_ns = t->entry->open.seen_delay_ns = 0;  // of another thread
   t->entry->handle = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   sys::call(SYS_prctl, PR_GET_NAME, t->entry->name);
   t->stack = find_stack_bounds();

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import duration, percent
-from syncopate.records import recordformat
+from syncopate.records import openwaits, recordformat
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordformat import AWAKE_KINDS, KIND_NAMES, LOST_KINDS, Thread
 
@@ -24,6 +24,7 @@ STATE_OF_CALL = {35: "sleeping", 230: "sleeping", 61: "child", 247: "child", 24:
 # In no call (a page fault), pause, rt_sigsuspend, rt_sigtimedwait, exit, exit_group, ptrace, and
 # the locks and messages of System V.
 NEITHER = {(1 << 32) - 1, 34, 130, 128, 60, 231, 101, 65, 220, 69, 70}
+FAR_MORE = 2.0  # more than a look a second leaves out: of other processes
 UNSEEN = ("futex", "yield", "running", "elsewhere", "unexplained")  # parts that may
 
 
@@ -69,6 +70,8 @@ class Account:
         lives = sum(self._life(thread) for thread, each in zip(threads, known, strict=True) if each)
         cpu = sum(each[0] for each in known if each)
         delay = sum(each[1] for each in known if each)
+        if not self._is_whole() and not self.runs:
+            cpu, delay = self._until_the_end(cpu, delay)
         why = None
         if lives < total:
             why = self._why_unknown()
@@ -130,14 +133,27 @@ class Account:
 
     def _counted(self, thread: Thread) -> tuple[int, int] | None:
         """Processor time, and time without one, as the kernel counts them; None: not known."""
-        if thread.cpu_ns:
-            return thread.cpu_ns, thread.delay_ns
-        found = _of_task(self.of.record.header.process_id, thread.thread_id) if self.runs else None
-        if found is None:
-            return None
-        cpu, delay = found
-        before = 1000 * thread.cpu_before_us
-        return max(0, cpu - before), max(0, delay - thread.delay_before_ns)
+        cpu, delay = thread.cpu_ns, thread.delay_ns  # also of others whose entry it has
+        if not thread.end_ticks and not self._is_whole():
+            now = None
+            if self.runs:
+                now = openwaits.times_of(self.of.record.header.process_id, thread)
+            more = now or (thread.looked_cpu_ns, thread.looked_delay_ns)
+            cpu, delay = cpu + more[0], delay + more[1]
+        return (cpu, delay) if cpu else None
+
+    def _is_whole(self) -> bool:
+        """Whether the recorder has written what the kernel counts for threads that run."""
+        ended = recordformat.FINISHED | recordformat.DETACHED
+        return bool(self.of.record.header.flags & ended) or self._by_kernel()
+
+    def _until_the_end(self, cpu: int, delay: int) -> tuple[int, int]:
+        """Of a process that was killed: what was counted when `record` looked last, longer by what
+        its processor time is more in the end."""
+        measured = self._measured_cpu()
+        if not cpu or measured is None or not cpu < measured <= FAR_MORE * cpu:
+            return cpu, delay
+        return measured, round(delay * measured / cpu)
 
     def _measured_cpu(self) -> int | None:
         from syncopate.records.waiting import measured
@@ -157,15 +173,6 @@ class Account:
             "the process did not end by itself, and what the kernel counts for each thread went"
             " with it: running without being recorded, asleep, or without a processor"
         )
-
-
-def _of_task(process: int, thread: int) -> tuple[int, int] | None:
-    try:
-        with open(f"/proc/{process}/task/{thread}/schedstat", encoding="ascii") as file:
-            cpu, delay, _ = map(int, file.read().split())
-    except (OSError, ValueError):
-        return None
-    return cpu, delay
 
 
 def lines(results: dict) -> list[str]:

@@ -416,10 +416,13 @@ def holds_unseen(lock: dict, results: dict) -> str:
 
 def _at_most(lock: dict, results: dict) -> str:
     """How long it is held in the mean at most: those who waited had it one after the other. Says
-    nothing of readers, who may have it together, nor of several locks."""
+    nothing of readers, who may have it together, of several locks, and where a wait is not longer
+    either."""
     waits = sum(each["count"] for each in lost_waits(lock))
-    within = min(results["process"]["duration_ns"], lock["lost_ns"])
+    within = results["process"]["duration_ns"]
     if "read" in lock["waits"] or lock["members"] > 1 or waits < FEW_HOLDS:
+        return ""
+    if within >= lock["lost_ns"]:
         return ""
     return (
         f"; {duration(within / waits)} in the mean at most: {count(waits)} waits ended within"

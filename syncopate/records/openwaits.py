@@ -105,11 +105,13 @@ def cycles(waits: dict[int, Waiting]) -> list[list[int]]:
 
 
 def look(path: str) -> None:
-    """Puts into the record of a running process who holds the locks that are waited for just now.
+    """Puts into the record of a running process who holds the locks that are waited for just now,
+    and the times of its threads.
 
-    Only the process's own memory says that. Changes nothing where it cannot be read.
+    Only the process's own memory says the one. Changes nothing where it cannot be read.
     """
     record = Record(path)
+    _keep_times(path, record)
     locks = {lock.id: lock for lock in record.locks()}
     old_enough = record.end_ticks - LOOK_AFTER_NS / record.ns_per_tick
     before = [each for each in record.threads() if _is_worth_a_look(each, old_enough)]
@@ -130,6 +132,29 @@ def look(path: str) -> None:
             os.pwrite(
                 file.fileno(), recordformat.SEEN.pack(*seen), thread.at + recordformat.SEEN_AT
             )
+
+
+def _keep_times(path: str, record: Record) -> None:
+    """What the kernel counts for threads, of those that run: it is lost where they are killed."""
+    if not record.runs or record.header.recorder != recordformat.BY_PRELOAD:
+        return
+    with open_plain(path, change=True) as file:
+        for thread in record.threads():
+            counted = None if thread.end_ticks else times_of(record.header.process_id, thread)
+            if counted is not None and counted[0]:
+                packed = recordformat.LOOKED.pack(*counted)
+                os.pwrite(file.fileno(), packed, thread.at + recordformat.LOOKED_AT)
+
+
+def times_of(process: int, thread: Thread) -> tuple[int, int] | None:
+    """Processor time, and time without one, of a thread since it began; None: it is gone."""
+    try:
+        with open(f"/proc/{process}/task/{thread.thread_id}/schedstat", encoding="ascii") as file:
+            cpu, delay, _ = map(int, file.read().split())
+    except (OSError, ValueError):
+        return None
+    before = 1000 * thread.cpu_before_us
+    return max(0, cpu - before), max(0, delay - thread.delay_before_ns)
 
 
 def _keep_names(path: str, record: Record) -> None:

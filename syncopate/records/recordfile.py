@@ -332,9 +332,9 @@ class Record:
                 break
             f = again
         wait = OpenWait(*f[8:16]) if f[8] and not f[3] else None
-        held = tuple(address for address in f[16:20] if address)
-        name, seen = shown(_text(f[4])), Seen(*f[20:23])
-        return Thread(index, *f[:4], name, *f[5:8], wait, held, seen, f[23], f[24], at)
+        held = tuple(address for address in f[18:22] if address)
+        name, seen = shown(_text(f[4])), Seen(*f[22:25])
+        return Thread(index, *f[:4], name, *f[5:8], wait, held, seen, *f[25:27], at, *f[16:18])
 
     def rows(self) -> Iterator[Row]:
         """What threads waited, exactly; also in waits that are not over."""

@@ -117,7 +117,7 @@ OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thr
 FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQIIQQ")
 CHUNK_HEADER = struct.Struct("<IIIIQ")
 LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
-THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII20x4QQQIIQ")
+THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII4xQQ4QQQIIQ")
 WAIT_ROW = struct.Struct("<IIQQQ64I")
 PACKED_ROW = struct.Struct("<IIQQQ256s")  # the same, without a look at its histogram,
 ROW_KIND = struct.Struct("<4xI280x")  # and its kind
@@ -153,6 +153,7 @@ MEASURED_AT = FILE_HEADER.size - MEASURED.size - 40
 ENDED_AT = FILE_HEADER.size - 32  # file_header::ended_monotonic_ns
 SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
 SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12  # that far from its end
+LOOKED, LOOKED_AT = struct.Struct("<QQ"), 112  # open_wait::seen_cpu_ns, seen_delay_ns
 NAME_AT, NAME_BYTES = 24, 16  # thread_entry::name
 ENOUGH_NS = 20_000_000  # between two stamps of both clocks, for the rate of one by the other
 
@@ -240,6 +241,8 @@ class Thread(NamedTuple):
     cpu_before_us: int = 0
     delay_before_ns: int = 0
     at: int = 0  # where it is in the file
+    looked_cpu_ns: int = 0  # as `record` saw them last; 0: it did not look
+    looked_delay_ns: int = 0
 
 
 class Row(NamedTuple):

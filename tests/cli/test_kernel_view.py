@@ -311,3 +311,58 @@ def test_of_a_go_program_it_is_said_what_is_not_seen(tmp_path):
     assert "), without what goroutines wait for each other, which is not seen here" in text
     assert "/debug/pprof/mutex" in text
     assert "No thread waited for a lock." not in text
+
+
+WORKER_OF_KERNEL = """
+#include <linux/io_uring.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void) {
+  struct io_uring_params p;
+  memset(&p, 0, sizeof p);
+  const int ring = (int)syscall(SYS_io_uring_setup, 4, &p);
+  if (ring < 0) return 77;
+  const size_t bytes = p.sq_off.array + p.sq_entries * sizeof(unsigned);
+  char* sq = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQ_RING);
+  struct io_uring_sqe* todo = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, ring,
+                                   IORING_OFF_SQES);
+  if (sq == MAP_FAILED || todo == MAP_FAILED) return 77;
+  int ends[2];
+  if (pipe(ends) != 0) return 1;
+  static char byte;
+  memset(todo, 0, sizeof *todo);
+  todo->opcode = IORING_OP_READ;
+  todo->flags = IOSQE_ASYNC;  /* by a worker of the kernel's */
+  todo->fd = ends[0];
+  todo->addr = (unsigned long)&byte;
+  todo->len = 1;
+  __atomic_store_n((unsigned*)(sq + p.sq_off.tail), 1, __ATOMIC_RELEASE);
+  if (syscall(SYS_io_uring_enter, ring, 1, 0, 0, 0, 0) != 1) return 77;
+  usleep(100000);
+  puts("ready");
+  fflush(stdout);
+  getchar();
+  return 0;
+}
+"""
+
+
+@needs_kernel
+def test_workers_of_the_kernel_are_no_threads_of_the_program(tmp_path):
+    """Nobody sees what they do, so that their time would be unexplained."""
+    program = compile_c(WORKER_OF_KERNEL, tmp_path / "worker", "-O1")
+    with subprocess.Popen(
+        [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as running:
+        if running.stdout.readline() != "ready\n":
+            pytest.skip("no io_uring here")
+        threads = len(os.listdir(f"/proc/{running.pid}/task"))
+        run_cli("record", "-q", "-p", running.pid, "--for", "300ms", "-o", tmp_path / "r")
+        running.communicate("\n")
+    assert threads == 2
+    found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
+    assert len(found["threads"]) == 1
+    assert found["account"]["parts"].get("unexplained", 0) < 0.05 * found["account"]["total_ns"]

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import COMMAND, HERE, SECONDS, run_cli
+from conftest import COMMAND, HERE, SECONDS, compile_c, run_cli
 from make_record import RecordBuilder
 
 from syncopate.records.analysis import Analysis
@@ -232,3 +232,38 @@ def test_the_time_of_the_end_is_the_recorders(tmp_path):
     results = Results(Analysis(Record(str(builder.write(tmp_path / "r"))))).as_data()
     assert results["process"]["duration_ns"] == 5_000_000
     assert results["thread_time_ns"] == 5_000_000
+
+
+KILLED = """
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+static volatile int on = 1;
+static void* spin(void* x) { while (on) {} return x; }
+static void* rest(void* x) { for (;;) pause(); return x; }
+int main(int count, char** words) {
+  pthread_t t, u;
+  pthread_create(&t, 0, spin, 0);
+  pthread_create(&u, 0, rest, 0);
+  nanosleep(&(struct timespec){1, 500000000}, 0);
+  if (count > 1 && *words[1] == 'k') kill(getpid(), SIGKILL);
+  on = 0;
+  pthread_join(t, 0);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("plan", "status"), [("killed", -signal.SIGKILL), ("ends", 0)])
+def test_of_a_killed_program_it_is_known_what_its_threads_did(tmp_path, plan, status):
+    """The kernel's counts go with it; `record` has looked at them before. Of one that ends by
+    itself, what was seen then is not counted once more."""
+    program = compile_c(KILLED, tmp_path / "killed", "-O1", "-pthread")
+    done = run_cli("record", "-q", "-o", tmp_path / "r", "--", program, plan)
+    assert done.returncode == status
+    found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
+    parts, total = found["account"]["parts"], found["account"]["total_ns"]
+    assert "unexplained" not in parts and found["account"]["why_unexplained"] is None
+    assert parts["running"] + parts.get("runnable", 0) == pytest.approx(total / 3, rel=0.15)
+    assert sum(parts.values()) == pytest.approx(total, rel=0.01)

@@ -64,7 +64,7 @@ struct bpf_iter__task {
 #pragma clang attribute pop
 
 enum {
-  is_kernels_own = 0x00200000 | 0x00000010,  // PF_KTHREAD, PF_IO_WORKER
+  is_kernels_own = 0x00200000 | 0x4000 | 0x10,  // PF_KTHREAD, PF_USER_WORKER, PF_IO_WORKER
   is_32_bit = 2,                             // TS_COMPAT
   state_interruptible = 1,
   state_uninterruptible = 2,
@@ -435,6 +435,7 @@ int BPF_PROG(on_exit, struct task_struct* task) {
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
   if (w && w->blocked.times != 0) keep_blocked(w, thread);
   bpf_map_delete_elem(&waiting, &thread);
+  if (task->flags & is_kernels_own && !last) return 0;
   tell_exit(event_exit, task, last);
   return 0;
 }

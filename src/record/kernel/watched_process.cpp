@@ -56,6 +56,17 @@ std::uint64_t clock_ns(clockid_t clock) {
          static_cast<std::uint64_t>(t.tv_nsec);
 }
 
+// Whether the kernel has put it among the process's threads for itself, as io_uring's workers.
+bool is_kernels_own(std::uint32_t process, std::uint32_t thread) {
+  constexpr unsigned io_worker = 0x10, user_worker = 0x4000;  // PF_IO_WORKER, PF_USER_WORKER
+  const std::string text = read_all(proc(process, "task/") + std::to_string(thread) + "/stat");
+  const std::size_t name_ends = text.rfind(')');
+  unsigned flags = 0;
+  return name_ends != std::string::npos &&
+         std::sscanf(text.c_str() + name_ends, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+         (flags & (io_worker | user_worker)) != 0;
+}
+
 template <std::size_t size>
 void copy_text(char (&to)[size], const std::string& from) {
   std::memcpy(to, from.data(), std::min(from.size(), size - 1));
@@ -123,7 +134,7 @@ void watched_process::find_threads() {
   if (tasks == nullptr) return;
   while (const dirent* each = ::readdir(tasks)) {
     const auto thread = static_cast<std::uint32_t>(std::strtoul(each->d_name, nullptr, 10));
-    if (thread == 0 || lives(thread)) continue;
+    if (thread == 0 || lives(thread) || is_kernels_own(process_, thread)) continue;
     thread_state& t = thread_of(thread);
     std::tie(t.cpu_before, t.delay_before) = times_of(process_, thread);
   }

@@ -193,6 +193,16 @@ bool prepare(JavaVM* vm) {
   return true;
 }
 
+// A VM lets agents be loaded a moment before it lets them do anything.
+bool is_live(JavaVM* vm) {
+  jvmtiEnv* asked = nullptr;
+  jvmtiPhase phase{};
+  if (vm->GetEnv(reinterpret_cast<void**>(&asked), JVMTI_VERSION_1_2) != JNI_OK) return false;
+  const bool live = asked->GetPhase(&phase) == JVMTI_ERROR_NONE && phase == JVMTI_PHASE_LIVE;
+  asked->DisposeEnvironment();
+  return live;
+}
+
 void read_options(const char* options) {
   constexpr char word[] = "record=";
   if (options != nullptr && std::strncmp(options, word, sizeof word - 1) == 0)
@@ -233,6 +243,7 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM* vm, char* options, void*) {
     return 0;
   }
   if (tools != nullptr) return 2;  // each recording has a copy of the agent
+  if (!is_live(vm)) return 5;      // who asks has to ask again
   read_options(options);
   if (!prepare(vm)) return 3;
   begin(env);

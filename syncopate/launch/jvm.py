@@ -17,6 +17,7 @@ OPENS_WITHIN = 10.0  # seconds that a VM gets to open its socket
 ANSWERS_WITHIN = 60.0  # ... and to answer
 PROTOCOL = b"1"
 MEETING_FOLDER = "/tmp"  # where HotSpot looks for who attaches, whatever TMPDIR says
+ONLY_BEGINS = "5"  # products/jvm/agent.cpp: the VM is not that far yet
 UNTIL_RECORD = 10.0
 
 
@@ -67,7 +68,7 @@ class JvmRecorder:
         if redact:
             raise Failure("record: --redact is not for Java programs that run", BAD_USE)
         self._process = process
-        self._until = None if lasts is None else time.monotonic() + lasts
+        self._until = None
         self._stopped = False
         # A copy for each recording: what is loaded stays loaded, and cannot begin again.
         name = f"syncopate-jvm-{process}-"
@@ -78,15 +79,21 @@ class JvmRecorder:
             os.chmod(self._copy, 0o755)
             self._load(f"record={record}")
             self._wait_for(record)
+            self._until = None if lasts is None else time.monotonic() + lasts
         except BaseException:
             self._remove()
             raise
 
     def _load(self, options: str) -> None:
         path = os.path.join(MEETING_FOLDER, os.path.basename(self._copy))  # as the VM sees it
-        said = attach(self._process, ["load", path, "true", options])
-        lines = said.split("\n")
-        code = lines[1].removeprefix("return code:").strip() if len(lines) > 1 else ""
+        until = time.monotonic() + OPENS_WITHIN
+        while True:
+            said = attach(self._process, ["load", path, "true", options])
+            lines = said.split("\n")
+            code = lines[1].removeprefix("return code:").strip() if len(lines) > 1 else ""
+            if code != ONLY_BEGINS or time.monotonic() > until:
+                break
+            time.sleep(0.02)
         if lines[0] != "0" or code not in ("", "0"):
             why = "it cannot write the record" if code == "4" else (code or lines[0])
             raise Failure(f"the Java VM {self._process} did not take the agent: {why}", FAILED)

@@ -10,6 +10,8 @@ import pytest
 from conftest import HERE, run_cli
 from test_kernel_view import functions, needs_kernel
 
+from syncopate.launch import jvm
+
 KNOWN = HERE / "known"
 PYTHON = "/usr/bin/python3"
 LIBRARY, KERNEL = [], ["--kernel"]
@@ -129,6 +131,19 @@ def test_a_java_program_that_runs(java, tmp_path, kind):
         assert "Known.waitHere" in functions(first["waiters"])
         assert found["blocks"][0]["waiter"].startswith("the-waiter/")
         assert "the recording ended, and the program went on" in found["notes"]
+
+
+def test_a_vm_that_only_begins_is_asked_again(java, tmp_path):
+    """It takes agents before it lets them do anything: attached to as soon as that is possible."""
+    for turn in range(4):
+        with subprocess.Popen([*java, "monitor", "3"], stdout=subprocess.PIPE) as process:
+            while not jvm.runs_java(process.pid):
+                assert process.poll() is None
+            record = tmp_path / f"r{turn}"
+            done = run_cli("record", "-q", "-p", process.pid, "--for", "1ms", "-o", record)
+            assert (done.returncode, done.stderr) == (0, "")
+            process.kill()
+            process.communicate()
 
 
 @both

@@ -65,7 +65,7 @@ struct bpf_iter__task {
 
 enum {
   is_kernels_own = 0x00200000 | 0x4000 | 0x10,  // PF_KTHREAD, PF_USER_WORKER, PF_IO_WORKER
-  is_32_bit = 2,                             // TS_COMPAT
+  is_32_bit = 2,                                // TS_COMPAT
   state_interruptible = 1,
   state_uninterruptible = 2,
   state_stopped = 4,

@@ -281,6 +281,19 @@ TEST(Equality, who_is_requeued_wakes_without_a_cause) {
   EXPECT_TRUE(f.has({0, 1, 2})) << "it may sleep for good as well";
 }
 
+// All of them are moved to where they are, each once; who was first stays first.
+TEST(Equality, who_is_requeued_in_place_stays_in_line) {
+  const auto sleep = [](unsigned i) { return [i] { r[i] = x.park(0) ? 1 : 2; }; };
+  const found f = same_as_every_order({sleep(0), sleep(1),
+                                       [] {
+                                         r[2] = x.requeue(x, 0, 1) + 1;
+                                         r[3] = x.requeue(x, 0, 9) + 1;
+                                         r[4] = x.wake() + 1;
+                                       }},
+                                      "spurious=0");
+  EXPECT_TRUE(f.has({1, 0, 2, 3, 2}) && f.has({0, 1, 2, 3, 2}) && f.has({0, 0, 1, 1, 1}));
+}
+
 // Each may wake without a cause or sleep for good, once, and no execution is begun in vain.
 TEST(Equality, each_sleeper_wakes_without_a_cause_or_not) {
   const auto sleep = [](unsigned i) { return [i] { r[i] = x.park(0) ? 1 : 2; }; };

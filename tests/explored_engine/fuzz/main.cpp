@@ -74,6 +74,45 @@ comparison compare(const program& p, std::uint64_t executions) {
   return {answer::same, {}};
 }
 
+// What is known of the outcomes of loops without end in other ways: those in which a few turns are
+// enough are outcomes without end, too; and a loop that only reads is an await.
+comparison compare_loops(const program& p, std::uint64_t executions) {
+  const found loops = fuzz::explore_reduced(p, executions);
+  if (loops.how.how != result::passed) return {answer::undecided, {}};
+  const auto lacks = [&](const found& a, const found& b) -> std::string {
+    for (const std::string& each : a.outcomes)
+      if (!b.outcomes.contains(each)) return text(p, each);
+    return {};
+  };
+  const found unrolled = fuzz::explore_unrolled(p, executions);
+  if (unrolled.how.how == result::failed)
+    return {answer::different, "only the unrolled loops fail: " + unrolled.how.what.text};
+  if (const std::string what = lacks(unrolled, loops); !what.empty())
+    return {answer::different, "a few turns have also: " + what};
+  program last_turns = p;
+  last_turns.options += ",turns=0";
+  const found last = fuzz::explore_reduced(last_turns, executions);
+  if (last.how.how == result::failed)
+    return {answer::different, "only the last turns fail: " + last.how.what.text};
+  if (const std::string what = lacks(last, loops); !what.empty())
+    return {answer::different, "the last turns have also: " + what};
+  for (const std::string& each : loops.outcomes)
+    if (const std::string what = text(p, each); last.how.how == result::passed &&
+                                                !last.outcomes.contains(each) &&
+                                                what.find("waits") == std::string::npos)
+      return {answer::different, "the last turns do not have: " + what};
+  if (fuzz::has_other_loops(p)) return {answer::same, {}};
+  const found awaits = fuzz::explore_reduced(fuzz::with_awaits(p), executions);
+  if (awaits.how.how == result::failed)
+    return {answer::different, "only the awaits fail: " + awaits.how.what.text};
+  if (const std::string what = lacks(awaits, loops); !what.empty())
+    return {answer::different, "awaits have also: " + what};
+  if (const std::string what = lacks(loops, awaits);
+      awaits.how.how == result::passed && !what.empty())
+    return {answer::different, "awaits do not have: " + what};
+  return {answer::same, {}};
+}
+
 comparison compare_jobs(const program& p, const settings& s) {
   const found one = fuzz::explore_reduced(p, s.executions);
   if (one.how.how == result::bounded) return {answer::undecided, {}};
@@ -90,7 +129,12 @@ comparison compare_jobs(const program& p, const settings& s) {
 }
 
 comparison compare(const program& p, const settings& s) {
-  return s.jobs > 1 ? compare_jobs(p, s) : compare(p, s.executions);
+  if (s.jobs > 1) return compare_jobs(p, s);
+  comparison c = compare(p, s.executions);
+  if ((c.is == answer::same || c.is == answer::partly) && fuzz::has_loops(p))
+    if (const comparison more = compare_loops(p, s.executions); more.is == answer::different)
+      return more;
+  return c;
 }
 
 void report(const program& p, const std::string& why, const settings& s) {

@@ -80,6 +80,24 @@ const std::vector<std::pair<std::string, std::vector<profile>>>& focused() {
         {{lock_shared, lock_exclusive, unlock_any, write_if, read_if, load, store, modify}, 2, 1},
         {{lock_shared, lock_exclusive, unlock_any, lock, unlock, wait, signal, store}, 1, 2},
         {{lock_shared, lock_exclusive, unlock_any, take, post, barrier, load}, 1, 2}}},
+      {"queues",
+       {{{park, park, park_timed, wake, requeue, requeue_all, requeue_all, store, modify}, 2, 1},
+        {{park, park, wake, requeue_all, requeue_all, await, join, store}, 2, 1}}},
+      {"loops",
+       {{{loop, loop, store, store, modify, load, fence}, 2, 1},
+        {{loop, loop, await, store, store, modify, compare_exchange, join}, 1, 1},
+        {{loop, loop_relax, store, store, load, fence, modify}, 2, 1},
+        {{loop, loop_two, loop_cas, store, store, modify, load}, 2, 1},
+        {{loop_cas, loop_exchange, store, store, load, write_if, read_if}, 1, 1},
+        {{loop_exchange, loop_exchange, store, store, modify, load, fence}, 2, 1},
+        {{loop, loop_cas, loop_exchange, park, wake, store, lock, unlock}, 2, 1},
+        {{loop_try, loop_try, unlock, lock, loop, store, write}, 1, 2}}},
+      {"clock",
+       {{{clock, clock, load, store, modify, store, fence}, 2, 1},
+        {{clock, clock, await, store, compare_exchange, park, wake}, 2, 1},
+        {{clock, clock, lock, unlock, store, load, take, post}, 1, 2},
+        {{clock, clock, lock_shared, lock_exclusive, unlock_any, barrier, load}, 1, 2},
+        {{clock, clock, begin, commit, load, store, join}, 2, 1}}},
   };
   return all;
 }
@@ -91,6 +109,11 @@ class maker {
   program make(const std::vector<profile>& profiles) {
     program p;
     const profile& of = profiles[any(static_cast<unsigned>(profiles.size()))];
+    const auto has = [&](kind k) {
+      return std::find(of.kinds.begin(), of.kinds.end(), k) != of.kinds.end();
+    };
+    const bool polls = has(poll) || has(clock);
+    clears_ = has(loop_exchange);
     few_values_ = any(2) == 0;
     older_ = any(3) == 0;
     const unsigned threads = 2 + (any(3) == 0 ? 1 : 0) + (any(6) == 0 ? 1 : 0);
@@ -103,7 +126,6 @@ class maker {
     }
     // Limits that would end no program: which loop gives up once they are reached is decided by
     // who could still read an old value.
-    const bool polls = std::find(of.kinds.begin(), of.kinds.end(), poll) != of.kinds.end();
     p.options = std::string("steps=400,timeouts=9,aborts=1") + (polls ? ",jumps=9" : ",jumps=0") +
                 ",spurious=" + std::to_string(focused_ ? 1 + (any(6) == 0 ? 1 : 0) : any(2));
     if (any(8) == 0) p.options += ",any_waiter";
@@ -127,7 +149,11 @@ class maker {
       case load:
       case await:
       case await_timed:
-      case poll: o.order = any_of(load_order); break;
+      case poll:
+      case loop:
+      case loop_two:
+      case loop_relax: o.order = any_of(load_order); break;
+      case requeue_all: o.weak = any(4) == 0; break;
       case store:
       case store_if:
         o.order = any_of(store_order);
@@ -137,8 +163,10 @@ class maker {
         o.order = any_of(any_order);
         o.how = static_cast<std::uint8_t>(any(7));
         break;
+      case loop_exchange: o.order = any_of(any_order); break;
       case compare_exchange:
       case poll_cas:
+      case loop_cas:
         o.order = any_of(any_order);
         o.failure = any_of(load_order);
         o.weak = any(3) == 0;
@@ -148,6 +176,9 @@ class maker {
       case wake: o.how = any(3) == 0 ? 99 : 1; break;
       default: break;
     }
+    // Test-and-set, which somebody may clear. (Exchanges of several values can go on for ever.)
+    if (o.what == loop_exchange) o.value = 1, o.expected = 0;
+    if (clears_ && o.what == store && any(2) == 0) o.value = 0;
     // What waits for a value waits for one that somebody may write.
     if (o.what == await || o.what == await_timed || o.what == poll) o.expected = 0;
     if (focused_ && (o.what == park || o.what == park_timed || o.what == wake) && any(4) == 0)
@@ -158,7 +189,8 @@ class maker {
   std::mt19937_64 random_;
   bool focused_;  // more of what is rare otherwise
   bool few_values_ = false;
-  bool older_ = false;  // some stores continue release sequences, as in C++17
+  bool clears_ = false;  // many stores write 0
+  bool older_ = false;   // some stores continue release sequences, as in C++17
   int values_ = 0;
 };
 
@@ -187,10 +219,19 @@ const char* name(kind k) {
                                       "await_timed",
                                       "poll",
                                       "poll_cas",
+                                      "loop",
+                                      "loop_two",
+                                      "loop_cas",
+                                      "loop_exchange",
+                                      "loop_try",
+                                      "loop_relax",
+                                      "clock",
+                                      "join",
                                       "park",
                                       "park_timed",
                                       "wake",
                                       "requeue",
+                                      "requeue_all",
                                       "lock",
                                       "lock_timed",
                                       "try_lock",
@@ -228,14 +269,21 @@ std::string text(const operation& o) {
     case load:
     case await:
     case await_timed:
-    case poll: return std::string(name(o.what)) + " " + variable + " " + order;
+    case poll:
+    case loop:
+    case loop_two:
+    case loop_relax: return std::string(name(o.what)) + " " + variable + " " + order;
     case store:
     case store_if:
       return std::string(name(o.what)) + (o.how == 1 ? "_17 " : " ") + variable + "=" + value +
              " " + order;
     case modify: return std::string(ways[o.how]) + " " + variable + "," + value + " " + order;
+    case loop_exchange:
+      return std::string(name(o.what)) + " " + variable + "," + value + " until " +
+             std::to_string(o.expected) + " " + order;
     case compare_exchange:
     case poll_cas:
+    case loop_cas:
       return std::string(name(o.what)) + (o.weak ? " weak " : " ") + variable + ":" +
              std::to_string(o.expected) + "->" + value + " " + order + "," + name(o.failure);
     case fence: return "fence " + order;
@@ -244,6 +292,9 @@ std::string text(const operation& o) {
       return std::string(name(o.what)) + " " + variable + "==" + std::to_string(o.expected) + bits;
     case wake: return "wake " + variable + "," + std::to_string(o.how) + bits;
     case requeue: return "requeue " + variable + "," + std::to_string(o.expected);
+    case requeue_all:
+      return "requeue_all " + variable + (o.weak ? " to itself," : ",") +
+             std::to_string(o.expected);
     case barrier: return o.weak ? "barrier" : "if barrier";
     default: return std::string(name(o.what)) + " " + variable;
   }
@@ -266,6 +317,33 @@ program make(std::uint64_t seed, const std::string& focus) {
     if (name == focus) of = &those;
   program p = maker(seed, !focus.empty()).make(*of);
   p.seed = seed;
+  return p;
+}
+
+namespace {
+bool only_reads(kind k) { return k == loop || k == loop_relax; }
+template <class F>
+bool any_of_all(const program& p, F f) {
+  return std::any_of(p.threads.begin(), p.threads.end(), [&](const auto& thread) {
+    return std::any_of(thread.begin(), thread.end(), f);
+  });
+}
+}  // namespace
+
+bool has_loops(const program& p) {
+  return any_of_all(p, [](const operation& o) { return o.what >= loop && o.what <= loop_relax; });
+}
+
+bool has_other_loops(const program& p) {
+  return any_of_all(p, [](const operation& o) {
+    return o.what >= loop && o.what <= loop_relax && !only_reads(o.what);
+  });
+}
+
+program with_awaits(program p) {
+  for (auto& thread : p.threads)
+    for (operation& o : thread)
+      if (only_reads(o.what)) o.what = await;
   return p;
 }
 

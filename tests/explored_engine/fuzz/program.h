@@ -28,10 +28,20 @@ enum class kind : std::uint8_t {
   await_timed,
   poll,      // loads with relax() in between
   poll_cas,  // compare-exchanges with relax() in between
-  park,      // while the variable has the value
+  // Loops without end, of which only the machine knows that they poll; until ...
+  loop,           // the value is not 0
+  loop_two,       // either of two is not 0
+  loop_cas,       // the compare-exchange succeeds
+  loop_exchange,  // the exchange finds the expected value
+  loop_try,       // the mutex is had
+  loop_relax,     // as loop, with relax() in between
+  clock,          // how often much time has passed
+  join,           // waits for the end of a thread
+  park,           // while the variable has the value
   park_timed,
   wake,
   requeue,
+  requeue_all,  // weak: to the word itself
   // pthread's objects.
   lock,
   lock_timed,
@@ -83,6 +93,10 @@ inline constexpr unsigned variables = 3, locks = 2, most_operations = 16;
 // focus: empty, or one of focuses(): of which operations alone the program is made.
 program make(std::uint64_t seed, const std::string& focus = {});
 const std::vector<std::string>& focuses();
+
+// Whether it has loops without end; that only read one word; and with awaits in their place.
+bool has_loops(const program&), has_other_loops(const program&);
+program with_awaits(program);
 
 // One line for each thread.
 std::string text(const program&);

@@ -1,9 +1,13 @@
 #include "run.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "model/explored/run/program.h"
+#include "model/front/compiler/entered.h"
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/ignored_result.h"
 #include "model/front/pthread/objects.h"
@@ -48,6 +52,8 @@ struct state {
   pthread_barrier_t barrier;
   sem_t semaphores[fuzz::locks];
   std::uint32_t once;
+  int ended[most_threads];  // for those who join
+  bool gave_up;             // an unrolled loop
   struct {
     int results[most_operations];
     int last;
@@ -60,6 +66,8 @@ struct state {
 state now;
 const program* running = nullptr;
 bool turns_before_plain = false;
+bool unrolls = false;  // loops
+constexpr int most_turns = 3;
 
 explored::machine& on() { return *explored::running_machine; }
 
@@ -121,6 +129,59 @@ class actor {
       on().relax(where_);
     }
     return 9;
+  }
+  // One turn of a loop; it leaves behind what it has read in `last` only.
+  bool turn() {
+    const auto enters = [] { syncopate_entered.known = !unrolls; };  // and no register differs
+    enters();
+    switch (o_.what) {
+      case kind::loop_cas: return compare_exchange() == 1000;
+      case kind::loop_exchange: {
+        const auto exchange = engine::operation::exchange;
+        me_.last = static_cast<int>(
+            on().modify(word_, 4, exchange, static_cast<unsigned>(o_.value), o_.order, where_));
+        return me_.last == o_.expected;
+      }
+      case kind::loop_two: {
+        const bool first = load(o_.order) != 0;
+        if (first) return true;
+        enters();
+        const auto other = at(&now.variables[1 - o_.variable % 2]);
+        const auto place = reinterpret_cast<std::uintptr_t>(where_) + 50;  // another instruction
+        me_.last =
+            static_cast<int>(on().load(other, 4, o_.order, reinterpret_cast<engine::place>(place)));
+        return me_.last != 0;
+      }
+      case kind::loop_try: return objects::mutex_trylock(now.mutexes[o_.variable], where_) == 0;
+      case kind::loop_relax: syncopate_entered.known = false; [[fallthrough]];
+      default: return load(o_.order) != 0;
+    }
+  }
+  int loop() {
+    if (o_.what == kind::loop_try && me_.holds[o_.variable]) return 5;
+    for (int turns = 0; !unrolls || turns < most_turns; ++turns) {
+      if (turn()) return ended();
+      if (o_.what == kind::loop_relax && !unrolls) on().relax(where_);
+    }
+    now.gave_up = true;
+    return 0;
+  }
+  int ended() {
+    if (o_.what != kind::loop_try) return me_.last;
+    me_.holds[o_.variable] = true;
+    return 0;
+  }
+  int join() {
+    if (o_.variable == thread_ || o_.variable >= running->threads.size()) return 5;
+    std::uint64_t value = 0;
+    const auto ended = [](void*, std::uint64_t v) { return v != 0; };
+    on().await(at(&now.ended[o_.variable]), 4, std::memory_order_acquire, ended, nullptr, 0, value,
+               where_);
+    return 0;
+  }
+  int clock() {
+    constexpr std::uint64_t much = 10'000'000'000;
+    return static_cast<int>((on().ticks() - explored::machine::start_of_time + much / 2) / much);
   }
   int park(const deadline* until) {
     return static_cast<int>(
@@ -202,6 +263,14 @@ int actor::act() {
     case kind::await_timed: return await(on().ticks() + 100);
     case kind::poll:
     case kind::poll_cas: return poll();
+    case kind::loop:
+    case kind::loop_two:
+    case kind::loop_cas:
+    case kind::loop_exchange:
+    case kind::loop_try:
+    case kind::loop_relax: return loop();
+    case kind::clock: return clock();
+    case kind::join: return join();
     case kind::park: return park(nullptr);
     case kind::park_timed: {
       const deadline until = soon();
@@ -210,6 +279,9 @@ int actor::act() {
     case kind::wake: return on().wake(word_, o_.how, o_.bits, where_);
     case kind::requeue:
       return on().requeue(word_, at(&now.variables[1 - o_.variable % 2]), o_.expected, 1, where_);
+    case kind::requeue_all:
+      return on().requeue(word_, o_.weak ? word_ : at(&now.variables[1 - o_.variable % 2]),
+                          o_.expected, 99, where_);
     default: return access();
   }
 }
@@ -262,6 +334,7 @@ void run_thread(unsigned thread) {
     const operation& o = all[i];
     const engine::place where = place_of(thread, i);
     const bool ends = o.what == kind::commit || o.what == kind::abort;
+    if (now.gave_up) return;
     if (skips) {
       skips = !ends;
       continue;
@@ -286,6 +359,14 @@ void run_thread(unsigned thread) {
   if (me.in_transaction) on().commit_transaction(place_of(thread, 91));
   for (unsigned l = locks; l-- > 0;) (void)finally.unlock(l);
   (void)finally.unlock_any();
+  const auto joins = [&](const operation& o) {
+    return o.what == kind::join && o.variable == thread;
+  };
+  for (const auto& other : running->threads)
+    if (std::any_of(other.begin(), other.end(), joins)) {
+      on().store(at(&now.ended[thread]), 4, 1, std::memory_order_release, place_of(thread, 92));
+      break;
+    }
   me.ended = true;
 }
 
@@ -366,7 +447,14 @@ found explore(const program& p, const std::string& more) {
     std::memset(&now, 0, sizeof now);
     objects::barrier_init(now.barrier, 2, nullptr);
   };
-  around.after = [&] { result.outcomes.insert(outcome()); };
+  around.after = [&] {
+    if (!now.gave_up) result.outcomes.insert(outcome());
+  };
+  around.loops_may_stay = true;
+  around.stack = [] {
+    static constexpr std::array<unsigned char, 8> always_the_same{};
+    return std::span<const unsigned char>(always_the_same);
+  };
   result.how = machine->explore(&run_main, around);
   return result;
 }
@@ -376,6 +464,13 @@ found explore(const program& p, const std::string& more) {
 found explore_reduced(const program& p, std::uint64_t most_executions) {
   turns_before_plain = false;
   return explore(p, ",executions=" + std::to_string(most_executions));
+}
+
+found explore_unrolled(const program& p, std::uint64_t most_executions) {
+  unrolls = true;
+  found result = explore_reduced(p, most_executions);
+  unrolls = false;
+  return result;
 }
 
 found explore_in_jobs(const program& p, unsigned jobs) {

@@ -28,5 +28,8 @@ found explore_in_jobs(const program&, unsigned jobs);
 std::vector<int> values(const program&, const std::string& outcome);
 
 found explore_every_order(const program&, std::uint64_t most_executions);
+// As explore_reduced, with so many turns of each loop that are plain operations: the outcomes of
+// the executions in which no more are needed.
+found explore_unrolled(const program&, std::uint64_t most_executions);
 
 }  // namespace fuzz

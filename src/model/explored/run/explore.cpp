@@ -243,6 +243,8 @@ void machine::show_progress(double seconds) const {
 verdict machine::explore(int (*program)(), const surroundings& around) {
   engine_ = instrument::running_fiber();
   all_must_end_ = around.all_must_end;
+  loops_may_stay_ = around.loops_may_stay;
+  stack_ = around.stack;
   const auto start = seconds_clock::now();
   double next_progress = 2;
   verdict_ = {};

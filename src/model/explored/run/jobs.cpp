@@ -336,6 +336,7 @@ void machine::repeat_failure(const std::string& schedule, const surroundings& ar
   const verdict counted = verdict_;
   abandon_parts(0);
   search_.forget();
+  endless_.clear();  // a loop may give up in it that was found endless after that was chosen
   std::string steps = schedule;
   if (const std::size_t end = steps.find(' '); steps.substr(0, end).find('=') != std::string::npos)
     steps = end == std::string::npos ? "-" : steps.substr(end + 1);

@@ -51,6 +51,10 @@ struct surroundings {
   bool all_must_end = false;    // a thread that waits when main has ended is a deadlock, too
   std::function<void()> after;  // the execution ran to its end
   std::function<void()> child;  // this process explores a part for another one (jobs.cpp)
+  // For tests, whose programs are not compiled by us: a recognized loop on what nobody will change
+  // waits, as an await does, and is no failure; and what the running thread keeps on its stack.
+  bool loops_may_stay = false;
+  std::span<const unsigned char> (*stack)() = nullptr;
 };
 
 class machine {
@@ -365,7 +369,8 @@ class machine {
   bool in_step_ = false;
   outcome outcome_ = outcome::running;
   int main_status_ = 0;
-  bool all_must_end_ = false;
+  bool all_must_end_ = false, loops_may_stay_ = false;
+  std::span<const unsigned char> (*stack_)() = nullptr;
   heap heap_;
   void tell_names() const;
   object_table objects_;

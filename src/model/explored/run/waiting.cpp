@@ -393,7 +393,7 @@ int machine::requeue(address from, address to, int count, int limit, place where
     unsigned index = 0;
     for (unsigned t = 0; t < count_; ++t) {
       thread& w = threads_[t];
-      if (!w.parked || w.woken || w.parked_at != from) continue;
+      if (!w.parked || w.woken || w.parked_at != from || (moved & bit(t)) != 0) continue;
       if (first == nullptr || w.parked_order < first->parked_order) first = &w, index = t;
     }
     if (first == nullptr) break;
@@ -403,7 +403,7 @@ int machine::requeue(address from, address to, int count, int limit, place where
     } else if (std::popcount(moved) < limit) {
       first->parked_at = to;
       if (first->next.what == action::expire) first->next.at = to;
-      first->parked_order = ++parks_;
+      if (from != to) first->parked_order = ++parks_;  // else it stays where it is
       moved |= bit(index);
     } else {
       break;

@@ -28,6 +28,7 @@ constexpr std::size_t most_stack = std::size_t{1} << 16;
 // The program's part of the calling thread's stack; empty if it is not known.
 std::span<const unsigned char> machine::program_stack() const {
   using namespace instrument::layout;
+  if (stack_ != nullptr) return stack_();
   const thread& t = threads_[current_];
   if (t.stands == 0) return {};
   const address end =

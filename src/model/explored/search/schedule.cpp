@@ -370,7 +370,10 @@ void machine::sleep_on(step& s) {
     s.chosen = sleeps_on;
     s.rest = one(without_cause);
   }
-  if (in_vain) end_execution(outcome::redundant);
+  if (in_vain) {
+    note_late_awaits();  // without what follows from these, it may not be in vain
+    end_execution(outcome::redundant);
+  }
   stuck();
 }
 
@@ -488,7 +491,8 @@ void machine::stuck() {
   bool spins = false;
   for (unsigned t = 0; t < count_; ++t) {
     const thread& who = threads_[t];
-    spins |= who.spins || (who.now == thread_state::announced && who.next.recognized);
+    spins |= !loops_may_stay_ &&
+             (who.spins || (who.now == thread_state::announced && who.next.recognized));
   }
   if (threads_[0].now == thread_state::ended && !spins && !all_must_end_)
     end_execution(outcome::complete);

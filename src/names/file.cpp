@@ -19,6 +19,8 @@ constexpr int most_symbols = 4'000'000;
 constexpr int most_looks = 64;       // symbols before an address, of which one may reach over it
 constexpr std::size_t deepest = 64;  // functions within functions: more is damage
 
+char* debuginfo_path = nullptr;  // libdwfl's default
+
 std::string name_of(int descriptor) {
   char path[PATH_MAX];
   const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
@@ -116,12 +118,14 @@ void called_from(Dwarf_Die* inlined, Dwarf_Files* files, frame& caller) {
 
 }  // namespace
 
+void look_for_debug_files_in(char* path) { debuginfo_path = path; }
+
 std::string debug_file_of(const std::string& build_id) {
   std::vector<unsigned char> bits;
   for (std::size_t i = 0; i + 1 < build_id.size(); i += 2)
     bits.push_back(
         static_cast<unsigned char>(std::strtoul(build_id.substr(i, 2).c_str(), nullptr, 16)));
-  static const Dwfl_Callbacks callbacks = {};
+  static const Dwfl_Callbacks callbacks = {nullptr, nullptr, nullptr, &debuginfo_path};
   Dwfl* const dwfl = dwfl_begin(&callbacks);
   if (!dwfl || bits.empty()) return {};
   Dwfl_Module* const wanted = dwfl_report_module(dwfl, "wanted", 0x1000, 0x2000);
@@ -136,7 +140,7 @@ std::string debug_file_of(const std::string& build_id) {
 }
 
 file::file(const char* path)
-    : callbacks_{dwfl_build_id_find_elf, find_debug, dwfl_offline_section_address, nullptr},
+    : callbacks_{dwfl_build_id_find_elf, find_debug, dwfl_offline_section_address, &debuginfo_path},
       dwfl_(dwfl_begin(&callbacks_)) {
   if (!dwfl_) return;
   module_ = dwfl_report_offline(dwfl_.get(), "", path, -1);

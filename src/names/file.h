@@ -40,6 +40,10 @@ struct segment {
   unsigned flags;
 };
 
+// Where debug information is looked for, as elfutils' --debuginfo-path; unless called: beside the
+// file, in its folder .debug, and in /usr/lib/debug.
+void look_for_debug_files_in(char* path);
+
 // A file of debug information for this build, which is looked for as for a program; "" if none.
 std::string debug_file_of(const std::string& build_id);
 

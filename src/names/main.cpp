@@ -1,9 +1,11 @@
-// main.cpp -- syncopate-names: what programs and libraries say of their addresses, for reports.
+// main.cpp -- syncopate-names [PATH]: what programs and libraries say of their addresses, for
+// reports. PATH: look_for_debug_files_in().
 //
 // Reads questions, each ended by a zero byte; answers each with a line on standard output, its
 // fields separated by tabs, which is empty where nothing is known. Numbers are hexadecimal, a
 // source's LINE is decimal; addresses are those of the link.
 //
+//   h             "syncopate-names 1": who answers, and the number of this list, which changes with it
 //   o PATH        what follows is asked of this file:  BUILD_ID MACHINE, then OFFSET ADDRESS BYTES
 //                 FLAGS of each segment; empty for what is no ELF file
 //   b BUILD_ID    the file with the debug information of a build
@@ -113,7 +115,8 @@ class conversation {
  public:
   void hear(const std::string& question) {
     answer to;
-    if (question.starts_with("o ")) open(question.substr(2), to);
+    if (question == "h") to.text("syncopate-names 1");
+    else if (question.starts_with("o ")) open(question.substr(2), to);
     else if (question.starts_with("b ")) to.text(debug_file_of(question.substr(2)));
     else if (current_) reply(question, *current_, to);
     to.send();
@@ -133,7 +136,8 @@ class conversation {
 }  // namespace
 }  // namespace syncopate::names
 
-int main() {
+int main(int count, char** given) {
+  if (count > 1) syncopate::names::look_for_debug_files_in(given[1]);
   syncopate::names::limit_memory();
   syncopate::names::conversation conversation;
   std::string heard;

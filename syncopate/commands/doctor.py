@@ -11,6 +11,7 @@ from syncopate.base.errors import Failure
 from syncopate.launch import kernelview, preload
 from syncopate.machines import machine, processor
 from syncopate.machines.machine import Finding
+from syncopate.symbols.names import Names
 
 
 def main(arguments: list[str]) -> int:
@@ -40,17 +41,13 @@ def main(arguments: list[str]) -> int:
 def installation() -> list[Finding]:
     """Whether the preload library is there, loads into a program, and what reports need."""
     findings = [_preload(), _kernel()]
-    tool = paths.find(paths.NAMES_TOOL)
-    findings.append(
-        Finding(
-            "names",
-            tool or "syncopate-names is missing",
-            "good" if tool else "warn",
-            "reports name functions, lines and variables"
-            if tool
-            else "reports have no names of code and data; build it where libdw-dev is installed",
-        )
-    )
+    names = Names()
+    if trouble := names.trouble():
+        findings.append(Finding("names", "none", "warn", trouble))
+    else:
+        tool = paths.find(paths.NAMES_TOOL) or ""
+        means = "reports name functions, lines and variables"
+        findings.append(Finding("names", tool, "good", means))
     return findings
 
 

@@ -61,6 +61,8 @@ def _pointer_address(pid: int) -> int:
             names = Names()
             identity = names.identity(f"/proc/{pid}/root{path}") or names.identity(path)
             symbol = SymbolTable(path, names).address_of_variable(SYMBOL)
+            if trouble := names.trouble():
+                raise Failure(trouble, FAILED)
             if identity is None or symbol is None:
                 raise Failure(f"{path} was replaced since process {pid} started", FAILED)
             start, offset = int(fields[0].split("-")[0], 16), int(fields[2], 16)

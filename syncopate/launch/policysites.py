@@ -10,6 +10,7 @@ import sys
 from syncopate.base.shown import shown
 from syncopate.launch.policykeys import SETTINGS, SITES
 from syncopate.records.naming import is_wrapper
+from syncopate.symbols.names import Names
 from syncopate.symbols.symboltable import SymbolTable
 
 _OFFSET = re.compile(r"(.+)\+(0x[0-9a-f]+)")
@@ -20,21 +21,24 @@ LONGEST = 100_000  # of the text; the kernel takes 131,072 bytes
 def sites(entries: list[dict[str, str]], program: str) -> str:
     """All entries as one text. Sites that the program does not have are named on standard error,
     in one line for each entry, and left out."""
+    names = Names()
     tables: dict[str, SymbolTable] = {}
     items: dict[str, list[str]] = {}  # by module
+    complaints: list[str] = []
     for entry in entries:
         module = os.path.realpath(entry.get("module", program))
-        table = tables.setdefault(module, SymbolTable(module))
+        if module not in tables:
+            tables[module] = SymbolTable(module, names)
+        table = tables[module]
         kind, name = next((key, entry[key]) for key in SITES if key in entry)
         ranges = _ranges(table, module, kind, name, entry.get("build_id"))
         if isinstance(ranges, str):
-            print(f"syncopate: policy: {shown(ranges)}", file=sys.stderr)
+            complaints.append(shown(ranges))
             continue
         if "through" in entry:
             passed = table.functions(entry["through"])
             if not passed:
-                text = shown(f"{module} has no function {entry['through']}")
-                print(f"syncopate: policy: {text}", file=sys.stderr)
+                complaints.append(shown(f"{module} has no function {entry['through']}"))
                 continue
             items.setdefault(module, []).extend(
                 f"w,{start:x},{start + size:x}" for start, size in passed
@@ -44,6 +48,10 @@ def sites(entries: list[dict[str, str]], program: str) -> str:
         items.setdefault(module, []).extend(
             f"{SITES[kind]},{start:x},{end:x},{settings},{label}" for start, end in ranges
         )
+    if complaints and (trouble := names.trouble()):
+        complaints = [f"{trouble}: {len(complaints)} of its entries are left out"]
+    for complaint in complaints:
+        print(f"syncopate: policy: {complaint}", file=sys.stderr)
     return _joined(items, tables)
 
 

@@ -19,7 +19,9 @@ PAGE = 4096
 PF_X, PF_W = 1, 2
 X86_64 = 62  # e_machine
 A_PIECE = 1 << 16
-MISSING = "syncopate-names is missing (it is built where libdw-dev is): no names of code and data"
+NAMELESS = "no names of code and data"
+MISSING = f"syncopate-names is missing (it is built where libdw-dev is): {NAMELESS}"
+GREETING = "syncopate-names 1\n"  # src/names/main.cpp has the number
 
 
 class Identity(NamedTuple):
@@ -47,10 +49,19 @@ class Identity(NamedTuple):
 class Names:
     """Answers about files, each as it is when it is first asked for."""
 
+    # Where debug information is looked for, as elfutils' --debuginfo-path; None: as it has it.
+    debuginfo_path: str | None = None
+
     def __init__(self):
         self.notes: list[str] = []  # what the reader should know about the answers
         self._process: subprocess.Popen | None = None
+        self._trouble: str | None = None
         self._identities: dict[str, Identity | None] = {}
+
+    def trouble(self) -> str | None:
+        """Why nothing can be asked; None where the tool runs."""
+        self._started()
+        return self._trouble
 
     def identity(self, path: str) -> Identity | None:
         """None for what is no (whole) ELF file."""
@@ -78,29 +89,51 @@ class Names:
             try:
                 told = self._talk(unsent, len(questions))
                 answers = [line.split("\t") for line in told.split("\n")[:-1]]
+                if len(answers) < len(questions):  # the file is damaged, or larger than memory
+                    self._note(f"syncopate-names broke off at {shown(of)}: names of it are missing")
             except TimeoutError as error:
                 self._note(f"syncopate-names took over {error} s on {shown(of)}: no names of it")
-        if len(answers) < len(questions) and self._process:  # its end came early: a damaged file
-            _end(self._process, at_once=True)
-            self._process = None
+            if len(answers) < len(questions):
+                self._end()
         return answers + [[""]] * (len(questions) - len(answers))
 
     def _started(self) -> bool:
-        if self._process is None:
-            tool = paths.find(paths.NAMES_TOOL)
-            if tool is None:
-                self._note(MISSING)
-                return False
-            is_seen = sys.stderr is not None and sys.stderr.isatty()
-            told = {"DEBUGINFOD_PROGRESS": "1"} if is_seen else {}
+        if self._process is None and self._trouble is None:
+            self._trouble = self._start()
+            if self._trouble:
+                self._note(self._trouble)
+        return self._process is not None
+
+    def _start(self) -> str | None:
+        """Why it does not run, if so."""
+        tool = paths.find(paths.NAMES_TOOL)
+        if tool is None:
+            return MISSING
+        is_seen = sys.stderr is not None and sys.stderr.isatty()
+        told = {"DEBUGINFOD_PROGRESS": "1"} if is_seen else {}
+        folders = [self.debuginfo_path] if self.debuginfo_path else []
+        try:
             self._process = subprocess.Popen(
-                [tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                [tool, *folders], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=None if is_seen else subprocess.DEVNULL, env=os.environ | told, bufsize=0,
             )  # fmt: skip
-            for pipe in (self._process.stdin, self._process.stdout):
-                os.set_blocking(pipe.fileno(), False)
-            weakref.finalize(self, _end, self._process)
-        return True
+        except OSError as error:
+            return f"{shown(tool)} does not run ({error.strerror}): {NAMELESS}"
+        for pipe in (self._process.stdin, self._process.stdout):
+            os.set_blocking(pipe.fileno(), False)
+        weakref.finalize(self, _end, self._process)
+        try:
+            if self._talk(b"h\0", 1) == GREETING:
+                return None
+            why = _complaint(tool)
+        except TimeoutError as error:
+            why = f"no answer in {error} s"
+        self._end()
+        return f"{shown(tool)} does not run ({why}): {NAMELESS}"
+
+    def _end(self) -> None:
+        _end(self._process, at_once=True)
+        self._process = None
 
     def _talk(self, unsent: bytes, lines: int) -> str:
         """What is said in reply, `lines` lines or, where the tool ends, fewer."""
@@ -144,6 +177,19 @@ def _identity(build_id: str, *others: str) -> Identity | None:
 
 def _open(path: str) -> bytes:
     return b"o " + os.fsencode(path)
+
+
+def _complaint(tool: str) -> str:
+    """What a program says that does not answer as it should."""
+    try:
+        done = subprocess.run(
+            [tool], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            timeout=min(SECONDS, 10), encoding="utf-8", errors="replace", check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return "it does not end"
+    said = done.stderr.strip().splitlines()
+    return shown(said[-1]) if said else "it is of another version, or no such program"
 
 
 def _end(process: subprocess.Popen, at_once: bool = False) -> None:

@@ -334,6 +334,8 @@ class Symbolizer:
         if not module.has_code and module.symbol_file:
             return None  # its debug information is there
         if module.identity is None:
+            if self.names.trouble():
+                return None  # that is said, of all
             if path.startswith("/dev/") or "/memfd:" in path or _is_data(module.path):
                 return None
             return f"{path} cannot be read: no names from it"

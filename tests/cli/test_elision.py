@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from conftest import COMMAND, one_line, run_cli
 
+from syncopate.symbols.names import MISSING
+
 
 @pytest.mark.parametrize(
     ("environ", "said"),
@@ -24,18 +26,22 @@ def test_bad_elision_in_the_environment_is_one_line(environ, said):
     assert said in one_line(done)
 
 
-def test_switch_of_a_process_without_elision_is_one_line():
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [({}, "was started without elision"), ({"SYNCOPATE_NATIVE": "/nowhere"}, MISSING)],
+)
+def test_switch_of_a_process_without_elision_is_one_line(environ, said):
     """Where transactions commit, the switch works; the emulated machine's tests show that."""
     with subprocess.Popen(
         [*COMMAND, "run", "--elide", "off", "sleep", "60"],
     ) as process:
         try:
             wait_for_program(process.pid, "sleep")
-            done = run_cli("elide", str(process.pid), "off")
+            done = run_cli("elide", str(process.pid), "off", environ=environ)
         finally:
             process.kill()
     assert done.returncode == 1
-    assert "was started without elision" in one_line(done)
+    assert said in one_line(done)
 
 
 def wait_for_program(pid: int, name: str) -> None:

@@ -1,6 +1,7 @@
 """Names for addresses, checked on programs compiled here with known functions and variables."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import compile_c
@@ -134,36 +135,67 @@ def test_without_the_tool_it_says_so_once(program, monkeypatch):
     symbolizer.resolve([call_in(program, "outer")])
     symbolizer.resolve([call])
     assert symbolizer.frames(call)[0].function.startswith("prog+0x")
-    assert symbolizer.notes.count(MISSING) == 1
+    assert symbolizer.notes == [MISSING]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("echo", "Exec format error"),
+        ("#!/nowhere/sh\n", "No such file or directory"),
+        ("#!/bin/sh\necho 'libdw.so.1: not there' >&2; exit 127\n", "libdw.so.1: not there"),
+        ("#!/bin/sh\n", "it is of another version, or no such program"),
+        ("#!/bin/cat\n", "it is of another version, or no such program"),
+        ("#!/bin/sh\nyes ''\n", "it does not end"),
+        ("#!/bin/sh\nexec sleep 600\n", "no answer in 0.5 s"),
+        (None, "Permission denied"),
+    ],
+)
+def test_a_tool_that_does_not_run_is_one_line(program, tmp_path, monkeypatch, content, why):
+    tool = tmp_path / "syncopate-names"
+    tool.write_text(content or "")
+    tool.chmod(0o755 if content else 0o644)
+    maps, call = maps_of(program), call_in(program, "main")
+    monkeypatch.setattr(names.paths, "find", lambda part: str(tool))
+    monkeypatch.setattr(names, "SECONDS", 0.5)
+    symbolizer = Symbolizer(maps)
+    assert symbolizer.frames(call)[0].function.startswith("prog+0x")
+    assert symbolizer.notes == [f"{tool} does not run ({why}): no names of code and data"]
+
+
+def but_for(tmp_path: Path, line: str) -> str:
+    """A program that is the tool, but for what a line of bash does of a question, $line."""
+    tool, other = names.paths.find(names.paths.NAMES_TOOL), tmp_path / "other"
+    other.write_text(f'#!/bin/bash\necho "{names.GREETING.strip()}"; IFS= read -rd "" hello\n'
+                     f'IFS= read -rd "" line\n{line}\n'
+                     f'exec {tool} < <(printf "%s\\0" "$line"; cat)\n')  # fmt: skip
+    other.chmod(0o755)
+    return str(other)
 
 
 def test_a_file_that_ends_the_tool_takes_no_name_from_others(program, tmp_path, monkeypatch):
     """Asked of a damaged file it may crash: then another one is started."""
-    fragile = tmp_path / "fragile"
-    tool = names.paths.find(names.paths.NAMES_TOOL)
-    fragile.write_text(f'#!/bin/bash\nIFS= read -rd "" line\n'
-                       f'case $line in *bad) kill -9 $$ ;; esac\n'
-                       f'exec {tool} < <(printf "%s\\0" "$line"; cat)\n')  # fmt: skip
-    fragile.chmod(0o755)
+    fragile = but_for(tmp_path, "case $line in *bad) kill -9 $$ ;; esac")
     bad = tmp_path / "bad"
     bad.write_bytes(program.read_bytes())
-    monkeypatch.setattr(names.paths, "find", lambda part: str(fragile))
+    monkeypatch.setattr(names.paths, "find", lambda part: fragile)
     asked = Names()
     assert asked.identity(str(bad)) is None
     start = symbol(program, "outer")
     assert asked.ask(str(program), [f"f {start:x}"]) == [[f"{start:x}", "outer"]]
     assert asked.ask(str(bad), [f"f {start:x}"]) == [[]]
+    assert asked.notes == [f"syncopate-names broke off at {bad}: names of it are missing"]
 
 
-def test_a_tool_that_is_silent_is_not_waited_for_without_end(program, tmp_path, monkeypatch):
-    silent = tmp_path / "silent"
-    silent.write_text("#!/bin/sh\nexec sleep 600\n")
-    silent.chmod(0o755)
-    monkeypatch.setattr(names.paths, "find", lambda part: str(silent))
-    monkeypatch.setattr(names, "SECONDS", 0.1)
+def test_a_file_that_silences_the_tool_is_not_waited_for_without_end(
+    program, tmp_path, monkeypatch
+):
+    silent = but_for(tmp_path, "exec sleep 600")
+    monkeypatch.setattr(names.paths, "find", lambda part: silent)
+    monkeypatch.setattr(names, "SECONDS", 0.5)
     asked = Names()
     assert asked.identity(str(program)) is None
-    assert asked.notes == [f"syncopate-names took over 0.1 s on {program}: no names of it"]
+    assert asked.notes == [f"syncopate-names took over 0.5 s on {program}: no names of it"]
 
 
 def test_many_questions_at_once(program):

@@ -1,9 +1,13 @@
 """Policies in the preload library: which lock each mutex gets, told by the library itself."""
 
 import re
+from pathlib import Path
 
 import pytest
 from conftest import compile_program, policy_of, syncopate
+
+from syncopate.base import paths
+from syncopate.symbols.names import MISSING
 
 SUBJECT = r"""
 #include <pthread.h>
@@ -246,6 +250,29 @@ lock = "mcs"
     for text in ("has no variable no_such_lock", "has no function make_nothing",
                  "/nonexistent/libold.so has no variable named", "is another build"):  # fmt: skip
         assert any(text in line for line in said), text
+
+
+def test_without_the_tool_that_knows_names_it_is_not_said_that_they_are_gone(subject, tmp_path):
+    prefix = tmp_path / "prefix"
+    prefix.mkdir()
+    for part in ("lib", "share"):
+        (prefix / part).symlink_to(Path(paths.require(paths.LOCKS)).parents[2] / part)
+    policy = """
+[[lock]]
+variable = "named"
+lock = "mcs"
+[[lock]]
+used = "subject+0x1234"
+build_id = "00ff"
+lock = "mcs"
+[[lock]]
+used = "subject+0x1234"
+lock = "mcs"
+"""
+    done = run(subject, tmp_path, policy, environ={"SYNCOPATE_NATIVE": str(prefix)})
+    assert (done.returncode, done.stdout) == (0, PRINTED)
+    assert f"syncopate: policy: {MISSING}: 2 of its entries are left out\n" in done.stderr
+    assert found(done.stderr) == {"used subject+0x1234": ("0", "mcs:spin_then_park")}
 
 
 def test_a_policy_for_locks_that_the_program_never_uses(subject, tmp_path):

@@ -43,6 +43,7 @@ class Build:
     def __init__(self, house: House, includes: Includes, folder: Path) -> None:
         self.house, self.includes, self.folder = house, includes, folder
         self.inside = cache(self._inside)
+        self.is_generated = cache(lambda path: Path(path).is_relative_to(folder))
         settings = (folder / "CMakeCache.txt").read_text(encoding="utf-8")
         found = re.search(r"^SYNCOPATE_PRODUCTS_DIR:\w+=(.+)$", settings, re.M)
         self.products = Path(found[1]) if found else folder
@@ -50,6 +51,11 @@ class Build:
             self._compilation(entry)
             for entry in json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
         ]
+        self.seams = {  # their folders
+            path.removesuffix("/" + name)
+            for name, seam in house.seams.items()
+            for path in seam.files
+        }
         self.sources = {each.output: each.source for each in self.compilations}
 
     def _inside(self, path: str) -> str:
@@ -78,15 +84,10 @@ class Build:
 
     def check_paths(self, each: Compilation) -> None:
         """The folders of a compilation's include path stand in the table."""
-        seams = {
-            path.removesuffix("/" + name)
-            for name, seam in self.house.seams.items()
-            for path in seam.files
-        }
         rooms = [self.house.room_of(each.source), self.house.room_of(_target_folder(each.output))]
-        allowed = seams.union(*(room.paths for room in rooms if room))
+        allowed = self.seams.union(*(room.paths for room in rooms if room))
         for path in each.paths:
-            if not Path(path).is_absolute() and path not in allowed:
+            if not path.startswith("/") and path not in allowed:
                 self.house.find(
                     f"{each.source}: compiled for {each.output} with the include path {path}, "
                     "which its room does not have"
@@ -97,7 +98,7 @@ class Build:
         house = self.house
         room = house.room_of(each.source) or house.room_of(_target_folder(each.output))
         # Behind the real path the table's: what is compiled under conditions is looked for as well.
-        paths = tuple(path for path in each.paths if not Path(path).is_absolute())
+        paths = tuple(path for path in each.paths if not path.startswith("/"))
         paths = tuple(dict.fromkeys((*paths, *(room.paths if room else ()))))
         roots = [*each.first, each.source]
         if Path(each.source).is_absolute():  # generated: one source out of several
@@ -116,10 +117,9 @@ class Build:
             if output not in reach:
                 continue
             compared += 1
-            for dependency in dependencies:
-                path = self.inside(dependency)
-                if Path(path).is_absolute():
-                    if Path(path).is_relative_to(self.folder) and path != self.sources[output]:
+            for path in map(self.inside, dependencies):
+                if path.startswith("/"):
+                    if self.is_generated(path) and path != self.sources[output]:
                         self.house.find(f"{output}: reads the generated {path}, which has no room")
                 elif path not in reach[output]:
                     self.house.find(f"{output}: reads {path}, which no include explains")

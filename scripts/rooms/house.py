@@ -4,6 +4,7 @@ import subprocess
 import tomllib
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 CODE = (".h", ".c", ".cpp", ".cxx", ".S", ".def", ".inc", ".py")
@@ -64,6 +65,7 @@ class House:
 
     def __post_init__(self) -> None:
         self._rooms = {path: self._find_room(path) for path in self.files}
+        self.outside_of = cache(self._outside_of)
 
     def find(self, message: str) -> None:
         self.findings[message] = None
@@ -113,7 +115,7 @@ class House:
                 return
         self.find(f"{place}: room '{own.name}' {verb} {target} of room '{other.name}'")
 
-    def outside_of(self, kind: str, name: str) -> str | None:
+    def _outside_of(self, kind: str, name: str) -> str | None:
         """The project outside that has this header, library or Python package."""
         for project, parts in self.outside.items():
             if any(fnmatch(name, pattern) for pattern in parts.get(kind, ())):

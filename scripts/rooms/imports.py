@@ -3,6 +3,7 @@
 import ast
 import sys
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 from .house import Excuse, House, Room
@@ -11,6 +12,7 @@ from .house import Excuse, House, Room
 LOADERS = {"import_module", "__import__", "spec_from_file_location", "run_path", "run_module"}
 
 
+@cache
 def _module(root: Path, folder: str, name: str) -> str | None:
     """The file of a dotted name below a folder; the longest part of it that is a file."""
     parts = name.split(".")
@@ -54,7 +56,7 @@ class Imports:
             self.house.find(f"{path}:{error.lineno}: cannot be read: {error.msg}")
             return
         arrows = self.arrows.setdefault(path, {})
-        deferred = _deferred(tree)
+        deferred = _deferred(tree) if "TYPE_CHECKING" in text else set()
         for node in ast.walk(tree):
             place = f"{path}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.ImportFrom) and node.level:

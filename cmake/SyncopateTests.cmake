@@ -96,10 +96,11 @@ function(syncopate_pytest_folder name)
     return()
   endif()
   syncopate_find_python(python)
-  set(command "${python}" -m pytest -q -c "${PROJECT_SOURCE_DIR}/pyproject.toml"
+  set(command "${python}" -m pytest -q -p left_processes -c "${PROJECT_SOURCE_DIR}/pyproject.toml"
       --rootdir "${PROJECT_SOURCE_DIR}" ${sources})
   set(environment
-    "SYNCOPATE_NATIVE=${SYNCOPATE_PRODUCTS_DIR}" "PYTHONPATH=${PROJECT_SOURCE_DIR}"
+    "SYNCOPATE_NATIVE=${SYNCOPATE_PRODUCTS_DIR}"
+    "PYTHONPATH=${PROJECT_SOURCE_DIR}:${PROJECT_SOURCE_DIR}/tests"
     "PYTHONDONTWRITEBYTECODE=" "PYTHONPYCACHEPREFIX=${CMAKE_BINARY_DIR}/pycache"
     "SYNCOPATE_BUILD_DIR=${CMAKE_BINARY_DIR}")
   add_test(NAME ${name} COMMAND ${command} --timeout 180 -m "not long")

@@ -4,6 +4,7 @@ one process answers for all files. Its questions and answers are described in sr
 
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -182,14 +183,19 @@ def _open(path: str) -> bytes:
 def _complaint(tool: str) -> str:
     """What a program says that does not answer as it should."""
     try:
-        done = subprocess.run(
+        asked = subprocess.Popen(
             [tool], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            timeout=min(SECONDS, 10), encoding="utf-8", errors="replace", check=False,
+            encoding="utf-8", errors="replace", start_new_session=True,
         )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return "it does not end"
-    said = done.stderr.strip().splitlines()
-    return shown(said[-1]) if said else "it is of another version, or no such program"
+    except OSError as error:
+        return error.strerror
+    with asked:
+        try:
+            told = asked.communicate(timeout=min(SECONDS, 10))[1].strip().splitlines()
+        except subprocess.TimeoutExpired:
+            os.killpg(asked.pid, signal.SIGKILL)  # a script's children, too
+            return "it does not end"
+    return shown(told[-1]) if told else "it is of another version, or no such program"
 
 
 def _end(process: subprocess.Popen, at_once: bool = False) -> None:

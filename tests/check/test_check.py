@@ -98,7 +98,7 @@ FIRST_ONLY = re.compile(
 # loop gives up while another thread can run, no clock jumps, and one transaction at most aborts by
 # chance.
 CALM = f"timeouts=0,jumps=0,aborts=1,{SOUNDLY}"
-ENOUGH_WHEN_CALM = 25_000
+ENOUGH_WHEN_CALM = 40_000
 # But for those that take more: to the end in the long tests, with so many executions at most,
 PASSED_AFTER_LONG_WHEN_CALM = {
     ("lock_check", "tatas:speculate three_threads"): 400_000,
@@ -117,7 +117,7 @@ PASSED_AFTER_LONG_WHEN_CALM = {
 # (turns=0). Theirs leave how long to pause, and `auto`'s successor how often it has found it free.
 LAST_TURNS = "turns=0"
 PASSED_WITH_LAST_TURNS = {
-    ("lock_check", "auto three_threads"): 250_000,
+    ("lock_check", "auto three_threads"): 350_000,
     ("gil_check", "two_holders"): 300_000,
 }
 # And for those of which no end has been seen without that: many in the long tests.

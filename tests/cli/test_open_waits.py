@@ -265,5 +265,6 @@ def test_of_a_killed_program_it_is_known_what_its_threads_did(tmp_path, plan, st
     found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
     parts, total = found["account"]["parts"], found["account"]["total_ns"]
     assert "unexplained" not in parts and found["account"]["why_unexplained"] is None
-    assert parts["running"] + parts.get("runnable", 0) == pytest.approx(total / 3, rel=0.15)
+    # One of three, not none and not two; beside others each wants a processor for longer.
+    assert total / 4 < parts["running"] + parts.get("runnable", 0) < total * 0.55
     assert sum(parts.values()) == pytest.approx(total, rel=0.01)

@@ -30,18 +30,26 @@ BOUNDED = {
     ("lock_check", "auto two_threads"),
     ("lock_check", "auto three_threads"),
     ("lock_check", "auto try_lock_again"),
+    ("lock_check", "tatas:park three_threads"),
+    ("lock_check", "tatas:spin_then_park three_threads"),
     ("lock_check", "ticket:park three_threads"),
     ("lock_check", "ticket:spin_then_park three_threads"),
+    ("lock_check", "ticket:spin_then_park try_lock_again"),
+    ("lock_check", "htm_10_fb_aahtm three_threads"),
     # Each of the sleepers polls twice with a deadline before it sleeps.
     ("lock_check", "mcs:spin_then_park three_threads"),
+    ("lock_check", "mcs:spin_then_park try_lock_again"),
     ("lock_check", "clh:spin_then_park three_threads"),
     ("lock_check", "cna:spin_then_park three_threads"),
     ("lock_check", "cna:spin_then_park try_lock_again"),
+    ("lock_check", "hmcs:spin_then_park two_threads"),
     ("lock_check", "hmcs:spin_then_park three_threads"),
     ("lock_check", "hmcs:spin_then_park try_lock_again"),
     ("lock_check", "reciprocating:spin_then_park three_threads"),
     ("lock_check", "tatas:speculate three_threads"),
     ("lock_check", "ticket:speculate three_threads"),
+    ("lock_check", "ticket:speculate try_lock_again"),
+    ("lock_check", "mcs:speculate two_threads"),
     ("lock_check", "mcs:speculate three_threads"),
     ("lock_check", "mcs:speculate try_lock_again"),
     ("lock_check", "elided_auto two_threads"),
@@ -73,6 +81,14 @@ BOUNDED = {
 # Bounded above, exhaustive in the long tests: with so many executions at most.
 PASSED_AFTER_LONG = {
     ("elided_check", "rwlock_writer_and_reader"): 3_000_000,
+    ("lock_check", "tatas:park three_threads"): 150_000,
+    ("lock_check", "tatas:spin_then_park three_threads"): 150_000,
+    ("lock_check", "ticket:spin_then_park try_lock_again"): 150_000,
+    ("lock_check", "ticket:speculate try_lock_again"): 150_000,
+    ("lock_check", "htm_10_fb_aahtm three_threads"): 150_000,
+    ("lock_check", "mcs:speculate two_threads"): 150_000,
+    ("lock_check", "mcs:spin_then_park try_lock_again"): 150_000,
+    ("lock_check", "hmcs:spin_then_park two_threads"): 150_000,
     ("lock_check", "mcs:spin_then_park three_threads"): 700_000,
     ("lock_check", "clh:spin_then_park three_threads"): 300_000,
     ("lock_check", "cna:spin_then_park three_threads"): 700_000,
@@ -289,7 +305,11 @@ def test_waiting_of_transactions_and_teams(program: str, scenario: str) -> None:
 
 # Two threads that time out and abort at will: every day the first executions, and all where the
 # environment is calm.
-REGIME_AFTER_LONG = {"alone_and_in_hardware": 300_000, "in_hardware_until_it_is_not": 300_000}
+REGIME_AFTER_LONG = {
+    "quick_and_quick": 150_000,
+    "alone_and_in_hardware": 300_000,
+    "in_hardware_until_it_is_not": 300_000,
+}
 
 
 @pytest.mark.parametrize(("program", "scenario"), of("regime_check"))

@@ -238,6 +238,18 @@ def test_a_lock_that_is_hardly_ever_held_is_no_long_one(tmp_path, hold, cause):
     assert found["causes"] == [cause]
 
 
+def test_one_hold_that_lost_its_time_slice_is_not_how_long_holds_are(tmp_path):
+    """Of few that are timed it makes the mean of all, and waits look as if holds explained them."""
+    of = Planted()
+    for thread in range(8):
+        of.builder.thread(100 + thread, cpu=200 * MS, delay=500 * MS)
+    lock = of.lock([US] * 299 + [4 * MS], acquisitions=6000)
+    of.builder.row(of.threads[0], lock, 1, [2 * MS] * 30)
+    of.builder.row(of.threads[1], lock, 1, [2 * MS] * 30)
+    (found,) = of.findings(tmp_path)
+    assert found["causes"] == ["crowded"]
+
+
 def test_threads_are_as_many_as_there_were_at_one_time(tmp_path):
     of = Planted()
     for number in range(40):

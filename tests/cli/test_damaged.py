@@ -29,7 +29,7 @@ def feed(folder: Path, first: int, last: int) -> None:
 
 
 def test_some_damaged_files(tmp_path):
-    feed(tmp_path, 0, 400)
+    feed(tmp_path, 0, 150)
 
 
 @pytest.mark.long

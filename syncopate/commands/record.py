@@ -14,6 +14,7 @@ from collections.abc import Callable
 from syncopate.base import optiontable, paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
+from syncopate.base.progress import Progress
 from syncopate.base.shown import shown
 from syncopate.commands.run import start
 from syncopate.launch import jvm, kernelview, openmp, preload, program, transactions
@@ -208,7 +209,8 @@ def record_running(options: dict, words: list[str]) -> int:
         recorder = jvm.JvmRecorder(process, record, lasts, redact)
     else:
         recorder = kernelview.KernelRecorder(process, record, lasts, redact=redact)
-    looks = Looks(record)
+    looks, progress, begun = Looks(record), Progress(), time.monotonic()
+    of_all = f" of {lasts:g}" if lasts else ""
     while not recorder.ended():
         event = signal.sigtimedwait({*ending, signal.SIGCHLD}, looks.period)
         if event is None:
@@ -216,6 +218,10 @@ def record_running(options: dict, words: list[str]) -> int:
         elif event.si_signo in ending:
             looks.look()
             recorder.stop()
+        if "--quiet" not in options:
+            passed = f"{time.monotonic() - begun:.0f}{of_all} s"
+            progress(f"recording process {process}: {passed}; Ctrl-C ends it, the process goes on")
+    progress.done()
     recorder.wait()
     pack(options, record)
     if "--quiet" not in options:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -114,6 +115,31 @@ def test_a_running_process_is_recorded_and_goes_on(programs, tmp_path):
     mutex = next(lock for lock in found["locks"] if "mutex" in lock["waits"])
     assert 0 < mutex["lost_ns"] <= waited
     assert os.stat(tmp_path / "r").st_mode & 0o777 == 0o600
+
+
+@needs_kernel
+@pytest.mark.parametrize("quietly", [[], ["-q"]])
+def test_on_a_terminal_it_is_seen_that_a_process_is_being_recorded(tmp_path, quietly):
+    master, slave = os.openpty()
+    with subprocess.Popen(["sleep", "60"]) as process:
+        try:
+            command = [*COMMAND, "record", "-p", process.pid, "--for", "3500ms", *quietly]
+            subprocess.run(
+                [str(word) for word in command], cwd=tmp_path, stderr=slave, check=True, timeout=60
+            )
+        finally:
+            process.kill()
+    with os.fdopen(master, "rb", buffering=0) as terminal:
+        os.set_blocking(master, False)
+        said = (terminal.read(10_000) or b"").decode()
+    os.close(slave)
+    if quietly:
+        assert said == ""
+    else:
+        assert re.search(f"recording process {process.pid}: [234] of 3.5 s; Ctrl-C ends it", said)
+        assert re.search(
+            r"\r\x1b\[Ksyncopate: recorded in syncopate.rec; to read it: [^\x1b]*$", said
+        )
 
 
 @needs_kernel

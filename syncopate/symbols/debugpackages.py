@@ -14,7 +14,13 @@ SERVERS = {
     "fedora": "https://debuginfod.fedoraproject.org",
     "arch": "https://debuginfod.archlinux.org",
 }
+# Where packages -dbgsym are, which no system lists as it is installed.
+ARCHIVES = {
+    "debian": "deb http://deb.debian.org/debian-debug {}-debug main",
+    "ubuntu": "deb http://ddebs.ubuntu.com {} main restricted universe multiverse",
+}
 ANY_SERVER = "https://debuginfod.elfutils.org"
+RELEASE = "/etc/os-release"
 MOST_NAMED = 3  # modules in one line
 SECONDS, MEMORY = 60, 2 << 30
 
@@ -23,13 +29,16 @@ def hint(modules: Sequence[str]) -> str:
     """What to do for names in these files, which are there and have none."""
     named = [shown(os.path.basename(path)) for path in modules[:MOST_NAMED]]
     more = f" and {len(modules) - MOST_NAMED} more" if len(modules) > MOST_NAMED else ""
-    debug = debug_packages(packages_of(modules[:MOST_NAMED]))
-    if not debug:
+    listed, others = debug_packages(packages_of(modules[:MOST_NAMED]))
+    names = " ".join([*listed, *others])
+    if others and (archive := _archive()):
+        names += f" (from: {archive})"
+    if not names:
         then = "build with -g and do not strip"
     elif os.environ.get("DEBUGINFOD_URLS"):
-        then = f"install {' '.join(debug)}: DEBUGINFOD_URLS brought none"
+        then = f"install {names}: DEBUGINFOD_URLS brought none"
     else:
-        then = f"install {' '.join(debug)}, or set DEBUGINFOD_URLS={_server()}"
+        then = f"install {names}, or set DEBUGINFOD_URLS={_server()}"
     return f"no symbols of {', '.join(named)}{more}: {then}"
 
 
@@ -48,18 +57,18 @@ def packages_of(paths: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(shown(name.partition(":")[0]) for name in found))
 
 
-def debug_packages(packages: Sequence[str]) -> list[str]:
-    """The packages with the symbols of these: a -dbg package of theirs or of their source, where
-    this system's lists have one, as of libc6, Python and the JDK; else one of the debug archive."""
-    listed: dict[str, list[str]] = {}
-    for package, source in _sources(packages).items():
-        listed[package] = list(dict.fromkeys([f"{package}-dbg", f"{source}-dbg"]))
-    known = _known([name for names in listed.values() for name in names])
-    found = [
-        next((name for name in listed.get(package, ()) if name in known), f"{package}-dbgsym")
-        for package in packages
-    ]
-    return list(dict.fromkeys(found))
+def debug_packages(packages: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The packages with the symbols of these: those that this system's lists have, of each package
+    a -dbg one of its own or of its source, as of libc6, Python and the JDK, else a -dbgsym one; and
+    the -dbgsym ones that it does not list, whose archive has to be added first."""
+    sources = _sources(packages)
+    asked = {package: [f"{package}-dbgsym"] for package in packages}
+    for package in asked.keys() & sources:
+        asked[package][:0] = [f"{package}-dbg", f"{sources[package]}-dbg"]
+    known = _known(list(dict.fromkeys(name for names in asked.values() for name in names)))
+    found = [next((name for name in names if name in known), names[-1]) for names in asked.values()]
+    listed = [name for name in dict.fromkeys(found) if name in known]
+    return listed, [name for name in dict.fromkeys(found) if name not in known]
 
 
 def _sources(packages: Sequence[str]) -> dict[str, str]:
@@ -90,9 +99,21 @@ def _output(command: Sequence[str], **environment: str) -> str:
 
 
 def _server() -> str:
+    return SERVERS.get(_system().get("ID", ""), ANY_SERVER)
+
+
+def _archive() -> str | None:
+    """The line of apt's sources that brings packages -dbgsym; None where none is known."""
+    system = _system()
+    line, release = ARCHIVES.get(system.get("ID", "")), system.get("VERSION_CODENAME")
+    return line.format(shown(release)) if line and release else None
+
+
+def _system() -> dict[str, str]:
+    """What its release file says of it."""
     try:
-        with open("/etc/os-release", encoding="utf-8", errors="replace") as file:
+        with open(RELEASE, encoding="utf-8", errors="replace") as file:
             lines = dict(line.rstrip().split("=", 1) for line in file if "=" in line)
     except OSError:
-        return ANY_SERVER
-    return SERVERS.get(lines.get("ID", "").strip('"'), ANY_SERVER)
+        return {}
+    return {name: value.strip('"') for name, value in lines.items()}

@@ -192,7 +192,8 @@ def test_symbols_that_debuginfod_brings(program, tmp_path, monkeypatch):
 def test_hints(program, monkeypatch):
     monkeypatch.delenv("DEBUGINFOD_URLS", raising=False)
     assert re.fullmatch(
-        r"no symbols of memcached: install memcached-dbgsym, or set DEBUGINFOD_URLS=https://\S+",
+        r"no symbols of memcached: install memcached-dbgsym"
+        r"( \(from: deb http://\S+ \S+ main\))?, or set DEBUGINFOD_URLS=https://\S+",
         debugpackages.hint(["/usr/bin/memcached"]),
     )
     own = debugpackages.hint([str(program)])
@@ -214,9 +215,38 @@ def test_hint_names_a_package_that_is_there(monkeypatch):
         lambda command, *_, **__: told[command[0].rpartition("/")[2]],
     )  # fmt: skip
     packages = ["python3.11-minimal", "libc6", "openjdk-17-jre-headless", "memcached", "unknown"]
-    assert debugpackages.debug_packages(packages) == [
-        "python3.11-dbg", "libc6-dbg", "openjdk-17-dbg", "memcached-dbgsym", "unknown-dbgsym"
-    ]  # fmt: skip
+    listed = ["python3.11-dbg", "libc6-dbg", "openjdk-17-dbg"]
+    others = ["memcached-dbgsym", "unknown-dbgsym"]
+    assert debugpackages.debug_packages(packages) == (listed, others)
+    assert debugpackages.debug_packages(packages[:3]) == (listed, [])
+
+
+@pytest.mark.parametrize(
+    ("system", "listed", "said"),
+    [
+        ("ID=debian\nVERSION_CODENAME=trixie\n", False,
+         "install p-dbgsym (from: deb http://deb.debian.org/debian-debug trixie-debug main), "
+         "or set DEBUGINFOD_URLS=https://debuginfod.debian.net"),
+        ('ID=ubuntu\nVERSION_CODENAME="noble"\n', False,
+         "install p-dbgsym (from: deb http://ddebs.ubuntu.com noble main restricted universe "
+         "multiverse), or set DEBUGINFOD_URLS=https://debuginfod.ubuntu.com"),
+        ("ID=debian\nVERSION_CODENAME=trixie\n", True,
+         "install p-dbgsym, or set DEBUGINFOD_URLS=https://debuginfod.debian.net"),
+        ("ID=other\n", False,
+         "install p-dbgsym, or set DEBUGINFOD_URLS=https://debuginfod.elfutils.org"),
+    ],
+)  # fmt: skip
+def test_hint_tells_the_archive_of_packages_that_no_system_lists(
+    monkeypatch, tmp_path, system, listed, said
+):
+    release = tmp_path / "os-release"
+    release.write_text(system)
+    monkeypatch.setattr(debugpackages, "RELEASE", release)
+    monkeypatch.setattr(debugpackages, "packages_of", lambda paths: ["p"])
+    monkeypatch.setattr(debugpackages, "_sources", lambda packages: {"p": "p"})
+    monkeypatch.setattr(debugpackages, "_known", lambda names: {"p-dbgsym"} if listed else set())
+    monkeypatch.delenv("DEBUGINFOD_URLS", raising=False)
+    assert debugpackages.hint(["/usr/bin/p"]) == f"no symbols of p: {said}"
 
 
 def test_report_gives_the_hint_once(program, tmp_path):

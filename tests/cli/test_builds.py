@@ -3,6 +3,7 @@
 import http.server
 import lzma
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -138,7 +139,8 @@ def test_debug_files_of_packages_are_found(program, tmp_path):
         "from syncopate.symbols.names import Names\n"
         f"print(Names().ask({str(program)!r}, ['g', 'b {build}']))"
     )
-    command = f'mount --bind {tmp_path}/debug /usr/lib/debug && exec {sys.executable} -c "$0"'
+    folder, python = shlex.quote(f"{tmp_path}/debug"), shlex.quote(sys.executable)
+    command = f'mount --bind {folder} /usr/lib/debug && exec {python} -c "$0"'
     unshare = ("unshare", "-rm", "sh", "-c")
     try_it = [*unshare, "mount --bind /tmp /usr/lib/debug"]
     tried = subprocess.run(try_it, capture_output=True, text=True)

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -27,6 +28,7 @@ OF_MAKEFILES = {
     "CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LIBS", "MAKEFLAGS", "MFLAGS",
     "GNUMAKEFLAGS", "MAKEFILES",
 }  # fmt: skip
+COMPILERS = {"cc": "syncopate-cc", "c++": "syncopate-c++"}  # as a build calls them
 EPILOG = """\
 Sources are looked for in DIR/NAME, else fetched there: a public repository at the commit that
 is pinned, or Debian's source package. They are only read; programs are built in a copy, with
@@ -161,7 +163,7 @@ def compiler(command: str, machine: str) -> str:
     plain = {"cc": "gcc", "c++": "g++"}[command]
     if machine == NATIVE:
         return plain
-    return f"{sys.executable} -m syncopate {command} --machine={machine} --compiler={plain}"
+    return f"{COMPILERS[command]} --machine={machine} --compiler={plain}"
 
 
 def copy_inputs(name: str, original: Original, folder: Path, to: Path) -> list[str]:
@@ -192,11 +194,12 @@ def build_one(original: Original, build: Build, folder: Path, out: Path) -> str:
     where there is one."""
     names = {"program": build.program, "PROGRAM": build.program.upper()}
     with tempfile.TemporaryDirectory(prefix="syncopate-originals-") as place:
-        copy = Path(place) / "source"
+        copy, commands = Path(place) / "source", Path(place) / "bin"
+        put_compilers(commands)
         for pattern in original.copy:
             copy_files(folder, pattern.format(**names), copy)
         for step in original.steps(build):
-            if why := run_step(step, copy):
+            if why := run_step(step, copy, commands):
                 return why
         result = copy / original.result.format(**names)
         if not result.is_file():
@@ -217,10 +220,20 @@ def copy_files(folder: Path, pattern: str, to: Path) -> None:
             shutil.copy2(file, target, follow_symlinks=False)
 
 
-def run_step(step: list[str], folder: Path) -> str:
+def put_compilers(folder: Path) -> None:
+    """Commands that start this very one; their names need no quotes, wherever Python lies."""
+    folder.mkdir()
+    for command, name in COMPILERS.items():
+        words = f'exec {shlex.quote(sys.executable)} -m syncopate {command} "$@"'
+        (folder / name).write_text(f"#!/bin/sh\n{words}\n")
+        (folder / name).chmod(0o755)
+
+
+def run_step(step: list[str], folder: Path, commands: Path) -> str:
     """Runs one command of a build. Returns the line that says why it failed; empty where not."""
-    # Nothing of the user's makes or flags; the compilers that are named start this very command.
+    # Nothing of the user's makes or flags.
     kept = {name: value for name, value in os.environ.items() if name not in OF_MAKEFILES}
     search = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    environ = kept | {"PYTHONPATH": search, "LC_ALL": "C"}
+    path = os.pathsep.join([str(commands), os.environ.get("PATH", os.defpath)])
+    environ = kept | {"PYTHONPATH": search, "PATH": path, "LC_ALL": "C"}
     return failure(step, environ, folder, ERRORS, SECONDS)

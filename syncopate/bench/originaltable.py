@@ -1,5 +1,6 @@
 """The papers' original programs: where their sources are, and how each is built, unmodified."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,19 +59,24 @@ def make(folder: str, *words: str) -> list[str]:
     return ["make", "-s", "-C", folder, *words]
 
 
+def quoted(path: Path) -> str:
+    """A path in a variable that a makefile hands to the shell."""
+    return shlex.quote(str(path)).replace("$", "$$")
+
+
 def stamp(build: Build) -> list[list[str]]:
-    ours = ROOT / "papers/workloads/stamp/original"
+    ours = quoted(ROOT / "papers/workloads/stamp/original")
     calls = " -DSTM_CALLS" if build.form == "stm" else ""
     libraries = "-lpthread -lm -ltl2"
     if build.machine == NATIVE:
         folders = [build.products / "lib"] + [build.products / "lib/tm"] * (build.form == "stm")
-        libraries += "".join(f" -L{each} -Wl,-rpath,{each}" for each in folders)
+        libraries += "".join(f" -L{each} -Wl,-rpath,{each}" for each in map(quoted, folders))
         libraries += " -l:libitm.so.1" * (build.form == "stm") + " -lsyncopate"
     return [
         make(
             build.program, "-f", "Makefile.stm", f"CC={build.cc} -I{ours}{calls}",
             f"LD={build.cxx}", f"LIBS={libraries}",
-            f"STM={build.built}/stamp/original/{build.form}/{build.machine}",
+            f"STM={quoted(build.built / 'stamp/original' / build.form / build.machine)}",
         )
     ]  # fmt: skip
 

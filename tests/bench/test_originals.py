@@ -6,13 +6,14 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
 from syncopate.base.errors import BAD_USE, Failure
-from syncopate.bench import originals
-from syncopate.bench.originaltable import NATIVE, ORIGINALS, SIMULATED, Original, make
+from syncopate.bench import originals, originaltable
+from syncopate.bench.originaltable import NATIVE, ORIGINALS, SIMULATED, Build, Original, make
 
 MAKEFILE = "planted: planted.c\n\t$(CC) -O2 -pthread planted.c -o planted\n"
 PROGRAM = r"""
@@ -94,6 +95,29 @@ def test_builds_for_both_machines_and_leaves_the_source_as_it_is(sources, capsys
             [out / program], capture_output=True, text=True, check=False, env=machine, timeout=60
         )
         assert (done.returncode, done.stdout) == (0, "400\n"), done.stderr
+
+
+def test_python_may_lie_in_a_folder_with_a_space(sources, tmp_path, monkeypatch):
+    python = tmp_path / "my folder" / "python"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    monkeypatch.setattr(sys, "executable", str(python))
+    assert build(sources, "--machine", SIMULATED) == 0
+
+
+def test_folders_with_spaces_are_one_word_of_a_makefile(tmp_path):
+    built, products = tmp_path / "my build", tmp_path / "my products $1"
+    spaced = Build("genome", "stm", NATIVE, "gcc", "g++", built, products)
+    (step,) = originaltable.stamp(spaced)
+    values = [word for word in step if "=" in word]
+    makefile = tmp_path / "Makefile"
+    makefile.write_text("all:\n\t@printf '%s\\n' $(STM) $(LIBS)\n")
+    done = subprocess.run(
+        ["make", "-s", "-f", makefile, *values], capture_output=True, text=True, check=True
+    )
+    words = done.stdout.splitlines()
+    assert str(built / "stamp/original/stm/native") in words
+    assert {f"-L{products}/lib", f"-Wl,-rpath,{products}/lib/tm"} <= set(words)
 
 
 def test_one_machine_alone(sources):

@@ -187,7 +187,8 @@ def test_interrupt_leaves_no_traceback(monkeypatch, capsys):
 
 def test_launcher_starts_the_command(tmp_path):
     text = (ROOT / "syncopate/launcher.in").read_text()
-    values = {"PYTHON_LINE": f"#!{sys.executable} -ISB", "SOURCE_DIR": str(ROOT),
+    python_line = f'#!/usr/bin/env -S "{sys.executable}" -ISB'  # a path may have spaces
+    values = {"PYTHON_LINE": python_line, "SOURCE_DIR": str(ROOT),
               "PRODUCTS_DIR": str(tmp_path)}  # fmt: skip
     for name, value in values.items():
         text = text.replace(f"@SYNCOPATE_{name}@", value)

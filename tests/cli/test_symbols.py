@@ -1,5 +1,6 @@
 """Names for addresses, checked on programs compiled here with known functions and variables."""
 
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -168,7 +169,7 @@ def but_for(tmp_path: Path, line: str) -> str:
     tool, other = names.paths.find(names.paths.NAMES_TOOL), tmp_path / "other"
     other.write_text(f'#!/bin/bash\necho "{names.GREETING.strip()}"; IFS= read -rd "" hello\n'
                      f'IFS= read -rd "" line\n{line}\n'
-                     f'exec {tool} < <(printf "%s\\0" "$line"; cat)\n')  # fmt: skip
+                     f'exec {shlex.quote(tool)} < <(printf "%s\\0" "$line"; cat)\n')  # fmt: skip
     other.chmod(0o755)
     return str(other)
 

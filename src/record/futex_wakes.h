@@ -6,7 +6,8 @@
 namespace syncopate::record {
 
 // How the waiters of a futex were woken, lately. Those of a lock are woken by who releases it, and
-// whoever takes a lock waits for it, too, at times. Where wakers hardly ever wait it is a signal;
+// whoever takes a lock waits for it, too, at times: not always, since a thread that releases a lock
+// may take it again before the one that it woke runs. Where wakers hardly ever wait it is a signal;
 // where always all waiters are woken, a barrier.
 class futex_wakes {
  public:
@@ -17,7 +18,7 @@ class futex_wakes {
     return releases_ | signals_ << bits | (one_by_one_ ? single : 0);
   }
   [[nodiscard]] constexpr bool is_lock() const noexcept {
-    return one_by_one_ && releases_ > signals_;
+    return one_by_one_ && releases_ * barging > signals_;
   }
   // After one more. `by_waiter`: by a thread that has waited there; `one`: it woke one thread, and
   // would not have woken more. Once there are many, the older ones count less; where threads race
@@ -34,7 +35,7 @@ class futex_wakes {
   }
 
  private:
-  static constexpr unsigned bits = 10;
+  static constexpr unsigned bits = 10, barging = 4;  // signals for each release, at most
   static constexpr std::uint32_t most = (1u << bits) - 1, single = 1u << 2 * bits;
   constexpr futex_wakes(std::uint32_t releases, std::uint32_t signals, bool one_by_one) noexcept
       : releases_(releases), signals_(signals), one_by_one_(one_by_one) {}

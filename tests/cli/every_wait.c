@@ -117,6 +117,17 @@ static void* use_own_lock(void* x) {
   }
   return x;
 }
+// Wakes whoever waits, as one does who releases the lock and has it again before the woken runs.
+static void wake(int times) {
+  for (int i = 0; i < times; i++)
+    while (syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0) == 0) nap(1);
+}
+static void* wake_by_waiter(void* times) {
+  own_lock();
+  if (__atomic_fetch_add(&tries, 1, __ATOMIC_ACQ_REL) == 0) wake((int)(long)times);
+  own_unlock();
+  return NULL;
+}
 enum { at_barrier = 3 };
 static void* use_own_barrier(void* x) {
   for (int i = 0; i < 20; i++) {
@@ -211,6 +222,14 @@ int main(int count, char** arguments) {
     pthread_t threads[at_barrier];
     for (int i = 0; i < at_barrier; i++) threads[i] = begin(use, NULL);
     for (int i = 0; i < at_barrier; i++) pthread_join(threads[i], NULL);
+  } else if (strcmp(what, "futex_barging") == 0 || strcmp(what, "futex_signal") == 0) {
+    void* const by_waiter = (void*)(strcmp(what, "futex_barging") == 0 ? 10L : 3L);
+    own_lock();
+    const pthread_t threads[2] = {begin(wake_by_waiter, by_waiter),
+                                  begin(wake_by_waiter, by_waiter)};
+    wake(20);
+    own_unlock();
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
   } else if (strcmp(what, "own_spin") == 0) {
     const pthread_t threads[2] = {begin(spin_by_itself, NULL), begin(spin_by_itself, NULL)};
     nap(100);

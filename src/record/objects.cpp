@@ -344,10 +344,16 @@ wait_kind kind_of_futex(std::uint32_t id) noexcept {
                                                               : wait_kind::futex;
 }
 
+void count_wait(std::uint32_t id, std::uint32_t value) noexcept {
+  lock_entry* const e = locks.at(id);
+  if (id != 0 && e != nullptr)
+    store(e->reserved, futex_wakes::of(load(e->reserved)).waited_for(value).word());
+}
+
 void count_wake(std::uint32_t id, bool by_waiter, bool one) noexcept {
   lock_entry* const e = locks.at(id);
   if (id == 0 || e == nullptr) return;
-  const futex_wakes now = futex_wakes::of(load(e->reserved)).with(by_waiter, one);
+  const futex_wakes now = futex_wakes::of(load(e->reserved)).with(by_waiter, one).after_round();
   store(e->reserved, now.word());
   const std::uint16_t flags = load(e->flags);
   if (now.is_lock() != ((flags & used_as_lock) != 0))

@@ -170,6 +170,8 @@ void wait_end_now(wait& w) noexcept;
 
 // What waiting for a futex of the program's own is, by how its waiters were woken so far.
 wait_kind kind_of_futex(std::uint32_t id) noexcept;
+// A thread waits for it because its word has this value.
+void count_wait(std::uint32_t id, std::uint32_t value) noexcept;
 // The calling thread was woken at `word`, or has woken somebody there: `one`, or as many as there
 // are; `began`: before it did that (ticks).
 void futex_waited(const void* word) noexcept;

@@ -376,17 +376,16 @@ void futex_waited(const void* word) noexcept {
 }
 
 void futex_woken(const void* word, bool one, std::uint64_t began) noexcept {
+  if (!enabled) return;
   std::uint32_t id = 0;
-  bool by_waiter = false;
-  if (enabled) {
+  {
     entry inside;
     thread_state* const t = inside ? this_thread() : nullptr;
     if (t != nullptr) id = known_futex(word);
     if (id == 0) return;
-    by_waiter = t->futexes.has(word);
-    count_wake(id, by_waiter, one);
+    count_wake(id, t->futexes.has(word), one);
   }
-  if (by_waiter) released(word, id, true, began);
+  released(word, id, true, began);
 }
 
 void read_begins_elsewhere(std::uint64_t object) noexcept {

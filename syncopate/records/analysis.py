@@ -7,7 +7,7 @@ events give stacks and holders, scaled so that they add up to the rows. All time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
-from syncopate.records import histogram, languages, recordformat
+from syncopate.records import histogram, languages, parked, recordformat
 from syncopate.records.blame import Holds
 from syncopate.records.difference import holding_functions, pairs_of
 from syncopate.records.naming import (
@@ -17,6 +17,7 @@ from syncopate.records.naming import (
     is_ours,
     is_ours_module,
     is_place,
+    is_runtime,
     is_wrapper,
     name_locks,
     wrapper_frames,
@@ -175,23 +176,33 @@ class Analysis:
         """
         if stack not in self._frames:
             addresses = self.stacks.get(stack, ())
-            all_frames = [self.symbolizer.frames(address) for address in addresses]
-            frames = [frame for each in all_frames for frame in each if not is_ours(frame)]
             innermost = self._innermost(addresses)
             target = None if innermost is None else self.symbolizer.entered(innermost)
-            if target is not None:
-                left = self.symbolizer.frames(target + 1)[-1]
-                name = left.function.removesuffix("+0x0")
-                if not is_wrapper(name) and not is_ours(left):
-                    frames.insert(0, left._replace(function=name))
+            frames: list[Frame] = []
+            for address in addresses:
+                if target is not None and address == innermost:
+                    frames += self._left(target)
+                    target = None
+                frames += [each for each in self.symbolizer.frames(address) if not is_ours(each)]
             self._frames[stack] = frames
         return self._frames[stack]
 
+    def _left(self, entry: int) -> list[Frame]:
+        """The function that begins there and is no longer on the stack, if it is the program's."""
+        left = self.symbolizer.frames(entry + 1)[-1]
+        name = left.function.removesuffix("+0x0")
+        if is_wrapper(name) or is_runtime(left.module) or is_ours(left):
+            return []
+        return [left._replace(function=name)]
+
     def _innermost(self, addresses: Sequence[int]) -> int | None:
-        """The innermost return address outside of the preload library."""
+        """The innermost return address outside of the preload library; of the kernel's view, which
+        sees the C library's calls, too, outside of that."""
+        by_kernel = self.record.header.recorder == recordformat.BY_KERNEL
+        is_inner = is_runtime if by_kernel else is_ours_module
         for address in addresses:
             code = self.symbolizer.code(address)
-            if code is None or not is_ours_module(code[0]):
+            if code is None or not is_inner(code[0]):
                 return address
         return None
 
@@ -221,8 +232,14 @@ class Analysis:
             lambda lock: [hold.stack for hold in self.holds.get(lock, ())],
             self.frames_of,
         )
-        self.record.retell(retold)
-        for lock in retold:
+        parked_at, parked_for = parked.of(
+            [lock for lock in locks if lock.id not in retold or lock.object == FUTEX],
+            lambda lock: self.waits.get(lock, ()),
+            lambda lock: self.holds.get(lock, ()),
+            self.frames_of,
+        )
+        self.record.retell(retold, parked_at, parked_for)
+        for lock in {*retold, *parked_at}:
             for events in (self.waits, self.holds):
                 for event in events.pop(lock, ()):
                     told = self.record.retold(event)

@@ -14,6 +14,7 @@ from syncopate.records import knowncalls
 from syncopate.records.recordformat import LOST_KINDS
 from syncopate.records.sectioncode import Call, Facts
 
+EXCLUSIVE = {"mutex", "mutex_relock", "spinlock", "condition"}  # kinds of waits of such locks
 CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
 FEW_HOLDS = FEW_WAITS = 10  # fewer were seen: what they say is by chance
 MOSTLY, NEARLY_ALL = 0.5, 0.9
@@ -415,6 +416,12 @@ def _by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
 def holds_unseen(lock: dict, results: dict) -> str:
     """Why nothing is known of how long it was held."""
     recorder = results["process"]["recorder"]
+    if _is_a_place(lock):
+        return (
+            "its threads are put aside, each at a futex of its own: waits at this line are one row,"
+            " whichever lock each was for; how often that was taken, and how long it was held, is"
+            " not seen"
+        )
     if recorder == "kernel":
         return "how often it was taken, and how long it was held, is not seen from the kernel"
     if recorder == "jvm":
@@ -426,11 +433,13 @@ def holds_unseen(lock: dict, results: dict) -> str:
 
 def _at_most(lock: dict, results: dict) -> str:
     """How long it is held in the mean at most: those who waited had it one after the other. Says
-    nothing of readers, who may have it together, of several locks, and where a wait is not longer
-    either."""
+    nothing of locks that several threads may have together, or that may (semaphores, futexes), of
+    several locks, and where a wait is not longer either."""
     waits = sum(each["count"] for each in lost_waits(lock))
     within = results["process"]["duration_ns"]
-    if "read" in lock["waits"] or lock["members"] > 1 or waits < FEW_HOLDS:
+    if not EXCLUSIVE.issuperset(lock["waits"]) or lock["members"] > 1 or waits < FEW_HOLDS:
+        return ""
+    if _is_a_place(lock):
         return ""
     if within >= lock["lost_ns"]:
         return ""
@@ -438,6 +447,11 @@ def _at_most(lock: dict, results: dict) -> str:
         f"; {duration(within / waits)} in the mean at most: {count(waits)} waits ended within"
         f" {duration(within)}"
     )
+
+
+def _is_a_place(lock: dict) -> bool:
+    """Whether no object is known, but where threads wait (parked.py)."""
+    return not lock["addresses"] and lock["named_by"] == "first use"
 
 
 def _see_holds(lock: dict, results: dict) -> str:

@@ -8,7 +8,7 @@ the kernel sees threads wait.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from syncopate.records.recordformat import (
@@ -36,12 +36,13 @@ _MALLOC = {"malloc", "free", "cfree", "calloc", "realloc", "memalign", "posix_me
 _EVALUATES = ("_PyEval", "PyEval", "_PyFunction", "PyObject", "_PyObject")
 _FEW_FRAMES = 8  # from the thread's beginning to its end's release
 # Lock.type of what is told apart here; in no file.
-GIL, ENDED, TOLD, PYTHONS_LOCK, PYTHONS_RLOCK = range(100, 105)
+GIL, ENDED, TOLD, PYTHONS_LOCK, PYTHONS_RLOCK, PARKED = range(100, 106)
 NAMES = {PYTHONS_LOCK: LOCK_NAME, PYTHONS_RLOCK: RLOCK_NAME}  # of semaphores
 _RUST = re.compile(
     r"<?std::sys::.*\b(Mutex|Condvar|RwLock|Parker)\b.*::"
     r"(lock_contended|wait\w*|read_contended|write_contended|park\w*)\b"
 )
+_WRITERS_AT = 4  # in its RwLock
 _OF_RUST = {
     "lock_contended": (MUTEX, WaitKind.MUTEX),
     "read_contended": (RWLOCK, WaitKind.READ),
@@ -158,7 +159,18 @@ def _of_rust(
             kind, wait = _OF_RUST.get(told, (CONDITION, WaitKind.CONDITION))
             kinds = dict.fromkeys((WaitKind.FUTEX, WaitKind.FUTEX_LOCK), wait)
             found[lock.id] = Retold(lock.id, kind, TOLD, kinds)
-    return found
+    return found | dict(_writers_words(locks, found))
+
+
+def _writers_words(locks: Sequence[Lock], found: dict[int, Retold]) -> Iterator[tuple[int, Retold]]:
+    """Writers of an RwLock wait at its second word, readers at its first: it is one lock."""
+    first = {lock.address: lock.id for lock in locks if lock.id in found}
+    for lock in locks:
+        told = found.get(lock.id)
+        known = first.get(lock.address - _WRITERS_AT, 0)
+        writes = told is not None and WaitKind.WRITE in told.kinds.values()
+        if writes and known and found[known].object == RWLOCK:
+            yield lock.id, told._replace(id=known)
 
 
 def name_of(frames: Sequence[Frame]) -> str:

@@ -18,10 +18,8 @@ _WRAPPER = re.compile(
     r"(bool )?(syncopate::tm::)?atomically<|"
     r"(jdk\.internal\.misc|sun\.misc)\.Unsafe\.|java\.util\.concurrent\.|"  # Java's
     r"java\.lang\.(Object\.wait|Thread\.join)|"
-    r"<?std::sys::(sync|pal|unix::locks|thread)\b|<?std::(sync|thread)::|"  # Rust's
-    r"std::(__1::)?(__)?"
-    r"(mutex|recursive_mutex|timed_mutex|recursive_timed_mutex|shared_mutex|shared_timed_mutex|"
-    r"shared_mutex_pthread|lock_guard|unique_lock|scoped_lock|shared_lock|condition_variable|lock)\b"
+    r"<?(parking_lot|parking_lot_core|lock_api)::|"  # Rust's, beside std
+    r"([a-z ]+ )?<?std::"  # all that is in the standard library of C++ or Rust
 )
 _RUNTIME = re.compile(r"(libsyncopate-|libitm\.so|libc\.so|libc-|libpthread|libstdc\+\+|libc\+\+)")
 BEYOND = "(locks beyond the table)"
@@ -126,8 +124,8 @@ def name_locks(
             names[lock.id] = Name(told[0], "symbol", told[1])
             continue
         variable = symbolizer.variable(lock.address) if lock.id else None
-        if variable and NAMED_SEMAPHORE in variable[2]:
-            variable = None  # in a file that is no module
+        if variable and (NAMED_SEMAPHORE in variable[2] or _is_of_library(variable)):
+            variable = None  # in a file that is no module; or of whoever uses the library
         if lock.id == 0:
             names[0] = Name(BEYOND, "overflow", "")
         elif lock.type == languages.GIL and variable:
@@ -146,6 +144,12 @@ def name_locks(
             of = module if symbol.startswith(f"{place}+0x") else ""
             names[lock_id] = Name(text, "symbol", place, symbol, module=of)
     return names | _by_stacks(by_stack, frames_of, holding)
+
+
+def _is_of_library(variable: tuple) -> bool:
+    """Whether a variable of the program's came with code of the C++ library that it uses: many
+    objects share it."""
+    return variable[0].startswith("std::") and not is_runtime(variable[2])
 
 
 def is_place(lock: Lock) -> bool:
@@ -167,9 +171,11 @@ def is_region_of_gnu(lock: Lock) -> bool:
 
 
 def _by_place(lock: Lock, symbolizer: Symbolizer) -> Name:
-    frame = telling(symbolizer.frames(lock.address))
-    if frame is None:
+    frames = symbolizer.frames(lock.address)
+    if not frames:
         return Name(f"{lock.address:#x}", "address", "")
+    wrappers = wrapper_frames(frames)
+    frame = frames[wrappers] if wrappers or not is_wrapper(frames[0].function) else frames[-1]
     text = f"{frame.function} at {frame.place()}" if frame.file else frame.function
     region = "region in " if lock.object == BARRIER and lock.type != PLACE else ""
     return Name(region + text, "address", frame.place())

@@ -11,7 +11,7 @@ import os
 import struct
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from syncopate.base.boundedfile import open_plain
@@ -81,6 +81,7 @@ from syncopate.records.recordformat import (
 
 if TYPE_CHECKING:
     from syncopate.records.languages import Retold
+    from syncopate.records.parked import Parked
 
 REDACTED = "(arguments left out)"
 A_PIECE = 1 << 20  # bytes that are copied at once
@@ -136,6 +137,8 @@ class Record:
         self._place = path
         self._threads_by_id: dict[int, int] | None = None  # index by kernel thread id
         self._retold: Mapping[int, Retold] = {}  # by lock id
+        self._parked: Mapping[int, Parked] = {}  # the same
+        self._more_locks: Sequence[Lock] = ()  # which those were put aside for
         self._now_ns = now_ns or time.monotonic_ns()
         try:
             with open_plain(path) as file:
@@ -299,21 +302,56 @@ class Record:
             if f[1]:  # object 0: an entry reserved but not yet filled when the process was killed
                 known = first + index
                 kind = f[1:3]
+                if known in self._parked:
+                    continue
                 if known in self._retold:
                     told = self._retold[known]
                     if told.id != known:
                         continue
                     kind = told.object, told.type
                 yield Lock(known, f[0], *kind, f[3], f[4], f[5], f[9], *f[10:13], f[13:])
+        yield from self._more_locks
 
-    def retell(self, retold: Mapping[int, "Retold"]) -> None:
-        """From now on locks with these ids are what languages.py says."""
-        self._retold = retold
+    def retell(
+        self,
+        retold: Mapping[int, "Retold"],
+        parked: Mapping[int, "Parked"],
+        more_locks: Sequence[Lock],
+    ) -> None:
+        """From now on locks with these ids are what languages.py and parked.py say."""
+        self._retold, self._parked, self._more_locks = retold, parked, more_locks
 
-    def _told(self, lock: int, kind: int) -> tuple[int, int]:
+    def _told(self, lock: int, kind: int, stack: int) -> tuple[int, int]:
         """The lock, and what a wait for it is, by what they are in the file."""
-        told = self._retold.get(lock)
+        parked = self._parked.get(lock)
+        told = parked.of(stack) if parked else self._retold.get(lock)
         return (told.id, int(told.kinds.get(kind, kind))) if told else (lock, kind)
+
+    def _parts(self, thread: int, lock: int, kind: int, *sums) -> Iterator[tuple]:
+        """A row of a futex at which a thread is parked: one for each that it was parked for."""
+        waits, total, largest, packed = sums
+        counts = ROW_HISTOGRAM.unpack(packed)
+        before = [0.0, 0.0]
+        for number, part in enumerate(self._parked[lock].parts):
+            after = [before[0] + part.waits, before[1] + part.ticks]
+            one, other = (
+                [round(n * share[0]) for n in (waits, *counts)] for share in (before, after)
+            )
+            some, *of_lengths = map(operator.sub, other, one)
+            ticks = round(total * after[1]) - round(total * before[1])
+            longest = largest if number == 0 else min(largest, part.longest)
+            told = part.told
+            kind_of_part = int(told.kinds.get(kind, kind))
+            yield (
+                thread,
+                told.id,
+                kind_of_part,
+                some,
+                ticks,
+                longest,
+                ROW_HISTOGRAM.pack(*of_lengths),
+            )
+            before = after
 
     def threads(self) -> Iterator[Thread]:
         for kind, first, used, offset in self._chunks:
@@ -332,6 +370,9 @@ class Record:
                 break
             f = again
         wait = OpenWait(*f[8:16]) if f[8] and not f[3] else None
+        if wait:
+            lock, kind_of_wait = self._told(wait.lock, wait.kind, wait.stack)
+            wait = wait._replace(lock=lock, kind=kind_of_wait)
         held = tuple(address for address in f[18:22] if address)
         name, seen = shown(_text(f[4])), Seen(*f[22:25])
         return Thread(index, *f[:4], name, *f[5:8], wait, held, seen, *f[25:27], at, *f[16:18])
@@ -348,8 +389,10 @@ class Record:
                 for f in PACKED_ROW.iter_unpack(view):
                     if f[1] not in KIND_NAMES:
                         continue
-                    if f[0] in self._retold:
-                        yield thread, *self._told(*f[:2]), *f[2:]
+                    if f[0] in self._parked:
+                        yield from self._parts(thread, *f)
+                    elif f[0] in self._retold:
+                        yield thread, *self._told(*f[:2], 0), *f[2:]
                     else:
                         yield thread, *f
         for each in self.threads():
@@ -359,7 +402,14 @@ class Record:
                 counts = [0] * 64
                 counts[histogram.bucket(ticks, 64)] = 1
                 packed = ROW_HISTOGRAM.pack(*counts)
-                yield each.id, *self._told(wait.lock, wait.kind), 1, ticks, ticks, packed
+                yield (
+                    each.id,
+                    *self._told(wait.lock, wait.kind, wait.stack),
+                    1,
+                    ticks,
+                    ticks,
+                    packed,
+                )
 
     def _rows_of(self, wanted: int) -> Iterator[tuple[int, tuple]]:
         """Thread, and fields, of the rows of one kind that no wait is: mostly few."""
@@ -443,13 +493,16 @@ class Record:
 
     def retold(self, event: Event) -> Event:
         """With its lock and its wait's kind as rows() have them."""
-        lock, kind = self._told(event.lock, event.wait)
-        return event._replace(lock=lock, wait=kind) if event.lock in self._retold else event
+        parked = self._parked.get(event.lock)
+        told = parked.of_event(event) if parked else self._retold.get(event.lock)
+        if told is None:
+            return event
+        return event._replace(lock=told.id, wait=int(told.kinds.get(event.wait, event.wait)))
 
     def events(self, chosen: Choice | None = None) -> Iterator[Event]:
         """As _events(), each as retold() says."""
         found = self._events(chosen)
-        return map(self.retold, found) if self._retold else found
+        return map(self.retold, found) if self._retold or self._parked else found
 
     def _events(self, chosen: Choice | None) -> Iterator[Event]:
         """All events; or those that were chosen, at random since waits and holds may alternate,

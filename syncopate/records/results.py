@@ -230,7 +230,9 @@ class Results:
             "site": group.name.site,
             "object": OBJECT_NAMES.get(group.object, "unknown"),
             "members": max(1, len(group.locks)),
-            "addresses": [f"{lock.address:#x}" for lock in group.locks[:ADDRESSES_KEPT]],
+            "addresses": [
+                f"{lock.address:#x}" for lock in group.locks[:ADDRESSES_KEPT] if lock.address
+            ],
             "acquisitions": acquisitions,
             "contended": contended,
             "contended_share": contended / acquisitions if counted else None,

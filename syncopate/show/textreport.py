@@ -28,7 +28,7 @@ SECTIONS = {
     "barrier": "Barriers (waiting for the slowest: not lost to locks)",
     "futex_lock": "Locks of the program's own (futexes: who wakes a waiter waits there as well)",
     "semaphore_lock": "Semaphores used as locks",
-    "futex": "The program's own futexes (mostly woken by threads that do not wait there: signals)",
+    "futex": "The program's own futexes (signals, barriers, or locks that are not told from those)",
     "semaphore": "Semaphores that other threads post (signals: not lost to locks)",
     "thread": "Threads that others waited for to end (not lost to locks)",
     "yield": "Calls of sched_yield, as of loops that wait: maybe locks of the program's own",

@@ -109,6 +109,16 @@ __attribute__((noinline)) static void own_unlock(void) {
   if (__atomic_exchange_n(&word, 0, __ATOMIC_RELEASE) == 2)
     syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
+// The same, but all who wait are woken, as by C++20's semaphores.
+static void* use_lock_that_wakes_all(void* x) {
+  for (int i = 0; i < 20; i++) {
+    own_lock();
+    nap(1);
+    if (__atomic_exchange_n(&word, 0, __ATOMIC_RELEASE) == 2)
+      syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+  }
+  return x;
+}
 static void* use_own_lock(void* x) {
   for (int i = 0; i < 20; i++) {
     own_lock();
@@ -217,8 +227,11 @@ int main(int count, char** arguments) {
     word = 1;
     syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     pthread_join(thread, NULL);
-  } else if (strcmp(what, "futex_lock") == 0 || strcmp(what, "futex_barrier") == 0) {
-    void* (*const use)(void*) = strcmp(what, "futex_lock") == 0 ? use_own_lock : use_own_barrier;
+  } else if (strcmp(what, "futex_lock") == 0 || strcmp(what, "futex_lock_all") == 0 ||
+             strcmp(what, "futex_barrier") == 0) {
+    void* (*const use)(void*) = strcmp(what, "futex_lock") == 0       ? use_own_lock
+                                : strcmp(what, "futex_lock_all") == 0 ? use_lock_that_wakes_all
+                                                                      : use_own_barrier;
     pthread_t threads[at_barrier];
     for (int i = 0; i < at_barrier; i++) threads[i] = begin(use, NULL);
     for (int i = 0; i < at_barrier; i++) pthread_join(threads[i], NULL);

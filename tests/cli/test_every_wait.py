@@ -47,6 +47,7 @@ def waits_of(found: dict) -> dict[str, dict]:
         ("tryrdlock", "trylock", "rwlock", "Reader-writer locks"),
         ("futex", "futex", "word", "The program's own futexes"),
         ("futex_lock", "futex_lock", "word", "Locks of the program's own"),
+        ("futex_lock_all", "futex_lock", "word", "Locks of the program's own"),
         ("futex_barrier", "futex", "word", "The program's own futexes"),
         ("join", "join", "main at ", "Threads that others waited for"),
         ("yield", "yield", "yield_lock at ", "Calls of sched_yield"),
@@ -146,3 +147,56 @@ def test_what_is_not_recorded_is_not_called_nothing(program, tmp_path, plan, par
     assert (part == "futex") == ("perhaps to locks of its own: up to" in first_screen)
     assert "No thread waited for a lock.\n" not in text
     assert "no lock to show" not in text
+
+
+CXX20 = """
+#include <barrier>
+#include <chrono>
+#include <semaphore>
+#include <string>
+#include <thread>
+static std::barrier<> meet{2};
+static std::counting_semaphore<4> permits{1};
+static void nap() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
+static void meet_here(bool late) {
+  for (int i = 0; i < 20; i++) {
+    if (late) nap();
+    meet.arrive_and_wait();
+    asm volatile("");
+  }
+}
+static void hold_here() {
+  for (int i = 0; i < 20; i++) {
+    permits.acquire();
+    nap();
+    permits.release();
+  }
+}
+int main(int, char** argv) {
+  const bool meets = std::string(argv[1]) == "meet";
+  auto run = [=](bool late) { meets ? meet_here(late) : hold_here(); };
+  std::thread one(run, false), two(run, true), three([=] { if (!meets) hold_here(); });
+  one.join();
+  two.join();
+  three.join();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("plan", "kind", "name"),
+    [("meet", "futex", "meet_here"), ("hold", "futex_lock", "permits")],
+)
+def test_the_cxx_librarys_own_variable_is_no_name(tmp_path, plan, kind, name):
+    """A barrier waits at a word that the library shares among many objects: it is called by who
+    waits. A semaphore wakes all who wait, and is a lock all the same."""
+    source, program = tmp_path / "a.cpp", tmp_path / "a"
+    source.write_text(CXX20)
+    subprocess.run(
+        ["g++", "-std=c++20", "-g", "-O1", "-pthread", source, "-o", program], check=True
+    )
+    found, _ = recorded([program, plan], tmp_path / "r")
+    first = max(found["locks"], key=lambda lock: lock["waits"].get(kind, {}).get("total_ns", 0))
+    assert first["name"].startswith(name)
+    assert first["waits"][kind]["total_ns"] > 0
+    assert (found["lost_ns"] > 0) == (plan == "hold")

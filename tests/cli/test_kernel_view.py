@@ -256,7 +256,8 @@ def test_what_is_missing_is_one_line(native, tmp_path):
 
 @needs_kernel
 @pytest.mark.parametrize(
-    ("plan", "kind"), [("futex_lock", "futex_lock"), ("futex_barrier", "futex")]
+    ("plan", "kind"),
+    [("futex_lock", "futex_lock"), ("futex_lock_all", "futex_lock"), ("futex_barrier", "futex")],
 )
 def test_whether_a_futex_is_a_lock_is_told_by_who_wakes_at_it(tmp_path, plan, kind):
     program = tmp_path / "every_wait"
@@ -268,6 +269,46 @@ def test_whether_a_futex_is_a_lock_is_told_by_who_wakes_at_it(tmp_path, plan, ki
     (waits,) = [lock["waits"] for lock in found["locks"] if lock["object"] == "futex"]
     assert list(waits) == [kind]
     assert (found["lost_ns"] > 0) == (kind == "futex_lock")
+
+
+ENDS_BY_A_JUMP = """
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noinline)) static void lets_go(void) {
+  usleep(3000);
+  pthread_mutex_unlock(&mutex);  // a jump
+}
+static void* work(void* x) {
+  for (int i = 0; i < 20; i++) {
+    pthread_mutex_lock(&mutex);
+    lets_go();
+    __asm__ volatile("");
+  }
+  return x;
+}
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, work, 0);
+  pthread_create(&b, 0, work, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+}
+"""
+
+
+@needs_kernel
+def test_a_function_that_ends_by_a_jump_is_named(tmp_path):
+    program, source = tmp_path / "jumps", tmp_path / "jumps.c"
+    source.write_text(ENDS_BY_A_JUMP)
+    subprocess.run(["gcc", "-g", "-O2", "-pthread", source, "-o", program], check=True)
+    done = run_cli("record", "--kernel", "-q", "-o", tmp_path / "r", "--", program)
+    assert done.returncode == 0
+    found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
+    (lock,) = [lock for lock in found["locks"] if lock["name"] == "mutex"]
+    names = functions(lock["holders"])
+    assert names.index("lets_go") < names.index("work")
+    assert any("held until lets_go" in why for why in found["findings"][0]["why"])
 
 
 ALLOCATES = """

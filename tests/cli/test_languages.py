@@ -11,6 +11,9 @@ from conftest import HERE, run_cli
 from test_kernel_view import functions, needs_kernel
 
 from syncopate.launch import jvm
+from syncopate.records import languages
+from syncopate.records.recordformat import FUTEX, Lock, WaitKind
+from syncopate.symbols.symbols import Frame
 
 KNOWN = HERE / "known"
 PYTHON = "/usr/bin/python3"
@@ -74,6 +77,55 @@ def test_rust(rust, tmp_path, kind, way, how):
         block = max(found["blocks"], key=lambda each: each["ns"])
         assert block["waiter"].endswith(f"/{waiter}") and block["holder"].endswith(f"/{holder}")
         assert any(re.search(r"hold_here|main::\{+closure", f) for f in functions(first["holders"]))
+
+
+@both
+@pytest.mark.long
+def test_threads_that_are_parked(tmp_path, how):
+    """Each waits at a futex of its own, for whatever lock: what it waits for is told by where."""
+    for source, more in (
+        ("parking_lot", ["--crate-type=rlib"]),
+        ("parked", ["-L", tmp_path, "--extern=parking_lot"]),
+    ):
+        subprocess.run(
+            ["rustc", "-g", "-O", "--edition=2021", *more, "--out-dir", tmp_path,
+             KNOWN / f"{source}.rs"],
+            check=True, capture_output=True,
+        )  # fmt: skip
+    found, said = recorded([tmp_path / "parked"], tmp_path / "r", how)
+    first, second, waiter, holder = map(int, said.split())
+    for lock, waited, kind, where in zip(
+        found["locks"], (first, second), ("mutex", "read"), ("mutex", "rwlock"), strict=False
+    ):
+        assert lock["name"].startswith(f"parked::wait_for_{where} at parked.rs:")
+        assert list(lock["waits"]) == [kind]
+        assert lock["waits"][kind]["total_ns"] == pytest.approx(waited, rel=0.05)
+        assert lock["addresses"] == []
+        assert (lock["counted"], lock["threads_waited"]) == (False, 1)
+        assert lock["holders"][0]["frames"]
+        block = max(found["blocks"], key=lambda each: (each["lock"] == lock["name"], each["ns"]))
+        assert block["waiter"].endswith(f"/{waiter}") and block["holder"].endswith(f"/{holder}")
+    assert found["lost_ns"] == pytest.approx(first + second, rel=0.05)
+    assert all("each at a futex of its own" in each["why"][0] for each in found["findings"])
+    assert adds_up(found)
+
+
+def test_an_rwlock_of_rusts_is_one_lock():
+    """Readers wait at its first word, writers at its second."""
+    base = 0x5000
+
+    def lock(known: int, at: int) -> Lock:
+        return Lock(known, at, FUTEX, 0, 0, 0, known, 0, 0, 0, 0, ())
+
+    def frames(stack: int) -> list[Frame]:
+        side = "read" if stack == 1 else "write"
+        name = f"std::sys::sync::rwlock::futex::RwLock::{side}_contended"
+        return [Frame(name, "futex.rs", 1, "/p", False)]
+
+    locks = [lock(1, base), lock(2, base + 4), lock(3, base + 12)]
+    found = languages._of_rust(locks, lambda known: [known], frames)
+    assert [found[known].id for known in (1, 2, 3)] == [1, 1, 3]
+    assert found[2].kinds[WaitKind.FUTEX] == WaitKind.WRITE
 
 
 @pytest.fixture(scope="module")

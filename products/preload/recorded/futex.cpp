@@ -47,6 +47,7 @@ long wait_recorded(const void* word, futex_use use, const futex_call& call,
   const auto kind = [&] {
     return use == futex_use::lock ? wait_kind::futex_lock : record::kind_of_futex(id);
   };
+  if (use == futex_use::wait) record::count_wait(id, static_cast<std::uint32_t>(call.value));
   record::wait w = record::wait_begin(kind(), id, 0, {caller, call.timeout != 0});
   const long result = call.on(word);
   const int error = errno;

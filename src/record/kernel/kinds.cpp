@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint32_t command_mask = 127, command_wait = 0, command_wait_bitset = 9,
                         is_private = 128;
 constexpr std::uint64_t thread_id_in_descriptor = 720;
+constexpr std::uint64_t writers_at_in_rust = 4;  // of an RwLock's two words the second
 
 bool has(std::string_view name, std::string_view part) {
   return name.find(part) != std::string_view::npos;
@@ -74,7 +75,7 @@ bool of_rust(std::string_view name, std::uint64_t address, found_kind& found) {
   else if (has(name, "RwLock") && has(name, "read_contended"))
     found = {wait_kind::read, object_kind::rwlock, address, false};
   else if (has(name, "RwLock") && has(name, "write_contended"))
-    found = {wait_kind::write, object_kind::rwlock, address, false};
+    found = {wait_kind::write, object_kind::rwlock, address - writers_at_in_rust, false};
   else if (has(name, "Parker") && has(name, "park"))
     found = {wait_kind::condition, object_kind::condition, address, false};
   else return false;

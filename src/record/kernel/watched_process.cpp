@@ -278,6 +278,10 @@ wait_kind watched_process::kind_of_wait(futex& f, const wait_event& e) {
   if (f.takers.size() < most_takers) f.takers.insert(e.head.thread);
   if (f.kind == wait_kind::semaphore) return by_taker ? wait_kind::semaphore_lock : f.kind;
   if (e.waker != 0) f.wakes = f.wakes.with(by_taker, !(e.flags & woken_with_all));
+  if (e.waker != 0 && e.since > f.round) {
+    f.wakes = f.wakes.waited_for(e.word).after_round();
+    f.round = e.woken;
+  }
   const bool is_lock = f.wakes.is_lock();
   if (f.entry != nullptr) f.entry->flags = is_lock ? used_as_lock : 0;
   return is_lock ? wait_kind::futex_lock : f.kind;

@@ -71,6 +71,7 @@ class watched_process {
     // Of a semaphore, and of a futex of the program's own.
     std::unordered_set<std::uint32_t> takers;  // threads that waited for it
     futex_wakes wakes = futex_wakes::of(0);
+    std::uint64_t round = 0;  // when the first of those who waited together was woken
   };
 
   thread_state& thread_of(std::uint32_t thread);

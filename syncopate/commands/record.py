@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> int:
     library, environ = prepare(options)
     path = program.find_program(command[0])
     if "--force" not in options:
-        program.check_preloadable(path, library)
+        program.check_preloadable(path, library, "`syncopate record --kernel`")
     named = options.get("--output", "syncopate.rec")
     record = os.path.abspath(named)
     make_room(record, named)

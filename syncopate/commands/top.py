@@ -118,7 +118,7 @@ class Started:
         library, environ = prepare({k: v for k, v in options.items() if k == "--lock"})
         path = program.find_program(command[0])
         if "--force" not in options:
-            program.check_preloadable(path, library)
+            program.check_preloadable(path, library, "`syncopate top -p PID`")
         preload.behind_sanitizer(environ, path)
         self.title = " ".join(command)
         self._taps: dict[str, live.Tap] = {}

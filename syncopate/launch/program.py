@@ -55,15 +55,16 @@ def is_emulated(path: str) -> bool:
         return False
 
 
-def check_preloadable(path: str, library: str) -> None:
+def check_preloadable(path: str, library: str, from_outside: str = "") -> None:
     """Raises a Failure when the loader would not, or could not, put `library` into `path`.
 
-    Scripts are judged by their interpreter. Only looks; starts nothing.
+    Scripts are judged by their interpreter. `from_outside`: what looks at a program without our
+    library in it, where that is what is wanted. Only looks; starts nothing.
     """
     program = _binary_of(path)
     if program is not None:
         _check_privileges(program)
-        _check_binary(program, library)
+        _check_binary(program, library, from_outside)
         _check_sanitizer(program)
 
 
@@ -137,7 +138,8 @@ def _check_privileges(path: str) -> None:
     raise Failure(f"{path} has file capabilities: {advice.replace('that user', 'root')}", BAD_USE)
 
 
-def _check_binary(path: str, library: str) -> None:
+def _check_binary(path: str, library: str, from_outside: str) -> None:
+    instead = f"{from_outside} sees its waits from outside" if from_outside else ""
     header = elf.read_header(path)
     if header is None:
         raise Failure(
@@ -157,12 +159,12 @@ def _check_binary(path: str, library: str) -> None:
             return  # the loader by name: it loads a dynamic program, and our library with it
         raise Failure(
             f"{path} is statically linked, and a preload library cannot act on a statically linked"
-            " program; link it dynamically, or pass --force to run it unchanged",
+            f" program; {instead or 'link it dynamically'}, or pass --force to run it unchanged",
             BAD_USE,
         )
     if "musl" in header.interpreter:
         raise Failure(
             f"{path} is linked with musl ({header.interpreter}), and our library needs glibc;"
-            " use a glibc build of the program, or pass --force",
+            f" {instead or 'use a glibc build of the program'}, or pass --force",
             BAD_USE,
         )

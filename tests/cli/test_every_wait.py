@@ -94,9 +94,7 @@ def test_a_futex_that_is_a_lock_is_told_as_one(program, tmp_path):
     assert "perhaps to locks of its own" not in text
 
 
-@pytest.mark.parametrize(
-    "what, kind", [("futex_barging", "futex_lock"), ("futex_signal", "futex")]
-)
+@pytest.mark.parametrize("what, kind", [("futex_barging", "futex_lock"), ("futex_signal", "futex")])
 def test_a_lock_is_told_from_a_signal_also_where_its_holder_barges(program, tmp_path, what, kind):
     """20 wakes by who has never waited there; beside them 11 by one who has, or 4."""
     found, _ = recorded([program, what], tmp_path / "r")

@@ -171,7 +171,19 @@ def test_static_program_is_refused_and_forced(cli, tmp_path):
     done = cli("run", program)
     assert done.returncode == 2
     assert "cannot act on a statically linked program" in one_line(done)
+    assert "link it dynamically" in one_line(done)
     assert cli("run", "--force", program).returncode == 5
+
+
+@pytest.mark.parametrize(
+    ("command", "instead"),
+    [("record", "`syncopate record --kernel`"), ("top", "`syncopate top -p PID`")],
+)
+def test_what_sees_a_static_program_is_said(cli, tmp_path, command, instead):
+    program = compile_c("int main(void) { return 5; }\n", tmp_path / "still", "-static")
+    done = cli(command, program)
+    assert done.returncode == 2
+    assert f"{instead} sees its waits from outside" in one_line(done)
 
 
 def test_script_is_judged_by_its_interpreter(cli, tmp_path):

@@ -43,6 +43,7 @@ _RUST = re.compile(
     r"(lock_contended|wait\w*|read_contended|write_contended|park\w*)\b"
 )
 _WRITERS_AT = 4  # in its RwLock
+_WORDS_OF_A_CONDITION = (40, 44)  # in glibc's pthread_cond_t, 2.25 and later
 _OF_RUST = {
     "lock_contended": (MUTEX, WaitKind.MUTEX),
     "read_contended": (RWLOCK, WaitKind.READ),
@@ -70,6 +71,7 @@ def of(
     wait for a lock, and to release it."""
     return {
         **_locks_of_their_own(locks),
+        **_conditions_words(locks),
         **_gil(locks, symbolizer),
         **_pythons(locks, waits, frames_of),
         **_threads(locks, holds, frames_of),
@@ -84,6 +86,20 @@ def _locks_of_their_own(locks: Sequence[Lock]) -> dict[int, Retold]:
         lock.id: Retold(lock.id, FUTEX, lock.type, kinds)
         for lock in locks
         if lock.object == FUTEX and lock.id and lock.flags & USED_AS_LOCK
+    }
+
+
+def _conditions_words(locks: Sequence[Lock]) -> dict[int, Retold]:
+    """Futexes that lie in a condition variable of the C library's: the kernel's view knows what a
+    wait is by its stack, and not all have one. Threads wait at either of two words of it in turn.
+    """
+    conditions = {lock.address: lock.id for lock in locks if lock.object == CONDITION and lock.id}
+    kinds = dict.fromkeys((WaitKind.FUTEX, WaitKind.FUTEX_LOCK), WaitKind.CONDITION)
+    return {
+        lock.id: Retold(conditions[lock.address - at], CONDITION, lock.type, kinds)
+        for lock in locks
+        for at in _WORDS_OF_A_CONDITION
+        if lock.object == FUTEX and lock.id and lock.address - at in conditions
     }
 
 

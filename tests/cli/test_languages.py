@@ -8,10 +8,11 @@ import subprocess
 
 import pytest
 from conftest import HERE, run_cli
+from make_record import RecordBuilder
 from test_kernel_view import functions, needs_kernel
 
 from syncopate.launch import jvm
-from syncopate.records import languages
+from syncopate.records import languages, recordformat
 from syncopate.records.recordformat import FUTEX, Lock, WaitKind
 from syncopate.symbols.symbols import Frame
 
@@ -126,6 +127,22 @@ def test_an_rwlock_of_rusts_is_one_lock():
     found = languages._of_rust(locks, lambda known: [known], frames)
     assert [found[known].id for known in (1, 2, 3)] == [1, 1, 3]
     assert found[2].kinds[WaitKind.FUTEX] == WaitKind.WRITE
+
+
+def test_a_futex_within_a_condition_variable_is_that(tmp_path):
+    """Of waits that have no stack the kernel's view has the address alone."""
+    builder = RecordBuilder()
+    builder.recorder = 1
+    condition = builder.lock(0x7000, recordformat.CONDITION)
+    thread = builder.thread(11)
+    for at in (40, 44, 48):
+        word = builder.lock(0x7000 + at, FUTEX)
+        builder.row(thread, word, WaitKind.FUTEX, [1_000])
+    builder.row(thread, condition, WaitKind.CONDITION, [5_000])
+    record = builder.write(tmp_path / "rec")
+    locks = json.loads(run_cli("report", "--json", record).stdout)["records"][0]["locks"]
+    waits = [{kind: of["total_ns"] for kind, of in lock["waits"].items()} for lock in locks]
+    assert waits == [{"condition": 7_000}, {"futex": 1_000}]
 
 
 @pytest.fixture(scope="module")

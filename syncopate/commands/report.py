@@ -20,6 +20,7 @@ from syncopate.records.results import Results
 from syncopate.records.selection import SORTS, matcher, select
 from syncopate.show import gilreport
 
+MOST_BLOCKS = 10_000
 SCHEMA, SCHEMA_VERSION = "syncopate-report", 1
 DEFAULT_TOP = 10
 
@@ -211,8 +212,16 @@ def document(records: list[dict]) -> dict:
         "schema": SCHEMA,
         "version": SCHEMA_VERSION,
         "processes": processes.of(records),
-        "records": records,
+        "records": [_with_few_blocks(results) for results in records],
     }
+
+
+def _with_few_blocks(results: dict) -> dict:
+    """The results with the pairs of threads that cost most alone: of thousands of threads there
+    are millions."""
+    kept, others = results["blocks"][:MOST_BLOCKS], results["blocks"][MOST_BLOCKS:]
+    left_out = {"pairs": len(others), "ns": sum(block["ns"] for block in others)}
+    return {**results, "blocks": kept, "blocks_left_out": left_out}
 
 
 def _to_file(path: str, pieces) -> None:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from syncopate.records import histogram, languages, parked, recordformat
-from syncopate.records.blame import Holds
+from syncopate.records.blame import Holds, most_holds
 from syncopate.records.difference import holding_functions, pairs_of
 from syncopate.records.naming import (
     BEYOND,
@@ -382,12 +382,13 @@ class Analysis:
                 group.slept_ticks += _time_of_longest(row, slept[row.thread, row.lock])
 
     def _join(self) -> None:
+        most = most_holds(sum(map(len, self.waits.values())))
         for lock, waits in self.waits.items():
             group = self.group(lock)
             sampled: Counter[int] = Counter()
             for wait in waits:
                 sampled[wait.wait] += (wait.end - wait.start) * wait.weight
-            holds = Holds(self.holds.get(lock, ()), self.thread_ids)
+            holds = Holds(self.holds.get(lock, ()), self.thread_ids, most)
             for wait in waits:
                 if not sampled[wait.wait]:
                     continue

@@ -14,7 +14,14 @@ from typing import NamedTuple
 
 from syncopate.records.recordformat import Event
 
-MOST_HOLDS = 256  # holds looked at for one wait; of more, an even selection
+# Holds looked at for one wait; of more, an even selection. With many waits, fewer for each.
+MOST_HOLDS, LEAST_HOLDS = 256, 4
+MOST_PARTS = 200_000  # of all waits together
+
+
+def most_holds(waits: int) -> int:
+    """How many holds to look at for each of so many waits."""
+    return max(LEAST_HOLDS, min(MOST_HOLDS, MOST_PARTS // max(1, waits)))
 
 
 class Blame(NamedTuple):
@@ -29,8 +36,10 @@ class Blame(NamedTuple):
 class Holds:
     """The sampled holds of one lock."""
 
-    def __init__(self, holds: Sequence[Event], thread_ids: dict[int, int]):
+    def __init__(self, holds: Sequence[Event], thread_ids: dict[int, int], most: int):
+        """`most`: how many are looked at for one wait (most_holds())."""
         self._thread_ids = thread_ids
+        self._most = most
         self._spans: list[tuple[int, int, Event]] = []
         previous = 0
         for hold in sorted(holds, key=lambda hold: hold.end):
@@ -54,7 +63,9 @@ class Holds:
     def blame(self, wait: Event) -> Iterator[Blame]:
         """Spreads the whole of one wait; the parts' ticks add up to its length."""
         length = wait.end - wait.start
-        overlaps = list(self._overlapping(wait))
+        overlaps: list[tuple[float, Event]] = list(self._overlapping(wait))
+        if wait.holder and all(self._thread_ids.get(h.thread) != wait.holder for _, h in overlaps):
+            overlaps += self._of_holder(wait)  # it may not be among those that were selected
         covered = min(sum(shared for shared, _ in overlaps), length)
         rest = 0
         if wait.holder and all(self._thread_ids.get(h.thread) != wait.holder for _, h in overlaps):
@@ -70,10 +81,35 @@ class Holds:
             holder = self._thread_ids.get(hold.thread, 0)
             yield Blame(wait.thread, holder, hold.stack, part)
 
-    def _overlapping(self, wait: Event) -> Iterator[tuple[int, Event]]:
+    @functools.cached_property
+    def _by_thread(self) -> dict[int, list[int]]:
+        """The places of each thread's spans, which are in order."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for place, (_, _, hold) in enumerate(self._spans):
+            found[self._thread_ids.get(hold.thread, 0)].append(place)
+        return found
+
+    def _of_holder(self, wait: Event) -> list[tuple[float, Event]]:
+        """The first hold by the thread that held the lock when the wait began that overlaps the
+        wait: until then that thread held it. As if it stood for as many as one that is selected."""
+        places = self._by_thread.get(wait.holder, [])
+        first, _, step = self._selection(wait)
+        for place in places[bisect.bisect_left(places, first) :]:
+            start, end, hold = self._spans[place]
+            if start >= wait.end:
+                break
+            if end > wait.start and hold.thread != wait.thread:
+                return [((min(end, wait.end) - max(start, wait.start)) / step, hold)]
+        return []
+
+    def _selection(self, wait: Event) -> tuple[int, int, int]:
+        """Among which spans to look, and each which of them."""
         first = bisect.bisect_right(self._latest, wait.start)
         last = bisect.bisect_left(self._starts, wait.end)
-        for index in range(first, last, max(1, (last - first) // MOST_HOLDS)):
+        return first, last, max(1, (last - first) // self._most)
+
+    def _overlapping(self, wait: Event) -> Iterator[tuple[int, Event]]:
+        for index in range(*self._selection(wait)):
             start, end, hold = self._spans[index]
             shared = min(end, wait.end) - max(start, wait.start)
             if shared > 0 and hold.thread != wait.thread:

@@ -1,12 +1,13 @@
 """The numbers of a report, from records whose every event is known."""
 
 import json
+import re
 
 import pytest
 from conftest import ROOT, run_cli
 from make_record import RecordBuilder, bucket
 
-from syncopate.records import histogram
+from syncopate.records import account, histogram
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordfile import Record
 from syncopate.records.results import Results
@@ -158,6 +159,45 @@ def test_holders_are_found_by_overlap(tmp_path):
     assert blocks == [("w/10", "b/12", 750), ("w/10", "a/11", 250)]
 
 
+def test_of_many_holds_some_are_looked_at_and_the_known_holders_in_any_case(tmp_path):
+    """A wait of 100,000: a held the lock for the first half, then b 1000 times for 10."""
+    builder = RecordBuilder()
+    stack, by_a, by_b = builder.stack(CODE_A), builder.stack(CODE_B), builder.stack(CODE_C)
+    w, a, b = (builder.thread(10 + n, name) for n, name in enumerate("wab"))
+    lock = builder.lock(0x9000)
+    builder.row(w, lock, 1, [100_000])
+    builder.wait(w, lock, BEGIN + 5_000, BEGIN + 105_000, stack, holder=11)
+    builder.hold(b, lock, BEGIN + 4_900, BEGIN + 5_001, by_b)  # the first that is looked at
+    builder.hold(a, lock, BEGIN + 5_001, BEGIN + 55_000, by_a)
+    for number in range(1_000):
+        at = BEGIN + 55_000 + 50 * number
+        builder.hold(b, lock, at, at + 10, by_b)
+    found = results_of(builder, tmp_path)
+    shares = {block["holder"]: block["ns"] / 100_000 for block in found["blocks"]}
+    assert shares["a/11"] == pytest.approx(5 / 6, abs=0.03)
+    assert shares["b/12"] == pytest.approx(1 / 6, abs=0.03)
+
+
+def test_pairs_of_many_threads_are_bounded(tmp_path):
+    """200 threads wait for 200: the 10,000 pairs with most time, and the sum of the others."""
+    builder = RecordBuilder()
+    stack = builder.stack(CODE_A)
+    lock = builder.lock(0x9000)
+    threads = [builder.thread(10 + n, f"t{n}") for n in range(200)]
+    for thread in threads:
+        builder.row(thread, lock, 1, [1_000 * 201])
+        builder.wait(thread, lock, BEGIN, BEGIN + 201_000, stack)
+    for number, thread in enumerate(threads):
+        builder.hold(thread, lock, BEGIN + 1_000 * number, BEGIN + 1_000 * (number + 1), stack)
+    record = builder.write(tmp_path / "rec")
+    document = json.loads(run_cli("report", "--json", record).stdout)["records"][0]
+    assert len(document["blocks"]) == 10_000
+    left_out = document["blocks_left_out"]
+    assert left_out["pairs"] == 200 * 199 - 10_000
+    total = sum(block["ns"] for block in document["blocks"]) + left_out["ns"]
+    assert total == pytest.approx(document["lost_ns"], rel=1e-3)
+
+
 def test_known_holder_without_a_sampled_hold_gets_its_usual_stack(tmp_path):
     builder = RecordBuilder()
     waiting, usual, rare = builder.stack(CODE_A), builder.stack(CODE_B), builder.stack(CODE_C)
@@ -228,6 +268,34 @@ def test_flags_become_notes(tmp_path, flags, said):
     assert results["process"]["finished"] == bool(flags & 1)
 
 
+def keys(of) -> set[str]:
+    """The names of all fields, at any depth."""
+    if isinstance(of, list):
+        return {key for each in of for key in keys(each)}
+    if isinstance(of, dict):
+        return {*of, *(key for each in of.values() for key in keys(each))}
+    return set()
+
+
+@pytest.mark.parametrize("recorder", [0, 1])
+def test_every_field_of_the_json_is_documented(tmp_path, recorder):
+    """Also those of the advice, and the parts of the account."""
+    page = (ROOT / "docs/reference/report-schema.md").read_text()
+    known = {*re.findall(r"`(\w+)`", page), *re.findall(r'"(\w+)":', page)}
+    builder = RecordBuilder()
+    builder.recorder = recorder
+    stack = builder.stack(CODE_A)
+    thread = builder.thread(10, "w", cpu=1_000, delay=1_000)
+    lock = builder.lock(0x9000, acquisitions=300, first=stack, holds=[100] * 20)
+    builder.row(thread, lock, 1, [20_000] * 20)
+    builder.wait(thread, lock, BEGIN, BEGIN + 20_000, stack, holder=10)
+    builder.hold(thread, lock, BEGIN, BEGIN + 10_000, stack)
+    record = builder.write(tmp_path / "rec")
+    for form in (["--json"], ["--advice", "json"]):
+        assert keys(json.loads(run_cli("report", *form, record).stdout)) <= known
+    assert {*account.WHAT} <= known
+
+
 def test_json_has_the_documented_shape(tmp_path):
     builder = RecordBuilder()
     stack = builder.stack(CODE_A)
@@ -241,8 +309,8 @@ def test_json_has_the_documented_shape(tmp_path):
     (record,) = document["records"]
     assert set(record) == {"file", "process", "notes", "threads", "thread_time_ns", "lost_ns",
                            "lost_share", "waiting", "measured", "locks", "blocks",
-                           "transactions", "findings", "hidden", "deadlocks", "open_waits",
-                           "account"}  # fmt: skip
+                           "blocks_left_out", "transactions", "findings", "hidden",
+                           "deadlocks", "open_waits", "account"}  # fmt: skip
     assert set(record["process"]) == {"id", "parent_id", "executable", "command", "lock", "wait",
                                       "processors", "started", "duration_ns", "finished",
                                       "capture_ns", "recorder", "goroutines"}  # fmt: skip

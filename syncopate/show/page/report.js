@@ -2,8 +2,8 @@
 let current = 0, view = null;
 const FEW = 12; // rows of who blocks whom, until more are asked for
 function fillBlocks(every) {
-  const blocks = data.records[current].blocks;
-  const total = blocks.reduce((sum, block) => sum + block.ns, 0);
+  const { blocks, blocks_left_out: others } = data.records[current];
+  const total = blocks.reduce((sum, block) => sum + block.ns, others.ns);
   const columns = [["Waiter", (b) => b.waiter, true], ["Holder", (b) => b.holder, true],
     ["Lock", (b) => b.lock, true], ["Time", (b) => duration(b.ns)],
     ["Share", (b) => percent(total ? b.ns / total : 0)]];

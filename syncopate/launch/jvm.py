@@ -13,7 +13,8 @@ import time
 from syncopate.base import paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 
-OPENS_WITHIN = 10.0  # seconds that a VM gets to open its socket
+OPENS_WITHIN = 20.0  # seconds that a VM gets to open its socket
+ASKED_EVERY = 2.0  # ... and after which it is asked again, as HotSpot's own tools do
 ANSWERS_WITHIN = 60.0  # ... and to answer
 PROTOCOL = b"1"
 MEETING_FOLDER = "/tmp"  # where HotSpot looks for who attaches, whatever TMPDIR says
@@ -178,7 +179,8 @@ def _is_socket(path: str) -> bool:
 
 def _ask_for_socket(process: int, inner: str, status: dict[str, str], path: str) -> None:
     """A VM opens its socket when it finds a certain file at SIGQUIT, which it catches. One that
-    does not would end."""
+    does not would end. One that has only just begun may remove a socket that it has opened, as one
+    of an earlier process: asked again, it opens another one."""
     caught = int(status.get("SigCgt", "0").strip(), 16)
     if not caught >> (signal.SIGQUIT - 1) & 1:
         raise Failure(
@@ -198,10 +200,14 @@ def _ask_for_socket(process: int, inner: str, status: dict[str, str], path: str)
             f"the Java VM {process} cannot be asked: {error.strerror}; run this as its user", FAILED
         ) from None
     try:
-        until = time.monotonic() + OPENS_WITHIN
+        begun = asked_at = time.monotonic()
         os.kill(process, signal.SIGQUIT)
         while not _is_socket(path):
-            if time.monotonic() > until:
+            now = time.monotonic()
+            if now - asked_at > ASKED_EVERY:
+                asked_at = now
+                os.kill(process, signal.SIGQUIT)
+            if now - begun > OPENS_WITHIN:
                 raise Failure(
                     f"the Java VM {process} takes no agents (-XX:+DisableAttachMechanism?): say"
                     " --kernel",

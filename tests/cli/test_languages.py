@@ -215,6 +215,33 @@ def test_a_vm_that_only_begins_is_asked_again(java, tmp_path):
             process.communicate()
 
 
+LOSES_ITS_SOCKET = """
+import os, signal, socket, time
+path, asked = f"/tmp/.java_pid{os.getpid()}", []
+def quit(*_):
+    asked.append(os.path.exists(f"/tmp/.attach_pid{os.getpid()}"))
+signal.signal(signal.SIGQUIT, quit)
+print("ready", flush=True)
+while len(asked) < 2: time.sleep(0.01)
+with socket.socket(socket.AF_UNIX) as listens:
+    listens.bind(path)
+    listens.listen()
+    to = listens.accept()[0]
+    os.unlink(path)
+    to.recv(4096)
+    to.sendall(repr(asked).encode())
+"""
+
+
+def test_a_vm_that_loses_its_socket_is_asked_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(jvm, "ASKED_EVERY", 0.1)
+    with subprocess.Popen(
+        [PYTHON, "-c", LOSES_ITS_SOCKET], stdout=subprocess.PIPE, cwd=tmp_path
+    ) as process:
+        assert process.stdout.readline() == b"ready\n"
+        assert jvm.attach(process.pid, ["load"]) == "[True, True]"
+
+
 @both
 def test_pythons_lock(tmp_path, how):
     """The kernel does not see who has taken a semaphore: there it is no lost time, but named."""

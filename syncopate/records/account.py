@@ -21,6 +21,9 @@ MOST_UNSEEN = 0.2  # of all thread time: what may hide waits for locks that are 
 # System calls of x86-64 by number, as a record of the kernel's view has them; others that block are
 # input and output, or wait for some.
 STATE_OF_CALL = {35: "sleeping", 230: "sleeping", 61: "child", 247: "child", 24: "runnable"}
+# mmap, mprotect, munmap, brk, mremap, madvise, mlock and its kin: all change the map of the
+# process's memory, one thread at a time.
+STATE_OF_CALL |= dict.fromkeys((9, 10, 11, 12, 25, 28, 149, 150, 151, 152, 325, 329), "memory")
 # In no call (a page fault), pause, rt_sigsuspend, rt_sigtimedwait, exit, exit_group, ptrace, and
 # the locks and messages of System V.
 NEITHER = {(1 << 32) - 1, 34, 130, 128, 60, 231, 101, 65, 220, 69, 70}
@@ -46,6 +49,7 @@ WHAT = {
     "running": "running: working, or spinning in code that is not recorded",
     "runnable": "able to run, but without a processor",
     "io": "blocked in input and output, or until there is some",
+    "memory": "blocked in calls that map or release memory (mmap, madvise, munmap, ...)",
     "sleeping": "asleep for a time that it chose",
     "child": "waiting for processes to end",
     "elsewhere": "asleep or blocked in calls that are not recorded (input, output, sleep, ...)",

@@ -15,7 +15,7 @@ MOST_LOCKS = 3
 LEAST_OF_LOST = 0.05  # of the time lost to all locks: the next ones are not worth a sentence
 LEAST_OF_ALL = 0.001  # of all thread time
 # Parts of the account in which a thread does what the program is for: no lock's waits.
-WORK = ("running", "elsewhere", "io", "sleeping")
+WORK = ("running", "elsewhere", "io", "memory", "sleeping")
 FAR_OFF = 0.02  # of all thread time: parts that add up to so much more are estimates too rough
 HARDLY = 1.05
 

@@ -63,6 +63,21 @@ def test_parts_add_up(tmp_path):
     assert found["lost_ns"] == 130_000_000
 
 
+def test_calls_that_the_kernel_saw_threads_blocked_in(tmp_path):
+    """A thread that waits to change the memory's map, as by madvise() when others end, is in no
+    input or output."""
+    builder = a_second(recorder=1)
+    builder.thread(100, cpu=100_000_000, delay=0)
+    calls = {0: 100, 9: 50, 28: 150, 35: 200, 61: 70, 60: 30}
+    for call, ms in calls.items():
+        builder.row(0, call, 21, [ms * 1_000_000])
+    parts = results_of(builder, tmp_path)["account"]["parts"]
+    told = {state: ns // 1_000_000 for state, ns in parts.items() if state != "unexplained"}
+    assert told == {
+        "io": 100, "memory": 200, "sleeping": 200, "child": 70, "elsewhere": 30, "running": 100,
+    }  # fmt: skip
+
+
 def test_futexes_that_are_locks_are_lost_time_and_the_others_may_be(tmp_path):
     builder = a_second()
     builder.thread(100, cpu=300_000_000)

@@ -101,9 +101,10 @@ enum class object_kind : std::uint8_t {
 };
 
 enum lock_flag : std::uint16_t {
-  created = 1,       // an init call was seen; create_stack says where
-  destroyed = 2,     // a destroy call was seen
-  used_as_lock = 4,  // of a futex of the program's own: how its waiters are woken (futex_wakes.h)
+  created = 1,    // an init call was seen; create_stack says where
+  destroyed = 2,  // a destroy call was seen
+  used_as_lock =
+      4,  // of a futex of the program's own, or a shared semaphore: by who wakes (futex_wakes.h)
 };
 
 // Ticks to histogram bucket: two buckets per octave from 2^6 ticks; the last one is open.

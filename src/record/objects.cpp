@@ -338,10 +338,13 @@ lock_entry* lock_of(std::uint32_t id) noexcept {
   return e != nullptr ? e : locks.at(0);
 }
 
-wait_kind kind_of_futex(std::uint32_t id) noexcept {
+bool is_used_as_lock(std::uint32_t id) noexcept {
   const lock_entry* const e = id != 0 ? locks.at(id) : nullptr;
-  return e != nullptr && (load(e->flags) & used_as_lock) != 0 ? wait_kind::futex_lock
-                                                              : wait_kind::futex;
+  return e != nullptr && (load(e->flags) & used_as_lock) != 0;
+}
+
+wait_kind kind_of_futex(std::uint32_t id) noexcept {
+  return is_used_as_lock(id) ? wait_kind::futex_lock : wait_kind::futex;
 }
 
 void count_wait(std::uint32_t id, std::uint32_t value) noexcept {
@@ -360,8 +363,8 @@ void count_wake(std::uint32_t id, bool by_waiter, bool one) noexcept {
     store(e->flags, static_cast<std::uint16_t>(flags ^ used_as_lock));
 }
 
-std::uint32_t known_futex(const void* word) noexcept {
-  return find_by_address(object_kind::futex, word);
+std::uint32_t known_object(object_kind kind, const void* object) noexcept {
+  return find_by_address(kind, object);
 }
 
 std::uint32_t known_id(std::uint32_t id) noexcept { return id < locks.count() ? id : 0; }

@@ -15,8 +15,9 @@ std::uint32_t known_id(std::uint32_t id) noexcept;
 // used, should this be the first time. Requires: inside an `entry`.
 std::uint32_t identify_told(object_kind, std::uint64_t address, std::uint32_t stack) noexcept;
 
-// A futex that somebody has waited for: its id, 0 if nobody has. Requires: inside an `entry`.
-std::uint32_t known_futex(const void* word) noexcept;
+// A futex or semaphore that somebody has waited for: its id, 0 if nobody has. Requires: inside an
+// `entry`.
+std::uint32_t known_object(object_kind, const void* object) noexcept;
 // Counts that its waiters were woken (futex_wakes::with()).
 void count_wake(std::uint32_t id, bool by_waiter, bool one) noexcept;
 

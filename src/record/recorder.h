@@ -176,6 +176,12 @@ void count_wait(std::uint32_t id, std::uint32_t value) noexcept;
 // are; `began`: before it did that (ticks).
 void futex_waited(const void* word) noexcept;
 void futex_woken(const void* word, bool one, std::uint64_t began) noexcept;
+// The same of a semaphore that processes share, in whose memory nothing can be kept: the calling
+// thread took it, or has posted it, while others waited or not.
+void shared_semaphore_taken(const void* semaphore) noexcept;
+void shared_semaphore_posted(const void* semaphore, bool contended, std::uint64_t began) noexcept;
+// Whether this process's posts of it come mostly from threads that take it, too.
+bool is_used_as_lock(std::uint32_t id) noexcept;
 
 // A trylock failed. Where that happens again and again in quick succession, the thread waits: from
 // the first attempt until got_at_last(), which whoever takes `trying_for` calls, with the lock

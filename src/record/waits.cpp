@@ -381,11 +381,26 @@ void futex_woken(const void* word, bool one, std::uint64_t began) noexcept {
   {
     entry inside;
     thread_state* const t = inside ? this_thread() : nullptr;
-    if (t != nullptr) id = known_futex(word);
+    if (t != nullptr) id = known_object(object_kind::futex, word);
     if (id == 0) return;
     count_wake(id, t->futexes.has(word), one);
   }
   released(word, id, true, began);
+}
+
+void shared_semaphore_taken(const void* semaphore) noexcept { futex_waited(semaphore); }
+
+void shared_semaphore_posted(const void* semaphore, bool contended, std::uint64_t began) noexcept {
+  if (!enabled) return;
+  std::uint32_t id = 0;
+  {
+    entry inside;
+    thread_state* const t = inside ? this_thread() : nullptr;
+    if (t != nullptr) id = known_object(object_kind::semaphore, semaphore);
+    if (id == 0) return;
+    count_wake(id, t->futexes.has(semaphore), true);
+  }
+  if (contended) released(semaphore, id, true, began);
 }
 
 void read_begins_elsewhere(std::uint64_t object) noexcept {

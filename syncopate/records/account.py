@@ -28,6 +28,7 @@ STATE_OF_CALL |= dict.fromkeys((9, 10, 11, 12, 25, 28, 149, 150, 151, 152, 325, 
 # the locks and messages of System V.
 NEITHER = {(1 << 32) - 1, 34, 130, 128, 60, 231, 101, 65, 220, 69, 70}
 FAR_MORE = 2.0  # more than a look a second leaves out: of other processes
+SHARED = ("futex", "semaphore")  # parts that may hide locks which processes share
 UNSEEN = ("futex", "yield", "running", "elsewhere", "unexplained")  # parts that may
 
 
@@ -230,10 +231,12 @@ def _most_of_it(results: dict, own: int, states: list[str]) -> str:
 
 def is_explained(results: dict) -> bool:
     """Whether what is recorded tells where most of the time of several threads went: of it, little
-    passed where there may be locks that are not recorded. A thread alone waits for nobody."""
+    passed where there may be locks that are not recorded. A thread alone waits for nobody but other
+    processes, by what they share."""
     if results["process"]["goroutines"]:
         return False
     account = results["account"]
-    unseen = sum(account["parts"].get(state, 0) for state in UNSEEN)
     alone = len(results["threads"]) == 1
-    return alone or unseen <= MOST_UNSEEN * account["total_ns"]
+    states = SHARED if alone else UNSEEN
+    unseen = sum(account["parts"].get(state, 0) for state in states)
+    return unseen <= MOST_UNSEEN * account["total_ns"]

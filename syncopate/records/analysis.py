@@ -222,7 +222,9 @@ class Analysis:
     def _retell(self) -> None:
         """Locks of languages are told apart in the record, and in the events read of it."""
         locks = list(self.record.locks())
-        if not self.symbolizer.has_module("python") and not any(x.object == FUTEX for x in locks):
+        if not self.symbolizer.has_module("python") and not any(
+            x.object == FUTEX or x.flags & recordformat.USED_AS_LOCK for x in locks
+        ):
             return
         self._resolve_stacks()
         retold = languages.of(

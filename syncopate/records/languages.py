@@ -80,12 +80,16 @@ def of(
 
 
 def _locks_of_their_own(locks: Sequence[Lock]) -> dict[int, Retold]:
-    """Futexes that turned out to be used as locks: so were they before that was known."""
-    kinds = {WaitKind.FUTEX: WaitKind.FUTEX_LOCK}
+    """Futexes, and semaphores that processes share, which turned out to be used as locks: so were
+    they before that was known."""
+    kinds = {
+        FUTEX: {WaitKind.FUTEX: WaitKind.FUTEX_LOCK},
+        SEMAPHORE: {WaitKind.SEMAPHORE: WaitKind.SEMAPHORE_LOCK},
+    }
     return {
-        lock.id: Retold(lock.id, FUTEX, lock.type, kinds)
+        lock.id: Retold(lock.id, lock.object, lock.type, kinds[lock.object])
         for lock in locks
-        if lock.object == FUTEX and lock.id and lock.flags & USED_AS_LOCK
+        if lock.object in kinds and lock.id and lock.flags & USED_AS_LOCK
     }
 
 

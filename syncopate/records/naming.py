@@ -25,7 +25,8 @@ _RUNTIME = re.compile(r"(libsyncopate-|libitm\.so|libc\.so|libc-|libpthread|libs
 BEYOND = "(locks beyond the table)"
 BARRIER, PLACE = 5, 1  # a barrier that is no object but a place in the program: where it is called
 REGION_OF_GNU, REGION = 2, 3  # and where a parallel region is started: its start and its end
-NAMED_SEMAPHORE = "/sem."  # in the path of the file that sem_open() makes
+# Memory that processes share, also that of sem_open(): mapped files that are no modules.
+SHARED_MEMORY = ("/dev/", "/memfd:", "/SYSV")
 UNKNOWN_CALLER = "its caller is not known"
 ARRAY_MEMBERS = 4  # as many evenly spaced locks in one variable are an array, not fields
 
@@ -124,7 +125,7 @@ def name_locks(
             names[lock.id] = Name(told[0], "symbol", told[1])
             continue
         variable = symbolizer.variable(lock.address) if lock.id else None
-        if variable and (NAMED_SEMAPHORE in variable[2] or _is_of_library(variable)):
+        if variable and (variable[2].startswith(SHARED_MEMORY) or _is_of_library(variable)):
             variable = None  # in a file that is no module; or of whoever uses the library
         if lock.id == 0:
             names[0] = Name(BEYOND, "overflow", "")

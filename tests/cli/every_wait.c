@@ -8,8 +8,11 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -166,6 +169,20 @@ static void until_tried(void) {
   while (tries < 1000) nap(1);
 }
 
+// Two processes take it in turn.
+static void shared_semaphore_lock(void) {
+  sem_t* const s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  sem_init(s, 1, 1);
+  const pid_t child = fork();
+  for (int i = 0; i < 20; i++) {
+    sem_wait(s);
+    nap(2);
+    sem_post(s);
+    nap(1);
+  }
+  if (child == 0) exit(0);
+  waitpid(child, NULL, 0);
+}
 static void semaphore(void* (*function)(void*), sem_t* s) {
   sem_wait(s);
   const pthread_t thread = begin(function, s);
@@ -243,6 +260,8 @@ int main(int count, char** arguments) {
     wake(20);
     own_unlock();
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  } else if (strcmp(what, "shared_semaphore_lock") == 0) {
+    shared_semaphore_lock();
   } else if (strcmp(what, "own_spin") == 0) {
     const pthread_t threads[2] = {begin(spin_by_itself, NULL), begin(spin_by_itself, NULL)};
     nap(100);

@@ -6,6 +6,9 @@ import subprocess
 
 import pytest
 from conftest import HERE, run_cli
+from make_record import RecordBuilder
+
+from syncopate.records.recordformat import SEMAPHORE, WaitKind
 
 LOST = {
     "mutex", "mutex_relock", "read", "write", "spinlock", "trylock", "semaphore_lock", "futex_lock",
@@ -77,6 +80,30 @@ def test_a_semaphore_lock_has_a_holder(program, tmp_path):
     assert [(block["holder"], block["lock"]) for block in found["blocks"]] == [(main, "sem")]
     # The stacks: who waited, and who held it.
     assert any(frame["function"] == "take" for frame in told["lock"]["waiters"][0]["frames"])
+
+
+def test_a_semaphore_that_processes_share_may_be_a_lock(program, tmp_path):
+    """Who took it stands nowhere; that its takers post it is seen in each process."""
+    done = run_cli("record", "-q", "-o", tmp_path / "r", "--", program, "shared_semaphore_lock")
+    assert (done.returncode, done.stderr) == (0, "")
+    records = sorted(tmp_path.glob("r*"))
+    assert len(records) == 2
+    found = json.loads(run_cli("report", "--json", *records).stdout)
+    waits = [waits_of(record) for record in found["records"]]
+    assert all(list(each) == ["semaphore_lock"] for each in waits if each)
+    assert found["processes"]["lost_ns"] >= 20_000_000
+    names = {each["lock"]["name"] for told in waits for each in told.values()}
+    assert all(name.startswith("shared_semaphore_lock at every_wait.c:") for name in names)
+    assert "Semaphores used as locks" in run_cli("report", *records).stdout
+
+
+def test_who_waits_alone_may_wait_for_another_process(tmp_path):
+    """No record of one process knows what another one's posts are."""
+    builder = RecordBuilder()
+    thread = builder.thread(11)
+    builder.row(thread, builder.lock(0x7000, SEMAPHORE), WaitKind.SEMAPHORE, [800_000])
+    said = run_cli("report", builder.write(tmp_path / "r")).stdout
+    assert "No thread waited for a lock that is recorded. Locks of the program's own" in said
 
 
 def test_a_futex_that_is_a_lock_is_told_as_one(program, tmp_path):

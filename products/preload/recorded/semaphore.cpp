@@ -6,7 +6,8 @@
 // the wait is lost to it), or of anybody else (it was a signal).
 //
 // glibc's sem_t has 32 bytes and uses 16 of them. Where processes share a semaphore, its other ones
-// are left alone: then it is known by its address, and every post is a signal.
+// are left alone: then it is known by its address, who took it is not known, and it is a lock where
+// this process's posts come from threads that take it, too (record/futex_wakes.h).
 //
 //   offset   0  value    4  waiting threads    8  shared between processes
 //           16  record id    20  acquisitions    24  who took it last    28  what its last post was
@@ -116,16 +117,17 @@ void take_cancelable(record::wait& recorded, real_semaphore& s, posix::limit unt
 struct semaphore_recorder : posix::nobody_watches_semaphore {
   static int take(real_semaphore& s, posix::limit until) {
     const semaphore_object& o = semaphore_object::of(s.address());
-    const bool is_lock = o.is_lock();
-    const int holder = is_lock ? semaphore_object::load(o.owner) : 0;
-    record::wait w = record::wait_begin(is_lock ? wait_kind::semaphore_lock : wait_kind::semaphore,
-                                        identify(s.address()), static_cast<std::uint32_t>(holder),
+    const std::uint32_t id = identify(s.address());
+    const auto kind = [&o, id](bool is_lock) {
+      return (o.has_room() ? is_lock : record::is_used_as_lock(id)) ? wait_kind::semaphore_lock
+                                                                    : wait_kind::semaphore;
+    };
+    const int holder = o.is_lock() ? semaphore_object::load(o.owner) : 0;
+    record::wait w = record::wait_begin(kind(o.is_lock()), id, static_cast<std::uint32_t>(holder),
                                         {s.caller(), until != nullptr, o.has_room()});
     int error;
     take_cancelable(w, s, until, &error);
-    w.kind = o.has_room() && semaphore_object::load(o.posted) == last_post::release
-                 ? wait_kind::semaphore_lock
-                 : wait_kind::semaphore;
+    w.kind = kind(semaphore_object::load(o.posted) == last_post::release);
     if (error != 0 || w.kind == wait_kind::semaphore) record::wait_end_now(w);
     else record::wait_end(w, s.address());
     return error;
@@ -142,7 +144,10 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
   }
   static void taken(real_semaphore& s) {
     semaphore_object& o = semaphore_object::of(s.address());
-    if (!o.has_room()) return record::taken(object_kind::semaphore, 0, s.address());
+    if (!o.has_room()) {
+      record::shared_semaphore_taken(s.address());
+      return record::taken(object_kind::semaphore, 0, s.address());
+    }
     semaphore_object::store(o.owner, machine::self());
     const std::uint32_t n = __atomic_add_fetch(&o.count, 1, __ATOMIC_RELAXED);
     if (record::is_sampled(n))
@@ -150,7 +155,11 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
   }
   static bool add(real_semaphore& s) {
     semaphore_object& o = semaphore_object::of(s.address());
-    if (!o.has_room()) return s.add();
+    if (!o.has_room()) {
+      const bool contended = semaphore_object::load(o.waiters) != 0;
+      record::shared_semaphore_posted(s.address(), contended, machine::ticks());
+      return s.add();
+    }
     const bool is_release = semaphore_object::load(o.owner) == machine::self();
     semaphore_object::store(o.posted, is_release ? last_post::release : last_post::signal);
     if (is_release) semaphore_object::store(o.owner, 0);

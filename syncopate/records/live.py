@@ -15,7 +15,7 @@ from syncopate.base.errors import BAD_USE, Failure
 from syncopate.records import openwaits
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordfile import Record
-from syncopate.records.recordformat import BY_PRELOAD, LOST_KINDS, MAGIC, OBJECT_NAMES
+from syncopate.records.recordformat import BY_KERNEL, BY_PRELOAD, LOST_KINDS, MAGIC, OBJECT_NAMES
 from syncopate.symbols.symbols import Symbolizer
 
 Key = tuple[int, str, str, str]  # process, lock's name, its place, its kind
@@ -38,6 +38,7 @@ class Snapshot(NamedTuple):
     counts: dict[Key, Counts]
     deadlocks: tuple[dict, ...] = ()  # as in docs/reference/report-schema.md
     open_waits: tuple[dict, ...] = ()  # that have lasted a while, for locks first
+    perhaps_ns: int = 0  # waited where there may be locks of the program's own
 
 
 LASTING_NS = 100_000_000  # waits shorter than this come and go
@@ -68,8 +69,22 @@ class Tap:
         for each in lasting:
             del each["frames"]
         return Snapshot(
-            now_ns / 1e9, running, dict(_counts(analysis)), tuple(found.deadlocks()), tuple(lasting)
+            now_ns / 1e9,
+            running,
+            dict(_counts(analysis)),
+            tuple(found.deadlocks()),
+            tuple(lasting),
+            _perhaps(analysis),
         )
+
+
+def _perhaps(analysis: Analysis) -> int:
+    """What a report calls "perhaps lost to locks of its own", in nanoseconds."""
+    kinds = {"futex", "yield"}
+    if analysis.record.header.recorder == BY_KERNEL:
+        kinds.add("semaphore")
+    sums = (group.kinds[kind].total for group in analysis.groups for kind in kinds & {*group.kinds})
+    return analysis.ns(sum(sums))
 
 
 def _counts(analysis: Analysis) -> Iterator[tuple[Key, Counts]]:
@@ -129,6 +144,12 @@ def rates(before: Snapshot, after: Snapshot) -> list[Rate]:
     return sorted(found, key=lambda rate: -rate.waiting)
 
 
+def perhaps(before: Snapshot, after: Snapshot) -> float:
+    """How many threads waited in between where there may be locks of the program's own."""
+    seconds = max(1e-9, after.seconds - before.seconds)
+    return max(0, after.perhaps_ns - before.perhaps_ns) / 1e9 / seconds
+
+
 def snapshot(taps: list[Tap]) -> Snapshot:
     """The sums of all records that can be read by now."""
     now_ns = time.monotonic_ns()
@@ -142,6 +163,7 @@ def snapshot(taps: list[Tap]) -> Snapshot:
                 whole.counts | read.counts,
                 whole.deadlocks + read.deadlocks,
                 whole.open_waits + read.open_waits,
+                whole.perhaps_ns + read.perhaps_ns,
             )
     return whole
 

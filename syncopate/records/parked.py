@@ -68,7 +68,10 @@ def of(
     new: list[Lock] = []
     found = {}
     for lock in locks:
-        stacks = {wait.stack for wait in waits(lock.id)} - {0} if lock.object == FUTEX else ()
+        if lock.object != FUTEX:
+            continue
+        # Without events, as for `top`: the first wait tells.
+        stacks = {wait.stack for wait in waits(lock.id)} - {0} or {lock.first_stack}
         of_stack = {}
         for stack in stacks:
             key = _purpose(frames_of(stack))
@@ -81,6 +84,7 @@ def of(
             of_stack[stack] = made[key]
         if of_stack:
             parts = list(_parts(waits(lock.id), of_stack))
+            parts = parts or [Part(told, 1.0, 1.0, 0) for told in of_stack.values()]
             releases = _releases(waits(lock.id), holds(lock.id), of_stack)
             found[lock.id] = Parked(parts, of_stack, releases)
     return found, new

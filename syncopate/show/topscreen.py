@@ -8,13 +8,14 @@ import sys
 from syncopate.base import terminal
 from syncopate.base.shown import shown
 from syncopate.base.units import count, duration, percent
-from syncopate.records.live import Rate, Snapshot, rates
+from syncopate.records.live import Rate, Snapshot, perhaps, rates
 from syncopate.records.openwaits import sentence
 from syncopate.records.recordformat import LOST_KINDS
 
 SCHEMA, VERSION = "syncopate-top", 1
-AROUND_ROWS = 5  # lines of the screen that are no rows
+AROUND_ROWS = 6  # lines of the screen that are no rows
 PIPED_ROWS = 20
+A_FEW = 0.2  # threads on average
 LASTING_ROWS = 4
 
 
@@ -47,6 +48,7 @@ class Lines(Display):
             "threads": after.threads,
             "deadlocks": after.deadlocks,
             "open_waits": after.open_waits,
+            "perhaps": round(perhaps(before, after), 3),
             "locks": [rate._asdict() for rate in rates(before, after)],
         }
         print(json.dumps(found), flush=True)
@@ -78,13 +80,13 @@ class Screen(Display):
     def update(self, before: Snapshot, after: Snapshot) -> None:
         from rich.console import Group
 
-        whole = Group(*self._parts(rates(before, after), after))
+        whole = Group(*self._parts(rates(before, after), after, perhaps(before, after)))
         if self._live:
             self._live.update(whole, refresh=True)
         else:
             self._console.print(whole)
 
-    def _parts(self, found: list[Rate], after: Snapshot) -> list:
+    def _parts(self, found: list[Rate], after: Snapshot, own: float) -> list:
         from rich.text import Text
 
         threads = after.threads
@@ -96,6 +98,12 @@ class Screen(Display):
         parts += [Text(each["sentence"], style="bold red") for each in after.deadlocks]
         lasting = self._lasting(after)
         parts += lasting
+        if own >= A_FEW:
+            parts.append(
+                Text(f"and {own:.2f} at futexes or semaphores of its own, or yielding: maybe locks")
+            )
+        if not found and own >= A_FEW:
+            return [*parts, Text("\nNo thread waited for a lock that is recorded.")]
         if not found:
             return [*parts, Text("\nNo thread waited for a lock.", style="green")]
         around = AROUND_ROWS + 2 * len(after.deadlocks) + 2 * len(lasting)

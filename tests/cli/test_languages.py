@@ -13,6 +13,8 @@ from test_kernel_view import functions, needs_kernel
 
 from syncopate.launch import jvm
 from syncopate.records import languages, recordformat
+from syncopate.records.analysis import Analysis
+from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import FUTEX, Lock, WaitKind
 from syncopate.symbols.symbols import Frame
 
@@ -107,6 +109,8 @@ def test_threads_that_are_parked(tmp_path, how):
         block = max(found["blocks"], key=lambda each: (each["lock"] == lock["name"], each["ns"]))
         assert block["waiter"].endswith(f"/{waiter}") and block["holder"].endswith(f"/{holder}")
     assert found["lost_ns"] == pytest.approx(first + second, rel=0.05)
+    as_top_sees_it = Analysis(Record(str(tmp_path / "r")), with_events=False)
+    assert sum(as_top_sees_it.lock_lost.values()) > 0
     assert all("each at a futex of its own" in each["why"][0] for each in found["findings"])
     assert adds_up(found)
 

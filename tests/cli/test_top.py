@@ -10,7 +10,9 @@ import pytest
 from conftest import COMMAND, SECONDS, compile_c, one_line, run_cli
 from make_record import RecordBuilder
 
-from syncopate.records import live
+from syncopate.records import live, recordformat
+from syncopate.records.recordformat import WaitKind
+from syncopate.show.topscreen import Screen
 
 PROGRAM = """
 #include <pthread.h>
@@ -182,3 +184,18 @@ def test_a_wait_counts_in_each_interval_as_long_as_it_lasted_there(tmp_path):
     assert rate.waiting == pytest.approx(1.0)  # one thread, all the time
     assert (rate.waits, rate.mean_ns) == (0, None)
     assert live.rates(moments[2], moments[3]) == []
+
+
+def test_where_there_may_be_locks_of_its_own_top_does_not_say_that_nobody_waited(tmp_path):
+    builder = RecordBuilder()
+    thread = builder.thread(11)
+    builder.row(thread, builder.lock(0x7000, recordformat.FUTEX), WaitKind.FUTEX, [700_000])
+    after = live.Tap(str(builder.write(tmp_path / "r"))).read(time.monotonic_ns())
+    assert after.perhaps_ns == 700_000
+    for own, said in ((0.6, "a lock that is recorded"), (0.0, "No thread waited for a lock.")):
+        screen = Screen("it", None)
+        parts = [getattr(part, "plain", "") for part in screen._parts([], after, own)]
+        assert said in parts[-1]
+        assert any("0.60 at futexes or semaphores of its own" in part for part in parts) == (
+            own > 0
+        )

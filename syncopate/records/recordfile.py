@@ -476,9 +476,16 @@ class Record:
         for kind, _, used, offset in self._chunks:
             if kind == EVENTS:
                 long.append((used, self._long_ones(used, offset, least)))
+                self._let_go(used * EVENT.size, offset)
         several = sum(len(places) for _, places in long)
         every_long = math.ceil(several / (most // 2)) or 1
         return Choice(math.ceil(count / (most - several // every_long)), every_long, long)
+
+    def _let_go(self, size: int, offset: int) -> None:
+        """Of these bytes of the file hardly any will be read again: they are no memory of ours."""
+        if isinstance(self._data, mmap.mmap):
+            start = offset - offset % mmap.PAGESIZE
+            self._data.madvise(mmap.MADV_DONTNEED, start, size + offset - start)
 
     def _long_ones(self, used: int, offset: int, least: int) -> list[int]:
         """Which of a chunk's events took that long. There may be millions: no loop of ours sees
@@ -526,6 +533,7 @@ class Record:
                     if f[6] in (WAIT, HOLD) and f[1] >= f[0]:
                         whose = self._thread_of(thread, f)
                         yield Event(whose, *f[:5], f[5] * every, *f[6:])
+                self._let_go(used * EVENT.size, offset)
         yield from self._open_events()
 
     def _thread_of(self, teller: int, event: tuple) -> int:

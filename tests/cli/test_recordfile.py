@@ -4,6 +4,8 @@ clear line."""
 import random
 import re
 import subprocess
+import sys
+from struct import pack
 
 import pytest
 from conftest import ROOT, one_line, run_cli
@@ -212,3 +214,34 @@ def test_damaged_bytes_never_make_a_traceback(tmp_path, seed):
         assert failure.status == 1, f"seed {seed}"
     else:
         assert results["file"] == str(path), f"seed {seed}"
+
+
+READS_EVENTS = """
+import sys
+from struct import pack
+from syncopate.records.recordfile import Record
+record = Record(sys.argv[1])
+for event in record.events(record.choose(200_000)):
+    pass
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+def test_a_large_record_is_not_held_in_memory(tmp_path):
+    """400 MB of events, which are holes: what has been read of the file is let go again."""
+    path, used, chunks = tmp_path / "r", 100_000, 84
+    start = RecordBuilder().build()
+    size = (64 + used * recordformat.EVENT.size + 4095) // 4096 * 4096
+    with open(path, "wb") as file:
+        file.write(start)
+        for number in range(chunks):
+            file.seek(len(start) + number * size)
+            file.write(pack("<IIIIQ", recordformat.EVENTS, size, 0, used, 0))
+        file.truncate(len(start) + chunks * size)
+        file.seek(16)
+        file.write(pack("<Q", len(start) + chunks * size))
+    done = subprocess.run(
+        [sys.executable, "-c", READS_EVENTS, path], env={"PYTHONPATH": str(ROOT)},
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert int(done.stdout) * 1024 < 150_000_000

@@ -44,7 +44,7 @@ WHAT = {
     "condition": "waiting at condition variables",
     "barrier": "waiting at barriers",
     "futex": "waiting at futexes of its own that others wake (signals, or locks)",
-    "semaphore": "waiting for semaphores that other threads post",
+    "semaphore": "waiting for semaphores that other threads, or processes, post",
     "join": "waiting for threads to end",
     "yield": "in sched_yield(), as loops that wait are: maybe locks of the program's own",
     "running": "running: working, or spinning in code that is not recorded",
@@ -208,8 +208,8 @@ def perhaps_more(results: dict) -> str:
         return ", without what goroutines wait for each other, which is not seen here"
     account = results["account"]
     states = ["futex", "yield"]
-    if results["process"]["recorder"] == "kernel":
-        states.append("semaphore")  # the kernel does not see who took one
+    if results["process"]["recorder"] == "kernel" or len(results["threads"]) == 1:
+        states.append("semaphore")  # the kernel does not see who took one, nor do other processes
     own = sum(account["parts"].get(state, 0) for state in states)
     if own < LARGE * account["total_ns"] or not own:
         return ""

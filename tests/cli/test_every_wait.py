@@ -104,6 +104,7 @@ def test_who_waits_alone_may_wait_for_another_process(tmp_path):
     builder.row(thread, builder.lock(0x7000, SEMAPHORE), WaitKind.SEMAPHORE, [800_000])
     said = run_cli("report", builder.write(tmp_path / "r")).stdout
     assert "No thread waited for a lock that is recorded. Locks of the program's own" in said
+    assert "and perhaps to locks of its own: up to 80.0 %" in " ".join(said.split())
 
 
 def test_a_futex_that_is_a_lock_is_told_as_one(program, tmp_path):

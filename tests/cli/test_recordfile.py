@@ -218,7 +218,6 @@ def test_damaged_bytes_never_make_a_traceback(tmp_path, seed):
 
 READS_EVENTS = """
 import sys
-from struct import pack
 from syncopate.records.recordfile import Record
 record = Record(sys.argv[1])
 for event in record.events(record.choose(200_000)):

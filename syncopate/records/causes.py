@@ -418,9 +418,9 @@ def holds_unseen(lock: dict, results: dict) -> str:
     recorder = results["process"]["recorder"]
     if _is_a_place(lock):
         return (
-            "its threads are put aside, each at a futex of its own: waits at this line are one row,"
-            " whichever lock each was for; how often that was taken, and how long it was held, is"
-            " not seen"
+            "threads are put aside, each at a futex or semaphore of its own: waits at this line are"
+            " one row, whichever lock each was for; how often that was taken, and how long it was"
+            " held, is not seen"
         )
     if recorder == "kernel":
         return "how often it was taken, and how long it was held, is not seen from the kernel"

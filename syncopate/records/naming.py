@@ -19,6 +19,7 @@ _WRAPPER = re.compile(
     r"(jdk\.internal\.misc|sun\.misc)\.Unsafe\.|java\.util\.concurrent\.|"  # Java's
     r"java\.lang\.(Object\.wait|Thread\.join)|"
     r"<?(parking_lot|parking_lot_core|lock_api)::|"  # Rust's, beside std
+    r"PGSemaphoreLock\b|LWLock(Acquire|WaitForVar|Release)|"  # PostgreSQL's
     r"([a-z ]+ )?<?std::"  # all that is in the standard library of C++ or Rust
 )
 _RUNTIME = re.compile(r"(libsyncopate-|libitm\.so|libc\.so|libc-|libpthread|libstdc\+\+|libc\+\+)")

@@ -1,8 +1,9 @@
-"""Waits of threads that a parking library puts aside, each at a futex of the thread's own.
+"""Waits of threads that a parking library puts aside, each at a futex or a semaphore of the
+thread's own: Rust's parking_lot, and PostgreSQL's light-weight locks.
 
-The address of such a futex says who waits, not for what: that is told by the functions that lead to
-the wait. So what waits at one line of the program are for is one lock here. How much of a thread's
-waits were for which is exact where all of them have a stack, and else as many as the sampled ones.
+The address of such an object says who waits, not for what: that is told by the functions that lead
+to the wait. So what waits at one line of the program are for is one lock here. How much of a
+thread's waits were for which is exact where all of them have a stack, and else by the sampled ones.
 """
 
 import bisect
@@ -14,11 +15,21 @@ from typing import NamedTuple
 from syncopate.records import recordformat
 from syncopate.records.languages import PARKED, Retold
 from syncopate.records.naming import telling
-from syncopate.records.recordformat import CONDITION, FUTEX, MUTEX, RWLOCK, Event, Lock, WaitKind
+from syncopate.records.recordformat import (
+    CONDITION,
+    FUTEX,
+    MUTEX,
+    RWLOCK,
+    SEMAPHORE,
+    Event,
+    Lock,
+    WaitKind,
+)
 from syncopate.symbols.symbols import Frame
 
 _DEEP = 14  # frames: some of them are inlined
-_PARKING = re.compile(r"<?parking_lot(?:_core)?::")
+_PARKING = re.compile(r"<?parking_lot(?:_core)?::|PGSemaphoreLock\b")
+_LIGHT_WEIGHT = re.compile(r"LWLock(Acquire|WaitForVar)")
 _WAITS = re.compile(r"<?parking_lot::(raw_mutex|raw_rwlock|condvar)\b.*::(\w+)$")
 _SHARED = "lock_shared_slow"
 _KINDS = {
@@ -26,7 +37,10 @@ _KINDS = {
     "raw_rwlock": (RWLOCK, WaitKind.WRITE),
     "condvar": (CONDITION, WaitKind.CONDITION),
 }
-_AT_FUTEXES = (WaitKind.FUTEX, WaitKind.FUTEX_LOCK)
+_AT_OWN = {  # kinds of waits in the file, by object
+    FUTEX: (WaitKind.FUTEX, WaitKind.FUTEX_LOCK),
+    SEMAPHORE: (WaitKind.SEMAPHORE, WaitKind.SEMAPHORE_LOCK),
+}
 _CODE = 0  # their address: none, since no object is known
 
 
@@ -40,7 +54,7 @@ class Part(NamedTuple):
 
 
 class Parked(NamedTuple):
-    """A futex of one thread: what it waited for there, what for longest first."""
+    """An object of one thread: what it waited for there, what for longest first."""
 
     parts: list[Part]
     of_stack: dict[int, Retold]  # from which it waited
@@ -61,24 +75,24 @@ def of(
     holds: Callable[[int], Sequence[Event]],
     frames_of: Callable[[int], list[Frame]],
 ) -> tuple[dict[int, Parked], list[Lock]]:
-    """By id, the futexes at which threads are parked; and the locks that they are put aside for.
+    """By id, the objects at which threads are parked; and the locks that they are put aside for.
     `waits`, `holds`: the events of a lock."""
     next_id = max((lock.id for lock in locks), default=0) + 1
     made: dict[tuple, Retold] = {}
     new: list[Lock] = []
     found = {}
     for lock in locks:
-        if lock.object != FUTEX:
+        if lock.object not in _AT_OWN or not lock.id:
             continue
         # Without events, as for `top`: the first wait tells.
         stacks = {wait.stack for wait in waits(lock.id)} - {0} or {lock.first_stack}
         of_stack = {}
         for stack in stacks:
-            key = _purpose(frames_of(stack))
+            key = _purpose(lock.object, frames_of(stack))
             if key is None:
                 continue
             if key not in made:
-                kinds = dict.fromkeys(_AT_FUTEXES, key[1])
+                kinds = dict.fromkeys(_AT_OWN[lock.object], key[1])
                 made[key] = Retold(next_id + len(new), key[0], PARKED, kinds)
                 new.append(_lock(made[key], stack))
             of_stack[stack] = made[key]
@@ -90,7 +104,7 @@ def of(
     return found, new
 
 
-def _purpose(frames: Sequence[Frame]) -> tuple | None:
+def _purpose(own: int, frames: Sequence[Frame]) -> tuple | None:
     """The object, the wait's kind, and the place in the program; None: nothing is parked there."""
     inner = [frame.function for frame in frames[:_DEEP]]
     if not any(map(_PARKING.match, inner)):
@@ -103,7 +117,9 @@ def _purpose(frames: Sequence[Frame]) -> tuple | None:
             if wait[2] == _SHARED:
                 kind = (RWLOCK, WaitKind.READ)
             return *kind, place
-    return FUTEX, WaitKind.FUTEX, place
+        if _LIGHT_WEIGHT.match(function):
+            return own, WaitKind.SEMAPHORE_LOCK, place
+    return own, _AT_OWN[own][0], place
 
 
 def _lock(told: Retold, stack: int) -> Lock:

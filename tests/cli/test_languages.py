@@ -12,10 +12,10 @@ from make_record import RecordBuilder
 from test_kernel_view import functions, needs_kernel
 
 from syncopate.launch import jvm
-from syncopate.records import languages, recordformat
+from syncopate.records import languages, naming, parked, recordformat
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordfile import Record
-from syncopate.records.recordformat import FUTEX, Lock, WaitKind
+from syncopate.records.recordformat import FUTEX, Event, Lock, WaitKind
 from syncopate.symbols.symbols import Frame
 
 KNOWN = HERE / "known"
@@ -111,8 +111,40 @@ def test_threads_that_are_parked(tmp_path, how):
     assert found["lost_ns"] == pytest.approx(first + second, rel=0.05)
     as_top_sees_it = Analysis(Record(str(tmp_path / "r")), with_events=False)
     assert sum(as_top_sees_it.lock_lost.values()) > 0
-    assert all("each at a futex of its own" in each["why"][0] for each in found["findings"])
+    assert all(
+        "each at a futex or semaphore of its own" in each["why"][0] for each in found["findings"]
+    )
     assert adds_up(found)
+
+
+def test_light_weight_locks_of_postgresql_are_told_by_who_takes_them():
+    """A backend waits at its own semaphore, for locks and for signals."""
+    ways = {
+        1: ["PGSemaphoreLock+0x21", "LWLockAcquireOrWait+0xdc", "XLogFlush+0xdc", "main"],
+        2: ["PGSemaphoreLock+0x21", "TransactionGroupUpdate+0x9", "main"],
+        3: ["do_futex_wait", "sem_wait", "consume", "main"],
+    }
+
+    def frames(stack: int) -> list[Frame]:
+        return [Frame(name, "", 0, "/usr/bin/postgres", False) for name in ways[stack]]
+
+    def wait(lock: int, stack: int, ticks: int) -> Event:
+        return Event(0, 1_000, 1_000 + ticks, lock, stack, 0, 1, recordformat.WAIT,
+                     WaitKind.SEMAPHORE)  # fmt: skip
+
+    waits = {1: [wait(1, 1, 300), wait(1, 1, 300), wait(1, 2, 200)], 2: [wait(2, 3, 500)]}
+    locks = [
+        Lock(known, 0x5000 * known, recordformat.SEMAPHORE, 0, 0, 0, known, 0, 0, 0, 0, ())
+        for known in waits
+    ]
+    parked_at, new = parked.of(locks, waits.__getitem__, lambda lock: [], frames)
+    assert [*parked_at] == [1]
+    first, second = parked_at[1].parts
+    assert (first.waits, first.ticks) == pytest.approx((2 / 3, 3 / 4))
+    assert first.told.kinds[WaitKind.SEMAPHORE] == WaitKind.SEMAPHORE_LOCK
+    assert second.told.kinds[WaitKind.SEMAPHORE] == WaitKind.SEMAPHORE
+    told = {naming.telling(frames(lock.first_stack)).function for lock in new}
+    assert told == {"XLogFlush+0xdc", "TransactionGroupUpdate+0x9"}
 
 
 def test_an_rwlock_of_rusts_is_one_lock():

@@ -27,6 +27,8 @@ def programs() -> list[str]:
 
 PROGRAMS = programs()
 SIZED = [name for name in PROGRAMS if name not in WITHOUT]
+# One of each folder: the others there read their command lines by the same code.
+FIRST = {name.partition("/")[0]: name for name in reversed(SIZED)}.values()
 
 
 def run(program: str, *words: object) -> subprocess.CompletedProcess:
@@ -77,7 +79,10 @@ def test_small_runs(program):
     measured(program, "--preset", "small")
 
 
-@pytest.mark.parametrize("program", SIZED)
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(name, marks=[] if name in FIRST else [pytest.mark.long]) for name in SIZED],
+)
 def test_what_the_command_line_gives_counts_more(program):
     """All numbers of the least size, around another one's name."""
     sizes = sizes_of(program)

@@ -18,7 +18,6 @@ QUICK = (
     "tatas:spin",
     "ticket:spin",
     "mcs:spin",
-    "clh:spin",
     "futex",
     "wait",
     "pool",

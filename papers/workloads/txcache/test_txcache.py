@@ -300,7 +300,11 @@ def ask_client(*words: str) -> str:
 CLIENT_STAGES = [p for p in ("txcache", "txcache.ip-on-commit", LAST) if p in BUILT]
 
 
-@pytest.mark.parametrize("program", CLIENT_STAGES)
+# It waits for most of its time.
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(p, marks=[] if p == LAST else [pytest.mark.long]) for p in CLIENT_STAGES],
+)
 def test_memccapable_finds_the_text_protocol_complete(program):
     with Cache(program) as server:
         said = ask_client("memccapable", "-a", "-h", "127.0.0.1", "-p", str(server.port))

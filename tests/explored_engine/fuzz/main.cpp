@@ -7,7 +7,9 @@
 //
 // The seeds FIRST, FIRST + 1, ... are the programs. Where MOST executions are not every order, what
 // they have found must have been found. With --jobs, the search in one process is compared with the
-// search in several: their verdicts and counts. --focus: only programs of some kinds (program.cpp).
+// search in several: their verdicts and counts, also where all must end. Without, each failure is
+// repeated by its schedule, as SYNCOPATE_SCHEDULE does, and must be the same one. --focus: only
+// programs of some kinds (program.cpp).
 // Status 1: there was a difference.
 #include "litmus.h"
 #include "run.h"
@@ -35,12 +37,36 @@ struct counts {
   std::uint64_t complete = 0, partly = 0, failing = 0, undecided = 0;
 };
 
+std::uint64_t repeated = 0;  // failures
+
 enum class answer { same, partly, failing, undecided, different };
 
 struct comparison {
   answer is;
   std::string why;
 };
+
+std::string verdict_of(const found& f) {
+  const auto& v = f.how;
+  return std::string(name(v.how)) + ": " + name(v.what.kind) + ": " + v.what.text + ", " +
+         v.what.schedule;
+}
+
+// Its failure is repeated by its schedule alone.
+comparison compare_repeated(const program& p, const found& f) {
+  const found again = fuzz::explore_schedule(p, f.how.what.schedule);
+  ++repeated;
+  if (verdict_of(again) == verdict_of(f)) return {answer::failing, {}};
+  return {answer::different,
+          "found: " + verdict_of(f) + "; its schedule repeated: " + verdict_of(again)};
+}
+
+// As programs are checked that must come to their ends.
+comparison compare_strictly(const program& p, std::uint64_t executions) {
+  const fuzz::strictly all_must_end;
+  const found f = fuzz::explore_reduced(p, executions);
+  return f.how.how == result::failed ? compare_repeated(p, f) : comparison{answer::same, {}};
+}
 
 comparison compare(const program& p, std::uint64_t executions) {
   const found reduced = fuzz::explore_reduced(p, executions);
@@ -52,7 +78,9 @@ comparison compare(const program& p, std::uint64_t executions) {
     return {answer::different, std::string("only every order fails: ") + kind(every) + ": " +
                                    every.how.what.text + ", " + every.how.what.schedule};
   if (reduced.how.how == result::failed) {
-    if (every.how.how == result::failed) return {answer::failing, {}};
+    if (comparison again = compare_repeated(p, reduced);
+        again.is == answer::different || every.how.how == result::failed)
+      return again;
     if (!complete) return {answer::undecided, {}};
     return {answer::different, std::string("only the reduced search fails: ") + kind(reduced) +
                                    ": " + reduced.how.what.text};
@@ -113,7 +141,7 @@ comparison compare_loops(const program& p, std::uint64_t executions) {
   return {answer::same, {}};
 }
 
-comparison compare_jobs(const program& p, const settings& s) {
+comparison compare_jobs_as_is(const program& p, const settings& s) {
   const found one = fuzz::explore_reduced(p, s.executions);
   if (one.how.how == result::bounded) return {answer::undecided, {}};
   const found many = fuzz::explore_in_jobs(p, s.jobs);
@@ -128,8 +156,19 @@ comparison compare_jobs(const program& p, const settings& s) {
   return {one.how.how == result::failed ? answer::failing : answer::same, {}};
 }
 
+comparison compare_jobs(const program& p, const settings& s) {
+  comparison c = compare_jobs_as_is(p, s);
+  if (c.is == answer::different) return c;
+  const fuzz::strictly all_must_end;
+  comparison strict = compare_jobs_as_is(p, s);
+  return strict.is == answer::different ? strict : c;
+}
+
 comparison compare(const program& p, const settings& s) {
   if (s.jobs > 1) return compare_jobs(p, s);
+  if (comparison strict = compare_strictly(p, s.executions); strict.is == answer::different)
+    return strict;
+  if (fuzz::may_give_up(p)) return {answer::same, {}};
   comparison c = compare(p, s.executions);
   if ((c.is == answer::same || c.is == answer::partly) && fuzz::has_loops(p))
     if (const comparison more = compare_loops(p, s.executions); more.is == answer::different)
@@ -204,12 +243,13 @@ int main(int count, char** given) {
   }
   std::printf(
       "seeds %llu to %llu: %llu programs have the same outcomes, %llu as far as %llu "
-      "executions go, %llu fail both ways, %llu are undecided, %llu differ; %.1f s\n",
+      "executions go, %llu fail both ways, %llu are undecided, %llu differ; "
+      "%llu failures repeated; %.1f s\n",
       static_cast<unsigned long long>(s.seed), static_cast<unsigned long long>(s.seed + n - 1),
       static_cast<unsigned long long>(seen.complete), static_cast<unsigned long long>(seen.partly),
       static_cast<unsigned long long>(s.executions), static_cast<unsigned long long>(seen.failing),
       static_cast<unsigned long long>(seen.undecided), static_cast<unsigned long long>(different),
-      seconds());
+      static_cast<unsigned long long>(repeated), seconds());
   // Most programs must have been decided, or nothing has been tested.
   return different != 0 || 2 * (seen.complete + seen.failing) < n ? 1 : 0;
 }

@@ -98,6 +98,21 @@ const std::vector<std::pair<std::string, std::vector<profile>>>& focused() {
         {{clock, clock, lock, unlock, store, load, take, post}, 1, 2},
         {{clock, clock, lock_shared, lock_exclusive, unlock_any, barrier, load}, 1, 2},
         {{clock, clock, begin, commit, load, store, join}, 2, 1}}},
+      // What the search learns on its way: readers are in order, loops never give up.
+      {"readers",
+       {{{lock_shared, lock_exclusive, try_exclusive, try_shared, unlock_any, write_if, store, load,
+          write},
+         1,
+         1},
+        {{lock_shared, lock_exclusive, lock_exclusive_timed, unlock_any, read, write, modify},
+         1,
+         1},
+        {{lock_shared, lock_exclusive, begin, commit, unlock_any, store, write, read}, 1, 1},
+        {{lock_shared, try_exclusive, unlock_any, lock, unlock, take, post, store}, 1, 1}}},
+      {"impatient",
+       {{{loop_relax, loop_relax, store, load, write_if, read_if, write}, 2, 1},
+        {{loop_relax, loop, store, modify, lock, unlock, write}, 2, 1},
+        {{loop_relax, park, wake, store, await, read, write}, 2, 1}}},
   };
   return all;
 }
@@ -106,7 +121,7 @@ class maker {
  public:
   maker(std::uint64_t seed, bool focused) : random_(seed), focused_(focused) {}
 
-  program make(const std::vector<profile>& profiles) {
+  program make(const std::vector<profile>& profiles, bool may_give_up) {
     program p;
     const profile& of = profiles[any(static_cast<unsigned>(profiles.size()))];
     const auto has = [&](kind k) {
@@ -126,7 +141,10 @@ class maker {
     }
     // Limits that would end no program: which loop gives up once they are reached is decided by
     // who could still read an old value.
-    p.options = std::string("steps=400,timeouts=9,aborts=1") + (polls ? ",jumps=9" : ",jumps=0") +
+    p.options = std::string("steps=400,timeouts=9,aborts=1") +
+                (polls         ? ",jumps=9"
+                 : may_give_up ? ",jumps=1"
+                               : ",jumps=0") +
                 ",spurious=" + std::to_string(focused_ ? 1 + (any(6) == 0 ? 1 : 0) : any(2));
     if (any(8) == 0) p.options += ",any_waiter";
     return p;
@@ -315,7 +333,7 @@ program make(std::uint64_t seed, const std::string& focus) {
   const std::vector<profile>* of = &profiles();
   for (const auto& [name, those] : focused())
     if (name == focus) of = &those;
-  program p = maker(seed, !focus.empty()).make(*of);
+  program p = maker(seed, !focus.empty()).make(*of, focus == "impatient");
   p.seed = seed;
   return p;
 }
@@ -338,6 +356,11 @@ bool has_other_loops(const program& p) {
   return any_of_all(p, [](const operation& o) {
     return o.what >= loop && o.what <= loop_relax && !only_reads(o.what);
   });
+}
+
+bool may_give_up(const program& p) {
+  return p.options.find("jumps=0") == std::string::npos &&
+         any_of_all(p, [](const operation& o) { return o.what == loop_relax; });
 }
 
 program with_awaits(program p) {

@@ -434,10 +434,9 @@ std::vector<int> values(const program& p, const std::string& outcome) {
 
 namespace {
 
-found explore(const program& p, const std::string& more) {
-  explored::options o;
-  const std::string all = p.options + more;
-  if (!explored::parse(all.c_str(), o).empty()) std::abort();
+bool all_must_end = false;
+
+found explore(const program& p, const explored::options& o) {
   const auto machine = std::make_unique<explored::machine>(o);
   explored::running_machine = machine.get();
   running = &p;
@@ -450,13 +449,21 @@ found explore(const program& p, const std::string& more) {
   around.after = [&] {
     if (!now.gave_up) result.outcomes.insert(outcome());
   };
-  around.loops_may_stay = true;
+  around.all_must_end = all_must_end;
+  around.loops_may_stay = !all_must_end;
   around.stack = [] {
     static constexpr std::array<unsigned char, 8> always_the_same{};
     return std::span<const unsigned char>(always_the_same);
   };
   result.how = machine->explore(&run_main, around);
   return result;
+}
+
+found explore(const program& p, const std::string& more) {
+  explored::options o;
+  const std::string all = p.options + more;
+  if (!explored::parse(all.c_str(), o).empty()) std::abort();
+  return explore(p, o);
 }
 
 }  // namespace
@@ -477,6 +484,16 @@ found explore_in_jobs(const program& p, unsigned jobs) {
   turns_before_plain = false;
   return explore(p, ",split=1,jobs=" + std::to_string(jobs));
 }
+
+found explore_schedule(const program& p, const std::string& schedule) {
+  turns_before_plain = false;
+  explored::options o;
+  o.schedule = schedule;
+  return explore(p, o);
+}
+
+strictly::strictly() { all_must_end = true; }
+strictly::~strictly() { all_must_end = false; }
 
 found explore_every_order(const program& p, std::uint64_t most_executions) {
   turns_before_plain = true;

@@ -24,6 +24,16 @@ std::string text(const program&, const std::string& outcome);
 found explore_reduced(const program&, std::uint64_t most_executions);
 // In several processes, which look for a part to give away after each execution.
 found explore_in_jobs(const program&, unsigned jobs);
+// As SYNCOPATE_SCHEDULE repeats what explore_reduced or explore_in_jobs has found: nothing else of
+// the search is known.
+found explore_schedule(const program&, const std::string& schedule);
+// While there is one: who waits or goes round for good is a failure.
+struct strictly {
+  strictly();
+  ~strictly();
+  strictly(const strictly&) = delete;
+  strictly& operator=(const strictly&) = delete;
+};
 // What the accesses have read, in the program's order, and the atomic variables in the end.
 std::vector<int> values(const program&, const std::string& outcome);
 

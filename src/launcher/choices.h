@@ -10,6 +10,9 @@ namespace syncopate::launcher {
 // of which something is to be said where the machine has none.
 bool is_plain_lock(std::string_view choice);
 
+// Whether it is a lock of ours, which elision and the guard can act on.
+bool is_ours(std::string_view lock);
+
 // Whether MODE[:POLICY] is one that the table of options has.
 bool is_elision(std::string_view choice, std::string_view lock);
 

@@ -29,6 +29,7 @@ bool add_guard(environment& environment, const command_line& said) {
   std::string wanted = said.has("--guard") || said.has("--guard-log") ? "epochs,misuse" : "";
   if (said.has("--preempted-holders")) wanted += wanted.empty() ? "slices" : ",slices";
   if (wanted.empty()) return true;
+  if (!is_ours(environment.get(variable_of(option::lock)))) return false;
   const char* const variable = variable_of(option::guard);
   environment.set(variable, joined(wanted, environment.get(variable)));
   if (!said.has("--guard-log")) return true;

@@ -12,15 +12,16 @@ HELP = """\
 usage: syncopate run [--lock NAME[:WAIT]] [--elide MODE] [--policy FILE] [--guard] [--omp]
                      [--tm ALGORITHM] [--verbose] [--force] [--] PROGRAM [ARG...]
 
-Runs PROGRAM unmodified with the chosen lock behind every pthread mutex, condition variable,
-reader-writer lock and spin lock. The process becomes PROGRAM: its exit status, signals and streams
-are its own.
+Runs PROGRAM unmodified with the chosen lock behind its pthread mutexes, condition variables,
+reader-writer locks and spin locks; robust, priority and process-shared ones stay the C library's.
+The process becomes PROGRAM: its exit status, signals and streams are its own.
 
   -l, --lock NAME[:WAIT]  which lock, and how it waits; `syncopate list` shows them
                           (default: $SYNCOPATE_LOCK, else auto)
       --elide MODE[:POLICY]
                           run critical sections as hardware transactions: auto (where they commit
-                          and pay), always, off; how often to try: auto, standard, htm_1, htm_10
+                          and pay), always, off; how often to try: auto, standard, htm_1, htm_10,
+                          htm_10_fb_aahtm
                           (default: $SYNCOPATE_ELIDE, else auto)
       --policy FILE       what single locks are to be, and all others (docs/tune.md); what other
                           options say goes first

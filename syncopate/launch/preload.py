@@ -54,6 +54,11 @@ def guard(environ: dict[str, str], options: dict[str, str]) -> None:
         wanted.append("slices")
     if not wanted:
         return
+    if environ.get("SYNCOPATE_LOCK") == "glibc":
+        named = next(
+            each for each in ("--guard", "--guard-log", "--preempted-holders") if each in options
+        )
+        raise Failure(f"{named} with --lock glibc: the C library's locks are not watched", BAD_USE)
     already = [word for word in environ.get("SYNCOPATE_GUARD", "").split(",") if word]
     environ["SYNCOPATE_GUARD"] = ",".join(dict.fromkeys([*wanted, *already]))
     if "--guard-log" in options:

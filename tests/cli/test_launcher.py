@@ -118,6 +118,7 @@ OPTIONS = [
     ["--guard", "--preempted-holders"], ["-v"], ["--verbose", "-lmcs"], ["-vlmcs"], ["--guard=1"],
     ["--force"], ["--help"], ["-h"], ["--nothing"], ["-x"], ["--omp"], ["--tm", "norec"],
     ["--lock"], ["-"], ["--wait", "spin"], ["--lock", "mcs", "--lock", "ticket"],
+    ["--lock", "glibc", "--guard"], ["--lock", "glibc", "--preempted-holders"],
 ]  # fmt: skip
 VARIABLES = [
     {}, {"SYNCOPATE_LOCK": "ticket"}, {"SYNCOPATE_LOCK": ""}, {"SYNCOPATE_LOCK": "tickt"},

@@ -74,12 +74,20 @@ def test_a_lock_that_waits_plainly_says_so(monkeypatch, capsys, lock, commits):
         (["--elide", "auto:htm_2"], "no such policy (did you mean htm_"),
         (["--elide", "off:htm_1"], "off needs no policy"),
         (["--lock", "glibc", "--elide", "always"], "the C library's locks do not elide"),
+        (["--lock", "glibc", "--guard"], "--guard with --lock glibc: the C library's locks are"),
+        (["--lock", "glibc", "--guard-log", "log"], "--guard-log with --lock glibc: the C"),
+        (["--lock", "glibc", "--preempted-holders"], "--preempted-holders with --lock glibc: the"),
     ],
 )
-def test_bad_elision_is_one_line(cli, options, said):
+def test_what_a_lock_cannot_have_is_one_line(cli, options, said):
     done = cli("run", *options, "true")
     assert done.returncode == 2
     assert said in one_line(done)
+
+
+def test_help_names_every_elision_policy(cli):
+    known = one_line(cli("run", "--elide", "auto:none", "true")).rpartition("there are ")[2].strip()
+    assert known in " ".join(cli("run", "--help").stdout.split())
 
 
 def test_switch_of_other_processes_is_one_line(cli):

@@ -203,6 +203,8 @@ def _ask_for_socket(process: int, inner: str, status: dict[str, str], path: str)
         begun = asked_at = time.monotonic()
         os.kill(process, signal.SIGQUIT)
         while not _is_socket(path):
+            if _status(process)["State"].split()[0] in "ZX":
+                raise Failure(f"the Java VM {process} has ended", FAILED)
             now = time.monotonic()
             if now - asked_at > ASKED_EVERY:
                 asked_at = now
@@ -214,6 +216,8 @@ def _ask_for_socket(process: int, inner: str, status: dict[str, str], path: str)
                     FAILED,
                 )
             time.sleep(0.05)
+    except ProcessLookupError:
+        raise Failure(f"the Java VM {process} has ended", FAILED) from None
     except PermissionError:
         raise Failure(
             f"process {process} belongs to another user; run this with sudo", BAD_USE

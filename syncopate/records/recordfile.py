@@ -97,6 +97,11 @@ def _is_ours(word: str) -> bool:
     return word.startswith("-agentpath:") and "/libsyncopate-jvm.so" in word
 
 
+def _is_whole(event: tuple) -> bool:
+    """Whether it has been written: a program that goes on may be writing it."""
+    return event[6] in (WAIT, HOLD) and event[1] >= event[0] and event[5] > 0
+
+
 class Choice(NamedTuple):
     """Which events are read: one in `every`, and one in `every_long` of those that took long."""
 
@@ -516,7 +521,7 @@ class Record:
         their weight so much more."""
         if chosen is None or chosen.every == 1:
             for thread, _, f in self._items(EVENTS, EVENT):
-                if f[6] in (WAIT, HOLD) and f[1] >= f[0]:
+                if _is_whole(f):
                     yield Event(self._thread_of(thread, f), *f)
         else:
             import random  # for large records alone, and slow
@@ -530,7 +535,7 @@ class Record:
                 some += [(places[at], chosen.every_long) for at in long.of(len(places))]
                 for at, every in sorted(some):
                     f = EVENT.unpack_from(self._data, offset + at * EVENT.size)
-                    if f[6] in (WAIT, HOLD) and f[1] >= f[0]:
+                    if _is_whole(f):
                         whose = self._thread_of(thread, f)
                         yield Event(whose, *f[:5], f[5] * every, *f[6:])
                 self._let_go(used * EVENT.size, offset)

@@ -11,6 +11,7 @@ from conftest import HERE, run_cli
 from make_record import RecordBuilder
 from test_kernel_view import functions, needs_kernel
 
+from syncopate.base.errors import Failure
 from syncopate.launch import jvm
 from syncopate.records import languages, naming, parked, recordformat
 from syncopate.records.analysis import Analysis
@@ -241,7 +242,7 @@ def test_a_java_program_that_runs(java, tmp_path, kind):
 def test_a_vm_that_only_begins_is_asked_again(java, tmp_path):
     """It takes agents before it lets them do anything: attached to as soon as that is possible."""
     for turn in range(4):
-        with subprocess.Popen([*java, "monitor", "3"], stdout=subprocess.PIPE) as process:
+        with subprocess.Popen([*java, "monitor", "9999"], stdout=subprocess.PIPE) as process:
             while not jvm.runs_java(process.pid):
                 assert process.poll() is None
             record = tmp_path / f"r{turn}"
@@ -276,6 +277,16 @@ def test_a_vm_that_loses_its_socket_is_asked_again(tmp_path, monkeypatch):
     ) as process:
         assert process.stdout.readline() == b"ready\n"
         assert jvm.attach(process.pid, ["load"]) == "[True, True]"
+
+
+def test_a_vm_that_ends_meanwhile_is_said_to_have_ended():
+    ends = (
+        "import signal; signal.signal(signal.SIGQUIT, lambda *_: exit(0)); print(); signal.pause()"
+    )
+    with subprocess.Popen([PYTHON, "-uc", ends], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        with pytest.raises(Failure, match=f"the Java VM {process.pid} has ended"):
+            jvm.attach(process.pid, ["load"])
 
 
 @both

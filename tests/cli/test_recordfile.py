@@ -136,6 +136,19 @@ def test_what_was_written_is_read(tmp_path):
     assert record.maps().endswith("/no/such/program\n")
 
 
+def test_an_event_that_is_being_written_is_none(tmp_path):
+    """Of a program that goes on: its weight is not there yet."""
+    builder = sample()
+    thread, lock = builder.thread(200), builder.lock(0xA000)
+    builder.wait(thread, lock, 1_100_000, 1_101_000, holder=100)
+    builder.hold(thread, lock, 1_100_000, 1_100_500, weight=0)
+    builder.event(thread, 1, lock, 1_100_000, 1_101_000, weight=0)
+    record = builder.write(tmp_path / "r")
+    done = run_cli("report", "--json", record)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len([each for each in Record(str(record)).events() if each.lock == lock]) == 1
+
+
 def test_truncated_at_any_offset_is_one_clear_line(tmp_path):
     whole = sample().build()
     cut = tmp_path / "cut"

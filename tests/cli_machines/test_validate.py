@@ -1,4 +1,4 @@
-"""bench/validate.py: docs/reference/model-limits.md has what the model misses of published
+"""bench/validate.py: docs/internals/model-measured.md has what the model misses of published
 figures."""
 
 import os
@@ -22,13 +22,13 @@ def rows() -> list[dict]:
 
 
 @pytest.mark.long
-def test_misses_stand_in_the_limits(rows: list[dict]) -> None:
+def test_misses_stand_in_the_page(rows: list[dict]) -> None:
     missed = {
         row["what"]: (f"{row['published']:.1f}", f"{row['model']:.1f}", f"{row['error']:+.0%}")
         for row in rows
         if validate.missed(row)
     }
-    text = (ROOT / "docs/reference/model-limits.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/internals/model-measured.md").read_text(encoding="utf-8")
     listed = {
         what.strip(): (published, model, f"{error}%")
         for what, published, model, error in re.findall(
@@ -39,9 +39,9 @@ def test_misses_stand_in_the_limits(rows: list[dict]) -> None:
 
 
 @pytest.mark.long
-def test_the_limits_say_how_many_points_agree(rows: list[dict]) -> None:
+def test_the_page_says_how_many_points_agree(rows: list[dict]) -> None:
     good = sum(not validate.missed(row) for row in rows)
-    text = " ".join((ROOT / "docs/reference/model-limits.md").read_text(encoding="utf-8").split())
+    text = " ".join((ROOT / "docs/internals/model-measured.md").read_text(encoding="utf-8").split())
     assert f"{good} of {len(rows)} points are within 25 %" in text
 
 

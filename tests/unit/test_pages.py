@@ -1,5 +1,5 @@
-"""The pages for users: how many there are, and how many words each has. Pages for maintainers are
-in docs/internals/."""
+"""The pages for users: how many there are, and how many words each has, and the limits. Pages for
+maintainers are in docs/internals/."""
 
 from pathlib import Path
 
@@ -16,6 +16,12 @@ def words(page: Path) -> int:
 def test_pages_are_few_and_short() -> None:
     pages = sorted(DOCS.glob("*.md"))
     assert 0 < len(pages) <= PAGES
+    assert not {page.stem: words(page) for page in pages if words(page) > WORDS}
+
+
+def test_limits_are_short() -> None:
+    pages = sorted(DOCS.glob("reference/*-limits.md"))
+    assert pages
     assert not {page.stem: words(page) for page in pages if words(page) > WORDS}
 
 

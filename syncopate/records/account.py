@@ -29,7 +29,8 @@ STATE_OF_CALL |= dict.fromkeys((9, 10, 11, 12, 25, 28, 149, 150, 151, 152, 325, 
 NEITHER = {(1 << 32) - 1, 34, 130, 128, 60, 231, 101, 65, 220, 69, 70}
 FAR_MORE = 2.0  # more than a look a second leaves out: of other processes
 SHARED = ("futex", "semaphore")  # parts that may hide locks which processes share
-UNSEEN = ("futex", "yield", "running", "elsewhere", "unexplained")  # parts that may
+# Parts that may hide others; who spins on a crowded machine is mostly without a processor.
+UNSEEN = ("futex", "yield", "running", "runnable", "elsewhere", "unexplained")
 
 
 class Part(NamedTuple):

@@ -223,7 +223,7 @@ class Analysis:
         """Locks of languages are told apart in the record, and in the events read of it."""
         locks = list(self.record.locks())
         if not self.symbolizer.has_module("python") and not any(
-            x.object in (FUTEX, recordformat.SEMAPHORE) for x in locks
+            x.object in (FUTEX, recordformat.SEMAPHORE, recordformat.CONDITION) for x in locks
         ):
             return
         self._resolve_stacks()

@@ -46,6 +46,16 @@ def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
     """Why this lock costs so much, the most telling first; never none."""
     if waits := open_waits(lock, results):
         return [_stuck(lock, waits, results)]
+    if _is_of_signalers(lock):
+        return [
+            Reason(
+                "signalers",
+                "it is a part of a condition variable: who signals waits there for others who"
+                " signal, and until threads that were woken before have gone on",
+                "signal less often; `syncopate run` has condition variables without that wait",
+                CERTAIN,
+            )
+        ]
     found = [
         *_sleeps(lock, facts),
         *_relocks(lock),
@@ -454,6 +464,18 @@ def _is_a_place(lock: dict) -> bool:
     return not lock["addresses"] and lock["named_by"] == "first use"
 
 
+def _is_of_signalers(lock: dict) -> bool:
+    """Whether those who signal at a condition variable wait within it, which is all that functions
+    of condition variables wait for as for a mutex."""
+    inner = (frame for stack in lock["waiters"] for frame in stack["frames"][:INNER_FRAMES])
+    functions = (
+        {frame["function"].lstrip("_") for frame in inner} if "mutex" in lock["waits"] else {}
+    )
+    return any(
+        name.startswith(("pthread_cond_signal", "pthread_cond_broadcast")) for name in functions
+    )
+
+
 def _see_holds(lock: dict, results: dict) -> str:
     """What shows how long it is held; "" where nothing does."""
     if results["process"]["recorder"] != "kernel":
@@ -461,7 +483,7 @@ def _see_holds(lock: dict, results: dict) -> str:
     inner = (frame for stack in lock["waiters"] for frame in stack["frames"][:INNER_FRAMES])
     if not any("pthread_" in frame["function"] for frame in inner):
         return ""
-    return "start the program by `syncopate record` without --kernel, which sees how long"
+    return "start the program by `syncopate record`, without --kernel, which sees how long"
 
 
 def _held(share: float | None) -> str:

@@ -39,9 +39,8 @@ def of(results: dict, facts_of: Callable[[int], Facts | None]) -> list[dict]:
 
 def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
     reasons = causes.reasons(lock, results, facts)
-    waits_are_said = any(
-        reason.cause in ("unknown", "busy", "crowded", "kept") for reason in reasons
-    )
+    told = [reason.cause for reason in reasons]
+    waits_are_said = not {"unknown", "busy", "crowded", "kept", "signalers"}.isdisjoint(told)
     is_open = bool(causes.open_waits(lock, results))
     most = None if is_open else gain_at_most(lock, results)
     more = [] if is_open or waits_are_said else list(causes.unexplained(lock))
@@ -52,14 +51,14 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
         "called": called(lock),
         "members": lock["members"],
         "cost": _cost(lock),
-        "gain": _in_words(most),
+        "gain": gain_in_words(most, results),
         "gain_at_most": most,
-        "causes": [reason.cause for reason in reasons],
+        "causes": told,
         "why": [
             *(reason.why for reason in reasons),
             *more,
             *causes.worst_of_several(lock),
-            *_where(lock),
+            *(_where(lock) if "signalers" not in told else ()),
         ],
         "do": list(dict.fromkeys(reason.do for reason in reasons if reason.do)),
         "reasons": [reason._asdict() for reason in reasons],
@@ -87,9 +86,13 @@ def gain_at_most(lock: dict, results: dict) -> float | None:
     unknown = account["why_unexplained"] or not running
     if unknown or account["too_much_ns"] > FAR_OFF * account["total_ns"]:
         return None
-    by_threads = (work + lock["lost_ns"]) / work
+    return max(1.0, min((work + lock["lost_ns"]) / work, _spare(results)))
+
+
+def _spare(results: dict) -> float:
+    """How many times as long the program could have run, had it all processors to itself."""
     there_is = results["process"]["processors"] * results["process"]["duration_ns"]
-    return max(1.0, min(by_threads, there_is / running))
+    return there_is / results["account"]["parts"]["running"]
 
 
 def unexplained(lock: dict, results: dict) -> str:
@@ -97,12 +100,14 @@ def unexplained(lock: dict, results: dict) -> str:
     return "" if causes.open_waits(lock, results) else next(causes.unexplained(lock), "")
 
 
-def _in_words(most: float | None) -> str:
+def gain_in_words(most: float | None, results: dict) -> str:
     """The most that can be gained; "" where it is not known."""
     if most is None:
         return ""
+    if most < HARDLY and _spare(results) < HARDLY:
+        return "hardly anything: it keeps all processors busy as it is"
     if most < HARDLY:
-        return "hardly anything: without these waits the processors would be as busy as they are"
+        return "hardly anything: its threads do other work for far longer than they wait here"
     return f"at most {most:.1f}x as fast, were nobody to wait for it"
 
 

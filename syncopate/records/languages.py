@@ -8,7 +8,7 @@ the kernel sees threads wait.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from syncopate.records.recordformat import (
@@ -36,14 +36,17 @@ _MALLOC = {"malloc", "free", "cfree", "calloc", "realloc", "memalign", "posix_me
 _EVALUATES = ("_PyEval", "PyEval", "_PyFunction", "PyObject", "_PyObject")
 _FEW_FRAMES = 8  # from the thread's beginning to its end's release
 # Lock.type of what is told apart here; in no file.
-GIL, ENDED, TOLD, PYTHONS_LOCK, PYTHONS_RLOCK, PARKED = range(100, 106)
+GIL, ENDED, TOLD, PYTHONS_LOCK, PYTHONS_RLOCK, PARKED, OF_SIGNALERS = range(100, 107)
 NAMES = {PYTHONS_LOCK: LOCK_NAME, PYTHONS_RLOCK: RLOCK_NAME}  # of semaphores
 _RUST = re.compile(
     r"<?std::sys::.*\b(Mutex|Condvar|RwLock|Parker)\b.*::"
     r"(lock_contended|wait\w*|read_contended|write_contended|park\w*)\b"
 )
 _WRITERS_AT = 4  # in its RwLock
-_WORDS_OF_A_CONDITION = (40, 44)  # in glibc's pthread_cond_t, 2.25 and later
+# In glibc's pthread_cond_t, 2.25 and later: where threads wait for a signal, and where those wait
+# that signal or end it: until others have left, and for the lock within.
+_WORDS_OF_A_CONDITION = (40, 44)
+_WORDS_OF_SIGNALERS = (16, 20, 32, 36)
 _OF_RUST = {
     "lock_contended": (MUTEX, WaitKind.MUTEX),
     "read_contended": (RWLOCK, WaitKind.READ),
@@ -72,6 +75,7 @@ def of(
     return {
         **_locks_of_their_own(locks),
         **_conditions_words(locks),
+        **_signalers_words(locks),
         **_gil(locks, symbolizer),
         **_pythons(locks, waits, frames_of),
         **_threads(locks, holds, frames_of),
@@ -105,6 +109,29 @@ def _conditions_words(locks: Sequence[Lock]) -> dict[int, Retold]:
         for at in _WORDS_OF_A_CONDITION
         if lock.object == FUTEX and lock.id and lock.address - at in conditions
     }
+
+
+def _signalers_words(locks: Sequence[Lock]) -> dict[int, Retold]:
+    """What lies in a condition variable, and is no place to wait for a signal: the kernel's view
+    has a lock of its own for each word. They are one, within that variable."""
+    conditions = {lock.address for lock in locks if lock.object == CONDITION and lock.id}
+    kinds = dict.fromkeys((WaitKind.FUTEX, WaitKind.FUTEX_LOCK, WaitKind.RELOCK), WaitKind.MUTEX)
+    first: dict[int, int] = {}
+    found = {}
+    for lock in locks:
+        condition = condition_around(lock, conditions)
+        if condition is not None and lock.id:
+            known = first.setdefault(condition, lock.id)
+            found[lock.id] = Retold(known, MUTEX, OF_SIGNALERS, kinds)
+    return found
+
+
+def condition_around(lock: Lock, conditions: Collection[int]) -> int | None:
+    """The address of the condition variable whose signalers wait at this word."""
+    if lock.object not in (MUTEX, FUTEX):
+        return None
+    return next((lock.address - at for at in _WORDS_OF_SIGNALERS
+                 if lock.address - at in conditions), None)  # fmt: skip
 
 
 def _gil(locks: Sequence[Lock], symbolizer: Symbolizer) -> dict[int, Retold]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from syncopate.records import languages
 from syncopate.records.difference import Way, key, outwards, up_to_holder, ways, with_owner
-from syncopate.records.recordformat import CREATED, MUTEX, SEMAPHORE, YIELD, Lock
+from syncopate.records.recordformat import CONDITION, CREATED, MUTEX, SEMAPHORE, YIELD, Lock
 from syncopate.symbols.symbols import Frame, Symbolizer
 
 # Functions that only pass a call on to pthreads or libitm; the frame behind them is the one that a
@@ -145,7 +145,20 @@ def name_locks(
             text = f"{symbol}[]" if array else symbol + (f"+{offset:#x}" if offset else "")
             of = module if symbol.startswith(f"{place}+0x") else ""
             names[lock_id] = Name(text, "symbol", place, symbol, module=of)
-    return names | _by_stacks(by_stack, frames_of, holding)
+    names |= _by_stacks(by_stack, frames_of, holding)
+    return names | _of_signalers(locks, names)
+
+
+def _of_signalers(locks: Sequence[Lock], names: dict[int, Name]) -> dict[int, Name]:
+    """What lies within a condition variable is called by that."""
+    conditions = {lock.address: lock.id for lock in locks if lock.object == CONDITION and lock.id}
+    found = {}
+    for lock in locks:
+        if lock.type == languages.OF_SIGNALERS:
+            around = languages.condition_around(lock, conditions)
+            of = names[conditions[around]]
+            found[lock.id] = Name(f"within {of.text}", of.by, of.place, of.site, of.way, of.module)
+    return found
 
 
 def _is_of_library(variable: tuple) -> bool:

@@ -45,8 +45,9 @@ KIND_NAMES = {
 class WaitKind(enum.IntEnum):
     """wait_kind, of those that are waits and more than numbers here."""
 
-    MUTEX, READ, WRITE, CONDITION, FUTEX, SEMAPHORE, JOIN, SEMAPHORE_LOCK, FUTEX_LOCK = (
+    MUTEX, RELOCK, READ, WRITE, CONDITION, FUTEX, SEMAPHORE, JOIN, SEMAPHORE_LOCK, FUTEX_LOCK = (
         1,
+        2,
         3,
         4,
         6,

@@ -12,7 +12,7 @@ from collections import defaultdict
 from syncopate.base.shown import shown
 from syncopate.base.units import count, duration
 from syncopate.records.analysis import Analysis
-from syncopate.records.recordformat import AWAKE_KINDS, KIND_NAMES, Event
+from syncopate.records.recordformat import AWAKE_KINDS, BY_KERNEL, KIND_NAMES, Event
 
 LONG_NS = 1_000_000  # src/record/waits.cpp: long_wait()
 NUMBERS = ("seconds", "user_seconds", "system_seconds")
@@ -105,6 +105,8 @@ def _summed(analysis: Analysis, found: dict, exact: dict) -> dict:
             times = waits * sums.all_waits / all_waits / sums.waits
             wake_ups += sums.sleeps * times
             preemptions += sums.preemptions * times
+    if analysis.record.header.recorder == BY_KERNEL:  # which sees sleeps only
+        parked, awake, preempted, unknown = parked + awake + preempted + unknown, 0.0, 0.0, 0.0
     by_state = {
         _awake_state(analysis): awake,
         "parked": parked,
@@ -145,9 +147,10 @@ def _waiting_sentences(cost: dict) -> list[str]:
         f"{duration(state['ns'])} {name}" for name, state in cost["states"].items() if state["ns"]
     ]
     awake = next(iter(cost["states"].values()))["ticks"]
+    ticks = f"{count(awake)} ticks of the clock on a processor, " if awake else ""
     return [
-        f"Waiting: about {', '.join(states)}; {count(awake)} ticks of the clock on a processor,"
-        f" {count(cost['wake_ups'])} wake-ups (from {count(cost['sampled'])} waits)"
+        f"Waiting: about {', '.join(states)}; {ticks}{count(cost['wake_ups'])} wake-ups"
+        f" (from {count(cost['sampled'])} waits)"
     ]
 
 

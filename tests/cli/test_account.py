@@ -175,3 +175,14 @@ def test_nobody_waited_only_where_nothing_hides(tmp_path, kind, ms, explained):
         builder.row(thread, builder.lock(0x9000 + number), kind, [ms * 1_000_000])
     found = results_of(builder, tmp_path)
     assert account.is_explained(found) == explained
+
+
+def test_who_spins_on_a_crowded_machine_is_mostly_without_a_processor(tmp_path):
+    """A tenth of the time on a processor, half of it without one: that may all be spinning."""
+    builder = a_second(recorder=1)
+    for number in range(2):
+        thread = builder.thread(100 + number, cpu=SECOND // 10, delay=SECOND // 2)
+        builder.row(thread, builder.lock(0x9000 + number), CONDITION, [SECOND * 4 // 10])
+    found = results_of(builder, tmp_path)
+    assert found["account"]["parts"]["running"] < account.MOST_UNSEEN * 2 * SECOND
+    assert not account.is_explained(found)

@@ -9,6 +9,7 @@ from make_record import RecordBuilder
 
 from syncopate.base.terminal import in_sentence, shortened
 from syncopate.base.units import about
+from syncopate.records import findings
 
 MS, US = 1_000_000, 1000
 INSIDE = 20  # format.h's wait_kind: how long holds took
@@ -308,6 +309,23 @@ def test_a_small_share_is_told_in_words(tmp_path):
         "less than 0.1 %",
         "about 0.1 %",
     )
+
+
+@pytest.mark.parametrize(
+    ("running", "io", "said"),
+    [
+        (195, 0, "it keeps all processors busy as it is"),
+        (30, 800, "its threads do other work for far longer than they wait here"),
+    ],
+)
+def test_why_hardly_anything_is_gained(running, io, said):
+    """By processors that are busy with it, or by threads that hardly wait: which one, is said."""
+    parts = {"running": running, "io": io, "locks": 10}
+    account = {"parts": parts, "total_ns": sum(parts.values()), "too_much_ns": 0}
+    account["why_unexplained"] = None
+    results = {"account": account, "process": {"processors": 2, "duration_ns": 100}}
+    most = findings.gain_at_most({"lost_ns": 10}, results)
+    assert findings.gain_in_words(most, results) == f"hardly anything: {said}"
 
 
 def test_of_several_locks_the_worst_is_told_apart(tmp_path):

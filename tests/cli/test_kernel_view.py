@@ -9,11 +9,13 @@ import time
 
 import pytest
 from conftest import COMMAND, HERE, compile_c, one_line, run_cli
+from make_record import RecordBuilder
 
 from syncopate.base import paths
 from syncopate.base.errors import Failure
 from syncopate.launch import kernelview
 from syncopate.records.recordfile import Record
+from syncopate.records.recordformat import CONDITION, FUTEX, MUTEX, WaitKind
 
 WHY_NOT = kernelview.obstacle()
 needs_kernel = pytest.mark.skipif(WHY_NOT is not None, reason=f"no kernel's view here: {WHY_NOT}")
@@ -63,20 +65,69 @@ def test_who_waits_how_long_and_for_whom(programs, tmp_path, kind, way):
     assert sum(account["parts"].values()) == pytest.approx(account["total_ns"], rel=0.02)
 
 
+def test_what_lies_in_a_condition_variable_is_one_lock_within_it(tmp_path):
+    """Also as records have it that call all of it waits for the mutex."""
+    builder = RecordBuilder()
+    builder.recorder = 1
+    waiter, signaler = builder.thread(1), builder.thread(2)
+    builder.row(waiter, builder.lock(0x7000, CONDITION), WaitKind.CONDITION, [500_000])
+    for at, kind in ((16, WaitKind.RELOCK), (20, WaitKind.MUTEX), (32, WaitKind.FUTEX)):
+        object_kind = FUTEX if kind == WaitKind.FUTEX else MUTEX
+        builder.row(signaler, builder.lock(0x7000 + at, object_kind), kind, [10_000])
+    builder.row(waiter, builder.lock(0x7030), WaitKind.RELOCK, [10_000])  # the mutex behind it
+    done = run_cli("report", "--json", builder.write(tmp_path / "r"))
+    found = {lock["name"]: lock for lock in json.loads(done.stdout)["records"][0]["locks"]}
+    assert found.keys() == {"0x7000", "within 0x7000", "0x7030"}
+    within = found["within 0x7000"]["waits"]
+    assert list(within) == ["mutex"] and within["mutex"]["count"] == 3
+    assert list(found["0x7030"]["waits"]) == ["mutex_relock"]
+
+
+def test_the_kernels_view_sees_no_waiter_at_work(tmp_path):
+    """Each wait is a sleep, also those of which nothing more is known."""
+    builder = RecordBuilder()
+    builder.recorder = 1
+    thread, lock = builder.thread(1), builder.lock(0x7000)
+    builder.row(thread, lock, WaitKind.MUTEX, [10_000] * 3)
+    builder.wait(thread, lock, 0, 10_000, weight=3, used=(1, 1, 0))
+    builder.row(thread, builder.lock(0x9000, CONDITION), WaitKind.CONDITION, [40_000])
+    path = builder.write(tmp_path / "r")
+    states = json.loads(run_cli("report", "--json", path).stdout)["records"][0]["waiting"]["states"]
+    assert {name: each["ns"] for name, each in states.items() if each["ns"]} == {"parked": 70_000}
+    said = run_cli("report", path).stdout
+    assert "Waiting: about 70.0 us parked; 3 wake-ups" in said and "processor," not in said
+
+
 JOINS = """
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 static sem_t there, back;
 static void* ping(void* x) { for (;;) { sem_post(&there); sem_wait(&back); } return x; }
 static void* pong(void* x) { for (;;) { sem_wait(&there); sem_post(&back); } return x; }
-static void* work(void* x) { usleep(1000 * (100 + 5 * (long)x)); return 0; }
+static volatile long joined = -1;
+static int main_sleeps(void) {
+  char text[256] = "";
+  FILE* stat = fopen("/proc/self/stat", "r");
+  if (!fgets(text, sizeof text, stat)) return 0;
+  fclose(stat);
+  return strrchr(text, ')')[2] == 'S';
+}
+static void* work(void* x) {  // until it is waited for
+  while (joined != (long)x || !main_sleeps()) usleep(1000);
+  return 0;
+}
 int main(void) {
   pthread_t p, t[64];
   pthread_create(&p, 0, ping, 0);
   pthread_create(&p, 0, pong, 0);
   for (long i = 0; i < 64; i++) pthread_create(&t[i], 0, work, (void*)i);
-  for (int i = 0; i < 64; i++) pthread_join(t[i], 0);
+  for (int i = 0; i < 64; i++) {
+    joined = i;
+    pthread_join(t[i], 0);
+  }
 }
 """
 
@@ -231,10 +282,10 @@ def test_without_rights_it_says_what_to_do(tmp_path):
         (["-p", "one"], "the number of a process is wanted"),
         (["-p", "4194305"], "there is no process 4194305"),
         (["-p", "1", "--for", "soon"], "a duration is wanted"),
-        (["-p", "1", "--lock", "mcs"], "--lock is for what is loaded"),
+        (["-p", "1", "--lock", "mcs"], "--lock with --pid: it is for what is loaded"),
         (["-p", "1", "program"], "program is too much"),
         (["--for", "3s", "true"], "--for goes with -p"),
-        (["--kernel", "--omp", "true"], "--omp is for what is loaded"),
+        (["--kernel", "--omp", "true"], "--omp with --kernel: it is for what is loaded"),
     ],
 )
 def test_bad_use_is_one_line(tmp_path, arguments, says):

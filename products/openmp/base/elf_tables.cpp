@@ -67,6 +67,17 @@ elf_tables tables_of(const dl_phdr_info& info) noexcept {
   return t;
 }
 
+unsigned long long count_unloaded() noexcept {
+  unsigned long long count = 0;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* counted) {
+        *static_cast<unsigned long long*>(counted) = info->dlpi_subs;
+        return 1;
+      },
+      &count);
+  return count;
+}
+
 std::uint32_t end_of_exports(const elf_tables& t) noexcept {
   const buckets b(t.hash);
   std::uint32_t last = 0;

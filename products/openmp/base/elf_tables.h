@@ -34,6 +34,24 @@ extent extent_of(const dl_phdr_info& info) noexcept;
 
 elf_tables tables_of(const dl_phdr_info& info) noexcept;
 
+// How many modules the loader has unloaded. Waits for nobody who opens or closes one.
+unsigned long long count_unloaded() noexcept;
+
+// Whether predicate(name, address) holds for one of its references and what that is bound to now.
+template <class Predicate>
+bool any_reference(const elf_tables& t, Predicate&& predicate) noexcept {
+  if (t.symbols == nullptr || t.names == nullptr) return false;
+  for (const auto& part : {t.calls, t.data})
+    for (std::size_t i = 0; i < part.bytes / sizeof(ElfW(Rela)); ++i) {
+      const auto symbol = part.first[i].r_info >> (sizeof(void*) == 8 ? 32 : 8);
+      if (symbol == 0) continue;
+      const auto* const slot =
+          reinterpret_cast<const void* const*>(t.base + part.first[i].r_offset);
+      if (predicate(t.names + t.symbols[symbol].st_name, *slot)) return true;
+    }
+  return false;
+}
+
 // One behind the last symbol that others can see. Requires: complete().
 std::uint32_t end_of_exports(const elf_tables& t) noexcept;
 

@@ -1,8 +1,7 @@
 // caller.cpp -- the slow parts of the rule in caller.h.
 //
 // Memory order (each tag stands at its site below)
-//   [L]  lists of runtimes and modules: acq_rel RMW that adds one, acquire load: who finds an entry
-//        finds its fields. Entries stay.
+//   [L]  the list of runtimes: acquire load: who finds an entry finds its fields. Entries stay.
 
 #include "openmp/runtime/caller.h"
 
@@ -19,8 +18,6 @@
 
 namespace syncopate::openmp {
 
-constinit std::atomic<const module*> modules{nullptr};
-
 namespace {
 
 // What the names of a kind are called, which of them the loader is asked for, and who has them
@@ -33,19 +30,19 @@ const kind_of_name& names_of(name_kind kind) noexcept {
   static constexpr kind_of_name gomp{"GOMP_", "GOMP_barrier", {"libgomp.so.1", "libomp.so.5"}};
   static constexpr kind_of_name kmpc{"__kmpc_", "__kmpc_fork_call", {"libomp.so.5", "libomp.so"}};
   static constexpr kind_of_name omp{"omp_", "omp_set_lock", {"libgomp.so.1", "libomp.so.5"}};
-  return kind == &module::gomp ? gomp : kind == &module::kmpc ? kmpc : omp;
+  return kind == name_kind::gomp ? gomp : kind == name_kind::kmpc ? kmpc : omp;
 }
 
 // What calls of that kind mean in a module that is bound to the runtime; null: it has no such.
 const binding* offer(const runtime* r, name_kind kind) noexcept {
   if (r == nullptr) return nullptr;
-  const binding& b = kind == &module::gomp ? r->gomp : kind == &module::kmpc ? r->kmpc : r->omp;
+  const binding& b = kind == name_kind::gomp ? r->gomp : kind == name_kind::kmpc ? r->kmpc : r->omp;
   return b.to != nullptr ? &b : nullptr;
 }
 
 const runtime* listed_with(const void* address) noexcept {
-  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr;  // [L]
-       r = r->next)
+  for (const runtime* r = loaded_from(runtimes.load(std::memory_order_acquire));  // [L]
+       r != nullptr; r = loaded_from(r->next))
     if (r->contains(address)) return r;
   return nullptr;
 }
@@ -72,18 +69,19 @@ int look_at(dl_phdr_info* info, std::size_t, void* argument) {
 // The runtime in which one of the module's references to names of the kind has found its function.
 // Those that we export have found ours.
 const runtime* bound_in(const elf_tables& t, const char* prefix) noexcept {
-  if (t.symbols == nullptr || t.names == nullptr) return nullptr;
-  for (const auto& part : {t.calls, t.data})
-    for (std::size_t i = 0; i < part.bytes / sizeof(ElfW(Rela)); ++i) {
-      const auto symbol = part.first[i].r_info >> (sizeof(void*) == 8 ? 32 : 8);
-      if (symbol == 0) continue;
-      const char* const name = t.names + t.symbols[symbol].st_name;
-      if (std::strncmp(name, prefix, std::strlen(prefix)) != 0) continue;
-      const auto* const slot =
-          reinterpret_cast<const void* const*>(t.base + part.first[i].r_offset);
-      if (const runtime* const r = listed_with(*slot)) return r;
-    }
-  return nullptr;
+  const runtime* found = nullptr;
+  (void)any_reference(t, [&](const char* name, const void* bound_to) {
+    if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) found = listed_with(bound_to);
+    return found != nullptr;
+  });
+  return found;
+}
+
+// Whether the module calls us when it ends (modules.h, U1).
+bool tells_its_end(const elf_tables& t) noexcept {
+  return any_reference(t, [](const char* name, const void* bound_to) {
+    return std::strcmp(name, "__cxa_finalize") == 0 && is_our_code(bound_to);
+  });
 }
 
 // What the loader binds a name to in that module if we are not there.
@@ -102,41 +100,46 @@ const binding* bind(const place& where, void* handle, name_kind kind) noexcept {
   return function != nullptr ? offer(runtime_with(function), kind) : nullptr;
 }
 
-const module* enlist(module* made) noexcept {
-  const module* first = modules.load(std::memory_order_acquire);  // [L]
-  do made->next = const_cast<module*>(first);
-  while (!modules.compare_exchange_weak(first, made, std::memory_order_acq_rel));  // [L]
-  return made;
+// What the calls of a module mean that the loader has opened; it has to stay open meanwhile.
+meanings meanings_in(const place& where, void* handle) noexcept {
+  meanings means;
+  for (const name_kind kind : {name_kind::gomp, name_kind::kmpc, name_kind::omp})
+    means.of[static_cast<std::size_t>(kind)] = bind(where, handle, kind);
+  return means;
 }
 
-// Null: no module lies there, or none that stays.
-const module* find_module(const void* code) noexcept {
-  if (const module* const m = known_module(code)) return m;
+// A runtime's own calls of its __kmpc_ names are passed on; program code says so itself (R2).
+meanings meanings_in(const runtime& r) noexcept {
+  return {{offer(&r, name_kind::gomp), r.kmpc.to != nullptr ? &r.passed_on : nullptr,
+           offer(&r, name_kind::omp)}};
+}
+
+// What the calls of the module mean in which the code lies. False: none lies there.
+bool find_module(const void* code, meanings& means) noexcept {
+  if (find_known(code, means)) return true;
   place where{reinterpret_cast<std::uintptr_t>(code)};
   ::dl_iterate_phdr(look_at, &where);
-  if (where.name == nullptr) return nullptr;
-  if (is_our_code(code)) return enlist(new module{where.begin, where.end});
+  if (where.name == nullptr) return false;
+  const bool is_ours = is_our_code(code);
+  if (!is_ours && listed_with(code) == nullptr) list_runtimes();
+  void* handle = nullptr;
   if (const runtime* const r = listed_with(code)) {
-    // Its own calls of its __kmpc_ names are passed on; program code says so itself (R2).
-    const binding* const kmpc = r->kmpc.to != nullptr ? &r->passed_on : nullptr;
-    return enlist(
-        new module{where.begin, where.end, offer(r, &module::gomp), kmpc, offer(r, &module::omp)});
+    means = meanings_in(*r);
+  } else if (!is_ours) {
+    // Open while it is looked at, and for ever if we should not hear of its end (modules.h, U1).
+    handle = ::dlopen(*where.name != '\0' ? where.name : nullptr, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) return false;
+    means = meanings_in(where, handle);
   }
-  // Kept open: what calls us is not unloaded, so that no other code comes to lie there.
-  void* const handle =
-      ::dlopen(*where.name != '\0' ? where.name : nullptr, RTLD_LAZY | RTLD_NOLOAD);
-  if (handle == nullptr) return nullptr;
-  list_runtimes();
-  if (listed_with(code) != nullptr) return find_module(code);
-  auto* const made = new module{where.begin, where.end};
-  for (const name_kind kind : {&module::gomp, &module::kmpc, &module::omp})
-    made->*kind = bind(where, handle, kind);
-  return enlist(made);
+  note_module(where.begin, where.end - where.begin, means);
+  if (handle != nullptr && tells_its_end(where.tables)) ::dlclose(handle);
+  return true;
 }
 
 const binding* bound_of(name_kind kind, const void* code) noexcept {
-  const module* const m = code != nullptr ? find_module(code) : nullptr;
-  return m != nullptr ? m->*kind : nullptr;
+  meanings means;
+  return code != nullptr && find_module(code, means) ? means.of[static_cast<std::size_t>(kind)]
+                                                     : nullptr;
 }
 
 // The runtime in a region of which the thread is; of several the one of our innermost frame. Null:
@@ -144,8 +147,8 @@ const binding* bound_of(name_kind kind, const void* code) noexcept {
 const runtime* region_of_thread(name_kind kind) noexcept {
   const runtime* const framed = current != nullptr ? current->of : nullptr;
   const runtime* in = nullptr;
-  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr;  // [L]
-       r = r->next)
+  for (const runtime* r = loaded_from(runtimes.load(std::memory_order_acquire));  // [L]
+       r != nullptr; r = loaded_from(r->next))
     if (offer(r, kind) != nullptr && (in == nullptr || in != framed))
       if (r->real.omp_get_level != nullptr && r->real.omp_get_level() > 0) in = r;
   return in;
@@ -155,8 +158,8 @@ const runtime* region_of_thread(name_kind kind) noexcept {
 const binding* without_module(name_kind kind) noexcept {
   list_runtimes();
   const runtime *last = nullptr, *other = nullptr;
-  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr;  // [L]
-       r = r->next)
+  for (const runtime* r = loaded_from(runtimes.load(std::memory_order_acquire));  // [L]
+       r != nullptr; r = loaded_from(r->next))
     if (offer(r, kind) != nullptr) (last == nullptr ? last : other) = r;
   if (last != nullptr && other == nullptr) return offer(last, kind);
   if (const runtime* const r = region_of_thread(kind)) return offer(r, kind);

@@ -33,40 +33,19 @@
 // the loader's lock (a library that computes while it is opened).
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
+#include "openmp/runtime/modules.h"
 #include "openmp/runtime/runtime.h"
 
 namespace syncopate::openmp {
 
-// A module of the process that stays loaded, and what its calls of each kind mean; null: it
-// reaches no such runtime.
-struct module {
-  std::uintptr_t begin = 0, end = 0;
-  const binding *gomp = nullptr, *kmpc = nullptr, *omp = nullptr;
-  module* next = nullptr;
-};
-using name_kind = const binding* module::*;
-
-extern constinit std::atomic<const module*> modules;  // newest first; entries are never removed
-
 // The slow way, which may ask the loader. In any thread at any time; allocates.
 const binding& find_meant(name_kind kind, const void* place, const void* caller) noexcept;
-
-inline const module* known_module(const void* place) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(place);
-  for (const module* m = modules.load(std::memory_order_acquire); m != nullptr; m = m->next)  // [L]
-    if (address - m->begin < m->end - m->begin) return m;
-  return nullptr;
-}
 
 // What a call of that kind means; mostly a handful of loads and compares. `place`: of R2, or the
 // return address; `caller`: the return address, where `place` may lie in no module.
 inline const binding& meant(name_kind kind, const void* place,
                             const void* caller = nullptr) noexcept {
-  const module* const m = known_module(place);
-  const binding* const b = m != nullptr ? m->*kind : nullptr;
+  const binding* const b = listed_meaning(kind, place);
   return __builtin_expect(b != nullptr, 1) ? *b : find_meant(kind, place, caller);
 }
 
@@ -77,7 +56,7 @@ bool is_in_llvm_runtime(const void* code) noexcept;
 
 // In an exported function: what its call means, by R3 and R4; and with a place in the caller.
 #define SYNCOPATE_CALLER(kind) \
-  ::syncopate::openmp::meant(&::syncopate::openmp::module::kind, __builtin_return_address(0))
-#define SYNCOPATE_CALLER_WITH(kind, place)                       \
-  ::syncopate::openmp::meant(&::syncopate::openmp::module::kind, \
+  ::syncopate::openmp::meant(::syncopate::openmp::name_kind::kind, __builtin_return_address(0))
+#define SYNCOPATE_CALLER_WITH(kind, place)                         \
+  ::syncopate::openmp::meant(::syncopate::openmp::name_kind::kind, \
                              reinterpret_cast<const void*>(place), __builtin_return_address(0))

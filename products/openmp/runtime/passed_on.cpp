@@ -29,8 +29,8 @@ std::atomic<std::uint64_t>& entry_for(const void* lock) noexcept {
 }
 
 const runtime* numbered(std::uint64_t number) noexcept {
-  const runtime* r = runtimes.load(std::memory_order_acquire);  // [L]
-  while (r != nullptr && r->number != number) r = r->next;
+  const runtime* r = loaded_from(runtimes.load(std::memory_order_acquire));  // [L]
+  while (r != nullptr && r->number != number) r = loaded_from(r->next);
   return r;
 }
 
@@ -52,6 +52,14 @@ void forget(const void* lock) noexcept {
   std::uint64_t found = entry_for(lock).load(std::memory_order_relaxed);  // [N]
   if ((found ^ key_of(lock)) >> number_bits == 0)
     entry_for(lock).compare_exchange_strong(found, 0, std::memory_order_relaxed);  // [N]
+}
+
+void forget_within(std::uintptr_t begin, std::uintptr_t size) noexcept {
+  for (std::atomic<std::uint64_t>& entry : noted) {
+    std::uint64_t found = entry.load(std::memory_order_relaxed);  // [N]
+    if (found != 0 && (found >> number_bits) - begin < size)
+      entry.compare_exchange_strong(found, 0, std::memory_order_relaxed);  // [N]
+  }
 }
 
 const entry_points& asked_before(const void* lock, const binding& by_caller) noexcept {

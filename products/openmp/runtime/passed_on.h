@@ -5,6 +5,8 @@
 // fixed size by the lock's address; a lock that another has pushed out of it goes by its caller.
 #pragma once
 
+#include <cstdint>
+
 #include "openmp/runtime/runtime.h"
 
 namespace syncopate::openmp {
@@ -17,5 +19,7 @@ const entry_points& asked_before(const void* lock, const binding& by_caller) noe
 // The runtime that was noted for it; null if none was.
 const runtime* noted_for(const void* lock) noexcept;
 void forget(const void* lock) noexcept;
+// Those of all locks that lie there.
+void forget_within(std::uintptr_t begin, std::uintptr_t size) noexcept;
 
 }  // namespace syncopate::openmp

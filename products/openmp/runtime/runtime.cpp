@@ -3,6 +3,7 @@
 // Memory order (each tag stands at its site below)
 //   [L]  the list of runtimes: acq_rel RMW that adds one, acquire load: who finds an entry finds
 //        its fields. Entries stay.
+//   [U]  relaxed: stored before the loader unloads it; no thread calls from it or for it later.
 //   [K]  relaxed: a hint of how much the loader has loaded; one that is old costs a second look.
 
 #include "openmp/runtime/runtime.h"
@@ -139,7 +140,7 @@ runtime* make_runtime(const void* base, const char* file) noexcept {
 }
 
 const runtime* listed(const runtime* first, const void* base) noexcept {
-  for (const runtime* r = first; r != nullptr; r = r->next)
+  for (const runtime* r = loaded_from(first); r != nullptr; r = loaded_from(r->next))
     if (r->base == base) return r;
   return nullptr;
 }
@@ -173,6 +174,20 @@ bool is_our_code(const void* address) noexcept {
   Dl_info here, there;
   return ::dladdr(&anchor, &here) != 0 && ::dladdr(address, &there) != 0 &&
          here.dli_fbase == there.dli_fbase;
+}
+
+const runtime* loaded_from(const runtime* r) noexcept {
+  for (; r != nullptr; r = r->next) {
+    const unsigned long long ended = r->ended.load(std::memory_order_relaxed);  // [U]
+    if (ended == 0 || ended == count_unloaded() + 1) return r;
+  }
+  return nullptr;
+}
+
+void end_runtime(const void* place, unsigned long long unloaded) noexcept {
+  for (const runtime* r = runtimes.load(std::memory_order_acquire); r != nullptr;  // [L]
+       r = r->next)
+    if (r->contains(place)) r->ended.store(unloaded + 1, std::memory_order_relaxed);  // [U]
 }
 
 bool are_several() noexcept {

@@ -19,7 +19,8 @@ struct binding {
   bool guessed = false;  // it may be meant for another one (caller.h, R4)
 };
 
-// Never destroyed: the library that it describes stays loaded.
+// Never destroyed: the library that it describes stays loaded. But one that was first seen when
+// the program closed the only module that uses it, goes with that: the loader has decided it.
 struct runtime {
   entry_points real;
   const char* file = "";
@@ -34,6 +35,8 @@ struct runtime {
   binding gomp, kmpc, omp;
   binding passed_on, guess;
   runtime* next = nullptr;
+  // When it ran its last destructors: how many modules had been unloaded, plus 1 (modules.h, U2).
+  mutable std::atomic<unsigned long long> ended{0};
 
   [[nodiscard]] bool contains(const void* code) const noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(code);
@@ -42,6 +45,12 @@ struct runtime {
 };
 
 extern constinit std::atomic<const runtime*> runtimes;  // newest first; never removed
+
+// The first from that one on in the list that is still loaded.
+const runtime* loaded_from(const runtime* r) noexcept;
+
+// The runtime that has the place in its data runs its last destructors.
+void end_runtime(const void* place, unsigned long long unloaded) noexcept;
 
 // Whether calls may be meant for different runtimes.
 bool are_several() noexcept;

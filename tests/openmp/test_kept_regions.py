@@ -2,6 +2,7 @@
 it): that they stay, and that a runtime whose storage is not as we know it runs as it is."""
 
 import struct
+import subprocess
 
 import pytest
 from openmp_runs import compiled, libgomp_image, renamed_runtime, run, source
@@ -75,6 +76,29 @@ def test_the_threads_stay_with_us(tmp_path, region):
     program = where(tmp_path, region)
     assert run([program], **KEPT).stdout == "180 2\n"
     assert run([program]).stdout == "180 0\n"
+
+
+OPENER = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  void* const module = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+  if (module == NULL) return puts(dlerror()), 1;
+  return ((int (*)(void))dlsym(module, "work"))();
+}
+"""
+
+
+def test_the_threads_stay_with_us_where_a_module_brought_the_runtime(tmp_path):
+    """As Python's wheels do: the runtime is loaded when the thread has long begun."""
+    text = source(tmp_path, "where.c", WHERE.replace("PRAGMA", REGIONS["plain"]))
+    module = compiled(tmp_path / "where.so", "-Dmain=work", "-fPIC", "-shared", text)
+    opener = tmp_path / "opener"
+    subprocess.run(["gcc", source(tmp_path, "opener.c", OPENER), "-o", opener], check=True)
+    done = run([opener, module], SYNCOPATE_VERBOSE="1", **KEPT)
+    assert done.stdout == "180 2\n"
+    assert "regions kept\n" in done.stderr and done.stderr.endswith("is kept\n")
+    assert run([opener, module]).stdout == "180 0\n"
 
 
 def with_more_storage(image):

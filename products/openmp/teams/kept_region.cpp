@@ -2,7 +2,7 @@
 //
 // Memory order (each tag stands at its site below)
 //   [H]  relaxed: `refused` only ever becomes true; who sees it late keeps one more region, which
-//        is as right as those before.
+//        is as right as those before. `said`, too; one sees it first.
 //   [P]  acquire load of the phase's mark -- synchronizes with mark_phase() (team.cpp).
 //   [M]  relaxed: stored before its thread arrives at the meeting, read by the master behind it.
 
@@ -22,6 +22,7 @@
 
 extern "C" int __cxa_thread_atexit_impl(void (*)(void*), void*, void*);
 extern "C" void* __dso_handle;
+extern "C" void* __tls_get_addr(void* index);
 
 namespace syncopate::openmp {
 namespace {
@@ -51,19 +52,49 @@ struct storage {
   std::size_t size = 0;
 };
 
+// As compilers ask for it (the ABI of thread-local storage): which module's, and where in it.
+struct storage_index {
+  unsigned long module = 0, offset = 0;
+};
+
+struct storage_search {
+  storage& wanted;
+  storage_index index{};
+};
+
 int look_at(dl_phdr_info* info, std::size_t length, void* argument) {
-  auto& wanted = *static_cast<storage*>(argument);
-  if (reinterpret_cast<const void*>(info->dlpi_addr) != wanted.base) return 0;
+  auto& search = *static_cast<storage_search*>(argument);
+  if (reinterpret_cast<const void*>(info->dlpi_addr) != search.wanted.base) return 0;
   if (length < offsetof(dl_phdr_info, dlpi_tls_data) + sizeof info->dlpi_tls_data) return 1;
   for (int i = 0; i < info->dlpi_phnum; ++i)
-    if (info->dlpi_phdr[i].p_type == PT_TLS) wanted.size = info->dlpi_phdr[i].p_memsz;
-  wanted.at = static_cast<unsigned char*>(info->dlpi_tls_data);
+    if (info->dlpi_phdr[i].p_type == PT_TLS) search.wanted.size = info->dlpi_phdr[i].p_memsz;
+  search.index.module = info->dlpi_tls_modid;
   return 1;
+}
+
+// The loader's list has no address where a runtime was loaded later than the thread began, since it
+// is not yet noted for that thread; to ask for it as the runtime's code could, notes it. Not inside
+// of the list: that waits for locks of the loader's.
+storage storage_of(const runtime& of) noexcept {
+  storage found{of.base};
+  storage_search search{found};
+  ::dl_iterate_phdr(look_at, &search);
+  if (search.index.module != 0)
+    found.at = static_cast<unsigned char*>(::__tls_get_addr(&search.index));
+  return found;
 }
 
 void refuse(const runtime& of, const char* why) noexcept {
   if (refused.exchange(true, std::memory_order_relaxed)) return;  // [H]
   const char* parts[] = {"syncopate: regions of ", of.file, " are not kept: ", why, nullptr};
+  say(parts);
+}
+
+// With SYNCOPATE_VERBOSE, once: that it does what was asked for.
+void say_first(const runtime& of) noexcept {
+  static constinit std::atomic<bool> said{false};
+  if (!config.verbose || said.exchange(true, std::memory_order_relaxed)) return;  // [H]
+  const char* parts[] = {"syncopate: a team of ", of.file, " is kept", nullptr};
   say(parts);
 }
 
@@ -192,8 +223,7 @@ void kept_region::go_outside() noexcept {
 kept_region* kept_region::open(const runtime& of, unsigned asked) noexcept {
   if ((asked != 0 ? asked : static_cast<unsigned>(of.real.omp_get_max_threads())) < 2)
     return nullptr;
-  storage s{of.base};
-  ::dl_iterate_phdr(look_at, &s);
+  const storage s = storage_of(of);
   if (s.at == nullptr || s.size == 0 || s.size > most_storage)
     return refuse(of, "its thread-local storage is not as we know it"), nullptr;
   auto* const k = new kept_region(of, asked, s);
@@ -207,7 +237,7 @@ kept_region* kept_region::open(const runtime& of, unsigned asked) noexcept {
   k->go_outside();
   const char* const wrong = complete ? k->check() : nullptr;
   if (wrong != nullptr) refuse(of, wrong);
-  if (complete && wrong == nullptr) return k;
+  if (complete && wrong == nullptr) return say_first(of), k;
   k->close();
   return nullptr;
 }

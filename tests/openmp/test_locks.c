@@ -1,6 +1,6 @@
 // Critical sections, atomic operations without an instruction, locks and nest locks: exclusion, and
-// what the two runtimes allow beyond the standard: locks of zeroed memory, released by another
-// thread.
+// what goes beyond the standard: locks of zeroed memory (with libomp only with us, or after another
+// lock was made), released by another thread.
 #include "check.h"
 
 enum { rounds = 2000 };

@@ -2,7 +2,7 @@
 // own compilers. All names for a lock are taken over together: an object is only ever touched by
 // one implementation.
 //
-// Both runtimes take zeroed memory for a lock, and let any thread release it.
+// libgomp takes zeroed memory for a lock, and so do we for both; both let any thread release it.
 
 #include "openmp/base/export.h"
 #include "openmp/config.h"

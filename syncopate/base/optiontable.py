@@ -2,13 +2,18 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from syncopate.base import paths
 from syncopate.base.errors import FAILED, Failure, near
 
 PREFIX = "SYNCOPATE"
+# Readers that are there only where they are loaded: a part of the library's name, and what it is.
+LOADED = {
+    "preload": ("libsyncopate-pthread", "the preload library"),
+    "openmp": ("libsyncopate-openmp", "the OpenMP library, which --omp loads,"),
+}
 
 
 @cache
@@ -56,11 +61,27 @@ def unknown(environ: Iterable[str]) -> list[str]:
     ]
 
 
-def complain() -> None:
-    """Says on standard error which variables are set for nothing. Without the table: nothing."""
+def idle(environ: Mapping[str, str], preloaded: str) -> list[str]:
+    """A line for each variable that only libraries read that are not among what is preloaded."""
+    ours = sorted(name for name in environ if name.startswith(f"{PREFIX}_"))
+    known = rows() if ours else {}
+    lines = []
+    for name in filter(known.__contains__, ours):
+        readers = [each for each in known[name]["readers"] if each != "command"]
+        if not environ[name] or not readers or not LOADED.keys() >= set(readers):
+            continue
+        if not any(LOADED[each][0] in preloaded for each in readers):
+            what = " or ".join(LOADED[each][1] for each in readers)
+            lines.append(f"{name} is set, and nothing reads it: {what} is not loaded")
+    return lines
+
+
+def complain(environ: Mapping[str, str]) -> None:
+    """Says on standard error which of our variables are set for nothing. Without the table:
+    nothing. `environ`: what the program gets, which has what is preloaded."""
     if paths.find(paths.OPTIONS) is None:
         return
-    for line in unknown(os.environ):
+    for line in [*unknown(os.environ), *idle(os.environ, environ.get("LD_PRELOAD", ""))]:
         from syncopate.base.shown import shown  # here, since there is mostly none
 
         print(f"syncopate: {shown(line)}", file=sys.stderr)

@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 
+from syncopate.base import clashes
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.machines import checkset, modeled
@@ -49,6 +50,12 @@ OPTIONS = {
     "--help": FLAG,
 }
 ALIASES = {"-h": "--help"}
+ONE_PROCESS = "such a search is made in one process"
+CLASHES = [
+    (("--executions", "--jobs", "--preemptions", "--random"), ("--replay",), "it is one execution"),
+    (("--replay",), ("--mutate",), "each mutant is searched"),
+    (("--jobs",), ("--executions", "--preemptions", "--random", "--mutate"), ONE_PROCESS),
+]
 LIMITS = ("executions", "seconds", "preemptions", "random")
 NUMBERS = (*LIMITS, "jobs")
 SECONDS = 20  # of a scenario of the shipped tests, unless an option says otherwise
@@ -62,6 +69,9 @@ def main(arguments: list[str]) -> int:
         return 0
     if not command:
         raise Failure("check: nothing named; a program, a source file, a lock, or all", BAD_USE)
+    clashes.refuse("check", set(options), CLASHES)
+    if "--mutate" in options and os.environ.get("SYNCOPATE_SCHEDULE"):
+        raise Failure("check: --mutate with SYNCOPATE_SCHEDULE: each mutant is searched", BAD_USE)
     environ = environment(options)
     with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
         if not _is_program(command[0]):
@@ -70,6 +80,7 @@ def main(arguments: list[str]) -> int:
             compiler = options.get("--compiler")
             path = modeled.compile_source(command[0], "explored", compiler, folder)
         else:
+            modeled.refuse_compiler("check", options)
             path = modeled.find(command[0], "explored")
         name = os.path.basename(command[0])
         scenario = checkset.Scenario(name, path, command[1:])
@@ -167,6 +178,4 @@ def show_json(results: list[dict]) -> int:
 def _mutate(scenarios: list[checkset.Scenario], environ: dict[str, str], as_json: bool) -> int:
     from syncopate.machines import mutation
 
-    if "SYNCOPATE_SCHEDULE" in environ:
-        raise Failure("check: --replay or --mutate, not both", BAD_USE)
     return mutation.main(scenarios, environ, as_json)

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from syncopate.base import optiontable, paths
+from syncopate.base import clashes, optiontable, paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.base.progress import Progress
@@ -87,8 +87,20 @@ ALIASES = {
     "-v": "--verbose",
     "-h": "--help",
 }
-# What says which library records, and how: nothing is loaded for the kernel's view.
-OF_LIBRARIES = ("--lock", "--tm", "--force", "--jvm", "--verbose", *openmp.OPTIONS)
+NOT_LOADED = "it is for what is loaded into a program that is started"
+CLASHES = [
+    (
+        ("--lock", "--tm", "--force", "--jvm", "--verbose", *openmp.OPTIONS),
+        ("--pid", "--kernel"),
+        NOT_LOADED,
+    ),
+    (("--lock",), ("--tm",), "transactions are recorded, and locks are not; record twice"),
+    (tuple(openmp.OPTIONS), ("--tm",), "transactions are recorded, OpenMP is not; record twice"),
+    (("--lock",), tuple(openmp.OPTIONS), "it is for pthread's locks; say --omp-lock"),
+]
+BESIDE_AGENT = [
+    (("--verbose",), ("java",), "a Java VM gets an agent, which says nothing; --jvm loads both")
+]
 
 # A terminal sends the first two to the whole foreground group, hence to the program as well.
 FORWARDED = {
@@ -108,6 +120,7 @@ def main(arguments: list[str]) -> int:
     if "--help" in options:
         sys.stdout.write(HELP)
         return 0
+    clashes.refuse("record", set(options), CLASHES)
     if "--pid" in options:
         return record_running(options, command)
     if "--for" in options:
@@ -116,7 +129,6 @@ def main(arguments: list[str]) -> int:
         raise Failure(
             "record: no program named; try `syncopate record -- PROGRAM ARGUMENTS`", BAD_USE
         )
-    optiontable.complain()
     if "--kernel" in options:
         return record_from_outside(options, command)
     library, environ = prepare(options)
@@ -129,6 +141,7 @@ def main(arguments: list[str]) -> int:
     if "--jvm" in options:
         jvm.in_environment(environ)
     if not {"--jvm", "--lock", "--tm", *openmp.OPTIONS} & options.keys() and jvm.takes_agent(path):
+        clashes.refuse("record", {*options, "java"}, BESIDE_AGENT)
         environ, command = dict(os.environ), jvm.with_agent(command, record)
     else:
         environ["SYNCOPATE_RECORD"] = record
@@ -136,6 +149,7 @@ def main(arguments: list[str]) -> int:
         preload.behind_sanitizer(environ, path)
     if "--redact" in options:
         environ["SYNCOPATE_REDACT"] = "1"
+    optiontable.complain(environ)
     meters = energy.Session()
     begin = time.monotonic()
     status = run_and_wait(path, command, environ, meters, Looks(record))
@@ -148,7 +162,6 @@ def main(arguments: list[str]) -> int:
 
 def record_from_outside(options: dict, command: list[str]) -> int:
     """Runs a program that only the kernel looks at. Returns its exit status."""
-    refuse_of_libraries(options, "--kernel")
     path = program.find_program(command[0])
     named = options.get("--output", "syncopate.rec")
     record = os.path.abspath(named)
@@ -159,6 +172,7 @@ def record_from_outside(options: dict, command: list[str]) -> int:
     begin = time.monotonic()
     watch = Watch(record, "--redact" in options)
     environ = dict(os.environ)
+    optiontable.complain(environ)
     status = run_and_wait(path, command, environ, meters, Looks(record), watch.begin)
     watch.finish()
     keep_measured(record, meters, time.monotonic() - begin)
@@ -189,7 +203,6 @@ class Watch:
 
 def record_running(options: dict, words: list[str]) -> int:
     """Records a process that runs, until it ends, or the time is over, or a signal comes."""
-    refuse_of_libraries(options, "-p")
     if words:
         raise Failure(f"record: -p records a process; {shown(words[0])} is too much", BAD_USE)
     lasts = kernelview.seconds(options["--for"]) if "--for" in options else None
@@ -229,48 +242,26 @@ def record_running(options: dict, words: list[str]) -> int:
     return 0
 
 
-def refuse_of_libraries(options: dict, other: str) -> None:
-    """Options that say something of a library, of which none is loaded."""
-    for name in OF_LIBRARIES:
-        if name in options:
-            raise Failure(
-                f"record: {name} is for what is loaded into a program; with {other} nothing is",
-                BAD_USE,
-            )
-
-
 def prepare(options: dict) -> tuple[str, dict[str, str]]:
     """The library that records, and the environment with it. One only: each writes a file."""
     if "--tm" in options:
-        return prepare_transactions(options)
-    if not openmp.wanted(options):
-        if os.environ.get("SYNCOPATE") == "off":
-            raise Failure(
-                "record: SYNCOPATE=off, in the environment, switches the library off; unset it",
-                BAD_USE,
-            )
+        library = paths.require(transactions.RECORDING_LIBRARY)
+        environ = transactions.environment(
+            dict(os.environ), options["--tm"], transactions.RECORDING_LIBRARY
+        )
+    elif os.environ.get("SYNCOPATE") == "off":
+        raise Failure(
+            "record: SYNCOPATE=off, in the environment, switches the library off; unset it", BAD_USE
+        )
+    elif openmp.wanted(options):
+        library, environ = paths.require(paths.PRELOAD_OPENMP), dict(os.environ)
+        openmp.choose(environ, options)
+    else:
         library = preload.library()
-        verbose = "--verbose" in options
-        return library, preload.environment(library, options.get("--lock"), "futex", verbose)
-    if "--lock" in options:
-        raise Failure("record: --lock is for pthread's locks; with --omp say --omp-lock", BAD_USE)
-    environ = dict(os.environ)
-    openmp.choose(environ, options)
+        environ = preload.environment(library, options.get("--lock"), "futex", False)
     if "--verbose" in options:
         environ["SYNCOPATE_VERBOSE"] = "1"
-    return paths.require(paths.PRELOAD_OPENMP), environ
-
-
-def prepare_transactions(options: dict) -> tuple[str, dict[str, str]]:
-    """As prepare(), for the transactions of a program."""
-    if "--lock" in options or openmp.wanted(options):
-        other = "--lock" if "--lock" in options else "--omp"
-        raise Failure(
-            f"record: --tm records transactions, and {other} records locks; record twice", BAD_USE
-        )
-    library = transactions.RECORDING_LIBRARY
-    environ = transactions.environment(dict(os.environ), options["--tm"], library)
-    return paths.require(library), environ
+    return library, environ
 
 
 def make_room(record: str, named: str) -> None:

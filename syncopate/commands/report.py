@@ -23,6 +23,18 @@ from syncopate.show import gilreport
 MOST_BLOCKS = 10_000
 SCHEMA, SCHEMA_VERSION = "syncopate-report", 1
 DEFAULT_TOP = 10
+FORMS = ("html", "perfetto", "firefox", "bundle", "json", "folded", "advice")
+TEXT = "text"  # printed where no form is asked for
+# What acts on some forms only.
+ACTS_ON = {
+    "top": ("html", "json", "folded", TEXT),
+    "sort": ("html", "json", "folded", TEXT),
+    "lock": ("html", "json", "folded", "advice", "perfetto", "firefox", TEXT),
+    "predict": ("html", "json", "advice", TEXT),
+    "whatif": ("html", "json", "advice", TEXT),
+    "policy": ("html",),
+    "holders": ("folded",),
+}
 
 
 def _parser() -> Parser:
@@ -62,7 +74,7 @@ def _parser() -> Parser:
     )
     choice = parser.add_argument_group("what to show")
     choice.add_argument("--top", type=int, metavar="N", help="locks of each kind (default: 10)")
-    choice.add_argument("--sort", choices=SORTS, default="lost", help="by what (default: lost)")
+    choice.add_argument("--sort", choices=SORTS, help="by what (default: lost)")
     choice.add_argument("--lock", metavar="REGEX", help="only locks whose name matches")
     choice.add_argument("--redact", action="store_true", help="leave out the program's arguments")
     return parser
@@ -73,20 +85,27 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.top is not None and options.top < 1:
         parser.error(f"--top {options.top}: at least one lock must be shown")
-    if options.holders and not options.folded:
-        parser.error("--holders changes --folded; name both")
     if bool(options.json) + bool(options.folded) + bool(options.advice) > 1:
         parser.error("--json, --advice and --folded all write to standard output; choose one")
     if "" in _files(options):
         parser.error("--html, --perfetto, --firefox and --bundle need the name of a file")
     matcher(options.lock)  # which says now what is wrong with it
-    if options.policy and not options.html:
-        parser.error("--policy adds to a page; name one with --html FILE")
+    _refuse_idle(parser, options)
     if any(gilreport.is_statistics(path) for path in options.files):
         return _interpreter_locks(parser, options)
     with _without_collector():
         _report(options)
     return 0
+
+
+def _refuse_idle(parser: Parser, options) -> None:
+    """A Failure for an option that acts on none of the forms that are asked for."""
+    forms = [name for name in FORMS if getattr(options, name)] or [TEXT]
+    for name, acts_on in ACTS_ON.items():
+        if getattr(options, name) and not set(acts_on) & set(forms):
+            wanted = ", ".join(each if each == TEXT else f"--{each}" for each in acts_on)
+            given = ", ".join(each if each == TEXT else f"--{each}" for each in forms)
+            parser.error(f"--{name} changes {wanted}, and this is {given}")
 
 
 @contextlib.contextmanager
@@ -151,6 +170,9 @@ def _interpreter_locks(parser: Parser, options) -> int:
         parser.error("records and statistics of interpreter locks need a report of their own each")
     if options.json or options.folded or options.advice or any(_files(options)):
         parser.error("the statistics of an interpreter lock have one form, text")
+    idle = ("sort", "lock", "predict", "whatif", "redact")
+    if given := next((name for name in idle if getattr(options, name)), None):
+        parser.error(f"--{given} is for records, and these are statistics of an interpreter lock")
     for path in options.files:
         statistics = gilreport.read(path)
         with boundedfile.damaged_where_wrong(path, "let the runtime write it again"):
@@ -166,7 +188,7 @@ def _files(options) -> tuple[str | None, ...]:
 
 def _write(options, analyses: list[Analysis], whole: list[dict], predicted: list[dict]) -> None:
     def chosen(top: int | None) -> list[dict]:
-        return [select(results, options.sort, options.lock, top) for results in whole]
+        return [select(each, options.sort or "lost", options.lock, top) for each in whole]
 
     if options.html:
         from syncopate.show import htmlpage
@@ -199,7 +221,7 @@ def _write(options, analyses: list[Analysis], whole: list[dict], predicted: list
     elif options.folded:
         from syncopate.show import folded
 
-        folded.show(chosen(None), "holders" if options.holders else "waiters")
+        folded.show(chosen(options.top), "holders" if options.holders else "waiters")
     elif not any(_files(options)):
         from syncopate.show import textreport
 

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from syncopate.base import locktable, optiontable
+from syncopate.base import locktable, optiontable, paths
 from syncopate.base.errors import BAD_USE, NOT_EXECUTABLE, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.launch import openmp, preload, program, transactions
@@ -25,16 +25,16 @@ The process becomes PROGRAM: its exit status, signals and streams are its own.
                           (default: $SYNCOPATE_ELIDE, else auto)
       --policy FILE       what single locks are to be, and all others (docs/tune.md); what other
                           options say goes first
-      --guard             give locks their default back where their choice does not pay, and report
-                          wrong uses of locks: in lines on standard error (docs/tune.md)
+      --guard             give mutexes their default back where their choice does not pay, and
+                          report wrong uses of locks: in lines on standard error (docs/tune.md)
       --guard-log FILE    the same, with the lines appended to FILE
-      --preempted-holders keep holders of locks running where the kernel can; elsewhere waiters do
-                          not spin for holders that do not run (docs/internals/preemption.md)
+      --preempted-holders keep holders of mutexes running where the kernel can; elsewhere waiters
+                          do not spin for holders that do not run (docs/internals/preemption.md)
 """
 HELP_REST = """\
       --tm ALGORITHM      for programs compiled with -fgnu-tm: our libitm.so.1 in place of GCC's,
                           and which algorithm runs the transactions (docs/tm.md); locks stay as they
-                          are unless --lock is given, too
+                          are unless another option says something of them
   -v, --verbose           the library says on standard error what it does
       --force             start PROGRAM although the library cannot act on it
   -h, --help              this page
@@ -54,6 +54,7 @@ OPTIONS = {
     "--force": FLAG,
     "--help": FLAG,
 }
+OF_LOCKS = {"--lock", "--elide", "--policy", *preload.GUARD_OPTIONS}  # of pthread's
 ALIASES = {"-l": "--lock", "-v": "--verbose", "-h": "--help"}
 
 
@@ -64,13 +65,38 @@ def main(arguments: list[str]) -> int:
         return 0
     if not command:
         raise Failure("run: no program named; try `syncopate run -- PROGRAM ARGUMENTS`", BAD_USE)
-    optiontable.complain()
-    if "--tm" in options and "--lock" not in options:
-        path = program.find_program(command[0])
-        environ = transactions.environment(dict(os.environ), options["--tm"])
-        preload.restore_signals()
-        start(path, command, environ)
-    library = preload.library()
+    library, environ = prepare(options, command)
+    path = program.find_program(command[0])
+    if library is not None and program.is_emulated(path):
+        environ = preload.without(library, environ)
+    else:
+        if "--force" not in options:
+            program.check_preloadable(path, library or paths.require(transactions.LIBRARY))
+        if library is not None:
+            say_if_plain(environ["SYNCOPATE_LOCK"])
+        preload.behind_sanitizer(environ, path)
+    optiontable.complain(environ)
+    preload.restore_signals()
+    start(path, command, environ)
+
+
+def prepare(options: dict[str, str], command: list[str]) -> tuple[str | None, dict[str, str]]:
+    """The preload library, if it is needed, and what the program's environment is to be."""
+    library, environ = None, dict(os.environ)
+    if "--tm" not in options or OF_LOCKS & options.keys():
+        library = preload.library()
+        environ = with_locks(options, command, library)
+    if openmp.wanted(options):
+        openmp.choose(environ, options)
+    if "--tm" in options:
+        environ = transactions.environment(environ, options["--tm"])
+    if "--verbose" in options:
+        environ["SYNCOPATE_VERBOSE"] = "1"
+    return library, environ
+
+
+def with_locks(options: dict[str, str], command: list[str], library: str) -> dict[str, str]:
+    """The environment with the preload library and what the options say of pthread's locks."""
     chosen, default = None, {}
     if "--policy" in options:
         from syncopate.launch import policy
@@ -85,20 +111,10 @@ def main(arguments: list[str]) -> int:
     if chosen:
         policy.apply(chosen, environ, program.find_program(command[0]))
     preload.guard(environ, options)
-    if openmp.wanted(options):
-        openmp.choose(environ, options)
-    if "--tm" in options:
-        environ = transactions.environment(environ, options["--tm"])
-    path = program.find_program(command[0])
-    if program.is_emulated(path):
-        environ = preload.without(library, environ)
-    else:
-        if "--force" not in options:
-            program.check_preloadable(path, library)
-        say_if_plain(environ["SYNCOPATE_LOCK"])
-        preload.behind_sanitizer(environ, path)
-    preload.restore_signals()
-    start(path, command, environ)
+    wants = (elide or "").startswith("always") or set(preload.GUARD_OPTIONS) & options.keys()
+    if chosen or "--tm" in options or (wants and environ["SYNCOPATE_LOCK"] == "glibc"):
+        preload.check_agreement(environ, options)
+    return environ
 
 
 def say_if_plain(lock: str) -> None:

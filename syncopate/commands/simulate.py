@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 
+from syncopate.base import clashes
 from syncopate.base.errors import BAD_USE, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.commands import simulatefrom
@@ -67,6 +68,13 @@ OPTIONS = {
     "--seeds": VALUE,
     "--help": FLAG,
 }
+PRINTS = "it prints a table of its own"
+CLASHES = [
+    (tuple(name for name in OPTIONS if name not in ("--machines", "--help")), ("--machines",),
+     "it lists the machines, and runs nothing"),
+    (("--stats",), ("--json",), "the report has one form; choose one"),
+    (("--json", "--timeline", "--stats"), ("--sweep",), PRINTS),
+]  # fmt: skip
 OF_RECORDS = {"--from", "--lock", "--threads", "--what", "--seeds"}
 ALIASES = {"-m": "--machine", "-s": "--stats", "-q": "--quiet", "-h": "--help"}
 
@@ -76,7 +84,10 @@ def main(arguments: list[str]) -> int:
     if "--help" in options:
         sys.stdout.write(HELP)
         return 0
+    clashes.refuse("simulate", set(options), CLASHES)
     if "--machines" in options:
+        if command:
+            raise Failure(f"simulate: --machines runs nothing ('{command[0]}')", BAD_USE)
         list_machines()
         return 0
     if "--from" in options:
@@ -85,11 +96,7 @@ def main(arguments: list[str]) -> int:
         raise Failure(f"simulate: {wrong.pop()} needs --from RECORD", BAD_USE)
     if not command:
         raise Failure("simulate: no program named; see --help", BAD_USE)
-    if "--stats" in options and "--json" in options:
-        raise Failure("simulate: --stats or --json, not both", BAD_USE)
     sweep = sweeps.chosen(options)
-    if sweep and (wrong := {"--json", "--timeline", "--stats"} & set(options)):
-        raise Failure(f"simulate: --sweep prints its own table, not {wrong.pop()}", BAD_USE)
     environ = _environment(options)
     with tempfile.TemporaryDirectory(prefix="syncopate-") as folder:
         if modeled.is_source(command[0]):
@@ -97,6 +104,7 @@ def main(arguments: list[str]) -> int:
                 command[0], "simulated", options.get("--compiler"), folder
             )
         else:
+            modeled.refuse_compiler("simulate", options)
             path = modeled.find(command[0], "simulated")
         if sweep:
             return sweeps.run(path, command[1:], environ, sweep, folder)

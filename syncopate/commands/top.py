@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 
+from syncopate.base import clashes
 from syncopate.base.errors import BAD_USE, FAILED, NOT_EXECUTABLE, Failure
 from syncopate.base.options import FLAG, VALUE, read_options
 from syncopate.base.shown import shown
@@ -51,6 +52,10 @@ OPTIONS = {
     "--force": FLAG,
     "--help": FLAG,
 }
+CLASHES = [
+    (("--lock", "--log", "--force"), ("--pid", "PID"), "it is for a PROGRAM that is started"),
+    (("--rows",), ("--json",), "each object has all locks"),
+]
 ALIASES = {"-p": "--pid", "-i": "--interval", "-n": "--rows", "-l": "--lock", "-h": "--help"}
 PATIENCE = 5.0  # seconds that a program gets to end by itself
 
@@ -115,7 +120,7 @@ class Started:
     """A program that is started for this, and records into a folder that goes with it."""
 
     def __init__(self, command: list[str], options: dict[str, str]):
-        library, environ = prepare({k: v for k, v in options.items() if k == "--lock"})
+        library, environ = prepare({"--lock": options["--lock"]} if "--lock" in options else {})
         path = program.find_program(command[0])
         if "--force" not in options:
             program.check_preloadable(path, library, "`syncopate top -p PID`")
@@ -174,6 +179,8 @@ def main(arguments: list[str]) -> int:
     rows = int(_number(options, "--rows", 0)) or None
     if not words and "--pid" not in options:
         raise Failure("top: name a process or `-- PROGRAM`; see --help", BAD_USE)
+    runs = "--" not in arguments and len(words) == 1 and words[0].isdigit()
+    clashes.refuse("top", {*options, *(["PID"] if runs else [])}, CLASHES)
     leaving = threading.Event()
 
     def leave(*_) -> None:
@@ -187,7 +194,7 @@ def main(arguments: list[str]) -> int:
         if words:
             raise Failure(f"top: -p names a process; {shown(words[0])} is too much", BAD_USE)
         source = Watched(kernelview.process_named(options["--pid"]))
-    elif "--" not in arguments and len(words) == 1 and words[0].isdigit():
+    elif runs:
         source = Attached(int(words[0]))
     else:
         source = Started(words, options)

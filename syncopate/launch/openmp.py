@@ -73,6 +73,12 @@ def choose(environ: dict[str, str], options: dict) -> None:
             locktable.check_choice(lock, (OWN_LOCK, RUNTIME), "openmp")
             _check_agreement("--omp-lock", lock, wait)
         environ["SYNCOPATE_OMP_LOCK"] = lock
+    if "--wait" in options and not (_barrier_waits(barrier) or _lock_waits(lock, wait)):
+        raise Failure(
+            f"--wait {wait}: neither barrier {barrier or 'auto'} nor lock {lock or OWN_LOCK} leaves"
+            " the choice; --omp-barrier central does",
+            BAD_USE,
+        )
     if "--omp-regions" in options:
         environ["SYNCOPATE_OMP_REGIONS"] = _checked("--omp-regions", options, barrier)
     if "--omp-tasks" in options:
@@ -115,6 +121,17 @@ def _check_barrier(choice: str, wait: str | None) -> None:
         )
     _check_wait("--omp-barrier", own)
     _check_agreement("--omp-barrier", choice, wait)
+
+
+def _barrier_waits(choice: str | None) -> bool:
+    """Whether a barrier, the default where none is chosen, waits as --wait says."""
+    return choice in barriers_that_wait()
+
+
+def _lock_waits(choice: str | None, wait: str) -> bool:
+    """Whether a lock does; another keeps its own way."""
+    found = (lock for lock in locktable.load() if lock["name"] == choice)
+    return any(wait in lock.get("openmp_waits", lock["waits"]) for lock in found)
 
 
 def _checked(option: str, options: dict, barrier: str | None) -> str:

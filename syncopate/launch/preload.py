@@ -6,6 +6,9 @@ from syncopate.base import locktable, optiontable, paths, preloading
 from syncopate.base.errors import BAD_USE, Failure, near
 from syncopate.launch import program
 
+GUARD_OPTIONS = ("--guard", "--guard-log", "--preempted-holders")
+SEES_ALL = "the guard has to see every lock being taken, and transactions take none"
+
 
 def library() -> str:
     """The preload library's path. A Failure when it is missing."""
@@ -33,7 +36,7 @@ def behind_sanitizer(environ: dict[str, str], program_path: str) -> None:
     """Puts the run-time library of a program built with a sanitizer before ours: it has to be the
     first, and calls what comes behind it."""
     runtime = program.sanitizer_runtime(program_path)
-    if runtime is None:
+    if runtime is None or preloading.LIST not in environ:
         return
     loaded = environ["LD_PRELOAD"].split(":")
     others = [each for each in loaded if os.path.basename(each) != runtime]
@@ -54,15 +57,46 @@ def guard(environ: dict[str, str], options: dict[str, str]) -> None:
         wanted.append("slices")
     if not wanted:
         return
-    if environ.get("SYNCOPATE_LOCK") == "glibc":
-        named = next(
-            each for each in ("--guard", "--guard-log", "--preempted-holders") if each in options
-        )
-        raise Failure(f"{named} with --lock glibc: the C library's locks are not watched", BAD_USE)
-    already = [word for word in environ.get("SYNCOPATE_GUARD", "").split(",") if word]
-    environ["SYNCOPATE_GUARD"] = ",".join(dict.fromkeys([*wanted, *already]))
+    environ["SYNCOPATE_GUARD"] = ",".join(dict.fromkeys([*wanted, *guards(environ)]))
     if "--guard-log" in options:
         environ["SYNCOPATE_GUARD_LOG"] = os.path.abspath(options["--guard-log"])
+
+
+def guards(environ: dict[str, str]) -> list[str]:
+    """What an environment says that the guard does."""
+    return [word for word in environ.get("SYNCOPATE_GUARD", "").split(",") if word]
+
+
+def check_agreement(environ: dict[str, str], options: dict[str, str]) -> None:
+    """Raises a Failure where something that is wanted of the locks does nothing beside what else
+    is. `environ`: as the program is going to get it; `options`: `run`'s, which it came from."""
+    lock, sites = environ["SYNCOPATE_LOCK"], environ.get("SYNCOPATE_SITES")
+    of_lock = f"--lock {lock}" if "--lock" in options else f"lock {lock}"
+    guard = next((name for name in GUARD_OPTIONS if name in options), "SYNCOPATE_GUARD")
+    single = "--policy" if "--policy" in options else "SYNCOPATE_SITES"
+    mode = environ.get("SYNCOPATE_ELIDE")
+    elides = mode == "always" or ("--elide" in options and mode != "off")
+    elision = f"--elide {mode}" if "--elide" in options else "SYNCOPATE_ELIDE=always"
+    if mode != os.environ.get("SYNCOPATE_ELIDE") and "--elide" not in options:
+        elision = "the policy's elide = always"
+    if lock == "glibc":
+        if guards(environ):
+            raise _idle(guard, of_lock, "the C library's locks are not watched")
+        if elides:
+            raise _idle(elision, of_lock, "the C library's locks do not elide")
+        if sites:
+            raise _idle(single, of_lock, "single locks are chosen beside another lock for all")
+    if "misuse" in guards(environ):
+        if elides:
+            raise _idle(elision, guard, SEES_ALL)
+        if sites and "elide=always" in sites:
+            raise _idle(f"{single}, which elides single locks,", guard, SEES_ALL)
+        if locktable.transacts(lock):
+            raise _idle(of_lock, guard, SEES_ALL)
+
+
+def _idle(what: str, beside: str, why: str) -> Failure:
+    return Failure(f"run: {what} with {beside}: {why}", BAD_USE)
 
 
 def elision_modes() -> tuple[str, ...]:
@@ -83,10 +117,6 @@ def choose_elision(environ: dict[str, str], choice: str) -> None:
         hint = near(policy, list(policies))
         known = ", ".join(policies)
         raise Failure(f"--elide {choice}: no such policy{hint}; there are {known}", BAD_USE)
-    if mode == "always" and environ.get("SYNCOPATE_LOCK") == "glibc":
-        raise Failure(
-            "--elide always with --lock glibc: the C library's locks do not elide", BAD_USE
-        )
     environ["SYNCOPATE_ELIDE"] = mode
     environ.pop("SYNCOPATE_ELIDE_POLICY", None)
     if colon:

@@ -37,6 +37,12 @@ def compile_source(path: str, machine: str, compiler: str | None, folder: str) -
     return target
 
 
+def refuse_compiler(command: str, options: dict[str, str]) -> None:
+    """A Failure where a compiler is named for a program that is built already."""
+    if "--compiler" in options:
+        raise Failure(f"{command}: --compiler is for a SOURCE; a PROGRAM is built already", BAD_USE)
+
+
 def find(name: str, machine: str) -> str:
     """The path of a program that was compiled for the machine; else a Failure that says how to."""
     path = program.find_program(name)

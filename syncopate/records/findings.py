@@ -107,7 +107,7 @@ def gain_in_words(most: float | None, results: dict) -> str:
     if most < HARDLY and _spare(results) < HARDLY:
         return "hardly anything: it keeps all processors busy as it is"
     if most < HARDLY:
-        return "hardly anything: its threads do other work for far longer than they wait here"
+        return "hardly anything: its threads spend far longer on other things than on these waits"
     return f"at most {most:.1f}x as fast, were nobody to wait for it"
 
 

@@ -47,6 +47,10 @@ _WRITERS_AT = 4  # in its RwLock
 # that signal or end it: until others have left, and for the lock within.
 _WORDS_OF_A_CONDITION = (40, 44)
 _WORDS_OF_SIGNALERS = (16, 20, 32, 36)
+_AS_LOCKS = {
+    FUTEX: {WaitKind.FUTEX: WaitKind.FUTEX_LOCK},
+    SEMAPHORE: {WaitKind.SEMAPHORE: WaitKind.SEMAPHORE_LOCK},
+}
 _OF_RUST = {
     "lock_contended": (MUTEX, WaitKind.MUTEX),
     "read_contended": (RWLOCK, WaitKind.READ),
@@ -84,16 +88,12 @@ def of(
 
 
 def _locks_of_their_own(locks: Sequence[Lock]) -> dict[int, Retold]:
-    """Futexes, and semaphores that processes share, which turned out to be used as locks: so were
-    they before that was known."""
-    kinds = {
-        FUTEX: {WaitKind.FUTEX: WaitKind.FUTEX_LOCK},
-        SEMAPHORE: {WaitKind.SEMAPHORE: WaitKind.SEMAPHORE_LOCK},
-    }
+    """Futexes, and semaphores that processes share or the kernel's view sees, which turned out to
+    be used as locks: so were they before that was known."""
     return {
-        lock.id: Retold(lock.id, lock.object, lock.type, kinds[lock.object])
+        lock.id: Retold(lock.id, lock.object, lock.type, _AS_LOCKS[lock.object])
         for lock in locks
-        if lock.object in kinds and lock.id and lock.flags & USED_AS_LOCK
+        if lock.object in _AS_LOCKS and lock.id and lock.flags & USED_AS_LOCK
     }
 
 
@@ -155,7 +155,8 @@ def _pythons(
             name = next(filter(None, names), "")
             if name:
                 told = PYTHONS_RLOCK if name == RLOCK_NAME else PYTHONS_LOCK
-                found[lock.id] = Retold(lock.id, SEMAPHORE, told, {})
+                kinds = _AS_LOCKS[SEMAPHORE] if lock.flags & USED_AS_LOCK else {}
+                found[lock.id] = Retold(lock.id, SEMAPHORE, told, kinds)
     return found
 
 

@@ -5,9 +5,9 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from syncopate.base import locktable, wholefile
+from syncopate.base import locktable, optiontable, wholefile
 from syncopate.base.errors import BAD_USE, FAILED, Failure
 from syncopate.base.shown import shown
 from syncopate.launch import policy, preload, program
@@ -50,6 +50,7 @@ class Session:
         self.outcome = Outcome()
         self.environs: dict[Choice, dict[str, str]] = {}
         self.clean = preload.without(self.library, _foreign(os.environ))
+        say_left_out(os.environ.keys() - self.clean.keys())
 
     def run(self) -> int:
         search = Search(self.measure, time.monotonic, self.deadline, self.progress.detail)
@@ -167,6 +168,15 @@ def _foreign(environ: Mapping[str, str]) -> dict[str, str]:
         if key in ("SYNCOPATE_NATIVE", "SYNCOPATE_STACKS")
         or not re.fullmatch(r"SYNCOPATE(_.*)?", key)
     }
+
+
+def say_left_out(variables: Collection[str]) -> None:
+    """One line for each variable that tells our libraries how to run, which is tune's to choose."""
+    known = optiontable.rows()
+    for name in sorted(variable for variable in variables if os.environ[variable]):
+        if name in known and {"preload", "openmp", "transactions"} & set(known[name]["readers"]):
+            said = "is set, and left out: the program is tried without it"
+            print(f"syncopate: tune: {name} {said}", file=sys.stderr)
 
 
 def _lost(analysis: Analysis) -> int:

@@ -315,7 +315,7 @@ def test_a_small_share_is_told_in_words(tmp_path):
     ("running", "io", "said"),
     [
         (195, 0, "it keeps all processors busy as it is"),
-        (30, 800, "its threads do other work for far longer than they wait here"),
+        (30, 800, "its threads spend far longer on other things than on these waits"),
     ],
 )
 def test_why_hardly_anything_is_gained(running, io, said):

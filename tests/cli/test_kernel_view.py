@@ -282,10 +282,10 @@ def test_without_rights_it_says_what_to_do(tmp_path):
         (["-p", "one"], "the number of a process is wanted"),
         (["-p", "4194305"], "there is no process 4194305"),
         (["-p", "1", "--for", "soon"], "a duration is wanted"),
-        (["-p", "1", "--lock", "mcs"], "--lock is for what is loaded"),
+        (["-p", "1", "--lock", "mcs"], "--lock with --pid: it is for what is loaded"),
         (["-p", "1", "program"], "program is too much"),
         (["--for", "3s", "true"], "--for goes with -p"),
-        (["--kernel", "--omp", "true"], "--omp is for what is loaded"),
+        (["--kernel", "--omp", "true"], "--omp with --kernel: it is for what is loaded"),
     ],
 )
 def test_bad_use_is_one_line(tmp_path, arguments, says):

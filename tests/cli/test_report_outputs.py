@@ -161,6 +161,8 @@ def test_folded_stacks_of_waiters_and_holders(record):
     assert "0xf000;0xa000;[0xa000] 120" in waiters
     assert "0xf000;0xa001;[0xa001] 20" in waiters
     assert all(re.fullmatch(r"\S.*;\[.*\] \d+", line) for line in waiters)
+    one = run_cli("report", "--folded", "--top", "1", "--sort", "max", record).stdout.splitlines()
+    assert 0 < len(one) < len(waiters)
     holders = run_cli("report", "--folded", "--holders", record).stdout.splitlines()
     assert "0xf000;0xa002;[0xa000] 120" in holders
 

@@ -87,6 +87,10 @@ def test_other_files_and_forms_are_told(tmp_path):
     with pytest.raises(Failure, match="have one form, text") as refused:
         report.main([str(other), "--json"])
     assert refused.value.status == 2
+    for idle in (["--sort", "max"], ["--lock", "x"], ["--redact"], ["--whatif", "none.json"]):
+        with pytest.raises(Failure, match=f"{idle[0]} is for records") as refused:
+            report.main([str(other), *idle])
+        assert refused.value.status == 2
     record = tmp_path / "syncopate.rec"
     record.write_bytes(b"SYNCREC1")
     with pytest.raises(Failure, match="need a report of their own each") as refused:

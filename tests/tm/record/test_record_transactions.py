@@ -220,4 +220,5 @@ def test_program_without_transactions(tmp_path):
 def test_locks_and_transactions_are_recorded_apart(option, tmp_path):
     done = run_cli("record", "--tm", "norec", *option, "-o", tmp_path / "r", "--", "true")
     assert done.returncode == 2
-    assert done.stderr.startswith("syncopate: record: --tm records transactions, and")
+    said = f"syncopate: record: {option[0]} with --tm: transactions are recorded, "
+    assert done.stderr.startswith(said)

@@ -32,7 +32,8 @@ second form runs the tests that come with Syncopate: of a primitive, of a whole 
       --compiler NAME    for SOURCE and the shipped tests
   -h, --help             this page
 
-Verdicts: passed (every execution was explored), failed, bounded (a limit ended the search).
+Verdicts: passed (no execution within the options fails), failed, bounded (a limit ended the
+search).
 Exit status: 0 all passed, 1 something failed or survived, 3 nothing failed, something is bounded;
 2 bad use, 126 PROGRAM not executable, 127 PROGRAM not found.
 """

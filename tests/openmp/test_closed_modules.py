@@ -148,12 +148,6 @@ def test_a_runtime_that_only_closed_modules_used_at_their_end_goes_with_them(bui
     builds.run(builds.opener(), 20, "ends", module, renamed, **limit)
 
 
-def test_closed_modules_go_while_they_are_recorded(builds, tmp_path):
-    files = [builds.module("gcc", version) for version in (1, 2)]
-    builds.run(builds.opener(), 20, "alone", *files, SYNCOPATE_RECORD=str(tmp_path / "record"))
-    assert (tmp_path / "record").stat().st_size > 0
-
-
 def test_a_module_that_does_not_tell_its_end_stays(builds):
     """Linked without the compiler's start files: there is nothing that calls us."""
     bare = builds.module("gcc", 5, flags=("-nostartfiles",))

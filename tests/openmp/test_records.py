@@ -1,6 +1,7 @@
 """`syncopate record --omp`: time lost per source line, and who came last."""
 
 import json
+import subprocess
 from types import SimpleNamespace
 
 import pytest
@@ -113,6 +114,52 @@ def test_regions_have_source_lines_and_no_late_ones(report):
     assert region["waits"]["barrier"]["count"] == 2  # its start and its end
     assert not region["arrivals"]
     assert "--omp-regions" not in shown
+
+
+MODULE = """
+long work(void) {
+  long n = 0;
+#pragma omp parallel num_threads(3)
+  for (int i = 0; i < 20; ++i) {
+#pragma omp critical(NAME)
+    ++n;
+#pragma omp barrier
+  }
+  return n;
+}
+"""
+OPENER = """
+#include <dlfcn.h>
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    void* const module = dlopen(argv[i], RTLD_NOW | RTLD_LOCAL);
+    if (module == 0 || ((long (*)(void))dlsym(module, "work"))() != 60) return 1;
+    dlclose(module);
+  }
+  return 0;
+}
+"""
+
+
+def test_a_module_that_was_closed_is_not_taken_for_the_next(tmp_path):
+    """Else both lie at the same addresses, by which the record knows its places."""
+    modules = []
+    for name in ("one", "two"):
+        text = MODULE.replace("NAME", f"of_{name}")
+        (tmp_path / f"{name}.c").write_text(text)
+        module = compiled(tmp_path / f"{name}.so", "-fPIC", "-shared", tmp_path / f"{name}.c")
+        modules.append(module)
+    opener = tmp_path / "opener"
+    (tmp_path / "opener.c").write_text(OPENER)
+    subprocess.run(["gcc", tmp_path / "opener.c", "-o", opener], check=True)
+    record = tmp_path / "modules.rec"
+    done = run_cli("record", "--omp", "-q", "-o", record, "--", opener, *modules, *modules)
+    assert (done.returncode, done.stderr) == (0, "")
+    (results,) = json.loads(run_cli("report", "--json", record).stdout)["records"]
+    for name in ("one", "two"):
+        assert barrier_at(results, f"fn.0 at {name}.c:8")["waits"]["barrier"]["count"] == 80
+        (critical,) = [lock for lock in results["locks"] if f"of_{name}" in lock["name"]]
+        assert critical["acquisitions"] == 120
 
 
 def notes_for(kind, count, ticks_each, passed=1_000_000_000):

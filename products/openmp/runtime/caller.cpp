@@ -15,6 +15,7 @@
 #include "openmp/base/elf_tables.h"
 #include "openmp/config.h"
 #include "openmp/teams/team.h"
+#include "record/recorder.h"
 
 namespace syncopate::openmp {
 
@@ -126,13 +127,13 @@ bool find_module(const void* code, meanings& means) noexcept {
   if (const runtime* const r = listed_with(code)) {
     means = meanings_in(*r);
   } else if (!is_ours) {
-    // Open while it is looked at, and for ever if we should not hear of its end (modules.h, U1).
+    // Open while it is looked at, and for ever if it has to stay (modules.h, U1).
     handle = ::dlopen(*where.name != '\0' ? where.name : nullptr, RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) return false;
     means = meanings_in(where, handle);
   }
   note_module(where.begin, where.end - where.begin, means);
-  if (handle != nullptr && tells_its_end(where.tables)) ::dlclose(handle);
+  if (handle != nullptr && tells_its_end(where.tables) && !record::enabled) ::dlclose(handle);
   return true;
 }
 

@@ -4,10 +4,10 @@
 // The rule:
 //
 //   U1  An entry is believed while it is `listed`: then its module has yet to call __cxa_finalize,
-//       the last of its destructors as compilers make them. We stand before that function
-//       (modules.cpp), which makes the entry `ending`. A module that does not call us there
-//       (linked without the compiler's start files, or bound past us) is kept open for ever
-//       instead, as is a runtime.
+//       the last of its destructors as compilers make them. We stand before that function, which
+//       makes the entry `ending`. A module that does not call us there (linked without the
+//       compiler's start files, or bound past us) is kept open for ever instead, as is a runtime;
+//       and so is each while a record is made, in which an address has one meaning.
 //   U2  An `ending` entry, whose module may have destructors left that call us, is believed while
 //       the loader has unloaded nothing since: it runs all destructors of what it closes before it
 //       unloads any of it. That is asked at each such call, and needs none of the loader's locks

@@ -347,7 +347,7 @@ def wait_for(child: int, before: set, meters: energy.Session, looks: Looks) -> i
         done, status = os.waitpid(child, os.WNOHANG)  # its signal may have come before we waited
         if done:
             looks.ended(child)
-            signal.pthread_sigmask(signal.SIG_SETMASK, before - FORWARDED)
+            stop_forwarding(before)
             return status
         event = signal.sigtimedwait(watched, looks.period)
         meters.sample()
@@ -357,6 +357,14 @@ def wait_for(child: int, before: set, meters: energy.Session, looks: Looks) -> i
             # From a process; what the terminal sends has reached the child itself.
             looks.look()  # the signal may end the program
             os.kill(child, event.si_signo)
+
+
+def stop_forwarding(before: set) -> None:
+    """Goes back to that mask. A Ctrl-C that has ended the program is pending for us, too, where the
+    program was the first to get it: it is done, and not for what is left to do."""
+    while signal.sigtimedwait(FORWARDED, 0) is not None:
+        pass
+    signal.pthread_sigmask(signal.SIG_SETMASK, before - FORWARDED)
 
 
 def go_on(arguments: list[str]) -> int:
@@ -380,7 +388,7 @@ def go_on(arguments: list[str]) -> int:
         ended = time.monotonic_ns()
     else:
         looks.ended(child, ended)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before - FORWARDED)
+        stop_forwarding(before)
     keep_measured(record, meters, (ended - begun) / 1e9)
     pack(options, record)
     if "--quiet" not in options:

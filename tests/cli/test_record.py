@@ -3,10 +3,11 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
-from conftest import COMMAND, one_line
+from conftest import COMMAND, ROOT, one_line
 
 # Does what the preload library does at its start: the first process gets FILE, others FILE.PID.
 WRITE = 'test -e "$SYNCOPATE_RECORD" && R=$SYNCOPATE_RECORD.$$ || R=$SYNCOPATE_RECORD; echo x > $R'
@@ -172,3 +173,30 @@ def test_ctrl_c_reaches_the_program_once(native, tmp_path):
     assert rest == "got\nn=1\n"
     process.stdout.close()
     os.close(master)
+
+
+# Ctrl-C while `record` starts, or just when the program had it first: the program has ended of it,
+# and record's own is still to come.
+PENDING = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from syncopate.commands import record
+from syncopate.machines import energy
+from syncopate.records.looks import Looks
+child = os.fork()
+if child == 0:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+before = signal.pthread_sigmask(signal.SIG_BLOCK, record.FORWARDED | {signal.SIGCHLD})
+os.kill(os.getpid(), signal.SIGINT)
+print(record.wait_for(child, before, energy.Session.without_meters(), Looks("none")))
+"""
+
+
+def test_ctrl_c_that_ended_the_program_does_not_end_what_follows(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", PENDING, ROOT],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{signal.SIGINT}\n", "")

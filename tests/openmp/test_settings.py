@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from openmp_runs import LIBRARY, PROGRAMS, run, run_cli
+from openmp_runs import LIBRARY, PROGRAMS, ROOT, run, run_cli
 
 from syncopate.base import locktable, preloading
 from syncopate.launch import openmp
@@ -124,6 +124,14 @@ def test_command_line_and_library_offer_the_same_locks():
         if not lock["openmp"]:
             done = run([PROGRAM], SYNCOPATE_OMP_LOCK=lock["name"])
             assert f"SYNCOPATE_OMP_LOCK={lock['name']}: no such lock" in done.stderr
+
+
+def test_the_page_names_the_locks_that_fit_a_word():
+    page = (ROOT / "docs" / "openmp.md").read_text(encoding="utf-8")
+    (said,) = re.findall(r"needs more than 4 bytes \(all but ([^)]*)\)", page)
+    table = [lock for lock in locktable.load() if lock["openmp"]]
+    fit = {lock["name"] for lock in table if lock["size"] <= 4} | {"asymmetric"}
+    assert set(re.findall(r"`(\w+)`", said)) == fit
 
 
 # A refused setting would leave its tests to the program's own runtime.

@@ -1,9 +1,10 @@
 """Which runtime a call is for: renamed ones, several in a process, old versions, unknown ones."""
 
+import signal
 import subprocess
 
 import pytest
-from openmp_runs import compiled, renamed_runtime, run, source
+from openmp_runs import compiled, environment, renamed_runtime, run, source
 
 WORK = """
 #include <omp.h>
@@ -195,6 +196,36 @@ def test_names_that_a_program_finds_without_a_runtime(tmp_path):
     subprocess.run(["gcc", "-O2", source(tmp_path, "weak.c", WEAK), "-o", program], check=True)
     assert run([program], ours=False).stdout == "no OpenMP\n"
     assert run([program]).stdout == "3 ran\n"
+
+
+@pytest.mark.parametrize("count", [1024, 1025])
+def test_how_many_variables_a_region_of_clang_may_share(tmp_path, count):
+    """The page says what happens with more (docs/openmp.md, "Limits")."""
+    variables = [f"v{i}" for i in range(count)]
+    lines = [
+        "#include <stdio.h>",
+        "int main(void) {",
+        f"  int {', '.join(f'{name} = 0' for name in variables)};",
+        "#pragma omp parallel num_threads(2)",
+        f"  {{ {' '.join(f'__atomic_fetch_add(&{name}, 1, 0);' for name in variables)} }}",
+        f'  return printf("%d\\n", {" + ".join(variables)}) < 0;',
+        "}",
+    ]
+    code = source(tmp_path, "many.c", "\n".join(lines))
+    llvm = subprocess.run(
+        ["clang", "-print-resource-dir"], capture_output=True, text=True, check=True
+    ).stdout.partition("/lib/clang")[0]
+    flags = [f"-L{llvm}/lib", f"-Wl,-rpath,{llvm}/lib"]
+    program = compiled(tmp_path / "many", "-O0", code, *flags, compiler="clang")
+    assert run([program], ours=False).stdout == f"{2 * count}\n"
+    done = subprocess.run(
+        [program], env=environment(True), capture_output=True, text=True, check=False
+    )
+    if count <= 1024:
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"{2 * count}\n", "")
+    else:
+        assert (done.returncode, done.stdout) == (-signal.SIGABRT, "")
+        assert done.stderr.count("\n") == 1 and "more than 1024 shared variables" in done.stderr
 
 
 def test_cxx_programs_keep_their_operator_new(tmp_path):

@@ -70,7 +70,7 @@ def scenarios(target: str, compiler: str | None, work: str) -> list[Scenario]:
     known = tests()
     found: list[Scenario] = []
     seen: set[str] = set()
-    for test in _candidates(target, known):
+    for test in candidates(target, known):
         program = modeled.compile_source(known[test], "explored", compiler, work)
         listed = [Scenario(test, program, words) for words in _listed(program)]
         seen.update(scenario.target() for scenario in listed)
@@ -81,13 +81,12 @@ def scenarios(target: str, compiler: str | None, work: str) -> list[Scenario]:
     return found
 
 
-def _candidates(target: str, known: dict[str, str]) -> list[str]:
+def candidates(target: str, known: dict[str, str]) -> list[str]:
     """The tests that may have scenarios for the target; the fewer, the less there is to compile."""
     if target == "all":
         return list(known)
-    if target in known:
-        return [target]
     primitive = target.partition(":")[0]
+    own = [test for test in known if test == target or _names(known[test], primitive)]
     if primitive in _NOT_EXPLORED:
         raise Failure(_NOT_EXPLORED[primitive], BAD_USE)
     if primitive.endswith("_barrier") and "barrier" in known:
@@ -97,9 +96,19 @@ def _candidates(target: str, known: dict[str, str]) -> list[str]:
 
         locks = {lock["name"] for lock in locktable.load()}
         if primitive in locks:
-            return ["lock"]
-        raise _unknown(target, {*locks, *known})  # before anything is compiled
+            return ["lock", *own]
+        if not own:
+            raise _unknown(target, {*locks, *known})  # before anything is compiled
+    if own:
+        return own
     return [test for test in known if test != _MUTANTS]
+
+
+def _names(source: str, primitive: str) -> bool:
+    """Whether a test may have scenarios of that name ("auto one_spinner")."""
+    with open(source, encoding="utf-8") as file:
+        text = file.read()
+    return f'"{primitive} ' in text or f'"{primitive}"' in text
 
 
 _NOT_EXPLORED = {

@@ -85,6 +85,16 @@ def test_quick_targets_exist() -> None:
     assert set(QUICK) <= set(SCENARIOS)
 
 
+def test_a_name_means_all_its_scenarios() -> None:
+    """What `syncopate check NAME` compiles has them all."""
+    known = checkset.tests()
+    for target, listed in SCENARIOS.items():
+        tests = {scenario.test for scenario in listed} - {"regime"}
+        for name in {target, target.partition(":")[0]}:
+            if tests:
+                assert tests <= set(checkset.candidates(name, known)), name
+
+
 def test_survivors_name_targets() -> None:
     names = {"*", *SCENARIOS, *(name.partition(":")[0] for name in SCENARIOS)}
     assert {entry["target"] for entry in KNOWN} <= names

@@ -61,8 +61,9 @@ def test_without_a_record_it_says_so(cli, tmp_path):
     assert "no record was written to syncopate.rec" in one_line(done)
 
 
-def test_switched_off(cli, tmp_path):
-    done = cli("record", "-o", tmp_path / "r", "true", environ={"SYNCOPATE": "off"})
+@pytest.mark.parametrize("options", [[], ["--omp"]])
+def test_switched_off(cli, tmp_path, options):
+    done = cli("record", *options, "-o", tmp_path / "r", "true", environ={"SYNCOPATE": "off"})
     assert done.returncode == 2
     assert "SYNCOPATE=off, in the environment" in one_line(done)
     assert not (tmp_path / "r").exists()

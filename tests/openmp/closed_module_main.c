@@ -1,8 +1,9 @@
 // closed_module_main.c -- opens and closes modules (closed_module.c) and says whether they went.
 //
 // Usage: TIMES HOW FILE...: each FILE in turn is copied to "module-0.so", opened, used, closed.
-// HOW: "alone"; "region": within a region of ours, which has an OpenMP runtime then; "team": each thread
-// of one does so with files of its own. "ends": only its destructors use OpenMP.
+// HOW: "alone"; "region": within a region of ours, which has an OpenMP runtime then; "team": each
+// thread of one does so with files of its own; "ends": only the module's destructors use OpenMP;
+// "ends later": only they from the second time on.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,12 +59,13 @@ static void turn(const char* file, int number, int thread, int works) {
 int main(int count, char** arguments) {
   const int times = atoi(arguments[1]);
   const char* const how = arguments[2];
-  const int works = strcmp(how, "ends") != 0;
   char** const files = arguments + 3;
   const int several = count - 3;
   for (int t = 0; t < times; ++t) {
     const char* const file = files[t % several];
-    if (strcmp(how, "alone") == 0 || !works) turn(file, t, 0, works);
+    const int first = t < several;
+    const int works = strcmp(how, "ends later") == 0 ? first : strcmp(how, "ends") != 0;
+    if (strcmp(how, "alone") == 0 || strncmp(how, "ends", 4) == 0) turn(file, t, 0, works);
 #ifdef _OPENMP
     if (strcmp(how, "region") == 0) {
 #pragma omp parallel num_threads(2)

@@ -140,6 +140,11 @@ def test_regions_of_the_last_destructors(builds, compiler, only_late, how):
     builds.run(opener, 20, how, *files)
 
 
+def test_what_first_calls_after_its_last_destructors_leaves_nothing_behind(builds):
+    module = builds.module("gcc", 1, late=True, only_late=True)
+    builds.run(builds.opener(), 20, "ends later", module, builds.renamed(module))
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_a_runtime_that_only_closed_modules_used_at_their_end_goes_with_them(builds, late):
     """It cannot be held any more; with one thread it can go. Another comes to lie there."""

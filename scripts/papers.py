@@ -27,9 +27,9 @@ sys.path[:0] = [str(HERE), str(HERE / "papers/figures")]
 
 from all import figures  # noqa: E402
 from claims import Claim, count, said  # noqa: E402
-from common import Figure, claims_of  # noqa: E402
+from common import Figure, claims_of, results_of  # noqa: E402
 from headlines import headlines  # noqa: E402
-from rules import RULES, VERDICTS, WHY_BOUNDS, Verdict  # noqa: E402
+from rules import RULES, VERDICTS, WHY_BOUNDS, Interval, Verdict  # noqa: E402
 
 from syncopate.base import compactjson  # noqa: E402
 
@@ -103,17 +103,19 @@ class Evidence:
     """What the result files of a source tree say."""
 
     # figures: a figure's name -> the figure, its kind and date, its judged rows
+    # seeds: with how many seeds each of its points was simulated
 
     def __init__(self, root: Path):
         self.root, self.folder = root, root / "papers/results"
         self.checked = self._read(root / "docs" / "checked.json") or {}
-        self.figures = {}
+        self.figures, self.seeds = {}, {}
         for figure in figures():
             document = self._read(self.folder / figure.kind / f"{figure.name}.json")
             if document:
                 date = f"{figure.kind} {document.get('date', '(no date)')}"
                 date += " (fewer points)" if document["quick"] else ""
                 self.figures[figure.name] = (figure, date, claims_of(figure, document))
+                self.seeds[figure.name] = results_of(figure, document).seed_counts()
 
     @staticmethod
     def _read(path: Path):
@@ -255,6 +257,28 @@ def totals(evidence: Evidence, papers: list[dict]) -> list[str]:
     return [*lines, "| all | " + " | ".join(map(str, sums)) + " |"]
 
 
+def of_seeds(evidence: Evidence) -> str:
+    """How much rests on several seeds."""
+    counts = [n for each in evidence.seeds.values() for n in each]
+    most = max(counts, default=0)
+    rows = [
+        row
+        for figure, _, rows in evidence.figures.values()
+        for row in rows
+        if not row.beyond and not figure.measure
+    ]
+    sure = sum(
+        all(isinstance(value, Interval) for part in row.parts for value in part.values.values())
+        for row in rows
+    )
+    return (
+        f"Of the {len(counts)} simulated points, {counts.count(most)} were run with {most} seeds,"
+        f" the others once. {sure} of the {len(rows)} statements that are judged by simulated"
+        " results rest on intervals in all of their values; of the others, another seed may turn"
+        " some."
+    )
+
+
 def rules() -> list[str]:
     lines = [RULES_INTRODUCTION, *(f"* **{kind}**: {text}" for kind, text in RULES.items())]
     return [*lines, "", WHY_BOUNDS, "", f"What comes of it: {VERDICTS}", ""]
@@ -263,6 +287,7 @@ def rules() -> list[str]:
 def known_for(evidence: Evidence, papers: list[dict]) -> list[str]:
     rows = [row for paper in papers for row in headline_rows(evidence, paper, DOCS)]
     counted = ["", "All statements of the papers' figures:", "", *totals(evidence, papers), ""]
+    counted += [of_seeds(evidence), ""]
     return [HEADLINES_INTRODUCTION, *rows, *counted, *evidence.every_program(), ""]
 
 

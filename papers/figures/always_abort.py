@@ -81,6 +81,7 @@ def stamp_figure(
         prepare=lambda runs: add_speedup(runs, "tatas", per_time),
         value=lambda run: run["speedup"],
         claims=claims,
+        fields=("seconds",),
         notes=SMALL_INPUTS + " 32 threads, two on a core, are left out. vacation is the paper's"
         f" vacationhi. Its threads compute for {between('vacation')} ns between two sections: the"
         " suite draws a task's 12 random numbers in as many cycles (bench/section_gaps.cpp), and on"

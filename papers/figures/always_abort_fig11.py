@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Always-abort HTM, figure 11: STAMP-like programs with one global lock."""
 
-import math
 import sys
 
 from always_abort import LOCKS, OURS, PLAIN, gap, stamp_figure
 from claims import claim
-from common import Claim, Point, Results, best, main
+from common import Claim, Point, Results, best_over, main
 from rules import best as best_rule
 from rules import inside, less, more, most
 from stamp import point
@@ -33,22 +32,18 @@ def peak(results: Results, panel: str, series: str) -> int:
 
 def claims(results: Results) -> list[Claim]:
     x = results.xs("genome")[-1]
-    early = {panel: results.value(panel, "htm-10", 4) or math.nan for panel in PANELS}
+    early = {panel: results.interval(panel, "htm-10", 4) for panel in PANELS}
     late = {
-        panel: (results.value(panel, "htm-10", x) or math.nan)
-        / max(value for _, value in results.line(panel, "htm-10"))
+        panel: results.scaled(panel, "htm-10", x, peak(results, panel, "htm-10"))
         for panel in PANELS
     }
     pairs = {"tatas-aahtm": "tatas", "ticket-aahtm": "ticket"}
     gained = {
-        f"{panel}: {ahead}": results.ratio(panel, ahead, plain, x)
+        f"{panel}: {ahead}": results.spread(panel, ahead, plain, x)
         for panel in PANELS
         for ahead, plain in pairs.items()
     }
-    against = {
-        panel: best(results, panel, list(pairs), x)[1] / best(results, panel, list(PLAIN), x)[1]
-        for panel in PANELS
-    }
+    against = {panel: best_over(results, panel, list(pairs), list(PLAIN), x) for panel in PANELS}
     return [
         claim(
             "traditional HTM scales well at low thread counts",

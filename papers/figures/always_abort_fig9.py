@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Always-abort HTM, figure 9: a cache with one lock, as memcached 1.4.5."""
 
-import math
 import sys
 
 from always_abort import HTM, LOCKS, MACHINE, PAPER, aborted, per_second
 from claims import claim
-from common import Claim, Figure, Point, Results, add_speedup, best, main
+from common import Claim, Figure, Point, Results, add_speedup, best, best_over, main
 from rules import best as best_rule
 from rules import equal, more, number
 from sweep import seeded
@@ -38,14 +37,14 @@ def claims(results: Results) -> list[Claim]:
     locks = [name for name in ALL if name not in HTM]
     spinning = [name for name in locks if name != DEFAULT]
     share = results.value(READS, "htm-10", x, aborted) or 0
-    reads = (results.value(READS, "htm-10", x) or math.nan) / best(results, READS, locks, x)[1]
+    reads = best_over(results, READS, ["htm-10"], locks, x)
 
     def over(above: str, below: str) -> dict:
         return results.ratios(above, below, [WRITES], [x])
 
     others = [name for name in ALL if name != "tatas-aahtm"]
-    name, other = best(results, WRITES, others, x)
-    writes = (results.value(WRITES, "tatas-aahtm", x) or math.nan) / other
+    name = best(results, WRITES, others, x)[0]
+    writes = results.spread(WRITES, "tatas-aahtm", name, x)
     return [
         claim(
             "90 % reads: HTM outperforms all lock-based solutions at high thread counts",
@@ -127,6 +126,7 @@ FIGURE = Figure(
     prepare=lambda runs: add_speedup(runs, DEFAULT, per_second),
     value=lambda run: run["speedup"],
     claims=claims,
+    fields=("operations", "seconds", "transactions"),
     notes="`papers/workloads/coarse_cache.cpp` in the place of memcached 1.4.5, which is not to be"
     " had any more: the same lock around table and list of use, with those of the free items and"
     " of the statistics inside, keys of 8 bytes, values of 128, and 5 us of computation a request"

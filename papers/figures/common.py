@@ -19,6 +19,7 @@ import cost
 import smallsvg
 from claims import Claim, tables
 from results import Results
+from rules import Value
 from sweep import CHECKPOINTS, ROOT, Checkpoint, Many, Point, Refusal, Setting, side_by_side, sweep
 
 from syncopate.base import compactjson, wholefile
@@ -121,13 +122,18 @@ def markdown(figure: Figure, results: Results, command: str) -> str:
 
 
 def seeds_line(results: Results) -> list[str]:
-    many = results.most_seeds()
-    if many < 2:
+    """Which of the values are known to hold for more than one seed."""
+    counts = results.seed_counts()
+    once, many = counts.count(1), max(counts, default=0)
+    if many == 0:
         return []
+    if many == 1:
+        return ["Each point was simulated once, with the first seed: no value has an interval.", ""]
+    left = f" {once} of {len(counts)} points were simulated once, and have none." if once else ""
     return [
         f"A value with an interval is of {many} seeds (random numbers and, in most programs, when"
         " each thread starts): the middle one, and the ends. What another build of the program"
-        " moves is not in it. Plot and tables have the middle ones.",
+        f" moves is not in it. Plot and tables have the middle ones.{left}",
         "",
     ]
 
@@ -202,9 +208,13 @@ def times(ratio: float) -> str:
 
 
 def add_speedup(runs: list[dict], reference: str, speed: Callable[[dict], float]) -> None:
-    """Gives each run its `speedup`: over one thread of the series `reference`, in its panel."""
+    """Gives each run its `speedup`: over one thread of the series `reference`, in its panel, with
+    the first seed."""
     done = [run for run in runs if "error" not in run]
-    one = {r["panel"]: speed(r) for r in done if r["x"] == 1 and r["series"] == reference}
+    one: dict[str, float] = {}
+    for run in done:
+        if run["x"] == 1 and run["series"] == reference:
+            one.setdefault(run["panel"], speed(run))
     for run in done:
         run["speedup"] = speed(run) / one.get(run["panel"], float("nan"))
 
@@ -219,6 +229,12 @@ def best(results: Results, panel: str, names: list[str], x: int) -> tuple[str, f
     found = [(name, results.value(panel, name, x)) for name in names]
     found = [(name, value) for name, value in found if value is not None]
     return max(found, key=lambda pair: pair[1], default=("no result", float("nan")))
+
+
+def best_over(results: Results, panel: str, names: list[str], others: list[str], x: int) -> Value:
+    """The largest of the series `names` there over the largest of the others."""
+    first, second = best(results, panel, names, x)[0], best(results, panel, others, x)[0]
+    return results.spread(panel, first, second, x)
 
 
 # ---- the program ----
@@ -378,6 +394,7 @@ def make_figure(figure: Figure, options: argparse.Namespace, many: Many | None =
             **spent,
             "runs": runs,
         }
+        document = compactjson.rounded(document)  # the page is of what the file says
         folder.mkdir(parents=True, exist_ok=True)
         wholefile.write(data, [compactjson.tables(document)])
     print(data if options.data else draw(figure, document, folder), file=sys.stderr)

@@ -24,6 +24,12 @@ class Headline:
 
     @property
     def ours(self) -> str:
+        elsewhere = dict.fromkeys(row.beyond for row in self.rows if row.beyond)
+        before = "".join(f"not tested, but {why}: " for why in elsewhere)
+        return before + self.values
+
+    @property
+    def values(self) -> str:
         text = "; ".join(row.ours for row in self.rows)
         if len(text) <= SHOWN:
             return text

@@ -16,7 +16,7 @@ PLAIN = {"MCS, polling": "mcs:spin", "1spinner, polling": "one_spinner:spin"}
 
 @dataclass(frozen=True)
 class Cores:
-    """A machine file, and how many of its cores the figures use."""
+    """A machine file, and how many of its cores the figures use; node: cores of one NUMA node."""
 
     suffix: str  # of the figure's name
     title: str  # what the figure's title says of it; nothing for the paper's own
@@ -24,7 +24,12 @@ class Cores:
     all: tuple[int, ...]
     quick: tuple[int, ...]
     tasks: int  # that each thread of the taskbench makes
+    node: int
     beyond: str = ""  # why no row is about the paper's machine
+
+    def rests_on_seeds(self, quick: bool) -> bool:
+        """Whether what rows rest on is simulated with several seeds."""
+        return not (quick or self.beyond)
 
     def used(self, quick: bool) -> tuple[int, ...]:
         return self.quick if quick else self.all
@@ -32,13 +37,14 @@ class Cores:
 
 # The paper's taskbench makes 100,000 tasks of 0.1 us; on the machine that it has not, a tenth.
 OPTERON = Cores(
-    "", "", "opteron-6272", (1, 2, 4, 8, 16, 24, 32, 48, 64), (1, 2, 4, 16, 64), 100_000
+    "", "", "opteron-6272", (1, 2, 4, 8, 16, 24, 32, 48, 64), (1, 2, 4, 16, 64), 100_000, 8
 )
 XEON = Cores(
     "_xeon", ", Xeon Platinum 8480+", "sapphire-rapids-2s",
     (1, 2, 4, 8, 16, 28, 56, 84, 112), (1, 2, 4, 56, 112),
-    10_000, "the paper's machine is the Opteron; this one waits by UMWAIT",
+    10_000, 56, "the paper's machine is the Opteron; this one waits by UMWAIT",
 )  # fmt: skip
+FIELDS = ("operations", "seconds", "threads", "watts")
 LOW = (2, 4)  # cores: what counts as few
 
 

@@ -1,9 +1,22 @@
 """The results of a figure's sweep, by panel, series and x; and the ratios that its rows compare."""
 
+import math
 import statistics
 from collections.abc import Iterable
 
 from rules import Interval, Value
+
+
+def middle_of(values: list[float]) -> float:
+    """The lower of two that are in the middle, as run() has it."""
+    return sorted(values)[(len(values) - 1) // 2]
+
+
+def interval(values: list[float]) -> Value:
+    """Of the seeds' values; the one value where there is but one, nan where there is none."""
+    if len(values) < 2:
+        return values[0] if values else math.nan
+    return Interval(min(values), statistics.median(values), max(values))
 
 
 class Results:
@@ -29,10 +42,9 @@ class Results:
         """The runs of one point, one for each seed."""
         return self._at.get((panel, series, x), [])
 
-    def most_seeds(self) -> int:
-        if self.figure.measure:
-            return 0
-        return max(map(len, self._at.values()), default=0)
+    def seed_counts(self) -> list[int]:
+        """With how many seeds each point was simulated."""
+        return [] if self.figure.measure else [len(runs) for runs in self._at.values()]
 
     def run(self, panel: str, series: str, x: int) -> dict | None:
         """Of several seeds the one with the middle value."""
@@ -70,12 +82,26 @@ class Results:
 
     def spread(self, panel: str, above: str, below: str, x: int, of=None) -> Value:
         """The ratio as ratio() has it; with several seeds, of each seed's two runs."""
-        pairs = zip(self.seeds(panel, above, x), self.seeds(panel, below, x), strict=False)
+        return self._over((panel, above, x), (panel, below, x), of)
+
+    def scaled(self, panel: str, series: str, x: int, first: int) -> Value:
+        """The value at x over that at another one, likewise."""
+        return self._over((panel, series, x), (panel, series, first), None)
+
+    def interval(self, panel: str, series: str, x: int, of=None) -> Value:
+        """The value as value() has it, over the seeds; nan where it is missing."""
+        return interval([(of or self.figure.value)(run) for run in self.seeds(panel, series, x)])
+
+    def _over(self, above: tuple, below: tuple, of) -> Value:
         of = of or self.figure.value
-        found = [of(a) / of(b) for a, b in pairs if of(b)]
-        if len(found) < 2:
-            return self.ratio(panel, above, below, x, of)
-        return Interval(min(found), statistics.median(found), max(found))
+        first, second = ([of(run) for run in self.seeds(*place)] for place in (above, below))
+        if len(first) != len(second) and first and second:  # of one there is the first seed alone
+            many = max(len(first), len(second))
+            first, second = (
+                values if len(values) == many else [middle_of(values)] * many
+                for values in (first, second)
+            )
+        return interval([a / b for a, b in zip(first, second, strict=False) if b])
 
     def ratio(self, panel: str, above: str, below: str, x: int, of=None) -> float:
         """The value of one series over another's; nan where one is missing."""

@@ -4,9 +4,10 @@
 import math
 import sys
 
-from claims import claim
+from claims import Part, claim
 from common import Claim, Figure, Point, Results, main
-from rules import inside, less
+from rules import inside, less, more
+from sweep import seeded
 
 MODES = {
     "Small Atomic": "small_atomic",
@@ -29,15 +30,20 @@ def points(quick: bool) -> list[Point]:
             threads = 1 if mode == SERIAL else 4
             options = common | {"mode": mode, "threads": threads}
             result.append(Point("", name, n, "clomp_tm", options))
-    return result
+    return seeded(result, lambda p: not quick)
 
 
 def prepare(runs: list[dict]) -> None:
     """The speedup is over the serial version at the same scatter count."""
-    serial = {r["x"]: r["seconds"] for r in runs if r["series"] == SERIAL and "error" not in r}
+    serial = {
+        (r["x"], r["seed"]): r["seconds"]
+        for r in runs
+        if r["series"] == SERIAL and "error" not in r
+    }
     for run in runs:
         if "error" not in run:
-            run["speedup"] = serial.get(run["x"], float("nan")) / run["seconds"]
+            own = serial.get((run["x"], run["seed"]), float("nan"))
+            run["speedup"] = own / run["seconds"]
 
 
 def crossing(results: Results) -> int | None:
@@ -48,6 +54,15 @@ def crossing(results: Results) -> int | None:
         return results.ratio("", "Large TM", "Small Atomic", x) > 1
 
     return next((x for x in xs if all(passes(later) for later in xs if later >= x)), None)
+
+
+def nearer(results: Results) -> dict[str, float]:
+    """By how much Small TM's factor over Small Critical is above Small Atomic's over it."""
+    return {
+        results.case("", x): results.ratio("", "Small TM", "Small Critical", x)
+        / results.ratio("", "Small Atomic", "Small TM", x)
+        for x in results.xs("")
+    }
 
 
 def claims(results: Results) -> list[Claim]:
@@ -73,11 +88,18 @@ def claims(results: Results) -> list[Claim]:
             over("Small TM", "Small Atomic"),
             what="Small TM over Small Atomic",
         ),
-        claim(
-            "Small TM is not too much worse, while Small Critical is a lot worse than both",
-            less(clearly=True),
-            over("Small Critical", "Small TM"),
-            what="Small Critical over Small TM",
+        Claim(
+            "Small TM is not too much worse, while Small Critical performs a lot worse",
+            [
+                Part(more(), nearer(results), what="the latter's factor over the former's"),
+                Part(
+                    less(clearly=True),
+                    over("Small Critical", "Small TM"),
+                    what="Small Critical over Small TM",
+                ),
+            ],
+            note="not too much: behind Small Atomic by a smaller factor than ahead of Small"
+            " Critical",
         ),
         claim(
             "Large Critical suffers from lock contention and remains slow, where Large TM does not",
@@ -108,6 +130,7 @@ FIGURE = Figure(
     prepare=prepare,
     value=lambda run: run["speedup"],
     claims=claims,
+    fields=("seconds",),
     notes="Four threads on four cores, none of which share zones. Transactions retry up to five"
     " times, as the paper's.",
 )

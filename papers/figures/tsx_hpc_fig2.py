@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """TSX for HPC, figure 2: the STAMP-like programs under one lock, TL2, and that lock elided."""
 
-import math
 import sys
 
 from claims import claim
@@ -28,11 +27,7 @@ def points(quick: bool) -> list[Point]:
 
 def claims(results: Results, why: dict[str, str]) -> list[Claim]:
     most_threads = results.xs("genome")[-1]
-    single = {
-        p: (results.value(p, SINGLE, most_threads) or math.nan)
-        / (results.value(p, SINGLE, 1) or math.nan)
-        for p in COMPARED
-    }
+    single = {p: results.scaled(p, SINGLE, most_threads, 1) for p in COMPARED}
     instrumented = [p for p in COMPARED if p != "labyrinth"]
     return [
         claim(

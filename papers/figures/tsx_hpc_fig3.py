@@ -2,7 +2,6 @@
 """TSX for HPC, figure 3: the RMS-TM-like programs under fine-grained locks, one lock, and that one
 elided."""
 
-import math
 import sys
 
 from claims import Part, claim
@@ -43,7 +42,7 @@ def points(quick: bool) -> list[Point]:
 def claims(results: Results) -> list[Claim]:
     threads, most_threads = results.xs("apriori"), results.xs("apriori")[-1]
     others = [panel for panel in WORKLOADS if panel not in NOT_SCALING]
-    fine = {panel: results.value(panel, FINE, most_threads) or math.nan for panel in WORKLOADS}
+    fine = {panel: results.interval(panel, FINE, most_threads) for panel in WORKLOADS}
     at_most = f"with {most_threads} threads"
 
     def over(above: str, below: str, panels) -> dict:
@@ -104,11 +103,7 @@ def hyper_threading(results: Results) -> list[Claim]:
     """What the second thread of each core brings; not with --quick."""
     if 4 not in results.xs("apriori"):
         return []
-    more_threads = {
-        panel: (results.value(panel, TSX, 8) or math.nan)
-        / (results.value(panel, TSX, 4) or math.nan)
-        for panel in WORKLOADS
-    }
+    more_threads = {panel: results.scaled(panel, TSX, 8, 4) for panel in WORKLOADS}
     return [
         claim(
             "Hyper-Threading has less performance impact on TSX than in STAMP",
@@ -142,6 +137,7 @@ FIGURE = Figure(
     prepare=lambda runs: add_speedup(runs, FINE, per_time),
     value=lambda run: run["speedup"],
     claims=claims,
+    fields=("seconds",),
     notes="Four cores, eight hardware threads: with 8 threads, two share a core. The programs are"
     " those of `papers/workloads/rmstm/`, written from the published descriptions; their inputs"
     " are much smaller than the suite's, so that start and end of threads and cold caches count"

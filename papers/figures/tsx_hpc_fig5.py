@@ -7,6 +7,7 @@ import sys
 from claims import claim
 from common import Claim, Figure, Point, Results, main
 from rules import less, more, no_gain
+from sweep import seeded
 
 HISTOGRAM, SOLVER = "histogram", "physicsSolver"
 BASELINE = {HISTOGRAM: "atomic", SOLVER: "mutex"}
@@ -42,12 +43,13 @@ def points(quick: bool) -> list[Point]:
         HISTOGRAM: ("histogram", image),
         SOLVER: ("physics_solver", scene | {"steps": 3}),
     }
-    return [
+    found = [
         Point(panel, line, n, program, size | options | {"threads": n, "pin": "compact"})
         for panel, (program, size) in sizes.items()
         for line, options in series(panel).items()
         for n in ((1, 8) if quick else THREADS)
     ]
+    return seeded(found, lambda p: not quick)
 
 
 def prepare(runs: list[dict]) -> None:
@@ -75,10 +77,10 @@ def claims(results: Results) -> list[Claim]:
 
     def free(x: int) -> dict:
         """The time of the conflict-free scheme over the baseline's."""
-        return {p: results.ratio(p, CONFLICT_FREE[p], BASELINE[p], x) for p in panels}
+        return {p: results.spread(p, CONFLICT_FREE[p], BASELINE[p], x) for p in panels}
 
     def coarse(x: int) -> dict:
-        return {p: results.ratio(p, name_of(GRANULARITIES[p][-1]), name_of(1), x) for p in panels}
+        return {p: results.spread(p, name_of(GRANULARITIES[p][-1]), name_of(1), x) for p in panels}
 
     rows = [
         claim(
@@ -149,7 +151,7 @@ def of_solver(results: Results) -> list[Claim]:
 
 def adaptive(results: Results) -> Claim:
     found = {
-        results.case(panel, x): results.ratio(panel, ADAPTIVE, fastest(results, panel, x), x)
+        results.case(panel, x): results.spread(panel, ADAPTIVE, fastest(results, panel, x), x)
         for panel in results.panels()
         for x in results.xs(panel)
     }
@@ -197,6 +199,7 @@ FIGURE = Figure(
     prepare=prepare,
     value=lambda run: run["normalized"],
     claims=claims,
+    fields=("seconds",),
     notes="Four cores, eight hardware threads: with 8 threads, two share a core. As in the paper,"
     " the histogram has nearly as many bins as items, a few objects of the scene have many"
     " constraints, and forming groups for barriers is not timed.",

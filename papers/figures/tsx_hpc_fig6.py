@@ -125,7 +125,8 @@ def segments(run: dict) -> int:
 JOINED = "a faster sender fills the window, and TCP then joins small queries into fewer segments"
 SPINNERS = (
     "six threads spin at two connections (two clients, two servers, two receivers) on four cores"
-    " with two threads each; on eight cores nothing is lost (docs/internals/differences.md)"
+    " with two threads each; on eight cores netstreamcluster gains, and netdedup was not tried"
+    " (docs/internals/differences.md)"
 )
 
 FIGURE = Figure(

@@ -112,8 +112,12 @@ def test_several_seeds_are_an_interval(figure):
     results = Results(figure, [*fast, *slow])
     assert results.value("", "fast", 1) == 360, "the middle one"
     assert results.line("", "fast") == [(1, 360)]
-    assert "A value with an interval is of 3 seeds" in markdown(figure, results, "the command")
-    assert "interval" not in markdown(figure, Results(figure, RUNS), "the command")
+    page = markdown(figure, results, "the command")
+    assert "A value with an interval is of 3 seeds" in page and "simulated once" not in page
+    some = markdown(figure, Results(figure, [*fast, slow[0]]), "the command")
+    assert "1 of 2 points were simulated once" in some
+    once = markdown(figure, Results(figure, RUNS), "the command")
+    assert "Each point was simulated once, with the first seed" in once
     assert results.ratios("fast", "slow", [""], [1]) == {"made_up": (1.5, 1.8, 2.1)}
 
 
@@ -201,6 +205,8 @@ def test_committed_figures_are_whole(data):
     for row in rows:
         assert row.row() in page, "the page is not of this data: run with --redraw"
         assert "| **not reproduced** | not known |" not in row.row()
+    command = f"papers/figures/{data.stem}.py"
+    assert page == common.markdown(figure, results_of(figure, document), command), "--redraw"
 
 
 MACHINES = {  # the papers' own, by the beginning of a figure's name; gcc's is not modeled
@@ -291,3 +297,21 @@ def test_a_tiny_sweep(tmp_path):
     assert "6 of 6 points are kept" in again.stderr
     assert "[1/6]" not in again.stderr
     assert data.read_bytes() == before
+
+
+def test_seeds_of_one_side_are_an_interval(figure):
+    """Where the other side has one run, or stands at another place."""
+
+    def run(series, x, seed, operations):
+        place = {"panel": "", "series": series, "x": x, "seed": seed}
+        return place | {"operations": operations}
+
+    many = [run("fast", 2, seed, n) for seed, n in ((1, 300), (2, 420), (3, 360))]
+    results = Results(figure, [*many, run("slow", 2, 1, 200), run("fast", 1, 1, 100)])
+    assert results.spread("", "fast", "slow", 2) == (1.5, 1.8, 2.1)
+    assert results.spread("", "slow", "fast", 2) == (200 / 420, 200 / 360, 200 / 300)
+    assert results.scaled("", "fast", 2, 1) == (3.0, 3.6, 4.2)
+    assert results.interval("", "fast", 2) == (300, 360, 420)
+    assert results.interval("", "slow", 2) == 200
+    missing = results.interval("", "slow", 1)
+    assert missing != missing

@@ -87,8 +87,8 @@ def claims(results: Results) -> list[Claim]:
 
 WHY_HTM = (
     "with its small input, intruder's transactions meet at two queues from the beginning. genome"
-    " falls with 16 threads where back-off begins with one PAUSE, vacation where the L1 is halved"
-    " as well (docs/internals/differences.md)"
+    " falls with 16 threads where back-off begins with one PAUSE; vacation does not, also where the"
+    " L1 is halved as well (docs/internals/differences.md)"
 )
 WHY_LOCKS = (
     "genome's and intruder's small inputs lie in near caches, and their threads compute little"

@@ -59,16 +59,16 @@ def claims(results: Results) -> list[Claim]:
 
 
 WHY = (
-    "the gain lies at the edge of the collapse. genome stands there with a back-off that begins"
-    " with 4 PAUSEs, and its gain changes with the seed: with 1 it collapses with both locks, with"
-    " 8 with neither. vacation collapses with a back-off of 1 and an L1 of half the size, and there"
-    " the speculating lock gains (docs/internals/differences.md). intruder never scales with its"
-    " small input"
+    "the gain lies at the edge of the collapse. genome is near it with a back-off that begins with"
+    " 4 PAUSEs: with 1 it collapses with both locks, with 8 with neither. vacation does not"
+    " collapse with a back-off of 1 and an L1 of half the size either"
+    " (docs/internals/differences.md)."
+    " intruder never scales with its small input"
 )
 
 EDGE = (
-    "genome's peak is at the edge, too: another build of the same program, whose data lie"
-    " elsewhere, had it at 16 threads with both locks, and a gain of 1.14x there"
+    "genome's peak is at the edge, too: other builds of the same program, whose data lie elsewhere,"
+    " had it at 8 threads, and gains of 1.14x and 1.24x with 16"
 )
 
 FIGURE = stamp_figure(12, "a speculating fall-back lock", "IV-A.5", points, claims)

@@ -7,11 +7,6 @@ from collections.abc import Iterable
 from rules import Interval, Value
 
 
-def middle_of(values: list[float]) -> float:
-    """The lower of two that are in the middle, as run() has it."""
-    return sorted(values)[(len(values) - 1) // 2]
-
-
 def interval(values: list[float]) -> Value:
     """Of the seeds' values; the one value where there is but one, nan where there is none."""
     if len(values) < 2:
@@ -93,15 +88,10 @@ class Results:
         return interval([(of or self.figure.value)(run) for run in self.seeds(panel, series, x)])
 
     def _over(self, above: tuple, below: tuple, of) -> Value:
+        """Of the seeds that both have: another seed is another input, too."""
         of = of or self.figure.value
-        first, second = ([of(run) for run in self.seeds(*place)] for place in (above, below))
-        if len(first) != len(second) and first and second:  # of one there is the first seed alone
-            many = max(len(first), len(second))
-            first, second = (
-                values if len(values) == many else [middle_of(values)] * many
-                for values in (first, second)
-            )
-        return interval([a / b for a, b in zip(first, second, strict=False) if b])
+        pairs = zip(self.seeds(*above), self.seeds(*below), strict=False)
+        return interval([of(a) / of(b) for a, b in pairs if of(b)])
 
     def ratio(self, panel: str, above: str, below: str, x: int, of=None) -> float:
         """The value of one series over another's; nan where one is missing."""

@@ -56,6 +56,8 @@ def compile_flags(machine: str, is_clang: bool, given: list[str]) -> tuple[list[
     before += ["-D_GLIBCXX_EXTERN_TEMPLATE=0", "-fno-pie"]
     if machine == "emulated":
         before.append("-fno-plt")  # nearly every access is a call
+    if machine == "explored":
+        before.append("-fno-finite-loops")  # a loop that waits for a plain flag stays a loop
     if not any(word.startswith("-g") for word in given):
         before.append("-g")
     if not any(word.endswith("omit-frame-pointer") for word in given):

@@ -17,13 +17,9 @@ STATUS = {0: "passed", 1: "failed", 3: "bounded"}
 COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang", "clang++")}
 
 # What the checker gets wrong, by compiler, and why (docs/check.md, "What compilers do not tell").
-_PLAIN_FLAG = "a loop that reads nothing, or a plain variable only, keeps its thread"
 _EXPECTED = "gcc does not announce an expected value that lies in memory"
 _ELEMENTS = "clang does not announce elements and members of variables on the stack"
-_CLOCK = "a look at the clock before a timed lock allocates in the program's heap"
 WRONG = {
-    ("any", "plain_flag"): _PLAIN_FLAG,
-    ("any", "timed_mutex"): _CLOCK,
     ("gcc", "stack"): _EXPECTED,
     ("gcc", "stack_relaxed_push"): _EXPECTED,
     ("gcc", "stack_relaxed_pop"): _EXPECTED,
@@ -36,7 +32,7 @@ WRONG = {
 
 
 def is_wrong(compiler: str, level: str, name: str) -> bool:
-    return any((of, name) in WRONG for of in ("any", compiler, f"{compiler} {level}"))
+    return any((of, name) in WRONG for of in (compiler, f"{compiler} {level}"))
 
 
 def rows() -> list[tuple[str, str, str, str]]:
@@ -82,8 +78,8 @@ def wrong_ones(program: Path, source: str, compiler: str, level: str, options: s
     """The programs of a file that have another verdict, and those that are said to and have not."""
     wrong = []
     for of, name, verdict, kind in rows():
-        if of != source or (name == "plain_flag" and is_wrong(compiler, level, name)):
-            continue  # (a minute each)
+        if of != source:
+            continue
         got, said = explored(program, name, options)
         if (got == verdict and re.search(kind, said) is not None) == is_wrong(
             compiler, level, name

@@ -380,6 +380,13 @@ TEST(Verdict, options_are_checked) {
   EXPECT_EQ(syncopate::explored::parse("executons=10", o), "there is no option executons");
   EXPECT_EQ(syncopate::explored::parse("steps=many", o), "steps=many is not a number");
   EXPECT_EQ(syncopate::explored::parse("steps=0", o), "steps must not be 0");
+  // (Not as 0, and not as 2.)
+  EXPECT_EQ(syncopate::explored::parse("timeouts=4294967296", o),
+            "timeouts=4294967296 is not whole, or too large");
+  EXPECT_EQ(syncopate::explored::parse("jumps=2.5", o), "jumps=2.5 is not whole, or too large");
+  EXPECT_EQ(syncopate::explored::parse("steps=inf", o), "steps=inf is not whole, or too large");
+  syncopate::explored::options large;
+  EXPECT_EQ(syncopate::explored::parse("seconds=2.5,random=9007199254740992", large), "");
   EXPECT_EQ(syncopate::explored::parse("seconds=", o), "seconds has no value");
 }
 

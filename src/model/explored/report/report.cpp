@@ -10,6 +10,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <map>
+#include <string_view>
 
 namespace syncopate::explored {
 
@@ -43,6 +44,16 @@ std::string code_position(place where, const caller_places& callers) {
   return instrument::known_frames(all.data(), all.size(), 1).front().text();
 }
 
+constexpr std::string_view the_end = "the end of thread ";
+
+// What pthread_join() awaits is in `table` of src/model/front/pthread/threads.cpp, by the thread.
+std::string without_records(const std::string& name) {
+  constexpr std::string_view records = "syncopate::instrument::table[", ended = "].ended";
+  if (!name.starts_with(records) || !name.ends_with(ended)) return name;
+  return std::string(the_end) +
+         name.substr(records.size(), name.size() - records.size() - ended.size());
+}
+
 // Names take milliseconds each. Blocks of the heap get letters, explained below the table.
 class names {
  public:
@@ -71,7 +82,7 @@ class names {
   std::string name_data(address where) {
     const instrument::data_position p = instrument::data_position_of(where);
     if (p.where != instrument::region::heap && p.where != instrument::region::freed)
-      return without_arguments(p.text());
+      return without_records(without_arguments(p.text()));
     auto [at, fresh] = blocks_.try_emplace(p.start);
     if (fresh) {
       const auto n = blocks_.size() - 1;
@@ -193,10 +204,13 @@ std::string state_of(const failure::thread_end& t, names& known) {
   if (t.running) return "runs";
   if (t.ended) return "has ended";
   if (t.next.what == action::none) return "has been woken";
-  std::string text = t.spins                        ? "spins, and nobody changes what it polls"
-                     : t.parked                     ? "is parked on " + known.data(t.next.at)
+  std::string text = t.reads_nothing ? "goes round in a loop that reads nothing any more"
+                     : t.spins       ? "spins, and nobody changes what it polls"
+                     : t.parked      ? "is parked on " + known.data(t.next.at)
                      : t.next.what == action::leave ? "waits for others at " + known.data(t.next.at)
                      : t.next.what == action::share ? "waits to have " + known.data(t.next.at)
+                     : t.next.what == action::await && known.data(t.next.at).starts_with(the_end)
+                         ? "waits for " + known.data(t.next.at)
                      : t.next.what == action::await || t.next.what == action::take
                          ? "waits for a value of " + known.data(t.next.at) + ", now " +
                                value_of(memory::peek(t.next.at, t.next.bytes))

@@ -31,14 +31,15 @@ struct failure {
   caller_places callers{};  // of `where`
   std::vector<step> steps;
   struct thread_end {  // what a thread was about to do
-    bool running = false, ended = false, parked = false, spins = false;
+    bool running = false, ended = false, parked = false, spins = false, reads_nothing = false;
     operation next;
   };
   std::vector<thread_end> threads;
   std::string schedule;
 };
 
-// passed: every execution within the options was explored. bounded: a limit ended the search.
+// passed: no execution within the options fails (those that cannot be told apart were explored
+// once). bounded: a limit ended the search.
 enum class result : std::uint8_t { passed, failed, bounded };
 [[nodiscard]] const char* name(result) noexcept;
 

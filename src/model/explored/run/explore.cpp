@@ -196,6 +196,7 @@ void machine::note_failure(failure_kind kind, std::string text, place where, pla
     end.ended = who.now == thread_state::ended;
     end.running = t == current_ && !nobody_runs;
     end.spins = who.spins || (who.now == thread_state::announced && who.next.recognized);
+    end.reads_nothing = who.next.what == action::relax && who.next.recognized && who.polls.empty();
     end.parked = who.parked && who.next.what == action::expire;
     end.next = who.next;
     f.threads.push_back(end);

@@ -161,6 +161,8 @@ class machine {
 
   // It computes there for ever, or for so long that nothing can be said of it.
   [[noreturn]] void runs_away(std::uint64_t seconds, place where);
+  // The running thread goes round there for good, and reads nothing; the others go on.
+  [[noreturn]] void loops_for_good(place where);
 
  private:
   enum class outcome : std::uint8_t { running, complete, redundant, cut, failed };
@@ -217,6 +219,7 @@ class machine {
   // loops.cpp
   [[nodiscard]] std::span<const unsigned char> program_stack() const;
   void note_visit(place);
+  bool reads_again(address at, bool writes, place from);
   bool await_news(const visit& since, place);
 
   // schedule.cpp

@@ -343,10 +343,25 @@ void machine::fence(std::memory_order order, place from) {
 
 // ---- plain accesses and the heap --------------------------------------------------------------
 
+// Whether the thread has read nothing else for so long that it never will: `while (!ready) {}`.
+// Nobody else runs in between, so that the value stays.
+bool machine::reads_again(address at, bool writes, place from) {
+  constexpr std::uint32_t for_good = 5'000'000;
+  thread& t = me();
+  if (writes || at != t.read_at || from != t.read_from) {
+    t.read_at = writes ? 0 : at;
+    t.read_from = from;
+    t.read_again = 0;
+    return false;
+  }
+  return ++t.read_again == for_good;
+}
+
 void machine::access(address at, std::size_t bytes, engine::kind what, place from) {
   const bool writes = what == engine::kind::write;
   if (instrument::time_is_over != 0) out_of_time();
   if (tx_.runs()) return access_inside(at, bytes, writes, from);
+  if (reads_again(at, writes, from)) loops_for_good(from);
   check_freed(at, bytes, writes ? "a write" : "a read", from);
   check_allocated(at, writes ? "a write" : "a read", from);
   note_stack(at, writes ? "a write" : "a read", from);

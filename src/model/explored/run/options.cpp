@@ -4,6 +4,7 @@
 #include "model/explored/report/verdict.h"
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,10 +22,18 @@ bool number(const std::string& text, double& value) {
   return errno == 0 && !text.empty() && *end == 0 && value >= 0;
 }
 
+// What a double and the option hold exactly.
+bool is_whole(const std::string& name, double value) {
+  const bool wide = name == "executions" || name == "random";
+  return value == std::floor(value) && value <= (wide ? 0x1p53 : 0x1p31 - 1);
+}
+
 std::string set(const std::string& name, const std::string& text, options& into) {
   const bool has_value = !text.empty();
   double value = 1;
   if (has_value && !number(text, value)) return name + "=" + text + " is not a number";
+  if (name != "seconds" && !is_whole(name, value))
+    return name + "=" + text + " is not whole, or too large";
   const auto whole = static_cast<std::uint64_t>(value);
   if (name == "executions") into.executions = whole;
   else if (name == "seconds") into.seconds = value;

@@ -133,7 +133,9 @@ void stop_runaway(place where, bool may_report) {
 }
 
 void watch_time() {
-  instrument::watch_for_runaway(runaway_seconds(), {[] { return 1 + calls_seen; }, stop_runaway});
+  instrument::watch_for_runaway(runaway_seconds(),
+                                {[] { return 1 + calls_seen; }, stop_runaway,
+                                 [](place where) { running_machine->loops_for_good(where); }});
   if (program_options().seconds <= 0) return;
   const double left = end_of_time - now();
   instrument::watch_for_deadline(left > 0.001 ? left : 0.001);

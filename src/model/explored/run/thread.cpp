@@ -11,6 +11,8 @@ void thread::forget() {
   ignored_reads = ignored_writes = 0;
   loaded_others = loaded_weakly = writes_after_load = false;
   reads = 0;
+  read_at = 0;
+  read_again = 0;
   rounds_of.clear();
   ignores.clear();
   now = thread_state::none;

@@ -69,6 +69,10 @@ struct thread {
   // The locations read since the last relax(), with what was read.
   std::vector<polled> polls;
   std::uint32_t reads = 0;
+  // Its last plain access, if that was a read, and how often it has been made again.
+  address read_at = 0;
+  place read_from = nullptr;
+  std::uint32_t read_again = 0;
   // Where it has been since it last changed something; and whether it has written since, though
   // nothing that was not there before.
   std::vector<visit> visits;

@@ -9,6 +9,8 @@
 // So nothing depends on how often a loop has read in vain, and none reads an old value for ever.
 //
 // A loop that counts, or pauses longer each time, is not recognized: each turn is explored.
+//
+// A loop of one jump (runaway.h) waits for news of nothing: for good.
 #include "model/explored/run/machine.h"
 
 #include "model/front/compiler/entered.h"
@@ -87,6 +89,17 @@ bool machine::await_news(const visit& since, place from) {
   step& s = take_turn(op);
   take_news(s);
   return true;
+}
+
+void machine::loops_for_good(place where) {
+  abort_unfriendly();
+  me().polls.clear();
+  operation op;
+  op.what = action::relax;
+  op.from = where;
+  op.recognized = true;
+  announce(op);
+  __builtin_unreachable();
 }
 
 }  // namespace syncopate::explored

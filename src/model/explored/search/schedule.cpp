@@ -23,6 +23,7 @@ constexpr std::uint32_t endless_reads = 2'000;  // steps; no loop with an end re
 // Returns when the thread is to run again.
 void machine::announce(const operation& op) {
   me().next = op;
+  me().read_at = 0;
   me().next.callers = callers_of(op.from);
   me().announced_at = search_.depth();
   leave_frames(me().stands, op.from);

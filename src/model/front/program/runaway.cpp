@@ -17,9 +17,13 @@ constinit std::uint64_t most_seconds = 0, seconds = 0, seen_before = 0;
 // For a report, which reads debug information; a fiber's own stack may be small.
 alignas(16) char handler_stack[256 * 1024];
 
+// A place is what a call returns to: one behind the instruction.
+engine::place place_of(const void* context) {
+  return reinterpret_cast<engine::place>(interrupted_pc(context) + 1);
+}
+
 void stop_at(void* context) {
-  // A place is what a call returns to: one behind the instruction.
-  const auto where = reinterpret_cast<engine::place>(interrupted_pc(context) + 1);
+  const auto where = place_of(context);
   const bool may_report = in_program() && !from_libc(where);
   machine_depth = 1;  // as in any call of the engine
   watch.stop(where, may_report);
@@ -40,6 +44,10 @@ void look_late(void* context) {
 // Once in a second of processor time.
 void look(int, siginfo_t* info, void* context) {
   if (info->si_value.sival_int == is_deadline) return look_late(context);
+  if (watch.loops != nullptr && in_program() && jumps_to_itself(context)) {
+    const engine_scope inside;
+    watch.loops(place_of(context));
+  }
   const std::uint64_t now = in_program() ? watch.seen() : 0;
   if (now == 0 || now != seen_before) {
     seen_before = now;

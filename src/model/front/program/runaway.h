@@ -16,6 +16,10 @@ struct runaway_watch {
   // The program is at `where`; does not return. Called in a signal handler on a stack of its own,
   // inside the machine. may_report: no lock of the C library can be held.
   void (*stop)(engine::place where, bool may_report) = nullptr;
+  // The running thread goes round for good at `where`, in a jump to itself: what compilers make of
+  // `while (!ready) {}` once they have read the flag. It will do nothing else. Does not return.
+  // Called like stop. May be left out.
+  void (*loops)(engine::place where) = nullptr;
 };
 
 // From now on calls watch.stop once the process has used so many seconds of processor time since

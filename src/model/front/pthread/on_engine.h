@@ -27,6 +27,7 @@ inline void touch(const volatile void* p, std::size_t bytes, engine::kind what,
 // A deadline in the machine's ticks, for engine::await: never 0, which means none there.
 inline std::uint64_t to_ticks(const machine::deadline* until) {
   if (until == nullptr) return 0;
+  const engine_scope inside;
   const auto now = static_cast<__int128>(engine::nanoseconds(until->clock));
   const __int128 left =
       static_cast<__int128>(until->at.tv_sec) * 1'000'000'000 + until->at.tv_nsec - now;

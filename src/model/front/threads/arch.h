@@ -22,6 +22,8 @@ void* new_stack(std::uintptr_t stack_end, void (*function)()) noexcept;
 
 // Where a signal interrupted the program; `context` is the third argument of its handler.
 std::uintptr_t interrupted_pc(const void* context) noexcept;
+// Whether the instruction there is a jump to itself.
+bool jumps_to_itself(const void* context) noexcept;
 
 // Where a function that saves a stack was called: what it has to preserve for its caller. The order
 // of the members is known to the assembly.

@@ -52,6 +52,11 @@ std::uintptr_t interrupted_pc(const void* context) noexcept {
       static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
 }
 
+bool jumps_to_itself(const void* context) noexcept {
+  const auto* const code = reinterpret_cast<const unsigned char*>(interrupted_pc(context));
+  return code[0] == 0xEB && code[1] == 0xFE;  // jmp, two bytes back
+}
+
 void* new_stack(std::uintptr_t stack_end, void (*function)()) noexcept {
   // As switch_stack() leaves a stack. Above: a null return address, where unwinders stop.
   struct {

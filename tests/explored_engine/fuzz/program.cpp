@@ -363,6 +363,13 @@ bool may_give_up(const program& p) {
          any_of_all(p, [](const operation& o) { return o.what == loop_relax; });
 }
 
+program with_patience(program p) {
+  const std::string hasty = "jumps=1";
+  if (const auto at = p.options.find(hasty); at != std::string::npos)
+    p.options.replace(at, hasty.size(), "jumps=0");
+  return p;
+}
+
 program with_awaits(program p) {
   for (auto& thread : p.threads)
     for (operation& o : thread)

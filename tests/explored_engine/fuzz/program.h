@@ -97,8 +97,9 @@ const std::vector<std::string>& focuses();
 // Whether it has loops without end; that only read one word; and with awaits in their place.
 bool has_loops(const program&), has_other_loops(const program&);
 program with_awaits(program);
-// Whether its loops may give up: then they have no end that other searches would know.
+// Whether its loops may give up; where they may not.
 bool may_give_up(const program&);
+program with_patience(program);
 
 // One line for each thread.
 std::string text(const program&);

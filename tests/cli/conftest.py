@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked_command
 import pytest
 
 HERE = Path(__file__).resolve().parent
@@ -47,11 +48,15 @@ LOCKS = [
 
 def run_cli(*arguments, environ=None, **others) -> subprocess.CompletedProcess:
     """Runs `syncopate ARGUMENTS`; `environ` is added to ours."""
+    words = [str(argument) for argument in arguments]
+    if forked_command.can(words, environ or {}, others):
+        everything = {**os.environ, **(environ or {})}
+        return forked_command.run(words, everything, SECONDS, others.get("cwd"))
     others.setdefault("stdin", subprocess.DEVNULL)
     # Under limits Python would leave half a compiled module behind.
     flags = ["-B"] if "preexec_fn" in others else []
     return subprocess.run(
-        [COMMAND[0], *flags, *COMMAND[1:], *map(str, arguments)],
+        [COMMAND[0], *flags, *COMMAND[1:], *words],
         env={**os.environ, **(environ or {})},
         capture_output=True,
         text=True,

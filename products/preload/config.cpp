@@ -44,6 +44,24 @@ mode fast_path_of(const algorithm& lock, bool recording) noexcept {
   return lock.is_inlined ? mode::tatas : mode::general;
 }
 
+// One line for each thing that is wanted of the locks and does nothing beside what else is.
+void report_idle(bool recording) noexcept {
+  const bool pass = current_mode() == mode::pass;
+  report_elision(pass);
+  const char* const guard = setting<option::guard>();
+  if (guard == nullptr && !pass) return;
+  if (pass && guard != nullptr)
+    say({"syncopate: SYNCOPATE_GUARD is set, but the locks stay with the C library"});
+  if (pass && setting<option::sites>() != nullptr)
+    say({"syncopate: SYNCOPATE_SITES is set, but the locks stay with the C library"});
+  if (pass) return;
+  if (config.lock->traits.runs_ahead && guards.any())
+    say({"syncopate: ", config.lock->name.data(),
+         ": the guard has to see every lock; nothing runs ahead"});
+  if (recording && std::strstr(guard, "epochs") != nullptr)
+    say({"syncopate: SYNCOPATE_GUARD has epochs, but while recording no choice is compared"});
+}
+
 }  // namespace
 
 // Two threads may come here at once: both compute the same, and `how` is stored last.
@@ -88,8 +106,11 @@ namespace {
   if (unknown_lock)
     say({"syncopate: no lock is called '", setting<option::lock>(),
          "'; using auto (`syncopate list` shows the names)"});
-  report_elision(current_mode() == mode::pass);
-  if (current_mode() == mode::pass) return;
+  report_idle(is_on<option::record>());
+  if (current_mode() == mode::pass) {
+    if (is_on<option::verbose>()) say({"syncopate: locks of this program: the C library's"});
+    return;
+  }
   read_policy();
   start_guard();
   ::pthread_atfork(nullptr, nullptr, open_gates_after_fork);

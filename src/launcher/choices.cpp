@@ -37,11 +37,10 @@ bool is_plain_lock(std::string_view choice) {
 
 bool is_ours(std::string_view lock) { return lock != glibc; }
 
-bool is_elision(std::string_view choice, std::string_view lock) {
+bool is_elision(std::string_view choice) {
   const std::size_t colon = choice.find(':');
   const std::string_view mode = choice.substr(0, colon);
   if (!stands_in_table(option::elide, mode)) return false;
-  if (mode == "always" && !is_ours(lock)) return false;
   if (colon == std::string_view::npos) return true;
   return mode != "off" && stands_in_table(option::elide_policy, choice.substr(colon + 1));
 }

@@ -14,6 +14,6 @@ bool is_plain_lock(std::string_view choice);
 bool is_ours(std::string_view lock);
 
 // Whether MODE[:POLICY] is one that the table of options has.
-bool is_elision(std::string_view choice, std::string_view lock);
+bool is_elision(std::string_view choice);
 
 }  // namespace syncopate::launcher

@@ -58,6 +58,13 @@ bool environment::has_unknown() const {
   });
 }
 
+bool environment::has_openmp() const {
+  return std::any_of(std::begin(option_rows), std::end(option_rows), [&](const option_row& row) {
+    return (row.readers == "openmp" || row.readers == "openmp command") &&
+           !get(row.variable).empty();
+  });
+}
+
 void environment::preload(std::string_view library) {
   std::string list(library);
   std::string_view rest = get("LD_PRELOAD");

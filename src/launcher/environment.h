@@ -21,6 +21,8 @@ class environment {
 
   // Whether a variable is set as if it were ours, and stands in no table (base/options.def).
   [[nodiscard]] bool has_unknown() const;
+  // Whether one is set that only the OpenMP library reads, which `run` and `record` load on demand.
+  [[nodiscard]] bool has_openmp() const;
 
   // Puts a library before whatever else is preloaded. Requires: no blank, colon or semicolon in it.
   void preload(std::string_view library);

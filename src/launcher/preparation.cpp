@@ -12,7 +12,7 @@ namespace syncopate::launcher {
 std::optional<environment> prepare(const place& at, const command_line& said,
                                    std::string_view unless_said, char** variables) {
   environment result(variables);
-  if (result.has_unknown()) return {};
+  if (result.has_unknown() || result.has_openmp()) return {};
   // Another prefix has a catalogue of its own.
   const std::string_view chosen = result.get(variable_of(option::native));
   if (!chosen.empty() && chosen != at.prefix) return {};

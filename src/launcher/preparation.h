@@ -13,7 +13,7 @@ namespace syncopate::launcher {
 
 // These variables with the preload library among them, and the lock: --lock's, else
 // $SYNCOPATE_LOCK's, else `unless_said`. Nothing where something is not plain: a variable that
-// nothing reads, a lock of another name, a prefix that was chosen.
+// nothing reads, or nothing that is loaded, a lock of another name, a prefix that was chosen.
 std::optional<environment> prepare(const place& at, const command_line& said,
                                    std::string_view unless_said, char** variables);
 

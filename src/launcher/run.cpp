@@ -29,7 +29,6 @@ bool add_guard(environment& environment, const command_line& said) {
   std::string wanted = said.has("--guard") || said.has("--guard-log") ? "epochs,misuse" : "";
   if (said.has("--preempted-holders")) wanted += wanted.empty() ? "slices" : ",slices";
   if (wanted.empty()) return true;
-  if (!is_ours(environment.get(variable_of(option::lock)))) return false;
   const char* const variable = variable_of(option::guard);
   environment.set(variable, joined(wanted, environment.get(variable)));
   if (!said.has("--guard-log")) return true;
@@ -42,13 +41,26 @@ bool add_guard(environment& environment, const command_line& said) {
 bool add_elision(environment& environment, const command_line& said) {
   if (!said.has("--elide")) return true;
   const std::string_view choice = said.get("--elide");
-  if (!is_elision(choice, environment.get(variable_of(option::lock)))) return false;
+  if (!is_elision(choice)) return false;
   const std::size_t colon = choice.find(':');
   environment.set(variable_of(option::elide), choice.substr(0, colon));
   environment.drop(variable_of(option::elide_policy));
   if (colon != std::string_view::npos)
     environment.set(variable_of(option::elide_policy), choice.substr(colon + 1));
   return true;
+}
+
+// Whether nothing that is wanted of the locks does nothing beside what else is: then the Python
+// command says what (check_agreement() of syncopate/launch/preload.py).
+bool agrees(const environment& environment, const command_line& said) {
+  const std::string_view mode = environment.get(variable_of(option::elide));
+  const std::string_view guards = environment.get(variable_of(option::guard));
+  const std::string_view sites = environment.get(variable_of(option::sites));
+  const bool elides = mode == "always" || (said.has("--elide") && mode != "off");
+  if (!is_ours(environment.get(variable_of(option::lock))))
+    return guards.empty() && sites.empty() && !elides;
+  if (guards.find("misuse") == std::string_view::npos) return true;
+  return !elides && sites.find("elide=always") == std::string_view::npos;
 }
 
 }  // namespace
@@ -63,6 +75,7 @@ void run(const place& at, char** words, char** variables) {
   if (!said) return;
   auto environment = prepare(at, *said, "auto", variables);
   if (!environment || !add_elision(*environment, *said) || !add_guard(*environment, *said)) return;
+  if (!agrees(*environment, *said)) return;
   const std::string path = plain_program(*said, *environment);
   if (path.empty()) return;
   restore_signals();

@@ -111,9 +111,7 @@ def with_locks(options: dict[str, str], command: list[str], library: str) -> dic
     if chosen:
         policy.apply(chosen, environ, program.find_program(command[0]))
     preload.guard(environ, options)
-    wants = (elide or "").startswith("always") or set(preload.GUARD_OPTIONS) & options.keys()
-    if chosen or "--tm" in options or (wants and environ["SYNCOPATE_LOCK"] == "glibc"):
-        preload.check_agreement(environ, options)
+    preload.check_agreement(environ, options)
     return environ
 
 

@@ -49,7 +49,16 @@ static long call_futex(int* address, int operation, int value) {
 
 static int is(const char* name) { return strcmp(kind, name) == 0; }
 
+// As if a thread waited at it and another one was about to signal, which keeps the lock within: the
+// C library's layout, as src/record/kernel/kinds.cpp knows it.
+static void lock_within(int locked) {
+  condition.__data.__wrefs = locked ? 8 : 0;
+  __atomic_store_n(&condition.__data.__g1_orig_size, locked ? 2 : 0, __ATOMIC_SEQ_CST);
+  if (!locked) call_futex((int*)&condition.__data.__g1_orig_size, FUTEX_WAKE_PRIVATE, 1);
+}
+
 __attribute__((noinline)) static void hold_here(void) {
+  if (is("signal")) lock_within(1);
   if (is("mutex")) pthread_mutex_lock(&mutex);
   if (is("read") || is("write")) pthread_rwlock_wrlock(&rwlock);
   if (is("futex") || is("instruction")) __atomic_store_n(&word, 1, __ATOMIC_SEQ_CST);
@@ -58,6 +67,7 @@ __attribute__((noinline)) static void hold_here(void) {
   nap(held_ms);
   if (is("mutex")) pthread_mutex_unlock(&mutex);
   if (is("read") || is("write")) pthread_rwlock_unlock(&rwlock);
+  if (is("signal")) lock_within(0);
   if (is("barrier")) pthread_barrier_wait(&barrier);
   if (is("semaphore")) sem_post(&sem);
   if (is("condition")) {
@@ -81,6 +91,7 @@ __attribute__((noinline)) static void wait_here(void) {
   if (is("read")) pthread_rwlock_rdlock(&rwlock);
   if (is("write")) pthread_rwlock_wrlock(&rwlock);
   if (is("read") || is("write")) pthread_rwlock_unlock(&rwlock);
+  if (is("signal")) pthread_cond_signal(&condition);
   if (is("barrier")) pthread_barrier_wait(&barrier);
   if (is("semaphore")) sem_wait(&sem);
   if (is("condition")) {

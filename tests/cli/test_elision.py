@@ -5,8 +5,9 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, one_line, run_cli
+from conftest import COMMAND, SECONDS, one_line, run_cli
 
+from syncopate.base import paths
 from syncopate.symbols.names import MISSING
 
 
@@ -17,11 +18,39 @@ from syncopate.symbols.names import MISSING
         ({"SYNCOPATE_ELIDE_POLICY": "htm_2"}, "no elision policy is called 'htm_2'"),
         ({"SYNCOPATE_ELIDE": "always", "SYNCOPATE": "off"}, "nothing is elided"),
         ({"SYNCOPATE_ELIDE": "off", "SYNCOPATE_ELIDE_POLICY": "htm_1"}, "nothing is elided"),
-        ({"SYNCOPATE_ELIDE": "always", "SYNCOPATE_GUARD": "misuse"}, "--guard has to see every"),
     ],
 )
 def test_bad_elision_in_the_environment_is_one_line(environ, said):
     done = run_cli("run", "true", environ=environ)
+    assert done.returncode == 0
+    assert said in one_line(done)
+
+
+GLIBC = {"SYNCOPATE_LOCK": "glibc"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({"SYNCOPATE_ELIDE": "always", "SYNCOPATE_GUARD": "misuse"}, "--guard has to see every"),
+        (GLIBC | {"SYNCOPATE_ELIDE": "always"}, "the locks stay with the C library"),
+        (GLIBC | {"SYNCOPATE_GUARD": "misuse"}, "the locks stay with the C library"),
+        (GLIBC | {"SYNCOPATE_SITES": "m,x;v,1,lock=mcs"}, "the locks stay with the C library"),
+        (GLIBC | {"SYNCOPATE_VERBOSE": "1"}, "locks of this program: the C library's"),
+        (
+            {"SYNCOPATE_LOCK": "speculative_tatas", "SYNCOPATE_GUARD": "slices"},
+            "nothing runs ahead",
+        ),
+        ({"SYNCOPATE_GUARD": "epochs", "SYNCOPATE_RECORD": "r"}, "no choice is compared"),
+    ],
+)
+def test_the_library_says_what_does_nothing(tmp_path, environ, said):
+    """Also where nobody asked the command, which refuses most of it."""
+    library = paths.require(paths.PRELOAD)
+    done = subprocess.run(
+        ["true"], env={"PATH": "/usr/bin:/bin", "LD_PRELOAD": library, **environ}, cwd=tmp_path,
+        capture_output=True, text=True, timeout=SECONDS,
+    )  # fmt: skip
     assert done.returncode == 0
     assert said in one_line(done)
 

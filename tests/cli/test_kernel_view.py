@@ -21,7 +21,7 @@ WHY_NOT = kernelview.obstacle()
 needs_kernel = pytest.mark.skipif(WHY_NOT is not None, reason=f"no kernel's view here: {WHY_NOT}")
 KINDS = {"mutex": "mutex", "read": "read", "write": "write", "condition": "condition",
          "semaphore": "semaphore", "barrier": "barrier", "futex": "futex",
-         "instruction": "futex"}  # fmt: skip
+         "instruction": "futex", "signal": "mutex"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,15 @@ def test_who_waits_how_long_and_for_whom(programs, tmp_path, kind, way):
     assert {waiter, holder} <= {each["id"] for each in found["threads"]}
     account = found["account"]
     assert sum(account["parts"].values()) == pytest.approx(account["total_ns"], rel=0.02)
+
+
+@needs_kernel
+def test_who_signals_waits_for_no_mutex_of_the_program(programs, tmp_path):
+    """glibc's condition variables have a lock within, for which no woken thread waits."""
+    found, _ = recorded([programs / "O2", "signal"], tmp_path / "r")
+    (finding,) = found["findings"]
+    assert finding["causes"] == ["signalers"]
+    assert not any("held" in why for why in finding["why"])
 
 
 def test_what_lies_in_a_condition_variable_is_one_lock_within_it(tmp_path):
@@ -320,6 +329,27 @@ def test_whether_a_futex_is_a_lock_is_told_by_who_wakes_at_it(tmp_path, plan, ki
     (waits,) = [lock["waits"] for lock in found["locks"] if lock["object"] == "futex"]
     assert list(waits) == [kind]
     assert (found["lost_ns"] > 0) == (kind == "futex_lock")
+
+
+PYTHONS_LOCK = """
+import threading, time
+lock = threading.Lock()
+def run():
+    for _ in range(20):
+        with lock:
+            time.sleep(0.002)
+threads = [threading.Thread(target=run) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+@needs_kernel
+def test_all_waits_for_a_semaphore_that_is_a_lock_are_lost(tmp_path):
+    """Also the first ones, which a thread ended that had not waited for it yet."""
+    found, _ = recorded(["/usr/bin/python3", "-c", PYTHONS_LOCK], tmp_path / "r")
+    locks = [lock["waits"].keys() for lock in found["locks"] if "semaphore_lock" in lock["waits"]]
+    assert locks and all(kinds == {"semaphore_lock"} for kinds in locks)
 
 
 ENDS_BY_A_JUMP = """

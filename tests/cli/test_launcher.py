@@ -119,6 +119,7 @@ OPTIONS = [
     ["--force"], ["--help"], ["-h"], ["--nothing"], ["-x"], ["--omp"], ["--tm", "norec"],
     ["--lock"], ["-"], ["--wait", "spin"], ["--lock", "mcs", "--lock", "ticket"],
     ["--lock", "glibc", "--guard"], ["--lock", "glibc", "--preempted-holders"],
+    ["--lock", "glibc"],
 ]  # fmt: skip
 VARIABLES = [
     {}, {"SYNCOPATE_LOCK": "ticket"}, {"SYNCOPATE_LOCK": ""}, {"SYNCOPATE_LOCK": "tickt"},
@@ -128,6 +129,9 @@ VARIABLES = [
     {"SYNCOPATEX": "1"}, {"SYNCOPATE_ELIDE_POLICY": "htm_1"}, {"PATH": ""}, {"PATH": "."},
     {"SYNCOPATE_NATIVE": str(BUILT)}, {"SYNCOPATE_NATIVE": f"{BUILT}/"},
     {"SYNCOPATE_NATIVE": "/nowhere"}, {"LD_LIBRARY_PATH": "/tmp"}, {"LC_ALL": "C"}, {"LANG": "C"},
+    {"SYNCOPATE_GUARD": "misuse"}, {"SYNCOPATE_GUARD": "epochs"}, {"SYNCOPATE_ELIDE": "always"},
+    {"SYNCOPATE_SITES": "m,x;v,1,lock=mcs"}, {"SYNCOPATE_SITES": "m,x;v,1,elide=always"},
+    {"SYNCOPATE_WAIT": "spin"}, {"SYNCOPATE_OMP_LOCK": ""}, {"SYNCOPATE_OMP_TASKS": "ours"},
     {"LC_CTYPE": "C"}, {"LC_CTYPE": "C.UTF-8"}, {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "POSIX"},
 ]  # fmt: skip
 
@@ -161,6 +165,31 @@ def test_every_option(programs, options):
 @pytest.mark.parametrize("environ", VARIABLES)
 def test_every_variable(programs, environ):
     same(["run", "--guard", "tell"], environ, programs)
+
+
+@pytest.mark.parametrize("environ", VARIABLES)
+def test_every_variable_beside_the_c_librarys_lock(programs, environ):
+    same(["run", "--lock", "glibc", "tell"], environ, programs)
+
+
+@pytest.mark.parametrize(
+    ("words", "environ"),
+    [
+        (["--lock", "glibc", "--elide", "auto"], {}),
+        (["--lock", "glibc"], {"SYNCOPATE_GUARD": "slices"}),
+        (["--lock", "glibc"], {"SYNCOPATE_ELIDE": "always"}),
+        (["--lock", "glibc"], {"SYNCOPATE_SITES": "m,x;v,1,lock=mcs"}),
+        (["--guard"], {"SYNCOPATE_LOCK": "glibc"}),
+        (["--guard", "--elide", "always"], {}),
+        (["--guard-log", "log"], {"SYNCOPATE_ELIDE": "always"}),
+        (["--guard"], {"SYNCOPATE_SITES": "m,x;v,1,elide=always"}),
+        (["--elide", "auto:htm_10"], {"SYNCOPATE_GUARD": "misuse"}),
+    ],
+)
+def test_what_does_nothing_beside_something_else_is_refused(programs, words, environ):
+    done = same(["run", *words, "tell"], environ, programs)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"syncopate: run: ") and done.stderr.count(b"\n") == 1
 
 
 def test_what_is_combined(programs):

@@ -125,13 +125,6 @@ def effects(environ: dict[str, str]) -> set[tuple[str, str]]:
     }
 
 
-NATIVE = {
-    "--lock", "--lock glibc", "--elide", "--elide auto", "--elide off", "--guard", "--guard-log",
-    "--preempted-holders", "--verbose", "SYNCOPATE_LOCK", "SYNCOPATE_ELIDE", "SYNCOPATE_GUARD",
-    "SYNCOPATE_GUARD slices", "SYNCOPATE_SITES", "SYNCOPATE_SITES elides",
-}  # fmt: skip
-
-
 def test_what_run_does_with_each_pair(prefix, monkeypatch):
     for name in ("SYNCOPATE_LOCK", "SYNCOPATE_GUARD", "SYNCOPATE_ELIDE"):
         monkeypatch.delenv(name, raising=False)
@@ -140,8 +133,6 @@ def test_what_run_does_with_each_pair(prefix, monkeypatch):
     does_nothing = {name for name, found in alone.items() if not found}
     assert not does_nothing
     for one, other in itertools.combinations(SETTINGS, 2):
-        if {one, other} <= NATIVE:
-            continue
         refused = any({one, other} & a and {one, other} & b and not {one, other} <= a
                       for a, b in REFUSED)  # fmt: skip
         try:

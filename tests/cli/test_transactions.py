@@ -53,6 +53,17 @@ def test_program_runs_on_our_library(program, choice):
     assert library == paths.require(transactions.LIBRARY)
 
 
+@pytest.mark.parametrize("choice", ["auto", "norec", "htm", "htm+lazy", "tl2:hourglass"])
+@pytest.mark.parametrize("command", [["run"], ["record", "-q", "-o", "r"]], ids=["run", "record"])
+def test_it_says_what_it_does(program, tmp_path, command, choice):
+    done = run_cli(*command, "--verbose", "--tm", choice, "--", program, cwd=tmp_path)
+    name = {"htm": "htm+norec"}.get(choice, choice.partition(":")[0])
+    assert (done.returncode, done.stderr) == (
+        0,
+        f"syncopate: transactions of this program: {name}\n",
+    )
+
+
 def test_statistics_name_the_algorithm(program):
     done = run("tl2", program, environ={"SYNCOPATE_TM_STATISTICS": "1"})
     assert "algorithm=tl2 commits=1 " in done.stderr

@@ -9,6 +9,7 @@ HEAD = r"""
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <atomic>
@@ -166,10 +167,50 @@ UNSEEN = {
     ),
 }
 
+# Who reads the guard's lines takes the processor, each time, from a thread that yields to all.
+PREEMPTED_BY_READER = r"""
+int run() {
+  stay_on_one_processor();
+  int lines[2];
+  if (pipe(lines) != 0) return 1;
+  const pid_t reader = fork();
+  if (reader == 0) {
+    close(lines[1]);
+    char text[4096];
+    for (ssize_t n; (n = read(lines[0], text, sizeof text)) > 0;)
+      if (write(2, text, n) < 0) _exit(1);
+    _exit(0);
+  }
+  const int standard_error = dup(2);
+  dup2(lines[1], 2);
+  close(lines[0]), close(lines[1]);
+  const sched_param lowest{};
+  sched_setscheduler(0, SCHED_IDLE, &lowest);
+  const long before = switches();
+  { IN(a); IN(b); }
+  { IN(b); IN(a); }
+  std::printf("%ld switches\n", switches() - before);
+  dup2(standard_error, 2);
+  waitpid(reader, nullptr, 0);
+"""
+# A thread that lost its processor before it took a mutex, and is recorded.
+PREEMPTED_BEFORE = r"""
+int run() {
+  stay_on_one_processor();
+  for (int i = 0; i < 100; i++) { IN(a); }
+  const pid_t parent = getpid(), rival = fork();
+  if (rival == 0) { while (getppid() == parent) { } _exit(0); }
+  for (const long before = switches(); switches() < before + 3;) { }
+  kill(rival, SIGKILL);
+  waitpid(rival, nullptr, 0);
+  for (int i = 0; i < 100; i++) { IN(a); }
+"""
+
 
 def whole_source() -> str:
     """All programs as one, since compilers take long; its argument says which one it is."""
     bodies = {name: source for name, (source, _) in WRONG.items()} | RIGHT | UNSEEN
+    bodies |= {"preempted_by_reader": PREEMPTED_BY_READER, "preempted_before": PREEMPTED_BEFORE}
     parts = [f"namespace {name} {{\n{body}\n return 0;\n}}\n}}" for name, body in bodies.items()]
     table = ", ".join(f'{{"{name}", {name}::run}}' for name in bodies)
     rows = f"const struct {{ const char* name; int (*run)(); }} programs[] = {{{table}}};"
@@ -202,6 +243,29 @@ def test_right_uses_are_not_reported(subject, name):
     assert (done.returncode, done.stdout) == (0, "went on\n"), done.stderr
     # Whether a holder was preempted is the machine's doing.
     assert [line for line in lines(done) if "preempted" not in line] == []
+
+
+def some_run_names_no_holder(*words, **others) -> bool:
+    """One of several: other processes may take the processor from a holder, too."""
+    for _ in range(8):
+        done = syncopate(*words, **others)
+        assert done.returncode == 0, done.stderr
+        if "were preempted" not in done.stderr:
+            return True
+    return False
+
+
+def test_what_the_guard_says_preempts_no_holder(subject):
+    assert some_run_names_no_holder("run", "--guard", subject, "preempted_by_reader")
+    done = syncopate("run", "--guard", subject, "preempted_by_reader")
+    assert "in a cycle of 2" in done.stderr
+    assert int(done.stdout.split()[0]) > 0  # the reader did take it
+
+
+def test_what_came_before_is_no_preemption_of_a_holder(subject, tmp_path):
+    """Also while a recorder has the thread's only mark."""
+    words = ["record", "-q", "-o", tmp_path / "r", subject, "preempted_before"]
+    assert some_run_names_no_holder(*words, environ={"SYNCOPATE_GUARD": "misuse"})
 
 
 def test_the_cycle_tells_who_locked_what_where(subject):

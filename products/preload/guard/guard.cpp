@@ -123,6 +123,7 @@ std::uint64_t to_ns(double ticks) noexcept {
 }
 
 void say_given_up(const guarded& g, const algorithm& choice) noexcept {
+  const aside report(guards.misuse);
   const char* const label = label_at(g.object);
   const guard_history& h = g.history;
   guard_line({"mutex ",

@@ -70,6 +70,7 @@ void add_order(const held_mutex& held, const void* mutex) noexcept {
   const lock_order::edge* cycle[lock_order::longest_cycle];
   const unsigned length = orders.graph->add(added, cycle);
   if (length == 0 || !is_first("order", added.at.pc[0])) return;
+  const aside report(true);
   guard_line(
       {"mutexes are locked in a cycle of ", number(length), ", which can end in a deadlock:"});
   say_edge(added);
@@ -110,6 +111,16 @@ void count_preemptions(const held_mutex& held, std::uint32_t times) noexcept {
   }
 }
 
+// What has happened since the thread's mark is that section's.
+void count_up_to_now(thread_watch& me, const held_mutex& held) noexcept {
+  if (record::enabled) return;  // the recorder has a mark of its own, and there is room for one
+  count_preemptions(held, me.mark.taken().involuntary);
+}
+
+held_mutex* newest_of(thread_watch& me) noexcept {
+  return me.held_count == 0 ? nullptr : &me.held[me.held_count - 1];
+}
+
 // ---- signals that nobody got --------------------------------------------------------------------
 
 struct lost_signal {
@@ -137,6 +148,14 @@ std::int64_t longest_wait() noexcept {
 
 }  // namespace
 
+aside::aside(bool is_kept) noexcept : me_(is_kept ? this_thread_watch() : nullptr) {
+  if (held_mutex* const held = me_ != nullptr ? newest_of(*me_) : nullptr)
+    count_up_to_now(*me_, *held);
+}
+aside::~aside() {
+  if (me_ != nullptr && me_->held_count != 0 && !record::enabled) (void)me_->mark.taken();
+}
+
 // ---- mutexes ------------------------------------------------------------------------------------
 
 void about_to_lock(const void* mutex) noexcept {
@@ -152,9 +171,8 @@ void has_locked(const void* mutex, const void* caller) noexcept {
   thread_watch* const me = this_thread_watch();
   if (me == nullptr) return;
   // What happened since belongs to the section around this one.
-  if (record::enabled) {  // the recorder has a mark of its own, and there is room for one
-  } else if (me->held_count == 0) me->mark.set();
-  else count_preemptions(me->held[me->held_count - 1], me->mark.taken().involuntary);
+  if (const held_mutex* const outer = newest_of(*me)) count_up_to_now(*me, *outer);
+  else if (!record::enabled) me->mark.set();
   me->add(mutex, machine::ticks(), as_pc(caller));
 }
 
@@ -162,10 +180,10 @@ void about_to_unlock(mutex_object& mutex) noexcept {
   thread_watch* const me = this_thread_watch();
   const int holder = mutex.owner;
   if (me != nullptr && holder == me->id.load(std::memory_order_relaxed)) {  // [X]
-    if (held_mutex* const held = me->find(&mutex))
-      count_preemptions(*held, me->mark.taken().involuntary);
+    if (held_mutex* const held = me->find(&mutex)) count_up_to_now(*me, *held);
     return me->remove(&mutex);
   }
+  const aside report(true);
   const call_site site = here();
   if (holder == 0) {
     if (mutex.users == 0 && is_first("free", site.pc[0]))
@@ -188,6 +206,7 @@ void about_to_unlock(mutex_object& mutex) noexcept {
 void about_to_destroy_mutex(mutex_object& mutex, bool contended) noexcept {
   forget_order(&mutex);
   if (mutex.users == 0 && !contended) return;
+  const aside report(true);
   const call_site site = here();
   if (!is_first("destroy", site.pc[0])) return;
   if (mutex.users != 0)
@@ -201,6 +220,7 @@ void has_made(const void* mutex) noexcept { forget_order(mutex); }
 
 void about_to_destroy(const char* what, const void* object, bool in_use) noexcept {
   if (!in_use) return;
+  const aside report(true);
   const call_site site = here();
   if (is_first(what, site.pc[0]))
     guard_line({what, " ", address(object), " is destroyed while threads use it"}, &site);
@@ -254,6 +274,7 @@ void watched_wait::end() noexcept {
 void watched_wait::report() noexcept {
   suspicious_ = false;
   if (!is_first("signal", signal_.pc[0])) return;
+  const aside said(true);
   const call_site site = here();
   guard_line({"thread ", number(id(machine::self())), " waits on condition variable ",
               address(condition_), " since ", number((machine::now() - began_) / 1'000'000),

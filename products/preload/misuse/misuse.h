@@ -28,6 +28,8 @@
 
 namespace syncopate::shim {
 
+struct thread_watch;
+
 // Mutexes. `caller`: where the program's call returns to.
 void about_to_lock(const void* mutex) noexcept;  // and may have to wait
 void has_locked(const void* mutex, const void* caller) noexcept;
@@ -60,6 +62,19 @@ class watched_wait {
   int signaler_ = 0;
   call_site signal_;
   machine::deadline limit_;
+};
+
+// While it lives the guard says something: what happens to the thread meanwhile is no part of the
+// sections that it is in. `is_kept`: whether sections are counted at all.
+class aside {
+ public:
+  explicit aside(bool is_kept) noexcept;
+  ~aside();
+  aside(const aside&) = delete;
+  aside& operator=(const aside&) = delete;
+
+ private:
+  thread_watch* me_;
 };
 
 // At the end of the program: holders that were preempted.

@@ -23,7 +23,9 @@ std::string_view bare(std::string_view name) {
   return name;
 }
 
-found_kind of_condition(std::uint64_t address, std::uint32_t operation) {
+found_kind of_condition(std::string_view function, std::uint64_t address, std::uint32_t operation) {
+  // Who signals, or ends it, waits for the lock within, or until those who were woken have left.
+  if (!has(function, "wait")) return {wait_kind::mutex, object_kind::mutex, address, false};
   // A plain FUTEX_WAIT is that of its mutex, on the way out; a condition's own has a bit set.
   if ((operation & command_mask) == command_wait)
     return {wait_kind::mutex_relock, object_kind::mutex, address, true};
@@ -42,7 +44,7 @@ bool of_pthread(std::string_view name, std::uint64_t address, std::uint32_t oper
   } else if (name.starts_with("pthread_mutex_") || name.starts_with("mtx_")) {
     found = {wait_kind::mutex, object_kind::mutex, address, true};
   } else if (name.starts_with("pthread_cond_") || name.starts_with("cnd_")) {
-    found = of_condition(address, operation);
+    found = of_condition(name, address, operation);
   } else if (name.starts_with("pthread_rwlock_")) {
     const bool reads = has(name, "rdlock");
     found = {reads ? wait_kind::read : wait_kind::write, object_kind::rwlock,

@@ -276,7 +276,12 @@ wait_kind watched_process::kind_of_wait(futex& f, const wait_event& e) {
   if (f.kind != wait_kind::semaphore && f.kind != wait_kind::futex) return f.kind;
   const bool by_taker = e.waker != 0 && f.takers.count(e.waker) != 0;
   if (f.takers.size() < most_takers) f.takers.insert(e.head.thread);
-  if (f.kind == wait_kind::semaphore) return by_taker ? wait_kind::semaphore_lock : f.kind;
+  if (f.kind == wait_kind::semaphore) {
+    if (e.waker != 0) f.wakes = f.wakes.with(by_taker, true);
+    // Then all its waits were for a lock, also the first ones.
+    if (f.entry != nullptr) f.entry->flags = f.wakes.is_lock() ? used_as_lock : 0;
+    return by_taker ? wait_kind::semaphore_lock : f.kind;
+  }
   if (e.waker != 0) f.wakes = f.wakes.with(by_taker, !(e.flags & woken_with_all));
   if (e.waker != 0 && e.since > f.round) {
     f.wakes = f.wakes.waited_for(e.word).after_round();

@@ -24,6 +24,7 @@ constexpr const char* adaptive_name = "auto";
 constexpr char hardware_name[] = "htm";
 constexpr std::size_t hardware_length = sizeof hardware_name - 1;
 const char* chosen = adaptive_name;
+const char* before_it = "";  // "htm+" where hardware transactions are
 
 const operations* find(const char* name, std::size_t length) noexcept {
   for (const operations* const* a = algorithms; *a != nullptr; ++a)
@@ -58,6 +59,7 @@ void list_algorithms() noexcept {
 
 void choose(const operations* algorithm, bool hardware) noexcept {
   chosen = algorithm->name;
+  if (hardware) before_it = "htm+";
   const bool takes_lock =
       algorithm == &global_lock_operations || algorithm == &irrevocable_operations;
   now.may_be_solo = algorithm != &irrevocable_operations;
@@ -68,6 +70,26 @@ void choose_manager(const char* name) noexcept {
   if (contention::choose(name)) return;
   complain("contention manager", name);
   contention::list(stderr);
+}
+
+// What SYNCOPATE_TM says.
+void follow(const char* value) noexcept {
+  const std::size_t length = std::strcspn(value, ":");
+  bool hardware = false;
+  if (const operations* const algorithm = find_with_hardware(value, length, hardware)) {
+    adaptive::on = false;
+    choose(algorithm, hardware);
+  } else if (std::strlen(adaptive_name) != length ||
+             std::strncmp(value, adaptive_name, length) != 0) {
+    complain("algorithm", value);
+    list_algorithms();
+  }
+  if (value[length] == ':') choose_manager(value + length + 1);
+}
+
+bool is_on(const char* variable) noexcept {
+  const char* const text = std::getenv(variable);
+  return text != nullptr && *text != '\0' && std::strcmp(text, "0") != 0;
 }
 
 }  // namespace
@@ -81,23 +103,12 @@ const char* algorithm_name() noexcept { return chosen; }
 
 void configure() noexcept {
   const char* const value = std::getenv("SYNCOPATE_TM");
-  const char* const statistics = std::getenv("SYNCOPATE_TM_STATISTICS");
-  if (statistics != nullptr && *statistics != '\0' && std::strcmp(statistics, "0") != 0)
-    std::atexit(print_statistics);
+  if (is_on("SYNCOPATE_TM_STATISTICS")) std::atexit(print_statistics);
   adaptive::on = true;
   now.may_be_quick = quick::possible;
-  if (value == nullptr || *value == '\0') return;
-  const std::size_t length = std::strcspn(value, ":");
-  bool hardware = false;
-  if (const operations* const algorithm = find_with_hardware(value, length, hardware)) {
-    adaptive::on = false;
-    choose(algorithm, hardware);
-  } else if (std::strlen(adaptive_name) != length ||
-             std::strncmp(value, adaptive_name, length) != 0) {
-    complain("algorithm", value);
-    list_algorithms();
-  }
-  if (value[length] == ':') choose_manager(value + length + 1);
+  if (value != nullptr && *value != '\0') follow(value);
+  if (is_on("SYNCOPATE_VERBOSE"))
+    std::fprintf(stderr, "syncopate: transactions of this program: %s%s\n", before_it, chosen);
 }
 
 }  // namespace syncopate::tm

@@ -403,4 +403,4 @@ def test_whatif_must_be_one_of_this_report(tmp_path):
 
 def test_a_policy_is_for_pages(tmp_path):
     done = run_cli("report", make(tmp_path / "r"), "--policy", "p.toml")
-    assert (done.returncode, "name one with --html" in one_line(done)) == (2, True)
+    assert (done.returncode, "--policy changes --html" in one_line(done)) == (2, True)

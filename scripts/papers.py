@@ -51,9 +51,7 @@ What stands under "in the paper" is *reported* by the paper for its machine.
   that was measured on hardware; most numbers of the machine files are estimates
   ([model-limits.md](reference/model-limits.md))
 
-The machine that this is developed on has two processors, without user-mode monitor waits; hardware
-transactions commit on some of its kind only (`syncopate doctor` gives the reasons), and what was
-measured there is in
+What was measured on two processors without user-mode monitor waits is in
 [measured.md](../papers/results/measured.md). `syncopate bench paper NAME` runs a paper's figures
 again ([bench.md](bench.md)).
 """

@@ -36,7 +36,7 @@ Value = float | Interval
 Values = Mapping[str, Value]
 RULES = {
     "number": "within 25 %, both sides. A factor is judged by what it gains: 1.41x means 41 % more,"
-    " and is met by 31 to 51 %; judged as a factor, 1.17x would be met by 0.88x, a loss. What is"
+    " and is met by 31 to 51 %. What is"
     " printed with few digits is met by what rounds to it: a table's 0 is anything up to 0.5.",
     "range": "the smallest of several cases and the largest are the paper's, each as a number. One"
     ' that only bounds ("by four threads", "below 2 %") has every case inside.',
@@ -52,9 +52,8 @@ RULES = {
 }
 KINDS = tuple(RULES)
 WHY_BOUNDS = (
-    "10 % and 25 % are ours: the papers give no intervals. Executions of a program on a machine"
-    " differ by some percent. Of 1,500 simulated points that were run again by a later state of the"
-    " code, half moved by less than 0.2 %, nine of ten by less than 4 %, one of a hundred by more"
+    "10 % and 25 % are ours: the papers give no intervals. Of 1,500 simulated points that were run"
+    " again by a later state of the code, half moved by less than 0.2 %, nine of ten by less than 4 %, one of a hundred by more"
     " than 15 %, and one by 110 %; so less than 10 % tells nothing, and 25 % is what a model and"
     " other inputs may add. Where a point was simulated with several seeds, numbers, ranges and"
     " equality are judged by the middle one, signs and orders by all."

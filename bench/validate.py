@@ -5,9 +5,9 @@ Usage: validate.py [--build DIR] [--only TEXT] [--output FILE.json]
 
 Costs of one line by its state and distance, hand-overs, words that all add to, locks, barriers and
 memory bandwidth: bench/validate_points.toml has every figure with its source, and what was looked
-for and not found. A miss is a point that is more than 25 % off; docs/internals/model-measured.md has
-each with its size, which tests/cli_machines/test_validate.py holds against the machine files. Exit
-status 0: misses are results; 2 where --only names nothing.
+for and not found. A miss is a point that is more than 25 % off; docs/internals/model-measured.md
+has each with its size, which tests/cli_machines/test_validate.py holds against the machine files.
+Exit status 0: misses are results; 2 where --only names nothing.
 """
 
 import argparse

@@ -52,11 +52,12 @@ RULES = {
 }
 KINDS = tuple(RULES)
 WHY_BOUNDS = (
-    "10 % and 25 % are ours: the papers give no intervals. Of 1,500 simulated points that were run"
-    " again by a later state of the code, half moved by less than 0.2 %, nine of ten by less than"
-    " 4 %, one of a hundred by more than 15 %, and one by 110 %; so less than 10 % tells nothing,"
-    " and 25 % is what a model and other inputs may add. Where a point was simulated with several seeds, numbers, ranges and"
-    " equality are judged by the middle one, signs and orders by all."
+    "10 % and 25 % are ours: the papers give no intervals. Of 1,500 simulated points that were"
+    " run again by a later state of the code, half moved by less than 0.2 %, nine of ten by less"
+    " than 4 %, one of a hundred by more than 15 %, and one by 110 %; so less than 10 % tells"
+    " nothing, and 25 % is what a model and other inputs may add. Where a point was simulated with"
+    " several seeds, numbers, ranges and equality are judged by the middle one, signs and orders"
+    " by all."
 )
 VERDICTS = (
     "`reproduced`; `direction only`, where a number or a strong word is missed, but every case is"

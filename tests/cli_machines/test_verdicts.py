@@ -18,16 +18,11 @@ COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang", "clang++")}
 
 # What the checker gets wrong, by compiler, and why (docs/check.md, "What compilers do not tell").
 _EXPECTED = "gcc does not announce an expected value that lies in memory"
-_ELEMENTS = "clang does not announce elements and members of variables on the stack"
 WRONG = {
     ("gcc", "stack"): _EXPECTED,
     ("gcc", "stack_relaxed_push"): _EXPECTED,
     ("gcc", "stack_relaxed_pop"): _EXPECTED,
     ("clang", "one_weak_attempt"): "clang does not tell weak compare-exchanges from strong ones",
-    ("clang -O2", "two_bits"): _ELEMENTS,
-    ("clang -O2", "ring_relaxed_publish"): _ELEMENTS,
-    ("clang -O2", "ring_relaxed_free"): _ELEMENTS,
-    ("clang -O2", "shared_pointer_one_object"): _ELEMENTS,
 }
 
 

@@ -2,6 +2,9 @@
 // leaves out, plain loads and stores of other than 1, 2, 4, 8 and 16 bytes: AVX's vectors, long
 // double, vectors of three. Before each it calls __tsan_read_range or __tsan_write_range.
 //
+// Before LLVM 21 the sanitizer also leaves out what is read or written through the address of an
+// element or a member of a variable on the stack, if only the variable's own address is passed on.
+//
 // It runs before the sanitizer does, at the same point of the pipeline: after all optimizations, so
 // that what these remove is not reported. As there, locals that nobody else can see are left out.
 // Masked and gathering intrinsics are not plain loads; they stay unseen.
@@ -30,8 +33,15 @@ bool is_reported_by_sanitizer(std::uint64_t bytes) {
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
 }
 
-bool is_private(llvm::Value* pointer) {
-  return llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer)) &&
+bool is_private(const llvm::Value* pointer) {
+  const llvm::Value* const variable = llvm::getUnderlyingObject(pointer);
+  return llvm::isa<llvm::AllocaInst>(variable) &&
+         !llvm::PointerMayBeCaptured(variable, true, true);
+}
+
+bool is_taken_for_private(const llvm::Value* pointer) {
+  return LLVM_VERSION_MAJOR < 21 &&
+         llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer)) &&
          !llvm::PointerMayBeCaptured(pointer, true, true);
 }
 
@@ -44,7 +54,8 @@ std::vector<access> odd_accesses(llvm::Function& function) {
     llvm::Value* const pointer = llvm::getLoadStorePointerOperand(&each);
     if (pointer == nullptr || pointer->getType()->getPointerAddressSpace() != 0) continue;
     const llvm::TypeSize size = layout.getTypeStoreSize(llvm::getLoadStoreType(&each));
-    if (size.isScalable() || is_reported_by_sanitizer(size) || is_private(pointer)) continue;
+    if (size.isScalable() || is_private(pointer)) continue;
+    if (is_reported_by_sanitizer(size) && !is_taken_for_private(pointer)) continue;
     found.push_back({&each, pointer, size, llvm::isa<llvm::StoreInst>(each)});
   }
   return found;

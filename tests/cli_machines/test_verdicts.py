@@ -41,12 +41,15 @@ def rows() -> list[tuple[str, str, str, str]]:
 SOURCES = sorted({row[0] for row in rows()})
 
 
-def compiled(source: str, compiler: str, level: str, folder: Path) -> Path:
+def compiled(source: str | Path, compiler: str, level: str, folder: Path) -> Path:
+    """`source`: a path, or a name among the verdicts' programs."""
     c, cxx = COMPILERS[compiler]
-    is_c = source.endswith(".c")
+    source = VERDICTS / source
+    is_c = source.suffix == ".c"
     words = ["cc", f"--compiler={c}"] if is_c else ["c++", f"--compiler={cxx}", "-std=c++20"]
-    program = folder / source.replace(".", "_")
-    words += ["--machine=explored", level, "-pthread", str(VERDICTS / source), "-o", str(program)]
+    folder.mkdir(exist_ok=True)
+    program = folder / source.name.replace(".", "_")
+    words += ["--machine=explored", level, "-pthread", str(source), "-o", str(program)]
     subprocess.run(
         [sys.executable, "-m", "syncopate", *words],
         env={**os.environ, "SYNCOPATE_NATIVE": BUILD, "PYTHONPATH": str(ROOT)},
@@ -100,6 +103,28 @@ def test_verdicts_of_programs_in_c(tmp_path: Path) -> None:
     program = compiled("posix.c", "gcc", "-O2", tmp_path)
     wrong = wrong_ones(program, "posix.c", "gcc", "-O2", "jobs=1")
     assert not wrong, "\n".join(wrong)
+
+
+ELEMENT = """
+#include <pthread.h>
+static void *write_one(void *values) { ((int *)values)[1] = 1; return 0; }
+int main() {
+  int values[2] = {0, 0};
+  pthread_t thread;
+  pthread_create(&thread, 0, write_one, values);
+  values[1] = 2;
+  pthread_join(thread, 0);
+  return values[1] == 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_races_on_elements_of_locals(compiler: str, tmp_path: Path) -> None:
+    source = tmp_path / "element.c"
+    source.write_text(ELEMENT)
+    verdict, said = explored(compiled(source, compiler, "-O2", tmp_path / "out"), "", "jobs=1")
+    assert verdict == "failed" and "data race" in said, said
 
 
 @pytest.mark.long

@@ -35,8 +35,7 @@ bool is_reported_by_sanitizer(std::uint64_t bytes) {
 
 bool is_private(const llvm::Value* pointer) {
   const llvm::Value* const variable = llvm::getUnderlyingObject(pointer);
-  return llvm::isa<llvm::AllocaInst>(variable) &&
-         !llvm::PointerMayBeCaptured(variable, true, true);
+  return llvm::isa<llvm::AllocaInst>(variable) && !llvm::PointerMayBeCaptured(variable, true, true);
 }
 
 bool is_taken_for_private(const llvm::Value* pointer) {

@@ -150,13 +150,15 @@ def name_locks(
 
 
 def _of_signalers(locks: Sequence[Lock], names: dict[int, Name]) -> dict[int, Name]:
-    """What lies within a condition variable is called by that."""
+    """What lies within a condition variable is called by that. One that is none here is of those
+    that are told as the GIL."""
     conditions = {lock.address: lock.id for lock in locks if lock.object == CONDITION and lock.id}
+    gil = next((lock.id for lock in locks if lock.type == languages.GIL), None)
     found = {}
     for lock in locks:
         if lock.type == languages.OF_SIGNALERS:
-            around = languages.condition_around(lock, conditions)
-            of = names[conditions[around]]
+            known = conditions.get(languages.condition_around(lock, conditions), gil)
+            of = names[known]
             found[lock.id] = Name(f"within {of.text}", of.by, of.place, of.site, of.way, of.module)
     return found
 

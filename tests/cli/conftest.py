@@ -46,6 +46,20 @@ LOCKS = [
 ]
 
 
+# Four threads of Python's wait for one lock, again and again.
+PYTHONS_LOCK = """
+import threading, time
+lock = threading.Lock()
+def run():
+    for _ in range(20):
+        with lock:
+            time.sleep(0.002)
+threads = [threading.Thread(target=run) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
 def run_cli(*arguments, environ=None, **others) -> subprocess.CompletedProcess:
     """Runs `syncopate ARGUMENTS`; `environ` is added to ours."""
     words = [str(argument) for argument in arguments]

@@ -5,7 +5,7 @@ import json
 import subprocess
 
 import pytest
-from conftest import HERE, run_cli
+from conftest import HERE, PYTHONS_LOCK, run_cli
 from make_record import RecordBuilder
 
 from syncopate.records.recordformat import SEMAPHORE, WaitKind
@@ -142,21 +142,8 @@ def test_spin_locks_are_counted_exactly(program, tmp_path):
     assert spin["acquisitions"] == 400
 
 
-PYTHON = """
-import threading, time
-lock = threading.Lock()
-def run():
-    for _ in range(20):
-        with lock:
-            time.sleep(0.002)
-threads = [threading.Thread(target=run) for _ in range(4)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-"""
-
-
 def test_pythons_locks_are_seen(tmp_path):
-    found, text = recorded(["/usr/bin/python3", "-c", PYTHON], tmp_path / "r")
+    found, text = recorded(["/usr/bin/python3", "-c", PYTHONS_LOCK], tmp_path / "r")
     told = [lock for lock in found["locks"] if "semaphore_lock" in lock["waits"]]
     assert max(told, key=lambda lock: lock["lost_ns"]) is found["locks"][0]  # the first row
     assert "Semaphores used as locks" in text

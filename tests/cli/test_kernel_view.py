@@ -6,14 +6,16 @@ import re
 import signal
 import subprocess
 import time
+from types import SimpleNamespace
 
 import pytest
-from conftest import COMMAND, HERE, compile_c, one_line, run_cli
+from conftest import COMMAND, HERE, PYTHONS_LOCK, compile_c, one_line, run_cli
 from make_record import RecordBuilder
 
 from syncopate.base import paths
 from syncopate.base.errors import Failure
 from syncopate.launch import kernelview
+from syncopate.records import languages, naming
 from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import CONDITION, FUTEX, MUTEX, WaitKind
 
@@ -40,7 +42,9 @@ def recorded(command: list, record) -> tuple[dict, str]:
     """What the report says of a program, and what that printed."""
     done = run_cli("record", "--kernel", "-q", "-o", record, "--", *command)
     assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(run_cli("report", "--json", record).stdout)["records"][0], done.stdout
+    told = run_cli("report", "--json", record)
+    assert (told.returncode, told.stderr) == (0, "")
+    return json.loads(told.stdout)["records"][0], done.stdout
 
 
 def functions(stacks: list[dict]) -> list[str]:
@@ -331,17 +335,12 @@ def test_whether_a_futex_is_a_lock_is_told_by_who_wakes_at_it(tmp_path, plan, ki
     assert (found["lost_ns"] > 0) == (kind == "futex_lock")
 
 
-PYTHONS_LOCK = """
-import threading, time
-lock = threading.Lock()
-def run():
-    for _ in range(20):
-        with lock:
-            time.sleep(0.002)
-threads = [threading.Thread(target=run) for _ in range(4)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-"""
+def test_what_lies_in_a_condition_variable_of_the_gil_is_called_by_the_gil():
+    """The GIL's condition variables are no condition variables any more when it gets its name."""
+    gil = SimpleNamespace(id=1, address=0x7000, object=MUTEX, type=languages.GIL)
+    within = SimpleNamespace(id=2, address=0x7010, object=MUTEX, type=languages.OF_SIGNALERS)
+    names = {1: naming.Name(languages.GIL_NAME, "symbol", "python3")}
+    assert naming._of_signalers([gil, within], names)[2].text == "within the GIL"
 
 
 @needs_kernel

@@ -42,7 +42,7 @@ def claims(results: Results) -> list[Claim]:
     def over(above: str, below: str) -> dict:
         return results.ratios(above, below, [WRITES], [x])
 
-    others = [name for name in ALL if name != "tatas-aahtm"]
+    others = [name for name in locks if name != "tatas-aahtm"]
     name = best(results, WRITES, others, x)[0]
     writes = results.spread(WRITES, "tatas-aahtm", name, x)
     return [
@@ -68,7 +68,7 @@ def claims(results: Results) -> list[Claim]:
             what=f"over htm-10 with {x}",
         ),
         claim(
-            "50 % writes: the AAHTM TATAS lock is the best",
+            "50 % writes: the AAHTM TATAS lock is the best lock solution",
             best_rule(),
             {WRITES: writes},
             WHY_DEFAULT,

@@ -60,6 +60,10 @@ def values(results: Results, series: str, of=None) -> dict[str, float]:
     return {panel: math.nan if value is None else value for panel, value in found.items()}
 
 
+def peak(results: Results, panel: str, series: str) -> float:
+    return max((y for _, y in results.line(panel, series)), default=math.nan)
+
+
 def overhead(results: Results) -> dict[str, float]:
     """What HTM-dynamic takes more than the lock with one thread, in percent."""
     one = {panel: results.value(panel, DYNAMIC, 1) or math.nan for panel in results.panels()}
@@ -106,11 +110,11 @@ def on_zec12(results: Results) -> list[Claim]:
     }
     return [
         claim(
-            "figure 5: HTM-dynamic is 1.9 to 4.4 times as fast as the lock with 12 threads",
+            "figure 5: HTM-dynamic with 12 threads is 1.9 to 4.4 times the lock with one",
             spans(1.9, 4.4),
             dynamic,
             WHY_SHORT,
-            headline="1.9 to 4.4 times the lock with 12 threads, by HTM-dynamic",
+            headline="HTM-dynamic with 12 threads: 1.9 to 4.4 times the lock with one",
         ),
         claim(
             "figure 5: 4.4-fold in FT, 1.9-fold in CG, IS and LU",
@@ -187,18 +191,23 @@ def on_xeon(results: Results) -> list[Claim]:
         / best_series(results, panel, others, x)[1]
         for panel in results.panels()
     }
+    peaks = {
+        panel: peak(results, panel, "HTM-16") / max(peak(results, panel, n) for n in others)
+        for panel in results.panels()
+    }
     rows = [
-        claim(
+        Claim(
             "figure 5: HTM-16 shows the best throughput",
-            best(),
-            middle,
+            [
+                Part(best(), middle, what=f"with {x} threads over the best of the others"),
+                Part(best(), peaks, what="its highest throughput over theirs"),
+            ],
             WHY_SHORTEST,
-            what="over the best of the others",
         ),
         claim(
             "figure 5: HTM-dynamic does not scale better than HTM-16",
             no_gain(),
-            results.ratios(DYNAMIC, "HTM-16", results.panels(), [x]),
+            results.ratios(DYNAMIC, "HTM-16", results.panels(), more_threads(results)),
             WHY_SHORT,
             what="HTM-dynamic over HTM-16",
         ),

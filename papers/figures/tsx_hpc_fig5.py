@@ -16,6 +16,7 @@ ADAPTIVE = "tsx, adaptive"
 # The paper does not tell its granularities: updates, or constraints, in one transaction.
 GRANULARITIES = {HISTOGRAM: (1, 4, 16), SOLVER: (1, 2, 4)}
 THREADS = (1, 2, 4, 8)
+LOW = 2  # threads: what counts as few
 
 
 def name_of(granularity: int) -> str:
@@ -74,6 +75,7 @@ def fastest(results: Results, panel: str, x: int, but: str = "") -> str:
 def claims(results: Results) -> list[Claim]:
     panels = results.panels()
     few, most_threads = results.xs(HISTOGRAM)[0], results.xs(HISTOGRAM)[-1]
+    low = [x for x in results.xs(HISTOGRAM) if x <= LOW]
 
     def free(x: int) -> dict:
         """The time of the conflict-free scheme over the baseline's."""
@@ -86,10 +88,10 @@ def claims(results: Results) -> list[Claim]:
         claim(
             "privatization and barriers provide good performance with low thread counts",
             no_gain(),
-            free(few),
+            {results.case(p, x): ratio for x in low for p, ratio in free(x).items()},
             WHY_FREE,
             "good: not slower than the baseline",
-            what=f"their time over the baseline's with {few}",
+            what="their time over the baseline's",
         ),
         claim(
             "they do not scale: at 8 threads even locks and atomics outperform them",
@@ -166,8 +168,9 @@ def adaptive(results: Results) -> Claim:
 
 
 WHY_FREE = (
-    "tried: with four times the items it takes 0.82x. To clear a copy and to add it up costs as"
-    " much as counting 20,000 items in 16,384 bins, and the run is that short"
+    "histogram: to clear a copy and to add it up costs as much as counting 20,000 items in 16,384"
+    " bins, and the run is that short. physicsSolver: why its barriers take so long with two"
+    " threads has not been tried"
 )
 WHY_COARSE = (
     "on the model, a batch saves the 45 cycles of begin and commit, an estimate, and each lockset"

@@ -23,15 +23,14 @@ from syncopate.base import compactjson
 
 LAYOUT = 0.05
 NAMES = sorted(path.stem for path in (ROOT / "papers/results/simulated").glob("*_*[0-9]*.json"))
+ORIGINALS = "its programs are STAMP's: build them with `syncopate bench originals --sources DIR"
+ORIGINALS += " --program stamp --machine simulated`"
+LUA = "its programs are Lua's: build them with `make lua`"
 # What the daily test leaves to the long one, and why.
 LONG_ALONE = {
     "always_abort_fig14": "a point takes seven seconds, most of them for its matrix",
-    "tsx_hpc_fig2_original": "its programs are built by `syncopate bench originals`",
-} | {
-    name: "its programs are Lua's, which `make lua` builds"
-    for name in NAMES
-    if name.startswith("ruby_gil") and name != "ruby_gil_fig6_writes"
-}
+    "tsx_hpc_fig2_original": ORIGINALS,
+} | {name: LUA for name in NAMES if name.startswith("ruby_gil") and name != "ruby_gil_fig6_writes"}
 DAILY = [name for name in NAMES if name not in LONG_ALONE]
 FEW = 4  # threads: with fewer, locks hardly matter
 
@@ -41,12 +40,16 @@ needs_optimized = pytest.mark.skipif(
 )
 
 
-def is_built(name: str) -> bool:
-    """Whether the programs of others are, where the figure is of such."""
-    if name.startswith("tsx_hpc_fig2_original"):
-        return originals.are_built(tsx_hpc_fig2_original.FIGURE.points(False))
-    lua = os.environ.get("LUA_MT_PROGRAM", ROOT / "build/lua/bin/lua-mt.simulated")
-    return "Lua's" not in LONG_ALONE.get(name, "") or Path(lua).is_file()
+def need_built(name: str) -> None:
+    """Fails, with what to build, where the figure is of programs of others that are not there."""
+    lua = Path(os.environ.get("LUA_MT_PROGRAM", ROOT / "build/lua/bin/lua-mt.simulated"))
+    there = {
+        ORIGINALS: lambda: originals.are_built(tsx_hpc_fig2_original.FIGURE.points(False)),
+        LUA: lua.is_file,
+    }
+    why = LONG_ALONE.get(name)
+    if why in there and not there[why]():
+        pytest.fail(f"{name}: {why}", pytrace=False)
 
 
 # ---- which points ----
@@ -146,12 +149,28 @@ def test_committed_points_are_what_this_code_gives(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_each_line_is_what_this_code_gives(name):
     """One point of each line; of fig14, of a matrix."""
+    need_built(name)
     pairs = list(cheapest(committed(name)[1]))
     if name == "always_abort_fig14":
         pairs = pairs[:2]
-    if not is_built(name):
-        pytest.skip(LONG_ALONE[name])
     check(name, pairs)
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("ruby_gil_fig7", "make lua"),
+        ("tsx_hpc_fig2_original", "syncopate bench originals --sources DIR --program stamp"),
+    ],
+)
+def test_a_figure_of_programs_that_are_not_built_fails_and_says_what_to_build(
+    monkeypatch, name, command
+):
+    monkeypatch.setenv("LUA_MT_PROGRAM", "/there/is/none")
+    monkeypatch.setattr(originals, "are_built", lambda points: False)
+    with pytest.raises(pytest.fail.Exception, match=f"{name}: .* build them with `{command}"):
+        need_built(name)
+    need_built("always_abort_fig14")  # its own programs are a part of the build
 
 
 def test_every_simulated_result_has_daily_points_or_a_reason():

@@ -54,13 +54,16 @@ struct file_header {  // 4,096 bytes
   std::uint64_t lost_waits;   // waits, beginnings and ends of threads that are not in here, in all
                               // processes recorded at once; and the ticks of such waits
   std::uint64_t lost_ticks;
-  char reserved[4096 - 4032];
+  // Of all processes recorded at once: how many stacks of waiters and of wakers were to be copied,
+  // and were not, since there was no room; by_kernel only.
+  std::uint64_t lost_stacks, copied_stacks;
+  char reserved[4096 - 4048];
 };
 
 enum recorder_kind : std::uint32_t {
   by_preload = 0,  // from within the process
   // From outside, by what the kernel sees (src/record/kernel): a wait is one sleep in a futex call.
-  // Acquisitions are not known: lock_entry::acquisitions counts waits that ended.
+  // Acquisitions are not known: lock_entry::acquisitions counts waits that ended with the lock.
   by_kernel = 1,
   by_jvm = 2,  // from within, but only what a Java VM tells (products/jvm)
 };
@@ -197,6 +200,7 @@ enum class wait_kind : std::uint32_t {
                      // (2^32 - 1: in none, as in a page fault); by_kernel only
   speculation = 22,  // no wait: counts of runs ahead of the lock (speculation_count)
   futex_lock = 23,   // the same, at one that was known by then to be used as a lock
+  in_vain = 24,      // no wait: how many waits for the lock ended without it, as by a time limit
 };
 
 // Where a row of kind `holder` has its counts, by index of the histogram; wait_row::waits is how

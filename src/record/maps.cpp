@@ -27,6 +27,7 @@ struct {
   // Doubles: programs that make code all the time have just-in-time compilers, whose code no
   // snapshot can name.
   std::uint64_t interval = 0;
+  bool is_behind = false;  // a snapshot was put off
   unsigned ranges = 0;
   range code[most_ranges] = {};
 } constinit maps;
@@ -94,6 +95,7 @@ void write(const char* text, std::size_t bytes) noexcept {
 }
 
 void snapshot_locked() noexcept {
+  maps.is_behind = false;
   for (std::size_t size = std::size_t{256} << 10; size <= most_text; size *= 4) {
     auto* text = static_cast<char*>(sys::pages(size));
     if (text == nullptr) return;
@@ -128,6 +130,7 @@ void note_code(const std::uint64_t* pc, unsigned depth) noexcept {
   bool known = true;
   for (unsigned i = 0; i < depth && known; ++i) known = is_known(pc[i]);
   const std::uint64_t now = machine::ticks();
+  maps.is_behind |= !known;
   if (!known && now >= maps.next_allowed) {
     maps.interval = maps.interval == 0 ? milliseconds(20) : maps.interval * 2;
     maps.next_allowed = now + maps.interval;
@@ -136,9 +139,17 @@ void note_code(const std::uint64_t* pc, unsigned depth) noexcept {
   maps.lock.unlock();
 }
 
+void note_closing() noexcept {
+  entry inside;
+  if (!inside || !maps.lock.try_lock()) return;
+  if (maps.is_behind) snapshot_locked();
+  maps.lock.unlock();
+}
+
 void forget_maps() noexcept {
   maps.lock.reset();
   maps.next_allowed = maps.interval = 0;
+  maps.is_behind = false;
   maps.ranges = 0;
 }
 

@@ -12,6 +12,10 @@ void snapshot_maps() noexcept;
 // code that the last snapshot did not show. Rate-limited.
 void note_code(const std::uint64_t* pc, unsigned depth) noexcept;
 
+// What the program is about to unload may hold such addresses: takes that snapshot now, if the rate
+// has put it off.
+void note_closing() noexcept;
+
 void forget_maps() noexcept;
 
 }  // namespace syncopate::record

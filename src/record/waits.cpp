@@ -105,6 +105,10 @@ void write_wait(thread_state& t, const wait& w) noexcept {
                .preemptions = w.used.preemptions});
 }
 
+void count_in_vain(thread_state& t, std::uint32_t id) noexcept {
+  if (const row_slot* slot = find_row(t, id, row_kind(wait_kind::in_vain))) ++slot->row->waits;
+}
+
 void note_waited(thread_state& t, const wait& w) noexcept {
   t.waited += w.end > w.start ? w.end - w.start : 0;
   ++t.waits;
@@ -319,6 +323,13 @@ void wait_end_now(wait& w) noexcept {
   touch_header(w.end);
 }
 
+void wait_in_vain(wait& w) noexcept {
+  wait_end_now(w);
+  if (w.end == 0) return;
+  entry inside;
+  if (thread_state* const t = inside ? local.state : nullptr) count_in_vain(*t, w.id);
+}
+
 // The first attempts tell nothing: a thread that does other work between two is not waiting. One
 // that comes back within microseconds does nothing but try; then a longer pause between two is its
 // processor's loss, or a yield, and ends the wait only where it is very long.
@@ -358,6 +369,7 @@ void end_tries(thread_state& t) noexcept {
   t.tries.of.end = t.tries.last;
   note_waited(t, t.tries.of);
   write_wait(t, t.tries.of);
+  count_in_vain(t, t.tries.of.id);
   publish(t.entry->open.since, 0u);
 }
 

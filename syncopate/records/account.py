@@ -8,6 +8,7 @@ the kernel's counts are not known, as of a killed process, nobody can tell these
 is unexplained.
 """
 
+import os
 from typing import NamedTuple
 
 from syncopate.base.terminal import in_sentence
@@ -207,6 +208,8 @@ def perhaps_more(results: dict) -> str:
     """What a report adds to the time lost to locks: where locks of the program's own may be."""
     if results["process"]["goroutines"]:
         return ", without what goroutines wait for each other, which is not seen here"
+    if waits_for_rows(results):
+        return ", without waits for rows and tables, which are not told from those for clients"
     account = results["account"]
     states = ["futex", "yield"]
     if results["process"]["recorder"] == "kernel" or len(results["threads"]) == 1:
@@ -230,11 +233,16 @@ def _most_of_it(results: dict, own: int, states: list[str]) -> str:
     return f", most of it at {in_sentence(lock['called'])}" if most >= own / 2 else ""
 
 
+def waits_for_rows(results: dict) -> bool:
+    """Whether it is PostgreSQL, whose processes wait for these by other calls than locks do."""
+    return os.path.basename(results["process"]["executable"]) == "postgres"
+
+
 def is_explained(results: dict) -> bool:
     """Whether what is recorded tells where most of the time of several threads went: of it, little
     passed where there may be locks that are not recorded. A thread alone waits for nobody but other
     processes, by what they share."""
-    if results["process"]["goroutines"]:
+    if results["process"]["goroutines"] or waits_for_rows(results):
         return False
     account = results["account"]
     alone = len(results["threads"]) == 1

@@ -95,6 +95,7 @@ class Group:
         # Holds that were watched, and those that did not run on (recordformat.HOLDER_COUNTS).
         self.interrupted: Counter[str] = Counter()
         self.releases = 0  # while others waited
+        self.in_vain = 0  # waits for it that ended without it
         # Of watched holds: how long they took together, and how long of that those that slept did,
         # which are taken to be each thread's longest ones.
         self.held_ticks, self.slept_ticks = 0, 0.0
@@ -103,6 +104,14 @@ class Group:
 
     def lost(self) -> int:
         return sum(kind.total for name, kind in self.kinds.items() if name in LOST_KINDS)
+
+    def contended(self) -> int:
+        """How often a thread waited for it."""
+        return sum(kind.waits for name, kind in self.kinds.items() if name in LOST_KINDS)
+
+    def got(self) -> int:
+        """How many of these waits ended with the lock, as far as is known."""
+        return max(0, self.contended() - self.in_vain)
 
 
 def _time_of_longest(row: recordformat.Row, part: float) -> float:
@@ -360,6 +369,8 @@ class Analysis:
         self._read_holders()
         for row in self.record.releases():
             self.group(row.lock).releases += row.waits
+        for lock, times in self.record.in_vain():
+            self.group(lock).in_vain += times
         for lock, counts in self.record.elisions():
             self.group(lock).elision.update(counts)
         for lock, counts in self.record.speculations():

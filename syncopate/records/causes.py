@@ -75,6 +75,11 @@ def lost_waits(lock: dict) -> list[dict]:
     return [waits for kind, waits in lock["waits"].items() if kind in LOST_KINDS]
 
 
+def got(lock: dict) -> int:
+    """How many of these ended with the lock."""
+    return max(0, sum(each["count"] for each in lost_waits(lock)) - lock["in_vain"])
+
+
 def mean_wait(lock: dict) -> float:
     waits = sum(each["count"] for each in lost_waits(lock))
     return sum(each["total_ns"] for each in lost_waits(lock)) / max(1, waits)
@@ -173,20 +178,21 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
         )
         return
     named = _named(calls)
+    first = _functions([call for call in calls if call.kind == calls[0].kind])
     cause, do = {
         knowncalls.SLEEP: (
             "sleeps",
-            f"sleep after the release ({_functions(calls)}), or wait at a condition variable, which"
+            f"sleep after the release ({first}), or wait at a condition variable, which"
             " releases the lock",
         ),
         knowncalls.INPUT_OUTPUT: (
             "input_output",
-            f"copy what is to be read or written, and call {_functions(calls)} after the release,"
+            f"copy what is to be read or written, and call {first} after the release,"
             " or in a thread of its own",
         ),
         knowncalls.WAIT: (
             "waits",
-            f"release it before the call of {_functions(calls)}, or hold that for shorter",
+            f"release it before the call of {first}, or hold that for shorter",
         ),
     }[calls[0].kind]
     yield Reason(cause, f"{why}; its section calls {named}", do, sure)
@@ -445,7 +451,7 @@ def _at_most(lock: dict, results: dict) -> str:
     """How long it is held in the mean at most: those who waited had it one after the other. Says
     nothing of locks that several threads may have together, or that may (semaphores, futexes), of
     several locks, and where a wait is not longer either."""
-    waits = sum(each["count"] for each in lost_waits(lock))
+    waits = got(lock)
     within = results["process"]["duration_ns"]
     if not EXCLUSIVE.issuperset(lock["waits"]) or lock["members"] > 1 or waits < FEW_HOLDS:
         return ""
@@ -453,9 +459,10 @@ def _at_most(lock: dict, results: dict) -> str:
         return ""
     if within >= lock["lost_ns"]:
         return ""
+    with_it = " with it" * bool(lock["in_vain"])
     return (
-        f"; {duration(within / waits)} in the mean at most: {count(waits)} waits ended within"
-        f" {duration(within)}"
+        f"; {duration(within / waits)} in the mean at most: {count(waits)} waits ended{with_it}"
+        f" within {duration(within)}"
     )
 
 
@@ -480,8 +487,9 @@ def _see_holds(lock: dict, results: dict) -> str:
     """What shows how long it is held; "" where nothing does."""
     if results["process"]["recorder"] != "kernel":
         return ""
-    inner = (frame for stack in lock["waiters"] for frame in stack["frames"][:INNER_FRAMES])
-    if not any("pthread_" in frame["function"] for frame in inner):
+    inner = [frame for stack in lock["waiters"] for frame in stack["frames"][:INNER_FRAMES]]
+    posix = ("pthread_", "sem_wait", "sem_timedwait", "sem_clockwait")
+    if not any(name in frame["function"] for frame in inner for name in posix):
         return ""
     return "start the program by `syncopate record`, without --kernel, which sees how long"
 

@@ -46,7 +46,7 @@ def side_of(lock: dict | None) -> Side:
         sum(_squares(kind) for kind in kinds) * max(1, lock["threads_waited"] - 1),
         sum(kind["count"] for kind in kinds),
         lock["acquisitions"] if lock.get("counted", True) else 0,
-        lock["contended"],
+        lock["contended"] - lock.get("in_vain", 0),
         sorted(bucket for kind in kinds for bucket in kind.get("histogram", ())),
         lock["hold"],
     )

@@ -117,9 +117,15 @@ def _cost(lock: dict) -> str:
     threads = lock["threads_waited"]
     return (
         f"{percent(lock['lost_share'])} of all thread time ({duration(lock['lost_ns'])}):"
-        f" {count(threads)} thread{'s' * (threads != 1)} waited {count(waits)} times,"
-        f" {duration(mean)} each"
+        f" {count(threads)} thread{'s' * (threads != 1)} waited"
+        f" {'once' if waits == 1 else f'{count(waits)} times'},{_in_vain(lock)} {duration(mean)}"
+        f"{' each' * (waits != 1)}"
     )
+
+
+def _in_vain(lock: dict) -> str:
+    """How many waits ended without the lock: their time limits did, or the thread gave up."""
+    return f" {count(lock['in_vain'])} of these in vain," if lock["in_vain"] else ""
 
 
 def _seen(lock: dict, results: dict, is_open: bool) -> str:

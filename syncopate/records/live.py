@@ -28,6 +28,7 @@ class Counts(NamedTuple):
     waits: int
     acquisitions: int
     longest_ns: int
+    got: int  # of the waits: that ended with it
 
 
 class Snapshot(NamedTuple):
@@ -103,8 +104,9 @@ def _counts(analysis: Analysis) -> Iterator[tuple[Key, Counts]]:
             Counts(
                 analysis.ns(sum(kind.total for kind in kinds)),
                 waits,
-                max(taken, waits) if taken else 0,
+                max(taken, group.got()) if taken else 0,
                 analysis.ns(max(kind.largest for kind in kinds)),
+                group.got(),
             ),
         )
 
@@ -117,12 +119,13 @@ class Rate(NamedTuple):
     object: str
     waiting: float  # threads that waited, on average
     waits: float
+    got: float  # of the waits: that ended with it
     acquisitions: float | None  # None: they are not counted
     mean_ns: float | None  # of a wait
     longest_ns: int  # since the program began
 
 
-NOTHING = Counts(0, 0, 0, 0)
+NOTHING = Counts(0, 0, 0, 0, 0)
 
 
 def rates(before: Snapshot, after: Snapshot) -> list[Rate]:
@@ -132,13 +135,14 @@ def rates(before: Snapshot, after: Snapshot) -> list[Rate]:
     for key, now in after.counts.items():
         then = before.counts.get(key, NOTHING)
         waits, waited = now.waits - then.waits, now.waited_ns - then.waited_ns
+        got = now.got - then.got
         if waits > 0 or waited > 0:
             process, name, _, kind = key
             taken = now.acquisitions - then.acquisitions
             waiting = waited / 1e9 / seconds
             found.append(
-                Rate(process, name, kind, waiting, waits / seconds,
-                     max(taken, waits) / seconds if now.acquisitions else None,
+                Rate(process, name, kind, waiting, waits / seconds, got / seconds,
+                     max(taken, got) / seconds if now.acquisitions else None,
                      waited / waits if waits > 0 else None, now.longest_ns)
             )  # fmt: skip
     return sorted(found, key=lambda rate: -rate.waiting)

@@ -122,7 +122,7 @@ def of(analysis: Analysis, group: Group) -> LockUse:
     members = _even_members(group)
     if members > 1:
         assumptions.append(f"{members} locks have this name; each section takes one at random")
-    contended = sum(k.waits for kind, k in group.kinds.items() if kind in LOST_KINDS)
+    contended = group.got()
     acquisitions = max(_taken(group), contended)
     threads, seconds = _threads(analysis, group, acquisitions, mean, assumptions)
     return LockUse(

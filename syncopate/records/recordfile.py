@@ -39,6 +39,7 @@ from syncopate.records.recordformat import (
     HOLD,
     HOLDER,
     HOLDER_COUNTS,
+    IN_VAIN,
     ITEM_BYTES,
     KIND_NAMES,
     LOCK_ENTRY,
@@ -272,7 +273,7 @@ class Record:
             command,
             fields[17],
             _text(fields[18]),
-            *fields[19:25],
+            *fields[19:],
         )
         if header.bytes_used > self.size:
             raise self._damaged(
@@ -469,6 +470,11 @@ class Record:
         """Lock id, and what became of one thread's runs ahead of it."""
         for _, f in self._rows_of(SPECULATION):
             yield f[0], dict(zip(SPECULATION_COUNTS, f[5:], strict=False))
+
+    def in_vain(self) -> Iterator[tuple[int, int]]:
+        """Lock id, and how many of one thread's waits for it ended without it."""
+        for _, f in self._rows_of(IN_VAIN):
+            yield f[0], f[2]
 
     def choose(self, most: int) -> Choice:
         """Which events to read, where there are more than that: of those that took long, which are

@@ -68,6 +68,7 @@ AWAY = 19  # of wait_kind: of these, how long they waited elsewhere or slept
 INSIDE = 20  # of wait_kind: no wait, but how long holds took that were not interrupted
 CALL = 21  # of wait_kind: no lock, but blocked in the system call whose number stands for it
 SPECULATION = 22  # of wait_kind: no wait, but runs ahead of a lock: SPECULATION_COUNTS
+IN_VAIN = 24  # of wait_kind: no wait, but how many waits ended without the lock
 HOLDER_COUNTS = ("preempted", "preemptions", "slept")  # in the places of the histogram
 ELISION_COUNTS = (
     "committed",
@@ -115,7 +116,7 @@ AWAKE_KINDS = {"trylock", "yield"}  # in which a thread never sleeps
 TIMED, HAS_OWNER = 1, 2  # OpenWait.flags
 OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thread
 
-FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQIIQQ")
+FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQIIQQQQ")
 CHUNK_HEADER = struct.Struct("<IIIIQ")
 LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
 THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII4xQQ4QQQIIQ")
@@ -150,8 +151,8 @@ ALONE_REASONS = ("by_algorithm", "start_serial", "in_flight", "after_failures")
 MEASURED = struct.Struct("1280s")  # file_header::measured
 COMMAND_BYTES = 2048
 COMMAND_AT = struct.calcsize("<8sIIQIIQQQQQII32s32s512s")  # file_header::command
-MEASURED_AT = FILE_HEADER.size - MEASURED.size - 40
-ENDED_AT = FILE_HEADER.size - 32  # file_header::ended_monotonic_ns
+MEASURED_AT = FILE_HEADER.size - MEASURED.size - 56
+ENDED_AT = FILE_HEADER.size - 48  # file_header::ended_monotonic_ns
 SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
 SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12  # that far from its end
 LOOKED, LOOKED_AT = struct.Struct("<QQ"), 112  # open_wait::seen_cpu_ns, seen_delay_ns
@@ -184,6 +185,8 @@ class Header(NamedTuple):
     recorder_id: int = 0  # the process that writes the record; 0: the recorded one
     lost_waits: int = 0  # of which only their number and sum is known
     lost_ticks: int = 0
+    lost_stacks: int = 0  # that were to be copied, and were not; and those that were
+    copied_stacks: int = 0
 
 
 class Lock(NamedTuple):

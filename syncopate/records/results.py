@@ -17,7 +17,7 @@ from syncopate.records.difference import ways
 from syncopate.records.members import MOST_LOCKS, Members
 from syncopate.records.naming import is_region_of_gnu, telling, telling_on, wrapper_frames
 from syncopate.records.openwaits import OpenWaits
-from syncopate.records.recordformat import LOST_KINDS, OBJECT_NAMES
+from syncopate.records.recordformat import OBJECT_NAMES
 from syncopate.records.sectioncode import SectionCode
 from syncopate.records.transactionsites import Sites
 from syncopate.symbols.symbols import Frame
@@ -25,6 +25,7 @@ from syncopate.symbols.symbols import Frame
 STACKS_KEPT = 5  # waiter and holder stacks told per lock
 ADDRESSES_KEPT = 8
 THREADS_KEPT = 64  # told per lock: those that waited longest
+FEW_STACKS = 0.01  # of those that were to be copied: so many fewer change nothing
 
 # Where keeping libgomp's teams may help: many starts and ends of regions (two for each), that take
 # part of the time, and mostly for themselves: who waits that long at an end waits for work.
@@ -136,7 +137,7 @@ class Results:
                 f"{self.of.record.event_count():,} events were recorded; of those shorter than 1 ms"
                 f" one in {self.of.read_every} was read: sums are exact, stacks weighted samples"
             )
-        return notes + self._of_kernel() + self._regions()
+        return notes + self._of_kernel() + self._of_postgres() + self._regions()
 
     def _of_kernel(self) -> list[str]:
         """What the recorder outside of the process cannot see."""
@@ -163,7 +164,27 @@ class Results:
                 f"{header.lost_waits:,} waits, beginnings and ends of threads came faster than they"
                 f" could be kept: {duration(self.of.ns(header.lost_ticks))} of waiting is missing"
             )
+        wanted = header.lost_stacks + header.copied_stacks
+        if header.lost_stacks > FEW_STACKS * wanted:
+            notes.append(
+                f"of {wanted:,} stacks of waiters, and of who woke them, {header.lost_stacks:,}"
+                " came faster than they could be read: sums are exact; places, and what a futex"
+                " is, are told from the others"
+            )
         return notes
+
+    def _of_postgres(self) -> list[str]:
+        """Where its waits for rows and tables are: they end by a signal that epoll tells of."""
+        header = self.of.record.header
+        if os.path.basename(header.executable) != "postgres":
+            return []
+        by_kernel = header.recorder == recordformat.BY_KERNEL
+        among = "input and output" if by_kernel else "calls that are not recorded"
+        return [
+            "PostgreSQL: its processes wait for rows and tables as they wait for clients, in"
+            f" epoll_wait: that is among {among} here; pg_stat_activity tells it"
+            " (wait_event_type Lock)"
+        ]
 
     def _is_go(self) -> bool:
         """Whether threads wait in Go's runtime, which tells its functions by tables of its own."""
@@ -215,8 +236,7 @@ class Results:
         acquisitions = sum(lock.acquisitions for lock in group.locks)
         acquisitions += group.elision["committed"]
         counted = self._counts_acquisitions() and acquisitions > 0
-        contended = sum(k.waits for name, k in group.kinds.items() if name in LOST_KINDS)
-        acquisitions = max(acquisitions, contended)
+        acquisitions = max(acquisitions, group.got())
         lost = group.lost()
         waited = sum(kind.total for kind in group.kinds.values())
         waits = sum(kind.waits for kind in group.kinds.values())
@@ -234,8 +254,9 @@ class Results:
                 f"{lock.address:#x}" for lock in group.locks[:ADDRESSES_KEPT] if lock.address
             ],
             "acquisitions": acquisitions,
-            "contended": contended,
-            "contended_share": contended / acquisitions if counted else None,
+            "contended": group.contended(),
+            "in_vain": group.in_vain,
+            "contended_share": group.got() / acquisitions if counted else None,
             "counted": counted,
             "contended_releases": group.releases,
             "lost_ns": self.of.ns(lost),

@@ -7,6 +7,7 @@ ones that were chosen. Joules are a meter's, and only a meter's.
 """
 
 import json
+import math
 from collections import defaultdict
 
 from syncopate.base.shown import shown
@@ -52,7 +53,8 @@ class _Sums:
         self.all_waits = self.all_ticks = self.asked = self.waits = self.ticks = 0
         self.on_processor = self.parked = self.sleeps = self.preemptions = 0
 
-    def add(self, event: Event) -> None:
+    def add(self, event: Event, delay: float) -> None:
+        """`delay`: for how many ticks its thread had no processor, in all its life."""
         weight, ticks = event.weight, event.end - event.start
         self.all_waits += weight
         self.all_ticks += weight * ticks
@@ -61,7 +63,8 @@ class _Sums:
         self.asked += 1
         off = max(0, ticks - event.on_processor)
         left = max(1, event.sleeps + event.preemptions)
-        self.parked += weight * off * event.sleeps // left
+        preempted = min(off * event.preemptions / left, delay)
+        self.parked += round(weight * (off - preempted)) if event.sleeps else 0
         self.waits += weight
         self.ticks += weight * ticks
         self.on_processor += weight * event.on_processor
@@ -73,9 +76,15 @@ def cost(analysis: Analysis) -> dict:
     """The `waiting` of docs/reference/report-schema.md."""
     sums: dict[tuple[int, int], tuple[_Sums, _Sums]] = defaultdict(lambda: (_Sums(), _Sums()))
     least = LONG_NS / analysis.record.ns_per_tick
+    delays = {
+        index: thread.delay_ns / analysis.record.ns_per_tick
+        for index, thread in analysis.threads.items()
+        if thread.cpu_ns
+    }
     for lock, events in analysis.waits.items():
         for event in events:
-            sums[lock, event.wait][event.end - event.start >= least].add(event)
+            delay = delays.get(event.thread, math.inf)
+            sums[lock, event.wait][event.end - event.start >= least].add(event, delay)
     exact = {
         (lock, kind): each
         for (lock, kind), each in analysis.row_sums.items()

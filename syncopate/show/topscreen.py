@@ -128,7 +128,7 @@ class Screen(Display):
             "waiting": [f"{rate.waiting:.2f}" for rate in found],
             "waits/s": [count(round(rate.waits)) for rate in found],
             "taken/s": [_taken(rate.acquisitions) for rate in found],
-            "contended": [_share(rate.waits, rate.acquisitions) for rate in found],
+            "contended": [_share(rate.got, rate.acquisitions) for rate in found],
             "mean wait": [duration(rate.mean_ns) for rate in found],
             "longest": [duration(rate.longest_ns) for rate in found],
         }

@@ -126,10 +126,11 @@ class Symbolizer:
         self.names = Names()
         self._notes: list[str] = []
         self._recorded_at = recorded_at_ns
-        self._modules: dict[str, _Module | None] = {}
+        self._modules: dict[tuple[str, int], _Module | None] = {}  # by path and first address
         self._frames: dict[int, list[Frame]] = {}
         self._entered: dict[int, int | None] = {}
-        self._builds: dict[str, tuple[int, str | None]] = {}  # by path: bias and build-id
+        # By path: of each time that it was loaded, its first address, bias and build-id.
+        self._builds: dict[str, dict[int, tuple[int, str | None]]] = defaultdict(dict)
         self._without_symbols: set[_Module] = set()
         layers: dict[int, tuple[int, int, int, str]] = {}
         lines = maps.split("\n")
@@ -142,8 +143,10 @@ class Symbolizer:
             elif build := _BUILD.fullmatch(line):
                 start, bias = int(build[1], 16), int(build[2], 16)
                 if start in layers:
-                    self._builds[layers[start][3]] = (bias, build[3] if build[3] != "-" else None)
+                    loaded = (bias, build[3] if build[3] != "-" else None)
+                    self._builds[layers[start][3]][start] = loaded
         self._ranges = sorted(layers.values())
+        self._notes += _at_one_place(lines)
 
     @property
     def notes(self) -> list[str]:
@@ -197,7 +200,7 @@ class Symbolizer:
         if index < 0 or address > self._ranges[index][1]:
             return None
         start, _, offset, path = self._ranges[index]
-        module = self._module(path)
+        module = self._module(path, start)
         if module is None or not module.has_code:
             return None
         if module.identity.machine != X86_64:
@@ -275,7 +278,7 @@ class Symbolizer:
         return any(word in os.path.basename(path) for *_, path in self._ranges)
 
     def build_id(self, path: str) -> str | None:
-        module = self._module(path)
+        module = self._module(path, max(self._builds.get(path, {0: None})))
         return module.table.build_id if module else None
 
     def sources(self) -> list[Source]:
@@ -285,7 +288,7 @@ class Symbolizer:
             if module and module.symbol_file and not self._may_be_wrong(module):
                 file = module.symbol_file
                 found.append(Source(module.path, module.build_id, file, module.has_code))
-        return found
+        return list(dict.fromkeys(found))
 
     def hint(self, modules: Iterable[str]) -> str | None:
         """One line that says how to get names of what was only told as an offset in `modules`."""
@@ -299,7 +302,7 @@ class Symbolizer:
         if index < 0 or address >= self._ranges[index][1]:
             return self._beyond(address, index)
         start, _, offset, path = self._ranges[index]
-        module = self._module(path)
+        module = self._module(path, start)
         return module, module and module.target(address, start, offset, flag)
 
     def _beyond(self, address: int, index: int) -> tuple[_Module | None, int | None]:
@@ -307,7 +310,7 @@ class Symbolizer:
         if index < 0:
             return None, None
         start, end, offset, path = self._ranges[index]
-        module = self._module(path)
+        module = self._module(path, start)
         if module is None:
             return None, None
         base = module.target(start, start, offset, PF_W)
@@ -318,15 +321,18 @@ class Symbolizer:
             return module, target
         return None, None
 
-    def _module(self, path: str) -> _Module | None:
-        if path not in self._modules:
-            build = self._builds.get(path)
+    def _module(self, path: str, address: int) -> _Module | None:
+        """What was loaded from `path` to where `address` is."""
+        loads = self._builds.get(path, {})
+        first = max((start for start in loads if start <= address), default=0)
+        if (path, first) not in self._modules:
+            build = loads.get(first)
             stand_in = self._stand_ins.of(path, build and build[1])
             module = _Module(self.names, path, build, stand_in)
-            self._modules[path] = module
+            self._modules[path, first] = module
             if (note := self._state(module)) and note not in self._notes:
                 self._notes.append(note)
-        return self._modules[path]
+        return self._modules[path, first]
 
     def _state(self, module: _Module) -> str | None:
         """What is to be said of a module whose file is not what was recorded."""
@@ -381,6 +387,24 @@ class Symbolizer:
             start = int(told[0], 16) if told else 0
         name = self._offset(module, address - 1, target)
         return Frame(name, "", 0, path, False, start)
+
+
+def _at_one_place(lines: list[str]) -> list[str]:
+    """What is to be said of libraries whose code was at the same addresses, one after the other:
+    which of them an address is of, nobody can tell."""
+    at: dict[int, str] = {}
+    found = {}
+    for line in lines:
+        if "x" in line[:45] and (each := _MAP.match(line)) and each[5].startswith("/"):
+            start, name = int(each[1], 16), os.path.basename(each[5].removesuffix(" (deleted)"))
+            before = at.setdefault(start, name)
+            if before != name:
+                found[shown(before), shown(name)] = None
+            at[start] = name
+    return [
+        f"{before} and then {after} were at the same addresses: names of one may be of the other"
+        for before, after in found
+    ]
 
 
 def _is_data(path: str) -> bool:

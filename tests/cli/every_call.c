@@ -1,5 +1,6 @@
 // every_call.c -- calls every function that the preload library stands in for, each in a valid way.
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -149,6 +150,7 @@ static int others(void) {
   OK(sem_post(&s));
   OK(sem_clockwait(&s, CLOCK_MONOTONIC, &later));
   OK(sem_destroy(&s));
+  OK(dlclose(dlopen(NULL, RTLD_NOW)));
   OK(sched_yield());
   OK(syscall(SYS_getpid) - getpid());
   return 0;

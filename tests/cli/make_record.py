@@ -46,6 +46,7 @@ class RecordBuilder:
         self.ended = 0  # monotonic ns
         self.recorder = 0  # 0: in the process, 1: the kernel's view, 2: a Java VM
         self.magic = b"SYNCREC1"
+        self.lost = (0, 0, 0, 0)  # waits and their ticks; stacks, and those that were copied
 
     def lock(self, address, object_kind=1, acquisitions=0, create=0, first=0, holds=()) -> int:
         """Adds a lock; returns its id, from 1 on."""
@@ -118,6 +119,11 @@ class RecordBuilder:
         """How often a thread released a lock while others waited."""
         self.row(thread, lock, 11, [100] * times)
 
+    def in_vain(self, thread: int, lock: int, times: int) -> None:
+        """How many of a thread's waits for a lock ended without it."""
+        packed = struct.pack("<IIQQQ64I", lock, 24, times, 0, 0, *[0] * 64)
+        self.rows.setdefault(thread, []).append(packed)
+
     def elision(self, thread: int, lock: int, counts: list[int]) -> None:
         """What became of a thread's elided sections of a lock, by format.h's elision_count."""
         padded = [*counts, *[0] * (64 - len(counts))]
@@ -174,13 +180,13 @@ class RecordBuilder:
         body = b"".join(chunks)
         elapsed = (self.end - self.start) * self.ns_per_tick
         header = struct.pack(
-            "<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQI",
+            "<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQII4Q",
             self.magic, self.version, 4096, 4096 + len(body), 4242, 4241, self.start, 10**9,
             1_790_000_000 * 10**9, self.end, 10**9 + elapsed,
             self.flags, 2, self.lock_name.encode(), self.wait_name.encode(),
             self.command[0].encode(), "\0".join(self.command).encode(), 0,
             self.measured.encode(), self.ticks_per_second, self.ended,
-            self.recorder,
+            self.recorder, 0, *self.lost,
         )  # fmt: skip
         return header.ljust(4096, b"\0") + body
 

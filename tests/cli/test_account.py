@@ -177,6 +177,16 @@ def test_nobody_waited_only_where_nothing_hides(tmp_path, kind, ms, explained):
     assert account.is_explained(found) == explained
 
 
+def test_where_waits_for_rows_of_a_database_are(tmp_path):
+    """PostgreSQL's processes wait for them as for clients, which is no time lost to locks."""
+    builder = a_second(recorder=1, command=["/usr/lib/postgresql/15/bin/postgres"])
+    builder.thread(100, cpu=1_000_000)
+    found = results_of(builder, tmp_path)
+    assert not account.is_explained(found)
+    assert account.perhaps_more(found).startswith(", without waits for rows and tables")
+    assert any("pg_stat_activity tells it" in note for note in found["notes"])
+
+
 def test_who_spins_on_a_crowded_machine_is_mostly_without_a_processor(tmp_path):
     """A tenth of the time on a processor, half of it without one: that may all be spinning."""
     builder = a_second(recorder=1)

@@ -284,6 +284,25 @@ def test_locks_whose_holds_nobody_sees(tmp_path, recorder, said):
     assert row[5:7] == ["-", "-"], text
 
 
+@pytest.mark.parametrize("recorder", [0, 1])
+def test_waits_in_vain_have_taken_nothing(tmp_path, recorder):
+    """Of 80 waits 60 end by their time limits: the other 20 have held it one after the other."""
+    of = Planted()
+    of.builder.recorder = recorder
+    lock = of.lock(acquisitions=25 * (recorder == 0))
+    of.waits(lock, 50 * MS)
+    for thread, times in zip(of.threads, [10] * 6 + [0, 0], strict=True):
+        of.builder.in_vain(thread, lock, times)
+    record = of.builder.write(tmp_path / "rec")
+    (found,) = of.findings(tmp_path)
+    assert "8 threads waited 80 times, 60 of these in vain, 50.0 ms each" in found["cost"]
+    said = "50.0 ms in the mean at most: 20 waits ended with it within 1.00 s"
+    assert found["why"][0].endswith(said)
+    (told,) = json.loads(run_cli("report", "--json", record).stdout)["records"][0]["locks"]
+    assert (told["contended"], told["in_vain"]) == (80, 60)
+    assert (told["acquisitions"], told["contended_share"]) == [(25, 0.8), (20, None)][recorder]
+
+
 def test_functions_in_sentences_have_no_arguments(tmp_path):
     name = (
         "a::Shard::Shard(unsigned long, std::function<b::Status (void const*, void**)> const&)+0x7d"

@@ -13,7 +13,9 @@ from syncopate.base import paths
 # A library that gives its names no versions, as most that people write; each passes on and counts.
 COUNTER = """
 #define _GNU_SOURCE
+#define dlclose declared_otherwise
 #include <dlfcn.h>
+#undef dlclose
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -79,6 +79,22 @@ def test_long_waits_are_shared_out_as_long_ones(tmp_path):
     assert (found["wake_ups"], found["sampled"]) == (2, 2)
 
 
+def test_a_thread_is_not_without_a_processor_for_longer_than_the_kernel_counts(tmp_path):
+    """It was taken off its processor once, and slept once, for nearly all of the time."""
+    builder = RecordBuilder()
+    thread = builder.thread(100, cpu=1000, delay=500)
+    lock = builder.lock(0x9000)
+    builder.row(thread, lock, 14, [900_000])
+    builder.wait(thread, lock, 1_000, 901_000, kind=14, used=(1000, 1, 1))
+    found = results(builder, tmp_path)["waiting"]["states"]
+    assert {name: state["ns"] for name, state in found.items()} == {
+        "spinning": 1000,
+        "parked": 898_500,
+        "preempted": 500,
+        "unknown": 0,
+    }
+
+
 def test_the_monitor_strategy_has_a_state_of_its_own(tmp_path):
     builder = two_locks()
     builder.wait_name = "monitor"

@@ -64,6 +64,7 @@ namespace syncopate::shim::real {
   X(int, pthread_clockjoin_np, "GLIBC_2.31",                                                       \
     (pthread_t t, void** v, clockid_t c, const timespec* a), (t, v, c, a))                         \
   X(int, thrd_join, "GLIBC_2.28", (thrd_t t, int* v), (t, v))                                      \
+  X(int, dlclose, "GLIBC_2.2.5", (void* handle), (handle))                                         \
   X(int, sched_yield, "GLIBC_2.2.5", (), ())                                                       \
   X(int, sem_init, "GLIBC_2.2.5", (sem_t * s, int shared, unsigned n), (s, shared, n))             \
   X(int, sem_destroy, "GLIBC_2.2.5", (sem_t * s), (s))                                             \

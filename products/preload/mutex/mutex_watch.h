@@ -34,7 +34,7 @@ class recorder : public posix::nobody_watches {
       if (l.runs_ahead()) return true;  // the wait goes on
       if (config.speculates) record_runs(identify(o));
       if (!taken) {
-        record::wait_end_now(w);
+        record::wait_in_vain(w);
         return false;
       }
       record::wait_end(w, &o);

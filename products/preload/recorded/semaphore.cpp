@@ -128,7 +128,8 @@ struct semaphore_recorder : posix::nobody_watches_semaphore {
     int error;
     take_cancelable(w, s, until, &error);
     w.kind = kind(semaphore_object::load(o.posted) == last_post::release);
-    if (error != 0 || w.kind == wait_kind::semaphore) record::wait_end_now(w);
+    if (w.kind == wait_kind::semaphore) record::wait_end_now(w);
+    else if (error != 0) record::wait_in_vain(w);
     else record::wait_end(w, s.address());
     return error;
   }

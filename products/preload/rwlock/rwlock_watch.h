@@ -21,7 +21,7 @@ struct rwlock_recorder : posix::nobody_watches_rwlock {
     if (l.runs_ahead()) return true;  // the wait goes on
     if (l.is_run_ahead_of()) record_runs(l.identify());
     if (!taken) {
-      record::wait_end_now(w);
+      record::wait_in_vain(w);
       return false;
     }
     record::wait_end(w, &l.object());

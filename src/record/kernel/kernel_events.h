@@ -96,9 +96,10 @@ struct stack_event {
 struct kernel_controls {
   unsigned int period;  // of so many waits and wakes, one has its stack copied, by chance
   unsigned int unused;
-  // Stacks are copied until so many were; the recorder moves the limit up each time that it looks.
-  unsigned long long stacks_allowed, stacks_taken;
-  unsigned long long waits;                             // ended, ever
-  unsigned long long lost_waits, lost_ns, lost_stacks;  // that did not fit into the buffer
+  // Stacks are copied until so many were; the first that is wanted later moves the limit up.
+  unsigned long long stacks_allowed, stacks_taken, allowed_at;
+  unsigned long long waits;                // ended, ever
+  unsigned long long lost_waits, lost_ns;  // that did not fit into the buffer
+  unsigned long long lost_stacks;          // the same, or beyond the limit
   unsigned long long lost_others;
 };

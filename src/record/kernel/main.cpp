@@ -36,7 +36,7 @@ constexpr int between_polls = 10;                          // milliseconds
 constexpr std::uint64_t between_looks = 20 * millisecond;  // at waits that last
 constexpr std::uint64_t looks_take_at_most = 200;          // one part in so many of the time
 constexpr std::uint64_t stacks_a_second = 1000;
-constexpr std::uint64_t stacks_a_poll = 64;
+constexpr int ahead_of_programs = -10;  // niceness
 constexpr std::uint32_t longest_period = 32768;
 
 volatile std::sig_atomic_t asked_to_end = 0;
@@ -87,7 +87,7 @@ class recorder {
   std::map<std::uint32_t, origin> origins_;  // of all processes that are there
   bool waits_for_program_ = false, ended_ = false;
   std::uint64_t next_look_ = 0, old_enough_ = between_looks, next_refresh_ = 0;
-  std::uint64_t adapted_at_ = 0, waits_then_ = 0, refilled_at_ = 0;
+  std::uint64_t adapted_at_ = 0, waits_then_ = 0;
   int write_error_ = 0;
 };
 
@@ -132,7 +132,7 @@ void recorder::leave(std::uint32_t process, std::uint32_t flags) {
   const auto found = processes_.find(process);
   if (found == processes_.end()) return;
   read_blocked();
-  found->second->finish(flags);
+  found->second->finish(flags, side_.controls());
   if (!found->second->has_told() && process != request_.process) found->second->file().discard();
   processes_.erase(found);
 }
@@ -213,10 +213,6 @@ void recorder::read_blocked() {
 // So many waits that only some have their stacks copied: not more than stacks_a_second.
 void recorder::adapt(std::uint64_t now) {
   kernel_controls& controls = side_.controls();
-  if (now - refilled_at_ >= between_polls * millisecond) {
-    controls.stacks_allowed = controls.stacks_taken + stacks_a_poll;
-    refilled_at_ = now;
-  }
   if (now - adapted_at_ < 100 * millisecond) return;
   const std::uint64_t waits = controls.waits;
   const std::uint64_t rate = (waits - waits_then_) * second / (now - adapted_at_);
@@ -259,9 +255,7 @@ int recorder::run() {
     look(now);
     if (now >= next_refresh_) {
       read_blocked();
-      for (const auto& [id, process] : processes_)
-        process->refresh(side_.controls().lost_waits + side_.controls().lost_others,
-                         side_.controls().lost_ns);
+      for (const auto& [id, process] : processes_) process->refresh(side_.controls());
       next_refresh_ = now + second;
     }
   }
@@ -319,6 +313,9 @@ int main(int count, char** words) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);  // whoever started us may have blocked these
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // Before the threads of the program, however many want to run: what it reads late is lost. Where
+  // that is refused, as without CAP_SYS_NICE, it does not.
+  ::setpriority(PRIO_PROCESS, 0, ahead_of_programs);
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;

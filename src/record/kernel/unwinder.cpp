@@ -176,6 +176,7 @@ bool unwinder::refresh() {
         dwfl_attach_state(dwfl_, nullptr, static_cast<pid_t>(process_), &callbacks::threads, this);
   callbacks::current = nullptr;
   trails_.clear();
+  functions_.clear();
   trail_count_ = 0;
   return true;
 }
@@ -320,7 +321,13 @@ std::string unwinder::by_jumps(Dwfl_Module* module, std::uint64_t address) {
   return found != of->second.end() ? found->second : "";
 }
 
-std::string unwinder::function(std::uint64_t address) {
+const std::string& unwinder::function(std::uint64_t address) {
+  const auto [known, is_new] = functions_.try_emplace(address);
+  if (is_new) known->second = find_function(address);
+  return known->second;
+}
+
+std::string unwinder::find_function(std::uint64_t address) {
   Dwfl_Module* module = dwfl_addrmodule(dwfl_, address - 1);
   if (module == nullptr) return "";
   GElf_Off inside = 0;

@@ -48,7 +48,7 @@ class unwinder {
   const std::vector<std::uint64_t>& walk(const copied_stack&);
   // The function around a return address, as its module names it; of one without a name, that of
   // the only exported function that ends by a jump to it; "" unknown.
-  std::string function(std::uint64_t address);
+  const std::string& function(std::uint64_t address);
   bool knows(std::uint64_t address) const;
   // The lines that a record has of what is mapped (record/maps.cpp, record/build_ids.h).
   std::string described() const;
@@ -65,11 +65,14 @@ class unwinder {
   bool by_tables(const copied_stack&, trail&);
   static bool holds(const trail&, const copied_stack&);
 
+  std::string find_function(std::uint64_t address);
   std::string by_jumps(Dwfl_Module*, std::uint64_t address);
 
   std::uint32_t process_;
   // By module, and there by where a function starts: who jumps there; "": several do.
   std::unordered_map<Dwfl_Module*, std::unordered_map<std::uint64_t, std::string>> jumps_;
+  // By return address: libdwfl looks through all of a module's symbols each time.
+  std::unordered_map<std::uint64_t, std::string> functions_;
   Dwfl* dwfl_ = nullptr;
   bool attached_ = false;
   std::vector<mapping> mappings_;

@@ -86,6 +86,8 @@ enum {
   most_calls = 1024,
   copied_at_once = 1024,
   buffer_bytes = 16 << 20,
+  stacks_at_once = 256,
+  between_stacks = 10 * 1000 * 1000,  // nanoseconds: then so many more
 };
 
 const volatile u8 state_is_told = 1;  // sched_switch has a fourth argument (Linux 5.18 and later)
@@ -131,10 +133,19 @@ static __always_inline bool is_recorded(u32 process) {
   return bpf_map_lookup_elem(&processes, &process) != 0;
 }
 
-static __always_inline bool is_chosen(void) {
+// Whether this wait is one whose stack is copied. The limit is on what the recorder's work costs:
+// it is moved here, since a recorder that gets no processor is late.
+static __always_inline bool is_chosen(u64 now) {
   const u32 period = controls.period;
-  return (period <= 1 || bpf_get_prandom_u32() % period == 0) &&
-         controls.stacks_taken < controls.stacks_allowed;
+  if (period > 1 && bpf_get_prandom_u32() % period != 0) return false;
+  if (controls.stacks_taken < controls.stacks_allowed) return true;
+  if (now - controls.allowed_at >= between_stacks) {
+    controls.allowed_at = now;
+    controls.stacks_allowed = controls.stacks_taken + stacks_at_once;
+    return true;
+  }
+  __sync_fetch_and_add(&controls.lost_stacks, 1);
+  return false;
 }
 
 static __always_inline void copy_registers(struct user_registers* to, struct pt_regs* from) {
@@ -249,7 +260,7 @@ static __always_inline void leave(struct task_struct* task, u32 state) {
     // What the waiter found there: the word of a thread that ends now may be cleared already.
     w->word = w->call == call_futex ? (u32)regs->dx : words[0];
     w->owner = words[2];
-    if (is_chosen() && tell_stack(event_stack, w->process, thread, thread, now, regs)) {
+    if (is_chosen(now) && tell_stack(event_stack, w->process, thread, thread, now, regs)) {
       w->flags |= has_stack;
       w->weight = controls.period;
     }
@@ -351,7 +362,7 @@ int BPF_PROG(on_waking, struct task_struct* woken) {
   w->waker = waker->pid;
   if ((u32)regs->dx != 1) w->flags |= woken_with_all;  // how many, also of futex_wake
   if (regs->orig_ax == call_exit || regs->orig_ax == call_exit_group) return 0;
-  if ((w->flags & has_stack || is_chosen()) &&
+  if ((w->flags & has_stack || is_chosen(w->woken)) &&
       tell_stack(event_waker, waker->tgid, waker->pid, thread, w->since, regs))
     w->flags |= has_waker_stack;
   return 0;

@@ -23,6 +23,7 @@ constexpr std::uint64_t between_reads_of_modules = 10 * millisecond;
 constexpr std::uint64_t reading_takes_at_most = 50;          // one part in so many of the time
 constexpr std::uint64_t gets_its_name = 3000 * millisecond;  // a thread, once it has begun
 constexpr std::size_t most_takers = 1024;
+constexpr std::uint32_t futex_is_private = 128, futex_command = 127, futex_wait_bitset = 9;
 constexpr std::size_t page = 4096;
 
 std::string proc(std::uint32_t process, const char* what) {
@@ -70,6 +71,20 @@ bool is_kernels_own(std::uint32_t process, std::uint32_t thread) {
 template <std::size_t size>
 void copy_text(char (&to)[size], const std::string& from) {
   std::memcpy(to, from.data(), std::min(from.size(), size - 1));
+}
+
+// Whether a wait of this kind is for a lock, which it ends by having.
+bool is_of_lock(wait_kind kind) {
+  return kind == wait_kind::mutex || kind == wait_kind::mutex_relock || kind == wait_kind::read ||
+         kind == wait_kind::write;
+}
+
+// Whether no thread has woken it, as far as that is known: who wakes at a futex that processes share
+// may know it by another address; what inherits priorities is woken for other reasons, too.
+bool ended_by_its_limit(const wait_event& e) {
+  const std::uint32_t command = e.operation & futex_command;
+  return e.waker == 0 && (e.flags & is_timed) != 0 && (e.operation & futex_is_private) != 0 &&
+         (command == 0 || command == futex_wait_bitset);
 }
 
 std::uint16_t as_weight(std::uint32_t weight) {
@@ -223,8 +238,10 @@ const std::vector<std::string>& watched_process::functions_of(std::uint32_t stac
   const auto [found, is_new] = functions_.try_emplace(stack);
   if (is_new) {
     const std::vector<std::uint64_t>& all = addresses_[stack];
-    for (std::size_t i = 0; i < all.size() && i < telling_functions; ++i)
+    for (std::size_t i = 0; i < all.size() && i < telling_functions; ++i) {
       found->second.push_back(unwinder_.function(all[i]));
+      if (kind_of({found->second.back()}, {}).kind != wait_kind::futex) break;  // that tells it
+    }
   }
   return found->second;
 }
@@ -302,7 +319,10 @@ void watched_process::wait(const wait_event& e) {
   __atomic_store_n(&t.entry->open.since, 0, __ATOMIC_RELEASE);
   const std::uint64_t ticks = e.head.time - e.since;
   if (wait_row* row = file_.row(t.index, f.lock, kind)) add_wait(*row, ticks);
-  if (f.entry != nullptr) ++f.entry->acquisitions;
+  const bool in_vain = is_of_lock(kind) && ended_by_its_limit(e);
+  if (in_vain)
+    if (wait_row* row = file_.row(t.index, f.lock, wait_kind::in_vain)) ++row->waits;
+  if (f.entry != nullptr && !in_vain) ++f.entry->acquisitions;
   if (e.woken != 0) t.delay_in_waits += e.head.time - e.woken;
   std::uint32_t holder = f.has_owner && known(e.owner) != nullptr ? e.owner : 0;
   if (holder == 0 && known(e.waker) != nullptr) holder = e.waker;
@@ -396,19 +416,26 @@ void watched_process::see_holder(thread_state& t, const waiting_thread& w, kerne
   __atomic_store_n(&t.entry->seen_since, w.since, __ATOMIC_RELEASE);
 }
 
-void watched_process::refresh(std::uint64_t lost_waits, std::uint64_t lost_ns) {
+void watched_process::tell_lost(const kernel_controls& of_all) {
+  file_header& h = file_.header();
+  h.lost_waits = of_all.lost_waits + of_all.lost_others;
+  h.lost_ticks = of_all.lost_ns;
+  h.lost_stacks = of_all.lost_stacks;
+  h.copied_stacks = of_all.stacks_taken;
+}
+
+void watched_process::refresh(const kernel_controls& of_all) {
   if (unwinder_.refresh()) file_.add_maps(unwinder_.described());
   const std::uint64_t now = now_ns();
   for (auto& [thread, t] : threads_)
     if (now < t.entry->start_ticks + gets_its_name) name(t, thread);
   ended_.clear();
+  tell_lost(of_all);
   file_header& h = file_.header();
-  h.lost_waits = lost_waits;
-  h.lost_ticks = lost_ns;
   h.last_ticks = h.last_monotonic_ns = now_ns();
 }
 
-void watched_process::finish(std::uint32_t flags) {
+void watched_process::finish(std::uint32_t flags, const kernel_controls& of_all) {
   for (auto& [thread, t] : threads_) {
     name(t, thread);
     const auto [cpu, delay] = times_of(process_, thread);
@@ -416,6 +443,7 @@ void watched_process::finish(std::uint32_t flags) {
     t.entry->cpu_ns = std::max<std::uint64_t>(1, cpu - std::min(cpu, t.cpu_before));
     t.entry->delay_ns = delay - std::min(delay, t.delay_before + t.delay_in_waits);
   }
+  tell_lost(of_all);
   file_header& h = file_.header();
   h.last_ticks = h.last_monotonic_ns = now_ns();
   file_.set_flag(flags);

@@ -44,9 +44,9 @@ class watched_process {
   void still_waits(std::uint32_t thread, const waiting_thread&, kernel_side&, std::uint64_t now,
                    std::uint64_t old_enough);
   // Once in a while: names, modules, clocks.
-  void refresh(std::uint64_t lost_waits, std::uint64_t lost_ns);
+  void refresh(const kernel_controls&);
   // `flags` say how the recording ended.
-  void finish(std::uint32_t flags);
+  void finish(std::uint32_t flags, const kernel_controls&);
 
   std::uint32_t id() const { return process_; }
   bool has_told() const { return told_; }
@@ -76,6 +76,7 @@ class watched_process {
 
   thread_state& thread_of(std::uint32_t thread);
   void fill_header(bool redact, std::uint64_t since);
+  void tell_lost(const kernel_controls&);
   void read_modules_if_due();
   std::uint32_t unwind(const copied_stack&);
   std::uint32_t read_stack(const waiting_thread&);

@@ -1,0 +1,55 @@
+// timed_waits.c -- one thread holds a lock for long, again and again; another tries for a short time
+// to get it, until it does. Argument: which lock. Prints: how often it tried in vain.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { rounds = 4, held_ms = 20, limit_ms = 3 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t begin, end;
+static int is_rwlock;
+
+static void* hold(void* unused) {
+  for (int i = 0; i < rounds; ++i) {
+    if (is_rwlock) pthread_rwlock_wrlock(&rwlock);
+    else pthread_mutex_lock(&mutex);
+    pthread_barrier_wait(&begin);
+    nanosleep(&(struct timespec){0, held_ms * 1000000}, NULL);
+    if (is_rwlock) pthread_rwlock_unlock(&rwlock);
+    else pthread_mutex_unlock(&mutex);
+    pthread_barrier_wait(&end);
+  }
+  return unused;
+}
+
+static int try_it(void) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += limit_ms * 1000000;
+  if (until.tv_nsec >= 1000000000) ++until.tv_sec, until.tv_nsec -= 1000000000;
+  return is_rwlock ? pthread_rwlock_timedrdlock(&rwlock, &until)
+                   : pthread_mutex_timedlock(&mutex, &until);
+}
+
+int main(int count, char** words) {
+  is_rwlock = count > 1 && strcmp(words[1], "rwlock") == 0;
+  pthread_barrier_init(&begin, NULL, 2);
+  pthread_barrier_init(&end, NULL, 2);
+  pthread_t holder;
+  pthread_create(&holder, NULL, hold, NULL);
+  int in_vain = 0;
+  for (int i = 0; i < rounds; ++i) {
+    pthread_barrier_wait(&begin);
+    while (try_it() != 0) ++in_vain;
+    if (is_rwlock) pthread_rwlock_unlock(&rwlock);
+    else pthread_mutex_unlock(&mutex);
+    pthread_barrier_wait(&end);
+  }
+  pthread_join(holder, NULL);
+  printf("%d\n", in_vain);
+  return 0;
+}

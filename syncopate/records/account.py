@@ -214,6 +214,8 @@ def perhaps_more(results: dict) -> str:
     states = ["futex", "yield"]
     if results["process"]["recorder"] == "kernel" or len(results["threads"]) == 1:
         states.append("semaphore")  # the kernel does not see who took one, nor do other processes
+    if results["process"]["at_conditions"]:
+        states.append("condition")
     own = sum(account["parts"].get(state, 0) for state in states)
     if own < LARGE * account["total_ns"] or not own:
         return ""
@@ -247,5 +249,7 @@ def is_explained(results: dict) -> bool:
     account = results["account"]
     alone = len(results["threads"]) == 1
     states = SHARED if alone else UNSEEN
+    if results["process"]["at_conditions"]:
+        states += ("condition",)
     unseen = sum(account["parts"].get(state, 0) for state in states)
     return unseen <= MOST_UNSEEN * account["total_ns"]

@@ -7,6 +7,7 @@ join() waits for, until 3.12. Rust: its locks are futexes. C: malloc's arenas ha
 the kernel sees threads wait.
 """
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
@@ -24,6 +25,9 @@ from syncopate.records.recordformat import (
 )
 from syncopate.symbols.symbols import Frame, Symbolizer
 
+# Programs in which threads wait for their language's own locks at condition variables, by how the
+# names of their files begin; Java's own recorder knows them.
+_AT_CONDITIONS = {"ruby": "Ruby", "node": "JavaScript", "java": "Java"}
 GIL_NAME, VARIABLE = "the GIL", "_PyRuntime"
 LOCK_NAME, RLOCK_NAME, THREAD_NAME = "threading.Lock", "threading.RLock", "Python threads"
 _LOCK = {"PyThread_allocate_lock", "PyThread_acquire_lock_timed", "PyThread_acquire_lock",
@@ -56,6 +60,12 @@ _OF_RUST = {
     "read_contended": (RWLOCK, WaitKind.READ),
     "write_contended": (RWLOCK, WaitKind.WRITE),
 }
+
+
+def at_conditions(executable: str) -> str:
+    """The language whose own locks are condition variables to the C library; "" where none is."""
+    name = os.path.basename(executable)
+    return next((of for begin, of in _AT_CONDITIONS.items() if name.startswith(begin)), "")
 
 
 class Retold(NamedTuple):

@@ -103,6 +103,7 @@ class Results:
             "wait": header.wait,
             "recorder": recordformat.name_of_recorder(header.recorder),
             "goroutines": self._is_go(),
+            "at_conditions": self._at_conditions(),
             "processors": header.processors,
             "started": started.isoformat(),
             "duration_ns": self.of.since_start(self.of.end_ticks),
@@ -137,7 +138,7 @@ class Results:
                 f"{self.of.record.event_count():,} events were recorded; of those shorter than 1 ms"
                 f" one in {self.of.read_every} was read: sums are exact, stacks weighted samples"
             )
-        return notes + self._of_kernel() + self._of_postgres() + self._regions()
+        return notes + self._of_kernel() + self._of_others() + self._regions()
 
     def _of_kernel(self) -> list[str]:
         """What the recorder outside of the process cannot see."""
@@ -173,12 +174,24 @@ class Results:
             )
         return notes
 
-    def _of_postgres(self) -> list[str]:
-        """Where its waits for rows and tables are: they end by a signal that epoll tells of."""
+    def _at_conditions(self) -> str:
+        header = self.of.record.header
+        by_jvm = header.recorder == recordformat.BY_JVM
+        return "" if by_jvm else languages.at_conditions(header.executable)
+
+    def _of_others(self) -> list[str]:
+        """Locks that are made of what is no lock."""
+        by_kernel = self.of.record.header.recorder == recordformat.BY_KERNEL
+        language = self._at_conditions()
+        if language and not (by_kernel and language == "Java"):  # of which more is said
+            return [
+                f"{language}: its own locks wait at condition variables, as what waits for"
+                " something to do: these are not told apart"
+            ]
+        # PostgreSQL's: they end by a signal that epoll tells of.
         header = self.of.record.header
         if os.path.basename(header.executable) != "postgres":
             return []
-        by_kernel = header.recorder == recordformat.BY_KERNEL
         among = "input and output" if by_kernel else "calls that are not recorded"
         return [
             "PostgreSQL: its processes wait for rows and tables as they wait for clients, in"

@@ -34,6 +34,7 @@ SECTIONS = {
     "yield": "Calls of sched_yield, as of loops that wait: maybe locks of the program's own",
     "unknown": "Locks that the record does not describe",
 }
+AT_CONDITIONS = "Condition variables (waiting for something to do, or for locks of {} code)"
 LOST = ("mutex", "rwlock", "spinlock", "futex_lock", "semaphore_lock")
 
 
@@ -77,6 +78,8 @@ def _show_one(console, results: dict) -> None:
         waited = [lock for lock in locks if lock["waited_ns"]]
         if not locks:
             continue
+        language = results["process"]["at_conditions"] if kind == "condition" else ""
+        title = AT_CONDITIONS.format(language) if language else title
         console.print(f"\n{title}", style="bold cyan")
         if waited:
             if kind in LOST:

@@ -187,6 +187,26 @@ def test_where_waits_for_rows_of_a_database_are(tmp_path):
     assert any("pg_stat_activity tells it" in note for note in found["notes"])
 
 
+@pytest.mark.parametrize(
+    ("program", "recorder", "language"),
+    [("ruby3.1", 0, "Ruby"), ("node", 1, "JavaScript"), ("java", 1, "Java"), ("java", 2, "")],
+)
+def test_languages_whose_locks_are_condition_variables(tmp_path, program, recorder, language):
+    """To the C library and the kernel; Java's recorder knows its locks."""
+    builder = a_second(recorder=recorder, command=[f"/usr/bin/{program}", "x"])
+    for number in range(2):
+        thread = builder.thread(100 + number, cpu=1_000_000)
+        builder.row(thread, builder.lock(0x9000 + number, 4), CONDITION, [950_000_000])
+    found = results_of(builder, tmp_path)
+    assert found["process"]["at_conditions"] == language
+    assert account.is_explained(found) == (not language)
+    said = ", and perhaps to locks of its own: up to 95.0 % more"
+    assert account.perhaps_more(found).startswith(said) == bool(language)
+    text = run_cli("report", tmp_path / "r").stdout
+    title = f"or for locks of {language} code)" if language else "something to do: not lost to"
+    assert title in text
+
+
 def test_who_spins_on_a_crowded_machine_is_mostly_without_a_processor(tmp_path):
     """A tenth of the time on a processor, half of it without one: that may all be spinning."""
     builder = a_second(recorder=1)

@@ -313,7 +313,8 @@ def test_json_has_the_documented_shape(tmp_path):
                            "deadlocks", "open_waits", "account"}  # fmt: skip
     assert set(record["process"]) == {"id", "parent_id", "executable", "command", "lock", "wait",
                                       "processors", "started", "duration_ns", "finished",
-                                      "capture_ns", "recorder", "goroutines"}  # fmt: skip
+                                      "capture_ns", "recorder", "goroutines",
+                                      "at_conditions"}  # fmt: skip
     assert set(record["threads"][0]) == {"index", "id", "name", "label", "created_in", "start_ns",
                                          "end_ns", "lost_ns"}  # fmt: skip
     assert set(record["locks"][0]) == {

@@ -49,11 +49,13 @@ struct waiting_thread {
   unsigned long long since;    // 0: it does not wait
   unsigned long long address;  // of the futex
   unsigned long long woken;    // 0: not yet
+  unsigned long long begun;    // as `since`, but set before the stack is copied: for who wakes it
   unsigned int call;           // number of the system call, or no_call
   unsigned int operation;      // of the futex
   unsigned int word, owner;    // at the futex and 8 bytes behind it, when the wait began
   unsigned int waker;          // kernel thread id of who woke it by a futex call; 0: nobody did
-  unsigned int flags;          // waiting_flag
+  unsigned int flags;          // waiting_flag, those of the waiter
+  unsigned int waker_flags;    // and those of the waker, who may be there at the same time
   unsigned int weight;         // of its event_stack
   unsigned int process;
   unsigned int blocked_in;     // the last call that it was blocked in, and the sum of that

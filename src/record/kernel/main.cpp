@@ -213,7 +213,9 @@ void recorder::read_blocked() {
 // So many waits that only some have their stacks copied: not more than stacks_a_second.
 void recorder::adapt(std::uint64_t now) {
   kernel_controls& controls = side_.controls();
-  if (now - adapted_at_ < 100 * millisecond) return;
+  // Soon where all are copied still: a program may wait often from its start.
+  const std::uint64_t pause = (controls.period == 1 ? 20 : 100) * millisecond;
+  if (now - adapted_at_ < pause) return;
   const std::uint64_t waits = controls.waits;
   const std::uint64_t rate = (waits - waits_then_) * second / (now - adapted_at_);
   const std::uint64_t period = std::clamp<std::uint64_t>(rate / stacks_a_second, 1, longest_period);

@@ -207,6 +207,7 @@ static __always_inline void describe(struct waiting_thread* w, struct task_struc
   w->woken = 0;
   w->waker = 0;
   w->flags = 0;
+  w->waker_flags = 0;
   w->call = call < most_calls && !(task->thread_info.status & is_32_bit) ? call : no_call;
   if (w->call == call_futex && waits_in(regs->si & futex_command)) {
     w->flags = waits_at_futex | (regs->r10 != 0 ? is_timed : 0);
@@ -251,6 +252,9 @@ static __always_inline void leave(struct task_struct* task, u32 state) {
   barrier();
   describe(w, task, regs);
   const u64 now = bpf_ktime_get_ns();
+  barrier();
+  w->begun = now;  // who wakes it from here on has to wait until it has left its processor
+  barrier();
   if (w->flags & waits_at_futex) {
     if (w->call == call_futex_waitv)  // the first of several
       bpf_probe_read_user(&w->address, sizeof w->address, (void*)(regs->di + 8));
@@ -313,7 +317,7 @@ static __always_inline void tell_wait(const struct waiting_thread* w, u32 thread
   e->word = w->word;
   e->owner = w->owner;
   e->waker = w->waker;
-  e->flags = w->flags;
+  e->flags = w->flags | w->waker_flags;
   e->call = w->call;
   bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
@@ -328,6 +332,7 @@ static __always_inline void come_back(struct task_struct* task) {
     const u64 until = w->woken ? w->woken : bpf_ktime_get_ns();
     if (until > w->since) add_blocked(w, thread, until - w->since);
   }
+  w->begun = 0;
   w->since = 0;
 }
 
@@ -353,18 +358,18 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct* woken) {
   const u32 thread = woken->pid;
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
-  if (!w || w->since == 0 || w->woken) return 0;
+  if (!w || w->begun == 0 || w->woken) return 0;
   w->woken = bpf_ktime_get_ns();
   if (!(w->flags & waits_at_futex)) return 0;
   struct task_struct* waker = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(waker);
   if (!wakes(regs, w->address)) return 0;
   w->waker = waker->pid;
-  if ((u32)regs->dx != 1) w->flags |= woken_with_all;  // how many, also of futex_wake
+  if ((u32)regs->dx != 1) w->waker_flags |= woken_with_all;  // how many, also of futex_wake
   if (regs->orig_ax == call_exit || regs->orig_ax == call_exit_group) return 0;
   if ((w->flags & has_stack || is_chosen(w->woken)) &&
-      tell_stack(event_waker, waker->tgid, waker->pid, thread, w->since, regs))
-    w->flags |= has_waker_stack;
+      tell_stack(event_waker, waker->tgid, waker->pid, thread, w->begun, regs))
+    w->waker_flags |= has_waker_stack;
   return 0;
 }
 
@@ -464,8 +469,9 @@ int on_task(struct bpf_iter__task* ctx) {
   describe(w, task, (struct pt_regs*)bpf_task_pt_regs(task));
   w->flags |= seeded;
   barrier();
-  w->since = bpf_ktime_get_ns();
-  if (task->__state == 0) w->since = 0;  // it was woken meanwhile
+  w->begun = bpf_ktime_get_ns();
+  w->since = w->begun;
+  if (task->__state == 0) w->begun = w->since = 0;  // it was woken meanwhile
   return 0;
 }
 

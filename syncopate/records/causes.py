@@ -26,6 +26,7 @@ READ_MOSTLY = 0.8  # of holds: then six of ten pairs can run together under a re
 MANY_ALIKE = 4  # locks; with fewer, one has most of the time by chance
 SLICE_NS = 4_000_000  # for so long a thread keeps its processor while others want it
 FAR_LONGER = 10  # than all slices that a thread may have to wait for
+TOGETHER = 1.2  # holds at one time, in the mean: so many only readers have
 SELDOM_HELD = 0.05  # of the time: so seldom that hardly ever two threads queue for it
 TOO_MANY = 1.5  # threads that want to run, for each processor, in the mean
 UNUSUAL_FROM = 0.99  # of the holds, the shortest first
@@ -57,6 +58,7 @@ def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
             )
         ]
     found = [
+        *_starves(lock, results),
         *_sleeps(lock, facts),
         *_relocks(lock),
         *_preempted(lock, results),
@@ -214,6 +216,26 @@ def _named(calls: list[Call]) -> str:
     """The functions, and where they are called."""
     places = list(dict.fromkeys(call.place for call in calls[:MOST_NAMED] if call.place))
     return _functions(calls) + (f" ({', '.join(places)})" if places else "")
+
+
+def _starves(lock: dict, results: dict) -> Iterator[Reason]:
+    """Readers hold it all the time, one beside the other, so that writers find it taken."""
+    hold, write = lock["hold"], lock["waits"].get("write")
+    if lock["object"] != "rwlock" or not write or not hold:
+        return
+    if (held(lock, results) or 0.0) < TOGETHER or write["total_ns"] < MOSTLY * lock["lost_ns"]:
+        return
+    if write["mean_ns"] < FAR_LONGER * hold["max_ns"]:
+        return
+    yield Reason(
+        "starved",
+        "who takes it for writing waits while others take it for reading again and again:"
+        f" {duration(write['mean_ns'])} in the mean, where the longest hold seen took"
+        f" {duration(hold['max_ns'])}",
+        "let writers go first (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP, or `prefer` in a"
+        " policy of `syncopate run`), or readers pause",
+        LIKELY,
+    )
 
 
 def _relocks(lock: dict) -> Iterator[Reason]:

@@ -40,7 +40,9 @@ def of(results: dict, facts_of: Callable[[int], Facts | None]) -> list[dict]:
 def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
     reasons = causes.reasons(lock, results, facts)
     told = [reason.cause for reason in reasons]
-    waits_are_said = not {"unknown", "busy", "crowded", "kept", "signalers"}.isdisjoint(told)
+    waits_are_said = not {"unknown", "busy", "crowded", "kept", "signalers", "starved"}.isdisjoint(
+        told
+    )
     is_open = bool(causes.open_waits(lock, results))
     most = None if is_open else gain_at_most(lock, results)
     more = [] if is_open or waits_are_said else list(causes.unexplained(lock))

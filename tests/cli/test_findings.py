@@ -9,7 +9,8 @@ from make_record import RecordBuilder
 
 from syncopate.base.terminal import in_sentence, shortened
 from syncopate.base.units import about
-from syncopate.records import findings
+from syncopate.records import causes, findings
+from syncopate.records.sectioncode import Call, Facts
 
 MS, US = 1_000_000, 1000
 INSIDE = 20  # format.h's wait_kind: how long holds took
@@ -283,6 +284,31 @@ def test_locks_whose_holds_nobody_sees(tmp_path, recorder, said):
     text = run_cli("report", record, environ={"COLUMNS": "200"}).stdout
     row = re.search(r"^lock .*\n(.*)$", text[text.index("Mutexes") :], re.M)[1].split()
     assert row[5:7] == ["-", "-"], text
+
+
+def test_advice_names_those_calls_that_it_is_about():
+    seen = {"watched": 60, "preempted": 0, "preemptions": 0, "slept": 60, "slept_share": 1.0}
+    lock = {"object": "mutex", "hold": {"mean_ns": 2 * MS, "interrupted": seen}}
+    calls = [("pthread_mutex_lock", "wait"), ("usleep", "sleep")]
+    facts = Facts(1.0, [Call(*each, "", False, 1.0) for each in calls], 0.0, [])
+    (reason,) = causes._sleeps(lock, facts)
+    assert "its section calls usleep, pthread_mutex_lock" in reason.why
+    assert reason.do.startswith("sleep after the release (usleep), or wait at")
+
+
+@pytest.mark.parametrize(("taken", "starved"), [(1000, True), (150, False)])
+def test_writers_that_readers_keep_out(tmp_path, taken, starved):
+    """Three readers hold it all the time, one beside the other; or it is held for half of it."""
+    of = Planted()
+    lock = of.builder.lock(0x9000, 2, taken, 0, of.stack, [3 * MS] * 60)
+    of.builder.row(of.threads[0], lock, 4, [400 * MS] * 2)
+    for thread in of.threads[1:4]:
+        of.builder.row(thread, lock, 3, [100 * US])
+    (found,) = of.findings(tmp_path)
+    assert ("starved" in found["causes"]) == starved
+    if starved:
+        assert found["why"][0].startswith("who takes it for writing waits while others take it")
+        assert found["do"][0].startswith("let writers go first")
 
 
 @pytest.mark.parametrize("recorder", [0, 1])

@@ -100,6 +100,19 @@ def test_who_waits_in_vain_takes_nothing(tmp_path, kind, how):
 
 
 @needs_kernel
+def test_a_semaphore_of_several_processes_is_a_lock_where_takers_post_it(tmp_path):
+    program = tmp_path / "every_wait"
+    subprocess.run(["gcc", "-pthread", "-w", HERE / "every_wait.c", "-o", program], check=True)
+    command = [program, "shared_semaphore_lock"]
+    done = run_cli("record", "--kernel", "-q", "-o", tmp_path / "r", "--", *command)
+    assert (done.returncode, done.stderr) == (0, "")
+    records = sorted(tmp_path.glob("r*"))
+    assert len(records) == 2
+    found = json.loads(run_cli("report", "--json", *records).stdout)
+    assert found["processes"]["lost_ns"] >= 20_000_000
+
+
+@needs_kernel
 def test_who_signals_waits_for_no_mutex_of_the_program(programs, tmp_path):
     """glibc's condition variables have a lock within, for which no woken thread waits."""
     found, _ = recorded([programs / "O2", "signal"], tmp_path / "r")

@@ -79,6 +79,7 @@ class recorder {
 
   const request request_;
   kernel_side side_;
+  watched_process::takers takers_;
   std::map<std::uint32_t, std::unique_ptr<watched_process>> processes_;
   struct origin {
     std::uint32_t parent;
@@ -106,7 +107,7 @@ std::string recorder::free_path(std::uint32_t process) const {
 }
 
 watched_process* recorder::begin(std::uint32_t process, std::uint64_t since) {
-  auto made = std::make_unique<watched_process>(process, origins_[process].parent);
+  auto made = std::make_unique<watched_process>(process, origins_[process].parent, takers_);
   const std::string path =
       process == request_.process && processes_.empty() ? request_.output : free_path(process);
   if (const int failed = made->begin(path, request_.redact, since); failed != 0) {

@@ -102,8 +102,8 @@ std::pair<std::uint64_t, std::uint64_t> times_of(std::uint32_t process, std::uin
   return {cpu, delay};
 }
 
-watched_process::watched_process(std::uint32_t process, std::uint32_t parent)
-    : process_(process), parent_(parent), unwinder_(process) {}
+watched_process::watched_process(std::uint32_t process, std::uint32_t parent, takers& of_all)
+    : process_(process), parent_(parent), of_all_(of_all), unwinder_(process) {}
 
 int watched_process::begin(const std::string& path, bool redact, std::uint64_t since) {
   if (const int failed = file_.open(path); failed != 0) {
@@ -291,8 +291,10 @@ void watched_process::bind(futex& f, const found_kind& found) {
 // Of a semaphore or a futex it depends on who ended the wait (format.h).
 wait_kind watched_process::kind_of_wait(futex& f, const wait_event& e) {
   if (f.kind != wait_kind::semaphore && f.kind != wait_kind::futex) return f.kind;
-  const bool by_taker = e.waker != 0 && f.takers.count(e.waker) != 0;
-  if (f.takers.size() < most_takers) f.takers.insert(e.head.thread);
+  // Who wakes at an address, and waits at it as well, does so at one futex.
+  thread_set& takers = (e.operation & futex_is_private) != 0 ? f.takers : of_all_[e.address];
+  const bool by_taker = e.waker != 0 && takers.count(e.waker) != 0;
+  if (takers.size() < most_takers) takers.insert(e.head.thread);
   if (f.kind == wait_kind::semaphore) {
     if (e.waker != 0) f.wakes = f.wakes.with(by_taker, true);
     // Then all its waits were for a lock, also the first ones.

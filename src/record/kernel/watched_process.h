@@ -23,7 +23,11 @@ std::pair<std::uint64_t, std::uint64_t> times_of(std::uint32_t process, std::uin
 
 class watched_process {
  public:
-  watched_process(std::uint32_t process, std::uint32_t parent);
+  using thread_set = std::unordered_set<std::uint32_t>;  // by kernel thread id
+  // Of futexes that processes share, in all of these: by address, threads that waited there.
+  using takers = std::unordered_map<std::uint64_t, thread_set>;
+
+  watched_process(std::uint32_t process, std::uint32_t parent, takers& of_all);
 
   // Makes the record, from the time `since` on, and notes the threads that run already. Returns 0
   // or an errno value.
@@ -69,7 +73,7 @@ class watched_process {
     wait_kind kind = wait_kind::futex;
     bool has_owner = false, is_known = false;
     // Of a semaphore, and of a futex of the program's own.
-    std::unordered_set<std::uint32_t> takers;  // threads that waited for it
+    thread_set takers;  // threads that waited for it, if it is this process's own
     futex_wakes wakes = futex_wakes::of(0);
     std::uint64_t round = 0;  // when the first of those who waited together was woken
   };
@@ -84,7 +88,7 @@ class watched_process {
   futex& futex_of(std::uint64_t address, std::uint32_t operation, std::uint32_t word,
                   std::uint32_t thread, std::uint32_t stack);
   void bind(futex&, const found_kind&);
-  static wait_kind kind_of_wait(futex&, const wait_event&);
+  wait_kind kind_of_wait(futex&, const wait_event&);
   const std::vector<std::string>& functions_of(std::uint32_t stack);
   bool lives(std::uint32_t thread) const { return threads_.count(thread) != 0; }
   // A thread that lives, or has ended lately: it may have woken another before; nullptr: neither.
@@ -94,6 +98,7 @@ class watched_process {
   void see_holder(thread_state&, const waiting_thread&, kernel_side&);
 
   std::uint32_t process_, parent_;
+  takers& of_all_;
   bool told_ = false;
   record_file file_;
   unwinder unwinder_;

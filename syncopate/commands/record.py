@@ -438,16 +438,27 @@ def say_where(record: str, named: str, transactional: bool) -> None:
             file=sys.stderr,
         )
         return
-    children = len(recordstamps.children_of(record))
-    also = f" (and {children} of child processes in {where}.*)" if children else ""
+    others = also_written(record)
+    also = f" (and {' and '.join(others)} in {where}.*)" if others else ""
     typed = shown(shlex.quote(named))
-    every = f" {typed}.[0-9]*" if children else ""
+    every = f" {typed}.[0-9]*" if others else ""
     lack = lack_of_room(record)
     until = f", until {lack}" if lack else ""
     print(
         f"syncopate: recorded in {where}{also}{until}; to read it: syncopate report {typed}{every}",
         file=sys.stderr,
     )
+
+
+def also_written(record: str) -> list[str]:
+    """What records there are beside this one, which have the numbers of their processes."""
+    others = recordstamps.children_of(record)
+    own = ""
+    with contextlib.suppress(Failure):  # damaged or not ours, which the report tells
+        own = str(recordfile.Record(record).header.process_id)
+    became = sum(other[len(record) + 1 :].split(".")[0] == own for other in others)
+    counts = {"of child processes": len(others) - became, "of what it became by exec": became}
+    return [f"{count} {of}" for of, count in counts.items() if count]
 
 
 def lack_of_room(record: str) -> str | None:

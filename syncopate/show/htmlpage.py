@@ -5,10 +5,11 @@ import os
 import re
 from collections.abc import Iterator
 
+from syncopate.base.units import percent
 from syncopate.records import account, openwaits, timeline, waiting
 from syncopate.records.analysis import Analysis
 from syncopate.records.comparison import Comparison
-from syncopate.show import lockcolumns
+from syncopate.show import lockcolumns, textreport
 
 FOLDER = os.path.join(os.path.dirname(__file__), "page")
 MARK = "@SYNCOPATE_DATA@"
@@ -26,12 +27,19 @@ def pieces(analyses: list[Analysis], document: dict, extras: dict) -> Iterator[s
         "columns": lockcolumns.on_page(),
         "timelines": [_timeline(analysis) for analysis in analyses],
         "costs": [
-            [*account.lines(results), *waiting.sentences(results)]
+            [*_perhaps(results), *account.lines(results), *waiting.sentences(results)]
             for results in document["records"]
         ],
+        "ran_with": [textreport.ran_with(results) for results in document["records"]],
         "open": [openwaits.sentences(results) for results in document["records"]],
     }
     return filled(os.path.join(FOLDER, "report.html"), data)
+
+
+def _perhaps(results: dict) -> Iterator[str]:
+    """Where there may be more that is lost to locks than is counted."""
+    if perhaps := account.perhaps_more(results):
+        yield f"Lost to locks: {percent(results['lost_share'])}{perhaps}"
 
 
 def comparison(of: Comparison) -> Iterator[str]:

@@ -273,6 +273,16 @@ def test_children_have_files_of_their_own(folder, tmp_path, recorded):
         assert lock_named(report(child), "hot_lock")["contended"] > 0
 
 
+def test_a_process_that_becomes_another_program_is_no_child(tmp_path):
+    become = (
+        "#include <unistd.h>\nint main(int n, char** a) { return n > 1 || execl(*a, *a, *a, 0); }"
+    )
+    compile_c(become, tmp_path / "become", "-w")
+    done = run_cli("record", "./become", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "(and 1 of what it became by exec in syncopate.rec.*)" in one_line(done)
+
+
 def test_barriers_futexes_and_forked_children(tmp_path):
     compile_c(OTHER_WAITS, tmp_path / "others", "-g", "-D_GNU_SOURCE", "-pthread")
     done = run_cli("record", "./others", cwd=tmp_path)

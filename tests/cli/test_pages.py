@@ -386,6 +386,18 @@ def test_comparison_in_a_browser(tmp_path, visit):
     assert shown.inner_text("#shown") == "1 of 2"
 
 
+def test_a_page_says_where_more_may_be_lost_and_who_recorded_it(tmp_path):
+    builder = RecordBuilder()
+    builder.recorder, builder.lock_name = 1, "as it is"
+    builder.row(builder.thread(100), builder.lock(0x9000, 6), 8, [900_000])
+    target = tmp_path / "page.html"
+    done = run_cli("report", builder.write(tmp_path / "r"), "--html", target)
+    assert done.returncode == 0, done.stderr
+    text = target.read_text()
+    assert '"its own locks, seen from the kernel"' in text
+    assert '"Lost to locks: 0.0 %, and perhaps to locks of its own: up to 90.0 % more' in text
+
+
 def test_whatif_must_be_one_of_this_report(tmp_path):
     record, page = make(tmp_path / "r"), tmp_path / "page.html"
     other = tmp_path / "w.json"

@@ -57,9 +57,7 @@ function fillHeader(record) {
   const process = record.process;
   document.title = `Syncopate: ${process.command.join(" ")}`;
   at("command").textContent = process.command.join(" ");
-  const lock = `lock ${process.lock}${process.wait ? ":" + process.wait : ""}`;
-  const what = record.transactions ? `transactions by ${process.lock}` : lock;
-  at("about").textContent = `process ${process.id}, ${what}, started ` +
+  at("about").textContent = `process ${process.id}, ${data.ran_with[current]}, started ` +
     process.started.replace("T", " ").replace("+00:00", " UTC") +
     `, ${process.processors} processors`;
   at("costs").replaceChildren(...data.costs[current].map((cost) => soft(cost)));

@@ -10,6 +10,7 @@
 //   [F]  release store of the VM's function when ours is bound, acquire load by ours.
 //   [R]  acquire load of `recording` (agent.cpp).
 #include <cstring>
+#include <ctime>
 
 #include <sched.h>
 
@@ -27,6 +28,13 @@ std::atomic<unpark_function> real_unpark{nullptr};
 std::atomic<bool> takes{false};
 jfieldID blocker_field = nullptr, owner_field = nullptr;
 jclass ownable = nullptr, unsafe_class = nullptr;
+
+std::uint64_t now_ns() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
 
 std::uint32_t owner_of(JNIEnv* env, jobject on) {
   if (owner_field == nullptr || !env->IsInstanceOf(on, ownable)) return 0;
@@ -60,7 +68,10 @@ void JNICALL park(JNIEnv* env, jobject self, jboolean absolute, jlong time) {
   if (!recording.load(std::memory_order_acquire) ||  // [R]
       !wait_begins(env, absolute != JNI_FALSE || time > 0))
     return real(env, self, absolute, time);
+  const std::uint64_t begun = now_ns();
   real(env, self, absolute, time);
+  if (absolute == JNI_FALSE && time > 0 && now_ns() - begun >= static_cast<std::uint64_t>(time))
+    recorder->wait_fails();
   recorder->wait_ends(recorder->wait_is_long() ? stack_of(nullptr) : 0, 0, 0);
 }
 

@@ -110,6 +110,15 @@ void wait_ends(std::uint32_t stack, std::uint32_t holder, std::uint32_t holder_s
   write_told(*t, w, holder_stack);
 }
 
+void wait_fails() {
+  entry inside;
+  thread_state* const t = local.state;
+  if (!inside || t == nullptr || t->told.start == 0) return;
+  const wait_kind kind = t->told.kind;
+  if (kind == wait_kind::mutex || kind == wait_kind::read || kind == wait_kind::write)
+    count_in_vain(*t, t->told.id);
+}
+
 void releases(object_kind kind, std::uint64_t address, std::uint32_t stack) {
   if (!enabled || stack == 0) return;
   entry inside;
@@ -120,7 +129,7 @@ void releases(object_kind kind, std::uint64_t address, std::uint32_t stack) {
 
 }  // namespace
 
-constinit const telling told = {.version = 1,
+constinit const telling told = {.version = 2,
                                 .start = start_telling,
                                 .finish = finish_telling,
                                 .is_recording = is_recording,
@@ -130,6 +139,7 @@ constinit const telling told = {.version = 1,
                                 .wait_begins = wait_begins,
                                 .wait_is_long = wait_is_long,
                                 .wait_ends = wait_ends,
+                                .wait_fails = wait_fails,
                                 .releases = releases,
                                 .thread_begins = begin_thread,
                                 .thread_ends = thread_end};

@@ -24,7 +24,7 @@ struct told_wait {
 };
 
 struct telling {
-  std::uint32_t version;  // 1
+  std::uint32_t version;  // 2
   // As recorder.h's start(), and the end of a recording after which the process goes on.
   bool (*start)(const char* path, const char* lock_name);
   void (*finish)(bool detached);
@@ -39,6 +39,8 @@ struct telling {
   bool (*wait_is_long)();
   // `holder`, `holder_stack`: who was seen to hold the lock meanwhile, and where; 0: nobody.
   void (*wait_ends)(std::uint32_t stack, std::uint32_t holder, std::uint32_t holder_stack);
+  // Before that: the wait's time limit is over, so that the thread has no lock.
+  void (*wait_fails)();
   // The calling thread lets go of a lock for which another waits.
   void (*releases)(object_kind, std::uint64_t address, std::uint32_t stack);
   // The calling thread is one of the record's; it ends.

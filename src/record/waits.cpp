@@ -105,10 +105,6 @@ void write_wait(thread_state& t, const wait& w) noexcept {
                .preemptions = w.used.preemptions});
 }
 
-void count_in_vain(thread_state& t, std::uint32_t id) noexcept {
-  if (const row_slot* slot = find_row(t, id, row_kind(wait_kind::in_vain))) ++slot->row->waits;
-}
-
 void note_waited(thread_state& t, const wait& w) noexcept {
   t.waited += w.end > w.start ? w.end - w.start : 0;
   ++t.waits;
@@ -180,6 +176,10 @@ void tell_open(const thread_state& t, const wait& w, const waiting_call& from) n
   open.flags =
       (from.timed ? std::uint32_t{timed} : 0u) | (from.has_owner ? std::uint32_t{has_owner} : 0u);
   publish(open.since, w.start);
+}
+
+void count_in_vain(thread_state& t, std::uint32_t id) noexcept {
+  if (const row_slot* slot = find_row(t, id, row_kind(wait_kind::in_vain))) ++slot->row->waits;
 }
 
 void write_told(thread_state& t, const wait& w, std::uint32_t holder_stack) noexcept {

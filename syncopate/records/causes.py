@@ -482,10 +482,9 @@ def _at_most(lock: dict, results: dict) -> str:
     if within >= lock["lost_ns"]:
         return ""
     with_it = " with it" * bool(lock["in_vain"])
-    limits = ", if none of them by a time limit" * (results["process"]["recorder"] == "jvm")
     return (
         f"; {duration(within / waits)} in the mean at most: {count(waits)} waits ended{with_it}"
-        f" within {duration(within)}{limits}"
+        f" within {duration(within)}"
     )
 
 

@@ -275,8 +275,7 @@ def test_locks_whose_holds_nobody_sees(tmp_path, recorder, said):
     record = of.builder.write(tmp_path / "rec")
     (found,) = of.findings(tmp_path)
     assert said in found["why"][0]
-    assert "12.5 ms in the mean at most: 80 waits ended within 1.00 s" in found["why"][0]
-    assert found["why"][0].endswith("if none of them by a time limit") == (recorder == 2)
+    assert found["why"][0].endswith("12.5 ms in the mean at most: 80 waits ended within 1.00 s")
     assert found["seen"] == "waits are counted; holds are not seen"
     done = run_cli("report", "--json", record)
     (told,) = json.loads(done.stdout)["records"][0]["locks"]

@@ -218,6 +218,16 @@ def test_java(java, tmp_path, kind):
     assert not any("agentpath" in word for word in found["process"]["command"])
 
 
+def test_a_java_thread_that_waits_in_vain(java, tmp_path):
+    """It tries for a short time, again and again, until it has the lock: five times."""
+    found, said = recorded([*java, "tried"], tmp_path / "r", LIBRARY)
+    (lock,) = [lock for lock in found["locks"] if lock["name"].startswith("ReentrantLock at")]
+    in_vain = int(said.split()[3])
+    assert in_vain >= 5
+    assert lock["in_vain"] == pytest.approx(in_vain, abs=5)  # who is woken may just be too late
+    assert lock["contended"] - lock["in_vain"] <= 2 * 5
+
+
 @pytest.mark.parametrize("kind", ["monitor", "reentrant"])
 def test_a_java_program_that_runs(java, tmp_path, kind):
     """Twice, and it goes on as it was."""

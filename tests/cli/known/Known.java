@@ -1,5 +1,7 @@
 // Known.java -- one thread waits for a lock, again and again, that another holds. Argument: monitor,
-// reentrant, read or write. Prints NANOSECONDS WAITER HOLDER, the last two being threads' names.
+// reentrant, read, write, or tried: a reentrant one that is wanted for a short time, again and again.
+// Prints NANOSECONDS WAITER HOLDER TRIES, two being threads' names, the last how many were in vain.
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.*;
 
@@ -9,7 +11,7 @@ public class Known {
     static final ReentrantReadWriteLock both = new ReentrantReadWriteLock();
     static final AtomicLong round = new AtomicLong(), done = new AtomicLong();
     static String kind;
-    static long waited;
+    static long waited, inVain;
 
     static void nap(long ms) {
         try {
@@ -20,7 +22,7 @@ public class Known {
     }
 
     static Lock lock(boolean holds) {
-        if (kind.equals("reentrant")) return reentrant;
+        if (kind.equals("reentrant") || kind.equals("tried")) return reentrant;
         return !holds && kind.equals("read") ? both.readLock() : both.writeLock();
     }
 
@@ -47,8 +49,17 @@ public class Known {
                 return;
             }
         }
-        lock(false).lock();
+        while (kind.equals("tried") && !tried()) inVain++;
+        if (!kind.equals("tried")) lock(false).lock();
         lock(false).unlock();
+    }
+
+    static boolean tried() {
+        try {
+            return reentrant.tryLock(7, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            throw new RuntimeException(e);
+        }
     }
 
     public static void main(String[] words) throws Exception {
@@ -73,6 +84,6 @@ public class Known {
         waiter.start();
         holder.join();
         waiter.join();
-        System.out.println(waited + " the-waiter the-holder");
+        System.out.println(waited + " the-waiter the-holder " + inVain);
     }
 }

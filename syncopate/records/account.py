@@ -217,7 +217,7 @@ def perhaps_more(results: dict) -> str:
     if results["process"]["at_conditions"]:
         states.append("condition")
     own = sum(account["parts"].get(state, 0) for state in states)
-    if own < LARGE * account["total_ns"] or not own:
+    if own < LARGE * account["total_ns"] or not own or not account["total_ns"]:
         return ""
     share = percent(own / account["total_ns"])
     return (

@@ -177,6 +177,15 @@ def test_nobody_waited_only_where_nothing_hides(tmp_path, kind, ms, explained):
     assert account.is_explained(found) == explained
 
 
+def test_a_record_whose_threads_did_not_live_says_nothing_of_shares(tmp_path):
+    """As of a damaged one, which has a wait all the same."""
+    builder = a_second()
+    thread = builder.thread(100, start=1_000_000, end=1_000_000)
+    builder.row(thread, builder.lock(0x9000), FUTEX, [400_000_000])
+    found = results_of(builder, tmp_path)
+    assert (found["thread_time_ns"], account.perhaps_more(found)) == (0, "")
+
+
 def test_where_waits_for_rows_of_a_database_are(tmp_path):
     """PostgreSQL's processes wait for them as for clients, which is no time lost to locks."""
     builder = a_second(recorder=1, command=["/usr/lib/postgresql/15/bin/postgres"])

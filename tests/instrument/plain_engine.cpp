@@ -213,6 +213,7 @@ void access(address at, std::size_t bytes, kind what, place) {
   (what == kind::read ? all().read_bytes : all().written_bytes) += bytes;
   if (what == kind::write) remember(at, bytes);
 }
+void access_expected(address, std::size_t, kind, place) {}
 
 word load(address at, unsigned bytes, std::memory_order, place) {
   ++all().atomics;

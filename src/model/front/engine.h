@@ -62,6 +62,8 @@ enum class kind : unsigned char { read, write };
 // A plain access, about to be made by the caller right after the return. `bytes` is any number but
 // 0: memcpy and the like announce whole ranges.
 void access(address at, std::size_t bytes, kind what, place where);
+// The same of what a compare-exchange expects, which is mostly a variable on the caller's stack.
+void access_expected(address at, std::size_t bytes, kind what, place where);
 
 // Atomic operations: the engine makes them. bytes: 1, 2, 4, 8, 16.
 enum class operation : unsigned char { exchange, add, sub, and_, or_, xor_, nand };

@@ -117,6 +117,12 @@ void access(address at, std::size_t bytes, kind what, place where) {
   }
 }
 
+// (A local variable stays in the core: what compilers do with it takes no time.)
+void access_expected(address at, std::size_t bytes, kind what, place where) {
+  const thread& me = the_world->schedule.running();
+  if (at < me.stack_low || at >= me.stack_high) access(at, bytes, what, where);
+}
+
 word load(address at, unsigned bytes, std::memory_order, place where) {
   world& w = *the_world;
   thread& me = w.schedule.running();

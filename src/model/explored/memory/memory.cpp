@@ -106,12 +106,14 @@ location_id memory::find(address at, unsigned bytes) {
   return id;
 }
 
-void memory::overwrite_locations(address at, std::size_t bytes) {
-  if (used_ == 1 || bytes == 0) return;
+bool memory::overwrite_locations(address at, std::size_t bytes) {
+  if (used_ == 1 || bytes == 0) return false;
   const address first = at >> granule_bits, last = (at + bytes - 1) >> granule_bits;
+  bool any = false;
   const auto renew = [&](location_id id) {
     location& l = locations_[id];
     if (l.at >= at + bytes || at >= l.at + l.bytes) return;
+    any = true;
     const auto is_kept = [id](const kept_location& k) { return k.id == id; };
     if (in_transaction_ && std::none_of(kept_.begin(), kept_.end(), is_kept))
       kept_.push_back({id, l});
@@ -119,13 +121,14 @@ void memory::overwrite_locations(address at, std::size_t bytes) {
   };
   if (last - first > used_) {
     for (location_id id = 1; id < used_; ++id) renew(id);
-    return;
+    return any;
   }
   for (address granule = first; granule <= last; ++granule) {
     const slot& s = slot_of(granule);
     if (s.execution != execution_) continue;
     for (location_id id = s.first; id != none; id = next_[id]) renew(id);
   }
+  return any;
 }
 
 void memory::refresh(location_id id) {

@@ -132,8 +132,9 @@ class memory {
   // The location of an atomic access; none if another living location overlaps it.
   location_id find(address at, unsigned bytes);
   // A plain write, an allocation or a release of the bytes: atomic accesses start anew there.
-  void overwrite(address at, std::size_t bytes) {
-    if (may_have_location(at, bytes)) overwrite_locations(at, bytes);
+  // Returns whether there have been any.
+  bool overwrite(address at, std::size_t bytes) {
+    return may_have_location(at, bytes) && overwrite_locations(at, bytes);
   }
   // What memory holds is compared with the last message: a write that nobody told us of makes a
   // new first message.
@@ -276,7 +277,7 @@ class memory {
   };
   slot& slot_of(address granule);
   void grow_slots();
-  void overwrite_locations(address at, std::size_t bytes);
+  bool overwrite_locations(address at, std::size_t bytes);
   // A set of granules that has all those with locations, and perhaps others.
   static constexpr unsigned granule_bits = 4;  // no atomic access crosses 16 aligned bytes
   [[nodiscard]] static unsigned filter_bit(address granule) noexcept {

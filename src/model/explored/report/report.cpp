@@ -265,6 +265,23 @@ std::string summary(const verdict& v, const options& o) {
   return text + "\n";
 }
 
+std::string advice(const verdict& v, const options& o) {
+  if (v.how != result::bounded) return "";
+  std::string text;
+  if (v.endless.at != nullptr) {
+    names known;
+    text = "  thread " + std::to_string(v.endless.thread) + " goes round in a loop, " +
+           known.code(v.endless.at, v.endless.callers) + ", until " + std::to_string(o.steps) +
+           " steps are made.\n  If it waits for another thread, let it call sched_yield(),"
+           " std::this_thread::yield() or relax();\n  if it tries again and again, give it fewer"
+           " turns in a test, or look at some executions: --set random=1\n";
+  }
+  const bool is_calm = o.timeouts == 0 && o.jumps == 0;
+  if (v.bound == "time" && !is_calm && (v.withheld.timeouts || v.withheld.jumps))
+    text += "  A calmer environment ends sooner: --set timeouts=0,jumps=0,aborts=1\n";
+  return text;
+}
+
 std::string describe(const failure& f, std::size_t most_steps) {
   names known;
   std::string text = std::string("syncopate: ") + name(f.kind) + ": " + f.text + "\n";

@@ -14,6 +14,9 @@ std::string without_arguments(const std::string& name);
 // One line: "syncopate: explored: passed: 1,234 executions ..." and the limit if it is bounded.
 std::string summary(const verdict&, const options&);
 
+// What has kept a search from its end, and what helps; empty where nothing is known to.
+std::string advice(const verdict&, const options&);
+
 // The failure, every step of the execution that led to it, what each thread was about to do, and
 // the environment variable that repeats it.
 std::string describe(const failure&, std::size_t most_steps = 400);

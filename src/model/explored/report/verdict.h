@@ -64,6 +64,12 @@ struct verdict {
   struct {
     bool cxx20 = false, cxx11 = false;
   } stores;
+  // Of the first execution that was cut: what it has made most often in the end.
+  struct {
+    place at = nullptr;
+    caller_places callers{};
+    thread_index thread = 0;
+  } endless;
   double seconds = 0;
   failure what;
 

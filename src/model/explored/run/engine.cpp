@@ -31,6 +31,9 @@ void set_affinity(unsigned, const unsigned char*, std::size_t) {}
 void access(address at, std::size_t bytes, kind what, place where) {
   on().access(at, bytes, what, where);
 }
+void access_expected(address at, std::size_t bytes, kind what, place where) {
+  on().access(at, bytes, what, where);
+}
 word load(address at, unsigned bytes, std::memory_order order, place where) {
   return on().load(at, bytes, order, where);
 }

@@ -137,6 +137,7 @@ struct found {
   choices rest;
   decltype(verdict::withheld) withheld;
   decltype(verdict::stores) stores;
+  decltype(verdict::endless) endless;
 };
 
 }  // namespace
@@ -319,6 +320,7 @@ bool machine::merge(const std::string& result, const surroundings& around) {
   verdict_.withheld.sequences |= f.withheld.sequences;
   verdict_.stores.cxx20 |= f.stores.cxx20;
   verdict_.stores.cxx11 |= f.stores.cxx11;
+  if (verdict_.endless.at == nullptr) verdict_.endless = f.endless;
   verdict_.bound = bound;
   if (f.too_many) memory_.note_too_many();
   if (f.dropped) search_.note_dropped();
@@ -373,6 +375,7 @@ void machine::hand_over() {
       !verdict_.transactions && !(f.failed && verdict_.what.kind == failure_kind::divergence);
   f.withheld = verdict_.withheld;
   f.stores = verdict_.stores;
+  f.endless = verdict_.endless;
   const step& root = search_.at(search_.floor() - 1);
   f.settled = root.settled;
   f.local = root.local;

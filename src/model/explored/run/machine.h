@@ -218,7 +218,9 @@ class machine {
 
   // loops.cpp
   [[nodiscard]] std::span<const unsigned char> program_stack() const;
-  void note_visit(place);
+  void note_visit(place, const given_values&);
+  void note_written(address, std::size_t bytes);
+  void settle_written();
   bool reads_again(address at, bool writes, place from);
   bool await_news(const visit& since, place);
 
@@ -249,11 +251,13 @@ class machine {
   void sleep_on(step&);
   bool force(step&);
   bool reads_for_good();
+  void note_endless();
   void switch_to(thread_index);
   [[noreturn]] void end_execution(outcome);
   [[noreturn]] void fail(failure_kind, std::string text, place where = nullptr,
                          place other = nullptr);
-  [[noreturn]] void stuck();
+  [[noreturn]] void end_in_vain();
+  [[noreturn]] void stuck(const char* if_one_spins = "threads spin on what nobody will change");
   [[nodiscard]] bool newest_is_awaited(const operation&) const;
   void note_late_awaits();
   bool much_time_passes();

@@ -77,7 +77,7 @@ std::uint64_t machine::modify_by(address at, unsigned bytes, std::memory_order o
   }
   regain_patience();
   me().rounds_of.clear();
-  note_visit(from);
+  note_visit(from, {at});
   operation op;
   op.what = action::modify;
   op.at = at;

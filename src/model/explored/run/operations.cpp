@@ -196,7 +196,7 @@ word machine::load(address at, unsigned bytes, std::memory_order order, place fr
   if (tx_.runs()) return read_inside(at, bytes, from);
   message_id seen = 0;
   if (stays_impatient(at, bytes, order, seen)) return memory_.get(seen).value;
-  note_visit(from);
+  note_visit(from, {at});
   operation op = make(action::load, at, bytes, order, from);
   op.where = location_of(at, bytes, from);
   if (sites_.of_program()) note_load(op.where, order);
@@ -238,7 +238,7 @@ word machine::modify(address at, unsigned bytes, engine::operation how, word ope
   }
   regain_patience();
   me().rounds_of.clear();
-  note_visit(from);
+  note_visit(from, {at, operand});
   operation op = make(action::modify, at, bytes, order, from);
   op.rmw = how;
   op.operand = operand;
@@ -280,7 +280,7 @@ bool machine::compare_exchange(address at, unsigned bytes, word& expected, word 
     }
     if (lost != 0) regain_patience();
   }
-  note_visit(from);
+  note_visit(from, {at, expected, desired});
   operation op = make(action::compare_exchange, at, bytes, success, from);
   op.failure = failure;
   op.weak = weak;
@@ -377,11 +377,12 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
          from, record.where);
   }
   if (!writes) return;
-  memory_.overwrite(at, bytes);
+  const bool was_atomic = memory_.overwrite(at, bytes);
   end_objects(at, bytes);
   if (at >= me().stack_low && at < me().stack_high) return;
   me().rounds_of.clear();
-  forget_visits();
+  if (was_atomic) forget_visits();
+  else note_written(at, bytes);
 }
 
 void machine::allocated(address at, std::size_t bytes, place from) {

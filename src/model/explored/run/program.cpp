@@ -145,7 +145,7 @@ void watch_time() {
 
 void report(const verdict& v, const options& o, const sites& ordered) {
   if (v.how == result::failed && !o.quiet) write_all(STDERR_FILENO, describe(v.what));
-  if (!o.quiet) write_all(STDERR_FILENO, summary(v, o));
+  if (!o.quiet) write_all(STDERR_FILENO, advice(v, o) + summary(v, o));
   if (!o.statistics.empty()) {
     const std::string json = as_json(v, o, ordered.weakened());
     if (o.statistics == "json" || o.statistics == "1") {

@@ -5,8 +5,7 @@ namespace syncopate::explored {
 
 void thread::forget() {
   polls.clear();
-  visits.clear();
-  rewrote = false;
+  forget_visits();
   loaded = memory::none;
   ignored_reads = ignored_writes = 0;
   loaded_others = loaded_weakly = writes_after_load = false;
@@ -23,6 +22,7 @@ void thread::forget() {
   touched = ~address{0};
   lefts.clear();
   timeouts = jumps = spurious = 0;
+  expired = false;
   next = {};
 }
 

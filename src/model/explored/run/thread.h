@@ -30,12 +30,23 @@ struct loop {
   bool operator==(const loop&) const = default;
 };
 
+// What an operation was given: where, and which values.
+using given_values = std::array<word, 3>;
+
 // Where a thread was at an operation (loops.cpp).
 struct visit {
   loop of;
+  given_values given{};
   std::array<std::uintptr_t, 6> registers{};
   std::vector<unsigned char> stack;
   std::uint32_t reads = 0;  // that the thread had made
+};
+
+// A plain write, and what was there before it.
+struct written {
+  address at;
+  std::size_t bytes;
+  std::array<unsigned char, 32> before;
 };
 
 // So far up a stack has been left, at this time of its thread.
@@ -74,8 +85,9 @@ struct thread {
   place read_from = nullptr;
   std::uint32_t read_again = 0;
   // Where it has been since it last changed something; and whether it has written since, though
-  // nothing that was not there before.
+  // nothing that was not there before. The last plain writes may have been of that kind.
   std::vector<visit> visits;
+  std::vector<explored::written> written;
   bool rewrote = false;
   // The program's loads so far, and whether a write of something else came behind one.
   location_id loaded = memory::none;
@@ -98,6 +110,7 @@ struct thread {
   std::vector<rounds> rounds_of;
   // What the environment has done to it in this execution (options.h).
   unsigned timeouts = 0, jumps = 0, spurious = 0;
+  bool expired = false;  // a sleep, and it has only read since
   std::uint32_t priority = 0;
 
   // An execution begins, and it is not in it yet.
@@ -109,6 +122,7 @@ struct thread {
   }
   void forget_visits() noexcept {
     visits.clear();
+    written.clear();
     rewrote = false;
   }
   // It does more than read.
@@ -116,6 +130,7 @@ struct thread {
     regain_patience();
     rounds_of.clear();
     forget_visits();
+    expired = false;
   }
 };
 

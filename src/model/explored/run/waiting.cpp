@@ -92,7 +92,8 @@ choices machine::relax_choices(thread_index t) {
     all = 0;
   }
   if (is_endless({who.next.from, who.next.callers})) return all;
-  if (who.jumps < options_.jumps) all |= one(impatient);
+  // (Whose time is over gives up the loop behind that, too, if it has one.)
+  if (who.jumps < options_.jumps + (who.expired ? 1 : 0)) all |= one(impatient);
   else verdict_.withheld.jumps = true;
   return all;
 }
@@ -246,8 +247,10 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
   op.bitset = bitset;
   op.where = location_of(at, 4, from);
   {
-    // The kernel compares with the newest value. That gives the thread no more than a relaxed load.
+    // The kernel compares with the newest value, also with what the front end has written meanwhile.
+    // That gives the thread no more than a relaxed load.
     step& s = take_turn(op);
+    memory_.refresh(op.where);
     const choice chosen = std::exchange(s.chosen, 0);
     const word value = finish_read(s, op, std::memory_order_relaxed);
     s.chosen = chosen;
@@ -294,6 +297,7 @@ syncopate::machine::park_result machine::sleep(operation op,
     auto& time = memory_.of(current_).time;
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): only timed operations time out
     time = std::max(time, deadline_ns(*until) + 1);
+    t.expired = true;
   } else {
     ++t.spurious;
   }

@@ -1,7 +1,8 @@
 // loops.cpp -- loops that poll, recognized without the program's help.
 //
-// A thread that comes back to an atomic operation, by the same calls, with the same registers and
-// the same stack, and has only read in between, would go round for ever with what it has read. It
+// A thread that comes back to an atomic operation, by the same calls, with the same arguments,
+// registers and stack, and has only read in between, or written what was there before, would go
+// round for ever with what it has read. It
 // then waits for news of what the turn has read, as in relax() (waiting.cpp), but never gives up:
 // there is nothing in it that could. Where the turn has not written anything either, the last turn
 // is the only one that matters: what a later turn reads, the first could have read later
@@ -23,7 +24,8 @@
 namespace syncopate::explored {
 
 namespace {
-constexpr std::size_t most_visits = 8;  // operations that a turn begins with, remembered
+constexpr std::size_t most_visits = 16;  // remembered: a turn may look at so many words
+constexpr std::size_t most_written = 32;
 constexpr std::size_t most_stack = std::size_t{1} << 16;
 }  // namespace
 
@@ -40,16 +42,18 @@ std::span<const unsigned char> machine::program_stack() const {
 }
 
 // Called before each operation that may be one of a polling loop.
-void machine::note_visit(place from) {
+void machine::note_visit(place from, const given_values& given) {
   if (!std::exchange(syncopate_entered.known, false) || tx_.runs()) return;
   thread& t = me();
+  settle_written();
   const loop here{from, callers_of(from)};
   const auto stack = program_stack();
   if (stack.empty()) return;
-  auto at =
-      std::find_if(t.visits.begin(), t.visits.end(), [&](const visit& v) { return v.of == here; });
-  if (at != t.visits.end() && at->registers == syncopate_entered.preserved &&
-      std::equal(stack.begin(), stack.end(), at->stack.begin(), at->stack.end())) {
+  const auto at = std::find_if(t.visits.begin(), t.visits.end(), [&](const visit& v) {
+    return v.of == here && v.given == given && v.registers == syncopate_entered.preserved &&
+           std::equal(stack.begin(), stack.end(), v.stack.begin(), v.stack.end());
+  });
+  if (at != t.visits.end()) {
     if (!await_news(*at, from)) {
       at->reads = t.reads;
       return;
@@ -61,14 +65,40 @@ void machine::note_visit(place from) {
     t.visits.push_back(std::move(again));
     return;
   }
-  if (at == t.visits.end()) {
-    if (t.visits.size() == most_visits) return;
-    at = t.visits.insert(at, visit{});
-    at->of = here;
+  if (t.visits.size() < most_visits) t.visits.emplace_back();
+  else std::rotate(t.visits.begin(), t.visits.begin() + 1, t.visits.end());
+  visit& last = t.visits.back();
+  last.of = here;
+  last.given = given;
+  last.registers = syncopate_entered.preserved;
+  last.stack.assign(stack.begin(), stack.end());
+  last.reads = t.reads;
+}
+
+// A plain write is about to be made. Whether it changes anything is seen later. (What is mapped may
+// be gone by then.)
+void machine::note_written(address at, std::size_t bytes) {
+  using instrument::layout::mappings;
+  thread& t = me();
+  if (t.visits.empty()) return;
+  written w{at, bytes, {}};
+  if (bytes > w.before.size() || t.written.size() == most_written || at - mappings < mappings) {
+    forget_visits();
+    return;
   }
-  at->registers = syncopate_entered.preserved;
-  at->stack.assign(stack.begin(), stack.end());
-  at->reads = t.reads;
+  std::memcpy(w.before.data(), reinterpret_cast<const void*>(at), bytes);
+  t.written.push_back(w);
+  t.rewrote = true;
+}
+
+// Before another thread can do anything.
+void machine::settle_written() {
+  thread& t = me();
+  const auto is_as_before = [](const written& w) {
+    return std::memcmp(w.before.data(), reinterpret_cast<const void*>(w.at), w.bytes) == 0;
+  };
+  if (std::all_of(t.written.begin(), t.written.end(), is_as_before)) t.written.clear();
+  else forget_visits();
 }
 
 // The turn since the visit has left nothing behind. Returns false if the next one would not be the

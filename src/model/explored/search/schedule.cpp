@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <utility>
 
 namespace syncopate::explored {
 
@@ -22,6 +24,7 @@ constexpr std::uint32_t endless_reads = 2'000;  // steps; no loop with an end re
 
 // Returns when the thread is to run again.
 void machine::announce(const operation& op) {
+  settle_written();
   me().next = op;
   me().read_at = 0;
   me().next.callers = callers_of(op.from);
@@ -335,7 +338,11 @@ thread_index machine::pick() {
   }
   if (instrument::time_is_over != 0) out_of_time();
   if (search_.depth() >= options_.steps) {
-    if (reads_for_good()) fail(failure_kind::livelock, "a loop reads what nobody will change");
+    if (reads_for_good()) {
+      if (somebody_goes_round_in_vain()) end_in_vain();
+      stuck("a loop reads what nobody will change");
+    }
+    note_endless();
     end_execution(outcome::cut);
   }
   if (search_.is_known()) {
@@ -371,11 +378,13 @@ void machine::sleep_on(step& s) {
     s.chosen = sleeps_on;
     s.rest = one(without_cause);
   }
-  if (in_vain) {
-    note_late_awaits();  // without what follows from these, it may not be in vain
-    end_execution(outcome::redundant);
-  }
+  if (in_vain) end_in_vain();
   stuck();
+}
+
+void machine::end_in_vain() {
+  note_late_awaits();  // without what follows from these, it may not be in vain
+  end_execution(outcome::redundant);
 }
 
 void machine::take_replayed() {
@@ -463,6 +472,21 @@ bool machine::force(step& s) {
   return true;
 }
 
+// At the limit of steps: which loop has led there.
+void machine::note_endless() {
+  constexpr std::uint32_t looked_at = 200;
+  if (verdict_.endless.at != nullptr) return;
+  const std::uint32_t end = search_.depth();
+  std::map<std::pair<place, thread_index>, unsigned> times;
+  unsigned most = 0;
+  for (std::uint32_t i = end - std::min(end, looked_at); i < end; ++i) {
+    const step& s = search_.at(i);
+    if (s.from == nullptr || ++times[{s.from, s.thread}] <= most) continue;
+    most = times[{s.from, s.thread}];
+    verdict_.endless = {s.from, s.callers, s.thread};
+  }
+}
+
 bool machine::newest_is_awaited(const operation& op) const {
   const word now = memory_.get(memory_.at(op.where).order.back()).value;
   return op.satisfied(op.context, static_cast<std::uint64_t>(now));
@@ -485,7 +509,7 @@ void machine::note_late_awaits() {
   }
 }
 
-void machine::stuck() {
+void machine::stuck(const char* if_one_spins) {
   note_late_awaits();  // also where others have come too late in vain: without these they may not
   for (unsigned t = 0; t < count_; ++t)
     if (threads_[t].late && newest_is_awaited(threads_[t].next)) end_execution(outcome::redundant);
@@ -497,7 +521,7 @@ void machine::stuck() {
   }
   if (threads_[0].now == thread_state::ended && !spins && !all_must_end_)
     end_execution(outcome::complete);
-  if (spins) fail(failure_kind::livelock, "threads spin on what nobody will change");
+  if (spins) fail(failure_kind::livelock, if_one_spins);
   fail(failure_kind::deadlock, "every thread waits");
 }
 

@@ -1,6 +1,8 @@
 // tsan_atomic.cpp -- what gcc and clang call under -fsanitize=thread instead of each atomic
 // operation. The machine makes the operation (atomic_seam.h). Stores of files whose language has
-// longer release sequences have names of their own (syncopate/instrument/builtins.h).
+// longer release sequences have names of their own (syncopate/instrument/builtins.h); so has what
+// clang's plugin makes of weak compare-exchanges, which return the value found, and whether they
+// have exchanged by another call (clang/weak_exchanges.h).
 #include <atomic_seam.h>
 
 #include <cstdint>
@@ -10,6 +12,15 @@
 
 namespace instrument = syncopate::instrument;
 using syncopate::engine::operation;
+
+namespace {
+// Between the two calls of a weak compare-exchange nothing else of the program runs.
+#if defined(SYNCOPATE_REAL_THREADS)
+thread_local constinit bool has_exchanged [[gnu::tls_model("initial-exec")]] = false;
+#else
+constinit bool has_exchanged = false;
+#endif
+}  // namespace
 
 #define MODIFY(bits, T, name, what)                                                      \
   SYNCOPATE_NOTES_REGISTERS(T, __tsan_atomic##bits##_##name)                             \
@@ -49,6 +60,11 @@ using syncopate::engine::operation;
     bool exchanged;                                                                                \
     return instrument::compare_exchange<T>(at, expected, desired, order, failed, false, exchanged, \
                                            SYNCOPATE_CALLER);                                      \
+  }                                                                                                \
+  SYNCOPATE_NOTES_REGISTERS(T, syncopate_atomic##bits##_compare_exchange_weak)                     \
+  (volatile T * at, T expected, T desired, int order, int failed) {                                \
+    return instrument::compare_exchange<T>(at, expected, desired, order, failed, true,             \
+                                           has_exchanged, SYNCOPATE_CALLER);                       \
   }
 
 ATOMICS(8, std::uint8_t)
@@ -57,6 +73,7 @@ ATOMICS(32, std::uint32_t)
 ATOMICS(64, std::uint64_t)
 ATOMICS(128, instrument::u128)
 
+SYNCOPATE_EXPORT int syncopate_atomic_has_exchanged() { return has_exchanged; }
 SYNCOPATE_EXPORT void __tsan_atomic_thread_fence(int order) {
   instrument::fence(order, SYNCOPATE_CALLER);
 }

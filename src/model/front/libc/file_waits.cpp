@@ -43,7 +43,8 @@ struct timer {
 // On the heap of this library: the addresses of its variables are part of results.
 struct files_state {
   std::vector<waiter*> waiters;
-  std::vector<bool> own;  // by file
+  std::vector<unsigned> own;  // by file: which of the program's pipes, from 1; 0: none
+  unsigned pipes = 0;         // that it has made
   std::vector<timer> timers;
   bool has_child = false;
 };
@@ -58,15 +59,18 @@ int real_poll(pollfd* files, nfds_t count, int milliseconds) {
   return static_cast<int>(result);  // negative: an error
 }
 
+// Which of the program's own pipes the file is an end of, or 0.
+unsigned pipe_of(int file) {
+  const std::vector<unsigned>& own = state().own;
+  const auto index = static_cast<std::size_t>(file);
+  return file >= 0 && index < own.size() ? own[index] : 0;
+}
+
 // Whether somebody outside of the program may make one of the files ready.
 bool is_from_outside(const pollfd* files, nfds_t count) {
-  const files_state& all = state();
-  if (all.has_child) return true;
-  return std::any_of(files, files + count, [&](const pollfd& each) {
-    if (each.fd < 0) return false;
-    return static_cast<std::size_t>(each.fd) >= all.own.size() ||
-           !all.own[static_cast<std::size_t>(each.fd)];
-  });
+  if (state().has_child) return true;
+  return std::any_of(files, files + count,
+                     [&](const pollfd& each) { return each.fd >= 0 && pipe_of(each.fd) == 0; });
 }
 
 // Fills the timers whose time has come; returns when the next one's comes (0: never).
@@ -132,6 +136,8 @@ int wait(pollfd* files, nfds_t count, bool takes, const machine::deadline* until
     const std::uint64_t now = engine::nanoseconds(CLOCK_MONOTONIC);
     const std::uint64_t timer = run_timers(now);
     const bool outside = is_from_outside(files, count);
+    if (!takes)
+      for (nfds_t i = 0; i < count; ++i) order_call(files[i].fd, POLLIN, where);
     // The first look costs no time of this computer; later ones do, where nothing has come since.
     const int ready = real_poll(files, count, outside && looks > 0 ? outside_ms : 0);
     if (ready < 0 && ready != -EINTR) {
@@ -179,12 +185,25 @@ void files_changed(engine::place where) {
   }
 }
 
-void note_own_file(int file) {
+void note_own_files(int file, int other) {
   const engine_scope inside;
-  std::vector<bool>& own = state().own;
+  files_state& all = state();
   if (file < 0) return;
-  if (own.size() <= static_cast<std::size_t>(file)) own.resize(static_cast<std::size_t>(file) + 1);
-  own[static_cast<std::size_t>(file)] = true;
+  ++all.pipes;
+  for (const int each : {file, other}) {
+    if (each < 0) continue;
+    const auto index = static_cast<std::size_t>(each);
+    if (all.own.size() <= index) all.own.resize(index + 1);
+    all.own[index] = all.pipes;
+  }
+}
+
+void order_call(int file, short events, engine::place where) {
+  const engine_scope inside;
+  // No variable has the number's address.
+  if (const unsigned pipe = pipe_of(file); pipe != 0)
+    engine::claim_order(
+        pipe, 0, (events & POLLIN) != 0 ? engine::claim::acquire : engine::claim::release, where);
 }
 
 bool is_own_file(int file) {
@@ -195,14 +214,19 @@ bool is_own_file(int file) {
 void forget_file(int file) {
   const engine_scope inside;
   files_state& all = state();
-  if (file >= 0 && static_cast<std::size_t>(file) < all.own.size())
-    all.own[static_cast<std::size_t>(file)] = false;
+  if (pipe_of(file) != 0) all.own[static_cast<std::size_t>(file)] = 0;
   std::erase_if(all.timers, [&](const timer& each) { return each.file == file; });
 }
 
 void forget_file_waits() {
   const engine_scope inside;
-  state().waiters.clear();
+  files_state& all = state();
+  all.waiters.clear();
+  for (std::size_t file = 0; file < all.own.size(); ++file)
+    if (all.own[file] != 0) machine::system_call(SYS_close, static_cast<long>(file), 0, 0, 0, 0, 0);
+  all.own.clear();
+  all.pipes = 0;
+  all.timers.clear();
 }
 
 void note_child() {
@@ -212,7 +236,7 @@ void note_child() {
 
 void note_timer(int file, int clock) {
   forget_file(file);
-  note_own_file(file);
+  note_own_files(file);
   const engine_scope inside;
   state().timers.push_back({file, clock, {}});
 }

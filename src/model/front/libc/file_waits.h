@@ -25,10 +25,12 @@ int wait_for_files(pollfd* files, nfds_t count, const machine::deadline* until,
 // One file became ready, perhaps: a call on one of them is over. Wakes those who waited for it.
 void files_changed(engine::place where);
 
-// A file that only this program can make ready: an end of its own pipe, an eventfd. `other` is the
-// end that does; -1: the file itself.
-void note_own_file(int file);
+// Files that only this program can make ready: the ends of its own pipe, or an eventfd (other: -1).
+void note_own_files(int file, int other = -1);
 bool is_own_file(int file);
+// A call that takes something (POLLIN) from such a file, or puts something in, is about to be made.
+// Calls of one pipe are in one order; who takes knows what those knew that have put in before.
+void order_call(int file, short events, engine::place where);
 void forget_file(int file);  // closed
 // No thread waits any more: the program begins again.
 void forget_file_waits();
@@ -71,11 +73,13 @@ bool wait_for_file(int file, short events, engine::place where);  // false: errn
 template <class Call>
 auto cooperate(int file, short events, engine::place where, Call call) -> decltype(call()) {
   if (!may_block(file)) {
+    order_call(file, events, where);
     const auto result = call();
     if (result >= 0) files_changed(where);
     return result;
   }
   for (;;) {
+    order_call(file, events, where);
     decltype(call()) result;
     {
       const detail::without_blocking now(file);

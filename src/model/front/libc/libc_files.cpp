@@ -247,11 +247,8 @@ SYNCOPATE_EXPORT int shutdown(int file, int how) noexcept {
 
 // ---- the program's own files --------------------------------------------------------------------
 
-#define NOTE_PAIR(ends, result)                        \
-  if ((result) == 0 && by_program(SYNCOPATE_CALLER)) { \
-    note_own_file((ends)[0]);                          \
-    note_own_file((ends)[1]);                          \
-  }                                                    \
+#define NOTE_PAIR(ends, result)                                                            \
+  if ((result) == 0 && by_program(SYNCOPATE_CALLER)) note_own_files((ends)[0], (ends)[1]); \
   return result
 
 SYNCOPATE_EXPORT int pipe(int* ends) noexcept {
@@ -268,7 +265,7 @@ SYNCOPATE_EXPORT int socketpair(int domain, int type, int protocol, int* ends) n
 }
 SYNCOPATE_EXPORT int eventfd(unsigned count, int flags) noexcept {
   const int file = SYNCOPATE_REAL(eventfd)(count, flags);
-  if (by_program(SYNCOPATE_CALLER)) note_own_file(file);
+  if (by_program(SYNCOPATE_CALLER)) note_own_files(file);
   return file;
 }
 SYNCOPATE_EXPORT int eventfd_read(int file, eventfd_t* value) {

@@ -41,6 +41,7 @@ auto take(std::FILE* stream, const char* name, engine::place where, Call call) -
   if (file < 0 || stream->_IO_read_ptr < stream->_IO_read_end || !may_block(file)) return call();
   detail::wait_for_file(file, POLLIN, where);
   if (!is_own_file(file)) return call();
+  order_call(file, POLLIN, where);
   decltype(call()) result;
   {
     const detail::without_blocking now(file);
@@ -175,6 +176,7 @@ SYNCOPATE_EXPORT int close(int file) {
   if (!by_program(where)) return SYNCOPATE_REAL(close)(file);
   test_cancel();
   end_transaction("close", where);
+  order_call(file, POLLOUT, where);
   forget_file(file);
   const int result = SYNCOPATE_REAL(close)(file);
   files_changed(where);

@@ -35,6 +35,20 @@ int look_at(dl_phdr_info* module, std::size_t, void*) {
 
 }  // namespace
 
+bool needs_machine(const ElfW(Dyn) * dynamic) noexcept {
+  const char* names = nullptr;
+  for (const ElfW(Dyn)* each = dynamic; each->d_tag != DT_NULL; ++each)
+    if (each->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(each->d_un.d_ptr);
+  if (names == nullptr) return false;
+  for (const ElfW(Dyn)* each = dynamic; each->d_tag != DT_NULL; ++each) {
+    if (each->d_tag != DT_NEEDED) continue;
+    const char* const path = names + each->d_un.d_val;
+    const char* const slash = std::strrchr(path, '/');
+    if (std::strncmp(slash != nullptr ? slash + 1 : path, "libsyncopate-", 13) == 0) return true;
+  }
+  return false;
+}
+
 void find_libc() { dl_iterate_phdr(look_at, nullptr); }
 
 bool is_of_library(const void* object) noexcept {
@@ -42,7 +56,8 @@ bool is_of_library(const void* object) noexcept {
   link_map* module = nullptr;
   const bool known =
       dladdr1(object, &found, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) != 0;
-  return known && module != nullptr && module->l_name[0] != '\0';  // the program's own is empty
+  return known && module != nullptr && module->l_name[0] != '\0' &&  // the program's own is empty
+         !needs_machine(module->l_ld);
 }
 
 }  // namespace syncopate::instrument

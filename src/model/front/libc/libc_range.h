@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <link.h>
+
 #include "model/front/engine.h"
 #include "model/front/pthread/real.h"
 #include "model/front/scope.h"
@@ -21,8 +23,11 @@ struct code_range {
 inline constinit code_range libc_code{}, linker_code{}, cpp_library_code{};
 void find_libc();
 
-// Whether the object lies in the data of a library: what the library does with it is no part of
-// the program, and is not put back between executions.
+// Whether a module was compiled for a machine, by its dynamic section: it needs our library.
+bool needs_machine(const ElfW(Dyn) * dynamic) noexcept;
+
+// Whether the object lies in the data of a library that was not: what the library does with it is no
+// part of the program, and is not put back between executions.
 bool is_of_library(const void* object) noexcept;
 
 // Whether a call came from inside the C library. It may hold its own locks then (a stream's, the

@@ -7,6 +7,7 @@
 
 #include "model/front/libc/file_waits.h"
 #include "model/front/libc/heap.h"
+#include "model/front/libc/libc_range.h"
 #include "model/front/program/options.h"
 #include "model/front/program/program_exit.h"
 #include "model/front/threads/fiber_state.h"
@@ -35,9 +36,20 @@ void keep_range(std::uintptr_t low, std::uintptr_t high) {
   kept->ranges.push_back({low, {from, reinterpret_cast<const unsigned char*>(high)}});
 }
 
-// The executable comes first. What the loader made read-only after relocation lies at the start of
-// its writable segment.
-int keep_executable(dl_phdr_info* module, std::size_t, void*) {
+// The executable comes first, and has no name; of its libraries those that were compiled for the
+// machine are the program, too.
+bool is_of_program(const dl_phdr_info& module) {
+  if (module.dlpi_name == nullptr || module.dlpi_name[0] == '\0') return true;
+  for (int i = 0; i < module.dlpi_phnum; ++i)
+    if (module.dlpi_phdr[i].p_type == PT_DYNAMIC)
+      return needs_machine(
+          reinterpret_cast<const ElfW(Dyn)*>(module.dlpi_addr + module.dlpi_phdr[i].p_vaddr));
+  return false;
+}
+
+// What the loader made read-only after relocation lies at the start of its writable segment.
+int keep_module(dl_phdr_info* module, std::size_t, void*) {
+  if (!is_of_program(*module)) return 0;
   std::uintptr_t read_only_end = 0;
   for (int i = 0; i < module->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = module->dlpi_phdr[i];
@@ -51,7 +63,7 @@ int keep_executable(dl_phdr_info* module, std::size_t, void*) {
     const std::uintptr_t high = low + header.p_memsz;
     keep_range(low < read_only_end && read_only_end <= high ? read_only_end : low, high);
   }
-  return 1;
+  return 0;
 }
 
 }  // namespace
@@ -59,7 +71,7 @@ int keep_executable(dl_phdr_info* module, std::size_t, void*) {
 void keep_program_image() {
   if (kept != nullptr) fail("internal error: the program's memory is kept twice");
   kept = new image;
-  dl_iterate_phdr(keep_executable, nullptr);
+  dl_iterate_phdr(keep_module, nullptr);
   if (program_heap.end != 0) keep_range(layout::heap, program_heap.next);
   kept->heap = program_heap;
   for_each_slot([](fiber& f) { kept->caches.push_back(f.heap); });

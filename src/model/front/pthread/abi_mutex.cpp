@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "model/front/compiler/entered.h"
 #include "model/front/pthread/objects.h"
 #include "model/front/pthread/on_engine.h"
 #include "model/front/pthread/real.h"
@@ -35,9 +36,12 @@ SYNCOPATE_EXPORT int pthread_mutex_lock(pthread_mutex_t* m) {
   return objects::mutex_lock(*m, nullptr, SYNCOPATE_CALLER);
 }
 
-SYNCOPATE_EXPORT int pthread_mutex_trylock(pthread_mutex_t* m) {
+// (A loop of it is one that polls. Not each call is an operation, which would take the registers.)
+SYNCOPATE_NOTES_REGISTERS(int, pthread_mutex_trylock)(pthread_mutex_t* m) {
   SYNCOPATE_UNLESS_PROGRAM(pthread_mutex_trylock, m);
-  return objects::mutex_trylock(*m, SYNCOPATE_CALLER);
+  const int result = objects::mutex_trylock(*m, SYNCOPATE_CALLER);
+  syncopate_entered.known = false;
+  return result;
 }
 
 SYNCOPATE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* when) {

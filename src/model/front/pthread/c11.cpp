@@ -1,4 +1,4 @@
-// c11.cpp -- C11's threads, mutexes and condition variables: pthread's, with other results.
+// c11.cpp -- C11's threads, mutexes and condition variables, keys: pthread's, with other results.
 
 #include <threads.h>
 
@@ -142,3 +142,9 @@ SYNCOPATE_EXPORT void cnd_destroy(cnd_t* c) {
   if (!in_program()) return SYNCOPATE_REAL(cnd_destroy)(c);
   objects::condition_destroy(of(c), SYNCOPATE_CALLER);
 }
+
+// The C library's own would not tell the front end of their destructors.
+SYNCOPATE_EXPORT int tss_create(tss_t* key, tss_dtor_t destructor) {
+  return to_thrd(::pthread_key_create(key, destructor));
+}
+SYNCOPATE_EXPORT void tss_delete(tss_t key) { ::pthread_key_delete(key); }

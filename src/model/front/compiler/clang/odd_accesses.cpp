@@ -1,6 +1,7 @@
 // odd_accesses.cpp -- a plugin for clang: reports to the machine what clang's thread sanitizer
 // leaves out, plain loads and stores of other than 1, 2, 4, 8 and 16 bytes: AVX's vectors, long
-// double, vectors of three. Before each it calls __tsan_read_range or __tsan_write_range.
+// double, vectors of three. Before each it calls __tsan_read_range or __tsan_write_range. Which
+// compare-exchanges are weak it leaves out, too (weak_exchanges.h).
 //
 // Before LLVM 21 the sanitizer also leaves out what is read or written through the address of an
 // element or a member of a variable on the stack, if only the variable's own address is passed on.
@@ -10,6 +11,8 @@
 // Masked and gathering intrinsics are not plain loads; they stay unseen.
 //
 //   clang++ -fsanitize=thread -fpass-plugin=libsyncopate-clang14.so ...
+#include "weak_exchanges.h"
+
 #include <llvm/Analysis/CaptureTracking.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
@@ -65,6 +68,7 @@ struct report_odd_accesses : llvm::PassInfoMixin<report_odd_accesses> {
     if (!function.hasFnAttribute(llvm::Attribute::SanitizeThread))
       return llvm::PreservedAnalyses::all();
     const std::vector<access> found = odd_accesses(function);
+    const bool weak = weak_exchanges::call_all(function);
     for (const access& each : found) {
       llvm::IRBuilder<> code(each.at);
       const llvm::FunctionCallee hook = function.getParent()->getOrInsertFunction(
@@ -73,7 +77,8 @@ struct report_odd_accesses : llvm::PassInfoMixin<report_odd_accesses> {
       code.CreateCall(hook, {code.CreatePointerCast(each.pointer, code.getInt8PtrTy()),
                              code.getInt64(each.bytes)});
     }
-    return found.empty() ? llvm::PreservedAnalyses::all() : llvm::PreservedAnalyses::none();
+    return found.empty() && !weak ? llvm::PreservedAnalyses::all()
+                                  : llvm::PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }  // also without optimization
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "model/front/compiler/processor_operations.h"
@@ -78,13 +79,25 @@ T compare_exchange(volatile T* at, T expected, T desired, int how, int how_faile
   return exchanged ? expected : static_cast<T>(found);
 }
 
+// A compare-exchange is about to read what it expects, or to write there what it has found. gcc does
+// not tell of that. (clang does, and calls compare_exchange.)
+inline void access_expected(const void* expected, std::size_t bytes, engine::kind what,
+                            engine::place where) {
+  if (!in_program()) return;
+  const engine_scope inside;
+  engine::access_expected(reinterpret_cast<engine::address>(expected), bytes, what, where);
+}
+
 template <class T>
 int compare_exchange_at(volatile T* at, T* expected, T desired, int how, int how_failed, bool weak,
                         engine::place where) {
+  access_expected(expected, sizeof(T), engine::kind::read, where);
   bool exchanged;
   const T found = compare_exchange(at, *expected, desired, how, how_failed, weak, exchanged, where);
-  if (!exchanged) *expected = found;
-  return exchanged;
+  if (exchanged) return true;
+  access_expected(expected, sizeof(T), engine::kind::write, where);
+  *expected = found;
+  return false;
 }
 
 inline void fence(int how, engine::place where) {

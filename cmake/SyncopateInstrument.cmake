@@ -63,7 +63,6 @@ function(syncopate_target_machine target machine)
     target_link_options(${target} PRIVATE LINKER:-z,now)  # it redirects calls before main
   endif()
   if(machine STREQUAL explored)
-    target_include_directories(${target} BEFORE PRIVATE "${SYNCOPATE_INSTRUMENT_INCLUDE}/explored")
     target_compile_options(${target} PRIVATE -fno-finite-loops)  # a wait for a plain flag stays a loop
     # What is bound at its first call is put back with the program's memory, before each execution.
     target_link_options(${target} PRIVATE LINKER:-z,now)

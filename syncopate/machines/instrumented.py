@@ -57,6 +57,7 @@ def compile_flags(machine: str, is_clang: bool, given: list[str]) -> tuple[list[
     if machine == "emulated":
         before.append("-fno-plt")  # nearly every access is a call
     if machine == "explored":
+        # Fewer executions where the C++ library waits; CMake's targets go without.
         before = ["-I", os.path.join(folders[0], "explored"), *before]
         before.append("-fno-finite-loops")  # a loop that waits for a plain flag stays a loop
     if not any(word.startswith("-g") for word in given):

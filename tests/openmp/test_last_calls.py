@@ -146,7 +146,7 @@ def test_modules_of_libomp_under_a_program_without_openmp(builds):
     builds.run(builds.opener(), *(builds.module(name, "-O2") for name in ("kmpc", "clang")))
 
 
-@pytest.mark.parametrize("setting", ["defaults", "neither"])
+@pytest.mark.parametrize("setting", ["defaults", pytest.param("neither", marks=pytest.mark.long)])
 def test_three_runtimes_in_one_process(builds, setting):
     one, two = (builds.module(name, "-O2") for name in ("gomp", "kmpc"))
     builds.run(

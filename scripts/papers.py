@@ -45,7 +45,8 @@ PAGES
 What stands under "in the paper" is *reported* by the paper for its machine.
 
 * *checked*: tests, run by `make check`; where a date stands, that many passed on that day
-* *measured*: by bench/, on the machine that the file or page names, all sides interleaved
+* *measured*: by bench/ or papers/figures, on the machine that the file or page names, all sides
+  interleaved
 * *simulated*: by a script of papers/figures on a model of the paper's machine; its page says how
   our results compare with the paper's statements, and why they differ where they do. Nothing of
   that was measured on hardware; most numbers of the machine files are estimates
@@ -269,9 +270,10 @@ def of_seeds(evidence: Evidence) -> str:
         all(isinstance(value, Interval) for part in row.parts for value in part.values.values())
         for row in rows
     )
+    others = "once" if set(counts) <= {1, most} else "with fewer"
     return (
         f"Of the {len(counts)} simulated points, {counts.count(most)} were run with {most} seeds,"
-        f" the others once. {sure} of the {len(rows)} statements that are judged by simulated"
+        f" the others {others}. {sure} of the {len(rows)} statements that are judged by simulated"
         " results rest on intervals in all of their values; of the others, another seed may turn"
         " some."
     )

@@ -99,6 +99,7 @@ FIGURE = Figure(
     points=points,
     value=per_second,
     claims=claims,
+    fields=("operations", "seconds", "transactions"),
     notes="The standard library's own std::map, half full at first. The paper's large map has 10M"
     " keys and does not fit the last-level cache; here it has 1M (100,000 with --quick), larger"
     " than the L2, since filling it is simulated, too. It is filled in the order of keys."

@@ -149,7 +149,7 @@ def more_threads(results: Results) -> list[int]:
 
 BEYOND_OURS = "`balance` is our algorithm, not the paper's HTM-dynamic"
 WHY_SHORT = (
-    "lengths begin at 255 and only shrink, by a quarter in 300 transactions: our programs are a"
-    " hundred times shorter than the paper's, and end before the lengths are right"
+    "lengths begin at 255 and only shrink, by a quarter in 300 transactions: our programs run for"
+    " milliseconds, the paper's for many seconds, and end before the lengths are right"
 )
 WHY_BALANCE = "our programs are short: what is learned comes late, see gil.md"

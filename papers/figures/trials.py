@@ -83,6 +83,13 @@ HISTOGRAM, PHYSICS = (
     )
     for panel, line in (("histogram", "tsx.coarsen"), ("physicsSolver", "tsx.init"))
 )
+PRIVATE = Number(
+    "tsx_hpc_fig5",
+    "histogram: time of privatize over atomic's with one thread (the paper: good, at most 1)",
+    1.0,
+    lambda p: p.panel == "histogram" and p.series in ("privatize", "atomic") and p.x == 1,
+    gain("privatize", "atomic", 1, "histogram"),
+)
 BUSY = Number(
     "tsx_hpc_fig6",
     "netstreamcluster: tsx.busywait over mutex, 2 connections (the paper: more than 1)",
@@ -206,7 +213,17 @@ def always_abort_gain(figure: int, panel: str, way: str, base: str, x: int, said
 
 
 def database_htm(panel: str) -> Number:
-    return always_abort_gain(10, panel, "htm-10", "tatas", 18, "no speed-up", 1.0, "default")
+    return Number(
+        "always_abort_fig10",
+        f"{panel}: htm-10 with 18 threads over the default with one (the paper: no speed-up)",
+        1.0,
+        lambda p: p.panel == panel and (p.series, p.x) in (("htm-10", 18), ("default", 1)),
+        lambda results: results.value(panel, "htm-10", 18),
+    )
+
+
+ARRAY = always_abort_gain(7, "low contention, large", "htm-10", "ticket-aahtm", 8,
+                          "behind, less than 1", 1.0)  # fmt: skip
 
 
 def one_lock(panel: str) -> Number:
@@ -300,6 +317,7 @@ TRIALS = [
         for fields in ({"htm.learning": "false"}, CORES, TWICE_L1)
     ),
     *(Trial(ruby(panel, STATED[panel]), {}, {"size": size}) for panel, size in LONGER),
+    Trial(PRIVATE, {}, {"pixels": 80000}),
     Trial(BUSY, CORES),
     Trial(APRIORI, {}, {"items": 1000, "support": 10}),
     *(
@@ -312,6 +330,7 @@ TRIALS = [
             {"os.futex_wake_cycles": 7000, "os.futex_wait_cycles": 4500},
         )
     ),
+    *(backing_off(ARRAY, pauses) for pauses in (1, 8)),
     *(
         backing_off(database_htm(panel), pauses)
         for panel in ("small database", "five times as large")

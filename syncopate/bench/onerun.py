@@ -120,7 +120,19 @@ def of_report(report: dict) -> dict:
         "joules": report["energy"]["joules"],
         "watts": report["energy"]["average_watts"],
         "transactions": {"begins": begins, "commits": commits, "aborts": aborts},
+        "most_waited": most_waited(report),
     }
+
+
+def most_waited(report: dict) -> dict:
+    """Of the word that was held most often after a wait for it, in most programs a lock's: how
+    often, and for how long in the mean; nothing where there is none."""
+    words = [word for word in report.get("waits", []) if word["held"]["count"]]
+    if not words:
+        return {}
+    held = max((word["held"] for word in words), key=lambda held: held["count"])
+    mean = held["sum"] / held["count"] / report["hertz"] * 1e9
+    return {"held": held["count"], "held_ns": mean}
 
 
 @cache

@@ -9,15 +9,19 @@ from rules import Verdict as V
 
 from syncopate.base import compactjson
 
+# In figure 7, what is ahead of the ticket lock, or as fast.
+SLOWER = [
+    ("low contention, large", "htm-10", range(4, 11), 2),
+    ("low contention, large", "tatas-aahtm", [18], 1.2),
+]
 # A figure, the beginning of a statement, and pairs of where runs take how many times as long (a
 # panel's beginning, series, numbers of threads) and the verdict.
 PLANTED = [
     ("always_abort_fig7", "an AAHTM primitive is the best option in three",
      [([], V.NOT), ([("low contention, large", "htm-10", range(4, 11), 2)], V.REPRODUCED)]),
     ("always_abort_fig7", "the AAHTM ticket lock is the best option for large",
-     [([("low contention, large", "htm-10", range(4, 11), 2)], V.REPRODUCED),
-      ([("low contention, large", "htm-10", range(4, 11), 2),
-        ("high contention, large", "tatas-aahtm-opt", [8], 0.1)], V.NOT)]),
+     [(SLOWER, V.REPRODUCED),
+      ([*SLOWER, ("high contention, large", "tatas-aahtm-opt", [8], 0.1)], V.NOT)]),
     ("always_abort_fig7", "small: the unfair test-and-test-and-set locks",
      [([], V.NOT), ([("", "ticket-aahtm", [18], 10)], V.REPRODUCED)]),
     ("always_abort_fig9", "50 % writes: the AAHTM TATAS lock is the best lock",

@@ -29,6 +29,7 @@ POINTS = made_up_points(quick=False)
 
 REPORT = {
     "machine": "test-4c",
+    "hertz": 2e9,
     "seconds": 0.5,
     "energy": {"joules": 3.0, "average_watts": 6.0},
     "transactions": [
@@ -81,6 +82,14 @@ def test_of_report_adds_transactions_up():
 def test_of_report_without_transactions():
     report = {key: value for key, value in REPORT.items() if key != "transactions"}
     assert of_report(report)["transactions"] == {"begins": 0, "commits": 0, "aborts": {}}
+
+
+def test_of_report_has_the_word_most_waited_for():
+    assert of_report(REPORT)["most_waited"] == {}
+    never = {"held": {"count": 0, "sum": 0}}
+    assert of_report(REPORT | {"waits": [never]})["most_waited"] == {}
+    waits = [never, {"held": {"count": 4, "sum": 1600}}, {"held": {"count": 1, "sum": 1}}]
+    assert of_report(REPORT | {"waits": waits})["most_waited"] == {"held": 4, "held_ns": 200.0}
 
 
 def test_a_run_is_the_last_line_and_the_report(setting, tmp_path, monkeypatch):

@@ -1,5 +1,5 @@
-// spinner_slot.h -- auto_lock's third part: one newcomer at most spins, and what it learns is kept
-// for the next one.
+// spinner_slot.h -- auto_lock's third part: one newcomer at most spins for the lock, and what it
+// learns is kept for the next one. (auto_lock lets others spin beside it; they learn nothing.)
 //
 // Source        spin_tuning.h (how long, how often); one spinner at a time: glibc's adaptive mutex
 //               lets all spin, which on few processors keeps the holder from its own.

@@ -36,7 +36,7 @@
 //               tests/check/spinner_check.cpp (nobody spins while the holder cannot run),
 //               tests/check/mutants_check.cpp (that its parts' invariants are asked),
 //               tests/posix under SYNCOPATE_LOCK=auto (below glibc's condition variables, too),
-//               tests/elide (transactions, conditions), tests/simulated_engine/{convoy,ratios}.cpp,
+//               tests/elide (transactions), tests/simulated_engine/{convoy,pollers,ratios}.cpp,
 //               tests/simulated_engine/{beside,many_beside}_foreign_load.cpp.
 #pragma once
 

@@ -15,7 +15,7 @@ PROGRAMS = Path(os.environ["SYNCOPATE_BUILD_DIR"]) / "tests" / "check"
 # The first executions with such sleeps are explored by test_primitive_that_sleeps_restlessly, more
 # of them in the long tests.
 SOUNDLY = "spurious=0"
-FIRST_RESTLESS = 200
+FIRST_RESTLESS = 100
 RESTLESS_AFTER_LONG = 2_000
 
 # More executions than any scenario needs that can be explored in seconds.
@@ -349,7 +349,7 @@ def of_short(program: str) -> list[tuple[str, str]]:
     return [each for each in of(program) if not each[1].startswith(("three_", "starvation"))]
 
 
-@pytest.mark.parametrize("search", ["preemptions=2,executions=800", "random=1,executions=500"])
+@pytest.mark.parametrize("search", ["preemptions=2,executions=400", "random=1,executions=250"])
 @pytest.mark.parametrize(("program", "scenario"), of_short("tm_check"))
 @pytest.mark.parametrize("algorithm", TM_ALGORITHMS)
 def test_transactions(algorithm: str, program: str, scenario: str, search: str) -> None:

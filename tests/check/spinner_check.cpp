@@ -1,5 +1,5 @@
-// spinner_check.cpp -- who spins on auto_lock: one newcomer at most, and nobody while the holder
-// cannot run.
+// spinner_check.cpp -- who spins on auto_lock: one newcomer at most is announced and learns, and
+// nobody spins while the holder cannot run.
 #include <syncopate/locks/auto/spinner_slot.h>
 #include <syncopate/locks/auto_lock.h>
 

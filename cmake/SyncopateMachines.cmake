@@ -96,6 +96,28 @@ function(syncopate_real_machine_library name)
   syncopate_machine_product(${target} ${name})
 endfunction()
 
+# Sources of the simulated machine and its front end (FOLDER/NAME.cpp, the last folder alone) for a
+# test without the machine: as objects of its library, or in a build with sanitizers compiled for it.
+function(syncopate_simulated_parts result)
+  file(GLOB_RECURSE sources "${PROJECT_SOURCE_DIR}/src/base/*.cpp"
+    "${SYNCOPATE_INSTRUMENT_DIR}/*.cpp" "${PROJECT_SOURCE_DIR}/src/model/simulated/*.cpp")
+  list(JOIN ARGN "|" names)
+  string(REPLACE "." "\\." names "/(${names})")
+  list(FILTER sources INCLUDE REGEX "${names}$")
+  list(LENGTH sources found)
+  list(LENGTH ARGN wanted)
+  if(NOT found EQUAL wanted)
+    message(FATAL_ERROR "of ${ARGN} these exist: ${sources}")
+  endif()
+  if(TARGET syncopate-simulated AND NOT SYNCOPATE_SANITIZE)
+    set(sources "")
+    foreach(library syncopate-simulated syncopate_instrument)
+      list(APPEND sources "$<FILTER:$<TARGET_OBJECTS:${library}>,INCLUDE,${names}>")
+    endforeach()
+  endif()
+  set(${result} "${sources}" PARENT_SCOPE)
+endfunction()
+
 # What the libraries of all machines have in common.
 function(syncopate_machine_product target name)
   set_target_properties(${target} PROPERTIES

@@ -31,10 +31,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace syncopate::machine {
 
 inline constexpr bool is_modeled = false;
@@ -42,7 +38,7 @@ inline constexpr bool is_modeled = false;
 // One poll: tells the processor that this is a spin loop. Never blocks.
 inline void relax() noexcept {
 #if defined(__x86_64__)
-  _mm_pause();
+  __builtin_ia32_pause();
 #elif defined(__aarch64__)
   asm volatile("isb" ::: "memory");
 #else
@@ -101,7 +97,7 @@ inline void yield() noexcept { system_call(SYS_sched_yield); }
 // time stamp counter is invariant. Unit: 1 / ticks_per_second() seconds.
 [[nodiscard]] inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
-  return __rdtsc();
+  return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
   std::uint64_t value;
   asm volatile("mrs %0, cntvct_el0" : "=r"(value));

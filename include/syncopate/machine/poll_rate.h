@@ -11,10 +11,6 @@
 #include <atomic>
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace syncopate::machine::detail {
 
 // What machine.h's step is: a PAUSE of the processors on which the constants were measured.
@@ -43,9 +39,9 @@ inline constinit std::atomic<std::uint32_t> polls_per_step{0};  // 0: not measur
   constexpr std::uint32_t polls = 32;
   std::uint64_t best = UINT64_MAX;
   for (int run = 0; run < 4; ++run) {
-    const std::uint64_t start = __rdtsc();
-    for (std::uint32_t i = 0; i < polls; ++i) _mm_pause();
-    best = std::min<std::uint64_t>(best, __rdtsc() - start);
+    const std::uint64_t start = __builtin_ia32_rdtsc();
+    for (std::uint32_t i = 0; i < polls; ++i) __builtin_ia32_pause();
+    best = std::min<std::uint64_t>(best, __builtin_ia32_rdtsc() - start);
   }
   const std::uint32_t rate = rate_of(polls, best);
   polls_per_step.store(rate, std::memory_order_relaxed);  // [L]

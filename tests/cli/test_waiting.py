@@ -170,10 +170,24 @@ def test_a_recording_measures_its_program(tmp_path):
     meter = threading.Thread(target=advance)
     meter.start()
     try:
-        busy = "import time\nwhile time.process_time() < 0.2: pass"
+        # Until the meter has advanced, too: its thread may have to wait for a processor.
+        busy = (
+            "import sys, time\n"
+            "read = lambda: open(sys.argv[1]).read()\n"
+            "first = read()\n"
+            "while time.process_time() < 0.2 or read() == first: pass"
+        )
         environ = {energy.ROOT_VARIABLE: str(tmp_path / "sys")}
         done = run_cli(
-            "record", "-o", "r", sys.executable, "-c", busy, cwd=tmp_path, environ=environ
+            "record",
+            "-o",
+            "r",
+            sys.executable,
+            "-c",
+            busy,
+            str(zone / "energy_uj"),
+            cwd=tmp_path,
+            environ=environ,
         )
     finally:
         stop.set()

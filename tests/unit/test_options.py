@@ -36,6 +36,7 @@ OTHERS = {
     "SYNCOPATE_COMPILER_HAS_TM": "what CMake finds out of the compiler",
     "SYNCOPATE_DATA": "the place in the report's page where its data come",
     "SYNCOPATE_INSTALLED_MACHINES": "a macro, defined for one source file",
+    "SYNCOPATE_SOURCE_MACHINES": "a macro, defined for one source file and its tests",
     "SYNCOPATE_NOTE": "an example in CONTRIBUTING.md",
     "SYNCOPATE_PLANTED": "an option that a test adds to a copy",
 }

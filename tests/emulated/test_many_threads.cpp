@@ -29,7 +29,7 @@ void more_threads_than_slots() {
 // All at the same time: those beyond the slots are refused, and say so as an interrupt does.
 void all_at_once() {
   constexpr int threads = 60;
-  unseen ready, tried, inside, refused;
+  unseen ready, tried, inside, refused, left;
   run_threads(threads, [&](unsigned) {
     ready.add(1);  // else the start of later threads would doom earlier ones, and wait for them
     ready.await(threads);
@@ -44,6 +44,8 @@ void all_at_once() {
       refused.add(1);
       tried.add(1);
     }
+    left.add(1);  // as above: the end of a thread, too
+    left.await(threads);
   });
   CHECK(inside.get() == at_once && refused.get() == threads - at_once);
   CHECK(attempt([] {}).started());

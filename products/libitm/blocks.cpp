@@ -68,7 +68,16 @@ void set(void* to, int value, std::size_t size) noexcept {
     return to;                                                                                  \
   }
 
-SYNCOPATE_COPY(Rn, Wt, false, true)
+SYNCOPATE_ITM void* _ITM_memcpyRnWt(void* to, const void* from, std::size_t size) {
+  transaction* const tx = current;
+  if (tx->eh.any && copy_to_exception(tx, to, from, size)) return to;
+  copy(to, true, from, false, size);
+  return to;
+}
+SYNCOPATE_ITM void* _ITM_memmoveRnWt(void* to, const void* from, std::size_t size) {
+  copy(to, true, from, false, size);
+  return to;
+}
 SYNCOPATE_COPY(Rn, WtaR, false, true)
 SYNCOPATE_COPY(Rn, WtaW, false, true)
 SYNCOPATE_COPY(Rt, Wn, true, false)

@@ -3,7 +3,9 @@
 #include "tm/logs/exceptions.h"
 #include "abi.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include <dlfcn.h>
 
@@ -15,6 +17,9 @@ extern "C" {
 [[gnu::weak]] void __cxa_throw(void*, void*, void (*)(void*));
 [[gnu::weak]] void* __cxa_begin_catch(void*) noexcept;
 [[gnu::weak]] void __cxa_end_catch();
+// std::current_exception() and the end of what it returns, whose content is one pointer.
+[[gnu::weak]] void _ZSt17current_exceptionv(void** result) noexcept;
+[[gnu::weak]] void _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv(void** held) noexcept;
 }
 
 namespace {
@@ -61,7 +66,39 @@ void forget_exception(transaction* tx, block& b) noexcept {
   b.size = 0;
 }
 
+// The exception lives until the transaction has committed: its destructor is plain code, which
+// frees what the transaction has allocated, and could not be taken back. Where the transaction rolls
+// back, its memory alone is freed. Returns whether that can be done.
+bool destroy_later(transaction* tx, block& b) {
+  if (_ZSt17current_exceptionv == nullptr ||
+      _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv == nullptr)
+    return false;
+  void* held = nullptr;
+  _ZSt17current_exceptionv(&held);
+  b.release = __cxa_free_exception;
+  const auto destroy = [](void* exception) {
+    _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv(&exception);
+  };
+  tx->not_plain();
+  if (!tx->on_commit.add(destroy, held)) restart(tx, cause::memory);
+  return true;
+}
+
 }  // namespace
+
+// GCC's library makes a standard exception so: it copies an empty one there by _ITM_memcpyRnWt, and
+// then stores the pointer to the message plainly. A redo log would write the empty one over it.
+bool syncopate::tm::copy_to_exception(transaction* tx, void* to, const void* from,
+                                      std::size_t size) noexcept {
+  const auto at = reinterpret_cast<address>(to);
+  const auto holds = [&](const block& b) {
+    return b.release == left_to_library && at - reinterpret_cast<address>(b.at) < b.size;
+  };
+  if (std::none_of(tx->allocated.begin(), tx->allocated.end(), holds)) return false;
+  tx->writes.flush(at, size);  // what was logged for these bytes is older
+  std::memcpy(to, from, size);
+  return true;
+}
 
 SYNCOPATE_ITM void* _ITM_cxa_allocate_exception(std::size_t size) {
   transaction* const tx = current;
@@ -101,7 +138,8 @@ SYNCOPATE_ITM void* _ITM_cxa_begin_catch(void* exception) {
 SYNCOPATE_ITM void _ITM_cxa_end_catch() {
   if (transaction* const tx = current; tx->eh.caught != 0) {
     --tx->eh.caught;
-    if (block* const freed = freed_by_end_catch(tx)) forget_exception(tx, *freed);
+    block* const freed = freed_by_end_catch(tx);
+    if (freed != nullptr && !destroy_later(tx, *freed)) forget_exception(tx, *freed);
   }
   __cxa_end_catch();
 }

@@ -8,6 +8,19 @@ extern "C" {
 
 namespace syncopate::tm {
 
+namespace {
+
+constexpr u64 cxx_classes = 0x474e5543432b2b00;  // "GNUCC++" and a byte for the kind
+
+// The destructor does not run: what the exception has allocated goes with the transaction's blocks.
+void free_in_flight(void* exception) noexcept {
+  const bool is_cxx = (*static_cast<const u64*>(exception) & ~u64{0xff}) == cxx_classes;
+  if (is_cxx && __cxa_tm_cleanup != nullptr) return __cxa_tm_cleanup(nullptr, exception, 0);
+  if (_Unwind_DeleteException != nullptr) _Unwind_DeleteException(exception);
+}
+
+}  // namespace
+
 u32 uncaught_exceptions() noexcept {
   return __cxa_get_globals != nullptr ? __cxa_get_globals()->uncaught : 0;
 }
@@ -21,7 +34,7 @@ void note_exceptions(exceptions& now) noexcept {
 void revert_exceptions(exceptions& now, const exceptions& before) noexcept {
   if (!now.any && now.in_flight == nullptr) return;
   if (now.in_flight != nullptr) {
-    if (_Unwind_DeleteException != nullptr) _Unwind_DeleteException(now.in_flight);
+    free_in_flight(now.in_flight);
     now.in_flight = nullptr;
   }
   if (__cxa_tm_cleanup != nullptr &&

@@ -125,6 +125,21 @@ class CallGraph:
                 todo += [c.callee for c in self.remaining(self.calls.get(callee, []))]
         return seen
 
+    def chain_into(self, calls: list[Call], names) -> list[Call]:
+        """The shortest chain from `calls` to a defined function of these names; [] if none."""
+        seen: set[str] = set()
+        queue = deque([call] for call in self.remaining(calls))
+        while queue:
+            chain = queue.popleft()
+            callee = chain[-1].callee
+            if callee in seen or callee not in self.defined:
+                continue
+            seen.add(callee)
+            if self.name(callee) in names:
+                return chain
+            queue.extend([*chain, call] for call in self.remaining(self.calls.get(callee, [])))
+        return []
+
     def is_safe(self, callee: str) -> bool:
         name = self.name(callee)
         plain = name.removeprefix("__builtin_")

@@ -79,6 +79,7 @@ class Wanted:
 def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, written) -> Plan:
     """The plan for a program whose facts about sections are `found`."""
     plan = Plan()
+    bit_fields = program.bit_fields()  # before it is asked which files cannot be judged
     everywhere = locks.operations(found, program.texts, written)
     plan.operations = [op for op in everywhere if not op.inner]
     plan.not_asked = {op.key for op in plan.operations if not wanted.as_section(op.key)}
@@ -98,6 +99,7 @@ def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, writte
         known = len(plan.kept)
         _judge_conditions(plan, program)
         _judge_waiting(plan, graph)
+        _judge_bit_fields(plan, graph, bit_fields)
     return plan
 
 
@@ -251,3 +253,21 @@ def _judge_waiting(plan: Plan, graph: CallGraph) -> None:
             why = wordlocks.waits(chain[-1], plan) or WAITING[graph.name(chain[-1].callee)]
             plan.keep(section.lock.key, section.text.path, section.lock.line, why,
                       describe(chain, graph))  # fmt: skip
+
+
+def _judge_bit_fields(plan: Plan, graph: CallGraph, found: dict) -> None:
+    """Sections that touch bit-fields, themselves or in what they call (bitfields.py)."""
+    for section in plan.sections():
+        text = section.text
+        lines = range(text.line(section.start), text.line(section.end) + 1)
+        of_function = found.get(section.lock.function, [])
+        here = [a for a in of_function if a.file == text.path and a.line in lines]
+        chain = [] if here else graph.chain_into(calls_in(section, graph), found)
+        if not here and not chain:
+            continue
+        touched = here[0] if here else found[graph.name(chain[-1].callee)][0]
+        why = (
+            f"touches the bit-field {touched.member} ({touched.file}:{touched.line}), which GCC"
+            " compiles wrongly in transactions"
+        )
+        plan.keep(section.lock.key, text.path, section.lock.line, why, describe(chain, graph))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from syncopate.base.errors import BAD_USE, FAILED, NOT_FOUND, Failure
 from syncopate.base.progress import Progress
-from syncopate.transactionalize import semantic
+from syncopate.transactionalize import bitfields, semantic
 from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText
 from syncopate.transactionalize.wrappers import functions
@@ -90,6 +90,13 @@ class Program:
         return [os.path.join(self.folder, f) for f in folders] + [
             os.path.join(self.base, f) for f in folders
         ]
+
+    def _copied_folders(self) -> list[str]:
+        """What the flags' -I name, where that is copied: the copies come first."""
+        after = dict(zip(self.flags, self.flags[1:], strict=False))
+        given = [word[2:] or after.get(word, "") for word in self.flags if word.startswith("-I")]
+        inside = [os.path.relpath(folder, self.base) for folder in given if folder]
+        return [os.path.join(self.folder, at) for at in inside if at.split(os.sep)[0] != ".."]
 
     def facts(
         self, patch: str, groups: list[semantic.Group] = (), **names: list[str]
@@ -172,15 +179,15 @@ class Program:
         compiler = shutil.which("gcc")
         if not compiler:
             raise Failure("transactionalize needs gcc; install the package gcc", NOT_FOUND)
-        folders = [word for folder in self.include() for word in ("-I", folder)]
+        own = os.path.dirname(name)
+        near = [os.path.join(self.folder, own), os.path.join(self.base, own), *self.include()]
+        # Not -I: a header of theirs may have the name of one of the system's.
+        folders = [word for folder in near for word in ("-iquote", folder)]
+        folders += [word for folder in self._copied_folders() for word in ("-I", folder)]
         if self.headers:
             folders += ["-I", self.headers]
         place = os.path.join(self.folder, name)
-        return subprocess.run(
-            [compiler, *folders, *self.flags, "-w", "-O0", *options, place],
-            capture_output=True, text=True, check=False,
-            env={**os.environ, "LC_ALL": "C"}, errors="replace",
-        )  # fmt: skip
+        return _run([compiler, *folders, *self.flags, "-w", "-O0", *options, place])
 
     def compile(self, name: str, *options: str) -> list[CompilerError]:
         """Compiles one source of the copy; returns what the compiler found wrong."""
@@ -202,6 +209,29 @@ class Program:
             return ""
         with open(target, encoding="latin-1") as file:
             return file.read()
+
+    def bit_fields(self) -> dict[str, list[bitfields.Access]]:
+        """Function -> the bit-fields that it touches, in the sources as they are."""
+        found: dict[str, list[bitfields.Access]] = {}
+        kept = [flag for flag in self.flags if re.match(r"-(std=|ansi|f|m)", flag)]
+        for number, name in enumerate(self.compiled(), 1):
+            self._progress(f"bit-fields: {number} of {len(self.sources())} files")
+            source = self._gcc(name, "-E").stdout
+            marked = bitfields.mark(source)
+            if marked == source:
+                continue
+            place = os.path.join(self.folder, name + ".marked.i")
+            with open(place, "w", encoding="utf-8", errors="replace") as file:
+                file.write(marked)
+            check = ["-fsyntax-only", "-fpreprocessed", "-fdiagnostics-plain-output"]
+            run = _run(["gcc", *kept, "-Wdeprecated-declarations", *check, place])
+            if run.returncode != 0:
+                line = (_ERROR.search(run.stderr) or [run.stderr])[0]
+                self.broken.setdefault(name, CompilerError(name, 1, 1, f"bit-fields: {line}"))
+            for function, all_of in bitfields.uses(run.stderr, self.relative).items():
+                found.setdefault(function, []).extend(all_of)
+        self._progress.done()
+        return found
 
     def call_graph(self) -> CallGraph:
         """Who calls whom in the sources as they are; what does not compile is `broken` from then
@@ -228,3 +258,10 @@ class Program:
                 FAILED,
             )
         return graph
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False,
+        env={**os.environ, "LC_ALL": "C"}, errors="replace",
+    )  # fmt: skip

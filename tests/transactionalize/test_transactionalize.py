@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from syncopate.transactionalize import bitfields
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PROGRAMS = HERE / "programs"
@@ -400,3 +402,81 @@ def test_mistakes(tmp_path):
     assert done.returncode == 1
     assert "broken.c:1: nowhere.h" in one_line(done)
     assert "after --" in done.stderr
+
+
+def test_bit_fields(tmp_path):
+    """GCC loses a bit-field's neighbours in transactions: such locks stay, and it is said where."""
+    done = rewrite(tmp_path, ["bit_fields.c"], "--atomic", status=3)
+    assert {name: lock["rewritten"] for name, lock in done["locks"].items()} == {
+        "direct": 0, "by_macro": 0, "by_call": 0, "copied": 1,
+    }  # fmt: skip
+    source = (PROGRAMS / "bit_fields.c").read_text().splitlines()
+    said = {entry["what"]: entry for entry in done["not_done"]}
+    for name, member, there in [
+        ("direct", "low", "one.low++;"),
+        ("by_macro", "inner", "RAISE(&two);"),
+        ("by_call", "high", "f->high++;"),
+    ]:
+        line = next(n for n, text in enumerate(source, 1) if there in text)
+        assert f"bit-field {member} (bit_fields.c:{line})" in said[name]["why"]
+    assert [step.split(" at ")[0] for step in said["by_call"]["chain"]] == [
+        "count_deeply", "count_in",
+    ]  # fmt: skip
+    expected = run(PROGRAMS, ["bit_fields.c"], tmp_path / "locked")
+    assert run_rewritten(tmp_path / "out", ["bit_fields.c"], tmp_path / "rewritten") == expected
+
+
+BIT_FIELDS = """
+struct a { unsigned x:3, y : 4 __attribute__((packed)); long z; int :0; int *p; };
+union __attribute__((aligned(8))) b {
+  struct { int u : (1 + 2); enum { C = 1 ? 2 : 3, D } d; } in;
+};
+typedef struct { unsigned long v:sizeof(int) * 8, w; } c;
+int f(struct a *p) {
+  switch (p->z) { case 1: return p->p ? 1 : 2; default: ; }
+again: return p->x;
+}
+int g(c *p) { struct local { int k : 2; } l = {1}; return l.k + p->v + p->w; }
+"""
+
+
+def test_what_is_a_bit_field(tmp_path):
+    marked = bitfields.mark(BIT_FIELDS)
+    (tmp_path / "marked.c").write_text(marked)
+    done = subprocess.run(
+        ["gcc", "-fsyntax-only", "-fdiagnostics-plain-output", tmp_path / "marked.c"],
+        capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert marked.count(bitfields.MARK) == 6  # x, y, u, v, k, and one without a name
+    found = bitfields.uses(done.stderr, os.path.basename)
+    assert {name: [a.member for a in all_of] for name, all_of in found.items()} == {
+        "f": ["x"], "g": ["k", "v"],
+    }  # fmt: skip
+    assert bitfields.mark("int f(int a) { again: return a ? 1 : 2; }").count(bitfields.MARK) == 0
+
+
+def test_headers_named_like_the_systems(tmp_path):
+    """A folder of the program's is no place where <string.h> is looked for, unless -I says so; and
+    what -I names is looked for among the rewritten headers first."""
+    files = {
+        "lib/string.h": "#pragma once\nint of_ours(const char*);\n",
+        "lib/a.c": '#include <string.h>\n#include "string.h"\n#include <shared.h>\n'
+        "pthread_mutex_t m;\nint n;\nint of_ours(const char* s) {\n  int all;\n"
+        "  pthread_mutex_lock(&m);\n  all = n += strlen(s);\n  pthread_mutex_unlock(&m);\n"
+        "  one_more();\n  return all;\n}\n",
+        "inc/alone.h": "extern int n;\n",
+        "inc/shared.h": '#include <pthread.h>\n#include "alone.h"\nextern pthread_mutex_t m;\n'
+        "static inline void one_more(void) {\n"
+        "  pthread_mutex_lock(&m);\n  ++n;\n  pthread_mutex_unlock(&m);\n}\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    done = transactionalize(
+        "--atomic", "-o", tmp_path / "out", tmp_path / "lib/a.c", tmp_path / "inc/shared.h",
+        "--", f"-I{tmp_path}/inc",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "m: 2 of 2 sections, 2 atomic" in done.stderr
+    assert "__transaction_atomic" in (tmp_path / "out/inc/shared.h").read_text()

@@ -27,12 +27,23 @@ PUT_OFF = {
     "perror", "sem_post", "pthread_cond_signal", "pthread_cond_broadcast",
 }  # fmt: skip
 # Calls that wait for other threads. In a transaction that runs alone, they would do so for ever.
+_LOCKS = [
+    "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock",
+    "pthread_rwlock_rdlock", "pthread_rwlock_timedrdlock", "pthread_rwlock_clockrdlock",
+    "pthread_rwlock_wrlock", "pthread_rwlock_timedwrlock", "pthread_rwlock_clockwrlock",
+    "pthread_spin_lock", "mtx_lock", "mtx_timedlock",
+]  # fmt: skip
+_CONDITIONS = [
+    "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "cnd_wait",
+    "cnd_timedwait",
+]  # fmt: skip
+_THREADS = ["pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "thrd_join"]
 WAITING = {
-    "pthread_mutex_lock": "waits for a lock that stays",
-    "pthread_cond_wait": "waits for a condition",
-    "pthread_cond_timedwait": "waits for a condition",
-    "pthread_join": "waits for a thread",
-    "sem_wait": "waits for a semaphore",
+    **dict.fromkeys(_LOCKS, "waits for a lock that stays"),
+    **dict.fromkeys(_CONDITIONS, "waits for a condition"),
+    **dict.fromkeys(_THREADS, "waits for a thread"),
+    **dict.fromkeys(["sem_wait", "sem_timedwait", "sem_clockwait"], "waits for a semaphore"),
+    "pthread_barrier_wait": "waits at a barrier",
 }
 INDIRECT = "__indirect_call"  # GCC's name for whom a pointer calls
 _NODE = re.compile(r'node: \{ title: "([^"]*)" label: "([^"\\]*)[^"]*"( shape : ellipse)?')

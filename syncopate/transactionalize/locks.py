@@ -17,6 +17,9 @@ _LEAVES = re.compile(  # the branch for failure: a jump, or a block that ends in
 _REPEATS = re.compile(r"\bdo\b\s*(\{[^{}]*\}|[^;{}]*;)\s*$")  # up to its `while`
 
 _CALLS = re.compile(r"\bpthread_mutex_(?:lock|unlock|trylock)\s*\(")
+_INITIALIZES = re.compile(r"\bpthread_mutex_init\s*\(")
+_SETS_SHARED = re.compile(r"\bpthread_mutexattr_setpshared\s*\(")
+_NO_ATTRIBUTES = re.compile(r"(?:\(\s*\w+\s*\*?\s*\)\s*)?(?:NULL|0|nullptr)")
 
 
 @dataclass(eq=False)
@@ -166,6 +169,30 @@ def unseen(text: CText, seen: set, written: Written) -> list[tuple[int, str]]:
                 arguments = text.arguments(match.start()) or [""]
                 found.append((match.start(), key_of(arguments[0], None)))
     return found
+
+
+def shared_between_processes(texts: dict[str, CText]) -> list[tuple[CText, int, set[str] | None]]:
+    """Where locks are made that other processes may use, and their names; None: any."""
+    if not any(_may_share(text) for text in texts.values()):
+        return []
+    found, graph = [], None
+    for text in texts.values():
+        for match in _INITIALIZES.finditer(text.code):
+            arguments = text.arguments(match.start()) if text.blocks(match.start()) else []
+            if len(arguments) != 2 or _NO_ATTRIBUTES.fullmatch(arguments[1]):
+                continue
+            key = key_of(arguments[0], None)
+            names = {key}
+            if key.startswith("?") and not key.startswith("?."):
+                graph = graph or pointers.Pointers(texts)
+                names = graph.meant(text, match.start(), arguments[0])
+            found.append((text, match.start(), names))
+    return found
+
+
+def _may_share(text: CText) -> bool:
+    calls = [m.start() for m in _SETS_SHARED.finditer(text.code) if text.blocks(m.start())]
+    return any("PTHREAD_PROCESS_PRIVATE" not in text.arguments(at) for at in calls)
 
 
 def _left_out(text: str, at: int) -> bool:

@@ -87,6 +87,7 @@ def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, writte
     _keep_what_is_not_understood(plan, program, everywhere, written)
     wordlocks.choose(plan, program, wanted, everywhere)
     _keep_what_pointers_mean(plan, everywhere)
+    _keep_what_processes_share(plan, program, everywhere)
     for file, line, name in written.pointers:
         for key in {op.key for op in plan.operations}:
             plan.words.discard(key)
@@ -127,6 +128,18 @@ def _keep_what_pointers_mean(plan: Plan, everywhere: list[Operation]) -> None:
             for key in op.may:
                 plan.words.discard(key)
                 plan.keep(key, op.text.path, op.line, "a pointer may mean it, or another lock")
+
+
+def _keep_what_processes_share(plan: Plan, program: Program, everywhere: list[Operation]) -> None:
+    """Transactions are of one process, and so are words."""
+    keys = {op.key for op in everywhere}
+    for text, at, names in locks.shared_between_processes(program.texts):
+        ends = None if names is None else {name.rsplit(".", 1)[-1] for name in names}
+        for key in keys:
+            if ends is None or key.startswith("?") or key.rsplit(".", 1)[-1] in ends:
+                plan.words.discard(key)
+                why = "its attributes may share it between processes"
+                plan.keep(key, text.path, text.line(at), why)
 
 
 def _form_sections(plan: Plan, found: list) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from syncopate.transactionalize import bitfields
+from syncopate.transactionalize.callgraph import WAITING
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -480,3 +481,63 @@ def test_headers_named_like_the_systems(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "m: 2 of 2 sections, 2 atomic" in done.stderr
     assert "__transaction_atomic" in (tmp_path / "out/inc/shared.h").read_text()
+
+
+SHARED = """
+#include <pthread.h>
+struct shared { pthread_mutex_t lock; long n; };
+struct own { pthread_mutex_t plain; long n; };
+static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER, passed;
+static long count;
+static void prepare(pthread_mutexattr_t* a) { pthread_mutexattr_setpshared(a, SHARING); }
+static void make(pthread_mutex_t* m, pthread_mutexattr_t* a) { pthread_mutex_init(m, a); }
+void begin(struct shared* s, struct own* o) {
+  pthread_mutexattr_t attr;
+  pthread_mutexattr_init(&attr);
+  prepare(&attr);
+  pthread_mutex_init(&s->lock, &attr);
+  pthread_mutex_init(&o->plain, (void*)0);
+  make(&passed, &attr);
+}
+void add(struct shared* s, struct own* o) {
+  pthread_mutex_lock(&s->lock); s->n++; pthread_mutex_unlock(&s->lock);
+  pthread_mutex_lock(&o->plain); o->n++; pthread_mutex_unlock(&o->plain);
+  pthread_mutex_lock(&alone); count++; pthread_mutex_unlock(&alone);
+  pthread_mutex_lock(&passed); count++; pthread_mutex_unlock(&passed);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("sharing", "stay"),
+    [("PTHREAD_PROCESS_SHARED", {"shared.lock", "passed"}), ("PTHREAD_PROCESS_PRIVATE", set())],
+)
+def test_locks_between_processes_stay(tmp_path, sharing, stay):
+    (tmp_path / "s.c").write_text(SHARED.replace("SHARING", sharing))
+    done = transactionalize("--json", "-", "--words", "^shared", tmp_path / "s.c")
+    assert done.returncode == (3 if stay else 0), done.stderr
+    made = json.loads(done.stdout)
+    kept = {name for name, lock in made["locks"].items() if not (lock["rewritten"] or lock["word"])}
+    assert kept == stay and len(made["locks"]) == 4
+    assert {entry["what"] for entry in made["not_done"]} == stay
+
+
+def test_whatever_waits(tmp_path):
+    """A section that waits for another thread, by whatever call, stays a section with a lock."""
+    names = [name for name in WAITING if not name.startswith(("pthread_mutex_", "pthread_cond_"))]
+    section = "pthread_mutex_t m_{0}; void in_{0}(void* p) {{ pthread_mutex_lock(&m_{0}); n++;"
+    section += " {0}(p); pthread_mutex_unlock(&m_{0}); }}"
+    lines = [
+        "#include <bits/pthreadtypes.h>",
+        "long n;",
+        "int pthread_mutex_lock(pthread_mutex_t*), pthread_mutex_unlock(pthread_mutex_t*);",
+    ]
+    for name in [*names, "pthread_rwlock_tryrdlock"]:
+        lines += [f"int {name}(void*);", section.format(name)]
+    (tmp_path / "w.c").write_text("\n".join(lines))
+    done = transactionalize("--json", "-", tmp_path / "w.c")
+    made = json.loads(done.stdout)
+    rewritten = {name for name, lock in made["locks"].items() if lock["rewritten"]}
+    assert rewritten == {"m_pthread_rwlock_tryrdlock"}, done.stderr
+    for name in names:
+        assert any(e["what"] == f"m_{name}" and WAITING[name] in e["why"] for e in made["not_done"])

@@ -59,6 +59,8 @@ def main(command: str, arguments: list[str]) -> int:
         raise Failure(f"{command}: for which machine? --machine={known}; see --help", BAD_USE)
     machine = instrumented.check_machine(options["--machine"])
     compiler = options.get("--compiler") or _compiler_of(variable) or default
+    # A compiler that is a script around this command finds the default one, not itself once more.
+    os.environ.pop(variable, None)
     steps = Steps(command, machine, compiler, words)
     if "--show" in options:
         return steps.show()

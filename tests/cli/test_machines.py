@@ -5,6 +5,7 @@ tests/cli_machines compiles and runs programs.
 
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,25 @@ def test_the_command_itself_is_no_compiler(tools, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert shlex.split(done.stdout)[0].endswith("gcc")
+
+
+@pytest.mark.parametrize("command", ["cc", "c++"])
+def test_a_script_around_the_command_does_not_start_itself_again(tools, tmp_path, command):
+    """As with a configure script whose $CC has to be one word."""
+    variable = {"cc": "CC", "c++": "CXX"}[command]
+    script, starts = tmp_path / "compiler", tmp_path / "starts"
+    script.write_text(
+        f"#!/bin/sh\necho >> {starts}\n[ $(wc -l < {starts}) -le 3 ] || exit 9\n"
+        f'exec {sys.executable} -m syncopate {command} --machine=simulated "$@"\n'
+    )
+    script.chmod(0o755)
+    object_file = tmp_path / "a.o"
+    done = run_cli(
+        command, "--machine=simulated", "-c", source(tmp_path, "a.cpp"), "-o", object_file,
+        environ={"SYNCOPATE_NATIVE": str(tmp_path), variable: str(script)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert object_file.exists()
 
 
 @pytest.mark.parametrize("option", ["-E", "-S", "-MM"])

@@ -11,8 +11,8 @@ page's own folder, or, as "locks/all.h", the last part of one; "*", "?", {a,b} a
 other projects and of examples stand in scripts/foreign_paths.toml. A page's link leads from where
 the page is to a file or folder, and what stands behind its "#" is a heading there. And the field
 "Checked by" of an algorithm's header names every test that includes the header, or the test's
-folder; those that run over the list of all locks, in each of the list's headers. Prints one line a
-finding; exit status 1 when there is one.
+folder; those that run over the list of all locks, in each of the list's headers. And a file that
+begins with "#!" is executable. Prints one line a finding; exit status 1 when there is one.
 """
 
 import ast
@@ -234,6 +234,15 @@ def check_fields(files: list[str], texts: dict[str, str]) -> list[str]:
     return findings
 
 
+def check_scripts(root: Path, texts: dict[str, str]) -> list[str]:
+    """Scripts that pages call by their names, and that nobody may execute."""
+    return [
+        f"{path}: begins with #! and is not executable"
+        for path, text in texts.items()
+        if text.startswith("#!") and not (root / path).stat().st_mode & 0o111
+    ]
+
+
 def main(arguments: list[str]) -> int:
     root = Path(arguments[0] if arguments else ".").resolve()
     files = list_files(root)
@@ -253,6 +262,7 @@ def main(arguments: list[str]) -> int:
                 findings.append(f"{path}: cannot be read: {error}")
     findings += check_links(root, files)
     findings += check_fields(files, texts)
+    findings += check_scripts(root, texts)
     findings += foreign.unneeded()
     findings = list(dict.fromkeys(findings))
     print("\n".join(findings) if findings else f"paths: {len(files)} files, all right")

@@ -116,3 +116,10 @@ def test_names_of_other_projects(tmp_path: Path) -> None:
     assert "all right" in check(tmp_path, changes)[-1]
     changes["src/b.h"] = "// their.c\n"
     assert check(tmp_path, changes) == ["src/b.h:1: there is no their.c"]
+
+
+def test_scripts_that_nobody_may_execute(tmp_path):
+    script = {"src/run.sh": "#!/bin/sh\n# a.h\n"}
+    assert check(tmp_path, script) == ["src/run.sh: begins with #! and is not executable"]
+    (tmp_path / "src/run.sh").chmod(0o755)
+    assert check(tmp_path, script) == [f"paths: {len(HOUSE) + 1} files, all right"]

@@ -122,7 +122,7 @@ def test_command_line_and_library_offer_the_same_locks():
             assert f"lock {lock['name']}\n" in done.stderr, choice
     for lock in locktable.load():
         if not lock["openmp"]:
-            done = run([PROGRAM], SYNCOPATE_OMP_LOCK=lock["name"])
+            done = run([PROGRAM], SYNCOPATE_OMP_LOCK=lock["name"], OMP_NUM_THREADS="1")
             assert f"SYNCOPATE_OMP_LOCK={lock['name']}: no such lock" in done.stderr
 
 

@@ -125,7 +125,11 @@ TEST(RecordSurvival, ClosedDescriptorsAreOpenedAgainAndForeignOnesLeftAlone) {
   const int status = in_child([&] {
     if (!record::start(dir.file().c_str(), "auto", "park")) return 1;
     for (int fd = 3; fd < 2048; ++fd) ::close(fd);
-    // Every number that might have been the recorder's is the program's file now.
+    // Every number that might have been the recorder's is the program's file now; more are left.
+    rlimit most{};
+    ::getrlimit(RLIMIT_NOFILE, &most);
+    most.rlim_cur = most.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &most);
     const int mine = ::open(dir.file("mine").c_str(), O_RDWR | O_CREAT, 0600);
     for (int fd = 3; fd < 1024; ++fd) ::dup2(mine, fd);
     much_work();

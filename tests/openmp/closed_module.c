@@ -1,8 +1,11 @@
 // closed_module.c -- a module with regions, tasks and locks that is opened and closed again and
 // again. VERSION: the number that its work gives. LAST: it also starts a region after all that the
-// compiler's start files do at its end. FIRST_AT_END: that is the first OpenMP of its own.
+// compiler's start files do at its end. FIRST_AT_END: that is the first OpenMP of its own. IN_VAIN:
+// before that it opens a module in vain, which has been loaded when the loader finds that out.
+#include <dlfcn.h>
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 static omp_lock_t lock;
 static long by_lock, by_critical;
@@ -51,6 +54,8 @@ __attribute__((destructor)) static void end(void) {
 #if LAST
 int* ended_last;
 __attribute__((destructor(101))) static void end_last(void) {
+  if (IN_VAIN && (dlopen("./in-vain.so", RTLD_NOW) != NULL || !strstr(dlerror(), "libgomv.so.1:")))
+    abort();
   if (ended_last != NULL) *ended_last += (int)regions();
 }
 #endif

@@ -36,11 +36,13 @@ class Builds:
         where = asked.stdout.strip().partition("/lib/clang")[0] + "/lib"
         return [f"-L{where}", f"-Wl,-rpath,{where}"]
 
-    def module(self, compiler, version, *, late=False, only_late=False, flags=()):
-        name = f"{compiler}{'-late' * late}{'-only' * only_late}{'-bare' * bool(flags)}-{version}"
+    def module(self, compiler, version, *, late=False, only_late=False, vain=False, flags=()):
+        kind = "-late" * late + "-only" * only_late + "-vain" * vain + "-bare" * bool(flags)
+        name = f"{compiler}{kind}-{version}"
         target = self.folder / name
         if not target.exists():
             defined = {"VERSION": version, "LAST": int(late), "FIRST_AT_END": int(only_late)}
+            defined["IN_VAIN"] = int(vain)
             more = [f"-D{key}={value}" for key, value in defined.items()]
             more += self._llvm() if compiler == "clang" else []
             source = HERE / "closed_module.c"
@@ -52,6 +54,11 @@ class Builds:
         target = self.folder / f"renamed-{stock.name}"
         target.write_bytes(stock.read_bytes().replace(b"libgomp.so.1", b"libgomq.so.1"))
         return target
+
+    def cannot_be_opened(self):
+        """What the last destructors open in vain: a library that it needs is nowhere."""
+        stock = self.module("gcc", 1).read_bytes()
+        (self.folder / "in-vain.so").write_bytes(stock.replace(b"libgomp.so.1", b"libgomv.so.1"))
 
     def opener(self, compiler=None):
         """A program without OpenMP; or one of that compiler's, with regions of its own."""
@@ -140,9 +147,23 @@ def test_regions_of_the_last_destructors(builds, compiler, only_late, how):
     builds.run(opener, 20, how, *files)
 
 
-def test_what_first_calls_after_its_last_destructors_leaves_nothing_behind(builds):
-    module = builds.module("gcc", 1, late=True, only_late=True)
+@pytest.mark.parametrize("vain", [False, True])
+def test_what_first_calls_after_its_last_destructors_leaves_nothing_behind(builds, vain):
+    builds.cannot_be_opened()
+    module = builds.module("gcc", 1, late=True, only_late=True, vain=vain)
     builds.run(builds.opener(), 20, "ends later", module, builds.renamed(module))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(("how", "only_late"), [("ends", False), ("ends", True), ("alone", False)])
+def test_what_is_opened_in_vain_at_the_end_leaves_nothing_behind(builds, compiler, how, only_late):
+    builds.cannot_be_opened()
+    files = [
+        builds.module(compiler, version, late=True, only_late=only_late, vain=True)
+        for version in (1, 2)
+    ]
+    builds.run(builds.opener(compiler if how == "ends" else None), 20, how, *files)
 
 
 @pytest.mark.parametrize("late", [False, True])

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include <dlfcn.h>
+
 namespace syncopate::openmp {
 namespace {
 
@@ -76,6 +78,18 @@ unsigned long long count_unloaded() noexcept {
       },
       &count);
   return count;
+}
+
+// What fails there leaves the loader's note for debuggers as it was in between, and the loader asks
+// itself what it says. Other threads change it with the lock held that dladdr() waits for, so who
+// finds it so behind that has most likely left it itself; it tells debuggers alone something.
+void* open_module(const char* file, int how) noexcept {
+  if (_r_debug.r_state != r_debug::RT_CONSISTENT) {
+    Dl_info unused;
+    (void)::dladdr(&_r_debug, &unused);
+    _r_debug.r_state = r_debug::RT_CONSISTENT;
+  }
+  return ::dlopen(file, how);
 }
 
 std::uint32_t end_of_exports(const elf_tables& t) noexcept {

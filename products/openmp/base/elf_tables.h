@@ -38,6 +38,10 @@ elf_tables tables_of(const dl_phdr_info& info) noexcept;
 // How many modules the loader has unloaded. Waits for nobody who opens or closes one.
 unsigned long long count_unloaded() noexcept;
 
+// As dlopen(), also behind one that failed in a destructor of a module that is being closed: after
+// that the C library (2.36, its dl-open.c) ends the process when it is to open what is open already.
+void* open_module(const char* file, int how) noexcept;
+
 // Whether predicate(name, address) holds for one of its references and what that is bound to now.
 template <class Predicate>
 bool any_reference(const elf_tables& t, Predicate&& predicate) noexcept {

@@ -128,7 +128,7 @@ bool find_module(const void* code, meanings& means) noexcept {
     means = meanings_in(*r);
   } else if (!is_ours) {
     // Open while it is looked at, and for ever if it has to stay (modules.h, U1).
-    handle = ::dlopen(*where.name != '\0' ? where.name : nullptr, RTLD_LAZY | RTLD_NOLOAD);
+    handle = open_module(*where.name != '\0' ? where.name : nullptr, RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) return false;
     means = meanings_in(where, handle);
   }
@@ -169,7 +169,7 @@ const binding* without_module(name_kind kind) noexcept {
     if (const binding* const b = offer(runtime_with(behind), kind)) return b;
   if (last != nullptr) return &last->guess;
   for (const char* library : names.libraries)
-    if (void* const handle = ::dlopen(library, RTLD_LAZY))
+    if (void* const handle = open_module(library, RTLD_LAZY))
       if (const void* const function = bound_without_us(handle, names.asked_for))
         if (const binding* const b = offer(runtime_with(function), kind)) return b;
   return nullptr;

@@ -10,8 +10,9 @@
 //       and so is each while a record is made, in which an address has one meaning.
 //   U2  An `ending` entry, whose module may have destructors left that call us, is believed while
 //       the loader has unloaded nothing since: it runs all destructors of what it closes before it
-//       unloads any of it. That is asked at each such call, and needs none of the loader's locks
-//       that one who closes a module holds meanwhile.
+//       unloads any of it, and what they open in vain, or close, it unloads after that. It is asked
+//       at each such call, and needs none of the loader's locks that one who closes a module holds
+//       meanwhile.
 //   U3  A module that has called __cxa_finalize before it called us is noted as `ending`, too, so
 //       that a later first call does not make its entry `listed`.
 //   U4  What an entry leads to, a runtime, stays loaded: we have opened it. So who has looked one

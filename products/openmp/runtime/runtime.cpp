@@ -117,8 +117,8 @@ void* find_own(const runtime& r, void* handle, const char* name) noexcept {
 }
 
 runtime* make_runtime(const void* base, const char* file) noexcept {
-  void* handle = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD);        // kept: it stays loaded
-  if (handle == nullptr) handle = ::dlopen(nullptr, RTLD_LAZY);  // it is the program itself
+  void* handle = open_module(file, RTLD_LAZY | RTLD_NOLOAD);        // kept: it stays loaded
+  if (handle == nullptr) handle = open_module(nullptr, RTLD_LAZY);  // it is the program itself
   auto* const made = new runtime;
   module_end range{reinterpret_cast<std::uintptr_t>(base)};
   ::dl_iterate_phdr(look_at_end, &range);

@@ -1,5 +1,6 @@
 // Throwing on, in a transaction, what was caught there: to a handler of the same transaction, out
-// of an inner one, out of the outermost one, and into a handler that cancels.
+// of an inner one, out of the outermost one, and into a handler that cancels. And what was caught
+// before the transaction.
 // Stock: fails
 #include "check.h"
 
@@ -123,9 +124,46 @@ void beside_another_exception(long value) {
   is_clean();
 }
 
+// From a handler around the transaction: what it throws on is older, and stays when that begins
+// again.
+struct counted {
+  explicit counted(long n) : value(n), check(static_cast<long*>(std::malloc(sizeof n))) {
+    *check = n;
+  }
+  counted(const counted&) = delete;
+  ~counted() {
+    CHECK(*check == value);
+    *check = -1;
+    std::free(check);
+  }
+  long value;
+  long* check;
+};
+long around;
+void out_of_a_handler_around(long value) {
+  long seen = 0;
+  try {
+    throw counted(value);
+  } catch (const counted& e) {
+    try {
+      __transaction_atomic {
+        ++around;
+        if (value % 2 == 0) throw;
+      }
+    } catch (const counted& again) {
+      CHECK(&again == &e);
+      seen = again.value;
+    }
+    CHECK(e.value == value && *e.check == value && std::uncaught_exceptions() == 0);
+  }
+  CHECK(seen == (value % 2 == 0 ? value : 0));
+  is_clean();
+}
+
 constexpr int rounds = 300;
 void work() {
   for (long i = 1; i <= rounds; ++i) {
+    for (long k = 0; k < 20; ++k) out_of_a_handler_around(i + k);
     to_a_handler_inside(i);
     out_of_the_transaction(i);
     out_of_an_inner_transaction(i);
@@ -144,4 +182,5 @@ int main() {
   for (auto& t : all) t.join();
   CHECK(shared.inner == 3 * rounds * (threads + 1));
   CHECK(shared.outer == rounds * (threads + 1));
+  CHECK(around == 20 * rounds * (threads + 1));
 }

@@ -10,6 +10,24 @@ namespace syncopate::tm {
 
 namespace {
 
+// What the C++ library has of each exception (Itanium C++ ABI, section 2.2.1).
+struct caught_exception {
+  void *type, *destroy, *unexpected, *terminate, *next;
+  int handlers;  // negative: thrown on
+  int of_handler;
+  void *actions, *language, *landing, *adjusted;
+  alignas(16) u64 in_flight[1];
+};
+
+// The handler's exception, if that handler has thrown it on, as `exception`. It is older than the
+// transaction: handlers inside have ended.
+caught_exception* thrown_on(const void* exception) noexcept {
+  auto* const top = __cxa_get_globals != nullptr
+                        ? static_cast<caught_exception*>(__cxa_get_globals()->caught)
+                        : nullptr;
+  return top != nullptr && top->in_flight == exception && top->handlers < 0 ? top : nullptr;
+}
+
 constexpr u64 cxx_classes = 0x474e5543432b2b00;  // "GNUCC++" and a byte for the kind
 
 // The destructor does not run: what the exception has allocated goes with the transaction's blocks.
@@ -34,7 +52,12 @@ void note_exceptions(exceptions& now) noexcept {
 void revert_exceptions(exceptions& now, const exceptions& before) noexcept {
   if (!now.any && now.in_flight == nullptr) return;
   if (now.in_flight != nullptr) {
-    free_in_flight(now.in_flight);
+    if (caught_exception* const older = thrown_on(now.in_flight)) {
+      older->handlers = -older->handlers;
+      if (!now.any) --__cxa_get_globals()->uncaught;
+    } else {
+      free_in_flight(now.in_flight);
+    }
     now.in_flight = nullptr;
   }
   if (__cxa_tm_cleanup != nullptr &&

@@ -160,6 +160,53 @@ static void* sleep_outside(void* x) {
   return x;
 }
 
+// Objects that processes might share: the C library's own, in each of these ways.
+static pthread_cond_t condition;
+static int told;
+static void* read_it(void* x) {
+  thread_id = (int)syscall(SYS_gettid);
+  pthread_rwlock_rdlock(&rwlock);
+  pthread_rwlock_unlock(&rwlock);
+  return x;
+}
+static void* write_it(void* x) {
+  thread_id = (int)syscall(SYS_gettid);
+  pthread_rwlock_wrlock(&rwlock);
+  pthread_rwlock_unlock(&rwlock);
+  return x;
+}
+static void* lock_it(void* x) {
+  thread_id = (int)syscall(SYS_gettid);
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_unlock(&mutex);
+  return x;
+}
+static void* wait_for_it(void* x) {
+  pthread_mutex_lock(&mutex);
+  thread_id = (int)syscall(SYS_gettid);
+  while (!told) pthread_cond_wait(&condition, &mutex);
+  pthread_mutex_unlock(&mutex);
+  return x;
+}
+static void share_rwlock(void) {
+  pthread_rwlockattr_t attributes;
+  pthread_rwlockattr_init(&attributes);
+  pthread_rwlockattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_rwlock_init(&rwlock, &attributes);
+}
+static void share_mutex(void) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutex_init(&mutex, &attributes);
+}
+static void share_condition(void) {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_cond_init(&condition, &attributes);
+}
+
 static pthread_t begin(void* (*function)(void*), void* argument) {
   pthread_t thread;
   pthread_create(&thread, NULL, function, argument);
@@ -189,6 +236,39 @@ static void semaphore(void* (*function)(void*), sem_t* s) {
   until_somebody_waits(s);
   sem_post(s);
   pthread_join(thread, NULL);
+}
+static void until_it_sleeps(pthread_t thread, void (*let_go)(void)) {
+  until_asleep();
+  nap(20);
+  let_go();
+  pthread_join(thread, NULL);
+}
+static void unlock_rwlock(void) { pthread_rwlock_unlock(&rwlock); }
+static void unlock_mutex(void) { pthread_mutex_unlock(&mutex); }
+static void tell(void) {
+  pthread_mutex_lock(&mutex);
+  told = 1;
+  pthread_cond_broadcast(&condition);
+  pthread_mutex_unlock(&mutex);
+}
+static int shared(const char* what) {
+  if (strcmp(what, "read") == 0 || strcmp(what, "write") == 0 || strcmp(what, "read_held") == 0) {
+    share_rwlock();
+    if (strcmp(what, "read_held") == 0) pthread_rwlock_rdlock(&rwlock);
+    else pthread_rwlock_wrlock(&rwlock);
+    until_it_sleeps(begin(strcmp(what, "read") == 0 ? read_it : write_it, NULL), unlock_rwlock);
+  } else if (strcmp(what, "mutex") == 0) {
+    share_mutex();
+    pthread_mutex_lock(&mutex);
+    until_it_sleeps(begin(lock_it, NULL), unlock_mutex);
+  } else if (strcmp(what, "condition") == 0 || strcmp(what, "condition_alone") == 0) {
+    share_condition();
+    if (strcmp(what, "condition") == 0) share_mutex();
+    until_it_sleeps(begin(wait_for_it, NULL), tell);
+  } else {
+    return 2;
+  }
+  return 0;
 }
 static void signal_of(sem_t* s) {
   const pthread_t thread = begin(wait_only, s);
@@ -262,6 +342,8 @@ int main(int count, char** arguments) {
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
   } else if (strcmp(what, "shared_semaphore_lock") == 0) {
     shared_semaphore_lock();
+  } else if (strncmp(what, "shared_", 7) == 0) {
+    return shared(what + 7);
   } else if (strcmp(what, "own_spin") == 0) {
     const pthread_t threads[2] = {begin(spin_by_itself, NULL), begin(spin_by_itself, NULL)};
     nap(100);

@@ -54,6 +54,12 @@ def waits_of(found: dict) -> dict[str, dict]:
         ("futex_barrier", "futex", "word", "The program's own futexes"),
         ("join", "join", "main at ", "Threads that others waited for"),
         ("yield", "yield", "yield_lock at ", "Calls of sched_yield"),
+        ("shared_mutex", "mutex", "mutex", "Mutexes"),
+        ("shared_read", "read", "rwlock", "Reader-writer locks"),
+        ("shared_write", "write", "rwlock", "Reader-writer locks"),
+        ("shared_read_held", "write", "rwlock", "Reader-writer locks"),
+        ("shared_condition", "condition", "condition", "Condition variables"),
+        ("shared_condition_alone", "condition", "condition", "Condition variables"),
     ],
 )
 def test_each_wait_has_its_place(program, tmp_path, plan, kind, lock, section):

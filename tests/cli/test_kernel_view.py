@@ -99,6 +99,18 @@ def test_who_waits_in_vain_takes_nothing(tmp_path, kind, how):
     assert lock["acquisitions"] == (got if how else 2 * rounds)
 
 
+@pytest.mark.parametrize("kind", ["mutex", "rwlock"])
+def test_who_waits_in_vain_for_what_processes_share_takes_nothing(tmp_path, kind):
+    program = tmp_path / "timed"
+    subprocess.run(["gcc", "-pthread", "-O1", HERE / "timed_waits.c", "-o", program], check=True)
+    done = run_cli("record", "-q", "-o", tmp_path / "r", "--", program, kind, "shared")
+    assert (done.returncode, done.stderr) == (0, "")
+    (found,) = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"]
+    (lock,) = [lock for lock in found["locks"] if lock["object"] == kind and lock["lost_ns"]]
+    assert lock["in_vain"] == int(done.stdout)
+    assert lock["contended"] - lock["in_vain"] <= 4
+
+
 @needs_kernel
 def test_a_semaphore_of_several_processes_is_a_lock_where_takers_post_it(tmp_path):
     program = tmp_path / "every_wait"

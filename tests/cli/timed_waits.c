@@ -1,5 +1,6 @@
 // timed_waits.c -- one thread holds a lock for long, again and again; another tries for a short time
-// to get it, until it does. Argument: which lock. Prints: how often it tried in vain.
+// to get it, until it does. Arguments: which lock; "shared": as one of several processes. Prints: how
+// often it tried in vain.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -35,8 +36,20 @@ static int try_it(void) {
                    : pthread_mutex_timedlock(&mutex, &until);
 }
 
+static void share(void) {
+  pthread_rwlockattr_t of_rwlock;
+  pthread_rwlockattr_init(&of_rwlock);
+  pthread_rwlockattr_setpshared(&of_rwlock, PTHREAD_PROCESS_SHARED);
+  pthread_rwlock_init(&rwlock, &of_rwlock);
+  pthread_mutexattr_t of_mutex;
+  pthread_mutexattr_init(&of_mutex);
+  pthread_mutexattr_setpshared(&of_mutex, PTHREAD_PROCESS_SHARED);
+  pthread_mutex_init(&mutex, &of_mutex);
+}
+
 int main(int count, char** words) {
   is_rwlock = count > 1 && strcmp(words[1], "rwlock") == 0;
+  if (count > 2 && strcmp(words[2], "shared") == 0) share();
   pthread_barrier_init(&begin, NULL, 2);
   pthread_barrier_init(&end, NULL, 2);
   pthread_t holder;

@@ -37,6 +37,10 @@ bool fits_real(pthread_mutex_t* m) {
   return current_mode() == mode::pass || mutex_object::of(m).belongs_to_glibc();
 }
 
+int wait_real(const real_wait& w) {
+  return fits_real(w.mutex) ? wait_for_real(w) : wait_at_gate(w);
+}
+
 // `caller`: where the program's call returns to.
 int wait(pthread_cond_t* c, pthread_mutex_t* m, posix::limit until, const void* caller) {
   program_wait call(c, m, caller);
@@ -58,26 +62,25 @@ using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 
 SYNCOPATE_EXPORT int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
   stop_running_ahead();
-  if (is_real(c))
-    return fits_real(m) ? real::pthread_cond_wait(c, m) : wait_at_gate(c, m, -1, nullptr);
-  return wait(c, m, nullptr, __builtin_return_address(0));
+  const void* const caller = __builtin_return_address(0);
+  if (is_real(c)) return wait_real({c, m, -1, nullptr, caller});
+  return wait(c, m, nullptr, caller);
 }
 
 SYNCOPATE_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m,
                                             const timespec* at) {
   stop_running_ahead();
-  if (is_real(c))
-    return fits_real(m) ? real::pthread_cond_timedwait(c, m, at) : wait_at_gate(c, m, -1, at);
-  return wait_until(c, m, posix::clock_of(*c), at, __builtin_return_address(0));
+  const void* const caller = __builtin_return_address(0);
+  if (is_real(c)) return wait_real({c, m, -1, at, caller});
+  return wait_until(c, m, posix::clock_of(*c), at, caller);
 }
 
 SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
                                             const timespec* at) {
   stop_running_ahead();
-  if (is_real(c))
-    return fits_real(m) ? real::pthread_cond_clockwait(c, m, clock, at)
-                        : wait_at_gate(c, m, clock, at);
-  return wait_until(c, m, clock, at, __builtin_return_address(0));
+  const void* const caller = __builtin_return_address(0);
+  if (is_real(c)) return wait_real({c, m, clock, at, caller});
+  return wait_until(c, m, clock, at, caller);
 }
 
 SYNCOPATE_EXPORT int pthread_cond_signal(pthread_cond_t* c) {
@@ -102,15 +105,18 @@ SYNCOPATE_EXPORT int pthread_cond_init(pthread_cond_t* c, const pthread_condattr
     return result;
   }
   condition_object& o = condition_object::of(c);
-  if (record::enabled && !o.belongs_to_glibc())
-    record::object_created(record::object_kind::condition, 0, c, &o.slot,
-                           __builtin_return_address(0));
+  if (record::enabled)
+    record::object_created(record::object_kind::condition, 0, c,
+                           o.belongs_to_glibc() ? nullptr : &o.slot, __builtin_return_address(0));
   return 0;
 }
 
 SYNCOPATE_EXPORT int pthread_cond_destroy(pthread_cond_t* c) {
   stop_running_ahead();
-  if (is_real(c)) return real::pthread_cond_destroy(c);
+  if (is_real(c)) {
+    if (record::enabled) record::object_destroyed(record::object_kind::condition, c, nullptr, 0);
+    return real::pthread_cond_destroy(c);
+  }
   return posix::destroy_condition(program_condition(c, nullptr), condition_watch());
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "preload/base/real.h"
+#include "record/recorder.h"
 
 namespace syncopate::shim {
 namespace {
@@ -26,29 +27,42 @@ gate& gate_of(const pthread_cond_t* c) noexcept {
   return gates[mixed >> (64 - gate_bits)];
 }
 
+int call_real(const real_wait& w, pthread_mutex_t* m) {
+  if (w.at == nullptr) return real::pthread_cond_wait(w.condition, m);
+  if (w.clock < 0) return real::pthread_cond_timedwait(w.condition, m, w.at);
+  return real::pthread_cond_clockwait(w.condition, m, w.clock, w.at);
+}
+
+// What other processes see of the condition variable has no room for the recorder.
+record::wait begin_recorded(const real_wait& w) {
+  using record::object_kind;
+  return record::wait_begin(record::wait_kind::condition,
+                            record::identify(object_kind::condition, 0, w.condition, nullptr), 0,
+                            {w.caller, w.at != nullptr});
+}
+
 struct wait_in_progress {
-  gate& passed;
-  pthread_mutex_t* mutex;
+  const real_wait& of;
+  gate* passed;  // null: the mutex is glibc's
+  record::wait recorded{};
+
+  void begin() {
+    if (record::enabled) recorded = begin_recorded(of);
+  }
+  int leave() noexcept {
+    if (record::enabled) record::wait_end_now(recorded);
+    if (passed == nullptr) return 0;
+    passed->open();
+    return lock_mutex(of.mutex, nullptr, record::wait_kind::mutex_relock);
+  }
 };
 
-int leave(wait_in_progress& w) noexcept {
-  w.passed.open();
-  return lock_mutex(w.mutex, nullptr, record::wait_kind::mutex_relock);
-}
+// Runs when the thread is canceled in glibc's wait, which has its mutex again.
+void canceled(void* argument) { static_cast<wait_in_progress*>(argument)->leave(); }
 
-// Runs when the thread is canceled in glibc's wait, which has closed the gate again.
-void canceled(void* argument) { leave(*static_cast<wait_in_progress*>(argument)); }
-
-int wait_for_real(pthread_cond_t* c, gate& g, clockid_t clock, const timespec* at) {
-  if (at == nullptr) return real::pthread_cond_wait(c, &g.mutex);
-  if (clock < 0) return real::pthread_cond_timedwait(c, &g.mutex, at);
-  return real::pthread_cond_clockwait(c, &g.mutex, clock, at);
-}
-
-void wait_cancelable(pthread_cond_t* c, wait_in_progress& w, clockid_t clock, const timespec* at,
-                     int* result) {
+void wait_cancelable(wait_in_progress& w, pthread_mutex_t* m, int* result) {
   pthread_cleanup_push(canceled, &w);
-  *result = wait_for_real(c, w.passed, clock, at);
+  *result = call_real(w.of, m);
   pthread_cleanup_pop(0);
 }
 
@@ -63,16 +77,27 @@ int pass(pthread_cond_t* c, Signal signal) noexcept {
 
 }  // namespace
 
-int wait_at_gate(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock, const timespec* at) {
-  wait_in_progress w{gate_of(c), m};
-  w.passed.close();
-  if (const int error = unlock_mutex(m); error != 0) {
-    w.passed.open();
+int wait_for_real(const real_wait& call) {
+  if (!record::enabled) return call_real(call, call.mutex);
+  wait_in_progress w{call, nullptr};
+  w.begin();
+  int result;
+  wait_cancelable(w, call.mutex, &result);
+  w.leave();
+  return result;
+}
+
+int wait_at_gate(const real_wait& call) {
+  wait_in_progress w{call, &gate_of(call.condition)};
+  w.passed->close();
+  if (const int error = unlock_mutex(call.mutex); error != 0) {
+    w.passed->open();
     return error;
   }
+  w.begin();
   int result;
-  wait_cancelable(c, w, clock, at, &result);
-  const int error = leave(w);
+  wait_cancelable(w, &w.passed->mutex, &result);
+  const int error = w.leave();
   return error != 0 ? error : result;
 }
 

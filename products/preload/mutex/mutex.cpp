@@ -48,7 +48,8 @@ int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why,
       record::wait_begin(why, record::identify(object_kind::mutex, o.type(), m, nullptr),
                          static_cast<std::uint32_t>(o.owner), {caller, until != nullptr, true});
   const int result = lock();
-  record::wait_end_now(w);
+  if (result == 0 || result == EOWNERDEAD) record::wait_end_now(w);
+  else record::wait_in_vain(w);
   return result;
 }
 

@@ -18,6 +18,36 @@
 namespace syncopate::shim {
 namespace {
 
+// ---- the C library's ---------------------------------------------------------------------------
+
+// Whether it has to be waited for, by glibc's word of it: the phase is the writers', one of them has
+// it or is about to, the rest counts readers. A trylock first would not do: who has it may ask for
+// it again, which is an error, and whose time limit is none as well.
+bool is_taken(const pthread_rwlock_t* l, side which) noexcept {
+  constexpr unsigned write_phase = 1, has_writer = 2, one_reader = 8;
+  const unsigned word = __atomic_load_n(&l->__data.__readers, __ATOMIC_RELAXED);
+  if (which == side::write) return (word & has_writer) != 0 || word >= one_reader;
+  const bool lets_writers_first = l->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+  return (word & has_writer) != 0 && (lets_writers_first || (word & write_phase) != 0);
+}
+
+// A lock that stays with the C library, since processes share it; its waits are still recorded.
+// There is no room in it for the recorder.
+template <class Lock>
+int lock_real(pthread_rwlock_t* l, side which, bool timed, const void* caller, Lock lock) {
+  if (!record::enabled || !is_taken(l, which)) return lock();
+  record::wait w =
+      record::wait_begin(which == side::write ? record::wait_kind::write : record::wait_kind::read,
+                         record::identify(record::object_kind::rwlock, 0, l, nullptr),
+                         static_cast<std::uint32_t>(l->__data.__cur_writer), {caller, timed});
+  const int result = lock();
+  if (result == 0) record::wait_end_now(w);
+  else record::wait_in_vain(w);
+  return result;
+}
+
+// ---- ours ---------------------------------------------------------------------------------------
+
 bool is_real(pthread_rwlock_t* l) {
   ensure_configured();
   return current_mode() == mode::pass || rwlock_object::of(l).shared != 0;
@@ -53,12 +83,16 @@ using namespace syncopate;        // NOLINT(google-build-using-namespace): this 
 using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 
 SYNCOPATE_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* l) {
-  if (is_real(l)) return real::pthread_rwlock_rdlock(l);
-  return lock(l, side::read, nullptr, __builtin_return_address(0));
+  const void* const caller = __builtin_return_address(0);
+  if (is_real(l))
+    return lock_real(l, side::read, false, caller, [=] { return real::pthread_rwlock_rdlock(l); });
+  return lock(l, side::read, nullptr, caller);
 }
 SYNCOPATE_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* l) {
-  if (is_real(l)) return real::pthread_rwlock_wrlock(l);
-  return lock(l, side::write, nullptr, __builtin_return_address(0));
+  const void* const caller = __builtin_return_address(0);
+  if (is_real(l))
+    return lock_real(l, side::write, false, caller, [=] { return real::pthread_rwlock_wrlock(l); });
+  return lock(l, side::write, nullptr, caller);
 }
 SYNCOPATE_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* l) {
   if (is_real(l)) return real::pthread_rwlock_tryrdlock(l);
@@ -69,22 +103,34 @@ SYNCOPATE_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* l) {
   return try_lock(l, side::write, __builtin_return_address(0));
 }
 SYNCOPATE_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* l, const timespec* at) {
-  if (is_real(l)) return real::pthread_rwlock_timedrdlock(l, at);
-  return lock_until(l, side::read, CLOCK_REALTIME, at, __builtin_return_address(0));
+  const void* const caller = __builtin_return_address(0);
+  if (is_real(l))
+    return lock_real(l, side::read, true, caller,
+                     [=] { return real::pthread_rwlock_timedrdlock(l, at); });
+  return lock_until(l, side::read, CLOCK_REALTIME, at, caller);
 }
 SYNCOPATE_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* l, const timespec* at) {
-  if (is_real(l)) return real::pthread_rwlock_timedwrlock(l, at);
-  return lock_until(l, side::write, CLOCK_REALTIME, at, __builtin_return_address(0));
+  const void* const caller = __builtin_return_address(0);
+  if (is_real(l))
+    return lock_real(l, side::write, true, caller,
+                     [=] { return real::pthread_rwlock_timedwrlock(l, at); });
+  return lock_until(l, side::write, CLOCK_REALTIME, at, caller);
 }
 SYNCOPATE_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* l, clockid_t clock,
                                                 const timespec* at) {
-  if (is_real(l)) return real::pthread_rwlock_clockrdlock(l, clock, at);
-  return lock_until(l, side::read, clock, at, __builtin_return_address(0));
+  const void* const caller = __builtin_return_address(0);
+  if (is_real(l))
+    return lock_real(l, side::read, true, caller,
+                     [=] { return real::pthread_rwlock_clockrdlock(l, clock, at); });
+  return lock_until(l, side::read, clock, at, caller);
 }
 SYNCOPATE_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* l, clockid_t clock,
                                                 const timespec* at) {
-  if (is_real(l)) return real::pthread_rwlock_clockwrlock(l, clock, at);
-  return lock_until(l, side::write, clock, at, __builtin_return_address(0));
+  const void* const caller = __builtin_return_address(0);
+  if (is_real(l))
+    return lock_real(l, side::write, true, caller,
+                     [=] { return real::pthread_rwlock_clockwrlock(l, clock, at); });
+  return lock_until(l, side::write, clock, at, caller);
 }
 
 SYNCOPATE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* l) {
@@ -106,13 +152,17 @@ SYNCOPATE_EXPORT int pthread_rwlock_init(pthread_rwlock_t* l,
   }
   rwlock_object& o = rwlock_object::of(l);
   if (has_policy && o.shared == 0) o.keep_choice(choose_at_init(l, __builtin_return_address(0)));
-  if (record::enabled && o.shared == 0)
-    record::object_created(record::object_kind::rwlock, 0, l, &o.slot, __builtin_return_address(0));
+  if (record::enabled)
+    record::object_created(record::object_kind::rwlock, 0, l, o.shared == 0 ? &o.slot : nullptr,
+                           __builtin_return_address(0));
   return 0;
 }
 
 SYNCOPATE_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* l) {
-  if (is_real(l)) return real::pthread_rwlock_destroy(l);
+  if (is_real(l)) {
+    if (record::enabled) record::object_destroyed(record::object_kind::rwlock, l, nullptr, 0);
+    return real::pthread_rwlock_destroy(l);
+  }
   return posix::destroy_rwlock(lock_in_rwlock(l, nullptr), rwlock_end());
 }
 

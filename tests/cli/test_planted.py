@@ -1,10 +1,11 @@
 """Programs with a planted cause, compiled as users do: a report's first sentence is the right one,
 and its first advice, too. Where nothing is to be done, it says so.
 
-What a machine does meanwhile is a cause as well: other programs may take the processors away. So
-an answer that lays waits to the machine is wrong, unless the kernel's count of processor time says
-that others had a good part of it meanwhile (`OtherPrograms`, which asks no record). Only then it is
-made anew; and only where that was so in each of six attempts, the test is skipped.
+What a machine does meanwhile is a cause as well: other programs may take the processors away, or
+leave so few waits that another cause comes first. So any other answer is wrong, unless the kernel's
+count of processor time says that others had a good part of it meanwhile (`OtherPrograms`, which
+asks no record). Only then it is made anew; and only where that was so in each of six attempts, the
+test is skipped.
 """
 
 import json
@@ -131,12 +132,12 @@ class OtherPrograms:
 
 
 def first_finding(program: Path, wanted: str, run=recorded) -> dict:
-    """The first finding of a run of which it may not be said that the machine came first."""
+    """The first finding of the first run whose cause is the wanted one."""
     loads = []
     for _ in range(ATTEMPTS):
         with OtherPrograms() as others:
             findings = run(program)["findings"]
-        if findings and findings[0]["causes"][0] not in OF_THE_MACHINE - {wanted}:
+        if findings and findings[0]["causes"][0] == wanted:
             return findings[0]
         loads.append(f"{others.share:.0%}")
         assert others.share >= LOADED, f"others had {loads[-1]} of the processors: {findings}"
@@ -179,7 +180,9 @@ def test_where_nothing_is_to_be_done_nothing_is_advised(tmp_path, name):
     assert re.search("Nothing to do about (the )?locks|No thread waited for a lock", text), text
 
 
-@pytest.mark.parametrize("findings", [[], [{"causes": ["preempted"]}], [{"causes": ["crowded"]}]])
+@pytest.mark.parametrize(
+    "findings", [[], *([{"causes": [cause]}] for cause in ("preempted", "crowded", "often"))]
+)
 def test_a_wrong_answer_on_a_quiet_machine_is_no_reason_to_skip(monkeypatch, findings):
     monkeypatch.setattr(OtherPrograms, "__exit__", lambda self, *_: setattr(self, "share", 0.05))
     with pytest.raises(AssertionError, match="others had 5% of the processors"):

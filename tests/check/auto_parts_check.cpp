@@ -128,6 +128,7 @@ void slot_one_successor() {
   auto calls = [s] {
     successor_slot::state seen = s->slot.look();
     if (successor_slot::role_of(seen) == successor_slot::nobody) s->slot.call(seen, 0);
+    if (successor_slot::is_called(successor_slot::role_of(seen))) s->slot.call_again(seen);
     s->slot.uncall();
   };
   check::together(occupies, another, calls);

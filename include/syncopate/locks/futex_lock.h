@@ -17,7 +17,8 @@
 //   [X]  relaxed: a failed attempt, a hint, or a reset that nobody can race with.
 //
 // Checked by    tests/conformance (exclusion, time-outs), tests/check/lock_check.cpp (explored with
-//               two and three threads), tests/elide, tests/simulated_engine/{pollers,ratios}.cpp,
+//               two and three threads), tests/elide,
+//               tests/simulated_engine/{late_balance,pollers,ratios}.cpp,
 //               tests/check/{condition_check,elided_condition_check,lockset_check}.cpp (below other
 //               parts), tests/posix under SYNCOPATE_LOCK=futex,
 //               tests/simulated_engine/{beside,many_beside}_foreign_load.cpp.

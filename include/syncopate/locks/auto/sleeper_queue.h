@@ -37,9 +37,10 @@ class sleeper_queue {
   void leave() noexcept { add(0u - one_sleeper); }
   ticket announce_wake() noexcept { return add(one_wake); }
 
-  [[nodiscard]] bool has_sleepers() const noexcept {
-    return counts_sleepers(current(queue_.load(std::memory_order_relaxed)));  // [X]
+  [[nodiscard]] std::uint32_t sleepers() const noexcept {
+    return current(queue_.load(std::memory_order_relaxed)) & sleepers_mask;  // [X]
   }
+  [[nodiscard]] bool has_sleepers() const noexcept { return sleepers() != 0; }
   [[nodiscard]] bool was_used() const noexcept {
     return queue_.load(std::memory_order_relaxed) != 0;  // [X]
   }

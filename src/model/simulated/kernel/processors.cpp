@@ -30,6 +30,7 @@ power power_of(activity what) {
 
 unsigned scheduler::choose_processor(const thread& t) const {
   const unsigned last = t.processor, cores = machine_.topology.cores;
+  if (balance_ != 0 && t.has_run && t.may_run_on(last)) return last;
   const unsigned last_node = machine_.node_of(machine_.core_of(last));
   using rank = std::tuple<std::size_t, bool, bool>;  // load, not the last one, not its node
   unsigned best = last;
@@ -73,6 +74,9 @@ void scheduler::enqueue(processor& p, thread& t, cycles at) {
   // A slice that nobody had to share has gone on from tick to tick.
   if (p.slice_end <= at) p.slice_end += (at - p.slice_end) / slice_ * slice_ + slice_;
   arrange_slice_event(p, at);
+  if (balance_ != 0)
+    for (processor& other : processors_)
+      if (other.has == nullptr) arrange_balance(other, at);
   if (running_ != nullptr && p.has == running_) refresh_limit();
 }
 
@@ -83,8 +87,19 @@ void scheduler::arrange_slice_event(processor& p, cycles at) {
         ++p.slice_generation});
 }
 
+// An idle processor looks at the queues of the others at the next tick.
+void scheduler::arrange_balance(processor& p, cycles at) {
+  push({(at / balance_ + 1) * balance_, event::processor_event + p.number, event::kind::slice,
+        ++p.slice_generation});
+}
+
 void scheduler::on_slice(processor& p, cycles at) {
-  if (p.has != nullptr && p.has->state == phase::polling && !p.queue.empty()) preempt(*p.has, at);
+  if (p.has == nullptr) {
+    if (thread* const next = take_from_another(p.number))
+      switch_in(p, *next, at, machine_.os.ipi_cycles + machine_.os.wakeup_cycles);
+    return;
+  }
+  if (p.has->state == phase::polling && !p.queue.empty()) preempt(*p.has, at);
 }
 
 void scheduler::preempt(thread& t, cycles at) {
@@ -144,7 +159,8 @@ void scheduler::start_next(processor& p, cycles at) {
     p.queue.pop_front();
     --queued_;
   } else if (queued_ != 0) {
-    next = take_from_another(p.number);
+    if (balance_ == 0) next = take_from_another(p.number);
+    else arrange_balance(p, at);
   }
   if (next == nullptr) {
     charge(p, activity::idle, at, 0);
@@ -177,6 +193,7 @@ void scheduler::switch_in(processor& p, thread& t, cycles from, cycles overhead)
     overhead += machine_.os.migration_cycles;
     ++t.counted.migrations;
   }
+  if (balance_ != 0) ++p.slice_generation;  // it is not idle any more
   t.has_run = true;
   t.processor = p.number;
   p.has = &t;

@@ -7,7 +7,9 @@
 //
 // Processors (hardware threads) have run queues. A thread that becomes ready goes to an idle core,
 // else an idle sibling, else the shortest queue; its last processor is preferred among equals, then
-// that one's node. A processor without work takes the oldest thread of the longest queue. Time
+// that one's node. A processor without work takes the oldest thread of the longest queue. (Where
+// the machine's description says so, a ready thread goes to its last processor, and a processor
+// without work takes a thread only at its next tick.) Time
 // slices end at multiples of the slice after a thread was switched in; a thread is switched out at
 // its first event after that, wherever it is: also while it holds a lock.
 #pragma once
@@ -118,6 +120,7 @@ class scheduler {
   void take_off(processor&, activity next);
   void leave_for_another(thread& me);
   void arrange_slice_event(processor&, cycles at);
+  void arrange_balance(processor&, cycles at);
   thread* take_from_another(unsigned for_processor);
   unsigned choose_processor(const thread&) const;
   void push_go(thread& t) { push({t.clock, t.index, event::kind::go, ++t.turn}); }
@@ -152,6 +155,7 @@ class scheduler {
   energy_meter energy_;
   std::size_t queued_ = 0;
   cycles slice_ = 0;
+  cycles balance_ = 0;  // between two looks of idle processors at the others' queues; 0: at once
   cycles runaway_ = 0;
   cycles next_look_ = 0;  // at whether anybody can go on; at most runaway_
   stalemate stalemate_;

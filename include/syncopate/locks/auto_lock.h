@@ -454,8 +454,8 @@ class auto_lock {
   }
 
   // Whoever was called has not come for a period: it may be queued behind us, while the processor
-  // where another sleeper ran last is idle. One more is called, once. *Simulated* with a kernel that
-  // balances late, 8 threads on 2 processors, 8,000 cycles inside and 24,000 outside: 1.11 of
+  // where another sleeper ran last is idle. One more is called, once. *Simulated* with a kernel
+  // that balances late, 8 threads on 2 processors, 8,000 cycles inside and 24,000 outside: 1.11 of
   // glibc's throughput, 0.62 without it (tests/simulated_engine/late_balance.cpp).
   [[nodiscard]] bool may_call_again(successor_slot::state seen) const noexcept {
     return successor_slot::role_of(seen) == successor_slot::called && queue_.sleepers() > 1 &&

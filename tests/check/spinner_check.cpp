@@ -1,5 +1,5 @@
 // spinner_check.cpp -- who spins on auto_lock: one newcomer at most is announced and learns, and
-// nobody spins while the holder cannot run.
+// nobody spins while the holder cannot run. And who is woken while the one that was called is late.
 #include <syncopate/locks/auto/spinner_slot.h>
 #include <syncopate/locks/auto_lock.h>
 
@@ -20,6 +20,17 @@ struct exposed {
   friend spinner_slot& spinner_of(auto_lock& lock) { return lock.*Spinner; }
 };
 template struct exposed<&auto_lock::spinner_>;
+
+using syncopate::auto_parts::sleeper_queue;
+using syncopate::auto_parts::successor_slot;
+sleeper_queue& queue_of(auto_lock&);
+successor_slot& slot_of(auto_lock&);
+template <auto Queue, auto Slot>
+struct exposed_waiters {
+  friend sleeper_queue& queue_of(auto_lock& lock) { return lock.*Queue; }
+  friend successor_slot& slot_of(auto_lock& lock) { return lock.*Slot; }
+};
+template struct exposed_waiters<&auto_lock::queue_, &auto_lock::successor_>;
 
 struct counted {
   spinner_slot slot;
@@ -86,7 +97,31 @@ void sleeps_on_the_processor_of_the_holder() {
   delete s;
 }
 
+// A sleeper was called, and does not come before all others are done: a holder that finds much time
+// gone calls the other sleeper. Both ways nobody is left behind, and the late one finds no trace.
+void one_that_was_called_is_late() {
+  auto* const s = new check::shared<auto_lock>;
+  s->lock.lock();
+  queue_of(s->lock).join();
+  successor_slot::state seen = slot_of(s->lock).look();
+  slot_of(s->lock).call(seen, 0);
+  auto waits = [s] { check::section(*s); };
+  auto holds = [s] {
+    for (int i = 1; i < 16; ++i)
+      (void)syncopate::machine::now_and_then(16);  // the next one is true
+    ++s->value;
+    s->lock.unlock();
+  };
+  check::together(waits, holds);
+  assert(s->value == 2);
+  queue_of(s->lock).leave();
+  slot_of(s->lock).uncall();
+  check::check_at_rest(s->lock);
+  delete s;
+}
+
 constexpr check::scenario scenarios[] = {
+    {"one_that_was_called_is_late", one_that_was_called_is_late},
     {"one_spinner", one_spinner},
     {"one_spinner_of_three", one_spinner_of_three},
     {"sleeps_on_the_processor_of_the_holder", sleeps_on_the_processor_of_the_holder},

@@ -34,8 +34,8 @@
 //
 // Checked by    tests/conformance (exclusion, time-outs, hand-over under barging, every entry),
 //               tests/check/lock_check.cpp (explored with two and three threads),
-//               tests/check/spinner_check.cpp (nobody spins while the holder cannot run; the successor that
-//               was called is late),
+//               tests/check/spinner_check.cpp (nobody spins while the holder cannot run; a called
+//               successor that is late),
 //               tests/check/mutants_check.cpp (that its parts' invariants are asked),
 //               tests/posix under SYNCOPATE_LOCK=auto (below glibc's condition variables, too),
 //               tests/elide (transactions),

@@ -43,6 +43,7 @@ WAITING = {
     **dict.fromkeys(_CONDITIONS, "waits for a condition"),
     **dict.fromkeys(_THREADS, "waits for a thread"),
     **dict.fromkeys(["sem_wait", "sem_timedwait", "sem_clockwait"], "waits for a semaphore"),
+    **dict.fromkeys(["pthread_once", "call_once"], "waits for who initializes"),
     "pthread_barrier_wait": "waits at a barrier",
 }
 INDIRECT = "__indirect_call"  # GCC's name for whom a pointer calls

@@ -70,6 +70,7 @@ function(syncopate_machine_library name)
   add_library(${target} SHARED ${arg_UNPARSED_ARGUMENTS} ${arg_SOURCES}
     $<TARGET_OBJECTS:syncopate_instrument>
     $<TARGET_OBJECTS:syncopate_instrument_stl>
+    $<TARGET_OBJECTS:syncopate_instrument_stl_threads>
     $<TARGET_OBJECTS:syncopate_pthread_names>
     $<TARGET_OBJECTS:syncopate_pthread_${arg_PTHREAD}>)
   add_library(syncopate::${name} ALIAS ${target})

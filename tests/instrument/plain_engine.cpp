@@ -214,6 +214,9 @@ void access(address at, std::size_t bytes, kind what, place) {
   if (what == kind::write) remember(at, bytes);
 }
 void access_expected(address, std::size_t, kind, place) {}
+void access_by_call(address, std::size_t, kind, place) {}
+void claim_shared(address, std::size_t) {}
+bool runs_again() { return false; }
 
 word load(address at, unsigned bytes, std::memory_order, place) {
   ++all().atomics;

@@ -34,6 +34,9 @@ using word = unsigned __int128;  // a value of 1, 2, 4, 8 or 16 bytes, zero-exte
 // constructors.
 int run(int (*program)());
 
+// Whether run() calls it several times.
+bool runs_again();
+
 // exit(), abort(), a failed assertion or an uncaught exception of the program. Does not return to
 // the caller; whether the process ends is the machine's decision. `message`, unless null, is a line
 // for standard error that nobody has written yet. status: as a shell shows it (abort: 134).
@@ -64,6 +67,9 @@ enum class kind : unsigned char { read, write };
 void access(address at, std::size_t bytes, kind what, place where);
 // The same of what a compare-exchange expects, which is mostly a variable on the caller's stack.
 void access_expected(address at, std::size_t bytes, kind what, place where);
+// What the kernel or a stream is about to read for a call, or has written: in no time of the
+// machine's, as all that they do.
+void access_by_call(address at, std::size_t bytes, kind what, place where);
 
 // Atomic operations: the engine makes them. bytes: 1, 2, 4, 8, 16.
 enum class operation : unsigned char { exchange, add, sub, and_, or_, xor_, nand };
@@ -97,6 +103,8 @@ enum class claim : unsigned char { release, acquire };
 void claim_order(address of, int side, claim, place where);
 // Races of these bytes are meant. Also before run().
 void claim_harmless(address at, std::size_t bytes, place where);
+// Bytes of a library that lets threads share them. Before run().
+void claim_shared(address at, std::size_t bytes);
 // by 1: no race of the calling thread's such accesses is to be told of; -1: as before.
 void ignore(kind what, int by);
 

@@ -105,10 +105,12 @@ T compare_exchange(volatile T* at, T expected, T desired, int, int, bool, bool& 
 template <class T>
 int compare_exchange_at(volatile T* at, T* expected, T desired, int how, int how_failed, bool weak,
                         engine::place where) noexcept {
+  // gcc does not tell of that read, nor of the write.
+  emulated::read_range(address(expected), sizeof(T), where);
   bool exchanged;
   const T found = compare_exchange(at, *expected, desired, how, how_failed, weak, exchanged, where);
   if (exchanged) return 1;
-  if (in_transaction()) emulated::write_range(address(expected), sizeof(T), where);
+  emulated::write_range(address(expected), sizeof(T), where);
   *expected = found;
   return 0;
 }

@@ -21,6 +21,8 @@ void finish(end how, int status, const char* message, place where) {
   on().finish(how, status, message, where);
 }
 
+bool runs_again() { return true; }
+
 unsigned spawn(void (*entry)(void*), void* argument, std::size_t stack_bytes, place where) {
   return on().spawn(entry, argument, stack_bytes, where);
 }
@@ -33,6 +35,9 @@ void access(address at, std::size_t bytes, kind what, place where) {
 }
 void access_expected(address at, std::size_t bytes, kind what, place where) {
   on().access(at, bytes, what, where);
+}
+void access_by_call(address at, std::size_t bytes, kind what, place where) {
+  on().access_by_call(at, bytes, what, where);
 }
 word load(address at, unsigned bytes, std::memory_order order, place where) {
   return on().load(at, bytes, order, where);
@@ -61,6 +66,9 @@ void claim_harmless(address at, std::size_t bytes, place) {
   // Static constructors' claims hold for all executions.
   if (running_machine == nullptr) explored::harmless_bytes::from_the_start().add(at, bytes);
   else on().claim_harmless(at, bytes);
+}
+void claim_shared(address at, std::size_t bytes) {
+  explored::harmless_bytes::from_the_start().add(at, bytes, explored::harmless_bytes::shared);
 }
 void ignore(kind what, int by) { on().ignore(what, by); }
 void work(std::uint64_t) {}

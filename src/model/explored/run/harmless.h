@@ -1,4 +1,5 @@
-// harmless.h -- bytes of which the program says that races are meant.
+// harmless.h -- bytes of which the program says that races are meant, or a library that threads may
+// share them.
 #pragma once
 
 #include "model/explored/search/trace.h"
@@ -11,10 +12,12 @@ namespace syncopate::explored {
 
 class harmless_bytes {
  public:
-  void add(address at, std::size_t bytes) { all_.push_back({at, bytes}); }
-  [[nodiscard]] bool has_some_in(address at, std::size_t bytes) const noexcept {
-    return std::any_of(all_.begin(), all_.end(),
-                       [&](const range& r) { return at < r.at + r.bytes && r.at < at + bytes; });
+  enum kind : unsigned char { none, meant, shared };
+  void add(address at, std::size_t bytes, kind what = meant) { all_.push_back({at, bytes, what}); }
+  [[nodiscard]] kind has_some_in(address at, std::size_t bytes) const noexcept {
+    for (const range& r : all_)
+      if (at < r.at + r.bytes && r.at < at + bytes) return r.what;
+    return none;
   }
   // New memory: what was said of what begins there no longer holds.
   void forget(address at, std::size_t bytes) {
@@ -31,6 +34,7 @@ class harmless_bytes {
   struct range {
     address at;
     std::size_t bytes;
+    kind what;
   };
   std::vector<range> all_;
 };

@@ -88,6 +88,7 @@ class machine {
                         std::memory_order success, std::memory_order failure, bool weak, place);
   void fence(std::memory_order, place);
   void access(address, std::size_t bytes, engine::kind, place);
+  void access_by_call(address, std::size_t bytes, engine::kind, place);
   void allocated(address, std::size_t bytes, place);
   void freed(address, std::size_t bytes, place);
   void leaves(address up_to, place);
@@ -192,10 +193,11 @@ class machine {
   // claims.cpp
   // Whether a plain access takes no part in the search for races.
   [[nodiscard]] bool is_ignored(address at, std::size_t bytes, bool writes) {
+    const harmless_bytes::kind harmless = harmless_.has_some_in(at, bytes);
     const bool ignored = (writes ? me().ignored_writes : me().ignored_reads) != 0 ||
-                         harmless_.has_some_in(at, bytes);
+                         harmless == harmless_bytes::meant;
     verdict_.ignored |= ignored;
-    return ignored;
+    return ignored || harmless == harmless_bytes::shared;
   }
 
   // callers.cpp

@@ -62,7 +62,7 @@ void machine::touch_atomic(const operation& op, bool writes) {
   check_freed(op.at, op.bytes, "an atomic access", op.from);
   check_allocated(op.at, "an atomic access", op.from);
   note_stack(op.at, "an atomic access", op.from);
-  if (harmless_.has_some_in(op.at, op.bytes)) return;
+  if (harmless_.has_some_in(op.at, op.bytes) != harmless_bytes::none) return;
   const access_record* const other =
       shadow_.access(op.at, op.bytes, writes ? touch::atomic_write : touch::atomic_read, current_,
                      memory_.of(current_).happened, op.from);
@@ -383,6 +383,12 @@ void machine::access(address at, std::size_t bytes, engine::kind what, place fro
   me().rounds_of.clear();
   if (was_atomic) forget_visits();
   else note_written(at, bytes);
+}
+
+// What was there before it has been written is not known any more: it may be something else.
+void machine::access_by_call(address at, std::size_t bytes, engine::kind what, place from) {
+  access(at, bytes, what, from);
+  if (what == engine::kind::write) forget_visits();
 }
 
 void machine::allocated(address at, std::size_t bytes, place from) {

@@ -1,6 +1,6 @@
 // libc_output.cpp -- input and output. Inside hardware transactions: they end there, as no
 // machine rolls back what the C library's streams or the system have taken. Whoever watches
-// critical sections is told. System calls are cancellation points, before they begin (POSIX has
+// critical sections is told. So is the machine of the memory that is read and written. System calls are cancellation points, before they begin (POSIX has
 // them so; streams may be, and are none). Otherwise nothing is changed.
 
 // The C library's headers define some of these inline.
@@ -19,8 +19,10 @@
 
 #include "model/front/compiler/critical_sections.h"
 #include "model/front/compiler/transaction_memory.h"
+#include "model/front/libc/call_memory.h"
 #include "model/front/libc/file_waits.h"
 #include "model/front/libc/libc_range.h"
+#include "model/front/libc/stream_locks.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/cancel.h"
 
@@ -63,6 +65,7 @@ template <class Call>
 ssize_t put_all(int file, const void* from, std::size_t n, engine::place where, Call call) {
   test_cancel();
   end_transaction("write", where);
+  call_reads(from, n, where);
   const bool blocks = may_block(file);
   std::size_t done = 0;
   do {
@@ -75,6 +78,23 @@ ssize_t put_all(int file, const void* from, std::size_t n, engine::place where, 
   return static_cast<ssize_t>(done);
 }
 
+std::size_t parts_of(int n) { return n > 0 ? static_cast<std::size_t>(n) : 0; }
+
+// The string and its length are the caller's variables; the string itself may be another now.
+void wrote_line(char** to, std::size_t* n, std::size_t got, engine::place where) {
+  call_reads(to, sizeof *to, where);
+  call_reads(n, sizeof *n, where);
+  call_wrote(to, sizeof *to, where);
+  call_wrote(n, sizeof *n, where);
+  call_wrote(*to, got + 1, where);
+}
+
+void wrote_text(char* to, engine::place where) {
+  std::size_t n = 0;
+  while (to[n] != '\0') ++n;
+  call_wrote(to, n + 1, where);
+}
+
 }  // namespace
 }  // namespace syncopate::instrument
 
@@ -83,10 +103,18 @@ extern "C" ssize_t __recv_chk(int, void*, std::size_t, std::size_t, int);
 
 using namespace syncopate::instrument;
 
-#define PASS(type, name, parameters, ...)     \
-  SYNCOPATE_EXPORT type name parameters {     \
-    end_transaction(#name, SYNCOPATE_CALLER); \
-    return SYNCOPATE_REAL(name)(__VA_ARGS__); \
+#define PASS(type, name, parameters, ...) \
+  PASS_READING(type, name, nullptr, (void)0, parameters, __VA_ARGS__)
+#define PASS_ON(type, name, stream, parameters, ...) \
+  PASS_READING(type, name, stream, (void)0, parameters, __VA_ARGS__)
+// `announced`: what the call reads of the program's memory.
+#define PASS_READING(type, name, stream, announced, parameters, ...) \
+  SYNCOPATE_EXPORT type name parameters {                            \
+    const auto* const where = SYNCOPATE_CALLER;                      \
+    end_transaction(#name, where);                                   \
+    if (by_program(where)) announced;                                \
+    const stream_call held(stream, #name, where);                    \
+    return SYNCOPATE_REAL(name)(__VA_ARGS__);                        \
   }
 #define PASS_OR_LEAVE(type, name, parameters, ...)   \
   SYNCOPATE_EXPORT type name parameters {            \
@@ -94,50 +122,81 @@ using namespace syncopate::instrument;
     end_transaction(#name, SYNCOPATE_CALLER);        \
     return SYNCOPATE_REAL(name)(__VA_ARGS__);        \
   }
-// A call that may wait for a file: in the machine's time.
-#define COOPERATE(type, name, events, parameters, file, ...)                   \
-  SYNCOPATE_EXPORT type name parameters {                                      \
-    const auto* const where = SYNCOPATE_CALLER;                                \
-    if (!by_program(where)) return SYNCOPATE_REAL(name)(file, __VA_ARGS__);    \
-    test_cancel();                                                             \
-    end_transaction(#name, where);                                             \
-    return cooperate(file, events, where,                                      \
-                     [&] { return SYNCOPATE_REAL(name)(file, __VA_ARGS__); }); \
+// A call that may wait for a file: in the machine's time. `before` and `behind`: what is announced
+// of memory, the one of what is put, the other of what has come, `got` bytes.
+#define COOPERATE(name, events, before, behind, parameters, file, ...)                           \
+  SYNCOPATE_EXPORT ssize_t name parameters {                                                     \
+    const auto* const where = SYNCOPATE_CALLER;                                                  \
+    if (!by_program(where)) return SYNCOPATE_REAL(name)(file, __VA_ARGS__);                      \
+    test_cancel();                                                                               \
+    end_transaction(#name, where);                                                               \
+    before;                                                                                      \
+    const ssize_t result =                                                                       \
+        cooperate(file, events, where, [&] { return SYNCOPATE_REAL(name)(file, __VA_ARGS__); }); \
+    const std::size_t got = result > 0 ? static_cast<std::size_t>(result) : 0;                   \
+    if (got != 0) behind;                                                                        \
+    return result;                                                                               \
+  }
+#define TAKE_INTO(name, behind, parameters, file, ...) \
+  COOPERATE(name, POLLIN, (void)0, behind, parameters, file, __VA_ARGS__)
+#define PUT(name, before, parameters, file, ...) \
+  COOPERATE(name, POLLOUT, before, (void)0, parameters, file, __VA_ARGS__)
+#define OPEN(name, parameters, ...)                                                               \
+  SYNCOPATE_EXPORT std::FILE* name parameters {                                                   \
+    const auto* const where = SYNCOPATE_CALLER;                                                   \
+    end_transaction(#name, where);                                                                \
+    auto real = [&] { return SYNCOPATE_REAL(name)(__VA_ARGS__); };                                \
+    return open_stream([](void* call) { return (*static_cast<decltype(real)*>(call))(); }, &real, \
+                       where);                                                                    \
   }
 // One that takes from a stream: where nothing of it is in memory, it waits for the file first. What
 // it then takes may be more than has come: that is asked of the file without blocking where this
 // program alone can send it, since it could not while this thread blocks.
-#define TAKE(type, name, parameters, stream, ...)                                         \
-  SYNCOPATE_EXPORT type name parameters {                                                 \
-    const auto* const where = SYNCOPATE_CALLER;                                           \
-    if (!by_program(where)) return SYNCOPATE_REAL(name)(__VA_ARGS__);                     \
-    end_transaction(#name, where);                                                        \
-    return take(stream, #name, where, [&] { return SYNCOPATE_REAL(name)(__VA_ARGS__); }); \
+#define TAKE(type, name, parameters, stream, ...) \
+  TAKE_TO(type, name, (void)0, parameters, stream, __VA_ARGS__)
+// `behind`: what is announced of memory that `got`, the result, says was written.
+#define TAKE_TO(type, name, behind, parameters, stream, ...)                           \
+  SYNCOPATE_EXPORT type name parameters {                                              \
+    const auto* const where = SYNCOPATE_CALLER;                                        \
+    if (!by_program(where)) return SYNCOPATE_REAL(name)(__VA_ARGS__);                  \
+    end_transaction(#name, where);                                                     \
+    const stream_call held(stream, #name, where);                                      \
+    const auto got =                                                                   \
+        take(stream, #name, where, [&] { return SYNCOPATE_REAL(name)(__VA_ARGS__); }); \
+    behind;                                                                            \
+    return got;                                                                        \
   }
 // Functions with `...`, by those of theirs that take the list.
-#define PASS_LIST(name, list_name, parameters, last, ...)            \
+#define PASS_LIST(name, list_name, stream, parameters, last, ...)    \
   SYNCOPATE_EXPORT int name parameters {                             \
-    end_transaction(#name, SYNCOPATE_CALLER);                        \
+    const auto* const where = SYNCOPATE_CALLER;                      \
+    end_transaction(#name, where);                                   \
     std::va_list list;                                               \
     va_start(list, last);                                            \
+    if (by_program(where)) call_reads_format(format, list, where);   \
+    const stream_call held(stream, #name, where);                    \
     const int result = SYNCOPATE_REAL(list_name)(__VA_ARGS__, list); \
     va_end(list);                                                    \
     return result;                                                   \
   }
 
-COOPERATE(ssize_t, read, POLLIN, (int file, void* to, std::size_t n), file, to, n)
-COOPERATE(ssize_t, readv, POLLIN, (int file, const iovec* to, int n), file, to, n)
-COOPERATE(ssize_t, recv, POLLIN, (int file, void* to, std::size_t n, int flags), file, to, n, flags)
-COOPERATE(ssize_t, recvfrom, POLLIN,
+TAKE_INTO(read, call_wrote(to, got, where), (int file, void* to, std::size_t n), file, to, n)
+TAKE_INTO(readv, call_wrote_parts(to, parts_of(n), got, where), (int file, const iovec* to, int n),
+          file, to, n)
+TAKE_INTO(recv, call_wrote(to, got, where), (int file, void* to, std::size_t n, int flags), file,
+          to, n, flags)
+TAKE_INTO(recvfrom, call_wrote(to, got, where),
           (int file, void* to, std::size_t n, int flags, sockaddr* from, socklen_t* bytes), file,
           to, n, flags, from, bytes)
-COOPERATE(ssize_t, recvmsg, POLLIN, (int file, msghdr* to, int flags), file, to, flags)
-COOPERATE(ssize_t, sendto, POLLOUT,
-          (int file, const void* from, std::size_t n, int flags, const sockaddr* to,
-           socklen_t bytes),
-          file, from, n, flags, to, bytes)
-COOPERATE(ssize_t, sendmsg, POLLOUT, (int file, const msghdr* from, int flags), file, from, flags)
-COOPERATE(ssize_t, writev, POLLOUT, (int file, const iovec* from, int n), file, from, n)
+TAKE_INTO(recvmsg, call_wrote_parts(to->msg_iov, to->msg_iovlen, got, where),
+          (int file, msghdr* to, int flags), file, to, flags)
+PUT(sendto, call_reads(from, n, where),
+    (int file, const void* from, std::size_t n, int flags, const sockaddr* to, socklen_t bytes),
+    file, from, n, flags, to, bytes)
+PUT(sendmsg, call_reads_parts(from->msg_iov, from->msg_iovlen, where),
+    (int file, const msghdr* from, int flags), file, from, flags)
+PUT(writev, call_reads_parts(from, parts_of(n), where), (int file, const iovec* from, int n), file,
+    from, n)
 
 // All of it, as one that blocks.
 SYNCOPATE_EXPORT ssize_t write(int file, const void* from, std::size_t n) {
@@ -155,21 +214,33 @@ SYNCOPATE_EXPORT ssize_t send(int file, const void* from, std::size_t n, int fla
   });
 }
 // What compilers make of these calls where they know how large the buffer is.
-SYNCOPATE_EXPORT ssize_t __read_chk(int file, void* to, std::size_t n, std::size_t room) {
-  const auto* const where = SYNCOPATE_CALLER;
-  if (!by_program(where) || n > room) return SYNCOPATE_REAL(__read_chk)(file, to, n, room);
-  test_cancel();
-  end_transaction("read", where);
-  return cooperate(file, POLLIN, where, [&] { return SYNCOPATE_REAL(read)(file, to, n); });
-}
-SYNCOPATE_EXPORT ssize_t __recv_chk(int file, void* to, std::size_t n, std::size_t room,
-                                    int flags) {
-  const auto* const where = SYNCOPATE_CALLER;
-  if (!by_program(where) || n > room) return SYNCOPATE_REAL(__recv_chk)(file, to, n, room, flags);
-  test_cancel();
-  end_transaction("recv", where);
-  return cooperate(file, POLLIN, where, [&] { return SYNCOPATE_REAL(recv)(file, to, n, flags); });
-}
+TAKE_INTO(__read_chk, call_wrote(to, got, where),
+          (int file, void* to, std::size_t n, std::size_t room), file, to, n, room)
+TAKE_INTO(__recv_chk, call_wrote(to, got, where),
+          (int file, void* to, std::size_t n, std::size_t room, int flags), file, to, n, room,
+          flags)
+
+// Of plain files, which nobody waits for.
+#define AT_OFFSET(name, before, behind, parameters, ...)                       \
+  SYNCOPATE_EXPORT ssize_t name parameters {                                   \
+    const auto* const where = SYNCOPATE_CALLER;                                \
+    if (!by_program(where)) return SYNCOPATE_REAL(name)(__VA_ARGS__);          \
+    test_cancel();                                                             \
+    end_transaction(#name, where);                                             \
+    before;                                                                    \
+    const ssize_t result = SYNCOPATE_REAL(name)(__VA_ARGS__);                  \
+    const std::size_t got = result > 0 ? static_cast<std::size_t>(result) : 0; \
+    if (got != 0) behind;                                                      \
+    return result;                                                             \
+  }
+AT_OFFSET(pread, (void)0, call_wrote(to, got, where), (int file, void* to, std::size_t n, off_t at),
+          file, to, n, at)
+AT_OFFSET(pread64, (void)0, call_wrote(to, got, where),
+          (int file, void* to, std::size_t n, off64_t at), file, to, n, at)
+AT_OFFSET(pwrite, call_reads(from, n, where), (void)0,
+          (int file, const void* from, std::size_t n, off_t at), file, from, n, at)
+AT_OFFSET(pwrite64, call_reads(from, n, where), (void)0,
+          (int file, const void* from, std::size_t n, off64_t at), file, from, n, at)
 
 SYNCOPATE_EXPORT int close(int file) {
   const auto* const where = SYNCOPATE_CALLER;
@@ -184,60 +255,91 @@ SYNCOPATE_EXPORT int close(int file) {
 }
 PASS_OR_LEAVE(int, fsync, (int file), file)
 PASS_OR_LEAVE(int, fdatasync, (int file), file)
-PASS(std::FILE*, fopen, (const char* path, const char* mode), path, mode)
-PASS(int, fclose, (std::FILE * stream), stream)
-PASS(int, fputs, (const char* text, std::FILE* stream), text, stream)
-PASS(int, puts, (const char* text), text)
-PASS(int, putchar, (int c), c)
-PASS(int, putc, (int c, std::FILE* stream), c, stream)
-PASS(int, fputc, (int c, std::FILE* stream), c, stream)
-PASS(int, fflush, (std::FILE * stream), stream)
-PASS(std::size_t, fwrite, (const void* from, std::size_t n, std::size_t count, std::FILE* stream),
-     from, n, count, stream)
-TAKE(std::size_t, fread, (void* to, std::size_t n, std::size_t count, std::FILE* stream), stream,
-     to, n, count, stream)
-TAKE(char*, fgets, (char* to, int n, std::FILE* stream), stream, to, n, stream)
-PASS(int, vprintf, (const char* format, std::va_list list), format, list)
-PASS(int, vfprintf, (std::FILE * stream, const char* format, std::va_list list), stream, format,
-     list)
-PASS(std::FILE*, fdopen, (int file, const char* mode), file, mode)
-PASS(std::FILE*, freopen, (const char* path, const char* mode, std::FILE* stream), path, mode,
-     stream)
+OPEN(fopen, (const char* path, const char* mode), path, mode)
+OPEN(fopen64, (const char* path, const char* mode), path, mode)
+SYNCOPATE_EXPORT int fclose(std::FILE* stream) {
+  const auto* const where = SYNCOPATE_CALLER;
+  end_transaction("fclose", where);
+  if (by_program(where)) forget_stream(stream);
+  return SYNCOPATE_REAL(fclose)(stream);
+}
+PASS_READING(int, fputs, stream, call_reads_text(text, where),
+             (const char* text, std::FILE* stream), text, stream)
+PASS_READING(int, puts, stdout, call_reads_text(text, where), (const char* text), text)
+PASS_ON(int, putchar, stdout, (int c), c)
+PASS_ON(int, putc, stream, (int c, std::FILE* stream), c, stream)
+PASS_ON(int, fputc, stream, (int c, std::FILE* stream), c, stream)
+PASS_ON(int, fflush, stream, (std::FILE * stream), stream)
+PASS_READING(std::size_t, fwrite, stream, call_reads(from, n* count, where),
+             (const void* from, std::size_t n, std::size_t count, std::FILE* stream), from, n,
+             count, stream)
+TAKE_TO(std::size_t, fread, call_wrote(to, got* n, where),
+        (void* to, std::size_t n, std::size_t count, std::FILE* stream), stream, to, n, count,
+        stream)
+TAKE_TO(char*, fgets, if (got != nullptr) wrote_text(to, where),
+        (char* to, int n, std::FILE* stream), stream, to, n, stream)
+PASS_READING(int, vprintf, stdout, call_reads_format(format, list, where),
+             (const char* format, std::va_list list), format, list)
+PASS_READING(int, vfprintf, stream, call_reads_format(format, list, where),
+             (std::FILE * stream, const char* format, std::va_list list), stream, format, list)
+OPEN(fdopen, (int file, const char* mode), file, mode)
+PASS_ON(std::FILE*, freopen, stream, (const char* path, const char* mode, std::FILE* stream), path,
+        mode, stream)
 TAKE(int, fgetc, (std::FILE * stream), stream, stream)
 TAKE(int, getc, (std::FILE * stream), stream, stream)
 TAKE(int, getchar, (), stdin, )
-PASS(int, ungetc, (int c, std::FILE* stream), c, stream)
-TAKE(ssize_t, getline, (char** to, std::size_t* n, std::FILE* stream), stream, to, n, stream)
-TAKE(ssize_t, getdelim, (char** to, std::size_t* n, int end, std::FILE* stream), stream, to, n, end,
-     stream)
-PASS(int, setvbuf, (std::FILE * stream, char* buffer, int mode, std::size_t n), stream, buffer,
-     mode, n)
-PASS(int, fseek, (std::FILE * stream, long offset, int from), stream, offset, from)
-PASS(long, ftell, (std::FILE * stream), stream)
-PASS(void, rewind, (std::FILE * stream), stream)
-PASS(void, perror, (const char* text), text)
+PASS_ON(int, ungetc, stream, (int c, std::FILE* stream), c, stream)
+TAKE_TO(ssize_t, getline, if (got >= 0) wrote_line(to, n, std::size_t(got), where),
+        (char** to, std::size_t* n, std::FILE* stream), stream, to, n, stream)
+TAKE_TO(ssize_t, getdelim, if (got >= 0) wrote_line(to, n, std::size_t(got), where),
+        (char** to, std::size_t* n, int end, std::FILE* stream), stream, to, n, end, stream)
+PASS_ON(int, setvbuf, stream, (std::FILE * stream, char* buffer, int mode, std::size_t n), stream,
+        buffer, mode, n)
+PASS_ON(int, fseek, stream, (std::FILE * stream, long offset, int from), stream, offset, from)
+PASS_ON(long, ftell, stream, (std::FILE * stream), stream)
+PASS_ON(void, rewind, stream, (std::FILE * stream), stream)
+PASS_READING(void, perror, stderr, call_reads_text(text, where), (const char* text), text)
 
 // A stream's lock, and what the caller of those without one may do: by these, too, the stream
 // changes in ways that nobody takes back. Its lock would stay taken.
-PASS(void, flockfile, (std::FILE * stream), stream)
-PASS(int, ftrylockfile, (std::FILE * stream), stream)
-PASS(void, funlockfile, (std::FILE * stream), stream)
-PASS(std::size_t, fwrite_unlocked,
-     (const void* from, std::size_t n, std::size_t count, std::FILE* stream), from, n, count,
-     stream)
-TAKE(std::size_t, fread_unlocked, (void* to, std::size_t n, std::size_t count, std::FILE* stream),
-     stream, to, n, count, stream)
-TAKE(char*, fgets_unlocked, (char* to, int n, std::FILE* stream), stream, to, n, stream)
-PASS(int, fputs_unlocked, (const char* text, std::FILE* stream), text, stream)
-PASS(int, fflush_unlocked, (std::FILE * stream), stream)
+SYNCOPATE_EXPORT void flockfile(std::FILE* stream) noexcept {
+  const auto* const where = SYNCOPATE_CALLER;
+  if (!by_program(where)) return SYNCOPATE_REAL(flockfile)(stream);
+  end_transaction("flockfile", where);
+  lock_stream(stream, where);
+}
+SYNCOPATE_EXPORT int ftrylockfile(std::FILE* stream) noexcept {
+  const auto* const where = SYNCOPATE_CALLER;
+  if (!by_program(where)) return SYNCOPATE_REAL(ftrylockfile)(stream);
+  end_transaction("ftrylockfile", where);
+  return try_lock_stream(stream, where) ? 0 : EBUSY;
+}
+SYNCOPATE_EXPORT void funlockfile(std::FILE* stream) noexcept {
+  const auto* const where = SYNCOPATE_CALLER;
+  if (!by_program(where)) return SYNCOPATE_REAL(funlockfile)(stream);
+  end_transaction("funlockfile", where);
+  unlock_stream(stream, where);
+}
+PASS_READING(std::size_t, fwrite_unlocked, stream, call_reads(from, n* count, where),
+             (const void* from, std::size_t n, std::size_t count, std::FILE* stream), from, n,
+             count, stream)
+TAKE_TO(std::size_t, fread_unlocked, call_wrote(to, got* n, where),
+        (void* to, std::size_t n, std::size_t count, std::FILE* stream), stream, to, n, count,
+        stream)
+TAKE_TO(char*, fgets_unlocked, if (got != nullptr) wrote_text(to, where),
+        (char* to, int n, std::FILE* stream), stream, to, n, stream)
+PASS_READING(int, fputs_unlocked, stream, call_reads_text(text, where),
+             (const char* text, std::FILE* stream), text, stream)
+PASS_ON(int, fflush_unlocked, stream, (std::FILE * stream), stream)
 TAKE(int, fgetc_unlocked, (std::FILE * stream), stream, stream)
 TAKE(int, getc_unlocked, (std::FILE * stream), stream, stream)
 TAKE(int, getchar_unlocked, (), stdin, )
-PASS(int, fputc_unlocked, (int c, std::FILE* stream), c, stream)
-PASS(int, putc_unlocked, (int c, std::FILE* stream), c, stream)
-PASS(int, putchar_unlocked, (int c), c)
-TAKE(int, __uflow, (std::FILE * stream), stream, stream)       // getc_unlocked inline,
-PASS(int, __overflow, (std::FILE * stream, int c), stream, c)  // putc_unlocked inline
+PASS_ON(int, fputc_unlocked, stream, (int c, std::FILE* stream), c, stream)
+PASS_ON(int, putc_unlocked, stream, (int c, std::FILE* stream), c, stream)
+PASS_ON(int, putchar_unlocked, stdout, (int c), c)
+TAKE(int, __uflow, (std::FILE * stream), stream, stream)                  // getc_unlocked inline,
+PASS_ON(int, __overflow, stream, (std::FILE * stream, int c), stream, c)  // putc_unlocked inline
 
-PASS_LIST(printf, vprintf, (const char* format, ...), format, format)
-PASS_LIST(fprintf, vfprintf, (std::FILE * stream, const char* format, ...), format, stream, format)
+PASS_LIST(printf, vprintf, stdout, (const char* format, ...), format, format)
+PASS_LIST(fprintf, vfprintf, stream, (std::FILE * stream, const char* format, ...), format, stream,
+          format)

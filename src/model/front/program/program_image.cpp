@@ -8,6 +8,7 @@
 #include "model/front/libc/file_waits.h"
 #include "model/front/libc/heap.h"
 #include "model/front/libc/libc_range.h"
+#include "model/front/libc/stream_locks.h"
 #include "model/front/program/options.h"
 #include "model/front/program/program_exit.h"
 #include "model/front/threads/fiber_state.h"
@@ -82,6 +83,7 @@ void keep_program_image() {
 
 void restore_program_image() {
   forget_file_waits();
+  forget_streams();
   for (const kept_range& range : kept->ranges) {
     std::memcpy(reinterpret_cast<void*>(range.low), range.bytes.data(), range.bytes.size());
   }

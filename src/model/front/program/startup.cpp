@@ -14,10 +14,12 @@
 
 #include "model/front/engine.h"
 #include "model/front/libc/libc_range.h"
+#include "model/front/libc/stream_locks.h"
 #include "model/front/program/identity.h"
 #include "model/front/program/layout.h"
 #include "model/front/program/options.h"
 #include "model/front/program/program_exit.h"
+#include "model/front/program/shared_objects.h"
 #include "model/front/pthread/threads.h"
 #include "model/front/threads/arch.h"
 #include "model/front/threads/fiber_state.h"
@@ -95,6 +97,8 @@ int start_machine(int count, char** given, char**) {
   constructing = false;
   leave_constructors();
   copy_arguments(count, given);
+  tell_of_shared_objects();
+  find_stream_locks();
   const int status = engine::run(run_program);
   // Handlers that are left belong to a program that was stopped; its state may be anything.
   exit_handlers().clear();

@@ -18,11 +18,14 @@ using namespace syncopate::instrument;  // NOLINT(google-build-using-namespace)
 
 SYNCOPATE_EXPORT int pthread_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) {
   SYNCOPATE_UNLESS_PROGRAM(pthread_mutex_init, m, attributes);
-  int type = PTHREAD_MUTEX_NORMAL;
-  if (attributes != nullptr) ::pthread_mutexattr_gettype(attributes, &type);
+  int type = PTHREAD_MUTEX_NORMAL, robust = PTHREAD_MUTEX_STALLED;
+  if (attributes != nullptr) {
+    ::pthread_mutexattr_gettype(attributes, &type);
+    ::pthread_mutexattr_getrobust(attributes, &robust);
+  }
   objects::begin(m, sizeof *m, "mutex", SYNCOPATE_CALLER);
   std::memset(m, 0, sizeof *m);
-  m->__data.__kind = type;
+  m->__data.__kind = type | (robust == PTHREAD_MUTEX_ROBUST ? objects::robust_kind : 0);
   return 0;
 }
 
@@ -63,10 +66,9 @@ SYNCOPATE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* m) {
   return objects::mutex_unlock(*m, SYNCOPATE_CALLER);
 }
 
-// Threads of a modeled program do not die, so no mutex is ever inconsistent.
 SYNCOPATE_EXPORT int pthread_mutex_consistent(pthread_mutex_t* m) {
   SYNCOPATE_UNLESS_PROGRAM(pthread_mutex_consistent, m);
-  return EINVAL;
+  return objects::mutex_consistent(*m, SYNCOPATE_CALLER);
 }
 
 namespace {

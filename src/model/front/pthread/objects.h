@@ -12,9 +12,9 @@
 // The state lies inside the program's own objects; all-zero bytes are a free object.
 //
 // `where` is the return address of the program's call. Results are pthread's errno values.
-// Nothing here is process-shared, robust or priority-inheriting in effect: a modeled program is one
-// process whose threads do not die, and machines have no priorities. Such objects work as plain
-// ones.
+// Nothing here is process-shared or priority-inheriting in effect: a modeled program is one
+// process, and machines have no priorities. Such objects work as plain ones. So do robust mutexes
+// of the algorithms.
 #pragma once
 
 #include <syncopate/machine/types.h>
@@ -33,11 +33,18 @@ using engine::place;
 using posix::limit;
 using posix::side;
 
+// Of a mutex's kind, as in glibc: beside its type.
+constexpr int robust_kind = 16;
+
 // Limits are valid but for mutexes, where an invalid one matters only if the call would block.
 int mutex_lock(pthread_mutex_t&, limit, place where);
 int mutex_trylock(pthread_mutex_t&, place where);
 int mutex_unlock(pthread_mutex_t&, place where);
 int mutex_destroy(pthread_mutex_t&, place where);
+int mutex_consistent(pthread_mutex_t&, place where);
+// The calling thread ends: robust mutexes that it holds are left behind. No thread runs any more.
+void thread_ends(place where);
+void forget_threads();
 
 // The mutex is held again when it returns, and when a cancellation (cancel.h) leaves it.
 int condition_wait(pthread_cond_t&, pthread_mutex_t&, limit, place where);

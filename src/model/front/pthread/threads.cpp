@@ -210,6 +210,7 @@ int join_thread(pthread_t thread, void** result, const machine::deadline* until,
 
 void end_thread(thread_record& r) {
   run_thread_exit_duties();
+  objects::thread_ends(static_cast<const char*>(entry_of(r)) + 1);
   const std::uint32_t before = r.status.fetch_or(thread_record::leaving);
   // From here on the record belongs to whoever joins, unless nobody will. The place names what the
   // thread ran: inside of its routine, as a return address.
@@ -247,6 +248,7 @@ int run_main_thread(int (*program)()) {
   for (std::size_t i = 0; i < highest.load(std::memory_order_relaxed); ++i)  // [H]
     std::memset(static_cast<void*>(&table[i]), 0, sizeof table[i]);
   highest = 1;
+  objects::forget_threads();
   thread_record& r = table[0];
   r.status = thread_record::joinable;
   adopt_fiber(r);
@@ -263,6 +265,7 @@ int run_main_thread(int (*program)()) {
   call_with_root(r);
   if (r.result == &main_call) return main_call.status;
   run_thread_exit_duties();
+  objects::thread_ends(nullptr);
   r.status.fetch_or(thread_record::leaving);
   posix::announce_end(objects::awaited_word{r.ended, nullptr});
   wait_for_all_others(r);

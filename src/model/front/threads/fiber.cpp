@@ -59,6 +59,7 @@ constinit kept_locals* main_locals = nullptr;
 void make_new_again(fiber& f) {
   reset_locals(f.pointer);
   f.duties.clear();
+  f.last_duties.clear();
   f.transaction = {};
 }
 
@@ -141,6 +142,7 @@ void keep_main_locals() {
 void restore_main_locals() {
   put_back_locals(slots[0]->pointer, main_locals->bytes);
   slots[0]->duties = main_locals->duties;
+  slots[0]->last_duties.clear();
 }
 
 }  // namespace syncopate::instrument

@@ -35,6 +35,7 @@ class fiber {
 
   heap_cache heap;
   std::vector<exit_duty> duties;
+  std::vector<exit_duty> last_duties;  // behind all of those
   transaction_memory transaction;
 };
 

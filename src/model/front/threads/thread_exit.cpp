@@ -45,13 +45,19 @@ void run_local_destructors() {
     exit_duty next;
     {
       const engine_scope inside;
-      auto& duties = running_fiber()->duties;
+      fiber& me = *running;
+      auto& duties = !me.duties.empty() ? me.duties : me.last_duties;
       if (duties.empty()) return;
       next = duties.back();
       duties.pop_back();
     }
     next.function(next.object);
   }
+}
+
+void at_thread_exit(void (*function)(void*), void* object) {
+  const engine_scope inside;
+  running->last_duties.push_back({function, object});
 }
 
 void run_thread_exit_duties() {

@@ -9,8 +9,12 @@ namespace syncopate::instrument {
 // run_local_destructors.
 void run_thread_exit_duties();
 
-// The thread_local objects' part alone: what exit() does for the thread that calls it.
+// The thread_local objects' part alone, and what is to follow it: what exit() does for the thread
+// that calls it.
 void run_local_destructors();
+
+// Calls function(object) on the calling thread when its thread_local objects are gone.
+void at_thread_exit(void (*function)(void*), void* object);
 
 // Empties the pthread keys of the running fiber: its thread-control block served another thread.
 void forget_thread_keys();

@@ -3,12 +3,15 @@
 //
 // Invariants
 //   M1  The word (where glibc has it) is 1 exactly while a thread holds the mutex.
+//       A robust one that its thread has left behind is not held: the word is 2 then, and 3 once it
+//       was given back without having been made consistent.
 //   M2  Owner and depth are written by the holder only; they are no events, since they say nothing
 //       that the word's order does not. The owner is the thread's index + 1, 0 when free.
 //
 // Misuse ends the run: what POSIX calls undefined (unlock of a normal mutex by a thread that does
 // not hold it, any use after destruction, destruction while held), and locking a normal mutex
-// twice, which hangs. Where POSIX gives an error, the program gets it.
+// twice, which hangs. Where POSIX gives an error, the program gets it; so with robust mutexes, of
+// which a thread that ends with some held leaves a word behind in each.
 //
 // Memory order (each tag stands at its site below)
 //   [L]  acquire: the section before happens-before this one.
@@ -16,12 +19,35 @@
 
 #include "posix/mutex.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "model/front/pthread/model/lifetimes.h"
 #include "model/front/pthread/model/steps.h"
 #include "model/front/pthread/objects.h"
 
 namespace syncopate::instrument::objects {
 namespace {
+
+enum : int { unlocked = 0, locked = 1, left_behind = 2, lost = 3 };  // M1
+
+// The robust mutexes that threads hold.
+struct robust_hold {
+  pthread_mutex_t* mutex;
+  unsigned thread;
+};
+std::vector<robust_hold>& robust_holds() {
+  static auto& all = *new std::vector<robust_hold>;
+  return all;
+}
+
+void note_robust(pthread_mutex_t& m, bool held) {
+  const unsigned self = model::self();
+  const engine_scope inside;
+  if (held) robust_holds().push_back({&m, self});
+  else std::erase_if(robust_holds(), [&](const robust_hold& h) { return h.mutex == &m; });
+}
 
 class lock : public posix::not_elided_lock {
  public:
@@ -63,8 +89,40 @@ class lock : public posix::not_elided_lock {
 
   [[noreturn]] void misused(const char* what) { model::misuse(what, &mutex_, where_); }
 
+  pthread_mutex_t& of() const { return mutex_; }
+  bool is_robust() const { return kind() > 0 && (kind() & robust_kind) != 0; }
+  // What was found: the mutex is held now if it was unlocked or left behind; locked: the limit has
+  // passed, or it was only tried.
+  int acquire_robust(limit until, bool tries) {
+    constexpr engine::predicate may = [](void*, std::uint64_t value) { return value != locked; };
+    constexpr model::successor next = [](void*, std::uint64_t value) -> std::uint64_t {
+      return value == lost ? lost : locked;
+    };
+    constexpr unsigned bytes = sizeof fields().__lock;
+    constexpr auto order = std::memory_order_acquire;  // [L]
+    const auto word = at(&fields().__lock);
+    const std::uint64_t ticks = to_ticks(until);
+    return on_engine([&] {
+      std::uint64_t found = 0;
+      if (tries) found = model::modify(word, bytes, order, next, nullptr, where_);
+      else if (!model::take(word, bytes, order, may, next, nullptr, ticks, found, where_))
+        found = locked;
+      return static_cast<int>(found);
+    });
+  }
+  void release_robust() {
+    word().store(std::exchange(inconsistent(), 0) != 0 ? lost : unlocked,
+                 std::memory_order_release);  // [U]
+  }
+  void leave_behind() {
+    forget_holder(kind());
+    inconsistent() = 1;
+    word().store(left_behind, std::memory_order_release);  // [U]
+  }
+  // Where glibc has what is elided, which robust mutexes are not.
+  short& inconsistent() { return fields().__elision; }
+
  private:
-  enum : int { unlocked = 0, locked = 1 };
   struct free_to_held {
     static bool may_enter(int value) { return value == unlocked; }
     static int entered(int /*value*/) { return locked; }
@@ -92,18 +150,77 @@ struct strict : posix::nobody_watches {
   }
 };
 
+// What POSIX says of robust mutexes: also one of the normal type is asked for its holder.
+int lock_robust(lock l, limit until, bool tries) {
+  const int kind = l.kind();
+  if (l.holder() == l.self()) {
+    if (posix::is_recursive(kind)) return posix::detail::relock(l);
+    if (tries) return EBUSY;
+    if (posix::is_errorcheck(kind)) return EDEADLK;
+    if (until == nullptr) strict().locks_again(l);
+  }
+  const bool is_valid = until == nullptr || posix::is_valid(until->at);
+  const int found = l.acquire_robust(until, tries || !is_valid);
+  if (found == lost) return ENOTRECOVERABLE;
+  if (found == locked) return !is_valid ? EINVAL : tries ? EBUSY : ETIMEDOUT;
+  l.note_holder(kind);
+  note_robust(l.of(), true);
+  return found == left_behind ? EOWNERDEAD : 0;
+}
+
+int unlock_robust(lock l) {
+  if (l.holder() != l.self()) return EPERM;
+  if (posix::is_recursive(l.kind()) && --l.depth() != 0) return 0;
+  note_robust(l.of(), false);
+  l.forget_holder(l.kind());
+  l.release_robust();
+  return 0;
+}
+
 }  // namespace
 
+void forget_threads() {
+  const engine_scope inside;
+  robust_holds().clear();
+}
+
+void thread_ends(place where) {
+  const unsigned self = model::self();
+  for (;;) {
+    pthread_mutex_t* held = nullptr;
+    {
+      const engine_scope inside;
+      auto& all = robust_holds();
+      const auto last = std::find_if(all.rbegin(), all.rend(),
+                                     [&](const robust_hold& h) { return h.thread == self; });
+      if (last == all.rend()) return;
+      held = last->mutex;
+      all.erase(std::next(last).base());
+    }
+    lock(*held, where).leave_behind();
+  }
+}
+
+int mutex_consistent(pthread_mutex_t& m, place where) {
+  lock l(m, where);
+  if (!l.is_robust() || l.holder() != l.self() || l.inconsistent() == 0) return EINVAL;
+  l.inconsistent() = 0;
+  return 0;
+}
+
 int mutex_lock(pthread_mutex_t& m, limit until, place where) {
-  return posix::lock_mutex(lock(m, where), strict(), until);
+  lock l(m, where);
+  return l.is_robust() ? lock_robust(l, until, false) : posix::lock_mutex(l, strict(), until);
 }
 
 int mutex_trylock(pthread_mutex_t& m, place where) {
-  return posix::try_lock_mutex(lock(m, where), strict());
+  lock l(m, where);
+  return l.is_robust() ? lock_robust(l, nullptr, true) : posix::try_lock_mutex(l, strict());
 }
 
 int mutex_unlock(pthread_mutex_t& m, place where) {
-  return posix::unlock_mutex(lock(m, where), strict());
+  lock l(m, where);
+  return l.is_robust() ? unlock_robust(l) : posix::unlock_mutex(l, strict());
 }
 
 int mutex_destroy(pthread_mutex_t& m, place where) {

@@ -1,0 +1,43 @@
+// call_memory.h -- what calls of the kernel and of the C library read and write of the program's
+// memory, announced: a race with it is one of the program. What they read, before they begin, since
+// they hand it on; what they write, behind them, since only then it is known how much.
+// Requires: by_program(where).
+#pragma once
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstring>
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "model/front/libc/libc_range.h"
+
+namespace syncopate::instrument {
+
+inline void call_reads(const void* from, std::size_t bytes, engine::place where) {
+  if (from == nullptr || bytes == 0) return;
+  const engine_scope inside;
+  engine::access_by_call(address_of(from), bytes, engine::kind::read, where);
+}
+inline void call_wrote(const void* to, std::size_t bytes, engine::place where) {
+  if (to == nullptr || bytes == 0) return;
+  const engine_scope inside;
+  engine::access_by_call(address_of(to), bytes, engine::kind::write, where);
+}
+// A string, and its end.
+inline void call_reads_text(const char* text, engine::place where) {
+  if (text == nullptr) return;
+  const engine_scope inside;  // strlen is ours, too
+  engine::access_by_call(address_of(text), std::strlen(text) + 1, engine::kind::read, where);
+}
+
+// Of buffers in several parts: the list itself and the first `bytes` of what it names.
+void call_reads_parts(const iovec* parts, std::size_t count, engine::place where);
+void call_wrote_parts(const iovec* parts, std::size_t count, std::size_t bytes,
+                      engine::place where);
+
+// A format of printf(), and the strings among its arguments. (The list is not changed.)
+void call_reads_format(const char* format, std::va_list list, engine::place where);
+
+}  // namespace syncopate::instrument

@@ -1,0 +1,146 @@
+#include "model/front/libc/stream_locks.h"
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include <link.h>
+#include <pthread.h>
+
+#include "model/front/libc/libc_range.h"
+#include "model/front/pthread/objects.h"
+
+extern "C" void _IO_doallocbuf(std::FILE*);  // glibc's: gives a stream its buffer
+
+namespace syncopate::instrument {
+
+namespace {
+
+constinit bool program_locks = false;
+
+// By stream. None is ever thrown away: their addresses are the same in each execution.
+std::map<std::FILE*, pthread_mutex_t>& locks() {
+  static auto& all = *new std::map<std::FILE*, pthread_mutex_t>;
+  return all;
+}
+
+// By the program, since it began.
+std::vector<std::FILE*>& opened() {
+  static auto& all = *new std::vector<std::FILE*>;
+  return all;
+}
+
+void make_free(pthread_mutex_t& m) {
+  std::memset(&m, 0, sizeof m);
+  m.__data.__kind = PTHREAD_MUTEX_RECURSIVE_NP;
+}
+
+pthread_mutex_t& lock_of(std::FILE* stream) {
+  const engine_scope inside;
+  const auto [at, is_new] = locks().try_emplace(stream);
+  if (is_new) make_free(at->second);
+  return at->second;
+}
+
+bool takes_lock(std::string_view function) {
+  return !function.ends_with("_unlocked") && !function.starts_with("__");
+}
+
+// What a module refers to elsewhere, by the loader's tables.
+struct references {
+  const ElfW(Sym) * symbols = nullptr;
+  const char* names = nullptr;
+  const ElfW(Rela) * data = nullptr, *calls = nullptr;
+  std::size_t data_bytes = 0, calls_bytes = 0;
+};
+
+references references_of(const ElfW(Dyn) * dynamic) {
+  references found;
+  for (; dynamic->d_tag != DT_NULL; ++dynamic) {
+    const auto at = dynamic->d_un.d_ptr;
+    switch (dynamic->d_tag) {
+      case DT_SYMTAB: found.symbols = reinterpret_cast<const ElfW(Sym)*>(at); break;
+      case DT_STRTAB: found.names = reinterpret_cast<const char*>(at); break;
+      case DT_RELA: found.data = reinterpret_cast<const ElfW(Rela)*>(at); break;
+      case DT_RELASZ: found.data_bytes = dynamic->d_un.d_val; break;
+      case DT_JMPREL: found.calls = reinterpret_cast<const ElfW(Rela)*>(at); break;
+      case DT_PLTRELSZ: found.calls_bytes = dynamic->d_un.d_val; break;
+      default: break;
+    }
+  }
+  return found;
+}
+
+bool has_locks(const references& all, const ElfW(Rela) * table, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes / sizeof *table; ++i) {
+    const std::string_view name = all.names + all.symbols[ELF64_R_SYM(table[i].r_info)].st_name;
+    if (name == "flockfile" || name == "ftrylockfile") return true;
+  }
+  return false;
+}
+
+int look_at(dl_phdr_info* module, std::size_t, void*) {
+  for (int i = 0; i < module->dlpi_phnum; ++i) {
+    if (module->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    const auto* const dynamic =
+        reinterpret_cast<const ElfW(Dyn)*>(module->dlpi_addr + module->dlpi_phdr[i].p_vaddr);
+    if (!needs_machine(dynamic)) continue;
+    const references all = references_of(dynamic);
+    if (all.symbols == nullptr || all.names == nullptr) continue;
+    program_locks |=
+        has_locks(all, all.data, all.data_bytes) || has_locks(all, all.calls, all.calls_bytes);
+  }
+  return program_locks ? 1 : 0;
+}
+
+}  // namespace
+
+void find_stream_locks() { dl_iterate_phdr(look_at, nullptr); }
+
+// (One that is locked was being used when its thread failed.)
+void forget_streams() {
+  const engine_scope inside;
+  for (auto& [stream, lock] : locks()) make_free(lock);
+  for (std::FILE* const each : opened())
+    if (SYNCOPATE_REAL(ftrylockfile)(each) == 0) SYNCOPATE_REAL(fclose)(each);
+  opened().clear();
+}
+
+std::FILE* open_stream(std::FILE* (*open)(void* arguments), void* arguments, engine::place where) {
+  if (!by_program(where) || !engine::runs_again()) return open(arguments);
+  const engine_scope inside;
+  std::FILE* const stream = open(arguments);
+  if (stream == nullptr) return stream;
+  const int before = errno;
+  _IO_doallocbuf(stream);
+  errno = before;
+  opened().push_back(stream);
+  return stream;
+}
+
+void forget_stream(std::FILE* stream) {
+  const engine_scope inside;
+  std::erase(opened(), stream);
+}
+
+void lock_stream(std::FILE* stream, engine::place where) {
+  objects::mutex_lock(lock_of(stream), nullptr, where);
+}
+bool try_lock_stream(std::FILE* stream, engine::place where) {
+  return objects::mutex_trylock(lock_of(stream), where) == 0;
+}
+void unlock_stream(std::FILE* stream, engine::place where) {
+  objects::mutex_unlock(lock_of(stream), where);
+}
+
+stream_call::stream_call(std::FILE* stream, std::string_view function, engine::place where)
+    : stream_(program_locks && takes_lock(function) && by_program(where) ? stream : nullptr),
+      where_(where) {
+  if (stream_ != nullptr) lock_stream(stream_, where_);
+}
+stream_call::~stream_call() {
+  if (stream_ != nullptr) unlock_stream(stream_, where_);
+}
+
+}  // namespace syncopate::instrument

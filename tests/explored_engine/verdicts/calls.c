@@ -1,0 +1,438 @@
+// What calls of the kernel and of the C library read and write of the program's memory, and what a
+// thread leaves behind that ends. What each program is, table.txt says.
+#define _GNU_SOURCE
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+typedef void* (*entry)(void*);
+static void run2(entry a, entry b) {
+  pthread_t t;
+  if (pthread_create(&t, NULL, b, NULL) != 0) abort();
+  a(NULL);
+  pthread_join(t, NULL);
+}
+static void run3(entry a, entry b, entry c) {
+  pthread_t t;
+  if (pthread_create(&t, NULL, c, NULL) != 0) abort();
+  run2(a, b);
+  pthread_join(t, NULL);
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static char buffer[32] = "12 and 13, 14";
+static int ends[2];
+
+// Each program: one thread makes a call on the buffer, the other one touches it. Right with the
+// mutex, which `locks` says, or where the call itself orders them.
+static bool locks;
+static void lock(void) {
+  if (locks) pthread_mutex_lock(&mutex);
+}
+static void unlock(void) {
+  if (locks) pthread_mutex_unlock(&mutex);
+}
+static void* changes(void* u) {
+  lock();
+  buffer[0] = '3';
+  unlock();
+  return u;
+}
+static void* looks(void* u) {
+  lock();
+  if (buffer[0] == 'z') abort();
+  unlock();
+  return u;
+}
+static void beside(entry call, entry other, bool in_order) {
+  locks = in_order;
+  run2(call, other);
+}
+#define BESIDE(name, other)                                    \
+  static void name(void) { beside(call_##name, other, true); } \
+  static void name##_unlocked(void) { beside(call_##name, other, false); }
+
+static void open_pipe(void) {
+  if (pipe(ends) != 0 || write(ends[1], "abcd", 4) != 4) abort();
+}
+static void close_pipe(void) {
+  close(ends[0]);
+  close(ends[1]);
+}
+static void* call_read_into(void* u) {
+  open_pipe();
+  lock();
+  if (read(ends[0], buffer, sizeof buffer) != 4) abort();
+  unlock();
+  close_pipe();
+  return u;
+}
+BESIDE(read_into, looks)
+static void* call_write_from(void* u) {
+  open_pipe();
+  lock();
+  if (write(ends[1], buffer, 4) != 4) abort();
+  unlock();
+  close_pipe();
+  return u;
+}
+BESIDE(write_from, changes)
+static void* call_read_parts(void* u) {
+  char first[2];
+  const struct iovec parts[2] = {{first, 2}, {buffer, 8}};
+  open_pipe();
+  lock();
+  if (readv(ends[0], parts, 2) != 4) abort();
+  unlock();
+  close_pipe();
+  return u;
+}
+BESIDE(read_parts, looks)
+static void* call_write_parts(void* u) {
+  char first[2] = "xy";
+  const struct iovec parts[2] = {{first, 2}, {buffer, 2}};
+  open_pipe();
+  lock();
+  if (writev(ends[1], parts, 2) != 4) abort();
+  unlock();
+  close_pipe();
+  return u;
+}
+BESIDE(write_parts, changes)
+static void* call_put(void* u) {
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) abort();
+  lock();
+  if (send(ends[1], buffer, 4, 0) != 4) abort();
+  unlock();
+  close_pipe();
+  return u;
+}
+BESIDE(put, changes)
+static void* call_receive_message(void* u) {
+  struct iovec part = {buffer, sizeof buffer};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) abort();
+  if (send(ends[1], "abcd", 4, 0) != 4) abort();
+  lock();
+  if (recvmsg(ends[0], &message, 0) != 4) abort();
+  unlock();
+  close_pipe();
+  return u;
+}
+BESIDE(receive_message, looks)
+static void* call_write_at(void* u) {
+  const int file = memfd_create("calls", 0);
+  lock();
+  if (pwrite(file, buffer, 4, 0) != 4) abort();
+  unlock();
+  close(file);
+  return u;
+}
+BESIDE(write_at, changes)
+static void* call_stream_write(void* u) {
+  FILE* const nowhere = fopen("/dev/null", "w");
+  lock();
+  if (fwrite(buffer, 1, 4, nowhere) != 4) abort();
+  unlock();
+  fclose(nowhere);
+  return u;
+}
+BESIDE(stream_write, changes)
+static void* call_stream_read(void* u) {
+  FILE* const zeros = fopen("/dev/zero", "r");
+  setvbuf(zeros, NULL, _IONBF, 0);
+  lock();
+  if (fread(buffer, 1, 4, zeros) != 4) abort();
+  unlock();
+  fclose(zeros);
+  return u;
+}
+BESIDE(stream_read, looks)
+static void* call_print(void* u) {
+  FILE* const nowhere = fopen("/dev/null", "w");
+  lock();
+  fprintf(nowhere, "%3d %-*.*s|%s\n", 7, 9, 2, "short", buffer);
+  unlock();
+  fclose(nowhere);
+  return u;
+}
+BESIDE(print, changes)
+static void* call_print_into(void* u) {
+  lock();
+  snprintf(buffer, sizeof buffer, "%d and %lf", 12, 13.5);
+  unlock();
+  return u;
+}
+BESIDE(print_into, looks)
+static void* call_number(void* u) {
+  char* behind;
+  lock();
+  if (strtol(buffer, &behind, 10) == 0) abort();
+  unlock();
+  return u;
+}
+BESIDE(number, changes)
+static void* call_search(void* u) {
+  lock();
+  if (strstr(buffer, "and") == NULL || strncasecmp(buffer, "X", 1) == 0) abort();
+  unlock();
+  return u;
+}
+BESIDE(search, changes)
+
+// A precision ends what is printed.
+static void* prints_two(void* u) {
+  FILE* const nowhere = fopen("/dev/null", "w");
+  fprintf(nowhere, "%.2s", buffer);
+  fclose(nowhere);
+  return u;
+}
+static void* changes_third(void* u) {
+  buffer[2] = 'x';
+  return u;
+}
+static void print_part(void) { run2(prints_two, changes_third); }
+
+// Two threads take two strings apart: strtok() remembers one place for all.
+static void* splits_alone(void* u) {
+  char own[] = "a b", *rest;
+  if (strtok_r(own, " ", &rest) == NULL || strtok_r(NULL, " ", &rest) == NULL) abort();
+  return u;
+}
+static void* splits(void* u) {
+  char own[] = "a b";
+  if (strtok(own, " ") == NULL) abort();
+  return u;
+}
+static void tokens(void) { run2(splits_alone, splits_alone); }
+static void tokens_of_all(void) { run2(splits, splits); }
+
+// A buffer goes round: who has got a byte may write it again.
+static void* sends_buffer(void* u) {
+  if (write(ends[1], buffer, 4) != 4) abort();
+  return u;
+}
+static void* uses_again(void* u) {
+  char got[4];
+  if (read(ends[0], got, 4) != 4) abort();
+  buffer[0] = 'x';
+  return u;
+}
+static void buffer_used_again(void) {
+  if (pipe(ends) != 0) abort();
+  run2(sends_buffer, uses_again);
+  close_pipe();
+}
+static void* uses_at_once(void* u) {
+  char got[4];
+  buffer[0] = 'x';
+  if (read(ends[0], got, 4) != 4) abort();
+  return u;
+}
+static void buffer_used_at_once(void) {
+  if (pipe(ends) != 0) abort();
+  run2(sends_buffer, uses_at_once);
+  close_pipe();
+}
+
+// A stream's lock is one as others, of the calls on it, too.
+static FILE* nowhere;
+static void* in_stream_lock(void* u) {
+  flockfile(nowhere);
+  buffer[0] = putc_unlocked('a', nowhere);
+  funlockfile(nowhere);
+  return u;
+}
+static void* behind_stream_lock(void* u) {
+  buffer[0] = fputc('b', nowhere);
+  return u;
+}
+static void* in_tried_lock(void* u) {
+  if (ftrylockfile(nowhere) != 0) return u;
+  buffer[0] = 'c';
+  funlockfile(nowhere);
+  return u;
+}
+static void* keeps_stream_lock(void* u) {
+  flockfile(nowhere);
+  flockfile(nowhere);
+  funlockfile(nowhere);
+  return u;
+}
+static void on_stream(entry a, entry b) {
+  nowhere = fopen("/dev/null", "w");
+  run2(a, b);
+  fclose(nowhere);
+}
+static void stream_locked(void) { on_stream(in_stream_lock, in_stream_lock); }
+static void stream_tried(void) { on_stream(in_stream_lock, in_tried_lock); }
+static void stream_unlocked(void) { on_stream(in_stream_lock, behind_stream_lock); }
+static void stream_kept(void) { on_stream(keeps_stream_lock, behind_stream_lock); }
+
+// Robust mutexes: who comes after the holder's end is told.
+static pthread_mutex_t robust;
+static int inside, done;
+static void begin_robust(int type) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, type);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  if (pthread_mutex_init(&robust, &attributes) != 0) abort();
+  pthread_mutexattr_destroy(&attributes);
+}
+static void* dies_inside(void* u) {
+  if (pthread_mutex_lock(&robust) == EOWNERDEAD) pthread_mutex_consistent(&robust);
+  inside = 1;
+  return u;
+}
+static void* repairs(void* u) {
+  const int error = pthread_mutex_lock(&robust);
+  assert(error == 0 || error == EOWNERDEAD);
+  assert(inside == (error != 0));
+  inside = 0;
+  if (error != 0 && pthread_mutex_consistent(&robust) != 0) abort();
+  ++done;
+  pthread_mutex_unlock(&robust);
+  return u;
+}
+static void* believes(void* u) {
+  if (pthread_mutex_lock(&robust) != 0) {
+  }
+  assert(inside == 0);
+  pthread_mutex_unlock(&robust);
+  return u;
+}
+static void* does_not_repair(void* u) {
+  const int error = pthread_mutex_lock(&robust);
+  if (error != ENOTRECOVERABLE) {
+    inside = 0;
+    pthread_mutex_unlock(&robust);
+  }
+  return u;
+}
+static void robust_repaired(void) {
+  begin_robust(PTHREAD_MUTEX_NORMAL);
+  run3(repairs, dies_inside, repairs);
+  if (done != 2) abort();
+}
+static void robust_believed(void) {
+  begin_robust(PTHREAD_MUTEX_NORMAL);
+  run2(believes, dies_inside);
+}
+static void robust_lost(void) {
+  begin_robust(PTHREAD_MUTEX_ERRORCHECK);
+  run2(does_not_repair, dies_inside);
+  // Either the thread came last, and has left it behind, or it was lost, for good.
+  const int error = pthread_mutex_trylock(&robust);
+  assert(error == EOWNERDEAD || error == ENOTRECOVERABLE);
+  if (error == EOWNERDEAD) assert(pthread_mutex_unlock(&robust) == 0);
+  assert(pthread_mutex_lock(&robust) == ENOTRECOVERABLE);
+  assert(pthread_mutex_consistent(&robust) == EINVAL);
+  assert(pthread_mutex_destroy(&robust) == 0);
+}
+static void robust_lost_and_used(void) {
+  begin_robust(PTHREAD_MUTEX_NORMAL);
+  run2(does_not_repair, dies_inside);
+  const int error = pthread_mutex_lock(&robust);
+  assert(error == 0 || error == EOWNERDEAD);
+}
+static void* unlocks_foreign(void* u) {
+  assert(pthread_mutex_unlock(&robust) == EPERM);
+  return u;
+}
+static void* locks_and_unlocks(void* u) {
+  assert(pthread_mutex_lock(&robust) == 0);
+  ++done;
+  assert(pthread_mutex_unlock(&robust) == 0);
+  return u;
+}
+static void robust_foreign(void) {
+  begin_robust(PTHREAD_MUTEX_NORMAL);
+  run3(locks_and_unlocks, unlocks_foreign, locks_and_unlocks);
+  assert(done == 2);
+}
+// At a condition variable, too.
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static void* waits_robust(void* u) {
+  int error = pthread_mutex_lock(&robust);
+  while (!inside && error == 0) error = pthread_cond_wait(&condition, &robust);
+  assert(error == 0 || error == EOWNERDEAD);
+  if (error != 0) pthread_mutex_consistent(&robust);
+  pthread_mutex_unlock(&robust);
+  return u;
+}
+static void* signals_and_dies(void* u) {
+  pthread_mutex_lock(&robust);
+  inside = 1;
+  pthread_cond_signal(&condition);
+  return u;
+}
+static void robust_condition(void) {
+  begin_robust(PTHREAD_MUTEX_NORMAL);
+  run2(waits_robust, signals_and_dies);
+}
+
+struct scenario {
+  const char* name;
+  void (*run)(void);
+};
+static const struct scenario all[] = {
+    {"read_into", read_into},
+    {"read_into_unlocked", read_into_unlocked},
+    {"write_from", write_from},
+    {"write_from_unlocked", write_from_unlocked},
+    {"read_parts", read_parts},
+    {"read_parts_unlocked", read_parts_unlocked},
+    {"write_parts", write_parts},
+    {"write_parts_unlocked", write_parts_unlocked},
+    {"put", put},
+    {"put_unlocked", put_unlocked},
+    {"receive_message", receive_message},
+    {"receive_message_unlocked", receive_message_unlocked},
+    {"write_at", write_at},
+    {"write_at_unlocked", write_at_unlocked},
+    {"stream_write", stream_write},
+    {"stream_write_unlocked", stream_write_unlocked},
+    {"stream_read", stream_read},
+    {"stream_read_unlocked", stream_read_unlocked},
+    {"print", print},
+    {"print_unlocked", print_unlocked},
+    {"print_into", print_into},
+    {"print_into_unlocked", print_into_unlocked},
+    {"print_part", print_part},
+    {"number", number},
+    {"number_unlocked", number_unlocked},
+    {"search", search},
+    {"search_unlocked", search_unlocked},
+    {"tokens", tokens},
+    {"tokens_of_all", tokens_of_all},
+    {"buffer_used_again", buffer_used_again},
+    {"buffer_used_at_once", buffer_used_at_once},
+    {"stream_locked", stream_locked},
+    {"stream_tried", stream_tried},
+    {"stream_unlocked", stream_unlocked},
+    {"stream_kept", stream_kept},
+    {"robust_repaired", robust_repaired},
+    {"robust_believed", robust_believed},
+    {"robust_lost", robust_lost},
+    {"robust_lost_and_used", robust_lost_and_used},
+    {"robust_foreign", robust_foreign},
+    {"robust_condition", robust_condition},
+};
+int main(int argc, char** argv) {
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+    if (argc < 2) puts(all[i].name);
+    else if (strcmp(all[i].name, argv[1]) == 0) return all[i].run(), 0;
+  }
+  return argc < 2 ? 0 : 2;
+}

@@ -279,6 +279,20 @@ static void stream_tried(void) { on_stream(in_stream_lock, in_tried_lock); }
 static void stream_unlocked(void) { on_stream(in_stream_lock, behind_stream_lock); }
 static void stream_kept(void) { on_stream(keeps_stream_lock, behind_stream_lock); }
 
+// Each thread has a stream of its own; memory of one that was closed is another's.
+static void* own_stream(void* u) {
+  FILE* const own = fopen("/dev/null", "w");
+  putc_unlocked('a', own);
+  fclose(own);
+  return u;
+}
+static void streams_of_each(void) { run3(own_stream, own_stream, own_stream); }
+static void* puts_alone(void* u) {
+  putc_unlocked('a', nowhere);
+  return u;
+}
+static void stream_of_both(void) { on_stream(puts_alone, puts_alone); }
+
 // Robust mutexes: who comes after the holder's end is told.
 static pthread_mutex_t robust;
 static int inside, done;
@@ -422,6 +436,8 @@ static const struct scenario all[] = {
     {"stream_tried", stream_tried},
     {"stream_unlocked", stream_unlocked},
     {"stream_kept", stream_kept},
+    {"streams_of_each", streams_of_each},
+    {"stream_of_both", stream_of_both},
     {"robust_repaired", robust_repaired},
     {"robust_believed", robust_believed},
     {"robust_lost", robust_lost},

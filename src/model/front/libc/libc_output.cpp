@@ -260,7 +260,7 @@ OPEN(fopen64, (const char* path, const char* mode), path, mode)
 SYNCOPATE_EXPORT int fclose(std::FILE* stream) {
   const auto* const where = SYNCOPATE_CALLER;
   end_transaction("fclose", where);
-  if (by_program(where)) forget_stream(stream);
+  if (by_program(where)) forget_stream(stream, where);
   return SYNCOPATE_REAL(fclose)(stream);
 }
 PASS_READING(int, fputs, stream, call_reads_text(text, where),

@@ -8,6 +8,7 @@
 #include <link.h>
 #include <pthread.h>
 
+#include "model/front/libc/call_memory.h"
 #include "model/front/libc/libc_range.h"
 #include "model/front/pthread/objects.h"
 
@@ -116,12 +117,16 @@ std::FILE* open_stream(std::FILE* (*open)(void* arguments), void* arguments, eng
   _IO_doallocbuf(stream);
   errno = before;
   opened().push_back(stream);
+  // By putc_unlocked and its like the program looks into both.
+  const auto buffer_bytes = static_cast<std::size_t>(stream->_IO_buf_end - stream->_IO_buf_base);
+  engine::allocated(address_of(stream), sizeof *stream, nullptr);
+  engine::allocated(address_of(stream->_IO_buf_base), buffer_bytes, nullptr);
   return stream;
 }
 
-void forget_stream(std::FILE* stream) {
+void forget_stream(std::FILE* stream, engine::place where) {
   const engine_scope inside;
-  std::erase(opened(), stream);
+  if (std::erase(opened(), stream) != 0) engine::freed(address_of(stream), sizeof *stream, where);
 }
 
 void lock_stream(std::FILE* stream, engine::place where) {
@@ -138,6 +143,8 @@ stream_call::stream_call(std::FILE* stream, std::string_view function, engine::p
     : stream_(program_locks && takes_lock(function) && by_program(where) ? stream : nullptr),
       where_(where) {
   if (stream_ != nullptr) lock_stream(stream_, where_);
+  // Who does not lock it has to have it alone.
+  else if (!takes_lock(function) && by_program(where)) call_wrote(stream, sizeof *stream, where);
 }
 stream_call::~stream_call() {
   if (stream_ != nullptr) unlock_stream(stream_, where_);

@@ -18,7 +18,7 @@ void forget_streams();
 // Opens a stream by `open`, which calls the C library. Where the program's memory is put back, the
 // stream and its buffer lie elsewhere: the C library has a list of all.
 std::FILE* open_stream(std::FILE* (*open)(void* arguments), void* arguments, engine::place where);
-void forget_stream(std::FILE*);  // closed
+void forget_stream(std::FILE*, engine::place where);  // is about to be closed
 
 void lock_stream(std::FILE*, engine::place where);
 bool try_lock_stream(std::FILE*, engine::place where);

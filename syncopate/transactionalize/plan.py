@@ -5,11 +5,14 @@ import dataclasses
 import re
 from dataclasses import dataclass, field
 
-from syncopate.transactionalize import conditions, locks, sections, wordlocks
+from syncopate.transactionalize import bitfields, conditions, locks, sections, wordlocks
 from syncopate.transactionalize.callgraph import WAITING, Call, CallGraph, waiting
 from syncopate.transactionalize.locks import Operation
 from syncopate.transactionalize.program import Program
 from syncopate.transactionalize.sections import Refused, Section
+from syncopate.transactionalize.wrappers import functions
+
+_VA_ARG = re.compile(r"\bva_arg\s*\(")
 
 
 @dataclass
@@ -36,6 +39,7 @@ class Plan:
     stays: set[str] = field(default_factory=set)  # condition variables
     words: set[str] = field(default_factory=set)  # locks that small transactions take
     word_operations: list[Operation] = field(default_factory=list)
+    unfit: dict[str, str] = field(default_factory=dict)  # functions GCC spoils -> what they do
 
     def stays_lock(self, key: str) -> bool:
         return key in self.kept or key in self.not_asked
@@ -80,6 +84,10 @@ def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, writte
     """The plan for a program whose facts about sections are `found`."""
     plan = Plan()
     bit_fields = program.bit_fields()  # before it is asked which files cannot be judged
+    for name, touched in bit_fields.items():
+        plan.unfit[name] = f"touches {_described(touched[0])}"
+    for name in _taking_arguments(program):
+        plan.unfit[name] = f"calls va_arg (in {name}), at which GCC fails in transactions"
     everywhere = locks.operations(found, program.texts, written)
     plan.operations = [op for op in everywhere if not op.inner]
     plan.not_asked = {op.key for op in plan.operations if not wanted.as_section(op.key)}
@@ -100,7 +108,7 @@ def make(program: Program, wanted: Wanted, graph: CallGraph, found: list, writte
         known = len(plan.kept)
         _judge_conditions(plan, program)
         _judge_waiting(plan, graph)
-        _judge_bit_fields(plan, graph, bit_fields)
+        _judge_fitness(plan, graph, bit_fields)
     return plan
 
 
@@ -268,19 +276,34 @@ def _judge_waiting(plan: Plan, graph: CallGraph) -> None:
                       describe(chain, graph))  # fmt: skip
 
 
-def _judge_bit_fields(plan: Plan, graph: CallGraph, found: dict) -> None:
-    """Sections that touch bit-fields, themselves or in what they call (bitfields.py)."""
+def _described(touched: bitfields.Access) -> str:
+    place = f"{touched.file}:{touched.line}"
+    return f"the bit-field {touched.member} ({place}), which GCC compiles wrongly in transactions"
+
+
+def _taking_arguments(program: Program) -> list[str]:
+    """The functions with a va_arg: GCC 12 crashes where a transaction reaches one."""
+    return [
+        name
+        for text in program.texts.values()
+        for name, _, _, opening, closing in functions(text)
+        if _VA_ARG.search(text.code, opening, closing)
+    ]
+
+
+def _judge_fitness(plan: Plan, graph: CallGraph, bit_fields: dict) -> None:
+    """Sections with what GCC does not compile in transactions, in themselves or in what they call.
+    Whom pointers call is not among that: without a declared type, that runs alone, as it is."""
     for section in plan.sections():
         text = section.text
         lines = range(text.line(section.start), text.line(section.end) + 1)
-        of_function = found.get(section.lock.function, [])
+        of_function = bit_fields.get(section.lock.function, [])
         here = [a for a in of_function if a.file == text.path and a.line in lines]
-        chain = [] if here else graph.chain_into(calls_in(section, graph), found)
-        if not here and not chain:
+        chain = [] if here else graph.chain_into(calls_in(section, graph), plan.unfit)
+        if here or _VA_ARG.search(text.code, section.start, section.end):
+            why = f"touches {_described(here[0])}" if here else plan.unfit[section.lock.function]
+        elif chain:
+            why = plan.unfit[graph.name(chain[-1].callee)]
+        else:
             continue
-        touched = here[0] if here else found[graph.name(chain[-1].callee)][0]
-        why = (
-            f"touches the bit-field {touched.member} ({touched.file}:{touched.line}), which GCC"
-            " compiles wrongly in transactions"
-        )
         plan.keep(section.lock.key, text.path, section.lock.line, why, describe(chain, graph))

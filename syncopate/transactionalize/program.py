@@ -14,7 +14,7 @@ from syncopate.transactionalize.callgraph import CallGraph
 from syncopate.transactionalize.ctext import CText
 from syncopate.transactionalize.wrappers import functions
 
-_ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.M)
+_ERROR = re.compile(r"^(.*?):(\d+):(?:(\d+):)? (?:fatal |internal compiler )?error: (.*)$", re.M)
 
 _BARE_NAME = re.compile(r"^[ \t]*[A-Z_][A-Z0-9_]*[ \t]*$", re.M)  # a macro for statements
 _AGAIN = "read-again"  # a folder

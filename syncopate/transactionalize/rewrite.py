@@ -16,7 +16,13 @@ from syncopate.transactionalize import (
     wordlocks,
     words,
 )
-from syncopate.transactionalize.callgraph import PUT_OFF, SAFE, SAFE_WITHOUT_LIBRARY, CallGraph
+from syncopate.transactionalize.callgraph import (
+    PUT_OFF,
+    SAFE,
+    SAFE_WITHOUT_LIBRARY,
+    Call,
+    CallGraph,
+)
 from syncopate.transactionalize.ctext import CText, Edits, behind_includes
 from syncopate.transactionalize.plan import NotDone, Plan
 from syncopate.transactionalize.program import CompilerError, Program
@@ -55,6 +61,7 @@ class Rewriter:
         self._set_what_is_safe()
         graph.indirect = {}
         self.types = indirect.resolve(graph, program.texts) if self.stage.is_maximal else []
+        self._leave_unfit_types()
         self.reached: set[str] = set()
         for section in self.chosen:
             self.reached |= graph.reached(plan.calls_in(section, graph))
@@ -83,6 +90,15 @@ class Rewriter:
         texts, edits = self._write()
         self.program.write_copy(texts)
         return texts, edits
+
+    def _leave_unfit_types(self) -> None:
+        """Through types that are not declared, functions are called as they are, and alone."""
+        for kind in list(self.types):
+            below = self.graph.reached([Call(title, "", 0, 0) for title in kind.targets])
+            if {self.graph.name(title) for title in below} & self.plan.unfit.keys():
+                self.types.remove(kind)
+                known = self.graph.indirect.items()
+                self.graph.indirect = {at: to for at, to in known if to is not kind.targets}
 
     def _set_what_is_safe(self) -> None:
         safe = set(SAFE if self.stage.wraps_library else SAFE_WITHOUT_LIBRARY)

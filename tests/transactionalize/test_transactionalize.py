@@ -541,3 +541,44 @@ def test_whatever_waits(tmp_path):
     assert rewritten == {"m_pthread_rwlock_tryrdlock"}, done.stderr
     for name in names:
         assert any(e["what"] == f"m_{name}" and WAITING[name] in e["why"] for e in made["not_done"])
+
+
+UNFIT = """
+#include <pthread.h>
+#include <stdarg.h>
+typedef void (*change)(long*, va_list);
+struct bits { int few : 3; };
+static pthread_mutex_t direct = PTHREAD_MUTEX_INITIALIZER, pointed = PTHREAD_MUTEX_INITIALIZER;
+static long n, k;
+static struct bits b;
+static void add(long* to, va_list ap) { *to += va_arg(ap, int); }
+static void raise(long* to, va_list ap) { *to += b.few++; }
+static const change all[] = {add, raise};
+void call_directly(int unused, ...) {
+  va_list ap;
+  va_start(ap, unused);
+  pthread_mutex_lock(&direct); add(&n, ap); pthread_mutex_unlock(&direct);
+  va_end(ap);
+}
+void call_by_pointer(int which, ...) {
+  va_list ap;
+  va_start(ap, which);
+  change by = all[which];
+  pthread_mutex_lock(&pointed); k++; by(&k, ap); pthread_mutex_unlock(&pointed);
+  va_end(ap);
+}
+"""
+
+
+def test_what_the_compiler_cannot_do(tmp_path):
+    """GCC crashes at va_arg where transactions reach it, and spoils bit-fields: such functions are
+    called by none, or through pointers, and then alone."""
+    (tmp_path / "u.c").write_text(UNFIT)
+    done = transactionalize("--atomic", "--json", "-", "-o", tmp_path / "out", tmp_path / "u.c")
+    assert done.returncode == 3, done.stderr
+    made = json.loads(done.stdout)["locks"]
+    assert (made["direct"]["rewritten"], made["pointed"]["rewritten"]) == (0, 1)
+    assert made["pointed"]["atomic"] == 0
+    assert "calls va_arg (in add)" in done.stderr
+    text = (tmp_path / "out/u.c").read_text()
+    assert "transaction_" not in text.replace("__transaction_relaxed", "")

@@ -17,7 +17,7 @@ from syncopate.base.errors import Failure
 from syncopate.launch import kernelview
 from syncopate.records import languages, naming
 from syncopate.records.recordfile import Record
-from syncopate.records.recordformat import CONDITION, FUTEX, MUTEX, WaitKind
+from syncopate.records.recordformat import CONDITION, FUTEX, MUTEX, WAIT, WaitKind
 
 WHY_NOT = kernelview.obstacle()
 needs_kernel = pytest.mark.skipif(WHY_NOT is not None, reason=f"no kernel's view here: {WHY_NOT}")
@@ -220,6 +220,46 @@ def test_who_lets_go_and_where(programs, tmp_path, kind):
     assert "hold_here" in functions(lock["holders"])
     block = max(found["blocks"], key=lambda each: each["ns"])
     assert block["waiter"].endswith(f"/{waiter}") and block["holder"].endswith(f"/{holder}")
+
+
+WOKEN_SOON = """
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+enum { rounds = 2000 };
+static int word, turn;
+static long call(int operation, int value) {
+  return syscall(SYS_futex, &word, operation, value, 0, 0, 0);
+}
+static void* wake(void* x) {
+  for (int i = 1; i <= rounds; i++) {
+    while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) != i) {}
+    while (call(FUTEX_WAKE_PRIVATE, 1) == 0) {}
+  }
+  return x;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, wake, 0);
+  for (int i = 1; i <= rounds; i++) {
+    __atomic_store_n(&turn, i, __ATOMIC_RELEASE);
+    call(FUTEX_WAIT_PRIVATE, 0);
+  }
+  pthread_join(t, 0);
+}
+"""
+
+
+@needs_kernel
+def test_who_wakes_a_thread_that_is_on_its_way_to_sleep_is_known(tmp_path):
+    """Each waiter is woken as soon as it is in line, mostly before it has left its processor."""
+    program = compile_c(WOKEN_SOON, tmp_path / "soon", "-O2", "-pthread")
+    recorded([program], tmp_path / "r")
+    holders = [e.holder for e in Record(tmp_path / "r").events() if e.kind == WAIT and e.stack]
+    assert len(holders) >= 50
+    assert holders.count(0) <= len(holders) / 100, f"of {len(holders)}, {holders.count(0)} unknown"
 
 
 @needs_kernel

@@ -58,6 +58,8 @@ struct waiting_thread {
   unsigned int waker_flags;    // and those of the waker, who may be there at the same time
   unsigned int weight;         // of its event_stack
   unsigned int process;
+  unsigned long long early;  // the last time that it was woken before `begun` was set; 0: never
+  unsigned int early_waker, early_flags;  // `waker` and `waker_flags` of that
   unsigned int blocked_in;     // the last call that it was blocked in, and the sum of that
   struct blocked_sum blocked;  // since it was in another one
   struct user_registers registers;

@@ -326,12 +326,19 @@ static __always_inline void come_back(struct task_struct* task) {
   const u32 thread = task->pid;
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
   if (!w || w->since == 0) return;
+  // Nobody was seen to wake it since it left: then who did was there before (on_waking).
+  if (!w->woken && w->early) {
+    w->woken = w->since;
+    w->waker = w->early_waker;
+    w->waker_flags = w->early_flags;
+  }
   if (w->flags & waits_at_futex) {
     tell_wait(w, thread, bpf_ktime_get_ns());
   } else {
     const u64 until = w->woken ? w->woken : bpf_ktime_get_ns();
     if (until > w->since) add_blocked(w, thread, until - w->since);
   }
+  w->early = 0;
   w->begun = 0;
   w->since = 0;
 }
@@ -354,11 +361,32 @@ static __always_inline bool wakes(struct pt_regs* regs, u64 address) {
   return regs->di == address || regs->r8 == address;
 }
 
+// It is woken when it is in line already, but has not left its processor yet: the kernel may look
+// for other work for that meanwhile, which takes longer than many a section.
+static __always_inline void note_early(struct waiting_thread* w, struct task_struct* woken) {
+  struct pt_regs* at = (struct pt_regs*)bpf_task_pt_regs(woken);
+  w->early = bpf_ktime_get_ns();
+  w->early_waker = w->early_flags = 0;
+  const bool waits =
+      at->orig_ax == call_futex ? waits_in(at->si & futex_command) : at->orig_ax == call_futex_wait;
+  if (!waits) return;
+  struct task_struct* waker = bpf_get_current_task_btf();
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(waker);
+  if (!wakes(regs, at->di)) return;
+  w->early_waker = waker->pid;
+  if ((u32)regs->dx != 1) w->early_flags = woken_with_all;
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct* woken) {
   const u32 thread = woken->pid;
   struct waiting_thread* w = bpf_map_lookup_elem(&waiting, &thread);
-  if (!w || w->begun == 0 || w->woken) return 0;
+  if (!w) return 0;
+  if (w->begun == 0) {
+    note_early(w, woken);
+    return 0;
+  }
+  if (w->woken) return 0;
   w->woken = bpf_ktime_get_ns();
   if (!(w->flags & waits_at_futex)) return 0;
   struct task_struct* waker = bpf_get_current_task_btf();

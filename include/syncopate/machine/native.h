@@ -110,46 +110,50 @@ inline long futex(const void* address, int operation, std::uint32_t value, const
 }
 
 // Naps: a thread with a real-time priority keeps its processor from all threads with lower ones,
-// however often it yields; if one of them holds the lock, both would wait for ever. So who only
-// polls or yields sleeps 50 us about every 5 ms, by the one call that every sandbox allows.
+// however often it yields; if one of them holds the lock, both would wait for ever. So who has only
+// polled or yielded for about 5 ms sleeps 50 us, by the one call that every sandbox allows. Several
+// such threads on one processor: each must nap while the one above it does, though it runs for no
+// longer; so a wait goes on across all pauses that are shorter than 40 ms.
 namespace detail {
 #if defined(__x86_64__)
-inline constexpr std::uint64_t ticks_between_naps = std::uint64_t{1} << 24;
+inline constexpr std::uint64_t ticks_to_nap = std::uint64_t{1} << 24;
 #else  // of clocks between 25 MHz and 1 GHz
-inline constexpr std::uint64_t ticks_between_naps = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t ticks_to_nap = std::uint64_t{1} << 20;
 #endif
-inline constexpr std::uint32_t polls_between_naps = std::uint32_t{1} << 18;
+inline constexpr std::uint64_t ticks_of_pause = 8 * ticks_to_nap;
+inline constexpr std::uint32_t polls_between_looks = 256;
+
+struct waking_time {
+  std::uint64_t since = 0, last = 0;  // ticks
+};
+inline thread_local constinit waking_time awake [[gnu::tls_model("initial-exec")]];
 
 [[gnu::noinline, gnu::cold]] inline void nap() noexcept {
   const std::uint32_t word = 0;
   const timespec length{0, 50'000};
   futex(&word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, &length, nullptr, 0);
+  awake.since = awake.last = ticks();
 }
-
-// All who wait nap when the clock passes a multiple of ticks_between_naps: no thread counts.
-inline bool is_time_to_nap(std::uint64_t before, std::uint64_t after) noexcept {
-  return ((before ^ after) & ~(ticks_between_naps - 1)) != 0;
+inline void nap_if_late() noexcept {
+  const std::uint64_t now = ticks();
+  if (now - awake.last > ticks_of_pause) awake.since = now;
+  awake.last = now;
+  if (now - awake.since > ticks_to_nap) [[unlikely]]
+    nap();
 }
 }  // namespace detail
 
 // Lasts about `steps` steps; the back-off delay of tatas and ticket locks.
 inline void spin(std::uint32_t steps) noexcept {
-  const std::uint64_t before = ticks();
   for (std::uint32_t left = polls(steps); left != 0; --left) relax();
-  if (detail::is_time_to_nap(before, ticks())) [[unlikely]]
-    detail::nap();
+  detail::nap_if_late();
 }
 
 // Lets another runnable thread have this processor. Never fails. Past the C library, whose name our
 // preload library records.
 inline void yield() noexcept {
-  const std::uint64_t before = ticks();
   system_call(SYS_sched_yield);
-  const std::uint64_t after = ticks();
-  // After a longer one others have had the processor.
-  if (detail::is_time_to_nap(before, after) && after - before < detail::ticks_between_naps / 256)
-      [[unlikely]]
-    detail::nap();
+  detail::nap_if_late();
 }
 
 // CLOCK_MONOTONIC in nanoseconds. Async-signal-safe.
@@ -238,8 +242,8 @@ T wait_until(const std::atomic<T>& word, std::memory_order order, Predicate pred
     const T value = word.load(order);
     if (predicate(value)) return value;
     relax();
-    if (polled % detail::polls_between_naps == 0) [[unlikely]]
-      detail::nap();
+    if (polled % detail::polls_between_looks == 0) [[unlikely]]
+      detail::nap_if_late();
   }
 }
 

@@ -1,7 +1,8 @@
 // libc_output.cpp -- input and output. Inside hardware transactions: they end there, as no
 // machine rolls back what the C library's streams or the system have taken. Whoever watches
-// critical sections is told. So is the machine of the memory that is read and written. System calls are cancellation points, before they begin (POSIX has
-// them so; streams may be, and are none). Otherwise nothing is changed.
+// critical sections is told; so is the machine, of the memory that is read and written. System calls
+// are cancellation points, before they begin (POSIX has them so; streams may be, and are none).
+// Otherwise nothing is changed.
 
 // The C library's headers define some of these inline.
 #if !defined(__NO_INLINE__)

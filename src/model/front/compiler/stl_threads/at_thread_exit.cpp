@@ -1,6 +1,10 @@
 // at_thread_exit.cpp -- what libstdc++ does for a thread that has ended, instrumented: where its
 // library does it, no machine sees that a result is ready. (The emulated machine's threads are the
 // C library's.)
+//
+// Memory order (each tag stands at its site below)
+//   [R]  release store of the status, as libstdc++'s own code has it -- synchronizes with the acquire
+//        loads of who waits for the result.
 #include <condition_variable>
 #include <future>
 #include <memory>
@@ -37,7 +41,7 @@ EXPORT void notify_all_at_thread_exit(condition_variable& of, unique_lock<mutex>
 void __future_base::_State_baseV2::_Make_ready::_S_run(void* what) {
   const unique_ptr<_Make_ready> ready(static_cast<_Make_ready*>(what));
   if (const auto state = ready->_M_shared_state.lock())
-    state->_M_status._M_store_notify_all(_Status::__ready, memory_order_release);
+    state->_M_status._M_store_notify_all(_Status::__ready, memory_order_release);  // [R]
 }
 
 EXPORT void __future_base::_State_baseV2::_Make_ready::_M_set() { at_thread_exit(_S_run, this); }

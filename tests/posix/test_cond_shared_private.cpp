@@ -110,6 +110,11 @@ int main() {
   pthread_cond_t private_cond = PTHREAD_COND_INITIALIZER;
   take_turns(&private_cond, &shared_mutex);
   take_turns(&shared_cond, &private_mutex);
+  const timespec later = in_ms(CLOCK_REALTIME, 100);
+  CHECK_OK(pthread_mutex_lock(&private_mutex));
+  for (const clockid_t clock : {CLOCK_THREAD_CPUTIME_ID, 12345, -1})
+    CHECK_ERR(pthread_cond_clockwait(&shared_cond, &private_mutex, clock, &later), EINVAL);
+  CHECK_OK(pthread_mutex_unlock(&private_mutex));
   cancel_one_of_two(&shared_cond, &private_mutex);
   fork_while_signaling(&shared_cond, &private_mutex);
   // All at once, many times: no wake-up is lost between releasing the mutex and waiting.

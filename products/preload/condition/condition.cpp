@@ -63,7 +63,7 @@ using namespace syncopate::shim;  // NOLINT(google-build-using-namespace)
 SYNCOPATE_EXPORT int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
   stop_running_ahead();
   const void* const caller = __builtin_return_address(0);
-  if (is_real(c)) return wait_real({c, m, -1, nullptr, caller});
+  if (is_real(c)) return wait_real({c, m, nullptr, nullptr, caller});
   return wait(c, m, nullptr, caller);
 }
 
@@ -71,7 +71,7 @@ SYNCOPATE_EXPORT int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* 
                                             const timespec* at) {
   stop_running_ahead();
   const void* const caller = __builtin_return_address(0);
-  if (is_real(c)) return wait_real({c, m, -1, at, caller});
+  if (is_real(c)) return wait_real({c, m, nullptr, at, caller});
   return wait_until(c, m, posix::clock_of(*c), at, caller);
 }
 
@@ -79,7 +79,7 @@ SYNCOPATE_EXPORT int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* 
                                             const timespec* at) {
   stop_running_ahead();
   const void* const caller = __builtin_return_address(0);
-  if (is_real(c)) return wait_real({c, m, clock, at, caller});
+  if (is_real(c)) return wait_real({c, m, &clock, at, caller});
   return wait_until(c, m, clock, at, caller);
 }
 

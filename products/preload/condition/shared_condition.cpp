@@ -29,8 +29,8 @@ gate& gate_of(const pthread_cond_t* c) noexcept {
 
 int call_real(const real_wait& w, pthread_mutex_t* m) {
   if (w.at == nullptr) return real::pthread_cond_wait(w.condition, m);
-  if (w.clock < 0) return real::pthread_cond_timedwait(w.condition, m, w.at);
-  return real::pthread_cond_clockwait(w.condition, m, w.clock, w.at);
+  if (w.clock == nullptr) return real::pthread_cond_timedwait(w.condition, m, w.at);
+  return real::pthread_cond_clockwait(w.condition, m, *w.clock, w.at);
 }
 
 // What other processes see of the condition variable has no room for the recorder.

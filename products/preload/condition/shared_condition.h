@@ -20,11 +20,12 @@
 
 namespace syncopate::shim {
 
-// A wait of the program: as pthread_cond_wait (at == nullptr), timedwait (clock < 0), clockwait.
+// A wait of the program: as pthread_cond_wait (at == nullptr), timedwait (clock == nullptr),
+// clockwait, whose clock may be any number.
 struct real_wait {
   pthread_cond_t* condition;
   pthread_mutex_t* mutex;
-  clockid_t clock;
+  const clockid_t* clock;
   const timespec* at;
   const void* caller;  // where the program's call returns to
 };

@@ -153,7 +153,7 @@ T monitor_wait(const std::atomic<T>& word, std::memory_order order, Predicate pr
     const T value = word.load(order);
     if (predicate(value)) return value;
     detail::doze_on(word, predicate, depth, ticks() + detail::monitor_patience, family);
-    detail::nap_if_late();
+    detail::nap_if_late(ticks());
   }
 }
 
@@ -171,7 +171,7 @@ bool monitor_wait(const std::atomic<T>& word, std::memory_order order, Predicate
 
 // Passes about that many ticks, asleep where TPAUSE can be had. May return early.
 inline void doze(std::uint64_t duration) noexcept {
-  detail::nap_if_late();
+  detail::nap_if_late(ticks());
   const std::uint64_t start = ticks();
 #if defined(__x86_64__)
   if (duration >= detail::monitor_quantum && monitor_in_use() == monitor_family::waitpkg) {

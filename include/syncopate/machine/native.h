@@ -10,6 +10,7 @@
 #pragma once
 
 #include <syncopate/machine/htm.h>
+#include <syncopate/machine/nap.h>
 #include <syncopate/machine/poll_rate.h>
 #include <syncopate/machine/processor_mask.h>
 #include <syncopate/machine/system_call.h>
@@ -109,51 +110,17 @@ inline long futex(const void* address, int operation, std::uint32_t value, const
                      reinterpret_cast<long>(address2), static_cast<long>(value3));
 }
 
-// Naps: a thread with a real-time priority keeps its processor from all threads with lower ones,
-// however often it yields; if one of them holds the lock, both would wait for ever. So who has only
-// polled or yielded for about 5 ms sleeps 50 us, by the one call that every sandbox allows. Several
-// such threads on one processor: each must nap while the one above it does, though it runs for no
-// longer; so a wait goes on across all pauses that are shorter than 40 ms.
-namespace detail {
-#if defined(__x86_64__)
-inline constexpr std::uint64_t ticks_to_nap = std::uint64_t{1} << 24;
-#else  // of clocks between 25 MHz and 1 GHz
-inline constexpr std::uint64_t ticks_to_nap = std::uint64_t{1} << 20;
-#endif
-inline constexpr std::uint64_t ticks_of_pause = 8 * ticks_to_nap;
-inline constexpr std::uint32_t polls_between_looks = 256;
-
-struct waking_time {
-  std::uint64_t since = 0, last = 0;  // ticks
-};
-inline thread_local constinit waking_time awake [[gnu::tls_model("initial-exec")]];
-
-[[gnu::noinline, gnu::cold]] inline void nap() noexcept {
-  const std::uint32_t word = 0;
-  const timespec length{0, 50'000};
-  futex(&word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, &length, nullptr, 0);
-  awake.since = awake.last = ticks();
-}
-inline void nap_if_late() noexcept {
-  const std::uint64_t now = ticks();
-  if (now - awake.last > ticks_of_pause) awake.since = now;
-  awake.last = now;
-  if (now - awake.since > ticks_to_nap) [[unlikely]]
-    nap();
-}
-}  // namespace detail
-
 // Lasts about `steps` steps; the back-off delay of tatas and ticket locks.
 inline void spin(std::uint32_t steps) noexcept {
   for (std::uint32_t left = polls(steps); left != 0; --left) relax();
-  detail::nap_if_late();
+  detail::nap_if_late(ticks());
 }
 
 // Lets another runnable thread have this processor. Never fails. Past the C library, whose name our
 // preload library records.
 inline void yield() noexcept {
   system_call(SYS_sched_yield);
-  detail::nap_if_late();
+  detail::nap_if_late(ticks());
 }
 
 // CLOCK_MONOTONIC in nanoseconds. Async-signal-safe.
@@ -243,7 +210,7 @@ T wait_until(const std::atomic<T>& word, std::memory_order order, Predicate pred
     if (predicate(value)) return value;
     relax();
     if (polled % detail::polls_between_looks == 0) [[unlikely]]
-      detail::nap_if_late();
+      detail::nap_if_late(ticks());
   }
 }
 

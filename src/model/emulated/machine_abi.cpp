@@ -4,6 +4,7 @@
 // Memory order (each tag stands at its site below)
 //   [K]  relaxed: a number that is the same whoever finds it.
 #include <syncopate/machine/instrumented.h>
+#include <syncopate/machine/nap.h>
 #include <syncopate/machine/system_call.h>
 
 #include <cerrno>
@@ -90,11 +91,13 @@ std::uint64_t read_word(const volatile void* word, unsigned size, place where) n
 
 SYNCOPATE_EXPORT void syncopate_relax(std::uint32_t steps) noexcept {
   while (steps-- != 0) __builtin_ia32_pause();
+  machine::detail::nap_if_late(__rdtsc());
 }
 
 SYNCOPATE_EXPORT void syncopate_yield() noexcept {
   end_transaction(reason::waiting, PLACE);
   machine::system_call(SYS_sched_yield);
+  machine::detail::nap_if_late(__rdtsc());
 }
 
 SYNCOPATE_EXPORT std::uint64_t syncopate_ticks() noexcept { return __rdtsc(); }

@@ -1,6 +1,7 @@
 #include "conflict.h"
 
 #include <syncopate/machine/asymmetric_fence.h>
+#include <syncopate/machine/nap.h>
 #include <syncopate/machine/system_call.h>
 
 #include <algorithm>
@@ -99,8 +100,9 @@ bool may_be_written(const thread& t, std::uintptr_t low, std::uintptr_t high) no
 
 void backoff::once() noexcept {
   constexpr unsigned short_wait = 64;
-  if (++turns_ < short_wait) __builtin_ia32_pause();
-  else machine::system_call(SYS_sched_yield);
+  if (++turns_ < short_wait) return __builtin_ia32_pause();
+  machine::system_call(SYS_sched_yield);
+  machine::detail::nap_if_late(__builtin_ia32_rdtsc());
 }
 
 void expel_holders(line l, use what, place where) noexcept {

@@ -123,7 +123,7 @@ void pin(unsigned processor) {
 }
 
 // Nanoseconds between operations, from when all threads are there: the sum of what each of them
-// does in its time, which ends with the operations that it has begun. All do equally many at a barrier.
+// does in its time, which ends with the operations that it has begun. All do as many at a barrier.
 double between(const operation& what, bool spread, std::uint64_t nanoseconds) {
   const unsigned cores = syncopate::machine::processors();
   const bool counted = what.run == barrier;

@@ -67,7 +67,7 @@ void forget_exception(transaction* tx, block& b) noexcept {
 }
 
 // The exception lives until the transaction has committed: its destructor is plain code, which
-// frees what the transaction has allocated, and could not be taken back. Where the transaction rolls
+// frees what the transaction has allocated, and could not be taken back. If the transaction rolls
 // back, its memory alone is freed. Returns whether that can be done.
 bool destroy_later(transaction* tx, block& b) {
   if (_ZSt17current_exceptionv == nullptr ||

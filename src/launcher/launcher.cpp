@@ -1,5 +1,5 @@
 // launcher.cpp -- the `syncopate` command: what is no more than setting variables and waiting for a
-// program is done here, for programs of some MB; everything else by the Python command, which gets the
+// program is done here, for programs of some MB; everything else by the Python command; it gets the
 // same words. What is not plain, mistakes too, is that command's: its messages stand there alone.
 #include <cstdio>
 #include <string_view>

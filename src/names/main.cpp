@@ -5,7 +5,7 @@
 // fields separated by tabs, which is empty where nothing is known. Numbers are hexadecimal, a
 // source's LINE is decimal; addresses are those of the link.
 //
-//   h             "syncopate-names 1": who answers, and the number of this list, which changes with it
+//   h             "syncopate-names 1": who answers, and the number of this list, changed with it
 //   o PATH        what follows is asked of this file:  BUILD_ID MACHINE, then OFFSET ADDRESS BYTES
 //                 FLAGS of each segment; empty for what is no ELF file
 //   b BUILD_ID    the file with the debug information of a build

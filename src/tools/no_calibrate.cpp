@@ -8,7 +8,8 @@ namespace syncopate::tools {
 
 std::string calibrate_json(double) {
   std::fputs(
-      "syncopate-native: this build cannot calibrate, since it was made without hwloc (Debian package"
+      "syncopate-native: this build cannot calibrate, since it was made without hwloc (Debian "
+      "package"
       " libhwloc-dev); build Syncopate with it on this machine\n",
       stderr);
   std::exit(1);

@@ -1,5 +1,5 @@
 // team_wait_scenarios.cpp -- how a thread waits in a barrier of its OpenMP team
-// (products/openmp/teams/team_wait.h): whoever ends a wait wakes the sleepers, and no wake-up is lost;
+// (products/openmp/teams/team_wait.h): who ends a wait wakes the sleepers, and no wake-up is lost;
 // neither is a mark, by which a thread is called away.
 #include <syncopate/barriers/central_barrier.h>
 

@@ -1,5 +1,5 @@
 // team_monitor.cpp -- waiting=monitor of the OpenMP library's barriers
-// (products/openmp/teams/team_wait.h): with the real instructions, executed by monitor_emulator.h in
+// (products/openmp/teams/team_wait.h): with real instructions, executed by monitor_emulator.h in
 // place of the processor, two threads meet at a barrier, and one that sleeps on its word is called
 // away.
 #include <syncopate/barriers/central_barrier.h>

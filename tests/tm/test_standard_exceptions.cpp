@@ -70,7 +70,7 @@ void out_of_it(int kind) {
   return n;
 }
 
-// what() by its name: GCC's library does not enter its clones in the table by which virtual functions
+// what() by its name: GCC's library does not enter clones in the table by which virtual functions
 // are found.
 void inside(int kind) {
   long found = 0;

@@ -3,7 +3,7 @@
 // exist, but for those that serve one place, and stand there for this reason:
 //   products/openmp/locks/asymmetric_lock.h       `asymmetric` of OpenMP programs: its sleepers are
 //                                                 counted in a table of that library
-//   src/record/internal.h: tiny_lock              must not hang a program whose holder has vanished,
+//   src/record/internal.h: tiny_lock              must not hang a program whose holder vanished,
 //                                                 so lock() may fail
 //   src/model/emulated/threads/real_mutex.h       the C library's, where pthread's names stand for
 //                                                 the watched program's mutexes

@@ -1,4 +1,4 @@
-// lock_table.h -- the locks of locks/all.h without their types, found by name: any_lock, the preload
+// lock_table.h -- the locks of locks/all.h without types, found by name: any_lock, the preload
 // library and the OpenMP library have their tables from here.
 #pragma once
 

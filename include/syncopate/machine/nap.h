@@ -3,7 +3,7 @@
 // A thread with a real-time priority keeps its processor from all threads with lower ones, however
 // often it yields; if one of them holds the lock, both would wait for ever. So who has only polled
 // or yielded for about 5 ms sleeps 50 us, by the one call that every sandbox allows. Several such
-// threads on one processor: each must nap while the one above it does, though it runs for no longer;
+// threads on one processor: each must nap while the one above does, though it runs for no longer;
 // so a wait goes on across all pauses that are shorter than 40 ms (tests/posix/test_realtime.cpp).
 #pragma once
 

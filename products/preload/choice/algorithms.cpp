@@ -20,7 +20,7 @@ constexpr const elide::retry_policy* elision_of(const lock_entry<Lock>& entry) {
 }
 
 struct rows {
-  // Whether unmodified programs may have it; on a modeled machine they may have every one that fits.
+  // Whether unmodified programs may have it; on a modeled machine they may have each one that fits.
 #if defined(SYNCOPATE_EVERY_LOCK)
   template <class Lock>
   static constexpr bool has = Lock::traits.excludes&& fits<Lock>;

@@ -20,7 +20,7 @@ namespace {
 
 // ---- the C library's ---------------------------------------------------------------------------
 
-// Whether it has to be waited for, by glibc's word of it: the phase is the writers', one of them has
+// Whether it must be waited for, by glibc's word of it: the phase is the writers', one of them has
 // it or is about to, the rest counts readers. A trylock first would not do: who has it may ask for
 // it again, which is an error, and whose time limit is none as well.
 bool is_taken(const pthread_rwlock_t* l, side which) noexcept {

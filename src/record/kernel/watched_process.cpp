@@ -79,7 +79,7 @@ bool is_of_lock(wait_kind kind) {
          kind == wait_kind::write;
 }
 
-// Whether no thread has woken it, as far as that is known: who wakes at a futex that processes share
+// Whether no thread has woken it, as far as known: who wakes at a futex that processes share
 // may know it by another address; what inherits priorities is woken for other reasons, too.
 bool ended_by_its_limit(const wait_event& e) {
   const std::uint32_t command = e.operation & futex_command;

@@ -1,4 +1,4 @@
-// What programs do with the C++ library's threads, locks and results. What each program is, table.txt
+// Programs with the C++ library's threads, locks and results. What each program is, table.txt
 // says.
 #include <atomic>
 #include <barrier>
@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using enum std::memory_order;
 
-// A thread's last words are those of its thread_local objects. Who waits for its end has to wait for
+// A thread's last words are those of its thread_local objects. Who waits for its end must wait for
 // these, too.
 int last_words = 0;
 struct speaks_last {

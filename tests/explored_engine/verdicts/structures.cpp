@@ -1,4 +1,4 @@
-// Data structures without locks, and how their memory is given back. What each program is, table.txt
+// Data structures without locks, and how memory is given back. What each program is, table.txt
 // says.
 #include <array>
 #include <atomic>

@@ -234,7 +234,7 @@ void latch() {
       });
 }
 
-// Each writes its own cell and then reads the other one's; to write it again, all have to have read.
+// Each writes its own cell and then reads the other one's; to write it again, all must have read.
 template <bool Again>
 void barrier_phases() {
   std::barrier<> meet{2};

@@ -247,7 +247,7 @@ syncopate::machine::park_result machine::park(address at, std::uint32_t expected
   op.bitset = bitset;
   op.where = location_of(at, 4, from);
   {
-    // The kernel compares with the newest value, also with what the front end has written meanwhile.
+    // The kernel compares with the newest value, also with what the front end wrote meanwhile.
     // That gives the thread no more than a relaxed load.
     step& s = take_turn(op);
     memory_.refresh(op.where);

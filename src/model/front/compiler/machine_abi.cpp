@@ -153,7 +153,7 @@ SYNCOPATE_EXPORT void syncopate_htm_fell_back() noexcept {
   engine::htm_fell_back(PLACE);
 }
 
-// Who asks is the preload library's record (products/preload/elision/speculation.cpp), which is not here.
+// Who asks is the preload library's record (products/preload/elision/speculation.cpp), not here.
 SYNCOPATE_EXPORT unsigned syncopate_htm_lines_touched() noexcept { return 0; }
 
 // For programs: computation that touches no memory.

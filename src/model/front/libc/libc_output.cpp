@@ -1,6 +1,6 @@
 // libc_output.cpp -- input and output. Inside hardware transactions: they end there, as no
 // machine rolls back what the C library's streams or the system have taken. Whoever watches
-// critical sections is told; so is the machine, of the memory that is read and written. System calls
+// critical sections is told; so is the machine, of the memory read and written. System calls
 // are cancellation points, before they begin (POSIX has them so; streams may be, and are none).
 // Otherwise nothing is changed.
 

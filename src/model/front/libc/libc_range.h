@@ -26,7 +26,7 @@ void find_libc();
 // Whether a module was compiled for a machine, by its dynamic section: it needs our library.
 bool needs_machine(const ElfW(Dyn) * dynamic) noexcept;
 
-// Whether the object lies in the data of a library that was not: what the library does with it is no
+// Whether the object lies in data of a library that was not: what the library does with it is no
 // part of the program, and is not put back between executions.
 bool is_of_library(const void* object) noexcept;
 

@@ -1,5 +1,5 @@
-// stream_locks.h -- the locks of the C library's streams (flockfile), as mutexes of the machine: the
-// C library's own would stop all threads. Only of a program that calls flockfile itself: no other one
+// stream_locks.h -- the locks of the C library's streams (flockfile) as mutexes of the machine: the
+// C library's own would stop all threads. Only of a program that calls flockfile: no other one
 // can tell in which order its threads get a stream.
 #pragma once
 

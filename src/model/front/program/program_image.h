@@ -1,8 +1,8 @@
 // program_image.h -- for machines that run the program several times: its memory as static
 // constructors left it, to be put back before each further run.
 //
-// That is: the variables of the executable and of the libraries that were compiled for the machine
-// and are there from the start, main's thread_local variables and pending destructors, the heap, the
+// That is: the variables of the executable, and of libraries that are compiled for the machine and
+// there from the start, main's thread_local variables and pending destructors, the heap, the
 // exit handlers. Other libraries' variables and the system's state (files) stay as they are.
 #pragma once
 

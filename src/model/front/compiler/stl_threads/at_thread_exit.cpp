@@ -3,7 +3,7 @@
 // C library's.)
 //
 // Memory order (each tag stands at its site below)
-//   [R]  release store of the status, as libstdc++'s own code has it -- synchronizes with the acquire
+//   [R]  release store of the status, as libstdc++'s code has it -- synchronizes with the acquire
 //        loads of who waits for the result.
 #include <condition_variable>
 #include <future>

@@ -79,7 +79,7 @@ T compare_exchange(volatile T* at, T expected, T desired, int how, int how_faile
   return exchanged ? expected : static_cast<T>(found);
 }
 
-// A compare-exchange is about to read what it expects, or to write there what it has found. gcc does
+// A compare-exchange is about to read what it expects, or to write there what it found. gcc does
 // not tell of that. (clang does, and calls compare_exchange.)
 inline void access_expected(const void* expected, std::size_t bytes, engine::kind what,
                             engine::place where) {

@@ -1,4 +1,4 @@
-// team_member.h -- threads of a team without an OpenMP runtime: what products/openmp/teams/team_wait.h
+// team_member.h -- threads of an OpenMP team, no runtime: what products/openmp/teams/team_wait.h
 // asks of the library, and the frame of one thread. For one translation unit of a program.
 #pragma once
 

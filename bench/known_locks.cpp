@@ -21,13 +21,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "random_lengths.h"
 
 namespace {
 
@@ -94,21 +95,12 @@ double steps_per_ns() {
 }
 double speed = 1;
 
-struct random_numbers {
-  std::uint64_t state;
-  std::uint64_t next() {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return state >> 20;
-  }
-  double fraction() { return static_cast<double>(next() % 1'000'000 + 1) / 1'000'000; }
-};
-
-// A length in ns around `mean`; `two`: nine of ten a half, the tenth five and a half.
-double draw(random_numbers& random, double mean, const std::string& spread) {
-  if (spread == "fixed") return mean;
-  if (spread == "uniform") return 2 * mean * random.fraction();
-  if (spread == "two") return random.next() % 10 == 0 ? 5.5 * mean : 0.5 * mean;
-  return -std::log(random.fraction()) * mean;
+double draw(random_numbers& random, double mean, const std::string& named) {
+  spread how = spread::exponential;
+  if (named == "fixed") how = spread::fixed;
+  else if (named == "uniform") how = spread::uniform;
+  else if (named == "two") how = spread::two;
+  return draw(random, mean, how);
 }
 
 // ---- threads ----------------------------------------------------------------------------------

@@ -17,12 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "../random_lengths.h"
 
 extern "C" void syncopate_work(std::uint64_t cycles);
 
@@ -62,21 +63,12 @@ std::uint64_t now() {
   return static_cast<std::uint64_t>(t.tv_sec) * second_ns + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-struct random_numbers {
-  std::uint64_t state;
-  std::uint64_t next() {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return state >> 20;
-  }
-  double fraction() { return static_cast<double>(next() % 1'000'000 + 1) / 1'000'000; }
-};
-
-// Around `mean`; `two`: nine of ten a half, the tenth five and a half.
 double draw(random_numbers& random, double mean) {
-  if (o.fixed != 0) return mean;
-  if (o.uniform != 0) return 2 * mean * random.fraction();
-  if (o.two != 0) return random.next() % 10 == 0 ? 5.5 * mean : 0.5 * mean;
-  return -std::log(random.fraction()) * mean;
+  spread how = spread::exponential;
+  if (o.fixed != 0) how = spread::fixed;
+  else if (o.uniform != 0) how = spread::uniform;
+  else if (o.two != 0) how = spread::two;
+  return draw(random, mean, how);
 }
 
 void work(double ns) {

@@ -1,5 +1,7 @@
 """The `syncopate` command: finds the subcommand and turns failures into one line and a status."""
 
+from __future__ import annotations
+
 import errno
 import os
 import sys

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from syncopate.base.errors import FAILED, Failure
 from syncopate.base.shown import all_shown, shown
+from syncopate.base.since import toml_module
 
 MOST_JSON = 256 << 20  # bytes; in memory it may be ten times as much
 MOST_TOML = 4 << 20
@@ -59,7 +60,7 @@ def read_json(path: str, status: int = FAILED):
 
 
 def read_toml(path: str, status: int = FAILED) -> dict:
-    import tomllib
+    tomllib = toml_module()
 
     def parse(raw: bytes):
         if max(map(len, raw.split(b"\n"))) > LONGEST_TOML_LINE:

@@ -1,5 +1,7 @@
 """Tools that read files which nobody vouches for: with bounds on time and memory."""
 
+from __future__ import annotations
+
 import os
 import resource
 import subprocess

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from syncopate.base.since import zip_equal
+
 
 def lines(document: Any) -> str:
     """`document` as JSON text with a line for each key of its top level, and one for each element
@@ -16,9 +18,9 @@ def lines(document: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, list) and value and isinstance(value[0], list | dict):
+    if isinstance(value, list) and value and isinstance(value[0], (list, dict)):
         return _of_list(value, " ")
-    if isinstance(value, dict) and any(isinstance(each, list | dict) for each in value.values()):
+    if isinstance(value, dict) and any(isinstance(each, (list, dict)) for each in value.values()):
         parts = [f"  {_key(key)}: {_one(each)}" for key, each in value.items()]
         return "{\n" + ",\n".join(parts) + "\n }"
     return _one(value)
@@ -159,7 +161,7 @@ def _changes(rows: list[list]) -> list[list]:
         found.append(
             [
                 ABOVE if text == last and len(text) > len(_one(ABOVE)) else value
-                for value, text, last in zip(row, texts, before, strict=True)
+                for value, text, last in zip_equal(row, texts, before)
             ]
         )
         before = texts
@@ -173,9 +175,7 @@ def _rows(table: dict) -> list[list]:
     rows: list[list] = []
     for changes in table["changes"]:
         before = rows[-1] if rows else changes
-        rows.append(
-            [old if new == ABOVE else new for new, old in zip(changes, before, strict=True)]
-        )
+        rows.append([old if new == ABOVE else new for new, old in zip_equal(changes, before)])
     return rows
 
 
@@ -191,6 +191,6 @@ def _points(table: dict) -> list[dict]:
     same, found = table["same"], []
     own = [name for name in table["fields"] if name not in same]
     for values in _rows(table):
-        point = same | dict(zip(own, values, strict=True))
+        point = same | dict(zip_equal(own, values))
         found.append(_deep({n: point[n] for n in table["fields"] if point[n] != ABSENT}))
     return found

@@ -4,6 +4,8 @@ argparse costs more than the rest of `syncopate run` together, and it has no cle
 the first operand, which is where the program's own arguments begin.
 """
 
+from __future__ import annotations
+
 from syncopate.base.errors import BAD_USE, Failure, near
 
 VALUE, FLAG = "value", "flag"

@@ -1,5 +1,7 @@
 """Where the native parts are: libraries, syncopate-native, the tables of locks and options."""
 
+from __future__ import annotations
+
 import os
 
 from syncopate.base.errors import FAILED, Failure

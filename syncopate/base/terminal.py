@@ -1,8 +1,12 @@
 """One console for all commands: as wide as the terminal, plain when piped."""
 
+from __future__ import annotations
+
 import os
 import re
 import sys
+
+from syncopate.base.since import zip_equal
 
 # Characters of a column of text: so few before a column of numbers goes, and so few at the end.
 ENOUGH_TEXT, LEAST_TEXT = 24, 12
@@ -71,7 +75,7 @@ def table(console, columns: dict[str, list[str]], optional: tuple[str, ...] = ()
         [shortened(cell, room[title]) if title in TEXTS else cell for cell in column]
         for title, column in columns.items()
     ]
-    for row in zip(*cells, strict=True):
+    for row in zip_equal(*cells):
         table.add_row(*row)
     if not left_out:
         return table

@@ -1,5 +1,7 @@
 """Numbers as people read them."""
 
+from __future__ import annotations
+
 
 def duration(ns: float | None) -> str:
     """Nanoseconds with three significant digits and a unit; "-" for None."""

@@ -1,5 +1,7 @@
 """Files that are there as a whole, or as they were."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 from collections.abc import Iterable, Iterator

@@ -1,11 +1,14 @@
 """`syncopate bench compare`: medians, ratios with intervals, and a rank test."""
 
+from __future__ import annotations
+
 import json
 import math
 from dataclasses import asdict
 
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, Failure
+from syncopate.base.since import zip_equal
 from syncopate.bench import resultfile
 from syncopate.bench.points import Case, Points, case_names
 from syncopate.bench.ranktest import mann_whitney
@@ -167,7 +170,7 @@ def as_table(rows: list[dict], files: bool, all_cases: list[Case]) -> str:
                 f"{each['p']:.3f}",
                 each["verdict"],
             ]
-            for case, each in zip(cases, rows, strict=True)
+            for case, each in zip_equal(cases, rows)
             if heading(each["metric"], each["unit"]) == name
         ]
         texts.append(table(lines, [name, "variant", *heads, "p", "so"]))

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from syncopate.base.errors import BAD_USE, FAILED, Failure
+from syncopate.base.since import zip_equal
 from syncopate.bench.jobs import Job
 from syncopate.bench.measure import measure, measure_block
 from syncopate.bench.provenance import ROOT, provenance
@@ -52,7 +53,7 @@ def dask(blocks: list[list[Job]], scheduler: str, native: bool) -> Finished:
             block = tasks[key]
             if isinstance(outcome, str):
                 outcome = [({"error": outcome, "status": None}, provenance())] * len(block)
-            for job, (result, origin) in zip(block, outcome, strict=True):
+            for job, (result, origin) in zip_equal(block, outcome):
                 yield job, result, origin
 
 

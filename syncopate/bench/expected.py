@@ -3,6 +3,8 @@
 The times are those of bench/every_program.py at size small, whose document is in the source tree.
 """
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Iterable
 

@@ -4,6 +4,8 @@ A job holds all that another machine needs to run it, and a key: two jobs with t
 run the same bytes in the same way. What is measured once by a key is never measured again.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os

@@ -1,5 +1,7 @@
 """One run of a program: natively, or on a modeled machine with the machine's report."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os

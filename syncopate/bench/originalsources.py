@@ -1,5 +1,7 @@
 """The original programs' sources: a folder that the user has, or one that is fetched."""
 
+from __future__ import annotations
+
 import os
 import re
 import shutil

@@ -4,17 +4,19 @@ The figures are scripts of papers/figures, which run workloads on the simulated 
 for the paper's, or (gcc-tm) on this one. Both are in the source tree only.
 """
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import importlib
 import os
 import sys
 import textwrap
-import tomllib
 from pathlib import Path
 
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+from syncopate.base.since import toml_module
 from syncopate.bench import engines, expected, runsuite
 from syncopate.bench.jobs import build_folders
 from syncopate.bench.provenance import ROOT
@@ -23,6 +25,7 @@ from syncopate.bench.suitetable import SUITES
 from syncopate.bench.text import duration
 
 SCRIPTS = ROOT / "papers/figures"
+PAPERS = ROOT / "docs/papers.toml"
 EPILOG = """\
 Every finished point is kept: after Ctrl-C the same command goes on. For each figure a page, a plot
 and the data are written; what the paper says is printed beside what we get, with the reason for
@@ -31,7 +34,7 @@ each difference. Exit status: 1 when a point has no result, 2 for a figure that 
 
 
 def main(arguments: list[str]) -> int:
-    papers = read_papers()
+    papers = read_papers() if PAPERS.exists() else {}  # an installed command has help, too
     options = parse(arguments, papers)
     paper = papers[options.paper]
     names = chosen(paper, options.figure)
@@ -156,21 +159,21 @@ def run_natively(options: argparse.Namespace) -> int:
 
 def read_papers() -> dict[str, dict]:
     """docs/papers.toml by the papers' names."""
-    path = ROOT / "docs" / "papers.toml"
+    tomllib = toml_module()
     try:
-        papers = tomllib.loads(path.read_text(encoding="utf-8"))["paper"]
+        papers = tomllib.loads(PAPERS.read_text(encoding="utf-8"))["paper"]
     except OSError:
         raise Failure(
-            f"bench paper: the papers' figures are in the source tree, and there is no {path}"
+            f"bench paper: the papers' figures are in the source tree, and there is no {PAPERS}"
         ) from None
     except (tomllib.TOMLDecodeError, KeyError) as error:
-        raise Failure(f"bench paper: {path}: {error}") from None
+        raise Failure(f"bench paper: {PAPERS}: {error}") from None
     return {paper["name"]: paper for paper in papers}
 
 
 def parse(arguments: list[str], papers: dict) -> argparse.Namespace:
     parser = Parser("bench paper", epilog=EPILOG, description="Reproduces a paper's figures.")
-    parser.add_argument("paper", metavar="PAPER", help=", ".join(papers))
+    parser.add_argument("paper", metavar="PAPER", help=", ".join(papers) or None)
     parser.add_argument("--figure", metavar="N", help="only this one: 7, fig7, table1")
     parser.add_argument("--quick", action="store_true", help="fewer points, shorter runs")
     parser.add_argument("--native", action="store_true", help="then the paper's suites, natively")
@@ -185,6 +188,7 @@ def parse(arguments: list[str], papers: dict) -> argparse.Namespace:
     parser.add_argument("--engine", choices=engines.ENGINES, default="local")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, for --engine dask")
     options = parser.parse_args(arguments)
+    papers = papers or read_papers()
     engines.check(options, parser)
     if options.jobs is not None and options.jobs < 1:
         parser.error("--jobs needs at least 1")

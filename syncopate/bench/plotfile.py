@@ -1,10 +1,13 @@
 """`syncopate bench plot`: a result file as a picture, SVG or PNG."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from syncopate.base import wholefile
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, Failure, near
+from syncopate.base.since import zip_equal
 from syncopate.bench import resultfile
 from syncopate.bench.comparefiles import heading
 from syncopate.bench.points import Case, Points, program_names
@@ -63,7 +66,7 @@ def draw(points: Points, metric: Metric):
     size = (1.2 + 4.2 * columns, 1.4 + 3.2 * rows)
     page, axes = pyplot.subplots(rows, columns, squeeze=False, figsize=size, layout="constrained")
     flat = [axis for line in axes for axis in line]
-    for axis, (program, cases) in zip(flat, programs.items(), strict=False):
+    for axis, (program, cases) in zip(flat, programs.items()):
         panel(axis, points, metric, sorted(cases))
         axis.set_title(program, fontsize=10)
     for axis in flat[len(programs) :]:
@@ -132,7 +135,7 @@ def legend(page, axes: list) -> None:
     """One legend for all panels, below them."""
     handles = {}
     for axis in axes:
-        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+        for handle, label in zip_equal(*axis.get_legend_handles_labels()):
             handles.setdefault(label, handle)
     columns = min(len(handles), 3 + 2 * len(axes))
     place = {"loc": "outside lower center", "ncol": columns, "fontsize": 8}

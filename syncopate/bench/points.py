@@ -1,5 +1,7 @@
 """The results of a file by point: what compare, plot and report show."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

@@ -5,6 +5,8 @@ import random
 import statistics
 from dataclasses import dataclass
 
+from syncopate.base.since import zip_equal
+
 
 @dataclass(frozen=True)
 class Ratio:
@@ -34,7 +36,7 @@ def ratio_of_medians(values, base, resamples=2000, seed=1):
 
 def median_ratio_of_pairs(values, base, resamples=2000, seed=1):
     """Returns the median of values[i] / base[i] as a Ratio: what disturbs a round meets both."""
-    pairs = [above / below for above, below in zip(values, base, strict=True)]
+    pairs = [above / below for above, below in zip_equal(values, base)]
 
     def drawn(draw):
         return statistics.median(draw.choices(pairs, k=len(pairs)))

@@ -5,6 +5,8 @@ that a reader or a killed program never meets half of it. A key is merged once: 
 again, from a worker thought dead for instance, changes nothing.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from dataclasses import asdict, dataclass, field
@@ -159,7 +161,7 @@ def _check_types(document: dict) -> None:
             continue
         need(run["values"], dict)
         for value in run["values"].values():
-            need(value, int | float)
+            need(value, (int, float))
 
 
 def open_or_new(path: Path, suite: str, machine: str, fresh: bool) -> ResultFile:

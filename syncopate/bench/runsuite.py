@@ -1,10 +1,13 @@
 """`syncopate bench run`: measures, keeps every finished run, and goes on where it was stopped."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
 
 from syncopate.base.arguments import Parser
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+from syncopate.base.since import zip_equal
 from syncopate.bench import engines, expected, resultfile
 from syncopate.bench.comparefiles import variant_table
 from syncopate.bench.jobs import Job, Request, blocks
@@ -155,7 +158,7 @@ def collect(finished: engines.Finished, file: ResultFile, ahead: list[Job]) -> s
     Another kind of failure is a result too: it is shown at the end, and tried again next time.
     """
     weights = expected.weights(ahead)
-    of_each = {job.key: weight for job, weight in zip(ahead, weights, strict=True)}
+    of_each = {job.key: weight for job, weight in zip_equal(ahead, weights)}
     with Progress(weights) as progress:
         for job, result, origin in finished:
             file.add(job, result, origin)

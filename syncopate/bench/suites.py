@@ -4,6 +4,8 @@ Words and variables may hold {threads}, {rest} (what follows a family's prefix: 
 {products} (where the native parts are) and {source} (the source tree).
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass, field, replace
 
@@ -27,7 +29,7 @@ class Metric:
         """Returns the figure; None where this program does not print it."""
         value = fields.get(self.field)
         below = 1.0 if self.per is None else fields.get(self.per)
-        if not isinstance(value, int | float) or not below:
+        if not isinstance(value, (int, float)) or not below:
             return None
         return value / below * self.scale
 
@@ -43,7 +45,7 @@ class Variant:
     simulated: bool = True  # it runs on modeled machines too
     modeled: str | None = None  # which build runs there, where that is another one
 
-    def filled(self, rest: str) -> "Variant":
+    def filled(self, rest: str) -> Variant:
         """Returns a family's variant with {rest} replaced."""
         words = tuple(word.replace("{rest}", rest) for word in self.words)
         variables = {key: text.replace("{rest}", rest) for key, text in self.variables.items()}

@@ -2,6 +2,8 @@
 
 import math
 
+from syncopate.base.since import zip_equal
+
 
 def number(value):
     """Returns `value` with about four significant digits, thousands separated."""
@@ -19,7 +21,7 @@ def table(rows, header):
     widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
     lines = []
     for row in rows:
-        first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        first, *others = (cell.rjust(width) for cell, width in zip_equal(row, widths))
         lines.append("  ".join([first.strip().ljust(widths[0]), *others]).rstrip())
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(lines)

@@ -4,6 +4,8 @@ What can be measured without privileges is measured (src/tools/calibrate.cpp); t
 estimated, and the file says which is which, line by line.
 """
 
+from __future__ import annotations
+
 import datetime
 import json
 import os

@@ -1,5 +1,7 @@
 """`syncopate elide`: the run-time switch of lock elision in a process that the library is in."""
 
+from __future__ import annotations
+
 import os
 import struct
 

@@ -1,5 +1,7 @@
 """`syncopate record`: run a program and keep where it waited."""
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import json

@@ -4,6 +4,8 @@ Each form's modules are imported where it is asked for: half of the time that a 
 would go into the others.
 """
 
+from __future__ import annotations
+
 import contextlib
 import gc
 import json

@@ -1,10 +1,13 @@
 """`syncopate report --predict MACHINE`: the worst locks' use replayed on the model of a machine."""
 
+from __future__ import annotations
+
 import tempfile
 from dataclasses import asdict
 
 from syncopate.base.errors import Failure
 from syncopate.base.progress import Progress
+from syncopate.base.since import zip_equal
 from syncopate.machines import machinefiles, whatif
 from syncopate.records import lockuse
 from syncopate.records.analysis import Analysis
@@ -21,7 +24,7 @@ def predictions(
     """What `simulate --from` would write of the locks that the records' findings are about."""
     path = machinefiles.find(machine)
     found = []
-    for analysis, results in zip(analyses, records, strict=True):
+    for analysis, results in zip_equal(analyses, records):
         for finding in results["findings"]:
             if "open" in finding["causes"]:
                 continue

@@ -1,5 +1,7 @@
 """`syncopate run`: start a program with better locks, and become it."""
 
+from __future__ import annotations
+
 import os
 import sys
 

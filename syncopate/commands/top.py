@@ -1,5 +1,7 @@
 """`syncopate top`: which locks a program waits for, while it runs."""
 
+from __future__ import annotations
+
 import os
 import select
 import shutil

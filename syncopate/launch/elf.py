@@ -3,6 +3,8 @@
 Reads with `struct` alone and imports nothing heavy, because `syncopate run` waits for it.
 """
 
+from __future__ import annotations
+
 import os
 import stat
 import struct

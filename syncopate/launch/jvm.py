@@ -1,6 +1,8 @@
 """Java programs: loads the agent that tells of their monitors and of java.util.concurrent, into one
 that is started, and into one that runs, by the VM's own attach mechanism (as jcmd does)."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import shutil

@@ -1,6 +1,8 @@
 """The kernel's view: starts the recorder that looks at programs from outside, by what the kernel
 sees of their waits. Nothing is loaded into them."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import pwd

@@ -1,5 +1,7 @@
 """OpenMP programs: the options that take over their runtime, and what they put in place."""
 
+from __future__ import annotations
+
 import os
 
 from syncopate.base import locktable, optiontable, paths, preloading

@@ -3,6 +3,8 @@
 The form is described in products/preload/choice/policy.h.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import sys

@@ -1,5 +1,7 @@
 """The environment that puts the preload library into a program."""
 
+from __future__ import annotations
+
 import os
 
 from syncopate.base import locktable, optiontable, paths, preloading

@@ -1,5 +1,7 @@
 """Which program a command line starts, and whether a preload library can act on it."""
 
+from __future__ import annotations
+
 import mmap
 import os
 import re

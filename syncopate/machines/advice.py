@@ -1,5 +1,7 @@
 """What to do about a lock, from what its critical sections read, wrote and called."""
 
+from __future__ import annotations
+
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 

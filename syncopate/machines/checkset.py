@@ -5,6 +5,8 @@ its scenarios, one a line, when it is started without arguments; the words of a 
 arguments that run it. The scenarios of mutants_check.cpp hold defects: each has to fail.
 """
 
+from __future__ import annotations
+
 import os
 import subprocess
 

@@ -3,6 +3,8 @@
 gcc and clang are told apart nowhere here: both read the options below alike.
 """
 
+from __future__ import annotations
+
 import os
 import shlex
 

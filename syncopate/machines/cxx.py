@@ -1,5 +1,7 @@
 """`syncopate c++` and `syncopate cc`: the compiler, for programs on machines one does not have."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import sys

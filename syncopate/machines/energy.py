@@ -6,6 +6,8 @@ advance while this process computes for a moment, else it is rejected, with the 
 meter can tell is never estimated in joules.
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import os
@@ -13,7 +15,9 @@ import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Union
+
+from syncopate.base.since import zip_equal
 
 ROOT_VARIABLE = "SYNCOPATE_SYSFS"  # another place than /sys, for tests
 LONGEST_PROOF = 0.05  # seconds; RAPL's counters change every millisecond
@@ -108,7 +112,7 @@ class PerfMeter:
         self._counter.close()
 
 
-Meter = PowercapMeter | PerfMeter
+Meter = Union[PowercapMeter, PerfMeter]
 
 
 def first_processor(mask: str) -> int:
@@ -199,7 +203,7 @@ class Session:
         self._begin = [meter.joules() for meter in self._meters]
 
     @classmethod
-    def without_meters(cls) -> "Session":
+    def without_meters(cls) -> Session:
         """For a recording that began where there is none."""
         session = cls.__new__(cls)
         session._meters, session.rejected, session._begin = [], [], []
@@ -214,7 +218,7 @@ class Session:
     def finish(self) -> dict:
         """`meters` (name, source, joules) and `rejected` (name, why). Closes the meters."""
         readings = []
-        for meter, begin in zip(self._meters, self._begin, strict=True):
+        for meter, begin in zip_equal(self._meters, self._begin):
             try:
                 joules = round(meter.joules() - begin, 6)
                 readings.append(Reading(meter.name, meter.source, joules)._asdict())

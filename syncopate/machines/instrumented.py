@@ -1,5 +1,7 @@
 """What the compiler and the linker are told to make a program for one of our machines."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 

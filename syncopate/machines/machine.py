@@ -1,5 +1,7 @@
 """What the kernel and the C library say about this machine."""
 
+from __future__ import annotations
+
 import os
 import platform
 import resource

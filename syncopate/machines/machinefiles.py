@@ -1,5 +1,7 @@
 """The machine files of the simulator: where they are, what they say in short."""
 
+from __future__ import annotations
+
 import os
 
 from syncopate.base import boundedfile, paths

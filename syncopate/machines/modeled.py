@@ -1,5 +1,7 @@
 """Finds or makes the program that a modeled machine is to run."""
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess

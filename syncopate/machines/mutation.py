@@ -5,6 +5,8 @@ the n-th to relaxed (SYNCOPATE_WEAKEN=n). A mutant that no scenario fails with h
 order is stronger than needed, or the scenarios do not show why it is.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import re

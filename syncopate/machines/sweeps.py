@@ -1,5 +1,7 @@
 """`syncopate simulate --sweep`: the same program for several values; table, bars and picture."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys
@@ -7,6 +9,7 @@ from dataclasses import dataclass
 
 from syncopate.base import figurefile
 from syncopate.base.errors import BAD_USE, Failure
+from syncopate.base.since import zip_equal
 from syncopate.machines import modeled
 
 BAR = 40  # columns of the longest bar
@@ -111,7 +114,7 @@ def show_bars(name: str, rows: Rows) -> None:
     largest = max(figures) or 1
     console.print(f"\n{title}, by {name}")
     width = max(len(value) for value, _ in rows)
-    for (value, _), figure in zip(rows, figures, strict=True):
+    for (value, _), figure in zip_equal(rows, figures):
         console.print(f"{value:>{width}} {'█' * round(BAR * figure / largest)}")
 
 
@@ -131,7 +134,7 @@ def draw(path: str, program: str, name: str, rows: Rows) -> None:
     is_number = all(value.replace(".", "", 1).isdigit() for value in values)
     places = [float(value) for value in values] if is_number else list(range(len(values)))
     figure, axes = pyplot.subplots(1, len(panels), figsize=(4 * len(panels), 3.4))
-    for axis, (label, heights) in zip(axes, panels, strict=True):
+    for axis, (label, heights) in zip_equal(axes, panels):
         if is_number:
             axis.plot(places, heights, marker="o")
         else:

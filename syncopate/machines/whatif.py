@@ -1,5 +1,7 @@
 """What a change of one lock would bring, on any machine: its record replayed on a model."""
 
+from __future__ import annotations
+
 import json
 import os
 import statistics
@@ -10,6 +12,7 @@ from dataclasses import dataclass, field
 
 from syncopate.base import locktable, paths
 from syncopate.base.errors import BAD_USE, FAILED, Failure, near
+from syncopate.base.since import zip_equal
 from syncopate.machines import machinefiles
 from syncopate.records.lockuse import LockUse
 
@@ -200,7 +203,7 @@ def _key(settings: dict[str, str], threads: int, seed: int) -> tuple:
 
 def answer(change: Change, threads: int, before: list[float], after: list[float]) -> Answer:
     """The gain over seeds; its range covers their spread, and nine of ten errors of the model."""
-    gains = [new / old for new, old in zip(after, before, strict=True)]
+    gains = [new / old for new, old in zip_equal(after, before)]
     gain = statistics.fmean(gains)
     spread = (max(gains) - min(gains)) / 2 / gain
     error = (spread**2 + MODEL_ERROR**2) ** 0.5

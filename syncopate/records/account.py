@@ -8,9 +8,12 @@ the kernel's counts are not known, as of a killed process, nobody can tell these
 is unexplained.
 """
 
+from __future__ import annotations
+
 import os
 from typing import NamedTuple
 
+from syncopate.base.since import zip_equal
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import duration, percent
 from syncopate.records import openwaits, recordformat
@@ -74,7 +77,7 @@ class Account:
         total = sum(self._life(thread) for thread in threads)
         waits = self._waits()
         known = [self._counted(thread) for thread in threads]
-        lives = sum(self._life(thread) for thread, each in zip(threads, known, strict=True) if each)
+        lives = sum(self._life(thread) for thread, each in zip_equal(threads, known) if each)
         cpu = sum(each[0] for each in known if each)
         delay = sum(each[1] for each in known if each)
         if not self._is_whole() and not self.runs:

@@ -4,6 +4,8 @@ Rows (exact sums and histograms per thread, lock and kind) give every number abo
 events give stacks and holders, scaled so that they add up to the rows. All times here are ticks.
 """
 
+from __future__ import annotations
+
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
@@ -71,7 +73,7 @@ class Kind(Sums):
             self._unpack()
         return self._counts
 
-    def add_all(self, other: "Kind") -> None:
+    def add_all(self, other: Kind) -> None:
         """The waits of another group as well."""
         self.waits += other.waits
         self.total += other.total

@@ -6,6 +6,8 @@ program's code; "likely" is what the numbers fit; "possible" is one of several e
 from few holds. No cause is told that the record does not show.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import NamedTuple
 

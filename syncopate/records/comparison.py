@@ -8,9 +8,12 @@ one run differs from the next for other reasons - another load, other neighbors 
 records; recording again tells.
 """
 
+from __future__ import annotations
+
 import math
 from typing import NamedTuple
 
+from syncopate.base.since import zip_equal
 from syncopate.records.matching import Pair, pairs
 from syncopate.records.recordformat import LOST_KINDS
 
@@ -71,10 +74,10 @@ def change(before: float | None, after: float | None, noise: float | None) -> di
 
 
 def _waited(sides: tuple[Side, Side], scales: tuple[float, float]) -> dict:
-    before, after = (side.waited * scale for side, scale in zip(sides, scales, strict=True))
+    before, after = (side.waited * scale for side, scale in zip_equal(sides, scales))
     noise = None
     if max(side.waits for side in sides) >= FEW_WAITS:
-        variances = (s.variance * scale**2 for s, scale in zip(sides, scales, strict=True))
+        variances = (s.variance * scale**2 for s, scale in zip_equal(sides, scales))
         noise = SIGMAS * math.sqrt(sum(variances))
     return change(before, after, noise)
 
@@ -83,7 +86,7 @@ def _contended(sides: tuple[Side, Side]) -> dict:
     shares = [min(1.0, s.contended / s.acquisitions) if s.acquisitions else None for s in sides]
     if None in shares:
         return change(*shares, None)
-    spread = sum(p * (1 - p) / s.acquisitions for p, s in zip(shares, sides, strict=True))
+    spread = sum(p * (1 - p) / s.acquisitions for p, s in zip_equal(shares, sides))
     enough = max(side.contended for side in sides) >= FEW_WAITS
     return change(*shares, SIGMAS * math.sqrt(spread) if enough else None)
 
@@ -132,7 +135,7 @@ def _row(pair: Pair, scales: tuple[float, float]) -> dict:
     before, after = pair
     known = after or before
     sides = side_of(before), side_of(after)
-    taken = [side.acquisitions * scale for side, scale in zip(sides, scales, strict=True)]
+    taken = [side.acquisitions * scale for side, scale in zip_equal(sides, scales)]
     return {
         "name": known["name"],
         "name_before": before["name"] if before else None,
@@ -176,7 +179,7 @@ class Comparison:
         """Time lost to locks, all of them."""
         lost = [row["waited"] for row in self.rows if row["lost"]]
         noises = [each["noise"] or abs(each["after"] - each["before"]) for each in lost]
-        values = (s["lost_ns"] * scale for s, scale in zip(self.sides, self.scales, strict=True))
+        values = (s["lost_ns"] * scale for s, scale in zip_equal(self.sides, self.scales))
         return change(*values, math.sqrt(sum(noise**2 for noise in noises)))
 
     def remarks(self) -> list[str]:

@@ -7,6 +7,8 @@ create only the first use is known. There the way outwards ends at the function 
 to take and to release a lock: who calls that one says nothing about the lock.
 """
 
+from __future__ import annotations
+
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -100,7 +102,7 @@ def holding_functions(
     found = set()
     for acquiring, releasing in pairs:
         common = 0
-        for ours, theirs in zip(reversed(acquiring), reversed(releasing), strict=False):
+        for ours, theirs in zip(reversed(acquiring), reversed(releasing)):
             if key(ours) != key(theirs):
                 if function_of(ours) == function_of(theirs):
                     common += 1

@@ -3,6 +3,8 @@
 What each costs, what is to be gained at most, why (causes.py), what to do, and how sure that is.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 
 from syncopate.base.terminal import in_sentence

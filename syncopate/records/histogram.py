@@ -1,5 +1,7 @@
 """Histograms of ticks as the recorder keeps them: two buckets an octave, from 64 ticks on."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 
 

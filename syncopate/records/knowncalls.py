@@ -3,6 +3,8 @@
 Only names that POSIX, ISO C and the C++ and Rust run-times define; of all others nothing is known.
 """
 
+from __future__ import annotations
+
 import re
 
 SLEEP, INPUT_OUTPUT, ALLOCATION, WAIT = "sleep", "input or output", "allocation", "wait"

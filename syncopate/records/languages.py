@@ -7,6 +7,8 @@ join() waits for, until 3.12. Rust: its locks are futexes. C: malloc's arenas ha
 the kernel sees threads wait.
 """
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence

@@ -5,6 +5,8 @@ which have waits that are not over until now, only ever grow; what happened in a
 difference of two snapshots.
 """
 
+from __future__ import annotations
+
 import contextlib
 import time
 from collections.abc import Iterator

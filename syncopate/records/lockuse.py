@@ -4,6 +4,8 @@ The trace that papers/workloads/replay.cpp plays again is made of this. What a r
 is assumed here, and said in LockUse.assumptions.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -365,7 +367,7 @@ class Gaps:
         self.longest = max(self.longest, row.wait_max)
         histogram.add(self.counts, row.histogram)
 
-    def merge(self, other: "Gaps") -> None:
+    def merge(self, other: Gaps) -> None:
         """Those of another thread."""
         self.often, self.ticks = self.often + other.often, self.ticks + other.ticks
         self.longest = max(self.longest, other.longest)

@@ -1,6 +1,8 @@
 """What `syncopate record` looks at while a program runs and when it has ended: who holds the locks
 that are waited for long (openwaits.py), and the time of the end."""
 
+from __future__ import annotations
+
 import contextlib
 import time
 

@@ -8,8 +8,11 @@ only where that is unambiguous are two locks called the same.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
+from typing import Optional
 
-Pair = tuple[dict | None, dict | None]
+from syncopate.base.since import zip_equal
+
+Pair = tuple[Optional[dict], Optional[dict]]
 
 _CLONE = re.compile(r"\.(?:constprop|isra|part|cold|lto_priv)(?:\.\d+)*| \[clone [^\]]*\]")
 # A name may tell several places, one behind the other (naming.py).
@@ -65,7 +68,7 @@ def _matched(before: list[dict], after: list[dict], key) -> Iterator[tuple[dict,
             alike[key(lock)][side].append(lock)
     for olds, news in alike.values():
         if len(olds) == len(news):
-            yield from zip(sorted(olds, key=_position), sorted(news, key=_position), strict=True)
+            yield from zip_equal(sorted(olds, key=_position), sorted(news, key=_position))
 
 
 def _without(locks: list[dict], gone: list[dict]) -> list[dict]:

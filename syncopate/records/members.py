@@ -5,6 +5,8 @@ the function that took or made it: where that is a fixed place in what a paramet
 function points to (registers.py), the parameter's type says which member that is.
 """
 
+from __future__ import annotations
+
 import os
 import re
 from typing import NamedTuple

@@ -1,6 +1,7 @@
 """What to call a lock: the variable it is, or the place that made it or first used it."""
 
-import itertools
+from __future__ import annotations
+
 import os
 import re
 from collections import defaultdict
@@ -269,5 +270,5 @@ def _by_way(way: Way, by: str, site: str) -> Name:
 def _is_array(offsets: list[int]) -> bool:
     if len(offsets) < ARRAY_MEMBERS:
         return False
-    stride = min(after - before for before, after in itertools.pairwise(offsets))
+    stride = min(after - before for before, after in zip(offsets, offsets[1:]))
     return all((offset - offsets[0]) % stride == 0 for offset in offsets)

@@ -6,12 +6,15 @@ a time at which it was waiting already, and is in that wait still, it holds the 
 certain. Who held a lock when a wait for it began may have released it since.
 """
 
+from __future__ import annotations
+
 import os
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from syncopate.base.boundedfile import open_plain
+from syncopate.base.since import zip_equal
 from syncopate.base.units import duration
 from syncopate.records import recordformat
 from syncopate.records.analysis import Analysis
@@ -123,7 +126,7 @@ def look(path: str) -> None:
     again = {each.id: each for each in Record(path).threads()}
     theirs = {each.thread_id: each.open for each in again.values() if not each.end_ticks}
     with open_plain(path, change=True) as file:
-        for thread, owner in zip(before, owners, strict=True):
+        for thread, owner in zip_equal(before, owners):
             if owner is None or again[thread.id].open != thread.open:
                 continue
             mine = waits.get(owner)
@@ -279,14 +282,14 @@ class OpenWaits:
         following = [*threads[1:], threads[0]]
         links = [
             next(holder for holder in each.holders if holder.thread == after)
-            for each, after in zip(waits, following, strict=True)
+            for each, after in zip_equal(waits, following)
         ]
         kinds = {KIND_NAMES[each.wait.kind] for each in waits}
         timed = any(each.wait.flags & recordformat.TIMED for each in waits)
         certain = all(link.certain for link in links)
         since = max(each.wait.since for each in waits)
         lasted_ns = self.of.ns(max(0, self.of.end_ticks - since))
-        parts = [self._part(each, after) for each, after in zip(waits, following, strict=True)]
+        parts = [self._part(each, after) for each, after in zip_equal(waits, following)]
         return {
             "certain": certain and not timed and "trylock" not in kinds,
             "threads": [self.of.label(thread) for thread in threads],

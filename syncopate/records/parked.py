@@ -6,12 +6,15 @@ to the wait. So what waits at one line of the program are for is one lock here. 
 thread's waits were for which is exact where all of them have a stack, and else by the sampled ones.
 """
 
+from __future__ import annotations
+
 import bisect
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from syncopate.base.since import zip_equal
 from syncopate.records import recordformat
 from syncopate.records.languages import PARKED, Retold
 from syncopate.records.naming import telling
@@ -124,7 +127,7 @@ def _purpose(own: int, frames: Sequence[Frame]) -> tuple | None:
 
 def _lock(told: Retold, stack: int) -> Lock:
     counts = (0,) * len(recordformat.Lock._fields)
-    fields = dict(zip(recordformat.Lock._fields, counts, strict=True))
+    fields = dict(zip_equal(recordformat.Lock._fields, counts))
     fields |= {"id": told.id, "address": _CODE, "object": told.object, "type": told.type}
     return Lock(**fields | {"first_stack": stack, "hold_histogram": ()})
 

@@ -1,5 +1,7 @@
 """Several processes in one view: the tree that they are, and the locks that cost most in all."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterator
 

@@ -3,6 +3,8 @@
 Nothing in a file is believed: a damaged one is a Failure, never another exception.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 import mmap
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from syncopate.base.boundedfile import open_plain
 from syncopate.base.errors import FAILED, Failure
 from syncopate.base.shown import shown
+from syncopate.base.since import zip_equal
 from syncopate.records import histogram
 from syncopate.records.recordformat import (
     ABORT_CAUSES,
@@ -320,8 +323,8 @@ class Record:
 
     def retell(
         self,
-        retold: Mapping[int, "Retold"],
-        parked: Mapping[int, "Parked"],
+        retold: Mapping[int, Retold],
+        parked: Mapping[int, Parked],
         more_locks: Sequence[Lock],
     ) -> None:
         """From now on locks with these ids are what languages.py and parked.py say."""
@@ -458,18 +461,18 @@ class Record:
         """Thread, lock id; of how many of one thread's holds it is known whether they ran on, and
         how many did not (format.h's holder_count)."""
         for thread, f in self._rows_of(HOLDER):
-            counts = dict(zip(HOLDER_COUNTS, f[5:], strict=False))
+            counts = dict(zip(HOLDER_COUNTS, f[5:]))
             yield thread, f[0], {"watched": f[2], **counts}
 
     def elisions(self) -> Iterator[tuple[int, dict[str, int]]]:
         """Lock id, and what became of its elided sections in one thread."""
         for _, f in self._rows_of(ELISION):
-            yield f[0], dict(zip(ELISION_COUNTS, f[5:], strict=False))
+            yield f[0], dict(zip(ELISION_COUNTS, f[5:]))
 
     def speculations(self) -> Iterator[tuple[int, dict[str, int]]]:
         """Lock id, and what became of one thread's runs ahead of it."""
         for _, f in self._rows_of(SPECULATION):
-            yield f[0], dict(zip(SPECULATION_COUNTS, f[5:], strict=False))
+            yield f[0], dict(zip(SPECULATION_COUNTS, f[5:]))
 
     def in_vain(self) -> Iterator[tuple[int, int]]:
         """Lock id, and how many of one thread's waits for it ended without it."""
@@ -535,7 +538,7 @@ class Record:
             dice = random.Random(chosen.every).random
             short, long = _Turn(dice, chosen.every), _Turn(dice, chosen.every_long)
             chunks = (chunk for chunk in self._chunks if chunk[0] == EVENTS)
-            for (_, thread, used, offset), (_, places) in zip(chunks, chosen.long, strict=True):
+            for (_, thread, used, offset), (_, places) in zip_equal(chunks, chosen.long):
                 of_long = set(places)
                 some = [(at, chosen.every) for at in short.of(used) if at not in of_long]
                 some += [(places[at], chosen.every_long) for at in long.of(len(places))]

@@ -3,6 +3,8 @@
 A test compiles those headers and compares every size and offset with what stands here.
 """
 
+from __future__ import annotations
+
 import enum
 import struct
 from typing import NamedTuple

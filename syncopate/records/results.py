@@ -3,6 +3,8 @@
 All times here are nanoseconds.
 """
 
+from __future__ import annotations
+
 import datetime
 import os
 from collections import Counter
@@ -91,7 +93,7 @@ class Results:
 
     def _process(self) -> dict:
         header = self.of.record.header
-        started = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+        started = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
         if header.start_realtime_ns < 1 << 62:  # a damaged time is not worth failing for
             started += datetime.timedelta(seconds=header.start_realtime_ns // 10**9)
         return {

@@ -5,6 +5,8 @@ known from recorded stacks. What lies between is read from the machine code, whe
 build that was recorded and objdump is there. It says what sections may do, not how long that takes.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

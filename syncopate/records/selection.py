@@ -1,5 +1,7 @@
 """Which locks a report shows, and in which order."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 

@@ -3,9 +3,12 @@
 Sites that read alike (a transaction that was inlined in several places) are one entry.
 """
 
+from __future__ import annotations
+
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
+from syncopate.base.since import zip_equal
 from syncopate.records.analysis import Analysis
 from syncopate.records.naming import telling, wrapper_frames
 from syncopate.records.recordformat import (
@@ -152,8 +155,8 @@ class Sites:
 
 
 def _by_name(names: tuple[str, ...], rows: Iterable[tuple[int, ...]]) -> dict[str, int]:
-    sums = [sum(column) for column in zip(*rows, strict=True)]
-    return dict(zip(names, sums, strict=True))
+    sums = [sum(column) for column in zip_equal(*rows)]
+    return dict(zip_equal(names, sums))
 
 
 def _size(measured: int, entries: int, most: int) -> dict | None:

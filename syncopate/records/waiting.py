@@ -6,6 +6,8 @@ out as those of its waits that were chosen; long ones, which become events chose
 ones that were chosen. Joules are a meter's, and only a meter's.
 """
 
+from __future__ import annotations
+
 import json
 import math
 from collections import defaultdict

@@ -6,10 +6,13 @@ and end, as has each sampled hold. The format, of which this is version 61, is d
 profiler's own pages for developers; the profiler reads every older version.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Callable, Iterator
 
+from syncopate.base.since import zip_equal
 from syncopate.records import timeline
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordformat import LOST_KINDS
@@ -58,7 +61,7 @@ def pieces(analyses: list[Analysis], pattern: str | None) -> Iterator[str]:
     offsets = timeline.offsets(analyses)
     yield f'{{"meta":{_packed(_meta(analyses))},"libs":[],"threads":['
     separator = ""
-    for analysis, offset in zip(analyses, offsets, strict=True):
+    for analysis, offset in zip_equal(analyses, offsets):
         for thread in _threads(analysis, offset, wanted, tables):
             yield separator + _packed(thread)
             separator = ",\n"

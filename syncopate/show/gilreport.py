@@ -1,5 +1,7 @@
 """`syncopate report` of what an interpreter lock counted: a file that SYNCOPATE_GIL_STATS named."""
 
+from __future__ import annotations
+
 from syncopate.base import boundedfile
 from syncopate.base.errors import Failure
 from syncopate.base.units import count, percent

@@ -3,6 +3,8 @@
 A new number of a lock is a field of results.py and a row here; report --json has the field anyway.
 """
 
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass
 
 from syncopate.base.units import count, duration, percent

@@ -4,9 +4,12 @@ Waits are slices of their thread. Slices of one track must nest, and holds need 
 be released in the order they were taken), so holds lie in tracks of their own, as many as needed.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 
+from syncopate.base.since import zip_equal
 from syncopate.records import timeline
 from syncopate.records.analysis import Analysis
 from syncopate.records.selection import matcher
@@ -21,7 +24,7 @@ def pieces(analyses: list[Analysis], pattern: str | None) -> Iterator[str]:
     wanted = matcher(pattern)
     yield '{"displayTimeUnit":"ns","traceEvents":[\n'
     separator = ""
-    for analysis, offset in zip(analyses, timeline.offsets(analyses), strict=True):
+    for analysis, offset in zip_equal(analyses, timeline.offsets(analyses)):
         for event in _events(analysis, offset, wanted):
             yield separator + json.dumps(event, separators=(",", ":"))
             separator = ",\n"

@@ -1,5 +1,7 @@
 """What a report shows beside the record: predictions of changes, and a policy."""
 
+from __future__ import annotations
+
 import os
 
 from syncopate.base import boundedfile

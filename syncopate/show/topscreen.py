@@ -1,5 +1,7 @@
 """What `syncopate top` shows of each interval: a screen that is rewritten, or lines of JSON."""
 
+from __future__ import annotations
+
 import abc
 import contextlib
 import json

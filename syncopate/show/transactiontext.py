@@ -1,5 +1,7 @@
 """What the terminal's report says of transactions."""
 
+from __future__ import annotations
+
 from syncopate.base import terminal
 from syncopate.base.units import count, duration
 from syncopate.records.naming import without_starters

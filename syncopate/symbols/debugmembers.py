@@ -1,5 +1,7 @@
 """Members of variables and classes, from debug information."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 from syncopate.base.shown import shown

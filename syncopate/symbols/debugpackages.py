@@ -1,5 +1,7 @@
 """Where the symbols of a stripped program are to be had: one line for the reader of a report."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess
@@ -88,7 +90,7 @@ def _known(packages: Sequence[str]) -> set[str]:
     told = _output([tool, "policy", *packages], LC_ALL="C")
     heads = [line[:-1] for line in told.splitlines() if line[:1] not in ("", " ")]
     candidates = [line.split(": ")[1] for line in told.splitlines() if "Candidate: " in line]
-    return {name for name, has in zip(heads, candidates, strict=False) if has != "(none)"}
+    return {name for name, has in zip(heads, candidates) if has != "(none)"}
 
 
 def _output(command: Sequence[str], **environment: str) -> str:

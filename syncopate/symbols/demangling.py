@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 
 from syncopate.base import boundedtool
+from syncopate.base.since import zip_equal
 
 _MANGLED = re.compile(r"_(?:Z|R|D\d)[\w.$]+", re.ASCII)
 _LEGACY_RUST = re.compile(r"_ZN.*17h[0-9a-f]{16}E(\.[\w.]*)?", re.ASCII)
@@ -71,9 +72,7 @@ def _ask(command: list[str], names: list[str]) -> None:
     answers = (told or "").splitlines()
     if len(answers) != len(names):  # one of them was too much for it: all stay as they are
         answers = names
-    _known.update(
-        (name, _readable(name, answer)) for name, answer in zip(names, answers, strict=True)
-    )
+    _known.update((name, _readable(name, answer)) for name, answer in zip_equal(names, answers))
 
 
 def _readable(name: str, plain: str) -> str:

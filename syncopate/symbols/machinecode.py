@@ -4,6 +4,8 @@ Tells of each instruction where it leads, what it calls, and whether it writes t
 the stack. What is not plain from the instruction alone is told as unknown, never guessed.
 """
 
+from __future__ import annotations
+
 import re
 import shutil
 import subprocess
@@ -120,7 +122,7 @@ class Program:
         if not lines or lines[0][0] != start:
             return None
         ends = [at for at, _ in lines[1:]] + [lines[-1][0] + 1]
-        return Function(start, name, [_parse(*line, end) for line, end in zip(lines, ends)])  # noqa: B905
+        return Function(start, name, [_parse(*line, end) for line, end in zip(lines, ends)])
 
 
 def plain_symbol(symbol: str) -> str:

@@ -2,6 +2,8 @@
 one process answers for all files. Its questions and answers are described in src/names/main.cpp.
 """
 
+from __future__ import annotations
+
 import os
 import selectors
 import signal
@@ -14,6 +16,7 @@ from typing import NamedTuple
 
 from syncopate.base import paths
 from syncopate.base.shown import shown
+from syncopate.base.since import zip_equal
 
 SECONDS, FETCHING = 120, 900  # for one file; where debug information may have to be fetched
 PAGE = 4096
@@ -172,7 +175,7 @@ def _identity(build_id: str, *others: str) -> Identity | None:
     if not others:
         return None
     machine, *of_loads = (int(field, 16) for field in others)
-    loads = zip(*(of_loads[n::4] for n in range(4)), strict=True)
+    loads = zip_equal(*(of_loads[n::4] for n in range(4)))
     return Identity(build_id or None, machine, list(loads))
 
 

@@ -1,5 +1,7 @@
 """Which function a program calls next: read from its machine code, where objdump is installed."""
 
+from __future__ import annotations
+
 import re
 import shutil
 import subprocess

@@ -4,6 +4,8 @@ Follows a register backwards from a call, in the instructions of machinecode.py:
 to the call gives it the same value. Where that is not plain, the answer is None.
 """
 
+from __future__ import annotations
+
 import re
 
 from syncopate.symbols.machinecode import Function, Instruction

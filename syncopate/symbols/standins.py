@@ -1,5 +1,7 @@
 """Files that stand in for the programs and libraries of a record: copies that travelled with it."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 from typing import NamedTuple

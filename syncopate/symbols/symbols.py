@@ -1,6 +1,8 @@
 """Addresses of a recorded process to functions, lines and variables: what the files of the build
 that was recorded say of them, and last the offset in the file."""
 
+from __future__ import annotations
+
 import bisect
 import os
 import re
@@ -10,6 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from syncopate.base.shown import shown
+from syncopate.base.since import zip_equal
 from syncopate.symbols.debugpackages import hint
 from syncopate.symbols.demangling import demangle, prepare
 from syncopate.symbols.names import PF_W, PF_X, X86_64, Names
@@ -362,13 +365,13 @@ class Symbolizer:
     def _resolve_module(self, module: _Module, targets: dict[int, int]) -> None:
         places = sorted(set(targets.values()))
         told = self.names.ask(module.symbol_file, [f"a {target:x}" for target in places])
-        answers = dict(zip(places, told, strict=True))
-        symbols = dict(zip(places, module.table.function_symbols(places), strict=True))
+        answers = dict(zip_equal(places, told))
+        symbols = dict(zip_equal(places, module.table.function_symbols(places)))
         prepare(function for fields in told for function in fields[::3])
         prepare(symbol[0] for symbol in symbols.values() if symbol)
         for address, target in targets.items():
             fields = answers[target]
-            found = list(zip(fields[::3], fields[1::3], fields[2::3], strict=False))
+            found = list(zip(fields[::3], fields[1::3], fields[2::3]))
             self._frames[address] = [
                 Frame(shown(demangle(function)), shown(file), int(line), shown(module.path),
                       index < len(found) - 1)

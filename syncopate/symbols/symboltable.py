@@ -1,7 +1,10 @@
 """The symbols of an ELF file: what function or variable lies at an address, and where a name is."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 
+from syncopate.base.since import zip_equal
 from syncopate.symbols.demangling import demangle, prepare
 from syncopate.symbols.names import Names
 
@@ -65,7 +68,7 @@ class SymbolTable:
         known = self._at[kind]
         wanted = sorted(set(addresses) - known.keys())
         asked = [f"{kind} {address:x}" for address in wanted]
-        for address, told in zip(wanted, self._names.ask(self._path, asked), strict=True):
+        for address, told in zip_equal(wanted, self._names.ask(self._path, asked)):
             known[address] = (told[1], address - int(told[0], 16)) if told else None
         return [known[address] for address in addresses]
 
@@ -73,7 +76,7 @@ class SymbolTable:
         (told,) = self._names.ask(self._path, [kind])
         starts, sizes, names = told[::3], told[1::3], told[2::3]
         return [(int(start, 16), int(size, 16), name)
-                for start, size, name in zip(starts, sizes, names, strict=False)]  # fmt: skip
+                for start, size, name in zip(starts, sizes, names)]  # fmt: skip
 
 
 def _named(table: list[tuple[int, int, str]], name: str) -> list[tuple[int, int]]:

@@ -1,6 +1,8 @@
 """Who calls whom, as the compiler says (-fcallgraph-info), and the chains to calls that a
 transaction cannot take back."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections import deque

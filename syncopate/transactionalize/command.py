@@ -1,5 +1,7 @@
 """`syncopate transactionalize`: rewrites lock-based C code to transactions, and lists the rest."""
 
+from __future__ import annotations
+
 import dataclasses
 import difflib
 import json
@@ -162,7 +164,7 @@ class _Work:
                 former = self.last
         return found
 
-    def _of_branch(self, branch: str) -> "_Planned":
+    def _of_branch(self, branch: str) -> _Planned:
         if branch == "ip":
             return self._planned(self.before)
         ip = self._planned(self.before, with_operations=True)
@@ -181,7 +183,7 @@ class _Work:
                                            f"stays a word in the branch it: {why}"))  # fmt: skip
         return ip
 
-    def _refusal(self, tried: "_Planned", families: list) -> str | None:
+    def _refusal(self, tried: _Planned, families: list) -> str | None:
         """Why these locks cannot be sections, or None."""
         for family in families:
             kept = tried.made.kept.get(family.name)
@@ -221,7 +223,7 @@ class _Work:
         _restore_trylocks(program, made, written.texts, changes)
         return _Planned(made, graph, written, one)
 
-    def _rewritten(self, planned: "_Planned", how: How, folder: str | None) -> dict:
+    def _rewritten(self, planned: _Planned, how: How, folder: str | None) -> dict:
         made = planned.made
         rewriter = Rewriter(self.program, made, planned.graph, planned.written, how)
         output = rewriter.run()

@@ -7,6 +7,8 @@ that is the first thing in the section, which then begins again:
     again: transaction { if (P) { tm_cond_wait; goto again; } body }
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
 

@@ -3,6 +3,8 @@
 import bisect
 import re
 
+from syncopate.base.since import zip_equal
+
 _HIDDEN = re.compile(
     r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
     r"|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*",
@@ -131,7 +133,7 @@ class CText:
             if character == "," and depth == 0:
                 cuts.append(at + 1)
         ends = [cut - 1 for cut in cuts[1:]] + [end]
-        return [self.text[a:b].strip() for a, b in zip(cuts, ends, strict=True)]
+        return [self.text[a:b].strip() for a, b in zip_equal(cuts, ends)]
 
     def level(self, start: int, end: int) -> str:
         """The code between two offsets, with blocks and brackets inside of it blank."""

@@ -1,6 +1,8 @@
 """Calls through pointers: whom they may call, where the pointer has a type of its own name. Then
 the type can be declared safe, if all these functions are."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass, field
 

@@ -1,5 +1,7 @@
 """Which operations on which locks a program has, and which lock each means."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
 

@@ -1,6 +1,8 @@
 """Decides which locks become transactions. A lock does when all of its sections can; otherwise all
 of them stay, since transactions and a lock do not exclude each other."""
 
+from __future__ import annotations
+
 import dataclasses
 import re
 from dataclasses import dataclass, field
@@ -68,7 +70,7 @@ class Wanted:
     words: re.Pattern | None = None
     ones: frozenset[str] = frozenset()  # locks that stand for several, and are sections
 
-    def with_one(self, *names: str) -> "Wanted":
+    def with_one(self, *names: str) -> Wanted:
         return dataclasses.replace(self, ones=self.ones | set(names))
 
     def as_section(self, key: str) -> bool:

@@ -4,6 +4,8 @@ where both are seen, by their structure; the order of statements is not looked a
 elsewhere (the heap, a function that is not given, arithmetic) is unknown, and so is all that it may
 reach."""
 
+from __future__ import annotations
+
 import re
 
 from syncopate.transactionalize.ctext import CText

@@ -1,5 +1,7 @@
 """The sources under work: a copy of them, in a folder of its own, that spatch and gcc read."""
 
+from __future__ import annotations
+
 import os
 import re
 import shutil
@@ -93,7 +95,7 @@ class Program:
 
     def _copied_folders(self) -> list[str]:
         """What the flags' -I name, where that is copied: the copies come first."""
-        after = dict(zip(self.flags, self.flags[1:], strict=False))
+        after = dict(zip(self.flags, self.flags[1:]))
         given = [word[2:] or after.get(word, "") for word in self.flags if word.startswith("-I")]
         inside = [os.path.relpath(folder, self.base) for folder in given if folder]
         return [os.path.join(self.folder, at) for at in inside if at.split(os.sep)[0] != ".."]

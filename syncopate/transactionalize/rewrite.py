@@ -1,6 +1,8 @@
 """Writes a plan out, as far as a stage goes: transactions, condition variables, words, declarations
 of functions that transactions call; and lets the compiler judge which transactions are atomic."""
 
+from __future__ import annotations
+
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor

@@ -1,5 +1,7 @@
 """Runs Coccinelle's semantic patches, which find what is to be rewritten, and reads their facts."""
 
+from __future__ import annotations
+
 import json
 import os
 import re

@@ -6,6 +6,8 @@ stands in a transaction already, to which what it protects belongs.
 The sources are changed before the analysis: calls of these functions become operations on one mutex
 that is nowhere defined, and is gone when all its sections are transactions."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass, field
 

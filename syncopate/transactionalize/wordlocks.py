@@ -2,6 +2,8 @@
 section is no block (syncopate/tm/word_lock.h). Their sections stay outside of transactions, but
 transactions may try them, and the conditions that are waited for under them can be tm_cond."""
 
+from __future__ import annotations
+
 import re
 
 from syncopate.transactionalize import conditions, locks, wrappers

@@ -1,6 +1,8 @@
 """Volatile variables and atomic increments that transactions touch become plain variables, and
 each access to them outside of sections a transaction of its own."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
 

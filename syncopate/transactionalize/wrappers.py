@@ -2,6 +2,8 @@
 tables of function pointers. Their calls are written out as calls of pthread's functions, for the
 analysis; where the lock stays a lock, the source keeps what it said (Written.original)."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass, field
 
@@ -41,7 +43,7 @@ class Template:
 
     def over(self, given: list[str]) -> str:
         """The mutex, for these arguments."""
-        by = dict(zip(self.parameters, given, strict=False))
+        by = dict(zip(self.parameters, given))
 
         def one(match: re.Match) -> str:
             argument = by.get(match.group(1), match.group(1))

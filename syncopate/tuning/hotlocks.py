@@ -1,5 +1,7 @@
 """The locks and barriers of a record that matter, and how a policy can name them."""
 
+from __future__ import annotations
+
 import os
 from collections import Counter
 from dataclasses import dataclass

@@ -1,6 +1,8 @@
 """The order of the search: all locks, each hot lock, reader-writer locks, barriers, elision,
 OpenMP; then the verdict."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 from syncopate.tuning import choice as candidates

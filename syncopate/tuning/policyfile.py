@@ -1,5 +1,7 @@
 """Writes what was found as a policy file, each line with its reason and its gain."""
 
+from __future__ import annotations
+
 import json
 
 from syncopate.launch.policy import SCHEMA, VERSION

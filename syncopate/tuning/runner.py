@@ -1,5 +1,7 @@
 """Runs of the program, or of a server under load, each in a process group of its own."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import select
@@ -10,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 
+from syncopate.base.since import zip_equal
 from syncopate.tuning.metric import Metric
 from syncopate.tuning.search import Dropped
 
@@ -123,7 +126,7 @@ def _interrupts_later():
     try:
         yield
     finally:
-        for number, handler in zip(numbers, before, strict=True):
+        for number, handler in zip_equal(numbers, before):
             signal.signal(number, handler)
     if came:
         raise KeyboardInterrupt

@@ -5,11 +5,14 @@ is better. Each round runs every choice that is left once, beginning with the ne
 machine that drifts favors nobody; ratios compare within rounds.
 """
 
+from __future__ import annotations
+
 import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from syncopate.base.since import zip_equal
 from syncopate.bench.ratios import Ratio, ratio_of_medians
 from syncopate.tuning.choice import Choice
 
@@ -156,12 +159,12 @@ def _is_precise(costs: dict[Choice, list[float]], base: Choice, choice: Choice) 
     rounds = len(costs.get(choice, ()))
     if rounds < CONFIRMING:
         return False
-    logs = [math.log(a / b) for a, b in zip(costs[choice], costs[base], strict=False)]
+    logs = [math.log(a / b) for a, b in zip(costs[choice], costs[base])]
     return 4 * statistics.stdev(logs) / math.sqrt(rounds) < PRECISE
 
 
 def _center(costs: list[float], base: list[float]) -> float:
     """The geometric mean of the ratios to the base in the same, the latest rounds."""
     count = min(len(costs), len(base))
-    logs = [math.log(a / b) for a, b in zip(costs[-count:], base[-count:], strict=True)]
+    logs = [math.log(a / b) for a, b in zip_equal(costs[-count:], base[-count:])]
     return math.exp(math.fsum(logs) / count)

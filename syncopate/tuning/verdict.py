@@ -1,5 +1,7 @@
 """The end of a search in words."""
 
+from __future__ import annotations
+
 import os
 import platform
 import shlex

@@ -1,9 +1,12 @@
 """Completion files: what the three shells make of them."""
 
+import os
 import shutil
 import subprocess
+import sys
 
 import pytest
+from conftest import ROOT
 
 from syncopate.commands import commandhelp, completion
 
@@ -24,6 +27,18 @@ def in_bash(tmp_path, *line: str) -> list[str]:
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stderr == ""
     return done.stdout.split()
+
+
+def test_an_installed_command_completes_without_the_source_tree(tmp_path):
+    """It asks every command and action for its help, which none may need the tree for."""
+    shutil.copytree(ROOT / "syncopate", tmp_path / "syncopate")
+    done = subprocess.run(
+        [sys.executable, "-Bm", "syncopate", "completion", "fish"], cwd=tmp_path,
+        capture_output=True, text=True, 
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "SYNCOPATE_MACHINES": f"{ROOT}/machines"},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == completion.SHELLS["fish"](completion.commands())
 
 
 def test_bash_completes_commands_options_and_values(tmp_path):

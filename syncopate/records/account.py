@@ -16,7 +16,7 @@ from typing import NamedTuple
 from syncopate.base.since import zip_equal
 from syncopate.base.terminal import in_sentence
 from syncopate.base.units import duration, percent
-from syncopate.records import openwaits, recordformat
+from syncopate.records import findings, openwaits, recordformat
 from syncopate.records.analysis import Analysis
 from syncopate.records.recordformat import AWAKE_KINDS, KIND_NAMES, LOST_KINDS, Thread
 
@@ -207,8 +207,23 @@ def lines(results: dict) -> list[str]:
     return found
 
 
-def perhaps_more(results: dict) -> str:
-    """What a report adds to the time lost to locks: where locks of the program's own may be."""
+def perhaps_other(results: dict) -> str:
+    """What a report adds to the time lost to locks: what of that may be meant, and where locks of
+    the program's own may be."""
+    return _perhaps_less(results) + _perhaps_more(results)
+
+
+def _perhaps_less(results: dict) -> str:
+    share, called = findings.on_purpose(results)
+    if share < LARGE:
+        return ""
+    return (
+        f", of that {percent(share)} where threads may be put aside on purpose, as at"
+        f" {in_sentence(called)}"
+    )
+
+
+def _perhaps_more(results: dict) -> str:
     if results["process"]["goroutines"]:
         return ", without what goroutines wait for each other, which is not seen here"
     if waits_for_rows(results):

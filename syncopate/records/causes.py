@@ -47,8 +47,11 @@ class Reason(NamedTuple):
 
 def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
     """Why this lock costs so much, the most telling first; never none."""
+    is_gate = facts is not None and facts.empty >= NEARLY_ALL
     if waits := open_waits(lock, results):
-        return [_stuck(lock, waits, results)]
+        return [_stuck(lock, waits, results), *([_gate(facts)] if is_gate else [])]
+    if is_gate:
+        return [_gate(facts)]
     if _is_of_signalers(lock):
         return [
             Reason(
@@ -72,6 +75,18 @@ def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
     if not told - {"uneven"}:
         found += [*_crowded(lock, results)] or _by_length(lock, results, facts)
     return found
+
+
+def _gate(facts: Facts) -> Reason:
+    at = f": {facts.empty_at}" if facts.empty_at else ""
+    return Reason(
+        "gate",
+        f"who waits for it releases it at once, having done nothing with it{at}. It is a gate that"
+        " its holder keeps shut: what is waited for is what it does meanwhile, or that there is"
+        " something to do",
+        "",
+        CERTAIN,
+    )
 
 
 def lost_waits(lock: dict) -> list[dict]:
@@ -335,8 +350,8 @@ def _kept(lock: dict, results: dict) -> Iterator[Reason]:
         f"some holds are far longer than those timed ({duration(hold['mean_ns'])} in the mean):"
         f" while others waited it was released {count(releases)} time{'s' * (releases != 1)} only,"
         f" which makes {duration(each)} each, or more",
-        "let its holder release it before what takes so long; where threads are put aside with it"
-        " on purpose, as workers without work, nothing is lost",
+        "let its holder release it before what takes so long, unless threads are put aside with it"
+        " on purpose, as workers without work",
         LIKELY,
     )
 

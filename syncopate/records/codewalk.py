@@ -13,6 +13,7 @@ from syncopate.symbols.machinecode import Function, Instruction, Program, plain_
 
 MOST_FUNCTIONS = 40  # read for one section
 MOST_DEPTH = 8
+MOST_STEPS = 12  # instructions of a section that does nothing: its lock's address, and a check
 
 
 @dataclass
@@ -53,6 +54,31 @@ class Walker:
         follows, found = self._ways(function, begin, is_end, done)
         self._do_all(function, follows, found, done, 0)
         return done
+
+    def is_empty(self, start: int, begin: int) -> bool | None:
+        """Whether nothing is done between `begin` and the release, but that the lock's address is
+        made, and whether taking it failed is checked. None where the function, which starts at
+        `start`, does not release it, as one that only takes it for its caller."""
+        function = self._program.function(start)
+        at, before = begin, ""
+        for _ in range(MOST_STEPS):
+            each = function.at.get(at) if function else None
+            if each is None:
+                return False
+            if (each.is_call or each.is_jump) and knowncalls.is_release(plain_symbol(each.symbol)):
+                return True
+            if each.name.startswith("ret"):
+                return None
+            if each.is_jump and each.target is not None:
+                at = each.target
+            elif each.is_conditional and before == "%eax,%eax" and each.name in ("je", "jne"):
+                at = each.target if each.name == "je" and each.target else each.following
+            elif each.makes_address() or function.is_frame(each):
+                at = each.following
+            else:
+                return False
+            before = each.operands if each.name == "test" else ""
+        return False
 
     def _whole(self, function: Function, depth: int) -> Done:
         """What a function does that is called."""

@@ -16,37 +16,49 @@ from syncopate.records.sectioncode import Facts
 MOST_LOCKS = 3
 LEAST_OF_LOST = 0.05  # of the time lost to all locks: the next ones are not worth a sentence
 LEAST_OF_ALL = 0.001  # of all thread time
+# Causes whose sentences say why waits are longer than holds.
+WAITS_ARE_SAID = {"unknown", "busy", "crowded", "kept", "signalers", "starved", "gate"}
 # Parts of the account in which a thread does what the program is for: no lock's waits.
 WORK = ("running", "elsewhere", "io", "memory", "sleeping")
 FAR_OFF = 0.02  # of all thread time: parts that add up to so much more are estimates too rough
 HARDLY = 1.05
+ON_PURPOSE = {"gate", "kept"}  # causes: workers may be put aside by them
 
 
 def of(results: dict, facts_of: Callable[[int], Facts | None]) -> list[dict]:
     """The findings on one record, the worst lock's first: docs/reference/report-schema.md.
 
     `facts_of` tells of a lock, by its index in results["locks"], what its sections' code does."""
-    lost = [index for index, lock in enumerate(results["locks"]) if lock["lost_ns"]]
-    lost.sort(key=lambda index: -results["locks"][index]["lost_ns"])
-    found = []
-    for index in lost[:MOST_LOCKS]:
-        lock = results["locks"][index]
-        if (
-            lock["lost_ns"] >= LEAST_OF_LOST * results["lost_ns"]
-            and lock["lost_share"] >= LEAST_OF_ALL
-        ):
-            found.append(_finding(lock, results, facts_of(index)))
-    return found
+    worth = [
+        (index, lock)
+        for index, lock in enumerate(results["locks"])
+        if lock["lost_ns"]
+        and lock["lost_ns"] >= LEAST_OF_LOST * results["lost_ns"]
+        and lock["lost_share"] >= LEAST_OF_ALL
+    ]
+    worth.sort(key=lambda each: -each[1]["lost_ns"])
+    found, gates = [], []
+    for index, lock in worth:
+        finding = _finding(lock, results, facts_of(index))
+        (gates if "gate" in finding["causes"] else found).append(finding)
+        if len(found) == MOST_LOCKS:
+            break
+    return [*found, *gates][:MOST_LOCKS]
+
+
+def on_purpose(results: dict) -> tuple[float, str]:
+    """Of all thread time, the share that was lost to locks at which threads may be put aside on
+    purpose, as far as findings tell, and the first of these locks."""
+    kept = [found for found in results["findings"] if not ON_PURPOSE.isdisjoint(found["causes"])]
+    return sum(found["lost_share"] for found in kept), kept[0]["called"] if kept else ""
 
 
 def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
     reasons = causes.reasons(lock, results, facts)
     told = [reason.cause for reason in reasons]
-    waits_are_said = not {"unknown", "busy", "crowded", "kept", "signalers", "starved"}.isdisjoint(
-        told
-    )
+    waits_are_said = not WAITS_ARE_SAID.isdisjoint(told)
     is_open = bool(causes.open_waits(lock, results))
-    most = None if is_open else gain_at_most(lock, results)
+    most = None if is_open or "gate" in told else gain_at_most(lock, results)
     more = [] if is_open or waits_are_said else list(causes.unexplained(lock))
     return {
         "lock": lock["name"],
@@ -55,7 +67,8 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
         "called": called(lock),
         "members": lock["members"],
         "cost": _cost(lock),
-        "gain": gain_in_words(most, results),
+        "lost_share": lock["lost_share"],
+        "gain": _gain(most, told, results),
         "gain_at_most": most,
         "causes": told,
         "why": [
@@ -66,7 +79,7 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
         ],
         "do": list(dict.fromkeys(reason.do for reason in reasons if reason.do)),
         "reasons": [reason._asdict() for reason in reasons],
-        "only_read": facts.only_read * facts.share if facts else None,
+        "only_read": facts.only_read * facts.share if facts and facts.share else None,
         "predictions": [],
         "seen": _seen(lock, results, is_open),
     }
@@ -113,6 +126,15 @@ def gain_in_words(most: float | None, results: dict) -> str:
     if most < HARDLY:
         return "hardly anything: its threads spend far longer on other things than on these waits"
     return f"at most {most:.1f}x as fast, were nobody to wait for it"
+
+
+def _gain(most: float | None, told: list[str], results: dict) -> str:
+    if "gate" in told:
+        return "not known; nothing, if those who wait have no work meanwhile"
+    words = gain_in_words(most, results)
+    if "kept" in told and words and most >= HARDLY:
+        words += "; nothing, if those who wait have no work meanwhile"
+    return words
 
 
 def _cost(lock: dict) -> str:

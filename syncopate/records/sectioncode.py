@@ -15,6 +15,7 @@ from syncopate.records import knowncalls
 from syncopate.records.analysis import Analysis, Group
 from syncopate.records.codeplaces import own_places
 from syncopate.records.codewalk import Done, Walker, repeats
+from syncopate.records.naming import telling
 from syncopate.symbols import debugmembers
 from syncopate.symbols.demangling import demangle
 from syncopate.symbols.machinecode import Function, Instruction, Program
@@ -24,6 +25,7 @@ LINE = 64  # bytes of a cache line
 WORD = 8
 LOCK_BYTES = {1: 40, 2: 56, 3: 4}  # pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t
 MOST_STACKS = 6  # of holders, and of waiters, looked at for one lock
+MOST_CALLERS = 4  # that take a lock for others
 
 
 class Call(NamedTuple):
@@ -46,10 +48,14 @@ class Beside(NamedTuple):
 class Facts(NamedTuple):
     """What is known of one lock's sections."""
 
-    share: float  # of the sampled holds that the rest is about
+    share: float  # of the sampled holds that the next three are about; 0: no code of them was read
     calls: list[Call]  # those of most holds first
     only_read: float  # share of the holds read whose code writes nothing but its own stack
     beside: list[Beside]
+    # Of the waiting time whose stacks are known, the share of those who release it at once, having
+    # done nothing with it; and where most of them wait.
+    empty: float = 0.0
+    empty_at: str = ""
 
 
 class SectionCode:
@@ -69,13 +75,40 @@ class SectionCode:
             found = self._section(acquiring, stack)
             if found and found[0].ends:
                 read.append((found[0], weight, found[1]))
+        empty = self._empty(group)
         if not read:
-            return None
+            return Facts(0.0, [], 0.0, [], *empty) if empty[0] else None
         known = sum(weight for _, weight, _ in read)
         only_read = sum(w for done, w, _ in read if done.is_known and not done.writes)
         return Facts(
-            known / total, self._calls(read, known), only_read / known, self._beside(group, read)
+            known / total,
+            self._calls(read, known),
+            only_read / known,
+            self._beside(group, read),
+            *empty,
         )
+
+    def _empty(self, group: Group) -> tuple[float, str]:
+        """Facts.empty and Facts.empty_at."""
+        known = [(stack, ticks) for stack, ticks in group.waiters.most_common() if stack]
+        total = sum(ticks for _, ticks in known)
+        found = [each for each in known[:MOST_STACKS] if self._is_empty(each[0])]
+        if not found:
+            return 0.0, ""
+        frames = self._of.frames_of(found[0][0])
+        frame = telling(frames)
+        where = frame and frame.function + (f" ({frame.place()})" if frame.file else "")
+        return sum(ticks for _, ticks in found) / total, where or ""
+
+    def _is_empty(self, stack: int) -> bool:
+        """Whether who waited here releases the lock at once. Functions that only take a lock for
+        their callers are passed over."""
+        for place in self._places(stack)[:MOST_CALLERS]:
+            _, walker = self._program(place.path)
+            empty = walker.is_empty(place.function, place.at)
+            if empty is not None:
+                return empty
+        return False
 
     def _releases(self, group: Group) -> list[tuple[int, float]]:
         """The stacks that release it, the most frequent first, and how many holds each is of."""

@@ -38,7 +38,7 @@ def pieces(analyses: list[Analysis], document: dict, extras: dict) -> Iterator[s
 
 def _perhaps(results: dict) -> Iterator[str]:
     """Where there may be more that is lost to locks than is counted."""
-    if perhaps := account.perhaps_more(results):
+    if perhaps := account.perhaps_other(results):
         yield f"Lost to locks: {percent(results['lost_share'])}{perhaps}"
 
 

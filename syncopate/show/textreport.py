@@ -146,7 +146,7 @@ def _heading(console, results: dict) -> None:
         console.print(
             f"Lost to locks: {percent(results['lost_share'])} of all thread time"
             f" ({duration(results['lost_ns'])} of {duration(results['thread_time_ns'])})"
-            + account.perhaps_more(results),
+            + account.perhaps_other(results),
             style="bold",
         )
         for line in account.lines(results):

@@ -29,6 +29,8 @@ _READS = re.compile(
 _STACK = re.compile(r"\((%rsp|%rbp)")
 _CONDITIONAL = re.compile(r"j(?!mp)|loop|xbegin")
 _FRAME_POINTER = "%rsp,%rbp"
+_ARGUMENT = re.compile(r".*,%(rdi|edi)")
+_FROM_STACK = re.compile(r"-?(0x[0-9a-f]+)?\((%rsp|%rbp)\),%\w+")
 
 
 class Instruction(NamedTuple):
@@ -59,6 +61,22 @@ class Instruction(NamedTuple):
         """Whether nothing follows it: a return, or what stops the program."""
         return self.name.startswith(("ret", "ud2", "hlt", "int3", "iret"))
 
+    def makes_address(self) -> bool:
+        """Whether it does no more than what makes the argument of a call, of what a function has in
+        registers and on its stack; or checks a call's result."""
+        if self.name.startswith("nop") or self.name in ("endbr64", "cltq"):
+            return True
+        if self.name == "test":
+            return self.operands == "%eax,%eax"
+        if self.name.startswith("lea"):
+            return True
+        if not self.name.startswith("mov"):
+            return False
+        registers = "(" not in self.operands and not self.written()
+        return bool(
+            registers or _ARGUMENT.fullmatch(self.operands) or _FROM_STACK.fullmatch(self.operands)
+        )
+
     def written(self) -> str:
         """The memory operand that it writes to; "" where it writes none."""
         last = _last_operand(self.operands)
@@ -78,6 +96,14 @@ class Function:
         self.at = {each.address: each for each in instructions}
         self._frame = any(
             each.name.startswith("mov") and each.operands == _FRAME_POINTER for each in instructions
+        )
+
+    @staticmethod
+    def is_frame(instruction: Instruction) -> bool:
+        """Whether it takes down the function's frame, as before it jumps to its last call."""
+        to_stack = instruction.operands.endswith("%rsp")
+        return instruction.name in ("pop", "leave") or (
+            to_stack and instruction.name.startswith("add")
         )
 
     def writes(self, instruction: Instruction) -> bool:

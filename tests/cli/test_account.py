@@ -86,7 +86,7 @@ def test_futexes_that_are_locks_are_lost_time_and_the_others_may_be(tmp_path):
     builder.row(0, lock, FUTEX, [100_000_000])
     found = results_of(builder, tmp_path)
     assert found["lost_ns"] == found["account"]["parts"]["locks"] == 300_000_000
-    assert account.perhaps_more(found) == (
+    assert account.perhaps_other(found) == (
         ", and perhaps to locks of its own: up to 10.0 % more, most of it at 0x9000"
     )
     assert found["findings"][0]["lock"] == found["locks"][0]["name"]
@@ -183,7 +183,7 @@ def test_a_record_whose_threads_did_not_live_says_nothing_of_shares(tmp_path):
     thread = builder.thread(100, start=1_000_000, end=1_000_000)
     builder.row(thread, builder.lock(0x9000), FUTEX, [400_000_000])
     found = results_of(builder, tmp_path)
-    assert (found["thread_time_ns"], account.perhaps_more(found)) == (0, "")
+    assert (found["thread_time_ns"], account.perhaps_other(found)) == (0, "")
 
 
 def test_where_waits_for_rows_of_a_database_are(tmp_path):
@@ -192,7 +192,7 @@ def test_where_waits_for_rows_of_a_database_are(tmp_path):
     builder.thread(100, cpu=1_000_000)
     found = results_of(builder, tmp_path)
     assert not account.is_explained(found)
-    assert account.perhaps_more(found).startswith(", without waits for rows and tables")
+    assert account.perhaps_other(found).startswith(", without waits for rows and tables")
     assert any("pg_stat_activity tells it" in note for note in found["notes"])
 
 
@@ -210,7 +210,7 @@ def test_languages_whose_locks_are_condition_variables(tmp_path, program, record
     assert found["process"]["at_conditions"] == language
     assert account.is_explained(found) == (not language)
     said = ", and perhaps to locks of its own: up to 95.0 % more"
-    assert account.perhaps_more(found).startswith(said) == bool(language)
+    assert account.perhaps_other(found).startswith(said) == bool(language)
     text = run_cli("report", tmp_path / "r").stdout
     title = f"or for locks of {language} code)" if language else "something to do: not lost to"
     assert title in text

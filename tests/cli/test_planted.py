@@ -180,6 +180,21 @@ def test_where_nothing_is_to_be_done_nothing_is_advised(tmp_path, name):
     assert re.search("Nothing to do about (the )?locks|No thread waited for a lock", text), text
 
 
+def test_a_gate_comes_last_and_promises_nothing(tmp_path):
+    """Its waits are three times as long as those for the lock that is held too long."""
+    program = built("gate", tmp_path, GCC)
+    assert first_finding(program, "sleeps")["lock"] == "log_lock"
+    results = json.loads(run_cli("report", "--json", tmp_path / "rec").stdout)["records"][0]
+    gate = results["findings"][-1]
+    assert (gate["lock"], gate["causes"]) == ("gate", ["gate"])
+    assert (gate["gain_at_most"], gate["do"]) == (None, [])
+    assert "done nothing with it: worker (gate.c:9)" in gate["why"][0]
+    text = run_cli("report", tmp_path / "rec", environ={"COLUMNS": "200"}).stdout
+    assert re.search(
+        r"^Lost to locks: .* where threads may be put aside on .*, as at gate$", text, re.M
+    )
+
+
 @pytest.mark.parametrize(
     "findings", [[], *([{"causes": [cause]}] for cause in ("preempted", "crowded", "often"))]
 )

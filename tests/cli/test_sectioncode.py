@@ -50,6 +50,12 @@ long early(long x) {
   pthread_mutex_unlock(&lock);
   return x;
 }
+SECTION(nothing, )
+SECTION(reads_one, x = other)
+SECTION(yields, usleep(1))
+static pthread_mutex_t* each[10];
+__attribute__((noinline)) void enter(long x) { if (pthread_mutex_lock(each[x])) abort(); }
+void empty_tail(pthread_mutex_t* m) { if (pthread_mutex_lock(m)) abort(); pthread_mutex_unlock(m); }
 void tail(long x) { pthread_mutex_lock(&lock); other = sum(x); pthread_mutex_unlock(&lock); }
 int main(void) { return 0; }
 """
@@ -76,7 +82,7 @@ def sections(request, tmp_path_factory):
     )
     table, program = SymbolTable(str(path)), Program(str(path))
 
-    def of(name: str):
+    def of(name: str, ask=lambda walker, start, taken: walker.between(start, taken, [])):
         ((start, _),) = table.functions(name)[:1]
         function = program.function(start)
         (taken,) = (
@@ -84,9 +90,20 @@ def sections(request, tmp_path_factory):
             for each in function.at.values()
             if each.is_call and plain_symbol(each.symbol) == "pthread_mutex_lock"
         )
-        return Walker(program).between(start, taken, [])
+        return ask(Walker(program), start, taken)
 
     return of
+
+
+@pytest.mark.parametrize(
+    ("name", "empty"),
+    {
+        **dict.fromkeys([*KNOWN_CALLS, "pointer", "recurses", "reads_one", "yields"], False),
+        **{"nothing": True, "empty_tail": True, "enter": None},
+    }.items(),
+)
+def test_sections_that_do_nothing(sections, name, empty):
+    assert sections(name, Walker.is_empty) is empty
 
 
 @pytest.mark.parametrize("name", KNOWN_CALLS)

@@ -66,6 +66,9 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/syncopate.pc"
 # The command line: the launcher, and the Python command behind it, for the first Python that has
 # what tables are printed with.
 install(TARGETS syncopate-launcher RUNTIME COMPONENT command)
+if(SKBUILD)  # in a wheel the Python command is beside it, as pyproject.toml says
+  install(TARGETS syncopate-launcher RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT runtime)
+endif()
 install(CODE "
   set(python \"\$ENV{SYNCOPATE_INSTALL_PYTHON}\")
   foreach(candidate /usr/bin/python3 python3 \"${SYNCOPATE_PYTHON}\")

@@ -1,9 +1,12 @@
 #include "launcher/place.h"
 
+#include <dirent.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 #include <climits>
 #include <cstdlib>
+#include <string_view>
+#include <utility>
 
 namespace syncopate::launcher {
 namespace {
@@ -22,6 +25,30 @@ bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 std::string without_last(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
+// Where a wheel's native parts are, in the one Python of this prefix that has them; "" where several
+// do: which of them is meant, the Python command knows.
+std::string wheel_parts(const std::string& root) {
+  std::string found;
+  const std::string library = root + "/lib";
+  DIR* const folder = opendir(library.c_str());
+  if (folder == nullptr) return {};
+  while (const dirent* const each = readdir(folder)) {
+    const std::string_view name = each->d_name;
+    if (!name.starts_with("python3")) continue;
+    for (const char* const packages : {"/site-packages", "/dist-packages"}) {
+      std::string parts = library + '/' + std::string(name) + packages + "/syncopate/_native";
+      if (!exists(parts)) continue;
+      if (!found.empty()) {
+        closedir(folder);
+        return {};
+      }
+      found = std::move(parts);
+    }
+  }
+  closedir(folder);
+  return found;
+}
+
 }  // namespace
 
 place find_place() {
@@ -32,7 +59,14 @@ place find_place() {
   // An installed package has links to the native parts, whatever the library folder is called.
   const std::string installed = root + "/share/syncopate/python/syncopate/_native";
   if (exists(installed)) result.prefix = installed;
-  if (!exists(result.command)) result.command.clear();
+  if (exists(result.command)) return result;
+  // A wheel's command is beside this program, wherever its packages are.
+  result.command = path + "-command";
+  if (exists(result.command)) {
+    result.prefix = wheel_parts(root);
+  } else {
+    result.command.clear();
+  }
   return result;
 }
 

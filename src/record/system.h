@@ -17,29 +17,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <syncopate/machine/system_call.h>
+
 namespace syncopate::record::sys {
 
 template <class... Arguments>
 inline long call(long number, Arguments... arguments) noexcept {
   static_assert(sizeof...(Arguments) <= 6);
-  const long a[6] = {(long)arguments...};
-#if defined(__x86_64__)
-  long result;
-  register long r10 asm("r10") = a[3];
-  register long r8 asm("r8") = a[4];
-  register long r9 asm("r9") = a[5];
-  asm volatile("syscall"
-               : "=a"(result)
-               : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
-               : "rcx", "r11", "memory");
-  return result;
-#else
-  const int saved = errno;
-  long result = ::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-  if (result < 0) result = -errno;
-  errno = saved;
-  return result;
-#endif
+  return machine::system_call(number, (long)arguments...);
 }
 
 inline int open(const char* path, int flags, unsigned mode = 0) noexcept {

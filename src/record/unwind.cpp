@@ -20,6 +20,8 @@
 #include <sys/auxv.h>
 #include <unwind.h>
 
+#include "record/return_address.h"
+
 extern "C" {
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
@@ -99,7 +101,7 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
   while (depth < stack_depth && frame >= low && frame + 16 <= bounds.high && frame % 8 == 0) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel and registers give numbers
     const auto* saved = reinterpret_cast<const volatile std::uintptr_t*>(frame);
-    const std::uintptr_t next = saved[0], caller = saved[1];
+    const std::uintptr_t next = saved[0], caller = without_signature(saved[1]);
     if (caller < 4096) break;
     if (!is_own(caller)) pc[depth++] = caller;
     low = frame + 16;

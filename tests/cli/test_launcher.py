@@ -414,6 +414,38 @@ def test_what_does(programs, alone, words):
     assert done.stdout.decode() == "".join(f"Python {word}\n" for word in words or [""])
 
 
+@pytest.fixture
+def wheel(tmp_path) -> Path:
+    """As pip leaves it: the Python command beside the launcher, the native parts among packages."""
+    packages = tmp_path / "lib/python3.9/site-packages/syncopate"
+    packages.mkdir(parents=True)
+    (packages / "_native").symlink_to(BUILT)
+    (tmp_path / "bin").mkdir()
+    shutil.copy(LAUNCHER, tmp_path / "bin/syncopate")
+    stub = tmp_path / "bin/syncopate-command"
+    stub.write_text("#!/bin/sh\nprintf 'Python %s\\n' \"$@\"\nexit 77\n")
+    stub.chmod(0o755)
+    return tmp_path
+
+
+def test_in_a_wheel(programs, wheel):
+    command = wheel / "bin/syncopate"
+    done = start(command, ["run", "-l", "mcs", "tell"], {}, programs)
+    assert done.returncode == 3 and b"Python" not in done.stdout
+    preloaded = start(command, ["run", "env"], {}, programs).stdout
+    assert b"site-packages/syncopate/_native/lib/libsyncopate-pthread.so.0" in preloaded
+    linked = wheel / "linked"  # as pipx does
+    linked.symlink_to(command)
+    assert start(linked, ["record", "-q", "-o", wheel / "r", "tell"], {}, programs).returncode == 3
+    assert start(linked, ["list"], {}, programs).stdout == b"Python list\n"
+    # Of two Pythons, only the command knows which.
+    (wheel / "lib/python3.12/dist-packages/syncopate/_native").mkdir(parents=True)
+    assert start(command, ["run", "tell"], {}, programs).stdout == b"Python run\nPython tell\n"
+    (wheel / "bin/syncopate-command").unlink()
+    done = start(command, ["run", "tell"], {}, programs)
+    assert done.returncode == 1 and b"install Syncopate again" in done.stderr
+
+
 @pytest.mark.parametrize(
     "meter",
     ["bus/event_source/devices/power", "class/powercap/intel-rapl:0", "class/powercap/none"],

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_aarch64.sh SOURCE_DIR: compiles the monitor waits of aarch64 by a cross compiler and runs them
-# under qemu-user. Exit status 77, with a message, where Debian's packages for that are missing.
+# test_aarch64.sh SOURCE_DIR: compiles what of aarch64 stands in assembly (monitor waits, system calls,
+# signed return addresses) by a cross compiler and runs it under qemu-user. Exit status 77, with a message, where Debian's packages for that are missing.
 set -eu
 root=$1
 compiler=aarch64-linux-gnu-g++ emulator=qemu-aarch64
@@ -19,3 +19,8 @@ for instruction in wfe ldaxr ldaxrh ldaxrb; do
   grep -qw "$instruction" "$work/code" || { echo "no $instruction in the program"; exit 1; }
 done
 timeout 100 "$emulator" "$work/wait_for_event"
+
+"$compiler" -std=c++20 -O2 -Wall -Wextra -Werror -static -mbranch-protection=standard \
+  -fno-omit-frame-pointer -I "$root/include" -I "$root/src" \
+  "$root/tests/unit/aarch64/system_call.cpp" -o "$work/system_call"
+timeout 100 "$emulator" "$work/system_call"

@@ -4,8 +4,6 @@
 
 #include <syncopate/machine/system_call.h>
 
-#include <syncopate/machine/system_call.h>
-
 #include <atomic>
 
 #include <sys/syscall.h>

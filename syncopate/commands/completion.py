@@ -1,10 +1,9 @@
 """`syncopate completion`: what shells need to complete its commands, options and their values."""
 
-import json
 import re
 import sys
 
-from syncopate.base import paths
+from syncopate.base import locktable
 from syncopate.base.arguments import Parser
 from syncopate.commands import commandhelp
 from syncopate.commands.commandhelp import Option
@@ -70,8 +69,8 @@ def values(command: str, option: Option):
 
 
 def _locks() -> list[str]:
-    with open(paths.require(paths.LOCKS), encoding="utf-8") as file:
-        return [lock["name"] for lock in json.load(file)]
+    """Those that programs can be run with."""
+    return [lock["name"] for lock in locktable.load() if lock["preload"]]
 
 
 def _machines() -> list[str]:

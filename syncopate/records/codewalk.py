@@ -5,6 +5,8 @@ All ways from the begin to an end are followed, and the functions called on them
 in the same file and are called directly. Whatever cannot be followed is said to be unknown.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 from conftest import ROOT
 
+from syncopate.base import locktable
 from syncopate.commands import commandhelp, completion
 
 
@@ -34,7 +35,7 @@ def test_an_installed_command_completes_without_the_source_tree(tmp_path):
     shutil.copytree(ROOT / "syncopate", tmp_path / "syncopate")
     done = subprocess.run(
         [sys.executable, "-Bm", "syncopate", "completion", "fish"], cwd=tmp_path,
-        capture_output=True, text=True, 
+        capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": str(tmp_path), "SYNCOPATE_MACHINES": f"{ROOT}/machines"},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
@@ -48,6 +49,14 @@ def test_bash_completes_commands_options_and_values(tmp_path):
     assert "small-2c" in in_bash(tmp_path, "syncopate", "simulate", "--machine", "s")
     assert in_bash(tmp_path, "syncopate", "bench", "co") == ["compare"]
     assert in_bash(tmp_path, "syncopate", "report", "--sort", "p") == ["p99"]
+
+
+@pytest.mark.parametrize("command", ["run", "record", "top"])
+def test_locks_that_are_completed_are_those_that_are_accepted(tmp_path, command):
+    offered = {lock["name"] for lock in locktable.load() if lock["preload"]}
+    assert {"auto", "glibc"} < offered < {lock["name"] for lock in locktable.load()}
+    assert set(in_bash(tmp_path, "syncopate", command, "--lock", "")) == offered
+    assert {locktable.check_choice(name) for name in offered} == offered
 
 
 def test_bash_completes_files_where_files_stand(tmp_path):

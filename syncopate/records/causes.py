@@ -26,11 +26,14 @@ LONG_HOLD_NS = 20_000  # a sleep and a wake-up cost as much: shorter sections ar
 WORTH_SHARING_NS = 1_000  # shorter sections cost less than what a reader-writer lock costs more
 READ_MOSTLY = 0.8  # of holds: then six of ten pairs can run together under a reader-writer lock
 MANY_ALIKE = 4  # locks; with fewer, one has most of the time by chance
+UNEVEN = 4  # times as much of the time as an even share; of few locks one has twice that by chance
 SLICE_NS = 4_000_000  # for so long a thread keeps its processor while others want it
 FAR_LONGER = 10  # than all slices that a thread may have to wait for
 TOGETHER = 1.2  # holds at one time, in the mean: so many only readers have
 SELDOM_HELD = 0.05  # of the time: so seldom that hardly ever two threads queue for it
 TOO_MANY = 1.5  # threads that want to run, for each processor, in the mean
+FOR_SURE = 1.2  # times a bound that is made of estimates
+NEVER = 0.1  # of its running time a thread is without a processor, also where there are enough
 UNUSUAL_FROM = 0.99  # of the holds, the shortest first
 INNER_FRAMES = 4  # of a stack: those of the C library
 MOST_NAMED = 4  # functions in one sentence
@@ -127,8 +130,11 @@ def is_bound_by(lock: dict, results: dict) -> bool:
     share = held(lock, results)
     if share is None:
         return False
-    running = results["account"]["parts"].get("running", 0)
+    account = results["account"]
+    running = account["parts"].get("running", 0)
     passed = results["process"]["duration_ns"]
+    if account["why_unexplained"] and running < passed:  # little of it is known
+        running = 0
     together = min(results["process"]["processors"], lock["threads_waited"] + 1)
     return max(share, share * passed / running * together if running else 0.0) >= MOSTLY
 
@@ -325,7 +331,8 @@ def _uneven(lock: dict) -> Iterator[Reason]:
     worst = lock["worst"]
     if not worst or worst["waits"] < FEW_WAITS:  # one long wait has most of the time by chance
         return
-    if lock["members"] >= MANY_ALIKE and worst["share"] >= MOSTLY:
+    even = 1 / lock["members"]
+    if lock["members"] >= MANY_ALIKE and worst["share"] >= max(MOSTLY, UNEVEN * even):
         yield Reason(
             "uneven",
             _of_worst(lock),
@@ -395,6 +402,15 @@ def at_once(results: dict) -> int:
         alive += change
         found = max(found, alive)
     return found
+
+
+def others_had_processors(results: dict) -> bool:
+    """Whether threads were without a processor for longer, for the time that they had one, than as
+    many threads can be by themselves."""
+    parts, processors = results["account"]["parts"], results["process"]["processors"]
+    by_themselves = max(0, at_once(results) - processors) / max(1, processors)
+    running = parts.get("running", 0)
+    return parts.get("runnable", 0) > FOR_SURE * running * max(by_themselves, NEVER) > 0
 
 
 def _is_busy_elsewhere(results: dict) -> bool:

@@ -14,6 +14,7 @@ import math
 from typing import NamedTuple
 
 from syncopate.base.since import zip_equal
+from syncopate.records.causes import others_had_processors
 from syncopate.records.matching import Pair, pairs
 from syncopate.records.recordformat import LOST_KINDS
 
@@ -176,22 +177,35 @@ class Comparison:
         self.pairs = [pair for _, pair in both]
 
     def total(self) -> dict:
-        """Time lost to locks, all of them."""
+        """Time lost to locks, all of them. Of locks with few waits any change may be chance, and
+        all of these in one direction."""
         lost = [row["waited"] for row in self.rows if row["lost"]]
-        noises = [each["noise"] or abs(each["after"] - each["before"]) for each in lost]
-        values = (s["lost_ns"] * scale for s, scale in zip_equal(self.sides, self.scales))
-        return change(*values, math.sqrt(sum(noise**2 for noise in noises)))
+        known = math.sqrt(sum((each["noise"] or 0.0) ** 2 for each in lost))
+        few = sum(abs(w["after"] - w["before"]) for w in lost if w["noise"] is None)
+        values = [s["lost_ns"] * scale for s, scale in zip_equal(self.sides, self.scales)]
+        total = change(*values, known + few)
+        if total["verdict"] == NOISE and abs(values[1] - values[0]) > known:
+            return change(*values, None)
+        return total
 
     def remarks(self) -> list[str]:
         """What to know before trusting the numbers, beside what each record notes."""
         lengths = sorted(max(1, results["process"]["duration_ns"]) for results in self.sides)
         times = lengths[1] / lengths[0]
-        if self.by_second or times <= ALIKE:
-            return []
-        return [
-            f"one run lasted {times:.1f}x as long as the other; if they did not do the same work,"
-            " use --per second"
-        ]
+        found = []
+        if not self.by_second and times > ALIKE:
+            found.append(
+                f"one run lasted {times:.1f}x as long as the other; if they did not do the same"
+                " work, use --per second"
+            )
+        names = ("before", "after")
+        busy = [n for n, of in zip_equal(names, self.sides) if others_had_processors(of)]
+        if busy:
+            found.append(
+                f"{' and '.join(busy)}: other programs had the processors for some of the time,"
+                " and changes may come from that; record on a machine that has nothing else to do"
+            )
+        return found
 
     def as_data(self) -> dict:
         """The comparison as docs/report.md describes it."""

@@ -15,6 +15,7 @@ SAID = {
     "few": "too few waits",
     "same": "same",
 }
+MAYBE = {NOISE: " (noise)", FEW: " (too few waits)"}
 
 
 def show(data: dict, top: int) -> None:
@@ -56,7 +57,7 @@ def _heading(console, data: dict) -> None:
     lost = data["lost"]
     console.print(
         f"Time lost to locks{per}: {duration(lost['before'])} -> {duration(lost['after'])},"
-        f" {_difference(lost)}" + (" (noise)" if lost["verdict"] == NOISE else ""),
+        f" {_difference(lost)}{MAYBE.get(lost['verdict'], '')}",
         style="bold",
     )
     for remark in data["remarks"]:

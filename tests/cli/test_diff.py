@@ -74,7 +74,7 @@ def test_kinds_and_bare_addresses_do_not_match():
     assert len(matched([lock("0x7f10", by="address")], [lock("0x7f50", by="address")])) == 2
 
 
-def results(waits: list[int], *, threads=2, taken=1000, holds=(), seconds=1) -> dict:
+def results(waits: list[int], *, threads=2, taken=1000, holds=(), seconds=1, runnable=0) -> dict:
     """A report of one lock, `table`, with these waits."""
     histogram = [[value, value, waits.count(value)] for value in sorted(set(waits))]
     kind = {
@@ -88,11 +88,12 @@ def results(waits: list[int], *, threads=2, taken=1000, holds=(), seconds=1) -> 
         "mean_ns": sum(holds) / len(holds) if holds else None,
         "histogram": [[value, value, 1] for value in sorted(holds)],
     }
-    process = {"command": ["x"], "lock": "futex", "wait": "", "started": ""}
+    process = {"command": ["x"], "lock": "futex", "wait": "", "started": "", "processors": 2}
     return {
         "file": "r",
         "process": {**process, "duration_ns": seconds * 10**9},
-        "threads": [],
+        "threads": [{"start_ns": 0, "end_ns": None}] * 6,
+        "account": {"parts": {"running": 100, "runnable": runnable}},
         "notes": [],
         "thread_time_ns": 10**9,
         "lost_ns": sum(waits),
@@ -137,6 +138,25 @@ def test_few_samples_are_said_to_be_few():
     of = row(results([1000] * 3, holds=[5] * 10), results([1000] * 9, holds=[50] * 10))
     verdicts = {key: of[key]["verdict"] for key in ("waited", "contended_share", "hold_ns")}
     assert set(verdicts.values()) == {"few"}
+
+
+@pytest.mark.parametrize(("waits", "verdict"), [(3, "few"), (300, "less")])
+def test_a_total_of_locks_with_few_waits_tells_nothing(waits, verdict):
+    """Two locks, of which each had less: neither tells that it was not by chance."""
+    sides = [results([1000 * times] * waits) for times in (9, 1)]
+    for side in sides:
+        (one,) = side["locks"]
+        side["locks"] = [one, {**one, "name": "other", "place": "b.c:9"}]
+        side["lost_ns"] *= 2
+    assert Comparison(*sides, False).total()["verdict"] == verdict
+
+
+@pytest.mark.parametrize(("runnable", "said"), [(200, False), (300, True)])
+def test_processors_that_others_had_are_said(runnable, said):
+    """Six threads on two processors are without one for twice the time that they have one."""
+    sides = results([1000] * 100), results([1000] * 100, runnable=runnable)
+    found = Comparison(*sides, False).remarks()
+    assert [remark.partition(":")[0] for remark in found] == ["after"] * said
 
 
 def test_p99_needs_waits_beyond_it():

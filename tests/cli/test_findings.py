@@ -154,6 +154,27 @@ def test_one_long_wait_at_one_of_many_locks_is_by_chance(tmp_path):
     assert any(text.startswith("one of its 64 locks, ") for text in found["why"])
 
 
+@pytest.mark.parametrize(("locks", "is_uneven"), [(4, False), (8, True)])
+def test_of_few_locks_one_has_half_of_the_time_by_chance(tmp_path, locks, is_uneven):
+    of = Planted()
+    for number in range(locks):
+        lock = of.lock([3 * US] * 20, create=of.stack)
+        of.builder.row(of.threads[0], lock, 1, [(locks - 1 if number == 1 else 1) * MS] * 20)
+    (found,) = of.findings(tmp_path)
+    assert ("uneven" in found["causes"]) == is_uneven
+
+
+def test_running_time_that_is_known_of_some_threads_bounds_nothing(tmp_path):
+    """A lock that is hardly ever held, in a program of which one thread's running time is known."""
+    of = Planted()
+    of.builder.thread(100, cpu=5 * MS, delay=0)
+    lock = of.lock([US] * 300, acquisitions=6000)
+    of.waits(lock, 1 * MS)
+    (found,) = of.findings(tmp_path)
+    assert found["causes"] == ["unknown"]
+    assert "waits are far longer" in found["why"][0]
+
+
 def test_of_a_deadlock_nothing_else_is_told(tmp_path):
     of = Planted()
     locks = [of.lock([300] * 60, create=of.builder.stack(0xB000 + n, 0xF000)) for n in range(2)]

@@ -71,6 +71,7 @@ function detail(row) {
 const lockTable = new LongTable(at("locks"), at("more-locks"), { columns: COLUMNS,
   order: { key: "change", down: true }, detail,
   name: (row) => row.name + (row.members > 1 ? ` ×${row.members}` : "") });
+const CHANGE = { noise: "change, within noise", few: "change, of too few waits" };
 const CHOICES = { lost: (r) => r.lost, all: () => true,
   told: (r) => r.lost && ["more", "less"].includes(r.waited.verdict),
   before: (r) => r.lost && r.in === "before", after: (r) => r.lost && r.in === "after" };
@@ -97,7 +98,7 @@ function fillHeader() {
     data.rows.filter((row) => row.lost && row.waited.verdict === verdict).length;
   const cards = [[`lost to locks${per} before`, duration(data.lost.before)],
     [`lost to locks${per} after`, duration(data.lost.after)],
-    [data.lost.verdict === "noise" ? "change, within noise" : "change", difference(data.lost)],
+    [CHANGE[data.lost.verdict] || "change", difference(data.lost)],
     ["locks wait more", found("more")], ["locks wait less", found("less")],
     ["locks changed within noise", found("noise") + found("few")]];
   at("cards").replaceChildren(...cards.map(([what, value]) =>

@@ -3,8 +3,10 @@
 // Usage: TIMES HOW FILE...: each FILE in turn is copied to "module-0.so", opened, used, closed.
 // HOW: "alone"; "region": within a region of ours, which has an OpenMP runtime then; "team": each
 // thread of one does so with files of its own; "ends": only the module's destructors use OpenMP;
-// "ends later": only they from the second time on.
+// "ends later": only they from the second time on. NAMES_R_DEBUG: the program refers to the loader's
+// `_r_debug`, and so has a copy of it.
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +59,9 @@ static void turn(const char* file, int number, int thread, int works) {
 }
 
 int main(int count, char** arguments) {
+#ifdef NAMES_R_DEBUG
+  if (_r_debug.r_version < 1) fail("no _r_debug", arguments[0], 0);
+#endif
   const int times = atoi(arguments[1]);
   const char* const how = arguments[2];
   char** const files = arguments + 3;

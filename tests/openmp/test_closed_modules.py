@@ -5,6 +5,7 @@ whether the module's destructors have run, whether it has gone, and whether the 
 file. Modules that are alike but for their runtime come to lie at the same addresses.
 """
 
+import re
 import subprocess
 from itertools import product
 
@@ -60,14 +61,14 @@ class Builds:
         stock = self.module("gcc", 1).read_bytes()
         (self.folder / "in-vain.so").write_bytes(stock.replace(b"libgomp.so.1", b"libgomv.so.1"))
 
-    def opener(self, compiler=None):
+    def opener(self, compiler=None, *flags):
         """A program without OpenMP; or one of that compiler's, with regions of its own."""
         source = HERE / "closed_module_main.c"
-        target = self.folder / f"opener-{compiler}"
+        target = self.folder / "-".join(["opener", str(compiler), *flags])
         if target.exists():
             return target
         if compiler is None:
-            subprocess.run(["gcc", "-O1", "-Wall", source, "-o", target], check=True)
+            subprocess.run(["gcc", "-O1", "-Wall", *flags, source, "-o", target], check=True)
             return target
         more = self._llvm() if compiler == "clang" else []
         return compiled(target, source, *more, compiler=compiler)
@@ -147,11 +148,16 @@ def test_regions_of_the_last_destructors(builds, compiler, only_late, how):
     builds.run(opener, 20, how, *files)
 
 
-@pytest.mark.parametrize("vain", [False, True])
-def test_what_first_calls_after_its_last_destructors_leaves_nothing_behind(builds, vain):
+@pytest.mark.parametrize(
+    ("vain", "flags"), [(False, ()), (True, ()), (True, ("-DNAMES_R_DEBUG", "-fPIE", "-pie"))]
+)
+def test_what_first_calls_after_its_last_destructors_leaves_nothing_behind(builds, vain, flags):
     builds.cannot_be_opened()
     module = builds.module("gcc", 1, late=True, only_late=True, vain=vain)
-    builds.run(builds.opener(), 20, "ends later", module, builds.renamed(module))
+    opener = builds.opener(None, *flags)
+    builds.run(opener, 20, "ends later", module, builds.renamed(module))
+    relocations = subprocess.run(["readelf", "-rW", opener], capture_output=True, text=True).stdout
+    assert bool(re.search(r"R_\S+_COPY.*_r_debug", relocations)) == bool(flags)
 
 
 @pytest.mark.long

@@ -35,6 +35,26 @@ struct buckets {
         chain(bucket + count) {}
 };
 
+// Where debuggers find what the loader tells them: in the program's dynamic section. A program that
+// names `_r_debug` has a copy of its own under that name, which the loader does not look at.
+r_debug* note_for_debuggers() noexcept {
+  r_debug* note = nullptr;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* found) {
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+          const auto* d =
+              reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+          for (; d->d_tag != DT_NULL; ++d)
+            if (d->d_tag == DT_DEBUG)
+              *static_cast<r_debug**>(found) = reinterpret_cast<r_debug*>(d->d_un.d_ptr);
+        }
+        return 1;  // the first is the program
+      },
+      &note);
+  return note != nullptr ? note : &_r_debug;
+}
+
 }  // namespace
 
 extent extent_of(const dl_phdr_info& info) noexcept {
@@ -84,10 +104,11 @@ unsigned long long count_unloaded() noexcept {
 // itself what it says. Other threads change it with the lock held that dladdr() waits for, so who
 // finds it so behind that has most likely left it itself; it tells debuggers alone something.
 void* open_module(const char* file, int how) noexcept {
-  if (_r_debug.r_state != r_debug::RT_CONSISTENT) {
+  r_debug* const note = note_for_debuggers();
+  if (note->r_state != r_debug::RT_CONSISTENT) {
     Dl_info unused;
     (void)::dladdr(&_r_debug, &unused);
-    _r_debug.r_state = r_debug::RT_CONSISTENT;
+    if (note->r_state != r_debug::RT_CONSISTENT) note->r_state = r_debug::RT_CONSISTENT;
   }
   return ::dlopen(file, how);
 }

@@ -39,7 +39,8 @@ elf_tables tables_of(const dl_phdr_info& info) noexcept;
 unsigned long long count_unloaded() noexcept;
 
 // As dlopen(), also behind one that failed in a destructor of a module that is being closed: after
-// that the C library (2.36) ends the process when it is to open what is open already.
+// that the C library (2.36) ends the process when it is to open what is open already. An older one
+// (2.31) ends it where the first one fails, without us too; a newer one (2.41) never.
 void* open_module(const char* file, int how) noexcept;
 
 // Whether predicate(name, address) holds for one of its references and what that is bound to now.

@@ -50,13 +50,16 @@ def _wait_for(port: int, running: subprocess.Popen) -> None:
 
 
 def memslap(port: int, each: int, kind: str, concurrency: int = THREADS) -> float:
-    """Seconds for `each` operations on each of `concurrency` connections."""
+    """Seconds for `each` operations on each of `concurrency` connections. Fails where one of them
+    does, which memslap's exit status does not tell."""
     began = time.monotonic()
-    subprocess.run(
+    done = subprocess.run(
         ["memcslap", "--binary", f"--servers=127.0.0.1:{port}", f"--test={kind}",
          f"--concurrency={concurrency}", f"--execute-number={each}"],
-        check=True, timeout=SECONDS, stdout=subprocess.DEVNULL,
+        check=True, timeout=SECONDS, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
+    if done.stderr:
+        raise RuntimeError(f"memslap: {done.stderr.splitlines()[0]}")
     return time.monotonic() - began
 
 

@@ -6,13 +6,17 @@ import pytest
 from test_transactionalize import ROOT
 
 
-@pytest.fixture(scope="module")
-def suite():
-    path = ROOT / "integrations/memcached/suite.py"
-    spec = importlib.util.spec_from_file_location("memcached_suite", path)
+def part(name: str):
+    path = ROOT / "integrations/memcached" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"memcached_{name}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def suite():
+    return part("suite")
 
 
 def tree(folder, scripts: dict[str, str], app: str) -> str:
@@ -67,3 +71,16 @@ def test_a_server_s_number_read_too_early_is_read_again(suite, tmp_path):
     other = app.replace("start_server", "safe_recv")
     (tmp_path / "testapp").write_text(f"#!/bin/sh\n{other}\n")
     assert suite.run(str(tmp_path), {}) == (0, {"testapp: 0 of 1 tests were run"})
+
+
+def test_a_load_whose_operations_fail_is_no_load(tmp_path, monkeypatch):
+    """memslap's exit status is 0 then: the counts would be of fewer operations."""
+    load = part("load")
+    program = tmp_path / "memcslap"
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    program.write_text("#!/bin/sh\necho took 1 s\n")
+    program.chmod(0o755)
+    assert 0 < load.memslap(1, 10, "get") < 60
+    program.write_text("#!/bin/sh\necho 'Fatal error for key x: A TIMEOUT OCCURRED' >&2\n")
+    with pytest.raises(RuntimeError, match="A TIMEOUT OCCURRED"):
+        load.memslap(1, 10, "get")

@@ -19,6 +19,8 @@
 //       take single locks.
 //   I2  A set that runs as a transaction has read in it that each of its locks is free; whoever
 //       takes one of them aborts it.
+//   I3  A set that runs as a transaction is in the list of its sets (section.h): the same thread
+//       finds its locks taken, and it finds those taken that the thread had elided before.
 #pragma once
 
 #include <syncopate/elide/engine.h>
@@ -127,27 +129,41 @@ std::size_t put_in_order(std::span<Handle> set) {
 
 // What lockset and lockset_span have in common. Derived::handles() is the set (I1).
 template <class Derived, retry_policy Policy>
-class lockset_base {
+class lockset_base : elided_set {
  public:
+  lockset_base() noexcept : elided_set{&has} {}
+
   // Blocks until all locks are held, or the calling thread is in a transaction that excludes their
   // holders.
   void lock() {
-    if (control::is_off() || !try_enter({this}, Policy, nullptr, all_free())) take_all(set());
+    if (!control::is_off()) {
+      refuse_if_elided();
+      if (try_enter({this}, Policy, nullptr, all_free())) return section::add(*this);  // I3
+    }
+    take_all(set());
   }
 
   // Returns whether all were free and are now held or elided; takes none otherwise.
   [[nodiscard]] bool try_lock() {
     if (!control::is_off()) {
       if (section::active() && !all_free()()) return false;
+      refuse_if_elided();
       const entry end = enter({this}, once(Policy), nullptr, all_free(), all_free());
-      if (end == entry::elided) return true;
+      if (end == entry::elided) {
+        section::add(*this);  // I3
+        return true;
+      }
     }
     return try_take_all(set());
   }
 
   // Requires: the calling thread holds the set, or is in the section that elided it.
   void unlock() {
-    if (control::is_off() || !try_leave(this)) give_all(set());
+    if (!control::is_off() && section::active()) {
+      section::remove(*this);
+      if (try_leave(this)) return;
+    }
+    give_all(set());
   }
 
  private:
@@ -158,6 +174,17 @@ class lockset_base {
       return std::none_of(handles.begin(), handles.end(),
                           [](const auto& h) { return is_taken(h); });
     };
+  }
+  // One that this very thread has elided: the real lock decides.
+  void refuse_if_elided() const noexcept {
+    if (!section::active()) return;
+    for (const auto& h : set())
+      if (section::contains(address_of(h))) section::abort<abort_code::nested_try>();
+  }
+  static bool has(const elided_set& self, const void* lock) noexcept {
+    const auto handles = static_cast<const lockset_base&>(self).set();
+    return std::any_of(handles.begin(), handles.end(),
+                       [lock](const auto& h) { return address_of(h) == lock; });
   }
 };
 

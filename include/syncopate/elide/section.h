@@ -24,6 +24,8 @@
 //   I2  An action registered in a transaction exists only if the transaction commits, for the same
 //       reason.
 //   I3  Actions are pending only while depth is not 0.
+//   I4  sets lists the sets of locks (lockset.h) that are sections of the running transaction, the
+//       newest first. It and the links are written inside the transaction only.
 #pragma once
 
 #include <syncopate/machine.h>
@@ -60,6 +62,12 @@ struct action {
   alignas(std::max_align_t) std::byte callable[bytes];
 };
 
+// A section of several locks: contains() finds each of them by it.
+struct elided_set {
+  bool (*holds)(const elided_set& self, const void* lock) noexcept;
+  elided_set* outer = nullptr;
+};
+
 struct section_context {
   static constexpr std::uint32_t room = 8;  // actions that one transaction can register
   static constexpr std::uint32_t most_locks = 7;
@@ -67,6 +75,7 @@ struct section_context {
   std::uint32_t pending = 0;  // of `actions` (I3)
   const void* locks[most_locks] = {};
   on_abort_base* handlers = nullptr;
+  elided_set* sets = nullptr;  // I4
   action actions[room];
 };
 
@@ -155,12 +164,25 @@ class section {
   // Ends the innermost section that belongs to no lock. Requires: there is one.
   static void commit() noexcept { (void)leave(nullptr); }
 
-  // Whether the running transaction has a section of the lock.
+  // Whether the running transaction has a section of the lock, or of a set that the lock is in.
   [[nodiscard]] static bool contains(const void* lock) noexcept {
     const detail::section_context& me = detail::context;
     for (std::uint32_t i = 0; i < known_locks(); ++i)
       if (me.locks[i] == lock) return true;
+    for (const detail::elided_set* set = me.sets; set != nullptr; set = set->outer)
+      if (set->holds(*set, lock)) return true;
     return false;
+  }
+
+  // A set's section has begun, or is about to end, in the running transaction; of one that has not
+  // begun there, remove() does nothing.
+  static void add(detail::elided_set& set) noexcept {
+    set.outer = std::exchange(detail::context.sets, &set);
+  }
+  static void remove(const detail::elided_set& set) noexcept {
+    detail::elided_set** link = &detail::context.sets;
+    while (*link != nullptr && *link != &set) link = &(*link)->outer;
+    if (*link != nullptr) *link = set.outer;
   }
 
   // Whether the calling thread is in an elided section that runs as a transaction.

@@ -83,9 +83,10 @@ result measure() {
 template <class Lock>
 void compare(const char* name, const result& futex) {
   const result got = measure<Lock>();
-  std::printf("%s: %s glibc's throughput, %s longest wait\n", name,
-              2 * got.sections >= futex.sections ? "half or more of" : "LESS THAN HALF OF",
-              got.longest_wait <= futex.longest_wait ? "at most its" : "A LONGER");
+  std::printf(
+      "%s: %s glibc's throughput, %s longest wait\n", name,
+      5 * got.sections >= 2 * futex.sections ? "two fifths or more of" : "LESS THAN TWO FIFTHS OF",
+      got.longest_wait <= futex.longest_wait ? "at most its" : "A LONGER");
 }
 
 }  // namespace

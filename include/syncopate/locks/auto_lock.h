@@ -52,6 +52,7 @@
 #include <syncopate/locks/traits.h>
 #include <syncopate/machine.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cassert>
@@ -173,6 +174,7 @@ class auto_lock {
   // the sections of yields that each thread learned by itself (docs/internals/preemption.md).
   static constexpr std::uint64_t yield_share = 4;
   static constexpr std::uint64_t soon = hand_over_period::least / 4;  // ticks from look to look
+  static constexpr int most_finds = 8;  // of a successor: more is as good
   // One wake in so many also goes to word_, where waiters inside glibc's code sleep.
   static constexpr std::uint32_t glibc_share = 16;
 
@@ -242,16 +244,15 @@ class auto_lock {
   // and a processor, too. *Simulated* with 4 and 8 threads on 2 processors, sections as long as
   // what is outside of them (3,000 ticks): 1.55 times as fast as where all sleep behind a queue,
   // and as fast as tatas; the longest wait 0.1 and 0.4 ms, tatas' 20 and 18 ms
-  // (tests/simulated_engine/ratios.cpp). But with few processors not while a waiter that was called
-  // is late: it needs the newcomer's. And with processors to spare not where the successor is the
+  // (tests/simulated_engine/ratios.cpp). Also while a waiter that was called is late: it is queued
+  // on another processor, and would not come to this one for milliseconds. *Measured* on 2, with 8
+  // and 32 threads: 1.2 and 1.4 times as fast as where newcomers then sleep
+  // (docs/internals/auto-measured.md). But with processors to spare not where the successor is the
   // only other waiter of a hectic lock: the holder then does many sections at full speed, until the
   // successor is due. *Measured* on 16 processors, 4 to 64 threads: sections of 1,000 and 5,000
   // ticks 1.5 to 1.9 times as fast, of 100 ticks 0.9 times.
   [[nodiscard]] bool may_overtake() const noexcept {
-    if (!has_enough_processors())
-      return !successor_.is_taken() ||
-             successor_.ticks_since_change(machine::ticks()) <= hand_over.period();
-    return queue_.has_sleepers() || spinner_.tuning().pace == 0;
+    return !has_enough_processors() || queue_.has_sleepers() || spinner_.tuning().pace == 0;
   }
 
   outcome spin_as_newcomer(attempt& my) noexcept {
@@ -342,7 +343,7 @@ class auto_lock {
     successor_.uncall();
     if (word_.take_or_mark()) return outcome::acquired;
     queue_.announce_wake();
-    machine::wake(queue_.futex(), 1);
+    sleeper_queue::wake_one(queue_.futex());
     return outcome::timed_out;
   }
 
@@ -354,6 +355,8 @@ class auto_lock {
     successor_slot::state seen;
     if (!successor_.occupy(seen)) return outcome::gave_up;
     outcome end = wait_until_due(my);
+    finds = end == outcome::acquired ? std::min(finds + 1, most_finds)
+                                     : std::max(finds - 1, -most_finds);
     if (end == outcome::gave_up) {
       successor_.become_due(seen);
       end = wait_for_grant(my);  // a grant may race with a time-out: that one has left the slot
@@ -434,12 +437,13 @@ class auto_lock {
     // Nobody comes (S3 of the slot), or is about to occupy it, called or not.
     if (successor_slot::is_called(successor_slot::role_of(seen)) && !queue_.has_sleepers())
       successor_.uncall();
-    bool late = false;
+    bool late = false, again = false;
     if (successor_slot::role_of(seen) != successor_slot::nobody &&
         machine::now_and_then(late_one_in)) {
       if (comes_back_soon()) late = successor_is_late();
-      else if (may_call_again(seen) && successor_.call_again(seen)) word_.mark();
+      else again = may_call_again(seen) && successor_.call_again(seen);
     }
+    if (again) word_.mark();  // I3
     sleeper_queue::ticket queue = 0;
     const bool wakes = word_.release([&] {
       if (successor_slot::role_of(seen) == successor_slot::nobody && queue_.has_sleepers())
@@ -448,18 +452,22 @@ class auto_lock {
     });
     if (wakes) {
       const bool ours = sleeper_queue::counts_sleepers(queue);
-      if (ours) machine::wake(queue_futex, 1);
+      if (ours && again) sleeper_queue::wake_one_elsewhere(queue_futex);
+      else if (ours) sleeper_queue::wake_one(queue_futex);
       if (!ours || sleeper_queue::wakes(queue) % glibc_share == 0) machine::wake(word_futex, 1);
     }
     if (late) make_room();
   }
 
   // Whoever was called has not come for a period: it may be queued behind us, while the processor
-  // where another sleeper ran last is idle. One more is called, once. *Simulated* with a kernel
+  // where another sleeper ran last is idle. One of those is called, too, once. *Simulated* with a kernel
   // that balances late, 8 threads on 2 processors, 8,000 cycles inside and 24,000 outside: 1.11 of
-  // glibc's throughput, 0.62 without it (tests/simulated_engine/late_balance.cpp).
+  // glibc's throughput, 0.62 without it (tests/simulated_engine/late_balance.cpp). But only where
+  // successors mostly find the lock free: *measured*, 8 threads, 8,000 cycles inside and nothing
+  // outside, where one in three does, it costs 5 % (docs/internals/auto-measured.md).
   [[nodiscard]] bool may_call_again(successor_slot::state seen) const noexcept {
-    return successor_slot::role_of(seen) == successor_slot::called && queue_.sleepers() > 1 &&
+    return finds > 0 && successor_slot::role_of(seen) == successor_slot::called &&
+           queue_.sleepers() > 1 &&
            successor_.ticks_since_change(machine::ticks()) > hand_over.period();
   }
 
@@ -499,6 +507,8 @@ class auto_lock {
   }
 
   static inline thread_local constinit std::uint64_t last_look = 0;
+  // How much more often this thread, as a successor, found the lock free than was handed it.
+  static inline thread_local constinit int finds = 0;
   static inline thread_local constinit hand_over_period hand_over{};
   // When this process may yield again. For all its threads: once one is back from a yield, no other
   // loses a time slice to learn the same. Of two that are back at once, the last one's counts.

@@ -52,16 +52,29 @@ class sleeper_queue {
 
   // Sleeps until woken, until the deadline (if any), or not at all when there was a wake since.
   machine::park_result sleep(ticket mine, const machine::deadline* until) noexcept {
-    return machine::park(queue_, mine, until);
+    return machine::park(&queue_, mine, until, this_processor());
+  }
+
+  // Wakes the one that has slept longest. Uses the futex's address only (Q2 comes before).
+  static void wake_one(const void* futex) noexcept { machine::wake(futex, 1); }
+  // The same, but of those that fell asleep on another processor, if any did: a kernel wakes a
+  // thread where it ran last, and here it would be queued behind the caller.
+  static void wake_one_elsewhere(const void* futex) noexcept {
+    if (machine::wake(futex, 1, ~this_processor()) == 0) wake_one(futex);
   }
 
   // Requires: nobody waits (Q1: who has joined has left).
   void check_at_rest() const noexcept { assert(!has_sleepers()); }
 
-  // For machine::wake(): an address only.
+  // For wake_one(): an address only.
   [[nodiscard]] const void* futex() const noexcept { return &queue_; }
 
  private:
+  // As a futex's bitset; processors that are 32 apart share a bit.
+  static std::uint32_t this_processor() noexcept {
+    return std::uint32_t{1} << machine::processor() % 32;
+  }
+
   static constexpr std::uint32_t one_sleeper = 1, sleepers_mask = 0xffff, one_wake = 1u << 16;
   static constexpr unsigned generation_shift = 26;
 

@@ -51,7 +51,9 @@ def folder() -> str:
     if os.path.isdir(path):
         return path
     raise Failure(
-        f"the explored tests are in neither share/syncopate/check nor {path}; reinstall", FAILED
+        "this installation has no modeled machines, and so no tests of locks; `make` and the"
+        " package syncopate have them",
+        FAILED,
     )
 
 

@@ -51,6 +51,18 @@ def test_bash_completes_commands_options_and_values(tmp_path):
     assert in_bash(tmp_path, "syncopate", "report", "--sort", "p") == ["p99"]
 
 
+def test_an_installed_command_without_machines_says_so(tmp_path):
+    shutil.copytree(ROOT / "syncopate", tmp_path / "syncopate")
+    (tmp_path / "share").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-Bm", "syncopate", "check", "ticket"], cwd=tmp_path,
+        capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "SYNCOPATE_NATIVE": str(tmp_path)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "") and done.stderr.count("\n") == 1
+    assert "this installation has no modeled machines" in done.stderr
+
+
 @pytest.mark.parametrize("command", ["run", "record", "top"])
 def test_locks_that_are_completed_are_those_that_are_accepted(tmp_path, command):
     offered = {lock["name"] for lock in locktable.load() if lock["preload"]}

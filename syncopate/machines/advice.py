@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 
@@ -16,6 +17,7 @@ MOSTLY = 0.5
 # Sections that only read: then six of ten pairs can run together under a reader-writer lock.
 READ_MOSTLY = 0.8
 
+_INDEX = re.compile(r"\[\d+\]")
 WOULD_ELIDE, SHARD, FALSE_SHARING = "would elide", "shard on this field", "false sharing"
 READERS_WRITER, LEAVE_IT = "read mostly: a reader-writer lock", "leave it"
 
@@ -88,14 +90,22 @@ def _elide(lock: Lock) -> Verdict | None:
 def _false_sharing(lock: Lock) -> Verdict | None:
     if lock.sharing < WORTH_A_CHANGE or not lock.counts["shared_lines"]:
         return None
-    most = lock.counts["shared_lines"][0]
-    alone = _share(most["alone"], lock.pairs)
-    names = [most["first"], most["second"]]
+    elements: dict[frozenset[str], list[dict]] = {}  # of arrays: all that share lines are one case
+    for each in lock.counts["shared_lines"]:
+        names = frozenset(_INDEX.sub("[]", each[side]) for side in ("first", "second"))
+        elements.setdefault(names, []).append(each)
+    most = max(elements.values(), key=lambda those: sum(each["pairs"] for each in those))
+    alone = _share(sum(each["alone"] for each in most), lock.pairs)
+    pairs = min(lock.sharing, _share(sum(each["pairs"] for each in most), lock.pairs))
+    names = [_INDEX.sub("[]", most[0][side]) for side in ("first", "second")]
+    if len(most) == 1:
+        names = [most[0]["first"], most[0]["second"]]
+    which = f"between {names[0]} and {names[1]}" if names[0] != names[1] else f"among {names[0]}"
     text = (
-        f"between {names[0]} and {names[1]}, in {percent(_share(most['pairs'], lock.pairs))}"
-        f" of pairs; on lines of their own, {percent(lock.commits(alone))} would commit"
+        f"{which}, in {percent(pairs)} of pairs; on lines of their own,"
+        f" {percent(lock.commits(alone))} would commit"
     )
-    return Verdict(FALSE_SHARING, text, names, met_at(most))
+    return Verdict(FALSE_SHARING, text, _distinct(names), met_at(most[0]))
 
 
 def _shard(lock: Lock) -> Verdict | None:

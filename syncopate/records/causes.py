@@ -555,8 +555,9 @@ def _held(share: float | None) -> str:
 
 def _long(lock: dict, results: dict, facts: Facts | None) -> Reason:
     """A hold that takes long, and what its code does meanwhile."""
-    long = f"a hold is long: {duration(lock['hold']['mean_ns'])} in the mean, and who holds it"
-    long += f" mostly runs{_held(held(lock, results))}"
+    runs = ", and who holds it mostly runs" if watched(lock)["watched"] else ""
+    long = f"a hold is long: {duration(lock['hold']['mean_ns'])} in the mean{runs}"
+    long += _held(held(lock, results))
     if calls := _calls(facts, knowncalls.INPUT_OUTPUT):
         return Reason(
             "input_output",

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from syncopate.machines.advice import Lock, verdicts
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 MACHINE = ROOT / "machines" / "haswell-4c8t.toml"
@@ -106,6 +108,26 @@ def test_false_sharing_names_both_fields(locks):
     assert advice(lock) == ["false sharing"]
     assert lock["advice"][0]["fields"] == ["adjacent.left", "adjacent.right"]
     assert lock["advice"][0]["places"] == [place("the line")]
+
+
+def test_elements_of_an_array_that_share_lines_are_one_case():
+    """Of six pairs of neighbors each is in a sixth of the pairs of sections."""
+    pairs = [(first, second) for first in range(4) for second in range(first + 1, 4)]
+    where = [{"first": "f at a.c:1", "second": "f at a.c:1", "count": 100}]
+    counts = {
+        "name": "lock", "sections": 1000, "pairs": 600, "conflicting": 0, "sharing_lines": 600,
+        "friendly": 1000, "threads": 4, "shared": 0, "calling": 0, "read_only": 0, "conflicts": [],
+        "shared_lines": [
+            {"first": f"slots[{one}].v", "second": f"slots[{other}].v", "pairs": 100,
+             "alone": 100, "met_at": where}
+            for one, other in pairs
+        ],
+    }  # fmt: skip
+    (found,) = verdicts(Lock(counts))
+    assert found.text == (
+        "among slots[].v, in 100.0 % of pairs; on lines of their own, 100.0 % would commit"
+    )
+    assert (found.fields, found.places) == (["slots[].v"], ["f at a.c:1"])
 
 
 def test_calls_are_named(locks):

@@ -154,6 +154,18 @@ def test_one_long_wait_at_one_of_many_locks_is_by_chance(tmp_path):
     assert any(text.startswith("one of its 64 locks, ") for text in found["why"])
 
 
+@pytest.mark.parametrize("watched", [0, 60])
+def test_that_holders_run_is_said_where_they_were_watched(tmp_path, watched):
+    of = Planted()
+    lock = of.lock([250 * US] * 60)
+    of.waits(lock, 1 * MS)
+    if watched:
+        of.builder.holder(0, lock, watched, [1, 1, 2])
+    (found,) = of.findings(tmp_path)
+    assert found["causes"] == ["long"]
+    assert ("mostly runs" in found["why"][0]) == bool(watched)
+
+
 @pytest.mark.parametrize(("locks", "is_uneven"), [(4, False), (8, True)])
 def test_of_few_locks_one_has_half_of_the_time_by_chance(tmp_path, locks, is_uneven):
     of = Planted()

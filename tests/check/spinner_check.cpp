@@ -120,8 +120,31 @@ void one_that_was_called_is_late() {
   delete s;
 }
 
+// A newcomer spins though a called waiter is late; if it slept, its processor might be idle. The
+// holder keeps the lock until it does.
+void spins_beside_a_late_one_on_two_processors() {
+  auto* const s = new check::shared<auto_lock>;
+  s->lock.lock();
+  queue_of(s->lock).join();
+  successor_slot::state seen = slot_of(s->lock).look();
+  slot_of(s->lock).call(seen, syncopate::machine::ticks() - (1u << 25));
+  auto waits = [s] { check::section(*s); };
+  auto holds = [s] {
+    while (!spinner_of(s->lock).was_used()) syncopate::machine::relax();
+    ++s->value;
+    s->lock.unlock();
+  };
+  check::together(waits, holds);
+  assert(s->value == 2);
+  queue_of(s->lock).leave();
+  slot_of(s->lock).uncall();
+  check::check_at_rest(s->lock);
+  delete s;
+}
+
 constexpr check::scenario scenarios[] = {
     {"one_that_was_called_is_late", one_that_was_called_is_late},
+    {"spins_beside_a_late_one_on_two_processors", spins_beside_a_late_one_on_two_processors},
     {"one_spinner", one_spinner},
     {"one_spinner_of_three", one_spinner_of_three},
     {"sleeps_on_the_processor_of_the_holder", sleeps_on_the_processor_of_the_holder},

@@ -174,6 +174,8 @@ def explore(program: str, scenario: str, executions: int, **variables: str) -> d
         "SYNCOPATE_STATS": "json",
         **variables,
     }
+    if scenario.endswith("_on_two_processors"):
+        environment["SYNCOPATE_EXPLORE"] += ",processors=2"
     done = subprocess.run(
         [str(PROGRAMS / program), *scenario.split()],
         stdout=subprocess.PIPE,

@@ -507,8 +507,9 @@ class auto_lock {
   }
 
   static inline thread_local constinit std::uint64_t last_look = 0;
-  // How much more often this thread, as a successor, found the lock free than was handed it.
-  static inline thread_local constinit int finds = 0;
+  // How much more often this thread, as a successor, found the lock free than was handed it; at
+  // first as if it had done so once.
+  static inline thread_local constinit int finds = 1;
   static inline thread_local constinit hand_over_period hand_over{};
   // When this process may yield again. For all its threads: once one is back from a yield, no other
   // loses a time slice to learn the same. Of two that are back at once, the last one's counts.

@@ -348,6 +348,10 @@ void claim_harmless(address, std::size_t, place) {}
 void ignore(kind, int) {}
 void leaves(address, place) {}
 bool may_fork() { return true; }
+bool has_signals() { return false; }
+void interrupt(unsigned) {}
+void set_alarm(std::uint64_t) {}
+void look_outside() {}
 
 }  // namespace syncopate::engine
 

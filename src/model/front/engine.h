@@ -127,8 +127,21 @@ int wake(address at, int count, std::uint32_t bitset, place where);
 // FUTEX_CMP_REQUEUE for programs that call it: wakes `count`, moves up to `limit` others.
 int requeue(address from, address to, int count, int limit, place where);
 
-// nanosleep and the like.
+// nanosleep and the like. May return earlier, when the thread was interrupted.
 void sleep_until(const machine::deadline& until, place where);
+
+// ---- signals ----------------------------------------------------------------------------------
+
+// Whether the machine says when signals come (libc/signals.h); else they are the system's, and the
+// functions below are never called.
+bool has_signals();
+// The thread calls take_signals() before its next operation; its sleep, or its wait for a futex,
+// ends. By a thread, or from ring_alarms().
+void interrupt(unsigned thread);
+// ring_alarms() is called once CLOCK_MONOTONIC shows so many nanoseconds; 0: never. One at a time.
+void set_alarm(std::uint64_t at);
+// take_outside() is called soon. Async-signal-safe.
+void look_outside();
 
 // ---- time and place ---------------------------------------------------------------------------
 // The program's static constructors ask these, too, before run(); no time has passed then.

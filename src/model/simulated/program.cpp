@@ -30,6 +30,7 @@ constexpr unsigned spawn_switches = 4;
 void end_run(world& w, int status) {
   thread& me = w.schedule.running();
   if (instrument::native_charge != 0) charge_native(w, me);
+  me.signaled = false;
   w.schedule.settle(me);
   w.finished = true;
   w.exit_status = status;

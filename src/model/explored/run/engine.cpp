@@ -108,6 +108,10 @@ unsigned nodes() { return explored::program_options().nodes; }
 
 // The exploration would go on in both.
 bool may_fork() { return false; }
+bool has_signals() { return false; }
+void interrupt(unsigned) {}
+void set_alarm(std::uint64_t) {}
+void look_outside() {}
 
 bool htm_usable() { return explored::program_options().htm; }
 machine::htm::status htm_begin(machine::htm::mode how, place where) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "model/front/libc/libc_range.h"
+#include "model/front/libc/signals.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/cancel.h"
 
@@ -132,6 +133,7 @@ int wait(pollfd* files, nfds_t count, bool takes, const machine::deadline* until
   const engine_scope inside;
   const std::uint64_t end = until != nullptr ? std::max<std::uint64_t>(1, monotonic(*until)) : 0;
   waiter me{files, count, takes};
+  const interruptions before = interruptions_so_far();
   for (int looks = 0;;) {
     const std::uint64_t now = engine::nanoseconds(CLOCK_MONOTONIC);
     const std::uint64_t timer = run_timers(now);
@@ -150,6 +152,10 @@ int wait(pollfd* files, nfds_t count, bool takes, const machine::deadline* until
       complain("a thread has long waited for input or output from outside of the program");
     const std::uint64_t look = outside ? now + look_outside_ns : 0;
     sleep(me, earlier(earlier(end, timer), look), where);
+    if (takes ? ended_without_restart(before) : ended_by_signal(before)) {
+      errno = EINTR;
+      return -1;
+    }
     if (me.woken != 0) looks = 0;
   }
 }

@@ -23,6 +23,7 @@
 #include "model/front/compiler/transaction_memory.h"
 #include "model/front/libc/file_waits.h"
 #include "model/front/libc/libc_range.h"
+#include "model/front/libc/signals.h"
 
 namespace syncopate::instrument {
 namespace {
@@ -55,14 +56,22 @@ int wait_for(pollfd* files, nfds_t count, std::int64_t ns, engine::place where) 
 
 std::int64_t nanoseconds(const timespec& t) { return t.tv_sec * second + t.tv_nsec; }
 
-// Signals that a mask lets in arrive before the wait, and do not end it.
+// Whether a signal that the mask lets in has come already: it ends the call.
 class masked {
  public:
   explicit masked(const sigset_t* mask) : is_set_(mask != nullptr) {
+    const interruptions so_far = interruptions_so_far();
     if (is_set_) pthread_sigmask(SIG_SETMASK, mask, &before_);
+    has_ended_ = is_set_ && ended_by_signal(so_far);
   }
   ~masked() {
+    const int error = errno;
     if (is_set_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+  }
+  bool has_ended() const {
+    if (has_ended_) errno = EINTR;
+    return has_ended_;
   }
   masked(const masked&) = delete;
   masked& operator=(const masked&) = delete;
@@ -70,6 +79,7 @@ class masked {
  private:
   sigset_t before_{};
   const bool is_set_;
+  bool has_ended_ = false;
 };
 
 int select_files(int count, fd_set* readable, fd_set* writable, fd_set* other, std::int64_t ns,
@@ -186,6 +196,7 @@ SYNCOPATE_EXPORT int ppoll(pollfd* files, nfds_t count, const timespec* t, const
     return -1;
   }
   const masked now(mask);
+  if (now.has_ended()) return -1;
   return wait_for(files, count, t != nullptr ? nanoseconds(*t) : -1, where);
 }
 SYNCOPATE_EXPORT int select(int count, fd_set* readable, fd_set* writable, fd_set* other,
@@ -198,6 +209,7 @@ SYNCOPATE_EXPORT int pselect(int count, fd_set* readable, fd_set* writable, fd_s
                              const timespec* t, const sigset_t* mask) {
   UNLESS_PROGRAM(pselect, count, readable, writable, other, t, mask);
   const masked now(mask);
+  if (now.has_ended()) return -1;
   return select_files(count, readable, writable, other, t != nullptr ? nanoseconds(*t) : -1, where);
 }
 
@@ -210,6 +222,7 @@ SYNCOPATE_EXPORT int epoll_pwait(int file, epoll_event* events, int most, int mi
                                  const sigset_t* mask) {
   UNLESS_PROGRAM(epoll_pwait, file, events, most, milliseconds, mask);
   const masked now(mask);
+  if (now.has_ended()) return -1;
   return wait_for_epoll(file, events, most,
                         milliseconds < 0 ? -1 : std::int64_t{milliseconds} * 1'000'000, where);
 }

@@ -5,6 +5,7 @@
 
 #include "model/front/engine.h"
 #include "model/front/libc/file_waits.h"
+#include "model/front/libc/signals.h"
 #include "model/front/program/options.h"
 #include "model/front/pthread/real.h"
 #include "model/front/scope.h"
@@ -25,13 +26,20 @@ bool is_refused(const char* name) {
   return true;
 }
 
+pid_t in_child(pid_t child) {
+  if (child == 0 && instrument::in_program()) instrument::forget_timers();
+  return child;
+}
+
 }  // namespace
 
-SYNCOPATE_EXPORT pid_t fork() noexcept { return is_refused("fork") ? -1 : SYNCOPATE_REAL(fork)(); }
+SYNCOPATE_EXPORT pid_t fork() noexcept {
+  return is_refused("fork") ? -1 : in_child(SYNCOPATE_REAL(fork)());
+}
 SYNCOPATE_EXPORT pid_t _Fork() noexcept {
-  return is_refused("_Fork") ? -1 : SYNCOPATE_REAL(_Fork)();
+  return is_refused("_Fork") ? -1 : in_child(SYNCOPATE_REAL(_Fork)());
 }
 // A child that shares memory until it executes another program must not return from here.
 SYNCOPATE_EXPORT pid_t vfork() noexcept {
-  return is_refused("vfork") ? -1 : SYNCOPATE_REAL(fork)();
+  return is_refused("vfork") ? -1 : in_child(SYNCOPATE_REAL(fork)());
 }

@@ -16,6 +16,7 @@
 #include "model/front/compiler/critical_sections.h"
 #include "model/front/compiler/transaction_memory.h"
 #include "model/front/libc/libc_range.h"
+#include "model/front/libc/signals.h"
 #include "model/front/program/identity.h"
 #include "model/front/threads/arch.h"
 
@@ -79,7 +80,10 @@ long futex(const long* a, engine::place where) {
 bool answer(long number, const long* a, engine::place where, long& result) {
   const engine_scope inside;
   switch (number) {
-    case SYS_futex: result = futex(a, where); return true;
+    case SYS_futex:
+      result = futex(a, where);
+      if (result == -EINTR) take_signals();
+      return true;
     case SYS_gettid: result = thread_id(engine::current()); return true;
     case SYS_sched_yield:
       engine::yield(where);

@@ -1,4 +1,5 @@
 // libc_time.cpp -- clocks and sleeping: the program sees the machine's time.
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 
@@ -8,13 +9,14 @@
 #include "model/front/compiler/critical_sections.h"
 #include "model/front/compiler/transaction_memory.h"
 #include "model/front/libc/libc_range.h"
+#include "model/front/libc/signals.h"
 #include "model/front/program/identity.h"
 #include "model/front/pthread/cancel.h"
 
 namespace syncopate::instrument {
 namespace {
 
-constexpr std::int64_t second = 1'000'000'000;
+constexpr std::int64_t second = 1'000'000'000, farthest = INT64_MAX / second / 4;
 
 std::uint64_t now(int clock) {
   const engine_scope inside;
@@ -34,24 +36,29 @@ clockid_t waiting_clock(clockid_t clock) {
              : CLOCK_MONOTONIC;
 }
 
-// A cancellation point; a request does not end the sleep, but is acted on after it.
-void sleep_until(const timespec& until, clockid_t clock, engine::place where) {
+// A cancellation point; a request does not end the sleep, but is acted on after it. A handler ends
+// it: returns what is left, in nanoseconds.
+std::uint64_t sleep_until(std::uint64_t until, clockid_t clock, engine::place where) {
   test_cancel();
-  {
+  const interruptions before = interruptions_so_far();
+  std::uint64_t left = 0;
+  do {
     const engine_scope inside;
     if (in_transaction()) engine::htm_unfriendly(where);
-    engine::sleep_until({until, clock}, where);
-  }
+    engine::sleep_until({to_timespec(until), clock}, where);
+    if (!engine::has_signals()) break;
+    const std::uint64_t at = engine::nanoseconds(clock);
+    left = until > at ? until - at : 0;
+  } while (left != 0 && !ended_by_signal(before));
   test_cancel();
+  return left;
 }
 
-void sleep_for(const timespec& how_long, clockid_t clock, engine::place where) {
+std::uint64_t sleep_for(const timespec& how_long, clockid_t clock, engine::place where) {
   section_called("sleep", where);
-  timespec until = to_timespec(now(clock));
-  until.tv_nsec += how_long.tv_nsec;
-  until.tv_sec += how_long.tv_sec + until.tv_nsec / second;
-  until.tv_nsec %= second;
-  sleep_until(until, clock, where);
+  const std::int64_t seconds = std::min<std::int64_t>(how_long.tv_sec, farthest);
+  return sleep_until(now(clock) + static_cast<std::uint64_t>(seconds * second + how_long.tv_nsec),
+                     clock, where);
 }
 
 }  // namespace
@@ -106,8 +113,11 @@ SYNCOPATE_EXPORT int nanosleep(const timespec* how_long, timespec* left) {
     errno = EINVAL;
     return -1;
   }
-  sleep_for(*how_long, CLOCK_MONOTONIC, SYNCOPATE_CALLER);
-  return 0;
+  const std::uint64_t rest = sleep_for(*how_long, CLOCK_MONOTONIC, SYNCOPATE_CALLER);
+  if (rest == 0) return 0;
+  if (left != nullptr) *left = to_timespec(rest);
+  errno = EINTR;
+  return -1;
 }
 SYNCOPATE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* t,
                                      timespec* left) {
@@ -115,20 +125,26 @@ SYNCOPATE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec*
   if (t->tv_nsec < 0 || t->tv_nsec >= second) return EINVAL;
   if ((flags & TIMER_ABSTIME) == 0) {
     if (t->tv_sec < 0) return EINVAL;
-    sleep_for(*t, waiting_clock(clock), SYNCOPATE_CALLER);
-    return 0;
+    const std::uint64_t rest = sleep_for(*t, waiting_clock(clock), SYNCOPATE_CALLER);
+    if (rest != 0 && left != nullptr) *left = to_timespec(rest);
+    return rest != 0 ? EINTR : 0;
   }
   section_called("clock_nanosleep", SYNCOPATE_CALLER);
-  sleep_until(t->tv_sec < 0 ? timespec{0, 0} : *t, waiting_clock(clock), SYNCOPATE_CALLER);
-  return 0;
+  const std::uint64_t until =
+      t->tv_sec < 0
+          ? 0
+          : static_cast<std::uint64_t>(std::min(t->tv_sec, farthest) * second + t->tv_nsec);
+  return sleep_until(until, waiting_clock(clock), SYNCOPATE_CALLER) != 0 ? EINTR : 0;
 }
 SYNCOPATE_EXPORT int usleep(useconds_t microseconds) {
   UNLESS_PROGRAM(usleep, microseconds);
-  sleep_for(to_timespec(std::uint64_t{microseconds} * 1000), CLOCK_MONOTONIC, SYNCOPATE_CALLER);
-  return 0;
+  const timespec how_long = to_timespec(std::uint64_t{microseconds} * 1000);
+  if (sleep_for(how_long, CLOCK_MONOTONIC, SYNCOPATE_CALLER) == 0) return 0;
+  errno = EINTR;
+  return -1;
 }
 SYNCOPATE_EXPORT unsigned sleep(unsigned seconds) {
   UNLESS_PROGRAM(sleep, seconds);
-  sleep_for({seconds, 0}, CLOCK_MONOTONIC, SYNCOPATE_CALLER);
-  return 0;
+  const std::uint64_t rest = sleep_for({seconds, 0}, CLOCK_MONOTONIC, SYNCOPATE_CALLER);
+  return static_cast<unsigned>((rest + second - 1) / second);
 }

@@ -44,6 +44,7 @@ void run_handlers_of(void* library, bool quick = false) {
 [[noreturn]] void end_program(engine::end how, int status, const char* message,
                               engine::place where) {
   const engine_scope inside;
+  flushes_streams = false;
   engine::finish(how, status, message, where);
 }
 
@@ -113,7 +114,8 @@ SYNCOPATE_EXPORT void exit(int status) noexcept {
     REAL_NORETURN(exit, status);
   }
   run_exit_handlers();
-  end_program(engine::end::exit, status & 0xff, nullptr, SYNCOPATE_CALLER);
+  const engine_scope inside;
+  engine::finish(engine::end::exit, status & 0xff, nullptr, SYNCOPATE_CALLER);
 }
 SYNCOPATE_EXPORT void quick_exit(int status) noexcept {
   if (!in_program()) {

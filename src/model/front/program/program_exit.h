@@ -17,6 +17,9 @@ struct exit_handler {
 // atexit and static destructors, the latest first. Call as the program.
 void run_exit_handlers();
 
+// Not once it has ended by _exit(), abort() or the like: what its streams hold is lost then.
+inline constinit bool flushes_streams = true;
+
 // For program_image.h.
 std::vector<exit_handler>& exit_handlers();
 

@@ -102,6 +102,8 @@ int start_machine(int count, char** given, char**) {
   const int status = engine::run(run_program);
   // Handlers that are left belong to a program that was stopped; its state may be anything.
   exit_handlers().clear();
+  // What it has written and not flushed is lost, as in a child of fork() it must be.
+  if (!flushes_streams && !engine::runs_again()) ::_exit(status);
   return status;
 }
 

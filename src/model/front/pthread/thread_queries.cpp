@@ -10,6 +10,7 @@
 
 #include <signal.h>
 
+#include "model/front/libc/signals.h"
 #include "model/front/pthread/real.h"
 #include "model/front/pthread/threads.h"
 
@@ -104,21 +105,25 @@ SYNCOPATE_EXPORT int pthread_setschedprio(pthread_t thread, int priority) {
   return priority == 0 ? 0 : EINVAL;
 }
 
-// Signals to a thread: only to oneself. All threads share one OS thread, which is where the signal
-// is handled; a machine does not interrupt a chosen thread.
+// All threads share one OS thread: what the machine does not keep (signals.h) is sent to oneself
+// only.
 SYNCOPATE_EXPORT int pthread_kill(pthread_t thread, int signal) {
   SYNCOPATE_UNLESS_PROGRAM(pthread_kill, thread, signal);
   thread_record* const r = find_record(thread);
   if (r == nullptr) return ESRCH;
   if (signal < 0 || signal > SIGRTMAX) return EINVAL;
   if (signal == 0) return 0;
+  if (send_to_thread(r->index, signal, nullptr) == 0) return 0;
   if (r != &self_record()) return ENOSYS;
-  return ::raise(signal) == 0 ? 0 : errno;
+  return SYNCOPATE_REAL(raise)(signal) == 0 ? 0 : errno;
 }
 
 SYNCOPATE_EXPORT int pthread_sigqueue(pthread_t thread, int signal, const sigval value) {
   SYNCOPATE_UNLESS_PROGRAM(pthread_sigqueue, thread, signal, value);
-  return find_record(thread) == nullptr ? ESRCH : ENOSYS;
+  thread_record* const r = find_record(thread);
+  if (r == nullptr) return ESRCH;
+  if (signal < 1 || signal > SIGRTMAX) return EINVAL;
+  return send_to_thread(r->index, signal, &value);
 }
 
 SYNCOPATE_EXPORT int pthread_getcpuclockid(pthread_t thread, clockid_t* clock) {

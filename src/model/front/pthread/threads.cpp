@@ -8,6 +8,7 @@
 
 #include "model/front/compiler/critical_sections.h"
 #include "model/front/compiler/transaction_memory.h"
+#include "model/front/libc/signals.h"
 #include "model/front/names/names.h"
 #include "model/front/program/identity.h"
 #include "model/front/pthread/callers.h"
@@ -78,6 +79,7 @@ void thread_entry(void* argument) {
   const program_scope program;
   adopt_fiber(r);
   on_engine([&] { note_thread_routine(r.index, entry_of(r), r.argument); });
+  if (engine::has_signals()) begin_signals(r.index, r.signal_mask);
   if (r.has_affinity)
     on_engine([&] { engine::set_affinity(r.index, r.affinity, thread_record::affinity_bytes); });
   call_with_root(r);
@@ -167,6 +169,7 @@ int start_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*ro
   r->sleeps_on = nullptr;
   std::memcpy(r->name, self_record().name, sizeof r->name);  // as Linux
   set_initial_affinity(*r, attributes);
+  r->signal_mask = engine::has_signals() ? signal_mask() : 0;
   on_engine([&] {
     // Its last user is joined; a new record needs no store, which would be one more event.
     if (r->ended != 0)
@@ -210,6 +213,7 @@ int join_thread(pthread_t thread, void** result, const machine::deadline* until,
 
 void end_thread(thread_record& r) {
   run_thread_exit_duties();
+  if (engine::has_signals()) end_signals(r.index);
   objects::thread_ends(static_cast<const char*>(entry_of(r)) + 1);
   const std::uint32_t before = r.status.fetch_or(thread_record::leaving);
   // From here on the record belongs to whoever joins, unless nobody will. The place names what the

@@ -59,6 +59,8 @@ struct alignas(64) thread_record {
   bool cancel_disabled, cancel_at_once;
   std::atomic<const void*> sleeps_on;  // while it may be canceled in its sleep
 
+  std::uint64_t signal_mask;  // at its begin: its maker's
+
   char name[name_bytes];
   bool has_affinity;
   unsigned char affinity[affinity_bytes];

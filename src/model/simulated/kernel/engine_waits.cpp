@@ -1,6 +1,7 @@
 // engine_waits.cpp -- engine.h's waiting, time and place, on the simulated machine.
 #include "model/simulated/world.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "model/front/engine.h"
@@ -74,7 +75,14 @@ bool await(address at, unsigned bytes, std::memory_order, int depth, predicate h
       .seen = value,
       .until = until,
       .period = w.machine.l1.latency + w.machine.core.access_cycles + w.machine.core.relax_cycles};
+  const poll_state asked = me.poll;
   w.watching.wait(me, where);
+  // Signals are taken in the middle of the wait.
+  while (me.signaled && !me.poll.satisfied && (until == 0 || me.clock < until)) {
+    w.schedule.take_signals(me);
+    me.poll = asked;
+    w.watching.wait(me, where);
+  }
   value = me.poll.seen;
   return me.poll.satisfied;
 }
@@ -181,5 +189,19 @@ void htm_unfriendly(place where) {
 void htm_fell_back(place) {}
 void leaves(address, place) {}
 bool may_fork() { return true; }
+
+bool has_signals() { return true; }
+void interrupt(unsigned index) {
+  auto& threads = the_world->schedule.threads();
+  if (index < threads.size()) the_world->schedule.interrupt(threads[index]);
+}
+void set_alarm(std::uint64_t at) {
+  constexpr std::uint64_t second = 1'000'000'000;
+  world& w = *the_world;
+  const machine::deadline until{{static_cast<time_t>(at / second), static_cast<long>(at % second)},
+                                CLOCK_MONOTONIC};
+  w.schedule.set_alarm(at != 0 ? std::max<cycles>(1, cycles_until(w.machine, until)) : 0);
+}
+void look_outside() { scheduler::look_outside(); }
 
 }  // namespace syncopate::engine

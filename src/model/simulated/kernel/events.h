@@ -18,7 +18,8 @@ class event {
     go,     // the thread continues
     look,   // a polling thread reads its word again
     timer,  // the time of a thread's wait is up
-    slice,  // the time slice of a polling thread is over; who() is processor_event + processor
+    slice,  // the time slice of a polling thread is over; who() is processor_event + processor,
+            // or the alarm's
   };
   static constexpr std::uint32_t processor_event = 1u << 31;
 

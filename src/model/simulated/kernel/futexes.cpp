@@ -93,6 +93,10 @@ machine::park_result futexes::park(thread& me, engine::address at, std::uint32_t
       return machine::park_result::timed_out;
     }
   }
+  if (me.signaled) {
+    leave_kernel(me);
+    return machine::park_result::interrupted;
+  }
   me.waits_at = where;
   me.wait_began = begun;
   me.clock += world_.machine.os.futex_wait_cycles;
@@ -160,20 +164,21 @@ int futexes::requeue(thread& me, engine::address from, engine::address to, int c
   return woken + moved;
 }
 
-void futexes::give_up(thread& t) {
+void futexes::give_up(thread& t, machine::park_result why) {
   const auto found = queues_.find(t.park.at);
   found->second.erase(std::find(found->second.begin(), found->second.end(), &t));
   if (found->second.empty()) queues_.erase(found);
-  t.park.result = machine::park_result::timed_out;
+  t.park.result = why;
 }
 
 void futexes::sleep_until(thread& me, const machine::deadline& until, engine::place where) {
   enter_kernel(me);
   const cycles deadline = cycles_until(world_.machine, until);
   me.waits_at = where;
-  if (deadline > me.clock) {
+  if (deadline > me.clock && !me.signaled) {
     world_.schedule.set_timer(me, deadline);
     world_.schedule.leave_processor(me, phase::sleeping, activity::sleeping);
+    world_.schedule.cancel_timer(me);
   }
   leave_kernel(me);
 }

@@ -31,8 +31,8 @@ class futexes {
   int requeue(thread& me, engine::address from, engine::address to, int count, int limit);
   void sleep_until(thread& me, const machine::deadline&, engine::place where);
 
-  // The parked thread's time is up.
-  void give_up(thread&);
+  // The parked thread's time is up, or a signal has come for it.
+  void give_up(thread&, machine::park_result = machine::park_result::timed_out);
 
  private:
   void enter_kernel(thread& me);

@@ -206,11 +206,12 @@ void scheduler::switch_in(processor& p, thread& t, cycles from, cycles overhead)
     set_activity(t, activity::foreign);
     t.clock += foreign_busy_;
     push_go(t);
-  } else if (t.polls_on) {
+  } else if (t.polls_on && !t.signaled) {
     t.polls_on = false;
     set_activity(t, activity::running);
     wake_poller(t, t.clock);
   } else {
+    t.polls_on = false;
     t.state = phase::running;
     set_activity(t, activity::running);
     push_go(t);

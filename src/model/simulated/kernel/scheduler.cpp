@@ -24,7 +24,7 @@ void start_of_fiber(void* argument) {
 
 }  // namespace
 
-volatile std::sig_atomic_t scheduler::interrupted_ = 0;
+volatile std::sig_atomic_t scheduler::interrupted_ = 0, scheduler::outside_ = 0;
 
 void scheduler::on_interrupt(int) noexcept {
   interrupted_ = 1;
@@ -86,7 +86,7 @@ void scheduler::refresh_limit() {
   }
   if (me.in_transaction && me.htm.interrupt_at - 1 < limit) limit = me.htm.interrupt_at - 1;
   if (!me.may_run_on(me.processor)) limit = 0;
-  limit_ = interrupted_ != 0 ? 0 : limit;
+  limit_ = interrupted_ != 0 || outside_ != 0 || me.signaled ? 0 : limit;
 }
 
 void scheduler::wait_for_turn() {
@@ -94,6 +94,7 @@ void scheduler::wait_for_turn() {
   for (;;) {
     if (interrupted_ != 0) stop("interrupted", 130);
     if (me.clock >= next_look_) look_for_an_end(me.clock);
+    if (outside_ != 0) take_outside();
     const processor& p = of(me);
     if (!events_.empty() && events_.first().before({me.clock, me.index, event::kind::go, 0})) {
       let_pass(me);
@@ -106,6 +107,9 @@ void scheduler::wait_for_turn() {
       dispatch();
     } else if (me.in_transaction && me.clock >= me.htm.interrupt_at) {
       world_.htm.abort(me, {abort_cause::interrupt});
+    } else if (me.signaled && me.doing != activity::kernel) {
+      if (me.in_transaction) world_.htm.abort(me, {abort_cause::interrupt});
+      take_signals(me);
     } else {
       break;
     }
@@ -170,6 +174,7 @@ void scheduler::answer() {
 
 thread& scheduler::next_to_run() {
   for (;;) {
+    if (outside_ != 0) take_outside();
     if (events_.empty() && !world_.watching.wake_missed()) report_deadlock(world_);
     const event e = events_.pop();
     if (act_on(e)) return of(e.who());
@@ -178,6 +183,10 @@ thread& scheduler::next_to_run() {
 
 // Whether the event lets a fiber of the program run.
 bool scheduler::act_on(const event& e) {
+  if (e.what() == event::kind::slice && e.who() == alarm_event) {
+    if (e.is_of(alarm_generation_)) on_alarm(e.at());
+    return false;
+  }
   if (e.what() == event::kind::slice) {
     processor& p = processors_[e.who() - event::processor_event];
     if (e.is_of(p.slice_generation)) on_slice(p, e.at());
@@ -250,7 +259,7 @@ bool scheduler::somebody_can_run() const {
         t.state == phase::polling || t.state == phase::parked || t.state == phase::sleeping;
     if (t.state != phase::ended && (!waits || t.timer_armed)) return true;
   }
-  return false;
+  return alarm_ != 0;
 }
 
 void scheduler::on_foreign(thread& t) {
@@ -284,6 +293,7 @@ void scheduler::leave_machine() {
 }
 
 void scheduler::end_thread(thread& me) {
+  me.signaled = false;
   settle(me);
   world_.gather.thread_ended(me);
   ++me.turn;
@@ -295,7 +305,7 @@ void scheduler::end_thread(thread& me) {
 // Once a simulated second.
 void scheduler::look_for_an_end(cycles now) {
   if (now >= runaway_) stop("over the limit of simulated seconds (SYNCOPATE_LIMIT)", 1);
-  if (now != 0 && stalemate_.is_reached(world_))
+  if (now != 0 && alarm_ == 0 && stalemate_.is_reached(world_))
     report_deadlock(world_, "every thread of the simulated program waits for another");
   next_look_ = std::min(runaway_, now + machine_.topology.frequency_hz);
 }

@@ -80,6 +80,12 @@ class scheduler {
     t.timer_armed = false;
   }
   void set_affinity(thread&, std::vector<bool>);
+  // The front end's signals (engine.h). At the time of the alarm that rings, else the caller's.
+  void interrupt(thread&);
+  void set_alarm(cycles at);  // 0: none
+  static void look_outside() noexcept;
+  // The running thread takes its signals now, if it may.
+  void take_signals(thread& me);
   // To be called when something that limits the running thread has changed.
   void refresh_limit();
 
@@ -112,6 +118,8 @@ class scheduler {
   void on_look(thread&, cycles at);
   void on_timer(thread&, cycles at);
   void on_slice(processor&, cycles at);
+  void on_alarm(cycles at);
+  void take_outside();
   void on_foreign(thread&);
   void start_next(processor&, cycles at);
   void switch_in(processor&, thread&, cycles from, cycles overhead);
@@ -139,6 +147,8 @@ class scheduler {
   [[nodiscard]] processor& of(const thread& t) { return processors_[t.processor]; }
   void reap();
 
+  // As a processor of its own, the last.
+  static constexpr std::uint32_t alarm_event = ~0u;
   // Indices of foreign threads, after all of the program's.
   static constexpr std::uint32_t first_foreign = 1u << 20;
 
@@ -166,7 +176,9 @@ class scheduler {
     void* context;
     instrument::fiber* by;
   } question_{};
-  static volatile std::sig_atomic_t interrupted_;
+  cycles alarm_ = 0, rings_at_ = 0;  // the next one; the one that rings
+  std::uint32_t alarm_generation_ = 0;
+  static volatile std::sig_atomic_t interrupted_, outside_;
 };
 
 }  // namespace syncopate::simulated

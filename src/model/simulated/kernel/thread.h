@@ -83,6 +83,7 @@ struct alignas(64) thread {
   std::uint64_t accesses = 0;
   std::uint32_t drift = 1;
   bool in_transaction = false;
+  bool signaled = false;  // the front end has signals for it
   bool foreign = false;
   phase state = phase::queued;
   activity doing = activity::ready;

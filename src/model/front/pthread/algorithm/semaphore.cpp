@@ -11,6 +11,7 @@
 
 #include <syncopate/machine.h>
 
+#include "model/front/libc/signals.h"
 #include "model/front/pthread/cancel.h"
 #include "model/front/pthread/objects.h"
 #include "model/front/pthread/on_engine.h"
@@ -63,11 +64,14 @@ class counted_semaphore {
   bool try_take() { return objects::take(object_, 0); }
   int take(limit until) {
     counted_waiter me(object_);
+    const interruptions before = interruptions_so_far();
     for (;;) {
       if (me.take_and_leave()) return 0;
       cancelable_sleep_begin(object_.value_word());
       const machine::park_result woken = machine::park(object_.value_word(), 0, until);
       cancelable_sleep_end();
+      if (woken == machine::park_result::interrupted && ended_without_restart(before))
+        return me.take_and_leave() ? 0 : EINTR;
       if (woken == machine::park_result::timed_out) return me.take_and_leave() ? 0 : ETIMEDOUT;
     }
   }

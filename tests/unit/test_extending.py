@@ -4,6 +4,7 @@ A report's number has tests/cli/test_lock_columns.py.
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from syncopate.base import locktable
+from syncopate.commands import commandhelp, completion
+from syncopate.launch import policy
+from syncopate.tuning import choice
+
+HERE = Path(__file__).resolve().parent
 ROOT = Path(__file__).resolve().parents[2]
 DESCRIPTION = ROOT / "src/model/simulated/description"
 OPTIONS = ROOT / "src/base/options.def"
@@ -28,7 +35,19 @@ int main() {
   std::printf("%s\n", syncopate::tools::option_list_json().c_str());
 }
 """
-LOCK = '  own(std::type_identity<planted_lock>{}, "planted", "planted_lock.h");\n'
+LOCK = (
+    ("#include <syncopate/locks/auto_lock.h>\n", "#include <syncopate/locks/anderson_lock.h>\n"),
+    (
+        '  own(std::type_identity<futex_lock>{}, "futex", "futex_lock.h");\n',
+        "".join(
+            f'  one.template operator()<anderson_lock, waits::{wait}>("anderson",'
+            f' "anderson_lock.h", {is_default});\n'
+            for wait, is_default in (("yield", "true"), ("spin", "false"))
+        ),
+    ),
+)
+LOCKS = "share/syncopate/locks.json"
+LOCK_OPTION = commandhelp.Option(["-l", "--lock"], "NAME[:WAIT]", "which lock")
 USE = r"""
 #include "description.h"
 #include <cstdio>
@@ -81,7 +100,10 @@ def machine(folder: Path, line: str) -> Path:
 
 
 def test_a_machine_parameter_is_a_row(planted):
-    program = built(planted, [], "use.cpp", "description.cpp", "toml_fields.cpp")
+    # How TOML is read does not depend on the rows, and takes as long to compile as all of this.
+    fields = "src/model/simulated/CMakeFiles/syncopate-simulated.dir/description/toml_fields.cpp.o"
+    fields = str(Path(os.environ["SYNCOPATE_BUILD_DIR"]) / fields)
+    program = built(planted, [], "use.cpp", "description.cpp", fields)
     assert said_by(program, machine(planted, "planted = 7")) == "7\n"
     assert said_by(program, machine(planted, "")) == "0\n"
     assert "dram.planted: must lie between 0 and" in said_by(
@@ -128,33 +150,74 @@ def test_an_option_is_a_row(tmp_path):
     assert row["meaning"] == "it is planted" and row["readers"] == ["preload"]
 
 
-def test_a_lock_is_a_file_and_its_place_in_the_list(tmp_path):
-    shutil.copytree(ROOT / "include", tmp_path / "include")
-    locks = tmp_path / "include/syncopate/locks"
-    futex = (locks / "futex_lock.h").read_text(encoding="utf-8")
-    (locks / "planted_lock.h").write_text(futex.replace("futex_lock", "planted_lock"))
-    names = said_by(built(tmp_path, ["-Iinclude"], str(lock_list(tmp_path)))).split()
-    assert names and "planted" not in names
+@pytest.fixture(scope="module")
+def with_anderson(tmp_path_factory) -> Path:
+    """A copy of the tree's include with a lock more, as CONTRIBUTING.md says, and the list of locks
+    that the build makes of it, where the command line looks."""
+    copy = tmp_path_factory.mktemp("anderson")
+    shutil.copytree(ROOT / "include", copy / "include")
+    locks = copy / "include/syncopate/locks"
+    shutil.copy(HERE / "planted/anderson_lock.h", locks)
     table = locks / "all.h"
     text = table.read_text(encoding="utf-8")
-    for line, planted in (
-        (
-            "#include <syncopate/locks/futex_lock.h>\n",
-            "#include <syncopate/locks/planted_lock.h>\n",
-        ),
-        ('  own(std::type_identity<futex_lock>{}, "futex", "futex_lock.h");\n', LOCK),
-    ):
+    for line, planted in LOCK:
         assert text.count(line) == 1
-        text = text.replace(line, line + planted)
+        text = text.replace(line, planted + line)
     table.write_text(text, encoding="utf-8")
-    assert "planted" in said_by(built(tmp_path, ["-Iinclude"], str(lock_list(tmp_path)))).split()
-
-
-def lock_list(folder: Path) -> Path:
-    file = folder / "list.cpp"
-    file.write_text(
-        "#include <syncopate/locks/all.h>\n#include <cstdio>\nint main() {\n"
-        "  syncopate::for_each_lock([](auto one) {\n"
-        '    std::printf("%.*s\\n", int(one.name.size()), one.name.data());\n  });\n}\n'
+    (copy / "list.cpp").write_text(
+        '#include "tools/lock_list.h"\n#include <cstdio>\n'
+        "int main() { std::puts(syncopate::tools::lock_list_json().c_str()); }\n"
     )
-    return file
+    folders = ["-Iinclude", f"-I{ROOT}/src", f"-I{ROOT}/products"]
+    program = built(copy, folders, "list.cpp", str(ROOT / "src/tools/lock_list.cpp"))
+    (copy / "share/syncopate").mkdir(parents=True)
+    (copy / LOCKS).write_text(said_by(program))
+    options = "share/syncopate/options.json"
+    shutil.copy(Path(os.environ["SYNCOPATE_NATIVE"]) / options, copy / options)
+    return copy
+
+
+def test_a_lock_is_a_file_and_its_place_in_the_list(with_anderson, tmp_path, monkeypatch):
+    """What follows from it: the command's choices, policies, completions, what tune tries, the
+    README's table, and a test of each POSIX program."""
+    monkeypatch.setenv("SYNCOPATE_NATIVE", str(with_anderson))
+    names = ["anderson", "anderson:yield", "anderson:spin"]
+    assert [locktable.check_choice(name) for name in names] == names
+    assert {"anderson", "anderson:spin"} <= set(choice.specifications(locktable.load(), False))
+    tried = choice.specifications(locktable.load(), True)
+    assert "anderson" in tried and "anderson:spin" not in tried  # it collapses
+    assert "anderson" in completion.SHELLS["bash"]({"run": ([], [LOCK_OPTION])})
+    policy.check("p", {"schema": policy.SCHEMA, "version": 1, "default": {"lock": "anderson:spin"}})
+
+    page = tmp_path / "README.md"
+    page.write_text("<!-- locks: begin -->\n<!-- locks: end -->\n")
+    said_by(sys.executable, ROOT / "scripts/readme_locks.py", with_anderson / LOCKS, page)
+    (row,) = [line for line in page.read_text().splitlines() if "anderson" in line]
+    assert "| FIFO | 16 B | **yield**, spin | yes | spin |" in row
+
+    (tmp_path / "CTestTestfile.cmake").write_text(
+        f"set(POSIX_LOCKS {with_anderson / LOCKS})\nset(POSIX_DEADLINE true)\n"
+        "set(POSIX_SECONDS 60)\nset(POSIX_PRELOADED LD_PRELOAD=us)\n"
+        f"set(POSIX_PROGRAMS one=1 two=2)\ninclude({ROOT}/tests/posix/every_lock.cmake)\n"
+    )
+    tests = said_by("ctest", "-N", "--test-dir", tmp_path)
+    assert re.findall(r"posix\.(anderson\w*)\.(\w+)", tests) == [
+        (lock, program) for lock in ("anderson", "anderson_spin") for program in ("one", "two")
+    ]
+
+
+@pytest.mark.long
+def test_the_added_lock_on_the_machines(tmp_path):
+    """It excludes: natively, under every interleaving, and on a simulated machine."""
+    source = str(HERE / "planted/threads.cpp")
+    program = built(tmp_path, [f"-I{ROOT}/include", "-pthread", "-O2"], source)
+    for _ in range(200):
+        said_by(program)
+    command = Path(os.environ["SYNCOPATE_NATIVE"]) / "bin/syncopate"
+    for machine in ("explored", "simulated"):
+        said_by(command, "c++", f"--machine={machine}", "-std=c++20", "-O1", source,
+                "-o", tmp_path / machine)  # fmt: skip
+    said_by(command, "simulate", "-m", "test-4c", tmp_path / "simulated")
+    checked = [command, "check", tmp_path / "explored"]
+    verdict = subprocess.run(checked, capture_output=True, text=True)
+    assert verdict.returncode == 0 and ": passed" in verdict.stderr, verdict.stderr

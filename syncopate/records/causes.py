@@ -55,6 +55,8 @@ def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
         return [_stuck(lock, waits, results), *([_gate(facts)] if is_gate else [])]
     if is_gate:
         return [_gate(facts)]
+    if of_java := [*_in_java(lock, results)]:
+        return [*of_java, *_uneven(lock)]
     if _is_of_signalers(lock):
         return [
             Reason(
@@ -78,6 +80,52 @@ def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
     if not told - {"uneven"}:
         found += [*_crowded(lock, results)] or _by_length(lock, results, facts)
     return found
+
+
+def releases_in_java(stack: dict) -> bool:
+    """Whether a holder's stack is that of a release, as of java.util.concurrent; else it is where
+    the holder was while another thread waited."""
+    return any(knowncalls.is_release_in_java(frame["function"]) for frame in stack["frames"])
+
+
+def _in_java(lock: dict, results: dict) -> Iterator[Reason]:
+    """What holders of Java's monitors are in while others wait, as the VM tells."""
+    if results["process"]["recorder"] != "jvm":
+        return
+    kinds: dict[str, float] = {}
+    named: dict[str, str] = {}
+    for stack in lock["holders"]:
+        inner = stack["frames"][0]["function"] if stack["frames"] else ""
+        kind = knowncalls.kind_in_java(inner)
+        if kind and not releases_in_java(stack):
+            kinds[kind] = kinds.get(kind, 0.0) + stack["share"]
+            named.setdefault(kind, inner)
+    for kind, share in kinds.items():
+        if share >= MOSTLY:
+            cause, why, do = _JAVA_SAID[kind]
+            yield Reason(
+                cause,
+                f"who holds it {why} for {percent(share)} of the time that others wait, in"
+                f" {named[kind]}",
+                do,
+                LIKELY,
+            )
+
+
+_JAVA_SAID = {
+    knowncalls.SLEEP: (
+        "sleeps",
+        "sleeps",
+        "sleep after the release, or wait() on the monitor, which releases it",
+    ),
+    knowncalls.INPUT_OUTPUT: (
+        "input_output",
+        "reads or writes",
+        "copy what is to be read or written, and do that after the release, or in a thread of its"
+        " own",
+    ),
+    knowncalls.WAIT: ("waits", "waits", "release it before what waits there, or hold that shorter"),
+}
 
 
 def _gate(facts: Facts) -> Reason:

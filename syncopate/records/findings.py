@@ -75,7 +75,7 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
             *(reason.why for reason in reasons),
             *more,
             *causes.worst_of_several(lock),
-            *(_where(lock) if "signalers" not in told else ()),
+            *(_where(lock, results) if "signalers" not in told else ()),
         ],
         "do": list(dict.fromkeys(reason.do for reason in reasons if reason.do)),
         "reasons": [reason._asdict() for reason in reasons],
@@ -170,14 +170,19 @@ def _seen(lock: dict, results: dict, is_open: bool) -> str:
     return text
 
 
-def _where(lock: dict) -> Iterator[str]:
-    """Where it is released, where one stack has most of the time."""
+def _where(lock: dict, results: dict) -> Iterator[str]:
+    """Where it is released, where one stack has most of the time; of Java's monitors, where their
+    holders are meanwhile."""
+    by_jvm = results["process"]["recorder"] == "jvm"
     for stack in lock["holders"][:1]:
         own = without_starters(stack["frames"][stack["wrapper_frames"] :])
         if own and stack["share"] >= causes.MOSTLY:
-            yield "it is held until " + ", called by ".join(map(_place, own[:2]))
+            meanwhile = by_jvm and not causes.releases_in_java(stack)
+            what = "who holds it is meanwhile in " if meanwhile else "it is held until "
+            yield what + ", called by ".join(map(_place, own[:2]))
 
 
 def _place(frame: dict) -> str:
     file = frame["file"].rsplit("/", 1)[-1]
-    return in_sentence(frame["function"]) + (f" ({file}:{frame['line']})" if file else "")
+    line = f":{frame['line']}" if frame["line"] else ""
+    return in_sentence(frame["function"]) + (f" ({file}{line})" if file else "")

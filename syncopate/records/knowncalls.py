@@ -31,6 +31,19 @@ _KINDS = {
         r"wait(pid|id|3|4)?|flock|lockf(64)?|thrd_join"
     ),
 }
+# The same of Java's methods: those in which a thread is while it sleeps or waits.
+_OF_JAVA = {
+    SLEEP: r"java\.lang\.Thread\.sleep\w*",
+    INPUT_OUTPUT: r"java\.(io|net|nio)\.[\w.$]+|sun\.nio\.[\w.$]+",
+    WAIT: (
+        r"(jdk\.internal|sun)\.misc\.Unsafe\.park|java\.util\.concurrent\.locks\.LockSupport\.park\w*|"
+        r"java\.lang\.Object\.wait\w*"
+    ),
+}
+_JAVA = {kind: re.compile(pattern, re.ASCII) for kind, pattern in _OF_JAVA.items()}
+_JAVA_RELEASES = re.compile(
+    r"java\.util\.concurrent\.[\w.$]+\.(unlock|release|unpark|signal|countDown)\w*", re.ASCII
+)
 _OF = {kind: re.compile(pattern, re.ASCII) for kind, pattern in _KINDS.items()}
 _RELEASE = re.compile(
     r"pthread_(mutex|rwlock|spin)_unlock|mtx_unlock|sem_post|"
@@ -53,6 +66,16 @@ _NEVER_RETURNS = re.compile(
 def kind_of(symbol: str) -> str | None:
     """What a function of that (mangled) name does, of the kinds above; None: not known."""
     return next((kind for kind, pattern in _OF.items() if pattern.fullmatch(symbol)), None)
+
+
+def kind_in_java(method: str) -> str | None:
+    """The same of a method of Java's."""
+    return next((kind for kind, pattern in _JAVA.items() if pattern.fullmatch(method)), None)
+
+
+def is_release_in_java(method: str) -> bool:
+    """Whether it lets go of what java.util.concurrent has."""
+    return _JAVA_RELEASES.fullmatch(method) is not None
 
 
 def is_release(symbol: str) -> bool:

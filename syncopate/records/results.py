@@ -5,11 +5,13 @@ All times here are nanoseconds.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 from collections import Counter
 from collections.abc import Sequence
 
+from syncopate.base.errors import Failure
 from syncopate.base.shown import shown
 from syncopate.base.units import duration
 from syncopate.records import findings, histogram, languages, recordformat, waiting
@@ -19,6 +21,7 @@ from syncopate.records.difference import ways
 from syncopate.records.members import MOST_LOCKS, Members
 from syncopate.records.naming import is_region_of_gnu, telling, telling_on, wrapper_frames
 from syncopate.records.openwaits import OpenWaits
+from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import OBJECT_NAMES
 from syncopate.records.sectioncode import SectionCode
 from syncopate.records.transactionsites import Sites
@@ -122,6 +125,8 @@ class Results:
             runs = self.of.record.runs
             there = runs or self.of.record.is_of_a_running_program()
             state = "still runs" if there else "was killed, or ended by _exit or exec"
+            if became := self._became():
+                state = f"became another one by exec, whose record is {became}"
             known = runs or self.of.record.header.ended_monotonic_ns
             until = "" if known else ", and times are until its last wait: its end was not seen"
             by_kernel = self.of.record.header.recorder == recordformat.BY_KERNEL
@@ -141,6 +146,24 @@ class Results:
                 f" one in {self.of.read_every} was read: sums are exact, stacks weighted samples"
             )
         return notes + self._of_kernel() + self._of_others() + self._regions()
+
+    def _became(self) -> str:
+        """The record of the program that the process became by exec, which lies beside its own; ""
+        where there is none."""
+        path, known = self.of.record.path, self.of.record.header
+        ending = f".{known.process_id}"
+        of_child, _, number = path.rpartition(f"{ending}.")
+        paths = [path + ending, path + ".1" if path.endswith(ending) else ""]
+        if of_child and number.isdigit():
+            paths.append(f"{of_child}{ending}.{int(number) + 1}")
+        for each in filter(os.path.isfile, paths):
+            with contextlib.suppress(Failure, OSError):
+                header = Record(each).header
+                if header.process_id == known.process_id and (
+                    header.start_monotonic_ns > known.start_monotonic_ns
+                ):
+                    return shown(each)
+        return ""
 
     def _of_kernel(self) -> list[str]:
         """What the recorder outside of the process cannot see."""

@@ -216,6 +216,12 @@ def test_java(java, tmp_path, kind):
     is_javas(found, kind, said)
     assert adds_up(found)
     assert not any("agentpath" in word for word in found["process"]["command"])
+    told = found["findings"][0]
+    if kind == "monitor":  # of which the VM tells where its holder is, not where it lets go of it
+        assert (told["causes"], told["reasons"][0]["sure"]) == (["sleeps"], "likely")
+        assert told["why"][0].endswith("in java.lang.Thread.sleep")
+    where = "who holds it is meanwhile in java" if kind == "monitor" else "it is held until "
+    assert any(why.startswith(where) for why in told["why"])
 
 
 def test_a_java_thread_that_waits_in_vain(java, tmp_path):

@@ -16,7 +16,8 @@ TIDY_FILES = $(shell git ls-files -co --exclude-standard 'src/*.cpp' 'products/*
 PYTHON_DIRS = syncopate scripts tests bench papers
 
 .PHONY: all help setup build native lua ruby memcached-tm check check-all demo bench figures \
-  format lint lint-scripts readme install uninstall deb wheel clean
+  format lint lint-scripts readme install uninstall deb wheel native-deb release build-times \
+  clean
 
 all: build
 
@@ -34,6 +35,9 @@ help:
 	@echo 'make readme     write README.md from the code, the last demo and papers/results'
 	@echo 'make deb        a Debian package into build/'
 	@echo 'make wheel      a wheel that needs no compiler, for glibc 2.28 and newer, into build/dist'
+	@echo 'make native-deb a Debian package of the same, which needs Python alone, into build/'
+	@echo 'make release    all packages, sources, notes, checksums into build/releases/VERSION'
+	@echo 'make build-times  where the last build'"'"'s time went'
 	@echo 'make install    install into PREFIX (now $(PREFIX));  make uninstall: remove it again'
 	@echo 'make clean      remove build/'
 
@@ -143,6 +147,16 @@ deb: build/.setup-test build
 # ARCHITECTURE=aarch64: the same for Arm, by a cross compiler and qemu.
 wheel: build/.setup-build
 	@scripts/package/wheel.sh build/dist $(ARCHITECTURE)
+
+native-deb: build/.setup-test
+	@wheel=$$(scripts/package/wheel.sh build/dist $(ARCHITECTURE)) && \
+	  scripts/package/portable_deb.sh "$$wheel" build
+
+release: build/.setup-test build
+	@scripts/release.py build/releases
+
+build-times:
+	@scripts/build_times.py $(BUILD)
 
 clean:
 	rm -rf build

@@ -61,11 +61,13 @@ struct nobody_watches_condition {
   void uses_destroyed(Condition&) noexcept {}
 
   // A wait: begins() before it is in line; in_line() with the mutex still held; then ends(), or
-  // breaks_off() if it was refused or canceled.
+  // is_refused() if it has not waited, or breaks_off() if it was canceled.
   template <class Condition>
   void begins(Condition&, limit) noexcept {}
   template <class Condition>
   void in_line(Condition&) noexcept {}
+  template <class Condition>
+  void is_refused(Condition&) noexcept {}
   template <class Condition>
   void breaks_off(Condition&) noexcept {}
   template <class Condition>
@@ -108,7 +110,7 @@ template <condition_wait Wait, class Watch>
   w.in_line(c);
   if (const int error = c.unlock_mutex(); error != 0) {
     detail::give_up(c);
-    w.breaks_off(c);
+    w.is_refused(c);
     return error;
   }
   // The first half of an elided section has committed; unless another one encloses it, whose lock

@@ -57,7 +57,10 @@ struct file_header {  // 4,096 bytes
   // Of all processes recorded at once: how many stacks of waiters and of wakers were to be copied,
   // and were not, since there was no room; by_kernel only.
   std::uint64_t lost_stacks, copied_stacks;
-  char reserved[4096 - 4048];
+  // Looks of `syncopate record` at threads that were in no recorded wait, and in how many of these
+  // they slept in a futex call: of the C library's own locks, or a run-time's.
+  std::uint32_t looks, looks_at_futex;
+  char reserved[4096 - 4056];
 };
 
 enum recorder_kind : std::uint32_t {

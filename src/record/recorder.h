@@ -169,6 +169,8 @@ void wait_end(wait& w, const void* object) noexcept;
 void wait_end_now(wait& w) noexcept;
 // The same of a wait for a lock that the thread did not get.
 void wait_in_vain(wait& w) noexcept;
+// The call did not wait: it was refused, or had the lock already. Nothing is counted.
+void wait_refused(wait& w) noexcept;
 
 // What waiting for a futex of the program's own is, by how its waiters were woken so far.
 wait_kind kind_of_futex(std::uint32_t id) noexcept;

@@ -330,6 +330,13 @@ void wait_in_vain(wait& w) noexcept {
   if (thread_state* const t = inside ? local.state : nullptr) count_in_vain(*t, w.id);
 }
 
+void wait_refused(wait& w) noexcept {
+  if (w.start == 0 || !enabled) return;
+  w = {};
+  entry inside;
+  if (thread_state* const t = inside ? local.state : nullptr) publish(t->entry->open.since, 0u);
+}
+
 // The first attempts tell nothing: a thread that does other work between two is not waiting. One
 // that comes back within microseconds does nothing but try; then a longer pause between two is its
 // processor's loss, or a yield, and ends the wait only where it is very long.

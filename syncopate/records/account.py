@@ -21,6 +21,7 @@ from syncopate.records.analysis import Analysis
 from syncopate.records.recordformat import AWAKE_KINDS, KIND_NAMES, LOST_KINDS, Thread
 
 LARGE = 0.02  # of all thread time: what is worth a line
+FEW_LOOKS = 3  # that found something: fewer may be by chance
 MOST_UNSEEN = 0.2  # of all thread time: what may hide waits for locks that are not recorded
 # System calls of x86-64 by number, as a record of the kernel's view has them; others that block are
 # input and output, or wait for some.
@@ -34,7 +35,7 @@ NEITHER = {(1 << 32) - 1, 34, 130, 128, 60, 231, 101, 65, 220, 69, 70}
 FAR_MORE = 2.0  # more than a look a second leaves out: of other processes
 SHARED = ("futex", "semaphore")  # parts that may hide locks which processes share
 # Parts that may hide others; who spins on a crowded machine is mostly without a processor.
-UNSEEN = ("futex", "yield", "running", "runnable", "elsewhere", "unexplained")
+UNSEEN = ("futex", "unseen_futex", "yield", "running", "runnable", "elsewhere", "unexplained")
 
 
 class Part(NamedTuple):
@@ -49,6 +50,8 @@ WHAT = {
     "condition": "waiting at condition variables",
     "barrier": "waiting at barriers",
     "futex": "waiting at futexes of its own that others wake (signals, or locks)",
+    "unseen_futex": "asleep at futexes that are not recorded, by a look a second: the C library's"
+    " own locks (of streams, of malloc), or a run-time's; `record --kernel` tells",
     "semaphore": "waiting for semaphores that other threads, or processes, post",
     "join": "waiting for threads to end",
     "yield": "in sched_yield(), as loops that wait are: maybe locks of the program's own",
@@ -58,7 +61,8 @@ WHAT = {
     "memory": "blocked in calls that map or release memory (mmap, madvise, munmap, ...)",
     "sleeping": "asleep for a time that it chose",
     "child": "waiting for processes to end",
-    "elsewhere": "asleep or blocked in calls that are not recorded (input, output, sleep, ...)",
+    "elsewhere": "asleep or blocked in calls that are not recorded (input, output, sleep, the C"
+    " library's own locks, ...)",
     "unexplained": "unexplained",
 }
 
@@ -100,7 +104,10 @@ class Account:
             running, runnable, rest = int(running * fits), int(runnable * fits), 0
         parts = {**waits, "running": running, "runnable": runnable}
         last = "elsewhere" if why is None and not self._by_kernel() else "unexplained"
-        parts[last] = parts.get(last, 0) + max(0, rest)
+        futex = self._at_unseen_futexes(running + runnable + rest) if rest > 0 else 0
+        futex = min(futex, max(0, rest))
+        parts["unseen_futex"] = futex
+        parts[last] = parts.get(last, 0) + max(0, rest) - futex
         return {
             "total_ns": total,
             "parts": {state: ns for state, ns in parts.items() if ns},
@@ -156,6 +163,13 @@ class Account:
         """Whether the recorder has written what the kernel counts for threads that run."""
         ended = recordformat.FINISHED | recordformat.DETACHED
         return bool(self.of.record.header.flags & ended) or self._by_kernel()
+
+    def _at_unseen_futexes(self, outside: int) -> int:
+        """Of the time that passed outside of recorded waits, what threads slept at futexes."""
+        header = self.of.record.header
+        if not FEW_LOOKS <= header.looks_at_futex <= header.looks:  # damaged ones, too
+            return 0
+        return round(outside * header.looks_at_futex / header.looks)
 
     def _until_the_end(self, cpu: int, delay: int) -> tuple[int, int]:
         """Of a process that was killed: what was counted when `record` looked last, longer by what
@@ -229,7 +243,7 @@ def _perhaps_more(results: dict) -> str:
     if waits_for_rows(results):
         return ", without waits for rows and tables, which are not told from those for clients"
     account = results["account"]
-    states = ["futex", "yield"]
+    states = ["futex", "unseen_futex", "yield"]
     if results["process"]["recorder"] == "kernel" or len(results["threads"]) == 1:
         states.append("semaphore")  # the kernel does not see who took one, nor do other processes
     if results["process"]["at_conditions"]:

@@ -169,6 +169,7 @@ class Analysis:
         self.lock_lost: Counter[int] = Counter()  # by lock id
         self.lock_waits: Counter[int] = Counter()  # of those that were lost
         self._read_rows()
+        self._leave_out_unused()
         progress("joining waits and holders")
         self.blocks: Counter[tuple[int, int, str]] = Counter()  # (waiter, holder id, lock name)
         self._join()
@@ -377,6 +378,23 @@ class Analysis:
             self.group(lock).elision.update(counts)
         for lock, counts in self.record.speculations():
             self.group(lock).speculation.update(counts)
+
+    def _leave_out_unused(self) -> None:
+        """Objects that were made and never used: most kinds tell nothing until then. (Of a process
+        that was killed the first uses may not be counted.)"""
+        if not self.record.header.flags & (recordformat.FINISHED | recordformat.DETACHED):
+            return
+        used = []
+        for group in self.groups:
+            known = group.kinds or group.elision or group.speculation or group.arrivals
+            if not known:
+                group.locks = [lock for lock in group.locks if self._is_used(lock)]
+            if known or group.locks:
+                used.append(group)
+        self.groups = used
+
+    def _is_used(self, lock: recordformat.Lock) -> bool:
+        return bool(lock.acquisitions or lock.id in self.waits or lock.id in self.holds)
 
     def _row_goes_to(self, lock: int, kind: int) -> tuple[Kind, dict, Group, bool, bool]:
         """Where waits of a kind for a lock are added up: the group's kind, its waits by thread, the

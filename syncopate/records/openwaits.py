@@ -28,6 +28,8 @@ OWNER_AT = {
     recordformat.RWLOCK: 24,
     recordformat.SEMAPHORE: 24,
 }  # in its memory
+FUTEX_CALL, FUTEX_COMMAND = "202", 127  # x86-64's number of futex(); the part of its operation
+FUTEX_WAITS = {0, 6, 9, 11, 13}  # FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2
 MOST_CYCLES = 16
 SHOWN = 8  # waits that are not over, in a report
 
@@ -141,12 +143,32 @@ def _keep_times(path: str, record: Record) -> None:
     """What the kernel counts for threads, of those that run: it is lost where they are killed."""
     if not record.runs or record.header.recorder != recordformat.BY_PRELOAD:
         return
+    looks, at_futex = record.header.looks, record.header.looks_at_futex
     with open_plain(path, change=True) as file:
         for thread in record.threads():
+            if not thread.end_ticks and not (thread.open and not thread.open.end):
+                looks += 1
+                at_futex += _sleeps_at_a_futex(record.header.process_id, thread.thread_id)
             counted = None if thread.end_ticks else times_of(record.header.process_id, thread)
             if counted is not None and counted[0]:
                 packed = recordformat.LOOKED.pack(*counted)
                 os.pwrite(file.fileno(), packed, thread.at + recordformat.LOOKED_AT)
+        if looks < 1 << 32:
+            os.pwrite(
+                file.fileno(), recordformat.LOOKS.pack(looks, at_futex), recordformat.LOOKS_AT
+            )
+
+
+def _sleeps_at_a_futex(process: int, thread: int) -> bool:
+    """Whether a thread is in a futex call that waits, as the kernel says."""
+    try:
+        with open(f"/proc/{process}/task/{thread}/syscall", encoding="ascii") as file:
+            words = file.read().split()
+    except OSError:
+        return False
+    if len(words) < 3 or words[0] != FUTEX_CALL:
+        return False
+    return int(words[2], 16) & FUTEX_COMMAND in FUTEX_WAITS
 
 
 def times_of(process: int, thread: Thread) -> tuple[int, int] | None:

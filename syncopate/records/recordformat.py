@@ -118,7 +118,7 @@ AWAKE_KINDS = {"trylock", "yield"}  # in which a thread never sleeps
 TIMED, HAS_OWNER = 1, 2  # OpenWait.flags
 OPEN_CALLERS = 1 << 31  # stack ids from here on: of the call site alone, by thread
 
-FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQIIQQQQ")
+FILE_HEADER = struct.Struct("<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQIIQQQQII")
 CHUNK_HEADER = struct.Struct("<IIIIQ")
 LOCK_ENTRY = struct.Struct("<QBBHIIIQQQQQQ46I")
 THREAD_ENTRY = struct.Struct("<IIQQ16sQQQQQQIIIII4xQQ4QQQIIQ")
@@ -153,8 +153,10 @@ ALONE_REASONS = ("by_algorithm", "start_serial", "in_flight", "after_failures")
 MEASURED = struct.Struct("1280s")  # file_header::measured
 COMMAND_BYTES = 2048
 COMMAND_AT = struct.calcsize("<8sIIQIIQQQQQII32s32s512s")  # file_header::command
-MEASURED_AT = FILE_HEADER.size - MEASURED.size - 56
-ENDED_AT = FILE_HEADER.size - 48  # file_header::ended_monotonic_ns
+MEASURED_AT = FILE_HEADER.size - MEASURED.size - 64
+ENDED_AT = FILE_HEADER.size - 56  # file_header::ended_monotonic_ns
+LOOKS = struct.Struct("<II")  # file_header::looks, looks_at_futex
+LOOKS_AT = FILE_HEADER.size - LOOKS.size
 SEEN = struct.Struct("<QQI")  # thread_entry::seen_since and what follows
 SEEN_AT = THREAD_ENTRY.size - SEEN.size - 12  # that far from its end
 LOOKED, LOOKED_AT = struct.Struct("<QQ"), 112  # open_wait::seen_cpu_ns, seen_delay_ns
@@ -189,6 +191,8 @@ class Header(NamedTuple):
     lost_ticks: int = 0
     lost_stacks: int = 0  # that were to be copied, and were not; and those that were
     copied_stacks: int = 0
+    looks: int = 0  # at threads that were in no recorded wait; and those that slept at a futex
+    looks_at_futex: int = 0
 
 
 class Lock(NamedTuple):

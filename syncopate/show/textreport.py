@@ -390,6 +390,12 @@ def _details(console, results: dict) -> None:
             console.print(Padding(holders, (0, 0, 0, 2)))
 
 
+def _seen_otherwise(results: dict) -> str:
+    if results["process"]["recorder"] == "kernel":
+        return ""
+    return "; `syncopate record --kernel` sees those that sleep"
+
+
 def _say_that_none_waited(console, results: dict) -> None:
     """As far as the record can tell: not all locks are ones that it sees."""
     if account.is_explained(results):
@@ -404,7 +410,8 @@ def _say_that_none_waited(console, results: dict) -> None:
         return
     console.print(
         "\nNo thread waited for a lock that is recorded. Locks of the program's own, which spin or"
-        " sleep in system calls, are not among those: see above where the time went.",
+        " sleep in system calls, and the C library's (of streams, of malloc) are not among those:"
+        f" see above where the time went{_seen_otherwise(results)}.",
         style="bold",
     )
 

@@ -1,6 +1,7 @@
 // every_wait.c -- one wait of each kind, of which it is known that it happens: who is to be waited
 // for goes on only when the other thread waits. The argument says which.
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -277,6 +278,59 @@ static void signal_of(sem_t* s) {
   pthread_join(thread, NULL);
 }
 
+// Calls that are refused, or that have at once what they ask for; and objects that nobody uses. How
+// many said otherwise than they should.
+static int refused(void) {
+  pthread_mutexattr_t kind;
+  pthread_condattr_t shared;
+  pthread_rwlockattr_t of_rwlock;
+  pthread_barrierattr_t of_barrier;
+  pthread_mutexattr_init(&kind);
+  pthread_condattr_init(&shared);
+  pthread_rwlockattr_init(&of_rwlock);
+  pthread_barrierattr_init(&of_barrier);
+  pthread_condattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+  pthread_rwlockattr_setpshared(&of_rwlock, PTHREAD_PROCESS_SHARED);
+  pthread_barrierattr_setpshared(&of_barrier, PTHREAD_PROCESS_SHARED);
+  static pthread_cond_t own = PTHREAD_COND_INITIALIZER, both, unused_condition;
+  static pthread_rwlock_t unused_rwlock;
+  static pthread_barrier_t unused_barrier;
+  static sem_t unused_semaphore;
+  static pthread_mutex_t checks, shared_checks, recursive, unused_mutex;
+  pthread_cond_init(&both, &shared);
+  pthread_cond_init(&unused_condition, &shared);
+  pthread_rwlock_init(&unused_rwlock, &of_rwlock);
+  pthread_barrier_init(&unused_barrier, &of_barrier, 2);
+  sem_init(&unused_semaphore, 1, 0);
+  pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ERRORCHECK);
+  pthread_mutex_init(&checks, &kind);
+  pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+  pthread_mutex_init(&shared_checks, &kind);
+  pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&recursive, &kind);
+  pthread_mutex_init(&unused_mutex, &kind);
+  const struct timespec wrong = {0, -1}, later = {0, 0};
+  const clockid_t no_clock = CLOCK_PROCESS_CPUTIME_ID;
+  int others = pthread_cond_wait(&own, &checks) != EPERM;
+  others += pthread_cond_wait(&both, &checks) != EPERM;
+  others += pthread_cond_wait(&both, &shared_checks) != EPERM;
+  pthread_mutex_lock(&shared_checks);
+  pthread_mutex_lock(&mutex);
+  pthread_cond_t* const conditions[] = {&own, &both};
+  for (int i = 0; i < 2; i++) {
+    others += pthread_cond_timedwait(conditions[i], &mutex, &wrong) != EINVAL;
+    others += pthread_cond_clockwait(conditions[i], &mutex, no_clock, &later) != EINVAL;
+  }
+  others += pthread_cond_timedwait(&both, &shared_checks, &wrong) != EINVAL;
+  others += pthread_cond_clockwait(&both, &shared_checks, no_clock, &later) != EINVAL;
+  others += pthread_mutex_lock(&shared_checks) != EDEADLK;
+  pthread_mutex_lock(&recursive);
+  others += pthread_mutex_lock(&recursive) != 0;
+  others += pthread_join(pthread_self(), NULL) != EDEADLK;
+  others += syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, word + 1, NULL, NULL, 0) != -1;
+  return others;
+}
+
 int main(int count, char** arguments) {
   const char* what = count > 1 ? arguments[1] : "";
   if (strcmp(what, "semaphore_lock") == 0) {
@@ -306,6 +360,8 @@ int main(int count, char** arguments) {
     until_tried();
     pthread_rwlock_unlock(&rwlock);
     pthread_join(thread, NULL);
+  } else if (strcmp(what, "refused") == 0) {
+    return refused();
   } else if (strcmp(what, "polling") == 0) {
     pthread_mutex_lock(&mutex);
     pthread_join(begin(try_now_and_then, NULL), NULL);

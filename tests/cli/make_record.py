@@ -47,6 +47,7 @@ class RecordBuilder:
         self.recorder = 0  # 0: in the process, 1: the kernel's view, 2: a Java VM
         self.magic = b"SYNCREC1"
         self.lost = (0, 0, 0, 0)  # waits and their ticks; stacks, and those that were copied
+        self.looks = (0, 0)  # at threads in no recorded wait; that found them at a futex
 
     def lock(self, address, object_kind=1, acquisitions=0, create=0, first=0, holds=()) -> int:
         """Adds a lock; returns its id, from 1 on."""
@@ -180,13 +181,13 @@ class RecordBuilder:
         body = b"".join(chunks)
         elapsed = (self.end - self.start) * self.ns_per_tick
         header = struct.pack(
-            "<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQII4Q",
+            "<8sIIQIIQQQQQII32s32s512s2048sQ1280sQQII4Q2I",
             self.magic, self.version, 4096, 4096 + len(body), 4242, 4241, self.start, 10**9,
             1_790_000_000 * 10**9, self.end, 10**9 + elapsed,
             self.flags, 2, self.lock_name.encode(), self.wait_name.encode(),
             self.command[0].encode(), "\0".join(self.command).encode(), 0,
             self.measured.encode(), self.ticks_per_second, self.ended,
-            self.recorder, 0, *self.lost,
+            self.recorder, 0, *self.lost, *self.looks,
         )  # fmt: skip
         return header.ljust(4096, b"\0") + body
 

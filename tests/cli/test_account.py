@@ -63,6 +63,22 @@ def test_parts_add_up(tmp_path):
     assert found["lost_ns"] == 130_000_000
 
 
+@pytest.mark.parametrize(
+    ("looks", "ms"), [((10, 5), 400), ((10, 9), 500), ((10, 2), 0), ((0, 5), 0)]
+)
+def test_what_threads_sleep_at_futexes_that_are_not_recorded(tmp_path, looks, ms):
+    """Of the 800 ms outside of waits, 300 of which it ran, half; never more than it did not run."""
+    builder = a_second(looks=looks)
+    builder.thread(100, cpu=300_000_000)
+    builder.row(0, builder.lock(0x9000), CONDITION, [200_000_000])
+    found = results_of(builder, tmp_path)
+    parts = found["account"]["parts"]
+    assert parts.get("unseen_futex", 0) == ms * 1_000_000
+    assert sum(parts.values()) == found["account"]["total_ns"]
+    said = account.perhaps_other(found)
+    assert said == ms // 400 * f", and perhaps to locks of its own: up to {ms / 10:.1f} % more"
+
+
 def test_calls_that_the_kernel_saw_threads_blocked_in(tmp_path):
     """A thread that waits to change the memory's map, as by madvise() when others end, is in no
     input or output."""

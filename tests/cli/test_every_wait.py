@@ -2,12 +2,16 @@
 not reported as nothing."""
 
 import json
+import os
 import subprocess
+import threading
+import time
 
 import pytest
 from conftest import HERE, PYTHONS_LOCK, run_cli
 from make_record import RecordBuilder
 
+from syncopate.records import openwaits
 from syncopate.records.recordformat import SEMAPHORE, WaitKind
 
 LOST = {
@@ -140,6 +144,39 @@ def test_attempts_far_apart_are_no_wait(program, tmp_path):
     found, _ = recorded([program, "polling"], tmp_path / "r")
     assert "trylock" not in waits_of(found)
     assert found["lost_ns"] == 0
+
+
+def test_what_is_refused_is_no_wait_and_what_nobody_uses_no_row(program, tmp_path):
+    found, text = recorded([program, "refused"], tmp_path / "r")
+    assert waits_of(found) == {}
+    # (Of mutexes that stay with the C library only waits are known.)
+    assert {lock["name"] for lock in found["locks"]} == {"mutex"}
+    assert "No thread waited for a lock" in text
+
+
+def test_a_look_finds_who_sleeps_at_a_futex():
+    """As at a lock inside the C library, which no recorder within the process sees."""
+    taken, end = threading.Lock(), time.monotonic() + 60
+    taken.acquire()
+    read, write = os.pipe()
+    threads = [
+        threading.Thread(target=taken.acquire),
+        threading.Thread(target=os.read, args=(read, 1)),
+    ]
+    for thread in threads:
+        thread.start()
+    at_futex, in_read = (thread.native_id for thread in threads)
+    while not openwaits._sleeps_at_a_futex(os.getpid(), at_futex) and time.monotonic() < end:
+        time.sleep(0.001)
+    found = [openwaits._sleeps_at_a_futex(os.getpid(), each) for each in (at_futex, in_read)]
+    taken.release()
+    os.write(write, b"x")
+    for thread in threads:
+        thread.join()
+    os.close(read)
+    os.close(write)
+    assert found == [True, False]
+    assert not openwaits._sleeps_at_a_futex(os.getpid(), at_futex)
 
 
 def test_spin_locks_are_counted_exactly(program, tmp_path):

@@ -22,7 +22,8 @@ STRUCTS = {
         "magic version header_bytes bytes_used process_id parent_id start_ticks start_monotonic_ns"
         " start_realtime_ns last_ticks last_monotonic_ns flags processors lock wait executable"
         " command capture_ticks measured ticks_per_second ended_monotonic_ns"
-        " recorder recorder_id lost_waits lost_ticks lost_stacks copied_stacks",
+        " recorder recorder_id lost_waits lost_ticks lost_stacks copied_stacks"
+        " looks looks_at_futex",
     ),
     "chunk_header": (recordformat.CHUNK_HEADER, "kind bytes first used ticks"),
     "lock_entry": (

@@ -36,6 +36,9 @@ class wait_watch : public condition_watch {
   void in_line(program_wait& c) {
     if (guards.misuse) signals_.begin(&c.object(), c.mutex());
   }
+  void is_refused(program_wait&) {
+    if (record::enabled) record::wait_refused(recorded_);
+  }
   void breaks_off(program_wait&) {
     if (record::enabled) record::wait_end_now(recorded_);
   }

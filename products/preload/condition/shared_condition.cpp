@@ -2,6 +2,7 @@
 
 #include "preload/condition/shared_condition.h"
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -49,8 +50,12 @@ struct wait_in_progress {
   void begin() {
     if (record::enabled) recorded = begin_recorded(of);
   }
-  int leave() noexcept {
-    if (record::enabled) record::wait_end_now(recorded);
+  // `result`: of the C library's wait, which looks at times and clocks, and at whether the mutex may
+  // be released, before it waits.
+  int leave(int result) noexcept {
+    const bool is_refused = result == EINVAL || result == EPERM;
+    if (is_refused) record::wait_refused(recorded);
+    else if (record::enabled) record::wait_end_now(recorded);
     if (passed == nullptr) return 0;
     passed->open();
     return lock_mutex(of.mutex, nullptr, record::wait_kind::mutex_relock);
@@ -58,7 +63,7 @@ struct wait_in_progress {
 };
 
 // Runs when the thread is canceled in glibc's wait, which has its mutex again.
-void canceled(void* argument) { static_cast<wait_in_progress*>(argument)->leave(); }
+void canceled(void* argument) { static_cast<wait_in_progress*>(argument)->leave(0); }
 
 void wait_cancelable(wait_in_progress& w, pthread_mutex_t* m, int* result) {
   pthread_cleanup_push(canceled, &w);
@@ -83,7 +88,7 @@ int wait_for_real(const real_wait& call) {
   w.begin();
   int result;
   wait_cancelable(w, call.mutex, &result);
-  w.leave();
+  w.leave(result);
   return result;
 }
 
@@ -97,7 +102,7 @@ int wait_at_gate(const real_wait& call) {
   w.begin();
   int result;
   wait_cancelable(w, &w.passed->mutex, &result);
-  const int error = w.leave();
+  const int error = w.leave(result);
   return error != 0 ? error : result;
 }
 

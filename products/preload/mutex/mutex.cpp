@@ -47,8 +47,13 @@ int lock_real(pthread_mutex_t* m, const machine::deadline* until, wait_kind why,
   record::wait w =
       record::wait_begin(why, record::identify(object_kind::mutex, o.type(), m, nullptr),
                          static_cast<std::uint32_t>(o.owner), {caller, until != nullptr, true});
+  // Who has a recursive one takes it at once; who has an error-checking one is told so.
+  const int type = o.type();
+  const bool has_it = o.owner == machine::self() &&
+                      (type == PTHREAD_MUTEX_RECURSIVE || type == PTHREAD_MUTEX_ERRORCHECK);
   const int result = lock();
-  if (result == 0 || result == EOWNERDEAD) record::wait_end_now(w);
+  if (has_it || result == EINVAL) record::wait_refused(w);
+  else if (result == 0 || result == EOWNERDEAD) record::wait_end_now(w);
   else record::wait_in_vain(w);
   return result;
 }

@@ -26,7 +26,8 @@ futex_use use_of(long number, long operation) noexcept {
   switch (operation & FUTEX_CMD_MASK) {
     case FUTEX_WAIT:
     case FUTEX_WAIT_BITSET: return futex_use::wait;
-    case FUTEX_LOCK_PI: return futex_use::lock;
+    case FUTEX_LOCK_PI:
+    case FUTEX_LOCK_PI2: return futex_use::lock;
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET: return futex_use::wake;
     default: return futex_use::none;
@@ -41,6 +42,12 @@ struct futex_call {
   }
 };
 
+// Whether the kernel put the thread to sleep, or looked whether to: the word had another value, or
+// the call was wrong.
+bool has_waited(long result, int error) noexcept {
+  return result == 0 || error == ETIMEDOUT || error == EINTR;
+}
+
 long wait_recorded(const void* word, futex_use use, const futex_call& call,
                    const void* caller) noexcept {
   const std::uint32_t id = record::identify(record::object_kind::futex, 0, word, nullptr);
@@ -52,7 +59,8 @@ long wait_recorded(const void* word, futex_use use, const futex_call& call,
   const long result = call.on(word);
   const int error = errno;
   w.kind = kind();
-  record::wait_end_now(w);
+  if (has_waited(result, error)) record::wait_end_now(w);
+  else record::wait_refused(w);
   if (result == 0) record::futex_waited(word);
   errno = error;
   return result;

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include <cerrno>
 #include <cstdint>
 
 #include "preload/base/export.h"
@@ -33,7 +34,8 @@ int join_recorded(pthread_t thread, bool timed, const void* caller, const Join& 
       {caller, timed});
   int result;
   join_cancelable(w, real_join, &result);
-  record::wait_end_now(w);
+  if (result == 0 || result == ETIMEDOUT) record::wait_end_now(w);
+  else record::wait_refused(w);
   return result;
 }
 

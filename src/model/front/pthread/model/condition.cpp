@@ -104,6 +104,7 @@ struct strict : posix::nobody_watches_condition {
   }
   static void in_line(wait_in_progress& c) { c.begins(); }
   static void ends(wait_in_progress& c) { c.ends(); }
+  static void is_refused(wait_in_progress& c) { c.ends(); }
   static void breaks_off(wait_in_progress& c) { c.ends(); }
 };
 

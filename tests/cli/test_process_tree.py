@@ -4,6 +4,7 @@ import json
 import re
 
 from conftest import compile_c, run_cli
+from make_record import RecordBuilder
 
 from syncopate.records.processes import in_order
 
@@ -72,6 +73,14 @@ def test_every_record_is_shown_once():
     assert order((1, 2), (2, 1)) == [(0, 1), (0, 2)]
     assert order((1, 1)) == [(0, 1)]
     assert order((1, 0), (1, 0), (2, 1)) == [(0, 1), (1, 2), (0, 1)]
+
+
+def test_of_a_process_that_has_told_nothing_no_time_is_said(tmp_path):
+    """Of a child that ended by _exit before it waited, not even how long it ran is known."""
+    known = RecordBuilder(0, 5_000_000).write(tmp_path / "a")
+    unknown = RecordBuilder(0, 0).write(tmp_path / "b")
+    text = run_cli("report", known, unknown, environ={"COLUMNS": "150"}).stdout
+    assert re.findall(r"^\S.* 4242 +0 +(\S+|\d\S+ ms) +0 ns", text, re.M) == ["5.00 ms", "-"], text
 
 
 def test_one_view_in_json(tmp_path):

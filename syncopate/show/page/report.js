@@ -92,7 +92,8 @@ function show(index) {
 const PROCESS_COLUMNS = [
   ["Program", (p) => "\u2003".repeat(p.depth) + p.command.join(" "), true],
   ["Process", (p) => String(p.id)], ["Threads", (p) => number(p.threads)],
-  ["Ran", (p) => duration(p.duration_ns)], ["Lost to locks", (p) => duration(p.lost_ns)],
+  ["Ran", (p) => (p.duration_ns ? duration(p.duration_ns) : "-")],
+  ["Lost to locks", (p) => duration(p.lost_ns)],
   ["Of its time", (p) => percent(p.lost_share)], ["Worst lock", (p) => p.worst || "-", true]];
 const SHARED_COLUMNS = [["Lock", (l) => l.called, true], ["Processes", (l) => number(l.processes)],
   ["Lost", (l) => duration(l.lost_ns)], ["Of all time", (l) => percent(l.lost_share)],

@@ -26,6 +26,7 @@ compiled first (-O2), on the model of a machine. Same program, same machine: sam
       --timeline FILE     what every thread did when, for ui.perfetto.dev
       --sweep NAME=A,B,C  run once for each value: {NAME} in ARGUMENTs stands for it, and it is
                           given as the environment variable NAME; prints a table
+      --jobs N            with --sweep: so many runs at a time (default: 1)
       --plot              with --sweep: a bar for each value
       --figure FILE       with --sweep: draw throughput or time, fairness and energy into FILE
                           (.svg, .png or .pdf; needs matplotlib)
@@ -57,6 +58,7 @@ OPTIONS = {
     "--json": VALUE,
     "--timeline": VALUE,
     "--sweep": VALUE,
+    "--jobs": VALUE,
     "--plot": FLAG,
     "--figure": VALUE,
     "--quiet": FLAG,

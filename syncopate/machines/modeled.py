@@ -67,6 +67,11 @@ def find(name: str, machine: str) -> str:
 def run(path: str, arguments: list[str], environ: dict[str, str], **others) -> int:
     """Runs the program in the foreground. Returns: its exit status, 128 + N for signal N."""
     status = subprocess.call([path, *arguments], env={**os.environ, **environ}, **others)
+    return exit_status(path, status)
+
+
+def exit_status(path: str, status: int) -> int:
+    """As a shell has it, of subprocess's; says which signal has ended the program."""
     if status >= 0:
         return status
     print(f"syncopate: {shown(path)} was ended by {signal.Signals(-status).name}", file=sys.stderr)

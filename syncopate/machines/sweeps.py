@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
+import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from syncopate.base import figurefile
@@ -24,12 +29,13 @@ class Sweep:
     values: list[str]
     bars: bool
     figure: str | None  # the file to draw into
+    jobs: int  # runs at a time
 
 
 def chosen(options: dict[str, str]) -> Sweep | None:
     """The sweep that the options ask for; None without one. Raises Failure on bad options."""
     if "--sweep" not in options:
-        for option in ("--plot", "--figure"):
+        for option in ("--plot", "--figure", "--jobs"):
             if option in options:
                 raise Failure(f"simulate: {option} needs --sweep", BAD_USE)
         return None
@@ -40,22 +46,96 @@ def chosen(options: dict[str, str]) -> Sweep | None:
     figure = options.get("--figure")
     if figure is not None:
         figurefile.check(figure)
-    return Sweep(name, given, "--plot" in options, figure)
+    jobs = options.get("--jobs", "1")
+    if not jobs.isdecimal() or int(jobs) < 1:
+        raise Failure(f"--jobs {jobs}: needs a whole number of at least 1", BAD_USE)
+    return Sweep(name, given, "--plot" in options, figure, int(jobs))
+
+
+class Runs:
+    """One run for each value, several at a time. What they write comes out in their order."""
+
+    def __init__(self, path: str, arguments: list[str], sweep: Sweep, folder: str):
+        self.path, self.arguments, self.sweep, self.folder = path, arguments, sweep, folder
+        self.lock = threading.Lock()
+        self.running: set[subprocess.Popen] = set()
+        self.is_over = False
+
+    def file(self, number: int, name: str) -> str:
+        return os.path.join(self.folder, f"{number}.{name}")
+
+    def one(self, number: int, environ: dict[str, str]) -> int:
+        """Returns the exit status, as subprocess has it."""
+        name, value = self.sweep.name, self.sweep.values[number]
+        words = [word.replace("{" + name + "}", value) for word in self.arguments]
+        report = {"SYNCOPATE_STATS": self.file(number, "report.json"), "SYNCOPATE_QUIET": "1"}
+        given = {**os.environ, **environ, name: value, **report}
+        if self.sweep.jobs == 1:
+            return subprocess.call([self.path, *words], env=given)
+        with (
+            open(self.file(number, "out"), "wb") as out,
+            open(self.file(number, "err"), "wb") as err,
+        ):
+            with self.lock:
+                if self.is_over:
+                    return 0
+                child = subprocess.Popen(
+                    [self.path, *words],
+                    env=given,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                )
+                self.running.add(child)
+            status = child.wait()
+            with self.lock:
+                self.running.discard(child)
+            return status
+
+    def stop(self) -> None:
+        with self.lock:
+            self.is_over = True
+            for child in self.running:
+                child.send_signal(signal.SIGINT)
+
+    def show(self, number: int) -> None:
+        if self.sweep.jobs == 1:
+            return
+        for name, stream in (("out", sys.stdout), ("err", sys.stderr)):
+            stream.flush()
+            with open(self.file(number, name), "rb") as file:
+                shutil.copyfileobj(file, stream.buffer)
+            stream.flush()
+
+    def results(self, environ: dict[str, str]):
+        """Yields each value's number and status, in their order."""
+        if self.sweep.jobs == 1:
+            for number in range(len(self.sweep.values)):
+                yield number, self.one(number, environ)
+            return
+        with ThreadPoolExecutor(self.sweep.jobs) as pool:
+            runs = [pool.submit(self.one, i, environ) for i in range(len(self.sweep.values))]
+            try:
+                for number, each in enumerate(runs):
+                    status = each.result()
+                    self.show(number)
+                    yield number, status
+            finally:
+                self.stop()
 
 
 def run(path: str, arguments: list[str], environ: dict[str, str], sweep: Sweep, folder: str) -> int:
     """Runs the program once for each value and prints one table. Stops at the first failure."""
     name = sweep.name
-    report = os.path.join(folder, "report.json")
+    runs = Runs(path, arguments, sweep, folder)
     rows = []
-    for value in sweep.values:
-        words = [word.replace("{" + name + "}", value) for word in arguments]
-        given = {**environ, name: value, "SYNCOPATE_STATS": report, "SYNCOPATE_QUIET": "1"}
-        status = modeled.run(path, words, given)
+    for number, status in runs.results(environ):
+        value = sweep.values[number]
         if status != 0:
+            status = modeled.exit_status(path, status)
             print(f"syncopate: {name}={value}: exit status {status}", file=sys.stderr)
             return status
-        with open(report, encoding="utf-8") as file:
+        with open(runs.file(number, "report.json"), encoding="utf-8") as file:
             rows.append((value, json.load(file)))
     show_table(name, rows)
     if sweep.bars:

@@ -157,11 +157,12 @@ def test_timeline_is_trace_events(counter, tmp_path):
     assert {"running", "switching"} <= {event["name"] for event in events}
 
 
-def test_sweep_prints_a_row_for_each_value(counter):
-    done = on_machines(
-        "simulate", "-m", "opteron-6272", "--sweep", "threads=1,4", "--plot", counter, "{threads}"
-    )
+def test_sweep_prints_a_row_for_each_value_however_many_run_at_a_time(counter):
+    swept = ("-m", "opteron-6272", "--sweep", "threads=1,4", "--plot")
+    done = on_machines("simulate", *swept, counter, "{threads}")
     assert done.returncode == 0, done.stderr
+    together = on_machines("simulate", *swept, "--jobs", "2", counter, "{threads}")
+    assert (together.returncode, together.stdout) == (0, done.stdout)
     rows = [line.split() for line in done.stdout.splitlines() if line.split()[:1] in (["1"], ["4"])]
     assert len(rows) == 4
     assert "█" in rows[2][1]
@@ -183,11 +184,12 @@ def test_sweep_draws_a_figure(counter, tmp_path):
     ("given", "said"),
     [
         (("--figure", "x.svg"), "--figure needs --sweep"),
+        (("--sweep", "n=1", "--jobs", "0"), "--jobs 0: needs a whole number"),
         (("--sweep", "n=1", "--figure", "x.txt"), "give the file a name in .svg, .png, .pdf"),
         (("--sweep", "n=1", "--figure", "no/folder/x.svg"), "there is no such folder"),
     ],
 )
-def test_bad_figures_are_one_line(counter, given, said):
+def test_bad_sweeps_are_one_line(counter, given, said):
     done = on_machines("simulate", *given, counter)
     assert done.returncode == 2
     assert said in done.stderr

@@ -18,8 +18,10 @@ PROGRAM = r"""
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t calls, last, where_called, value;
@@ -257,6 +259,28 @@ static void timers() {
   timer_delete(timer);
 }
 
+static void others() {
+  mask(SIG_BLOCK, SIGALRM);
+  const sigset_t alarm_only = only(SIGALRM);
+  const int file = signalfd(-1, &alarm_only, 0);
+  ring(2000);
+  signalfd_siginfo info{};
+  const ssize_t got = read(file, &info, sizeof info);
+  printf("signalfd %d %d\n", got == sizeof info, (int)info.ssi_signo);
+  close(file);
+  mask(SIG_UNBLOCK, SIGALRM);
+  handle(SIGCHLD, count, 0);
+  mask(SIG_BLOCK, SIGCHLD);
+  calls = 0;
+  if (fork() == 0) _exit(3);
+  sigset_t none;
+  sigemptyset(&none);
+  while (calls == 0) sigsuspend(&none);
+  int status = 0;
+  wait(&status);
+  printf("a child's end: %d\n", WEXITSTATUS(status));
+}
+
 static void jumps() {
   signal(SIGALRM, jump);
   for (volatile int i = 0; i < 2; ++i) {
@@ -274,7 +298,7 @@ int main(int count_of, char** words) {
     const itimerval in{{0, 0}, {1, 0}};
     return setitimer(ITIMER_PROF, &in, nullptr) == 0 ? 0 : 5;
   }
-  if (count_of > 1) {
+  if (count_of > 1 && !strcmp(words[1], "default")) {
     ring(2000);
     for (;;) pause();
   }
@@ -283,6 +307,8 @@ int main(int count_of, char** words) {
   threads();
   timers();
   jumps();
+  if (count_of == 1) return 0;
+  others();
 }
 """
 
@@ -335,6 +361,12 @@ def test_signals_do_what_they_do_natively_and_in_every_run_the_same(program):
     assert (done.returncode, done.stdout) == (0, EXPECTED), done.stderr
     again = run(program)
     assert (again.stdout, again.stderr) == (done.stdout, done.stderr)
+
+
+def test_signals_read_as_a_file_and_of_children(program):
+    done = run(program, "others")
+    said = "signalfd 1 14\na child's end: 3\n"
+    assert (done.returncode, done.stdout) == (0, EXPECTED + said), done.stderr
 
 
 def test_a_signal_without_a_handler_ends_the_program(program):

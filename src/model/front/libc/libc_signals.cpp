@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include <poll.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "model/front/libc/libc_range.h"
@@ -220,6 +221,10 @@ SYNCOPATE_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* before)
   if (error == 0) return 0;
   errno = error;
   return -1;
+}
+SYNCOPATE_EXPORT int signalfd(int file, const sigset_t* set, int flags) noexcept {
+  if (is_machines(SYNCOPATE_CALLER)) note_signal_file(bits_of(*set));
+  return SYNCOPATE_REAL(signalfd)(file, set, flags);
 }
 SYNCOPATE_EXPORT int sigpending(sigset_t* set) noexcept {
   const int result = SYNCOPATE_REAL(sigpending)(set);

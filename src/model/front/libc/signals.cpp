@@ -8,8 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include <syncopate/machine/system_call.h>
 
 #include "model/front/program/program_exit.h"
 #include "model/front/pthread/real.h"
@@ -43,6 +46,7 @@ struct all_signals {
   std::vector<kept_signal> kept;       // for any of them
   action actions[signals + 1] = {};
   bool has_action[signals + 1] = {};
+  signal_bits by_file = 0;  // read by signalfd
 };
 
 signal_bits native_mask() {
@@ -221,6 +225,11 @@ void send_signal(const siginfo_t& info, int thread, int timer) {
       ((of(static_cast<unsigned>(target)).mask | of(static_cast<unsigned>(target)).awaited) &
        bit(signal)) != 0;
   if (!blocked && is_ignored(action_of(signal), signal)) return;
+  if (target < 0 && (all().by_file & bit(signal)) != 0) {  // the system blocks it, too
+    machine::system_call(SYS_rt_sigqueueinfo, getpid(), signal, reinterpret_cast<long>(&info), 0, 0,
+                         0);
+    return;
+  }
   kept.push_back({info, timer});
   if (target >= 0) engine::interrupt(static_cast<unsigned>(target));
 }
@@ -238,6 +247,11 @@ bool take_signals() {
   kept_signal next{};
   while (take_any(index, ~of(index).mask, next)) any |= call_handler(of(index), next);
   return any;
+}
+
+void note_signal_file(signal_bits which) {
+  const engine_scope inside;
+  all().by_file |= which;
 }
 
 void take_outside() {

@@ -13,6 +13,8 @@
 
 namespace syncopate::instrument {
 
+using signal_bits = std::uint64_t;
+
 // ---- asked by the machine -----------------------------------------------------------------------
 
 // Calls the handlers of what has come for the calling thread; returns whether there were any.
@@ -43,12 +45,13 @@ void send_signal(const siginfo_t&, int thread, int timer = -1);
 // By the calling thread, which then takes what it lets in. To one thread: ENOSYS for a signal that
 // is not kept here.
 void send_by_program(const siginfo_t&, int thread);
+// What a file of signalfd's reads: it is the system's, which gets these while all threads block them.
+void note_signal_file(signal_bits);
 int send_to_thread(unsigned index, int signal, const sigval*);
 siginfo_t sent_by_user(int signal);
 
 // ---- masks --------------------------------------------------------------------------------------
 
-using signal_bits = std::uint64_t;
 signal_bits bits_of(const sigset_t&);
 sigset_t set_of(signal_bits);
 signal_bits signal_mask();  // of the calling thread

@@ -115,7 +115,8 @@ OPTIONS = [
     ["--elide", "auto"], ["--elide", "off:htm_1"], ["--elide", ""], ["--elide", "allways"],
     ["--lock", "glibc", "--elide", "always"], ["--guard"], ["--guard-log", "log"],
     ["--guard-log", "./log"], ["--guard-log=/tmp/../log"], ["--preempted-holders"],
-    ["--guard", "--preempted-holders"], ["-v"], ["--verbose", "-lmcs"], ["-vlmcs"], ["--guard=1"],
+    ["--guard", "--preempted-holders"], ["-v"], ["--verbose", "-lmcs"], ["-vlmcs"],
+    ["-vvl", "mcs"], ["-v-"], ["-vx"], ["-v-lock", "mcs"], ["--guard=1"],
     ["--force"], ["--help"], ["-h"], ["--nothing"], ["-x"], ["--omp"], ["--tm", "norec"],
     ["--lock"], ["-"], ["--wait", "spin"], ["--lock", "mcs", "--lock", "ticket"],
     ["--lock", "glibc", "--guard"], ["--lock", "glibc", "--preempted-holders"],
@@ -393,6 +394,7 @@ def alone(tmp_path_factory) -> Path:
         ["run", "--elide=always:htm_10", "of_shell"], ["run", "--guard-log", "log", "tell"],
         ["run", "-v", "--preempted-holders", "through_env"], ["record", "tell"],
         ["record", "-q", "-o", "other.rec", "--lock=ticket", "--redact", "tell"],
+        ["record", "-qo", "third.rec", "tell"], ["run", "-vlmcs", "tell"],
     ],
 )  # fmt: skip
 def test_what_needs_no_python(programs, alone, words):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from syncopate.base.terminal import in_sentence
 from syncopate.base.units import about, count, duration, percent
 from syncopate.records import knowncalls
 from syncopate.records.recordformat import LOST_KINDS
@@ -23,6 +24,11 @@ MOSTLY, NEARLY_ALL = 0.5, 0.9
 OFTEN_PREEMPTED = 0.1  # of holds: each keeps everybody out for a time slice
 MUCH_LONGER = 100  # waits than holds: even a queue of all threads does not make that
 LONG_HOLD_NS = 20_000  # a sleep and a wake-up cost as much: shorter sections are waited out
+LONG_WAIT_NS = 1_000_000  # it is no queue of short sections
+KEPT_DO = (
+    "let its holder release it before what takes so long, unless threads are put aside with it on"
+    " purpose, as workers without work"
+)
 WORTH_SHARING_NS = 1_000  # shorter sections cost less than what a reader-writer lock costs more
 READ_MOSTLY = 0.8  # of holds: then six of ten pairs can run together under a reader-writer lock
 MANY_ALIKE = 4  # locks; with fewer, one has most of the time by chance
@@ -230,17 +236,32 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
     of = watched(lock)
     share = of["slept_share"] or 0.0  # of the time that it is held
     mostly = of["slept"] >= MOSTLY * of["watched"]
-    if not of["watched"] or not (mostly or share >= MOSTLY):
+    if not of["watched"]:
         return
+    blockers = None
+    if not (mostly or share >= MOSTLY):
+        blockers = _sleeping_blockers(lock)
+        if blockers is None:
+            return
     why = f"who holds it sleeps: in {count(of['slept'])} of {count(of['watched'])} holds seen"
     if mostly:
         why += _mean(lock)
         sure = _by_share(of["slept"], of["watched"])
+    elif blockers:
+        why = (
+            f"who holds it for {percent(blockers['share'])} of the time that others wait sleeps"
+            f" meanwhile: in {count(blockers['slept'])} of {count(blockers['watched'])} of their"
+            " holds seen"
+        )
+        sure = LIKELY if blockers["watched"] >= FEW_HOLDS else POSSIBLE
     else:
         why += f", and these have {percent(share)} of the time that it is held"
         sure = LIKELY if of["slept"] >= FEW_HOLDS else POSSIBLE
     kinds = (knowncalls.SLEEP, knowncalls.INPUT_OUTPUT, knowncalls.WAIT)
-    calls = [call for kind in kinds for call in _calls(facts, kind)]
+    known = facts
+    if blockers and facts:
+        known = facts._replace(calls=[*facts.blamed])
+    calls = [call for kind in kinds for call in _calls(known, kind)]
     if not calls:
         yield Reason(
             "sleeps",
@@ -269,6 +290,15 @@ def _sleeps(lock: dict, facts: Facts | None) -> Iterator[Reason]:
         ),
     }[calls[0].kind]
     yield Reason(cause, f"{why}; its section calls {named}", do, sure)
+
+
+def _sleeping_blockers(lock: dict) -> dict | None:
+    """Where few holds of many are those that others wait for: what is known of these threads'
+    holds, if they sleep in them."""
+    of = watched(lock).get("blockers")
+    if not of or of["slept"] < MOSTLY * of["watched"] or mean_wait(lock) < LONG_HOLD_NS:
+        return None
+    return of
 
 
 def _calls(facts: Facts | None, kind: str) -> list[Call]:
@@ -396,6 +426,9 @@ def _kept(lock: dict, results: dict) -> Iterator[Reason]:
     hold, releases = lock["hold"], lock["contended_releases"]
     if not hold or not releases:
         return
+    yield from (of_one := [*_kept_by_one(lock, results)])
+    if of_one:
+        return
     each = lock["lost_ns"] / lock["threads_waited"] / releases
     slices = SLICE_NS * max(1.0, _wanting(results) / results["process"]["processors"])
     if each < MUCH_LONGER * hold["mean_ns"] or each < FAR_LONGER * slices:
@@ -405,8 +438,33 @@ def _kept(lock: dict, results: dict) -> Iterator[Reason]:
         f"some holds are far longer than those timed ({duration(hold['mean_ns'])} in the mean):"
         f" while others waited it was released {count(releases)} time{'s' * (releases != 1)} only,"
         f" which makes {duration(each)} each, or more",
-        "let its holder release it before what takes so long, unless threads are put aside with it"
-        " on purpose, as workers without work",
+        KEPT_DO,
+        LIKELY,
+    )
+
+
+def _kept_by_one(lock: dict, results: dict) -> Iterator[Reason]:
+    """All others wait for one thread, and for far longer than anybody is known to hold it: would
+    they wait for a processor, or for whoever lost one, it would be for each other."""
+    ns: dict[str, int] = {}
+    for block in results["blocks"]:
+        if block["lock"] == lock["name"]:
+            ns[block["holder"]] = ns.get(block["holder"], 0) + block["ns"]
+    if not ns or lock["threads_waited"] < 2:
+        return
+    holder = max(ns, key=lambda each: ns[each])
+    share, mean = ns[holder] / max(1, sum(ns.values())), mean_wait(lock)
+    usual = usual_hold(lock["hold"])
+    if holder == "unknown" or share < NEARLY_ALL:
+        return
+    if mean < MUCH_LONGER * usual or mean < LONG_WAIT_NS:
+        return
+    yield Reason(
+        "kept",
+        f"some holds are far longer than those timed ({duration(usual)} in the mean): for"
+        f" {percent(share)} of the time others wait for one thread, {in_sentence(holder)},"
+        f" {duration(mean)} each",
+        KEPT_DO,
         LIKELY,
     )
 

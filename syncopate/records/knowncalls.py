@@ -51,6 +51,10 @@ _RELEASE = re.compile(
     r"_ZNSt\d+(lock_guard|unique_lock|scoped_lock|shared_lock)I\w*D[12]Ev|"
     r"_ZNSt\d+(unique_lock|shared_lock)I\w*6unlockEv"
 )
+_ACQUISITION = re.compile(
+    r"pthread_(mutex|rwlock|spin)_(timed|clock|try)?(rd|wr)?lock|mtx_(timed|try)?lock|"
+    r"sem_(timed|clock|try)?wait|_ZNSt\d*(\d+_V2)?\d*\w*mutex\d+(lock|try_lock)\w*"
+)
 # Nothing but their arguments, and what those point to, is read by these.
 _READS_ONLY = re.compile(
     r"mem(cmp|chr|rchr|mem)|bcmp|str(n?(case)?cmp|n?len|r?chr|chrnul|str|spn|cspn|pbrk)|"
@@ -76,6 +80,11 @@ def kind_in_java(method: str) -> str | None:
 def is_release_in_java(method: str) -> bool:
     """Whether it lets go of what java.util.concurrent has."""
     return _JAVA_RELEASES.fullmatch(method) is not None
+
+
+def is_acquisition(symbol: str) -> bool:
+    """Whether it takes a lock, or tries to."""
+    return _ACQUISITION.fullmatch(symbol) is not None
 
 
 def is_release(symbol: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from syncopate.base.errors import Failure
 from syncopate.base.shown import shown
 from syncopate.base.units import duration
-from syncopate.records import findings, histogram, languages, recordformat, waiting
+from syncopate.records import causes, findings, histogram, languages, recordformat, waiting
 from syncopate.records.account import Account
 from syncopate.records.analysis import Analysis, Group, Kind
 from syncopate.records.difference import ways
@@ -435,8 +435,7 @@ class Results:
             "interrupted": self._interrupted(group),
         }
 
-    @staticmethod
-    def _interrupted(group: Group) -> dict | None:
+    def _interrupted(self, group: Group) -> dict | None:
         counts = group.interrupted
         if not counts["watched"]:
             return None
@@ -444,7 +443,25 @@ class Results:
         return {
             **{name: counts[name] for name in ("watched", *recordformat.HOLDER_COUNTS)},
             "slept_share": share,
+            "blockers": self._blockers(group),
         }
+
+    def _blockers(self, group: Group) -> dict | None:
+        """Of the fewest threads that held it for half of the time that others waited, or more, what
+        became of their watched holds."""
+        total, seen, found = sum(group.blocked_by.values()), 0.0, Counter()
+        for holder, ticks in group.blocked_by.most_common():
+            if seen >= causes.MOSTLY * total:
+                break
+            if holder:
+                seen += ticks
+                for thread, counts in group.interrupted_of.items():
+                    if self.of.thread_ids.get(thread) == holder:
+                        found.update(counts)
+        if seen < causes.MOSTLY * total or not found["watched"]:
+            return None
+        counts = {name: found[name] for name in ("watched", "preempted", "slept")}
+        return {"share": seen / total, **counts}
 
     def _weighted(self, stacks: Counter[int]) -> list[dict]:
         """The heaviest stacks; those that read alike are one."""

@@ -18,13 +18,14 @@ from syncopate.records.codewalk import Done, Walker, repeats
 from syncopate.records.naming import telling
 from syncopate.symbols import debugmembers
 from syncopate.symbols.demangling import demangle
-from syncopate.symbols.machinecode import Function, Instruction, Program
+from syncopate.symbols.machinecode import Function, Instruction, Program, plain_symbol
 from syncopate.symbols.symbols import CodePlace
 
 LINE = 64  # bytes of a cache line
 WORD = 8
 LOCK_BYTES = {1: 40, 2: 56, 3: 4}  # pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t
 MOST_STACKS = 6  # of holders, and of waiters, looked at for one lock
+MOST_TAKEN = 8  # places of one function
 MOST_CALLERS = 4  # that take a lock for others
 
 
@@ -56,6 +57,8 @@ class Facts(NamedTuple):
     # done nothing with it; and where most of them wait.
     empty: float = 0.0
     empty_at: str = ""
+    # As `calls`, but by how long others waited, not by how often the lock was held.
+    blamed: Sequence[Call] = ()
 
 
 class SectionCode:
@@ -70,11 +73,8 @@ class SectionCode:
         releases = self._releases(group)
         total = sum(weight for _, weight in releases)
         acquiring = self._acquiring(group)
-        read: list[tuple[Done, float, CodePlace]] = []
-        for stack, weight in releases[:MOST_STACKS]:
-            found = self._section(acquiring, stack)
-            if found and found[0].ends:
-                read.append((found[0], weight, found[1]))
+        read = self._read(acquiring, releases)
+        blamed = self._read(acquiring, [each for each in group.holders.most_common() if each[0]])
         empty = self._empty(group)
         if not read:
             return Facts(0.0, [], 0.0, [], *empty) if empty[0] else None
@@ -86,7 +86,19 @@ class SectionCode:
             only_read / known,
             self._beside(group, read),
             *empty,
+            self._calls(blamed, sum(weight for _, weight, _ in blamed)) if blamed else (),
         )
+
+    def _read(
+        self, acquiring: Sequence[int], releases: Sequence[tuple[int, float]]
+    ) -> list[tuple[Done, float, CodePlace]]:
+        """What is done up to these stacks' releases, with their weights, and where it begins."""
+        read: list[tuple[Done, float, CodePlace]] = []
+        for stack, weight in releases[:MOST_STACKS]:
+            found = self._section(acquiring, stack)
+            if found and found[0].ends:
+                read.append((found[0], weight, found[1]))
+        return read
 
     def _empty(self, group: Group) -> tuple[float, str]:
         """Facts.empty and Facts.empty_at."""
@@ -137,10 +149,38 @@ class SectionCode:
             for begin, end in _common(begins, ends):
                 _, walker = self._program(begin.path)
                 done = walker.between(begin.function, begin.at, [end.at] if end else [])
+                if end and not self._reaches(done, end):
+                    break
                 if done.ends and (best is None or (end and not best[2])):
                     best = done, begin, end
                 break
-        return best and best[:2]
+        return best[:2] if best else self._taken_there(ends)
+
+    def _taken_there(self, ends: Sequence[CodePlace]) -> tuple[Done, CodePlace] | None:
+        """The same of a thread that was not seen to take the lock, as one that never waits for it:
+        from one place in the function that releases it, where a lock is taken."""
+        for end in ends[:1]:
+            program, walker = self._program(end.path)
+            function = program.function(end.function)
+            taken = [
+                each.following
+                for each in (function.at.values() if function else ())
+                if each.is_call and knowncalls.is_acquisition(plain_symbol(each.symbol))
+            ]
+            found = [(walker.between(end.function, at, [end.at]), at) for at in taken[:MOST_TAKEN]]
+            found = [each for each in found if self._reaches(each[0], end)]
+            if len(found) == 1:
+                return found[0][0], end._replace(at=found[0][1])
+        return None
+
+    def _reaches(self, done: Done, end: CodePlace) -> bool:
+        """Whether it comes to this release, and not to others alone."""
+        function = self._program(end.path)[0].function(end.function)
+        return function is not None and any(
+            each.following == end.at
+            for each in map(function.at.get, done.passed)
+            if each is not None
+        )
 
     def _program(self, path: str) -> tuple[Program, Walker]:
         if path not in self._programs:

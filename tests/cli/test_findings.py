@@ -154,6 +154,28 @@ def test_one_long_wait_at_one_of_many_locks_is_by_chance(tmp_path):
     assert any(text.startswith("one of its 64 locks, ") for text in found["why"])
 
 
+@pytest.mark.parametrize(("watched", "cause"), [(0, "kept"), (1, "sleeps"), (12, "sleeps")])
+def test_one_thread_holds_it_long_and_others_for_moments(tmp_path, watched, cause):
+    """Hardly any of its holds is timed, and in the mean of all they do not show."""
+    of = Planted()
+    lock = of.lock([300] * 600, acquisitions=12_000)
+    saver = of.builder.thread(100, "saver")
+    of.builder.row(saver, lock, 1, [US])
+    for thread in of.threads[:3]:
+        of.builder.row(thread, lock, 1, [30 * MS] * 8)
+        of.builder.holder(thread, lock, 100, [0, 0, 0])
+        for number in range(8):
+            begin = of.builder.start + number * 40 * MS
+            of.builder.wait(thread, lock, begin, begin + 30 * MS, of.stack, holder=100)
+    of.builder.releases(saver, lock, 8)
+    if watched:
+        of.builder.holder(saver, lock, watched, [0, 0, watched])
+    (found,) = of.findings(tmp_path)
+    assert found["causes"] == [cause]
+    assert "far longer than those timed" in found["why"][0] or "sleeps meanwhile" in found["why"][0]
+    assert found["reasons"][0]["sure"] == ("possible" if watched == 1 else "likely")
+
+
 @pytest.mark.parametrize("watched", [0, 60])
 def test_that_holders_run_is_said_where_they_were_watched(tmp_path, watched):
     of = Planted()

@@ -195,6 +195,15 @@ def test_a_gate_comes_last_and_promises_nothing(tmp_path):
     )
 
 
+def test_a_sleep_in_few_of_many_holds_is_found_where_others_wait_for_it(tmp_path):
+    """The compiler has both roles in one function; who sleeps was not seen to wait for the lock."""
+    found = first_finding(built("seldom", tmp_path, GCC), "sleeps")
+    assert found["lock"] == "db_lock"
+    assert "sleeps meanwhile" in found["why"][0]
+    assert "its section calls usleep (seldom.c:10)" in found["why"][0]
+    assert found["do"][0].startswith("sleep after the release (usleep)")
+
+
 @pytest.mark.parametrize(
     "findings", [[], *([{"causes": [cause]}] for cause in ("preempted", "crowded", "often"))]
 )

@@ -25,10 +25,6 @@ OFTEN_PREEMPTED = 0.1  # of holds: each keeps everybody out for a time slice
 MUCH_LONGER = 100  # waits than holds: even a queue of all threads does not make that
 LONG_HOLD_NS = 20_000  # a sleep and a wake-up cost as much: shorter sections are waited out
 LONG_WAIT_NS = 1_000_000  # it is no queue of short sections
-KEPT_DO = (
-    "let its holder release it before what takes so long, unless threads are put aside with it on"
-    " purpose, as workers without work"
-)
 WORTH_SHARING_NS = 1_000  # shorter sections cost less than what a reader-writer lock costs more
 READ_MOSTLY = 0.8  # of holds: then six of ten pairs can run together under a reader-writer lock
 MANY_ALIKE = 4  # locks; with fewer, one has most of the time by chance
@@ -81,7 +77,7 @@ def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
         *_uneven(lock),
     ]
     if not {reason.cause for reason in found} - {"uneven"}:
-        found += _kept(lock, results)
+        found += _kept(lock, results, facts)
     told = {reason.cause for reason in found}
     if not told - {"uneven"}:
         found += [*_crowded(lock, results)] or _by_length(lock, results, facts)
@@ -419,15 +415,26 @@ def _uneven(lock: dict) -> Iterator[Reason]:
         )
 
 
-def _kept(lock: dict, results: dict) -> Iterator[Reason]:
+def may_be_meant(causes: list[str], facts: Facts | None) -> bool:
+    """Whether threads may be put aside at the lock on purpose, as workers without work: not where
+    the code of its sections was read, and does something."""
+    return "gate" in causes or (
+        "kept" in causes and not (facts and facts.share and not facts.empty)
+    )
+
+
+def _kept(lock: dict, results: dict, facts: Facts | None) -> Iterator[Reason]:
     """Few holds are so long that hardly any of them was timed. That they are is told by how seldom
     the lock was released while others waited: then they waited for the holder, unless for a
     processor, and not for longer than all others' slices."""
     hold, releases = lock["hold"], lock["contended_releases"]
     if not hold or not releases:
         return
-    yield from (of_one := [*_kept_by_one(lock, results)])
-    if of_one:
+    do = "let its holder release it before what takes so long"
+    if may_be_meant(["kept"], facts):
+        do += ", unless threads are put aside with it on purpose, as workers without work"
+    if why := _kept_by_one(lock, results):
+        yield Reason("kept", why, do, LIKELY)
         return
     each = lock["lost_ns"] / lock["threads_waited"] / releases
     slices = SLICE_NS * max(1.0, _wanting(results) / results["process"]["processors"])
@@ -438,12 +445,12 @@ def _kept(lock: dict, results: dict) -> Iterator[Reason]:
         f"some holds are far longer than those timed ({duration(hold['mean_ns'])} in the mean):"
         f" while others waited it was released {count(releases)} time{'s' * (releases != 1)} only,"
         f" which makes {duration(each)} each, or more",
-        KEPT_DO,
+        do,
         LIKELY,
     )
 
 
-def _kept_by_one(lock: dict, results: dict) -> Iterator[Reason]:
+def _kept_by_one(lock: dict, results: dict) -> str:
     """All others wait for one thread, and for far longer than anybody is known to hold it: would
     they wait for a processor, or for whoever lost one, it would be for each other."""
     ns: dict[str, int] = {}
@@ -451,21 +458,18 @@ def _kept_by_one(lock: dict, results: dict) -> Iterator[Reason]:
         if block["lock"] == lock["name"]:
             ns[block["holder"]] = ns.get(block["holder"], 0) + block["ns"]
     if not ns or lock["threads_waited"] < 2:
-        return
+        return ""
     holder = max(ns, key=lambda each: ns[each])
     share, mean = ns[holder] / max(1, sum(ns.values())), mean_wait(lock)
     usual = usual_hold(lock["hold"])
     if holder == "unknown" or share < NEARLY_ALL:
-        return
+        return ""
     if mean < MUCH_LONGER * usual or mean < LONG_WAIT_NS:
-        return
-    yield Reason(
-        "kept",
+        return ""
+    return (
         f"some holds are far longer than those timed ({duration(usual)} in the mean): for"
         f" {percent(share)} of the time others wait for one thread, {in_sentence(holder)},"
-        f" {duration(mean)} each",
-        KEPT_DO,
-        LIKELY,
+        f" {duration(mean)} each"
     )
 
 

@@ -22,7 +22,6 @@ WAITS_ARE_SAID = {"unknown", "busy", "crowded", "kept", "signalers", "starved", 
 WORK = ("running", "elsewhere", "io", "memory", "sleeping")
 FAR_OFF = 0.02  # of all thread time: parts that add up to so much more are estimates too rough
 HARDLY = 1.05
-ON_PURPOSE = {"gate", "kept"}  # causes: workers may be put aside by them
 
 
 def of(results: dict, facts_of: Callable[[int], Facts | None]) -> list[dict]:
@@ -49,7 +48,7 @@ def of(results: dict, facts_of: Callable[[int], Facts | None]) -> list[dict]:
 def on_purpose(results: dict) -> tuple[float, str]:
     """Of all thread time, the share that was lost to locks at which threads may be put aside on
     purpose, as far as findings tell, and the first of these locks."""
-    kept = [found for found in results["findings"] if not ON_PURPOSE.isdisjoint(found["causes"])]
+    kept = [found for found in results["findings"] if found["may_be_meant"]]
     return sum(found["lost_share"] for found in kept), kept[0]["called"] if kept else ""
 
 
@@ -57,6 +56,7 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
     reasons = causes.reasons(lock, results, facts)
     told = [reason.cause for reason in reasons]
     waits_are_said = not WAITS_ARE_SAID.isdisjoint(told)
+    meant = causes.may_be_meant(told, facts)
     is_open = bool(causes.open_waits(lock, results))
     most = None if is_open or "gate" in told else gain_at_most(lock, results)
     more = [] if is_open or waits_are_said else list(causes.unexplained(lock))
@@ -68,7 +68,8 @@ def _finding(lock: dict, results: dict, facts: Facts | None) -> dict:
         "members": lock["members"],
         "cost": _cost(lock),
         "lost_share": lock["lost_share"],
-        "gain": _gain(most, told, results),
+        "gain": _gain(most, told, results, meant),
+        "may_be_meant": meant,
         "gain_at_most": most,
         "causes": told,
         "why": [
@@ -128,11 +129,11 @@ def gain_in_words(most: float | None, results: dict) -> str:
     return f"at most {most:.1f}x as fast, were nobody to wait for it"
 
 
-def _gain(most: float | None, told: list[str], results: dict) -> str:
+def _gain(most: float | None, told: list[str], results: dict, meant: bool) -> str:
     if "gate" in told:
         return "not known; nothing, if those who wait have no work meanwhile"
     words = gain_in_words(most, results)
-    if "kept" in told and words and most >= HARDLY:
+    if meant and words and most >= HARDLY:
         words += "; nothing, if those who wait have no work meanwhile"
     return words
 

@@ -278,7 +278,10 @@ def test_few_holds_that_are_far_longer_than_those_timed(tmp_path):
     assert found["why"][0].endswith(
         "it was released 4 times only, which makes 750 ms each, or more"
     )
-    assert found["do"][0].startswith("let its holder release it before what takes so long")
+    assert found["do"][0].startswith("let its holder release it before what takes so long, unless")
+    assert found["may_be_meant"]
+    text = " ".join(run_cli("report", tmp_path / "rec").stdout.split())
+    assert "% where threads may be put aside on purpose" in text
     assert not any("no processor" in text for text in found["why"])
 
 
@@ -338,6 +341,16 @@ def test_locks_whose_holds_nobody_sees(tmp_path, recorder, said):
     text = run_cli("report", record, environ={"COLUMNS": "200"}).stdout
     row = re.search(r"^lock .*\n(.*)$", text[text.index("Mutexes") :], re.M)[1].split()
     assert row[5:7] == ["-", "-"], text
+
+
+@pytest.mark.parametrize(
+    ("facts", "meant"),
+    [(None, True), (Facts(0.0, [], 0.0, []), True), (Facts(1.0, [], 0.0, []), False)],
+)
+def test_waits_of_sections_that_do_something_are_not_meant(facts, meant):
+    assert causes.may_be_meant(["kept"], facts) == meant
+    assert causes.may_be_meant(["gate"], facts)
+    assert not causes.may_be_meant(["often"], facts)
 
 
 def test_advice_names_those_calls_that_it_is_about():

@@ -28,7 +28,8 @@ OWNER_AT = {
     recordformat.RWLOCK: 24,
     recordformat.SEMAPHORE: 24,
 }  # in its memory
-FUTEX_CALL, FUTEX_COMMAND = "202", 127  # x86-64's number of futex(); the part of its operation
+FUTEX_CALL = {"x86_64": "202", "aarch64": "98"}.get(os.uname().machine)  # the number of futex()
+FUTEX_COMMAND = 127  # the part of its operation that says what to do
 FUTEX_WAITS = {0, 6, 9, 11, 13}  # FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2
 MOST_CYCLES = 16
 SHOWN = 8  # waits that are not over, in a report

@@ -128,7 +128,8 @@ void slot_one_successor() {
   auto calls = [s] {
     successor_slot::state seen = s->slot.look();
     if (successor_slot::role_of(seen) == successor_slot::nobody) s->slot.call(seen, 0);
-    if (successor_slot::is_called(successor_slot::role_of(seen))) s->slot.call_again(seen);
+    seen = s->slot.look();
+    if (successor_slot::role_of(seen) == successor_slot::called) s->slot.call(seen, 1u << 20);
     s->slot.uncall();
   };
   check::together(occupies, another, calls);

@@ -330,7 +330,7 @@ class auto_lock {
       if (queue_.sleep(mine, expires ? my.until : &look) != machine::park_result::timed_out)
         return outcome::woken;
       if (expires) return outcome::timed_out;
-      if (successor_slot::role_of(successor_.look()) <= successor_slot::called_again &&
+      if (successor_slot::role_of(successor_.look()) <= successor_slot::called &&
           word_.take_or_mark())
         return outcome::acquired;
     }
@@ -435,19 +435,19 @@ class auto_lock {
     while (successor_slot::role_of(seen) >= successor_slot::due)
       if (grant(seen)) return;
     // Nobody comes (S3 of the slot), or is about to occupy it, called or not.
-    if (successor_slot::is_called(successor_slot::role_of(seen)) && !queue_.has_sleepers())
+    if (successor_slot::role_of(seen) == successor_slot::called && !queue_.has_sleepers())
       successor_.uncall();
     bool late = false, again = false;
     if (successor_slot::role_of(seen) != successor_slot::nobody &&
         machine::now_and_then(late_one_in)) {
       if (comes_back_soon()) late = successor_is_late();
-      else again = may_call_again(seen) && successor_.call_again(seen);
+      else again = may_call_again(seen) && successor_.call(seen, machine::ticks());
     }
     if (again) word_.mark();  // I3
     sleeper_queue::ticket queue = 0;
     const bool wakes = word_.release([&] {
       if (successor_slot::role_of(seen) == successor_slot::nobody && queue_.has_sleepers())
-        successor_.call(seen, machine::ticks());
+        (void)successor_.call(seen, machine::ticks());
       queue = queue_.announce_wake();  // I3
     });
     if (wakes) {
@@ -460,8 +460,8 @@ class auto_lock {
   }
 
   // Whoever was called has not come for a period: it may be queued behind us, while the processor
-  // where another sleeper ran last is idle. One of those is called, too, once. *Simulated* with a kernel
-  // that balances late, 8 threads on 2 processors, 8,000 cycles inside and 24,000 outside: 1.11 of
+  // where another sleeper ran last is idle. One of those is called, too. *Simulated* with a kernel
+  // that balances late, 8 threads on 2 processors, 8,000 cycles inside and 24,000 outside: 1.02 of
   // glibc's throughput, 0.62 without it (tests/simulated_engine/late_balance.cpp). But only where
   // successors mostly find the lock free: *measured*, 8 threads, 8,000 cycles inside and nothing
   // outside, where one in three does, it costs 5 % (docs/internals/auto-measured.md).

@@ -9,9 +9,7 @@
 //   role        means                                     left by     to
 //   nobody      nobody's turn                             the holder  called
 //                                                         a waiter    waiting
-//   called      a sleeper was woken and comes for it      a waiter    waiting; nobody (it gives up)
-//                                                         the holder  called_again
-//   called_again  as called; another was woken, too       a waiter    waiting; nobody (it gives up)
+//   called      a sleeper, or several, were woken for it  a waiter    waiting; nobody (it gives up)
 //   waiting     it waits for the lock to be free          it          due; nobody
 //   due         it has waited for long: the next unlock   it          due_asleep; nobody
 //               hands the lock over                       the holder  granted
@@ -23,8 +21,8 @@
 //   S1  Only the holder calls and grants; only the successor leaves due and later roles otherwise.
 //   S2  Legal: to fail to grant though a successor is due, for it looks again by itself. Illegal:
 //       to release the lock behind grant().
-//   S3  Legal: called, once or again, although nobody comes (the sleeper had timed out), or two do
-//       (the later one sleeps again, or is the next successor). Where nobody comes, a waiter has to
+//   S3  Legal: called, once or more, although nobody comes (the sleeper had timed out), or several
+//       do (the later ones sleep again, or one is the next successor). Where nobody comes, a waiter has to
 //       uncall(), and to see to it that the next unlock wakes somebody; or, where it had left just
 //       before the call, the next unlock has to uncall().
 //   S4  What threads of a parent process left is nobody (their generation is another).
@@ -47,7 +45,7 @@ namespace syncopate::auto_parts {
 
 class successor_slot {
  public:
-  enum role : std::uint32_t { nobody, called, called_again, waiting, due, due_asleep, granted };
+  enum role : std::uint32_t { nobody, called, waiting, due, due_asleep, granted };
   using state = std::uint32_t;
 
   [[nodiscard]] state look() const noexcept {
@@ -61,9 +59,6 @@ class successor_slot {
                                                                : nobody;
   }
 
-  // Nobody has the slot, but somebody was woken to take it.
-  static bool is_called(role role) noexcept { return role == called || role == called_again; }
-
   // Ticks since the lock last changed hands under contention, modulo 2^26 (27 ms at 2.4 GHz): an
   // old change may look young, which costs one period at worst.
   [[nodiscard]] std::uint64_t ticks_since_change(std::uint64_t time) const noexcept {
@@ -76,13 +71,11 @@ class successor_slot {
 
   // ---- the holder -------------------------------------------------------------------------------
 
-  // A sleeper will be woken to be successor. `seen` is what it looked like, and is new where it
-  // changed.
-  void call(state& seen, std::uint64_t time) noexcept { change(seen, stamped(called, time)); }
-
-  // One more sleeper will be woken, as the one that was called has not come. Returns false when
-  // somebody has come meanwhile; `seen` is then new.
-  bool call_again(state& seen) noexcept { return change(seen, as(called_again, seen)); }
+  // A sleeper will be woken to be successor, or one more, as who was called has not come. Returns
+  // false when somebody has come meanwhile; `seen` is then new.
+  bool call(state& seen, std::uint64_t time) noexcept {
+    return change(seen, stamped(called, time));
+  }
 
   // Hands the lock over. Returns false when the successor has left meanwhile; `seen` is then new.
   bool grant(state& seen, std::uint64_t time) noexcept {
@@ -102,13 +95,13 @@ class successor_slot {
   // Returns false when another has the slot; `seen` is how it was before.
   bool occupy(state& seen) noexcept {
     seen = look();
-    return role_of(seen) <= called_again && change(seen, as(waiting, seen));
+    return role_of(seen) <= called && change(seen, as(waiting, seen));
   }
 
   // Whoever was called is a sleeper no more (S3).
   [[gnu::noinline, gnu::cold]] void uncall() noexcept {
     state seen = look();
-    if (is_called(role_of(seen))) change(seen, as(nobody, seen));
+    if (role_of(seen) == called) change(seen, as(nobody, seen));
   }
 
   // ---- the successor ----------------------------------------------------------------------------

@@ -24,6 +24,7 @@ MOSTLY, NEARLY_ALL = 0.5, 0.9
 OFTEN_PREEMPTED = 0.1  # of holds: each keeps everybody out for a time slice
 MUCH_LONGER = 100  # waits than holds: even a queue of all threads does not make that
 LONG_HOLD_NS = 20_000  # a sleep and a wake-up cost as much: shorter sections are waited out
+FEW_OF_LOST = 0.1  # of the time lost to a lock: what cannot be why
 LONG_WAIT_NS = 1_000_000  # it is no queue of short sections
 WORTH_SHARING_NS = 1_000  # shorter sections cost less than what a reader-writer lock costs more
 READ_MOSTLY = 0.8  # of holds: then six of ten pairs can run together under a reader-writer lock
@@ -418,9 +419,8 @@ def _uneven(lock: dict) -> Iterator[Reason]:
 def may_be_meant(causes: list[str], facts: Facts | None) -> bool:
     """Whether threads may be put aside at the lock on purpose, as workers without work: not where
     the code of its sections was read, and does something."""
-    return "gate" in causes or (
-        "kept" in causes and not (facts and facts.share and not facts.empty)
-    )
+    does_something = facts and facts.share and facts.only_read < MOSTLY
+    return "gate" in causes or ("kept" in causes and not does_something)
 
 
 def _kept(lock: dict, results: dict, facts: Facts | None) -> Iterator[Reason]:
@@ -433,7 +433,7 @@ def _kept(lock: dict, results: dict, facts: Facts | None) -> Iterator[Reason]:
     do = "let its holder release it before what takes so long"
     if may_be_meant(["kept"], facts):
         do += ", unless threads are put aside with it on purpose, as workers without work"
-    if why := _kept_by_one(lock, results):
+    if why := _kept_by_one(lock, results) or _kept_by_somebody(lock, results):
         yield Reason("kept", why, do, LIKELY)
         return
     each = lock["lost_ns"] / lock["threads_waited"] / releases
@@ -470,6 +470,23 @@ def _kept_by_one(lock: dict, results: dict) -> str:
         f"some holds are far longer than those timed ({duration(usual)} in the mean): for"
         f" {percent(share)} of the time others wait for one thread, {in_sentence(holder)},"
         f" {duration(mean)} each"
+    )
+
+
+def _kept_by_somebody(lock: dict, results: dict) -> str:
+    """The lock is mostly free by the holds that were timed, and yet it is waited for far longer
+    than a queue of all takes, while hardly any thread lacks a processor: then holds were long."""
+    account, mean = results["account"], mean_wait(lock)
+    share, usual = held(lock, results), usual_hold(lock["hold"])
+    if account["why_unexplained"] or share is None or share >= MOSTLY or mean < LONG_WAIT_NS:
+        return ""
+    if mean < MUCH_LONGER * usual * lock["threads_waited"]:
+        return ""
+    if account["parts"].get("runnable", 0) > FEW_OF_LOST * lock["lost_ns"]:
+        return ""
+    return (
+        f"some holds are far longer than those timed ({duration(usual)} in the mean): waits last"
+        f" {duration(mean)} each, while hardly any thread is without a processor"
     )
 
 

@@ -176,6 +176,21 @@ def test_one_thread_holds_it_long_and_others_for_moments(tmp_path, watched, caus
     assert found["reasons"][0]["sure"] == ("possible" if watched == 1 else "likely")
 
 
+@pytest.mark.parametrize(("runnable", "cause"), [(5, "kept"), (300, "often")])
+def test_long_waits_for_a_lock_that_is_mostly_free_are_for_long_holds(tmp_path, runnable, cause):
+    """By one thread, for another, which never waits; unless they may be for a processor."""
+    of = Planted()
+    of.builder.threads.clear()
+    of.builder.thread(100, cpu=20 * MS, delay=runnable * MS)
+    lock = of.lock([30] * 600, acquisitions=200_000)
+    of.builder.row(0, lock, 1, [20 * MS] * 12)
+    of.builder.releases(0, lock, 12)
+    (found,) = of.findings(tmp_path)
+    assert found["causes"] == [cause], found
+    if cause == "kept":
+        assert "while hardly any thread is without a processor" in found["why"][0]
+
+
 @pytest.mark.parametrize("watched", [0, 60])
 def test_that_holders_run_is_said_where_they_were_watched(tmp_path, watched):
     of = Planted()
@@ -345,7 +360,12 @@ def test_locks_whose_holds_nobody_sees(tmp_path, recorder, said):
 
 @pytest.mark.parametrize(
     ("facts", "meant"),
-    [(None, True), (Facts(0.0, [], 0.0, []), True), (Facts(1.0, [], 0.0, []), False)],
+    [
+        (None, True),
+        (Facts(0.0, [], 0.0, []), True),
+        (Facts(1.0, [], 1.0, []), True),
+        (Facts(1.0, [], 0.0, []), False),
+    ],
 )
 def test_waits_of_sections_that_do_something_are_not_meant(facts, meant):
     assert causes.may_be_meant(["kept"], facts) == meant

@@ -482,7 +482,8 @@ def _kept_by_somebody(lock: dict, results: dict) -> str:
         return ""
     if mean < MUCH_LONGER * usual * lock["threads_waited"]:
         return ""
-    if account["parts"].get("runnable", 0) > FEW_OF_LOST * lock["lost_ns"]:
+    within_waits = results["waiting"]["states"]["preempted"]["ns"]
+    if account["parts"].get("runnable", 0) + within_waits > FEW_OF_LOST * lock["lost_ns"]:
         return ""
     return (
         f"some holds are far longer than those timed ({duration(usual)} in the mean): waits last"

@@ -96,9 +96,7 @@ class Group:
         self.speculation: Counter[str] = Counter()  # by recordformat.SPECULATION_COUNTS
         # Holds that were watched, and those that did not run on (recordformat.HOLDER_COUNTS).
         self.interrupted: Counter[str] = Counter()
-        # The same by thread index; and the ticks that threads waited, by the kernel's number of who
-        # held it meanwhile (0: not known).
-        self.interrupted_of: dict[int, Counter[str]] = defaultdict(Counter)
+        # Ticks that threads waited, by the kernel's number of who held it meanwhile (0: not known).
         self.blocked_by: Counter[int] = Counter()
         self.releases = 0  # while others waited
         self.in_vain = 0  # waits for it that ended without it
@@ -411,7 +409,6 @@ class Analysis:
         slept: dict[tuple[int, int], float] = {}
         for thread, lock, counts in self.record.holders():
             self.group(lock).interrupted.update(counts)
-            self.group(lock).interrupted_of[thread].update(counts)
             slept[thread, lock] = counts["slept"] / max(1, counts["watched"])
         for row in self.record.gaps(recordformat.INSIDE):
             if (row.thread, row.lock) in slept:

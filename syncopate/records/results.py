@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 
 from syncopate.base.errors import Failure
 from syncopate.base.shown import shown
@@ -66,6 +66,7 @@ class Results:
         cost = waiting.cost(self.of)
         open_waits = OpenWaits(self.of)
         pairs.sort(key=lambda pair: (-pair[0]["lost_ns"], -pair[0]["waited_ns"], pair[0]["name"]))
+        self._add_blockers(pairs[:MOST_LOCKS])
         code, members = SectionCode(self.of), Members(self.of)
         for lock, group in pairs[:MOST_LOCKS]:
             named = members.name(group) if lock["waited_ns"] and not _is_gil(group) else None
@@ -443,10 +444,23 @@ class Results:
         return {
             **{name: counts[name] for name in ("watched", *recordformat.HOLDER_COUNTS)},
             "slept_share": share,
-            "blockers": self._blockers(group),
+            "blockers": None,
         }
 
-    def _blockers(self, group: Group) -> dict | None:
+    def _add_blockers(self, pairs: Sequence[tuple[dict, Group]]) -> None:
+        """Of few locks: there may be a row for each thread and lock."""
+        of_lock = {lock.id: at for at, (_, group) in enumerate(pairs) for lock in group.locks}
+        watched: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
+        for thread, lock, counts in self.of.record.holders():
+            if lock in of_lock:
+                watched[of_lock[lock], self.of.thread_ids.get(thread, 0)].update(counts)
+        for at, (lock, group) in enumerate(pairs):
+            if lock["hold"] and lock["hold"]["interrupted"]:
+                of = {thread: counts for (place, thread), counts in watched.items() if place == at}
+                lock["hold"]["interrupted"]["blockers"] = self._blockers(group, of)
+
+    @staticmethod
+    def _blockers(group: Group, watched: Mapping[int, Counter[str]]) -> dict | None:
         """Of the fewest threads that held it for half of the time that others waited, or more, what
         became of their watched holds."""
         total, seen, found = sum(group.blocked_by.values()), 0.0, Counter()
@@ -455,9 +469,7 @@ class Results:
                 break
             if holder:
                 seen += ticks
-                for thread, counts in group.interrupted_of.items():
-                    if self.of.thread_ids.get(thread) == holder:
-                        found.update(counts)
+                found.update(watched.get(holder, {}))
         if seen < causes.MOSTLY * total or not found["watched"]:
             return None
         counts = {name: found[name] for name in ("watched", "preempted", "slept")}

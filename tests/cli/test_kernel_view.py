@@ -15,7 +15,7 @@ from make_record import RecordBuilder
 from syncopate.base import paths
 from syncopate.base.errors import Failure
 from syncopate.launch import kernelview
-from syncopate.records import languages, naming
+from syncopate.records import languages, naming, openwaits
 from syncopate.records.recordfile import Record
 from syncopate.records.recordformat import CONDITION, FUTEX, MUTEX, WAIT, WaitKind
 
@@ -302,14 +302,19 @@ def test_on_a_terminal_it_is_seen_that_a_process_is_being_recorded(tmp_path, qui
         )
 
 
-@needs_kernel
-def test_a_deadlock_of_a_running_process_is_named(tmp_path):
-    program = tmp_path / "deadlock"
+@pytest.fixture(scope="module")
+def deadlocks(tmp_path_factory):
+    program = tmp_path_factory.mktemp("program") / "deadlock"
     source = HERE / "deadlocks.cpp"
     subprocess.run(
         ["g++", "-std=c++20", "-g", "-O1", "-pthread", source, "-o", program], check=True
     )
-    with subprocess.Popen([program, "mutexes"], stdout=subprocess.DEVNULL) as process:
+    return program
+
+
+@needs_kernel
+def test_a_deadlock_of_a_running_process_is_named(deadlocks, tmp_path):
+    with subprocess.Popen([deadlocks, "mutexes"], stdout=subprocess.DEVNULL) as process:
         try:
             time.sleep(0.5)
             done = run_cli("record", "-q", "-p", process.pid, "--for", "1s", "-o", tmp_path / "r")
@@ -321,6 +326,32 @@ def test_a_deadlock_of_a_running_process_is_named(tmp_path):
     [deadlock] = found["deadlocks"]
     assert deadlock["certain"]
     assert len(deadlock["threads"]) == 2
+
+
+@needs_kernel
+def test_a_deadlock_of_a_killed_process_is_named(deadlocks, tmp_path):
+    """The signal ends the waits, but not as a release does: nobody got these locks."""
+    record = ["record", "-q", "--kernel", "-o", tmp_path / "r"]
+    command = [*COMMAND, *record, "--", deadlocks, "mutexes"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        while not is_in_deadlock(tmp_path / "r") and process.poll() is None:
+            time.sleep(0.1)
+        os.kill(Record(str(tmp_path / "r")).header.process_id, signal.SIGKILL)
+        assert process.wait(30) == -signal.SIGKILL
+    found = json.loads(run_cli("report", "--json", tmp_path / "r").stdout)["records"][0]
+    [deadlock] = found["deadlocks"]
+    assert deadlock["certain"]
+    assert {each["causes"][0] for each in found["findings"]} == {"open"}
+    assert all(each["gain_at_most"] is None for each in found["findings"])
+
+
+def is_in_deadlock(path) -> bool:
+    try:
+        waits = openwaits.waiting(Record(str(path)))
+    except Failure:
+        return False
+    held = [holder for each in waits.values() for holder in each.holders]
+    return len(held) == 2 and all(holder.certain for holder in held)
 
 
 @needs_kernel

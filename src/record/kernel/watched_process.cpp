@@ -22,6 +22,8 @@ constexpr std::uint64_t long_wait = 50 * millisecond;  // longer ones always hav
 constexpr std::uint64_t between_reads_of_modules = 10 * millisecond;
 constexpr std::uint64_t reading_takes_at_most = 50;          // one part in so many of the time
 constexpr std::uint64_t gets_its_name = 3000 * millisecond;  // a thread, once it has begun
+constexpr std::uint64_t dies_within = 1000 * millisecond;    // once a signal has woken it
+constexpr std::size_t most_unended = 8;
 constexpr std::size_t most_takers = 1024;
 constexpr std::uint32_t futex_is_private = 128, futex_command = 127, futex_wait_bitset = 9;
 constexpr std::size_t page = 4096;
@@ -191,8 +193,14 @@ void watched_process::thread_ended(const exit_event& e) {
       std::max<std::uint64_t>(1, e.cpu_ns - std::min<std::uint64_t>(e.cpu_ns, t.cpu_before));
   const std::uint64_t before = t.delay_before + t.delay_in_waits;
   t.entry->delay_ns = e.delay_ns - std::min<std::uint64_t>(e.delay_ns, before);
-  t.entry->open.since = 0;
-  t.entry->end_ticks = e.head.time;
+  constexpr unsigned by_signal = 127;  // of what waitpid says
+  if (!t.unended.empty() && (e.exit_code & by_signal) != 0) {
+    t.unended.clear();  // it waits there still, when the record ends
+  } else {
+    write_unended(t);
+    t.entry->open.since = 0;
+    t.entry->end_ticks = e.head.time;
+  }
   ended_[e.head.thread] = t;
   threads_.erase(e.head.thread);
 }
@@ -314,10 +322,54 @@ wait_kind watched_process::kind_of_wait(futex& f, const wait_event& e) {
 void watched_process::wait(const wait_event& e) {
   told_ = true;
   thread_state& t = thread_of(e.head.thread);
-  const bool has_one = t.waits.since == e.since;
-  const std::uint32_t stack = has_one ? t.waits.stack : 0;
+  if (!goes_on(t, e.address, e.since)) write_unended(t);
+  const std::uint32_t stack = t.waits.since == e.since ? t.waits.stack : 0;
   futex& f = futex_of(e.address, e.operation, e.word, e.head.thread, stack);
   const wait_kind kind = kind_of_wait(f, e);
+  const ended_wait ended{e, &f, kind, t.waits};
+  if (e.waker != 0 || (e.flags & is_timed) != 0) {
+    write_unended(t);
+    return write(t, ended);
+  }
+  t.unended.push_back(ended);
+  if (t.unended.size() > 1 || t.entry->open.since == e.since) return;
+  open_wait now{};
+  now.lock = f.lock;
+  now.kind = static_cast<std::uint32_t>(kind);
+  now.holder = f.has_owner && lives(e.owner) ? e.owner : 0;
+  now.stack = stack;
+  now.flags = f.has_owner ? has_owner : 0u;
+  open(t, now, e.since);
+}
+
+bool watched_process::goes_on(const thread_state& t, std::uint64_t address, std::uint64_t since) {
+  if (t.unended.empty() || t.unended.size() >= most_unended) return false;
+  const wait_event& last = t.unended.back().e;
+  return last.address == address && since < last.head.time + millisecond;
+}
+
+void watched_process::write_unended(thread_state& t) {
+  for (const ended_wait& each : t.unended) write(t, each);
+  t.unended.clear();
+}
+
+void watched_process::open(thread_state& t, const open_wait& what, std::uint64_t since) {
+  open_wait& to = t.entry->open;
+  __atomic_store_n(&to.since, 0, __ATOMIC_RELEASE);
+  to.end = to.caller = 0;
+  to.lock = what.lock;
+  to.kind = what.kind;
+  to.holder = what.holder;
+  to.stack = what.stack;
+  to.flags = what.flags;
+  __atomic_store_n(&to.since, since, __ATOMIC_RELEASE);
+}
+
+void watched_process::write(thread_state& t, const ended_wait& ended) {
+  const wait_event& e = ended.e;
+  futex& f = *ended.of;
+  const wait_kind kind = ended.kind;
+  const std::uint32_t stack = ended.begun.since == e.since ? ended.begun.stack : 0;
   __atomic_store_n(&t.entry->open.since, 0, __ATOMIC_RELEASE);
   const std::uint64_t ticks = e.head.time - e.since;
   if (wait_row* row = file_.row(t.index, f.lock, kind)) add_wait(*row, ticks);
@@ -335,7 +387,7 @@ void watched_process::wait(const wait_event& e) {
     made.lock = f.lock;
     made.stack = stack;
     made.holder = holder;
-    made.weight = ticks >= long_wait ? 1 : as_weight(t.waits.weight);
+    made.weight = ticks >= long_wait ? 1 : as_weight(ended.begun.weight);
     made.kind = static_cast<std::uint8_t>(event_kind::wait);
     made.wait = static_cast<std::uint8_t>(kind);
     made.on_processor = made.sleeps = 1;
@@ -381,6 +433,8 @@ void watched_process::still_waits(std::uint32_t thread, const waiting_thread& w,
                                   std::uint64_t now, std::uint64_t old_enough) {
   if (!(w.flags & waits_at_futex) || now < w.since + old_enough) return;
   thread_state& t = thread_of(thread);
+  if (goes_on(t, w.address, w.since)) return;
+  write_unended(t);
   if (t.entry->open.since == w.since) return see_holder(t, w, side);
   const bool has_one = t.waits.since == w.since;
   const std::uint32_t stack = has_one ? t.waits.stack : read_stack(w);
@@ -392,14 +446,13 @@ void watched_process::still_waits(std::uint32_t thread, const waiting_thread& w,
   const futex& f = futex_of(w.address, w.operation, words[0], thread, t.waits.stack);
   const std::uint32_t owner = words[2];
   told_ = true;
-  open_wait& open = t.entry->open;
-  open.end = open.caller = 0;
-  open.lock = f.lock;
-  open.kind = static_cast<std::uint32_t>(f.kind);
-  open.holder = f.has_owner && lives(owner) ? owner : 0;
-  open.stack = t.waits.stack;
-  open.flags = (w.flags & is_timed ? timed : 0u) | (f.has_owner ? has_owner : 0u);
-  __atomic_store_n(&open.since, w.since, __ATOMIC_RELEASE);
+  open_wait found{};
+  found.lock = f.lock;
+  found.kind = static_cast<std::uint32_t>(f.kind);
+  found.holder = f.has_owner && lives(owner) ? owner : 0;
+  found.stack = t.waits.stack;
+  found.flags = (w.flags & is_timed ? timed : 0u) | (f.has_owner ? has_owner : 0u);
+  open(t, found, w.since);
 }
 
 // Who holds the lock that a thread waits for just now, and what that thread waits for itself.
@@ -429,8 +482,10 @@ void watched_process::tell_lost(const kernel_controls& of_all) {
 void watched_process::refresh(const kernel_controls& of_all) {
   if (unwinder_.refresh()) file_.add_maps(unwinder_.described());
   const std::uint64_t now = now_ns();
-  for (auto& [thread, t] : threads_)
+  for (auto& [thread, t] : threads_) {
     if (now < t.entry->start_ticks + gets_its_name) name(t, thread);
+    if (!t.unended.empty() && now > t.unended.back().e.head.time + dies_within) write_unended(t);
+  }
   ended_.clear();
   tell_lost(of_all);
   file_header& h = file_.header();
@@ -439,6 +494,7 @@ void watched_process::refresh(const kernel_controls& of_all) {
 
 void watched_process::finish(std::uint32_t flags, const kernel_controls& of_all) {
   for (auto& [thread, t] : threads_) {
+    write_unended(t);
     name(t, thread);
     const auto [cpu, delay] = times_of(process_, thread);
     if (cpu == 0) continue;

@@ -61,11 +61,22 @@ class watched_process {
     std::uint64_t since = 0;
     std::uint32_t stack = 0, weight = 1, thread = 0;
   };
+  struct futex;
+  struct ended_wait {
+    wait_event e;
+    futex* of;
+    wait_kind kind;
+    begun_wait begun;
+  };
   struct thread_state {
     thread_entry* entry = nullptr;
     std::uint32_t index = 0;
     std::uint64_t cpu_before = 0, delay_before = 0, delay_in_waits = 0;
     begun_wait waits, woken_by;
+    // A wait that nobody was seen to end, and those behind it at once at the same futex: they are
+    // over when the thread does something else. A signal may have ended the thread, which waits
+    // once more where its memory is written down before; then all this is the wait that it was in.
+    std::vector<ended_wait> unended;
   };
   struct futex {
     std::uint32_t lock = 0;
@@ -93,6 +104,11 @@ class watched_process {
   bool lives(std::uint32_t thread) const { return threads_.count(thread) != 0; }
   // A thread that lives, or has ended lately: it may have woken another before; nullptr: neither.
   const thread_state* known(std::uint32_t thread) const;
+  void write(thread_state&, const ended_wait&);
+  void write_unended(thread_state&);
+  // Whether a wait that began there then is one with those that are unended.
+  static bool goes_on(const thread_state&, std::uint64_t address, std::uint64_t since);
+  void open(thread_state&, const open_wait&, std::uint64_t since);
   void release(const futex&, const begun_wait& by, std::uint64_t end);
   void name(thread_state&, std::uint32_t thread);
   void see_holder(thread_state&, const waiting_thread&, kernel_side&);

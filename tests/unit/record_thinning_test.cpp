@@ -218,7 +218,7 @@ TEST(RecordThinning, AThreadCountsNoOtherLockThatCameToTheAddress) {
   EXPECT_EQ(c.locks.at(2).acquisitions, 100u);
 }
 
-// ---- budgets, by times that are made up ----------------------------------------------------------
+// ---- budgets, by times that are made up ---------------------------------------------------------
 
 // As in a recording, but for the time: what passed(step) says, in microseconds, lies between two
 // calls. Returns what `ask` counted.

@@ -461,7 +461,7 @@ class auto_lock {
 
   // Whoever was called has not come for a period: it may be queued behind us, while the processor
   // where another sleeper ran last is idle. One of those is called, too. *Simulated* with a kernel
-  // that balances late, 8 threads on 2 processors, 8,000 cycles inside and 24,000 outside: 1.02 of
+  // that balances late, 8 threads on 2 processors, 8,000 cycles inside and 24,000 outside: 0.99 of
   // glibc's throughput, 0.62 without it (tests/simulated_engine/late_balance.cpp). But only where
   // successors mostly find the lock free: *measured*, 8 threads, 8,000 cycles inside and nothing
   // outside, where one in three does, it costs 5 % (docs/internals/auto-measured.md).

@@ -1,6 +1,8 @@
 #!/bin/sh
 # test_aarch64.sh SOURCE_DIR: compiles what of aarch64 stands in assembly (monitor waits, system calls,
-# signed return addresses) by a cross compiler and runs it under qemu-user. Exit status 77, with a message, where Debian's packages for that are missing.
+# signed return addresses) by a cross compiler and runs it under qemu-user; and compiles what lies
+# inside of the C library's objects. Exit status 77, with a message, where Debian's packages for that
+# are missing.
 set -eu
 root=$1
 compiler=aarch64-linux-gnu-g++ emulator=qemu-aarch64
@@ -24,3 +26,6 @@ timeout 100 "$emulator" "$work/wait_for_event"
   -fno-omit-frame-pointer -I "$root/include" -I "$root/src" \
   "$root/tests/unit/aarch64/system_call.cpp" -o "$work/system_call"
 timeout 100 "$emulator" "$work/system_call"
+
+"$compiler" -std=c++20 -fsyntax-only -I "$root/include" -I "$root/src" -I "$root/products" \
+  "$root/tests/unit/aarch64/objects.cpp"

@@ -106,7 +106,7 @@ struct mutex_object {
   };
 };
 
-static_assert(sizeof(mutex_object) == sizeof(pthread_mutex_t));
+static_assert(sizeof(mutex_object) <= sizeof(pthread_mutex_t));  // larger on aarch64
 static_assert(offsetof(mutex_object, word) == offsetof(pthread_mutex_t, __data.__lock));
 static_assert(offsetof(mutex_object, depth) == offsetof(pthread_mutex_t, __data.__count));
 static_assert(offsetof(mutex_object, owner) == offsetof(pthread_mutex_t, __data.__owner));

@@ -58,6 +58,8 @@ def reasons(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
         return [_stuck(lock, waits, results), *([_gate(facts)] if is_gate else [])]
     if is_gate:
         return [_gate(facts)]
+    if inside := _inside_of_c_library(lock):
+        return [Reason(*_SAID_OF_C_LIBRARY[inside], CERTAIN)]
     if of_java := [*_in_java(lock, results)]:
         return [*of_java, *_uneven(lock)]
     if _is_of_signalers(lock):
@@ -115,6 +117,31 @@ def _in_java(lock: dict, results: dict) -> Iterator[Reason]:
             )
 
 
+def _inside_of_c_library(lock: dict) -> str | None:
+    """What a lock is for that only the C library's own functions wait for, as the kernel sees."""
+    shares: dict[str | None, float] = {}
+    for stack in lock["waiters"]:
+        inner = [frame["function"] for frame in stack["frames"][:INNER_FRAMES]]
+        kind = knowncalls.inside_of_c_library(inner)
+        shares[kind] = shares.get(kind, 0.0) + stack["share"]
+    return next((kind for kind, share in shares.items() if kind and share >= NEARLY_ALL), None)
+
+
+_SAID_OF_C_LIBRARY = {
+    knowncalls.ALLOCATION: (
+        "malloc",
+        "it is a lock inside the C library, of one of malloc's arenas: threads that allocate or"
+        " free at one time wait for each other",
+        "allocate less often while threads run (a pool for each), or use an allocator that keeps"
+        " more for each thread (jemalloc, tcmalloc)",
+    ),
+    knowncalls.INPUT_OUTPUT: (
+        "stream",
+        "it is a lock inside the C library, of a stream (FILE) that threads use at one time",
+        "write or read more at once (a buffer for each thread), or give each thread a stream of its"
+        " own",
+    ),
+}
 _JAVA_SAID = {
     knowncalls.SLEEP: (
         "sleeps",

@@ -6,6 +6,7 @@ Only names that POSIX, ISO C and the C++ and Rust run-times define; of all other
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 SLEEP, INPUT_OUTPUT, ALLOCATION, WAIT = "sleep", "input or output", "allocation", "wait"
 
@@ -44,6 +45,18 @@ _JAVA = {kind: re.compile(pattern, re.ASCII) for kind, pattern in _OF_JAVA.items
 _JAVA_RELEASES = re.compile(
     r"java\.util\.concurrent\.[\w.$]+\.(unlock|release|unpark|signal|countDown)\w*", re.ASCII
 )
+# Of the C library's own locks, by the functions that wait for them.
+_WAITS_INSIDE = re.compile(r"lll_lock_wait\w*")
+_INSIDE = {
+    ALLOCATION: re.compile(
+        r"(int_)?(m|c|re)alloc|c?free|int_free\w*|(posix_)?mem_?align|aligned_alloc|valloc|"
+        r"arena_get\w*|reused_arena|tcache_\w+|malloc_trim"
+    ),
+    INPUT_OUTPUT: re.compile(
+        r"f(un)?lockfile|IO_\w+|f?put[sc]|putchar|f?get[sc]|getchar|fwrite|fread|fflush|fclose|"
+        r"v?f?printf(_chk|_internal)?|perror|getline|getdelim|ungetc|fseeko?|ftello?|rewind|setvbuf"
+    ),
+}
 _OF = {kind: re.compile(pattern, re.ASCII) for kind, pattern in _KINDS.items()}
 _RELEASE = re.compile(
     r"pthread_(mutex|rwlock|spin)_unlock|mtx_unlock|sem_post|"
@@ -80,6 +93,20 @@ def kind_in_java(method: str) -> str | None:
 def is_release_in_java(method: str) -> bool:
     """Whether it lets go of what java.util.concurrent has."""
     return _JAVA_RELEASES.fullmatch(method) is not None
+
+
+def inside_of_c_library(functions: Iterable[str]) -> str | None:
+    """Of the innermost functions of a stack that waits for a lock inside the C library, what that
+    lock is for: ALLOCATION, INPUT_OUTPUT (a stream's); else None."""
+    bare = [
+        each.partition("@")[0].lstrip("_").removeprefix("GI_").lstrip("_").removeprefix("libc_")
+        for each in functions
+    ]
+    of_program = any(each.startswith(("pthread_", "mtx_", "sem_")) for each in bare)
+    if of_program or not any(_WAITS_INSIDE.fullmatch(each) for each in bare):
+        return None
+    kinds = (kind for each in bare for kind, of in _INSIDE.items() if of.fullmatch(each))
+    return next(kinds, None)
 
 
 def is_acquisition(symbol: str) -> bool:

@@ -176,6 +176,32 @@ def test_one_thread_holds_it_long_and_others_for_moments(tmp_path, watched, caus
     assert found["reasons"][0]["sure"] == ("possible" if watched == 1 else "likely")
 
 
+@pytest.mark.parametrize(
+    ("functions", "cause"),
+    [
+        (["futex_wait", "__GI___lll_lock_wait_private", "__GI___libc_malloc", "body"], "malloc"),
+        (["__lll_lock_wait_private", "_int_free", "__GI___libc_free", "body"], "malloc"),
+        (["futex_wait", "__GI___lll_lock_wait_private", "__flockfile", "body"], "stream"),
+        (["__lll_lock_wait_private", "_IO_fputs@@GLIBC_2.2.5", "log_line", "main"], "stream"),
+        (["__lll_lock_wait", "___pthread_mutex_lock", "malloc", "body"], "unknown"),  # another's
+        (["futex_wait", "malloc", "body"], "unknown"),
+    ],
+)
+def test_locks_inside_the_c_library(functions, cause):
+    waits = {"mutex": {"count": 20, "total_ns": 200 * MS, "mean_ns": 10 * MS, "max_ns": 10 * MS}}
+    frame = {"file": "", "line": 0, "module": "", "inlined": False}
+    lock = {
+        "name": "x", "object": "mutex", "waits": waits, "lost_ns": 200 * MS, "hold": None,
+        "members": 1, "worst": None, "counted": False, "in_vain": 0, "addresses": ["0x1"],
+        "named_by": "address", "threads_waited": 2, "contended_releases": 0, "acquisitions": 0,
+        "waiters": [{"share": 1.0, "frames": [{**frame, "function": f} for f in functions]}],
+        "holders": [],
+    }  # fmt: skip
+    process = {"recorder": "kernel", "duration_ns": 1000 * MS, "processors": 2}
+    results = {"open_waits": [], "process": process, "account": {"parts": {}}}
+    assert [reason.cause for reason in causes.reasons(lock, results, None)] == [cause]
+
+
 @pytest.mark.parametrize(("runnable", "cause"), [(5, "kept"), (300, "often")])
 def test_long_waits_for_a_lock_that_is_mostly_free_are_for_long_holds(tmp_path, runnable, cause):
     """By one thread, for another, which never waits; unless they may be for a processor."""

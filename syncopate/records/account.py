@@ -61,8 +61,7 @@ WHAT = {
     "memory": "blocked in calls that map or release memory (mmap, madvise, munmap, ...)",
     "sleeping": "asleep for a time that it chose",
     "child": "waiting for processes to end",
-    "elsewhere": "asleep or blocked in calls that are not recorded (input, output, sleep, the C"
-    " library's own locks, ...)",
+    "elsewhere": "in calls that are not recorded: sleep, input, output, the C library's locks, ...",
     "unexplained": "unexplained",
 }
 

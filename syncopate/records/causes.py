@@ -29,6 +29,7 @@ LONG_WAIT_NS = 1_000_000  # it is no queue of short sections
 WORTH_SHARING_NS = 1_000  # shorter sections cost less than what a reader-writer lock costs more
 READ_MOSTLY = 0.8  # of holds: then six of ten pairs can run together under a reader-writer lock
 MANY_ALIKE = 4  # locks; with fewer, one has most of the time by chance
+BUSY_DO = "record on a machine that has nothing else to do"
 UNEVEN = 4  # times as much of the time as an even share; of few locks one has twice that by chance
 SLICE_NS = 4_000_000  # for so long a thread keeps its processor while others want it
 FAR_LONGER = 10  # than all slices that a thread may have to wait for
@@ -528,11 +529,17 @@ def _crowded(lock: dict, results: dict) -> Iterator[Reason]:
     far_longer = mean_wait(lock) >= MUCH_LONGER * lock["hold"]["mean_ns"]
     if not _beyond_holds(lock) and not (share < SELDOM_HELD and far_longer):
         return
-    yield Reason(
-        "crowded",
+    why = (
         f"{wanting:.1f} threads want to run in the mean, on {processors} processors; it is held"
         f" {about(share)} of the time ({duration(lock['hold']['mean_ns'])} in the mean):"
-        " who could take it, or hand it on, has no processor",
+        " who could take it, or hand it on, has no processor"
+    )
+    if others_had_processors(results):
+        yield Reason("busy", f"{why}, which other programs have", BUSY_DO, LIKELY)
+        return
+    yield Reason(
+        "crowded",
+        why,
         f"run fewer threads than the {at_once(results)}: about as many as processors",
         LIKELY,
     )
@@ -614,7 +621,7 @@ def _by_length(lock: dict, results: dict, facts: Facts | None) -> list[Reason]:
                 Reason(
                     "busy",
                     f"{far}other programs had the processors that its threads wanted",
-                    "record on a machine that has nothing else to do",
+                    BUSY_DO,
                     LIKELY,
                 ),
             ]

@@ -351,6 +351,21 @@ def test_one_hold_that_lost_its_time_slice_is_not_how_long_holds_are(tmp_path):
     assert found["causes"] == ["crowded"]
 
 
+@pytest.mark.parametrize(("delay", "cause"), [(400, "crowded"), (950, "busy")])
+def test_processors_that_others_have_are_no_reason_for_fewer_threads(tmp_path, delay, cause):
+    """Of eight threads on two processors, each can run for a quarter of the time by itself."""
+    of = Planted()
+    of.builder.threads.clear()
+    for thread in range(8):
+        of.builder.thread(100 + thread, cpu=50 * MS if delay == 950 else 200 * MS, delay=delay * MS)
+    lock = of.lock([US] * 300, acquisitions=6000)
+    of.builder.row(0, lock, 1, [MS] * 30)
+    of.builder.row(1, lock, 1, [MS] * 30)
+    (found,) = of.findings(tmp_path)
+    assert found["causes"] == [cause]
+    assert found["do"][0].startswith("run fewer" if cause == "crowded" else "record on a machine")
+
+
 def test_threads_are_as_many_as_there_were_at_one_time(tmp_path):
     of = Planted()
     for number in range(40):

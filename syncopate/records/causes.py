@@ -388,6 +388,8 @@ def _preempted(lock: dict, results: dict) -> Iterator[Reason]:
     fewer = f"run fewer threads than the {threads} on {processors} processors, or " * (
         threads > processors
     )
+    if others_had_processors(results):
+        fewer = f"{BUSY_DO}, or "
     yield Reason(
         "preempted",
         f"who holds it loses the processor: in {count(of['preempted'])} of"
@@ -568,9 +570,9 @@ def at_once(results: dict) -> int:
 
 def others_had_processors(results: dict) -> bool:
     """Whether threads were without a processor for longer, for the time that they had one, than as
-    many threads can be by themselves."""
-    parts, processors = results["account"]["parts"], results["process"]["processors"]
-    by_themselves = max(0, at_once(results) - processors) / max(1, processors)
+    many threads can be by themselves, be it that all keep to one processor."""
+    parts = results["account"]["parts"]
+    by_themselves = max(0, at_once(results) - 1)
     running = parts.get("running", 0)
     return parts.get("runnable", 0) > FOR_SURE * running * max(by_themselves, NEVER) > 0
 

@@ -202,8 +202,9 @@ class Comparison:
         busy = [n for n, of in zip_equal(names, self.sides) if others_had_processors(of)]
         if busy:
             found.append(
-                f"{' and '.join(busy)}: other programs had the processors for some of the time,"
-                " and changes may come from that; record on a machine that has nothing else to do"
+                f"{' and '.join(busy)}: other programs, or a limit, kept its threads from the"
+                " processors for some of the time, and changes may come from that; record on a"
+                " machine that has nothing else to do"
             )
         return found
 

@@ -353,7 +353,7 @@ def test_one_hold_that_lost_its_time_slice_is_not_how_long_holds_are(tmp_path):
 
 @pytest.mark.parametrize(("delay", "cause"), [(400, "crowded"), (950, "busy")])
 def test_processors_that_others_have_are_no_reason_for_fewer_threads(tmp_path, delay, cause):
-    """Of eight threads on two processors, each can run for a quarter of the time by itself."""
+    """Of eight threads, each can run for an eighth of the time, even if all keep to one."""
     of = Planted()
     of.builder.threads.clear()
     for thread in range(8):
@@ -364,6 +364,19 @@ def test_processors_that_others_have_are_no_reason_for_fewer_threads(tmp_path, d
     (found,) = of.findings(tmp_path)
     assert found["causes"] == [cause]
     assert found["do"][0].startswith("run fewer" if cause == "crowded" else "record on a machine")
+
+
+def test_holders_that_other_programs_preempt(tmp_path):
+    of = Planted()
+    of.builder.threads.clear()
+    for thread in range(8):
+        of.builder.thread(100 + thread, cpu=50 * MS, delay=900 * MS)
+    lock = of.lock([3 * US] * 60)
+    of.builder.row(0, lock, 1, [3 * MS] * 80)
+    of.builder.holder(0, lock, 60, [12, 15, 2])
+    (found,) = of.findings(tmp_path)
+    assert found["causes"] == ["preempted"]
+    assert found["do"][0].startswith("record on a machine that has nothing else to do, or shorten")
 
 
 def test_threads_are_as_many_as_there_were_at_one_time(tmp_path):

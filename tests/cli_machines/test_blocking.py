@@ -9,12 +9,57 @@ from modeled import build
 
 PROGRAM = r"""
 #include <pthread.h>
+#include <semaphore.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <unistd.h>
 int ends[2];
 const char* what;
+struct common {
+  sem_t done;
+  pthread_mutex_t lock;
+  std::atomic<int> flag;
+  int count;
+};
+// Waits for a child by a mutex, a semaphore and a flag in shared memory.
+int share() {
+  auto* all = static_cast<common*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  pthread_mutexattr_t m;
+  pthread_mutexattr_init(&m);
+  pthread_mutexattr_setpshared(&m, PTHREAD_PROCESS_SHARED);
+  pthread_mutex_init(&all->lock, &m);
+  sem_init(&all->done, 1, 0);
+  if (fork() == 0) {
+    for (int i = 0; i < 50; ++i) {
+      pthread_mutex_lock(&all->lock);
+      ++all->count;
+      pthread_mutex_unlock(&all->lock);
+    }
+    sem_post(&all->done);
+    all->flag.store(1);
+    _exit(0);
+  }
+  for (int i = 0; i < 50; ++i) {
+    pthread_mutex_lock(&all->lock);
+    ++all->count;
+    pthread_mutex_unlock(&all->lock);
+  }
+  sem_wait(&all->done);
+  while (all->flag.load() == 0) {
+  }
+  printf("count %d\n", all->count);
+  fflush(stdout);
+  if (!strcmp(what, "deadlock")) {
+    wait(nullptr);
+    sem_wait(&all->done);
+  }
+  return 0;
+}
 void* run(void*) {
   sigset_t usr1;
   sigemptyset(&usr1);
@@ -26,8 +71,26 @@ void* run(void*) {
   if (!strcmp(what, "stream") && fgets(line, sizeof line, stream)) printf("%s", line);
   return nullptr;
 }
+// Half of the sets of a cache of 48 KB, all of their ways; and a stream's lock now and then.
+int lock_streams() {
+  alignas(4096) static char all[12][4096];
+  for (int round = 0; round < 20; ++round) {
+    flockfile(stdout);
+    for (auto& page : all)
+      for (int i = 0; i < 2048; i += 64) ++page[i];
+    funlockfile(stdout);
+  }
+  return 0;
+}
 int main(int, char** words) {
   what = words[1];
+  if (!strcmp(what, "streams")) return lock_streams();
+  if (!strcmp(what, "shared") || !strcmp(what, "deadlock")) {
+    const int status = share();
+    while (wait(nullptr) > 0) {
+    }
+    return status;
+  }
   sigset_t usr1;
   sigemptyset(&usr1);
   sigaddset(&usr1, SIGUSR1);
@@ -49,8 +112,8 @@ def program(tmp_path_factory) -> Path:
     return build(tmp_path_factory.mktemp("blocking"), "blocking", PROGRAM)
 
 
-def run(program: Path, what: str) -> subprocess.CompletedProcess:
-    environ = {**os.environ, "SYNCOPATE_MACHINE": "test-4c", "SYNCOPATE_QUIET": "1"}
+def run(program: Path, what: str, **given: str) -> subprocess.CompletedProcess:
+    environ = {**os.environ, "SYNCOPATE_MACHINE": "test-4c", "SYNCOPATE_QUIET": "1", **given}
     return subprocess.run(
         [str(program), what], env=environ, capture_output=True, text=True, timeout=60
     )
@@ -66,3 +129,28 @@ def test_what_is_not_supported_ends_with_a_line(program):
 def test_a_signal_is_waited_for_beside_other_threads(program):
     done = run(program, "sigwait")
     assert (done.returncode, done.stdout, done.stderr) == (0, "signal 10\n", "")
+
+
+def test_another_process_is_waited_for_in_shared_memory(program):
+    done = run(program, "shared")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "count 100\n", "")
+
+
+def test_a_wait_for_a_process_that_has_ended_is_a_deadlock(program):
+    done = run(program, "deadlock")
+    assert (done.returncode, done.stdout) == (1, "count 100\n")
+    assert "syncopate: deadlock: no thread of the simulated program can run" in done.stderr
+
+
+def test_results_do_not_depend_on_what_the_runtime_has_looked_for(program):
+    said = {
+        run(
+            program,
+            "streams",
+            HOME="/" + length * "x",
+            SYNCOPATE_MACHINE="sapphire-rapids-2s",
+            SYNCOPATE_QUIET="0",
+        ).stderr
+        for length in range(0, 4000, 400)
+    }
+    assert len(said) == 1

@@ -7,9 +7,11 @@
 
 #include <link.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "model/front/libc/call_memory.h"
 #include "model/front/libc/libc_range.h"
+#include "model/front/program/layout.h"
 #include "model/front/pthread/objects.h"
 
 extern "C" void _IO_doallocbuf(std::FILE*);  // glibc's: gives a stream its buffer
@@ -20,9 +22,22 @@ namespace {
 
 constinit bool program_locks = false;
 
+// A line for each, at addresses of their own: the machine sees them.
+constexpr std::size_t most_locks = 16'384;
+struct alignas(64) stream_lock {
+  pthread_mutex_t mutex;
+};
+stream_lock* lock_table() {
+  static void* const all =
+      mmap(reinterpret_cast<void*>(layout::stream_locks), most_locks * sizeof(stream_lock),
+           PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  return all != MAP_FAILED ? static_cast<stream_lock*>(all) : nullptr;
+}
+
 // By stream. None is ever thrown away: their addresses are the same in each execution.
-std::map<std::FILE*, pthread_mutex_t>& locks() {
-  static auto& all = *new std::map<std::FILE*, pthread_mutex_t>;
+std::map<std::FILE*, stream_lock*>& locks() {
+  static auto& all = *new std::map<std::FILE*, stream_lock*>;
   return all;
 }
 
@@ -40,8 +55,13 @@ void make_free(pthread_mutex_t& m) {
 pthread_mutex_t& lock_of(std::FILE* stream) {
   const engine_scope inside;
   const auto [at, is_new] = locks().try_emplace(stream);
-  if (is_new) make_free(at->second);
-  return at->second;
+  if (is_new) {
+    const std::size_t number = locks().size() - 1;
+    const bool has_place = number < most_locks && lock_table() != nullptr;
+    at->second = has_place ? lock_table() + number : new stream_lock;
+    make_free(at->second->mutex);
+  }
+  return at->second->mutex;
 }
 
 bool takes_lock(std::string_view function) {
@@ -102,7 +122,7 @@ void find_stream_locks() { dl_iterate_phdr(look_at, nullptr); }
 // (One that is locked was being used when its thread failed.)
 void forget_streams() {
   const engine_scope inside;
-  for (auto& [stream, lock] : locks()) make_free(lock);
+  for (auto& [stream, lock] : locks()) make_free(lock->mutex);
   for (std::FILE* const each : opened())
     if (SYNCOPATE_REAL(ftrylockfile)(each) == 0) SYNCOPATE_REAL(fclose)(each);
   opened().clear();

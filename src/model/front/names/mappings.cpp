@@ -21,6 +21,7 @@ constexpr std::size_t page = 4096;
 struct mapping {
   std::uintptr_t start;
   std::size_t bytes;
+  sharing with;
 };
 std::vector<mapping>& mappings() {
   static auto& all = *new std::vector<mapping>;
@@ -36,7 +37,10 @@ void* map(void* where, std::size_t bytes, int protection, int flags, int file, o
   const engine_scope inside;
   void* const at = system(reinterpret_cast<void*>(next_address), flags | MAP_FIXED_NOREPLACE);
   if (at == MAP_FAILED) return errno == EEXIST ? system(nullptr, flags) : at;
-  mappings().push_back({next_address, bytes});
+  sharing with = sharing::none;
+  if ((flags & MAP_TYPE) != MAP_PRIVATE)
+    with = (flags & MAP_ANONYMOUS) != 0 ? sharing::with_children : sharing::with_all;
+  mappings().push_back({next_address, bytes, with});
   next_address += (bytes + 2 * page - 1) & ~(page - 1);
   return at;
 }
@@ -47,6 +51,19 @@ void forget_mappings() {
   for (const mapping& m : mappings()) ::syscall(SYS_munmap, m.start, m.bytes);
   mappings().clear();
   next_address = layout::mappings;
+}
+
+// (What was unmapped again is still told of: no thread waits there.)
+sharing sharing_of(std::uintptr_t address) {
+  for (const mapping& m : mappings())
+    if (address - m.start < m.bytes) return m.with;
+  return sharing::none;
+}
+
+bool has_shared_mappings() {
+  for (const mapping& m : mappings())
+    if (m.with != sharing::none) return true;
+  return false;
 }
 
 }  // namespace syncopate::instrument

@@ -14,6 +14,9 @@ inline constexpr std::size_t heap_bytes = std::size_t{1} << 40;
 // A copy of main's arguments: where the system puts them depends on the environment's length.
 inline constexpr std::uintptr_t arguments = 0x1800'0000'0000;
 
+// Locks of streams, where the program takes any by itself (stream_locks.h).
+inline constexpr std::uintptr_t stream_locks = 0x1a00'0000'0000;
+
 // Stacks, one slot each. A page beyond the power of two, so that the stacks' hot ends do not all
 // fall into the same sets of the caches: as with the C library's stacks and their guard pages.
 inline constexpr std::uintptr_t stacks = 0x2000'0000'0000;

@@ -188,7 +188,10 @@ void htm_unfriendly(place where) {
 }
 void htm_fell_back(place) {}
 void leaves(address, place) {}
-bool may_fork() { return true; }
+bool may_fork() {
+  the_world->schedule.forks();
+  return true;
+}
 
 bool has_signals() { return true; }
 void interrupt(unsigned index) {

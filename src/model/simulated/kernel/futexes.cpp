@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "model/front/names/mappings.h"
+
 namespace syncopate::simulated {
 
 namespace {
@@ -100,7 +102,7 @@ machine::park_result futexes::park(thread& me, engine::address at, std::uint32_t
   me.waits_at = where;
   me.wait_began = begun;
   me.clock += world_.machine.os.futex_wait_cycles;
-  me.park = {at, bitset, me.clock, machine::park_result::woken};
+  me.park = {at, bitset, expected, me.clock, machine::park_result::woken};
   auto& queue = queues_[at];
   queue.push_back(&me);
   ++me.counted.parks;
@@ -169,6 +171,16 @@ void futexes::give_up(thread& t, machine::park_result why) {
   found->second.erase(std::find(found->second.begin(), found->second.end(), &t));
   if (found->second.empty()) queues_.erase(found);
   t.park.result = why;
+}
+
+void futexes::wake_changed(cycles at) {
+  for (thread& t : world_.schedule.threads()) {
+    if (t.state != phase::parked || read_word(t.park.at, 4) == t.park.expected) continue;
+    if (instrument::sharing_of(t.park.at) == instrument::sharing::none) continue;
+    give_up(t, machine::park_result::woken);
+    world_.schedule.cancel_timer(t);
+    world_.schedule.make_ready(t, std::max(at, t.park.asleep_from));
+  }
 }
 
 void futexes::sleep_until(thread& me, const machine::deadline& until, engine::place where) {

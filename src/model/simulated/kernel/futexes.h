@@ -33,6 +33,8 @@ class futexes {
 
   // The parked thread's time is up, or a signal has come for it.
   void give_up(thread&, machine::park_result = machine::park_result::timed_out);
+  // Another process may have changed words, and woken its own threads only.
+  void wake_changed(cycles at);
 
  private:
   void enter_kernel(thread& me);

@@ -175,7 +175,10 @@ void scheduler::answer() {
 thread& scheduler::next_to_run() {
   for (;;) {
     if (outside_ != 0) take_outside();
-    if (events_.empty() && !world_.watching.wake_missed()) report_deadlock(world_);
+    if (events_.empty() && !world_.watching.wake_missed()) {
+      if (!waits_for_company()) report_deadlock(world_);
+      arrange_company(running_->clock);
+    }
     const event e = events_.pop();
     if (act_on(e)) return of(e.who());
   }
@@ -185,6 +188,10 @@ thread& scheduler::next_to_run() {
 bool scheduler::act_on(const event& e) {
   if (e.what() == event::kind::slice && e.who() == alarm_event) {
     if (e.is_of(alarm_generation_)) on_alarm(e.at());
+    return false;
+  }
+  if (e.what() == event::kind::slice && e.who() == company_event) {
+    if (e.is_of(company_generation_)) on_company(e.at());
     return false;
   }
   if (e.what() == event::kind::slice) {
@@ -259,7 +266,7 @@ bool scheduler::somebody_can_run() const {
         t.state == phase::polling || t.state == phase::parked || t.state == phase::sleeping;
     if (t.state != phase::ended && (!waits || t.timer_armed)) return true;
   }
-  return alarm_ != 0;
+  return alarm_ != 0 || looks_at_company_;
 }
 
 void scheduler::on_foreign(thread& t) {
@@ -305,7 +312,7 @@ void scheduler::end_thread(thread& me) {
 // Once a simulated second.
 void scheduler::look_for_an_end(cycles now) {
   if (now >= runaway_) stop("over the limit of simulated seconds (SYNCOPATE_LIMIT)", 1);
-  if (now != 0 && alarm_ == 0 && stalemate_.is_reached(world_))
+  if (now != 0 && alarm_ == 0 && !looks_at_company_ && stalemate_.is_reached(world_))
     report_deadlock(world_, "every thread of the simulated program waits for another");
   next_look_ = std::min(runaway_, now + machine_.topology.frequency_hz);
 }

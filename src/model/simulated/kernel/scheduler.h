@@ -84,6 +84,8 @@ class scheduler {
   void interrupt(thread&);
   void set_alarm(cycles at);  // 0: none
   static void look_outside() noexcept;
+  // The process is about to fork: until it is alone again, others may write what threads wait for.
+  void forks();
   // The running thread takes its signals now, if it may.
   void take_signals(thread& me);
   // To be called when something that limits the running thread has changed.
@@ -120,6 +122,10 @@ class scheduler {
   void on_slice(processor&, cycles at);
   void on_alarm(cycles at);
   void take_outside();
+  void on_company(cycles at);
+  [[nodiscard]] bool has_company() const;
+  [[nodiscard]] bool waits_for_company();
+  void arrange_company(cycles at);
   void on_foreign(thread&);
   void start_next(processor&, cycles at);
   void switch_in(processor&, thread&, cycles from, cycles overhead);
@@ -147,8 +153,8 @@ class scheduler {
   [[nodiscard]] processor& of(const thread& t) { return processors_[t.processor]; }
   void reap();
 
-  // As a processor of its own, the last.
-  static constexpr std::uint32_t alarm_event = ~0u;
+  // As processors of their own, the last.
+  static constexpr std::uint32_t alarm_event = ~0u, company_event = alarm_event - 1;
   // Indices of foreign threads, after all of the program's.
   static constexpr std::uint32_t first_foreign = 1u << 20;
 
@@ -177,7 +183,10 @@ class scheduler {
     instrument::fiber* by;
   } question_{};
   cycles alarm_ = 0, rings_at_ = 0;  // the next one; the one that rings
-  std::uint32_t alarm_generation_ = 0;
+  std::uint32_t alarm_generation_ = 0, company_generation_ = 0;
+  int parent_ = 0, forker_ = 0;  // processes: the one that made this one; the last that forked
+  bool looks_at_company_ = false;
+  unsigned naps_ = 0;  // in a row, in vain
   static volatile std::sig_atomic_t interrupted_, outside_;
 };
 

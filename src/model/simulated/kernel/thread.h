@@ -46,7 +46,7 @@ struct poll_state {
 
 struct park_state {
   engine::address at = 0;
-  std::uint32_t bitset = 0;
+  std::uint32_t bitset = 0, expected = 0;
   cycles asleep_from = 0;
   machine::park_result result{};
 };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "model/front/names/mappings.h"
+
 namespace syncopate::simulated {
 
 std::uint64_t read_word(engine::address at, unsigned bytes) noexcept {
@@ -123,6 +125,16 @@ bool watchers::look(thread& t) {
   poll.origin = t.clock;
   add(t);
   return false;
+}
+
+void watchers::wake_changed(cycles at) {
+  for (thread& t : world_.schedule.threads()) {
+    if (t.state != phase::polling || !t.poll.on_list) continue;
+    if (instrument::sharing_of(t.poll.at) == instrument::sharing::none) continue;
+    if (!holds(t, read_word(t.poll.at, t.poll.bytes))) continue;
+    remove(t);
+    wake(t, std::max(at, t.clock));
+  }
 }
 
 bool watchers::wake_missed() {

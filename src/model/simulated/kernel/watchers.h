@@ -44,6 +44,8 @@ class watchers {
   // Nothing else can happen any more. Lets those look again whose word has changed unseen (by code
   // that is not instrumented), or whose loop may have a bound. Returns: whether there were any.
   bool wake_missed();
+  // The same of what another process has written; loops have no chance then.
+  void wake_changed(cycles at);
 
  private:
   static constexpr unsigned slots = 4096;

@@ -15,8 +15,8 @@ CXX_FILES = $(shell git ls-files -co --exclude-standard '*.h' '*.cpp')
 TIDY_FILES = $(shell git ls-files -co --exclude-standard 'src/*.cpp' 'products/*.cpp' 'bench/*.cpp')
 PYTHON_DIRS = syncopate scripts tests bench papers
 
-.PHONY: all help setup build native lua ruby memcached-tm check check-all demo bench figures \
-  format lint lint-scripts readme install uninstall deb wheel native-deb release build-times \
+.PHONY: all help setup configured build native machines runtimes papers lua ruby memcached-tm check check-all demo bench figures \
+  format lint lint-scripts readme install uninstall deb wheel native-deb site release build-times \
   clean
 
 all: build
@@ -25,6 +25,8 @@ help:
 	@echo 'make            build everything into build/ (installs what is missing first)'
 	@echo 'make setup      only install what is missing'
 	@echo 'make demo       the main job on real programs; builds what it needs (make native)'
+	@echo 'make native     what runs, records, reports and tunes; make machines: modeled machines, too;'
+	@echo '                make runtimes: OpenMP and transactions; make papers: the papers'"'"' programs'
 	@echo 'make check      the tests;  make check-all: the long ones too'
 	@echo 'make lua        Lua with an elided interpreter lock into build/lua (fetches its source)'
 	@echo 'make ruby       Ruby, its lock through the same component, into build/ruby (minutes)'
@@ -36,6 +38,7 @@ help:
 	@echo 'make deb        a Debian package into build/'
 	@echo 'make wheel      a wheel that needs no compiler, for glibc 2.28 and newer, into build/dist'
 	@echo 'make native-deb a Debian package of the same, which needs Python alone, into build/'
+	@echo 'make site       the documentation as a site with search, into build/site'
 	@echo 'make release    all packages, sources, notes, checksums into build/releases/VERSION'
 	@echo 'make build-times  where the last build'"'"'s time went'
 	@echo 'make install    install into PREFIX (now $(PREFIX));  make uninstall: remove it again'
@@ -61,8 +64,10 @@ CONFIGURE = cmake --preset $(PRESET) $(if $(CI),-DSYNCOPATE_WERROR=ON) -DSYNCOPA
 $(BUILD)/build.ninja: build/.setup-build CMakePresets.json
 	@$(CONFIGURE)all
 
-build: $(BUILD)/build.ninja
+configured: $(BUILD)/build.ninja
 	@! grep -q '^SYNCOPATE_COMPONENTS:[A-Z]*=native$$' $(BUILD)/CMakeCache.txt || $(CONFIGURE)all
+
+build: configured
 	@cmake --build $(BUILD)
 
 # run, record, report, tune and top: some dozens of steps. A whole build's configuration stays.
@@ -71,6 +76,13 @@ native: build/.setup-demo
 	  echo 'building what runs, records and tunes programs: about a minute, 40 MB in build/'; \
 	  $(CONFIGURE)native >build/configure.log || { cat build/configure.log; exit 1; }; }
 	@cmake --build $(BUILD) --target native
+
+# Other parts by themselves, with what the command needs. They are configured as all is.
+machines: PARTS = $(addprefix src/model/,simulated explored emulated front/compiler/clang)
+runtimes: PARTS = products/openmp products/libitm src/tm
+papers: PARTS = papers/workloads
+machines runtimes papers: configured
+	@cmake --build $(BUILD) --target native $(addsuffix /all,$(PARTS))
 
 # The lint scripts are tests too (label lint).
 check: build/.setup-test build
@@ -151,6 +163,15 @@ wheel: build/.setup-build
 native-deb: build/.setup-test
 	@wheel=$$(scripts/package/wheel.sh build/dist $(ARCHITECTURE)) && \
 	  scripts/package/portable_deb.sh "$$wheel" build
+
+# Sphinx is in an environment of its own: nothing else needs it.
+build/venv-site/requirements.txt: scripts/site/requirements.txt
+	@python3 -m venv build/venv-site
+	@build/venv-site/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@cp $< $@
+
+site: build build/venv-site/requirements.txt
+	@build/venv-site/bin/python scripts/site/build.py build/site
 
 release: build/.setup-test build
 	@scripts/release.py build/releases

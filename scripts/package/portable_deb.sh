@@ -13,7 +13,7 @@ fail() {
 for tool in dpkg-deb help2man; do
   command -v $tool >/dev/null || fail "$tool is missing; please install dpkg-dev and help2man"
 done
-wheel=$1 python=${SYNCOPATE_PIP_PYTHON:-$PWD/build/venv-wheel/bin/python}
+wheel=$1 python=$PWD/build/venv-wheel/bin/python
 mkdir -p "$2"
 output=$(cd "$2" && pwd)
 case $wheel in

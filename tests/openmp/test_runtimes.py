@@ -106,6 +106,28 @@ int main(void) {
   return 0;
 }
 """
+# Four threads of the program's own are the first to call, all at once.
+AT_ONCE = """
+#include <pthread.h>
+#include <stdio.h>
+static int come;
+static void *start(void *sum) {
+  __atomic_fetch_add(&come, 1, __ATOMIC_RELAXED);
+  while (__atomic_load_n(&come, __ATOMIC_RELAXED) < 4) {
+  }
+#pragma omp parallel num_threads(2)
+  __atomic_fetch_add((int *)sum, 1, __ATOMIC_RELAXED);
+  return NULL;
+}
+int main(void) {
+  pthread_t threads[4];
+  int sum = 0;
+  for (int t = 0; t < 4; ++t) pthread_create(&threads[t], NULL, start, &sum);
+  for (int t = 0; t < 4; ++t) pthread_join(threads[t], NULL);
+  printf("%d\\n", sum);
+  return 0;
+}
+"""
 # Finds our names, though it has no runtime: without us all of them would be null.
 WEAK = """
 #include <stdio.h>
@@ -160,6 +182,14 @@ def test_two_runtimes_in_one_process(folder):
     said = opened(folder, "renamed.so", "stock.so", "renamed.so")
     assert said.count("\n") == 2
     assert "libgomq.so.1 (libgomp)" in said and "libgomp.so.1 (libgomp)" in said
+
+
+def test_one_line_for_a_runtime_that_several_threads_find_at_once(tmp_path):
+    program = compiled(tmp_path / "at_once", source(tmp_path, "at_once.c", AT_ONCE))
+    for _ in range(10):
+        done = run([program], SYNCOPATE_VERBOSE="1")
+        assert done.stdout == "8\n"
+        assert done.stderr.count("\n") == 1, done.stderr
 
 
 def test_symbol_versions_of_old_programs(tmp_path):

@@ -116,7 +116,7 @@ void* find_own(const runtime& r, void* handle, const char* name) noexcept {
   return found != nullptr && r.contains(found) ? found : nullptr;
 }
 
-runtime* make_runtime(const void* base, const char* file) noexcept {
+runtime* make_runtime(const void* base, const char* file, const char*& unknown) noexcept {
   void* handle = open_module(file, RTLD_LAZY | RTLD_NOLOAD);        // kept: it stays loaded
   if (handle == nullptr) handle = open_module(nullptr, RTLD_LAZY);  // it is the program itself
   auto* const made = new runtime;
@@ -131,12 +131,10 @@ runtime* make_runtime(const void* base, const char* file) noexcept {
 #undef SYNCOPATE_FIND_ENTRY
   made->kind = made->real.__kmpc_fork_call != nullptr ? family::llvm : family::gnu;
   if (config.active) {
-    const char* const unknown = find_unknown(*made);
+    unknown = find_unknown(*made);
     made->known = unknown == nullptr;
     made->nest_locks = made->known && can_tell_owners(*made);
     made->tasks = made->known && config.tasks && cannot_make_tasks(*made) == nullptr;
-    if (made->known) say_known(*made);
-    else say_unknown(*made, unknown);
   }
   bind(*made);
   return made;
@@ -202,14 +200,21 @@ const runtime* runtime_with(const void* function) noexcept {
   if (::dladdr(function, &where) == 0 || where.dli_fname == nullptr) return nullptr;
   const runtime* first = runtimes.load(std::memory_order_acquire);  // [L]
   if (const runtime* const r = listed(first, where.dli_fbase)) return r;
-  runtime* const made = make_runtime(where.dli_fbase, where.dli_fname);
-  // Two threads may make one for the same library: the first stays, the other is left unused.
+  const char* unknown = nullptr;
+  runtime* const made = make_runtime(where.dli_fbase, where.dli_fname, unknown);
+  // Two threads may make one for the same library: the first stays, and is told of; the other is
+  // left unused.
   for (;;) {
     made->next = const_cast<runtime*>(first);
     made->number = static_cast<std::uint16_t>(first != nullptr ? first->number + 1 : 1);
-    if (runtimes.compare_exchange_weak(first, made, std::memory_order_acq_rel)) return made;  // [L]
+    if (runtimes.compare_exchange_weak(first, made, std::memory_order_acq_rel)) break;  // [L]
     if (const runtime* const r = listed(first, where.dli_fbase)) return r;
   }
+  if (config.active) {
+    if (made->known) say_known(*made);
+    else say_unknown(*made, unknown);
+  }
+  return made;
 }
 
 void list_runtimes() noexcept {

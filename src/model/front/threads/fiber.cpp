@@ -66,7 +66,10 @@ void make_new_again(fiber& f) {
 void start() {
   machine_depth = 1;
   fiber& me = *running;
-  if (me.used_before) forget_thread_keys();
+  if (me.used_before) {
+    forget_thread_keys();
+    reset_late_locals();
+  }
   me.used_before = true;
   errno = 0;
   me.entry(me.argument);

@@ -35,6 +35,24 @@ int add_module(dl_phdr_info* module, std::size_t, void* blocks) {
   return 0;
 }
 
+// (The loader tells of the calling thread's block; null: it has none yet.)
+int reset_late_module(dl_phdr_info* module, std::size_t, void*) {
+  const auto data = reinterpret_cast<std::uintptr_t>(module->dlpi_tls_data);
+  if (data == 0) return 0;
+  const auto offset = static_cast<std::ptrdiff_t>(data - thread_pointer());
+  for (const local_block& block : local_blocks())
+    if (block.offset == offset) return 0;
+  for (int i = 0; i < module->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = module->dlpi_phdr[i];
+    if (header.p_type != PT_TLS || belongs_to_libc(*module, data, header.p_memsz)) continue;
+    auto* const at = static_cast<unsigned char*>(module->dlpi_tls_data);
+    std::memcpy(at, reinterpret_cast<const void*>(module->dlpi_addr + header.p_vaddr),
+                header.p_filesz);
+    std::memset(at + header.p_filesz, 0, header.p_memsz - header.p_filesz);
+  }
+  return 0;
+}
+
 void* place(std::uintptr_t thread_pointer, const local_block& block) {
   return reinterpret_cast<void*>(thread_pointer + static_cast<std::uintptr_t>(block.offset));
 }
@@ -66,6 +84,8 @@ void reset_locals(std::uintptr_t thread_pointer) {
     std::memset(at + block.image_bytes, 0, block.bytes - block.image_bytes);
   }
 }
+
+void reset_late_locals() { dl_iterate_phdr(reset_late_module, nullptr); }
 
 void copy_locals(std::uintptr_t to, std::uintptr_t from) {
   for (const local_block& block : local_blocks()) {

@@ -22,6 +22,8 @@ const std::vector<local_block>& local_blocks();
 std::size_t locals_reach();
 
 void reset_locals(std::uintptr_t thread_pointer);
+// The calling thread's blocks of modules that were loaded later.
+void reset_late_locals();
 void copy_locals(std::uintptr_t to, std::uintptr_t from);
 std::vector<unsigned char> save_locals(std::uintptr_t thread_pointer);
 void put_back_locals(std::uintptr_t thread_pointer, const std::vector<unsigned char>&);
